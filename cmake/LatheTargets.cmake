@@ -1,0 +1,60 @@
+# The three kinds of target of this project, each declared by one line in its folder's CMakeLists.txt:
+#   lathe_add_library(LatheFuse A.cpp B.cpp DEPENDS LatheKernelIncGen LINK LatheShape)
+#   lathe_add_tool(lathe main.cpp LINK LathePipeline)
+#   lathe_add_unittest(ShapeTest ExprTest.cpp LINK LatheShape)
+# All C++ that uses MLIR is compiled with one precompiled header; MLIR and LLVM are linked as shared libraries only
+# (a static MLIR library beside libLLVM would be a second copy of LLVM in the process).
+
+set(LATHE_PCH_SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/cmake/LathePch.h")
+if(LATHE_PCH)
+  add_custom_target(LathePch)
+else()
+  set(LATHE_PCH "${CMAKE_BINARY_DIR}/LathePch.pch")
+  separate_arguments(_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}")
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" _type)
+    separate_arguments(_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${_type}}")
+  endif()
+  separate_arguments(_defs UNIX_COMMAND "${LLVM_DEFINITIONS}")
+  add_custom_command(OUTPUT "${LATHE_PCH}"
+    COMMAND ${CMAKE_CXX_COMPILER} -x c++-header ${_flags} ${_defs} -std=gnu++17 -fPIC -Xclang -fno-pch-timestamp
+            -isystem /usr/lib/llvm-19/include "${LATHE_PCH_SOURCE}" -o "${LATHE_PCH}"
+    DEPENDS "${LATHE_PCH_SOURCE}" COMMENT "Precompiling the MLIR headers" VERBATIM)
+  add_custom_target(LathePch DEPENDS "${LATHE_PCH}")
+endif()
+
+function(_lathe_use_pch target)
+  add_dependencies(${target} LathePch)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -include-pch -Xclang ${LATHE_PCH} -Xclang -fno-pch-timestamp>")
+  get_target_property(_sources ${target} SOURCES)
+  set_property(SOURCE ${_sources} APPEND PROPERTY OBJECT_DEPENDS "${LATHE_PCH}")
+endfunction()
+
+function(lathe_add_library name)
+  cmake_parse_arguments(A "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${A_UNPARSED_ARGUMENTS})
+  if(A_DEPENDS)
+    add_dependencies(${name} ${A_DEPENDS})
+  endif()
+  target_link_libraries(${name} PUBLIC ${A_LINK})
+  if(NOT A_NO_PCH)
+    _lathe_use_pch(${name})
+  endif()
+endfunction()
+
+function(lathe_add_tool name)
+  cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+  add_executable(${name} ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${A_LINK} MLIR LLVM)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  _lathe_use_pch(${name})
+endfunction()
+
+function(lathe_add_unittest name)
+  cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${A_LINK} GTest::gtest GTest::gtest_main MLIR LLVM)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/unittests")
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -1,0 +1,233 @@
+//===- KernelOps.td - The kernel dialect ------------------------*- tablegen -*-===//
+//
+// A kernel is one launch: an op with a region that says what is computed for each point of an iteration domain. See
+// docs/Rationale/KernelDialect.md for why it has this form.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_KERNEL_OPS
+#define LATHE_KERNEL_OPS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Kernel_Dialect : Dialect {
+  let name = "kernel";
+  let cppNamespace = "::lathe::kernel";
+  let summary = "Kernels: iteration domains over symbols, with flat memory accesses";
+  let description = [{
+    Between fusion and code generation a model is a list of `kernel.generic` ops over tensors. What is inside one never
+    goes through memory; what is between two always does. Tensors here are buffers: contiguous, row-major, and every
+    access is a **flat element offset**, a polynomial (lathe::shape::Expr, written as text) over
+      - the kernel's axes (`n`, `d`, ...),
+      - the module's size symbols (`batch`, `seq`, ...),
+      - indirect indices `$0`, `$1`, ...: the op's i64 operands, in order.
+    Views, transposes, broadcasts and slices are no ops at this level: they are part of the offsets.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Kernel_Type<string name, string typeMnemonic> : TypeDef<Kernel_Dialect, name> { let mnemonic = typeMnemonic; }
+
+def Kernel_Ref : Kernel_Type<"Ref", "ref"> {
+  let summary = "Inside a kernel: a buffer of elements of one type";
+  let description = [{ `!kernel.ref<f32>`. Element types are signless integers (i1 takes one byte in memory, 0 or 1) or floats. }];
+  let parameters = (ins "::mlir::Type":$elementType);
+  let assemblyFormat = "`<` $elementType `>`";
+}
+
+def Kernel_ClassAttr : I32EnumAttr<"KernelClass", "how a kernel is scheduled", [
+    I32EnumAttrCase<"Loop", 0, "loop">,               // no reduction: every point on its own
+    I32EnumAttrCase<"Reduction", 1, "reduction">,     // row program: reductions over inner axes, results at several depths
+    I32EnumAttrCase<"Contraction", 2, "contraction">, // exactly one kernel.contract and its epilogue
+    I32EnumAttrCase<"Attention", 3, "attention">]> {  // exactly one kernel.attention
+  let cppNamespace = "::lathe::kernel";
+}
+def Kernel_CombinerAttr : I32EnumAttr<"Combiner", "the combining function of a reduction", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Mul", 1, "mul">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">, // floats: NaN propagates; ints: signed
+    I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"UMin", 5, "umin">,
+    I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">]> {
+  let cppNamespace = "::lathe::kernel";
+}
+
+class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
+
+def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoTerminator, Pure]> {
+  let summary = "One kernel";
+  let description = [{
+    Ordered axes with extents span the iteration domain. The block's arguments are the operands, then the results, each as
+    a `!kernel.ref`. The body is a DAG of scalar ops (`arith`, `math`, and this dialect's): a value is computed at every
+    point of the axes it mentions, directly (through `kernel.load`, `kernel.index`) or through its operands; `kernel.reduce`
+    removes axes. Axis order is outermost first: the parallel axes are a prefix, reduced axes come last.
+
+    ```mlir
+    // Layer norm without the affine part, rows n, columns d.
+    %y = kernel.generic reduction @layer_norm axes(n = "batch*seq", d = "768")
+        ins(%x : tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">>)
+        outs(tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">>) {
+    ^bb0(%x: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+      %0 = kernel.load %x["768*n + d"] : !kernel.ref<f32>
+      %s = kernel.reduce add %0 over ["d"] : f32
+      %c = arith.constant 0.00130208337 : f32
+      %mean = arith.mulf %s, %c : f32
+      %1 = arith.subf %0, %mean : f32
+      kernel.store %1, %out["768*n + d"] : !kernel.ref<f32>
+    }
+    ```
+
+    Constraints (the verifier names them):
+      K1. as many block arguments as operands and results, with their element types;
+      K2. axis names are unique, no axis name is a size symbol's, extents mention no axis;
+      K3. every offset mentions only axes, size symbols and its own indirect indices;
+      K4. every result is stored to;
+      K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `loop` no
+          `kernel.reduce`.
+  }];
+  let arguments = (ins Kernel_ClassAttr:$kernelClass, StrAttr:$name, StrArrayAttr:$axisNames, StrArrayAttr:$axisExtents,
+                       Variadic<AnyRankedTensor>:$inputs,
+                       OptionalAttr<StrArrayAttr>:$nodes,     // model nodes that it covers
+                       OptionalAttr<StrArrayAttr>:$unfused,   // "producer -> consumer: reason" for each edge left unfused
+                       OptionalAttr<DictionaryAttr>:$schedule // forced or chosen schedule parameters
+                   );
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getNumAxes() { return getAxisNames().size(); }
+    ::llvm::StringRef getAxisName(unsigned i) { return ::llvm::cast<::mlir::StringAttr>(getAxisNames()[i]).getValue(); }
+    ::lathe::shape::Expr getAxisExtent(unsigned i);
+    /// The extent of the axis of this name; nothing when there is none.
+    std::optional<::lathe::shape::Expr> getExtent(::llvm::StringRef axis);
+    ::mlir::BlockArgument getInputRef(unsigned i) { return getBody().getArgument(i); }
+    ::mlir::BlockArgument getOutputRef(unsigned i) { return getBody().getArgument(getInputs().size() + i); }
+    /// Size symbols that the body or the extents mention, sorted by name: the kernel's size parameters, in this order.
+    std::vector<std::string> getSizeSymbols();
+  }];
+}
+
+def Kernel_LoadOp : Kernel_Op<"load", [AttrSizedOperandSegments]> {
+  let summary = "Read one element of a buffer";
+  let description = [{
+    `kernel.load %x["768*n + d"]`; with indirect indices `kernel.load %table["768*$0 + d"] indirect(%row)`; under a
+    predicate `kernel.load %x["n"] if %p else %zero` (nothing is read where the predicate is false: out-of-range offsets
+    are fine there).
+  }];
+  let arguments = (ins Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate, Optional<AnyType>:$fill);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^ `else` $fill)? attr-dict `:` type($ref)
+    (`else` type($fill)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::lathe::shape::Expr getOffsetExpr(); }];
+}
+
+def Kernel_StoreOp : Kernel_Op<"store", [AttrSizedOperandSegments]> {
+  let summary = "Write one element of a result at every point of the axes that the offset or the value mention";
+  let description = [{ `kernel.store %v, %out["768*n + d"]`, optionally `indirect(...)` and `if %p` (skipped where false). }];
+  let arguments = (ins AnyType:$value, Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate);
+  let assemblyFormat = [{
+    $value `,` $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^)? attr-dict `:` type($value) `,` type($ref)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::lathe::shape::Expr getOffsetExpr(); }];
+}
+
+def Kernel_IndexOp : Kernel_Op<"index", [Pure]> {
+  let summary = "An expression over axes and sizes as an i64";
+  let description = [{ `kernel.index "n"`, `kernel.index "seq - 1"`. }];
+  let arguments = (ins StrAttr:$expr);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$expr attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{ ::lathe::shape::Expr getIndexExpr(); }];
+}
+
+def Kernel_ReduceOp : Kernel_Op<"reduce", [SameOperandsAndResultType]> {
+  let summary = "Combine a value over axes";
+  let description = [{ `kernel.reduce add %v over ["d"] : f32`. Half types accumulate in f32: the importer of the reduction
+    casts, this op combines in its own type. An empty axis gives the combiner's identity. The order is fixed for a target,
+    schedule and thread count. Not pure: it must not be hoisted or merged across different axes by generic passes. }];
+  let arguments = (ins Kernel_CombinerAttr:$kind, AnyType:$value, StrArrayAttr:$axes);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $value `over` $axes attr-dict `:` type($value)";
+}
+
+def Kernel_ContractOp : Kernel_Op<"contract"> {
+  let summary = "The sum of products of two operands over the contracted axes";
+  let description = [{
+    `kernel.contract %a["512*m + k"], %b["768*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32`.
+    Axes in both offsets and not contracted are batch axes; those only in the first are rows (m), only in the second columns
+    (n). The result is accumulated in f32 (or wider) whatever the operands are, and is a value at the batch, row and column
+    axes for the epilogue.
+
+    `packed`, once a target chose a layout for a constant second operand, holds {n_panel}: the operand then is an array
+    [ceil(N / n_panel)][K][n_panel], zero-filled, of a `kernel.pack`, and its offset is the one before packing.
+  }];
+  let arguments = (ins Kernel_Ref:$lhs, StrAttr:$lhsOffset, Kernel_Ref:$rhs, StrAttr:$rhsOffset, StrArrayAttr:$axes,
+                       OptionalAttr<DictionaryAttr>:$packed);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $lhs `[` $lhsOffset `]` `,` $rhs `[` $rhsOffset `]` `over` $axes (`packed` $packed^)? attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::lathe::shape::Expr getLhsExpr();
+    ::lathe::shape::Expr getRhsExpr();
+  }];
+}
+
+def Kernel_AttentionOp : Kernel_Op<"attention", [SingleBlock]> {
+  let summary = "softmax over keys of a modified score, times values: O(rows) memory";
+  let description = [{
+    For every point of the batch axes, query row `queryAxis` and value column `valueAxis`:
+      score(k) = modify(sum over d of Q[...d] * K[...d])
+      result   = sum over k of softmax_k(score)(k) * V[k, valueAxis]
+    The region is the score's modification: its argument is the raw score, its terminator yields the modified one; it may
+    load and index over the batch axes, the query axis and the key axis. A row whose scores are all -inf gives NaN unless
+    `zero_masked` is set (then 0). The scale belongs to the region.
+
+    ```mlir
+    %o = kernel.attention %q["64*(q + seq*h) + d"], %k["64*(k + seq*h) + d"], %v["64*(k + seq*h) + e"]
+        query "q" key "k" depth "d" value "e" : (!kernel.ref<f32>, !kernel.ref<f32>, !kernel.ref<f32>) -> f32 {
+    ^bb0(%s: f32):
+      %c = arith.constant 0.125 : f32
+      %t = arith.mulf %s, %c : f32
+      kernel.yield %t : f32
+    }
+    ```
+    Axes of the kernel: batch axes, then q, then e, then k, d.
+  }];
+  let arguments = (ins Kernel_Ref:$q, StrAttr:$qOffset, Kernel_Ref:$k, StrAttr:$kOffset, Kernel_Ref:$v, StrAttr:$vOffset,
+                       StrAttr:$queryAxis, StrAttr:$keyAxis, StrAttr:$depthAxis, StrAttr:$valueAxis, UnitAttr:$zero_masked);
+  let results = (outs AnyType:$result);
+  let regions = (region SizedRegion<1>:$score);
+  let assemblyFormat = [{
+    $q `[` $qOffset `]` `,` $k `[` $kOffset `]` `,` $v `[` $vOffset `]` `query` $queryAxis `key` $keyAxis `depth` $depthAxis
+    `value` $valueAxis attr-dict `:` `(` type($q) `,` type($k) `,` type($v) `)` `->` type($result) $score
+  }];
+  let hasVerifier = 1;
+}
+
+def Kernel_YieldOp : Kernel_Op<"yield", [Terminator, Pure]> {
+  let summary = "The modified score";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
+  let summary = "A constant in the layout that a contraction reads, made at compile time";
+  let description = [{
+    The constant operand holds a matrix: element (k, n) at offset `k*kStride + n*nStride` (elements). The result is
+    [ceil(n / panel)][k][panel] of the result's element type, zero-filled past n. With panel 0: [n][k], row-major.
+    Evaluated by the artifact writer, streaming; never at run time.
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$k, I64Attr:$n, I64Attr:$kStride, I64Attr:$nStride, I64Attr:$panel);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+#endif // LATHE_KERNEL_OPS

@@ -1,0 +1,293 @@
+//===- KernelOps.cpp - Syntax and verifiers of the kernel ops --------------===//
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::kernel;
+using shape::Expr;
+
+/// Verified text: a parse error was reported before anybody asks for the expression.
+static Expr exprOf(StringRef text) {
+  llvm::Expected<Expr> e = Expr::parse(text);
+  if (e)
+    return *e;
+  llvm::consumeError(e.takeError());
+  return Expr(0);
+}
+
+Expr GenericOp::getAxisExtent(unsigned i) { return exprOf(cast<StringAttr>(getAxisExtents()[i]).getValue()); }
+
+std::optional<Expr> GenericOp::getExtent(StringRef axis) {
+  for (unsigned i = 0; i < getNumAxes(); ++i)
+    if (getAxisName(i) == axis)
+      return getAxisExtent(i);
+  return std::nullopt;
+}
+
+Expr LoadOp::getOffsetExpr() { return exprOf(getOffset()); }
+Expr StoreOp::getOffsetExpr() { return exprOf(getOffset()); }
+Expr IndexOp::getIndexExpr() { return exprOf(getExpr()); }
+Expr ContractOp::getLhsExpr() { return exprOf(getLhsOffset()); }
+Expr ContractOp::getRhsExpr() { return exprOf(getRhsOffset()); }
+
+/// Every expression text of one op of a body.
+static SmallVector<StringRef> textsOf(Operation *op) {
+  if (auto o = dyn_cast<LoadOp>(op))
+    return {o.getOffset()};
+  if (auto o = dyn_cast<StoreOp>(op))
+    return {o.getOffset()};
+  if (auto o = dyn_cast<IndexOp>(op))
+    return {o.getExpr()};
+  if (auto o = dyn_cast<ContractOp>(op))
+    return {o.getLhsOffset(), o.getRhsOffset()};
+  if (auto o = dyn_cast<AttentionOp>(op))
+    return {o.getQOffset(), o.getKOffset(), o.getVOffset()};
+  return {};
+}
+
+std::vector<std::string> GenericOp::getSizeSymbols() {
+  std::set<std::string> names;
+  for (unsigned i = 0; i < getNumAxes(); ++i)
+    for (const std::string &s : getAxisExtent(i).symbols())
+      names.insert(s);
+  getBody().walk([&](Operation *op) {
+    for (StringRef text : textsOf(op))
+      for (const std::string &s : exprOf(text).symbols())
+        names.insert(s);
+  });
+  std::vector<std::string> sizes;
+  for (const std::string &s : names)
+    if (s[0] != '$' && !getExtent(s))
+      sizes.push_back(s);
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
+// kernel.generic: syntax
+//===----------------------------------------------------------------------===//
+
+void GenericOp::print(OpAsmPrinter &p) {
+  p << ' ' << stringifyKernelClass(getKernelClass()) << " @";
+  p.printKeywordOrString(getName());
+  p << " axes(";
+  for (unsigned i = 0; i < getNumAxes(); ++i) {
+    p << (i ? ", " : "");
+    p.printKeywordOrString(getAxisName(i));
+    p << " = " << getAxisExtents()[i];
+  }
+  p << ")";
+  if (!getInputs().empty())
+    p << " ins(" << getInputs() << " : " << getInputs().getTypes() << ")";
+  p << " outs(" << getOutputs().getTypes() << ")";
+  p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"kernelClass", "name", "axisNames", "axisExtents"});
+  p << ' ';
+  p.printRegion(getBody());
+}
+
+ParseResult GenericOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &b = parser.getBuilder();
+  std::string cls, name, axis;
+  SmallVector<Attribute> axisNames, axisExtents;
+  auto loc = parser.getCurrentLocation();
+  if (parser.parseKeywordOrString(&cls))
+    return failure();
+  std::optional<KernelClass> kind = symbolizeKernelClass(cls);
+  if (!kind)
+    return parser.emitError(loc, "unknown kernel class '") << cls << "'";
+  StringAttr symbol;
+  if (parser.parseSymbolName(symbol))
+    return failure();
+  auto parseAxis = [&]() -> ParseResult {
+    StringAttr extent;
+    if (parser.parseKeywordOrString(&axis) || parser.parseEqual() || parser.parseAttribute(extent))
+      return failure();
+    axisNames.push_back(b.getStringAttr(axis));
+    axisExtents.push_back(extent);
+    return success();
+  };
+  if (parser.parseKeyword("axes") || parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseAxis))
+    return failure();
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> operandTypes, resultTypes;
+  auto operandLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("ins"))) {
+    if (parser.parseLParen() || parser.parseOperandList(operands) || parser.parseColonTypeList(operandTypes) ||
+        parser.parseRParen() || parser.resolveOperands(operands, operandTypes, operandLoc, result.operands))
+      return failure();
+  }
+  if (parser.parseKeyword("outs") || parser.parseLParen())
+    return failure();
+  if (failed(parser.parseOptionalRParen()) && (parser.parseTypeList(resultTypes) || parser.parseRParen()))
+    return failure();
+  result.addTypes(resultTypes);
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*result.addRegion()))
+    return failure();
+  result.addAttribute("kernelClass", KernelClassAttr::get(parser.getContext(), *kind));
+  result.addAttribute("name", symbol);
+  result.addAttribute("axisNames", b.getArrayAttr(axisNames));
+  result.addAttribute("axisExtents", b.getArrayAttr(axisExtents));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+/// The element type inside a kernel: signless.
+static Type signless(Type t) {
+  if (auto i = dyn_cast<IntegerType>(t))
+    return IntegerType::get(t.getContext(), i.getWidth());
+  if (isa<IndexType>(t))
+    return IntegerType::get(t.getContext(), 64);
+  return t;
+}
+
+static LogicalResult verifyArguments(GenericOp op) {
+  Block &body = op.getBody().front();
+  if (body.getNumArguments() != op.getInputs().size() + op.getOutputs().size())
+    return op.emitOpError("K1: expects one block argument per operand and result, has ") << body.getNumArguments();
+  auto check = [&](Type tensor, BlockArgument arg) {
+    auto ref = dyn_cast<RefType>(arg.getType());
+    return ref && ref.getElementType() == signless(cast<RankedTensorType>(tensor).getElementType());
+  };
+  for (auto [i, t] : llvm::enumerate(op.getInputs().getTypes()))
+    if (!check(t, op.getInputRef(i)))
+      return op.emitOpError("K1: block argument ") << i << " does not match operand type " << t;
+  for (auto [i, t] : llvm::enumerate(op.getOutputs().getTypes()))
+    if (!check(t, op.getOutputRef(i)))
+      return op.emitOpError("K1: block argument of result ") << i << " does not match result type " << t;
+  return success();
+}
+
+static LogicalResult verifyAxes(GenericOp op) {
+  std::set<std::string> names;
+  if (op.getAxisNames().size() != op.getAxisExtents().size())
+    return op.emitOpError("K2: one extent per axis expected");
+  for (unsigned i = 0; i < op.getNumAxes(); ++i) {
+    llvm::Expected<Expr> e = Expr::parse(cast<StringAttr>(op.getAxisExtents()[i]).getValue());
+    if (!e)
+      return op.emitOpError("K2: extent of axis '") << op.getAxisName(i) << "': " << llvm::toString(e.takeError());
+    if (!names.insert(op.getAxisName(i).str()).second)
+      return op.emitOpError("K2: axis '") << op.getAxisName(i) << "' occurs twice";
+  }
+  for (unsigned i = 0; i < op.getNumAxes(); ++i)
+    for (const std::string &s : op.getAxisExtent(i).symbols())
+      if (names.count(s))
+        return op.emitOpError("K2: extent of axis '") << op.getAxisName(i) << "' mentions axis '" << s << "'";
+  return success();
+}
+
+static LogicalResult verifyClass(GenericOp op) {
+  unsigned contracts = 0, attentions = 0, reduces = 0;
+  llvm::SmallPtrSet<Value, 8> stored;
+  op.getBody().walk([&](Operation *o) {
+    contracts += isa<ContractOp>(o);
+    attentions += isa<AttentionOp>(o);
+    reduces += isa<ReduceOp>(o);
+    if (auto s = dyn_cast<StoreOp>(o))
+      stored.insert(s.getRef());
+  });
+  for (unsigned i = 0; i < op.getOutputs().size(); ++i)
+    if (!stored.contains(op.getOutputRef(i)))
+      return op.emitOpError("K4: result ") << i << " is never stored to";
+  KernelClass c = op.getKernelClass();
+  if (contracts != (c == KernelClass::Contraction ? 1u : 0u) || attentions != (c == KernelClass::Attention ? 1u : 0u) ||
+      (reduces && c == KernelClass::Loop))
+    return op.emitOpError("K5: the body does not fit class '") << stringifyKernelClass(c) << "'";
+  return success();
+}
+
+LogicalResult GenericOp::verify() {
+  if (failed(verifyArguments(*this)) || failed(verifyAxes(*this)))
+    return failure();
+  WalkResult r = getBody().walk([&](Operation *op) {
+    unsigned indirects = 0;
+    if (auto l = dyn_cast<LoadOp>(op))
+      indirects = l.getIndices().size();
+    if (auto s = dyn_cast<StoreOp>(op))
+      indirects = s.getIndices().size();
+    for (StringRef text : textsOf(op))
+      for (const std::string &s : exprOf(text).symbols())
+        if (s[0] == '$' && (!llvm::all_of(s.substr(1), [](char c) { return isdigit(c); }) || s.size() > 4 ||
+                            unsigned(atoi(s.c_str() + 1)) >= indirects)) {
+          op->emitOpError("K3: '") << s << "' is not one of its " << indirects << " indirect indices";
+          return WalkResult::interrupt();
+        }
+    return WalkResult::advance();
+  });
+  return failure(r.wasInterrupted() || failed(verifyClass(*this)));
+}
+
+static LogicalResult verifyText(Operation *op) {
+  for (StringRef text : textsOf(op)) {
+    llvm::Expected<Expr> e = Expr::parse(text);
+    if (!e)
+      return op->emitOpError("K3: '") << text << "': " << llvm::toString(e.takeError());
+  }
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (getRef().getType().getElementType() != getResult().getType())
+    return emitOpError("result type differs from the buffer's element type ") << getRef().getType().getElementType();
+  if (bool(getPredicate()) != bool(getFill()))
+    return emitOpError("a predicate and a fill value come together");
+  return verifyText(*this);
+}
+
+LogicalResult StoreOp::verify() {
+  if (getRef().getType().getElementType() != getValue().getType())
+    return emitOpError("value type differs from the buffer's element type ") << getRef().getType().getElementType();
+  return verifyText(*this);
+}
+
+LogicalResult IndexOp::verify() { return verifyText(*this); }
+LogicalResult ContractOp::verify() { return verifyText(*this); }
+
+LogicalResult AttentionOp::verify() {
+  Block &b = getScore().front();
+  if (b.getNumArguments() != 1 || b.empty() || !isa<YieldOp>(b.back()))
+    return emitOpError("the score region takes one score and ends in kernel.yield");
+  return verifyText(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Axes of a value
+//===----------------------------------------------------------------------===//
+
+static void addAxes(StringRef text, GenericOp kernel, std::set<std::string> &axes) {
+  for (const std::string &s : exprOf(text).symbols())
+    if (kernel.getExtent(s))
+      axes.insert(s);
+}
+
+static void collectAxes(Value v, GenericOp kernel, std::set<std::string> &axes) {
+  Operation *op = v.getDefiningOp();
+  if (!op)
+    return;
+  std::set<std::string> mine;
+  for (StringRef text : textsOf(op))
+    addAxes(text, kernel, mine);
+  for (Value o : op->getOperands())
+    if (!isa<RefType>(o.getType()))
+      collectAxes(o, kernel, mine);
+  if (auto r = dyn_cast<ReduceOp>(op))
+    for (Attribute a : r.getAxes())
+      mine.erase(cast<StringAttr>(a).str());
+  if (auto c = dyn_cast<ContractOp>(op))
+    for (Attribute a : c.getAxes())
+      mine.erase(cast<StringAttr>(a).str());
+  if (auto a = dyn_cast<AttentionOp>(op)) {
+    mine.erase(a.getKeyAxis().str());
+    mine.erase(a.getDepthAxis().str());
+  }
+  axes.insert(mine.begin(), mine.end());
+}
+
+std::set<std::string> lathe::kernel::axesOf(Value value, GenericOp kernel) {
+  std::set<std::string> axes;
+  collectAxes(value, kernel, axes);
+  return axes;
+}
