@@ -1,0 +1,236 @@
+/*===- Format.h - The tables inside an artifact -----------------------------===*\
+|*
+|* What the compiler writes into OUT.so, the runtime inside it executes and `lathe inspect` reads without running it.
+|* Plain C, no pointers: one blob (section `.lathe.meta`) that needs no relocation. Every reference is a byte offset from
+|* the blob's start, so the same structs serve a loaded artifact, a file on disk and a foreign architecture's artifact.
+|* Little endian. Code is reached through one separate table of function pointers (`lathe_functions`), constants through
+|* one data section (`.lathe.data`, symbol `lathe_data`).
+|*
+|* A reader accepts a blob whose major version is its own; structs only grow at their end within a major version, with
+|* `headerBytes` and the element sizes that the header records telling how far the writer's structs reached.
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef LATHE_ARTIFACT_FORMAT_H
+#define LATHE_ARTIFACT_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LATHE_FORMAT_MAGIC "LATHEART"
+#define LATHE_FORMAT_MAJOR 1
+#define LATHE_FORMAT_MINOR 0
+#define LATHE_NONE 0xffffffffu
+#define LATHE_DATA_ALIGN 64 /* of every constant in the data section, and of every arena buffer */
+#define LATHE_MAX_RANK 64
+
+/* `count` elements at byte `offset` of the blob (0, 0 when empty). */
+typedef struct {
+  uint32_t offset, count;
+} LatheArray;
+
+/* UTF-8 text: `count` bytes at `offset`, followed by a NUL that is not counted. */
+typedef LatheArray LatheString;
+
+/*===-- Sizes ---------------------------------------------------------------===*\
+|* All sizes live in one array `int64_t sizes[numSlots]`. Slots 0 .. numSymbols-1 are the model's size symbols; the slots
+|* `firstRawDim` .. `firstRawDim + (sum of the inputs' ranks) - 1` receive the dimensions of the inputs as they come, input
+|* by input; the rest is computed by instructions, in their order. Arithmetic that overflows or divides by zero is reported.
+\*===----------------------------------------------------------------------===*/
+typedef enum {
+  LATHE_INSTR_CONST = 0,    /* dst = a | (int64_t)b << 32 */
+  LATHE_INSTR_ADD = 1,      /* dst = sizes[a] + sizes[b] */
+  LATHE_INSTR_SUB = 2,
+  LATHE_INSTR_MUL = 3,
+  LATHE_INSTR_FLOORDIV = 4, /* rounds to minus infinity */
+  LATHE_INSTR_MOD = 5,      /* sign of the divisor */
+  LATHE_INSTR_MIN = 6,
+  LATHE_INSTR_MAX = 7,
+  LATHE_INSTR_COPY = 8      /* dst = sizes[a] */
+} LatheInstrOp;
+
+typedef struct {
+  uint32_t op, dst, a, b;
+} LatheInstr;
+
+/* A size symbol. It is bound by the instructions `bind` (indices into the header's `instrs`), which see the raw dimensions
+ * and the symbols before it; `input` and `dim` say where it comes from, for messages. Symbols that are known only while the
+ * program runs (a data-dependent size) have input = LATHE_NONE and an empty `bind`. */
+typedef struct {
+  LatheString name;
+  int64_t min, max;    /* inclusive; INT64_MAX for no bound */
+  LatheArray hints;    /* int64_t: sizes that the compiler expects */
+  uint32_t input, dim;
+  uint32_t bindFirst, bindCount;
+} LatheSymbol;
+
+/* A relation between sizes that must hold besides those of the inputs' dimensions; `text` is what a message says. */
+typedef enum { LATHE_CHECK_EQ = 0, LATHE_CHECK_LE = 1, LATHE_CHECK_LT = 2, LATHE_CHECK_NE = 3 } LatheCheckKind;
+typedef struct {
+  uint32_t kind, a, b; /* sizes[a] KIND sizes[b] */
+  uint32_t reserved;
+  LatheString text;
+} LatheCheck;
+
+/*===-- Signature -----------------------------------------------------------===*/
+typedef struct {
+  uint8_t code, bits; /* DLPack's: int 0, uint 1, float 2, bfloat 4, complex 5, bool 6 (one byte, 0 or 1) */
+  uint16_t lanes;
+} LatheDType;
+
+typedef struct {
+  uint32_t slot; /* the expected (input) or resulting (output) size */
+  uint32_t reserved;
+  LatheString text; /* "seq", "past + seq", "768" */
+} LatheDim;
+
+typedef struct {
+  LatheString name;
+  LatheDType dtype;
+  uint32_t reserved;
+  LatheArray dims; /* LatheDim, outermost first */
+} LatheTensor;
+
+/*===-- Programs ------------------------------------------------------------===*/
+typedef enum {
+  LATHE_BUFFER_INPUT = 0,  /* index: which input */
+  LATHE_BUFFER_OUTPUT = 1, /* index: which output */
+  LATHE_BUFFER_TEMP = 2,   /* in the arena; live from firstStep to lastStep, both included */
+  LATHE_BUFFER_CONST = 3,  /* at `offset` of the data section */
+  LATHE_BUFFER_VIEW = 4,   /* index: the buffer whose memory this one is, from its `offset` on */
+  LATHE_BUFFER_DYNAMIC = 5 /* allocated while the program runs, when its size is known */
+} LatheBufferKind;
+
+typedef struct {
+  uint32_t kind, index;
+  uint32_t bytesSlot; /* its size in bytes */
+  uint32_t firstStep, lastStep;
+  LatheDType dtype;
+  uint64_t offset;
+} LatheBuffer;
+
+typedef enum {
+  LATHE_STEP_KERNEL = 0, /* target: kernel index; buffers: operands, then results; slots: the kernel's size parameters */
+  LATHE_STEP_COPY = 1,   /* buffers: source, destination; slots: bytes */
+  LATHE_STEP_EVAL = 2,   /* run instructions target .. target + count - 1 */
+  LATHE_STEP_READ = 3,   /* sizes[slots[0]] = the int64 element slots[1] (a slot) of buffers[0]; int32 where the dtype says so */
+  LATHE_STEP_JUMP = 4,   /* to step `target` */
+  LATHE_STEP_BRANCH = 5, /* to step `target` when sizes[slots[0]] is 0 */
+  LATHE_STEP_CHECK = 6,  /* header.checks[target] must hold */
+  LATHE_STEP_CALL = 7    /* target: function index, LatheHostFn(buffers, sizes): work that is no parallel kernel */
+} LatheStepKind;
+
+typedef struct {
+  uint32_t kind, target;
+  uint32_t count;
+  uint32_t reserved;
+  LatheArray buffers; /* uint32_t: ids of the program's buffers */
+  LatheArray slots;   /* uint32_t: slots */
+} LatheStep;
+
+typedef struct {
+  uint32_t deviceType; /* DLPack's: 1 CPU, 2 CUDA */
+  uint32_t reserved;
+  LatheArray buffers; /* LatheBuffer */
+  LatheArray steps;   /* LatheStep */
+} LatheProgram;
+
+/*===-- Kernels -------------------------------------------------------------===*/
+/* What a variant's code needs, in the order of preference; the runtime takes the highest that the machine has. */
+typedef enum {
+  LATHE_LEVEL_BASELINE = 0, /* x86-64: SSE2; aarch64: NEON */
+  LATHE_LEVEL_AVX2 = 1,     /* AVX2, FMA, F16C */
+  LATHE_LEVEL_AVX512 = 2    /* AVX512 F, BW, DQ, VL, and the level below */
+} LatheLevel;
+
+typedef struct {
+  uint32_t level;
+  uint32_t fn;   /* indices into lathe_functions: a LatheKernelFn */
+  uint32_t plan; /* a LathePlanFn */
+  uint32_t reserved;
+} LatheVariant;
+
+typedef struct {
+  LatheString name;
+  LatheString kernelClass; /* "loop", "reduction", "contraction", "attention", "library", ... */
+  LatheArray nodes;        /* LatheString: the model nodes that it covers */
+  LatheArray unfused;      /* LatheString: "producer -> consumer: reason" */
+  LatheArray variants;     /* LatheVariant: CPU code */
+  uint32_t cuda;           /* index into the CUDA table's launches, or LATHE_NONE */
+  uint32_t reserved;
+} LatheKernel;
+
+/* Work on the items [begin, end). `buffers` are the step's, operands then results; `sizes` the kernel's size parameters in
+ * its order; `scratch` is 64-byte aligned and this thread's alone. */
+typedef void (*LatheKernelFn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch);
+
+/* Called once per shape. out[] is zeroed before the call. */
+typedef void (*LathePlanFn)(const int64_t *sizes, int64_t *out);
+enum {
+  LATHE_PLAN_ITEMS = 0,   /* number of independent items */
+  LATHE_PLAN_SCRATCH = 1, /* bytes of scratch per thread */
+  LATHE_PLAN_COST = 2,    /* of one item: about FLOPs, or bytes / 4 where memory decides */
+  LATHE_PLAN_GRAIN = 3,   /* chunks are multiples of this many items (0 is 1) */
+  LATHE_PLAN_FLAGS = 4,   /* LATHE_PLAN_UNEVEN: items differ in cost, hand them out in small chunks */
+  LATHE_PLAN_WORDS = 8
+};
+#define LATHE_PLAN_UNEVEN 1
+
+typedef void (*LatheHostFn)(void *const *buffers, const int64_t *sizes);
+
+/*===-- CUDA ----------------------------------------------------------------===*/
+typedef struct {
+  uint32_t sm;   /* 75, 90 */
+  uint32_t kind; /* 0 cubin, 1 PTX text */
+  uint64_t offset, bytes; /* in the data section */
+} LatheCudaModule;
+
+typedef struct {
+  uint32_t version;
+  uint32_t reserved;
+  LatheArray modules;  /* LatheCudaModule */
+  LatheArray launches; /* one per kernel with CUDA code */
+} LatheCudaTable;
+
+/*===-- The header ----------------------------------------------------------===*/
+typedef struct {
+  char magic[8];
+  uint16_t major, minor;
+  uint32_t headerBytes; /* sizeof(LatheHeader) of the writer */
+  uint64_t blobBytes;
+  uint64_t dataBytes; /* of the data section */
+  uint32_t machine;   /* ELF e_machine: 62 x86-64, 183 aarch64 */
+  uint32_t numSlots, numSymbols, firstRawDim;
+  LatheString producer;  /* "lathe 0.1.0" */
+  LatheString modelName;
+  LatheArray symbols;    /* LatheSymbol, numSymbols of them */
+  LatheArray instrs;     /* LatheInstr: the symbols' first */
+  uint32_t evalFirst, evalCount; /* the instructions run once the symbols are bound */
+  LatheArray checks;     /* LatheCheck: the first `entryChecks` of them hold at entry */
+  uint32_t entryChecks;
+  uint32_t numFunctions; /* entries of lathe_functions */
+  LatheArray inputs, outputs; /* LatheTensor */
+  LatheArray programs;   /* LatheProgram, at most one per device type */
+  LatheArray kernels;    /* LatheKernel */
+  uint32_t cuda;         /* offset of the LatheCudaTable, 0 when there is none */
+  uint32_t reserved;
+  LatheString externalData; /* name of the file beside the artifact that holds the data section; empty when embedded */
+  LatheArray notes;      /* LatheString pairs: key, value (flags, precision, source format) */
+} LatheHeader;
+
+/* The symbols that tie an artifact together; hidden in the finished file. */
+#define LATHE_SECTION_META ".lathe.meta"
+#define LATHE_SECTION_DATA ".lathe.data"
+typedef void (*LatheFunction)(void);
+
+static inline const void *latheAt(const void *blob, LatheArray array) { return (const char *)blob + array.offset; }
+static inline const char *latheText(const void *blob, LatheString s) { return s.offset ? (const char *)blob + s.offset : ""; }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* LATHE_ARTIFACT_FORMAT_H */
