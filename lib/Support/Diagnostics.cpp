@@ -1,0 +1,40 @@
+//===- Diagnostics.cpp - The three kinds of failure ------------------------===//
+
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace lathe;
+
+char UserError::ID = 0;
+char UnsupportedError::ID = 0;
+char BugError::ID = 0;
+
+void UnsupportedError::log(llvm::raw_ostream &os) const {
+  for (size_t i = 0; i < items.size(); ++i)
+    os << (i ? "\n" : "") << items[i];
+}
+
+ExitCode lathe::report(llvm::Error error) {
+  ExitCode code = ExitCode::Done;
+  auto worst = [&](ExitCode c) { code = std::max(code, c); };
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const UserError &e) {
+        llvm::errs() << "error: " << e.message << "\n";
+        worst(ExitCode::UserMistake);
+      },
+      [&](const UnsupportedError &e) {
+        for (const std::string &item : e.items)
+          llvm::errs() << "unsupported: " << item << "\n";
+        worst(ExitCode::Unsupported);
+      },
+      [&](const BugError &e) {
+        llvm::errs() << "internal error: " << e.message << "\n";
+        worst(ExitCode::Bug);
+      },
+      [&](const llvm::ErrorInfoBase &e) {
+        llvm::errs() << "error: " << e.message() << "\n";
+        worst(ExitCode::UserMistake);
+      });
+  return code;
+}
