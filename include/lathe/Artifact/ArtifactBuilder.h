@@ -1,0 +1,147 @@
+//===- ArtifactBuilder.h - Writing OUT.so ----------------------------------===//
+//
+// Collects what an artifact consists of, in plain structs with symbolic sizes, and writes the shared object: tables (see
+// Format.h), compiled kernels, constants and the C runtime, linked in process. The file depends on libc.so.6 alone and its
+// bytes on nothing but what was added, in the order it was added.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_ARTIFACT_ARTIFACTBUILDER_H
+#define LATHE_ARTIFACT_ARTIFACTBUILDER_H
+
+#include "lathe/Artifact/Format.h"
+#include "lathe/Shape/Expr.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+
+namespace lathe::artifact {
+
+/// DLPack's names of element types: {kDLFloat, 32} is {2, 32, 1}.
+enum DTypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
+inline LatheDType dtype(DTypeCode code, unsigned bits) { return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1}; }
+
+/// Which machine the artifact is for.
+enum class Machine { X86_64, AArch64 };
+
+struct SymbolInfo {
+  std::string name;
+  int64_t min = 0, max = INT64_MAX;
+  std::vector<int64_t> hints;
+};
+
+struct TensorInfo {
+  std::string name;
+  LatheDType dtype;
+  std::vector<shape::Expr> dims;
+};
+
+/// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the bytes in
+/// order, in pieces of any size, `size` bytes in all, and gives the same bytes each time it is called (it is called once to
+/// hash them and once to write them).
+struct ByteSource {
+  uint64_t size = 0;
+  std::function<llvm::Error(llvm::function_ref<void(llvm::ArrayRef<char>)>)> stream;
+  /// Of bytes that stay where they are until the artifact is written.
+  static ByteSource borrow(llvm::ArrayRef<char> bytes);
+  static ByteSource own(std::string bytes);
+};
+
+struct VariantInfo {
+  LatheLevel level = LATHE_LEVEL_BASELINE;
+  std::string fn, plan; ///< symbols of an added object: a LatheKernelFn and a LathePlanFn
+};
+
+struct KernelInfo {
+  std::string name;
+  std::string kernelClass;
+  std::vector<std::string> nodes;   ///< model nodes that it covers
+  std::vector<std::string> unfused; ///< "producer -> consumer: reason"
+  std::vector<VariantInfo> variants;
+  uint32_t cuda = LATHE_NONE;       ///< index of its launch in the CUDA table
+};
+
+using BufferId = uint32_t;
+using ConstantId = uint32_t;
+using KernelId = uint32_t;
+
+/// The steps that run on one device and the buffers between them. Lifetimes of temporaries follow from the steps.
+class Program {
+public:
+  BufferId input(unsigned index);  ///< the same id each time
+  BufferId output(unsigned index); ///< the same id each time
+  BufferId temp(LatheDType type, const shape::Expr &bytes);
+  BufferId constant(LatheDType type, ConstantId constant);
+  /// The memory of `of`, from byte `offset` on: a reshape, or a part of it.
+  BufferId view(LatheDType type, BufferId of, const shape::Expr &bytes, uint64_t offset = 0);
+
+  /// `sizes`: the kernel's size parameters, in its order.
+  void kernel(KernelId kernel, llvm::ArrayRef<BufferId> operandsThenResults, llvm::ArrayRef<shape::Expr> sizes);
+  void copy(BufferId from, BufferId to, const shape::Expr &bytes);
+  /// A call on the calling thread of an added object's function, a LatheHostFn.
+  void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);
+
+private:
+  friend class ArtifactBuilder;
+  friend struct Tables;
+  struct Buffer {
+    LatheBufferKind kind;
+    uint32_t index;
+    LatheDType dtype;
+    shape::Expr bytes;
+    uint64_t offset;
+  };
+  struct Step {
+    LatheStepKind kind;
+    uint32_t target;
+    std::vector<BufferId> buffers;
+    std::vector<shape::Expr> sizes;
+    std::string fn;
+  };
+  uint32_t deviceType = 1;
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  std::map<std::pair<uint32_t, uint32_t>, BufferId> known;
+  BufferId add(LatheBufferKind kind, uint32_t index, LatheDType type, const shape::Expr &bytes, uint64_t offset);
+};
+
+class ArtifactBuilder {
+public:
+  ArtifactBuilder(Machine machine, std::string modelName);
+  ~ArtifactBuilder();
+
+  /// A size symbol of the model. Each must occur in an input's dimension from which it can be solved: as the dimension
+  /// itself, or linearly beside symbols that are already bound.
+  void addSymbol(SymbolInfo symbol);
+  /// A name for a computed size that later expressions may mention.
+  void addDerived(llvm::StringRef name, const shape::Expr &value);
+  unsigned addInput(TensorInfo tensor);
+  unsigned addOutput(TensorInfo tensor);
+  /// A relation that must hold at entry besides the inputs' dimensions; `text` is how a message states it ("4 divides seq").
+  void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text);
+  void addNote(std::string key, std::string value);
+
+  /// Equal contents are stored once.
+  llvm::Expected<ConstantId> addConstant(ByteSource bytes);
+  /// A compiled relocatable object for the machine. Its global symbols must be unique in the artifact.
+  void addObject(std::string bytes);
+  KernelId addKernel(KernelInfo kernel);
+  /// The program for a device (DLPack's numbers: 1 CPU, 2 CUDA), created on the first call.
+  Program &program(uint32_t deviceType);
+
+  struct Options {
+    std::string prefix = "lathe"; ///< of the ABI's names: PREFIX_create, PREFIX_run, ...
+    bool externalData = false;    ///< constants go to a file beside the artifact, named OUT.data
+  };
+  /// Writes the shared object: a temporary beside it first, then renamed. A failure leaves nothing behind.
+  llvm::Error write(llvm::StringRef path, const Options &options);
+  llvm::Error write(llvm::StringRef path) { return write(path, Options()); }
+
+private:
+  friend struct Tables;
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace lathe::artifact
+
+#endif // LATHE_ARTIFACT_ARTIFACTBUILDER_H
