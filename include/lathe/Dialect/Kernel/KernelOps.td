@@ -146,7 +146,7 @@ def Kernel_IndexOp : Kernel_Op<"index", [Pure]> {
   let extraClassDeclaration = [{ ::lathe::shape::Expr getIndexExpr(); }];
 }
 
-def Kernel_ReduceOp : Kernel_Op<"reduce", [SameOperandsAndResultType]> {
+def Kernel_ReduceOp : Kernel_Op<"reduce", [AllTypesMatch<["value", "result"]>]> {
   let summary = "Combine a value over axes";
   let description = [{ `kernel.reduce add %v over ["d"] : f32`. Half types accumulate in f32: the importer of the reduction
     casts, this op combines in its own type. An empty axis gives the combiner's identity. The order is fixed for a target,

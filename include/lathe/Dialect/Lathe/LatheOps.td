@@ -11,8 +11,10 @@ include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def Lathe_Dialect : Dialect {
   let name = "lathe";
@@ -57,7 +59,8 @@ def ElementwiseInterface : OpInterface<"ElementwiseInterface"> {
     [{ Builds the op on scalars (signless; `elementTypes` are the operands' tensor element types, which tell signedness) with
        `arith` and `math` ops; the same code works on vectors of the scalar type. }],
     "::mlir::Value", "buildScalar",
-    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$scalars)>];
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$scalars), "",
+    [{ return ::lathe::ir::buildScalar($_op, builder, loc, scalars); }]>];
 }
 
 class Lathe_Op<string mnemonic, list<Trait> traits = []> : Op<Lathe_Dialect, mnemonic, traits>;
@@ -88,14 +91,14 @@ def Lathe_RelationOp : Lathe_Op<"relation", []> {
 // Sources
 //===----------------------------------------------------------------------===//
 
-def Lathe_ConstantOp : Lathe_Op<"constant", [Pure, ConstantLike]> {
+def Lathe_ConstantOp : Lathe_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "A constant tensor";
   let description = [{ Large ones are `dense_resource` attributes whose bytes are mapped from the model file. }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
-  let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{ build($_builder, $_state, value.getShapedType(), value); }]>];
+  let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{ build($_builder, $_state, value.getType(), value); }]>];
 }
 def Lathe_SizeOp : Lathe_Op<"size", [Pure]> {
   let summary = "Size expressions as an i64 tensor";
