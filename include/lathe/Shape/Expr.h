@@ -4,7 +4,11 @@
 // indirect index "$0") or an opaque term: floordiv(a, b), mod(a, b), min(a, b), max(a, b) of normalised operands.
 // The polynomial is kept in one normal form, so two expressions that are equal as polynomials are equal as values, print
 // the same text and hash the same. Text form: "2*batch*seq + 768", "floordiv(n, 4)", "mod(n, 4)", "min(a, b)",
-// "max(a, b)"; the parser also takes '-', '//', '%' and parentheses.
+// "max(a, b)"; the parser also takes '-', '//', '%', ceildiv and parentheses. A symbol whose name is no identifier is
+// written in single quotes.
+//
+// Arithmetic is checked. Where a coefficient would leave 64 bits, or an expression would grow without bound, the result is
+// the unknown expression: it equals nothing (not even itself), so nothing can be proven of it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_SHAPE_EXPR_H
@@ -40,6 +44,9 @@ class Expr {
 public:
   Expr(int64_t value = 0);
   static Expr symbol(llvm::StringRef name);
+  /// What arithmetic gives when it cannot represent its result.
+  static Expr unknown();
+  bool isUnknown() const;
   /// Parses the text form; the error names the column.
   static llvm::Expected<Expr> parse(llvm::StringRef text);
 
@@ -55,6 +62,11 @@ public:
   static Expr ceildiv(const Expr &a, const Expr &b) { return -floordiv(-a, b); }
   static Expr min(const Expr &a, const Expr &b);
   static Expr max(const Expr &a, const Expr &b);
+  /// The q of a = q * b as polynomials; nothing when b does not divide a.
+  static std::optional<Expr> divideExactly(const Expr &a, const Expr &b);
+  /// a = quotient * b + remainder, by the leading term of b (exact for every value; no claim on the remainder's size).
+  struct Division;
+  static Division divide(const Expr &a, const Expr &b);
 
   bool operator==(const Expr &o) const;
   bool operator!=(const Expr &o) const { return !(*this == o); }
@@ -84,6 +96,8 @@ public:
   };
   std::vector<Term> terms() const;
   static Expr fromAtom(const Atom &a);
+  /// True when a floordiv, mod, min or max occurs.
+  bool hasOpaque() const;
 
   /// Replaces symbols (simultaneously) and renormalises.
   Expr substitute(const std::map<std::string, Expr> &with) const;
@@ -91,6 +105,7 @@ public:
   std::optional<int64_t> evaluate(const std::map<std::string, int64_t> &values) const;
 
 private:
+  friend struct ExprBuilder;
   struct Impl;
   explicit Expr(std::shared_ptr<const Impl> impl) : impl(std::move(impl)) {}
   std::shared_ptr<const Impl> impl;
@@ -99,6 +114,11 @@ private:
 struct Expr::Linear {
   Expr coefficient;
   Expr rest;
+};
+
+struct Expr::Division {
+  Expr quotient;
+  Expr remainder;
 };
 
 /// The product of all of them (1 for none).

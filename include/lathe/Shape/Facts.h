@@ -43,17 +43,18 @@ public:
   bool provablyPositive(const Expr &e) const { return provablyLess(Expr(0), e); }
   bool provablyDivides(const Expr &k, const Expr &e) const;
 
-private:
-  struct State;
-  std::shared_ptr<State> state; // copy on write is not needed: a Facts is built once and then only read
-public:
+  /// A copy shares what is known; a clone is independent. A Facts is built by one thread and may then be read by many.
   Facts();
   Facts clone() const;
+  struct State;
+
+private:
+  std::shared_ptr<State> state;
 };
 
 /// Dimensions of two shapes with the same number of elements, grouped from the left into the smallest runs with provably
 /// equal products: [B*S, 768] and [B, S, 12, 64] give {([0],[0,1]), ([1],[2,3])}. Nothing when no such grouping is provable.
-/// Runs of size-1 dimensions join the neighbouring group.
+/// A size-1 dimension with no counterpart joins the neighbouring group.
 struct DimGroup {
   std::vector<unsigned> left, right;
 };

@@ -1,0 +1,370 @@
+//===- Expr.cpp - Polynomial arithmetic and queries ------------------------===//
+
+#include "ExprImpl.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+
+namespace lathe::shape {
+
+//===-- Monomials ----------------------------------------------------------===//
+
+static int compareAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b) {
+  if (a.size() != b.size())
+    return a.size() > b.size() ? -1 : 1;
+  for (auto [x, y] : llvm::zip(a, b))
+    if (x != y)
+      if (int c = x->text.compare(y->text))
+        return c;
+  return 0;
+}
+
+static bool atomLess(const AtomRef &a, const AtomRef &b) { return a != b && a->text < b->text; }
+
+std::optional<std::vector<AtomRef>> removeAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b) {
+  if (!std::includes(a.begin(), a.end(), b.begin(), b.end(), atomLess))
+    return std::nullopt;
+  std::vector<AtomRef> rest;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(rest), atomLess);
+  return rest;
+}
+
+std::vector<AtomRef> commonAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b) {
+  std::vector<AtomRef> common;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common), atomLess);
+  return common;
+}
+
+static void appendTerm(std::string &out, const Monomial &t) {
+  bool first = out.empty(), negative = t.coefficient < 0;
+  if (!first)
+    out += negative ? " - " : " + ";
+  else if (negative)
+    out += "-";
+  // The magnitude of INT64_MIN is representable as unsigned only.
+  uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(t.coefficient) : static_cast<uint64_t>(t.coefficient);
+  bool bare = magnitude != 1 || t.atoms.empty();
+  if (bare)
+    out += std::to_string(magnitude);
+  for (auto [i, a] : llvm::enumerate(t.atoms)) {
+    if (bare || i)
+      out += "*";
+    out += a->text;
+  }
+}
+
+Expr ExprBuilder::fromTerms(Monomials terms) {
+  llvm::sort(terms, [](const Monomial &a, const Monomial &b) { return compareAtoms(a.atoms, b.atoms) < 0; });
+  auto impl = std::make_shared<Expr::Impl>();
+  for (Monomial &t : terms) {
+    if (!impl->terms.empty() && compareAtoms(impl->terms.back().atoms, t.atoms) == 0) {
+      int64_t &c = impl->terms.back().coefficient;
+      if (llvm::AddOverflow(c, t.coefficient, c))
+        return Expr::unknown();
+    } else {
+      impl->terms.push_back(std::move(t));
+    }
+    if (impl->terms.back().coefficient == 0)
+      impl->terms.pop_back();
+  }
+  if (impl->terms.size() > maxTerms)
+    return Expr::unknown();
+  for (const Monomial &t : impl->terms) {
+    appendTerm(impl->text, t);
+    for (const AtomRef &a : t.atoms)
+      impl->depth = std::max(impl->depth, a->depth);
+    if (impl->text.size() > maxTextLength)
+      return Expr::unknown();
+  }
+  if (impl->terms.empty())
+    impl->text = "0";
+  impl->hash = llvm::hash_value(llvm::StringRef(impl->text));
+  return Expr(std::shared_ptr<const Expr::Impl>(std::move(impl)));
+}
+
+static const char *functionName(Atom::Kind kind) {
+  switch (kind) {
+  case Atom::Kind::Symbol:
+    return "";
+  case Atom::Kind::FloorDiv:
+    return "floordiv";
+  case Atom::Kind::Mod:
+    return "mod";
+  case Atom::Kind::Min:
+    return "min";
+  case Atom::Kind::Max:
+    return "max";
+  }
+  return "";
+}
+
+Expr ExprBuilder::opaque(Atom::Kind kind, const Expr &a, const Expr &b) {
+  unsigned depth = std::max(a.impl->depth, b.impl->depth) + 1;
+  if (a.isUnknown() || b.isUnknown() || depth > maxDepth)
+    return Expr::unknown();
+  auto node = std::make_shared<AtomNode>();
+  node->atom = {kind, "", {a, b}};
+  node->text = std::string(functionName(kind)) + "(" + a.str() + ", " + b.str() + ")";
+  node->depth = depth;
+  return fromTerm(1, {std::move(node)});
+}
+
+//===-- Construction -------------------------------------------------------===//
+
+Expr::Expr(int64_t value) {
+  static const Expr zero = ExprBuilder::fromTerms({}), one = ExprBuilder::fromTerm(1, {});
+  *this = value == 0 ? zero : value == 1 ? one : ExprBuilder::fromTerm(value, {});
+}
+
+static bool isIdentifier(llvm::StringRef name) {
+  auto word = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_$.@#").contains(c); };
+  return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, word);
+}
+
+Expr Expr::symbol(llvm::StringRef name) {
+  auto node = std::make_shared<AtomNode>();
+  node->atom = {Atom::Kind::Symbol, name.str(), {}};
+  node->text = name.str();
+  if (!isIdentifier(name)) {
+    // A quote inside a quoted name would end it.
+    std::replace(node->atom.name.begin(), node->atom.name.end(), '\'', '_');
+    node->text = "'" + node->atom.name + "'";
+  }
+  return ExprBuilder::fromTerm(1, {std::move(node)});
+}
+
+Expr Expr::unknown() {
+  static const Expr value = [] {
+    auto impl = std::make_shared<Impl>();
+    impl->unknown = true;
+    impl->text = "<unknown>";
+    return Expr(std::shared_ptr<const Impl>(std::move(impl)));
+  }();
+  return value;
+}
+
+bool Expr::isUnknown() const { return impl->unknown; }
+
+Expr Expr::fromAtom(const Atom &a) {
+  switch (a.kind) {
+  case Atom::Kind::Symbol:
+    return symbol(a.name);
+  case Atom::Kind::FloorDiv:
+    return floordiv(a.operands[0], a.operands[1]);
+  case Atom::Kind::Mod:
+    return mod(a.operands[0], a.operands[1]);
+  case Atom::Kind::Min:
+    return min(a.operands[0], a.operands[1]);
+  case Atom::Kind::Max:
+    return max(a.operands[0], a.operands[1]);
+  }
+  return unknown();
+}
+
+//===-- Ring operations ----------------------------------------------------===//
+
+Expr Expr::operator+(const Expr &o) const {
+  if (isUnknown() || o.isUnknown())
+    return unknown();
+  if (impl->terms.empty())
+    return o;
+  if (o.impl->terms.empty())
+    return *this;
+  Monomials all = impl->terms;
+  all.insert(all.end(), o.impl->terms.begin(), o.impl->terms.end());
+  return ExprBuilder::fromTerms(std::move(all));
+}
+
+Expr Expr::operator-(const Expr &o) const { return *this + o * Expr(-1); }
+
+Expr Expr::operator*(const Expr &o) const {
+  if (isUnknown() || o.isUnknown())
+    return unknown();
+  if (impl->terms.size() * o.impl->terms.size() > maxTerms)
+    return unknown();
+  if (isOne())
+    return o;
+  if (o.isOne())
+    return *this;
+  Monomials all;
+  for (const Monomial &a : impl->terms)
+    for (const Monomial &b : o.impl->terms) {
+      Monomial t;
+      if (llvm::MulOverflow(a.coefficient, b.coefficient, t.coefficient))
+        return unknown();
+      std::merge(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(), std::back_inserter(t.atoms), atomLess);
+      all.push_back(std::move(t));
+    }
+  return ExprBuilder::fromTerms(std::move(all));
+}
+
+Expr product(llvm::ArrayRef<Expr> factors) {
+  Expr p(1);
+  for (const Expr &f : factors)
+    p = p * f;
+  return p;
+}
+
+//===-- Identity -----------------------------------------------------------===//
+
+bool Expr::operator==(const Expr &o) const {
+  if (isUnknown() || o.isUnknown())
+    return false;
+  return impl == o.impl || (impl->hash == o.impl->hash && impl->text == o.impl->text);
+}
+bool Expr::operator<(const Expr &o) const { return impl != o.impl && impl->text < o.impl->text; }
+size_t Expr::hash() const { return impl->hash; }
+std::string Expr::str() const { return impl->text; }
+
+//===-- Queries ------------------------------------------------------------===//
+
+std::optional<int64_t> Expr::constant() const {
+  if (isUnknown())
+    return std::nullopt;
+  if (impl->terms.empty())
+    return 0;
+  if (impl->terms.size() == 1 && impl->terms[0].atoms.empty())
+    return impl->terms[0].coefficient;
+  return std::nullopt;
+}
+
+std::optional<std::string> Expr::asSymbol() const {
+  if (impl->terms.size() != 1 || impl->terms[0].coefficient != 1 || impl->terms[0].atoms.size() != 1)
+    return std::nullopt;
+  const Atom &a = impl->terms[0].atoms[0]->atom;
+  if (a.kind != Atom::Kind::Symbol)
+    return std::nullopt;
+  return a.name;
+}
+
+static void collectSymbols(const Expr &e, std::set<std::string> &out) {
+  for (const Monomial &t : ExprBuilder::terms(e))
+    for (const AtomRef &a : t.atoms) {
+      if (a->atom.kind == Atom::Kind::Symbol)
+        out.insert(a->atom.name);
+      for (const Expr &o : a->atom.operands)
+        collectSymbols(o, out);
+    }
+}
+
+std::set<std::string> Expr::symbols() const {
+  std::set<std::string> out;
+  collectSymbols(*this, out);
+  return out;
+}
+
+static bool atomMentions(const Atom &a, llvm::StringRef symbol) {
+  if (a.kind == Atom::Kind::Symbol)
+    return a.name == symbol;
+  return llvm::any_of(a.operands, [&](const Expr &o) { return o.mentions(symbol); });
+}
+
+bool Expr::mentions(llvm::StringRef symbol) const {
+  for (const Monomial &t : impl->terms)
+    for (const AtomRef &a : t.atoms)
+      if (atomMentions(a->atom, symbol))
+        return true;
+  return false;
+}
+
+bool Expr::hasOpaque() const { return impl->depth > 0; }
+
+std::optional<Expr::Linear> Expr::linearIn(llvm::StringRef symbol) const {
+  if (isUnknown())
+    return std::nullopt;
+  Monomials with, without;
+  for (const Monomial &t : impl->terms) {
+    Monomial factor{t.coefficient, {}};
+    unsigned hits = 0;
+    for (const AtomRef &a : t.atoms) {
+      if (!atomMentions(a->atom, symbol)) {
+        factor.atoms.push_back(a);
+        continue;
+      }
+      if (a->atom.kind != Atom::Kind::Symbol || ++hits > 1)
+        return std::nullopt;
+    }
+    (hits ? with : without).push_back(std::move(factor));
+  }
+  return Linear{ExprBuilder::fromTerms(std::move(with)), ExprBuilder::fromTerms(std::move(without))};
+}
+
+std::vector<Expr::Term> Expr::terms() const {
+  std::vector<Term> out;
+  for (const Monomial &t : impl->terms) {
+    Term term{t.coefficient, {}};
+    for (const AtomRef &a : t.atoms)
+      term.atoms.push_back(a->atom);
+    out.push_back(std::move(term));
+  }
+  return out;
+}
+
+Expr Expr::substitute(const std::map<std::string, Expr> &with) const {
+  if (isUnknown())
+    return *this;
+  Expr sum(0);
+  Monomials kept; // Terms without a replaced symbol are collected and normalised once.
+  for (const Monomial &t : impl->terms) {
+    Monomial same{t.coefficient, {}};
+    std::vector<Expr> factors;
+    for (const AtomRef &a : t.atoms) {
+      if (a->atom.kind == Atom::Kind::Symbol) {
+        auto it = with.find(a->atom.name);
+        if (it == with.end())
+          same.atoms.push_back(a);
+        else
+          factors.push_back(it->second);
+        continue;
+      }
+      Expr x = a->atom.operands[0].substitute(with), y = a->atom.operands[1].substitute(with);
+      if (x == a->atom.operands[0] && y == a->atom.operands[1])
+        same.atoms.push_back(a);
+      else
+        factors.push_back(fromAtom({a->atom.kind, "", {x, y}}));
+    }
+    if (factors.empty())
+      kept.push_back(std::move(same));
+    else
+      sum = sum + ExprBuilder::fromTerms({std::move(same)}) * product(factors);
+  }
+  return ExprBuilder::fromTerms(std::move(kept)) + sum;
+}
+
+static std::optional<int64_t> evaluateAtom(const Atom &a, const std::map<std::string, int64_t> &values) {
+  if (a.kind == Atom::Kind::Symbol) {
+    auto it = values.find(a.name);
+    return it == values.end() ? std::nullopt : std::optional<int64_t>(it->second);
+  }
+  std::optional<int64_t> x = a.operands[0].evaluate(values), y = a.operands[1].evaluate(values);
+  if (!x || !y)
+    return std::nullopt;
+  if (a.kind == Atom::Kind::Min)
+    return std::min(*x, *y);
+  if (a.kind == Atom::Kind::Max)
+    return std::max(*x, *y);
+  if (*y == 0 || (*y == -1 && *x == INT64_MIN))
+    return std::nullopt;
+  int64_t q = floorQuotient(*x, *y);
+  return a.kind == Atom::Kind::FloorDiv ? q : *x - q * *y;
+}
+
+std::optional<int64_t> Expr::evaluate(const std::map<std::string, int64_t> &values) const {
+  if (isUnknown())
+    return std::nullopt;
+  int64_t sum = 0;
+  for (const Monomial &t : impl->terms) {
+    int64_t value = t.coefficient;
+    for (const AtomRef &a : t.atoms) {
+      std::optional<int64_t> v = evaluateAtom(a->atom, values);
+      if (!v || llvm::MulOverflow(value, *v, value))
+        return std::nullopt;
+    }
+    if (llvm::AddOverflow(sum, value, sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+} // namespace lathe::shape

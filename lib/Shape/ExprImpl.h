@@ -1,0 +1,59 @@
+//===- ExprImpl.h - The polynomial behind an expression --------------------===//
+//
+// Private to lib/Shape. A term is a coefficient and a sorted list of atoms; terms are sorted by falling degree, then by
+// text, so that the printed text is a key for equality, order and hash.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_SHAPE_EXPRIMPL_H
+#define LATHE_LIB_SHAPE_EXPRIMPL_H
+
+#include "lathe/Shape/Expr.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace lathe::shape {
+
+/// An atom with its text, shared between all terms that hold it.
+struct AtomNode {
+  Atom atom;
+  std::string text;
+  unsigned depth = 0; ///< of nested opaque terms
+};
+using AtomRef = std::shared_ptr<const AtomNode>;
+
+struct Monomial {
+  int64_t coefficient = 0;
+  std::vector<AtomRef> atoms;
+};
+using Monomials = std::vector<Monomial>;
+
+/// Limits that keep the work on any expression, also one read from a file, small.
+constexpr size_t maxTerms = 1024, maxTextLength = 1 << 16;
+constexpr unsigned maxDepth = 32;
+
+struct Expr::Impl {
+  Monomials terms;
+  std::string text;
+  size_t hash = 0;
+  unsigned depth = 0;
+  bool unknown = false;
+};
+
+/// The door to Expr's representation for the files of this folder.
+struct ExprBuilder {
+  static const Monomials &terms(const Expr &e) { return e.impl->terms; }
+  static Expr fromTerms(Monomials terms);
+  static Expr fromTerm(int64_t coefficient, std::vector<AtomRef> atoms) { return fromTerms({{coefficient, std::move(atoms)}}); }
+  /// An opaque term as it stands, with no simplification.
+  static Expr opaque(Atom::Kind kind, const Expr &a, const Expr &b);
+};
+
+/// a - b as multisets of sorted atoms; nothing when b is no part of a.
+std::optional<std::vector<AtomRef>> removeAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b);
+/// What two sorted lists of atoms share.
+std::vector<AtomRef> commonAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b);
+
+inline int64_t floorQuotient(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+
+} // namespace lathe::shape
+
+#endif // LATHE_LIB_SHAPE_EXPRIMPL_H

@@ -1,0 +1,166 @@
+//===- ExprParser.cpp - The text form of expressions -----------------------===//
+//
+//   sum     = product { ('+' | '-') product }
+//   product = unary { ('*' | '//' | '%') unary }
+//   unary   = { '-' } primary
+//   primary = number | name | name '(' sum ',' sum ')' | '(' sum ')'
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Shape/Expr.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace lathe::shape {
+
+namespace {
+constexpr unsigned maxNesting = 64;
+constexpr size_t maxLength = 1 << 16;
+
+class Parser {
+public:
+  explicit Parser(llvm::StringRef text) : text(text) {}
+
+  llvm::Expected<Expr> run() {
+    if (text.size() > maxLength)
+      fail("a shorter expression");
+    Expr e = parseSum();
+    skipSpace();
+    if (at < text.size())
+      fail("an operator or the end");
+    if (error.empty() && e.isUnknown())
+      error = "the expression '" + text.take_front(60).str() + "' does not fit 64-bit arithmetic or divides by zero";
+    if (!error.empty())
+      return llvm::createStringError(llvm::inconvertibleErrorCode(), error);
+    return e;
+  }
+
+private:
+  void skipSpace() {
+    while (at < text.size() && llvm::isSpace(text[at]))
+      ++at;
+  }
+  bool take(llvm::StringRef token) {
+    skipSpace();
+    if (!text.substr(at).starts_with(token))
+      return false;
+    at += token.size();
+    return true;
+  }
+  /// Keeps the first error only, and stops all further reading.
+  Expr fail(llvm::StringRef expected) {
+    if (error.empty())
+      error = "column " + std::to_string(at + 1) + " of '" + text.take_front(60).str() + "': expected " + expected.str();
+    text = text.take_front(at);
+    return Expr(0);
+  }
+
+  Expr parseSum() {
+    if (++depth > maxNesting)
+      return fail("fewer nested parentheses");
+    Expr e = parseProduct();
+    while (error.empty()) {
+      if (take("+"))
+        e = e + parseProduct();
+      else if (take("-"))
+        e = e - parseProduct();
+      else
+        break;
+    }
+    --depth;
+    return e;
+  }
+
+  Expr parseProduct() {
+    Expr e = parseUnary();
+    while (error.empty()) {
+      if (take("*"))
+        e = e * parseUnary();
+      else if (take("//"))
+        e = Expr::floordiv(e, parseUnary());
+      else if (take("%"))
+        e = Expr::mod(e, parseUnary());
+      else
+        break;
+    }
+    return e;
+  }
+
+  Expr parseUnary() {
+    bool negative = false;
+    while (take("-"))
+      negative = !negative;
+    Expr e = parsePrimary(negative);
+    return negative ? -e : e;
+  }
+
+  Expr parsePrimary(bool &negative) {
+    skipSpace();
+    if (take("(")) {
+      Expr e = parseSum();
+      return take(")") ? e : fail("')'");
+    }
+    llvm::StringRef rest = text.substr(at);
+    if (rest.empty())
+      return fail("a number, a name or '('");
+    if (llvm::isDigit(rest.front()))
+      return parseNumber(rest.take_while(llvm::isDigit), negative);
+    if (rest.front() == '\'')
+      return parseQuoted(rest.drop_front());
+    llvm::StringRef name =
+        rest.take_while([](char c) { return llvm::isAlnum(c) || llvm::StringRef("_$.@#").contains(c); });
+    if (name.empty())
+      return fail("a number, a name or '('");
+    at += name.size();
+    if (!take("("))
+      return Expr::symbol(name);
+    return parseCall(name);
+  }
+
+  Expr parseNumber(llvm::StringRef digits, bool &negative) {
+    // The sign is read with the number, so that the smallest integer has a text.
+    int64_t value;
+    if (((negative ? "-" : "") + digits.str()).size() > 20 ||
+        llvm::StringRef((negative ? "-" : "") + digits.str()).getAsInteger(10, value))
+      return fail("a number of 64 bits");
+    negative = false;
+    at += digits.size();
+    return Expr(value);
+  }
+
+  Expr parseQuoted(llvm::StringRef rest) {
+    size_t end = rest.find('\'');
+    if (end == llvm::StringRef::npos)
+      return fail("a closing quote");
+    at += end + 2;
+    return Expr::symbol(rest.take_front(end));
+  }
+
+  Expr parseCall(llvm::StringRef name) {
+    using Function = Expr (*)(const Expr &, const Expr &);
+    static const std::pair<llvm::StringRef, Function> functions[] = {
+        {"floordiv", Expr::floordiv}, {"ceildiv", Expr::ceildiv}, {"mod", Expr::mod}, {"min", Expr::min}, {"max", Expr::max}};
+    for (auto &[known, function] : functions) {
+      if (name != known)
+        continue;
+      Expr a = parseSum();
+      if (!take(","))
+        return fail("','");
+      Expr b = parseSum();
+      if (!take(")"))
+        return fail("')'");
+      return function(a, b);
+    }
+    at -= 1;
+    return fail("an operator: there is no function '" + name.str() + "'");
+  }
+
+  llvm::StringRef text;
+  size_t at = 0;
+  unsigned depth = 0;
+  std::string error;
+};
+} // namespace
+
+llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text).run(); }
+
+} // namespace lathe::shape

@@ -1,0 +1,207 @@
+//===- Facts.cpp - Recording facts, and the questions asked of them --------===//
+
+#include "FactsImpl.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace lathe::shape {
+
+Facts::Facts() : state(std::make_shared<State>()) {}
+
+Facts Facts::clone() const {
+  Facts f;
+  f.state = std::make_shared<State>(*state);
+  return f;
+}
+
+//===-- Recording ----------------------------------------------------------===//
+
+static Range intersect(Range a, Range b) {
+  if (b.min)
+    a.min = std::max(a.min.value_or(*b.min), *b.min);
+  if (b.max)
+    a.max = std::min(a.max.value_or(*b.max), *b.max);
+  return a;
+}
+
+/// Records that e lies in the range: as the range of its symbol where e is linear in one, else as relations.
+static void constrain(Facts::State &state, const Expr &e, Range range) {
+  const Monomials &terms = ExprBuilder::terms(e);
+  std::optional<std::string> symbol =
+      terms.size() == 1 && terms[0].atoms.size() == 1 ? Expr::fromAtom(terms[0].atoms[0]->atom).asSymbol() : std::nullopt;
+  if (symbol && terms[0].coefficient > 0) {
+    int64_t c = terms[0].coefficient;
+    Range scaled;
+    if (range.min && *range.min > INT64_MIN + 1)
+      scaled.min = -floorQuotient(-*range.min, c);
+    if (range.max)
+      scaled.max = floorQuotient(*range.max, c);
+    auto it = state.ranges.find(*symbol);
+    state.ranges[*symbol] = intersect(it == state.ranges.end() ? Range{0, std::nullopt} : it->second, scaled);
+    return;
+  }
+  for (const Expr &relation : {range.min ? e - Expr(*range.min) : Expr(0), range.max ? Expr(*range.max) - e : Expr(0)})
+    if (!relation.isUnknown() && !relation.constant())
+      state.nonNegative.push_back(relation);
+}
+
+/// Replaces the symbol everywhere, keeping the substitutions closed.
+static void substituteSymbol(Facts::State &state, const std::string &symbol, const Expr &value) {
+  std::map<std::string, Expr> one{{symbol, value}};
+  for (auto &[name, v] : state.substitutions)
+    v = v.substitute(one);
+  for (auto &[name, extent] : state.axes)
+    extent = extent.substitute(one);
+  for (Expr &relation : state.nonNegative)
+    relation = relation.substitute(one);
+  state.substitutions.emplace(symbol, value);
+  state.changed();
+  auto range = state.ranges.find(symbol);
+  Range r = range == state.ranges.end() ? Range{0, std::nullopt} : range->second;
+  if (!value.constant())
+    constrain(state, value, r);
+}
+
+void Facts::setRange(llvm::StringRef symbol, Range range) {
+  std::string name = symbol.str();
+  state->changed();
+  state->ranges[name] = range;
+  if (auto it = state->substitutions.find(name); it != state->substitutions.end())
+    constrain(*state, it->second, range);
+  else if (range.min && range.max && *range.min == *range.max && !state->axes.count(name))
+    substituteSymbol(*state, name, Expr(*range.min));
+}
+
+Range Facts::rangeOf(llvm::StringRef symbol) const { return bounds(Expr::symbol(symbol)); }
+
+void Facts::setAxis(llvm::StringRef axis, const Expr &extent) {
+  state->changed();
+  state->axes.insert_or_assign(axis.str(), simplify(extent));
+}
+
+/// The symbol (of those that occur alone in a term with coefficient 1 or -1) that e = 0 is best solved for.
+static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, const Expr &b, const Facts::State &state) {
+  auto solvable = [&](const std::string &name) {
+    if (state.axes.count(name))
+      return false;
+    std::optional<Expr::Linear> l = e.linearIn(name);
+    return l && (l->coefficient == Expr(1) || l->coefficient == Expr(-1));
+  };
+  for (const Expr &side : {a, b})
+    if (std::optional<std::string> s = side.asSymbol(); s && solvable(*s))
+      return s;
+  for (const std::string &name : e.symbols())
+    if (solvable(name))
+      return name;
+  return std::nullopt;
+}
+
+/// An equality that cannot be solved for a symbol: its leading product becomes a rewrite, where that has coefficient 1.
+static void addRewrite(Facts::State &state, const Expr &e) {
+  const Monomial &lead = ExprBuilder::terms(e).front();
+  if (lead.coefficient != 1 && lead.coefficient != -1) {
+    state.nonNegative.push_back(e);
+    state.nonNegative.push_back(-e);
+    return;
+  }
+  Expr product = ExprBuilder::fromTerm(1, lead.atoms);
+  state.rewrites.emplace_back(lead.atoms, lead.coefficient == 1 ? product - e : product + e);
+  state.changed();
+}
+
+bool Facts::addEquality(const Expr &a, const Expr &b) {
+  Expr left = simplify(a), right = simplify(b), e = left - right;
+  if (e.isUnknown())
+    return true; // Nothing is known, so nothing is contradicted.
+  if (e.constant())
+    return e.isZero();
+  if (provablyPositive(e) || provablyPositive(-e))
+    return false;
+  // The common factor of the coefficients is no part of the fact; a constant that it does not divide contradicts it.
+  int64_t g = 0, constant = 0;
+  for (const Monomial &t : ExprBuilder::terms(e)) {
+    if (t.coefficient == INT64_MIN)
+      return true;
+    (t.atoms.empty() ? constant : g) = t.atoms.empty() ? t.coefficient : std::gcd(g, t.coefficient);
+  }
+  if (g > 1 && constant % g != 0 && !e.hasOpaque())
+    return false;
+  if (g > 1 && constant % g == 0)
+    e = *Expr::divideExactly(e, Expr(g));
+  std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
+  if (!symbol) {
+    addRewrite(*state, e);
+    return true;
+  }
+  Expr::Linear l = *e.linearIn(*symbol);
+  substituteSymbol(*state, *symbol, l.coefficient == Expr(1) ? -l.rest : l.rest);
+  return true;
+}
+
+static std::string wordOf(const Expr &e) {
+  std::string word = e.str();
+  for (char &c : word)
+    if (!llvm::isAlnum(c) && !llvm::StringRef("_$.@#").contains(c))
+      c = '_';
+  return word;
+}
+
+void Facts::addDivides(const Expr &k, const Expr &e) {
+  Expr divisor = simplify(k), value = simplify(e);
+  if (divisor.isUnknown() || value.isUnknown() || divisor.isZero() || provablyDivides(divisor, value))
+    return;
+  std::string name = wordOf(e) + ".div." + wordOf(k);
+  while (state->ranges.count(name) || state->substitutions.count(name))
+    name += "_";
+  Prover prover(*state);
+  Range v = prover.interval(value), d = prover.interval(divisor);
+  Range q{0, std::nullopt};
+  if (v.min && *v.min > 0)
+    q.min = d.max && *d.max > 0 ? std::max<int64_t>(1, -floorQuotient(-*v.min, *d.max)) : 1;
+  if (v.max && *v.max >= 0)
+    q.max = *v.max / std::max<int64_t>(1, d.min.value_or(1));
+  state->ranges[name] = q;
+  state->derived.emplace_back(name, Expr::floordiv(e, k));
+  addEquality(value, divisor * Expr::symbol(name));
+}
+
+const std::vector<std::pair<std::string, Expr>> &Facts::derived() const { return state->derived; }
+
+//===-- Questions ----------------------------------------------------------===//
+
+Expr Facts::simplify(const Expr &e) const { return simplifyWith(*state, e); }
+
+Range Facts::bounds(const Expr &e) const {
+  Expr s = simplify(e);
+  Range r = Prover(*state).interval(s);
+  if (!s.isUnknown() && (!r.min || *r.min < 0) && Prover(*state).nonNegative(s))
+    r.min = 0;
+  return r;
+}
+
+bool Facts::provablyEqual(const Expr &a, const Expr &b) const {
+  if (a == b)
+    return true;
+  Expr d = simplify(a - b);
+  if (d.isUnknown() || d.isZero())
+    return !d.isUnknown();
+  if (d.constant())
+    return false;
+  if (d.hasOpaque() && simplify(expandMod(d)).isZero())
+    return true;
+  return Prover(*state).nonNegative(d) && Prover(*state).nonNegative(-d);
+}
+
+bool Facts::provablyLessEqual(const Expr &a, const Expr &b) const { return Prover(*state).nonNegative(simplify(b - a)); }
+bool Facts::provablyLess(const Expr &a, const Expr &b) const { return provablyLessEqual(a + Expr(1), b); }
+
+bool Facts::provablyDivides(const Expr &k, const Expr &e) const {
+  Expr divisor = simplify(k), value = simplify(e);
+  if (divisor.isUnknown() || value.isUnknown() || divisor.isZero())
+    return false;
+  return Expr::divideExactly(value, divisor).has_value() || simplify(Expr::mod(value, divisor)).isZero();
+}
+
+} // namespace lathe::shape

@@ -1,0 +1,63 @@
+//===- FactsImpl.h - What a Facts holds, and the prover over it ------------===//
+//
+// Private to lib/Shape.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_SHAPE_FACTSIMPL_H
+#define LATHE_LIB_SHAPE_FACTSIMPL_H
+
+#include "ExprImpl.h"
+#include "lathe/Shape/Facts.h"
+#include <mutex>
+#include <unordered_map>
+
+namespace lathe::shape {
+
+struct Facts::State {
+  std::map<std::string, Range> ranges;
+  std::map<std::string, Expr> axes;          ///< axis -> extent
+  std::map<std::string, Expr> substitutions; ///< closed: no value mentions a replaced symbol
+  /// Equalities that no symbol could be solved from: a product of atoms and what it equals.
+  std::vector<std::pair<std::vector<AtomRef>, Expr>> rewrites;
+  std::vector<Expr> nonNegative; ///< known relations e >= 0 that no single range holds
+  std::vector<std::pair<std::string, Expr>> derived;
+
+  mutable std::mutex cacheMutex;
+  mutable std::unordered_map<std::string, Expr> cache; ///< simplify, by text
+
+  State() = default;
+  State(const State &o)
+      : ranges(o.ranges), axes(o.axes), substitutions(o.substitutions), rewrites(o.rewrites), nonNegative(o.nonNegative),
+        derived(o.derived) {}
+  void changed() { cache.clear(); }
+};
+
+/// Proves e >= 0 by intervals and by setting symbols to their extreme values. One Prover answers one question: it holds
+/// the steps left, and what the question itself implies (a point on an axis: the axis is not empty).
+class Prover {
+public:
+  explicit Prover(const Facts::State &state) : state(state) {}
+  bool nonNegative(const Expr &e);
+  Range interval(const Expr &e);
+
+private:
+  bool prove(const Expr &e, bool useRelations);
+  std::optional<bool> eliminateOpaque(const Expr &e, bool useRelations);
+  std::optional<bool> eliminateSymbol(const Expr &e, bool useRelations);
+  bool allTermsNonNegative(const Expr &e);
+  Range atomInterval(const Atom &a);
+  Range symbolRange(const std::string &name);
+
+  const Facts::State &state;
+  std::map<std::string, int64_t> raisedMinimum;
+  unsigned fuel = 400, intervalDepth = 0;
+};
+
+/// Simplify.cpp: the work behind Facts::simplify.
+Expr simplifyWith(const Facts::State &state, const Expr &e);
+/// Every mod(a, b) written as a - b*floordiv(a, b).
+Expr expandMod(const Expr &e);
+
+} // namespace lathe::shape
+
+#endif // LATHE_LIB_SHAPE_FACTSIMPL_H

@@ -1,0 +1,173 @@
+//===- Simplify.cpp - Substitutions, and opaque terms that ranges resolve --===//
+
+#include "FactsImpl.h"
+#include "llvm/ADT/STLExtras.h"
+#include <numeric>
+
+namespace lathe::shape {
+
+using Kind = Atom::Kind;
+
+namespace {
+class Simplifier {
+public:
+  explicit Simplifier(const Facts::State &state) : state(state) {}
+  Expr run(const Expr &e);
+
+private:
+  Expr once(const Expr &e);
+  Expr rewriteProducts(Expr e);
+  Expr simplifyAtom(const AtomRef &a);
+  /// floordiv and mod at once: a = quotient * b + remainder with 0 <= remainder < b.
+  std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
+  std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
+  bool nonNegative(const Expr &e) { return Prover(state).nonNegative(e); }
+  bool inRange(const Expr &r, const Expr &b) { return nonNegative(b - r - Expr(1)) && nonNegative(r); }
+
+  const Facts::State &state;
+};
+} // namespace
+
+std::optional<Expr::Division> Simplifier::resolve(const Expr &a, const Expr &b) {
+  if (inRange(a, b))
+    return Expr::Division{Expr(0), a};
+  Expr::Division d = Expr::divide(a, b);
+  if (!d.quotient.isZero() && inRange(d.remainder, b))
+    return d;
+  // One divisor too much or too little: (h*D - 1) / D.
+  for (int step : {-1, 1}) {
+    Expr r = d.remainder - Expr(step) * b;
+    if (inRange(r, b))
+      return Expr::Division{d.quotient + Expr(step), r};
+  }
+  return resolveByFactor(a, b);
+}
+
+/// For b = m*n and a = m*x + y with 0 <= y < m: floordiv(a, b) = floordiv(x, n) and mod(a, b) = m*mod(x, n) + y. The m tried
+/// are what single terms of a share with b.
+std::optional<Expr::Division> Simplifier::resolveByFactor(const Expr &a, const Expr &b) {
+  const Monomials &divisor = ExprBuilder::terms(b);
+  if (divisor.size() != 1 || divisor[0].coefficient <= 0)
+    return std::nullopt;
+  std::vector<Expr> tried;
+  for (const Monomial &t : ExprBuilder::terms(a)) {
+    if (t.coefficient == INT64_MIN)
+      continue;
+    Expr m = ExprBuilder::fromTerm(std::gcd(t.coefficient, divisor[0].coefficient), commonAtoms(t.atoms, divisor[0].atoms));
+    if (m.isOne() || m == b || llvm::is_contained(tried, m))
+      continue;
+    tried.push_back(m);
+    Expr::Division d = Expr::divide(a, m);
+    std::optional<Expr> n = Expr::divideExactly(b, m);
+    if (!n || !inRange(d.remainder, m) || !nonNegative(*n))
+      continue;
+    Expr q = Expr::floordiv(d.quotient, *n), r = Expr::mod(d.quotient, *n);
+    return Expr::Division{q, m * r + d.remainder};
+  }
+  return std::nullopt;
+}
+
+Expr Simplifier::simplifyAtom(const AtomRef &node) {
+  const Atom &a = node->atom;
+  if (a.kind == Kind::Symbol)
+    return ExprBuilder::fromTerm(1, {node});
+  Expr x = once(a.operands[0]), y = once(a.operands[1]);
+  if (x.isUnknown() || y.isUnknown())
+    return Expr::unknown();
+  if (a.kind == Kind::Min || a.kind == Kind::Max) {
+    bool isMin = a.kind == Kind::Min;
+    if (nonNegative(y - x))
+      return isMin ? x : y;
+    if (nonNegative(x - y))
+      return isMin ? y : x;
+    return isMin ? Expr::min(x, y) : Expr::max(x, y);
+  }
+  if (!y.isZero())
+    if (std::optional<Expr::Division> d = resolve(x, y))
+      return a.kind == Kind::FloorDiv ? d->quotient : d->remainder;
+  return a.kind == Kind::FloorDiv ? Expr::floordiv(x, y) : Expr::mod(x, y);
+}
+
+Expr Simplifier::rewriteProducts(Expr e) {
+  for (unsigned step = 0; step < 64; ++step) {
+    bool changed = false;
+    for (const auto &[product, value] : state.rewrites) {
+      for (const Monomial &t : ExprBuilder::terms(e)) {
+        std::optional<std::vector<AtomRef>> factor = removeAtoms(t.atoms, product);
+        if (!factor)
+          continue;
+        Expr rest = ExprBuilder::fromTerm(t.coefficient, std::move(*factor));
+        e = e - rest * ExprBuilder::fromTerm(1, product) + rest * value;
+        changed = true;
+        break;
+      }
+      if (changed)
+        break;
+    }
+    if (!changed)
+      break;
+  }
+  return e;
+}
+
+Expr Simplifier::once(const Expr &e) {
+  if (!e.hasOpaque())
+    return rewriteProducts(e);
+  Expr sum(0);
+  for (const Monomial &t : ExprBuilder::terms(e)) {
+    Expr term(t.coefficient);
+    for (const AtomRef &a : t.atoms)
+      term = term * simplifyAtom(a);
+    sum = sum + term;
+  }
+  return rewriteProducts(sum);
+}
+
+Expr Simplifier::run(const Expr &e) {
+  Expr now = e.substitute(state.substitutions);
+  for (unsigned round = 0; round < 6; ++round) {
+    Expr next = once(now).substitute(state.substitutions);
+    if (next == now || next.isUnknown())
+      return next;
+    now = next;
+  }
+  return now;
+}
+
+Expr simplifyWith(const Facts::State &state, const Expr &e) {
+  if (e.isUnknown() || (!e.hasOpaque() && state.substitutions.empty() && state.rewrites.empty()))
+    return e;
+  std::string key = e.str();
+  {
+    std::lock_guard<std::mutex> lock(state.cacheMutex);
+    if (auto it = state.cache.find(key); it != state.cache.end())
+      return it->second;
+  }
+  Expr result = Simplifier(state).run(e);
+  std::lock_guard<std::mutex> lock(state.cacheMutex);
+  if (state.cache.size() > 100000)
+    state.cache.clear();
+  return state.cache.emplace(std::move(key), result).first->second;
+}
+
+Expr expandMod(const Expr &e) {
+  if (!e.hasOpaque())
+    return e;
+  Expr sum(0);
+  for (const Monomial &t : ExprBuilder::terms(e)) {
+    Expr term(t.coefficient);
+    for (const AtomRef &node : t.atoms) {
+      const Atom &a = node->atom;
+      if (a.kind == Kind::Symbol) {
+        term = term * ExprBuilder::fromTerm(1, {node});
+        continue;
+      }
+      Expr x = expandMod(a.operands[0]), y = expandMod(a.operands[1]);
+      term = term * (a.kind == Kind::Mod ? x - y * Expr::floordiv(x, y) : Expr::fromAtom({a.kind, "", {x, y}}));
+    }
+    sum = sum + term;
+  }
+  return sum;
+}
+
+} // namespace lathe::shape

@@ -1,0 +1,235 @@
+//===- FactsTest.cpp - Simplification and proofs from facts ----------------===//
+
+#include "ShapeTestUtils.h"
+
+using namespace lathe::shape;
+
+/// Axes h, d and p over symbolic extents.
+static Facts axes() {
+  Facts f;
+  f.setAxis("h", E("H"));
+  f.setAxis("d", E("D"));
+  f.setAxis("p", Expr(4));
+  f.setAxis("q", E("P"));
+  return f;
+}
+
+TEST(Facts, AxesResolveDivision) {
+  Facts f = axes();
+  EXPECT_EQ(f.simplify(E("floordiv(h*D + d, D)")), E("h"));
+  EXPECT_EQ(f.simplify(E("mod(h*D + d, D)")), E("d"));
+  EXPECT_EQ(f.simplify(E("floordiv(D*(4*h + p) + d, 4*D)")), E("h"));
+  EXPECT_EQ(f.simplify(E("mod(D*(4*h + p) + d, 4*D)")), E("D*p + d"));
+  EXPECT_EQ(f.simplify(E("mod(floordiv(D*(4*h + p) + d, D), 4)")), E("p"));
+  EXPECT_EQ(f.simplify(E("floordiv(D*(P*h + q) + d, D*P)")), E("h"));
+  EXPECT_EQ(f.simplify(E("mod(D*(P*h + q) + d, D*P)")), E("D*q + d"));
+  EXPECT_EQ(f.simplify(E("floordiv(h, H)")), Expr(0));
+  EXPECT_EQ(f.simplify(E("mod(p, 8)")), E("p"));
+  EXPECT_EQ(f.simplify(E("mod(p, 3)")), E("mod(p, 3)"));
+  EXPECT_EQ(f.simplify(E("floordiv(D*h - 1, D)")), E("h - 1"));
+}
+
+TEST(Facts, ACommonFactorIsTakenOut) {
+  Facts f;
+  f.setAxis("d", Expr(64));
+  f.setAxis("e", E("E"));
+  EXPECT_EQ(f.simplify(E("floordiv(64*n + d, 768)")), E("floordiv(n, 12)"));
+  EXPECT_EQ(f.simplify(E("mod(64*n + d, 768)")), E("64*mod(n, 12) + d"));
+  EXPECT_EQ(f.simplify(E("floordiv(E*n + e, 4*E)")), E("floordiv(n, 4)"));
+}
+
+TEST(Facts, MinMaxByOrder) {
+  Facts f = axes();
+  EXPECT_EQ(f.simplify(E("min(d, D)")), E("d"));
+  EXPECT_EQ(f.simplify(E("max(d, D - 1)")), E("D - 1"));
+  EXPECT_EQ(f.simplify(E("max(p, 0)")), E("p"));
+  EXPECT_EQ(f.simplify(E("min(p, d)")), E("min(d, p)"));
+}
+
+TEST(Facts, OrderOfPolynomials) {
+  Facts f = axes();
+  EXPECT_TRUE(f.provablyLess(E("D*q + d"), E("D*P")));
+  EXPECT_FALSE(f.provablyLess(E("D*q + d + 1"), E("D*P")));
+  EXPECT_TRUE(f.provablyLessEqual(E("D*q + d + 1"), E("D*P")));
+  EXPECT_TRUE(f.provablyLess(E("D*(P*h + q) + d"), E("D*H*P")));
+  EXPECT_TRUE(f.provablyLess(E("p"), E("4")));
+  EXPECT_FALSE(f.provablyLess(E("p"), E("3")));
+  EXPECT_FALSE(f.provablyPositive(E("n")));
+  EXPECT_TRUE(f.provablyPositive(E("n + 1")));
+  f.setRange("B", {1, std::nullopt});
+  EXPECT_TRUE(f.provablyLessEqual(E("T"), E("B*T")));
+  EXPECT_FALSE(f.provablyLessEqual(E("T"), E("C*T")));
+  EXPECT_TRUE(f.provablyLess(E("mod(n, 4)"), E("4")));
+  EXPECT_TRUE(f.provablyLessEqual(E("4*floordiv(n, 4)"), E("n")));
+  EXPECT_TRUE(f.provablyLess(E("n"), E("4*floordiv(n, 4) + 4")));
+  EXPECT_FALSE(f.provablyLess(E("n"), E("4*floordiv(n, 4) + 3")));
+  EXPECT_TRUE(f.provablyLessEqual(E("min(a, b)"), E("a + b")));
+}
+
+TEST(Facts, IndirectIndicesHaveNoRange) {
+  Facts f;
+  EXPECT_FALSE(f.provablyLessEqual(Expr(0), E("$0")));
+  f.setRange("$0", {0, 9});
+  EXPECT_TRUE(f.provablyLess(E("$0"), Expr(10)));
+}
+
+TEST(Facts, RangesAndBounds) {
+  Facts f;
+  f.setRange("B", {1, 8});
+  f.setRange("T", {16, 512});
+  Range r = f.bounds(E("B*T - 1"));
+  EXPECT_EQ(r.min, 15);
+  EXPECT_EQ(r.max, 4095);
+  r = f.bounds(E("floordiv(T, B)"));
+  EXPECT_EQ(r.min, 2);
+  EXPECT_EQ(r.max, 512);
+  r = f.bounds(E("B*n"));
+  EXPECT_EQ(r.min, 0);
+  EXPECT_FALSE(r.max);
+  f.setAxis("d", E("T"));
+  EXPECT_EQ(f.bounds(E("d")).max, 511);
+  EXPECT_EQ(f.bounds(E("T - 1 - d")).min, 0);
+  f.setRange("F", {12, 12});
+  EXPECT_EQ(f.simplify(E("F*n")), E("12*n"));
+}
+
+TEST(Facts, EqualitySolvesForASymbol) {
+  Facts f;
+  EXPECT_TRUE(f.addEquality(E("T"), E("P + S")));
+  EXPECT_EQ(f.simplify(E("2*T*d")), E("2*P*d + 2*S*d"));
+  EXPECT_TRUE(f.provablyEqual(E("T - P"), E("S")));
+  f.setAxis("t", E("T"));
+  EXPECT_EQ(f.simplify(E("floordiv(h*T + t, T)")), E("h"));
+  EXPECT_EQ(f.simplify(E("mod(h*T + t, T)")), E("t"));
+  EXPECT_TRUE(f.addEquality(E("T"), E("P + S")));
+  EXPECT_FALSE(f.addEquality(E("T"), E("P + S + 1")));
+  EXPECT_TRUE(f.provablyLessEqual(E("P"), E("T")));
+}
+
+TEST(Facts, EqualitiesChain) {
+  Facts f;
+  f.setRange("N", {0, 100});
+  EXPECT_TRUE(f.addEquality(E("N"), E("B*T")));
+  EXPECT_TRUE(f.addEquality(E("T"), E("P + S")));
+  EXPECT_EQ(f.simplify(E("N")), E("B*P + B*S"));
+  EXPECT_TRUE(f.provablyLessEqual(E("B*P + B*S"), Expr(100)));
+  EXPECT_TRUE(f.provablyLess(E("B*P + B*S - 1"), Expr(100)));
+  EXPECT_FALSE(f.provablyLess(E("B*P + B*S"), Expr(100)));
+  EXPECT_FALSE(f.addEquality(E("P"), E("P + 1")));
+  EXPECT_TRUE(f.addEquality(E("2*P"), E("2*Q")));
+  EXPECT_TRUE(f.provablyEqual(E("P"), E("Q")));
+  EXPECT_FALSE(f.addEquality(E("2*P"), E("2*S + 1")));
+}
+
+TEST(Facts, ProductEqualityRewrites) {
+  Facts f;
+  EXPECT_TRUE(f.addEquality(E("H*D"), Expr(768)));
+  EXPECT_EQ(f.simplify(E("B*D*H")), E("768*B"));
+  EXPECT_TRUE(f.provablyEqual(E("B*D*H"), E("768*B")));
+}
+
+TEST(Facts, Divides) {
+  Facts f;
+  f.setRange("C", {4, 64});
+  f.addDivides(Expr(4), E("C"));
+  EXPECT_TRUE(f.provablyEqual(E("floordiv(C, 4)*4"), E("C")));
+  EXPECT_TRUE(f.provablyDivides(Expr(4), E("C*B")));
+  EXPECT_TRUE(f.provablyDivides(Expr(2), E("C")));
+  EXPECT_FALSE(f.provablyDivides(Expr(8), E("C")));
+  ASSERT_EQ(f.derived().size(), 1u);
+  EXPECT_EQ(f.derived()[0].first, "C.div.4");
+  EXPECT_EQ(f.derived()[0].second, E("floordiv(C, 4)"));
+  EXPECT_EQ(f.rangeOf("C.div.4").min, 1);
+  EXPECT_EQ(f.rangeOf("C.div.4").max, 16);
+}
+
+TEST(Facts, SymbolicDivisor) {
+  Facts f;
+  f.addDivides(E("Hkv"), E("H"));
+  ASSERT_EQ(f.derived().size(), 1u);
+  Expr q = Expr::symbol(f.derived()[0].first);
+  EXPECT_EQ(f.simplify(E("floordiv(H, Hkv)")), q);
+  EXPECT_EQ(f.simplify(E("H")), E("Hkv") * q);
+  EXPECT_TRUE(f.provablyDivides(E("Hkv"), E("H*D")));
+  // Heads in groups: head g*q + r belongs to group g.
+  f.setAxis("g", E("Hkv"));
+  f.setAxis("r", q);
+  EXPECT_EQ(f.simplify(Expr::floordiv(E("g") * q + E("r"), E("floordiv(H, Hkv)"))), E("g"));
+  f.addDivides(E("Hkv"), E("H"));
+  EXPECT_EQ(f.derived().size(), 1u);
+}
+
+TEST(Facts, ModAndFloorDivAgree) {
+  Facts f;
+  EXPECT_TRUE(f.provablyEqual(E("mod(n, k)"), E("n - k*floordiv(n, k)")));
+  EXPECT_TRUE(f.provablyEqual(E("mod(n, 4) + 4*floordiv(n, 4)"), E("n")));
+  EXPECT_FALSE(f.provablyEqual(E("4*floordiv(n, 4)"), E("n")));
+}
+
+TEST(Facts, NothingFollowsFromOverflow) {
+  Facts f;
+  Expr u = Expr::unknown();
+  EXPECT_FALSE(f.provablyEqual(u, u));
+  EXPECT_FALSE(f.provablyLessEqual(u, u));
+  EXPECT_FALSE(f.provablyDivides(u, u));
+  EXPECT_TRUE(f.addEquality(u, E("n")));
+  EXPECT_FALSE(f.bounds(u).min);
+  EXPECT_FALSE(f.bounds(E("9223372036854775807*n")).max);
+}
+
+TEST(Facts, CloneIsIndependent) {
+  Facts f;
+  Facts g = f.clone();
+  g.setAxis("d", Expr(4));
+  EXPECT_TRUE(g.provablyLess(E("d"), Expr(4)));
+  EXPECT_FALSE(f.provablyLess(E("d"), Expr(4)));
+}
+
+/// Every claim about random expressions is checked at every point of small ranges.
+TEST(Facts, ClaimsHoldAtEveryPoint) {
+  Facts f;
+  f.setRange("D", {1, 3});
+  f.setRange("P", {1, 3});
+  f.setAxis("d", E("D"));
+  f.setAxis("p", E("P"));
+  f.setRange("n", {0, 5});
+  std::vector<std::map<std::string, int64_t>> points;
+  for (int64_t D = 1; D <= 3; ++D)
+    for (int64_t P = 1; P <= 3; ++P)
+      for (int64_t d = 0; d < D; ++d)
+        for (int64_t p = 0; p < P; ++p)
+          for (int64_t n = 0; n <= 5; ++n)
+            points.push_back({{"D", D}, {"P", P}, {"d", d}, {"p", p}, {"n", n}});
+  const char *factors[] = {"D", "P", "d", "p", "n", "D*P", "2", "3", "1"};
+  Random random(7);
+  auto sum = [&] {
+    Expr e(random.in(-2, 2));
+    for (int64_t i = random.in(1, 3); i > 0; --i)
+      e = e + Expr(random.in(-2, 3)) * E(factors[random.in(0, 8)]) * E(factors[random.in(0, 8)]);
+    return e;
+  };
+  unsigned proven = 0, changed = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Expr a = sum(), divisor = E(factors[random.in(0, 1) ? 5 : random.in(6, 7)]);
+    int64_t kind = random.in(0, 4);
+    Expr e = kind == 0   ? Expr::floordiv(a, divisor)
+             : kind == 1 ? Expr::mod(a, divisor)
+             : kind == 2 ? Expr::min(a, sum())
+             : kind == 3 ? Expr::max(a, sum())
+                         : a;
+    Expr s = f.simplify(e);
+    Range r = f.bounds(e);
+    bool positive = f.provablyPositive(e);
+    proven += positive;
+    changed += s != e;
+    for (const auto &at : points) {
+      int64_t v = *e.evaluate(at);
+      ASSERT_EQ(s.evaluate(at), v) << e.str() << " became " << s.str();
+      ASSERT_TRUE(!r.min || *r.min <= v) << e.str();
+      ASSERT_TRUE(!r.max || *r.max >= v) << e.str();
+      ASSERT_TRUE(!positive || v > 0) << e.str();
+    }
+  }
+  EXPECT_GT(proven, 200u);
+  EXPECT_GT(changed, 200u);
+}
