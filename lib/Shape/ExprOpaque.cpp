@@ -164,7 +164,7 @@ static Expr floordivByConstant(const Expr &a, int64_t c) {
   }
   // One form for floor((-x) / c) and the ceiling that it is: -floor((x + c - 1) / c).
   if (rest.front().coefficient < 0)
-    return whole - ExprBuilder::opaque(Kind::FloorDiv, -x + Expr(c - 1), Expr(c));
+    return whole - floordivByConstant(-x + Expr(c - 1), c);
   return whole + ExprBuilder::opaque(Kind::FloorDiv, x, Expr(c));
 }
 

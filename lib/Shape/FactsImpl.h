@@ -38,12 +38,15 @@ class Prover {
 public:
   explicit Prover(const Facts::State &state) : state(state) {}
   bool nonNegative(const Expr &e);
+  /// The question stands under a division by this size: its symbols are not 0.
+  void assumeDivisor(const Expr &divisor);
   Range interval(const Expr &e);
 
 private:
   bool prove(const Expr &e, bool useRelations);
   std::optional<bool> eliminateOpaque(const Expr &e, bool useRelations);
   std::optional<bool> eliminateSymbol(const Expr &e, bool useRelations);
+  std::optional<bool> eliminateSymbols(const Expr &e, bool wantAxes, bool useRelations);
   bool allTermsNonNegative(const Expr &e);
   Range atomInterval(const Atom &a);
   Range symbolRange(const std::string &name);

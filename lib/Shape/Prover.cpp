@@ -192,13 +192,20 @@ std::optional<bool> Prover::eliminateOpaque(const Expr &e, bool useRelations) {
   return holds((up ? c * (a - b + Expr(1)) : c * a) + b * r + b - Expr(1));
 }
 
-/// Sets one symbol with a known upper end to its extreme values (e is linear in it, so they are at the ends).
+/// Sets one symbol with a known upper end to its extreme values (e is linear in it, so they are at the ends). Axes go first:
+/// their ends mention other symbols.
 std::optional<bool> Prover::eliminateSymbol(const Expr &e, bool useRelations) {
+  if (std::optional<bool> done = eliminateSymbols(e, true, useRelations))
+    return done;
+  return eliminateSymbols(e, false, useRelations);
+}
+
+std::optional<bool> Prover::eliminateSymbols(const Expr &e, bool wantAxes, bool useRelations) {
   for (const std::string &name : e.symbols()) {
     auto axis = state.axes.find(name);
     Range range = symbolRange(name);
     bool isAxis = axis != state.axes.end() && !axis->second.mentions(name);
-    if (!isAxis && (!range.max || !range.min))
+    if (isAxis != wantAxes || (!isAxis && (!range.max || !range.min)))
       continue;
     std::optional<Expr::Linear> l = e.linearIn(name);
     if (!l || l->coefficient.isZero())
@@ -247,6 +254,15 @@ bool Prover::prove(const Expr &e, bool useRelations) {
     return true;
   // e >= g >= 0 for a known relation g.
   return useRelations && llvm::any_of(state.nonNegative, [&](const Expr &g) { return prove(e - g, false); });
+}
+
+void Prover::assumeDivisor(const Expr &divisor) {
+  const Monomials &terms = ExprBuilder::terms(divisor);
+  if (terms.size() != 1)
+    return;
+  for (const AtomRef &a : terms[0].atoms)
+    if (a->atom.kind == Kind::Symbol && symbolRange(a->atom.name).min == Bound(0))
+      raisedMinimum[a->atom.name] = 1;
 }
 
 bool Prover::nonNegative(const Expr &e) { return prove(e, true); }

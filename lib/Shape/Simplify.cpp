@@ -22,7 +22,12 @@ private:
   std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
   std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
   bool nonNegative(const Expr &e) { return Prover(state).nonNegative(e); }
-  bool inRange(const Expr &r, const Expr &b) { return nonNegative(b - r - Expr(1)) && nonNegative(r); }
+  bool nonNegativeUnder(const Expr &divisor, const Expr &e) {
+    Prover prover(state);
+    prover.assumeDivisor(divisor);
+    return prover.nonNegative(e);
+  }
+  bool inRange(const Expr &r, const Expr &b) { return nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r); }
 
   const Facts::State &state;
 };
@@ -59,7 +64,7 @@ std::optional<Expr::Division> Simplifier::resolveByFactor(const Expr &a, const E
     tried.push_back(m);
     Expr::Division d = Expr::divide(a, m);
     std::optional<Expr> n = Expr::divideExactly(b, m);
-    if (!n || !inRange(d.remainder, m) || !nonNegative(*n))
+    if (!n || !inRange(d.remainder, m) || !nonNegativeUnder(b, *n))
       continue;
     Expr q = Expr::floordiv(d.quotient, *n), r = Expr::mod(d.quotient, *n);
     return Expr::Division{q, m * r + d.remainder};

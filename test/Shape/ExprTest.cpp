@@ -15,7 +15,7 @@ TEST(Expr, NormalForm) {
 
 TEST(Expr, Text) {
   EXPECT_EQ(E("768 + 2*seq*batch").str(), "2*batch*seq + 768");
-  EXPECT_EQ(E("d + 64*(k + seq*h)").str(), "64*h*seq + 64*k + d");
+  EXPECT_EQ(E("d + 64*(k + seq*h)").str(), "64*h*seq + d + 64*k");
   EXPECT_EQ(E("1 - n").str(), "-n + 1");
   EXPECT_EQ(E("0*n").str(), "0");
   EXPECT_EQ(E("n // 4").str(), "floordiv(n, 4)");
