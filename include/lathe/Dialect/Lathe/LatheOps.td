@@ -121,7 +121,7 @@ def Lathe_IotaOp : Lathe_Op<"iota", [Pure]> {
 //===----------------------------------------------------------------------===//
 
 class Lathe_Elementwise<string mnemonic, list<Trait> traits = []>
-    : Lathe_Op<mnemonic, !listconcat([Pure, DeclareOpInterfaceMethods<ElementwiseInterface>], traits)>;
+    : Lathe_Op<mnemonic, !listconcat([Pure, ElementwiseInterface], traits)>;
 
 class Lathe_Unary<string mnemonic, string text> : Lathe_Elementwise<mnemonic, [SameOperandsAndResultType]> {
   let summary = text;

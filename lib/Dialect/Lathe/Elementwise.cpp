@@ -1,0 +1,299 @@
+//===- Elementwise.cpp - The scalar form of the elementwise ops ------------===//
+//
+// One table: op name -> how to build it on scalars. The scalars may be vectors: everything here is elementwise, too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::ir;
+
+namespace {
+
+/// What a builder of the table works with.
+struct Scalar {
+  OpBuilder &b;
+  Location loc;
+  Operation *op;
+  ValueRange in;
+
+  Type type() const { return in.back().getType(); }
+  Type element(unsigned i) const { return elementOf(op->getOperand(i)); }
+  bool isFloat() const { return isa<FloatType>(element(op->getNumOperands() - 1)); }
+  /// i1 counts as unsigned: true is 1.
+  bool isUnsigned() const {
+    Type e = element(op->getNumOperands() - 1);
+    return e.isUnsignedInteger() || e.isInteger(1);
+  }
+  template <typename OpT, typename... Ts> Value make(Ts &&...args) const {
+    return b.create<OpT>(loc, std::forward<Ts>(args)...);
+  }
+  Value constant(double v, Type like) const {
+    Type e = getElementTypeOrSelf(like);
+    TypedAttr a = isa<FloatType>(e) ? TypedAttr(FloatAttr::get(e, v)) : TypedAttr(IntegerAttr::get(e, int64_t(v)));
+    if (auto vec = dyn_cast<VectorType>(like))
+      return make<arith::ConstantOp>(DenseElementsAttr::get(vec, Attribute(a)));
+    return make<arith::ConstantOp>(a);
+  }
+  Value constant(double v) const { return constant(v, type()); }
+};
+
+using BuildFn = Value (*)(const Scalar &);
+
+template <typename FloatOp> Value floatUnary(const Scalar &s) { return s.make<FloatOp>(s.in[0]); }
+
+/// A float op, a signed-integer op, an unsigned-integer op of two operands.
+template <typename F, typename I, typename U> Value arithBinary(const Scalar &s) {
+  if (s.isFloat())
+    return s.make<F>(s.in[0], s.in[1]);
+  return s.isUnsigned() ? Value(s.make<U>(s.in[0], s.in[1])) : Value(s.make<I>(s.in[0], s.in[1]));
+}
+
+Value buildNeg(const Scalar &s) {
+  return s.isFloat() ? s.make<arith::NegFOp>(s.in[0]) : s.make<arith::SubIOp>(s.constant(0), s.in[0]);
+}
+Value buildAbs(const Scalar &s) {
+  if (s.isFloat())
+    return s.make<math::AbsFOp>(s.in[0]);
+  return s.isUnsigned() ? s.in[0] : Value(s.make<math::AbsIOp>(s.in[0]));
+}
+Value buildSign(const Scalar &s) {
+  Value zero = s.constant(0), one = s.constant(1);
+  if (s.isFloat()) {
+    Value pos = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, s.in[0], zero);
+    Value neg = s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, s.in[0], zero);
+    // NaN and zeros stay as they are.
+    Value r = s.make<arith::SelectOp>(neg, s.constant(-1), s.in[0]);
+    return s.make<arith::SelectOp>(pos, one, r);
+  }
+  Value nonzero = s.make<arith::SelectOp>(s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, s.in[0], zero), one, zero);
+  if (s.isUnsigned())
+    return nonzero;
+  return s.make<arith::SelectOp>(s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.in[0], zero), s.constant(-1), nonzero);
+}
+/// Hyperbolic functions and their inverses by their definitions.
+Value buildSinh(const Scalar &s) {
+  Value e = s.make<math::ExpM1Op>(s.in[0]); // (e + e / (e + 1)) / 2, exact near 0
+  Value q = s.make<arith::DivFOp>(e, s.make<arith::AddFOp>(e, s.constant(1)));
+  Value small = s.make<arith::MulFOp>(s.make<arith::AddFOp>(e, q), s.constant(0.5));
+  Value a = s.make<math::ExpOp>(s.make<math::AbsFOp>(s.in[0]));
+  Value big = s.make<math::CopySignOp>(s.make<arith::MulFOp>(a, s.constant(0.5)), s.in[0]);
+  Value isBig = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, s.make<math::AbsFOp>(s.in[0]), s.constant(20));
+  return s.make<arith::SelectOp>(isBig, big, small);
+}
+Value buildCosh(const Scalar &s) {
+  Value e = s.make<math::ExpOp>(s.make<math::AbsFOp>(s.in[0]));
+  Value r = s.make<arith::AddFOp>(e, s.make<arith::DivFOp>(s.constant(1), e));
+  return s.make<arith::MulFOp>(r, s.constant(0.5));
+}
+Value buildAsinh(const Scalar &s) { // sign(x) log1p(a + a^2 / (1 + sqrt(1 + a^2)))
+  Value a = s.make<math::AbsFOp>(s.in[0]), aa = s.make<arith::MulFOp>(a, a);
+  Value root = s.make<math::SqrtOp>(s.make<arith::AddFOp>(aa, s.constant(1)));
+  Value t = s.make<arith::DivFOp>(aa, s.make<arith::AddFOp>(root, s.constant(1)));
+  return s.make<math::CopySignOp>(s.make<math::Log1pOp>(s.make<arith::AddFOp>(a, t)), s.in[0]);
+}
+Value buildAcosh(const Scalar &s) { // log(x + sqrt(x - 1) sqrt(x + 1))
+  Value r = s.make<arith::MulFOp>(s.make<math::SqrtOp>(s.make<arith::SubFOp>(s.in[0], s.constant(1))),
+                                  s.make<math::SqrtOp>(s.make<arith::AddFOp>(s.in[0], s.constant(1))));
+  return s.make<math::LogOp>(s.make<arith::AddFOp>(s.in[0], r));
+}
+Value buildAtanh(const Scalar &s) { // log1p(2x / (1 - x)) / 2
+  Value n = s.make<arith::AddFOp>(s.in[0], s.in[0]);
+  Value q = s.make<arith::DivFOp>(n, s.make<arith::SubFOp>(s.constant(1), s.in[0]));
+  return s.make<arith::MulFOp>(s.make<math::Log1pOp>(q), s.constant(0.5));
+}
+Value buildAsin(const Scalar &s) { // atan2(x, sqrt((1 - x)(1 + x)))
+  Value c = s.make<math::SqrtOp>(s.make<arith::MulFOp>(s.make<arith::SubFOp>(s.constant(1), s.in[0]),
+                                                       s.make<arith::AddFOp>(s.constant(1), s.in[0])));
+  return s.make<math::Atan2Op>(s.in[0], c);
+}
+Value buildAcos(const Scalar &s) {
+  Value c = s.make<math::SqrtOp>(s.make<arith::MulFOp>(s.make<arith::SubFOp>(s.constant(1), s.in[0]),
+                                                       s.make<arith::AddFOp>(s.constant(1), s.in[0])));
+  return s.make<math::Atan2Op>(c, s.in[0]);
+}
+Value buildNot(const Scalar &s) { return s.make<arith::XOrIOp>(s.in[0], s.constant(-1)); }
+
+/// Integer division never traps: a zero divisor becomes 1 and the result 0; the smallest value over -1 wraps.
+Value integerDivide(const Scalar &s, bool remainder) {
+  Value zero = s.constant(0), x = s.in[0], y = s.in[1];
+  Value bad = s.make<arith::CmpIOp>(arith::CmpIPredicate::eq, y, zero);
+  if (!s.isUnsigned()) {
+    Value minus = s.make<arith::CmpIOp>(arith::CmpIPredicate::eq, y, s.constant(-1));
+    Value safe = s.make<arith::SelectOp>(s.make<arith::OrIOp>(bad, minus), s.constant(1), y);
+    Value q = remainder ? Value(s.make<arith::RemSIOp>(x, safe)) : Value(s.make<arith::DivSIOp>(x, safe));
+    Value negated = remainder ? zero : Value(s.make<arith::SubIOp>(zero, x));
+    q = s.make<arith::SelectOp>(minus, negated, q);
+    return s.make<arith::SelectOp>(bad, zero, q);
+  }
+  if (getElementTypeOrSelf(x.getType()).isInteger(1))
+    return remainder ? zero : s.make<arith::SelectOp>(bad, zero, x);
+  Value safe = s.make<arith::SelectOp>(bad, s.constant(1), y);
+  Value q = remainder ? Value(s.make<arith::RemUIOp>(x, safe)) : Value(s.make<arith::DivUIOp>(x, safe));
+  return s.make<arith::SelectOp>(bad, zero, q);
+}
+Value buildDiv(const Scalar &s) {
+  return s.isFloat() ? Value(s.make<arith::DivFOp>(s.in[0], s.in[1])) : integerDivide(s, false);
+}
+Value buildRem(const Scalar &s) {
+  return s.isFloat() ? Value(s.make<arith::RemFOp>(s.in[0], s.in[1])) : integerDivide(s, true);
+}
+Value buildMod(const Scalar &s) {
+  Value r = buildRem(s), y = s.in[1], zero = s.constant(0);
+  if (s.isFloat()) {
+    Value off = s.make<arith::AndIOp>(
+        s.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, r, zero),
+        s.make<arith::XOrIOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, r, zero),
+                              s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero)));
+    return s.make<arith::SelectOp>(off, s.make<arith::AddFOp>(r, y), r);
+  }
+  if (s.isUnsigned())
+    return r;
+  Value off = s.make<arith::AndIOp>(
+      s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, r, zero),
+      s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.make<arith::XOrIOp>(r, y), zero));
+  return s.make<arith::SelectOp>(off, s.make<arith::AddIOp>(r, y), r);
+}
+Value buildFloorDiv(const Scalar &s) {
+  if (s.isFloat())
+    return s.make<math::FloorOp>(s.make<arith::DivFOp>(s.in[0], s.in[1]));
+  Value q = integerDivide(s, false);
+  if (s.isUnsigned())
+    return q;
+  Value zero = s.constant(0), r = integerDivide(s, true);
+  Value off = s.make<arith::AndIOp>(
+      s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, r, zero),
+      s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.make<arith::XOrIOp>(s.in[0], s.in[1]), zero));
+  return s.make<arith::SelectOp>(off, s.make<arith::SubIOp>(q, s.constant(1)), q);
+}
+Value buildPow(const Scalar &s) {
+  return s.isFloat() ? Value(s.make<math::PowFOp>(s.in[0], s.in[1])) : Value(s.make<math::IPowIOp>(s.in[0], s.in[1]));
+}
+Value buildShl(const Scalar &s) {
+  unsigned w = getElementTypeOrSelf(s.type()).getIntOrFloatBitWidth();
+  Value ok = s.make<arith::CmpIOp>(arith::CmpIPredicate::ult, s.in[1], s.constant(w));
+  Value by = s.make<arith::SelectOp>(ok, s.in[1], s.constant(0));
+  return s.make<arith::SelectOp>(ok, s.make<arith::ShLIOp>(s.in[0], by), s.constant(0));
+}
+Value buildShr(const Scalar &s) {
+  unsigned w = getElementTypeOrSelf(s.type()).getIntOrFloatBitWidth();
+  Value ok = s.make<arith::CmpIOp>(arith::CmpIPredicate::ult, s.in[1], s.constant(w));
+  Value by = s.make<arith::SelectOp>(ok, s.in[1], s.constant(w - 1));
+  if (!s.isUnsigned())
+    return s.make<arith::ShRSIOp>(s.in[0], by);
+  return s.make<arith::SelectOp>(ok, s.make<arith::ShRUIOp>(s.in[0], by), s.constant(0));
+}
+Value buildCompare(const Scalar &s) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static const F floats[] = {F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE};
+  static const I sints[] = {I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge};
+  static const I uints[] = {I::eq, I::ne, I::ult, I::ule, I::ugt, I::uge};
+  unsigned k = unsigned(cast<CompareOp>(s.op).getKind());
+  if (s.isFloat())
+    return s.make<arith::CmpFOp>(floats[k], s.in[0], s.in[1]);
+  return s.make<arith::CmpIOp>(s.isUnsigned() ? uints[k] : sints[k], s.in[0], s.in[1]);
+}
+Value buildSelect(const Scalar &s) { return s.make<arith::SelectOp>(s.in[0], s.in[1], s.in[2]); }
+
+/// The scalar or vector type of `like`'s form with another element.
+Type withElement(Type like, Type element) {
+  if (auto v = dyn_cast<VectorType>(like))
+    return VectorType::get(v.getShape(), element);
+  return element;
+}
+
+/// Truncation that saturates, NaN to 0: fptosi is undefined outside the range, so the operand is clamped first and the ends
+/// are selected.
+Value floatToInt(const Scalar &s, Type to, bool toUnsigned) {
+  Value x = s.in[0];
+  Type wide = getElementTypeOrSelf(x.getType());
+  if (wide.getIntOrFloatBitWidth() < 32) {
+    wide = s.b.getF32Type();
+    x = s.make<arith::ExtFOp>(withElement(x.getType(), wide), x);
+  }
+  unsigned w = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+  double low = toUnsigned ? 0.0 : -std::ldexp(1.0, w - 1), limit = std::ldexp(1.0, toUnsigned ? w : w - 1);
+  APInt top = toUnsigned ? APInt::getMaxValue(w) : APInt::getSignedMaxValue(w);
+  Value above = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, s.constant(limit, x.getType()));
+  Value below = s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, s.constant(low, x.getType()));
+  Value nan = s.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
+  Value out = s.make<arith::OrIOp>(above, s.make<arith::OrIOp>(below, nan));
+  Value safe = s.make<arith::SelectOp>(out, s.constant(0, x.getType()), x);
+  Value r = toUnsigned ? Value(s.make<arith::FPToUIOp>(to, safe)) : Value(s.make<arith::FPToSIOp>(to, safe));
+  auto splat = [&](const APInt &v) -> Value {
+    auto a = IntegerAttr::get(getElementTypeOrSelf(to), v);
+    if (auto vec = dyn_cast<VectorType>(to))
+      return s.make<arith::ConstantOp>(DenseElementsAttr::get(vec, Attribute(a)));
+    return s.make<arith::ConstantOp>(a);
+  };
+  APInt bottom = toUnsigned ? APInt::getZero(w) : APInt::getSignedMinValue(w);
+  r = s.make<arith::SelectOp>(above, splat(top), r);
+  return s.make<arith::SelectOp>(below, splat(bottom), r);
+}
+
+Value buildCast(const Scalar &s) {
+  Type from = s.element(0), toElement = elementOf(s.op->getResult(0));
+  Value x = s.in[0];
+  Type to = withElement(x.getType(), signless(toElement));
+  bool fromUnsigned = s.isUnsigned();
+  if (to == x.getType())
+    return x;
+  if (toElement.isInteger(1)) {
+    if (isa<FloatType>(from))
+      return s.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, s.constant(0));
+    return s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, x, s.constant(0));
+  }
+  unsigned fw = signless(from).getIntOrFloatBitWidth(), tw = signless(toElement).getIntOrFloatBitWidth();
+  if (isa<FloatType>(from) && isa<FloatType>(toElement)) {
+    if (fw == tw) { // f16 <-> bf16
+      x = s.make<arith::ExtFOp>(withElement(x.getType(), s.b.getF32Type()), x);
+      return s.make<arith::TruncFOp>(to, x);
+    }
+    return fw < tw ? Value(s.make<arith::ExtFOp>(to, x)) : Value(s.make<arith::TruncFOp>(to, x));
+  }
+  if (isa<FloatType>(from))
+    return floatToInt(s, to, toElement.isUnsignedInteger());
+  if (isa<FloatType>(toElement))
+    return fromUnsigned ? Value(s.make<arith::UIToFPOp>(to, x)) : Value(s.make<arith::SIToFPOp>(to, x));
+  if (fw > tw)
+    return s.make<arith::TruncIOp>(to, x);
+  return fromUnsigned ? Value(s.make<arith::ExtUIOp>(to, x)) : Value(s.make<arith::ExtSIOp>(to, x));
+}
+
+const llvm::StringMap<BuildFn> &table() {
+  static const llvm::StringMap<BuildFn> t = {
+      {"neg", buildNeg}, {"abs", buildAbs}, {"sign", buildSign}, {"not", buildNot},
+      {"exp", floatUnary<math::ExpOp>}, {"exp2", floatUnary<math::Exp2Op>}, {"expm1", floatUnary<math::ExpM1Op>},
+      {"log", floatUnary<math::LogOp>}, {"log1p", floatUnary<math::Log1pOp>}, {"log2", floatUnary<math::Log2Op>},
+      {"sqrt", floatUnary<math::SqrtOp>}, {"rsqrt", floatUnary<math::RsqrtOp>},
+      {"sin", floatUnary<math::SinOp>}, {"cos", floatUnary<math::CosOp>}, {"tan", floatUnary<math::TanOp>},
+      {"asin", buildAsin}, {"acos", buildAcos}, {"atan", floatUnary<math::AtanOp>},
+      {"sinh", buildSinh}, {"cosh", buildCosh}, {"tanh", floatUnary<math::TanhOp>},
+      {"asinh", buildAsinh}, {"acosh", buildAcosh}, {"atanh", buildAtanh}, {"erf", floatUnary<math::ErfOp>},
+      {"floor", floatUnary<math::FloorOp>}, {"ceil", floatUnary<math::CeilOp>},
+      {"round", floatUnary<math::RoundEvenOp>}, {"trunc", floatUnary<math::TruncOp>},
+      {"add", arithBinary<arith::AddFOp, arith::AddIOp, arith::AddIOp>},
+      {"sub", arithBinary<arith::SubFOp, arith::SubIOp, arith::SubIOp>},
+      {"mul", arithBinary<arith::MulFOp, arith::MulIOp, arith::MulIOp>},
+      {"max", arithBinary<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>},
+      {"min", arithBinary<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>},
+      {"div", buildDiv}, {"rem", buildRem}, {"mod", buildMod}, {"floor_div", buildFloorDiv}, {"pow", buildPow},
+      {"atan2", [](const Scalar &s) -> Value { return s.make<math::Atan2Op>(s.in[0], s.in[1]); }},
+      {"and", [](const Scalar &s) -> Value { return s.make<arith::AndIOp>(s.in[0], s.in[1]); }},
+      {"or", [](const Scalar &s) -> Value { return s.make<arith::OrIOp>(s.in[0], s.in[1]); }},
+      {"xor", [](const Scalar &s) -> Value { return s.make<arith::XOrIOp>(s.in[0], s.in[1]); }},
+      {"shl", buildShl}, {"shr", buildShr}, {"compare", buildCompare}, {"select", buildSelect}, {"cast", buildCast}};
+  return t;
+}
+
+} // namespace
+
+Value ir::buildScalar(Operation *op, OpBuilder &b, Location loc, ValueRange scalars) {
+  auto it = table().find(op->getName().stripDialect());
+  return it == table().end() ? Value() : it->second(Scalar{b, loc, op, scalars});
+}

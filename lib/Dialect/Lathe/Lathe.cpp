@@ -1,0 +1,166 @@
+//===- Lathe.cpp - The model-level dialect ---------------------------------===//
+
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::ir;
+using shape::Expr;
+
+#include "lathe/Dialect/Lathe/LatheDialect.cpp.inc"
+#include "lathe/Dialect/Lathe/LatheEnums.cpp.inc"
+#include "lathe/Dialect/Lathe/LatheInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "lathe/Dialect/Lathe/LatheAttrs.cpp.inc"
+
+void LatheDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "lathe/Dialect/Lathe/LatheAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "lathe/Dialect/Lathe/LatheOps.cpp.inc"
+      >();
+}
+
+Operation *LatheDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return b.create<ConstantOp>(loc, elements);
+}
+
+/// The encoding of a tensor type: one parsable expression per dimension, constant exactly where the dimension is static.
+LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
+                                       function_ref<InFlightDiagnostic()> emitError) const {
+  if (getExprs().size() != shape.size())
+    return emitError() << "lathe.dims has " << getExprs().size() << " expressions for rank " << shape.size();
+  for (auto [text, size] : llvm::zip(getExprs(), shape)) {
+    llvm::Expected<Expr> e = Expr::parse(text.getValue());
+    if (!e)
+      return emitError() << "lathe.dims: " << text << ": " << llvm::toString(e.takeError());
+    std::optional<int64_t> c = e->constant();
+    if (ShapedType::isDynamic(size) ? c.has_value() : c != std::optional<int64_t>(size))
+      return emitError() << "lathe.dims: " << text << " does not describe dimension size " << size;
+  }
+  return success();
+}
+
+Dims ir::dimsOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  Dims dims;
+  if (auto encoding = dyn_cast_or_null<DimsAttr>(type.getEncoding())) {
+    for (StringAttr text : encoding.getExprs()) {
+      llvm::Expected<Expr> e = Expr::parse(text.getValue());
+      if (!e)
+        llvm::consumeError(e.takeError()); // the encoding was verified; an unparsable one cannot be built
+      dims.push_back(e ? *e : Expr(0));
+    }
+    return dims;
+  }
+  for (int64_t size : type.getShape())
+    dims.push_back(Expr(size));
+  return dims;
+}
+
+RankedTensorType ir::tensorType(ArrayRef<Expr> dims, Type element) {
+  SmallVector<int64_t> shape;
+  SmallVector<StringAttr> texts;
+  bool dynamic = false;
+  for (const Expr &e : dims) {
+    std::optional<int64_t> c = e.constant();
+    shape.push_back(c.value_or(ShapedType::kDynamic));
+    texts.push_back(StringAttr::get(element.getContext(), e.str()));
+    dynamic |= !c;
+  }
+  if (!dynamic)
+    return RankedTensorType::get(shape, element);
+  return RankedTensorType::get(shape, element, DimsAttr::get(element.getContext(), texts));
+}
+
+Type ir::signless(Type t) {
+  if (auto i = dyn_cast<IntegerType>(t))
+    return IntegerType::get(t.getContext(), i.getWidth());
+  if (isa<IndexType>(t))
+    return IntegerType::get(t.getContext(), 64);
+  return t;
+}
+
+ArrayAttr ir::exprArray(Builder &b, ArrayRef<Expr> exprs) {
+  SmallVector<Attribute> texts;
+  for (const Expr &e : exprs)
+    texts.push_back(b.getStringAttr(e.str()));
+  return b.getArrayAttr(texts);
+}
+
+Dims ir::exprsOf(ArrayAttr texts) {
+  Dims dims;
+  for (Attribute a : texts) {
+    llvm::Expected<Expr> e = Expr::parse(cast<StringAttr>(a).getValue());
+    if (!e)
+      llvm::consumeError(e.takeError());
+    dims.push_back(e ? *e : Expr(0));
+  }
+  return dims;
+}
+
+shape::Facts ir::factsOf(ModuleOp module) {
+  shape::Facts facts;
+  auto parse = [](StringRef text) {
+    llvm::Expected<Expr> e = Expr::parse(text);
+    if (!e)
+      llvm::consumeError(e.takeError());
+    return e ? *e : Expr(0);
+  };
+  for (SymbolOp s : module.getOps<SymbolOp>()) {
+    shape::Range range;
+    range.min = s.getMin();
+    if (s.getMax() >= 0)
+      range.max = s.getMax();
+    facts.setRange(s.getName(), range);
+  }
+  for (RelationOp r : module.getOps<RelationOp>()) {
+    if (r.getKind() == "eq")
+      facts.addEquality(parse(r.getLeft()), parse(r.getRight()));
+    else
+      facts.addDivides(parse(r.getLeft()), parse(r.getRight()));
+  }
+  return facts;
+}
+
+TypedAttr ir::reduceIdentity(ReduceKind kind, Type element) {
+  Type t = signless(element);
+  if (auto f = dyn_cast<FloatType>(t)) {
+    const llvm::fltSemantics &sem = f.getFloatSemantics();
+    switch (kind) {
+    case ReduceKind::Sum:
+      return FloatAttr::get(t, 0.0);
+    case ReduceKind::Prod:
+      return FloatAttr::get(t, 1.0);
+    case ReduceKind::Max:
+      return FloatAttr::get(t, APFloat::getInf(sem, /*Negative=*/true));
+    default:
+      return FloatAttr::get(t, APFloat::getInf(sem));
+    }
+  }
+  unsigned w = t.getIntOrFloatBitWidth();
+  bool isUnsigned = w == 1 || element.isUnsignedInteger();
+  switch (kind) {
+  case ReduceKind::Sum:
+  case ReduceKind::Or:
+    return IntegerAttr::get(t, APInt::getZero(w));
+  case ReduceKind::Prod:
+    return IntegerAttr::get(t, APInt(w, 1));
+  case ReduceKind::And:
+    return IntegerAttr::get(t, APInt::getAllOnes(w));
+  case ReduceKind::Max:
+    return IntegerAttr::get(t, isUnsigned ? APInt::getZero(w) : APInt::getSignedMinValue(w));
+  case ReduceKind::Min:
+    return IntegerAttr::get(t, isUnsigned ? APInt::getAllOnes(w) : APInt::getSignedMaxValue(w));
+  }
+  return {};
+}
