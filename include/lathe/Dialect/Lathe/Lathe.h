@@ -11,7 +11,14 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace lathe::ir {
+/// The scalar form of an elementwise op (see ElementwiseInterface::buildScalar) as free function.
+mlir::Value buildScalar(mlir::Operation *op, mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange scalars);
+} // namespace lathe::ir
 
 #include "lathe/Dialect/Lathe/LatheEnums.h.inc"
 
@@ -51,9 +58,6 @@ std::optional<Dims> symbolicValue(mlir::Value v);
 
 /// What the module's symbol and relation ops say.
 shape::Facts factsOf(mlir::ModuleOp module);
-
-/// The scalar form of an elementwise op (see ElementwiseInterface::buildScalar) as free function.
-mlir::Value buildScalar(mlir::Operation *op, mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange scalars);
 
 /// The identity element of a reduction, for the element type.
 mlir::TypedAttr reduceIdentity(ReduceKind kind, mlir::Type element);
