@@ -58,3 +58,13 @@ function(lathe_add_unittest name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/unittests")
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
+
+# Adds every folder below the current one that has a CMakeLists.txt; a new folder needs no edit here.
+function(lathe_add_subdirectories)
+  file(GLOB _lists RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "*/CMakeLists.txt")
+  list(SORT _lists)
+  foreach(_list ${_lists})
+    get_filename_component(_dir "${_list}" DIRECTORY)
+    add_subdirectory("${_dir}")
+  endforeach()
+endfunction()

@@ -1,0 +1,17 @@
+# lit: the tests in readable text. A test names its commands in RUN lines; FileCheck reads what they print.
+import os
+import lit.formats
+
+config.name = "lathe"
+config.test_format = lit.formats.ShTest(True)
+config.suffixes = [".mlir", ".test", ".textproto", ".json"]
+config.excludes = ["Inputs", "Bench", "Device"]
+config.test_source_root = os.path.join(config.lathe_source, "test")
+config.test_exec_root = os.path.join(config.lathe_binary, "test")
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(config.lathe_binary, "bin"), "/usr/lib/llvm-19/bin", os.environ["PATH"]])
+ptxas = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "ptxas")
+if os.path.exists(ptxas):
+    config.available_features.add("ptxas")
+config.substitutions.append(("%ptxas", ptxas))
+config.substitutions.append(("%python", "python3"))

@@ -1,0 +1,21 @@
+//===- lathe-opt.cpp - Any pass of the compiler alone ----------------------===//
+//
+// mlir-opt with the dialects and passes of lathe, for the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect>();
+  mlir::registerTransformsPasses();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
+}
