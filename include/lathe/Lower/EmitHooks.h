@@ -1,0 +1,41 @@
+//===- EmitHooks.h - What a target decides when a body is emitted ----------===//
+#ifndef LATHE_LOWER_EMITHOOKS_H
+#define LATHE_LOWER_EMITHOOKS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+
+namespace lathe::lower {
+
+/// One access as the body emitter asks for it. `type` is what moves: an element type or a vector of lanes; booleans move as
+/// i8. `mask` (i1, or a vector of i1) may be null: every lane is in range.
+struct Access {
+  mlir::Operation *op; ///< the kernel.load or kernel.store
+  mlir::Value pointer; ///< of the first lane, or the buffer's start for gather and scatter
+  mlir::Type type;
+  mlir::Value mask;
+};
+
+/// The defaults emit LLVM dialect ops with element alignment, masked intrinsics for vectors, scf.if for masked scalars, and
+/// keep math ops as they are (a target expands them later).
+class EmitHooks {
+public:
+  virtual ~EmitHooks() = default;
+  /// Lanes that the mask excludes hold `fill`, or anything when it is null.
+  virtual mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value fill);
+  virtual void store(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value value);
+  /// `offsets`: a vector of i64 element offsets, one per lane.
+  virtual mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value fill);
+  virtual void scatter(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value value);
+  /// One scalar op of the body on operands of `type` (element or vector); null: the op is emitted as it is.
+  virtual mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
+                              mlir::Type type) {
+    return {};
+  }
+  /// Conversion between float types (extension or rounding to nearest even).
+  virtual mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type to);
+};
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_EMITHOOKS_H

@@ -1,0 +1,367 @@
+//===- BodyEmitter.cpp - Emits a kernel's scalar DAG at a point ------------===//
+
+#include "lathe/Lower/BodyEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::lower;
+using shape::Expr;
+
+BodyEmitter::BodyEmitter(const BodyInfo &info, OpBuilder &builder, Location loc, ValueRange sizes, ValueRange refs,
+                         EmitHooks &hooks)
+    : context(std::make_shared<Context>(
+          Context{info, builder, loc, llvm::to_vector(sizes), llvm::to_vector(refs), hooks, {}})),
+      axisValues(info.axes.size()) {}
+
+//===----------------------------------------------------------------------===//
+// The point
+//===----------------------------------------------------------------------===//
+
+void BodyEmitter::bindAxis(StringRef axis, Value index) {
+  std::optional<unsigned> i = context->info.axisIndex(axis);
+  if (!i) {
+    fail("no axis '" + axis + "'", index.getType());
+    return;
+  }
+  axisValues[*i] = index;
+}
+
+void BodyEmitter::bindLane(StringRef axis, Value base, unsigned lanes, Value laneMask) {
+  bindAxis(axis, base);
+  laneAxis = context->info.axisIndex(axis).value_or(-1);
+  width = lanes;
+  mask = laneMask;
+  laneIndices = {};
+}
+
+void BodyEmitter::bindValue(Value bodyValue, Value emitted) { values[bodyValue] = emitted; }
+
+Value BodyEmitter::axisValue(StringRef axis) const {
+  std::optional<unsigned> i = context->info.axisIndex(axis);
+  return i ? axisValues[*i] : Value();
+}
+
+static bool has(AxisSet set, int axis) { return axis >= 0 && (set >> axis & 1); }
+
+bool BodyEmitter::variesInLanes(Value bodyValue) const { return has(context->info.axesOf(bodyValue), laneAxis); }
+
+Type BodyEmitter::laneType(Type element) const { return width > 1 ? VectorType::get({width}, element) : element; }
+
+Value BodyEmitter::splat(Value scalar) {
+  if (width == 1 || isa<VectorType>(scalar.getType()))
+    return scalar;
+  return context->b.create<vector::SplatOp>(context->loc, laneType(scalar.getType()), scalar);
+}
+
+Value BodyEmitter::fail(Twine message, Type type) {
+  if (context->error.empty())
+    context->error = message.str();
+  return context->b.create<arith::ConstantOp>(context->loc, context->b.getZeroAttr(type));
+}
+
+//===----------------------------------------------------------------------===//
+// Index expressions
+//===----------------------------------------------------------------------===//
+
+/// Symbols in the order of loop depth: sizes, axes from the outside in, indirect indices.
+Value BodyEmitter::exprWith(const Expr &e, ValueRange indices) {
+  Context &c = *context;
+  auto lookup = [&](StringRef name) -> SymbolValue {
+    unsigned index = 0;
+    if (name.consume_front("$"))
+      return name.getAsInteger(10, index) || index >= indices.size() ? SymbolValue{}
+                                                                     : SymbolValue{indices[index], 1000};
+    if (std::optional<unsigned> axis = c.info.axisIndex(name)) {
+      bool lane = int(*axis) == laneAxis;
+      return {lane && laneIndices ? laneIndices : axisValues[*axis], lane ? 2000 : *axis + 1};
+    }
+    auto size = llvm::find(c.info.sizes, name);
+    return size == c.info.sizes.end() ? SymbolValue{} : SymbolValue{c.sizes[size - c.info.sizes.begin()], 0};
+  };
+  Value v = lower::emitExpr(c.b, c.loc, e, lookup);
+  return v ? v : fail("a symbol of '" + e.str() + "' has no value here", c.b.getI64Type());
+}
+
+/// 0, 1, .. width - 1.
+Value BodyEmitter::laneSteps() {
+  SmallVector<int64_t> steps(width);
+  std::iota(steps.begin(), steps.end(), 0);
+  return context->b.create<arith::ConstantOp>(context->loc, context->b.getI64VectorAttr(steps));
+}
+
+Value BodyEmitter::emitExpr(const Expr &e) {
+  Context &c = *context;
+  if (width == 1 || !has(c.info.axesOf(e), laneAxis))
+    return exprWith(e, {});
+  laneIndices = c.b.create<arith::AddIOp>(c.loc, splat(axisValues[laneAxis]), laneSteps());
+  Value v = exprWith(e, {});
+  laneIndices = {};
+  return v;
+}
+
+/// Where an access goes: contiguous from a pointer, one uniform element, or an offset per lane.
+BodyEmitter::Address BodyEmitter::addressOf(Operation *op, Value ref, ValueRange bodyIndices) {
+  Context &c = *context;
+  const Expr &e = c.info.exprOf(op);
+  SmallVector<Value> indices;
+  bool vectorIndex = false;
+  for (Value v : bodyIndices) {
+    indices.push_back(values.lookup(v));
+    vectorIndex |= isa<VectorType>(indices.back().getType());
+  }
+  Type element = cast<kernel::RefType>(ref.getType()).getElementType();
+  if (element.isInteger(1))
+    element = c.b.getI8Type();
+  Value base = c.refs[cast<BlockArgument>(ref).getArgNumber()];
+  auto at = [&](Value offset) -> Value {
+    return c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{offset}, /*inbounds=*/true);
+  };
+  std::optional<Expr::Linear> linear;
+  if (laneAxis >= 0)
+    linear = e.linearIn(c.info.axes[laneAxis]);
+  bool uniform = !vectorIndex && !has(c.info.axesOf(e), laneAxis);
+  if (width == 1 || uniform || (!vectorIndex && linear && linear->coefficient.isOne()))
+    return {at(exprWith(e, indices)), {}, width > 1 && !uniform};
+  Value offsets;
+  if (linear && !vectorIndex) {
+    // A stride: the first lane's offset as a scalar plus multiples of the stride.
+    Value stride = splat(exprWith(linear->coefficient, {}));
+    Value steady = c.b.create<arith::MulIOp>(c.loc, stride, laneSteps());
+    offsets = c.b.create<arith::AddIOp>(c.loc, splat(exprWith(e, indices)), steady);
+  } else {
+    laneIndices = c.b.create<arith::AddIOp>(c.loc, splat(axisValues[laneAxis]), laneSteps());
+    offsets = splat(exprWith(e, indices));
+  }
+  laneIndices = {};
+  return {base, offsets, true};
+}
+
+Value BodyEmitter::andMask(Value predicate) {
+  if (!mask || !predicate)
+    return mask ? mask : predicate;
+  return context->b.create<arith::AndIOp>(context->loc, splat(predicate), splat(mask));
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value BodyEmitter::emit(Value bodyValue) {
+  if (Value known = values.lookup(bodyValue))
+    return known;
+  // The ops to emit, in body order: operands first, without recursion.
+  std::set<unsigned> needed;
+  SmallVector<Value> work{bodyValue};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (values.count(v) || isa<kernel::RefType>(v.getType()))
+      continue;
+    Operation *op = v.getDefiningOp();
+    if (!op || isRootValue(v)) {
+      values[v] = fail(op ? "the result of '" + op->getName().getStringRef() + "' is used before it is computed"
+                          : Twine("a score is used outside its kernel.attention"),
+                       v.getType());
+      continue;
+    }
+    if (needed.insert(context->info.position(op)).second)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  for (unsigned position : needed)
+    emitOp(context->info.ops[position]);
+  return values.lookup(bodyValue);
+}
+
+Value BodyEmitter::emitLanes(Value bodyValue) { return splat(emit(bodyValue)); }
+
+void BodyEmitter::emitOp(Operation *op) {
+  Value v;
+  if (auto load = dyn_cast<kernel::LoadOp>(op))
+    v = emitLoad(load);
+  else if (isa<kernel::IndexOp>(op))
+    v = emitExpr(context->info.exprOf(op));
+  else if (op->getNumResults() != 1)
+    v = fail("'" + op->getName().getStringRef() + "' has " + Twine(op->getNumResults()) + " results",
+             context->b.getI64Type());
+  else if (op->hasTrait<OpTrait::ConstantLike>())
+    v = context->b.clone(*op)->getResult(0);
+  else
+    v = emitScalarOp(op);
+  values[op->getResult(0)] = v;
+}
+
+/// Booleans lie in memory as bytes.
+static Value fromMemory(OpBuilder &b, Location loc, Value v) {
+  Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(v.getType()));
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, v, zero);
+}
+
+static Value toMemory(OpBuilder &b, Location loc, Value v) {
+  Type type = b.getI8Type();
+  if (auto vector = dyn_cast<VectorType>(v.getType()))
+    type = VectorType::get(vector.getShape(), type);
+  return b.create<arith::ExtUIOp>(loc, type, v);
+}
+
+Value BodyEmitter::emitLoad(kernel::LoadOp op) {
+  Context &c = *context;
+  bool boolean = op.getType().isInteger(1);
+  Value fill = op.getFill() ? values.lookup(op.getFill()) : Value();
+  if (boolean && fill)
+    fill = toMemory(c.b, c.loc, fill);
+  Type memory = boolean ? c.b.getI8Type() : op.getType();
+  Value predicate = op.getPredicate() ? values.lookup(op.getPredicate()) : Value();
+  Value v;
+  if (predicate && !isa<VectorType>(predicate.getType()) && !(width == 1 && mask)) {
+    // The same in all lanes: a branch around the whole access.
+    bool varies = has(c.info.axesOf(op.getResult()), laneAxis);
+    if (varies)
+      fill = splat(fill);
+    auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{fill.getType()}, predicate, true, true);
+    OpBuilder::InsertionGuard guard(c.b);
+    c.b.setInsertionPointToStart(branch.thenBlock());
+    Value loaded = emitLoadAt(op, memory, fill, mask);
+    c.b.create<scf::YieldOp>(c.loc, varies ? splat(loaded) : loaded);
+    c.b.setInsertionPointToStart(branch.elseBlock());
+    c.b.create<scf::YieldOp>(c.loc, fill);
+    v = branch.getResult(0);
+  } else {
+    v = emitLoadAt(op, memory, fill, andMask(predicate));
+  }
+  return boolean ? fromMemory(c.b, c.loc, v) : v;
+}
+
+Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value active) {
+  Context &c = *context;
+  Address a = addressOf(op, op.getRef(), op.getIndices());
+  bool perLane = a.vector || (active && isa<VectorType>(active.getType()) && op.getPredicate());
+  if (!perLane && width > 1)
+    active = {}; // one element for all lanes: in range at every point of the other axes
+  if (width == 1 && !has(c.info.axesOf(op.getResult()), laneAxis) && !op.getPredicate())
+    active = {};
+  if (perLane && fill)
+    fill = splat(fill);
+  Access access{op, a.pointer, perLane ? laneType(memory) : memory, active ? (perLane ? splat(active) : active) : Value()};
+  if (!perLane || (a.vector && !a.offsets))
+    return c.hooks.load(c.b, c.loc, access, fill);
+  Value offsets = a.offsets;
+  if (!offsets) // one element, read only where a lane wants it
+    offsets = splat(constantI64(c.b, c.loc, 0));
+  return c.hooks.gather(c.b, c.loc, access, offsets, fill);
+}
+
+void BodyEmitter::emitStore(kernel::StoreOp store) { emitStoreOf(store, emit(store.getValue())); }
+
+void BodyEmitter::emitStoreOf(kernel::StoreOp store, Value value) {
+  Context &c = *context;
+  for (Value v : store.getIndices())
+    emit(v);
+  Value predicate = store.getPredicate() ? emit(store.getPredicate()) : Value();
+  OpBuilder::InsertionGuard guard(c.b);
+  Value active = mask;
+  if (predicate && !isa<VectorType>(predicate.getType())) {
+    auto branch = c.b.create<scf::IfOp>(c.loc, predicate, /*withElseRegion=*/false);
+    c.b.setInsertionPointToStart(branch.thenBlock());
+  } else {
+    active = andMask(predicate);
+  }
+  if (store.getValue().getType().isInteger(1))
+    value = toMemory(c.b, c.loc, value);
+  Address a = addressOf(store, store.getRef(), store.getIndices());
+  bool perLane = width > 1 && (a.vector || isa<VectorType>(value.getType()) || (active && active != mask));
+  if (perLane)
+    value = splat(value);
+  else if (!has(c.info.domainOf(store), laneAxis))
+    active = {};
+  Access access{store, a.pointer, value.getType(), active ? (perLane ? splat(active) : active) : Value()};
+  if (!perLane || (a.vector && !a.offsets)) {
+    c.hooks.store(c.b, c.loc, access, value);
+    return;
+  }
+  c.hooks.scatter(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), value);
+}
+
+//===----------------------------------------------------------------------===//
+// arith and math ops
+//===----------------------------------------------------------------------===//
+
+static bool isHalf(Type t) {
+  Type e = getElementTypeOrSelf(t);
+  return isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 32;
+}
+
+static Type withElement(Type shape, Type element) {
+  auto v = dyn_cast<VectorType>(shape);
+  return v ? VectorType::get(v.getShape(), element) : element;
+}
+
+/// Ops that move half values without computing on them.
+static bool movesOnly(Operation *op) { return isa<arith::SelectOp, arith::BitcastOp>(op); }
+
+Value BodyEmitter::emitScalarOp(Operation *op) {
+  Context &c = *context;
+  SmallVector<Value> operands;
+  bool vector = false;
+  for (Value v : op->getOperands()) {
+    operands.push_back(values.lookup(v));
+    vector |= isa<VectorType>(operands.back().getType());
+  }
+  bool select = isa<arith::SelectOp>(op);
+  if (vector)
+    for (auto [i, v] : llvm::enumerate(operands))
+      if (!(select && i == 0))
+        v = splat(v);
+  Type element = op->getResult(0).getType();
+  Type type = vector ? laneType(element) : element;
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return c.hooks.convertFloat(c.b, c.loc, operands[0], type);
+  Type computed = type;
+  if (!movesOnly(op)) {
+    for (Value &v : operands)
+      if (isHalf(v.getType()))
+        v = c.hooks.convertFloat(c.b, c.loc, v, withElement(v.getType(), c.b.getF32Type()));
+    if (isHalf(type))
+      computed = withElement(type, c.b.getF32Type());
+  }
+  Value v = c.hooks.compute(c.b, c.loc, op, operands, computed);
+  if (!v)
+    v = emitDivision(op, operands, computed);
+  if (!v) {
+    OperationState state(c.loc, op->getName(), operands, computed, op->getAttrs());
+    v = c.b.create(state)->getResult(0);
+  }
+  return computed == type ? v : c.hooks.convertFloat(c.b, c.loc, v, type);
+}
+
+/// Integer division that cannot trap: a zero divisor (also of a lane that is masked out) gives 0, the smallest value divided
+/// by -1 wraps around.
+Value BodyEmitter::emitDivision(Operation *op, ArrayRef<Value> operands, Type type) {
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, arith::CeilDivSIOp,
+           arith::CeilDivUIOp>(op))
+    return {};
+  Context &c = *context;
+  auto constant = [&](int64_t v) -> Value {
+    Attribute a = c.b.getIntegerAttr(getElementTypeOrSelf(type), v);
+    if (auto vector = dyn_cast<VectorType>(type))
+      a = DenseElementsAttr::get(vector, a);
+    return c.b.create<arith::ConstantOp>(c.loc, cast<TypedAttr>(a));
+  };
+  auto is = [&](Value v, Value k) -> Value { return c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, v, k); };
+  auto pick = [&](Value p, Value x, Value y) -> Value { return c.b.create<arith::SelectOp>(c.loc, p, x, y); };
+  Value x = operands[0], y = operands[1], zero = constant(0);
+  Value bad = is(y, zero);
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(op);
+  Value minusOne = isSigned ? is(y, constant(-1)) : Value();
+  Value unsafe = isSigned ? Value(c.b.create<arith::OrIOp>(c.loc, bad, minusOne)) : bad;
+  Value safe = pick(unsafe, constant(1), y);
+  OperationState state(c.loc, op->getName(), {x, safe}, type, op->getAttrs());
+  Value v = c.b.create(state)->getResult(0);
+  if (isSigned) {
+    Value special = isa<arith::RemSIOp>(op) ? zero : Value(c.b.create<arith::SubIOp>(c.loc, zero, x));
+    v = pick(minusOne, special, v);
+  }
+  return pick(bad, zero, v);
+}
