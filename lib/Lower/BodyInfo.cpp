@@ -63,10 +63,10 @@ static std::pair<AxisSet, AxisSet> ownAxes(Operation *op, const BodyInfo &info) 
     return i ? AxisSet(1) << *i : AxisSet(0);
   };
   auto text = [&](StringRef offset) {
-    Expected<Expr> e = Expr::parse(offset);
+    llvm::Expected<Expr> e = Expr::parse(offset);
     if (e)
       return info.axesOf(*e);
-    consumeError(e.takeError());
+    llvm::consumeError(e.takeError());
     return AxisSet(0);
   };
   if (auto r = dyn_cast<kernel::ReduceOp>(op))

@@ -73,12 +73,15 @@ private:
     unify(x, y);
     return b.create<arith::SelectOp>(loc, c, x, y);
   }
-  template <typename Op> SymbolValue combine(SmallVector<SymbolValue> parts) {
-    llvm::stable_sort(parts, [](const SymbolValue &x, const SymbolValue &y) { return x.depth < y.depth; });
-    SymbolValue all = parts.front();
-    for (const SymbolValue &p : ArrayRef(parts).drop_front())
-      all = {exact<Op>(all.value, p.value), std::max(all.depth, p.depth)};
-    return all;
+  /// Combines the shallow parts first; parts of one depth keep their order.
+  template <typename Op> SymbolValue combine(ArrayRef<SymbolValue> parts) {
+    std::multimap<unsigned, Value> byDepth;
+    for (const SymbolValue &p : parts)
+      byDepth.insert({p.depth, p.value});
+    Value all;
+    for (auto &[depth, value] : byDepth)
+      all = all ? exact<Op>(all, value) : value;
+    return {all, byDepth.rbegin()->first};
   }
 
   OpBuilder &b;

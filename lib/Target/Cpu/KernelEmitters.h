@@ -1,0 +1,47 @@
+//===- KernelEmitters.h - What emits the code of one kernel ----------------===//
+//
+// The interface between the CPU target and the emitters of the kernel classes. An emitter fills the body of
+//     void NAME(buffers, sizes, begin, end, scratch)
+// that works off the parallel items [begin, end), and says how many items there are.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_TARGET_CPU_KERNELEMITTERS_H
+#define LATHE_TARGET_CPU_KERNELEMITTERS_H
+
+#include "Isa.h"
+#include "lathe/Lower/BodyEmitter.h"
+
+namespace lathe::cpu {
+
+/// The function being emitted; the builder stands at its end. Values are function arguments or were loaded at entry.
+struct KernelFunction {
+  kernel::GenericOp kernel;
+  const lower::BodyInfo &info;
+  const Isa &isa;
+  lower::EmitHooks &hooks; ///< for BodyEmitter: this ISA's
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  llvm::SmallVector<mlir::Value> refs;  ///< !llvm.ptr per operand and result; none aliases another
+  llvm::SmallVector<mlir::Value> sizes; ///< i64 per size symbol
+  mlir::Value begin, end;               ///< i64, the range of parallel items
+  mlir::Value scratch;                  ///< !llvm.ptr, 64-byte aligned, private to the thread
+};
+
+/// What NAME_plan answers, as expressions over the size symbols (min, max and floordiv are fine).
+struct KernelPlan {
+  shape::Expr items = 1;        ///< parallel items
+  shape::Expr scratchBytes = 0; ///< per thread
+  shape::Expr cost = 1;         ///< of one item: FLOPs plus a quarter of the bytes moved
+  shape::Expr granularity = 1;  ///< items that a thread should take at least
+};
+
+/// Each returns false, having emitted nothing, when it does not take the kernel (an odd stride, integers, ...): the row
+/// program emitter then does, as a plain reduction. An error means that the kernel cannot be compiled.
+llvm::Expected<bool> emitContraction(KernelFunction &f, KernelPlan &plan);
+llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);
+/// Any kernel of class loop or reduction; contractions and attentions that the others declined.
+llvm::Error emitRowProgram(KernelFunction &f, KernelPlan &plan);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_KERNELEMITTERS_H
