@@ -1,0 +1,78 @@
+//===- AxisGroup.cpp - Several axes walked as one --------------------------===//
+
+#include "AxisGroup.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using shape::Expr;
+
+AxisGroup AxisGroup::of(const lower::BodyInfo &info, lower::AxisSet set) {
+  std::vector<unsigned> axes;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (set >> a & 1)
+      axes.push_back(a);
+  return AxisGroup(info, axes);
+}
+
+unsigned AxisGroup::carrier() const {
+  for (unsigned a : llvm::reverse(axes))
+    if (!info->extents[a].isOne())
+      return a;
+  return axes.back();
+}
+
+Expr AxisGroup::extent() const {
+  Expr e(1);
+  for (unsigned a : axes)
+    e = e * info->extents[a];
+  return e;
+}
+
+bool AxisGroup::isMentionedBy(const Expr &e) const {
+  return llvm::any_of(axes, [&](unsigned a) { return e.mentions(info->axes[a]); });
+}
+
+std::optional<Expr> AxisGroup::strideOf(const Expr &e) const {
+  std::optional<Expr> stride;
+  Expr expected(0);
+  Expr rest = e;
+  for (unsigned a : llvm::reverse(axes)) {
+    std::optional<Expr::Linear> linear = rest.linearIn(info->axes[a]);
+    if (!linear)
+      return std::nullopt;
+    for (unsigned other : axes)
+      if (linear->coefficient.mentions(info->axes[other]))
+        return std::nullopt;
+    rest = linear->rest;
+    if (info->extents[a].isOne())
+      continue; // its index is always zero
+    if (!stride)
+      stride = expected = linear->coefficient;
+    else if (linear->coefficient != expected)
+      return std::nullopt;
+    expected = expected * info->extents[a];
+  }
+  return stride ? stride : Expr(0);
+}
+
+void AxisGroup::bind(VectorBuilder &v, lower::BodyEmitter &point, Value index, bool flat) const {
+  if (axes.empty())
+    return;
+  unsigned last = carrier();
+  for (size_t k = axes.size(); k-- > 0;) {
+    const std::string &name = info->axes[axes[k]];
+    if (info->extents[axes[k]].isOne() && axes[k] != last) {
+      point.bindAxis(name, v.i(0));
+    } else if (flat) {
+      point.bindAxis(name, axes[k] == last ? index : v.i(0));
+    } else if (k == 0) {
+      point.bindAxis(name, index);
+    } else {
+      Value extent = v.max(point.emitExpr(info->extents[axes[k]]), v.i(1));
+      Value outer = v.div(index, extent);
+      point.bindAxis(name, v.sub(index, v.mul(outer, extent)));
+      index = outer;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+//===- ContractionPack.cpp - Panels of an operand that is not constant -----===//
+
+#include "ContractionPack.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using shape::Expr;
+using Values = VectorBuilder::Values;
+
+namespace {
+struct Packer {
+  VectorBuilder &v;
+  const ContractionShape &shape;
+  const lower::BodyEmitter &base;
+  Value rhs, first, columns, depth, panel;
+  bool columnsFlat = false, depthFlat = false;
+
+  Value offsetAt(Value k, Value column) {
+    lower::BodyEmitter point = base;
+    shape.reduced.bind(v, point, k, depthFlat);
+    shape.columns.bind(v, point, column, columnsFlat);
+    return point.emitExpr(shape.rhs);
+  }
+  Value lastColumn() { return v.max(v.sub(columns, 1), v.i(0)); }
+  void copyRows();
+  void transposeRows();
+  void gather();
+};
+} // namespace
+
+Value lathe::cpu::panelElements(VectorBuilder &v, Value depth) {
+  return v.mul(v.add(depth, v.lanes), panelColumns); // a transposed block may write past the last row
+}
+
+/// Columns lie side by side: rows of the panel are copied.
+void Packer::copyRows() {
+  auto copy = [&](bool partial) {
+    v.loop(v.i(0), depth, 1, [&](Value k) {
+      Value from = offsetAt(k, first);
+      for (unsigned q = 0; q < panelColumns; q += v.lanes) {
+        Value mask = partial ? v.firstLanes(v.sub(v.sub(columns, first), q)) : Value();
+        Value row = v.loadConverted(v.at(rhs, from, shape.rhsType), v.i(q), shape.rhsType, mask);
+        v.store(row, panel, v.add(v.mul(k, panelColumns), q));
+      }
+    });
+  };
+  Value whole = v.less(v.add(first, panelColumns - 1), columns);
+  v.ifThen(whole, [&] { copy(false); }, [&] { copy(true); });
+}
+
+/// The reduced points of a column lie side by side: square blocks are transposed in registers.
+void Packer::transposeRows() {
+  Value last = lastColumn();
+  v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
+    Values starts;
+    for (unsigned l = 0; l < v.lanes; ++l)
+      starts.push_back(offsetAt(v.i(0), v.min(v.add(v.add(first, q), l), last)));
+    auto block = [&](Value k, Value mask) {
+      Values rows;
+      for (Value s : starts)
+        rows.push_back(v.loadConverted(rhs, v.add(s, k), shape.rhsType, mask));
+      rows = v.transpose(rows);
+      Value to = v.add(v.mul(k, panelColumns), q);
+      for (unsigned l = 0; l < v.lanes; ++l)
+        v.store(rows[l], panel, v.add(to, l * panelColumns));
+    };
+    Value whole = v.roundDown(depth, v.lanes);
+    v.loop(v.i(0), whole, v.lanes, [&](Value k) { block(k, {}); });
+    v.ifThen(v.less(whole, depth), [&] { block(whole, v.firstLanes(v.sub(depth, whole))); });
+  });
+}
+
+void Packer::gather() {
+  Value last = lastColumn();
+  v.loop(v.i(0), depth, 1, [&](Value k) {
+    v.loop(v.i(0), v.i(panelColumns), 1, [&](Value q) {
+      Value element = v.loadScalar(rhs, offsetAt(k, v.min(v.add(first, q), last)), shape.rhsType);
+      v.storeScalar(element, panel, v.add(v.mul(k, panelColumns), q));
+    });
+  });
+}
+
+void lathe::cpu::emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, Value rhs,
+                               Value first, Value columns, Value depth, Value panel) {
+  std::optional<Expr> columnStride = shape.columns.strideOf(shape.rhs), depthStride = shape.reduced.strideOf(shape.rhs);
+  Packer p{v, shape, base, rhs, first, columns, depth, panel, columnStride.has_value(), depthStride.has_value()};
+  if (columnStride && columnStride->isOne())
+    p.copyRows();
+  else if (depthStride && depthStride->isOne())
+    p.transposeRows();
+  else
+    p.gather();
+}

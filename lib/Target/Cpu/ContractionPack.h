@@ -1,0 +1,18 @@
+//===- ContractionPack.h - Panels of an operand that is not constant -------===//
+#ifndef LATHE_TARGET_CPU_CONTRACTIONPACK_H
+#define LATHE_TARGET_CPU_CONTRACTIONPACK_H
+
+#include "Contraction.h"
+
+namespace lathe::cpu {
+
+/// Elements of scratch (of the accumulator's type) that a packed panel takes.
+mlir::Value panelElements(VectorBuilder &v, mlir::Value depth);
+/// Copies columns first .. first + panelColumns - 1 of the second operand into `panel` as [depth][panelColumns], converted to
+/// the accumulator's type. Lanes past the last column hold anything finite that was read from the operand.
+void emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value rhs,
+                   mlir::Value first, mlir::Value columns, mlir::Value depth, mlir::Value panel);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_CONTRACTIONPACK_H

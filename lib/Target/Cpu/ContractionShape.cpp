@@ -1,0 +1,63 @@
+//===- ContractionShape.cpp - The roles of a contraction's axes ------------===//
+
+#include "Contraction.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+static bool isOperandType(Type t) { return t.isF32() || t.isF64() || t.isBF16() || t.isF16(); }
+
+/// True when all accesses of the epilogue step through the group at one stride.
+static bool isFlatInBody(const AxisGroup &group, const BodyInfo &info) {
+  return llvm::all_of(info.ops, [&](Operation *op) {
+    return !isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || group.strideOf(info.exprOf(op));
+  });
+}
+
+static AxisSet allAxes(const BodyInfo &info) {
+  return info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+}
+
+std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
+  ContractionShape s;
+  for (Operation *op : info.ops)
+    if (auto c = dyn_cast<kernel::ContractOp>(op))
+      s.op = c;
+  if (!s.op)
+    return std::nullopt;
+  s.lhs = s.op.getLhsExpr();
+  s.rhs = s.op.getRhsExpr();
+  s.lhsType = s.op.getLhs().getType().getElementType();
+  s.rhsType = s.op.getRhs().getType().getElementType();
+  auto result = dyn_cast<FloatType>(s.op.getResult().getType());
+  if (!isOperandType(s.lhsType) || !isOperandType(s.rhsType) || !result || !(result.isF32() || result.isF64()))
+    return std::nullopt;
+  if (result.isF32() && (s.lhsType.isF64() || s.rhsType.isF64()))
+    return std::nullopt;
+  s.accumulator = result;
+
+  AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(s.op.getAxes());
+  AxisSet outer = allAxes(info) & ~summed;
+  s.reduced = AxisGroup::of(info, summed);
+  s.rows = AxisGroup::of(info, outer & left & ~right);
+  s.columns = AxisGroup::of(info, outer & right & ~left);
+  s.batch = AxisGroup::of(info, outer & ~(left ^ right));
+  s.rowsFlat = isFlatInBody(s.rows, info);
+  s.columnsFlat = isFlatInBody(s.columns, info);
+  s.batchFlat = isFlatInBody(s.batch, info) && s.batch.strideOf(s.lhs) && s.batch.strideOf(s.rhs);
+
+  if (DictionaryAttr packed = s.op.getPackedAttr()) {
+    auto panel = packed.getAs<IntegerAttr>("n_panel");
+    if (!panel || panel.getInt() != panelColumns || !s.columns.strideOf(s.rhs) || !s.reduced.strideOf(s.rhs))
+      return std::nullopt;
+    for (unsigned a : s.batch.axes)
+      if (s.rhs.mentions(info.axes[a]))
+        return std::nullopt;
+    s.packed = true;
+  }
+  return s;
+}

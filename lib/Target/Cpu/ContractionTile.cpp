@@ -1,0 +1,166 @@
+//===- ContractionTile.cpp - Micro-kernels of a contraction ----------------===//
+
+#include "ContractionTile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using shape::Expr;
+using Values = VectorBuilder::Values;
+
+constexpr unsigned unroll = 4;
+/// Rows of the panel that are requested from memory ahead of their use.
+constexpr unsigned prefetchRows = 32;
+/// Sums in flight that hide the latency of a multiply-add.
+constexpr unsigned sumsInFlight = 8;
+
+ContractionTile::ContractionTile(VectorBuilder &v, const ContractionShape &shape, Type panelType, Value lhs)
+    : v(v), shape(shape), panelType(panelType), lhs(lhs), prefetched(shape.packed) {}
+
+/// Registers beside the sums: the panel's vectors, one element of the rows, and a product where it is not fused.
+static unsigned spareRegisters(const VectorIsa &isa) { return isa.fusedMultiplyAdd ? 1 : 3; }
+
+unsigned ContractionTile::maxRows() const {
+  return std::min(12u, (v.isa.registers - 2 - spareRegisters(v.isa)) / 2);
+}
+
+/// Columns per pass over the rows, in vectors: as many as the registers hold.
+unsigned ContractionTile::vectorsFor(unsigned rows) const {
+  unsigned all = panelColumns / v.lanes;
+  while (all > 2 && rows * all + (rows > 1 ? all : 1) + spareRegisters(v.isa) > v.isa.registers)
+    all /= 2;
+  return all;
+}
+
+void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile) {
+  OpBuilder &b = v.b;
+  SmallVector<int64_t> cases;
+  for (unsigned r = 1; r <= maxRows(); ++r)
+    cases.push_back(r);
+  Value index = b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), rows);
+  auto op = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, index, cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  for (unsigned r = 1; r <= maxRows(); ++r) {
+    b.createBlock(&op.getCaseRegions()[r - 1]);
+    emitRows(base, panel, row, r, depth, tile);
+    b.create<scf::YieldOp>(v.loc);
+  }
+  b.createBlock(&op.getDefaultRegion());
+  b.create<scf::YieldOp>(v.loc);
+}
+
+void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Value row, unsigned rows, Value depth,
+                               Value tile) {
+  unsigned vectors = vectorsFor(rows), all = panelColumns / v.lanes;
+  unsigned sets = 1;
+  while (rows * vectors * sets < sumsInFlight && sets < unroll)
+    sets *= 2;
+  auto pass = [&](Value column) {
+    Value from = v.at(panel, column, panelType);
+    Values sums(rows * vectors * sets, v.f(0));
+    std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
+    if (stride) {
+      lower::BodyEmitter point = base;
+      for (unsigned a : shape.reduced.axes)
+        point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+      sums = innerLoop(point, row, from, depth, point.emitExpr(*stride), rows, vectors, sums);
+    } else {
+      sums = sumOver(0, base, row, from, rows, vectors, sums);
+    }
+    unsigned count = rows * vectors;
+    for (unsigned live = sets; live > 1; live /= 2)
+      for (unsigned k = 0; k < count * live / 2; ++k)
+        sums[k] = v.addf(sums[k], sums[k + count * live / 2]);
+    for (unsigned r = 0; r < rows; ++r)
+      for (unsigned q = 0; q < vectors; ++q)
+        v.store(sums[r * vectors + q], tile, v.add(column, r * panelColumns + q * v.lanes));
+  };
+  if (vectors == all)
+    pass(v.i(0));
+  else
+    v.loop(v.i(0), v.i(panelColumns), vectors * v.lanes, pass);
+}
+
+/// Loops over the reduced axes from `level` on, each in a loop of its own.
+Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value row, Value panel, unsigned rows,
+                                unsigned vectors, Values sums) {
+  const AxisGroup &reduced = shape.reduced;
+  const std::string &axis = reduced.info->axes[reduced.axes[level]];
+  Value extent = point.emitExpr(reduced.info->extents[reduced.axes[level]]);
+  if (level + 1 < reduced.axes.size()) {
+    Expr inner(1);
+    for (size_t l = level + 1; l < reduced.axes.size(); ++l)
+      inner = inner * reduced.info->extents[reduced.axes[l]];
+    Value step = v.mul(point.emitExpr(inner), panelColumns);
+    return v.loop(v.i(0), extent, 1, sums, [&](Value x, Values state) {
+      lower::BodyEmitter at = point;
+      at.bindAxis(axis, x);
+      return sumOver(level + 1, at, row, v.at(panel, v.mul(x, step), panelType), rows, vectors, state);
+    });
+  }
+  if (std::optional<Expr::Linear> linear = shape.lhs.linearIn(axis)) {
+    lower::BodyEmitter at = point;
+    at.bindAxis(axis, v.i(0));
+    return innerLoop(at, row, panel, extent, at.emitExpr(linear->coefficient), rows, vectors, sums);
+  }
+  return v.loop(v.i(0), extent, 1, sums, [&](Value x, Values state) {
+    lower::BodyEmitter at = point;
+    at.bindAxis(axis, x);
+    return innerLoop(at, row, v.at(panel, v.mul(x, panelColumns), panelType), v.i(1), v.i(0), rows, vectors, state);
+  });
+}
+
+/// Where each row of the tile starts. Rows at one known distance share a base register.
+SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter point, Value row, unsigned count) const {
+  std::optional<Expr> stride = shape.rows.strideOf(shape.lhs);
+  SmallVector<Row> result;
+  if (!stride) {
+    for (unsigned r = 0; r < count; ++r) {
+      lower::BodyEmitter at = point;
+      shape.rows.bind(v, at, v.add(row, r), /*flat=*/false);
+      result.push_back({at.emitExpr(shape.lhs), 0});
+    }
+    return result;
+  }
+  shape.rows.bind(v, point, row, /*flat=*/true);
+  Value start = point.emitExpr(shape.lhs);
+  std::optional<int64_t> known = stride->constant();
+  Value step = known ? Value() : point.emitExpr(*stride);
+  for (unsigned r = 0; r < count; ++r) {
+    if (known)
+      result.push_back({start, *known * int64_t(r)});
+    else
+      result.push_back({r ? v.add(start, v.mul(step, r)) : start, 0});
+  }
+  return result;
+}
+
+Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value panel, Value count, Value stride, unsigned rows,
+                                  unsigned vectors, Values sums) {
+  SmallVector<Row> starts = rowsAt(point, row, rows);
+  std::optional<int64_t> step = getConstantIntValue(stride);
+  unsigned perSet = rows * vectors, sets = sums.size() / perSet;
+  return v.unrolled(v.i(0), count, unroll, sums, [&](Value k, unsigned u, Values state) {
+    Value panelRow = v.at(panel, v.mul(k, panelColumns), panelType);
+    Values columns;
+    for (unsigned q = 0; q < vectors; ++q) {
+      Value offset = v.i(u * panelColumns + q * v.lanes);
+      if (prefetched && q * v.lanes % 16 == 0)
+        v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
+      columns.push_back(v.loadConverted(panelRow, offset, panelType));
+    }
+    Value moved = v.mul(step ? k : v.add(k, u), stride);
+    int64_t fixed = step ? *step * int64_t(u) : 0;
+    for (unsigned r = 0; r < rows; ++r) {
+      Value base = v.at(lhs, v.add(starts[r].start, moved), shape.lhsType);
+      Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
+      Value spread = v.splat(element);
+      for (unsigned q = 0; q < vectors; ++q) {
+        Value &sum = state[(u % sets) * perSet + r * vectors + q];
+        sum = v.fma(spread, columns[q], sum);
+      }
+    }
+    return state;
+  });
+}

@@ -1,0 +1,47 @@
+//===- ContractionTile.h - Micro-kernels of a contraction ------------------===//
+#ifndef LATHE_TARGET_CPU_CONTRACTIONTILE_H
+#define LATHE_TARGET_CPU_CONTRACTIONTILE_H
+
+#include "Contraction.h"
+
+namespace lathe::cpu {
+
+/// Emits the product of a tile of rows with one panel of columns.
+class ContractionTile {
+public:
+  /// `panelType`: element type of the panel in memory.
+  ContractionTile(VectorBuilder &v, const ContractionShape &shape, mlir::Type panelType, mlir::Value lhs);
+
+  /// The largest number of rows that the table has a kernel for.
+  unsigned maxRows() const;
+  /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the panel, into
+  /// tile[row][panelColumns]. `depth`: the number of reduced points.
+  void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
+            mlir::Value tile);
+
+private:
+  using Values = VectorBuilder::Values;
+  /// A row of the first operand: element (row, k) lies at start + displacement + k * stride.
+  struct Row {
+    mlir::Value start;
+    int64_t displacement;
+  };
+  unsigned vectorsFor(unsigned rows) const;
+  llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
+  Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
+                 Values sums);
+  Values innerLoop(lower::BodyEmitter &point, mlir::Value row, mlir::Value panel, mlir::Value count, mlir::Value stride,
+                   unsigned rows, unsigned vectors, Values sums);
+  void emitRows(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, unsigned rows, mlir::Value depth,
+                mlir::Value tile);
+
+  VectorBuilder &v;
+  const ContractionShape &shape;
+  mlir::Type panelType;
+  mlir::Value lhs;
+  bool prefetched; ///< the panel comes from memory, not from scratch
+};
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_CONTRACTIONTILE_H
