@@ -3,6 +3,7 @@
 #include "Contraction.h"
 #include "ContractionPack.h"
 #include "ContractionTile.h"
+#include "KernelEmitters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -15,13 +16,13 @@ using shape::Expr;
 namespace {
 class ContractionEmitter {
 public:
-  ContractionEmitter(const KernelSite &site, const ContractionShape &shape);
+  ContractionEmitter(KernelFunction &f, const ContractionShape &shape);
   void emit();
-  void plan(KernelPlan &plan);
+  KernelPlan plan() const;
   const std::string &error() const { return body.error(); }
 
 private:
-  Value refOf(Value ref) { return site.refs[cast<BlockArgument>(ref).getArgNumber()]; }
+  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   void emitPanel(Value group, Value tileFrom, Value tileTo);
   void emitTile(const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn);
   void emitEpilogue(const BodyEmitter &point, Value row, Value rows, Value firstColumn);
@@ -29,7 +30,7 @@ private:
   void emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask);
   bool lanesStayInAxis() const;
 
-  const KernelSite &site;
+  KernelFunction &f;
   const ContractionShape &shape;
   VectorBuilder v;
   BodyEmitter body;
@@ -40,39 +41,41 @@ private:
 };
 } // namespace
 
-ContractionEmitter::ContractionEmitter(const KernelSite &site, const ContractionShape &shape)
-    : site(site), shape(shape), v(site.b, site.loc, site.isa, shape.accumulator),
-      body(site.info, site.b, site.loc, site.sizes, site.refs, site.hooks),
+ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape &shape)
+    : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.accumulator),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       panelType(shape.packed ? shape.rhsType : shape.accumulator),
-      tiles(v, shape, panelType, site.refs.empty() ? Value() : refOf(shape.op.getLhs())) {
+      tiles(v, shape, panelType, refOf(shape.lhsRef)) {
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
-  for (Operation *op : site.info.ops)
+  for (Operation *op : f.info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
 }
 
-void ContractionEmitter::plan(KernelPlan &plan) {
-  plan.items = v.mul(v.mul(body.emitExpr(shape.batch.extent()), panels), rowTiles);
-  plan.scratchBytes =
-      shape.packed ? v.i(0) : v.mul(panelElements(v, depth), shape.accumulator.getWidth() / 8);
-  Value perTile = v.ceilDiv(rows, v.max(rowTiles, v.i(1)));
-  plan.itemCost = v.mul(v.mul(depth, perTile), 2 * panelColumns);
-  plan.granularity = v.i(1);
+KernelPlan ContractionEmitter::plan() const {
+  KernelPlan plan;
+  Expr rowCount = shape.rows.extent(), depthCount = shape.reduced.extent();
+  Expr tileCount = Expr::ceildiv(rowCount, tiles.maxRows());
+  plan.items = shape.batch.extent() * Expr::ceildiv(shape.columns.extent(), panelColumns) * tileCount;
+  if (!shape.packed)
+    plan.scratchBytes = panelElements(v, shape) * int64_t(shape.accumulatorBytes);
+  plan.cost = Expr(2 * panelColumns) * depthCount * Expr::ceildiv(rowCount, Expr::max(tileCount, 1));
+  return plan;
 }
 
 /// Items are (batch point, panel, tile of rows), the last fastest: a group is a batch point and a panel.
 void ContractionEmitter::emit() {
-  tileBuffer = v.b.create<LLVM::AllocaOp>(site.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
+  tileBuffer = v.b.create<LLVM::AllocaOp>(f.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
                                           v.i(tiles.maxRows() * panelColumns), 64);
   Value perGroup = v.max(rowTiles, v.i(1));
-  Value firstGroup = v.div(site.begin, perGroup), lastGroup = v.ceilDiv(site.end, perGroup);
+  Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
-    emitPanel(group, v.max(v.sub(site.begin, start), v.i(0)), v.min(v.sub(site.end, start), rowTiles));
+    emitPanel(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
   });
 }
 
@@ -83,11 +86,11 @@ void ContractionEmitter::emitPanel(Value group, Value tileFrom, Value tileTo) {
   BodyEmitter point = body;
   shape.batch.bind(v, point, batch, shape.batchFlat);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value panel = site.scratch;
+  Value panel = f.scratch;
   if (shape.packed)
-    panel = v.at(refOf(shape.op.getRhs()), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
+    panel = v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
   else
-    emitPackPanel(v, shape, point, refOf(shape.op.getRhs()), firstColumn, columns, depth, panel);
+    emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, panel);
   v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(point, panel, tile, firstColumn); });
 }
 
@@ -160,25 +163,19 @@ void ContractionEmitter::emitVector(BodyEmitter point, Value tileOffset, Value c
   }
   bool asVector = vectors && !shape.columns.empty();
   Value sum = asVector ? v.load(tileBuffer, tileOffset) : v.loadScalar(tileBuffer, tileOffset);
-  point.bindValue(shape.op.getResult(), sum);
+  point.bindValue(shape.result, sum);
   for (kernel::StoreOp s : stores)
     point.emitStore(s);
 }
 
-bool lathe::cpu::emitContraction(const KernelSite &site, std::string &error) {
-  std::optional<ContractionShape> shape = ContractionShape::of(site.info);
+llvm::Expected<bool> lathe::cpu::emitContraction(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ContractionShape> shape = ContractionShape::of(f.info);
   if (!shape)
     return false;
-  ContractionEmitter emitter(site, *shape);
+  ContractionEmitter emitter(f, *shape);
   emitter.emit();
-  error = emitter.error();
-  return true;
-}
-
-bool lathe::cpu::planContraction(const KernelSite &site, KernelPlan &plan) {
-  std::optional<ContractionShape> shape = ContractionShape::of(site.info);
-  if (!shape)
-    return false;
-  ContractionEmitter(site, *shape).plan(plan);
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
   return true;
 }

@@ -17,37 +17,18 @@ constexpr unsigned panelColumns = 32;
 
 /// The roles of a contraction's axes and what its operands look like.
 struct ContractionShape {
-  kernel::ContractOp op;
+  mlir::Value lhsRef, rhsRef, result;
   AxisGroup batch, rows, columns, reduced;
   shape::Expr lhs, rhs;
   mlir::Type lhsType, rhsType;
   mlir::FloatType accumulator;
+  unsigned accumulatorBytes = 4;
   bool packed = false;
   bool rowsFlat = false, columnsFlat = false, batchFlat = false; ///< in the body's accesses
 
   /// Nothing for a kernel that this scheme does not cover.
   static std::optional<ContractionShape> of(const lower::BodyInfo &info);
 };
-
-/// Everything that a kernel's code is emitted from. `begin`, `end`, `scratch`: the function's arguments, null in the plan.
-struct KernelSite {
-  const lower::BodyInfo &info;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  const VectorIsa &isa;
-  mlir::ValueRange sizes, refs;
-  lower::EmitHooks &hooks;
-  mlir::Value begin, end, scratch;
-};
-
-/// i64 values: what the plan function stores.
-struct KernelPlan {
-  mlir::Value items, scratchBytes, itemCost, granularity;
-};
-
-/// False when the scheme does not cover the kernel; nothing is emitted then.
-bool emitContraction(const KernelSite &site, std::string &error);
-bool planContraction(const KernelSite &site, KernelPlan &plan);
 
 } // namespace lathe::cpu
 

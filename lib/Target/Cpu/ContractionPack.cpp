@@ -29,8 +29,8 @@ struct Packer {
 };
 } // namespace
 
-Value lathe::cpu::panelElements(VectorBuilder &v, Value depth) {
-  return v.mul(v.add(depth, v.lanes), panelColumns); // a transposed block may write past the last row
+Expr lathe::cpu::panelElements(const VectorBuilder &v, const ContractionShape &shape) {
+  return (shape.reduced.extent() + v.lanes) * panelColumns; // a transposed block may write past the last row
 }
 
 /// Columns lie side by side: rows of the panel are copied.

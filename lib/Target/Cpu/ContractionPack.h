@@ -7,7 +7,7 @@
 namespace lathe::cpu {
 
 /// Elements of scratch (of the accumulator's type) that a packed panel takes.
-mlir::Value panelElements(VectorBuilder &v, mlir::Value depth);
+shape::Expr panelElements(const VectorBuilder &v, const ContractionShape &shape);
 /// Copies columns first .. first + panelColumns - 1 of the second operand into `panel` as [depth][panelColumns], converted to
 /// the accumulator's type. Lanes past the last column hold anything finite that was read from the operand.
 void emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value rhs,

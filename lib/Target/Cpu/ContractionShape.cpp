@@ -24,23 +24,28 @@ static AxisSet allAxes(const BodyInfo &info) {
 
 std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   ContractionShape s;
-  for (Operation *op : info.ops)
-    if (auto c = dyn_cast<kernel::ContractOp>(op))
-      s.op = c;
-  if (!s.op)
+  kernel::ContractOp op;
+  for (Operation *o : info.ops)
+    if (auto c = dyn_cast<kernel::ContractOp>(o))
+      op = c;
+  if (!op)
     return std::nullopt;
-  s.lhs = s.op.getLhsExpr();
-  s.rhs = s.op.getRhsExpr();
-  s.lhsType = s.op.getLhs().getType().getElementType();
-  s.rhsType = s.op.getRhs().getType().getElementType();
-  auto result = dyn_cast<FloatType>(s.op.getResult().getType());
+  s.lhsRef = op.getLhs();
+  s.rhsRef = op.getRhs();
+  s.result = op.getResult();
+  s.lhs = op.getLhsExpr();
+  s.rhs = op.getRhsExpr();
+  s.lhsType = op.getLhs().getType().getElementType();
+  s.rhsType = op.getRhs().getType().getElementType();
+  auto result = dyn_cast<FloatType>(op.getResult().getType());
   if (!isOperandType(s.lhsType) || !isOperandType(s.rhsType) || !result || !(result.isF32() || result.isF64()))
     return std::nullopt;
   if (result.isF32() && (s.lhsType.isF64() || s.rhsType.isF64()))
     return std::nullopt;
   s.accumulator = result;
+  s.accumulatorBytes = result.getWidth() / 8;
 
-  AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(s.op.getAxes());
+  AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(op.getAxes());
   AxisSet outer = allAxes(info) & ~summed;
   s.reduced = AxisGroup::of(info, summed);
   s.rows = AxisGroup::of(info, outer & left & ~right);
@@ -50,7 +55,7 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.columnsFlat = isFlatInBody(s.columns, info);
   s.batchFlat = isFlatInBody(s.batch, info) && s.batch.strideOf(s.lhs) && s.batch.strideOf(s.rhs);
 
-  if (DictionaryAttr packed = s.op.getPackedAttr()) {
+  if (DictionaryAttr packed = op.getPackedAttr()) {
     auto panel = packed.getAs<IntegerAttr>("n_panel");
     if (!panel || panel.getInt() != panelColumns || !s.columns.strideOf(s.rhs) || !s.reduced.strideOf(s.rhs))
       return std::nullopt;

@@ -19,16 +19,16 @@ ContractionTile::ContractionTile(VectorBuilder &v, const ContractionShape &shape
     : v(v), shape(shape), panelType(panelType), lhs(lhs), prefetched(shape.packed) {}
 
 /// Registers beside the sums: the panel's vectors, one element of the rows, and a product where it is not fused.
-static unsigned spareRegisters(const VectorIsa &isa) { return isa.fusedMultiplyAdd ? 1 : 3; }
+static unsigned spareRegisters(const Isa &target) { return target.fma ? 1 : 3; }
 
 unsigned ContractionTile::maxRows() const {
-  return std::min(12u, (v.isa.registers - 2 - spareRegisters(v.isa)) / 2);
+  return std::min(12u, (v.target.registers - 2 - spareRegisters(v.target)) / 2);
 }
 
 /// Columns per pass over the rows, in vectors: as many as the registers hold.
 unsigned ContractionTile::vectorsFor(unsigned rows) const {
   unsigned all = panelColumns / v.lanes;
-  while (all > 2 && rows * all + (rows > 1 ? all : 1) + spareRegisters(v.isa) > v.isa.registers)
+  while (all > 2 && rows * all + (rows > 1 ? all : 1) + spareRegisters(v.target) > v.target.registers)
     all /= 2;
   return all;
 }

@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace lathe::cpu;
 using Values = VectorBuilder::Values;
 
-VectorBuilder::VectorBuilder(OpBuilder &b, Location loc, const VectorIsa &isa, FloatType element)
-    : b(b), loc(loc), isa(isa), element(element), lanes(isa.vectorBits / element.getWidth()),
+VectorBuilder::VectorBuilder(OpBuilder &b, Location loc, const Isa &target, FloatType element)
+    : b(b), loc(loc), target(target), element(element), lanes(target.vectorBytes * 8 / element.getWidth()),
       vec(VectorType::get(lanes, element)), intVec(VectorType::get(lanes, b.getIntegerType(element.getWidth()))) {}
 
 //===----------------------------------------------------------------------===//
@@ -96,8 +96,8 @@ Value VectorBuilder::widen(Value raw, Type from, Type to) {
 Value VectorBuilder::widenHalf(Value raw, Type to) {
   auto shaped = dyn_cast<VectorType>(to);
   auto like = [&](Type e) { return shaped ? Type(VectorType::get(shaped.getShape(), e)) : e; };
-  if (isa.halfConversion)
-    return b.create<arith::ExtFOp>(loc, to, b.create<arith::BitcastOp>(loc, like(b.getF16Type()), raw));
+  if (target.half)
+    return b.create<arith::ExtFOp>(loc, to, b.create<arith::BitcastOp>(loc, like(b.getF16Type()), raw).getResult());
   Type i32 = like(b.getI32Type());
   auto constant = [&](uint32_t bits) -> Value {
     if (!shaped)
@@ -154,7 +154,7 @@ Value VectorBuilder::intSplat(int64_t value) {
 Value VectorBuilder::splat(Value scalar) { return b.create<vector::SplatOp>(loc, scalar, vec); }
 
 Value VectorBuilder::fma(Value x, Value y, Value z) {
-  if (isa.fusedMultiplyAdd)
+  if (target.fma)
     return b.create<LLVM::FMAOp>(loc, x.getType(), x, y, z);
   return addf(mulf(x, y), z);
 }

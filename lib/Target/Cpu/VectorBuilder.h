@@ -8,6 +8,7 @@
 #ifndef LATHE_TARGET_CPU_VECTORBUILDER_H
 #define LATHE_TARGET_CPU_VECTORBUILDER_H
 
+#include "Isa.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,24 +16,16 @@
 
 namespace lathe::cpu {
 
-/// What a micro-kernel must know of an instruction set.
-struct VectorIsa {
-  unsigned vectorBits; ///< of one register
-  unsigned registers;
-  bool fusedMultiplyAdd;
-  bool halfConversion; ///< an instruction converts f16 to f32 and back
-};
-
 class VectorBuilder {
 public:
   /// Vectors hold `element` (f32 or f64).
-  VectorBuilder(mlir::OpBuilder &b, mlir::Location loc, const VectorIsa &isa, mlir::FloatType element);
+  VectorBuilder(mlir::OpBuilder &b, mlir::Location loc, const Isa &target, mlir::FloatType element);
 
   using Values = llvm::SmallVector<mlir::Value>;
 
   mlir::OpBuilder &b;
   mlir::Location loc;
-  const VectorIsa &isa;
+  const Isa &target;
   mlir::FloatType element;
   unsigned lanes;
   mlir::VectorType vec, intVec;
