@@ -4,7 +4,7 @@
 |* Plain C, no pointers: one blob (section `.lathe.meta`) that needs no relocation. Every reference is a byte offset from
 |* the blob's start, so the same structs serve a loaded artifact, a file on disk and a foreign architecture's artifact.
 |* Little endian. Code is reached through one separate table of function pointers (`lathe_functions`), constants through
-|* one data section (`.lathe.data`, symbol `lathe_data`).
+|* one data section (`.lathe.data`), which is a segment of its own at the file's end.
 |*
 |* A reader accepts a blob whose major version is its own; structs only grow at their end within a major version, with
 |* `headerBytes` and the element sizes that the header records telling how far the writer's structs reached.
@@ -85,14 +85,18 @@ typedef struct {
   uint32_t slot; /* the expected (input) or resulting (output) size */
   uint32_t reserved;
   LatheString text; /* "seq", "past + seq", "768" */
+  int64_t min, max; /* what it can be; INT64_MAX for no bound */
 } LatheDim;
 
 typedef struct {
   LatheString name;
   LatheDType dtype;
-  uint32_t reserved;
+  uint32_t flags;  /* LATHE_TENSOR_DYNAMIC */
   LatheArray dims; /* LatheDim, outermost first */
 } LatheTensor;
+
+/* An output with a dimension that is known only when the run is over. */
+#define LATHE_TENSOR_DYNAMIC 1u
 
 /*===-- Programs ------------------------------------------------------------===*/
 typedef enum {
@@ -106,7 +110,7 @@ typedef enum {
 
 typedef struct {
   uint32_t kind, index;
-  uint32_t bytesSlot; /* its size in bytes */
+  uint32_t bytesSlot; /* its size in bytes; temporaries and constants start at a multiple of 64, others anywhere */
   uint32_t firstStep, lastStep;
   LatheDType dtype;
   uint64_t offset;
@@ -120,13 +124,18 @@ typedef enum {
   LATHE_STEP_JUMP = 4,   /* to step `target` */
   LATHE_STEP_BRANCH = 5, /* to step `target` when sizes[slots[0]] is 0 */
   LATHE_STEP_CHECK = 6,  /* header.checks[target] must hold */
-  LATHE_STEP_CALL = 7    /* target: function index, LatheHostFn(buffers, sizes): work that is no parallel kernel */
+  LATHE_STEP_CALL = 7,   /* target: function index, LatheHostFn(buffers, sizes): work that is no parallel kernel */
+  LATHE_STEP_ALLOC = 8,  /* gives buffers[0], a dynamic one or a dynamic output, sizes[slots[0]] bytes of new memory */
+  LATHE_STEP_SWAP = 9    /* exchanges the memory of two dynamic buffers (a loop's carried values) */
 } LatheStepKind;
+
+/* The step's sizes or buffers are known only when it is reached. */
+#define LATHE_STEP_DYNAMIC 1u
 
 typedef struct {
   uint32_t kind, target;
   uint32_t count;
-  uint32_t reserved;
+  uint32_t flags;     /* LATHE_STEP_DYNAMIC */
   LatheArray buffers; /* uint32_t: ids of the program's buffers */
   LatheArray slots;   /* uint32_t: slots */
 } LatheStep;
@@ -202,6 +211,7 @@ typedef struct {
   uint32_t headerBytes; /* sizeof(LatheHeader) of the writer */
   uint64_t blobBytes;
   uint64_t dataBytes; /* of the data section */
+  int64_t dataDelta;  /* address of the data section - address of the blob, when embedded */
   uint32_t machine;   /* ELF e_machine: 62 x86-64, 183 aarch64 */
   uint32_t numSlots, numSymbols, firstRawDim;
   LatheString producer;  /* "lathe 0.1.0" */

@@ -1,0 +1,241 @@
+/*===- Context.c - Opening an artifact on a device --------------------------===*/
+#include "Cpu/Features.h"
+#include "Runtime.h"
+
+/*===-- Tables --------------------------------------------------------------===*/
+
+static LatheStatus checkTables(LatheContext *context) {
+  const LatheHeader *meta = context->meta;
+  if (memcmp(meta->magic, LATHE_FORMAT_MAGIC, sizeof meta->magic) || meta->major != LATHE_FORMAT_MAJOR ||
+      meta->headerBytes < sizeof(LatheHeader))
+    return latheFail(context, LATHE_FAILED, "the artifact's tables are of format %u.%u, its runtime reads %u.%u", meta->major,
+                     meta->minor, LATHE_FORMAT_MAJOR, LATHE_FORMAT_MINOR);
+  return LATHE_OK;
+}
+
+static LatheStatus chooseProgram(LatheContext *context, int32_t deviceType) {
+  const LatheProgram *programs = LATHE_ARRAY(context, LatheProgram, context->meta->programs);
+  for (uint32_t i = 0; i < context->meta->programs.count; ++i)
+    if ((int32_t)programs[i].deviceType == deviceType || (!deviceType && programs[i].deviceType == kDLCPU))
+      context->program = &programs[i];
+  if (!context->program && !deviceType && context->meta->programs.count)
+    context->program = &programs[0];
+  if (context->program)
+    return LATHE_OK;
+  const char *device = deviceType == kDLCUDA ? "CUDA" : deviceType == kDLCPU ? "the CPU" : "this kind of device";
+  return latheFail(context, LATHE_UNSUPPORTED, "the artifact has no code for %s", device);
+}
+
+/*===-- Constants -----------------------------------------------------------===*/
+
+/* PATH's directory + NAME, into `result`. */
+static bool beside(const char *path, const char *name, char *result, size_t capacity) {
+  size_t directory = strlen(path);
+  while (directory && path[directory - 1] != '/')
+    --directory;
+  int n = snprintf(result, capacity, "%.*s%s", (int)directory, path, name);
+  return n > 0 && (size_t)n < capacity;
+}
+
+static LatheStatus findData(LatheContext *context) {
+  context->data = (const char *)context->meta + context->meta->dataDelta;
+  const char *name = latheName(context, context->meta->externalData);
+  if (!*name || !context->meta->dataBytes)
+    return LATHE_OK;
+  struct LatheDlInfo info;
+  char path[4096];
+  if (!dladdr(&lathe_meta, &info) || !info.fileName || !beside(info.fileName, name, path, sizeof path))
+    return latheFail(context, LATHE_FAILED, "the artifact's own path is unknown, so '%s' beside it cannot be found", name);
+  int fd = open(path, LATHE_O_RDONLY | LATHE_O_CLOEXEC);
+  if (fd < 0)
+    return latheFail(context, LATHE_INVALID, "cannot open '%s', which holds the model's constants", path);
+  long bytes = lseek(fd, 0, 2);
+  void *data = NULL;
+  if (bytes >= 0 && (uint64_t)bytes == context->meta->dataBytes)
+    data = mmap(NULL, (size_t)bytes, LATHE_PROT_READ, LATHE_MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (!data)
+    return latheFail(context, LATHE_INVALID, "'%s' has %ld bytes, the model's constants have %llu", path, bytes,
+                     (unsigned long long)context->meta->dataBytes);
+  if (data == (void *)-1)
+    return latheFail(context, LATHE_FAILED, "cannot map '%s'", path);
+  context->data = data;
+  context->mappedBytes = context->meta->dataBytes;
+  return LATHE_OK;
+}
+
+/*===-- Code variants -------------------------------------------------------===*/
+
+/* The kernels that the program's steps run need code for this machine; others (of another device's program) do not. */
+static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
+  uint32_t numKernels = context->meta->kernels.count;
+  context->kernels = LATHE_ARRAY(context, LatheKernel, context->meta->kernels);
+  context->variants = calloc(numKernels + 1, sizeof(LatheVariant));
+  if (!context->variants)
+    return latheOutOfMemory(context, sizeof(LatheVariant) * numKernels, "the kernels' table");
+  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, context->program->steps);
+  for (uint32_t s = 0; s < context->program->steps.count; ++s) {
+    if (steps[s].kind != LATHE_STEP_KERNEL)
+      continue;
+    const LatheKernel *kernel = &context->kernels[steps[s].target];
+    const LatheVariant *variants = LATHE_ARRAY(context, LatheVariant, kernel->variants), *best = NULL, *least = NULL;
+    for (uint32_t v = 0; v < kernel->variants.count; ++v) {
+      if (variants[v].level <= level && (!best || variants[v].level > best->level))
+        best = &variants[v];
+      if (!least || variants[v].level < least->level)
+        least = &variants[v];
+    }
+    if (!best)
+      return latheFail(context, LATHE_UNSUPPORTED, "kernel '%s' needs %s, which this processor does not have",
+                       latheName(context, kernel->name), least ? latheLevelName(least->level) : "code for this device");
+    context->variants[steps[s].target] = *best;
+  }
+  return LATHE_OK;
+}
+
+static LatheStatus startThreads(LatheContext *context, int32_t threads) {
+  if (threads < 0 || threads > LATHE_MAX_THREADS)
+    return latheFail(context, LATHE_INVALID, "%d threads asked for, expected 1 to %d, or 0 for all cores", threads, LATHE_MAX_THREADS);
+  uint32_t logical, cores = latheCountCores(&logical);
+  context->threads = threads ? (uint32_t)threads : cores;
+  if (context->threads > LATHE_MAX_THREADS)
+    context->threads = LATHE_MAX_THREADS;
+  context->pool = lathePoolCreate(context->threads, logical);
+  return context->pool ? LATHE_OK : latheFail(context, LATHE_FAILED, "cannot start %u threads", context->threads);
+}
+
+/*===-- Signature -----------------------------------------------------------===*/
+
+static uint32_t countDims(const LatheContext *context, LatheArray tensors) {
+  const LatheTensor *all = LATHE_ARRAY(context, LatheTensor, tensors);
+  uint32_t dims = 0;
+  for (uint32_t i = 0; i < tensors.count; ++i)
+    dims += all[i].dims.count;
+  return dims;
+}
+
+typedef struct {
+  LatheTensorInfo *tensors;
+  int64_t *bounds;
+  const char **texts;
+} SignatureRoom;
+
+static void describe(const LatheContext *context, LatheArray tensors, SignatureRoom *room) {
+  const LatheTensor *all = LATHE_ARRAY(context, LatheTensor, tensors);
+  for (uint32_t i = 0; i < tensors.count; ++i) {
+    uint32_t rank = all[i].dims.count;
+    const LatheDim *dims = LATHE_ARRAY(context, LatheDim, all[i].dims);
+    int64_t *min = room->bounds, *max = min + rank;
+    for (uint32_t d = 0; d < rank; ++d) {
+      min[d] = dims[d].min;
+      max[d] = dims[d].max;
+      room->texts[d] = latheName(context, dims[d].text);
+    }
+    *room->tensors++ = (LatheTensorInfo){latheName(context, all[i].name),
+                                         {all[i].dtype.code, all[i].dtype.bits, all[i].dtype.lanes},
+                                         (int32_t)rank, min, max, room->texts};
+    room->bounds += 2 * rank;
+    room->texts += rank;
+  }
+}
+
+static LatheStatus buildSignature(LatheContext *context) {
+  const LatheHeader *meta = context->meta;
+  size_t tensors = (size_t)context->numInputs + context->numOutputs;
+  size_t dims = (size_t)countDims(context, meta->inputs) + countDims(context, meta->outputs);
+  size_t bytes = tensors * sizeof(LatheTensorInfo) + dims * (2 * sizeof(int64_t) + sizeof(char *));
+  char *memory = context->signatureMemory = malloc(bytes + 1);
+  if (!memory)
+    return latheOutOfMemory(context, bytes, "the signature");
+  SignatureRoom room = {(LatheTensorInfo *)memory, (int64_t *)(memory + tensors * sizeof(LatheTensorInfo)), NULL};
+  room.texts = (const char **)(room.bounds + 2 * dims);
+  LatheTensorInfo *first = room.tensors;
+  describe(context, meta->inputs, &room);
+  describe(context, meta->outputs, &room);
+  context->signature = (LatheSignature){LATHE_ABI_VERSION, latheName(context, meta->modelName), context->numInputs,
+                                        context->numOutputs, first, first + context->numInputs};
+  return LATHE_OK;
+}
+
+/*===-- Per-run memory ------------------------------------------------------===*/
+
+static LatheStatus allocateBindings(LatheContext *context) {
+  size_t tensors = (size_t)context->numInputs + context->numOutputs;
+  uint32_t outputDims = countDims(context, context->meta->outputs);
+  context->numRawDims = countDims(context, context->meta->inputs);
+  context->rawDims = calloc((size_t)context->numRawDims + 1, sizeof(int64_t));
+  context->bindings = calloc(tensors + 1, sizeof(LatheBinding));
+  context->outputShapes = malloc(sizeof(int64_t *) * (context->numOutputs + 1) + sizeof(int64_t) * outputDims);
+  context->dynamicBuffers = calloc((size_t)context->program->buffers.count + 1, sizeof(void *));
+  if (!context->rawDims || !context->bindings || !context->outputShapes || !context->dynamicBuffers)
+    return latheOutOfMemory(context, 0, "a context");
+  const LatheTensor *outputs = LATHE_ARRAY(context, LatheTensor, context->meta->outputs);
+  int64_t *shape = (int64_t *)(context->outputShapes + context->numOutputs + 1);
+  for (uint32_t i = 0; i < context->numOutputs; shape += outputs[i++].dims.count)
+    context->outputShapes[i] = shape;
+  return LATHE_OK;
+}
+
+static LatheStatus openDevice(LatheContext *context, const LatheOptions *options) {
+  uint32_t device = context->program->deviceType;
+  if (device == kDLCPU) {
+    uint32_t level = latheMachineLevel();
+    if (options->maxLevel && options->maxLevel - 1 < level)
+      level = options->maxLevel - 1;
+    LatheStatus status = chooseVariants(context, level);
+    return status ? status : startThreads(context, options->threads);
+  }
+  if (device != kDLCUDA || !&latheCudaBackend)
+    return latheFail(context, LATHE_UNSUPPORTED, "the artifact's runtime has no support for device type %u", device);
+  context->kernels = LATHE_ARRAY(context, LatheKernel, context->meta->kernels);
+  context->threads = 1;
+  LatheStatus status = latheCudaBackend.create(context, options->deviceId);
+  if (!status)
+    context->backend = &latheCudaBackend;
+  return status;
+}
+
+LatheStatus latheOpen(LatheContext *context, const LatheOptions *given) {
+  LatheOptions options;
+  memset(&options, 0, sizeof options);
+  if (given)
+    memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  context->meta = &lathe_meta;
+  context->functions = lathe_functions;
+  context->maxPlans = options.cachedShapes ? options.cachedShapes : 16;
+  context->profile = options.profile;
+  context->profileUser = options.profileUser;
+  LatheStatus status = checkTables(context);
+  if (status)
+    return status;
+  context->numInputs = context->meta->inputs.count;
+  context->numOutputs = context->meta->outputs.count;
+  if ((status = chooseProgram(context, options.deviceType)))
+    return status;
+  context->device = (DLDevice){(DLDeviceType)context->program->deviceType, options.deviceId};
+  if ((status = allocateBindings(context)) || (status = buildSignature(context)) || (status = findData(context)))
+    return status;
+  return openDevice(context, &options);
+}
+
+void latheClose(LatheContext *context) {
+  latheFreePlans(context);
+  if (context->backend) {
+    if (context->ownWorkspace)
+      context->backend->release(context, context->ownWorkspace);
+    context->backend->destroy(context);
+  } else {
+    free(context->ownWorkspace);
+  }
+  lathePoolDestroy(context->pool);
+  if (context->mappedBytes)
+    munmap((void *)context->data, context->mappedBytes);
+  for (uint32_t i = 0; context->bindings && i < context->numInputs + context->numOutputs; ++i)
+    free(context->bindings[i].owned);
+  free(context->bindings);
+  free(context->outputShapes);
+  free(context->dynamicBuffers);
+  free(context->rawDims);
+  free(context->variants);
+  free(context->signatureMemory);
+}

@@ -1,0 +1,36 @@
+/*===- Features.c - cpuid, once per context ---------------------------------===*/
+#include "Features.h"
+#include "lathe/Artifact/Format.h"
+
+const char *latheLevelName(uint32_t level) {
+  static const char *const names[] = {"the baseline instructions", "AVX2, FMA and F16C", "AVX-512 F, BW, DQ and VL"};
+  return level < sizeof names / sizeof *names ? names[level] : "instructions that this runtime does not know";
+}
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* Registers whose state the operating system saves: bits 1 and 2 for YMM, 5 to 7 for ZMM. */
+static uint64_t savedState(void) {
+  uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (uint64_t)high << 32 | low;
+}
+
+uint32_t latheMachineLevel(void) {
+  enum { Fma = 1 << 12, OsXsave = 1 << 27, Avx = 1 << 28, F16c = 1 << 29 };
+  enum { Avx2 = 1 << 5, Avx512F = 1 << 16, Avx512DQ = 1 << 17, Avx512BW = 1 << 30 };
+  const uint32_t avx512VL = 1u << 31;
+  uint32_t a, b, c, d;
+  const uint32_t level1 = Fma | OsXsave | Avx | F16c;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & level1) != level1)
+    return LATHE_LEVEL_BASELINE;
+  uint64_t saved = savedState();
+  if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & Avx2))
+    return LATHE_LEVEL_BASELINE;
+  const uint32_t level2 = Avx512F | Avx512DQ | Avx512BW | avx512VL;
+  return (saved & 0xe6) == 0xe6 && (b & level2) == level2 ? LATHE_LEVEL_AVX512 : LATHE_LEVEL_AVX2;
+}
+#else
+uint32_t latheMachineLevel(void) { return LATHE_LEVEL_BASELINE; }
+#endif

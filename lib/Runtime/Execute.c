@@ -1,0 +1,250 @@
+/*===- Execute.c - Walking a plan's steps -----------------------------------===*/
+#include "Runtime.h"
+#include <stdatomic.h>
+
+/*===-- One kernel, on one thread or several --------------------------------===*/
+typedef struct {
+  const LathePlannedStep *step;
+  char *scratch;
+  uint64_t scratchBytes;
+  _Alignas(64) _Atomic int64_t next;
+} Job;
+
+/* A contiguous share of the items, in whole grains. */
+static void runShare(void *argument, uint32_t index, uint32_t parts) {
+  const Job *job = argument;
+  const LathePlannedStep *step = job->step;
+  int64_t units = (step->items - 1) / step->grain + 1, share = units / parts, rest = units % parts;
+  int64_t first = share * index + (index < rest ? index : rest), count = share + (index < rest);
+  int64_t begin = first * step->grain, end = begin + count * step->grain;
+  if (count)
+    step->fn(step->buffers, step->sizes, begin, end < step->items ? end : step->items, job->scratch + job->scratchBytes * index);
+}
+
+static void runChunks(void *argument, uint32_t index, uint32_t parts) {
+  (void)parts;
+  Job *job = argument;
+  const LathePlannedStep *step = job->step;
+  for (;;) {
+    int64_t begin = atomic_fetch_add_explicit(&job->next, step->chunk, memory_order_relaxed);
+    if (begin >= step->items)
+      return;
+    int64_t end = step->items - begin < step->chunk ? step->items : begin + step->chunk;
+    step->fn(step->buffers, step->sizes, begin, end, job->scratch + job->scratchBytes * index);
+  }
+}
+
+static inline void runKernel(LatheContext *context, const LathePlannedStep *step, char *scratch, uint64_t scratchBytes) {
+  if (step->parts == 1) {
+    if (step->items)
+      step->fn(step->buffers, step->sizes, 0, step->items, scratch);
+    return;
+  }
+  Job job = {.step = step, .scratch = scratch, .scratchBytes = scratchBytes};
+  lathePoolRun(context->pool, step->parts, step->chunk ? runChunks : runShare, &job);
+}
+
+/*===-- Steps that are known only when they are reached ---------------------===*/
+
+/* Memory that ALLOC steps of this run handed out, and scratch that outgrew the plan's. */
+typedef struct Allocation {
+  struct Allocation *next;
+  uint32_t buffer;
+  _Alignas(LATHE_DATA_ALIGN) char data[];
+} Allocation;
+
+typedef struct {
+  LatheContext *context;
+  LathePlan *plan;
+  Allocation *allocations;
+  char *scratch;
+  uint64_t scratchBytes; /* per thread */
+} DynamicRun;
+
+static char *addressOf(DynamicRun *run, uint32_t id) {
+  LatheContext *context = run->context;
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  uint64_t offset;
+  uint32_t root = latheRootOf(buffers, id, &offset);
+  char *base = NULL;
+  switch (buffers[root].kind) {
+  case LATHE_BUFFER_INPUT:
+    base = context->bindings[buffers[root].index].data;
+    break;
+  case LATHE_BUFFER_OUTPUT:
+    base = context->bindings[context->numInputs + buffers[root].index].data;
+    break;
+  case LATHE_BUFFER_TEMP:
+    base = context->workspace + run->plan->arenaOffsets[root];
+    break;
+  case LATHE_BUFFER_CONST:
+    base = (char *)context->data + buffers[root].offset;
+    break;
+  default:
+    base = context->dynamicBuffers[root];
+  }
+  return base ? base + offset : NULL;
+}
+
+static void resolve(DynamicRun *run, LathePlannedStep *step) {
+  const uint32_t *ids = LATHE_ARRAY(run->context, uint32_t, step->step->buffers);
+  const uint32_t *slots = LATHE_ARRAY(run->context, uint32_t, step->step->slots);
+  for (uint32_t b = 0; b < step->step->buffers.count; ++b)
+    step->buffers[b] = addressOf(run, ids[b]);
+  for (uint32_t s = 0; s < step->step->slots.count; ++s)
+    step->sizes[s] = run->plan->sizes[slots[s]];
+}
+
+static LatheStatus kernelStep(DynamicRun *run, LathePlannedStep *step) {
+  LatheContext *context = run->context;
+  if (step->step->flags & LATHE_STEP_DYNAMIC) {
+    uint64_t scratch = run->scratchBytes;
+    lathePlanKernel(context, step, (LathePlanFn)context->functions[context->variants[step->step->target].plan], &scratch);
+    if (scratch > run->scratchBytes) {
+      char *memory = scratch > INT64_MAX / context->threads ? NULL : aligned_alloc(LATHE_DATA_ALIGN, scratch * context->threads);
+      if (!memory)
+        return latheOutOfMemory(context, scratch, "scratch memory");
+      if (run->scratch != context->workspace + run->plan->arenaBytes)
+        free(run->scratch);
+      run->scratch = memory;
+      run->scratchBytes = scratch;
+    }
+  }
+  runKernel(context, step, run->scratch, run->scratchBytes);
+  return LATHE_OK;
+}
+
+static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
+  LatheContext *context = run->context;
+  uint32_t id = LATHE_ARRAY(context, uint32_t, step->step->buffers)[0];
+  const LatheBuffer *buffer = &LATHE_ARRAY(context, LatheBuffer, context->program->buffers)[id];
+  int64_t bytes = step->sizes[0];
+  if (bytes < 0)
+    return latheFail(context, LATHE_INVALID, "an intermediate tensor has a negative size");
+  if (buffer->kind == LATHE_BUFFER_OUTPUT)
+    return latheProvide(context, &context->bindings[context->numInputs + buffer->index], (uint64_t)bytes);
+  uint64_t total = ((uint64_t)bytes + sizeof(Allocation) + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN;
+  Allocation *made = aligned_alloc(LATHE_DATA_ALIGN, total);
+  if (!made)
+    return latheOutOfMemory(context, total, "an intermediate tensor");
+  /* A buffer that is allocated again (in a loop) gives back what it had. */
+  for (Allocation **link = &run->allocations; *link; link = &(*link)->next)
+    if ((*link)->buffer == id) {
+      Allocation *old = *link;
+      *link = old->next;
+      free(old);
+      break;
+    }
+  made->buffer = id;
+  made->next = run->allocations;
+  run->allocations = made;
+  context->dynamicBuffers[id] = made->data;
+  return LATHE_OK;
+}
+
+static void swapStep(DynamicRun *run, const LathePlannedStep *step) {
+  const uint32_t *ids = LATHE_ARRAY(run->context, uint32_t, step->step->buffers);
+  void **buffers = run->context->dynamicBuffers, *first = buffers[ids[0]];
+  buffers[ids[0]] = buffers[ids[1]];
+  buffers[ids[1]] = first;
+  for (Allocation *a = run->allocations; a; a = a->next)
+    a->buffer = a->buffer == ids[0] ? ids[1] : a->buffer == ids[1] ? ids[0] : a->buffer;
+}
+
+static void readStep(DynamicRun *run, const LathePlannedStep *step) {
+  LatheContext *context = run->context;
+  uint32_t id = LATHE_ARRAY(context, uint32_t, step->step->buffers)[0];
+  uint32_t slot = LATHE_ARRAY(context, uint32_t, step->step->slots)[0];
+  const LatheDType type = LATHE_ARRAY(context, LatheBuffer, context->program->buffers)[id].dtype;
+  size_t bytes = type.bits / 8;
+  const char *from = (const char *)step->buffers[0] + step->sizes[1] * (int64_t)bytes;
+  int64_t value = 0;
+  memcpy(&value, from, bytes <= 8 ? bytes : 8);
+  if (type.code == kDLInt && bytes < 8)
+    value = (int64_t)((uint64_t)value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+  run->plan->sizes[slot] = value;
+}
+
+/* Executes the step at *at and moves *at to the next one. */
+static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
+  LatheContext *context = run->context;
+  LathePlannedStep *step = &run->plan->steps[(*at)++];
+  const LatheStep *source = step->step;
+  if (source->flags & LATHE_STEP_DYNAMIC)
+    resolve(run, step);
+  switch (step->kind) {
+  case LATHE_STEP_KERNEL:
+    return kernelStep(run, step);
+  case LATHE_STEP_COPY:
+    memmove(step->buffers[1], step->buffers[0], (size_t)step->sizes[0]);
+    return LATHE_OK;
+  case LATHE_STEP_EVAL:
+    return latheEvaluate(context, source->target, source->count, run->plan->sizes);
+  case LATHE_STEP_READ:
+    readStep(run, step);
+    return LATHE_OK;
+  case LATHE_STEP_JUMP:
+    *at = source->target;
+    return LATHE_OK;
+  case LATHE_STEP_BRANCH:
+    if (run->plan->sizes[LATHE_ARRAY(context, uint32_t, source->slots)[0]] == 0)
+      *at = source->target;
+    return LATHE_OK;
+  case LATHE_STEP_CHECK:
+    return latheCheckRelation(context, source->target, run->plan->sizes);
+  case LATHE_STEP_CALL:
+    ((LatheHostFn)context->functions[source->target])(step->buffers, step->sizes);
+    return LATHE_OK;
+  case LATHE_STEP_ALLOC:
+    return allocateStep(run, step);
+  case LATHE_STEP_SWAP:
+    swapStep(run, step);
+    return LATHE_OK;
+  }
+  return latheFail(context, LATHE_FAILED, "the artifact has a step of unknown kind %u", step->kind);
+}
+
+static const char *stepName(const LatheContext *context, const LathePlannedStep *step) {
+  static const char *const names[] = {"", "copy", "evaluate sizes", "read size", "jump", "branch", "check", "call", "allocate", "swap"};
+  if (step->kind == LATHE_STEP_KERNEL)
+    return latheName(context, context->kernels[step->step->target].name);
+  return step->kind < sizeof names / sizeof *names ? names[step->kind] : "step";
+}
+
+/* The general walk: control flow, sizes that appear on the way, profiles. */
+static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
+  DynamicRun run = {context, plan, NULL, context->workspace + plan->arenaBytes, plan->scratchBytes};
+  LatheStatus status = LATHE_OK;
+  for (uint32_t at = 0; !status && at < plan->numSteps;) {
+    uint32_t index = at;
+    int64_t start = context->profile ? latheNow() : 0;
+    status = dynamicStep(&run, &at);
+    if (context->profile)
+      context->profile(context->profileUser, index, stepName(context, &plan->steps[index]), start, latheNow());
+  }
+  for (Allocation *a = run.allocations, *next; a; a = next) {
+    next = a->next;
+    free(a);
+  }
+  if (run.scratch != context->workspace + plan->arenaBytes)
+    free(run.scratch);
+  return status;
+}
+
+LatheStatus latheExecute(LatheContext *context, LathePlan *plan) {
+  if (plan->dynamic || context->profile)
+    return executeGeneral(context, plan);
+  char *scratch = context->workspace + plan->arenaBytes;
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    const LathePlannedStep *step = &plan->steps[i];
+    if (step->kind == LATHE_STEP_KERNEL)
+      runKernel(context, step, scratch, plan->scratchBytes);
+    else if (step->kind == LATHE_STEP_COPY)
+      memmove(step->buffers[1], step->buffers[0], (size_t)step->sizes[0]);
+    else if (step->kind == LATHE_STEP_CALL)
+      ((LatheHostFn)context->functions[step->step->target])(step->buffers, step->sizes);
+    else
+      return latheFail(context, LATHE_FAILED, "the artifact has a step of kind %u outside a dynamic program", step->kind);
+  }
+  return LATHE_OK;
+}

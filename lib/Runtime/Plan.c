@@ -1,0 +1,290 @@
+/*===- Plan.c - Everything that depends on the inputs' shapes alone ---------===*/
+#include "Runtime.h"
+
+/* Below this cost (see LATHE_PLAN_COST) another thread is not worth waking: about 0.7 microseconds of one core's work. */
+enum { CostPerPart = 32768, UnevenChunksPerPart = 8 };
+
+/*===-- Memory: one block per plan ------------------------------------------===*/
+typedef struct {
+  char *memory; /* NULL while only counting */
+  uint64_t used;
+} Block;
+
+static void *take(Block *block, uint64_t count, uint64_t size) {
+  void *at = block->memory ? block->memory + block->used : NULL;
+  block->used += (count * size + 15) & ~(uint64_t)15;
+  return at;
+}
+
+static uint32_t countPointers(const LatheContext *context, uint32_t *parameters) {
+  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, context->program->steps);
+  uint32_t pointers = 0;
+  *parameters = 0;
+  for (uint32_t i = 0; i < context->program->steps.count; ++i) {
+    pointers += steps[i].buffers.count;
+    *parameters += steps[i].slots.count;
+  }
+  return pointers;
+}
+
+static void carve(const LatheContext *context, LathePlan *plan, Block *block) {
+  uint32_t parameters, pointers = countPointers(context, &parameters);
+  plan->rawDims = take(block, context->numRawDims, sizeof(int64_t));
+  plan->sizes = take(block, context->meta->numSlots, sizeof(int64_t));
+  plan->steps = take(block, context->program->steps.count, sizeof(LathePlannedStep));
+  plan->pointers = take(block, pointers, sizeof(void *));
+  plan->parameters = take(block, parameters, sizeof(int64_t));
+  plan->patches = take(block, pointers, sizeof(LathePatch));
+  plan->arenaOffsets = take(block, context->program->buffers.count, sizeof(uint64_t));
+}
+
+static LathePlan *allocatePlan(LatheContext *context) {
+  LathePlan counting;
+  Block block = {NULL, (sizeof(LathePlan) + 15) & ~(uint64_t)15};
+  carve(context, &counting, &block);
+  LathePlan *plan = calloc(1, block.used);
+  if (!plan) {
+    latheOutOfMemory(context, block.used, "a plan");
+    return NULL;
+  }
+  block = (Block){(char *)plan, (sizeof(LathePlan) + 15) & ~(uint64_t)15};
+  carve(context, plan, &block);
+  return plan;
+}
+
+/*===-- Arena ---------------------------------------------------------------===*/
+
+static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  uint32_t numBuffers = context->program->buffers.count, count = 0;
+  if (!numBuffers)
+    return LATHE_OK;
+  LatheArenaItem *items = malloc((sizeof(LatheArenaItem) + 2 * sizeof(uint32_t)) * numBuffers);
+  if (!items)
+    return latheOutOfMemory(context, sizeof(LatheArenaItem) * numBuffers, "the arena's layout");
+  uint32_t *order = (uint32_t *)(items + numBuffers), *ids = order + numBuffers;
+  LatheStatus status = LATHE_OK;
+  for (uint32_t i = 0; i < numBuffers; ++i) {
+    if (buffers[i].kind != LATHE_BUFFER_TEMP)
+      continue;
+    int64_t bytes = plan->sizes[buffers[i].bytesSlot];
+    if (bytes < 0)
+      status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give an intermediate tensor a negative size");
+    ids[count] = i;
+    items[count++] = (LatheArenaItem){(uint64_t)bytes, buffers[i].firstStep, buffers[i].lastStep, 0};
+  }
+  plan->arenaBytes = status ? 0 : latheLayOut(items, count, order);
+  if (plan->arenaBytes == UINT64_MAX)
+    status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give intermediate tensors that no memory can hold");
+  for (uint32_t i = 0; i < count; ++i)
+    plan->arenaOffsets[ids[i]] = items[i].offset;
+  free(items);
+  return status;
+}
+
+/*===-- Steps ---------------------------------------------------------------===*/
+
+void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn planFn, uint64_t *scratchBytes) {
+  int64_t out[LATHE_PLAN_WORDS] = {0};
+  planFn(step->sizes, out);
+  step->items = out[LATHE_PLAN_ITEMS] > 0 ? out[LATHE_PLAN_ITEMS] : 0;
+  step->grain = out[LATHE_PLAN_GRAIN] > 0 ? out[LATHE_PLAN_GRAIN] : 1;
+  int64_t units = step->items ? (step->items - 1) / step->grain + 1 : 0, cost;
+  if (__builtin_mul_overflow(out[LATHE_PLAN_COST], step->items, &cost))
+    cost = INT64_MAX;
+  int64_t parts = cost / CostPerPart;
+  parts = parts < context->threads ? parts : context->threads;
+  parts = parts < units ? parts : units;
+  step->parts = parts > 1 ? (uint32_t)parts : 1;
+  step->chunk = 0;
+  if (out[LATHE_PLAN_FLAGS] & LATHE_PLAN_UNEVEN && step->parts > 1) {
+    int64_t chunk = units / ((int64_t)step->parts * UnevenChunksPerPart);
+    step->chunk = (chunk > 1 ? chunk : 1) * step->grain;
+  }
+  uint64_t scratch = out[LATHE_PLAN_SCRATCH] > 0 ? ((uint64_t)out[LATHE_PLAN_SCRATCH] + 63) & ~(uint64_t)63 : 0;
+  if (scratch > *scratchBytes)
+    *scratchBytes = scratch;
+}
+
+static void recordPatches(const LatheContext *context, LathePlan *plan, const LatheStep *step, uint32_t firstPointer) {
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  const uint32_t *ids = LATHE_ARRAY(context, uint32_t, step->buffers);
+  for (uint32_t b = 0; b < step->buffers.count; ++b) {
+    uint64_t offset;
+    const LatheBuffer *root = &buffers[latheRootOf(buffers, ids[b], &offset)];
+    if (root->kind == LATHE_BUFFER_INPUT || root->kind == LATHE_BUFFER_OUTPUT) {
+      uint32_t tensor = root->index + (root->kind == LATHE_BUFFER_OUTPUT ? context->numInputs : 0);
+      plan->patches[plan->numPatches++] = (LathePatch){firstPointer + b, tensor, offset};
+    }
+  }
+}
+
+static void planSteps(LatheContext *context, LathePlan *plan) {
+  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, context->program->steps);
+  uint32_t pointer = 0, parameter = 0;
+  plan->numSteps = context->program->steps.count;
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    const LatheStep *step = &steps[i];
+    const uint32_t *slots = LATHE_ARRAY(context, uint32_t, step->slots);
+    LathePlannedStep *out = &plan->steps[i];
+    *out = (LathePlannedStep){.buffers = plan->pointers + pointer, .sizes = plan->parameters + parameter, .parts = 1,
+                              .kind = step->kind, .step = step};
+    for (uint32_t s = 0; s < step->slots.count; ++s)
+      out->sizes[s] = plan->sizes[slots[s]];
+    recordPatches(context, plan, step, pointer);
+    pointer += step->buffers.count;
+    parameter += step->slots.count;
+    bool dynamic = step->flags & LATHE_STEP_DYNAMIC;
+    plan->dynamic |= dynamic;
+    if (step->kind != LATHE_STEP_KERNEL || context->backend)
+      continue;
+    const LatheVariant *variant = &context->variants[step->target];
+    out->fn = (LatheKernelFn)context->functions[variant->fn];
+    if (!dynamic)
+      lathePlanKernel(context, out, (LathePlanFn)context->functions[variant->plan], &plan->scratchBytes);
+  }
+}
+
+static LatheStatus fillPlan(LatheContext *context, LathePlan *plan) {
+  memcpy(plan->rawDims, context->rawDims, sizeof(int64_t) * context->numRawDims);
+  LatheStatus status = latheBindSizes(context, plan->sizes);
+  if (!status)
+    status = layOut(context, plan);
+  if (status)
+    return status;
+  planSteps(context, plan);
+  uint64_t scratch;
+  if (__builtin_mul_overflow(plan->scratchBytes, context->threads, &scratch) || scratch > (uint64_t)INT64_MAX - plan->arenaBytes)
+    return latheFail(context, LATHE_INVALID, "the inputs' dimensions need more scratch memory than there can be");
+  return context->backend ? context->backend->plan(context, plan) : LATHE_OK;
+}
+
+/*===-- The cache -----------------------------------------------------------===*/
+
+static void freePlan(LatheContext *context, LathePlan *plan) {
+  if (context->backend && plan->device)
+    context->backend->forget(context, plan);
+  free(plan);
+}
+
+void latheFreePlans(LatheContext *context) {
+  for (LathePlan *plan = context->plans, *next; plan; plan = next) {
+    next = plan->next;
+    freePlan(context, plan);
+  }
+  context->plans = NULL;
+}
+
+/* Finds the plan and moves it to the front. */
+static LathePlan *recall(LatheContext *context) {
+  size_t bytes = sizeof(int64_t) * context->numRawDims;
+  for (LathePlan **link = &context->plans; *link; link = &(*link)->next) {
+    LathePlan *plan = *link;
+    if (bytes && memcmp(plan->rawDims, context->rawDims, bytes))
+      continue;
+    *link = plan->next;
+    plan->next = context->plans;
+    return context->plans = plan;
+  }
+  return NULL;
+}
+
+static void dropOldest(LatheContext *context) {
+  LathePlan **link = &context->plans;
+  if (!*link)
+    return;
+  while ((*link)->next)
+    link = &(*link)->next;
+  freePlan(context, *link);
+  *link = NULL;
+  --context->numPlans;
+}
+
+LatheStatus lathePlanFor(LatheContext *context, LathePlan **result) {
+  if ((*result = recall(context)))
+    return LATHE_OK;
+  LathePlan *plan = allocatePlan(context);
+  if (!plan)
+    return LATHE_FAILED;
+  LatheStatus status = fillPlan(context, plan);
+  if (status) {
+    freePlan(context, plan);
+    return status;
+  }
+  if (context->numPlans >= context->maxPlans)
+    dropOldest(context);
+  plan->next = context->plans;
+  context->plans = plan;
+  ++context->numPlans;
+  *result = plan;
+  return LATHE_OK;
+}
+
+/*===-- Pointers ------------------------------------------------------------===*/
+
+uint64_t lathePlanWorkspace(const LatheContext *context, const LathePlan *plan) {
+  return plan->arenaBytes + plan->scratchBytes * context->threads;
+}
+
+static void *allocateWorkspace(LatheContext *context, uint64_t bytes) {
+  if (context->backend)
+    return context->backend->allocate(context, bytes);
+  return aligned_alloc(LATHE_DATA_ALIGN, (bytes + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN);
+}
+
+static LatheStatus growWorkspace(LatheContext *context, uint64_t bytes) {
+  if (context->callersWorkspace)
+    return latheFail(context, LATHE_INVALID, "the workspace has %llu bytes, a run with these inputs needs %llu",
+                     (unsigned long long)context->workspaceBytes, (unsigned long long)bytes);
+  if (context->ownWorkspace && context->backend)
+    context->backend->release(context, context->ownWorkspace);
+  else
+    free(context->ownWorkspace);
+  context->workspace = context->ownWorkspace = NULL;
+  context->workspaceBytes = 0;
+  context->ownWorkspace = allocateWorkspace(context, bytes);
+  if (!context->ownWorkspace)
+    return latheOutOfMemory(context, bytes, "the workspace");
+  context->workspace = context->ownWorkspace;
+  context->workspaceBytes = bytes;
+  return LATHE_OK;
+}
+
+static void pointInto(LatheContext *context, LathePlan *plan) {
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    const LathePlannedStep *step = &plan->steps[i];
+    const uint32_t *ids = LATHE_ARRAY(context, uint32_t, step->step->buffers);
+    for (uint32_t b = 0; b < step->step->buffers.count; ++b) {
+      uint64_t offset;
+      uint32_t root = latheRootOf(buffers, ids[b], &offset);
+      if (buffers[root].kind == LATHE_BUFFER_TEMP)
+        step->buffers[b] = context->workspace + plan->arenaOffsets[root] + offset;
+      else if (buffers[root].kind == LATHE_BUFFER_CONST)
+        step->buffers[b] = (char *)context->data + buffers[root].offset + offset;
+    }
+  }
+}
+
+LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan) {
+  uint64_t bytes = lathePlanWorkspace(context, plan);
+  if (bytes > context->workspaceBytes) {
+    LatheStatus status = growWorkspace(context, bytes);
+    if (status)
+      return status;
+  }
+  if (!plan->bound || plan->boundTo != context->workspace) {
+    pointInto(context, plan);
+    plan->bound = true;
+    plan->boundTo = context->workspace;
+  }
+  return LATHE_OK;
+}
+
+void lathePatchPointers(LatheContext *context, LathePlan *plan) {
+  for (uint32_t i = 0; i < plan->numPatches; ++i) {
+    const LathePatch *patch = &plan->patches[i];
+    char *data = context->bindings[patch->tensor].data;
+    plan->pointers[patch->pointer] = data ? data + patch->offset : NULL;
+  }
+}

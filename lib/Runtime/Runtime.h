@@ -1,0 +1,182 @@
+/*===- Runtime.h - The runtime's own structs --------------------------------===*\
+|*
+|* A context runs one program of the artifact. The first run with inputs of some shape makes a plan: every size evaluated,
+|* every kernel's plan function called, the arena laid out, every step's pointers and parameters gathered. Plans are kept,
+|* so that a later run checks its tensors, patches the pointers of inputs and outputs, and walks the steps.
+|*
+\*===----------------------------------------------------------------------===*/
+#ifndef LATHE_RUNTIME_RUNTIME_H
+#define LATHE_RUNTIME_RUNTIME_H
+
+#include "Cpu/Pool.h"
+#include "Libc.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Runtime/lathe.h"
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+/* What the artifact's own tables provide. */
+extern const LatheHeader lathe_meta;
+extern const LatheFunction lathe_functions[];
+
+/*===-- A plan --------------------------------------------------------------===*/
+typedef struct {
+  LatheKernelFn fn;
+  void **buffers;  /* into the plan's pointers */
+  int64_t *sizes;  /* into the plan's parameters */
+  int64_t items, grain;
+  uint32_t parts;  /* threads that share it, 1 for inline */
+  uint32_t kind;   /* LatheStepKind; plain kernels are LATHE_STEP_KERNEL */
+  int64_t chunk;   /* items handed out at a time where items are uneven, else 0 */
+  const LatheStep *step;
+} LathePlannedStep;
+
+/* A pointer of the plan that is the address of an input or output of the run. */
+typedef struct {
+  uint32_t pointer; /* index into the plan's pointers */
+  uint32_t tensor;  /* inputs first, then outputs */
+  uint64_t offset;
+} LathePatch;
+
+typedef struct LathePlan {
+  struct LathePlan *next; /* most recently used first */
+  int64_t *rawDims;       /* the key: every dimension of every input */
+  int64_t *sizes;         /* every slot */
+  LathePlannedStep *steps;
+  void **pointers;        /* of all steps, step by step */
+  int64_t *parameters;
+  LathePatch *patches;
+  uint32_t numSteps, numPatches;
+  uint64_t *arenaOffsets; /* per buffer; meaningful for temporaries */
+  uint64_t arenaBytes, scratchBytes; /* scratch is per thread */
+  char *boundTo;          /* the workspace that `pointers` speak of */
+  void *device;           /* the backend's own */
+  bool bound;             /* boundTo is meaningful */
+  bool dynamic;           /* has steps that are resolved while it runs */
+} LathePlan;
+
+/*===-- A context -----------------------------------------------------------===*/
+typedef struct LatheBackend LatheBackend;
+
+/* A tensor of the run as the steps see it. */
+typedef struct {
+  char *data;
+  void *owned;          /* memory for copies of inputs and for outputs that the library provides */
+  uint64_t ownedBytes;
+} LatheBinding;
+
+struct LatheContext {
+  const LatheHeader *meta;
+  const LatheFunction *functions;
+  const LatheProgram *program;
+  const LatheKernel *kernels;
+  const char *data;           /* the constants */
+  uint64_t mappedBytes;       /* of the data, when it was mapped from a file */
+  LatheVariant *variants;     /* the chosen one of each kernel */
+  LathePool *pool;
+  uint32_t threads;
+  uint32_t numRawDims;
+  uint32_t numInputs, numOutputs;
+  DLDevice device;
+  int64_t *rawDims;           /* of the run in progress */
+  LatheBinding *bindings;     /* inputs, then outputs */
+  int64_t **outputShapes;     /* of outputs that the library provides */
+  void **dynamicBuffers;      /* per buffer, while a run with such steps is in progress */
+  LathePlan *plans;
+  uint32_t numPlans, maxPlans;
+  char *workspace;            /* in use, by either owner */
+  uint64_t workspaceBytes;
+  char *ownWorkspace;
+  bool callersWorkspace;
+  LatheSignature signature;
+  void *signatureMemory;
+  const LatheBackend *backend; /* NULL for the CPU */
+  void *backendState;
+  LatheProfileFn profile;
+  void *profileUser;
+  LatheStatus broken;         /* why it was not created, LATHE_OK when it was */
+  char error[1024];
+};
+
+/* Another device than the CPU. The host side (guards, sizes, arena layout) is common; these fill in the rest. */
+struct LatheBackend {
+  uint32_t deviceType;
+  LatheStatus (*create)(LatheContext *context, int32_t deviceId);
+  void (*destroy)(LatheContext *context);
+  void *(*allocate)(LatheContext *context, uint64_t bytes); /* device memory; NULL sets the error */
+  void (*release)(LatheContext *context, void *memory);
+  /* After the host's part of a plan was made (sizes and arena); sets plan->device. */
+  LatheStatus (*plan)(LatheContext *context, LathePlan *plan);
+  void (*forget)(LatheContext *context, LathePlan *plan);
+  /* Runs all steps; bindings hold the tensors' addresses, which may be host memory where the caller's tensor is. */
+  LatheStatus (*run)(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs);
+};
+
+/* Present in artifacts with a CUDA program. */
+extern const LatheBackend latheCudaBackend __attribute__((weak));
+
+/*===-- Errors (Api.c) ------------------------------------------------------===*/
+LatheStatus latheFail(LatheContext *context, LatheStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+LatheStatus latheOutOfMemory(LatheContext *context, uint64_t bytes, const char *what);
+
+/*===-- Tables --------------------------------------------------------------===*/
+#define LATHE_ARRAY(context, type, array) ((const type *)latheAt((context)->meta, (array)))
+
+static inline const char *latheName(const LatheContext *context, LatheString name) { return latheText(context->meta, name); }
+
+/* A buffer's address before run-time patches, by kind: see Plan.c. */
+static inline uint32_t latheRootOf(const LatheBuffer *buffers, uint32_t id, uint64_t *offset) {
+  for (*offset = 0; buffers[id].kind == LATHE_BUFFER_VIEW; id = buffers[id].index)
+    *offset += buffers[id].offset;
+  return id;
+}
+
+/*===-- Sizes.c -------------------------------------------------------------===*/
+/* Executes instructions; LATHE_INVALID on overflow or a division by zero. */
+LatheStatus latheEvaluate(LatheContext *context, uint32_t first, uint32_t count, int64_t *sizes);
+/* Binds the symbols from context->rawDims, checks ranges, dimensions and relations, evaluates all slots. */
+LatheStatus latheBindSizes(LatheContext *context, int64_t *sizes);
+LatheStatus latheCheckRelation(LatheContext *context, uint32_t check, const int64_t *sizes);
+
+/*===-- Guards.c ------------------------------------------------------------===*/
+/* Rank, dtype, device and layout of the inputs; fills context->rawDims and, when `copies`, the bindings of the inputs. */
+LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, size_t numInputs, bool copies);
+/* Checks or provides the outputs and fills their bindings; those of the library's own that are known only after the run are
+ * described by latheFinishOutputs. */
+LatheStatus lathePrepareOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs, size_t numOutputs);
+void latheFinishOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs);
+/* Makes sure that the binding owns `bytes` of memory, which become its data. */
+LatheStatus latheProvide(LatheContext *context, LatheBinding *binding, uint64_t bytes);
+
+/*===-- Arena.c -------------------------------------------------------------===*/
+typedef struct {
+  uint64_t bytes;
+  uint32_t first, last; /* steps, both included */
+  uint64_t offset;      /* the result */
+} LatheArenaItem;
+/* Places items so that those alive together do not overlap; returns the bytes needed, UINT64_MAX on overflow. `order` is
+ * room for `count` indices. */
+uint64_t latheLayOut(LatheArenaItem *items, uint32_t count, uint32_t *order);
+
+/*===-- Plan.c --------------------------------------------------------------===*/
+/* The plan for context->rawDims, made or remembered. */
+LatheStatus lathePlanFor(LatheContext *context, LathePlan **plan);
+/* Makes sure of a workspace that is large enough and points the plan's steps into it. */
+LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan);
+uint64_t lathePlanWorkspace(const LatheContext *context, const LathePlan *plan);
+void lathePatchPointers(LatheContext *context, LathePlan *plan);
+void latheFreePlans(LatheContext *context);
+/* Items, threads and chunks of one kernel step from its plan function. */
+void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes);
+
+/*===-- Execute.c -----------------------------------------------------------===*/
+LatheStatus latheExecute(LatheContext *context, LathePlan *plan);
+
+/*===-- Context.c -----------------------------------------------------------===*/
+LatheStatus latheOpen(LatheContext *context, const LatheOptions *options);
+void latheClose(LatheContext *context);
+
+#pragma GCC visibility pop
+
+#endif /* LATHE_RUNTIME_RUNTIME_H */
