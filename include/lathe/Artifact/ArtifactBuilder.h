@@ -12,6 +12,7 @@
 #include "lathe/Shape/Expr.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <memory>
 
 namespace lathe::artifact {
@@ -36,8 +37,7 @@ struct TensorInfo {
 };
 
 /// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the bytes in
-/// order, in pieces of any size, `size` bytes in all, and gives the same bytes each time it is called (it is called once to
-/// hash them and once to write them).
+/// order, in pieces of any size, `size` bytes in all. It is called once, by ArtifactBuilder::write.
 struct ByteSource {
   uint64_t size = 0;
   std::function<llvm::Error(llvm::function_ref<void(llvm::ArrayRef<char>)>)> stream;
@@ -80,9 +80,11 @@ public:
   /// A call on the calling thread of an added object's function, a LatheHostFn.
   void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);
 
+  bool isFor(uint32_t device) const { return deviceType == device; }
+
 private:
   friend class ArtifactBuilder;
-  friend struct Tables;
+  friend class ProgramWriter;
   struct Buffer {
     LatheBufferKind kind;
     uint32_t index;
@@ -121,7 +123,7 @@ public:
   void addNote(std::string key, std::string value);
 
   /// Equal contents are stored once.
-  llvm::Expected<ConstantId> addConstant(ByteSource bytes);
+  ConstantId addConstant(ByteSource bytes);
   /// A compiled relocatable object for the machine. Its global symbols must be unique in the artifact.
   void addObject(std::string bytes);
   KernelId addKernel(KernelInfo kernel);
@@ -136,9 +138,9 @@ public:
   llvm::Error write(llvm::StringRef path, const Options &options);
   llvm::Error write(llvm::StringRef path) { return write(path, Options()); }
 
-private:
-  friend struct Tables;
   struct State;
+
+private:
   std::unique_ptr<State> state;
 };
 

@@ -1,0 +1,115 @@
+//===- ArtifactBuilder.cpp - Collecting an artifact's parts ----------------===//
+#include "lathe/Artifact/ArtifactBuilder.h"
+#include "State.h"
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::artifact;
+
+ByteSource ByteSource::borrow(ArrayRef<char> bytes) {
+  return {bytes.size(), [bytes](function_ref<void(ArrayRef<char>)> write) {
+            write(bytes);
+            return Error::success();
+          }};
+}
+
+ByteSource ByteSource::own(std::string bytes) {
+  auto held = std::make_shared<std::string>(std::move(bytes));
+  return {held->size(), [held](function_ref<void(ArrayRef<char>)> write) {
+            write(ArrayRef<char>(held->data(), held->size()));
+            return Error::success();
+          }};
+}
+
+//===----------------------------------------------------------------------===//
+// Program
+//===----------------------------------------------------------------------===//
+
+BufferId Program::add(LatheBufferKind kind, uint32_t index, LatheDType type, const shape::Expr &bytes, uint64_t offset) {
+  buffers.push_back({kind, index, type, bytes, offset});
+  return buffers.size() - 1;
+}
+
+BufferId Program::input(unsigned index) {
+  auto [it, isNew] = known.try_emplace({LATHE_BUFFER_INPUT, index}, 0);
+  return isNew ? it->second = add(LATHE_BUFFER_INPUT, index, LatheDType{}, 0, 0) : it->second;
+}
+
+BufferId Program::output(unsigned index) {
+  auto [it, isNew] = known.try_emplace({LATHE_BUFFER_OUTPUT, index}, 0);
+  return isNew ? it->second = add(LATHE_BUFFER_OUTPUT, index, LatheDType{}, 0, 0) : it->second;
+}
+
+BufferId Program::temp(LatheDType type, const shape::Expr &bytes) { return add(LATHE_BUFFER_TEMP, 0, type, bytes, 0); }
+
+BufferId Program::constant(LatheDType type, ConstantId constant) {
+  auto [it, isNew] = known.try_emplace({LATHE_BUFFER_CONST, constant}, 0);
+  return isNew ? it->second = add(LATHE_BUFFER_CONST, constant, type, 0, 0) : it->second;
+}
+
+BufferId Program::view(LatheDType type, BufferId of, const shape::Expr &bytes, uint64_t offset) {
+  return add(LATHE_BUFFER_VIEW, of, type, bytes, offset);
+}
+
+void Program::kernel(KernelId kernel, ArrayRef<BufferId> operandsThenResults, ArrayRef<shape::Expr> sizes) {
+  steps.push_back({LATHE_STEP_KERNEL, kernel, operandsThenResults.vec(), sizes.vec(), {}});
+}
+
+void Program::copy(BufferId from, BufferId to, const shape::Expr &bytes) {
+  steps.push_back({LATHE_STEP_COPY, 0, {from, to}, {bytes}, {}});
+}
+
+void Program::call(StringRef fn, ArrayRef<BufferId> buffers, ArrayRef<shape::Expr> sizes) {
+  steps.push_back({LATHE_STEP_CALL, 0, buffers.vec(), sizes.vec(), fn.str()});
+}
+
+//===----------------------------------------------------------------------===//
+// ArtifactBuilder
+//===----------------------------------------------------------------------===//
+
+ArtifactBuilder::ArtifactBuilder(Machine machine, std::string modelName) : state(std::make_unique<State>()) {
+  state->machine = machine;
+  state->modelName = std::move(modelName);
+}
+ArtifactBuilder::~ArtifactBuilder() = default;
+
+void ArtifactBuilder::addSymbol(SymbolInfo symbol) { state->symbols.push_back(std::move(symbol)); }
+
+void ArtifactBuilder::addDerived(StringRef name, const shape::Expr &value) { state->derived.push_back({name.str(), value}); }
+
+unsigned ArtifactBuilder::addInput(TensorInfo tensor) {
+  state->inputs.push_back(std::move(tensor));
+  return state->inputs.size() - 1;
+}
+
+unsigned ArtifactBuilder::addOutput(TensorInfo tensor) {
+  state->outputs.push_back(std::move(tensor));
+  return state->outputs.size() - 1;
+}
+
+void ArtifactBuilder::addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text) {
+  state->checks.push_back({kind, a, b, std::move(text)});
+}
+
+void ArtifactBuilder::addNote(std::string key, std::string value) { state->notes.push_back({std::move(key), std::move(value)}); }
+
+ConstantId ArtifactBuilder::addConstant(ByteSource bytes) {
+  state->constants.push_back(std::move(bytes));
+  return state->constants.size() - 1;
+}
+
+void ArtifactBuilder::addObject(std::string bytes) { state->objects.push_back(std::move(bytes)); }
+
+KernelId ArtifactBuilder::addKernel(KernelInfo kernel) {
+  state->kernels.push_back(std::move(kernel));
+  return state->kernels.size() - 1;
+}
+
+Program &ArtifactBuilder::program(uint32_t deviceType) {
+  for (auto &program : state->programs)
+    if (program->deviceType == deviceType)
+      return *program;
+  state->programs.push_back(std::make_unique<Program>());
+  state->programs.back()->deviceType = deviceType;
+  return *state->programs.back();
+}

@@ -1,0 +1,150 @@
+//===- Link.cpp - lld, in process ------------------------------------------===//
+#include "State.h"
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+using namespace lathe::artifact;
+
+//===----------------------------------------------------------------------===//
+// What lathe carries for each machine (lib/Runtime/CMakeLists.txt)
+//===----------------------------------------------------------------------===//
+
+#define LATHE_EMBEDDED(name)                                                                                                   \
+  extern const char name[] __attribute__((weak));                                                                              \
+  extern const char name##_end[] __attribute__((weak));
+
+extern "C" {
+LATHE_EMBEDDED(lathe_embedded_runtime_x86_64)
+LATHE_EMBEDDED(lathe_embedded_runtime_aarch64)
+LATHE_EMBEDDED(lathe_embedded_libc_x86_64)
+LATHE_EMBEDDED(lathe_embedded_libc_aarch64)
+LATHE_EMBEDDED(lathe_embedded_cuda_x86_64)
+LATHE_EMBEDDED(lathe_embedded_cuda_aarch64)
+}
+
+namespace {
+struct Embedded {
+  StringRef runtime, libc, cuda;
+};
+} // namespace
+
+static Embedded embeddedFor(Machine machine) {
+#define BYTES(name) StringRef(name, name ? name##_end - name : 0)
+  if (machine == Machine::X86_64)
+    return {BYTES(lathe_embedded_runtime_x86_64), BYTES(lathe_embedded_libc_x86_64), BYTES(lathe_embedded_cuda_x86_64)};
+  return {BYTES(lathe_embedded_runtime_aarch64), BYTES(lathe_embedded_libc_aarch64), BYTES(lathe_embedded_cuda_aarch64)};
+#undef BYTES
+}
+
+//===----------------------------------------------------------------------===//
+// The linker's inputs, as files in a folder of their own
+//===----------------------------------------------------------------------===//
+
+namespace {
+class LinkFolder {
+public:
+  static Expected<std::unique_ptr<LinkFolder>> create() {
+    SmallString<128> path;
+    if (std::error_code error = sys::fs::createUniqueDirectory("lathe-link", path))
+      return createStringError(error, "cannot make a temporary folder for linking: %s", error.message().c_str());
+    auto folder = std::make_unique<LinkFolder>();
+    folder->path = path.str().str();
+    return folder;
+  }
+  ~LinkFolder() { sys::fs::remove_directories(path); }
+
+  std::string file(StringRef name) const { return path + "/" + name.str(); }
+
+  Error add(StringRef name, StringRef bytes) {
+    std::error_code error;
+    raw_fd_ostream out(file(name), error, sys::fs::OF_None);
+    if (!error) {
+      out << bytes;
+      out.close();
+      error = out.error();
+      out.clear_error();
+    }
+    if (error)
+      return createStringError(error, "cannot write '%s': %s", file(name).c_str(), error.message().c_str());
+    arguments.push_back(file(name));
+    return Error::success();
+  }
+
+  std::vector<std::string> arguments; ///< the added files
+
+private:
+  std::string path;
+};
+} // namespace
+
+static const char *const abiNames[] = {"create", "destroy", "run", "signature", "output_shapes",
+                                       "workspace_size", "set_workspace", "last_error"};
+
+/// Exports the ABI under the prefix and hides everything else.
+static std::string exportList(StringRef prefix) {
+  std::string script = "{ global:";
+  for (const char *name : abiNames)
+    script += " " + prefix.str() + "_" + name + ";";
+  return script + " local: *; };\n";
+}
+
+static Error runLinker(ArrayRef<std::string> arguments) {
+  static std::mutex oneAtATime; // lld keeps its state in globals
+  std::lock_guard<std::mutex> lock(oneAtATime);
+  SmallVector<const char *> raw;
+  for (const std::string &argument : arguments)
+    raw.push_back(argument.c_str());
+  std::string messages;
+  raw_string_ostream stream(messages);
+  static const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
+  lld::Result result = lld::lldMain(raw, stream, stream, drivers);
+  if (result.retCode == 0)
+    return Error::success();
+  return createStringError(inconvertibleErrorCode(), "the linker failed: %s", StringRef(messages).trim().str().c_str());
+}
+
+Expected<std::string> lathe::artifact::linkArtifact(Machine machine, ArrayRef<StringRef> objects, bool cuda, StringRef prefix) {
+  Embedded embedded = embeddedFor(machine);
+  if (cuda && embedded.cuda.empty())
+    return createStringError(inconvertibleErrorCode(), "this build of lathe carries no CUDA runtime for the target machine");
+  Expected<std::unique_ptr<LinkFolder>> made = LinkFolder::create();
+  if (!made)
+    return made.takeError();
+  LinkFolder &folder = **made;
+  SmallVector<StringRef> all(objects.begin(), objects.end());
+  all.push_back(embedded.runtime);
+  if (cuda)
+    all.push_back(embedded.cuda);
+  for (auto [i, bytes] : enumerate(all))
+    if (Error error = folder.add(std::to_string(i) + ".o", bytes))
+      return error;
+  if (Error error = folder.add("libc.so.6", embedded.libc))
+    return error;
+  std::vector<std::string> inputs = folder.arguments;
+  if (Error error = folder.add("exports.map", exportList(prefix)))
+    return error;
+
+  std::vector<std::string> arguments = {"ld.lld", "-shared", "-Bsymbolic", "-z", "defs", "-z", "relro", "-z", "now",
+                                        "--hash-style=gnu", "--build-id=none", "--strip-debug", "--gc-sections", "--no-rosegment",
+                                        "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux",
+                                        "--version-script=" + folder.file("exports.map"), "-o", folder.file("out.so"),
+                                        "--undefined=lathe_create"};
+  if (prefix != "lathe")
+    for (const char *name : abiNames)
+      arguments.push_back("--defsym=" + prefix.str() + "_" + name + "=lathe_" + name);
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  if (Error error = runLinker(arguments))
+    return error;
+  auto buffer = MemoryBuffer::getFile(folder.file("out.so"), /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return createStringError(buffer.getError(), "the linker's output cannot be read: %s", buffer.getError().message().c_str());
+  return (*buffer)->getBuffer().str();
+}

@@ -1,0 +1,67 @@
+//===- State.h - What was added to a builder -------------------------------===//
+#ifndef LATHE_ARTIFACT_STATE_H
+#define LATHE_ARTIFACT_STATE_H
+
+#include "lathe/Artifact/ArtifactBuilder.h"
+
+namespace lathe::artifact {
+
+struct CheckInfo {
+  LatheCheckKind kind;
+  shape::Expr a, b;
+  std::string text;
+};
+
+struct ArtifactBuilder::State {
+  Machine machine;
+  std::string modelName;
+  std::vector<SymbolInfo> symbols;
+  std::vector<std::pair<std::string, shape::Expr>> derived;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<CheckInfo> checks;
+  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<ByteSource> constants;
+  std::vector<std::string> objects;
+  std::vector<KernelInfo> kernels;
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+/// The function pointer table: names of the added objects' symbols, in the order of first use.
+class FunctionTable {
+public:
+  uint32_t indexOf(llvm::StringRef name);
+  const std::vector<std::string> &names() const { return all; }
+
+private:
+  std::map<std::string, uint32_t> known;
+  std::vector<std::string> all;
+};
+
+/// Where the constants ended up. Before they are written: all zero.
+struct DataLayout {
+  std::vector<uint64_t> offsets; ///< per constant
+  uint64_t bytes = 0;
+  int64_t delta = 0;             ///< see LatheHeader::dataDelta
+  std::string externalName;
+};
+
+/// The blob of Format.h. Its size does not depend on `data`.
+llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const DataLayout &data, FunctionTable &functions);
+
+/// A relocatable object with the blob, the function table and a placeholder that becomes the data segment.
+std::string writeTableObject(Machine machine, llvm::StringRef blob, llvm::ArrayRef<std::string> functions);
+
+/// Links a shared object out of objects' bytes and the runtime; returns its bytes.
+llvm::Expected<std::string> linkArtifact(Machine machine, llvm::ArrayRef<llvm::StringRef> objects, bool cuda, llvm::StringRef prefix);
+
+/// The linked file, with its placeholder turned into a data segment of `dataBytes` that begins `dataOffset` bytes into the file.
+struct DataSegment {
+  uint64_t fileOffset, address;
+  uint64_t blobFileOffset, blobAddress;
+};
+llvm::Expected<DataSegment> planDataSegment(llvm::StringRef image);
+void patchDataSegment(std::string &image, const DataSegment &segment, uint64_t dataBytes);
+
+} // namespace lathe::artifact
+
+#endif // LATHE_ARTIFACT_STATE_H

@@ -1,0 +1,309 @@
+//===- Tables.cpp - The blob of Format.h -----------------------------------===//
+//
+// Writes what a builder holds as tables. Symbols are bound from the inputs' dimensions first, in an order in which each can
+// be solved; everything else is computed afterwards, each distinct expression once.
+//
+//===----------------------------------------------------------------------===//
+#include "Blob.h"
+#include "SizeTable.h"
+#include "State.h"
+#include "lathe/Shape/Facts.h"
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::artifact;
+
+static Error fail(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
+
+uint32_t FunctionTable::indexOf(StringRef name) {
+  auto [it, isNew] = known.try_emplace(name.str(), all.size());
+  if (isNew)
+    all.push_back(name.str());
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+namespace lathe::artifact {
+class ProgramWriter {
+public:
+  ProgramWriter(const Program &program, const ArtifactBuilder::State &state, const DataLayout &data, SizeTable &sizes,
+                FunctionTable &functions)
+      : program(program), state(state), data(data), sizes(sizes), functions(functions) {}
+
+  Expected<LatheProgram> write(Blob &blob) {
+    if (Error error = writeBuffers())
+      return error;
+    std::vector<LatheStep> steps;
+    for (const Program::Step &step : program.steps) {
+      Expected<LatheStep> written = writeStep(step, steps.size(), blob);
+      if (!written)
+        return written.takeError();
+      steps.push_back(*written);
+    }
+    return LatheProgram{program.deviceType, 0, blob.array(buffers), blob.array(steps)};
+  }
+
+private:
+  Error writeBuffers() {
+    for (const Program::Buffer &buffer : program.buffers) {
+      Expected<uint32_t> bytes = sizes.slotOf(buffer.bytes);
+      if (!bytes)
+        return bytes.takeError();
+      LatheBuffer out = {uint32_t(buffer.kind), buffer.index, *bytes, LATHE_NONE, 0, buffer.dtype, buffer.offset};
+      size_t limit = buffer.kind == LATHE_BUFFER_INPUT    ? state.inputs.size()
+                     : buffer.kind == LATHE_BUFFER_OUTPUT ? state.outputs.size()
+                     : buffer.kind == LATHE_BUFFER_CONST  ? state.constants.size()
+                     : buffer.kind == LATHE_BUFFER_VIEW   ? buffers.size()
+                                                          : size_t(LATHE_NONE);
+      if (buffer.index >= limit)
+        return fail("buffer " + Twine(buffers.size()) + " refers to number " + Twine(buffer.index) + " of " + Twine(limit));
+      if (buffer.kind == LATHE_BUFFER_INPUT)
+        out.dtype = state.inputs[buffer.index].dtype;
+      else if (buffer.kind == LATHE_BUFFER_OUTPUT)
+        out.dtype = state.outputs[buffer.index].dtype;
+      else if (buffer.kind == LATHE_BUFFER_CONST)
+        out.offset = buffer.index < data.offsets.size() ? data.offsets[buffer.index] : 0;
+      buffers.push_back(out);
+    }
+    return Error::success();
+  }
+
+  void touch(BufferId id, uint32_t step) {
+    for (; buffers[id].kind == LATHE_BUFFER_VIEW; id = buffers[id].index)
+      ;
+    if (buffers[id].firstStep == LATHE_NONE)
+      buffers[id].firstStep = step;
+    buffers[id].lastStep = step;
+  }
+
+  Expected<LatheStep> writeStep(const Program::Step &step, uint32_t index, Blob &blob) {
+    if (step.kind == LATHE_STEP_KERNEL && step.target >= state.kernels.size())
+      return fail("step " + Twine(index) + " runs a kernel that was not added");
+    for (BufferId id : step.buffers) {
+      if (id >= buffers.size())
+        return fail("step " + Twine(index) + " uses a buffer that was not added");
+      touch(id, index);
+    }
+    std::vector<uint32_t> slots;
+    for (const shape::Expr &size : step.sizes) {
+      Expected<uint32_t> slot = sizes.slotOf(size);
+      if (!slot)
+        return slot.takeError();
+      slots.push_back(*slot);
+    }
+    uint32_t target = step.fn.empty() ? step.target : functions.indexOf(step.fn);
+    return LatheStep{uint32_t(step.kind), target, 0, 0, blob.array(step.buffers), blob.array(slots)};
+  }
+
+  const Program &program;
+  const ArtifactBuilder::State &state;
+  const DataLayout &data;
+  SizeTable &sizes;
+  FunctionTable &functions;
+  std::vector<LatheBuffer> buffers;
+};
+} // namespace lathe::artifact
+
+//===----------------------------------------------------------------------===//
+// Symbols and signature
+//===----------------------------------------------------------------------===//
+
+namespace {
+class TableWriter {
+public:
+  TableWriter(const ArtifactBuilder::State &state, const DataLayout &data, FunctionTable &functions)
+      : state(state), data(data), functions(functions) {}
+
+  Expected<std::string> write();
+
+private:
+  Error bindSymbols();
+  bool bindOne(const SymbolInfo &symbol, LatheSymbol &out);
+  Expected<LatheArray> writeTensors(ArrayRef<TensorInfo> tensors);
+  Expected<LatheArray> writeChecks();
+  LatheArray writeKernels();
+  LatheArray writeNotes();
+
+  const ArtifactBuilder::State &state;
+  const DataLayout &data;
+  FunctionTable &functions;
+  Blob blob;
+  SizeTable sizes;
+  shape::Facts facts;
+  std::map<std::string, shape::Expr> derived;
+  std::vector<LatheSymbol> symbols;
+  LatheHeader header = {};
+};
+} // namespace
+
+/// Solves one input dimension for the symbol; the slot it gets is the next symbol's.
+bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
+  // A dimension that is the symbol itself is the better source: its message is the plainest.
+  for (bool exact : {true, false}) {
+    uint32_t raw = header.firstRawDim;
+    for (uint32_t i = 0; i < state.inputs.size(); ++i)
+      for (uint32_t d = 0; d < state.inputs[i].dims.size(); ++d, ++raw) {
+        const shape::Expr &dim = state.inputs[i].dims[d];
+        out.input = i;
+        out.dim = d;
+        if (exact) {
+          if (dim.asSymbol() != symbol.name)
+            continue;
+          sizes.emit(LATHE_INSTR_COPY, symbols.size(), raw);
+          return true;
+        }
+        auto linear = dim.linearIn(symbol.name);
+        if (!linear || linear->coefficient.isZero() || linear->coefficient.mentions(symbol.name))
+          continue;
+        bool known = true;
+        for (const shape::Expr &part : {linear->coefficient, linear->rest})
+          for (const std::string &other : part.symbols())
+            known &= sizes.isDefined(other);
+        if (!known)
+          continue;
+        uint32_t rest = cantFail(sizes.slotOf(linear->rest)), coefficient = cantFail(sizes.slotOf(linear->coefficient));
+        uint32_t difference = sizes.newSlot();
+        sizes.emit(LATHE_INSTR_SUB, difference, raw, rest);
+        sizes.emit(LATHE_INSTR_FLOORDIV, symbols.size(), difference, coefficient);
+        return true;
+      }
+  }
+  return false;
+}
+
+Error TableWriter::bindSymbols() {
+  std::vector<const SymbolInfo *> left;
+  for (const SymbolInfo &symbol : state.symbols) {
+    left.push_back(&symbol);
+    facts.setRange(symbol.name, {symbol.min, symbol.max == INT64_MAX ? std::nullopt : std::optional<int64_t>(symbol.max)});
+  }
+  header.numSymbols = left.size();
+  header.firstRawDim = left.size();
+  sizes.numSlots = left.size();
+  for (const TensorInfo &input : state.inputs)
+    sizes.numSlots += input.dims.size();
+  for (size_t tries = 0; !left.empty() && tries < left.size();) {
+    const SymbolInfo *symbol = left.front();
+    left.erase(left.begin());
+    LatheSymbol out = {blob.text(symbol->name), symbol->min, symbol->max, blob.array(symbol->hints), 0, 0,
+                       uint32_t(sizes.instrs.size()), 0};
+    if (!bindOne(*symbol, out)) {
+      left.push_back(symbol);
+      ++tries;
+      continue;
+    }
+    tries = 0;
+    out.bindCount = sizes.instrs.size() - out.bindFirst;
+    sizes.define(symbol->name, symbols.size());
+    symbols.push_back(out);
+  }
+  if (!left.empty())
+    return fail("size symbol '" + left.front()->name + "' cannot be computed from the inputs' dimensions");
+  for (const auto &[name, value] : state.derived) {
+    sizes.define(name, value);
+    derived.insert({name, value.substitute(derived)});
+  }
+  return Error::success();
+}
+
+Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
+  std::vector<LatheTensor> out;
+  for (const TensorInfo &tensor : tensors) {
+    std::vector<LatheDim> dims;
+    if (tensor.dims.size() > LATHE_MAX_RANK)
+      return fail("tensor '" + tensor.name + "' has rank " + Twine(tensor.dims.size()) + ", at most 64 is possible");
+    for (const shape::Expr &dim : tensor.dims) {
+      Expected<uint32_t> slot = sizes.slotOf(dim);
+      if (!slot)
+        return slot.takeError();
+      shape::Range range = facts.bounds(dim.substitute(derived));
+      dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
+    }
+    out.push_back({blob.text(tensor.name), tensor.dtype, 0, blob.array(dims)});
+  }
+  return blob.array(out);
+}
+
+Expected<LatheArray> TableWriter::writeChecks() {
+  std::vector<LatheCheck> out;
+  for (const CheckInfo &check : state.checks) {
+    Expected<uint32_t> a = sizes.slotOf(check.a);
+    if (!a)
+      return a.takeError();
+    Expected<uint32_t> b = sizes.slotOf(check.b);
+    if (!b)
+      return b.takeError();
+    out.push_back({uint32_t(check.kind), *a, *b, 0, blob.text(check.text)});
+  }
+  return blob.array(out);
+}
+
+LatheArray TableWriter::writeKernels() {
+  std::vector<LatheKernel> out;
+  for (const KernelInfo &kernel : state.kernels) {
+    std::vector<LatheVariant> variants;
+    for (const VariantInfo &variant : kernel.variants)
+      variants.push_back({uint32_t(variant.level), functions.indexOf(variant.fn), functions.indexOf(variant.plan), 0});
+    out.push_back({blob.text(kernel.name), blob.text(kernel.kernelClass), blob.texts(kernel.nodes), blob.texts(kernel.unfused),
+                   blob.array(variants), kernel.cuda, 0});
+  }
+  return blob.array(out);
+}
+
+LatheArray TableWriter::writeNotes() {
+  std::vector<std::string> pairs;
+  for (const auto &[key, value] : state.notes) {
+    pairs.push_back(key);
+    pairs.push_back(value);
+  }
+  return blob.texts(pairs);
+}
+
+Expected<std::string> TableWriter::write() {
+  if (Error error = bindSymbols())
+    return error;
+  header.evalFirst = sizes.instrs.size();
+  Expected<LatheArray> inputs = writeTensors(state.inputs);
+  if (!inputs)
+    return inputs.takeError();
+  Expected<LatheArray> outputs = writeTensors(state.outputs);
+  if (!outputs)
+    return outputs.takeError();
+  Expected<LatheArray> checks = writeChecks();
+  if (!checks)
+    return checks.takeError();
+  std::vector<LatheProgram> programs;
+  for (const auto &program : state.programs) {
+    Expected<LatheProgram> written = ProgramWriter(*program, state, data, sizes, functions).write(blob);
+    if (!written)
+      return written.takeError();
+    programs.push_back(*written);
+  }
+  header.machine = state.machine == Machine::X86_64 ? 62 : 183;
+  header.producer = blob.text("lathe 0.1.0");
+  header.modelName = blob.text(state.modelName);
+  header.symbols = blob.array(symbols);
+  header.inputs = *inputs;
+  header.outputs = *outputs;
+  header.checks = *checks;
+  header.entryChecks = checks->count;
+  header.programs = blob.array(programs);
+  header.kernels = writeKernels();
+  header.notes = writeNotes();
+  header.externalData = blob.text(data.externalName);
+  header.instrs = blob.array(sizes.instrs);
+  header.evalCount = sizes.instrs.size() - header.evalFirst;
+  header.numSlots = sizes.numSlots;
+  header.numFunctions = functions.names().size();
+  header.dataBytes = data.bytes;
+  header.dataDelta = data.delta;
+  return blob.finish(header);
+}
+
+Expected<std::string> lathe::artifact::writeTables(const ArtifactBuilder::State &state, const DataLayout &data,
+                                                   FunctionTable &functions) {
+  return TableWriter(state, data, functions).write();
+}
