@@ -17,17 +17,16 @@ using namespace lathe::artifact;
 // What lathe carries for each machine (lib/Runtime/CMakeLists.txt)
 //===----------------------------------------------------------------------===//
 
-#define LATHE_EMBEDDED(name)                                                                                                   \
-  extern const char name[] __attribute__((weak));                                                                              \
-  extern const char name##_end[] __attribute__((weak));
+#define LATHE_EMBEDDED(name, attribute) extern const char name[] attribute, name##_end[] attribute;
+#define LATHE_OPTIONAL __attribute__((weak))
 
 extern "C" {
-LATHE_EMBEDDED(lathe_embedded_runtime_x86_64)
-LATHE_EMBEDDED(lathe_embedded_runtime_aarch64)
-LATHE_EMBEDDED(lathe_embedded_libc_x86_64)
-LATHE_EMBEDDED(lathe_embedded_libc_aarch64)
-LATHE_EMBEDDED(lathe_embedded_cuda_x86_64)
-LATHE_EMBEDDED(lathe_embedded_cuda_aarch64)
+LATHE_EMBEDDED(lathe_embedded_runtime_x86_64, )
+LATHE_EMBEDDED(lathe_embedded_runtime_aarch64, )
+LATHE_EMBEDDED(lathe_embedded_libc_x86_64, )
+LATHE_EMBEDDED(lathe_embedded_libc_aarch64, )
+LATHE_EMBEDDED(lathe_embedded_cuda_x86_64, LATHE_OPTIONAL)
+LATHE_EMBEDDED(lathe_embedded_cuda_aarch64, LATHE_OPTIONAL)
 }
 
 namespace {
@@ -36,8 +35,10 @@ struct Embedded {
 };
 } // namespace
 
+static StringRef between(const char *begin, const char *end) { return StringRef(begin, end - begin); }
+
 static Embedded embeddedFor(Machine machine) {
-#define BYTES(name) StringRef(name, name ? name##_end - name : 0)
+#define BYTES(name) between(name, name##_end)
   if (machine == Machine::X86_64)
     return {BYTES(lathe_embedded_runtime_x86_64), BYTES(lathe_embedded_libc_x86_64), BYTES(lathe_embedded_cuda_x86_64)};
   return {BYTES(lathe_embedded_runtime_aarch64), BYTES(lathe_embedded_libc_aarch64), BYTES(lathe_embedded_cuda_aarch64)};

@@ -38,7 +38,7 @@ private:
 };
 
 /// Where the constants ended up. Before they are written: all zero.
-struct DataLayout {
+struct ConstantLayout {
   std::vector<uint64_t> offsets; ///< per constant
   uint64_t bytes = 0;
   int64_t delta = 0;             ///< see LatheHeader::dataDelta
@@ -46,7 +46,7 @@ struct DataLayout {
 };
 
 /// The blob of Format.h. Its size does not depend on `data`.
-llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const DataLayout &data, FunctionTable &functions);
+llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data, FunctionTable &functions);
 
 /// A relocatable object with the blob, the function table and a placeholder that becomes the data segment.
 std::string writeTableObject(Machine machine, llvm::StringRef blob, llvm::ArrayRef<std::string> functions);

@@ -29,7 +29,7 @@ uint32_t FunctionTable::indexOf(StringRef name) {
 namespace lathe::artifact {
 class ProgramWriter {
 public:
-  ProgramWriter(const Program &program, const ArtifactBuilder::State &state, const DataLayout &data, SizeTable &sizes,
+  ProgramWriter(const Program &program, const ArtifactBuilder::State &state, const ConstantLayout &data, SizeTable &sizes,
                 FunctionTable &functions)
       : program(program), state(state), data(data), sizes(sizes), functions(functions) {}
 
@@ -100,7 +100,7 @@ private:
 
   const Program &program;
   const ArtifactBuilder::State &state;
-  const DataLayout &data;
+  const ConstantLayout &data;
   SizeTable &sizes;
   FunctionTable &functions;
   std::vector<LatheBuffer> buffers;
@@ -114,7 +114,7 @@ private:
 namespace {
 class TableWriter {
 public:
-  TableWriter(const ArtifactBuilder::State &state, const DataLayout &data, FunctionTable &functions)
+  TableWriter(const ArtifactBuilder::State &state, const ConstantLayout &data, FunctionTable &functions)
       : state(state), data(data), functions(functions) {}
 
   Expected<std::string> write();
@@ -128,7 +128,7 @@ private:
   LatheArray writeNotes();
 
   const ArtifactBuilder::State &state;
-  const DataLayout &data;
+  const ConstantLayout &data;
   FunctionTable &functions;
   Blob blob;
   SizeTable sizes;
@@ -303,7 +303,7 @@ Expected<std::string> TableWriter::write() {
   return blob.finish(header);
 }
 
-Expected<std::string> lathe::artifact::writeTables(const ArtifactBuilder::State &state, const DataLayout &data,
+Expected<std::string> lathe::artifact::writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data,
                                                    FunctionTable &functions) {
   return TableWriter(state, data, functions).write();
 }

@@ -131,7 +131,7 @@ private:
 // The whole
 //===----------------------------------------------------------------------===//
 
-static Error streamConstants(const ArtifactBuilder::State &state, raw_fd_ostream &out, uint64_t start, DataLayout &layout) {
+static Error streamConstants(const ArtifactBuilder::State &state, raw_fd_ostream &out, uint64_t start, ConstantLayout &layout) {
   DataWriter writer(out, start);
   for (const ByteSource &constant : state.constants) {
     Expected<uint64_t> offset = writer.add(constant);
@@ -143,7 +143,7 @@ static Error streamConstants(const ArtifactBuilder::State &state, raw_fd_ostream
   return Error::success();
 }
 
-static Expected<std::string> link(const ArtifactBuilder::State &state, const DataLayout &layout, StringRef prefix) {
+static Expected<std::string> link(const ArtifactBuilder::State &state, const ConstantLayout &layout, StringRef prefix) {
   FunctionTable functions;
   Expected<std::string> blob = writeTables(state, layout, functions);
   if (!blob)
@@ -157,7 +157,7 @@ static Expected<std::string> link(const ArtifactBuilder::State &state, const Dat
 }
 
 Error ArtifactBuilder::write(StringRef path, const Options &options) {
-  DataLayout layout;
+  ConstantLayout layout;
   if (options.externalData && !state->constants.empty())
     layout.externalName = (sys::path::filename(path) + ".data").str();
   Expected<std::string> image = link(*state, layout, options.prefix);
