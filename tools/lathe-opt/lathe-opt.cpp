@@ -6,6 +6,7 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Optimize/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -17,5 +18,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect>();
   mlir::registerTransformsPasses();
+  lathe::opt::registerLatheOptimizePasses();
+  lathe::opt::registerOptimizePipeline();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

@@ -1,0 +1,174 @@
+//===- FoldConstants.cpp - Constant subgraphs at compile time --------------===//
+//
+// First every op whose operands all are known is found; then the known values that something unknown reads are decided upon
+// one by one, from the last to the first, and computed with all that leads to them. A value that is not worth a constant
+// hands the question on to its operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluate.h"
+#include "lathe/Optimize/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+namespace lathe::opt {
+#define GEN_PASS_DEF_FOLDCONSTANTS
+#include "lathe/Optimize/Passes.h.inc"
+} // namespace lathe::opt
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::opt;
+using namespace lathe::ir;
+
+namespace {
+
+constexpr int64_t kSmall = 512;            ///< bytes that are always worth a constant
+constexpr int64_t kLargest = 4 << 20;      ///< bytes of a result that may exceed its operands
+constexpr int64_t kMaxElements = 16 << 20; ///< of any value on the way
+
+class Folder {
+public:
+  explicit Folder(func::FuncOp func) : func(func) {}
+  void run();
+
+private:
+  void findKnown();
+  bool isKnown(Value v) const { return known.contains(v); }
+  bool needed(Value v) const;
+  bool worthwhile(Operation *op);
+  /// The constants that the op is computed from, and whether an op of (nearly) its own size on the way is costly.
+  void inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &costly);
+  const ConstantTensor *compute(Value v);
+  void fold(Operation *op);
+
+  func::FuncOp func;
+  DenseSet<Value> known, seen;
+  DenseMap<Value, std::unique_ptr<ConstantTensor>> values;
+};
+
+} // namespace
+
+void Folder::findKnown() {
+  for (Operation &op : func.getBody().front()) {
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (constant ? isNumber(elementOf(constant.getResult()))
+                 : canEvaluate(&op) && llvm::all_of(op.getOperands(), [&](Value v) { return isKnown(v); }) &&
+                       typeOf(op.getResult(0)).getNumElements() <= kMaxElements)
+      known.insert(op.getResult(0));
+  }
+}
+
+bool Folder::needed(Value v) const {
+  return llvm::any_of(v.getUsers(), [&](Operation *user) {
+    return user->getNumResults() != 1 || !isKnown(user->getResult(0));
+  });
+}
+
+void Folder::inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &costly) {
+  if (!seen.insert(op->getResult(0)).second)
+    return;
+  if (auto c = dyn_cast<ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(c.getValue());
+    if (!dense || !dense.isSplat())
+      leafBytes += bytesOf(typeOf(c.getResult()));
+    return;
+  }
+  costly |= isCostly(op) && 4 * typeOf(op->getResult(0)).getNumElements() >= size;
+  for (Value v : op->getOperands())
+    inspect(v.getDefiningOp(), size, leafBytes, costly);
+}
+
+bool Folder::worthwhile(Operation *op) {
+  auto type = typeOf(op->getResult(0));
+  if (isa<BroadcastOp, IotaOp>(op)) // cheaper to compute than to load, whatever the size
+    return false;
+  int64_t bytes = bytesOf(type), leafBytes = 0;
+  bool costly = false;
+  if (bytes <= kSmall)
+    return true;
+  seen.clear();
+  inspect(op, type.getNumElements(), leafBytes, costly);
+  if (bytes <= kLargest)
+    return costly || bytes <= leafBytes;
+  // A view of a large constant is free at run time and a copy of it in the artifact is not.
+  return bytes <= leafBytes && !isa<ReshapeOp, TransposeOp, SliceOp>(op);
+}
+
+const ConstantTensor *Folder::compute(Value v) {
+  if (auto it = values.find(v); it != values.end())
+    return it->second.get();
+  std::optional<ConstantTensor> result;
+  Operation *op = v.getDefiningOp();
+  if (auto c = dyn_cast<ConstantOp>(op)) {
+    result = readConstant(c.getValue());
+  } else {
+    SmallVector<const ConstantTensor *> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(compute(operand));
+      if (!operands.back())
+        break;
+    }
+    if (operands.size() == op->getNumOperands() && (operands.empty() || operands.back()))
+      result = evaluate(op, operands);
+  }
+  auto owned = result ? std::make_unique<ConstantTensor>(std::move(*result)) : nullptr;
+  return (values[v] = std::move(owned)).get();
+}
+
+/// A reshaped constant shares the bytes of the original.
+static ElementsAttr reshapedConstant(ReshapeOp op) {
+  auto c = op.getX().getDefiningOp<ConstantOp>();
+  auto type = typeOf(op.getResult());
+  if (!c || !type.hasStaticShape())
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(c.getValue()))
+    return dense.reshape(type);
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(c.getValue()))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return {};
+}
+
+void Folder::fold(Operation *op) {
+  ElementsAttr attr;
+  if (auto r = dyn_cast<ReshapeOp>(op))
+    attr = reshapedConstant(r);
+  if (!attr && worthwhile(op)) {
+    if (const ConstantTensor *value = compute(op->getResult(0)))
+      attr = writeConstant(*value, "folded");
+    values.clear(); // Intermediate values can be large, and few are shared between results.
+  }
+  if (!attr)
+    return;
+  OpBuilder b(op);
+  auto constant = b.create<ConstantOp>(op->getLoc(), attr);
+  op->getResult(0).replaceAllUsesWith(constant.getResult());
+  known.insert(constant.getResult());
+}
+
+void Folder::run() {
+  findKnown();
+  SmallVector<Operation *> ops;
+  for (Operation &op : func.getBody().front())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops)) {
+    if (isa<ConstantOp>(op) || op->getNumResults() != 1 || !isKnown(op->getResult(0)))
+      continue;
+    if (needed(op->getResult(0)))
+      fold(op);
+    // Once nothing reads it, its operands are read by fewer, too; where it stays, it reads them itself.
+    known.erase(op->getResult(0));
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+namespace {
+struct FoldConstantsPass : opt::impl::FoldConstantsBase<FoldConstantsPass> {
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      if (!func.isExternal())
+        Folder(func).run();
+  }
+};
+} // namespace

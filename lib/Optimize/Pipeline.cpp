@@ -1,0 +1,21 @@
+//===- Pipeline.cpp - The optimisations in order ---------------------------===//
+
+#include "lathe/Optimize/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace lathe;
+
+void opt::buildOptimizePipeline(OpPassManager &pm) {
+  // One form for each thing, one op for each value: what the later passes match against.
+  pm.addPass(createSimplifyGraph());
+  pm.addPass(createFoldConstants());
+  pm.addPass(createCSEPass());
+}
+
+void opt::registerOptimizePipeline() {
+  PassPipelineRegistration<>("lathe-optimize", "All optimisations of the model-level dialect, in order",
+                             [](OpPassManager &pm) { buildOptimizePipeline(pm); });
+}
