@@ -152,9 +152,9 @@ void Folder::run() {
   for (Operation &op : func.getBody().front())
     ops.push_back(&op);
   for (Operation *op : llvm::reverse(ops)) {
-    if (isa<ConstantOp>(op) || op->getNumResults() != 1 || !isKnown(op->getResult(0)))
+    if (op->getNumResults() != 1 || !isKnown(op->getResult(0)))
       continue;
-    if (needed(op->getResult(0)))
+    if (!isa<ConstantOp>(op) && needed(op->getResult(0)))
       fold(op);
     // Once nothing reads it, its operands are read by fewer, too; where it stays, it reads them itself.
     known.erase(op->getResult(0));

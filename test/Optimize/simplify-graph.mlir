@@ -1,0 +1,111 @@
+// RUN: lathe-opt --lathe-simplify-graph --split-input-file %s | FileCheck %s
+
+// CHECK-LABEL: func @identities
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[I:.*]]: tensor<4xi32>)
+// CHECK-NEXT: return %[[X]], %[[I]]
+func.func @identities(%x: tensor<4xf32>, %i: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %one = lathe.constant dense<1.0> : tensor<4xf32>
+  %minus_zero = lathe.constant dense<-0.0> : tensor<4xf32>
+  %zero = lathe.constant dense<0.0> : tensor<4xf32>
+  %izero = lathe.constant dense<0> : tensor<4xi32>
+  %0 = lathe.mul %x, %one : tensor<4xf32>
+  %1 = lathe.div %0, %one : tensor<4xf32>
+  %2 = lathe.add %1, %minus_zero : tensor<4xf32>
+  %3 = lathe.sub %2, %zero : tensor<4xf32>
+  %4 = lathe.neg %3 : tensor<4xf32>
+  %5 = lathe.neg %4 : tensor<4xf32>
+  %6 = lathe.add %i, %izero : tensor<4xi32>
+  %t = lathe.constant dense<true> : tensor<4xi1>
+  %7 = lathe.select %t, %5, %zero : tensor<4xi1>, tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
+  return %7, %6 : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// x + 0 turns -0 into +0; x * 0 is NaN for infinities: both stay.
+// CHECK-LABEL: func @kept
+// CHECK: lathe.add
+// CHECK: lathe.mul
+func.func @kept(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = lathe.constant dense<0.0> : tensor<4xf32>
+  %0 = lathe.add %x, %zero : tensor<4xf32>
+  %1 = lathe.mul %0, %zero : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// The constant of a dynamic tensor is broadcast.
+// CHECK-LABEL: func @dynamic
+// CHECK-NEXT: return %arg0
+func.func @dynamic(%x: tensor<?xf32, #lathe.dims<"n">>) -> tensor<?xf32, #lathe.dims<"n">> {
+  %one = lathe.constant dense<1.0> : tensor<f32>
+  %b = lathe.broadcast %one : tensor<f32> -> tensor<?xf32, #lathe.dims<"n">>
+  %0 = lathe.mul %x, %b : tensor<?xf32, #lathe.dims<"n">>
+  return %0 : tensor<?xf32, #lathe.dims<"n">>
+}
+
+// -----
+
+// CHECK-LABEL: func @powers
+// CHECK: %[[S:.*]] = lathe.mul %arg0, %arg0
+// CHECK: %[[R:.*]] = lathe.sqrt %[[S]]
+// CHECK: %[[H:.*]] = lathe.pow %arg0, %{{.*}}
+// CHECK: %[[I:.*]] = lathe.rsqrt %[[S]]
+// CHECK: return %[[S]], %[[R]], %[[H]], %[[I]]
+func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = lathe.constant dense<1.0> : tensor<4xf32>
+  %two = lathe.constant dense<2.0> : tensor<4xf32>
+  %half = lathe.constant dense<0.5> : tensor<4xf32>
+  %0 = lathe.pow %x, %two : tensor<4xf32>
+  %1 = lathe.pow %0, %half : tensor<4xf32>
+  %2 = lathe.pow %x, %half : tensor<4xf32> // pow(-inf, 0.5) is inf, sqrt(-inf) is NaN
+  %3 = lathe.sqrt %0 : tensor<4xf32>
+  %4 = lathe.div %one, %3 : tensor<4xf32>
+  return %0, %1, %2, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @division
+// CHECK: %[[C:.*]] = lathe.constant dense<1.250000e-01>
+// CHECK: lathe.mul %arg0, %[[C]]
+// CHECK: lathe.div
+func.func @division(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %eight = lathe.constant dense<8.0> : tensor<4xf32>
+  %three = lathe.constant dense<3.0> : tensor<4xf32>
+  %0 = lathe.div %x, %eight : tensor<4xf32>
+  %1 = lathe.div %x, %three : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @casts
+// CHECK-NEXT: %[[A:.*]] = lathe.cast %arg1 : tensor<4xi1> -> tensor<4xf32>
+// CHECK-NEXT: %[[B:.*]] = lathe.cast %arg2 : tensor<4xf32> -> tensor<4xf16>
+// CHECK-NEXT: %[[C:.*]] = lathe.cast %[[B]]
+// CHECK-NEXT: return %arg0, %[[A]], %[[C]]
+func.func @casts(%h: tensor<4xf16>, %p: tensor<4xi1>, %f: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = lathe.cast %h : tensor<4xf16> -> tensor<4xf32>
+  %1 = lathe.cast %0 : tensor<4xf32> -> tensor<4xf16>
+  %2 = lathe.cast %p : tensor<4xi1> -> tensor<4xi64>
+  %3 = lathe.cast %2 : tensor<4xi64> -> tensor<4xf32>
+  %4 = lathe.cast %f : tensor<4xf32> -> tensor<4xf16>
+  %5 = lathe.cast %4 : tensor<4xf16> -> tensor<4xf32>
+  return %1, %3, %5 : tensor<4xf16>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @views
+// CHECK-NEXT: return %arg0
+func.func @views(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %zero = lathe.constant dense<0.0> : tensor<f32>
+  %0 = lathe.slice %x starts ["0", "0"] steps [1, 1] : tensor<2x3xf32> -> tensor<2x3xf32>
+  %1 = lathe.concat %0 axis 0 : tensor<2x3xf32> -> tensor<2x3xf32>
+  %2 = lathe.pad %1, %zero low ["0", "0"] high ["0", "0"] : tensor<2x3xf32>, tensor<f32> -> tensor<2x3xf32>
+  %3 = lathe.transpose %2 [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %4 = lathe.transpose %3 [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
+  return %4 : tensor<2x3xf32>
+}
