@@ -7,6 +7,7 @@
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Optimize/Passes.h"
+#include "lathe/Fuse/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -20,5 +21,6 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   lathe::opt::registerLatheOptimizePasses();
   lathe::opt::registerOptimizePipeline();
+  lathe::fuse::registerLatheFusePasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

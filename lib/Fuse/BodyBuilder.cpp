@@ -1,0 +1,324 @@
+//===- BodyBuilder.cpp - The scalar DAG of a kernel ------------------------===//
+
+#include "BodyBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::fuse;
+using shape::Atom;
+using shape::Expr;
+
+static std::string textOf(ArrayRef<Expr> indices) {
+  std::string out;
+  for (const Expr &e : indices)
+    out += e.str() + ";";
+  return out;
+}
+
+Value BodyBuilder::emit(Value v, const Dims &indices, Value predicate) {
+  auto key = std::make_tuple(v.getAsOpaquePointer(), predicate ? predicate.getAsOpaquePointer() : nullptr, textOf(indices));
+  if (auto it = memo.find(key); it != memo.end())
+    return it->second;
+  Value r = inMemory(v) ? load(v, indices, predicate) : compute(v, indices, predicate);
+  return memo[key] = r;
+}
+
+std::pair<Value, Expr> BodyBuilder::access(Value v, Dims indices) {
+  while (!inMemory(v) && isView(v.getDefiningOp())) {
+    indices = domain.backward(v.getDefiningOp(), indices);
+    v = v.getDefiningOp()->getOperand(0);
+  }
+  return {refOf(v), domain.facts.simplify(flatten(ir::dimsOf(v), indices))};
+}
+
+Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
+  Operation *op = v.getDefiningOp();
+  Location loc = op->getLoc();
+  if (isView(op))
+    return emit(op->getOperand(0), domain.backward(op, indices), predicate);
+  if (isa<ir::ElementwiseInterface>(op)) {
+    SmallVector<Value> in;
+    for (Value o : op->getOperands())
+      in.push_back(emit(o, indices, predicate));
+    return ir::buildScalar(op, b, loc, in);
+  }
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](ir::ConstantOp) { return splat(v); })
+      .Case([&](ir::SizeOp o) { return sizeAt(o, indices); })
+      .Case([&](ir::IotaOp o) { return iota(o, indices); })
+      .Case([&](ir::ConcatOp o) { return concat(o, indices, predicate); })
+      .Case([&](ir::PadOp o) { return pad(o, indices, predicate); })
+      .Case([&](ir::GatherOp o) { return gather(o, indices, predicate); })
+      .Case([&](ir::GatherNdOp o) { return gatherNd(o, indices, predicate); })
+      .Case([&](ir::ReduceOp o) { return reduce(o, indices); })
+      .Case([&](ir::ContractOp o) { return contract(o); })
+      .Case([&](ir::AttentionOp o) { return attention(o); })
+      .Case([&](ir::ConvOp o) { return conv(o, predicate); })
+      .Default([](Operation *) { return Value(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+Value BodyBuilder::load(Value v, const Dims &indices, Value predicate) {
+  Value ref = refOf(v);
+  Type element = cast<kernel::RefType>(ref.getType()).getElementType();
+  Expr offset = domain.facts.simplify(flatten(ir::dimsOf(v), indices));
+  // Indirect symbols are numbered per access.
+  SmallVector<Value> operands;
+  std::map<std::string, Expr> rename;
+  for (const std::string &s : offset.symbols())
+    if (s[0] == '$') {
+      rename[s] = Expr::symbol("$" + std::to_string(operands.size()));
+      operands.push_back(indirects[std::stoul(s.substr(1))]);
+    }
+  offset = offset.substitute(rename);
+  Value fill;
+  if (predicate)
+    fill = b.create<arith::ConstantOp>(v.getLoc(), b.getZeroAttr(element));
+  return b.create<kernel::LoadOp>(v.getLoc(), element, ref, b.getStringAttr(offset.str()), operands, predicate, fill);
+}
+
+Value BodyBuilder::splat(Value v) {
+  auto dense = cast<DenseElementsAttr>(cast<ir::ConstantOp>(v.getDefiningOp()).getValue());
+  auto a = cast<TypedAttr>(dense.getSplatValue<Attribute>());
+  if (auto i = dyn_cast<IntegerAttr>(a))
+    a = IntegerAttr::get(ir::signless(i.getType()), i.getValue());
+  return b.create<arith::ConstantOp>(v.getLoc(), a);
+}
+
+Value BodyBuilder::index(const Expr &raw) {
+  Expr e = domain.facts.simplify(raw);
+  Location loc = b.getUnknownLoc();
+  if (std::optional<int64_t> c = e.constant())
+    return b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(*c));
+  bool plain = llvm::none_of(e.symbols(), [](const std::string &s) { return s[0] == '$'; });
+  if (plain)
+    return b.create<kernel::IndexOp>(loc, b.getI64Type(), b.getStringAttr(e.str()));
+  Value sum; // indices read at run time take part: arithmetic on values
+  for (const Expr::Term &t : e.terms()) {
+    Value product;
+    Expr rest(t.coefficient);
+    for (const Atom &a : t.atoms) {
+      if (a.kind == Atom::Kind::Symbol && a.name[0] == '$') {
+        Value i = indirects[std::stoul(a.name.substr(1))];
+        product = product ? b.create<arith::MulIOp>(loc, product, i) : i;
+      } else {
+        rest = rest * Expr::fromAtom(a);
+      }
+    }
+    Value r = product && rest.isOne() ? product : index(rest);
+    if (product && product != r)
+      r = b.create<arith::MulIOp>(loc, product, r);
+    sum = sum ? b.create<arith::AddIOp>(loc, sum, r) : r;
+  }
+  return sum;
+}
+
+Value BodyBuilder::compare(arith::CmpIPredicate predicate, const Expr &x, const Expr &y) {
+  return b.create<arith::CmpIOp>(b.getUnknownLoc(), predicate, index(x), index(y));
+}
+
+Value BodyBuilder::all(Value p, Value q) { return p && q ? b.create<arith::AndIOp>(p.getLoc(), p, q) : p ? p : q; }
+
+Value BodyBuilder::sizeAt(ir::SizeOp op, const Dims &indices) {
+  Dims exprs = ir::exprsOf(op.getExprs());
+  Value r = index(exprs.back());
+  for (int64_t i = int64_t(exprs.size()) - 2; i >= 0; --i)
+    r = b.create<arith::SelectOp>(op.getLoc(), compare(arith::CmpIPredicate::eq, indices[0], Expr(i)), index(exprs[i]), r);
+  return r;
+}
+
+/// An i64 as a scalar of an element type.
+static Value fromI64(OpBuilder &b, Location loc, Value v, Type element) {
+  Type to = ir::signless(element);
+  if (isa<FloatType>(to))
+    return b.create<arith::SIToFPOp>(loc, to, v);
+  return to == v.getType() ? v : b.create<arith::TruncIOp>(loc, to, v);
+}
+
+Value BodyBuilder::iota(ir::IotaOp op, const Dims &indices) {
+  return fromI64(b, op.getLoc(), index(indices[op.getAxis()]), ir::elementOf(op.getResult()));
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that read elsewhere
+//===----------------------------------------------------------------------===//
+
+Value BodyBuilder::concat(ir::ConcatOp op, const Dims &indices, Value predicate) {
+  int64_t axis = op.getAxis();
+  Expr at = indices[axis], begin(0);
+  Value r;
+  for (auto [i, x] : llvm::enumerate(op.getInputs())) {
+    Expr end = domain.facts.simplify(begin + ir::dimsOf(x)[axis]);
+    bool first = i == 0, last = i + 1 == op.getInputs().size();
+    Value from = first ? Value() : compare(arith::CmpIPredicate::sge, at, begin);
+    Value until = last ? Value() : compare(arith::CmpIPredicate::slt, at, end);
+    Dims mine = indices;
+    mine[axis] = at - begin;
+    Value v = emit(x, mine, all(predicate, all(from, until)));
+    r = r ? b.create<arith::SelectOp>(op.getLoc(), from, v, r) : v;
+    begin = end;
+  }
+  return r;
+}
+
+Value BodyBuilder::pad(ir::PadOp op, const Dims &indices, Value predicate) {
+  Dims low = ir::exprsOf(op.getLow()), dims = ir::dimsOf(op.getX()), mine;
+  Dims high = ir::exprsOf(op.getHigh());
+  Value inside;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    mine.push_back(indices[i] - low[i]);
+    if (!low[i].isZero())
+      inside = all(inside, compare(arith::CmpIPredicate::sge, mine[i], Expr(0)));
+    if (!high[i].isZero())
+      inside = all(inside, compare(arith::CmpIPredicate::slt, mine[i], dims[i]));
+  }
+  Value x = emit(op.getX(), mine, all(predicate, inside));
+  return inside ? b.create<arith::SelectOp>(op.getLoc(), inside, x, emit(op.getValue(), {}, predicate)) : x;
+}
+
+Expr BodyBuilder::indirect(Value v, const Expr &size) {
+  Location loc = v.getLoc();
+  if (v.getType().getIntOrFloatBitWidth() < 64)
+    v = b.create<arith::ExtSIOp>(loc, b.getI64Type(), v);
+  Value zero = index(Expr(0)), n = index(size), last = index(size - Expr(1));
+  Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, v, zero);
+  v = b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, v, n), v);
+  v = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, v, last), zero);
+  std::string name = "$" + std::to_string(indirects.size());
+  indirects.push_back(v);
+  domain.facts.setAxis(name, size);
+  return Expr::symbol(name);
+}
+
+Value BodyBuilder::gather(ir::GatherOp op, const Dims &indices, Value predicate) {
+  int64_t axis = op.getAxis(), rank = ir::typeOf(op.getIndices()).getRank();
+  Dims at(indices.begin() + axis, indices.begin() + axis + rank), mine(indices.begin(), indices.begin() + axis);
+  mine.push_back(indirect(emit(op.getIndices(), at, predicate), ir::dimsOf(op.getX())[axis]));
+  mine.append(indices.begin() + axis + rank, indices.end());
+  return emit(op.getX(), mine, predicate);
+}
+
+Value BodyBuilder::gatherNd(ir::GatherNdOp op, const Dims &indices, Value predicate) {
+  int64_t batch = op.getBatchDims(), rank = ir::typeOf(op.getIndices()).getRank();
+  Dims dims = ir::dimsOf(op.getX()), mine(indices.begin(), indices.begin() + batch);
+  int64_t n = ir::typeOf(op.getIndices()).getDimSize(rank - 1);
+  for (int64_t i = 0; i < n; ++i) {
+    Dims at(indices.begin(), indices.begin() + rank - 1);
+    at.push_back(Expr(i));
+    mine.push_back(indirect(emit(op.getIndices(), at, predicate), dims[batch + i]));
+  }
+  mine.append(indices.begin() + rank - 1, indices.end());
+  return emit(op.getX(), mine, predicate);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions, contractions, attention
+//===----------------------------------------------------------------------===//
+
+SmallVector<Attribute> BodyBuilder::removedAxes(ArrayRef<Dims> operands, const Dims &result) {
+  std::vector<std::string> kept = domain.axesIn(result);
+  SmallVector<Attribute> out;
+  for (const Axis &a : domain.axes) {
+    bool read = llvm::any_of(operands, [&](const Dims &d) { return llvm::is_contained(domain.axesIn(d), a.name); });
+    if (read && !llvm::is_contained(kept, a.name))
+      out.push_back(b.getStringAttr(a.name));
+  }
+  return out;
+}
+
+Value BodyBuilder::accumulate(kernel::Combiner kind, Value v, ArrayRef<Attribute> axes) {
+  if (axes.empty())
+    return v;
+  Type type = v.getType();
+  bool half = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  if (half)
+    v = b.create<arith::ExtFOp>(v.getLoc(), b.getF32Type(), v);
+  v = b.create<kernel::ReduceOp>(v.getLoc(), v.getType(), kind, v, b.getArrayAttr(axes));
+  return half ? b.create<arith::TruncFOp>(v.getLoc(), type, v) : v;
+}
+
+Value BodyBuilder::reduce(ir::ReduceOp op, const Dims &indices) {
+  using kernel::Combiner;
+  bool isUnsigned = ir::elementOf(op.getX()).isUnsignedInteger() || ir::elementOf(op.getX()).isInteger(1);
+  static const Combiner combiners[] = {Combiner::Add, Combiner::Mul, Combiner::Max, Combiner::Min, Combiner::And, Combiner::Or};
+  Combiner kind = combiners[unsigned(op.getKind())];
+  if (isUnsigned && kind == Combiner::Max)
+    kind = Combiner::UMax;
+  if (isUnsigned && kind == Combiner::Min)
+    kind = Combiner::UMin;
+  const Dims &read = domain.reads.find(op)->second[0];
+  return accumulate(kind, emit(op.getX(), read), removedAxes({read}, indices));
+}
+
+Value BodyBuilder::contract(ir::ContractOp op) {
+  const std::vector<Dims> &reads = domain.reads.find(op)->second;
+  SmallVector<Attribute> axes = removedAxes(reads, domain.known.lookup(op.getResult()));
+  auto [lhs, lhsOffset] = access(op.getLhs(), reads[0]);
+  auto [rhs, rhsOffset] = access(op.getRhs(), reads[1]);
+  Type element = ir::signless(ir::elementOf(op.getResult())), wide = element;
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
+    wide = b.getF32Type();
+  Value r = b.create<kernel::ContractOp>(op.getLoc(), wide, lhs, b.getStringAttr(lhsOffset.str()), rhs,
+                                         b.getStringAttr(rhsOffset.str()), b.getArrayAttr(axes), DictionaryAttr());
+  return wide == element ? r : b.create<arith::TruncFOp>(op.getLoc(), element, r);
+}
+
+Value BodyBuilder::attention(ir::AttentionOp op) {
+  const std::vector<Dims> reads = domain.reads.find(op)->second;
+  const Dims &result = domain.known.find(op.getResult())->second;
+  auto [q, qOffset] = access(op.getQ(), reads[0]);
+  auto [k, kOffset] = access(op.getK(), reads[1]);
+  auto [v, vOffset] = access(op.getV(), reads[2]);
+  auto axis = [&](const Expr &e) { return b.getStringAttr(e.asSymbol().value_or("")); };
+  Type element = ir::signless(ir::elementOf(op.getResult()));
+  auto r = b.create<kernel::AttentionOp>(
+      op.getLoc(), b.getF32Type(), q, b.getStringAttr(qOffset.str()), k, b.getStringAttr(kOffset.str()), v,
+      b.getStringAttr(vOffset.str()), axis(result[2]), axis(reads[1][2]), axis(reads[0][3]), axis(result[3]),
+      op.getZeroMaskedAttr());
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&r.getScore());
+  IRMapping map;
+  Block &from = op.getScore().front();
+  map.map(from.getArgument(0), body->addArgument(b.getF32Type(), op.getLoc()));
+  auto outer = std::move(memo); // what the region computes is not visible outside, and not the other way round
+  memo.clear();
+  unsigned extras = op.getExtras().size();
+  for (unsigned i = 0; i < extras; ++i)
+    map.map(from.getArgument(1 + i), emit(op.getExtras()[i], reads[3 + i]));
+  Expr at[] = {result[0], result[1], result[2], reads[1][2]};
+  for (unsigned i = 0; i < 4; ++i)
+    if (!from.getArgument(1 + extras + i).use_empty())
+      map.map(from.getArgument(1 + extras + i), index(at[i]));
+  for (Operation &o : from.without_terminator())
+    b.clone(o, map);
+  b.create<kernel::YieldOp>(op.getLoc(), map.lookup(cast<ir::YieldOp>(from.getTerminator()).getValue()));
+  memo = std::move(outer);
+  b.setInsertionPointAfter(r);
+  Value out = r;
+  if (element.getIntOrFloatBitWidth() < 32)
+    out = b.create<arith::TruncFOp>(op.getLoc(), element, out);
+  else if (element.isF64())
+    out = b.create<arith::ExtFOp>(op.getLoc(), element, out);
+  return out;
+}
+
+Value BodyBuilder::conv(ir::ConvOp op, Value predicate) {
+  const std::vector<Dims> reads = domain.reads.find(op)->second;
+  Dims x = ir::dimsOf(op.getX());
+  Value inside = predicate;
+  for (size_t s = 2; s < x.size(); ++s) {
+    if (!domain.facts.provablyLessEqual(Expr(0), reads[0][s]))
+      inside = all(inside, compare(arith::CmpIPredicate::sge, reads[0][s], Expr(0)));
+    if (!domain.facts.provablyLess(reads[0][s], x[s]))
+      inside = all(inside, compare(arith::CmpIPredicate::slt, reads[0][s], x[s]));
+  }
+  Value a = emit(op.getX(), reads[0], inside), w = emit(op.getW(), reads[1]);
+  Value p = isa<FloatType>(a.getType()) ? Value(b.create<arith::MulFOp>(op.getLoc(), a, w))
+                                        : Value(b.create<arith::MulIOp>(op.getLoc(), a, w));
+  return accumulate(kernel::Combiner::Add, p, removedAxes(reads, domain.known.lookup(op.getResult())));
+}

@@ -1,0 +1,59 @@
+//===- BodyBuilder.h - The scalar DAG of a kernel --------------------------===//
+//
+// Turns values of the model graph, at index expressions over a kernel's axes, into the ops of a kernel's body. What is kept
+// in memory is loaded; everything else is computed in place. A value asked for twice at the same indices is computed once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_FUSE_BODYBUILDER_H
+#define LATHE_LIB_FUSE_BODYBUILDER_H
+
+#include "Groups.h"
+#include "lathe/Dialect/Kernel/Kernel.h"
+
+namespace lathe::fuse {
+
+class BodyBuilder {
+public:
+  /// `inMemory` says which values have a buffer to read; `refOf` gives the buffer's block argument, adding an operand.
+  BodyBuilder(Group &group, mlir::OpBuilder &b, llvm::function_ref<bool(mlir::Value)> inMemory,
+              llvm::function_ref<mlir::Value(mlir::Value)> refOf)
+      : domain(group.domain), b(b), inMemory(inMemory), refOf(refOf) {}
+
+  mlir::Value emit(mlir::Value v, const Dims &indices, mlir::Value predicate = {});
+  /// For a value that a kernel reads by plain strides: its buffer and the offset.
+  std::pair<mlir::Value, shape::Expr> access(mlir::Value v, Dims indices);
+  mlir::Value index(const shape::Expr &e);
+
+private:
+  mlir::Value compute(mlir::Value v, const Dims &indices, mlir::Value predicate);
+  mlir::Value load(mlir::Value v, const Dims &indices, mlir::Value predicate);
+  mlir::Value splat(mlir::Value v);
+  mlir::Value sizeAt(ir::SizeOp op, const Dims &indices);
+  mlir::Value iota(ir::IotaOp op, const Dims &indices);
+  mlir::Value concat(ir::ConcatOp op, const Dims &indices, mlir::Value predicate);
+  mlir::Value pad(ir::PadOp op, const Dims &indices, mlir::Value predicate);
+  mlir::Value gather(ir::GatherOp op, const Dims &indices, mlir::Value predicate);
+  mlir::Value gatherNd(ir::GatherNdOp op, const Dims &indices, mlir::Value predicate);
+  mlir::Value reduce(ir::ReduceOp op, const Dims &indices);
+  mlir::Value contract(ir::ContractOp op);
+  mlir::Value attention(ir::AttentionOp op);
+  mlir::Value conv(ir::ConvOp op, mlir::Value predicate);
+  /// An index read at run time, as a symbol of later offsets; wraps negatives and clamps into [0, size).
+  shape::Expr indirect(mlir::Value index, const shape::Expr &size);
+  mlir::Value all(mlir::Value p, mlir::Value q);
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, const shape::Expr &x, const shape::Expr &y);
+  /// The axes that the operand's indices have and the result's have not.
+  llvm::SmallVector<mlir::Attribute> removedAxes(llvm::ArrayRef<Dims> operands, const Dims &result);
+  mlir::Value accumulate(kernel::Combiner kind, mlir::Value v, llvm::ArrayRef<mlir::Attribute> axes);
+
+  Domain &domain;
+  mlir::OpBuilder &b;
+  llvm::function_ref<bool(mlir::Value)> inMemory;
+  llvm::function_ref<mlir::Value(mlir::Value)> refOf;
+  std::map<std::tuple<const void *, const void *, std::string>, mlir::Value> memo;
+  std::vector<mlir::Value> indirects; ///< symbol "$i" stands for the i-th
+};
+
+} // namespace lathe::fuse
+
+#endif // LATHE_LIB_FUSE_BODYBUILDER_H

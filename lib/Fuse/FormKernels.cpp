@@ -1,0 +1,255 @@
+//===- FormKernels.cpp - Group ops into kernels by their domains -----------===//
+//
+// Trees.h decides what is computed where it is used, Groups.h which roots share a kernel; this file decides in which layout
+// results are kept and writes the kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyBuilder.h"
+#include "lathe/Fuse/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace lathe::fuse {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "lathe/Fuse/Passes.h.inc"
+} // namespace lathe::fuse
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::fuse;
+using shape::Expr;
+
+namespace {
+
+/// What a kernel stores: a member's value, in the layout of `storage`, which is the value or a view of it.
+struct Stored {
+  Value value, storage;
+};
+
+class Former {
+public:
+  Former(func::FuncOp func, const shape::Facts &facts)
+      : func(func), body(func.getBody().front()), facts(facts) {}
+  void run();
+
+private:
+  void copyOutputs();
+  bool usedOutside(Value v, unsigned group);
+  std::vector<Stored> storedOf(Group &group, unsigned id);
+  Value storageOf(Group &group, Value v);
+  void emitKernel(Group &group, unsigned id, OpBuilder &b);
+  kernel::KernelClass classify(Group &group, bool reduces);
+  Value finalValue(Value v, OpBuilder &b);
+
+  func::FuncOp func;
+  Block &body;
+  const shape::Facts &facts;
+  std::unique_ptr<Trees> trees;
+  std::unique_ptr<Grouper> grouper;
+  /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
+  llvm::DenseMap<Value, Value> buffers;
+  llvm::StringMap<unsigned> names;
+};
+
+/// Results must come out of a kernel in their own row-major order: views that move elements, arguments and constants are
+/// copied.
+void Former::copyOutputs() {
+  Operation *ret = body.getTerminator();
+  OpBuilder b(ret);
+  for (OpOperand &o : ret->getOpOperands()) {
+    Value v = o.get();
+    while (v.getDefiningOp<ir::ReshapeOp>())
+      v = v.getDefiningOp()->getOperand(0);
+    if (v.getDefiningOp() && (isPointwise(v.getDefiningOp()) || isHeavyRoot(v.getDefiningOp()) ||
+                              isa<ir::ReduceOp, ir::ConvOp>(v.getDefiningOp())))
+      continue;
+    Location loc = v.getDefiningOp() ? v.getLoc() : ret->getLoc();
+    o.set(b.create<ir::CastOp>(loc, o.get().getType(), o.get()));
+  }
+}
+
+/// Does anybody but this group read the value, directly, through views or in a tree?
+bool Former::usedOutside(Value v, unsigned group) {
+  for (Operation *user : v.getUsers()) {
+    if (isa<func::ReturnOp>(user))
+      return true;
+    if (trees->isRoot(user)) {
+      if (grouper->groupOf.lookup(user) != group)
+        return true;
+    } else if (usedOutside(user->getResult(0), group)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Where every reader takes the value through one chain of views that moves elements, it is kept in the order that they want.
+Value Former::storageOf(Group &group, Value v) {
+  Value storage = v, at = v;
+  Domain domain = group.domain;
+  Dims indices = domain.known.lookup(v);
+  unsigned added = 0;
+  std::vector<std::pair<Value, Dims>> chain;
+  while (at.hasOneUse()) {
+    Operation *user = *at.getUsers().begin();
+    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user))
+      break;
+    std::optional<Dims> next = domain.forward(user, indices, added);
+    if (!next)
+      break;
+    indices = *next;
+    at = user->getResult(0);
+    domain.known[at] = indices; // kept up to date by later splits
+    if (isa<ir::TransposeOp>(user))
+      storage = at;
+  }
+  if (storage != v)
+    group.domain = domain;
+  return storage;
+}
+
+std::vector<Stored> Former::storedOf(Group &group, unsigned id) {
+  std::vector<Stored> out;
+  for (Operation *m : group.members)
+    if (usedOutside(m->getResult(0), id))
+      out.push_back({m->getResult(0), storageOf(group, m->getResult(0))});
+  return out;
+}
+
+kernel::KernelClass Former::classify(Group &group, bool reduces) {
+  if (group.kind == GroupKind::Contraction)
+    return kernel::KernelClass::Contraction;
+  if (group.kind == GroupKind::Attention)
+    return kernel::KernelClass::Attention;
+  return reduces ? kernel::KernelClass::Reduction : kernel::KernelClass::Loop;
+}
+
+/// Model nodes of the group's ops, in order, without repetition.
+static SmallVector<Attribute> nodesOf(Group &group, Trees &trees, Builder &b) {
+  llvm::SetVector<Attribute> nodes;
+  std::function<void(Operation *)> visit = [&](Operation *op) {
+    for (Value o : op->getOperands())
+      if (Operation *d = o.getDefiningOp(); d && !trees.isRoot(d) && (isPointwise(d) || isView(d)))
+        visit(d);
+    op->getLoc()->walk([&](Location l) {
+      if (auto n = dyn_cast<NameLoc>(l))
+        nodes.insert(n.getName());
+      return WalkResult::advance();
+    });
+  };
+  for (Operation *m : group.members)
+    visit(m);
+  return {nodes.begin(), nodes.end()};
+}
+
+static std::string baseName(Group &group) {
+  switch (group.kind) {
+  case GroupKind::Contraction:
+    return "contract";
+  case GroupKind::Attention:
+    return "attention";
+  case GroupKind::Row:
+    break;
+  }
+  std::string name = group.members.back()->getName().stripDialect().str();
+  for (Operation *m : group.members)
+    if (isa<ir::ReduceOp>(m))
+      return "reduce_" + name;
+  return name;
+}
+
+void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
+  std::vector<Stored> stored = storedOf(group, id);
+  if (stored.empty())
+    return; // dead
+  // The body is built first; operands are found while it is.
+  SmallVector<Value> operands;
+  llvm::DenseMap<Value, Value> refs;
+  auto scratch = std::make_unique<Block>();
+  OpBuilder inner = OpBuilder::atBlockEnd(scratch.get());
+  auto inMemory = [&](Value v) { return buffers.count(v) != 0; };
+  auto refOf = [&](Value v) -> Value {
+    Value &ref = refs[v];
+    if (!ref) {
+      operands.push_back(buffers.lookup(v));
+      ref = scratch->insertArgument(operands.size() - 1,
+                                    kernel::RefType::get(b.getContext(), ir::signless(ir::elementOf(v))), v.getLoc());
+    }
+    return ref;
+  };
+  BodyBuilder builder(group, inner, inMemory, refOf);
+  SmallVector<Type> results;
+  for (const Stored &s : stored) {
+    Value v = builder.emit(s.value, group.domain.known.lookup(s.value));
+    Type element = ir::elementOf(s.storage);
+    BlockArgument out = scratch->addArgument(kernel::RefType::get(b.getContext(), ir::signless(element)), s.value.getLoc());
+    Expr offset = group.domain.facts.simplify(flatten(ir::dimsOf(s.storage), group.domain.known.lookup(s.storage)));
+    inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, b.getStringAttr(offset.str()), ValueRange(), Value());
+    results.push_back(s.storage.getType());
+  }
+  bool reduces = false;
+  scratch->walk([&](kernel::ReduceOp) { reduces = true; });
+  std::set<std::string> reduced = group.domain.reducedAxes();
+  SmallVector<Attribute> axisNames, axisExtents;
+  for (bool inside : {false, true}) // reduced axes last, else in the domain's order
+    for (const Axis &a : group.domain.axes)
+      if ((reduced.count(a.name) != 0) == inside) {
+        axisNames.push_back(b.getStringAttr(a.name));
+        axisExtents.push_back(b.getStringAttr(a.extent.str()));
+      }
+  std::string name = baseName(group);
+  if (unsigned n = names[name]++)
+    name += "_" + std::to_string(n);
+  SmallVector<Attribute> unfused;
+  for (const std::string &u : group.unfused)
+    unfused.push_back(b.getStringAttr(u));
+  auto op = b.create<kernel::GenericOp>(
+      group.members.front()->getLoc(), results, classify(group, reduces), name, b.getArrayAttr(axisNames),
+      b.getArrayAttr(axisExtents), operands, b.getArrayAttr(nodesOf(group, *trees, b)),
+      unfused.empty() ? ArrayAttr() : b.getArrayAttr(unfused), DictionaryAttr());
+  op.getBody().push_back(scratch.release());
+  for (auto [s, r] : llvm::zip(stored, op.getOutputs()))
+    buffers[s.storage] = r;
+}
+
+/// A result of the function: its buffer, through the reshapes above it.
+Value Former::finalValue(Value v, OpBuilder &b) {
+  if (Value buffer = buffers.lookup(v))
+    return buffer;
+  auto reshape = cast<ir::ReshapeOp>(v.getDefiningOp());
+  return b.create<ir::ReshapeOp>(v.getLoc(), v.getType(), finalValue(reshape.getX(), b));
+}
+
+void Former::run() {
+  copyOutputs();
+  trees = std::make_unique<Trees>(body);
+  grouper = std::make_unique<Grouper>(body, facts, *trees);
+  grouper->run();
+  Operation *ret = body.getTerminator();
+  OpBuilder b(ret);
+  for (BlockArgument a : body.getArguments())
+    buffers[a] = a;
+  for (auto c : body.getOps<ir::ConstantOp>())
+    if (!Trees::isSplat(c.getResult()))
+      buffers[c.getResult()] = c.getResult();
+  for (unsigned id : grouper->order())
+    emitKernel(grouper->groups[id], id, b);
+  SmallVector<Value> outputs;
+  for (Value v : ret->getOperands())
+    outputs.push_back(finalValue(v, b));
+  ret->setOperands(outputs);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op) || (op.use_empty() && isa_and_nonnull<ir::LatheDialect>(op.getDialect())))
+      op.erase();
+}
+
+struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
+  void runOnOperation() override {
+    shape::Facts facts = ir::factsOf(getOperation());
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      Former(f, facts).run();
+  }
+};
+
+} // namespace

@@ -1,0 +1,370 @@
+//===- Groups.cpp - Which roots share a kernel -----------------------------===//
+
+#include "Groups.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::fuse;
+using shape::Expr;
+
+std::string fuse::nodeName(Operation *op) {
+  std::string name;
+  op->getLoc()->walk([&](Location l) {
+    if (auto n = dyn_cast<NameLoc>(l); n && name.empty())
+      name = n.getName().str();
+    return WalkResult::advance();
+  });
+  return name.empty() ? op->getName().stripDialect().str() : name;
+}
+
+std::set<unsigned> Grouper::producers(Operation *op) const {
+  std::set<unsigned> out;
+  for (const Trees::Leaf &leaf : trees.leavesOf(op))
+    if (Operation *d = leaf.value.getDefiningOp())
+      if (auto it = groupOf.find(d); it != groupOf.end())
+        out.insert(it->second);
+  return out;
+}
+
+bool Grouper::reaches(unsigned from, unsigned to) const {
+  std::vector<unsigned> stack{to};
+  std::set<unsigned> seen;
+  while (!stack.empty()) { // `to` depends on `from`, through any chain
+    unsigned g = stack.back();
+    stack.pop_back();
+    if (g == from)
+      return true;
+    if (seen.insert(g).second)
+      stack.insert(stack.end(), groups[g].deps.begin(), groups[g].deps.end());
+  }
+  return false;
+}
+
+void Grouper::run() {
+  for (Operation &op : body)
+    if (trees.isRoot(&op))
+      place(&op);
+}
+
+std::vector<unsigned> Grouper::order() const {
+  std::vector<unsigned> out;
+  std::set<unsigned> done;
+  while (out.size() < groups.size()) // always the earliest group that is ready: program order where possible
+    for (unsigned g = 0; g < groups.size(); ++g)
+      if (!done.count(g) && llvm::all_of(groups[g].deps, [&](unsigned d) { return done.count(d); })) {
+        out.push_back(g);
+        done.insert(g);
+        break;
+      }
+  return out;
+}
+
+Group Grouper::startHeavy(Operation *op) {
+  if (auto c = dyn_cast<ir::ContractOp>(op))
+    return startContraction(c);
+  return startAttention(cast<ir::AttentionOp>(op));
+}
+
+Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
+  for (auto [operand, indices] : llvm::zip(op->getOpOperands(), g.domain.reads[op])) {
+    Value base = operand.get();
+    Dims at = indices;
+    while (isView(base.getDefiningOp())) {
+      at = g.domain.backward(base.getDefiningOp(), at);
+      base = base.getDefiningOp()->getOperand(0);
+    }
+    Expr offset = g.domain.facts.simplify(flatten(ir::dimsOf(base), at));
+    bool computed = !Trees::isExternal(base) && !trees.isRoot(base.getDefiningOp());
+    if (!computed && !g.domain.divides(offset))
+      continue;
+    OpBuilder b(op);
+    auto copy = b.create<ir::CastOp>(op->getLoc(), operand.get().getType(), operand.get());
+    operand.set(copy);
+    trees.addRoot(copy);
+    return copy;
+  }
+  return nullptr;
+}
+
+void Grouper::place(Operation *op) {
+  if (isHeavyRoot(op)) {
+    // Operands are read from memory by plain strides; one that no stride describes is copied into order first.
+    for (unsigned tries = 0; tries <= op->getNumOperands(); ++tries) {
+      Group g = startHeavy(op);
+      Operation *copy = copyUnreadable(g, op);
+      if (!copy) {
+        groupOf[op] = groups.size();
+        groups.push_back(std::move(g));
+        return;
+      }
+      place(copy);
+    }
+    return;
+  }
+  if (auto c = dyn_cast<ir::ConvOp>(op))
+    return startConv(c);
+  std::set<unsigned> from = producers(op);
+  std::vector<unsigned> candidates(from.rbegin(), from.rend()); // the latest first, contractions before all
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](unsigned g) { return groups[g].kind == GroupKind::Contraction; });
+  std::vector<std::string> refusals;
+  for (unsigned g : candidates) {
+    std::string why = tryJoin(g, op);
+    if (why.empty()) {
+      std::move(refusals.begin(), refusals.end(), std::back_inserter(groups[g].unfused));
+      return;
+    }
+    refusals.push_back(nodeName(groups[g].members.back()) + " -> " + nodeName(op) + ": " + why);
+  }
+  startRow(op);
+  groups.back().unfused = refusals;
+}
+
+//===----------------------------------------------------------------------===//
+// Starting groups
+//===----------------------------------------------------------------------===//
+
+void Grouper::startRow(Operation *op) {
+  Group g{GroupKind::Row, Domain(facts), {op}, producers(op), {}};
+  Value domainValue = op->getResult(0);
+  auto reduce = dyn_cast<ir::ReduceOp>(op);
+  if (reduce)
+    domainValue = reduce.getX();
+  Dims indices = g.domain.addAxes(ir::dimsOf(domainValue));
+  g.domain.known[domainValue] = indices;
+  if (reduce) {
+    Dims kept;
+    for (auto [i, e] : llvm::enumerate(indices))
+      if (!llvm::is_contained(reduce.getAxes(), int64_t(i)))
+        kept.push_back(e);
+    g.domain.known[op->getResult(0)] = kept;
+    g.domain.reads[op] = {indices};
+    checkReads(g, domainValue, indices);
+  } else {
+    for (Value o : op->getOperands()) // register what it reads; a fresh group has no members to conflict with
+      if (isa<ir::ElementwiseInterface>(op))
+        checkReads(g, o, indices);
+  }
+  groupOf[op] = groups.size();
+  groups.push_back(std::move(g));
+}
+
+Group Grouper::startContraction(ir::ContractOp op) {
+  Domain d(facts);
+  Dims result = d.addAxes(ir::dimsOf(op.getResult())), contracted;
+  for (int64_t k : op.getLhsContract())
+    contracted.push_back(ir::dimsOf(op.getLhs())[k]);
+  contracted = d.addAxes(contracted);
+  auto assemble = [&](Value v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract, size_t firstFree) {
+    Dims out(ir::typeOf(v).getRank(), Expr(0));
+    for (size_t i = 0; i < out.size(); ++i) {
+      auto b = llvm::find(batch, int64_t(i)), c = llvm::find(contract, int64_t(i));
+      out[i] = b != batch.end() ? result[b - batch.begin()]
+               : c != contract.end() ? contracted[c - contract.begin()]
+                                     : result[firstFree++];
+    }
+    return out;
+  };
+  size_t batch = op.getLhsBatch().size();
+  size_t lhsFree = ir::typeOf(op.getLhs()).getRank() - batch - op.getLhsContract().size();
+  d.known[op.getResult()] = result;
+  d.reads[op] = {assemble(op.getLhs(), op.getLhsBatch(), op.getLhsContract(), batch),
+                 assemble(op.getRhs(), op.getRhsBatch(), op.getRhsContract(), batch + lhsFree)};
+  return {GroupKind::Contraction, std::move(d), {op}, producers(op), {}};
+}
+
+Group Grouper::startAttention(ir::AttentionOp op) {
+  Domain d(facts);
+  Dims q = ir::dimsOf(op.getQ()), k = ir::dimsOf(op.getK()), v = ir::dimsOf(op.getV());
+  Expr b = d.addAxis(q[0]), group(0), head(0);
+  if (facts.provablyEqual(q[1], k[1])) {
+    head = group = d.addAxis(q[1]);
+  } else { // query heads in groups that share a key head
+    Expr repeat = d.facts.simplify(Expr::floordiv(q[1], k[1]));
+    group = d.addAxis(k[1]);
+    head = group * repeat + d.addAxis(repeat);
+  }
+  // The four axes that the op names exist whatever their extents.
+  Expr row = d.addAxis(q[2], true), e = d.addAxis(v[3], true), key = d.addAxis(k[2], true), depth = d.addAxis(q[3], true);
+  d.known[op.getResult()] = {b, head, row, e};
+  d.reads[op] = {{b, head, row, depth}, {b, group, key, depth}, {b, group, key, e}};
+  for (size_t i = 0; i < op.getExtras().size(); ++i) {
+    Dims at{b, head, row, key}, dims = ir::dimsOf(op.getExtras()[i]);
+    for (size_t j = 0; j < 4; ++j)
+      if (dims[j].isOne())
+        at[j] = Expr(0);
+    d.reads[op].push_back(at);
+  }
+  return {GroupKind::Attention, std::move(d), {op}, producers(op), {}};
+}
+
+void Grouper::startConv(ir::ConvOp op) {
+  Domain d(facts);
+  Dims result = d.addAxes(ir::dimsOf(op.getResult())), w = ir::dimsOf(op.getW()), x = ir::dimsOf(op.getX());
+  Dims inner = d.addAxes(ArrayRef<Expr>(w).drop_front());
+  Expr perGroup = d.facts.simplify(Expr::floordiv(w[0], Expr(int64_t(op.getGroups()))));
+  Expr group = op.getGroups() == 1 ? Expr(0) : d.facts.simplify(Expr::floordiv(result[1], perGroup));
+  Dims xAt{result[0], group * w[1] + inner[0]}, wAt{result[1]}, pads = ir::exprsOf(op.getPads());
+  wAt.append(inner.begin(), inner.end());
+  for (size_t s = 0; s + 2 < x.size(); ++s)
+    xAt.push_back(result[s + 2] * Expr(op.getStrides()[s]) + inner[s + 1] * Expr(op.getDilations()[s]) - pads[s]);
+  d.known[op.getResult()] = result;
+  d.reads[op] = {xAt, wAt};
+  groupOf[op] = groups.size();
+  groups.push_back({GroupKind::Row, std::move(d), {op}, producers(op), {}});
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+std::string Grouper::tryJoin(unsigned id, Operation *op) {
+  for (unsigned p : producers(op))
+    if (p != id && reaches(id, p))
+      return "another operand is made from this kernel's results";
+  if (groups[id].kind == GroupKind::Attention)
+    return "attention takes no epilogue";
+  Group trial = groups[id];
+  auto reduce = dyn_cast<ir::ReduceOp>(op);
+  if (reduce && trial.kind == GroupKind::Contraction)
+    return "a reduction does not fit a contraction's epilogue";
+  if (!reduce && !isa<ir::ElementwiseInterface>(op))
+    return "gathers, pads and concatenations read from memory";
+  unsigned added = 0;
+  std::optional<Dims> indices = derive(trial, reduce ? reduce.getX() : op->getResult(0), added);
+  if (!indices)
+    return "the iteration domains are not provably compatible";
+  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added);
+  if (!why.empty())
+    return why;
+  trial.members.push_back(op);
+  for (unsigned p : producers(op))
+    if (p != id)
+      trial.deps.insert(p);
+  groups[id] = std::move(trial);
+  groupOf[op] = id;
+  return "";
+}
+
+std::optional<Dims> Grouper::derive(Group &trial, Value value, unsigned &added) {
+  if (auto it = trial.domain.known.find(value); it != trial.domain.known.end())
+    return it->second;
+  std::optional<Dims> best;
+  Domain bestDomain = trial.domain;
+  Operation *op = value.getDefiningOp();
+  // A root's own op is passed last; below a view or an inlined op the path of leaves() already ends at the value.
+  std::vector<Trees::Leaf> leaves = op && trees.isRoot(op) ? trees.leavesOf(op) : trees.leaves(value);
+  for (const Trees::Leaf &leaf : leaves) {
+    auto it = trial.domain.known.find(leaf.value);
+    if (it == trial.domain.known.end())
+      continue;
+    Domain d = trial.domain;
+    std::optional<Dims> at = it->second;
+    unsigned mine = 0;
+    for (Operation *step : leaf.path) {
+      if (isView(step))
+        at = d.forward(step, *at, mine);
+      else if (!isa<ir::ElementwiseInterface>(step))
+        at = std::nullopt;
+      if (!at)
+        break;
+    }
+    if (at && (!best || mine < added)) {
+      best = at;
+      bestDomain = d;
+      added = mine;
+    }
+  }
+  trial.domain = bestDomain;
+  return best;
+}
+
+std::string Grouper::checkReads(Group &trial, Value value, const Dims &indices) {
+  Operation *op = value.getDefiningOp();
+  bool leaf = Trees::isExternal(value) || (op && trees.isRoot(op));
+  if (leaf) {
+    auto it = trial.domain.known.find(value);
+    bool member = op && llvm::is_contained(trial.members, op);
+    if (member && (it == trial.domain.known.end() || !trial.domain.sameIndices(it->second, indices)))
+      return "it reads another element than the one computed at the same point";
+    if (it == trial.domain.known.end() && !trial.domain.divides(indices))
+      trial.domain.known[value] = indices;
+    return "";
+  }
+  if (!op || Trees::isSplat(value))
+    return "";
+  if (isView(op))
+    return checkReads(trial, op->getOperand(0), trial.domain.backward(op, indices));
+  if (isa<ir::ElementwiseInterface>(op)) {
+    for (Value o : op->getOperands())
+      if (std::string why = checkReads(trial, o, indices); !why.empty())
+        return why;
+    return "";
+  }
+  // Gathers, pads and concatenations read elsewhere: nothing below them may come from this kernel.
+  for (const Trees::Leaf &l : trees.leaves(value))
+    if (llvm::is_contained(trial.members, l.value.getDefiningOp()))
+      return "it gathers from a value of the same kernel";
+  return "";
+}
+
+std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
+  std::set<std::string> reduced = group.domain.reducedAxes();
+  if (reduced.empty())
+    return "its domain is larger and the producer would be repeated";
+  std::set<std::string> rows;
+  for (const auto &[op, operands] : group.domain.reads)
+    for (const std::string &a : group.domain.axesIn(group.domain.known.lookup(op->getResult(0))))
+      rows.insert(a);
+  for (unsigned i = 0; i < oldAxes; ++i)
+    if (!rows.count(group.domain.axes[i].name) && !reduced.count(group.domain.axes[i].name))
+      return "its domain is larger than the producer's rows";
+  for (Operation *m : group.members)
+    if (isHeavy(m) && !isa<ir::DivOp, ir::SqrtOp, ir::RsqrtOp>(m) &&
+        llvm::any_of(group.domain.axesIn(group.domain.known.lookup(m->getResult(0))),
+                     [&](const std::string &a) { return reduced.count(a); }))
+      return "its domain is larger and an expensive row would be repeated";
+  return "";
+}
+
+std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added) {
+  if (added && trial.kind == GroupKind::Contraction)
+    return "its domain is larger than the contraction's result";
+  if (added)
+    if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
+      return why;
+  std::set<std::string> reduced = trial.domain.reducedAxes();
+  std::vector<std::string> mine = trial.domain.axesIn(indices);
+  if (trial.kind == GroupKind::Contraction || reduced.empty())
+    for (const Axis &a : trial.domain.axes)
+      if (!reduced.count(a.name) && !llvm::is_contained(mine, a.name))
+        return "its domain is smaller";
+  for (Value o : op->getOperands())
+    if (std::string why = checkReads(trial, o, indices); !why.empty())
+      return why;
+  trial.domain.known[op->getResult(0)] = indices;
+  return "";
+}
+
+std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added) {
+  if (added)
+    if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
+      return why;
+  Dims kept, gone;
+  for (auto [i, e] : llvm::enumerate(indices))
+    (llvm::is_contained(op.getAxes(), int64_t(i)) ? gone : kept).push_back(e);
+  std::vector<std::string> goneAxes = trial.domain.axesIn(gone), keptAxes = trial.domain.axesIn(kept);
+  for (const std::string &a : goneAxes)
+    if (llvm::is_contained(keptAxes, a))
+      return "it reduces a part of an axis";
+  std::set<std::string> reduced = trial.domain.reducedAxes();
+  bool compatible = reduced.empty() ? !keptAxes.empty() || trial.domain.axes.empty()
+                                    : llvm::all_of(goneAxes, [&](const std::string &a) { return reduced.count(a); });
+  if (!compatible)
+    return reduced.empty() ? "it reduces everything and no parallel axis would be left" : "it reduces other axes";
+  if (std::string why = checkReads(trial, op.getX(), indices); !why.empty())
+    return why;
+  trial.domain.known[op.getResult()] = kept;
+  trial.domain.reads[op] = {indices};
+  return "";
+}

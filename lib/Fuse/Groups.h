@@ -1,0 +1,68 @@
+//===- Groups.h - Which roots share a kernel -------------------------------===//
+//
+// Roots (see Trees.h) are placed in program order: each joins the kernel of one of its producers where the iteration domains
+// are provably compatible, or starts its own. A contraction takes what follows it elementwise over the same elements; a row
+// group takes elementwise ops and reductions over the same rows. Every refusal is kept with its reason.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_FUSE_GROUPS_H
+#define LATHE_LIB_FUSE_GROUPS_H
+
+#include "Trees.h"
+
+namespace lathe::fuse {
+
+enum class GroupKind { Row, Contraction, Attention };
+
+struct Group {
+  GroupKind kind;
+  Domain domain;
+  std::vector<mlir::Operation *> members; ///< roots, in program order
+  std::set<unsigned> deps;                ///< groups whose results it reads
+  std::vector<std::string> unfused;
+};
+
+class Grouper {
+public:
+  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees) : body(body), facts(facts), trees(trees) {}
+
+  void run();
+  /// Groups in an order in which they can run.
+  std::vector<unsigned> order() const;
+
+  std::vector<Group> groups;
+  llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
+
+private:
+  void place(mlir::Operation *op);
+  void startRow(mlir::Operation *op);
+  Group startHeavy(mlir::Operation *op);
+  Group startContraction(ir::ContractOp op);
+  Group startAttention(ir::AttentionOp op);
+  void startConv(ir::ConvOp op);
+  /// The copy that was put before the first operand whose memory no stride describes; null when all are readable.
+  mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);
+
+  std::string tryJoin(unsigned id, mlir::Operation *op);
+  std::string joinPointwise(Group &trial, mlir::Operation *op, const Dims &indices, unsigned added);
+  std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
+  std::string checkExtension(const Group &group, unsigned oldAxes);
+  /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.
+  std::optional<Dims> derive(Group &trial, mlir::Value value, unsigned &added);
+  /// Walks the tree of `value` at these indices: what it reads of the group must be read where it was computed; what it reads
+  /// else becomes known at its indices. Says why not, or nothing.
+  std::string checkReads(Group &trial, mlir::Value value, const Dims &indices);
+  bool reaches(unsigned from, unsigned to) const;
+  std::set<unsigned> producers(mlir::Operation *op) const;
+
+  mlir::Block &body;
+  const shape::Facts &facts;
+  Trees &trees;
+};
+
+/// A short name of an op for messages: its model node where it has one.
+std::string nodeName(mlir::Operation *op);
+
+} // namespace lathe::fuse
+
+#endif // LATHE_LIB_FUSE_GROUPS_H

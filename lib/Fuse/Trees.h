@@ -1,0 +1,55 @@
+//===- Trees.h - Which ops are computed where they are used ----------------===//
+//
+// Before kernels are formed the graph is cut into trees: a root (a reduction, a contraction, attention, or an elementwise op
+// that several others use) with the cheap ops below it that only it uses. Views, constants and what follows from sizes alone
+// belong to whoever reads them. Kernels then are groups of roots.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_FUSE_TREES_H
+#define LATHE_LIB_FUSE_TREES_H
+
+#include "Domain.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace lathe::fuse {
+
+class Trees {
+public:
+  explicit Trees(mlir::Block &body);
+
+  /// Is the value kept in memory or computed in its own right (against: computed at its use)?
+  bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
+  void addRoot(mlir::Operation *op) { roots.insert(op); }
+  /// Read from memory by everybody: a function argument, or a constant that is no splat.
+  static bool isExternal(mlir::Value v);
+  /// A constant with one value everywhere.
+  static bool isSplat(mlir::Value v);
+
+  /// One way from a value up to something that uses it in its tree: the ops passed, nearest to the leaf first.
+  struct Leaf {
+    mlir::Value value;
+    std::vector<mlir::Operation *> path;
+  };
+  /// What the tree of `value` reads: results of other roots and external values, each with one path (the first found).
+  std::vector<Leaf> leaves(mlir::Value value) const;
+  /// The leaves of a root's operands.
+  std::vector<Leaf> leavesOf(mlir::Operation *root) const;
+
+private:
+  void collect(mlir::Value v, std::vector<mlir::Operation *> &path, std::vector<Leaf> &out,
+               llvm::DenseSet<mlir::Value> &seen) const;
+  bool mustBeRoot(mlir::Operation *op) const;
+
+  llvm::DenseSet<mlir::Operation *> roots;
+};
+
+/// Ops that compute with elements and can be evaluated at any index: elementwise, concat, pad, gathers.
+bool isPointwise(mlir::Operation *op);
+/// A cost that is not worth paying twice: transcendental functions, divisions, roots.
+bool isHeavy(mlir::Operation *op);
+/// Contraction or attention: reads its operands from memory.
+bool isHeavyRoot(mlir::Operation *op);
+
+} // namespace lathe::fuse
+
+#endif // LATHE_LIB_FUSE_TREES_H
