@@ -167,7 +167,8 @@ void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
   SmallVector<Value> operands;
   llvm::DenseMap<Value, Value> refs;
   auto scratch = std::make_unique<Block>();
-  OpBuilder inner = OpBuilder::atBlockEnd(scratch.get());
+  OpBuilder inner(b.getContext());
+  inner.setInsertionPointToEnd(scratch.get());
   auto inMemory = [&](Value v) { return buffers.count(v) != 0; };
   auto refOf = [&](Value v) -> Value {
     Value &ref = refs[v];
@@ -244,7 +245,7 @@ void Former::run() {
       op.erase();
 }
 
-struct FormKernelsPass : impl::FormKernelsBase<FormKernelsPass> {
+struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override {
     shape::Facts facts = ir::factsOf(getOperation());
     for (auto f : getOperation().getOps<func::FuncOp>())

@@ -231,7 +231,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (!reduce && !isa<ir::ElementwiseInterface>(op))
     return "gathers, pads and concatenations read from memory";
   unsigned added = 0;
-  std::optional<Dims> indices = derive(trial, reduce ? reduce.getX() : op->getResult(0), added);
+  std::optional<Dims> indices = derive(trial, reduce ? Value(reduce.getX()) : Value(op->getResult(0)), added);
   if (!indices)
     return "the iteration domains are not provably compatible";
   std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added);
