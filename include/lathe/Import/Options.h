@@ -6,6 +6,7 @@
 #ifndef LATHE_IMPORT_OPTIONS_H
 #define LATHE_IMPORT_OPTIONS_H
 
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,18 @@ struct ShapeOption {
 struct ImportOptions {
   std::vector<DimOption> dims;
   std::vector<ShapeOption> shapes;
+};
+
+/// Takes `NAME=N`, `NAME=MIN..MAX` or `NAME=MIN..MAX@H1,H2` (either end of the range may be missing).
+llvm::Error parseDim(llvm::StringRef text, ImportOptions &options);
+/// Takes `INPUT=1x3xheightxwidth`, or with commas where a name holds an x; `INPUT=` is a scalar.
+llvm::Error parseShape(llvm::StringRef text, ImportOptions &options);
+
+/// One node of a model that cannot be compiled.
+struct NodeReport {
+  std::string node, op;
+  int64_t opset = 0;
+  std::string reason; ///< the whole message, with the node's name
 };
 
 } // namespace lathe

@@ -1,0 +1,123 @@
+//===- Node.h - What an operator's handler sees ----------------------------===//
+//
+// One node of the model: its operands as values of the lathe dialect, its attributes, its results, and a builder whose
+// location is the node. Every accessor checks what the file claims and throws Failure (Failure.h) when it does not hold, so
+// handlers are straight-line code.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_IMPORT_ONNX_NODE_H
+#define LATHE_LIB_IMPORT_ONNX_NODE_H
+
+#include "Failure.h"
+#include "ModelFile.h"
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+
+namespace lathe::onnx {
+
+using ir::Dims;
+using mlir::RankedTensorType;
+using mlir::Type;
+using mlir::Value;
+using shape::Expr;
+
+class GraphImporter;
+using Attributes = std::map<std::string, const AttributeProto *>;
+
+/// `tensor<2x3xf32>`, and `tensor<batch x 3 x f32>` where sizes are symbols.
+std::string describe(Type type);
+
+class Node {
+public:
+  Node(GraphImporter &importer, const NodeProto &proto, int64_t opset, Attributes attributes, std::vector<Value> inputs,
+       mlir::Location loc);
+
+  ir::GraphBuilder g;
+  GraphImporter &importer;
+  const NodeProto &proto;
+
+  int64_t opset() const { return version; }
+
+  // Operands.
+  unsigned numInputs() const { return inputs.size(); }
+  bool has(unsigned i) const { return i < inputs.size() && inputs[i]; }
+  Value in(unsigned i) const;                                        ///< a Failure when it is absent
+  Value maybe(unsigned i) const { return has(i) ? inputs[i] : Value(); } ///< null when it is absent
+
+  // Attributes; the default where the node has none, a Failure where it has one of another type.
+  bool hasAttribute(llvm::StringRef name) const { return attributes.count(name.str()); }
+  int64_t integer(llvm::StringRef name, int64_t otherwise) const;
+  bool flag(llvm::StringRef name, bool otherwise) const { return integer(name, otherwise) != 0; }
+  int64_t requiredInteger(llvm::StringRef name) const;
+  double real(llvm::StringRef name, double otherwise) const;
+  std::string text(llvm::StringRef name, llvm::StringRef otherwise) const;
+  llvm::SmallVector<int64_t> integers(llvm::StringRef name) const; ///< empty when absent
+  const TensorProto *tensor(llvm::StringRef name) const;           ///< null when absent
+  const GraphProto *graph(llvm::StringRef name) const;             ///< null when absent
+  const AttributeProto *attribute(llvm::StringRef name) const;     ///< of any type, null when absent
+
+  // Axes, counted from the end when negative.
+  int64_t axis(int64_t value, int64_t rank) const;
+  llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> values, int64_t rank) const; ///< sorted, each once
+
+  // Operands that say sizes, positions or axes: known from constants and sizes alone, or a Failure.
+  Dims sizes(unsigned input) const;                           ///< rank 0 or 1
+  llvm::SmallVector<int64_t> constants(unsigned input) const; ///< as sizes, and all constant
+  Expr sizeScalar(unsigned input) const;
+  int64_t constantScalar(unsigned input) const;
+  /// From the attribute (before the operator took an operand) or the operand; empty when there is neither.
+  llvm::SmallVector<int64_t> attributeOrInput(llvm::StringRef name, unsigned input) const;
+
+  // Types.
+  int64_t rank(Value v) const { return ir::typeOf(v).getRank(); }
+  Dims dims(Value v) const { return ir::dimsOf(v); }
+  Type element(Value v) const { return ir::elementOf(v); }
+  bool isFloat(Value v) const { return llvm::isa<mlir::FloatType>(element(v)); }
+  bool isInteger(Value v) const { return llvm::isa<mlir::IntegerType>(element(v)) && !isBool(v); }
+  bool isBool(Value v) const { return element(v).isInteger(1); }
+  void requireFloat(Value v) const;
+  void requireNumber(Value v) const;
+  void requireInteger(Value v) const;
+  void requireBool(Value v) const;
+  void requireSameElement(llvm::ArrayRef<Value> values) const;
+  void requireRank(Value v, int64_t rank) const;
+  void requireRankAtLeast(Value v, int64_t rank) const;
+  Type elementOfOnnx(int64_t dataType) const;
+
+  /// Brings the values to common sizes (numpy's rule). Sizes that are equal only at run time become a relation of the model.
+  void broadcast(llvm::MutableArrayRef<Value> values);
+  Value broadcastTo(Value v, llvm::ArrayRef<Expr> dims); ///< one-way
+  Dims commonDims(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b, llvm::ArrayRef<Value> blame);
+  /// Two sizes that must be the same: proven, or a relation of the model, or a Failure that says what they are.
+  void requireEqual(const Expr &a, const Expr &b, llvm::StringRef what);
+  /// a / b, where b divides a: proven, or a relation of the model, or a Failure.
+  Expr exactQuotient(const Expr &a, const Expr &b, llvm::StringRef what);
+  /// The size with everything known applied.
+  Expr simplify(const Expr &e) const { return g.facts.simplify(e); }
+  Value reshape(Value v, llvm::ArrayRef<Expr> dims) { return g.reshape(v, dims); }
+
+  /// Half-precision values as f32, others as they are: what compositions compute in.
+  Value wide(Value v) { return element(v).isF16() || element(v).isBF16() ? g.cast(v, g.b.getF32Type()) : v; }
+  /// A rank-0 constant of the element type, at full precision for integers.
+  Value constantInteger(int64_t value, Type element);
+  Value constant(const TensorProto &tensor);
+  Value constant(mlir::ElementsAttr value) { return g.b.create<ir::ConstantOp>(g.loc, value); }
+
+  // Results.
+  unsigned numOutputs() const { return proto.output_size(); }
+  bool wants(unsigned i) const { return int(i) < proto.output_size() && !proto.output(i).empty(); }
+  void out(unsigned i, Value v);
+  void out(Value v) { out(0, v); }
+  const std::vector<Value> &results() const { return outputs; }
+
+private:
+  int64_t version;
+  Attributes attributes;
+  std::vector<Value> inputs, outputs;
+};
+
+/// Builds a node's results or throws Failure.
+using Handler = void (*)(Node &);
+
+} // namespace lathe::onnx
+
+#endif // LATHE_LIB_IMPORT_ONNX_NODE_H

@@ -1,0 +1,164 @@
+//===- Tensors.cpp - Tensors of a model as constants -----------------------===//
+
+#include "Tensors.h"
+#include "Failure.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::onnx;
+
+namespace {
+struct TypeRow {
+  int32_t dataType;
+  const char *name;
+  unsigned bytes; ///< 0: not representable
+  Type (*type)(Builder &);
+};
+} // namespace
+
+static const TypeRow typeTable[] = {
+    {TensorProto::FLOAT, "float", 4, [](Builder &b) -> Type { return b.getF32Type(); }},
+    {TensorProto::UINT8, "uint8", 1, [](Builder &b) -> Type { return b.getIntegerType(8, false); }},
+    {TensorProto::INT8, "int8", 1, [](Builder &b) -> Type { return b.getI8Type(); }},
+    {TensorProto::UINT16, "uint16", 2, [](Builder &b) -> Type { return b.getIntegerType(16, false); }},
+    {TensorProto::INT16, "int16", 2, [](Builder &b) -> Type { return b.getI16Type(); }},
+    {TensorProto::INT32, "int32", 4, [](Builder &b) -> Type { return b.getI32Type(); }},
+    {TensorProto::INT64, "int64", 8, [](Builder &b) -> Type { return b.getI64Type(); }},
+    {TensorProto::STRING, "string", 0, nullptr},
+    {TensorProto::BOOL, "bool", 1, [](Builder &b) -> Type { return b.getI1Type(); }},
+    {TensorProto::FLOAT16, "float16", 2, [](Builder &b) -> Type { return b.getF16Type(); }},
+    {TensorProto::DOUBLE, "double", 8, [](Builder &b) -> Type { return b.getF64Type(); }},
+    {TensorProto::UINT32, "uint32", 4, [](Builder &b) -> Type { return b.getIntegerType(32, false); }},
+    {TensorProto::UINT64, "uint64", 8, [](Builder &b) -> Type { return b.getIntegerType(64, false); }},
+    {TensorProto::COMPLEX64, "complex64", 0, nullptr},
+    {TensorProto::COMPLEX128, "complex128", 0, nullptr},
+    {TensorProto::BFLOAT16, "bfloat16", 2, [](Builder &b) -> Type { return b.getBF16Type(); }},
+    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 0, nullptr},
+    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 0, nullptr},
+    {TensorProto::FLOAT8E5M2, "float8e5m2", 0, nullptr},
+    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 0, nullptr},
+    {TensorProto::UINT4, "uint4", 0, nullptr},
+    {TensorProto::INT4, "int4", 0, nullptr},
+    {TensorProto::FLOAT4E2M1, "float4e2m1", 0, nullptr},
+    {TensorProto::FLOAT8E8M0, "float8e8m0", 0, nullptr},
+    {TensorProto::UINT2, "uint2", 0, nullptr},
+    {TensorProto::INT2, "int2", 0, nullptr},
+};
+
+static const TypeRow *rowOf(int32_t dataType) {
+  for (const TypeRow &row : typeTable)
+    if (row.dataType == dataType)
+      return &row;
+  return nullptr;
+}
+
+StringRef onnx::elementTypeName(int32_t dataType) {
+  const TypeRow *row = rowOf(dataType);
+  return row ? row->name : "undefined";
+}
+
+Type onnx::elementType(int32_t dataType, MLIRContext *context) {
+  const TypeRow *row = rowOf(dataType);
+  if (!row)
+    failWrong("element type {0} is not one of the format's", dataType);
+  if (!row->type)
+    failUnsupported("element type {0}", row->name);
+  Builder b(context);
+  return row->type(b);
+}
+
+int64_t onnx::elementCount(ArrayRef<int64_t> dims, StringRef what) {
+  int64_t count = 1;
+  for (int64_t d : dims)
+    if (d < 0)
+      failWrong("{0}: dimension {1} is negative", what, d);
+    else if (__builtin_mul_overflow(count, std::max<int64_t>(d, 1), &count) || count > (int64_t(1) << 46))
+      failWrong("{0}: too many elements", what);
+  return llvm::is_contained(dims, 0) ? 0 : count;
+}
+
+/// Copies a typed field of the message (int32_data also holds the narrower types) into the element's own width.
+template <typename To, typename Field> static void narrow(const Field &field, std::vector<char> &out) {
+  out.resize(field.size() * sizeof(To));
+  for (int i = 0; i < field.size(); ++i) {
+    To v = static_cast<To>(field[i]);
+    std::memcpy(out.data() + i * sizeof(To), &v, sizeof(To));
+  }
+}
+
+/// The value from the typed fields, as raw bytes; empty when the message has none.
+static std::vector<char> typedData(const TensorProto &t) {
+  std::vector<char> out;
+  switch (t.data_type()) {
+  case TensorProto::FLOAT:
+    narrow<float>(t.float_data(), out);
+    break;
+  case TensorProto::DOUBLE:
+    narrow<double>(t.double_data(), out);
+    break;
+  case TensorProto::INT64:
+    narrow<int64_t>(t.int64_data(), out);
+    break;
+  case TensorProto::UINT64:
+    narrow<uint64_t>(t.uint64_data(), out);
+    break;
+  case TensorProto::UINT32:
+    narrow<uint32_t>(t.uint64_data(), out);
+    break;
+  case TensorProto::INT32:
+    narrow<int32_t>(t.int32_data(), out);
+    break;
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
+  case TensorProto::FLOAT16:
+  case TensorProto::BFLOAT16:
+    narrow<uint16_t>(t.int32_data(), out);
+    break;
+  default:
+    narrow<uint8_t>(t.int32_data(), out);
+  }
+  return out;
+}
+
+static Bytes bytesOf(const TensorProto &t, ModelFile &file) {
+  if (t.data_location() == TensorProto::EXTERNAL)
+    return file.external(t);
+  if (t.has_raw_data())
+    return {llvm::ArrayRef<char>(t.raw_data().data(), t.raw_data().size()), file.owner()};
+  auto copy = std::make_shared<std::vector<char>>(typedData(t));
+  return {llvm::ArrayRef<char>(copy->data(), copy->size()), copy};
+}
+
+/// Bools are whole bytes in the file and single bits in an attribute.
+static ElementsAttr boolValue(RankedTensorType type, llvm::ArrayRef<char> bytes) {
+  SmallVector<bool> values(bytes.begin(), bytes.end());
+  return DenseElementsAttr::get(type, values);
+}
+
+static bool aligned(const void *p, unsigned to) { return reinterpret_cast<uintptr_t>(p) % to == 0; }
+
+ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContext *context) {
+  const std::string what = llvm::formatv("tensor '{0}'", t.name()).str();
+  Type element = elementType(t.data_type(), context);
+  unsigned width = rowOf(t.data_type())->bytes;
+  SmallVector<int64_t> dims(t.dims().begin(), t.dims().end());
+  int64_t count = elementCount(dims, what);
+  Bytes bytes = bytesOf(t, file);
+  if (bytes.data.size() != size_t(count) * width)
+    failWrong("{0}: {1} elements of {2} are {3} bytes, the file holds {4}", what, count, elementTypeName(t.data_type()),
+              count * width, bytes.data.size());
+  auto type = RankedTensorType::get(dims, element);
+  if (element.isInteger(1))
+    return boolValue(type, bytes.data);
+  if (count == 0)
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
+  if (count < kInlineElements)
+    return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
+  std::string name = t.name().empty() ? "constant" : t.name();
+  if (!aligned(bytes.data.data(), width))
+    return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64, false));
+  AsmResourceBlob blob(bytes.data, width, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}
