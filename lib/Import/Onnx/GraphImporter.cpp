@@ -1,0 +1,358 @@
+//===- GraphImporter.cpp - The walk over a model's graph -------------------===//
+
+#include "GraphImporter.h"
+#include "OpTable.h"
+#include "Tensors.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::onnx;
+
+/// Functions that call one another more deeply than this are refused; so are models that grow beyond this many nodes by
+/// inlining.
+static constexpr unsigned kMaxCallDepth = 64;
+static constexpr size_t kMaxNodes = 1000000;
+
+GraphImporter::GraphImporter(Session &session) : state(session), b(session.context), nodesLeft(kMaxNodes) {}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+static std::string domainPrefix(const NodeProto &node) {
+  return node.domain().empty() || node.domain() == "ai.onnx" ? "" : node.domain() + ".";
+}
+
+void GraphImporter::report(const NodeProto *node, const Scope *scope, int64_t version, const Failure &failure) {
+  Report r;
+  r.isUnsupported = failure.isUnsupported;
+  r.opset = version;
+  if (node) {
+    r.node = scope->path + nameOf(*node);
+    r.op = domainPrefix(*node) + node->op_type();
+    r.message = llvm::formatv("{0}: node '{1}' ({2}, opset {3}): {4}", state.file.name(), r.node, r.op, version, failure.message);
+  } else {
+    r.message = llvm::formatv("{0}: {1}", state.file.name(), failure.message);
+  }
+  if (messages.insert(r.message).second)
+    failures.push_back(std::move(r));
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::optional<Value> GraphImporter::lookup(const std::string &name, Scope &scope) {
+  for (Scope *s = &scope; s; s = s->sealed ? nullptr : s->parent) {
+    if (auto it = s->values.find(name); it != s->values.end())
+      return it->second;
+    if (auto it = s->initializers.find(name); it != s->initializers.end()) {
+      auto loc = NameLoc::get(b.getStringAttr(name));
+      return s->values[name] = b.create<ir::ConstantOp>(loc, constant(*it->second));
+    }
+  }
+  return std::nullopt;
+}
+
+bool GraphImporter::isAbsent(const std::string &name, const Scope &scope) const {
+  for (const Scope *s = &scope; s; s = s->sealed ? nullptr : s->parent)
+    if (s->absent.count(name))
+      return true;
+  return name.empty();
+}
+
+void GraphImporter::define(const std::string &name, Value v, Scope &scope) {
+  if (scope.initializers.count(name) || !scope.values.emplace(name, v).second)
+    failWrong("value '{0}' is defined twice", name);
+}
+
+void GraphImporter::addInitializers(const GraphProto &graph, Scope &scope) {
+  for (const TensorProto &t : graph.initializer())
+    if (!t.name().empty() && !scope.initializers.emplace(t.name(), &t).second)
+      failWrong("initializer '{0}' is there twice", t.name());
+  if (graph.sparse_initializer_size())
+    failUnsupported("sparse initializer '{0}'", graph.sparse_initializer(0).values().name());
+}
+
+ElementsAttr GraphImporter::constant(const TensorProto &tensor) {
+  ElementsAttr &value = state.constants[&tensor];
+  if (!value)
+    value = tensorValue(tensor, state.file, state.context);
+  return value;
+}
+
+std::map<std::string, int64_t>
+GraphImporter::opsetsOf(const google::protobuf::RepeatedPtrField<OperatorSetIdProto> &imports) const {
+  std::map<std::string, int64_t> opsets;
+  for (const OperatorSetIdProto &i : imports)
+    opsets[i.domain() == "ai.onnx" ? "" : i.domain()] = i.version();
+  return opsets;
+}
+
+int64_t GraphImporter::versionFor(const NodeProto &node, const Scope &scope) const {
+  auto it = scope.opsets.find(node.domain() == "ai.onnx" ? "" : node.domain());
+  if (it == scope.opsets.end())
+    failWrong("the model imports no operator set for the domain '{0}'", node.domain());
+  return it->second;
+}
+
+Attributes GraphImporter::resolveAttributes(const NodeProto &node, const Scope &scope) const {
+  Attributes out;
+  for (const AttributeProto &a : node.attribute()) {
+    const AttributeProto *value = &a;
+    if (!a.ref_attr_name().empty()) {
+      auto it = scope.attributes.find(a.ref_attr_name());
+      if (it == scope.attributes.end())
+        continue; // an attribute that the caller leaves to its default
+      value = it->second;
+    }
+    if (!out.emplace(a.name(), value).second)
+      failWrong("attribute '{0}' is there twice", a.name());
+  }
+  return out;
+}
+
+const FunctionProto *GraphImporter::findFunction(const NodeProto &node) const {
+  for (const FunctionProto &f : state.file.model().functions())
+    if (f.name() == node.op_type() && f.domain() == node.domain() && f.overload() == node.overload())
+      return &f;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::checkResult(Value v) const {
+  int64_t count = 1;
+  for (const Expr &e : ir::dimsOf(v)) {
+    if (e.isUnknown())
+      failUnsupported("a size of the result does not fit 64-bit arithmetic");
+    std::optional<int64_t> c = e.constant();
+    if (c && *c < 0)
+      failWrong("a size of the result is {0}: {1}", *c, describe(v.getType()));
+    if (c && (__builtin_mul_overflow(count, std::max<int64_t>(*c, 1), &count) || count > (int64_t(1) << 46)))
+      failWrong("the result has too many elements: {0}", describe(v.getType()));
+  }
+}
+
+std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope, int64_t version) {
+  const OpEntry *entry = findOp(node.domain(), node.op_type(), version);
+  if (!entry)
+    failUnsupported("lathe does not know this operator");
+  std::vector<Value> inputs;
+  for (const std::string &name : node.input()) {
+    std::optional<Value> v = isAbsent(name, scope) ? Value() : lookup(name, scope);
+    if (!v)
+      failWrong("operand '{0}' is neither an input, nor an initializer, nor the result of a node", name);
+    inputs.push_back(*v);
+  }
+  Location loc = NameLoc::get(b.getStringAttr(scope.path + nameOf(node)));
+  Node n(*this, node, version, resolveAttributes(node, scope), std::move(inputs), loc);
+  Scope *outer = std::exchange(current, &scope);
+  try {
+    entry->handler(n);
+  } catch (...) {
+    current = outer;
+    throw;
+  }
+  current = outer;
+  for (unsigned i = 0; i < n.numOutputs(); ++i) {
+    if (n.wants(i) && (i >= n.results().size() || !n.results()[i]))
+      failUnsupported("its result {0} ('{1}')", i, node.output(i));
+    if (n.wants(i))
+      checkResult(n.results()[i]);
+  }
+  return n.results();
+}
+
+void GraphImporter::importCall(const NodeProto &node, const FunctionProto &function, Scope &scope) {
+  if (scope.depth >= kMaxCallDepth)
+    failWrong("functions call one another more than {0} deep; a function must not call itself", kMaxCallDepth);
+  Scope inner;
+  inner.parent = &scope;
+  inner.sealed = true;
+  inner.depth = scope.depth + 1;
+  inner.path = scope.path + nameOf(node) + "/";
+  inner.opsets = opsetsOf(function.opset_import());
+  inner.attributes = resolveAttributes(node, scope);
+  for (const AttributeProto &a : function.attribute_proto())
+    inner.attributes.emplace(a.name(), &a);
+  if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
+    failWrong("the function takes {0} operands and has {1} results, the node {2} and {3}", function.input_size(),
+              function.output_size(), node.input_size(), node.output_size());
+  for (int i = 0; i < function.input_size(); ++i) {
+    if (i >= node.input_size() || isAbsent(node.input(i), scope)) {
+      inner.absent.insert(function.input(i));
+      continue;
+    }
+    std::optional<Value> v = lookup(node.input(i), scope);
+    if (!v)
+      failWrong("operand '{0}' is neither an input, nor an initializer, nor the result of a node", node.input(i));
+    define(function.input(i), *v, inner);
+  }
+  importNodes(function.node(), inner);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty())
+      continue;
+    std::optional<Value> v = lookup(function.output(i), inner);
+    if (!v)
+      failWrong("the function does not define its result '{0}'", function.output(i));
+    define(node.output(i), *v, scope);
+  }
+}
+
+/// True where an operand's producer failed (and is reported); the node is left out then.
+bool GraphImporter::readsFailure(const NodeProto &node, Scope &scope) {
+  return llvm::any_of(node.input(), [&](const std::string &name) {
+    std::optional<Value> v = isAbsent(name, scope) ? std::nullopt : lookup(name, scope);
+    return v && !*v;
+  });
+}
+
+void GraphImporter::importNode(const NodeProto &node, Scope &scope) {
+  int64_t version = 0;
+  try {
+    if (nodesLeft-- == 0)
+      failUnsupported("the model has more than {0} nodes", kMaxNodes);
+    const FunctionProto *function = findFunction(node);
+    version = versionFor(node, scope);
+    if (!readsFailure(node, scope)) {
+      if (function)
+        return importCall(node, *function, scope);
+      std::vector<Value> results = runHandler(node, scope, version);
+      for (int i = 0; i < node.output_size(); ++i)
+        if (!node.output(i).empty())
+          define(node.output(i), results[i], scope);
+      return;
+    }
+  } catch (const Failure &failure) {
+    report(&node, &scope, version, failure);
+  } catch (const std::bad_alloc &) {
+    report(&node, &scope, version, {false, "needs more memory than there is"});
+  }
+  for (const std::string &name : node.output())
+    if (!name.empty())
+      scope.values.emplace(name, Value());
+}
+
+void GraphImporter::importNodes(const Nodes &nodes, Scope &scope) {
+  for (const NodeProto *node : sortedNodes(nodes))
+    importNode(*node, scope);
+}
+
+std::vector<Value> GraphImporter::inlineSubgraph(const GraphProto &graph, ArrayRef<Value> arguments) {
+  Scope inner;
+  inner.parent = current;
+  inner.depth = current->depth + 1;
+  inner.path = current->path;
+  inner.opsets = current->opsets;
+  inner.attributes = current->attributes;
+  addInitializers(graph, inner);
+  if (graph.input_size() != int(arguments.size()))
+    failWrong("the subgraph '{0}' takes {1} values, expected {2}", graph.name(), graph.input_size(), arguments.size());
+  for (auto [input, v] : llvm::zip(graph.input(), arguments))
+    define(input.name(), v, inner);
+  size_t before = failures.size();
+  importNodes(graph.node(), inner);
+  std::vector<Value> results;
+  for (const ValueInfoProto &output : graph.output()) {
+    std::optional<Value> v = lookup(output.name(), inner);
+    if (!v)
+      failWrong("the subgraph '{0}' does not define its result '{1}'", graph.name(), output.name());
+    if (!*v)
+      failUnsupported("{0}", failures.size() > before ? "its subgraph has nodes that cannot be compiled"
+                                                      : "its subgraph reads a value that cannot be compiled");
+    results.push_back(*v);
+  }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+static Type inputElement(const ValueInfoProto &input, MLIRContext *context) {
+  if (input.type().value_case() != TypeProto::kTensorType) {
+    if (input.type().value_case() == TypeProto::VALUE_NOT_SET)
+      failWrong("input '{0}' has no type", input.name());
+    failUnsupported("input '{0}' is not a tensor (a sequence, a map, an optional or a sparse tensor)", input.name());
+  }
+  try {
+    return elementType(input.type().tensor_type().elem_type(), context);
+  } catch (const Failure &failure) {
+    throw Failure{failure.isUnsupported, "input '" + input.name() + "': " + failure.message};
+  }
+}
+
+void GraphImporter::importInputs(const GraphProto &graph, func::FuncOp main, ArrayRef<const ValueInfoProto *> inputs) {
+  SmallVector<Type> types;
+  for (auto [i, input] : llvm::enumerate(inputs))
+    types.push_back(ir::tensorType(state.sizes.inputDims(i), inputElement(*input, state.context)));
+  main.setType(b.getFunctionType(types, {}));
+  Block *block = main.addEntryBlock();
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    main.setArgAttr(i, "lathe.name", b.getStringAttr(input->name()));
+    block->getArgument(i).setLoc(NameLoc::get(b.getStringAttr(input->name())));
+    define(input->name(), block->getArgument(i), top);
+    checkResult(block->getArgument(i));
+  }
+  b.setInsertionPointToEnd(block);
+}
+
+void GraphImporter::importOutputs(const GraphProto &graph, func::FuncOp main) {
+  SmallVector<Value> results;
+  if (graph.output_size() == 0)
+    failWrong("the graph has no outputs");
+  for (const ValueInfoProto &output : graph.output()) {
+    std::optional<Value> v = lookup(output.name(), top);
+    if (!v)
+      failWrong("output '{0}' is neither an input, nor an initializer, nor the result of a node", output.name());
+    if (!*v)
+      return; // its producer failed and is reported
+    int32_t declared = output.type().tensor_type().elem_type();
+    if (declared && elementType(declared, state.context) != ir::elementOf(*v))
+      failWrong("output '{0}' is declared as {1}, but is computed as {2}", output.name(), elementTypeName(declared),
+                describe(v->getType()));
+    results.push_back(*v);
+  }
+  b.create<func::ReturnOp>(main.getLoc(), results);
+  main.setType(b.getFunctionType(main.getArgumentTypes(), ValueRange(results).getTypes()));
+  for (auto [i, output] : llvm::enumerate(graph.output()))
+    main.setResultAttr(i, "lathe.name", b.getStringAttr(output.name()));
+}
+
+OwningOpRef<ModuleOp> GraphImporter::run() {
+  const ModelProto &model = state.file.model();
+  const GraphProto &graph = model.graph();
+  Location loc = NameLoc::get(b.getStringAttr(graph.name().empty() ? "graph" : graph.name()));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  try {
+    top.opsets = opsetsOf(model.opset_import());
+    if (auto it = top.opsets.find(""); it != top.opsets.end() && (it->second < kOldestOpset || it->second > kNewestOpset))
+      failUnsupported("opset {0} of the default domain; this version reads {1} to {2}", it->second, kOldestOpset, kNewestOpset);
+    addInitializers(graph, top);
+    // Before version 4 of the format every initializer also was an input.
+    std::vector<const ValueInfoProto *> inputs;
+    for (const ValueInfoProto &input : graph.input())
+      if (!top.initializers.count(input.name()))
+        inputs.push_back(&input);
+    for (const ValueInfoProto *input : inputs)
+      inputElement(*input, state.context);
+    if (!std::exchange(state.declared, true))
+      state.sizes.declareInputs(inputs);
+    b.setInsertionPointToEnd(module->getBody());
+    auto main = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
+    importInputs(graph, main, inputs);
+    importNodes(graph.node(), top);
+    importOutputs(graph, main);
+    b.setInsertionPointToStart(module->getBody());
+    state.sizes.emit(b, loc);
+  } catch (const Failure &failure) {
+    report(nullptr, nullptr, 0, failure);
+  } catch (const std::bad_alloc &) {
+    report(nullptr, nullptr, 0, {false, "the model needs more memory than there is"});
+  }
+  return module;
+}

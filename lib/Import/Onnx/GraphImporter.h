@@ -1,0 +1,97 @@
+//===- GraphImporter.h - The walk over a model's graph ---------------------===//
+//
+// Brings nodes into an order in which values exist before they are used, resolves names scope by scope (subgraphs see their
+// surroundings, functions do not), inlines model-local functions, calls each node's handler, and collects every failure.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+#define LATHE_LIB_IMPORT_ONNX_GRAPHIMPORTER_H
+
+#include "Node.h"
+#include "SizeModel.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace lathe::onnx {
+
+/// What stays the same when a graph is imported again.
+struct Session {
+  ModelFile &file;
+  mlir::MLIRContext *context;
+  SizeModel sizes;
+  bool declared = false; ///< sizes knows the inputs
+  std::map<const TensorProto *, mlir::ElementsAttr> constants;
+};
+
+/// A failure with the node that it belongs to (no node: the model as a whole).
+struct Report {
+  std::string node, op;
+  int64_t opset = 0;
+  bool isUnsupported;
+  std::string message;
+};
+
+class GraphImporter {
+public:
+  explicit GraphImporter(Session &session);
+
+  /// The module; incomplete when there are reports.
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+  const std::vector<Report> &reports() const { return failures; }
+
+  /// Imports a subgraph of a node in place (a branch whose condition is known) and returns its outputs.
+  std::vector<Value> inlineSubgraph(const GraphProto &graph, llvm::ArrayRef<Value> arguments);
+
+  mlir::OpBuilder &builder() { return b; }
+  Session &session() { return state; }
+  mlir::ElementsAttr constant(const TensorProto &tensor);
+
+private:
+  struct Scope {
+    Scope *parent = nullptr;
+    std::map<std::string, Value> values; ///< null for a value whose node failed
+    std::map<std::string, const TensorProto *> initializers;
+    std::map<std::string, int64_t> opsets;
+    std::set<std::string> absent; ///< a function's operands that its caller leaves out
+    Attributes attributes;        ///< of the function's caller
+    std::string path;      ///< of the callers' names, ending in '/'
+    unsigned depth = 0;
+    bool sealed = false; ///< a function: names of the caller are not visible
+  };
+  using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
+
+  void importInputs(const GraphProto &graph, mlir::func::FuncOp main, llvm::ArrayRef<const ValueInfoProto *> inputs);
+  void importOutputs(const GraphProto &graph, mlir::func::FuncOp main);
+  void importNodes(const Nodes &nodes, Scope &scope);
+  void importNode(const NodeProto &node, Scope &scope);
+  void importCall(const NodeProto &node, const FunctionProto &function, Scope &scope);
+  std::vector<Value> runHandler(const NodeProto &node, Scope &scope, int64_t version);
+  void checkResult(Value v) const;
+
+  std::optional<Value> lookup(const std::string &name, Scope &scope); ///< nothing when the name is unknown
+  bool isAbsent(const std::string &name, const Scope &scope) const;
+  bool readsFailure(const NodeProto &node, Scope &scope);
+  void define(const std::string &name, Value v, Scope &scope);
+  void addInitializers(const GraphProto &graph, Scope &scope);
+  Attributes resolveAttributes(const NodeProto &node, const Scope &scope) const;
+  std::map<std::string, int64_t> opsetsOf(const google::protobuf::RepeatedPtrField<OperatorSetIdProto> &imports) const;
+  int64_t versionFor(const NodeProto &node, const Scope &scope) const;
+  const FunctionProto *findFunction(const NodeProto &node) const;
+  void report(const NodeProto *node, const Scope *scope, int64_t version, const Failure &failure);
+
+  Session &state;
+  mlir::OpBuilder b;
+  Scope top;
+  Scope *current = nullptr; ///< of the node whose handler runs
+  std::vector<Report> failures;
+  std::set<std::string> messages;
+  size_t nodesLeft;
+};
+
+/// The nodes in an order in which each follows the producers of what it reads; a Failure names a node on a cycle.
+std::vector<const NodeProto *> sortedNodes(const google::protobuf::RepeatedPtrField<NodeProto> &nodes);
+/// The name for messages: the node's, or one made of its operator and first output.
+std::string nameOf(const NodeProto &node);
+
+} // namespace lathe::onnx
+
+#endif // LATHE_LIB_IMPORT_ONNX_GRAPHIMPORTER_H

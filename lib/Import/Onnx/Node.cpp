@@ -1,0 +1,268 @@
+//===- Node.cpp - What an operator's handler sees --------------------------===//
+
+#include "Node.h"
+#include "GraphImporter.h"
+#include "Tensors.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::onnx;
+
+std::string onnx::describe(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (!tensor) {
+    os << type;
+    return text;
+  }
+  const char *times = tensor.hasStaticShape() ? "x" : " x ";
+  os << "tensor<";
+  for (const Expr &e : ir::dimsOf(type))
+    os << e.str() << times;
+  os << tensor.getElementType() << ">";
+  return text;
+}
+
+static std::string describeAll(ArrayRef<Value> values) {
+  std::string text;
+  for (auto [i, v] : llvm::enumerate(values))
+    text += (i == 0 ? "" : i + 1 == values.size() ? " and " : ", ") + describe(v.getType());
+  return text;
+}
+
+Node::Node(GraphImporter &importer, const NodeProto &proto, int64_t opset, Attributes attributes, std::vector<Value> inputs,
+           Location loc)
+    : g(importer.builder(), loc, importer.session().sizes.facts()), importer(importer), proto(proto), version(opset),
+      attributes(std::move(attributes)), inputs(std::move(inputs)) {}
+
+Value Node::in(unsigned i) const {
+  if (!has(i))
+    failWrong("operand {0} is missing", i);
+  return inputs[i];
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *Node::attribute(StringRef name) const {
+  auto it = attributes.find(name.str());
+  return it == attributes.end() ? nullptr : it->second;
+}
+
+/// Old files leave the type out; the field that is set tells it then.
+static const AttributeProto *typed(const AttributeProto *a, StringRef name, AttributeProto::AttributeType type, bool isSet) {
+  if (!a || a->type() == type || (a->type() == AttributeProto::UNDEFINED && isSet))
+    return a;
+  failWrong("attribute '{0}' is of type {1}, expected {2}", name, AttributeProto::AttributeType_Name(a->type()),
+            AttributeProto::AttributeType_Name(type));
+}
+
+int64_t Node::integer(StringRef name, int64_t otherwise) const {
+  const AttributeProto *a = attribute(name);
+  return a ? typed(a, name, AttributeProto::INT, a->has_i())->i() : otherwise;
+}
+int64_t Node::requiredInteger(StringRef name) const {
+  if (!hasAttribute(name))
+    failWrong("attribute '{0}' is missing", name);
+  return integer(name, 0);
+}
+double Node::real(StringRef name, double otherwise) const {
+  const AttributeProto *a = attribute(name);
+  return a ? double(typed(a, name, AttributeProto::FLOAT, a->has_f())->f()) : otherwise;
+}
+std::string Node::text(StringRef name, StringRef otherwise) const {
+  const AttributeProto *a = attribute(name);
+  return a ? typed(a, name, AttributeProto::STRING, a->has_s())->s() : otherwise.str();
+}
+SmallVector<int64_t> Node::integers(StringRef name) const {
+  const AttributeProto *a = attribute(name);
+  if (!a)
+    return {};
+  const auto &values = typed(a, name, AttributeProto::INTS, a->ints_size() > 0)->ints();
+  return SmallVector<int64_t>(values.begin(), values.end());
+}
+const TensorProto *Node::tensor(StringRef name) const {
+  const AttributeProto *a = attribute(name);
+  return a ? &typed(a, name, AttributeProto::TENSOR, a->has_t())->t() : nullptr;
+}
+const GraphProto *Node::graph(StringRef name) const {
+  const AttributeProto *a = attribute(name);
+  return a ? &typed(a, name, AttributeProto::GRAPH, a->has_g())->g() : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Axes and size operands
+//===----------------------------------------------------------------------===//
+
+int64_t Node::axis(int64_t value, int64_t rank) const {
+  if (value < -rank || value >= rank)
+    failWrong("axis {0} is out of range for rank {1}", value, rank);
+  return value < 0 ? value + rank : value;
+}
+
+SmallVector<int64_t> Node::axes(ArrayRef<int64_t> values, int64_t rank) const {
+  SmallVector<int64_t> out;
+  for (int64_t v : values)
+    out.push_back(axis(v, rank));
+  llvm::sort(out);
+  if (std::adjacent_find(out.begin(), out.end()) != out.end())
+    failWrong("an axis is named twice");
+  return out;
+}
+
+Dims Node::sizes(unsigned input) const {
+  Value v = in(input);
+  if (rank(v) > 1 || !isInteger(v))
+    failWrong("operand {0} is {1}, expected a list of integers", input, describe(v.getType()));
+  std::optional<Dims> known = ir::symbolicValue(v);
+  if (!known)
+    failUnsupported("operand {0} ('{1}', {2}) decides a size and is not known when compiling (data-dependent size)", input,
+                    proto.input(input), describe(v.getType()));
+  for (Expr &e : *known)
+    e = simplify(e);
+  return *known;
+}
+
+SmallVector<int64_t> Node::constants(unsigned input) const {
+  SmallVector<int64_t> out;
+  for (const Expr &e : sizes(input)) {
+    if (!e.constant())
+      failUnsupported("operand {0} ('{1}') must be constant, it is {2}", input, proto.input(input), e.str());
+    out.push_back(*e.constant());
+  }
+  return out;
+}
+
+Expr Node::sizeScalar(unsigned input) const {
+  Dims values = sizes(input);
+  if (values.size() != 1)
+    failWrong("operand {0} has {1} elements, expected 1", input, values.size());
+  return values[0];
+}
+
+int64_t Node::constantScalar(unsigned input) const {
+  SmallVector<int64_t> values = constants(input);
+  if (values.size() != 1)
+    failWrong("operand {0} has {1} elements, expected 1", input, values.size());
+  return values[0];
+}
+
+SmallVector<int64_t> Node::attributeOrInput(StringRef name, unsigned input) const {
+  return has(input) ? constants(input) : integers(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+void Node::requireFloat(Value v) const {
+  if (!isFloat(v))
+    failWrong("operand {0} must be of a floating-point type", describe(v.getType()));
+}
+void Node::requireNumber(Value v) const {
+  if (isBool(v))
+    failWrong("operand {0} must be of a numeric type", describe(v.getType()));
+}
+void Node::requireInteger(Value v) const {
+  if (!isInteger(v))
+    failWrong("operand {0} must be of an integer type", describe(v.getType()));
+}
+void Node::requireBool(Value v) const {
+  if (!isBool(v))
+    failWrong("operand {0} must be of type bool", describe(v.getType()));
+}
+void Node::requireSameElement(ArrayRef<Value> values) const {
+  for (Value v : values)
+    if (element(v) != element(values[0]))
+      failWrong("operands {0} must have the same element type", describeAll(values));
+}
+void Node::requireRank(Value v, int64_t expected) const {
+  if (rank(v) != expected)
+    failWrong("operand {0} must have rank {1}", describe(v.getType()), expected);
+}
+void Node::requireRankAtLeast(Value v, int64_t expected) const {
+  if (rank(v) < expected)
+    failWrong("operand {0} must have rank {1} or more", describe(v.getType()), expected);
+}
+Type Node::elementOfOnnx(int64_t dataType) const {
+  return elementType(int32_t(dataType), g.b.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes that must agree
+//===----------------------------------------------------------------------===//
+
+void Node::requireEqual(const Expr &a, const Expr &b, StringRef what) {
+  if (g.facts.provablyEqual(a, b))
+    return;
+  if ((simplify(a).constant() && simplify(b).constant()) || !importer.session().sizes.assumeEqual(a, b))
+    failWrong("{0}: sizes {1} and {2} differ", what, simplify(a).str(), simplify(b).str());
+}
+
+Expr Node::exactQuotient(const Expr &a, const Expr &b, StringRef what) {
+  Expr x = simplify(a), y = simplify(b);
+  if (y.isZero())
+    failWrong("{0}: {1} elements do not divide into rows of 0", what, x.str());
+  if (!g.facts.provablyDivides(y, x) && !importer.session().sizes.assumeDivides(y, x))
+    failWrong("{0}: {1} is not divisible by {2}", what, x.str(), y.str());
+  return simplify(Expr::floordiv(x, y));
+}
+
+Dims Node::commonDims(ArrayRef<Expr> a, ArrayRef<Expr> b, ArrayRef<Value> blame) {
+  ArrayRef<Expr> longer = a.size() >= b.size() ? a : b, shorter = a.size() >= b.size() ? b : a;
+  Dims out(longer.begin(), longer.end());
+  size_t lead = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    Expr x = simplify(out[i + lead]), y = simplify(shorter[i]);
+    if (x.isOne() || y.isOne()) {
+      out[i + lead] = x.isOne() ? y : x;
+      continue;
+    }
+    requireEqual(x, y, "operands " + describeAll(blame) + " do not broadcast");
+    out[i + lead] = x.constant() ? x : simplify(y);
+  }
+  return out;
+}
+
+Value Node::broadcastTo(Value v, ArrayRef<Expr> dims) {
+  Dims from = this->dims(v);
+  if (from.size() > dims.size())
+    failWrong("operand {0} does not broadcast to rank {1}", describe(v.getType()), dims.size());
+  size_t lead = dims.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i)
+    if (!simplify(from[i]).isOne())
+      requireEqual(from[i], dims[i + lead], "operand " + describe(v.getType()) + " does not broadcast");
+  return g.broadcastTo(v, dims);
+}
+
+void Node::broadcast(MutableArrayRef<Value> values) {
+  Dims common = dims(values[0]);
+  for (Value v : values.drop_front())
+    common = commonDims(common, dims(v), values);
+  for (Expr &e : common)
+    e = simplify(e);
+  for (Value &v : values)
+    v = g.broadcastTo(v, common);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants and results
+//===----------------------------------------------------------------------===//
+
+Value Node::constantInteger(int64_t value, Type element) {
+  auto type = RankedTensorType::get({}, element);
+  if (!llvm::isa<IntegerType>(element))
+    return g.scalar(double(value), element);
+  llvm::APInt bits(64, uint64_t(value), true);
+  return constant(DenseElementsAttr::get(type, bits.sextOrTrunc(element.getIntOrFloatBitWidth())));
+}
+
+Value Node::constant(const TensorProto &tensor) { return constant(importer.constant(tensor)); }
+
+void Node::out(unsigned i, Value v) {
+  if (outputs.size() <= i)
+    outputs.resize(i + 1);
+  outputs[i] = v;
+}

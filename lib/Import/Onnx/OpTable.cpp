@@ -1,0 +1,30 @@
+//===- OpTable.cpp - Which operators lathe reads ---------------------------===//
+
+#include "OpTable.h"
+#include "Ops/Binary.h"
+#include "Ops/Handlers.h"
+#include "Ops/Unary.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+
+static const OpEntry table[] = {
+#define OP(name, since, handler) {"", name, since, onnx::handler},
+#define UNARY(name, since, op, accepts) {"", name, since, unary<ir::op, Accepts::accepts>},
+#define BINARY(name, since, op, accepts) {"", name, since, binary<ir::op, Accepts::accepts>},
+#define COMPARE(name, since, kind) {"", name, since, compare<ir::CompareKind::kind>},
+#define VARIADIC(name, since, op) {"", name, since, variadic<ir::op>},
+#include "OpTable.def"
+};
+
+llvm::ArrayRef<OpEntry> onnx::opTable() { return table; }
+
+const OpEntry *onnx::findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset) {
+  if (domain == "ai.onnx")
+    domain = "";
+  const OpEntry *best = nullptr;
+  for (const OpEntry &entry : table)
+    if (domain == entry.domain && name == entry.name && entry.since <= opset && (!best || best->since < entry.since))
+      best = &entry;
+  return best;
+}

@@ -1,0 +1,109 @@
+//===- Binary.cpp - Elementwise operators of two and more operands ---------===//
+
+#include "Binary.h"
+#include "Handlers.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using ir::CompareKind;
+
+void onnx::binaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value, Value)) {
+  Value v[2] = {n.in(0), n.in(1)};
+  n.requireSameElement(v);
+  if (accepts == Accepts::Bools)
+    n.requireBool(v[0]);
+  else if (accepts == Accepts::Integers)
+    n.requireInteger(v[0]);
+  else if (accepts == Accepts::Floats)
+    n.requireFloat(v[0]);
+  else
+    n.requireNumber(v[0]);
+  n.broadcast(v);
+  n.out(build(n.g, v[0], v[1]));
+}
+
+void onnx::compareOf(Node &n, CompareKind kind) {
+  Value v[2] = {n.in(0), n.in(1)};
+  n.requireSameElement(v);
+  if (kind != CompareKind::EQ)
+    n.requireNumber(v[0]);
+  n.broadcast(v);
+  n.out(n.g.compare(kind, v[0], v[1]));
+}
+
+static llvm::SmallVector<Value> allInputs(Node &n) {
+  llvm::SmallVector<Value> values;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    values.push_back(n.in(i));
+  if (values.empty())
+    failWrong("operand 0 is missing");
+  n.requireSameElement(values);
+  n.requireNumber(values[0]);
+  return values;
+}
+
+void onnx::variadicOf(Node &n, Value (*build)(ir::GraphBuilder &, Value, Value)) {
+  llvm::SmallVector<Value> values = allInputs(n);
+  n.broadcast(values);
+  Value r = values[0];
+  for (Value v : llvm::ArrayRef<Value>(values).drop_front())
+    r = build(n.g, r, v);
+  n.out(r);
+}
+
+void onnx::meanOfInputs(Node &n) {
+  llvm::SmallVector<Value> values = allInputs(n);
+  n.broadcast(values);
+  Value r = values[0];
+  for (Value v : llvm::ArrayRef<Value>(values).drop_front())
+    r = n.g.add(r, v);
+  n.out(n.g.div(r, n.g.splatLike(double(values.size()), r)));
+}
+
+/// The result has the base's type; an exponent of another type is converted to it, where that keeps its fraction.
+void onnx::pow(Node &n) {
+  Value v[2] = {n.in(0), n.in(1)};
+  n.requireNumber(v[0]);
+  n.requireNumber(v[1]);
+  n.broadcast(v);
+  Type base = n.element(v[0]);
+  Type compute = n.isFloat(v[0]) || !n.isFloat(v[1]) ? base : Type(n.g.b.getF64Type());
+  Value r = n.g.binary<ir::PowOp>(n.g.cast(v[0], compute), n.g.cast(v[1], compute));
+  n.out(n.g.cast(r, base));
+}
+
+/// fmod has the dividend's sign, the plain modulus the divisor's.
+void onnx::mod(Node &n) {
+  bool isFmod = n.flag("fmod", false);
+  if (!isFmod && n.isFloat(n.in(0)))
+    failWrong("floating-point operands need fmod=1");
+  if (isFmod)
+    return binary<ir::RemOp, Accepts::Numbers>(n);
+  binary<ir::ModOp, Accepts::Numbers>(n);
+}
+
+void onnx::bitShift(Node &n) {
+  std::string direction = n.text("direction", "");
+  if (direction == "LEFT")
+    return binary<ir::ShlOp, Accepts::Integers>(n);
+  if (direction == "RIGHT")
+    return binary<ir::ShrOp, Accepts::Integers>(n);
+  failWrong("attribute 'direction' is '{0}', expected LEFT or RIGHT", direction);
+}
+
+void onnx::where(Node &n) {
+  Value v[3] = {n.in(0), n.in(1), n.in(2)};
+  n.requireBool(v[0]);
+  n.requireSameElement({v[1], v[2]});
+  n.broadcast(v);
+  n.out(n.g.select(v[0], v[1], v[2]));
+}
+
+void onnx::prelu(Node &n) {
+  Value x = n.in(0), slope = n.in(1);
+  n.requireSameElement({x, slope});
+  n.requireNumber(x);
+  slope = n.broadcastTo(slope, n.dims(x));
+  Value negative = n.g.compare(CompareKind::LT, x, n.g.splatLike(0, x));
+  n.out(n.g.select(negative, n.g.mul(x, slope), x));
+}

@@ -1,0 +1,209 @@
+//===- Convolutions.cpp - Convolution and its geometry ---------------------===//
+
+#include "Windows.h"
+#include "Handlers.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using llvm::SmallVector;
+
+static SmallVector<int64_t> positive(Node &n, const char *name, size_t count, int64_t otherwise) {
+  SmallVector<int64_t> values = n.integers(name);
+  if (values.empty())
+    values.assign(count, otherwise);
+  if (values.size() != count)
+    failWrong("attribute '{0}' has {1} entries, expected {2}", name, values.size(), count);
+  for (int64_t v : values)
+    if (v < 1 || v > (1 << 20))
+      failWrong("attribute '{0}' holds {1}", name, v);
+  return values;
+}
+
+static void explicitPads(Node &n, Windows &w, size_t count) {
+  SmallVector<int64_t> pads = n.integers("pads");
+  if (pads.empty())
+    pads.assign(2 * count, 0);
+  if (pads.size() != 2 * count)
+    failWrong("attribute 'pads' has {0} entries, expected {1}", pads.size(), 2 * count);
+  for (size_t i = 0; i < count; ++i) {
+    if (pads[i] < 0 || pads[count + i] < 0 || pads[i] > (1 << 20) || pads[count + i] > (1 << 20))
+      failWrong("attribute 'pads' holds {0} and {1}", pads[i], pads[count + i]);
+    w.low.push_back(pads[i]);
+    w.high.push_back(pads[count + i]);
+  }
+}
+
+Windows onnx::windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) {
+  Windows w;
+  size_t count = spatial.size();
+  w.kernel.assign(kernel.begin(), kernel.end());
+  w.strides = positive(n, "strides", count, 1);
+  w.dilations = positive(n, "dilations", count, 1);
+  std::string mode = n.text("auto_pad", "NOTSET");
+  if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER")
+    failWrong("attribute 'auto_pad' is '{0}'", mode);
+  if (mode == "NOTSET")
+    explicitPads(n, w, count);
+  bool ceil = n.flag("ceil_mode", false);
+  for (size_t i = 0; i < count; ++i) {
+    Expr size = n.simplify(spatial[i]), stride(w.strides[i]), reach((kernel[i] - 1) * w.dilations[i] + 1);
+    if (mode == "VALID") {
+      w.low.push_back(0);
+      w.high.push_back(0);
+    } else if (mode != "NOTSET") { // the result has size / stride, rounded up
+      Expr count = Expr::ceildiv(size, stride);
+      Expr total = n.simplify(Expr::max(Expr(0), (count - Expr(1)) * stride + reach - size));
+      Expr half = n.simplify(Expr::floordiv(total, Expr(2)));
+      w.low.push_back(mode == "SAME_UPPER" ? half : n.simplify(total - half));
+      w.high.push_back(mode == "SAME_UPPER" ? n.simplify(total - half) : half);
+      w.out.push_back(n.simplify(count));
+      continue;
+    }
+    Expr room = n.simplify(size + w.low[i] + w.high[i] - reach);
+    if (room.constant() && *room.constant() < 0)
+      failWrong("the window of {0} does not fit into dimension {1} of size {2}", reach.str(), i, size.str());
+    Expr steps = ceil ? Expr::ceildiv(room, stride) : Expr::floordiv(room, stride);
+    // Rounding up must not make a window that starts in the padding after the end.
+    if (ceil && n.g.facts.provablyLessEqual(size + w.low[i], steps * stride))
+      steps = steps - Expr(1);
+    else if (ceil && !n.g.facts.provablyLess(steps * stride, size + w.low[i]))
+      failUnsupported("ceil_mode with a size of {0}", size.str());
+    w.out.push_back(n.simplify(steps + Expr(1)));
+  }
+  return w;
+}
+
+Value onnx::convolve(Node &n, Value x, Value weights, const Windows &w, int64_t groups) {
+  Dims pads = w.low, dims{n.dims(x)[0], n.dims(weights)[0]};
+  pads.append(w.high.begin(), w.high.end());
+  dims.append(w.out.begin(), w.out.end());
+  return n.g.b.create<ir::ConvOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, weights, w.strides, w.dilations,
+                                  ir::exprArray(n.g.b, pads), groups);
+}
+
+/// The constant sizes of a kernel [O, I, spatial...].
+static SmallVector<int64_t> kernelOf(Node &n, Value weights) {
+  SmallVector<int64_t> kernel;
+  for (const Expr &e : llvm::ArrayRef<Expr>(n.dims(weights)).drop_front(2)) {
+    std::optional<int64_t> c = n.simplify(e).constant();
+    if (!c)
+      failUnsupported("a kernel of the symbolic size {0}", e.str());
+    if (*c < 1)
+      failWrong("a kernel of size {0}", *c);
+    kernel.push_back(*c);
+  }
+  if (n.hasAttribute("kernel_shape") && n.integers("kernel_shape") != kernel)
+    failWrong("attribute 'kernel_shape' contradicts the weights {0}", describe(weights.getType()));
+  return kernel;
+}
+
+Value onnx::addBias(Node &n, Value y, unsigned input) {
+  Value bias = n.maybe(input);
+  if (!bias)
+    return y;
+  n.requireRank(bias, 1);
+  n.requireSameElement({y, bias});
+  Dims dims(n.rank(y) - 1, Expr(1));
+  dims[0] = n.dims(bias)[0];
+  return n.g.add(y, n.broadcastTo(n.reshape(bias, dims), n.dims(y)));
+}
+
+static void checkConvolution(Node &n, Value x, Value weights, int64_t groups) {
+  n.requireSameElement({x, weights});
+  n.requireFloat(x);
+  n.requireRankAtLeast(x, 3);
+  n.requireRank(weights, n.rank(x));
+  if (groups < 1)
+    failWrong("attribute 'group' is {0}", groups);
+}
+
+void onnx::conv(Node &n) {
+  Value x = n.in(0), weights = n.in(1);
+  int64_t groups = n.integer("group", 1);
+  checkConvolution(n, x, weights, groups);
+  Dims dx = n.dims(x), dw = n.dims(weights), spatial(dx.begin() + 2, dx.end());
+  n.requireEqual(dx[1], dw[1] * Expr(groups), "the channels of the operand and of the weights times the groups");
+  n.exactQuotient(dw[0], Expr(groups), "the number of result channels");
+  Windows w = windowsOf(n, spatial, kernelOf(n, weights));
+  n.out(addBias(n, convolve(n, x, weights, w, groups), 2));
+}
+
+/// One dimension with stride-1 zeros after each element, without those after the last.
+static Value spread(Node &n, Value x, int64_t axis, int64_t stride) {
+  if (stride == 1)
+    return x;
+  Dims dims = n.dims(x), split = dims;
+  split.insert(split.begin() + axis + 1, Expr(1));
+  Dims low(split.size(), Expr(0)), high = low, wide = split;
+  high[axis + 1] = Expr(stride - 1);
+  wide[axis + 1] = Expr(stride);
+  Value r = padWith(n, n.reshape(x, split), n.g.scalar(0, n.element(x)), low, high);
+  dims[axis] = n.simplify(dims[axis] * Expr(stride));
+  return n.g.slice(n.reshape(r, dims), axis, Expr(0), n.simplify(dims[axis] - Expr(stride - 1)));
+}
+
+/// [C, O/g, k..] with flipped taps as [O, C/g, k..].
+static Value transposedKernel(Node &n, Value weights, int64_t groups) {
+  Dims dw = n.dims(weights);
+  int64_t rank = n.rank(weights);
+  Expr perGroup = n.exactQuotient(dw[0], Expr(groups), "the number of channels");
+  Dims split{Expr(groups), perGroup, dw[1]}, joined{n.simplify(Expr(groups) * dw[1]), perGroup};
+  SmallVector<int64_t> perm{0, 2, 1};
+  for (int64_t d = 2; d < rank; ++d) {
+    Expr k = dw[d];
+    weights = n.g.slice(weights, d, k - Expr(1), k, -1);
+    split.push_back(k);
+    joined.push_back(k);
+    perm.push_back(d + 1);
+  }
+  return n.reshape(n.g.transpose(n.reshape(weights, split), perm), joined);
+}
+
+/// The gradient of a convolution: a convolution of the spread operand with the flipped kernel.
+void onnx::convTranspose(Node &n) {
+  Value x = n.in(0), weights = n.in(1);
+  int64_t groups = n.integer("group", 1), count = n.rank(x) - 2;
+  checkConvolution(n, x, weights, groups);
+  n.requireEqual(n.dims(x)[1], n.dims(weights)[0], "the channels of the operand and of the weights");
+  SmallVector<int64_t> kernel = kernelOf(n, weights), strides = positive(n, "strides", count, 1);
+  SmallVector<int64_t> dilations = positive(n, "dilations", count, 1);
+  SmallVector<int64_t> extra = n.integers("output_padding"), shape = n.integers("output_shape"), pads = n.integers("pads");
+  std::string mode = n.text("auto_pad", "NOTSET");
+  if (extra.empty())
+    extra.assign(count, 0);
+  if (pads.empty())
+    pads.assign(2 * count, 0);
+  if (int64_t(extra.size()) != count || int64_t(pads.size()) != 2 * count || (!shape.empty() && int64_t(shape.size()) != count))
+    failWrong("'output_padding', 'pads' or 'output_shape' has the wrong number of entries for {0} dimensions", count);
+  for (int64_t v : llvm::concat<int64_t>(extra, pads, shape))
+    if (v < 0 || v > (1 << 30))
+      failWrong("'output_padding', 'pads' or 'output_shape' holds {0}", v);
+  Windows w;
+  w.kernel = kernel;
+  w.strides.assign(count, 1);
+  w.dilations = dilations;
+  Value y = x;
+  for (int64_t i = 0; i < count; ++i) {
+    Expr size = n.simplify(n.dims(x)[i + 2]), reach((kernel[i] - 1) * dilations[i] + 1), stride(strides[i]);
+    Expr full = stride * (size - Expr(1)) + Expr(extra[i]) + reach; // without pads
+    Expr low(pads[i]), high(pads[count + i]), out = full - low - high;
+    bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+    if (!shape.empty() || same) {
+      out = shape.empty() ? size * stride : Expr(shape[i]);
+      Expr total = n.simplify(full - out);
+      Expr half = n.simplify(Expr::floordiv(total, Expr(2)));
+      low = mode == "SAME_UPPER" ? half : n.simplify(total - half);
+      high = n.simplify(total - low);
+    } else if (mode == "VALID") {
+      low = high = Expr(0);
+      out = full;
+    }
+    y = spread(n, y, i + 2, strides[i]);
+    w.low.push_back(n.simplify(reach - Expr(1) - low));
+    w.high.push_back(n.simplify(reach - Expr(1) - high + Expr(extra[i])));
+    w.out.push_back(n.simplify(out));
+    if (w.out.back().constant() && *w.out.back().constant() < 0)
+      failWrong("the result would have the size {0}", w.out.back().str());
+  }
+  n.out(addBias(n, convolve(n, y, transposedKernel(n, weights, groups), w, groups), 2));
+}

@@ -1,0 +1,97 @@
+//===- Pad.cpp - Surrounding a tensor --------------------------------------===//
+
+#include "Handlers.h"
+#include "Windows.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using ir::CompareKind;
+using llvm::SmallVector;
+
+Value onnx::padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high) {
+  Dims dims = n.dims(x);
+  bool nothing = true;
+  for (auto [d, l, h] : llvm::zip(dims, low, high)) {
+    nothing &= l.isZero() && h.isZero();
+    d = n.simplify(d + l + h);
+    if (d.constant() && *d.constant() < 0)
+      failWrong("the pads {0} and {1} crop more than there is", l.str(), h.str());
+  }
+  if (nothing)
+    return x;
+  return n.g.b.createOrFold<ir::PadOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, value, ir::exprArray(n.g.b, low),
+                                       ir::exprArray(n.g.b, high));
+}
+
+/// The index that element i of the padded axis reads: within [0, size) for every mode.
+static Value sourceIndex(Node &n, const std::string &mode, Value i, const Expr &size) {
+  Dims dims = n.dims(i);
+  auto whole = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(n.simplify(e)), dims); };
+  if (mode == "edge")
+    return n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(i, 0), whole(size - Expr(1)));
+  if (mode == "wrap")
+    return n.g.binary<ir::ModOp>(i, whole(size));
+  // Reflection without the edge repeats with period 2 * (size - 1).
+  Expr period = n.simplify(Expr::max(Expr(1), n.simplify(Expr(2) * (size - Expr(1)))));
+  Value at = n.g.binary<ir::ModOp>(i, whole(period));
+  return n.g.binary<ir::MinOp>(at, n.g.sub(whole(Expr(2) * (size - Expr(1))), at));
+}
+
+static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &low, const Dims &high) {
+  Type i64 = n.g.b.getI64Type();
+  for (int64_t axis = 0; axis < n.rank(x); ++axis) {
+    if (low[axis].isZero() && high[axis].isZero())
+      continue;
+    Expr size = n.simplify(n.dims(x)[axis]), out = n.simplify(size + low[axis] + high[axis]);
+    if (size.isZero())
+      failWrong("mode '{0}' has nothing to repeat along axis {1} of {2}", mode, axis, describe(x.getType()));
+    if (out.constant() && *out.constant() < 0)
+      failWrong("the pads {0} and {1} crop more than there is", low[axis].str(), high[axis].str());
+    Value i = n.g.iota({out}, 0, i64);
+    i = n.g.sub(i, n.g.broadcastTo(n.g.size(low[axis]), {out}));
+    x = n.g.gather(x, sourceIndex(n, mode, i, size), axis);
+  }
+  return x;
+}
+
+void onnx::pad(Node &n) {
+  Value x = n.in(0);
+  int64_t rank = n.rank(x);
+  Dims amounts;
+  if (n.opset() >= 11)
+    amounts = n.sizes(1);
+  else
+    for (int64_t v : n.integers("pads"))
+      amounts.push_back(Expr(v));
+  SmallVector<int64_t> axes;
+  if (n.has(3))
+    for (int64_t a : n.constants(3))
+      axes.push_back(n.axis(a, rank));
+  else
+    for (int64_t d = 0; d < rank; ++d)
+      axes.push_back(d);
+  n.axes(axes, rank);
+  if (amounts.size() != 2 * axes.size())
+    failWrong("{0} pads for {1} axes", amounts.size(), axes.size());
+  Dims low(rank, Expr(0)), high(rank, Expr(0));
+  for (auto [i, a] : llvm::enumerate(axes)) {
+    low[a] = amounts[i];
+    high[a] = amounts[axes.size() + i];
+  }
+  std::string mode = n.text("mode", "constant");
+  if (mode == "edge" || mode == "reflect" || mode == "wrap")
+    return n.out(padByIndex(n, x, mode, low, high));
+  if (mode != "constant")
+    failWrong("attribute 'mode' is '{0}', expected constant, edge, reflect or wrap", mode);
+  Value value;
+  if (n.opset() < 11)
+    value = n.g.scalar(n.real("value", 0), n.element(x));
+  else if (n.has(2)) {
+    n.requireSameElement({x, n.in(2)});
+    n.requireEqual(shape::product(n.dims(n.in(2))), Expr(1), "the elements of the padding value");
+    value = n.reshape(n.in(2), {});
+  } else {
+    value = n.g.scalar(0, n.element(x));
+  }
+  n.out(padWith(n, x, value, low, high));
+}

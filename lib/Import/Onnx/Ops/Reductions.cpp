@@ -1,0 +1,173 @@
+//===- Reductions.cpp - Sums, means, extremes and their places -------------===//
+
+#include "Handlers.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using ir::CompareKind;
+using ir::ReduceKind;
+using llvm::SmallVector;
+
+namespace {
+struct Reduction {
+  Value x;
+  SmallVector<int64_t> axes;
+  bool keep;
+  Expr count{1}; ///< elements per result
+};
+} // namespace
+
+static Reduction reductionOf(Node &n) {
+  Reduction r;
+  r.x = n.in(0);
+  r.keep = n.flag("keepdims", true);
+  r.axes = n.axes(n.attributeOrInput("axes", 1), n.rank(r.x));
+  if (r.axes.empty() && !n.flag("noop_with_empty_axes", false))
+    for (int64_t d = 0; d < n.rank(r.x); ++d)
+      r.axes.push_back(d);
+  for (int64_t a : r.axes)
+    r.count = r.count * n.dims(r.x)[a];
+  return r;
+}
+
+static Value reduce(Node &n, const Reduction &r, ReduceKind kind, Value x) { return n.g.reduce(kind, x, r.axes, r.keep); }
+
+void onnx::reduceSum(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  n.out(reduce(n, r, ReduceKind::Sum, r.x));
+}
+
+void onnx::reduceProd(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  n.out(reduce(n, r, ReduceKind::Prod, r.x));
+}
+
+void onnx::reduceMax(Node &n) {
+  Reduction r = reductionOf(n);
+  n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::Or : ReduceKind::Max, r.x));
+}
+
+void onnx::reduceMin(Node &n) {
+  Reduction r = reductionOf(n);
+  n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::And : ReduceKind::Min, r.x));
+}
+
+void onnx::reduceMean(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  Value x = n.wide(r.x);
+  n.out(n.g.cast(n.g.mean(x, r.axes, r.keep), n.element(r.x)));
+}
+
+void onnx::reduceL1(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  n.out(reduce(n, r, ReduceKind::Sum, n.g.unary<ir::AbsOp>(r.x)));
+}
+
+void onnx::reduceSumSquare(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  n.out(reduce(n, r, ReduceKind::Sum, n.g.mul(r.x, r.x)));
+}
+
+/// Roots and logarithms of integers go through f64, which holds every 32-bit value.
+static Value inFloat(Node &n, Value x) { return n.isFloat(x) ? n.wide(x) : n.g.cast(x, n.g.b.getF64Type()); }
+
+void onnx::reduceL2(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  Value x = inFloat(n, r.x);
+  n.out(n.g.cast(n.g.unary<ir::SqrtOp>(reduce(n, r, ReduceKind::Sum, n.g.mul(x, x))), n.element(r.x)));
+}
+
+void onnx::reduceLogSum(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  Value sum = reduce(n, r, ReduceKind::Sum, inFloat(n, r.x));
+  n.out(n.g.cast(n.g.unary<ir::LogOp>(sum), n.element(r.x)));
+}
+
+/// max + log(sum(exp(x - max))); an infinite maximum is left out of the difference, which would be NaN.
+void onnx::reduceLogSumExp(Node &n) {
+  Reduction r = reductionOf(n);
+  n.requireNumber(r.x);
+  Value x = inFloat(n, r.x);
+  Value max = n.g.reduce(ReduceKind::Max, x, r.axes, /*keepDims=*/true);
+  Value inf = n.g.splatLike(std::numeric_limits<double>::infinity(), max);
+  Value finite = n.g.compare(CompareKind::LT, n.g.unary<ir::AbsOp>(max), inf);
+  max = n.g.select(finite, max, n.g.splatLike(0, max));
+  Value sum = n.g.reduce(ReduceKind::Sum, n.g.unary<ir::ExpOp>(n.g.sub(x, n.g.broadcastTo(max, n.dims(x)))), r.axes, true);
+  Value y = n.g.add(n.g.unary<ir::LogOp>(sum), max);
+  n.out(n.g.cast(r.keep ? y : n.g.squeeze(y, r.axes), n.element(r.x)));
+}
+
+/// The place of the extreme is the smallest (or largest) index at which it stands; a NaN is an extreme.
+static void argExtreme(Node &n, ReduceKind kind) {
+  Value x = n.in(0);
+  n.requireNumber(x);
+  n.requireRankAtLeast(x, 1);
+  int64_t axis = n.axis(n.integer("axis", 0), n.rank(x));
+  bool last = n.flag("select_last_index", false);
+  Dims dims = n.dims(x);
+  if (n.simplify(dims[axis]).isZero())
+    failWrong("{0} has no elements along axis {1}", describe(x.getType()), axis);
+  Value extreme = n.g.broadcastTo(n.g.reduce(kind, x, {axis}, true), dims);
+  Value hit = n.g.compare(CompareKind::EQ, x, extreme);
+  if (n.isFloat(x))
+    hit = n.g.binary<ir::OrOp>(hit, n.g.compare(CompareKind::NE, x, x));
+  Type i64 = n.g.b.getI64Type();
+  Value index = n.g.iota(dims, axis, i64);
+  Value none = last ? n.g.splat(-1, dims, i64) : n.g.broadcastTo(n.g.size(dims[axis]), dims);
+  n.out(n.g.reduce(last ? ReduceKind::Max : ReduceKind::Min, n.g.select(hit, index, none), {axis}, n.flag("keepdims", true)));
+}
+
+void onnx::argMax(Node &n) { argExtreme(n, ReduceKind::Max); }
+void onnx::argMin(Node &n) { argExtreme(n, ReduceKind::Min); }
+
+/// Each result is the sum over the elements that the running index has passed.
+static void cumulate(Node &n, ReduceKind kind, double neutral) {
+  Value x = n.in(0);
+  n.requireNumber(x);
+  n.requireRankAtLeast(x, 1);
+  int64_t axis = n.axis(n.constantScalar(1), n.rank(x));
+  bool exclusive = n.flag("exclusive", false), reverse = n.flag("reverse", false);
+  Dims from = n.dims(x), dims = from;
+  dims.insert(dims.begin() + axis, from[axis]); // result index at `axis`, summed index after it
+  Type i64 = n.g.b.getI64Type();
+  Value result = n.g.iota(dims, axis, i64), summed = n.g.iota(dims, axis + 1, i64);
+  CompareKind passed = reverse ? (exclusive ? CompareKind::GT : CompareKind::GE) : (exclusive ? CompareKind::LT : CompareKind::LE);
+  Value wide = n.g.broadcastTo(n.g.unsqueeze(x, {axis}), dims);
+  Value part = n.g.select(n.g.compare(passed, summed, result), wide, n.g.splatLike(neutral, wide));
+  n.out(n.g.reduce(kind, part, {axis + 1}, false));
+}
+
+void onnx::cumSum(Node &n) { cumulate(n, ReduceKind::Sum, 0); }
+void onnx::cumProd(Node &n) { cumulate(n, ReduceKind::Prod, 1); }
+
+/// Over everything after the channels.
+static void globalPool(Node &n, llvm::function_ref<Value(Value, llvm::ArrayRef<int64_t>)> f) {
+  Value x = n.in(0);
+  n.requireFloat(x);
+  n.requireRankAtLeast(x, 2);
+  SmallVector<int64_t> axes;
+  for (int64_t d = 2; d < n.rank(x); ++d)
+    axes.push_back(d);
+  n.out(n.g.cast(f(n.wide(x), axes), n.element(x)));
+}
+
+void onnx::globalAveragePool(Node &n) {
+  globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) { return n.g.mean(x, axes, true); });
+}
+void onnx::globalMaxPool(Node &n) {
+  globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) { return n.g.reduce(ReduceKind::Max, x, axes, true); });
+}
+void onnx::globalLpPool(Node &n) {
+  double p = double(n.integer("p", 2));
+  globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) {
+    Value powers = n.g.binary<ir::PowOp>(n.g.unary<ir::AbsOp>(x), p);
+    return n.g.binary<ir::PowOp>(n.g.reduce(ReduceKind::Sum, powers, axes, true), 1 / p);
+  });
+}

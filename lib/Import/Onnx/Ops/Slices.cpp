@@ -1,0 +1,150 @@
+//===- Slices.cpp - Operators that take parts ------------------------------===//
+
+#include "Handlers.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using llvm::SmallVector;
+
+/// A position as Slice counts: from the end when negative, then clamped to [low, high]. The sign of a symbolic position must
+/// be provable.
+static Expr position(Node &n, const Expr &value, const Expr &size, const Expr &low, const Expr &high) {
+  // Anything beyond this stands for "the end" (exporters write the largest integer).
+  constexpr int64_t kFar = int64_t(1) << 31;
+  if (std::optional<int64_t> c = value.constant()) {
+    if (*c >= kFar - 1)
+      return high;
+    if (*c <= -kFar + 1)
+      return low;
+  }
+  Expr e = n.simplify(value);
+  if (n.g.facts.provablyLess(e, Expr(0)))
+    e = e + size;
+  else if (!n.g.facts.provablyLessEqual(Expr(0), e))
+    failUnsupported("the position {0} may be negative or not; give its symbols ranges with --dim", e.str());
+  return n.simplify(Expr::max(low, Expr::min(high, e)));
+}
+
+static Value sliceAxis(Node &n, Value x, int64_t axis, const Expr &start, const Expr &end, int64_t step) {
+  Expr size = n.simplify(n.dims(x)[axis]);
+  if (step == 0)
+    failWrong("the step of axis {0} is 0", axis);
+  // Counting down, the end may be before the first element; a start never is.
+  Expr first = step > 0 ? position(n, start, size, Expr(0), size) : position(n, start, size, Expr(0), size - Expr(1));
+  Expr last = step > 0 ? position(n, end, size, Expr(0), size) : position(n, end, size, Expr(-1), size - Expr(1));
+  Expr count = step > 0 ? Expr::ceildiv(last - first, Expr(step)) : Expr::ceildiv(first - last, Expr(-step));
+  return n.g.slice(x, axis, first, n.simplify(Expr::max(Expr(0), n.simplify(count))), step);
+}
+
+static void slice(Node &n, const Dims &starts, const Dims &ends, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<int64_t> steps) {
+  Value x = n.in(0);
+  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
+    failWrong("{0} starts, {1} ends, {2} axes, {3} steps", starts.size(), ends.size(), axes.size(), steps.size());
+  n.axes(axes, n.rank(x)); // each once
+  for (size_t i = 0; i < axes.size(); ++i)
+    x = sliceAxis(n, x, n.axis(axes[i], n.rank(x)), starts[i], ends[i], steps[i]);
+  n.out(x);
+}
+
+static SmallVector<int64_t> firstAxes(size_t count) {
+  SmallVector<int64_t> axes;
+  for (size_t i = 0; i < count; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+void onnx::slice1(Node &n) {
+  auto exprs = [&](const char *name) {
+    Dims out;
+    for (int64_t v : n.integers(name))
+      out.push_back(Expr(v));
+    return out;
+  };
+  Dims starts = exprs("starts"), ends = exprs("ends");
+  SmallVector<int64_t> axes = n.hasAttribute("axes") ? n.integers("axes") : firstAxes(starts.size());
+  slice(n, starts, ends, axes, SmallVector<int64_t>(starts.size(), 1));
+}
+
+void onnx::slice10(Node &n) {
+  Dims starts = n.sizes(1), ends = n.sizes(2);
+  SmallVector<int64_t> axes = n.has(3) ? n.constants(3) : firstAxes(starts.size());
+  SmallVector<int64_t> steps = n.has(4) ? n.constants(4) : SmallVector<int64_t>(starts.size(), 1);
+  slice(n, starts, ends, axes, steps);
+}
+
+void onnx::split(Node &n) {
+  Value x = n.in(0);
+  n.requireRankAtLeast(x, 1);
+  int64_t axis = n.axis(n.integer("axis", 0), n.rank(x)), parts = n.numOutputs();
+  Expr size = n.simplify(n.dims(x)[axis]);
+  Dims lengths;
+  if (n.has(1)) {
+    lengths = n.sizes(1);
+  } else if (n.hasAttribute("split")) {
+    for (int64_t v : n.integers("split"))
+      lengths.push_back(Expr(v));
+  } else {
+    if (n.hasAttribute("num_outputs") && n.integer("num_outputs", 0) != parts)
+      failWrong("attribute 'num_outputs' is {0}, the node has {1} results", n.integer("num_outputs", 0), parts);
+    // Since opset 18 the last part may be smaller.
+    Expr length = n.opset() >= 18 && parts ? n.simplify(Expr::ceildiv(size, Expr(parts)))
+                                           : n.exactQuotient(size, Expr(parts), "the dimension that is split");
+    lengths.assign(parts, length);
+    if (parts)
+      lengths.back() = n.simplify(size - length * Expr(parts - 1));
+  }
+  if (int64_t(lengths.size()) != parts)
+    failWrong("{0} lengths for {1} results", lengths.size(), parts);
+  Expr at(0);
+  for (auto [i, length] : llvm::enumerate(lengths)) {
+    if (length.constant() && *length.constant() < 0)
+      failWrong("part {0} has the length {1}", i, length.str());
+    n.out(i, n.g.slice(x, axis, at, length));
+    at = n.simplify(at + length);
+  }
+  n.requireEqual(at, size, "the lengths of all parts and the dimension that is split");
+}
+
+void onnx::gather(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  n.requireRankAtLeast(x, 1);
+  n.requireInteger(indices);
+  n.out(n.g.gather(x, indices, n.axis(n.integer("axis", 0), n.rank(x))));
+}
+
+void onnx::gatherNd(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  n.requireRankAtLeast(x, 1);
+  n.requireRankAtLeast(indices, 1);
+  n.requireInteger(indices);
+  int64_t batch = n.integer("batch_dims", 0), rank = n.rank(x), last = n.rank(indices) - 1;
+  Dims from = n.dims(x), at = n.dims(indices);
+  std::optional<int64_t> depth = n.simplify(at[last]).constant();
+  if (!depth)
+    failUnsupported("the last dimension of the indices is {0}, expected a constant", at[last].str());
+  if (batch < 0 || batch > last || batch + *depth > rank || batch >= rank || *depth < 1)
+    failWrong("batch_dims {0} with indices {1} into {2}", batch, describe(indices.getType()), describe(x.getType()));
+  for (int64_t d = 0; d < batch; ++d)
+    n.requireEqual(from[d], at[d], "a batch dimension of data and indices");
+  Dims dims(at.begin(), at.begin() + last);
+  dims.append(from.begin() + batch + *depth, from.end());
+  n.out(n.g.b.createOrFold<ir::GatherNdOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, indices, batch));
+}
+
+/// Element (i, j, ..) of the result is x at (i, j, ..) with the axis' coordinate from the indices.
+void onnx::gatherElements(Node &n) {
+  Value x = n.in(0), indices = n.in(1);
+  n.requireInteger(indices);
+  n.requireRankAtLeast(x, 1);
+  n.requireRank(indices, n.rank(x));
+  int64_t axis = n.axis(n.integer("axis", 0), n.rank(x)), rank = n.rank(x);
+  Dims at = n.dims(indices);
+  Type i64 = n.g.b.getI64Type();
+  SmallVector<Value> coordinates;
+  for (int64_t d = 0; d < rank; ++d) {
+    Value c = d == axis ? n.g.cast(indices, i64) : n.g.iota(at, d, i64);
+    coordinates.push_back(n.g.unsqueeze(c, {rank}));
+  }
+  Value all = n.g.concat(coordinates, rank);
+  n.out(n.g.b.createOrFold<ir::GatherNdOp>(n.g.loc, ir::tensorType(at, n.element(x)), x, all, 0));
+}

@@ -1,0 +1,170 @@
+//===- Views.cpp - Operators that only rename, permute and repeat ----------===//
+
+#include "Handlers.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+static Expr countOf(Node &n, ArrayRef<Expr> dims) { return n.simplify(shape::product(dims)); }
+
+/// x under other sizes with the same number of elements: proven, or a relation of the model.
+static void reshapeTo(Node &n, Value x, ArrayRef<Expr> dims) {
+  n.requireEqual(countOf(n, n.dims(x)), countOf(n, dims),
+                 llvm::formatv("{0} cannot take the shape {1}", describe(x.getType()),
+                               describe(ir::tensorType(dims, n.element(x))))
+                     .str());
+  n.out(n.reshape(x, dims));
+}
+
+void onnx::reshape(Node &n) {
+  Value x = n.in(0);
+  Dims from = n.dims(x), to = n.sizes(1);
+  bool zeroIsSize = n.flag("allowzero", false);
+  std::optional<size_t> open;
+  for (size_t i = 0; i < to.size(); ++i) {
+    std::optional<int64_t> c = to[i].constant();
+    if (c && *c == -1) {
+      if (open)
+        failWrong("the new shape has -1 twice");
+      open = i;
+    } else if (c && *c < 0) {
+      failWrong("the new shape has the size {0}", *c);
+    } else if (c && *c == 0 && !zeroIsSize) {
+      if (i >= from.size())
+        failWrong("the new shape copies dimension {0} of {1}", i, describe(x.getType()));
+      to[i] = n.simplify(from[i]);
+    }
+  }
+  if (open) {
+    Dims others = to;
+    others.erase(others.begin() + *open);
+    to[*open] = n.exactQuotient(countOf(n, from), countOf(n, others), "the size that -1 stands for");
+  }
+  reshapeTo(n, x, to);
+}
+
+void onnx::flatten(Node &n) {
+  Value x = n.in(0);
+  Dims from = n.dims(x);
+  int64_t axis = n.integer("axis", 1), rank = n.rank(x);
+  if (axis < -rank || axis > rank)
+    failWrong("axis {0} is out of range for rank {1}", axis, rank);
+  axis = axis < 0 ? axis + rank : axis;
+  n.out(n.reshape(x, {countOf(n, ArrayRef<Expr>(from).take_front(axis)), countOf(n, ArrayRef<Expr>(from).drop_front(axis))}));
+}
+
+void onnx::squeeze(Node &n) {
+  Value x = n.in(0);
+  Dims from = n.dims(x);
+  SmallVector<int64_t> axes = n.axes(n.attributeOrInput("axes", 1), n.rank(x));
+  if (axes.empty() && !n.has(1) && !n.hasAttribute("axes"))
+    for (size_t i = 0; i < from.size(); ++i)
+      if (n.simplify(from[i]).isOne())
+        axes.push_back(i);
+  for (int64_t a : axes)
+    n.requireEqual(from[a], Expr(1), llvm::formatv("dimension {0} of {1} is squeezed", a, describe(x.getType())).str());
+  n.out(n.g.squeeze(x, axes));
+}
+
+void onnx::unsqueeze(Node &n) {
+  Value x = n.in(0);
+  SmallVector<int64_t> given = n.attributeOrInput("axes", 1);
+  if (given.size() > 64)
+    failWrong("{0} new dimensions", given.size());
+  n.out(n.g.unsqueeze(x, n.axes(given, n.rank(x) + int64_t(given.size()))));
+}
+
+void onnx::transpose(Node &n) {
+  Value x = n.in(0);
+  int64_t rank = n.rank(x);
+  SmallVector<int64_t> perm = n.integers("perm");
+  if (!n.hasAttribute("perm"))
+    for (int64_t i = rank - 1; i >= 0; --i)
+      perm.push_back(i);
+  SmallVector<int64_t> normal;
+  for (int64_t p : perm)
+    normal.push_back(n.axis(p, rank));
+  if (int64_t(perm.size()) != rank || int64_t(n.axes(normal, rank).size()) != rank)
+    failWrong("attribute 'perm' has {0} entries, expected {1}", perm.size(), rank);
+  n.out(n.g.transpose(x, normal));
+}
+
+/// Broadcasting in both directions: a size of 1 in the new shape keeps the operand's.
+void onnx::expand(Node &n) {
+  Value x = n.in(0);
+  Dims to = n.sizes(1);
+  for (const Expr &e : to)
+    if (e.constant() && *e.constant() < 0)
+      failWrong("the new shape has the size {0}", e.str());
+  n.out(n.broadcastTo(x, n.commonDims(n.dims(x), to, {x})));
+}
+
+void onnx::tile(Node &n) {
+  Value x = n.in(0);
+  Dims from = n.dims(x), repeats = n.sizes(1), split, repeated, joined;
+  if (repeats.size() != from.size())
+    failWrong("{0} repeats for rank {1}", repeats.size(), from.size());
+  for (auto [d, r] : llvm::zip(from, repeats)) {
+    if (r.constant() && *r.constant() < 0)
+      failWrong("a dimension is repeated {0} times", r.str());
+    split.append({Expr(1), d});
+    repeated.append({r, d});
+    joined.push_back(n.simplify(r * d));
+  }
+  n.out(n.reshape(n.g.broadcastTo(n.reshape(x, split), repeated), joined));
+}
+
+void onnx::concat(Node &n) {
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    values.push_back(n.in(i));
+  if (values.empty())
+    failWrong("operand 0 is missing");
+  n.requireSameElement(values);
+  int64_t rank = n.rank(values[0]), axis = n.axis(n.requiredInteger("axis"), rank);
+  Dims common = n.dims(values[0]);
+  for (Value &v : values) {
+    n.requireRank(v, rank);
+    Dims dims = n.dims(v);
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != axis) {
+        n.requireEqual(common[d], dims[d], llvm::formatv("dimension {0} of the joined {1} and {2}", d,
+                                                         describe(values[0].getType()), describe(v.getType())).str());
+        dims[d] = common[d];
+      }
+    v = n.reshape(v, dims);
+  }
+  n.out(n.g.concat(values, axis));
+}
+
+static void blocks(Node &n, Value x, int64_t size) {
+  n.requireRank(x, 4);
+  if (size < 1 || size > (1 << 20))
+    failWrong("attribute 'blocksize' is {0}", size);
+}
+
+void onnx::depthToSpace(Node &n) {
+  Value x = n.in(0);
+  int64_t s = n.requiredInteger("blocksize");
+  blocks(n, x, s);
+  std::string mode = n.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    failWrong("attribute 'mode' is '{0}', expected DCR or CRD", mode);
+  Dims d = n.dims(x);
+  Expr c = n.exactQuotient(d[1], Expr(s * s), "the number of channels");
+  Value r = mode == "DCR" ? n.g.transpose(n.reshape(x, {d[0], s, s, c, d[2], d[3]}), {0, 3, 4, 1, 5, 2})
+                          : n.g.transpose(n.reshape(x, {d[0], c, s, s, d[2], d[3]}), {0, 1, 4, 2, 5, 3});
+  n.out(n.reshape(r, {d[0], c, n.simplify(d[2] * Expr(s)), n.simplify(d[3] * Expr(s))}));
+}
+
+void onnx::spaceToDepth(Node &n) {
+  Value x = n.in(0);
+  int64_t s = n.requiredInteger("blocksize");
+  blocks(n, x, s);
+  Dims d = n.dims(x);
+  Expr h = n.exactQuotient(d[2], Expr(s), "the height"), w = n.exactQuotient(d[3], Expr(s), "the width");
+  Value r = n.g.transpose(n.reshape(x, {d[0], d[1], h, s, w, s}), {0, 3, 5, 1, 2, 4});
+  n.out(n.reshape(r, {d[0], n.simplify(d[1] * Expr(s * s)), h, w}));
+}

@@ -1,0 +1,25 @@
+//===- Windows.h - The geometry of sliding windows -------------------------===//
+#ifndef LATHE_LIB_IMPORT_ONNX_OPS_WINDOWS_H
+#define LATHE_LIB_IMPORT_ONNX_OPS_WINDOWS_H
+
+#include "Node.h"
+
+namespace lathe::onnx {
+
+/// Per spatial dimension.
+struct Windows {
+  llvm::SmallVector<int64_t> kernel, strides, dilations;
+  Dims low, high, out;
+};
+
+/// From strides, dilations, pads, auto_pad and ceil_mode.
+Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel);
+Value convolve(Node &n, Value x, Value weights, const Windows &windows, int64_t groups);
+/// Adds the operand [C], where it is there, to y [N, C, spatial...].
+Value addBias(Node &n, Value y, unsigned input);
+/// x surrounded with the rank-0 value.
+Value padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high);
+
+} // namespace lathe::onnx
+
+#endif // LATHE_LIB_IMPORT_ONNX_OPS_WINDOWS_H

@@ -1,0 +1,208 @@
+//===- SizeModel.cpp - The sizes of a model --------------------------------===//
+
+#include "SizeModel.h"
+#include "Failure.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::onnx;
+using shape::Expr;
+
+/// Longer names than this are data, not names.
+static constexpr size_t kMaxName = 256;
+static constexpr int64_t kMaxSize = int64_t(1) << 40;
+
+template <typename Options> static auto *findOption(Options &options, StringRef name, std::string Options::value_type::*key) {
+  for (auto &option : options)
+    if (option.*key == name)
+      return &option;
+  return static_cast<decltype(&options[0])>(nullptr);
+}
+
+static bool isNumber(StringRef text, int64_t &value) { return !text.getAsInteger(10, value); }
+
+static bool hasOperator(StringRef name) {
+  return name.find_first_of("+-*/% ") != StringRef::npos;
+}
+
+/// The expression that a name is ("past + seq"), where it is made of other names of the model.
+static std::optional<Expr> asExpression(const std::string &name, const std::set<std::string> &plainNames) {
+  if (!hasOperator(name))
+    return std::nullopt;
+  llvm::Expected<Expr> e = Expr::parse(name);
+  if (!e) {
+    llvm::consumeError(e.takeError());
+    return std::nullopt;
+  }
+  bool known = llvm::all_of(e->symbols(), [&](const std::string &s) { return plainNames.count(s) != 0; });
+  return known ? std::optional<Expr>(*e) : std::nullopt;
+}
+
+void SizeModel::declareSymbol(const std::string &name) {
+  if (llvm::any_of(symbols, [&](const Symbol &s) { return s.name == name; }))
+    return;
+  Symbol symbol{name, 1, -1, {}};
+  if (const DimOption *option = findOption(options.dims, name, &DimOption::name)) {
+    symbol.min = option->min.value_or(1);
+    symbol.max = option->max.value_or(-1);
+    symbol.hints = option->hints;
+  }
+  shape::Range range;
+  range.min = symbol.min;
+  if (symbol.max >= 0)
+    range.max = symbol.max;
+  known.setRange(name, range);
+  symbols.push_back(std::move(symbol));
+}
+
+Expr SizeModel::named(const std::string &name) {
+  if (name.size() > kMaxName)
+    failWrong("the name of a size has {0} characters, expected at most {1}", name.size(), kMaxName);
+  if (std::optional<Expr> e = asExpression(name, plainNames)) {
+    std::map<std::string, Expr> with;
+    for (const std::string &symbol : e->symbols())
+      with.emplace(symbol, named(symbol));
+    return e->substitute(with);
+  }
+  seen.insert(name);
+  const DimOption *option = findOption(options.dims, name, &DimOption::name);
+  if (option && option->fixed())
+    return Expr(*option->fixed());
+  declareSymbol(name);
+  return Expr::symbol(name);
+}
+
+Expr SizeModel::inputDim(const std::string &input, unsigned index, const TensorShapeProto::Dimension *dim,
+                         const std::string *option) {
+  int64_t value;
+  bool dynamic = !dim || !dim->has_dim_value();
+  if (option && *option != "?") {
+    bool number = isNumber(*option, value);
+    if (!dynamic && (!number || value != dim->dim_value()))
+      failWrong("--shape {0}: dimension {1} is {2} in the model, not {3}", input, index, dim->dim_value(), *option);
+    return number ? Expr(value) : named(*option);
+  }
+  if (dim && dim->has_dim_param() && !dim->dim_param().empty())
+    return named(dim->dim_param());
+  if (dynamic || dim->dim_value() == -1) // some exporters write -1 for "unknown"
+    return named(input + "_dim" + std::to_string(index));
+  if (dim->dim_value() < 0 || dim->dim_value() > kMaxSize)
+    failWrong("input '{0}': dimension {1} is {2}", input, index, dim->dim_value());
+  return Expr(dim->dim_value());
+}
+
+static bool hasShape(const ValueInfoProto &input) { return input.type().tensor_type().has_shape(); }
+
+void SizeModel::checkOptions(ArrayRef<const ValueInfoProto *> protos) const {
+  for (const ShapeOption &option : options.shapes)
+    if (llvm::none_of(protos, [&](const ValueInfoProto *v) { return v->name() == option.input; })) {
+      std::vector<std::string> names;
+      for (const ValueInfoProto *v : protos)
+        names.push_back(v->name());
+      failWrong("--shape {0}: the model has no such input; its inputs are: {1}", option.input, llvm::join(names, ", "));
+    }
+}
+
+void SizeModel::collectNames(ArrayRef<const ValueInfoProto *> protos) {
+  auto add = [&](const std::string &name) {
+    int64_t value;
+    if (!name.empty() && name != "?" && !hasOperator(name) && !isNumber(name, value))
+      plainNames.insert(name);
+  };
+  for (const ValueInfoProto *input : protos)
+    for (const auto &dim : input->type().tensor_type().shape().dim())
+      add(dim.dim_param());
+  for (const ShapeOption &option : options.shapes)
+    for (const std::string &name : option.dims)
+      add(name);
+}
+
+void SizeModel::declareInputs(ArrayRef<const ValueInfoProto *> protos) {
+  checkOptions(protos);
+  collectNames(protos);
+  for (const ValueInfoProto *input : protos) {
+    const ShapeOption *option = findOption(options.shapes, input->name(), &ShapeOption::input);
+    const TensorShapeProto &shape = input->type().tensor_type().shape();
+    if (!hasShape(*input) && !option)
+      failWrong("input '{0}' has no shape in the model; say it with --shape {0}=...", input->name());
+    size_t rank = hasShape(*input) ? shape.dim_size() : option->dims.size();
+    if (option && option->dims.size() != rank)
+      failWrong("--shape {0}: {1} dimensions, the model has {2}", input->name(), option->dims.size(), rank);
+    ir::Dims dims;
+    for (size_t i = 0; i < rank; ++i)
+      dims.push_back(inputDim(input->name(), i, hasShape(*input) ? &shape.dim(i) : nullptr, option ? &option->dims[i] : nullptr));
+    inputs.push_back(dims);
+  }
+  for (const DimOption &option : options.dims)
+    if (!seen.count(option.name))
+      failWrong("--dim {0}: the model has no such size; {1}", option.name,
+                seen.empty() ? "all of its inputs are fixed" : "its sizes are: " + llvm::join(seen, ", "));
+}
+
+ir::Dims SizeModel::inputDims(unsigned index) const {
+  ir::Dims dims;
+  for (const Expr &e : inputs[index])
+    dims.push_back(known.simplify(e));
+  return dims;
+}
+
+/// The c of min(c, e), where x is that and e is the symbol.
+static std::optional<int64_t> limitOn(const std::string &symbol, const Expr &x) {
+  std::vector<Expr::Term> terms = x.terms();
+  if (terms.size() != 1 || terms[0].coefficient != 1 || terms[0].atoms.size() != 1)
+    return std::nullopt;
+  const shape::Atom &atom = terms[0].atoms[0];
+  if (atom.kind != shape::Atom::Kind::Min)
+    return std::nullopt;
+  for (int side : {0, 1})
+    if (atom.operands[side].asSymbol() == symbol)
+      return atom.operands[1 - side].constant();
+  return std::nullopt;
+}
+
+bool SizeModel::assumeLimit(const Expr &a, const Expr &b) {
+  std::optional<std::string> name = a.asSymbol();
+  std::optional<int64_t> limit = name ? limitOn(*name, b) : std::nullopt;
+  auto symbol = llvm::find_if(symbols, [&](const Symbol &s) { return name && s.name == *name; });
+  if (!limit || symbol == symbols.end() || *limit < symbol->min)
+    return false;
+  symbol->max = symbol->max < 0 ? *limit : std::min(symbol->max, *limit);
+  known.setRange(*name, {symbol->min, symbol->max});
+  ++numFound;
+  return true;
+}
+
+bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
+  // A table that is cut to a size and then meets that size (position embeddings) bounds the size.
+  if (assumeLimit(a, b) || assumeLimit(b, a))
+    return true;
+  if (!known.addEquality(a, b))
+    return false;
+  relations.push_back({a, b, "eq"});
+  ++numFound;
+  return true;
+}
+
+bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
+  Expr value = known.simplify(e);
+  if (value.constant() && k.constant() && (k.isZero() || *value.constant() % *k.constant() != 0))
+    return false;
+  known.addDivides(k, e);
+  relations.push_back({k, e, "divides"});
+  ++numFound;
+  return true;
+}
+
+void SizeModel::emit(OpBuilder &b, Location loc) const {
+  auto definitionOf = [&](const std::string &name) {
+    Expr symbol = Expr::symbol(name), simple = known.simplify(symbol);
+    return simple == symbol ? StringAttr() : b.getStringAttr(simple.str());
+  };
+  for (const Symbol &s : symbols)
+    b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, definitionOf(s.name));
+  for (const auto &[name, quotient] : known.derived())
+    b.create<ir::SymbolOp>(loc, name, 0, -1, ArrayRef<int64_t>(), b.getStringAttr(quotient.str()));
+  for (const Relation &r : relations)
+    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str());
+}
