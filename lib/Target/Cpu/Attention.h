@@ -1,0 +1,59 @@
+//===- Attention.h - CPU code for attention kernels ------------------------===//
+//
+// Scores are computed transposed, keys by queries, with the queries in the lanes: softmax then needs no horizontal step, the
+// keys are broadcast as they lie, and only a block of queries is packed. Keys are walked in blocks with a running maximum
+// and sum (the scores never reach memory), and the probabilities, already transposed, are broadcast against the values as
+// they lie. Key blocks that the score's region masks out for a whole block of queries are skipped.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_TARGET_CPU_ATTENTION_H
+#define LATHE_TARGET_CPU_ATTENTION_H
+
+#include "AxisGroup.h"
+#include "KernelEmitters.h"
+
+namespace lathe::cpu {
+
+/// The operands of an attention kernel and what its score region does.
+struct AttentionShape {
+  mlir::Value qRef, kRef, vRef, result;
+  AxisGroup batch;
+  shape::Expr q, k, v; ///< offsets
+  shape::Expr queries, keys;
+  int64_t depth = 0, values = 0;
+  bool zeroMasked = false; ///< a row without keys gives 0, not NaN
+  std::string queryAxis, keyAxis, depthAxis, valueAxis;
+  mlir::Type qType, kType, vType;
+
+  mlir::Value score, modified;        ///< the region's argument and what it yields
+  std::optional<double> scale;        ///< the region is exactly a multiplication by this
+  std::vector<kernel::LoadOp> byKey;  ///< loads that run along the keys at stride 1 and differ between queries
+  std::vector<mlir::Value> perQuery;  ///< values of the region that do not depend on the key
+  /// A key k counts for query q only where lower(q) <= k < upper(q); both do not decrease with q.
+  std::vector<shape::Expr> lower, upper;
+
+  static std::optional<AttentionShape> of(const lower::BodyInfo &info);
+};
+
+/// How a block of queries is worked on.
+struct AttentionTile {
+  unsigned queryVectors; ///< of lanes each
+  unsigned keyRows;      ///< of a tile of scores
+  unsigned valueRows, valueVectors; ///< of a tile of the product with the values
+  unsigned keyBlock;
+  bool masked; ///< fewer queries than lanes are possible
+};
+
+/// Offsets into scratch, in f32 elements.
+struct AttentionScratch {
+  int64_t scores, packedQ, sums, maximum, total, rescale, masks, end;
+  AttentionScratch(const AttentionShape &shape, const AttentionTile &tile, unsigned lanes);
+};
+
+/// Emits one block of queries, from `firstQuery`, at the batch point.
+void emitAttentionBlock(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
+                        const lower::BodyEmitter &point, mlir::Value firstQuery);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_ATTENTION_H

@@ -1,0 +1,141 @@
+//===- AttentionShape.cpp - What an attention's operands and region are ----===//
+
+#include "Attention.h"
+#include "AttentionMask.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+static Expr parsed(StringRef text) {
+  llvm::Expected<Expr> e = Expr::parse(text);
+  if (e)
+    return *e;
+  llvm::consumeError(e.takeError()); // the verifier parsed it before
+  return Expr(0);
+}
+
+/// The factor, when the region is exactly a multiplication of the score by a constant (or nothing at all).
+static std::optional<double> scaleOf(Value score, Value modified) {
+  if (modified == score)
+    return 1.0;
+  auto mul = modified.getDefiningOp<arith::MulFOp>();
+  if (!mul || (mul.getLhs() != score && mul.getRhs() != score))
+    return std::nullopt;
+  FloatAttr factor;
+  Value other = mul.getLhs() == score ? mul.getRhs() : mul.getLhs();
+  if (!matchPattern(other, m_Constant(&factor)))
+    return std::nullopt;
+  return factor.getValueAsDouble();
+}
+
+/// Every op that the modified score needs, operands first.
+static std::vector<Operation *> regionOps(Value modified, const BodyInfo &info) {
+  std::set<unsigned> needed;
+  SmallVector<Value> work{modified};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (op && needed.insert(info.position(op)).second)
+      work.append(op->operand_begin(), op->operand_end());
+  }
+  std::vector<Operation *> ops;
+  for (unsigned p : needed)
+    ops.push_back(info.ops[p]);
+  return ops;
+}
+
+/// 32-bit lanes carry the element through a transposition.
+static bool isTransposable(Type t) { return t.isF32() || t.isInteger(1) || t.isInteger(8) || t.isInteger(32); }
+
+static void findLoads(AttentionShape &s, const BodyInfo &info) {
+  llvm::DenseSet<Value> onScore{s.score};
+  AxisSet key = AxisSet(1) << *info.axisIndex(s.keyAxis), query = AxisSet(1) << *info.axisIndex(s.queryAxis);
+  for (Operation *op : regionOps(s.modified, info)) {
+    if (op->getNumResults() != 1)
+      continue;
+    Value result = op->getResult(0);
+    bool scored = llvm::any_of(op->getOperands(), [&](Value o) { return onScore.contains(o); });
+    if (scored)
+      onScore.insert(result);
+    AxisSet axes = info.axesOf(result);
+    if (!scored && !(axes & key) && !op->hasTrait<OpTrait::ConstantLike>())
+      s.perQuery.push_back(result);
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (!load || scored || !(axes & key) || !(axes & query) || load.getPredicate() || !load.getIndices().empty() ||
+        !isTransposable(load.getType()))
+      continue;
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(s.keyAxis);
+    if (linear && linear->coefficient.isOne())
+      s.byKey.push_back(load);
+  }
+}
+
+static bool isOperandType(Type t) { return t.isF32() || t.isBF16() || t.isF16(); }
+
+std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
+  AttentionShape s;
+  kernel::AttentionOp op;
+  for (Operation *o : info.ops)
+    if (auto a = dyn_cast<kernel::AttentionOp>(o))
+      op = a;
+  if (!op || !op.getResult().getType().isF32())
+    return std::nullopt;
+  s.qRef = op.getQ();
+  s.kRef = op.getK();
+  s.vRef = op.getV();
+  s.result = op.getResult();
+  s.zeroMasked = op.getZeroMasked();
+  s.q = parsed(op.getQOffset());
+  s.k = parsed(op.getKOffset());
+  s.v = parsed(op.getVOffset());
+  s.queryAxis = op.getQueryAxis().str();
+  s.keyAxis = op.getKeyAxis().str();
+  s.depthAxis = op.getDepthAxis().str();
+  s.valueAxis = op.getValueAxis().str();
+  s.qType = op.getQ().getType().getElementType();
+  s.kType = op.getK().getType().getElementType();
+  s.vType = op.getV().getType().getElementType();
+  if (!isOperandType(s.qType) || !isOperandType(s.kType) || !isOperandType(s.vType))
+    return std::nullopt;
+
+  AxisSet all = 0;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    all |= AxisSet(1) << a;
+  std::optional<int64_t> extents[4];
+  const std::string *roles[] = {&s.queryAxis, &s.keyAxis, &s.depthAxis, &s.valueAxis};
+  for (auto [name, extent] : llvm::zip(roles, extents)) {
+    std::optional<unsigned> axis = info.axisIndex(*name);
+    if (!axis || !(all >> *axis & 1))
+      return std::nullopt;
+    all &= ~(AxisSet(1) << *axis);
+    extent = info.extents[*axis].constant();
+  }
+  s.batch = AxisGroup::of(info, all);
+  s.queries = info.extents[*info.axisIndex(s.queryAxis)];
+  s.keys = info.extents[*info.axisIndex(s.keyAxis)];
+  if (!extents[2] || !extents[3] || *extents[2] < 1 || *extents[3] < 1 || *extents[2] > 1024 || *extents[3] > 1024)
+    return std::nullopt;
+  s.depth = *extents[2];
+  s.values = *extents[3];
+
+  auto stride = [](const Expr &e, StringRef axis) -> std::optional<int64_t> {
+    std::optional<Expr::Linear> linear = e.linearIn(axis);
+    return linear ? linear->coefficient.constant() : std::nullopt;
+  };
+  if (!stride(s.q, s.depthAxis) || !stride(s.k, s.depthAxis) || stride(s.v, s.valueAxis) != std::optional<int64_t>(1) ||
+      !s.k.linearIn(s.keyAxis) || !s.v.linearIn(s.keyAxis))
+    return std::nullopt;
+
+  Block &region = op.getScore().front();
+  s.score = region.getArgument(0);
+  s.modified = cast<kernel::YieldOp>(region.getTerminator()).getValue();
+  if (!s.score.getType().isF32())
+    return std::nullopt;
+  s.scale = scaleOf(s.score, s.modified);
+  findLoads(s, info);
+  findKeyBounds(s, info);
+  return s;
+}
