@@ -1,0 +1,66 @@
+//===- CudaTarget.h - Kernels to NVIDIA machine code -----------------------===//
+//
+// Turns kernel.generic ops into cubins, one per distinct kernel and architecture, and into host functions that plan their
+// launches: grid, shared memory and tensor maps as numbers computed from the kernel's sizes (lathe/Artifact/Format.h tells
+// the layout), so that the runtime decides nothing. ptxas and libdevice are found when code is asked for; nothing of CUDA is
+// needed to build the compiler.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_TARGET_CUDATARGET_H
+#define LATHE_TARGET_CUDATARGET_H
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace lathe::cuda {
+
+enum class Stage { Device, Ptx, Cubin }; ///< where to stop: device-level MLIR, PTX text, machine code
+
+struct CudaOptions {
+  std::vector<unsigned> sms = {75, 90}; ///< compute capabilities; 90 means sm_90a
+  bool keepPtx = false;                 ///< PTX text beside the newest cubin, for GPUs that come later
+  bool dependentLaunch = true;          ///< kernels start before the one before them has drained (9.0 and up)
+  std::string cudaPath;                 ///< toolkit to look in first
+  std::string hostTriple;               ///< of the planning functions; empty: this machine's
+  unsigned jobs = 2;
+  Stage stage = Stage::Cubin;
+};
+
+struct CudaModule {
+  unsigned sm;
+  bool ptx;
+  std::string bytes;
+};
+
+/// One kernel on one architecture.
+struct CudaVariant {
+  unsigned sm;
+  unsigned module;                  ///< index into CudaCode::modules
+  std::vector<std::string> entries; ///< the plan picks one of them by LATHE_CUDA_ENTRY
+  std::string plan;                 ///< symbol in the host object: a LathePlanFn
+};
+
+struct CudaCode {
+  std::vector<CudaModule> modules;
+  std::vector<std::vector<CudaVariant>> launches; ///< per distinct kernel
+  std::vector<unsigned> launchOf;                 ///< per kernel given: index into `launches`
+  std::string hostObject;                         ///< a relocatable object with the planning functions
+};
+
+/// Compiles the kernels. Kernels with equal text are compiled once.
+llvm::Expected<CudaCode> compileForCuda(llvm::ArrayRef<kernel::GenericOp> kernels, const CudaOptions &options);
+
+/// What `compileForCuda` does to one kernel before machine code: a module with the device function, and one with the plan.
+struct DeviceCode {
+  mlir::OwningOpRef<mlir::ModuleOp> device, host;
+  std::vector<std::string> entries;
+};
+llvm::Expected<DeviceCode> generateDeviceCode(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options);
+
+/// The dialects that generated code uses.
+void registerCudaDialects(mlir::DialectRegistry &registry);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_TARGET_CUDATARGET_H

@@ -1,0 +1,146 @@
+//===- LowerToLlvm.cpp - Device and host MLIR to the llvm dialect ----------===//
+
+#include "PtxEmitter.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace lathe;
+
+namespace {
+
+/// An elementwise op on vectors as ops on its elements.
+void unrollVector(Operation *op, PatternRewriter &rewriter) {
+  auto type = cast<VectorType>(op->getResult(0).getType());
+  Location loc = op->getLoc();
+  Value out = rewriter.create<LLVM::UndefOp>(loc, type);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<Value> args;
+    for (Value v : op->getOperands())
+      args.push_back(isa<VectorType>(v.getType()) ? rewriter.create<vector::ExtractOp>(loc, v, i).getResult() : v);
+    OperationState state(loc, op->getName(), args, {type.getElementType()}, op->getAttrs());
+    Value x = rewriter.create(state)->getResult(0);
+    out = rewriter.create<vector::InsertOp>(loc, x, out, i);
+  }
+  rewriter.replaceOp(op, out);
+}
+
+/// Math beyond what PTX has as vector-transparent instructions is a function of one number on a GPU.
+struct UnrollMath : RewritePattern {
+  explicit UnrollMath(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    bool scalarOnly = isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op);
+    if (!scalarOnly || op->getNumResults() != 1 || !isa<VectorType>(op->getResult(0).getType()))
+      return failure();
+    unrollVector(op, rewriter);
+    return success();
+  }
+};
+
+/// Half types compute in f32: libdevice has no functions of them.
+struct WidenMath : RewritePattern {
+  explicit WidenMath(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<math::MathDialect>(op->getDialect()) || op->getNumResults() != 1)
+      return failure();
+    Type type = op->getResult(0).getType();
+    if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+      return failure();
+    SmallVector<Value> args;
+    Type f32 = rewriter.getF32Type();
+    for (Value v : op->getOperands())
+      args.push_back(v.getType() == type ? rewriter.create<arith::ExtFOp>(op->getLoc(), f32, v).getResult() : v);
+    OperationState state(op->getLoc(), op->getName(), args, {f32}, op->getAttrs());
+    Value x = rewriter.create(state)->getResult(0);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, x);
+    return success();
+  }
+};
+
+/// libdevice's sqrtf is approximate unless it is compiled with a flag; this one rounds correctly.
+struct ExactSqrt : OpRewritePattern<math::SqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::SqrtOp op, PatternRewriter &rewriter) const override {
+    Type t = op.getType();
+    if (!t.isF32() && !t.isF64())
+      return failure();
+    auto name = rewriter.getStringAttr(t.isF32() ? "llvm.nvvm.sqrt.rn.f" : "llvm.nvvm.sqrt.rn.d");
+    auto call = rewriter.create<LLVM::CallIntrinsicOp>(op.getLoc(), t, name, op->getOperands());
+    rewriter.replaceOp(op, call.getResult(0));
+    return success();
+  }
+};
+
+/// |x|, fma and the like stay LLVM intrinsics, which NVPTX selects; only the rest becomes calls.
+struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToDevice)
+  StringRef getArgument() const override { return "lathe-cuda-math"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet first(context);
+    first.add<UnrollMath, WidenMath>(context);
+    first.add<ExactSqrt>(context);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))))
+      return signalPassFailure();
+    LowerToLLVMOptions options(context);
+    LLVMTypeConverter converter(context, options);
+    RewritePatternSet patterns(context);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    ConversionTarget target(*context);
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalDialect<math::MathDialect>();
+    target.addLegalOp<math::FmaOp, math::AbsIOp, math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+                      math::CopySignOp, math::TruncOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>();
+    target.addDynamicallyLegalDialect<math::MathDialect>([](Operation *op) {
+      return isa<math::FmaOp, math::AbsIOp, math::AbsFOp, math::CtPopOp, math::CountLeadingZerosOp,
+                 math::CountTrailingZerosOp, math::CopySignOp, math::TruncOp>(op);
+    });
+    target.addIllegalOp<arith::RemFOp>();
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
+  PassManager pm(module.getContext());
+  pm.enableVerifier(true);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createConvertSCFToCFPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  if (device)
+    pm.addPass(std::make_unique<MathToDevice>());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  std::string text;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+    text += (text.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (failed(pm.run(module)))
+    return bug("lowering to LLVM fails: {0}", text);
+  return llvm::Error::success();
+}

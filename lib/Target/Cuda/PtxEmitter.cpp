@@ -1,0 +1,151 @@
+//===- PtxEmitter.cpp - Device MLIR to PTX, host MLIR to objects -----------===//
+
+#include "PtxEmitter.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+#include <mutex>
+
+using namespace lathe;
+using namespace llvm;
+
+static void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    InitializeAllTargetInfos();
+    InitializeAllTargets();
+    InitializeAllTargetMCs();
+    InitializeAllAsmPrinters();
+  });
+}
+
+static Expected<std::unique_ptr<TargetMachine>> machineFor(StringRef triple, StringRef cpu, StringRef features,
+                                                           CodeGenOptLevel level) {
+  initializeTargets();
+  std::string text;
+  const Target *target = TargetRegistry::lookupTarget(triple.str(), text);
+  if (!target)
+    return bug("{0}", text);
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Fast; // contraction to fma, nothing else
+  std::unique_ptr<TargetMachine> machine(
+      target->createTargetMachine(triple, cpu, features, options, Reloc::PIC_, std::nullopt, level));
+  if (!machine)
+    return bug("no code generator for {0}", triple);
+  return machine;
+}
+
+static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
+  return machineFor("nvptx64-nvidia-cuda", sm == 90 ? "sm_90a" : "sm_" + std::to_string(sm), sm >= 90 ? "+ptx84" : "+ptx65",
+                    CodeGenOptLevel::Aggressive);
+}
+
+static Expected<std::unique_ptr<Module>> translate(mlir::ModuleOp module, LLVMContext &context) {
+  mlir::MLIRContext &mlirContext = *module.getContext();
+  mlir::registerBuiltinDialectTranslation(mlirContext);
+  mlir::registerLLVMDialectTranslation(mlirContext);
+  mlir::registerNVVMDialectTranslation(mlirContext);
+  std::unique_ptr<Module> out = mlir::translateModuleToLLVMIR(module, context, "kernel");
+  if (!out)
+    return bug("translation to LLVM IR fails");
+  return out;
+}
+
+static void optimise(Module &module, TargetMachine &machine, OptimizationLevel level) {
+  LoopAnalysisManager lam;
+  FunctionAnalysisManager fam;
+  CGSCCAnalysisManager cgam;
+  ModuleAnalysisManager mam;
+  PipelineTuningOptions tuning;
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = false;
+  PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cgam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cgam, mam);
+  builder.buildPerModuleDefaultPipeline(level).run(module, mam);
+}
+
+static llvm::Error linkLibdevice(Module &module, StringRef path) {
+  bool needed = any_of(module, [](const Function &f) { return f.isDeclaration() && f.getName().starts_with("__nv_"); });
+  if (!needed)
+    return llvm::Error::success();
+  SMDiagnostic diagnostic;
+  std::unique_ptr<Module> library = parseIRFile(path, diagnostic, module.getContext());
+  if (!library)
+    return userError("{0}: {1}", path, diagnostic.getMessage());
+  library->setTargetTriple(module.getTargetTriple());
+  library->setDataLayout(module.getDataLayout());
+  auto hide = [](Module &m, const StringSet<> &names) {
+    internalizeModule(m, [&](const GlobalValue &v) { return !v.hasName() || !names.count(v.getName()); });
+  };
+  if (Linker::linkModules(module, std::move(library), Linker::LinkOnlyNeeded, hide))
+    return bug("linking {0} fails", path);
+  module.addModuleFlag(Module::Override, "nvvm-reflect-ftz", 0u);
+  for (const Function &f : module)
+    if (f.isDeclaration() && f.getName().starts_with("__nv_"))
+      return bug("libdevice has no {0}", f.getName());
+  return llvm::Error::success();
+}
+
+Expected<std::unique_ptr<Module>> cuda::toDeviceLlvm(mlir::ModuleOp mlirModule, LLVMContext &context, unsigned sm,
+                                                     StringRef libdevice) {
+  auto module = translate(mlirModule, context);
+  auto machine = deviceMachine(sm);
+  if (!module || !machine)
+    return joinErrors(module.takeError(), machine.takeError());
+  (*module)->setTargetTriple((*machine)->getTargetTriple().str());
+  (*module)->setDataLayout((*machine)->createDataLayout());
+  if (llvm::Error e = linkLibdevice(**module, libdevice))
+    return e;
+  optimise(**module, **machine, OptimizationLevel::O3);
+  return module;
+}
+
+Expected<std::string> cuda::toPtx(Module &module, unsigned sm) {
+  auto machine = deviceMachine(sm);
+  if (!machine)
+    return machine.takeError();
+  SmallString<0> text;
+  raw_svector_ostream os(text);
+  legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, CodeGenFileType::AssemblyFile))
+    return bug("NVPTX emits no text");
+  passes.run(module);
+  return text.str().str();
+}
+
+Expected<std::string> cuda::toHostObject(mlir::ModuleOp mlirModule, StringRef triple) {
+  LLVMContext context;
+  auto module = translate(mlirModule, context);
+  std::string host = triple.empty() ? sys::getDefaultTargetTriple() : triple.str();
+  auto machine = machineFor(host, StringRef(host).starts_with("x86_64") ? "x86-64" : "", "", CodeGenOptLevel::Default);
+  if (!module || !machine)
+    return joinErrors(module.takeError(), machine.takeError());
+  (*module)->setTargetTriple(host);
+  (*module)->setDataLayout((*machine)->createDataLayout());
+  optimise(**module, **machine, OptimizationLevel::O1);
+  SmallString<0> bytes;
+  raw_svector_ostream os(bytes);
+  legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, CodeGenFileType::ObjectFile))
+    return bug("no object emission for {0}", host);
+  passes.run(**module);
+  return bytes.str().str();
+}

@@ -1,0 +1,25 @@
+//===- PtxEmitter.h - Device MLIR to PTX, host MLIR to objects -------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_PTXEMITTER_H
+#define LATHE_LIB_TARGET_CUDA_PTXEMITTER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+
+namespace lathe::cuda {
+
+/// Lowers everything in the module to the llvm and nvvm dialects, in place. Math goes to libdevice's functions on a device.
+llvm::Error lowerToLlvmDialect(mlir::ModuleOp module, bool device);
+
+/// The module as optimised LLVM IR for the architecture, with what it needs of libdevice.
+llvm::Expected<std::unique_ptr<llvm::Module>> toDeviceLlvm(mlir::ModuleOp module, llvm::LLVMContext &context, unsigned sm,
+                                                           llvm::StringRef libdevice);
+llvm::Expected<std::string> toPtx(llvm::Module &module, unsigned sm);
+
+/// A relocatable object for the host.
+llvm::Expected<std::string> toHostObject(mlir::ModuleOp module, llvm::StringRef triple);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_PTXEMITTER_H
