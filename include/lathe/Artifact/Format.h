@@ -197,11 +197,52 @@ typedef struct {
   uint64_t offset, bytes; /* in the data section */
 } LatheCudaModule;
 
+/* One kernel's code for one architecture. */
+typedef struct {
+  uint32_t sm;        /* compute capability that the code is for: 75, 90 (sm_90a). PTX text serves any later one too */
+  uint32_t module;    /* index into modules */
+  LatheArray entries; /* LatheString: the module's functions that the plan picks from */
+  uint32_t plan;      /* index into lathe_functions: a LathePlanFn that fills LATHE_CUDA_PLAN_WORDS words */
+  uint32_t reserved;
+} LatheCudaVariant;
+
+typedef struct {
+  LatheArray variants; /* LatheCudaVariant, the best first */
+} LatheCudaLaunch;
+
+/* What a CUDA plan says. Nothing is launched when a grid dimension is 0. The kernel's parameters are one pointer per buffer,
+ * one int64 per size parameter, then the tensor maps by value (CUtensorMap, 128 bytes each). */
+enum {
+  LATHE_CUDA_ENTRY = 0, /* index into entries */
+  LATHE_CUDA_GRID = 1,  /* x, y, z */
+  LATHE_CUDA_BLOCK = 4,
+  LATHE_CUDA_SHARED = 5, /* bytes of dynamic shared memory */
+  LATHE_CUDA_CLUSTER = 6, /* blocks per cluster along x; 0 is 1 */
+  LATHE_CUDA_FLAGS = 7,
+  LATHE_CUDA_MAPS = 8,      /* number of tensor maps */
+  LATHE_CUDA_PERSISTENT = 9, /* grid x is at most this many times the multiprocessors; 0: no such limit */
+  LATHE_CUDA_MAP0 = 16,
+  LATHE_CUDA_MAP_WORDS = 24,
+  LATHE_CUDA_MAX_MAPS = 6,
+  LATHE_CUDA_PLAN_WORDS = 16 + 24 * 6
+};
+#define LATHE_CUDA_DEPENDENT 1 /* the kernel waits for the one before it by itself: it may be launched early */
+/* Words of one tensor map; sizes, strides (bytes) and box are innermost first, the innermost stride is unused. */
+enum {
+  LATHE_CUDA_MAP_BUFFER = 0, /* index among the kernel's buffers */
+  LATHE_CUDA_MAP_TYPE = 1,   /* CUtensorMapDataType */
+  LATHE_CUDA_MAP_RANK = 2,
+  LATHE_CUDA_MAP_SWIZZLE = 3, /* CUtensorMapSwizzle */
+  LATHE_CUDA_MAP_DIMS = 4,
+  LATHE_CUDA_MAP_STRIDES = 9,
+  LATHE_CUDA_MAP_BOX = 14
+};
+
 typedef struct {
   uint32_t version;
   uint32_t reserved;
   LatheArray modules;  /* LatheCudaModule */
-  LatheArray launches; /* one per kernel with CUDA code */
+  LatheArray launches; /* LatheCudaLaunch: one per kernel with CUDA code */
 } LatheCudaTable;
 
 /*===-- The header ----------------------------------------------------------===*/

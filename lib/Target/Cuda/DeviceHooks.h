@@ -1,0 +1,41 @@
+//===- DeviceHooks.h - Accesses of a kernel's body on a GPU ----------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_DEVICEHOOKS_H
+#define LATHE_LIB_TARGET_CUDA_DEVICEHOOKS_H
+
+#include "lathe/Lower/BodyInfo.h"
+#include "lathe/Lower/EmitHooks.h"
+
+namespace lathe::cuda {
+
+/// Vectors of lanes move in one access where the address is provably a multiple of its size (buffers start at multiples of
+/// 256 bytes, the schedule's lane base at a multiple of the width), else element by element. There is no masked vector
+/// access: masked lanes are branches.
+class DeviceHooks : public lower::EmitHooks {
+public:
+  explicit DeviceHooks(const lower::BodyInfo &info) : info(info) {}
+  mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value fill) override;
+  void store(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value value) override;
+  mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
+                     mlir::Value fill) override;
+  void scatter(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
+               mlir::Value value) override;
+  /// The axis along which accesses are wide; its base is a multiple of `width`.
+  void setLane(llvm::StringRef axis, unsigned width) {
+    laneAxis = axis.str();
+    laneWidth = width;
+  }
+
+private:
+  unsigned alignmentOf(const lower::Access &a);
+  const lower::BodyInfo &info;
+  std::string laneAxis;
+  unsigned laneWidth = 1;
+};
+
+/// The largest power of two up to `limit` that divides the expression for every value of its symbols, where the symbol
+/// `free` counts as a multiple of `limit`.
+int64_t knownDivisor(const shape::Expr &e, int64_t limit, llvm::StringRef free = "");
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_DEVICEHOOKS_H

@@ -1,0 +1,148 @@
+//===- KernelFrame.cpp - A device function and its launch plan -------------===//
+
+#include "KernelFrame.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using shape::Expr;
+
+static Value sizeValue(DeviceBuilder &d, const lower::BodyInfo &info, ArrayRef<Value> sizes, const Expr &e) {
+  Value v = lower::emitExpr(d.b, d.loc, e, [&](StringRef name) -> lower::SymbolValue {
+    auto it = llvm::find(info.sizes, name);
+    return it == info.sizes.end() ? lower::SymbolValue{} : lower::SymbolValue{sizes[it - info.sizes.begin()], 0};
+  });
+  return v ? v : d.i64(0);
+}
+
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+PlanFunction::PlanFunction(const lower::BodyInfo &info, ModuleOp module, StringRef name)
+    : d(builder, module.getLoc()), builder(module.getBodyRegion()), info(info) {
+  MLIRContext *context = module.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer});
+  builder.setInsertionPointToEnd(module.getBody());
+  func = builder.create<LLVM::LLVMFuncOp>(d.loc, name, type);
+  Block *entry = func.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  for (unsigned i = 0; i < info.sizes.size(); ++i)
+    sizes.push_back(d.load(d.i64Type(), d.at(entry->getArgument(0), d.i64(i), d.i64Type()), 8));
+}
+
+Value PlanFunction::size(const Expr &e) { return sizeValue(d, info, sizes, e); }
+
+void PlanFunction::set(unsigned word, Value v) {
+  d.store(v, d.at(func.getArgument(1), d.i64(word), d.i64Type()), 8);
+}
+
+/// CUtensorMapDataType.
+static int64_t mapType(Type element) {
+  if (element.isBF16())
+    return 9;
+  if (element.isF16())
+    return 6;
+  return element.isF32() ? 7 : 0;
+}
+
+void PlanFunction::addMap(const MapSpec &map) {
+  unsigned at = LATHE_CUDA_MAP0 + LATHE_CUDA_MAP_WORDS * maps++;
+  set(at + LATHE_CUDA_MAP_BUFFER, map.buffer);
+  set(at + LATHE_CUDA_MAP_TYPE, mapType(map.element));
+  set(at + LATHE_CUDA_MAP_RANK, map.dims.size());
+  set(at + LATHE_CUDA_MAP_SWIZZLE, map.swizzle128 ? 3 : 0);
+  for (auto [i, e] : llvm::enumerate(map.dims))
+    set(at + LATHE_CUDA_MAP_DIMS + i, size(e));
+  for (auto [i, e] : llvm::enumerate(map.strides))
+    set(at + LATHE_CUDA_MAP_STRIDES + i, size(e));
+  for (auto [i, v] : llvm::enumerate(map.box))
+    set(at + LATHE_CUDA_MAP_BOX + i, v);
+  set(LATHE_CUDA_MAPS, maps);
+}
+
+void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}); }
+
+//===----------------------------------------------------------------------===//
+// The device function
+//===----------------------------------------------------------------------===//
+
+KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
+                         unsigned numMaps, bool dependentLaunch)
+    : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), builder(module.getBodyRegion()) {
+  MLIRContext *context = module.getContext();
+  unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
+  SmallVector<Type> params(numRefs, d.pointer(Global));
+  params.append(info.sizes.size(), d.i64Type());
+  params.append(numMaps, d.pointer(0));
+  builder.setInsertionPointToEnd(module.getBody());
+  func = builder.create<LLVM::LLVMFuncOp>(d.loc, name,
+                                          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), params));
+  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  func->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), builder.getDenseI32ArrayAttr({int(threads), 1, 1}));
+  func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  Block *entry = func.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  for (unsigned i = 0; i < params.size(); ++i)
+    (i < numRefs ? refs : i < numRefs + info.sizes.size() ? sizes : maps).push_back(entry->getArgument(i));
+  Type raw = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (unsigned i = numRefs + info.sizes.size(); i < params.size(); ++i) {
+    func.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(raw));
+    func.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+    func.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+  }
+  // The next kernel may start to fill the machine at once, but nothing is read or written before the one ahead is done.
+  if (dependentLaunch && sm >= 90) {
+    d.ptx("griddepcontrol.launch_dependents;");
+    d.ptx("griddepcontrol.wait;");
+  }
+}
+
+Value KernelFrame::size(const Expr &e) { return sizeValue(d, info, sizes, e); }
+
+Value KernelFrame::sharedArray(StringRef name, Type element, int64_t count, unsigned alignment) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(element, count);
+  auto global = builder.create<LLVM::GlobalOp>(d.loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
+                                               (func.getName() + "_" + name).str(), builder.getZeroAttr(builder.getI8Type()),
+                                               alignment, unsigned(Shared));
+  global.removeValueAttr();
+  Block *init = builder.createBlock(&global.getInitializerRegion());
+  builder.setInsertionPointToStart(init);
+  Value undef = builder.create<LLVM::UndefOp>(d.loc, type);
+  builder.create<LLVM::ReturnOp>(d.loc, undef);
+  builder.setInsertionPoint(&func.getBody().front(), func.getBody().front().begin());
+  return builder.create<LLVM::AddressOfOp>(d.loc, global);
+}
+
+Value KernelFrame::dynamicShared() {
+  constexpr StringRef name = "dynamic_shared";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    global = builder.create<LLVM::GlobalOp>(d.loc, type, false, LLVM::Linkage::External, name, Attribute(), 1024,
+                                            unsigned(Shared));
+  }
+  Value start = builder.create<LLVM::AddressOfOp>(d.loc, global);
+  Value bits = builder.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), start);
+  Value aligned = d.bitAnd(d.add(bits, 1023), -1024);
+  return builder.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), aligned);
+}
+
+void KernelFrame::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}); }
+
+Values lathe::cuda::delinearize(DeviceBuilder &d, Value index, ArrayRef<Value> extents) {
+  Values out(extents.size());
+  for (size_t i = extents.size(); i-- > 1;) {
+    out[i] = d.rem(index, extents[i]);
+    index = d.div(index, extents[i]);
+  }
+  if (!extents.empty())
+    out[0] = index;
+  return out;
+}

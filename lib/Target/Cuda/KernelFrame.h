@@ -1,0 +1,75 @@
+//===- KernelFrame.h - A device function and its launch plan ---------------===//
+//
+// What every generator starts from: the device function with a kernel's buffers and sizes as parameters, and the host
+// function that plans its launch. Both evaluate the same symbolic sizes, one on the device, one on the host.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_KERNELFRAME_H
+#define LATHE_LIB_TARGET_CUDA_KERNELFRAME_H
+
+#include "DeviceBuilder.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Lower/BodyEmitter.h"
+#include "lathe/Target/CudaTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace lathe::cuda {
+
+/// A tensor map as the plan describes it: sizes innermost first, strides in bytes (the innermost has none).
+struct MapSpec {
+  unsigned buffer; ///< index among operands and results
+  mlir::Type element;
+  bool swizzle128 = true;
+  std::vector<shape::Expr> dims, strides;
+  std::vector<int64_t> box;
+};
+
+/// `void plan(const int64_t *sizes, int64_t *out)`, see LATHE_CUDA_* in Format.h.
+class PlanFunction {
+public:
+  PlanFunction(const lower::BodyInfo &info, mlir::ModuleOp module, llvm::StringRef name);
+  DeviceBuilder d;
+  Value size(const shape::Expr &e); ///< i64
+  Value constant(int64_t v) { return d.i64(v); }
+  void set(unsigned word, Value v);
+  void set(unsigned word, int64_t v) { set(word, constant(v)); }
+  void addMap(const MapSpec &map);
+  void finish();
+
+private:
+  mlir::OpBuilder builder;
+  const lower::BodyInfo &info;
+  mlir::LLVM::LLVMFuncOp func;
+  Values sizes;
+  unsigned maps = 0;
+};
+
+/// One entry point of a device module.
+class KernelFrame {
+public:
+  KernelFrame(const lower::BodyInfo &info, mlir::ModuleOp module, llvm::StringRef name, unsigned threads, unsigned sm,
+              unsigned numMaps = 0, bool dependentLaunch = false);
+  DeviceBuilder d;
+  const lower::BodyInfo &info;
+  mlir::ModuleOp module;
+  unsigned threads, sm;
+  Values refs, sizes, maps;
+
+  Value size(const shape::Expr &e); ///< i64
+  /// Statically sized shared memory.
+  Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
+  /// The shared memory whose size the launch gives, aligned to 1024 bytes.
+  Value dynamicShared();
+  void finish();
+
+private:
+  mlir::OpBuilder builder;
+  mlir::LLVM::LLVMFuncOp func;
+};
+
+/// Index of flattened axes to the index of each, innermost last; axes of extent 1 come out as 0.
+Values delinearize(DeviceBuilder &d, Value index, llvm::ArrayRef<Value> extents);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_KERNELFRAME_H
