@@ -12,6 +12,12 @@
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
+#include <memory>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
 
 namespace lathe::cuda {
 
@@ -57,6 +63,12 @@ struct DeviceCode {
   std::vector<std::string> entries;
 };
 llvm::Expected<DeviceCode> generateDeviceCode(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options);
+
+/// The optimised LLVM IR that the device module becomes (consumes the module's contents), and the planning module's.
+llvm::Expected<std::unique_ptr<llvm::Module>> deviceLlvm(mlir::ModuleOp device, unsigned sm, llvm::LLVMContext &context,
+                                                         const CudaOptions &options);
+llvm::Expected<std::unique_ptr<llvm::Module>> planLlvm(mlir::ModuleOp host, llvm::LLVMContext &context);
+llvm::Expected<std::string> ptxOf(llvm::Module &module, unsigned sm);
 
 /// The dialects that generated code uses.
 void registerCudaDialects(mlir::DialectRegistry &registry);

@@ -104,9 +104,6 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
     populateGpuToNVVMConversionPatterns(converter, patterns);
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    target.addIllegalDialect<math::MathDialect>();
-    target.addLegalOp<math::FmaOp, math::AbsIOp, math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp,
-                      math::CopySignOp, math::TruncOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>();
     target.addDynamicallyLegalDialect<math::MathDialect>([](Operation *op) {
       return isa<math::FmaOp, math::AbsIOp, math::AbsFOp, math::CtPopOp, math::CountLeadingZerosOp,
                  math::CountTrailingZerosOp, math::CopySignOp, math::TruncOp>(op);

@@ -65,6 +65,10 @@ static Expected<std::unique_ptr<Module>> translate(mlir::ModuleOp module, LLVMCo
   return out;
 }
 
+Expected<std::unique_ptr<Module>> cuda::toPlainLlvm(mlir::ModuleOp module, LLVMContext &context) {
+  return translate(module, context);
+}
+
 static void optimise(Module &module, TargetMachine &machine, OptimizationLevel level) {
   LoopAnalysisManager lam;
   FunctionAnalysisManager fam;

@@ -17,6 +17,9 @@ llvm::Expected<std::unique_ptr<llvm::Module>> toDeviceLlvm(mlir::ModuleOp module
                                                            llvm::StringRef libdevice);
 llvm::Expected<std::string> toPtx(llvm::Module &module, unsigned sm);
 
+/// The module as LLVM IR, as it is.
+llvm::Expected<std::unique_ptr<llvm::Module>> toPlainLlvm(mlir::ModuleOp module, llvm::LLVMContext &context);
+
 /// A relocatable object for the host.
 llvm::Expected<std::string> toHostObject(mlir::ModuleOp module, llvm::StringRef triple);
 

@@ -1,0 +1,33 @@
+//===- ContractShape.h - The axes of a contraction or an attention ---------===//
+#ifndef LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
+#define LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::cuda {
+
+/// A contraction's axes by their roles, and its operands' offsets as they lie in memory (a packed operand's offset is that
+/// of the packed array).
+struct ContractShape {
+  ContractShape(const lower::BodyInfo &info, kernel::ContractOp op);
+  const lower::BodyInfo &info;
+  lower::AxisSet contracted = 0, batch = 0, rows = 0, columns = 0;
+  std::vector<unsigned> batchAxes, rowAxes, columnAxes, depthAxes; ///< outermost first
+  shape::Expr lhs, rhs;
+  shape::Expr extent(llvm::ArrayRef<unsigned> axes) const;
+  /// The index of a point among flattened axes, as an expression over them.
+  shape::Expr flatIndex(llvm::ArrayRef<unsigned> axes) const;
+  /// When the offset steps evenly along the flattened axes (outermost first): the step. Nothing when it does not.
+  std::optional<shape::Expr> stepAlong(const shape::Expr &offset, llvm::ArrayRef<unsigned> axes) const;
+};
+
+struct AttentionShape {
+  AttentionShape(const lower::BodyInfo &info, kernel::AttentionOp op);
+  unsigned query, key, depth, value; ///< axes
+  std::vector<unsigned> batchAxes;
+  shape::Expr q, k, v;
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H

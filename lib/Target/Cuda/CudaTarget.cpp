@@ -1,0 +1,221 @@
+//===- CudaTarget.cpp - Kernels to NVIDIA machine code ---------------------===//
+
+#include "lathe/Target/CudaTarget.h"
+#include "PtxEmitter.h"
+#include "RowProgram.h"
+#include "Toolchain.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+
+void cuda::registerCudaDialects(DialectRegistry &registry) {
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                  math::MathDialect, scf::SCFDialect, vector::VectorDialect, kernel::KernelDialect>();
+}
+
+static void loadDialects(MLIRContext &context) {
+  context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                      math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+/// In the order of preference; each says false when it does not take the kernel.
+static llvm::Error generate(Generator &g) {
+  return generateRowProgram(g);
+}
+
+static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
+  std::string text;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+    text += (text.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (failed(verify(module)))
+    return bug("kernel '{0}': generated code does not verify: {1}", kernel, text);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options,
+                                                StringRef planName) {
+  loadDialects(*kernel.getContext());
+  Location loc = UnknownLoc::get(kernel.getContext());
+  DeviceCode code;
+  code.device = ModuleOp::create(loc);
+  code.host = ModuleOp::create(loc);
+  lower::BodyInfo info(kernel);
+  PlanFunction plan(info, *code.host, planName);
+  bool dependent = options.dependentLaunch && sm >= 90;
+  Generator g{info, *code.device, plan, sm, dependent, {}};
+  plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
+  if (llvm::Error e = generate(g))
+    return e;
+  plan.finish();
+  code.entries = g.entries;
+  if (llvm::Error e = verifyGenerated(*code.device, kernel.getName()))
+    return e;
+  if (llvm::Error e = verifyGenerated(*code.host, kernel.getName()))
+    return e;
+  return code;
+}
+
+llvm::Expected<DeviceCode> cuda::generateDeviceCode(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options) {
+  return generateNamed(kernel, sm, options, "plan");
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> cuda::deviceLlvm(ModuleOp device, unsigned sm, llvm::LLVMContext &context,
+                                                               const CudaOptions &options) {
+  llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
+  if (!toolchain)
+    return toolchain.takeError();
+  if (llvm::Error e = lowerToLlvmDialect(device, /*device=*/true))
+    return e;
+  return toDeviceLlvm(device, context, sm, toolchain->libdevice);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm::LLVMContext &context) {
+  if (llvm::Error e = lowerToLlvmDialect(host, /*device=*/false))
+    return e;
+  return toPlainLlvm(host, context);
+}
+
+llvm::Expected<std::string> cuda::ptxOf(llvm::Module &module, unsigned sm) { return toPtx(module, sm); }
+
+/// A kernel without what does not change its code. Values print by position, so equal kernels give equal text.
+static std::string canonicalText(kernel::GenericOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    os << kernel.getAxisName(i) << '=' << kernel.getAxisExtent(i).str() << ';';
+  os << kernel::stringifyKernelClass(kernel.getKernelClass());
+  if (kernel.getScheduleAttr())
+    os << kernel.getScheduleAttr();
+  for (BlockArgument a : kernel.getBody().getArguments())
+    os << a.getType();
+  llvm::DenseMap<Value, unsigned> numbers;
+  for (BlockArgument a : kernel.getBody().getArguments())
+    numbers[a] = numbers.size();
+  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    os << '\n' << op->getName() << op->getAttrDictionary();
+    for (Region &r : op->getRegions())
+      for (BlockArgument a : r.getArguments())
+        numbers[a] = numbers.size();
+    for (Value v : op->getOperands())
+      os << ' ' << numbers.lookup(v);
+    for (Value v : op->getResults()) {
+      numbers[v] = numbers.size();
+      os << ':' << v.getType();
+    }
+  });
+  return text;
+}
+
+namespace {
+/// One kernel on one architecture, on its way to machine code.
+struct Job {
+  DeviceCode code;
+  unsigned sm;
+  std::string ptx, cubin;
+  std::string failure;
+};
+} // namespace
+
+/// The part that needs no MLIR context to itself: LLVM and ptxas.
+static llvm::Error finishJob(Job &job, const CudaOptions &options, const Toolchain &toolchain) {
+  llvm::LLVMContext context;
+  auto module = toDeviceLlvm(*job.code.device, context, job.sm, toolchain.libdevice);
+  if (!module)
+    return module.takeError();
+  auto ptx = toPtx(**module, job.sm);
+  if (!ptx)
+    return ptx.takeError();
+  job.ptx = std::move(*ptx);
+  if (options.stage != Stage::Cubin)
+    return llvm::Error::success();
+  auto cubin = assemble(job.ptx, job.sm, toolchain);
+  if (!cubin)
+    return cubin.takeError();
+  job.cubin = std::move(*cubin);
+  return llvm::Error::success();
+}
+
+static llvm::Error runJobs(std::vector<Job> &jobs, const CudaOptions &options, const Toolchain &toolchain) {
+  std::atomic<size_t> next{0};
+  std::mutex lock;
+  std::map<size_t, llvm::Error> failures;
+  auto work = [&] {
+    for (size_t i; (i = next++) < jobs.size();)
+      if (llvm::Error e = finishJob(jobs[i], options, toolchain)) {
+        std::lock_guard<std::mutex> guard(lock);
+        failures.emplace(i, std::move(e));
+      }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < options.jobs; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &t : threads)
+    t.join();
+  // The first one in the kernels' order, whatever the threads' order was.
+  llvm::Error first = llvm::Error::success();
+  for (auto &[i, e] : failures) {
+    if (first)
+      llvm::consumeError(std::move(e));
+    else
+      first = std::move(e);
+  }
+  return first;
+}
+
+llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, const CudaOptions &options) {
+  llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
+  if (!toolchain)
+    return toolchain.takeError();
+  CudaCode out;
+  std::map<std::string, unsigned> known;
+  std::vector<Job> jobs;
+  OwningOpRef<ModuleOp> host;
+  for (kernel::GenericOp kernel : kernels) {
+    auto [it, fresh] = known.emplace(canonicalText(kernel), out.launches.size());
+    out.launchOf.push_back(it->second);
+    if (!fresh)
+      continue;
+    out.launches.emplace_back();
+    for (unsigned sm : options.sms) {
+      std::string plan = "lathe_cuda_plan_" + std::to_string(it->second) + "_sm" + std::to_string(sm);
+      auto code = generateNamed(kernel, sm, options, plan);
+      if (!code)
+        return code.takeError();
+      if (llvm::Error e = lowerToLlvmDialect(*code->device, /*device=*/true))
+        return e;
+      if (!host)
+        host = ModuleOp::create(UnknownLoc::get(kernel.getContext()));
+      for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
+        op.moveBefore(host->getBody(), host->getBody()->end());
+      out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
+      jobs.push_back(Job{std::move(*code), sm, {}, {}, {}});
+    }
+  }
+  if (llvm::Error e = runJobs(jobs, options, *toolchain))
+    return e;
+  for (Job &job : jobs)
+    out.modules.push_back({job.sm, options.stage != Stage::Cubin, options.stage == Stage::Cubin ? job.cubin : job.ptx});
+  if (host) {
+    if (llvm::Error e = lowerToLlvmDialect(*host, /*device=*/false))
+      return e;
+    auto object = toHostObject(*host, options.hostTriple);
+    if (!object)
+      return object.takeError();
+    out.hostObject = std::move(*object);
+  }
+  return out;
+}

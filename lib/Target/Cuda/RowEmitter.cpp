@@ -1,0 +1,294 @@
+//===- RowEmitter.cpp - The body of a row program --------------------------===//
+
+#include "RowEmitter.h"
+#include "Combine.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+RowEmitter::RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, ArrayRef<Operation *> roots)
+    : frame(frame), d(frame.d), info(frame.info), s(schedule), axes(axes), roots(roots), hooks(frame.info),
+      base(frame.info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks) {
+  if (s.lane >= 0)
+    hooks.setLane(info.axes[s.lane], s.width);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+AxisSet RowEmitter::innerOf(Operation *root) const {
+  AxisSet set = info.domainOf(root);
+  if (auto r = dyn_cast<kernel::ReduceOp>(root))
+    set |= info.axesOf(r.getAxes());
+  return set & ~axes.rows;
+}
+
+bool RowEmitter::isShared(Operation *root) const {
+  auto r = dyn_cast<kernel::ReduceOp>(root);
+  return r && !(info.axesOf(r.getResult()) & ~axes.rows);
+}
+
+std::vector<std::vector<RowEmitter::Pass>> RowEmitter::levels() const {
+  // The level at which an op can run: after the shared reductions that it depends on. Ops come in an order in which
+  // operands are first.
+  llvm::DenseMap<Operation *, unsigned> ready;
+  for (Operation *op : info.ops) {
+    unsigned level = 0;
+    op->walk([&](Operation *inner) {
+      for (Value v : inner->getOperands())
+        if (Operation *def = v.getDefiningOp(); def && def != op)
+          level = std::max(level, ready.lookup(def) + (isShared(def) ? 1 : 0));
+    });
+    ready[op] = level;
+  }
+  std::vector<std::vector<Pass>> out;
+  for (Operation *root : roots) {
+    if (!isShared(root) && !isa<kernel::StoreOp>(root))
+      continue;
+    unsigned level = ready.lookup(root);
+    if (out.size() <= level)
+      out.resize(level + 1);
+    AxisSet inner = innerOf(root);
+    auto same = llvm::find_if(out[level], [&](const Pass &p) { return p.inner == inner; });
+    if (same == out[level].end())
+      same = out[level].insert(same, Pass{inner, {}});
+    same->roots.push_back(root);
+  }
+  return out;
+}
+
+void RowEmitter::emit() {
+  bindRow();
+  for (const std::vector<Pass> &level : levels())
+    for (const Pass &pass : level)
+      emitPass(pass);
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+/// Axes of a set in the order in which they are flattened: the lane axis runs fastest.
+static SmallVector<unsigned> flattened(const lower::BodyInfo &info, AxisSet set, int lane) {
+  SmallVector<unsigned> order;
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (contains(set, i) && int(i) != lane)
+      order.push_back(i);
+  if (contains(set, lane))
+    order.push_back(lane);
+  return order;
+}
+
+static void bindFlattened(BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index) {
+  DeviceBuilder &d = frame.d;
+  SmallVector<unsigned> order = flattened(frame.info, set, s.lane);
+  Values extents;
+  for (unsigned axis : order) {
+    Value e = frame.size(frame.info.extents[axis]);
+    extents.push_back(int(axis) == s.lane ? d.div(e, s.width) : e);
+  }
+  Values indices = delinearize(d, index, extents);
+  for (auto [axis, i] : llvm::zip(order, indices)) {
+    if (int(axis) == s.lane)
+      point.bindLane(frame.info.axes[axis], d.mul(i, s.width), s.width);
+    else
+      point.bindAxis(frame.info.axes[axis], i);
+  }
+}
+
+void RowEmitter::bindRow() {
+  Value tid = d.threadId(), block = d.wide(d.blockId());
+  Value row = block;
+  inUnit = d.i64(0);
+  switch (s.layout) {
+  case RowSchedule::Lanes:
+    row = d.add(d.mul(block, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
+    inUnit = d.wide(d.rem(tid, s.unit));
+    break;
+  case RowSchedule::Block:
+    inUnit = d.wide(tid);
+    break;
+  case RowSchedule::Columns:
+    rowInBlock = d.rem(tid, 32);
+    row = d.add(d.mul(block, 32), d.wide(rowInBlock));
+    inUnit = d.wide(d.div(tid, 32));
+    break;
+  }
+  Value count = frame.size(extentOf(info, axes.rows));
+  if (contains(axes.rows, s.lane))
+    count = d.div(count, s.width);
+  if (s.layout != RowSchedule::Block) {
+    // Threads past the end work on the last row, so that shuffles and barriers find everybody, and store nothing.
+    rowOk = d.less(row, count);
+    row = d.minU(row, d.sub(count, d.i64(1)));
+  }
+  bindFlattened(base, frame, s, axes.rows, row);
+}
+
+BodyEmitter RowEmitter::pointAt(AxisSet inner, Value chunk) {
+  BodyEmitter point = base;
+  bindFlattened(point, frame, s, inner, chunk);
+  return point;
+}
+
+Value RowEmitter::chunksOf(AxisSet inner) {
+  Value count = frame.size(extentOf(info, inner));
+  return laneIn(inner) ? d.div(count, s.width) : count;
+}
+
+//===----------------------------------------------------------------------===//
+// One pass
+//===----------------------------------------------------------------------===//
+
+Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
+  Type element = op.getType();
+  bool wide = contains(info.axesOf(op.getValue()), s.lane);
+  return wide ? d.vector(s.width, element) : element;
+}
+
+void RowEmitter::emitPass(const Pass &pass) {
+  if (!pass.inner) {
+    for (Operation *root : pass.roots) {
+      Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
+      BodyEmitter point = base;
+      emitRoot(root, point, first, nullptr);
+    }
+    return;
+  }
+  std::vector<kernel::ReduceOp> reduces;
+  std::vector<Values> partials(1);
+  for (Operation *root : pass.roots)
+    if (auto r = dyn_cast<kernel::ReduceOp>(root)) {
+      reduces.push_back(r);
+      partials[0].push_back(identityOf(d, r.getKind(), accumulatorType(r, pass.inner)));
+    }
+  if (s.persistent)
+    persistentPass(pass, partials);
+  else
+    loopedPass(pass, partials);
+  for (auto [r, partial] : llvm::zip(reduces, partials[0])) {
+    Value v = finish(r, partial);
+    base.bindValue(r.getResult(), v);
+    for (auto &[set, points] : chunks)
+      for (Chunk &c : points)
+        c.point.bindValue(r.getResult(), v);
+  }
+}
+
+void RowEmitter::persistentPass(const Pass &pass, std::vector<Values> &partials) {
+  std::vector<Chunk> &points = chunks[pass.inner];
+  int64_t total = *extentOf(info, pass.inner).constant() / (laneIn(pass.inner) ? s.width : 1);
+  if (points.empty())
+    for (int64_t first = 0; first < total; first += s.unit) {
+      Value index = d.add(inUnit, first), ok;
+      if (first + s.unit > total) {
+        ok = d.less(index, d.i64(total));
+        index = d.minU(index, d.i64(total - 1));
+      }
+      points.push_back({pointAt(pass.inner, index), ok});
+    }
+  for (Chunk &c : points) {
+    Value *accumulator = partials[0].data();
+    for (Operation *root : pass.roots)
+      emitRoot(root, c.point, c.ok, isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
+  }
+}
+
+void RowEmitter::loopedPass(const Pass &pass, std::vector<Values> &partials) {
+  partials[0] = d.loop(inUnit, chunksOf(pass.inner), d.i64(s.unit), partials[0], [&](Value chunk, ValueRange carried) {
+    Values sums(carried);
+    BodyEmitter point = pointAt(pass.inner, chunk);
+    Value *accumulator = sums.data();
+    for (Operation *root : pass.roots)
+      emitRoot(root, point, Value(), isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
+    return sums;
+  });
+}
+
+void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *accumulator) {
+  bindRoots(point, root);
+  if (auto r = dyn_cast<kernel::ReduceOp>(root)) {
+    Value v = point.emit(r.getValue());
+    if (isa<VectorType>(accumulator->getType()))
+      v = point.splat(v);
+    if (ok)
+      v = d.select(ok, v, identityOf(d, r.getKind(), v.getType()));
+    *accumulator = combine(d, r.getKind(), *accumulator, v);
+    return;
+  }
+  auto store = cast<kernel::StoreOp>(root);
+  Value v = point.emit(store.getValue());
+  Value condition = rowOk;
+  auto require = [&](Value c) { condition = condition ? d.both(condition, c) : c; };
+  if (ok)
+    require(ok);
+  // A store at fewer axes than the rows have happens once.
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (contains(axes.rows & ~info.domainOf(store), i))
+      require(d.equal(point.axisValue(info.axes[i]), 0));
+  auto put = [&] {
+    BodyEmitter inside = point;
+    inside.emitStoreOf(store, v);
+  };
+  if (condition)
+    d.when(condition, put);
+  else
+    put();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a shared reduction
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
+  kernel::Combiner kind = reduce.getKind();
+  if (!contains(axes.rows, s.lane))
+    partial = combineLanes(d, kind, partial);
+  if (s.unit == 1)
+    return partial;
+  Type element = getElementTypeOrSelf(partial.getType());
+  Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
+  unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
+  std::string name = "sum" + std::to_string(sharedSlots++);
+  if (s.layout != RowSchedule::Columns) {
+    for (unsigned m = std::min(s.unit, 32u) / 2; m; m /= 2)
+      partial = combine(d, kind, partial, d.shuffleXor(partial, m));
+    if (s.layout == RowSchedule::Lanes)
+      return partial;
+    unsigned warps = s.unit / 32;
+    Value array = frame.sharedArray(name, stored, warps);
+    Value tid = d.threadId();
+    d.when(d.equal(d.rem(tid, 32), 0), [&] { d.store(partial, d.at(array, d.div(tid, 32), element), bytes); });
+    d.barrier();
+    Value out;
+    for (unsigned w = 0; w < warps; ++w) {
+      Value x = d.load(element, d.at(array, d.i32(w), element), bytes);
+      out = out ? combine(d, kind, out, x) : x;
+    }
+    return out;
+  }
+  auto vector = dyn_cast<VectorType>(partial.getType());
+  unsigned width = vector ? vector.getNumElements() : 1;
+  Value array = frame.sharedArray(name, stored, s.threads * width);
+  auto slot = [&](Value unit, unsigned lane) {
+    Value index = d.mul(d.add(d.mul(unit, 32), rowInBlock), width);
+    return d.at(array, d.add(index, lane), element);
+  };
+  for (unsigned i = 0; i < width; ++i)
+    d.store(d.extract(partial, i), slot(d.narrow(inUnit), i), bytes);
+  d.barrier();
+  Value out = partial;
+  for (unsigned i = 0; i < width; ++i) {
+    Value sum;
+    for (unsigned u = 0; u < s.unit; ++u) {
+      Value x = d.load(element, slot(d.i32(u), i), bytes);
+      sum = sum ? combine(d, kind, sum, x) : x;
+    }
+    out = d.insert(out, sum, i);
+  }
+  return out;
+}

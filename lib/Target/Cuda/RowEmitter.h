@@ -1,0 +1,73 @@
+//===- RowEmitter.h - The body of a row program ----------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
+#define LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
+
+#include "DeviceHooks.h"
+#include "KernelFrame.h"
+#include "RowSchedule.h"
+
+namespace lathe::cuda {
+
+/// Emits one section of a row program: stores (and the reductions they need) over one set of rows.
+///
+/// Reductions whose result is one value per row are computed by the row's unit together, in levels: those of a level share
+/// their loops, and so do the stores that need nothing later. Every other root value (a reduction to inner axes, a
+/// contraction, an attention) is computed by the thread that needs it, where it needs it.
+class RowEmitter {
+public:
+  RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots);
+  void emit();
+  const std::string &error() const { return base.error(); }
+
+private:
+  struct Pass {
+    AxisSet inner; ///< the axes below the row that its roots run over
+    std::vector<mlir::Operation *> roots;
+  };
+  struct Chunk {
+    lower::BodyEmitter point;
+    Value ok; ///< null: in range
+  };
+
+  AxisSet innerOf(mlir::Operation *root) const;
+  bool isShared(mlir::Operation *root) const;
+  std::vector<std::vector<Pass>> levels() const;
+  unsigned levelOf(mlir::Operation *root, llvm::DenseMap<mlir::Operation *, unsigned> &known) const;
+
+  void bindRow();
+  void emitPass(const Pass &pass);
+  void persistentPass(const Pass &pass, std::vector<Values> &partials);
+  void loopedPass(const Pass &pass, std::vector<Values> &partials);
+  lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
+  void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
+  Value finish(kernel::ReduceOp reduce, Value partial);
+
+  void bindRoots(lower::BodyEmitter &point, mlir::Operation *user, unsigned depth = 0);
+  Value serial(lower::BodyEmitter &point, mlir::Operation *root, unsigned depth);
+  Value serialLoop(lower::BodyEmitter &point, AxisSet axes, Value init,
+                   llvm::function_ref<Value(lower::BodyEmitter &, Value)> body);
+  Value serialContract(lower::BodyEmitter &point, kernel::ContractOp op);
+  Value serialAttention(lower::BodyEmitter &point, kernel::AttentionOp op, unsigned depth);
+  Value loadAt(lower::BodyEmitter &point, Value ref, const shape::Expr &offset);
+  lower::BodyEmitter atResult(lower::BodyEmitter &point, mlir::Value result);
+
+  Value chunksOf(AxisSet inner); ///< i64
+  bool laneIn(AxisSet set) const { return contains(set, s.lane); }
+  Type accumulatorType(kernel::ReduceOp op, AxisSet inner);
+
+  KernelFrame &frame;
+  DeviceBuilder &d;
+  const lower::BodyInfo &info;
+  RowSchedule s;
+  RowAxes axes;
+  std::vector<mlir::Operation *> roots;
+  DeviceHooks hooks;
+  lower::BodyEmitter base;
+  Value inUnit, rowInBlock, rowOk;
+  std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
+  unsigned sharedSlots = 0;
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_ROWEMITTER_H

@@ -1,0 +1,58 @@
+//===- RowSchedule.h - How a row program is laid on threads ----------------===//
+//
+// Rows are the points of the axes that no reduction removes. A unit of threads works on a row: one thread, a part of a warp,
+// a warp, a block, or (columns) the threads with the same position in each warp of a block, when neighbouring rows lie
+// side by side in memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
+#define LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::cuda {
+
+using lower::AxisSet;
+
+struct RowSchedule {
+  enum Layout { Lanes, Block, Columns };
+  Layout layout = Lanes;
+  unsigned unit = 1;     ///< threads per row
+  unsigned threads = 256;
+  unsigned width = 1;    ///< lanes of one access
+  int lane = -1;         ///< the axis along which accesses are wide
+  bool persistent = false; ///< a row's values stay in registers between passes
+  unsigned rowsPerBlock() const { return threads / unit; }
+};
+
+/// Kernels' tuning parameters, in one place.
+struct RowTuning {
+  unsigned warpElements = 1024;   ///< rows up to this long take a warp, longer ones a block
+  unsigned threads = 256;         ///< per block of independent rows
+  unsigned blockThreads = 256;    ///< per block that shares a row
+  unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers
+  unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
+  unsigned columnMinimum = 64;    ///< from this many reduced points on
+};
+extern const RowTuning rowTuning;
+
+/// Axes by which rows are told apart, and those that reductions remove.
+struct RowAxes {
+  AxisSet rows = 0, reduced = 0;
+};
+
+/// The axis that most accesses run along with stride 1, or -1.
+int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among);
+/// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
+unsigned chooseWidth(const lower::BodyInfo &info, int lane);
+/// The schedules of a kernel's rows, one per range of sizes: where the extents are not known a plan chooses between two.
+llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
+                                                  llvm::ArrayRef<mlir::Operation *> roots);
+
+/// The product of the extents of the set's axes.
+shape::Expr extentOf(const lower::BodyInfo &info, AxisSet axes);
+inline bool contains(AxisSet set, int axis) { return axis >= 0 && (set >> axis & 1); }
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H

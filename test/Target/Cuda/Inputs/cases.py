@@ -1,0 +1,187 @@
+"""Kernels with inputs and numpy references, for the emulator here and for a GPU (test/Device).
+
+A case is a kernel's text, sizes, inputs and the expected outputs. References are computed in float64."""
+import zlib
+import numpy as np
+
+
+def _dims(shape):
+    return "x".join(str(n) for n in shape) + ("x" if len(shape) else "")
+
+
+TYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i1": np.bool_, "f64": np.float64}
+
+
+def to_bf16(a):
+    """Rounds to nearest even; the bits as uint16."""
+    bits = np.ascontiguousarray(a, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(bits):
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+class Case:
+    """`inputs` and `expected`: (type name, array); bf16 arrays are float32 here and rounded when written."""
+
+    def __init__(self, name, cls, axes, body, sizes, inputs, expected, rtol=2e-5, atol=2e-5):
+        self.name, self.cls, self.axes, self.body, self.sizes = name, cls, axes, body, sizes
+        self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
+
+    def tensor(self, t):
+        return f"tensor<{_dims(t[1].shape)}{t[0]}>"
+
+    def mlir(self):
+        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs))
+        ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
+        types = ", ".join(self.tensor(t) for t in self.inputs)
+        outs = ", ".join(self.tensor(t) for t in self.expected)
+        refs = ", ".join(f"%i{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.inputs))
+        refs += (", " if refs else "") + ", ".join(f"%o{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.expected))
+        axes = ", ".join(f'{n} = "{e}"' for n, e in self.axes)
+        res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
+        head = f"ins({ins} : {types}) " if self.inputs else ""
+        return (f"func.func @f({args}) {{\n  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
+                f"      {head}outs({outs}) {{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
+
+
+def load(dst, src, off, t="f32"):
+    return f'    %{dst} = kernel.load %{src}["{off}"] : !kernel.ref<{t}> -> {t}\n'
+
+
+def store(v, dst, off, t="f32"):
+    return f'    kernel.store %{v}, %{dst}["{off}"] : {t}, !kernel.ref<{t}>\n'
+
+
+def _rng(name):
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def softmax(n, c):
+    r = _rng("softmax")
+    x = r.standard_normal((n, c)).astype(np.float32) * 3
+    body = (load("x", "i0", "C*n + c") + '    %m = kernel.reduce max %x over ["c"] : f32\n    %d = arith.subf %x, %m : f32\n'
+            '    %e = math.exp %d : f32\n    %s = kernel.reduce add %e over ["c"] : f32\n    %y = arith.divf %e, %s : f32\n' +
+            store("y", "o0", "C*n + c"))
+    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+    return Case("softmax", "reduction", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [("f32", x)],
+                [("f32", e / e.sum(1, keepdims=True))])
+
+
+def layer_norm(n, c, t="f32"):
+    r = _rng("layer_norm")
+    x = r.standard_normal((n, c)).astype(np.float32) * 2 + 1
+    if t == "bf16":
+        x = from_bf16(to_bf16(x))
+    g = r.standard_normal(c).astype(np.float32)
+    ext = "    %x = arith.extf %x0 : bf16 to f32\n" if t == "bf16" else ""
+    tr = "    %y = arith.truncf %y0 : f32 to bf16\n" if t == "bf16" else ""
+    y = "y0" if t == "bf16" else "y"
+    body = (load("x0" if t == "bf16" else "x", "i0", f"{c}*n + c", t) + ext +
+            f'    %k = arith.constant {1.0 / c:.9e} : f32\n    %s = kernel.reduce add %x over ["c"] : f32\n'
+            '    %mean = arith.mulf %s, %k : f32\n    %d = arith.subf %x, %mean : f32\n    %d2 = arith.mulf %d, %d : f32\n'
+            '    %v = kernel.reduce add %d2 over ["c"] : f32\n    %v1 = arith.mulf %v, %k : f32\n'
+            '    %eps = arith.constant 1.0e-5 : f32\n    %v2 = arith.addf %v1, %eps : f32\n    %sd = math.sqrt %v2 : f32\n' +
+            f'    %z = arith.divf %d, %sd : f32\n' + load("g", "i1", "c") + f"    %{y} = arith.mulf %z, %g : f32\n" + tr +
+            store("y", "o0", f"{c}*n + c", t) + store("mean", "o1", "n"))
+    xd = x.astype(np.float64)
+    mu = xd.mean(1, keepdims=True)
+    want = (xd - mu) / np.sqrt(((xd - mu) ** 2).mean(1, keepdims=True) + 1e-5) * g
+    tol = 1e-2 if t == "bf16" else 3e-5
+    return Case("layer_norm", "reduction", [("n", "N"), ("c", str(c))], body, {"N": n}, [(t, x), ("f32", g)],
+                [(t, want), ("f32", mu[:, 0])], tol, tol)
+
+
+def column_sum(n, c):
+    r = _rng("column_sum")
+    x = r.standard_normal((n, c)).astype(np.float32)
+    body = load("x", "i0", f"{c}*r + c") + '    %s = kernel.reduce add %x over ["r"] : f32\n' + store("s", "o0", "c")
+    return Case("column_sum", "reduction", [("c", str(c)), ("r", "R")], body, {"R": n}, [("f32", x)],
+                [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
+
+
+def projection(n, h, p, d):
+    """Rows y(n, h, p) minus their projection on a normalised vector per (n, h): reductions at two depths."""
+    r = _rng("projection")
+    y = r.standard_normal((n, h, p, d)).astype(np.float32)
+    v = r.standard_normal((n, h, d)).astype(np.float32)
+    row, vec = f"{d}*(p + {p}*(h + {h}*n)) + d", f"{d}*(h + {h}*n) + d"
+    body = (load("y", "i0", row) + load("v", "i1", vec) + "    %vv = arith.mulf %v, %v : f32\n"
+            '    %nv = kernel.reduce add %vv over ["d"] : f32\n    %sq = math.sqrt %nv : f32\n    %vn = arith.divf %v, %sq : f32\n'
+            "    %yv = arith.mulf %y, %vn : f32\n" '    %dot = kernel.reduce add %yv over ["d"] : f32\n'
+            "    %pr = arith.mulf %dot, %vn : f32\n    %o = arith.subf %y, %pr : f32\n    %a = math.absf %dot : f32\n" +
+            store("o", "o0", row) + store("a", "o1", f"p + {p}*(h + {h}*n)") + store("sq", "o2", f"h + {h}*n"))
+    yd, vd = y.astype(np.float64), v.astype(np.float64)
+    norm = np.sqrt((vd * vd).sum(-1))
+    vn = (vd / norm[..., None])[:, :, None, :]
+    dot = (yd * vn).sum(-1)
+    return Case("projection", "reduction", [("n", "N"), ("h", str(h)), ("p", str(p)), ("d", str(d))], body, {"N": n},
+                [("f32", y), ("f32", v)], [("f32", yd - dot[..., None] * vn), ("f32", abs(dot)), ("f32", norm)])
+
+
+def group_norm(n, g, k, s):
+    """Reductions over two axes, then over one of them at each of the other."""
+    r = _rng("group_norm")
+    x = r.standard_normal((n, g, k, s)).astype(np.float32)
+    at = f"s + {s}*(k + {k}*(g + {g}*n))"
+    body = (load("x", "i0", at) + f'    %c = arith.constant {1.0 / (k * s):.9e} : f32\n'
+            '    %t = kernel.reduce add %x over ["k", "s"] : f32\n    %mu = arith.mulf %t, %c : f32\n    %d = arith.subf %x, %mu : f32\n'
+            '    %m = kernel.reduce max %d over ["s"] : f32\n    %y = arith.divf %d, %m : f32\n' + store("y", "o0", at))
+    xd = x.astype(np.float64)
+    d = xd - xd.mean((2, 3), keepdims=True)
+    return Case("group_norm", "reduction", [("n", "N"), ("g", str(g)), ("k", str(k)), ("s", str(s))], body, {"N": n},
+                [("f32", x)], [("f32", d / d.max(3, keepdims=True))], 1e-4, 1e-4)
+
+
+def gelu_add(n, c, t="f32"):
+    r = _rng("gelu_add")
+    x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
+    body = (load("x", "i0", f"{c}*n + c") + load("b", "i1", "c") + "    %s = arith.addf %x, %b : f32\n"
+            "    %k = arith.constant 0.707106769 : f32\n    %h = arith.constant 0.5 : f32\n    %one = arith.constant 1.0 : f32\n"
+            "    %u = arith.mulf %s, %k : f32\n    %e = math.erf %u : f32\n    %e1 = arith.addf %e, %one : f32\n"
+            "    %hs = arith.mulf %s, %h : f32\n    %y = arith.mulf %hs, %e1 : f32\n" + store("y", "o0", f"{c}*n + c") +
+            store("b", "o1", "c"))
+    from math import erf
+    s = x.astype(np.float64) + b
+    return Case("gelu_add", "loop", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x), ("f32", b)],
+                [("f32", 0.5 * s * (1 + np.vectorize(erf)(s * 0.707106769))), ("f32", b)])
+
+
+def transpose(a, b):
+    r = _rng("transpose")
+    x = r.standard_normal((a, b)).astype(np.float32)
+    body = load("x", "i0", "B*a + b") + store("x", "o0", "A*b + a")
+    return Case("transpose", "loop", [("a", "A"), ("b", "B")], body, {"A": a, "B": b}, [("f32", x)], [("f32", x.T)])
+
+
+def embedding(n, rows, c):
+    r = _rng("embedding")
+    ids = r.integers(0, rows, n).astype(np.int64)
+    table = r.standard_normal((rows, c)).astype(np.float32)
+    body = (load("i", "i0", "n", "i64") +
+            f'    %x = kernel.load %i1["{c}*$0 + c"] indirect(%i) : !kernel.ref<f32> -> f32\n' + store("x", "o0", f"{c}*n + c"))
+    return Case("embedding", "loop", [("n", "N"), ("c", str(c))], body, {"N": n}, [("i64", ids), ("f32", table)],
+                [("f32", table[ids])])
+
+
+def causal_mask(n):
+    """Index values, booleans in memory, a predicated load."""
+    r = _rng("mask")
+    x = r.standard_normal((n, n)).astype(np.float32)
+    keep = r.integers(0, 2, n).astype(np.bool_)
+    body = ('    %i = kernel.index "i"\n    %j = kernel.index "j"\n    %p = arith.cmpi sle, %j, %i : i64\n' + load("k", "i1", "j", "i1") +
+            "    %q = arith.andi %p, %k : i1\n    %z = arith.constant -1.0 : f32\n"
+            '    %x = kernel.load %i0["N*i + j"] if %p else %z : !kernel.ref<f32> else f32 -> f32\n' + store("x", "o0", "N*i + j") +
+            store("q", "o1", "N*i + j", "i1"))
+    low = np.tril(np.ones((n, n), bool))
+    return Case("causal_mask", "loop", [("i", "N"), ("j", "N")], body, {"N": n}, [("f32", x), ("i1", keep)],
+                [("f32", np.where(low, x, -1)), ("i1", low & keep[None, :])])
+
+
+ROWS = [lambda: softmax(5, 100), lambda: softmax(3, 3000), lambda: softmax(70, 1), lambda: layer_norm(7, 768),
+        lambda: layer_norm(3, 4096), lambda: layer_norm(9, 64), lambda: layer_norm(2, 1000), lambda: layer_norm(5, 7),
+        lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
+        lambda: group_norm(2, 3, 4, 20), lambda: gelu_add(9, 52), lambda: transpose(37, 50), lambda: embedding(11, 30, 24),
+        lambda: causal_mask(13)]
+GROUPS = {"rows": ROWS}

@@ -1,0 +1,74 @@
+"""Runs the cases of a group (see cases.py) on the emulator for both architectures and compares with numpy.
+
+With --assemble it only has ptxas take them.
+
+Usage: emulate.py [--assemble] GROUP [SM ...]"""
+import os
+import subprocess
+import sys
+import tempfile
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases
+
+
+ASSEMBLE = "--assemble" in sys.argv
+if ASSEMBLE:
+    sys.argv.remove("--assemble")
+
+
+def write(path, t):
+    kind, a = t
+    a = cases.to_bf16(a) if kind == "bf16" else np.ascontiguousarray(a, cases.TYPES[kind])
+    a.tofile(path)
+
+
+def read(path, t):
+    kind, a = t
+    raw = np.fromfile(path, np.uint16 if kind == "bf16" else cases.TYPES[kind])
+    return (cases.from_bf16(raw) if kind == "bf16" else raw).reshape(a.shape)
+
+
+def run(case, sm, folder):
+    source = os.path.join(folder, "kernel.mlir")
+    with open(source, "w") as f:
+        f.write(case.mlir())
+    files = []
+    for i, t in enumerate(case.inputs + case.expected):
+        files.append(os.path.join(folder, f"{i}.bin"))
+        fill = i < len(case.inputs)
+        write(files[-1], t if fill else (t[0], np.full_like(np.asarray(t[1], np.float32), 77)))
+    if ASSEMBLE:
+        done = subprocess.run(["lathe-cuda", source, "--emit=cubin", f"--sm={sm}", "-o", source + ".cubin"], capture_output=True, text=True)
+        return done.stderr.strip()[:600] if done.returncode else None
+    args = ["lathe-cuda", source, "--emit=run", f"--sm={sm}"] + [f"--size={k}={v}" for k, v in case.sizes.items()]
+    done = subprocess.run(args + [f"--buffer={f}" for f in files], capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip()[:600]
+    for i, t in enumerate(case.expected):
+        got = read(files[len(case.inputs) + i], t).astype(np.float64)
+        want = np.asarray(t[1], np.float64)
+        if not np.allclose(got, want, case.rtol, case.atol, equal_nan=True):
+            worst = np.unravel_index(np.nanargmax(np.abs(got - want)), want.shape)
+            return f"result {i} differs: {got[worst]} at {worst}, expected {want[worst]}; {np.mean(~np.isclose(got, want, case.rtol, case.atol)):.3f} of it"
+    return None
+
+
+def main():
+    sms = [int(a) for a in sys.argv[2:]] or [75, 90]
+    bad = 0
+    for make in cases.GROUPS[sys.argv[1]]:
+        case = make()
+        for sm in sms:
+            with tempfile.TemporaryDirectory() as folder:
+                error = run(case, sm, folder)
+            shapes = " ".join("x".join(map(str, t[1].shape)) for t in case.inputs)
+            print(f"{'FAIL' if error else 'ok'} {case.name} sm_{sm} {shapes} {error or ''}")
+            bad += bool(error)
+    print(f"{bad} failures")
+    return bad != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+//===- EmulatedInstructions.cpp - GPU instructions on the CPU --------------===//
+
+#include "Emulator.h"
+#include "llvm/ADT/StringRef.h"
+#include <cmath>
+
+using namespace lathe::emulator;
+using llvm::StringRef;
+
+static unsigned warp() { return block->current->id / 32; }
+static unsigned lane() { return block->current->id % 32; }
+static unsigned warpSize() { return std::min(32u, block->threads - warp() * 32); }
+
+/// All lanes of the warp come together; gives lane -> values.
+static std::vector<std::vector<uint64_t>> meetWarp(const char *what, std::vector<uint64_t> values) {
+  const auto &all = block->meet(std::string(what) + " of warp " + std::to_string(warp()), warpSize(), std::move(values));
+  std::vector<std::vector<uint64_t>> out(32);
+  for (const auto &[thread, v] : all)
+    out[thread % 32] = v;
+  return out;
+}
+
+static Semantics special(StringRef name) {
+  return llvm::StringSwitch<Semantics>(name)
+      .Case("tid.x", [](const uint64_t *, uint64_t *r) { *r = block->current->id; })
+      .Case("ctaid.x", [](const uint64_t *, uint64_t *r) { *r = block->index[0]; })
+      .Case("ctaid.y", [](const uint64_t *, uint64_t *r) { *r = block->index[1]; })
+      .Case("ctaid.z", [](const uint64_t *, uint64_t *r) { *r = block->index[2]; })
+      .Case("nctaid.x", [](const uint64_t *, uint64_t *r) { *r = block->grid[0]; })
+      .Case("ntid.x", [](const uint64_t *, uint64_t *r) { *r = block->threads; })
+      .Default(nullptr);
+}
+
+static Semantics shuffle(bool exclusive) {
+  return [exclusive](const uint64_t *a, uint64_t *r) {
+    auto all = meetWarp("shuffle", {a[1]});
+    unsigned from = exclusive ? lane() ^ unsigned(a[2]) : unsigned(a[2]);
+    *r = all[from].empty() ? a[1] : all[from][0];
+  };
+}
+
+/// Functions of f32 numbers, by what the intrinsic's name begins with.
+static Semantics arithmetic(StringRef name) {
+  auto one = [](float (*f)(float)) -> Semantics {
+    return [f](const uint64_t *a, uint64_t *r) { *r = fromFloat(f(asFloat(a[0]))); };
+  };
+  auto round = [](double f(double)) -> Semantics {
+    return [f](const uint64_t *a, uint64_t *r) { *r = fromDouble(f(asDouble(a[0]))); };
+  };
+  struct Row {
+    const char *prefix;
+    Semantics instruction;
+  };
+  static const Row rows[] = {
+      {"ex2.approx", one(exp2f)},
+      {"lg2.approx", one(log2f)},
+      {"sin.approx", one(sinf)},
+      {"cos.approx", one(cosf)},
+      {"sqrt.rn.d", round(sqrt)},
+      {"sqrt", one(sqrtf)},
+      {"rsqrt.approx.d", round([](double x) { return 1 / sqrt(x); })},
+      {"rsqrt", one([](float x) { return 1.0f / sqrtf(x); })},
+      {"rcp.approx", one([](float x) { return 1.0f / x; })},
+      {"rcp.rn.d", round([](double x) { return 1 / x; })},
+      {"rcp", one([](float x) { return 1.0f / x; })},
+      {"fabs.d", round(fabs)},
+      {"fabs", one(fabsf)},
+      {"floor.d", round(floor)},
+      {"floor", one(floorf)},
+      {"ceil.d", round(ceil)},
+      {"ceil", one(ceilf)},
+      {"trunc.d", round(trunc)},
+      {"trunc", one(truncf)},
+      {"round.d", round(nearbyint)},
+      {"round", one(nearbyintf)},
+      {"saturate", one([](float x) { return fminf(fmaxf(x, 0), 1); })},
+      {"fma.rn.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(fma(asDouble(a[0]), asDouble(a[1]), asDouble(a[2]))); }},
+      {"fma", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fmaf(asFloat(a[0]), asFloat(a[1]), asFloat(a[2]))); }},
+      {"mul.rn.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(asDouble(a[0]) * asDouble(a[1])); }},
+      {"mul.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) * asFloat(a[1])); }},
+      {"add.rn.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(asDouble(a[0]) + asDouble(a[1])); }},
+      {"add.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) + asFloat(a[1])); }},
+      {"div", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) / asFloat(a[1])); }},
+      {"fmax.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(fmax(asDouble(a[0]), asDouble(a[1]))); }},
+      {"fmin.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(fmin(asDouble(a[0]), asDouble(a[1]))); }},
+      {"fmax", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fmaxf(asFloat(a[0]), asFloat(a[1]))); }},
+      {"fmin", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fminf(asFloat(a[0]), asFloat(a[1]))); }},
+      {"mulhi.ui", [](const uint64_t *a, uint64_t *r) { *r = (a[0] & 0xffffffff) * (a[1] & 0xffffffff) >> 32; }},
+      {"mulhi.i", [](const uint64_t *a, uint64_t *r) { *r = uint64_t(int64_t(int32_t(a[0])) * int32_t(a[1])) >> 32; }},
+      {"f2i.r", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(int32_t(nearbyintf(asFloat(a[0])))); }},
+      {"i2f.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(float(int32_t(a[0]))); }},
+      {"d2i.lo", [](const uint64_t *a, uint64_t *r) { *r = a[0] & 0xffffffff; }},
+      {"d2i.hi", [](const uint64_t *a, uint64_t *r) { *r = a[0] >> 32; }},
+      {"lohi.i2d", [](const uint64_t *a, uint64_t *r) { *r = (a[0] & 0xffffffff) | a[1] << 32; }},
+      {"bitcast.f2i", [](const uint64_t *a, uint64_t *r) { *r = a[0]; }},
+      {"bitcast.i2f", [](const uint64_t *a, uint64_t *r) { *r = a[0]; }},
+  };
+  // fma with saturation and other roundings: libdevice's exp uses them to split a number.
+  if (name.starts_with("fma.rn.sat") || name.starts_with("fma.rn.ftz.sat"))
+    return [](const uint64_t *a, uint64_t *r) {
+      *r = fromFloat(fminf(fmaxf(fmaf(asFloat(a[0]), asFloat(a[1]), asFloat(a[2])), 0), 1));
+    };
+  if (name.starts_with("fma.rm"))
+    return [](const uint64_t *a, uint64_t *r) {
+      double exact = double(asFloat(a[0])) * asFloat(a[1]) + asFloat(a[2]);
+      float f = float(exact);
+      *r = fromFloat(f > exact ? nextafterf(f, -INFINITY) : f);
+    };
+  for (const Row &row : rows)
+    if (name.starts_with(row.prefix))
+      return row.instruction;
+  return nullptr;
+}
+
+static Semantics intrinsic(StringRef name) {
+  if (name.consume_front("read.ptx.sreg."))
+    return special(name);
+  if (name == "barrier0")
+    return [](const uint64_t *, uint64_t *) { block->meet("barrier", block->threads, {}); };
+  if (name == "shfl.sync.bfly.i32")
+    return shuffle(true);
+  if (name == "shfl.sync.idx.i32")
+    return shuffle(false);
+  return arithmetic(name);
+}
+
+//===----------------------------------------------------------------------===//
+// Inline assembly
+//===----------------------------------------------------------------------===//
+
+static MBarrier &barrierAt(uint64_t address) { return block->barriers[address & 0xffffffff]; }
+
+/// Copies a box between global and shared memory, in the layout of the 128-byte swizzle; what lies outside reads as 0.
+static int64_t copyBox(const TensorMap &map, uint64_t shared, const int64_t *start, bool load) {
+  int64_t total = map.elementBytes;
+  for (int64_t i = 0; i < map.rank; ++i)
+    total *= map.box[i];
+  char *memory = reinterpret_cast<char *>(shared & 0xffffffff);
+  for (int64_t at = 0; at < total; at += map.elementBytes) {
+    int64_t rest = at / map.elementBytes, offset = 0;
+    bool inside = true;
+    for (int64_t i = 0; i < map.rank; ++i) {
+      int64_t index = start[i] + rest % map.box[i];
+      rest /= map.box[i];
+      inside &= index >= 0 && index < map.dims[i];
+      offset += index * (i ? map.strides[i] : map.elementBytes);
+    }
+    uint64_t place = (shared & 0xffffffff) + at;
+    if (map.swizzle == 3)
+      place ^= (place >> 7 & 7) << 4;
+    char *s = reinterpret_cast<char *>(place);
+    if (load && inside)
+      memcpy(s, map.base + offset, map.elementBytes);
+    else if (load)
+      memset(s, 0, map.elementBytes);
+    else if (inside)
+      memcpy(map.base + offset, s, map.elementBytes);
+  }
+  (void)memory;
+  return total;
+}
+
+static Semantics bulkLoad(unsigned rank) { // shared, map, coordinates, barrier
+  return [rank](const uint64_t *a, uint64_t *) {
+    int64_t start[5];
+    for (unsigned i = 0; i < rank; ++i)
+      start[i] = int32_t(a[2 + i]);
+    int64_t bytes = copyBox(*reinterpret_cast<const TensorMap *>(a[1]), a[0], start, true);
+    MBarrier &b = barrierAt(a[2 + rank]);
+    b.bytes -= bytes;
+    b.settle();
+  };
+}
+
+static Semantics bulkStore(unsigned rank) { // map, coordinates, shared
+  return [rank](const uint64_t *a, uint64_t *) {
+    int64_t start[5];
+    for (unsigned i = 0; i < rank; ++i)
+      start[i] = int32_t(a[1 + i]);
+    copyBox(*reinterpret_cast<const TensorMap *>(a[0]), a[1 + rank], start, false);
+  };
+}
+
+static Semantics mbarrier(StringRef text) {
+  if (text.contains("mbarrier.init"))
+    return [](const uint64_t *a, uint64_t *) {
+      MBarrier &b = barrierAt(a[0]);
+      b = MBarrier();
+      b.expected = b.pending = int32_t(a[1]);
+    };
+  if (text.contains("mbarrier.arrive.expect_tx"))
+    return [](const uint64_t *a, uint64_t *) {
+      MBarrier &b = barrierAt(a[0]);
+      b.bytes += int32_t(a[1]);
+      --b.pending;
+      b.settle();
+    };
+  if (text.contains("mbarrier.try_wait"))
+    return [](const uint64_t *a, uint64_t *) {
+      MBarrier *b = &barrierAt(a[0]);
+      unsigned parity = a[1] & 1;
+      block->wait("mbarrier " + std::to_string(a[0] & 0xffff) + " phase " + std::to_string(parity),
+                  [b, parity] { return (b->phase & 1) != parity; });
+    };
+  if (text.contains("mbarrier.arrive"))
+    return [](const uint64_t *a, uint64_t *) {
+      MBarrier &b = barrierAt(a[0]);
+      --b.pending;
+      b.settle();
+    };
+  return nullptr;
+}
+
+static Semantics assembly(StringRef text) {
+  if (text.contains("mbarrier."))
+    if (Semantics i = mbarrier(text); i && !text.contains("cp.async.bulk"))
+      return i;
+  for (unsigned rank = 1; rank <= 5; ++rank) {
+    std::string dims = "cp.async.bulk.tensor." + std::to_string(rank) + "d.";
+    if (text.contains(dims + "shared"))
+      return bulkLoad(rank);
+    if (text.contains(dims + "global"))
+      return bulkStore(rank);
+  }
+  if (text.contains("elect.sync"))
+    return [](const uint64_t *, uint64_t *r) { *r = lane() == 0; };
+  if (text.starts_with("bar.sync") || text.starts_with("bar.arrive")) {
+    unsigned threads = 0;
+    text.rsplit(' ').second.drop_back().getAsInteger(10, threads);
+    bool arrive = text.starts_with("bar.arrive");
+    return [threads, arrive](const uint64_t *a, uint64_t *) {
+      std::string where = "bar " + std::to_string(a[0]);
+      if (!arrive) {
+        block->meet(where, threads, {});
+        return;
+      }
+      Meeting &m = block->meetings[where];
+      m.values[block->current->id] = {};
+      if (m.values.size() == threads) {
+        m.values.clear();
+        ++m.round;
+      }
+    };
+  }
+  for (const char *nothing : {"griddepcontrol", "fence.", "setmaxnreg", "prefetch", "cp.async.bulk.commit", "cp.async.bulk.wait",
+                              "wgmma.fence", "wgmma.commit", "cp.async.commit", "cp.async.wait"})
+    if (text.contains(nothing))
+      return [](const uint64_t *, uint64_t *) {};
+  if (text.contains("wgmma.wait_group")) // passes its registers through
+    return [](const uint64_t *a, uint64_t *r) {
+      (void)a;
+      (void)r;
+    };
+  if (text.starts_with("cp.async")) { // 16 bytes, zero-filled past the source's length
+    return [](const uint64_t *a, uint64_t *) {
+      char *to = reinterpret_cast<char *>(a[0] & 0xffffffff);
+      uint64_t bytes = a[2] & 0xffffffff;
+      memset(to, 0, 16);
+      memcpy(to, reinterpret_cast<const char *>(a[1]), bytes);
+    };
+  }
+  if (text.starts_with("ex2.approx"))
+    return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(exp2f(asFloat(a[0]))); };
+  if (text.starts_with("tanh.approx"))
+    return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(tanhf(asFloat(a[0]))); };
+  return tensorCoreInstructionFor(text.str());
+}
+
+Semantics lathe::emulator::instructionFor(const std::string &text) {
+  StringRef name(text);
+  return name.consume_front("llvm.nvvm.") ? intrinsic(name) : assembly(name);
+}

@@ -1,0 +1,294 @@
+//===- Emulator.cpp - Runs device code on the CPU --------------------------===//
+
+#include "Emulator.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Support/TargetSelect.h"
+#include <set>
+#include <sys/mman.h>
+
+using namespace llvm;
+using namespace lathe::emulator;
+
+Block *lathe::emulator::block;
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+void Block::wait(std::string what, std::function<bool()> ready) {
+  while (!ready()) {
+    current->waiting = ready;
+    current->waitingFor = what;
+    swapcontext(&current->context, &scheduler);
+  }
+  current->waiting = nullptr;
+}
+
+const std::map<unsigned, std::vector<uint64_t>> &Block::meet(const std::string &where, unsigned count,
+                                                            std::vector<uint64_t> values) {
+  Meeting &m = meetings[where];
+  unsigned round = m.round;
+  m.values[current->id] = std::move(values);
+  if (m.values.size() == count) {
+    m.last = std::move(m.values);
+    m.values.clear();
+    ++m.round;
+  }
+  wait(where, [&m, round] { return m.round != round; });
+  return m.last;
+}
+
+/// Round robin until all threads are done; a round without progress is a deadlock.
+void Block::run() {
+  for (;;) {
+    bool progress = false, left = false;
+    for (Thread &t : all) {
+      if (t.done)
+        continue;
+      left = true;
+      if (t.waiting && !t.waiting())
+        continue;
+      progress = true;
+      current = &t;
+      swapcontext(&scheduler, &t.context);
+    }
+    if (!left)
+      return;
+    if (!progress) {
+      std::set<std::string> reasons;
+      for (Thread &t : all)
+        if (!t.done)
+          reasons.insert(t.waitingFor);
+      failure = "deadlock in block " + std::to_string(index[0]) + ":";
+      for (const std::string &r : reasons)
+        failure += " [" + r + "]";
+      return;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting for the CPU
+//===----------------------------------------------------------------------===//
+
+/// Called by rewritten code. The instruction is looked up once per call site.
+extern "C" void lathe_emulate_instruction(const char *text, const uint64_t *args, uint64_t *results) {
+  static std::map<const char *, Semantics> known;
+  Semantics &instruction = known[text];
+  if (!instruction)
+    instruction = instructionFor(text);
+  if (instruction)
+    instruction(args, results);
+  else if (block->failure.empty())
+    block->failure = "no emulation of '" + std::string(text) + "'";
+}
+
+extern "C" uint16_t lathe_round_to_bfloat(float f) {
+  uint32_t bits = uint32_t(fromFloat(f));
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return uint16_t(bits >> 16 | 0x40);
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static Value *toWord(IRBuilder<> &b, Value *v) {
+  Type *t = v->getType();
+  if (t->isPointerTy())
+    return b.CreatePtrToInt(v, b.getInt64Ty());
+  return b.CreateZExtOrBitCast(b.CreateBitCast(v, b.getIntNTy(t->getPrimitiveSizeInBits())), b.getInt64Ty());
+}
+
+static Value *fromWord(IRBuilder<> &b, Value *word, Type *t) {
+  if (t->isPointerTy())
+    return b.CreateIntToPtr(word, t);
+  return b.CreateBitCast(b.CreateTruncOrBitCast(word, b.getIntNTy(t->getPrimitiveSizeInBits())), t);
+}
+
+static void replaceCall(CallBase *call, StringRef text) {
+  IRBuilder<> b(call);
+  Function *f = call->getFunction();
+  IRBuilder<> entry(&f->getEntryBlock(), f->getEntryBlock().begin());
+  Type *type = call->getType();
+  auto *structure = dyn_cast<StructType>(type);
+  unsigned results = type->isVoidTy() ? 0 : structure ? structure->getNumElements() : 1;
+  Value *args = entry.CreateAlloca(b.getInt64Ty(), b.getInt32(call->arg_size() + 1));
+  Value *out = entry.CreateAlloca(b.getInt64Ty(), b.getInt32(results + 1));
+  for (unsigned i = 0; i < call->arg_size(); ++i)
+    if (!call->getArgOperand(i)->getType()->isMetadataTy())
+      b.CreateStore(toWord(b, call->getArgOperand(i)), b.CreateConstGEP1_32(b.getInt64Ty(), args, i));
+  FunctionCallee callee = f->getParent()->getOrInsertFunction("lathe_emulate_instruction", b.getVoidTy(), b.getPtrTy(),
+                                                              b.getPtrTy(), b.getPtrTy());
+  b.CreateCall(callee, {b.CreateGlobalStringPtr(text), args, out});
+  auto result = [&](unsigned i, Type *t) {
+    return fromWord(b, b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_32(b.getInt64Ty(), out, i)), t);
+  };
+  if (structure) {
+    Value *v = PoisonValue::get(type);
+    for (unsigned i = 0; i < results; ++i)
+      v = b.CreateInsertValue(v, result(i, structure->getElementType(i)), i);
+    call->replaceAllUsesWith(v);
+  } else if (results) {
+    call->replaceAllUsesWith(result(0, type));
+  }
+  call->eraseFromParent();
+}
+
+static void rewriteForCpu(Module &module, const DataLayout &layout, StringRef triple) {
+  std::vector<std::pair<CallBase *, std::string>> calls;
+  for (Function &f : module)
+    for (llvm::Instruction &i : instructions(f))
+      if (auto *call = dyn_cast<CallBase>(&i)) {
+        if (auto *assembly = dyn_cast<InlineAsm>(call->getCalledOperand()))
+          calls.push_back({call, assembly->getAsmString()});
+        else if (Function *callee = call->getCalledFunction(); callee && callee->getName().starts_with("llvm.nvvm."))
+          calls.push_back({call, callee->getName().str()});
+      }
+  for (auto &[call, text] : calls)
+    replaceCall(call, text);
+  for (Function &f : module) {
+    f.setCallingConv(CallingConv::C);
+    f.setAttributes(AttributeList());
+  }
+  if (NamedMDNode *annotations = module.getNamedMetadata("nvvm.annotations"))
+    module.eraseNamedMetadata(annotations);
+  module.setDataLayout(layout);
+  module.setTargetTriple(triple);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A call of the entry point with any number of word arguments: a thunk in the module unpacks them.
+using EntryThunk = void (*)(const uint64_t *);
+struct Start {
+  EntryThunk thunk;
+  const uint64_t *words;
+};
+} // namespace
+static Start start;
+
+static void threadMain() {
+  start.thunk(start.words);
+  block->current->done = true;
+  swapcontext(&block->current->context, &block->scheduler);
+}
+
+static void addThunk(Module &module, Function &entry) {
+  IRBuilder<> b(module.getContext());
+  auto *type = FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
+  Function *thunk = Function::Create(type, Function::ExternalLinkage, "lathe_thunk", module);
+  b.SetInsertPoint(BasicBlock::Create(module.getContext(), "", thunk));
+  std::vector<Value *> args;
+  for (Argument &a : entry.args()) {
+    Value *p = b.CreateConstGEP1_32(b.getInt64Ty(), thunk->getArg(0), a.getArgNo());
+    args.push_back(fromWord(b, b.CreateLoad(b.getInt64Ty(), p), a.getType()));
+  }
+  b.CreateCall(&entry, args);
+  b.CreateRetVoid();
+}
+
+static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  auto jit = orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  auto generator = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
+  if (!generator)
+    return generator.takeError();
+  (*jit)->getMainJITDylib().addGenerator(std::move(*generator));
+  return jit;
+}
+
+static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared) {
+  start = {thunk, words.data()};
+  for (unsigned z = 0; z < launch.grid[2]; ++z)
+    for (unsigned y = 0; y < launch.grid[1]; ++y)
+      for (unsigned x = 0; x < launch.grid[0]; ++x) {
+        Block current;
+        block = &current;
+        current.threads = launch.threads;
+        unsigned index[] = {x, y, z};
+        for (unsigned i = 0; i < 3; ++i) {
+          current.index[i] = index[i];
+          current.grid[i] = launch.grid[i];
+        }
+        memset(shared, 0x7f, launch.shared); // not zero: nothing may rely on it
+        current.all.resize(launch.threads);
+        for (unsigned t = 0; t < launch.threads; ++t) {
+          Thread &thread = current.all[t];
+          thread.id = t;
+          thread.stack.resize(128 * 1024);
+          getcontext(&thread.context);
+          thread.context.uc_stack.ss_sp = thread.stack.data();
+          thread.context.uc_stack.ss_size = thread.stack.size();
+          thread.context.uc_link = nullptr;
+          makecontext(&thread.context, threadMain, 0);
+        }
+        current.run();
+        if (!current.failure.empty())
+          return lathe::bug("{0}", current.failure);
+      }
+  return llvm::Error::success();
+}
+
+llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
+                                     const std::string &entry, const Launch &launch) {
+  auto jit = makeJit();
+  if (!jit)
+    return jit.takeError();
+  Function *f = module->getFunction(entry);
+  if (!f)
+    return bug("no entry point {0}", entry);
+  rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
+  addThunk(*module, *f);
+  // Shared memory lies low: its addresses are numbers of 32 bits on a GPU.
+  size_t bytes = 256 * 1024;
+  char *shared = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+  if (shared == MAP_FAILED)
+    return bug("no memory below 4 GB");
+  orc::SymbolMap symbols;
+  auto define = [&](const char *name, void *address) {
+    symbols[(*jit)->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
+  };
+  define("dynamic_shared", shared);
+  define("lathe_emulate_instruction", reinterpret_cast<void *>(&lathe_emulate_instruction));
+  define("__truncsfbf2", reinterpret_cast<void *>(&lathe_round_to_bfloat));
+  if (llvm::Error e = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(symbols)))
+    return e;
+  if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return e;
+  auto thunk = (*jit)->lookup("lathe_thunk");
+  if (!thunk)
+    return thunk.takeError();
+  std::vector<uint64_t> words = launch.arguments;
+  for (const TensorMap &map : launch.maps)
+    words.push_back(reinterpret_cast<uint64_t>(&map));
+  words.push_back(0);
+  llvm::Error e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
+  munmap(shared, bytes);
+  return e;
+}
+
+Expected<std::vector<int64_t>> lathe::emulator::runPlan(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
+                                                        const std::vector<int64_t> &sizes, size_t words) {
+  auto jit = makeJit();
+  if (!jit)
+    return jit.takeError();
+  module->setDataLayout((*jit)->getDataLayout());
+  module->setTargetTriple((*jit)->getTargetTriple().str());
+  if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return e;
+  auto plan = (*jit)->lookup("plan");
+  if (!plan)
+    return plan.takeError();
+  std::vector<int64_t> out(words);
+  plan->toPtr<void (*)(const int64_t *, int64_t *)>()(sizes.data(), out.data());
+  return out;
+}

@@ -1,0 +1,187 @@
+//===- lathe-cuda.cpp - One kernel through the CUDA target -----------------===//
+//
+// A tool for tests: shows what the CUDA target makes of a kernel.generic (device MLIR, PTX, a cubin, the launch plan for
+// given sizes) and runs it on the CPU (see Emulator.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/CudaTarget.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace lathe;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("FILE.mlir"));
+static cl::opt<unsigned> sm("sm", cl::init(90), cl::desc("compute capability"));
+static cl::opt<std::string> emit("emit", cl::init("ptx"), cl::desc("device, llvm, ptx, cubin, plan, entries or run"));
+static cl::opt<std::string> kernelName("kernel", cl::desc("which kernel (default: the first)"));
+static cl::opt<std::string> outputFile("o", cl::init("-"), cl::desc("output file"));
+static cl::opt<std::string> cudaPath("cuda-path", cl::desc("CUDA toolkit"));
+static cl::opt<bool> dependentLaunch("dependent-launch", cl::init(true));
+static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
+static cl::list<std::string> buffers("buffer", cl::desc("for run: a file per operand and result, in order; read and written back"));
+
+static llvm::Expected<std::vector<int64_t>> sizeValues(kernel::GenericOp kernel) {
+  std::map<std::string, int64_t> given;
+  for (llvm::StringRef text : sizes) {
+    auto [name, value] = text.split('=');
+    int64_t v;
+    if (value.getAsInteger(10, v))
+      return userError("--size {0}: expected NAME=VALUE", text);
+    given[name.str()] = v;
+  }
+  std::vector<int64_t> out;
+  for (const std::string &name : kernel.getSizeSymbols()) {
+    if (!given.count(name))
+      return userError("--size {0}=VALUE is missing", name);
+    out.push_back(given[name]);
+  }
+  return out;
+}
+
+static llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &values) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = cuda::planLlvm(*code.host, *context);
+  if (!module)
+    return module.takeError();
+  return emulator::runPlan(std::move(*module), std::move(context), values, LATHE_CUDA_PLAN_WORDS);
+}
+
+static emulator::TensorMap mapOf(const int64_t *words, const std::vector<std::vector<char>> &data) {
+  emulator::TensorMap map{};
+  map.base = const_cast<char *>(data[words[LATHE_CUDA_MAP_BUFFER]].data());
+  map.elementBytes = words[LATHE_CUDA_MAP_TYPE] == 7 ? 4 : 2;
+  map.rank = words[LATHE_CUDA_MAP_RANK];
+  map.swizzle = words[LATHE_CUDA_MAP_SWIZZLE];
+  for (unsigned i = 0; i < 5; ++i) {
+    map.dims[i] = words[LATHE_CUDA_MAP_DIMS + i];
+    map.strides[i] = words[LATHE_CUDA_MAP_STRIDES + i];
+    map.box[i] = words[LATHE_CUDA_MAP_BOX + i];
+  }
+  return map;
+}
+
+static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options) {
+  auto plan = planOf(code, values);
+  if (!plan)
+    return plan.takeError();
+  const std::vector<int64_t> &p = *plan;
+  std::vector<std::vector<char>> data;
+  for (const std::string &file : buffers) {
+    auto bytes = llvm::MemoryBuffer::getFile(file);
+    if (!bytes)
+      return userError("{0}: {1}", file, bytes.getError().message());
+    data.emplace_back((*bytes)->getBufferStart(), (*bytes)->getBufferEnd());
+  }
+  emulator::Launch launch{};
+  for (unsigned i = 0; i < 3; ++i)
+    launch.grid[i] = p[LATHE_CUDA_GRID + i];
+  if (p[LATHE_CUDA_PERSISTENT]) // a small machine, so that blocks take several tiles
+    launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
+  launch.threads = p[LATHE_CUDA_BLOCK];
+  launch.shared = p[LATHE_CUDA_SHARED];
+  for (std::vector<char> &d : data)
+    launch.arguments.push_back(reinterpret_cast<uint64_t>(d.data()));
+  launch.arguments.insert(launch.arguments.end(), values.begin(), values.end());
+  for (int64_t i = 0; i < p[LATHE_CUDA_MAPS]; ++i)
+    launch.maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, data));
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
+  if (!module)
+    return module.takeError();
+  const std::string &entry = code.entries.at(p[LATHE_CUDA_ENTRY]);
+  if (llvm::Error e = emulator::emulate(std::move(*module), std::move(context), entry, launch))
+    return e;
+  for (unsigned i = 0; i < data.size(); ++i) {
+    std::error_code ec;
+    llvm::raw_fd_ostream os(buffers[i], ec);
+    os.write(data[i].data(), data[i].size());
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error show(kernel::GenericOp kernel, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
+  if (emit == "cubin") {
+    auto all = cuda::compileForCuda({kernel}, options);
+    if (!all)
+      return all.takeError();
+    os << all->modules[0].bytes;
+    return llvm::Error::success();
+  }
+  auto code = cuda::generateDeviceCode(kernel, sm, options);
+  if (!code)
+    return code.takeError();
+  if (emit == "device") {
+    code->device->print(os);
+  } else if (emit == "entries") {
+    for (const std::string &e : code->entries)
+      os << e << '\n';
+  } else if (emit == "plan" || emit == "run") {
+    auto values = sizeValues(kernel);
+    if (!values)
+      return values.takeError();
+    if (emit == "run")
+      return run(*code, *values, options);
+    auto plan = planOf(*code, *values);
+    if (!plan)
+      return plan.takeError();
+    for (size_t i = 0; i < plan->size(); ++i)
+      os << (i ? " " : "") << (*plan)[i];
+    os << '\n';
+  } else {
+    llvm::LLVMContext context;
+    auto module = cuda::deviceLlvm(*code->device, sm, context, options);
+    if (!module)
+      return module.takeError();
+    if (emit == "llvm") {
+      (*module)->print(os, nullptr);
+      return llvm::Error::success();
+    }
+    auto ptx = cuda::ptxOf(**module, sm);
+    if (!ptx)
+      return ptx.takeError();
+    os << *ptx;
+  }
+  return llvm::Error::success();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::ParseCommandLineOptions(argc, argv, "one kernel through the CUDA target\n");
+  mlir::DialectRegistry registry;
+  cuda::registerCudaDialects(registry);
+  registry.insert<ir::LatheDialect>();
+  mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(inputFile, &context);
+  if (!module)
+    return 1;
+  kernel::GenericOp kernel;
+  module->walk([&](kernel::GenericOp op) {
+    if (!kernel && (kernelName.empty() || op.getName() == kernelName))
+      kernel = op;
+  });
+  if (!kernel)
+    return int(report(userError("{0}: no such kernel", inputFile)));
+  cuda::CudaOptions options;
+  options.sms = {sm};
+  options.cudaPath = cudaPath;
+  options.dependentLaunch = dependentLaunch;
+  std::error_code ec;
+  llvm::raw_fd_ostream os(outputFile, ec);
+  if (ec)
+    return int(report(userError("{0}: {1}", outputFile, ec.message())));
+  if (llvm::Error e = show(kernel, options, os))
+    return int(report(std::move(e)));
+  return 0;
+}
