@@ -84,7 +84,8 @@ Value onnx::convolve(Node &n, Value x, Value weights, const Windows &w, int64_t 
 /// The constant sizes of a kernel [O, I, spatial...].
 static SmallVector<int64_t> kernelOf(Node &n, Value weights) {
   SmallVector<int64_t> kernel;
-  for (const Expr &e : llvm::ArrayRef<Expr>(n.dims(weights)).drop_front(2)) {
+  Dims dims = n.dims(weights);
+  for (const Expr &e : llvm::ArrayRef<Expr>(dims).drop_front(2)) {
     std::optional<int64_t> c = n.simplify(e).constant();
     if (!c)
       failUnsupported("a kernel of the symbolic size {0}", e.str());
