@@ -1,0 +1,1 @@
+//===- Private.h - A header that another folder reaches for ----------------===//
