@@ -153,7 +153,7 @@ static LatheStatus buildSignature(LatheContext *context) {
   describe(context, meta->inputs, &room);
   describe(context, meta->outputs, &room);
   context->signature = (LatheSignature){LATHE_ABI_VERSION, latheName(context, meta->modelName), context->numInputs,
-                                        context->numOutputs, first, first + context->numInputs};
+                                        context->numOutputs, first, first + context->numInputs, 0};
   return LATHE_OK;
 }
 
@@ -215,7 +215,9 @@ LatheStatus latheOpen(LatheContext *context, const LatheOptions *given) {
   context->device = (DLDevice){(DLDeviceType)context->program->deviceType, options.deviceId};
   if ((status = allocateBindings(context)) || (status = buildSignature(context)) || (status = findData(context)))
     return status;
-  return openDevice(context, &options);
+  status = openDevice(context, &options);
+  context->signature.threads = context->threads;
+  return status;
 }
 
 void latheClose(LatheContext *context) {

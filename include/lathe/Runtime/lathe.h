@@ -71,6 +71,7 @@ typedef struct {
   const char *modelName;
   uint32_t numInputs, numOutputs;
   const LatheTensorInfo *inputs, *outputs;
+  uint32_t threads; /* that the context runs on, the calling one included */
 } LatheSignature;
 
 /* Creates a context; `options` may be NULL. On failure *context still receives one (NULL only when out of memory) that does

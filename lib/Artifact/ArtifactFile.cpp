@@ -1,0 +1,72 @@
+//===- ArtifactFile.cpp - Reading an artifact's tables from disk -----------===//
+#include "lathe/Artifact/ArtifactFile.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Object/ELF.h"
+#include <cstring>
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::artifact;
+using ELFT = object::ELF64LE;
+
+bool ArtifactFile::looksLikeOne(StringRef path) {
+  file_magic magic;
+  return !identify_magic(path, magic) && (magic == file_magic::elf_shared_object || magic == file_magic::elf ||
+                                          magic == file_magic::elf_executable || magic == file_magic::elf_relocatable);
+}
+
+/// The contents of the section with the tables; nothing when the file is no artifact.
+static std::optional<ArrayRef<uint8_t>> findBlob(StringRef image) {
+  auto file = object::ELFFile<ELFT>::create(image);
+  if (!file) {
+    consumeError(file.takeError());
+    return std::nullopt;
+  }
+  auto sections = file->sections();
+  if (!sections) {
+    consumeError(sections.takeError());
+    return std::nullopt;
+  }
+  for (const ELFT::Shdr &section : *sections) {
+    auto name = file->getSectionName(section);
+    if (!name) {
+      consumeError(name.takeError());
+      continue;
+    }
+    if (*name != LATHE_SECTION_META)
+      continue;
+    auto contents = file->getSectionContents(section);
+    if (contents)
+      return *contents;
+    consumeError(contents.takeError());
+  }
+  return std::nullopt;
+}
+
+Expected<ArtifactFile> ArtifactFile::open(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return userError("cannot read '{0}': {1}", path, buffer.getError().message());
+  std::optional<ArrayRef<uint8_t>> blob = findBlob((*buffer)->getBuffer());
+  if (!blob)
+    return userError("'{0}' is no artifact of lathe: it has no tables (section {1})", path, LATHE_SECTION_META);
+  ArtifactFile file;
+  file.size = (*buffer)->getBufferSize();
+  file.blob.resize((std::max(blob->size(), sizeof(LatheHeader)) + 7) / 8);
+  std::memcpy(file.blob.data(), blob->data(), blob->size());
+  const LatheHeader &header = file.header();
+  if (blob->size() < sizeof(LatheHeader) || std::memcmp(header.magic, LATHE_FORMAT_MAGIC, sizeof header.magic))
+    return userError("'{0}' is damaged: its tables do not begin as they should", path);
+  if (header.major != LATHE_FORMAT_MAJOR)
+    return userError("'{0}' has tables of format {1}.{2}, this lathe reads {3}.x: use the version that wrote it", path,
+                     header.major, header.minor, LATHE_FORMAT_MAJOR);
+  return std::move(file);
+}
+
+std::vector<StringRef> ArtifactFile::texts(LatheArray ref) const {
+  std::vector<StringRef> result;
+  for (LatheString one : array<LatheString>(ref))
+    result.push_back(text(one));
+  return result;
+}

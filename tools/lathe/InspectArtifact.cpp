@@ -1,0 +1,217 @@
+//===- InspectArtifact.cpp - What is in a shared object --------------------===//
+//
+// One walk over the tables makes a JSON value; text is printed from that, so both say the same.
+//
+//===----------------------------------------------------------------------===//
+#include "Commands.h"
+#include "HostTensor.h"
+#include "lathe/Artifact/ArtifactFile.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::tool;
+using artifact::ArtifactFile;
+
+static json::Value text(StringRef raw) { return json::fixUTF8(raw); }
+
+static json::Array texts(ArrayRef<StringRef> all) {
+  json::Array result;
+  for (StringRef one : all)
+    result.push_back(text(one));
+  return result;
+}
+
+static json::Value bound(int64_t value) { return value == INT64_MAX ? json::Value(nullptr) : json::Value(value); }
+
+static json::Array describeSymbols(const ArtifactFile &file) {
+  json::Array result;
+  for (const LatheSymbol &symbol : file.array<LatheSymbol>(file.header().symbols)) {
+    json::Array hints;
+    for (int64_t hint : file.array<int64_t>(symbol.hints))
+      hints.push_back(hint);
+    result.push_back(json::Object{
+        {"name", text(file.text(symbol.name))}, {"min", symbol.min}, {"max", bound(symbol.max)}, {"hints", std::move(hints)}});
+  }
+  return result;
+}
+
+static json::Array describeTensors(const ArtifactFile &file, LatheArray tensors) {
+  json::Array result;
+  for (const LatheTensor &tensor : file.array<LatheTensor>(tensors)) {
+    json::Array dims;
+    for (const LatheDim &dim : file.array<LatheDim>(tensor.dims))
+      dims.push_back(text(file.text(dim.text)));
+    result.push_back(json::Object{{"name", text(file.text(tensor.name))},
+                                  {"dtype", dtypeName({tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes})},
+                                  {"shape", std::move(dims)}});
+  }
+  return result;
+}
+
+static StringRef levelName(uint32_t level, uint32_t machine) {
+  static const char *const names[] = {"baseline", "avx2", "avx512"};
+  return machine == 183 && level == 0 ? "neon" : level < std::size(names) ? names[level] : "unknown";
+}
+
+static StringRef deviceName(uint32_t type) { return type == kDLCPU ? "cpu" : type == kDLCUDA ? "cuda" : "unknown"; }
+
+static json::Array describeKernels(const ArtifactFile &file) {
+  std::map<uint32_t, int64_t> launches;
+  for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs))
+    for (const LatheStep &step : file.array<LatheStep>(program.steps))
+      if (step.kind == LATHE_STEP_KERNEL)
+        ++launches[step.target];
+  json::Array result;
+  for (auto [i, kernel] : enumerate(file.array<LatheKernel>(file.header().kernels))) {
+    json::Array variants;
+    for (const LatheVariant &variant : file.array<LatheVariant>(kernel.variants))
+      variants.push_back(levelName(variant.level, file.header().machine));
+    if (kernel.cuda != LATHE_NONE)
+      variants.push_back("cuda");
+    result.push_back(json::Object{{"name", text(file.text(kernel.name))},
+                                  {"class", text(file.text(kernel.kernelClass))},
+                                  {"launches", launches[i]},
+                                  {"variants", std::move(variants)},
+                                  {"nodes", texts(file.texts(kernel.nodes))},
+                                  {"unfused", texts(file.texts(kernel.unfused))}});
+  }
+  return result;
+}
+
+static json::Array describePrograms(const ArtifactFile &file) {
+  json::Array result;
+  for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs)) {
+    int64_t temporaries = 0, kernels = 0;
+    for (const LatheBuffer &buffer : file.array<LatheBuffer>(program.buffers))
+      temporaries += buffer.kind == LATHE_BUFFER_TEMP;
+    auto steps = file.array<LatheStep>(program.steps);
+    for (const LatheStep &step : steps)
+      kernels += step.kind == LATHE_STEP_KERNEL;
+    result.push_back(json::Object{{"device", deviceName(program.deviceType)},
+                                  {"steps", int64_t(steps.size())},
+                                  {"kernel_launches", kernels},
+                                  {"temporaries", temporaries}});
+  }
+  return result;
+}
+
+static json::Array describeCuda(const ArtifactFile &file) {
+  json::Array result;
+  LatheArray reference = {file.header().cuda, 1};
+  for (const LatheCudaTable &table : file.array<LatheCudaTable>(reference))
+    for (const LatheCudaModule &module : file.array<LatheCudaModule>(table.modules))
+      result.push_back(json::Object{{"sm", int64_t(module.sm)}, {"kind", module.kind ? "ptx" : "cubin"}, {"bytes", int64_t(module.bytes)}});
+  return result;
+}
+
+static json::Object describe(const ArtifactFile &file) {
+  const LatheHeader &header = file.header();
+  json::Object notes;
+  std::vector<StringRef> pairs = file.texts(header.notes);
+  for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+    notes[json::fixUTF8(pairs[i])] = text(pairs[i + 1]);
+  json::Array checks;
+  for (const LatheCheck &check : file.array<LatheCheck>(header.checks))
+    checks.push_back(text(file.text(check.text)));
+  return json::Object{{"format", std::to_string(header.major) + "." + std::to_string(header.minor)},
+                      {"producer", text(file.text(header.producer))},
+                      {"model", text(file.text(header.modelName))},
+                      {"machine", header.machine == 62 ? "x86_64" : header.machine == 183 ? "aarch64" : "unknown"},
+                      {"file_bytes", int64_t(file.fileBytes())},
+                      {"data_bytes", int64_t(header.dataBytes)},
+                      {"external_data", text(file.text(header.externalData))},
+                      {"symbols", describeSymbols(file)},
+                      {"inputs", describeTensors(file, header.inputs)},
+                      {"outputs", describeTensors(file, header.outputs)},
+                      {"relations", std::move(checks)},
+                      {"programs", describePrograms(file)},
+                      {"kernels", describeKernels(file)},
+                      {"cuda_modules", describeCuda(file)},
+                      {"notes", std::move(notes)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string joined(const json::Array *array, StringRef separator) {
+  std::string result;
+  for (const json::Value &value : *array)
+    result += (result.empty() ? "" : separator.str()) + value.getAsString().value_or("").str();
+  return result;
+}
+
+static void printTensors(const json::Object &root, StringRef key, StringRef title) {
+  for (const json::Value &value : *root.getArray(key)) {
+    const json::Object &tensor = *value.getAsObject();
+    outs() << title << " " << *tensor.getString("name") << ": " << *tensor.getString("dtype") << " ["
+           << joined(tensor.getArray("shape"), ", ") << "]\n";
+  }
+}
+
+static void printSymbols(const json::Object &root) {
+  for (const json::Value &value : *root.getArray("symbols")) {
+    const json::Object &symbol = *value.getAsObject();
+    outs() << "size   " << *symbol.getString("name") << " in [" << *symbol.getInteger("min") << ", ";
+    if (auto max = symbol.getInteger("max"))
+      outs() << *max << "]";
+    else
+      outs() << "unbounded)";
+    for (const json::Value &hint : *symbol.getArray("hints"))
+      outs() << " @" << hint.getAsInteger().value_or(0);
+    outs() << "\n";
+  }
+}
+
+static void printKernels(const json::Object &root) {
+  for (const json::Value &value : *root.getArray("kernels")) {
+    const json::Object &kernel = *value.getAsObject();
+    outs() << "kernel " << *kernel.getString("name") << " (" << *kernel.getString("class") << ", "
+           << joined(kernel.getArray("variants"), "+") << ", " << *kernel.getInteger("launches") << " launches)\n";
+    if (!kernel.getArray("nodes")->empty())
+      outs() << "         nodes: " << joined(kernel.getArray("nodes"), ", ") << "\n";
+    for (const json::Value &reason : *kernel.getArray("unfused"))
+      outs() << "         unfused: " << reason.getAsString().value_or("") << "\n";
+  }
+}
+
+static void printText(const json::Object &root) {
+  outs() << "model  " << *root.getString("model") << " for " << *root.getString("machine") << ", by " << *root.getString("producer")
+         << " (format " << *root.getString("format") << ")\n";
+  outs() << "bytes  " << *root.getInteger("file_bytes") << " in the file, " << *root.getInteger("data_bytes") << " of constants";
+  if (StringRef external = *root.getString("external_data"); !external.empty())
+    outs() << " in " << external;
+  outs() << "\n";
+  for (const auto &note : *root.getObject("notes"))
+    outs() << "note   " << StringRef(note.first) << ": " << note.second.getAsString().value_or("") << "\n";
+  printSymbols(root);
+  printTensors(root, "inputs", "input ");
+  printTensors(root, "outputs", "output");
+  for (const json::Value &relation : *root.getArray("relations"))
+    outs() << "where  " << relation.getAsString().value_or("") << "\n";
+  for (const json::Value &value : *root.getArray("programs")) {
+    const json::Object &program = *value.getAsObject();
+    outs() << "program for " << *program.getString("device") << ": " << *program.getInteger("steps") << " steps, "
+           << *program.getInteger("kernel_launches") << " kernel launches, " << *program.getInteger("temporaries") << " temporaries\n";
+  }
+  for (const json::Value &value : *root.getArray("cuda_modules")) {
+    const json::Object &module = *value.getAsObject();
+    outs() << "cuda   " << *module.getString("kind") << " sm_" << *module.getInteger("sm") << ", " << *module.getInteger("bytes") << " bytes\n";
+  }
+  printKernels(root);
+}
+
+Error lathe::tool::inspectArtifact(const std::string &path, bool json) {
+  Expected<ArtifactFile> file = ArtifactFile::open(path);
+  if (!file)
+    return file.takeError();
+  json::Object root = describe(*file);
+  if (json)
+    outs() << formatv("{0:2}", json::Value(std::move(root))) << "\n";
+  else
+    printText(root);
+  return Error::success();
+}

@@ -1,0 +1,64 @@
+//===- LoadedModel.cpp - An artifact, opened to run ------------------------===//
+#include "LoadedModel.h"
+#include "lathe/Artifact/ArtifactFile.h"
+#include "lathe/Support/Diagnostics.h"
+#include <dlfcn.h>
+#include <utility>
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::tool;
+
+Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
+  // The tables first: loading a file that is no artifact would run its constructors.
+  Expected<artifact::ArtifactFile> tables = artifact::ArtifactFile::open(path);
+  if (!tables)
+    return tables.takeError();
+  std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return userError("cannot load '{0}': {1}", path, dlerror());
+  auto find = [&](const char *name, auto &function) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, (prefix + "_" + name).c_str()));
+    return function != nullptr;
+  };
+  if (find("create", create) && find("destroy", destroy) && find("run", runFn) && find("signature", getSignature) &&
+      find("last_error", lastError))
+    return Error::success();
+  return userError("'{0}' has no functions named {1}_create, {1}_run, ...: give --prefix as when it was compiled", path, prefix);
+}
+
+Error LoadedModel::failure(LatheStatus status) const {
+  const char *message = lastError(context);
+  if (status == LATHE_INVALID)
+    return userError("{0}", message);
+  if (status == LATHE_UNSUPPORTED)
+    return unsupported("{0}", message);
+  return bug("{0}", message);
+}
+
+Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::string &prefix, const LatheOptions &options) {
+  LoadedModel model;
+  if (Error error = model.resolve(path, prefix))
+    return std::move(error);
+  if (LatheStatus status = model.create(&options, &model.context))
+    return model.failure(status);
+  return std::move(model);
+}
+
+LoadedModel::LoadedModel(LoadedModel &&other)
+    : library(std::exchange(other.library, nullptr)), context(std::exchange(other.context, nullptr)), create(other.create),
+      destroy(other.destroy), runFn(other.runFn), getSignature(other.getSignature), lastError(other.lastError) {}
+
+LoadedModel::~LoadedModel() {
+  if (context)
+    destroy(context);
+  if (library)
+    dlclose(library);
+}
+
+Error LoadedModel::run(ArrayRef<DLTensor *> inputs, ArrayRef<DLTensor *> outputs) {
+  if (LatheStatus status = runFn(context, inputs.data(), inputs.size(), outputs.data(), outputs.size()))
+    return failure(status);
+  return Error::success();
+}
