@@ -28,7 +28,20 @@ void BodyEmitter::bindAxis(StringRef axis, Value index) {
     fail("no axis '" + axis + "'", index.getType());
     return;
   }
+  if (axisValues[*i]) { // bound again, to recompute a reduction: what was computed at the old point is not valid here
+    SmallVector<Value> stale;
+    for (auto &[v, x] : values)
+      if (context->info.axesOf(v) >> *i & 1)
+        stale.push_back(v);
+    for (Value v : stale)
+      values.erase(v);
+  }
   axisValues[*i] = index;
+}
+
+void BodyEmitter::adopt(const BodyEmitter &outer) {
+  for (auto &[v, x] : outer.values)
+    values.try_emplace(v, x);
 }
 
 void BodyEmitter::bindLane(StringRef axis, Value base, unsigned lanes, Value laneMask) {

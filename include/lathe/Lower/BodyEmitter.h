@@ -41,7 +41,8 @@ public:
   /// The value (of the body) is this one from here on: a scalar, or a vector of lanes where it varies along the lane axis.
   void bindValue(mlir::Value bodyValue, mlir::Value emitted);
   mlir::Value boundValue(mlir::Value bodyValue) const { return values.lookup(bodyValue); }
-  void forget(mlir::Value bodyValue) { values.erase(bodyValue); }
+  /// Takes over what the point outside of this one has computed since this one was copied from it.
+  void adopt(const BodyEmitter &outer);
 
   unsigned laneWidth() const { return width; }
   mlir::Value laneMask() const { return mask; }

@@ -1,0 +1,23 @@
+//===- DetachKernel.h - A kernel on its own, in canonical form -------------===//
+#ifndef LATHE_LOWER_DETACHKERNEL_H
+#define LATHE_LOWER_DETACHKERNEL_H
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace lathe::lower {
+
+/// A module with a copy of the kernel alone, in a form that equal kernels share: axes and size symbols renamed in their
+/// order (which the renaming keeps), no name, no model nodes, no locations, no tensor shapes.
+struct DetachedKernel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  kernel::GenericOp kernel;
+  std::vector<std::string> sizes; ///< the size parameters: as many and in the same order as the original's
+  std::string text;               ///< the canonical text
+};
+DetachedKernel detachKernel(kernel::GenericOp kernel);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_DETACHKERNEL_H

@@ -1,0 +1,41 @@
+//===- CpuTarget.h - Kernels to objects of a CPU architecture --------------===//
+#ifndef LATHE_TARGET_CPUTARGET_H
+#define LATHE_TARGET_CPUTARGET_H
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "llvm/Support/Error.h"
+
+namespace lathe::cpu {
+
+/// Where compilation stops, and what `text` then holds.
+enum class CpuStage { Mlir, Llvm, Asm, Object };
+
+struct CpuOptions {
+  std::string arch = "x86_64";                                         ///< or "aarch64"
+  std::vector<std::string> variants = {"baseline", "avx2", "avx512"};  ///< aarch64: "neon"
+  unsigned threads = 2;
+  CpuStage stage = CpuStage::Object;
+};
+
+struct CompiledVariant {
+  std::string variant;  ///< as in the options
+  std::string fn, plan; ///< global symbols of one of the objects
+};
+
+struct CompiledKernel {
+  std::vector<CompiledVariant> variants; ///< in the order of the options
+};
+
+struct CompiledKernels {
+  std::vector<std::string> objects;    ///< relocatable objects, in a fixed order
+  std::vector<CompiledKernel> kernels; ///< one per given kernel; equal kernels share their symbols
+  std::string text;                    ///< for the stages before Object
+};
+
+/// Compiles each kernel for each variant. Equal kernels (same canonical text) are compiled once. All kernels that are not
+/// supported are named in one error.
+llvm::Expected<CompiledKernels> compileCpuKernels(llvm::ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPUTARGET_H

@@ -1,0 +1,130 @@
+//===- BuildModule.cpp - A kernel's functions ------------------------------===//
+//
+//     void NAME(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch)
+// unpacks its arguments and calls NAME.body, whose pointer arguments are known not to alias: that is what lets LLVM keep
+// values in registers across stores.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BuildModule.h"
+#include "CpuHooks.h"
+#include "KernelEmitters.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using kernel::KernelClass;
+using lower::BodyInfo;
+using shape::Expr;
+
+static Value loadAt(OpBuilder &b, Location loc, Value array, Type type, int64_t index) {
+  Value p = b.create<LLVM::GEPOp>(loc, array.getType(), type, array, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  return b.create<LLVM::LoadOp>(loc, type, p);
+}
+
+static func::FuncOp addFunction(OpBuilder &b, Location loc, ModuleOp module, const Twine &name, ArrayRef<Type> arguments) {
+  b.setInsertionPointToEnd(module.getBody());
+  auto fn = b.create<func::FuncOp>(loc, name.str(), b.getFunctionType(arguments, {}));
+  b.setInsertionPointToStart(fn.addEntryBlock());
+  return fn;
+}
+
+/// NAME.body's frame; pointer arguments do not alias, operands are only read.
+static func::FuncOp addBody(OpBuilder &b, Location loc, ModuleOp module, StringRef name, unsigned refs, unsigned inputs,
+                            unsigned sizes) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  SmallVector<Type> types(refs, pointer);
+  types.append(sizes + 2, i64);
+  types.push_back(pointer);
+  func::FuncOp fn = addFunction(b, loc, module, name + ".body", types);
+  fn.setPrivate();
+  for (unsigned i = 0; i < types.size(); ++i)
+    if (types[i] == pointer) {
+      fn.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+      if (i < inputs)
+        fn.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
+    }
+  return fn;
+}
+
+static void addEntry(OpBuilder &b, Location loc, ModuleOp module, StringRef name, func::FuncOp body, unsigned refs,
+                     unsigned sizes) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  func::FuncOp fn = addFunction(b, loc, module, name, {pointer, pointer, i64, i64, pointer});
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < refs; ++i)
+    arguments.push_back(loadAt(b, loc, fn.getArgument(0), pointer, i));
+  for (unsigned i = 0; i < sizes; ++i)
+    arguments.push_back(loadAt(b, loc, fn.getArgument(1), i64, i));
+  arguments.append({fn.getArgument(2), fn.getArgument(3), fn.getArgument(4)});
+  b.create<func::CallOp>(loc, body, arguments);
+  b.create<func::ReturnOp>(loc);
+}
+
+static llvm::Error addPlan(OpBuilder &b, Location loc, ModuleOp module, StringRef name,
+                           const std::vector<std::string> &sizes, const KernelPlan &plan) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  func::FuncOp fn = addFunction(b, loc, module, name + "_plan", {pointer, pointer});
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < sizes.size(); ++i)
+    values.push_back(loadAt(b, loc, fn.getArgument(0), i64, i));
+  auto lookup = [&](StringRef symbol) -> lower::SymbolValue {
+    auto it = llvm::find(sizes, symbol);
+    return it == sizes.end() ? lower::SymbolValue{} : lower::SymbolValue{values[it - sizes.begin()], 0};
+  };
+  const Expr *answers[] = {&plan.items, &plan.scratchBytes, &plan.cost, &plan.granularity};
+  for (auto [i, e] : llvm::enumerate(answers)) {
+    Value v = lower::emitExpr(b, loc, *e, lookup);
+    if (!v)
+      return bug("plan of '{0}': '{1}' mentions what is no size", name, e->str());
+    Value p = b.create<LLVM::GEPOp>(loc, pointer, i64, fn.getArgument(1), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    b.create<LLVM::StoreOp>(loc, v, p);
+  }
+  b.create<func::ReturnOp>(loc);
+  return llvm::Error::success();
+}
+
+/// The class's own emitter, or the row program emitter for what it declines.
+static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
+  KernelClass kind = f.kernel.getKernelClass();
+  if (kind == KernelClass::Contraction || kind == KernelClass::Attention) {
+    llvm::Expected<bool> taken = kind == KernelClass::Contraction ? emitContraction(f, plan) : emitAttention(f, plan);
+    if (!taken)
+      return taken.takeError();
+    if (*taken)
+      return llvm::Error::success();
+  }
+  return emitRowProgram(f, plan);
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKernel &detached, const Isa &isa,
+                                                             StringRef name) {
+  kernel::GenericOp kernel = detached.kernel;
+  Location loc = kernel.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder b(kernel.getContext());
+  BodyInfo info(kernel);
+  unsigned inputs = kernel.getInputs().size(), refs = inputs + kernel.getOutputs().size();
+  func::FuncOp body = addBody(b, loc, *module, name, refs, inputs, detached.sizes.size());
+  auto args = body.getArguments();
+  CpuHooks hooks(isa);
+  KernelFunction f{kernel, info, isa, hooks, b, loc, {}, {}, {}, {}, {}};
+  f.refs.append(args.begin(), args.begin() + refs);
+  for (const std::string &s : info.sizes) // a subset of the parameters, once the kernel was simplified
+    f.sizes.push_back(args[refs + (llvm::find(detached.sizes, s) - detached.sizes.begin())]);
+  unsigned next = refs + detached.sizes.size();
+  f.begin = args[next];
+  f.end = args[next + 1];
+  f.scratch = args[next + 2];
+  KernelPlan plan;
+  if (llvm::Error e = emitKernel(f, plan))
+    return std::move(e);
+  b.create<func::ReturnOp>(loc);
+  addEntry(b, loc, *module, name, body, refs, detached.sizes.size());
+  if (llvm::Error e = addPlan(b, loc, *module, name, detached.sizes, plan))
+    return std::move(e);
+  return std::move(module);
+}

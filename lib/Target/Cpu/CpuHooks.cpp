@@ -1,0 +1,112 @@
+//===- CpuHooks.cpp - Accesses and half types on a CPU ---------------------===//
+
+#include "CpuHooks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace lathe::cpu;
+
+namespace {
+/// Arithmetic on i32 (or vectors of it), for the bit patterns of floats.
+class Bits {
+public:
+  Bits(OpBuilder &b, Location loc, Type like) : b(b), loc(loc) {
+    if (auto v = dyn_cast<VectorType>(like))
+      shape.assign(v.getShape().begin(), v.getShape().end());
+  }
+  Type of(Type element) const { return shape.empty() ? element : VectorType::get(shape, element); }
+  Value constant(uint32_t v) {
+    Attribute a = b.getI32IntegerAttr(static_cast<int32_t>(v));
+    if (!shape.empty())
+      a = DenseElementsAttr::get(cast<ShapedType>(of(b.getI32Type())), a);
+    return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(a));
+  }
+  Value cast32(Value f) { return b.create<arith::BitcastOp>(loc, of(b.getI32Type()), f); }
+  Value castFloat(Value i) { return b.create<arith::BitcastOp>(loc, of(b.getF32Type()), i); }
+  /// The 16 bits of a half type, widened; and back.
+  Value widen(Value half) {
+    Value i16 = b.create<arith::BitcastOp>(loc, of(b.getI16Type()), half);
+    return b.create<arith::ExtUIOp>(loc, of(b.getI32Type()), i16);
+  }
+  Value narrow(Value bits, Type half) {
+    Value i16 = b.create<arith::TruncIOp>(loc, of(b.getI16Type()), bits);
+    return b.create<arith::BitcastOp>(loc, half, i16);
+  }
+  Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y); }
+  Value sub(Value x, Value y) { return b.create<arith::SubIOp>(loc, x, y); }
+  Value bitAnd(Value x, uint32_t y) { return b.create<arith::AndIOp>(loc, x, constant(y)); }
+  Value bitOr(Value x, Value y) { return b.create<arith::OrIOp>(loc, x, y); }
+  Value shl(Value x, unsigned n) { return b.create<arith::ShLIOp>(loc, x, constant(n)); }
+  Value shr(Value x, unsigned n) { return b.create<arith::ShRUIOp>(loc, x, constant(n)); }
+  Value atLeast(Value x, uint32_t y) {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, x, constant(y));
+  }
+  Value pick(Value c, Value x, Value y) { return b.create<arith::SelectOp>(loc, c, x, y); }
+  Value mul(Value x, Value y) { return b.create<arith::MulFOp>(loc, x, y); }
+  Value addFloat(Value x, Value y) { return b.create<arith::AddFOp>(loc, x, y); }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  SmallVector<int64_t> shape;
+};
+} // namespace
+
+/// Round to nearest even; a NaN keeps its sign and becomes quiet.
+static Value toBF16(Bits bits, Value f32, Type to) {
+  Value u = bits.cast32(f32);
+  Value odd = bits.bitAnd(bits.shr(u, 16), 1);
+  Value rounded = bits.shr(bits.add(bits.add(u, bits.constant(0x7FFF)), odd), 16);
+  Value nan = bits.bitOr(bits.shr(u, 16), bits.constant(0x40));
+  Value isNan = bits.atLeast(bits.bitAnd(u, 0x7FFFFFFF), 0x7F800001);
+  return bits.narrow(bits.pick(isNan, nan, rounded), to);
+}
+
+static Value fromBF16(Bits bits, Value half) { return bits.castFloat(bits.shl(bits.widen(half), 16)); }
+
+/// The exponent is rebased by a multiplication, which also normalises subnormal numbers.
+static Value fromF16(Bits bits, Value half) {
+  Value h = bits.widen(half);
+  Value sign = bits.shl(bits.bitAnd(h, 0x8000), 16);
+  Value magnitude = bits.shl(bits.bitAnd(h, 0x7FFF), 13);
+  Value scaled = bits.cast32(bits.mul(bits.castFloat(magnitude), bits.castFloat(bits.constant(0x77800000)))); // 2^112
+  Value special = bits.bitOr(magnitude, bits.constant(0x7F800000));
+  Value isSpecial = bits.atLeast(magnitude, 0x0F800000);
+  return bits.castFloat(bits.bitOr(sign, bits.pick(isSpecial, special, scaled)));
+}
+
+/// Round to nearest even. Subnormal results come from adding 0.5, whose last bit is then that of the smallest f16.
+static Value toF16(Bits bits, Value f32, Type to) {
+  Value u = bits.cast32(f32);
+  Value sign = bits.shr(bits.bitAnd(u, 0x80000000), 16);
+  Value magnitude = bits.bitAnd(u, 0x7FFFFFFF);
+  Value half = bits.constant(0x3F000000);
+  Value small = bits.sub(bits.cast32(bits.addFloat(bits.castFloat(magnitude), bits.castFloat(half))), half);
+  Value odd = bits.bitAnd(bits.shr(magnitude, 13), 1);
+  Value normal = bits.shr(bits.add(bits.add(magnitude, bits.constant(0xC8000FFF)), odd), 13);
+  Value isNan = bits.atLeast(magnitude, 0x7F800001);
+  Value large = bits.pick(isNan, bits.constant(0x7E00), bits.constant(0x7C00));
+  Value finite = bits.pick(bits.atLeast(magnitude, 0x38800000), normal, small);
+  Value result = bits.pick(bits.atLeast(magnitude, 0x47800000), large, finite);
+  return bits.narrow(bits.bitOr(sign, result), to);
+}
+
+Value CpuHooks::convertFloat(OpBuilder &b, Location loc, Value value, Type to) {
+  Type from = getElementTypeOrSelf(value.getType()), want = getElementTypeOrSelf(to);
+  if (from == want)
+    return value;
+  Bits bits(b, loc, to);
+  Type f32 = bits.of(b.getF32Type());
+  bool half = from.isF16() || from.isBF16() || want.isF16() || want.isBF16();
+  if (half && !from.isF32() && !want.isF32()) // in two steps
+    return convertFloat(b, loc, convertFloat(b, loc, value, f32), to);
+  if (from.isBF16())
+    return fromBF16(bits, value);
+  if (want.isBF16())
+    return toBF16(bits, value, to);
+  if (from.isF16() && !isa.half)
+    return fromF16(bits, value);
+  if (want.isF16() && !isa.half)
+    return toF16(bits, value, to);
+  return EmitHooks::convertFloat(b, loc, value, to);
+}

@@ -1,0 +1,115 @@
+//===- CpuTarget.cpp - Kernels to objects of a CPU architecture ------------===//
+
+#include "lathe/Target/CpuTarget.h"
+#include "BuildModule.h"
+#include "EmitObject.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/ThreadPool.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+
+namespace {
+/// One kernel for one variant. LLVM works on it in a thread of the pool.
+struct Job {
+  std::string name;
+  const Isa *isa;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::string code, error;
+};
+} // namespace
+
+static llvm::Expected<std::vector<const Isa *>> isasOf(const CpuOptions &options) {
+  std::vector<const Isa *> isas;
+  for (const std::string &v : options.variants) {
+    const Isa *isa = findIsa(options.arch, v);
+    if (!isa)
+      return userError("no variant '{0}' of architecture '{1}'", v, options.arch);
+    isas.push_back(isa);
+  }
+  return isas;
+}
+
+/// A name that linkers take: the model's names may hold anything.
+static std::string symbolOf(StringRef name, unsigned number, StringRef variant) {
+  std::string s = "lathe_k" + std::to_string(number) + "_";
+  for (char c : name.take_front(48))
+    s += isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return s + "_" + variant.str();
+}
+
+/// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
+static llvm::Error prepare(Job &job, lower::DetachedKernel &kernel, CpuStage stage) {
+  auto module = buildKernelModule(kernel, *job.isa, job.name);
+  if (!module)
+    return module.takeError();
+  if (stage == CpuStage::Mlir) {
+    llvm::raw_string_ostream(job.code) << **module << "\n";
+    return llvm::Error::success();
+  }
+  if (llvm::Error e = lowerToLLVMDialect(**module, *job.isa))
+    return e;
+  job.context = std::make_unique<llvm::LLVMContext>();
+  auto ir = toLLVMIR(**module, *job.isa, *job.context);
+  if (!ir)
+    return ir.takeError();
+  job.module = std::move(*ir);
+  return llvm::Error::success();
+}
+
+static void generate(Job &job, CpuStage stage) {
+  llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, stage);
+  if (code)
+    job.code = std::move(*code);
+  else
+    job.error = llvm::toString(code.takeError());
+  job.module.reset();
+  job.context.reset();
+}
+
+llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options) {
+  auto isas = isasOf(options);
+  if (!isas)
+    return isas.takeError();
+  CompiledKernels result;
+  std::map<std::string, CompiledKernel> known;
+  std::vector<std::unique_ptr<Job>> jobs;
+  llvm::Error errors = llvm::Error::success();
+  {
+    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::max(1u, options.threads)));
+    for (kernel::GenericOp kernel : kernels) {
+      lower::DetachedKernel detached = lower::detachKernel(kernel);
+      auto [it, fresh] = known.try_emplace(detached.text);
+      CompiledKernel &compiled = it->second;
+      for (const Isa *isa : fresh ? ArrayRef(*isas) : ArrayRef<const Isa *>()) {
+        auto job = std::make_unique<Job>();
+        job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
+        job->isa = isa;
+        compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan"});
+        if (llvm::Error e = prepare(*job, detached, options.stage)) {
+          errors = llvm::joinErrors(std::move(errors), std::move(e));
+          break;
+        }
+        if (job->module)
+          pool.async([job = job.get(), stage = options.stage] { generate(*job, stage); });
+        jobs.push_back(std::move(job));
+      }
+      result.kernels.push_back(compiled);
+    }
+    pool.wait();
+  }
+  if (errors)
+    return std::move(errors);
+  for (std::unique_ptr<Job> &job : jobs) {
+    if (!job->error.empty())
+      return bug("{0}: {1}", job->name, job->error);
+    if (options.stage == CpuStage::Object)
+      result.objects.push_back(std::move(job->code));
+    else
+      result.text += job->code;
+  }
+  return std::move(result);
+}

@@ -1,0 +1,89 @@
+//===- EmitObject.cpp - LLVM IR to machine code ----------------------------===//
+
+#include "EmitObject.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+#include <mutex>
+
+using namespace lathe;
+using namespace lathe::cpu;
+
+static void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+/// Multiplications and additions may contract to FMA; no other fast-math.
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Isa &isa) {
+  initializeTargets();
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(isa.triple.str(), error);
+  if (!target)
+    return bug("no LLVM target for {0}: {1}", isa.triple, error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.FunctionSections = true;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine)
+    return bug("LLVM makes no machine for {0}", isa.triple);
+  return std::move(machine);
+}
+
+/// The kernels are vectorised and unrolled as they should be: LLVM's vectorisers stay off.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, CpuStage stage) {
+  auto machine = makeMachine(isa);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple(isa.triple);
+  module.setDataLayout((*machine)->createDataLayout());
+  optimize(module, **machine);
+  if (stage == CpuStage::Llvm) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module.print(os, nullptr);
+    return text;
+  }
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  llvm::legacy::PassManager passes;
+  auto type = stage == CpuStage::Asm ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  if ((*machine)->addPassesToEmitFile(passes, os, nullptr, type))
+    return bug("LLVM cannot emit code for {0}", isa.triple);
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}

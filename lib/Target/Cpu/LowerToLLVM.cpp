@@ -1,0 +1,79 @@
+//===- LowerToLLVM.cpp - Kernel functions to LLVM IR -----------------------===//
+
+#include "BuildModule.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+
+static void expandMath(ModuleOp module, const Isa &isa) {
+  RewritePatternSet patterns(module.getContext());
+  populateMathPolynomialApproximationPatterns(patterns);
+  (void)applyPatternsAndFoldGreedily(module, std::move(patterns));
+}
+
+llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
+  expandMath(module, isa);
+  PassManager pm(module.getContext());
+  pm.enableVerifier(false);
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createConvertSCFToCFPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  if (failed(pm.run(module)))
+    return bug("a kernel's functions do not lower to LLVM");
+  return llvm::Error::success();
+}
+
+/// The functions that the runtime calls are visible to the link only; bodies stay inside.
+static void setAttributes(llvm::Module &m, const Isa &isa) {
+  for (llvm::Function &fn : m) {
+    if (fn.isDeclaration())
+      continue;
+    bool body = fn.getName().ends_with(".body");
+    if (body)
+      fn.setLinkage(llvm::GlobalValue::InternalLinkage);
+    else
+      fn.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    fn.addFnAttr(llvm::Attribute::NoUnwind);
+    if (body)
+      fn.addFnAttr(llvm::Attribute::NoInline);
+    fn.addFnAttr("target-cpu", isa.cpu);
+    fn.addFnAttr("target-features", isa.features);
+    fn.addFnAttr("prefer-vector-width", std::to_string(isa.vectorBytes * 8));
+    fn.addFnAttr("no-trapping-math", "true");
+  }
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>> cpu::toLLVMIR(ModuleOp module, const Isa &isa, llvm::LLVMContext &context) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  std::unique_ptr<llvm::Module> m = translateModuleToLLVMIR(module, context, "kernel");
+  if (!m)
+    return bug("a kernel's functions do not translate to LLVM IR");
+  setAttributes(*m, isa);
+  return std::move(m);
+}

@@ -1,0 +1,123 @@
+//===- RowCache.cpp - Values kept between passes over a row ----------------===//
+//
+// Softmax reads a row three times: for the maximum, for the sum of exponentials, for the quotients. The exponentials of the
+// second pass are kept in a scratch row for the third. Loads and cheap arithmetic are recomputed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using shape::Expr;
+
+llvm::DenseSet<Operation *> RowEmitter::sliceOf(ArrayRef<Goal> goals, bool throughReductions) const {
+  llvm::DenseSet<Operation *> slice;
+  SmallVector<Operation *> work;
+  for (const Goal &g : goals)
+    work.push_back(g.op);
+  while (!work.empty())
+    for (Value v : work.pop_back_val()->getOperands()) {
+      Operation *def = v.getDefiningOp();
+      if (!def || available.contains(def) || (isa<kernel::ReduceOp>(def) && !throughReductions))
+        continue;
+      if (slice.insert(def).second)
+        work.push_back(def);
+    }
+  return slice;
+}
+
+static bool isHeavy(Operation *op) {
+  return op->getName().getDialectNamespace() == "math" &&
+         !isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+}
+
+/// Loads and heavy ops that computing the value again would repeat, over what is not kept already.
+static std::pair<unsigned, unsigned> costAgain(Operation *op, const llvm::DenseSet<Operation *> &slice) {
+  llvm::DenseSet<Operation *> seen{op};
+  SmallVector<Operation *> work{op};
+  unsigned loads = 0, heavy = 0;
+  while (!work.empty()) {
+    Operation *o = work.pop_back_val();
+    loads += isa<kernel::LoadOp>(o);
+    heavy += isHeavy(o);
+    for (Value v : o->getOperands())
+      if (Operation *def = v.getDefiningOp(); def && slice.contains(def) && seen.insert(def).second)
+        work.push_back(def);
+  }
+  return {loads, heavy};
+}
+
+/// Values of this pass that later passes over the same row need as they are and that are dear to compute again.
+std::vector<Value> RowEmitter::valuesToKeep(AxisSet bound, const Group &now, ArrayRef<Group> later) {
+  AxisSet lane = AxisSet(1) << *schedule.lane;
+  std::vector<Goal> laterGoals;
+  for (const Group &g : later)
+    laterGoals.insert(laterGoals.end(), g.goals.begin(), g.goals.end());
+  llvm::DenseSet<Operation *> here = sliceOf(now.goals, false), after = sliceOf(laterGoals, true);
+  auto candidate = [&](Operation *op) {
+    return here.contains(op) && after.contains(op) && op->getNumResults() == 1 && !isa<kernel::LoadOp>(op) &&
+           (info.axesOf(op->getResult(0)) & ~bound) == lane && !op->getResult(0).getType().isInteger(1);
+  };
+  std::vector<Value> values;
+  for (Operation *op : info.ops) {
+    if (!candidate(op) ||
+        llvm::any_of(cached, [&](const Cached &c) { return c.value == op->getResult(0); }))
+      continue;
+    bool used = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      bool laterGoal = llvm::any_of(laterGoals, [&](const Goal &g) { return g.op == user; });
+      return laterGoal || (after.contains(user) && !candidate(user));
+    });
+    auto [loads, heavy] = costAgain(op, here);
+    if (used && (heavy || loads > 2))
+      values.push_back(op->getResult(0));
+  }
+  return values;
+}
+
+/// Reserves a scratch row for each; the coming lane loop fills it.
+void RowEmitter::keep(BodyEmitter &outer, ArrayRef<Value> values) {
+  keeping.assign(values.begin(), values.end());
+  for (Value v : values) {
+    cached.push_back({v, scratch});
+    int64_t bytes = v.getType().getIntOrFloatBitWidth() / 8;
+    Expr row = info.extents[*schedule.lane] * bytes;
+    scratch = scratch + Expr::ceildiv(row, 64) * 64;
+  }
+}
+
+Value RowEmitter::cachePointer(BodyEmitter &point, const Cached &c) {
+  Value bytes = point.emitExpr(c.offset);
+  Value row = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, ValueRange{bytes});
+  Value index = point.axisValue(info.axes[*schedule.lane]);
+  return b.create<LLVM::GEPOp>(loc, f.scratch.getType(), c.value.getType(), row, ValueRange{index});
+}
+
+static Type lanesOf(const BodyEmitter &point, Type element) {
+  return point.laneWidth() > 1 ? VectorType::get({point.laneWidth()}, element) : element;
+}
+
+void RowEmitter::loadCached(BodyEmitter &point) {
+  for (const Cached &c : cached) {
+    if (llvm::is_contained(keeping, c.value) || point.boundValue(c.value))
+      continue;
+    lower::Access access{nullptr, cachePointer(point, c), lanesOf(point, c.value.getType()), point.laneMask()};
+    point.bindValue(c.value, f.hooks.load(b, loc, access, {}));
+  }
+}
+
+void RowEmitter::storeCached(BodyEmitter &point) {
+  for (const Cached &c : cached) {
+    if (!llvm::is_contained(keeping, c.value))
+      continue;
+    Value v = point.emitLanes(c.value);
+    lower::Access access{nullptr, cachePointer(point, c), v.getType(), point.laneMask()};
+    f.hooks.store(b, loc, access, v);
+  }
+}

@@ -1,0 +1,111 @@
+//===- RowEmitter.h - Emits the loop nest of a row program -----------------===//
+//
+// A row program runs goals: every store, and every reduction that a store needs. A scope is a point in the loop nest with
+// some axes bound. At a scope, reductions whose axes are all bound become goals of it (they are computed here, once);
+// the others are left to the scopes inside. Goals without remaining axes are emitted, the others are grouped by their next
+// axis into one loop per group, in the order that their dependences demand. So several reductions at several depths share
+// loops where they can, and a reduction that fits nowhere is recomputed where it is used: slow, but right.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_TARGET_CPU_ROWEMITTER_H
+#define LATHE_TARGET_CPU_ROWEMITTER_H
+
+#include "RowSchedule.h"
+#include "lathe/Lower/BodyEmitter.h"
+
+namespace lathe::cpu {
+
+/// A store, or a reduction, and the axes that are yet to be looped over.
+struct Goal {
+  mlir::Operation *op;
+  lower::AxisSet remaining;
+};
+
+/// Points that are emitted together: one outside of the lane loop, the vectors of one trip inside.
+using Points = llvm::SmallVector<lower::BodyEmitter, 4>;
+
+class RowEmitter {
+public:
+  RowEmitter(KernelFunction &f, const RowSchedule &schedule);
+  /// Emits the whole function body. The first error that the body emitter met, or success.
+  llvm::Error run();
+  /// Bytes of scratch memory that the emitted code uses, per thread.
+  shape::Expr scratchBytes() const { return scratch; }
+
+private:
+  /// The running value of a reduction: one part per vector in flight, plus a scalar for rows' ends without masks.
+  struct Accumulator {
+    llvm::SmallVector<mlir::Value> parts;
+    mlir::Value scalar;
+    bool acrossLanes;
+  };
+  /// A value kept in the scratch row between two passes over a row.
+  struct Cached {
+    mlir::Value value;
+    shape::Expr offset; ///< bytes
+  };
+  struct Group {
+    std::vector<Goal> goals;
+    std::optional<unsigned> axis;
+  };
+
+  // RowEmitter.cpp: scopes.
+  void collectNeeds();
+  void scope(Points &points, lower::AxisSet bound, std::vector<Goal> goals);
+  std::vector<Goal> goalsOf(Points &points, lower::AxisSet bound, llvm::ArrayRef<Goal> given);
+  std::vector<Group> groupsOf(llvm::ArrayRef<Goal> goals);
+  std::set<unsigned> reachOf(mlir::Operation *op) const;
+  void emitLeaf(Points &points, const Goal &goal);
+  void accumulate(Points &points, kernel::ReduceOp op);
+  void start(Points &points, kernel::ReduceOp op);
+  void finish(Points &points, kernel::ReduceOp op);
+  std::optional<unsigned> nextAxis(lower::AxisSet remaining) const;
+
+  // RowLoops.cpp: loops.
+  void itemLoop(lower::BodyEmitter &outer, std::vector<Goal> goals);
+  llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
+  void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
+  void laneLoop(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  void lanePoints(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
+                  unsigned width, mlir::Value mask);
+  void laneTrips(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,
+                 unsigned count, unsigned width, mlir::Value limit);
+  mlir::Value laneMask(mlir::Value left);
+  void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::ArrayRef<Goal> goals,
+               llvm::function_ref<void(mlir::Value)> body);
+  void hoist(Points &points, lower::AxisSet bound, llvm::ArrayRef<Goal> goals);
+
+  // RowCache.cpp: values kept between passes.
+  std::vector<mlir::Value> valuesToKeep(lower::AxisSet bound, const Group &now, llvm::ArrayRef<Group> later);
+  void keep(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> values);
+  mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
+  void loadCached(lower::BodyEmitter &point);
+  void storeCached(lower::BodyEmitter &point);
+  /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
+  llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;
+
+  bool has(lower::AxisSet set, unsigned axis) const { return set >> axis & 1; }
+  bool reducesLane(kernel::ReduceOp op) const {
+    return schedule.lane && schedule.width > 1 && has(info.axesOf(op.getAxes()), *schedule.lane);
+  }
+  mlir::Value i64(int64_t v) { return lower::constantI64(b, loc, v); }
+
+  KernelFunction &f;
+  const lower::BodyInfo &info;
+  RowSchedule schedule;
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  shape::Expr scratch = 0;
+  /// Reductions that an op needs directly, through elementwise ops only (positions in the body).
+  llvm::DenseMap<mlir::Operation *, std::set<unsigned>> needs;
+  llvm::DenseMap<mlir::Operation *, Accumulator> accumulators;
+  llvm::DenseSet<mlir::Operation *> available; ///< finished reductions, valid at the current scope
+  mlir::Value blockFrom, blockTo; ///< the item's part of the lane axis
+  std::vector<Cached> cached;     ///< what earlier passes of the current scope left
+  std::vector<mlir::Value> keeping;
+};
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_ROWEMITTER_H

@@ -1,0 +1,246 @@
+//===- RowLoops.cpp - Loops of a row program -------------------------------===//
+
+#include "RowEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using shape::Expr;
+
+//===----------------------------------------------------------------------===//
+// Building blocks
+//===----------------------------------------------------------------------===//
+
+/// A loop that carries the accumulators of the goals' reductions.
+void RowEmitter::forLoop(Value from, Value to, int64_t step, ArrayRef<Goal> goals,
+                         llvm::function_ref<void(Value)> body) {
+  SmallVector<Value *> carried;
+  auto collect = [&] {
+    carried.clear();
+    for (const Goal &g : goals) {
+      auto it = accumulators.find(g.op);
+      if (it == accumulators.end())
+        continue;
+      for (Value &v : it->second.parts)
+        carried.push_back(&v);
+      if (it->second.scalar)
+        carried.push_back(&it->second.scalar);
+    }
+  };
+  collect();
+  SmallVector<Value> init;
+  for (Value *v : carried)
+    init.push_back(*v);
+  auto loop = b.create<scf::ForOp>(loc, from, to, i64(step), init);
+  for (auto [i, v] : llvm::enumerate(carried))
+    *v = loop.getRegionIterArg(i);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = loop.getBody();
+    if (!block->empty() && isa<scf::YieldOp>(block->back()))
+      block->back().erase();
+    b.setInsertionPointToEnd(block);
+    body(loop.getInductionVar());
+    collect(); // the map may have moved
+    SmallVector<Value> next;
+    for (Value *v : carried)
+      next.push_back(*v);
+    b.create<scf::YieldOp>(loc, next);
+  }
+  for (auto [i, v] : llvm::enumerate(carried))
+    *v = loop.getResult(i);
+}
+
+/// Computes, before a loop, what the goals need and what is the same in all its trips.
+void RowEmitter::hoist(Points &points, AxisSet bound, ArrayRef<Goal> goals) {
+  llvm::DenseSet<Operation *> slice = sliceOf(goals, /*throughReductions=*/true);
+  for (Operation *op : info.ops) {
+    if (!slice.contains(op) || op->getNumResults() != 1 || isa<kernel::ReduceOp>(op) ||
+        op->hasTrait<OpTrait::ConstantLike>() || info.axesOf(op->getResult(0)) & ~bound)
+      continue;
+    if (!reachOf(op).empty()) // a reduction is missing
+      continue;
+    Value v = points[0].emit(op->getResult(0));
+    for (BodyEmitter &point : llvm::drop_begin(points))
+      if (point.variesInLanes(op->getResult(0)))
+        point.emit(op->getResult(0));
+      else
+        point.bindValue(op->getResult(0), v);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Parallel items
+//===----------------------------------------------------------------------===//
+
+/// The indices of item `begin`, outermost first.
+SmallVector<Value> RowEmitter::firstItem(BodyEmitter &outer, ArrayRef<Value> extents) {
+  SmallVector<Value> indices(extents.size());
+  Value left = f.begin;
+  for (size_t i = extents.size(); i-- > 1;) {
+    Value extent = b.create<arith::MaxSIOp>(loc, extents[i], i64(1));
+    indices[i] = b.create<arith::RemUIOp>(loc, left, extent);
+    left = b.create<arith::DivUIOp>(loc, left, extent);
+  }
+  if (!indices.empty())
+    indices[0] = left;
+  return indices;
+}
+
+/// for item in [begin, end): the indices count along, without divisions.
+void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
+  SmallVector<Value> extents;
+  AxisSet bound = 0;
+  for (unsigned a : schedule.itemAxes) {
+    extents.push_back(outer.emitExpr(info.extents[a]));
+    bound |= AxisSet(1) << a;
+  }
+  if (schedule.laneBlock)
+    extents.push_back(outer.emitExpr(laneBlocks(info, schedule)));
+  Points points{outer};
+  hoist(points, 0, goals);
+  auto loop = b.create<scf::ForOp>(loc, f.begin, f.end, i64(1), firstItem(outer, extents));
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = loop.getBody();
+  if (!block->empty() && isa<scf::YieldOp>(block->back()))
+    block->back().erase();
+  b.setInsertionPointToEnd(block);
+  SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  for (auto [a, index] : llvm::zip(schedule.itemAxes, next))
+    points[0].bindAxis(info.axes[a], index);
+  if (schedule.laneIsParallel) {
+    Value extent = points[0].emitExpr(info.extents[*schedule.lane]);
+    blockFrom = i64(0);
+    blockTo = extent;
+    if (schedule.laneBlock) {
+      blockFrom = b.create<arith::MulIOp>(loc, next.back(), i64(schedule.laneBlock), arith::IntegerOverflowFlags::nsw);
+      Value end = b.create<arith::AddIOp>(loc, blockFrom, i64(schedule.laneBlock), arith::IntegerOverflowFlags::nsw);
+      blockTo = b.create<arith::MinSIOp>(loc, end, extent);
+    }
+  }
+  for (Goal &g : goals)
+    g.remaining &= ~bound;
+  scope(points, bound, goals);
+  Value carry; // whether this index goes up
+  for (size_t i = next.size(); i-- > 0;) {
+    Value up = b.create<arith::AddIOp>(loc, next[i], i64(1));
+    Value wraps = i ? b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, up, extents[i]).getResult() : Value();
+    Value stepped = wraps ? b.create<arith::SelectOp>(loc, wraps, i64(0), up).getResult() : up;
+    next[i] = carry ? b.create<arith::SelectOp>(loc, carry, stepped, next[i]).getResult() : stepped;
+    if (wraps)
+      carry = carry ? b.create<arith::AndIOp>(loc, carry, wraps).getResult() : wraps;
+  }
+  b.create<scf::YieldOp>(loc, next);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops inside an item
+//===----------------------------------------------------------------------===//
+
+void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
+  unsigned axis = *group.axis;
+  Value extent = points[0].emitExpr(info.extents[axis]);
+  forLoop(i64(0), extent, 1, group.goals, [&](Value index) {
+    Points inner(points);
+    for (BodyEmitter &point : inner)
+      point.bindAxis(info.axes[axis], index);
+    scope(inner, bound | AxisSet(1) << axis, group.goals);
+  });
+}
+
+Value RowEmitter::laneMask(Value left) {
+  SmallVector<int32_t> steps(schedule.width);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
+  Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
+  Value counts = b.create<vector::SplatOp>(loc, lanes.getType(), count);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, counts);
+}
+
+/// `count` points of `width` lanes from `base` on, emitted together.
+void RowEmitter::lanePoints(BodyEmitter &outer, AxisSet bound, const Group &group, Value base, unsigned count,
+                            unsigned width, Value mask) {
+  Points points(count, outer);
+  for (unsigned i = 0; i < count; ++i) {
+    Value first =
+        i ? b.create<arith::AddIOp>(loc, base, i64(i * width), arith::IntegerOverflowFlags::nsw).getResult() : base;
+    points[i].bindLane(info.axes[*schedule.lane], first, width, mask);
+    loadCached(points[i]);
+  }
+  scope(points, bound | AxisSet(1) << *schedule.lane, group.goals);
+  for (BodyEmitter &point : points)
+    storeCached(point);
+}
+
+/// Trips of count * width elements over [from, to), masked by `limit` when there is one.
+void RowEmitter::laneTrips(BodyEmitter &outer, AxisSet bound, const Group &group, Value from, Value to, unsigned count,
+                           unsigned width, Value limit) {
+  forLoop(from, to, int64_t(count) * width, group.goals, [&](Value base) {
+    Value mask = limit ? laneMask(b.create<arith::SubIOp>(loc, limit, base)) : Value();
+    lanePoints(outer, bound, group, base, count, width, mask);
+  });
+}
+
+/// The largest multiple of the step that fits, from `from` on.
+static Value roundedEnd(OpBuilder &b, Location loc, Value from, Value to, int64_t step) {
+  Value size = b.create<arith::SubIOp>(loc, to, from);
+  Value rest = b.create<arith::RemUIOp>(loc, size, lower::constantI64(b, loc, step));
+  return b.create<arith::SubIOp>(loc, to, rest);
+}
+
+void RowEmitter::laneLoop(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
+  unsigned axis = *schedule.lane;
+  bool whole = !schedule.laneIsParallel || has(bound, axis);
+  if (schedule.persist && !has(bound, axis)) {
+    persistentLanes(outer, bound, group, persistent);
+    return;
+  }
+  Value from = whole ? i64(0) : blockFrom, to = whole ? outer.emitExpr(info.extents[axis]) : blockTo;
+  int64_t width = schedule.width, trip = width * schedule.unroll;
+  // A block is a whole number of trips, so a static extent tells what is left in either case.
+  std::optional<int64_t> extent = info.extents[axis].constant();
+  if (!extent || *extent >= trip) {
+    Value end = extent && *extent % trip == 0 ? to : roundedEnd(b, loc, from, to, trip);
+    laneTrips(outer, bound, group, from, end, schedule.unroll, width, {});
+    from = end;
+  }
+  int64_t left = extent ? *extent % trip : trip - 1;
+  if (schedule.maskedRest && left % width) {
+    laneTrips(outer, bound, group, from, to, 1, width, to);
+    return;
+  }
+  if (left >= width) {
+    Value end = extent && left % width == 0 ? to : roundedEnd(b, loc, from, to, width);
+    laneTrips(outer, bound, group, from, end, 1, width, {});
+    from = end;
+  }
+  if (left % width)
+    laneTrips(outer, bound, group, from, to, 1, 1, {});
+}
+
+/// A short row of static length: straight-line code, values stay in registers from pass to pass.
+void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
+  int64_t width = schedule.width, vectors = schedule.persist / width, left = schedule.persist % width;
+  if (persistent.empty()) {
+    auto add = [&](int64_t base, unsigned lanes, Value mask) {
+      persistent.push_back(outer);
+      persistent.back().bindLane(info.axes[*schedule.lane], i64(base), lanes, mask);
+    };
+    for (int64_t i = 0; i < vectors; ++i)
+      add(i * width, width, {});
+    if (left && schedule.maskedRest)
+      add(vectors * width, width, laneMask(i64(left)));
+    else
+      for (int64_t i = 0; i < left; ++i)
+        add(vectors * width + i, 1, {});
+  }
+  for (BodyEmitter &point : persistent)
+    point.adopt(outer);
+  scope(persistent, bound | AxisSet(1) << *schedule.lane, group.goals);
+}

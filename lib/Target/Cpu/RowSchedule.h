@@ -1,0 +1,39 @@
+//===- RowSchedule.h - How a row program runs through its axes -------------===//
+#ifndef LATHE_TARGET_CPU_ROWSCHEDULE_H
+#define LATHE_TARGET_CPU_ROWSCHEDULE_H
+
+#include "Isa.h"
+#include "KernelEmitters.h"
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::cpu {
+
+/// The decisions of one row program. Axes are numbers of BodyInfo::axes.
+struct RowSchedule {
+  /// Axes that the parallel items run over (without the lane axis), outermost first.
+  std::vector<unsigned> itemAxes;
+  /// The axis that vector lanes run along; nothing: scalar code.
+  std::optional<unsigned> lane;
+  /// The lane axis is free of reductions: items also split it, into blocks of this many elements (0: not split).
+  bool laneIsParallel = false;
+  int64_t laneBlock = 0;
+  /// All axes in the order in which loops nest.
+  std::vector<unsigned> order;
+  unsigned width = 1;      ///< lanes
+  unsigned unroll = 1;     ///< vectors per trip of the main loop
+  bool maskedRest = false; ///< the rest of a row runs under a mask, not as scalar code
+  /// Whole rows stay in registers: the row's static length, else 0.
+  int64_t persist = 0;
+};
+
+RowSchedule scheduleRows(const lower::BodyInfo &info, const Isa &isa);
+
+/// Items and the cost of one, for the plan.
+void planRows(const lower::BodyInfo &info, const RowSchedule &schedule, KernelPlan &plan);
+
+/// Number of blocks that the lane axis is split into; 1 when it is not.
+shape::Expr laneBlocks(const lower::BodyInfo &info, const RowSchedule &schedule);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_ROWSCHEDULE_H
