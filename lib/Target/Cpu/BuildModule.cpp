@@ -9,6 +9,7 @@
 #include "BuildModule.h"
 #include "CpuHooks.h"
 #include "KernelEmitters.h"
+#include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

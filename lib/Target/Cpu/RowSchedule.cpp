@@ -140,7 +140,7 @@ RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
   bool reduces = false, bytes = false, wide = false;
   for (Operation *op : info.ops) {
     weight += weightOf(op);
-    reduces |= isa<kernel::ReduceOp>(op);
+    reduces |= llvm::isa<kernel::ReduceOp>(op);
     if (isAccess(op) && has(info.domainOf(op), *s.lane)) {
       unsigned bits = accessedType(op).getIntOrFloatBitWidth();
       bytes |= bits < 32;
