@@ -32,33 +32,84 @@ static KernelPlan planOf(const AttentionShape &s, const AttentionTile &wide, con
   return plan;
 }
 
-/// An item is a batch point and a block of queries. The last block of many is moved back to end with the queries (its rows
-/// are computed twice, equally), so only a small number of queries needs masks.
-llvm::Expected<bool> lathe::cpu::emitAttention(KernelFunction &f, KernelPlan &plan) {
-  std::optional<AttentionShape> shape = AttentionShape::of(f.info);
-  if (!shape)
-    return false;
-  VectorBuilder v(f.b, f.loc, f.isa, f.b.getF32Type());
-  AttentionTile wide = wideTile(f.isa), narrow = narrowTile(f.isa);
-  plan = planOf(*shape, wide, narrow, v.lanes);
+namespace {
+class AttentionEmitter {
+public:
+  AttentionEmitter(KernelFunction &f, const AttentionShape &shape)
+      : f(f), shape(shape), v(f.b, f.loc, f.isa, f.b.getF32Type()), wide(wideTile(f.isa)), narrow(narrowTile(f.isa)) {}
+  KernelPlan plan() const { return planOf(shape, wide, narrow, v.lanes); }
+  void emit(BodyEmitter &body);
 
-  BodyEmitter body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks);
-  Value queries = body.emitExpr(shape->queries);
-  int64_t width = wide.queryVectors * v.lanes;
-  Value blocks = v.max(v.ceilDiv(queries, width), v.i(1));
+private:
+  void emitSingleQuery(const BodyEmitter &point);
+  void emitQueries(const BodyEmitter &point, Value block, Value queries);
+  void emitBlock(const BodyEmitter &point, const AttentionTile &tile, StringRef axis, Value first, Value end) {
+    emitAttentionBlock(f, v, shape, tile, point, {axis.str(), first, end});
+  }
+
+  KernelFunction &f;
+  const AttentionShape &shape;
+  VectorBuilder v;
+  AttentionTile wide, narrow;
+};
+} // namespace
+
+/// An item is a batch point and a block of queries.
+void AttentionEmitter::emit(BodyEmitter &body) {
+  Value queries = body.emitExpr(shape.queries);
+  Value blocks = v.max(v.ceilDiv(queries, wide.queryVectors * v.lanes), v.i(1));
+  bool alwaysSingle = shape.queries.isOne(), sometimesSingle = shape.sharing > 1 && !shape.queries.constant();
   v.loop(f.begin, f.end, 1, [&](Value item) {
     Value batch = v.div(item, blocks);
     Value block = v.sub(item, v.mul(batch, blocks));
     BodyEmitter point = body;
-    shape->batch.bind(v, point, batch, /*flat=*/false);
-    v.ifThen(
-        v.less(v.i(width - 1), queries),
-        [&] { emitAttentionBlock(f, v, *shape, wide, point, v.min(v.mul(block, width), v.sub(queries, width))); },
-        [&] {
-          v.loop(v.i(0), queries, v.lanes,
-                 [&](Value q) { emitAttentionBlock(f, v, *shape, narrow, point, q); });
-        });
+    shape.batch.bind(v, point, batch, /*flat=*/false);
+    if (alwaysSingle && !shape.batch.empty())
+      emitSingleQuery(point);
+    else if (sometimesSingle)
+      v.ifThen(v.equal(queries, v.i(1)), [&] { emitSingleQuery(point); }, [&] { emitQueries(point, block, queries); });
+    else
+      emitQueries(point, block, queries);
   });
+}
+
+/// The batch points that share keys and values lie in the lanes. The first item of each group does the work of all.
+void AttentionEmitter::emitSingleQuery(const BodyEmitter &batchPoint) {
+  BodyEmitter point = batchPoint;
+  if (f.info.axisIndex(shape.queryAxis))
+    point.bindAxis(shape.queryAxis, v.i(0));
+  Value first = point.axisValue(shape.sharedAxis);
+  auto group = [&] {
+    Value end = v.add(first, shape.sharing);
+    v.loop(first, end, v.lanes, [&](Value h) { emitBlock(point, narrow, shape.sharedAxis, h, end); });
+  };
+  if (shape.sharing == 1)
+    return group();
+  v.ifThen(v.equal(v.rem(first, v.i(shape.sharing)), v.i(0)), group);
+}
+
+/// The last block of many is moved back to end with the queries (its rows are computed twice, equally), so only a small
+/// number of queries needs masks.
+void AttentionEmitter::emitQueries(const BodyEmitter &point, Value block, Value queries) {
+  int64_t width = wide.queryVectors * v.lanes;
+  v.ifThen(
+      v.less(v.i(width - 1), queries),
+      [&] {
+        emitBlock(point, wide, shape.queryAxis, v.min(v.mul(block, width), v.sub(queries, width)), queries);
+      },
+      [&] {
+        v.loop(v.i(0), queries, v.lanes, [&](Value q) { emitBlock(point, narrow, shape.queryAxis, q, queries); });
+      });
+}
+
+llvm::Expected<bool> lathe::cpu::emitAttention(KernelFunction &f, KernelPlan &plan) {
+  std::optional<AttentionShape> shape = AttentionShape::of(f.info);
+  if (!shape)
+    return false;
+  AttentionEmitter emitter(f, *shape);
+  plan = emitter.plan();
+  BodyEmitter body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks);
+  emitter.emit(body);
   if (!body.error().empty())
     return llvm::createStringError(body.error());
   return true;

@@ -29,6 +29,9 @@ struct AttentionShape {
   std::optional<double> scale;        ///< the region is exactly a multiplication by this
   std::vector<kernel::LoadOp> byKey;  ///< loads that run along the keys at stride 1 and differ between queries
   std::vector<mlir::Value> perQuery;  ///< values of the region that do not depend on the key
+  /// Runs of `sharing` points of this batch axis read the same keys and values (grouped queries).
+  std::string sharedAxis;
+  int64_t sharing = 1;
   /// A key k counts for query q only where lower(q) <= k < upper(q); both do not decrease with q.
   std::vector<shape::Expr> lower, upper;
 
@@ -44,15 +47,22 @@ struct AttentionTile {
   bool masked; ///< fewer queries than lanes are possible
 };
 
+/// What lies in the lanes: points first, first + 1, ... of an axis, up to (not including) end. The axis is the query axis or,
+/// for one query, the batch axis whose points share keys and values.
+struct AttentionLanes {
+  std::string axis;
+  mlir::Value first, end;
+};
+
 /// Offsets into scratch, in f32 elements.
 struct AttentionScratch {
   int64_t scores, packedQ, sums, maximum, total, rescale, masks, end;
   AttentionScratch(const AttentionShape &shape, const AttentionTile &tile, unsigned lanes);
 };
 
-/// Emits one block of queries, from `firstQuery`, at the batch point.
+/// Emits one block of queries at the batch point.
 void emitAttentionBlock(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
-                        const lower::BodyEmitter &point, mlir::Value firstQuery);
+                        const lower::BodyEmitter &point, const AttentionLanes &lanes);
 
 } // namespace lathe::cpu
 

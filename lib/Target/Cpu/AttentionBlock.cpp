@@ -31,7 +31,7 @@ namespace {
 class BlockEmitter {
 public:
   BlockEmitter(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
-               const BodyEmitter &point, Value firstQuery);
+               const BodyEmitter &point, const AttentionLanes &lanes);
   void emit();
 
 private:
@@ -52,7 +52,8 @@ private:
   Value modifiedAt(unsigned vector, Value row, Value key, Value score);
   Values exponentials(Value count, Values maxima);
   void addProducts(Value from, Value count);
-  void productTile(Value from, Value count, Value column, unsigned vectors, Value mask);
+  void addProductsOf(Value from, Value count, unsigned rows, unsigned vectors);
+  void productTile(Value from, Value count, Value column, unsigned rows, unsigned vectors, Value mask);
   void writeResult();
 
   KernelFunction &f;
@@ -60,7 +61,8 @@ private:
   const AttentionShape &shape;
   const AttentionTile &tile;
   const BodyEmitter &point;
-  Value first, queryCount, valid, scratch;
+  const AttentionLanes &lanes;
+  Value first, valid, scratch;
   int64_t queries;
   AttentionScratch at;
   SmallVector<BodyEmitter> lanePoints; // per vector of queries
@@ -68,20 +70,18 @@ private:
 } // namespace
 
 BlockEmitter::BlockEmitter(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
-                           const BodyEmitter &point, Value firstQuery)
-    : f(f), v(v), shape(shape), tile(tile), point(point), first(firstQuery), scratch(f.scratch),
+                           const BodyEmitter &point, const AttentionLanes &lanes)
+    : f(f), v(v), shape(shape), tile(tile), point(point), lanes(lanes), first(lanes.first), scratch(f.scratch),
       queries(tile.queryVectors * v.lanes), at(shape, tile, v.lanes) {
-  BodyEmitter p = point;
-  queryCount = p.emitExpr(shape.queries);
-  valid = tile.masked ? v.min(v.sub(queryCount, first), v.i(queries)) : v.i(queries);
+  valid = tile.masked ? v.min(v.sub(lanes.end, first), v.i(queries)) : v.i(queries);
   for (unsigned h = 0; h < tile.queryVectors; ++h) {
-    BodyEmitter lanes = point;
+    BodyEmitter inLanes = point;
     Value start = v.add(first, int64_t(h * v.lanes));
-    lanes.bindLane(shape.queryAxis, start, v.lanes, tile.masked ? v.firstLanes(v.sub(queryCount, start)) : Value());
+    inLanes.bindLane(lanes.axis, start, v.lanes, tile.masked ? v.firstLanes(v.sub(lanes.end, start)) : Value());
     if (!shape.scale)
       for (Value q : shape.perQuery)
-        lanes.emit(q);
-    lanePoints.push_back(lanes);
+        inLanes.emit(q);
+    lanePoints.push_back(inLanes);
   }
 }
 
@@ -99,9 +99,9 @@ SmallVector<Value> BlockEmitter::queryRows(unsigned vector, const Expr &e, Strin
   for (unsigned r = 0; r < v.lanes; ++r) {
     Value q = v.add(first, int64_t(vector * v.lanes + r));
     if (tile.masked)
-      q = v.min(q, v.sub(queryCount, 1));
+      q = v.min(q, v.sub(lanes.end, 1));
     BodyEmitter p = point;
-    p.bindAxis(shape.queryAxis, q);
+    p.bindAxis(lanes.axis, q);
     p.bindAxis(inner, innerIndex);
     rows.push_back(p.emitExpr(e));
   }
@@ -164,13 +164,16 @@ void BlockEmitter::clearState() {
 /// Keys outside count for no query of the block.
 std::pair<Value, Value> BlockEmitter::keyRange() {
   BodyEmitter low = point, high = point;
-  low.bindAxis(shape.queryAxis, first);
-  high.bindAxis(shape.queryAxis, v.add(first, queries - 1));
+  low.bindAxis(lanes.axis, first);
+  high.bindAxis(lanes.axis, v.sub(v.add(first, valid), 1));
   Value from = v.i(0), to = high.emitExpr(shape.keys);
+  auto known = [&](const Expr &e) { return lanes.axis == shape.queryAxis || !e.mentions(lanes.axis); };
   for (const Expr &e : shape.lower)
-    from = v.max(from, low.emitExpr(e));
+    if (known(e))
+      from = v.max(from, low.emitExpr(e));
   for (const Expr &e : shape.upper)
-    to = v.min(to, high.emitExpr(e));
+    if (known(e))
+      to = v.min(to, high.emitExpr(e));
   return {from, to};
 }
 
@@ -343,25 +346,32 @@ Values BlockEmitter::exponentials(Value count, Values maxima) {
 // Values
 //===----------------------------------------------------------------------===//
 
+/// One or two queries alone take several columns at once instead of several rows.
 void BlockEmitter::addProducts(Value from, Value count) {
-  int64_t group = tile.valueVectors * v.lanes, grouped = shape.values / group * group;
-  v.loop(v.i(0), v.i(grouped), group,
-         [&](Value column) { productTile(from, count, column, tile.valueVectors, {}); });
+  if (!tile.masked)
+    return addProductsOf(from, count, tile.valueRows, tile.valueVectors);
+  v.ifThen(
+      v.less(valid, v.i(3)), [&] { addProductsOf(from, count, 1, 4); },
+      [&] { addProductsOf(from, count, tile.valueRows, tile.valueVectors); });
+}
+
+void BlockEmitter::addProductsOf(Value from, Value count, unsigned rows, unsigned vectors) {
+  int64_t group = vectors * v.lanes, grouped = shape.values / group * group;
+  v.loop(v.i(0), v.i(grouped), group, [&](Value column) { productTile(from, count, column, rows, vectors, {}); });
   for (int64_t column = grouped; column < shape.values; column += v.lanes) {
     int64_t left = shape.values - column;
-    productTile(from, count, v.i(column), 1, left < v.lanes ? v.firstLanes(unsigned(left)) : Value());
+    productTile(from, count, v.i(column), rows, 1, left < v.lanes ? v.firstLanes(unsigned(left)) : Value());
   }
 }
 
 /// sums[query][column ..] = sums * rescale[query] + sum over keys of probability * value.
-void BlockEmitter::productTile(Value from, Value count, Value column, unsigned vectors, Value mask) {
+void BlockEmitter::productTile(Value from, Value count, Value column, unsigned rows, unsigned vectors, Value mask) {
   Value valuesRef = refOf(shape.vRef);
   Expr::Linear linear = *shape.v.linearIn(shape.keyAxis);
   BodyEmitter p = point;
   Value step = p.emitExpr(linear.coefficient);
   Value start = v.add(offsetAt(shape.v, shape.keyAxis, from, shape.valueAxis), column);
   int64_t width = (shape.values + v.lanes - 1) / v.lanes * v.lanes;
-  unsigned rows = tile.valueRows;
   v.loop(v.i(0), valid, rows, [&](Value q) {
     Value place = v.add(v.add(v.mul(q, width), column), at.sums);
     Values sums;
@@ -401,7 +411,7 @@ void BlockEmitter::writeResult() {
       inverse = v.b.create<arith::SelectOp>(v.loc, none, v.f(0), inverse);
     }
     BodyEmitter row = point;
-    row.bindAxis(shape.queryAxis, v.add(first, q));
+    row.bindAxis(lanes.axis, v.add(first, q));
     alongRow(v.i(shape.values), [&](Value e, Value mask) {
       BodyEmitter p = row;
       p.bindLane(shape.valueAxis, e, v.lanes, mask);
@@ -415,6 +425,6 @@ void BlockEmitter::writeResult() {
 }
 
 void lathe::cpu::emitAttentionBlock(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape,
-                                    const AttentionTile &tile, const BodyEmitter &point, Value firstQuery) {
-  BlockEmitter(f, v, shape, tile, point, firstQuery).emit();
+                                    const AttentionTile &tile, const BodyEmitter &point, const AttentionLanes &lanes) {
+  BlockEmitter(f, v, shape, tile, point, lanes).emit();
 }

@@ -52,7 +52,8 @@ static bool isTransposable(Type t) { return t.isF32() || t.isInteger(1) || t.isI
 
 static void findLoads(AttentionShape &s, const BodyInfo &info) {
   llvm::DenseSet<Value> onScore{s.score};
-  AxisSet key = AxisSet(1) << *info.axisIndex(s.keyAxis), query = AxisSet(1) << *info.axisIndex(s.queryAxis);
+  std::optional<unsigned> queryAxis = info.axisIndex(s.queryAxis);
+  AxisSet key = AxisSet(1) << *info.axisIndex(s.keyAxis), query = queryAxis ? AxisSet(1) << *queryAxis : 0;
   for (Operation *op : regionOps(s.modified, info)) {
     if (op->getNumResults() != 1)
       continue;
@@ -70,6 +71,41 @@ static void findLoads(AttentionShape &s, const BodyInfo &info) {
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(s.keyAxis);
     if (linear && linear->coefficient.isOne())
       s.byKey.push_back(load);
+  }
+}
+
+/// How many consecutive points of the axis see the same value of `e`: its extent where e does not mention it, c where it
+/// occurs as floordiv(axis, c) only; else 1.
+static int64_t runOf(const Expr &e, const std::string &axis, const Expr &extent) {
+  if (!e.mentions(axis))
+    return extent.constant().value_or(1);
+  int64_t run = 0;
+  for (const Expr::Term &t : e.terms())
+    for (const shape::Atom &a : t.atoms) {
+      if (!Expr::fromAtom(a).mentions(axis))
+        continue;
+      bool division = a.kind == shape::Atom::Kind::FloorDiv && a.operands[0] == Expr::symbol(axis);
+      std::optional<int64_t> c = division ? a.operands[1].constant() : std::nullopt;
+      if (!c || *c < 1 || (run && run != *c))
+        return 1;
+      run = *c;
+    }
+  return std::max<int64_t>(run, 1);
+}
+
+/// The batch axis with the longest runs of shared keys and values (the last one where there are none).
+static void findSharing(AttentionShape &s) {
+  for (unsigned a : s.batch.axes) {
+    const std::string &name = s.batch.info->axes[a];
+    const Expr &extent = s.batch.info->extents[a];
+    int64_t run = std::min(runOf(s.k, name, extent), runOf(s.v, name, extent));
+    std::optional<int64_t> known = extent.constant();
+    if (!known || *known % run != 0)
+      run = 1;
+    if (run >= s.sharing) {
+      s.sharedAxis = name;
+      s.sharing = run;
+    }
   }
 }
 
@@ -108,14 +144,20 @@ std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   const std::string *roles[] = {&s.queryAxis, &s.keyAxis, &s.depthAxis, &s.valueAxis};
   for (auto [name, extent] : llvm::zip(roles, extents)) {
     std::optional<unsigned> axis = info.axisIndex(*name);
+    if (!axis && name == roles[0])
+      continue; // a single query
     if (!axis || !(all >> *axis & 1))
       return std::nullopt;
     all &= ~(AxisSet(1) << *axis);
     extent = info.extents[*axis].constant();
   }
   s.batch = AxisGroup::of(info, all);
-  s.queries = info.extents[*info.axisIndex(s.queryAxis)];
+  std::optional<unsigned> query = info.axisIndex(s.queryAxis);
+  s.queries = query ? info.extents[*query] : Expr(1);
   s.keys = info.extents[*info.axisIndex(s.keyAxis)];
+  if (s.batch.empty() && !query)
+    return std::nullopt;
+  findSharing(s);
   if (!extents[2] || !extents[3] || *extents[2] < 1 || *extents[3] < 1 || *extents[2] > 1024 || *extents[3] > 1024)
     return std::nullopt;
   s.depth = *extents[2];
