@@ -13,6 +13,11 @@ void opt::buildOptimizePipeline(OpPassManager &pm) {
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
+  pm.addPass(createRecognizeAttention());
+  // What attention no longer reads goes, and the views that it built fold.
+  pm.addPass(createSimplifyGraph());
+  pm.addPass(createFoldConstants());
+  pm.addPass(createCSEPass());
 }
 
 void opt::registerOptimizePipeline() {

@@ -53,4 +53,35 @@ def FoldConstants : Pass<"lathe-fold-constants", "::mlir::ModuleOp"> {
   }];
 }
 
+def RecognizeAttention : Pass<"lathe-recognize-attention", "::mlir::ModuleOp"> {
+  let summary = "Make attention that is written out one op, in memory linear in the rows";
+  let description = [{
+    A contraction of queries and keys, elementwise work on the scores, softmax over the keys and a contraction with the
+    values become one `lathe.attention`; the work on the scores becomes its region. Looked through are casts, the guards that
+    turn rows without a finite score into zeros, batch and head merged into one dimension, key heads repeated for several query
+    heads, and constant factors on queries and keys (which move to the score: the product is rounded once, at another
+    place).
+
+    Inside the region, masks and biases that follow from indices (causal, sliding window, ALiBi) are arithmetic on b, h, q
+    and k; what has fewer elements than the scores is an extra operand; other [.., Q, K] tensors are extra operands where they
+    cannot be computed cheaply. Nothing of the size of the scores that the model computes from smaller things is kept in memory.
+    Scores, and work on them that the model does in a half type, are f32.
+
+    Before:
+    ```mlir
+    %s = lathe.contract %q, %k batch [0, 1] x [0, 1] over [3] x [3] : ... -> tensor<2x4x8x8xf32>
+    %m = lathe.reduce max %s axes [3] : ...
+    ... // exp(s - m), its sum, the quotient %p
+    %o = lathe.contract %p, %v batch [0, 1] x [0, 1] over [3] x [2] : ... -> tensor<2x4x8x16xf32>
+    ```
+    After:
+    ```mlir
+    %o = lathe.attention %q, %k, %v : ... -> tensor<2x4x8x16xf32> {
+    ^bb0(%score: f32, %b: i64, %h: i64, %qi: i64, %ki: i64):
+      lathe.yield %score : f32
+    }
+    ```
+  }];
+}
+
 #endif // LATHE_OPTIMIZE_PASSES
