@@ -119,7 +119,7 @@ shape::Facts ir::factsOf(ModuleOp module) {
   for (SymbolOp s : module.getOps<SymbolOp>()) {
     shape::Range range;
     range.min = s.getMin();
-    if (s.getMax() >= 0)
+    if (int64_t(s.getMax()) >= 0) // the attribute reads as unsigned
       range.max = s.getMax();
     facts.setRange(s.getName(), range);
   }
