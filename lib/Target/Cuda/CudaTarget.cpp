@@ -1,6 +1,7 @@
 //===- CudaTarget.cpp - Kernels to NVIDIA machine code ---------------------===//
 
 #include "lathe/Target/CudaTarget.h"
+#include "Gemm.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Toolchain.h"
@@ -31,6 +32,13 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
+  for (auto *generator : {generateSimtGemm}) {
+    llvm::Expected<bool> taken = generator(g);
+    if (!taken)
+      return taken.takeError();
+    if (*taken)
+      return llvm::Error::success();
+  }
   return generateRowProgram(g);
 }
 

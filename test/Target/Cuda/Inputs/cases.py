@@ -179,9 +179,72 @@ def causal_mask(n):
                 [("f32", np.where(low, x, -1)), ("i1", low & keep[None, :])])
 
 
+
+EPILOGUES = {
+    "none": (lambda c: "", lambda y, b: y),
+    "bias_relu": (lambda c: load("bias", "i2", c) + "    %t = arith.addf %y, %bias : f32\n    %zero = arith.constant 0.0 : f32\n"
+                  "    %v = arith.maximumf %t, %zero : f32\n", lambda y, b: np.maximum(y + b, 0)),
+}
+
+
+def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none", t="f32", out="f32", packed=False, fixed_m=False):
+    """C = A B (+ epilogue); `b_columns`: B lies as [n][k]. The row count is a symbol."""
+    r = _rng("gemm")
+    nb = max(batch, 1)
+    a, b = (r.standard_normal((nb, m, k)).astype(np.float32), r.standard_normal((nb, k, n)).astype(np.float32) / np.sqrt(k))
+    if t == "bf16":
+        a, b = from_bf16(to_bf16(a)), from_bf16(to_bf16(b))
+    if t == "f16":
+        a, b = a.astype(np.float16).astype(np.float32), b.astype(np.float16).astype(np.float32)
+    bias = r.standard_normal(n).astype(np.float32)
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    ms = str(m) if fixed_m else "M"
+    a_off = f"{ms}*k + m" if a_transposed else f"{k}*m + k"
+    b_off = f"{k}*n + k" if b_columns else f"{n}*k + n"
+    c_off, axes = f"{n}*m + n", [("m", ms), ("n", str(n)), ("k", str(k))]
+    if batch:
+        a_off, b_off, c_off = f"{k}*{ms}*z + {a_off}", f"{k * n}*z + {b_off}", f"{n}*{ms}*z + {c_off}"
+        axes = [("z", str(batch))] + axes
+    code, apply = EPILOGUES[epilogue]
+    body = (f'    %y = kernel.contract %i0["{a_off}"], %i1["{b_off}"] over ["k"]{" packed {n_panel = 0}" if packed else ""} : '
+            f"(!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n" + code("n"))
+    v = "v" if epilogue != "none" else "y"
+    if out != "f32":
+        body += f"    %w = arith.truncf %{v} : f32 to {out}\n"
+        v = "w"
+    body += store(v, "o0", c_off, out)
+    aa, bb = (a.swapaxes(1, 2) if a_transposed else a), (b.swapaxes(1, 2) if b_columns else b)
+    inputs = [(t, aa), (t, bb)] + ([("f32", bias)] if epilogue != "none" else [])
+    tol = 2e-5 if t == "f32" and out == "f32" else 1e-2
+    return Case("gemm", "contraction", axes, body, {} if fixed_m else {"M": m}, inputs, [(out, apply(want, bias))], tol, tol)
+
+
+def convolution(n, h, w, c, f, stride):
+    """3x3, no padding, NHWC, weights [kh][kw][c][f]."""
+    r = _rng("convolution")
+    x = r.standard_normal((n, h, w, c)).astype(np.float32)
+    wt = r.standard_normal((3, 3, c, f)).astype(np.float32) / np.sqrt(9 * c)
+    oh, ow = (h - 3) // stride + 1, (w - 3) // stride + 1
+    want = np.zeros((n, oh, ow, f))
+    for i in range(3):
+        for j in range(3):
+            want += x[:, i:i + oh * stride:stride, j:j + ow * stride:stride].astype(np.float64) @ wt[i, j].astype(np.float64)
+    a_off = f"{c}*({stride}*ow + kw) + {c * w}*({stride}*oh + kh) + {c * w * h}*b + c"
+    b_off = f"{f}*c + {f * c}*kw + {3 * f * c}*kh + f"
+    body = (f'    %y = kernel.contract %i0["{a_off}"], %i1["{b_off}"] over ["kh", "kw", "c"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32\n' +
+            store("y", "o0", f"{f}*ow + {f * ow}*oh + {f * ow * oh}*b + f"))
+    axes = [("b", "N"), ("oh", str(oh)), ("ow", str(ow)), ("f", str(f)), ("kh", "3"), ("kw", "3"), ("c", str(c))]
+    return Case("convolution", "contraction", axes, body, {"N": n}, [("f32", x), ("f32", wt)], [("f32", want)])
+
+
 ROWS = [lambda: softmax(5, 100), lambda: softmax(3, 3000), lambda: softmax(70, 1), lambda: layer_norm(7, 768),
         lambda: layer_norm(3, 4096), lambda: layer_norm(9, 64), lambda: layer_norm(2, 1000), lambda: layer_norm(5, 7),
         lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
         lambda: group_norm(2, 3, 4, 20), lambda: gelu_add(9, 52), lambda: transpose(37, 50), lambda: embedding(11, 30, 24),
         lambda: causal_mask(13)]
-GROUPS = {"rows": ROWS}
+GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64, 33, b_columns=True, epilogue="bias_relu"),
+         lambda: gemm(20, 36, 24, batch=3, a_transposed=True), lambda: gemm(128, 68, 16, epilogue="bias_relu", t="bf16", out="bf16"),
+         lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
+         lambda: gemm(1300, 1024, 8), lambda: gemm(70, 72, 40, packed=True, b_columns=True),
+         lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
+GROUPS = {"rows": ROWS, "gemms": GEMMS}
