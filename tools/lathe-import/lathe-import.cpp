@@ -21,6 +21,7 @@ static cl::list<std::string> dims("dim", cl::desc("NAME=N or NAME=MIN..MAX[@H1,H
 static cl::list<std::string> shapes("shape", cl::desc("INPUT=1x3xheightxwidth"), cl::cat(category));
 static cl::opt<bool> check("check", cl::desc("List what cannot be compiled"), cl::cat(category));
 static cl::opt<bool> quiet("quiet", cl::desc("Print nothing but diagnostics"), cl::cat(category));
+static cl::opt<bool> generic("generic", cl::desc("Print the generic form, with all constants"), cl::cat(category));
 static cl::opt<bool> locations("locations", cl::desc("Print the locations"), cl::cat(category));
 
 static llvm::Error run() {
@@ -44,7 +45,11 @@ static llvm::Error run() {
   if (!module)
     return module.takeError();
   mlir::OpPrintingFlags flags;
-  flags.elideLargeElementsAttrs(16).elideLargeResourceString(16).enableDebugInfo(locations, /*prettyForm=*/true);
+  flags.enableDebugInfo(locations, /*prettyForm=*/true);
+  if (generic)
+    flags.printGenericOpForm();
+  else
+    flags.elideLargeElementsAttrs(16).elideLargeResourceString(16);
   if (!quiet)
     (*module)->print(llvm::outs(), flags);
   return llvm::Error::success();

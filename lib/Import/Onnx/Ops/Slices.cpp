@@ -9,12 +9,12 @@ using llvm::SmallVector;
 /// A position as Slice counts: from the end when negative, then clamped to [low, high]. The sign of a symbolic position must
 /// be provable.
 static Expr position(Node &n, const Expr &value, const Expr &size, const Expr &low, const Expr &high) {
-  // Anything beyond this stands for "the end" (exporters write the largest integer).
-  constexpr int64_t kFar = int64_t(1) << 31;
+  // Anything beyond this stands for "the end" (exporters write the largest integer, or some).
+  constexpr int64_t kFar = 1000000000;
   if (std::optional<int64_t> c = value.constant()) {
-    if (*c >= kFar - 1)
+    if (*c >= kFar)
       return high;
-    if (*c <= -kFar + 1)
+    if (*c <= -kFar)
       return low;
   }
   Expr e = n.simplify(value);
