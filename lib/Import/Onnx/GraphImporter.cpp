@@ -295,10 +295,18 @@ void GraphImporter::importInputs(const GraphProto &graph, func::FuncOp main, Arr
   for (auto [i, input] : llvm::enumerate(inputs)) {
     main.setArgAttr(i, "lathe.name", b.getStringAttr(input->name()));
     block->getArgument(i).setLoc(NameLoc::get(b.getStringAttr(input->name())));
-    define(input->name(), block->getArgument(i), top);
     checkResult(block->getArgument(i));
   }
+  // The signature keeps the model's names, by which the entry binds sizes; within, sizes that are known to be equal read the
+  // same.
   b.setInsertionPointToEnd(block);
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    ir::GraphBuilder g(b, block->getArgument(i).getLoc(), state.sizes.facts());
+    ir::Dims dims;
+    for (const Expr &e : state.sizes.inputDims(i))
+      dims.push_back(g.facts.simplify(e));
+    define(input->name(), g.reshape(block->getArgument(i), dims), top);
+  }
 }
 
 void GraphImporter::importOutputs(const GraphProto &graph, func::FuncOp main) {

@@ -140,13 +140,6 @@ void SizeModel::declareInputs(ArrayRef<const ValueInfoProto *> protos) {
                 seen.empty() ? "all of its inputs are fixed" : "its sizes are: " + llvm::join(seen, ", "));
 }
 
-ir::Dims SizeModel::inputDims(unsigned index) const {
-  ir::Dims dims;
-  for (const Expr &e : inputs[index])
-    dims.push_back(known.simplify(e));
-  return dims;
-}
-
 /// The c of min(c, e), where x is that and e is the symbol.
 static std::optional<int64_t> limitOn(const std::string &symbol, const Expr &x) {
   std::vector<Expr::Term> terms = x.terms();
@@ -195,12 +188,8 @@ bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
 }
 
 void SizeModel::emit(OpBuilder &b, Location loc) const {
-  auto definitionOf = [&](const std::string &name) {
-    Expr symbol = Expr::symbol(name), simple = known.simplify(symbol);
-    return simple == symbol ? StringAttr() : b.getStringAttr(simple.str());
-  };
   for (const Symbol &s : symbols)
-    b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, definitionOf(s.name));
+    b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, StringAttr());
   for (const auto &[name, quotient] : known.derived())
     b.create<ir::SymbolOp>(loc, name, 0, -1, ArrayRef<int64_t>(), b.getStringAttr(quotient.str()));
   for (const Relation &r : relations)

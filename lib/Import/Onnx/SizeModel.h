@@ -20,8 +20,8 @@ public:
 
   /// The dimensions of every input, from the file and the options. Throws Failure (unknown names, no shape, ...).
   void declareInputs(llvm::ArrayRef<const ValueInfoProto *> inputs);
-  /// The dimensions of a declared input, by its place.
-  ir::Dims inputDims(unsigned index) const;
+  /// The dimensions of a declared input, by its place, in the model's own names.
+  const ir::Dims &inputDims(unsigned index) const { return inputs[index]; }
 
   /// Records that the sizes are equal; false when they cannot be.
   bool assumeEqual(const shape::Expr &a, const shape::Expr &b);
