@@ -1,37 +1,27 @@
 /*===- Execute.c - Walking a plan's steps -----------------------------------===*/
 #include "Runtime.h"
-#include <stdatomic.h>
 
 /*===-- One kernel, on one thread or several --------------------------------===*/
 typedef struct {
   const LathePlannedStep *step;
   char *scratch;
   uint64_t scratchBytes;
-  _Alignas(64) _Atomic int64_t next;
 } Job;
 
-/* A contiguous share of the items, in whole grains. */
-static void runShare(void *argument, uint32_t index, uint32_t parts) {
-  const Job *job = argument;
-  const LathePlannedStep *step = job->step;
-  int64_t units = (step->items - 1) / step->grain + 1, share = units / parts, rest = units % parts;
-  int64_t first = share * index + (index < rest ? index : rest), count = share + (index < rest);
-  int64_t begin = first * step->grain, end = begin + count * step->grain;
-  if (count)
-    step->fn(step->buffers, step->sizes, begin, end < step->items ? end : step->items, job->scratch + job->scratchBytes * index);
+/* Where piece `piece` of `pieces` begins: an equal share, in whole grains. */
+static int64_t pieceBegin(const LathePlannedStep *step, int64_t piece, int64_t pieces) {
+  int64_t units = (step->items - 1) / step->grain + 1, share = units / pieces, rest = units % pieces;
+  int64_t begin = (share * piece + (piece < rest ? piece : rest)) * step->grain;
+  return begin < step->items ? begin : step->items;
 }
 
-static void runChunks(void *argument, uint32_t index, uint32_t parts) {
-  (void)parts;
-  Job *job = argument;
+static void runPiece(void *argument, uint32_t piece, uint32_t thread) {
+  const Job *job = argument;
   const LathePlannedStep *step = job->step;
-  for (;;) {
-    int64_t begin = atomic_fetch_add_explicit(&job->next, step->chunk, memory_order_relaxed);
-    if (begin >= step->items)
-      return;
-    int64_t end = step->items - begin < step->chunk ? step->items : begin + step->chunk;
-    step->fn(step->buffers, step->sizes, begin, end, job->scratch + job->scratchBytes * index);
-  }
+  int64_t pieces = (int64_t)step->parts * step->piecesPerPart;
+  int64_t begin = pieceBegin(step, piece, pieces), end = pieceBegin(step, piece + 1, pieces);
+  if (begin < end)
+    step->fn(step->buffers, step->sizes, begin, end, job->scratch + job->scratchBytes * thread);
 }
 
 static inline void runKernel(LatheContext *context, const LathePlannedStep *step, char *scratch, uint64_t scratchBytes) {
@@ -40,8 +30,8 @@ static inline void runKernel(LatheContext *context, const LathePlannedStep *step
       step->fn(step->buffers, step->sizes, 0, step->items, scratch);
     return;
   }
-  Job job = {.step = step, .scratch = scratch, .scratchBytes = scratchBytes};
-  lathePoolRun(context->pool, step->parts, step->chunk ? runChunks : runShare, &job);
+  Job job = {step, scratch, scratchBytes};
+  lathePoolRun(context->pool, step->parts, step->piecesPerPart, runPiece, &job);
 }
 
 /*===-- Steps that are known only when they are reached ---------------------===*/

@@ -1,8 +1,10 @@
 /*===- Plan.c - Everything that depends on the inputs' shapes alone ---------===*/
 #include "Runtime.h"
 
-/* Below this cost (see LATHE_PLAN_COST) another thread is not worth waking: about 0.7 microseconds of one core's work. */
-enum { CostPerPart = 32768, UnevenChunksPerPart = 8 };
+/* Below CostPerPart (see LATHE_PLAN_COST) another thread is not worth having: about 0.7 microseconds of one core's work. A part
+ * is handed out in pieces where items differ in cost, and where it lasts so long (some 30 microseconds a piece) that a thread
+ * which the system puts aside would hold up the others. */
+enum { CostPerPart = 32768, CostPerPiece = 1 << 21, PiecesPerPart = 4, UnevenPiecesPerPart = 8 };
 
 /*===-- Memory: one block per plan ------------------------------------------===*/
 typedef struct {
@@ -96,11 +98,11 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
   parts = parts < context->threads ? parts : context->threads;
   parts = parts < units ? parts : units;
   step->parts = parts > 1 ? (uint32_t)parts : 1;
-  step->chunk = 0;
-  if (out[LATHE_PLAN_FLAGS] & LATHE_PLAN_UNEVEN && step->parts > 1) {
-    int64_t chunk = units / ((int64_t)step->parts * UnevenChunksPerPart);
-    step->chunk = (chunk > 1 ? chunk : 1) * step->grain;
-  }
+  bool uneven = out[LATHE_PLAN_FLAGS] & LATHE_PLAN_UNEVEN;
+  int64_t pieces = uneven ? UnevenPiecesPerPart : cost / step->parts / CostPerPiece;
+  pieces = uneven || pieces < PiecesPerPart ? pieces : PiecesPerPart;
+  pieces = pieces < units / step->parts ? pieces : units / step->parts;
+  step->piecesPerPart = pieces > 1 ? (uint32_t)pieces : 1;
   uint64_t scratch = out[LATHE_PLAN_SCRATCH] > 0 ? ((uint64_t)out[LATHE_PLAN_SCRATCH] + 63) & ~(uint64_t)63 : 0;
   if (scratch > *scratchBytes)
     *scratchBytes = scratch;

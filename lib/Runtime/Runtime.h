@@ -27,8 +27,8 @@ typedef struct {
   int64_t *sizes;  /* into the plan's parameters */
   int64_t items, grain;
   uint32_t parts;  /* threads that share it, 1 for inline */
+  uint32_t piecesPerPart;
   uint32_t kind;   /* LatheStepKind; plain kernels are LATHE_STEP_KERNEL */
-  int64_t chunk;   /* items handed out at a time where items are uneven, else 0 */
   const LatheStep *step;
 } LathePlannedStep;
 

@@ -162,6 +162,7 @@ void lathe::tool::addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--max-level", flags->level, "Use no code above this level: 1 baseline, 2 AVX2, 3 AVX-512");
   command->callback([flags, random, &action] {
     flags->useRandom = random->count() > 0;
+    erase(flags->random, ""); // what CLI11 makes of the flag alone
     action = [flags] { return run(*flags); };
   });
 }

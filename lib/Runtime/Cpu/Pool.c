@@ -3,16 +3,19 @@
 |* A region costs a tenth of a microsecond while the workers spin and some thirty once they sleep in the kernel, so they
 |* spin for longer than any gap between two steps of a model, and sleep only between runs.
 |*
-|* The caller publishes a region in one 64-bit word, `generation`: a counter above, the number of parts below. A worker that
-|* takes part holds the caller in lathePoolRun until it has counted itself out, so it sees the job that belongs to the word;
-|* one that does not take part reads nothing but the word.
+|* The caller publishes a region in one 64-bit word, `generation`: a counter above, the number of parts below. Each part has a
+|* claim word: the counter of the region that it was last claimed for above, how many of its pieces are taken below. A piece
+|* is run by whoever advances the word. A region ends when all its pieces are done, not when all workers have noticed it: one
+|* that the system has put aside holds nobody up. It finds all pieces of the old region claimed, for only then does the
+|* caller move on, and touches the job only after a successful claim, so never a stale one.
 |*
 \*===----------------------------------------------------------------------===*/
 #include "Pool.h"
 #include "../Libc.h"
 #include <stdatomic.h>
+#include <stdbool.h>
 
-enum { PartBits = 10, SpinNs = 300000, SpinsPerClock = 512, SysFutexWait = 128, SysFutexWake = 129 };
+enum { PartBits = 10, StopMark = (1 << PartBits) - 1, PieceBits = 13, Taken = (1 << PieceBits) - 1, SpinNs = 300000, SpinsPerClock = 512, SysFutexWait = 128, SysFutexWake = 129 };
 #if defined(__x86_64__)
 enum { SysFutex = 202 };
 static inline void relax(void) { __builtin_ia32_pause(); }
@@ -24,6 +27,10 @@ static inline void relax(void) { __asm__ volatile("yield"); }
 #endif
 
 typedef struct {
+  _Alignas(64) _Atomic uint64_t claim;
+} Part;
+
+typedef struct {
   _Alignas(64) _Atomic uint32_t sleeping;
   uint32_t index;
   LathePool *pool;
@@ -32,11 +39,13 @@ typedef struct {
 
 struct LathePool {
   _Alignas(64) _Atomic uint64_t generation;
-  LathePartFn fn;
+  LathePieceFn fn;
   void *job;
-  _Alignas(64) _Atomic uint32_t left;
+  _Atomic uint32_t piecesPerPart;
+  _Alignas(64) _Atomic uint32_t left; /* pieces that are not done */
   _Alignas(64) uint32_t threads;
   uint32_t spins;  /* whether waiting spins */
+  Part *parts;     /* one per thread */
   Worker *workers; /* threads - 1 of them */
 };
 
@@ -64,41 +73,62 @@ static uint64_t waitForWork(Worker *worker, uint64_t seen) {
   }
 }
 
+/* Takes the next piece of a part in the region `counter`; false when none is left. Claim words only grow, and those of a
+ * finished region say Taken, so a late worker fails before or at the exchange whatever piecesPerPart has become. */
+static bool claimPiece(LathePool *pool, uint32_t part, uint64_t counter, uint32_t *piece) {
+  _Atomic uint64_t *claim = &pool->parts[part].claim;
+  uint64_t now = atomic_load_explicit(claim, memory_order_acquire), next;
+  do {
+    uint64_t region = now >> PieceBits, taken = region == counter ? now & ((1u << PieceBits) - 1) : 0;
+    if (region > counter || taken == Taken)
+      return false;
+    *piece = (uint32_t)taken;
+    bool last = taken + 1 == atomic_load_explicit(&pool->piecesPerPart, memory_order_relaxed);
+    next = counter << PieceBits | (last ? Taken : taken + 1);
+  } while (!atomic_compare_exchange_weak_explicit(claim, &now, next, memory_order_acq_rel, memory_order_acquire));
+  return true;
+}
+
+/* Runs pieces of the region for as long as there are any, those of the thread's own part first. */
+static void work(LathePool *pool, uint64_t generation, uint32_t thread) {
+  uint32_t parts = generation & StopMark, done = 0, piece;
+  for (uint32_t i = 0, part = thread; i < parts; ++i, part = part + 1 == parts ? 0 : part + 1)
+    for (; claimPiece(pool, part, generation >> PartBits, &piece); ++done)
+      pool->fn(pool->job, part * atomic_load_explicit(&pool->piecesPerPart, memory_order_relaxed) + piece, thread);
+  if (done)
+    atomic_fetch_sub_explicit(&pool->left, done, memory_order_release);
+}
+
 static void *workerMain(void *argument) {
   Worker *worker = argument;
-  LathePool *pool = worker->pool;
   for (uint64_t seen = 0;;) {
     seen = waitForWork(worker, seen);
-    uint32_t parts = seen & ((1u << PartBits) - 1);
-    if (worker->index >= parts)
-      continue;
-    if (!pool->fn)
+    uint32_t parts = seen & StopMark;
+    if (parts == StopMark)
       return NULL;
-    pool->fn(pool->job, worker->index, parts);
-    atomic_fetch_sub_explicit(&pool->left, 1, memory_order_release);
+    if (worker->index < parts)
+      work(worker->pool, seen, worker->index);
   }
 }
 
-static void publish(LathePool *pool, uint32_t parts, LathePartFn fn, void *job) {
-  pool->fn = fn;
-  pool->job = job;
-  atomic_store_explicit(&pool->left, parts - 1, memory_order_relaxed);
-  uint64_t last = atomic_load_explicit(&pool->generation, memory_order_relaxed);
-  atomic_store(&pool->generation, ((last >> PartBits) + 1) << PartBits | parts);
-  for (uint32_t i = 0; i + 1 < parts; ++i)
+/* Starts a region for the first `workers` workers and returns its word. */
+static uint64_t publish(LathePool *pool, uint32_t parts, uint32_t workers) {
+  uint64_t next = ((atomic_load_explicit(&pool->generation, memory_order_relaxed) >> PartBits) + 1) << PartBits | parts;
+  atomic_store(&pool->generation, next);
+  for (uint32_t i = 0; i < workers; ++i)
     if (atomic_load(&pool->workers[i].sleeping) && atomic_exchange(&pool->workers[i].sleeping, 0))
       syscall(SysFutex, &pool->workers[i].sleeping, SysFutexWake, 1, NULL, NULL, 0);
+  return next;
 }
 
-void lathePoolRun(LathePool *pool, uint32_t parts, LathePartFn fn, void *job) {
+void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, LathePieceFn fn, void *job) {
   if (parts > pool->threads)
     parts = pool->threads;
-  if (parts <= 1) {
-    fn(job, 0, 1);
-    return;
-  }
-  publish(pool, parts, fn, job);
-  fn(job, 0, parts);
+  pool->fn = fn;
+  pool->job = job;
+  atomic_store_explicit(&pool->piecesPerPart, piecesPerPart, memory_order_relaxed);
+  atomic_store_explicit(&pool->left, parts * piecesPerPart, memory_order_relaxed);
+  work(pool, publish(pool, parts, parts - 1), 0);
   for (uint32_t i = 1; atomic_load_explicit(&pool->left, memory_order_acquire); ++i) {
     relax();
     if (!pool->spins || i % (64 * SpinsPerClock) == 0)
@@ -107,11 +137,10 @@ void lathePoolRun(LathePool *pool, uint32_t parts, LathePartFn fn, void *job) {
 }
 
 static void joinWorkers(LathePool *pool, uint32_t started) {
-  pool->threads = started + 1;
-  if (started)
-    publish(pool, started + 1, NULL, NULL);
+  publish(pool, StopMark, started);
   for (uint32_t i = 0; i < started; ++i)
     pthread_join(pool->workers[i].thread, NULL);
+  free(pool->parts);
   free(pool->workers);
   free(pool);
 }
@@ -123,11 +152,17 @@ LathePool *lathePoolCreate(uint32_t threads, uint32_t cpus) {
   memset(pool, 0, sizeof *pool);
   pool->threads = threads < 1 ? 1 : threads > LATHE_MAX_THREADS ? LATHE_MAX_THREADS : threads;
   pool->spins = pool->threads <= cpus;
+  pool->parts = aligned_alloc(64, sizeof(Part) * pool->threads);
+  if (!pool->parts) {
+    free(pool);
+    return NULL;
+  }
+  memset(pool->parts, 0, sizeof(Part) * pool->threads);
   if (pool->threads == 1)
     return pool;
   pool->workers = aligned_alloc(64, sizeof(Worker) * (pool->threads - 1));
   if (!pool->workers) {
-    free(pool);
+    joinWorkers(pool, 0);
     return NULL;
   }
   memset(pool->workers, 0, sizeof(Worker) * (pool->threads - 1));

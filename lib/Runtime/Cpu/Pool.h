@@ -6,18 +6,21 @@
 
 typedef struct LathePool LathePool;
 
-/* One part of a parallel region: part `index` of `parts`, run by thread `index` (0 is the caller). */
-typedef void (*LathePartFn)(void *job, uint32_t index, uint32_t parts);
+/* Piece `piece` of a parallel region, on thread `thread` (0 is the caller). */
+typedef void (*LathePieceFn)(void *job, uint32_t piece, uint32_t thread);
 
-enum { LATHE_MAX_THREADS = 1023 };
+enum { LATHE_MAX_THREADS = 1022 };
 
 /* A pool of `threads` threads, the calling one included; workers start at once. `cpus` is how many the process may use:
  * with fewer of them than threads, waiting yields where it would spin. NULL when out of memory or of threads. */
 LathePool *lathePoolCreate(uint32_t threads, uint32_t cpus);
 void lathePoolDestroy(LathePool *pool);
 
-/* Runs parts 0 .. parts-1 (at most the pool's threads) and returns when all are done. */
-void lathePoolRun(LathePool *pool, uint32_t parts, LathePartFn fn, void *job);
+/* Runs pieces 0 .. parts * piecesPerPart - 1 and returns when all are done. Part i (its consecutive pieces) belongs to thread
+ * i, so that a thread meets the same data region after region; whoever is done with its own helps the others. At most the
+ * pool's threads as parts, at most LATHE_MAX_PIECES per part. */
+enum { LATHE_MAX_PIECES = 1 << 12 };
+void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, LathePieceFn fn, void *job);
 
 /* Physical cores that the process may use (affinity mask, topology, cgroup quota), and logical ones. */
 uint32_t latheCountCores(uint32_t *logical);
