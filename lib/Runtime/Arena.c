@@ -4,7 +4,8 @@
 |* them all. Ties go to the earlier item, so the layout depends on the sizes alone.
 |*
 \*===----------------------------------------------------------------------===*/
-#include "Runtime.h"
+#include "Arena.h"
+#include <stdbool.h>
 
 static bool before(const LatheArenaItem *items, uint32_t a, uint32_t b) {
   return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes : a < b;

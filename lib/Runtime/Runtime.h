@@ -8,6 +8,7 @@
 #ifndef LATHE_RUNTIME_RUNTIME_H
 #define LATHE_RUNTIME_RUNTIME_H
 
+#include "Arena.h"
 #include "Cpu/Pool.h"
 #include "Libc.h"
 #include "lathe/Artifact/Format.h"
@@ -148,16 +149,6 @@ LatheStatus lathePrepareOutputs(LatheContext *context, const LathePlan *plan, DL
 void latheFinishOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs);
 /* Makes sure that the binding owns `bytes` of memory, which become its data. */
 LatheStatus latheProvide(LatheContext *context, LatheBinding *binding, uint64_t bytes);
-
-/*===-- Arena.c -------------------------------------------------------------===*/
-typedef struct {
-  uint64_t bytes;
-  uint32_t first, last; /* steps, both included */
-  uint64_t offset;      /* the result */
-} LatheArenaItem;
-/* Places items so that those alive together do not overlap; returns the bytes needed, UINT64_MAX on overflow. `order` is
- * room for `count` indices. */
-uint64_t latheLayOut(LatheArenaItem *items, uint32_t count, uint32_t *order);
 
 /*===-- Plan.c --------------------------------------------------------------===*/
 /* The plan for context->rawDims, made or remembered. */

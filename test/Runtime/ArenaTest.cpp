@@ -1,6 +1,6 @@
 //===- ArenaTest.cpp - Where temporaries lie -------------------------------===//
 extern "C" {
-#include "../../lib/Runtime/Runtime.h"
+#include "../../lib/Runtime/Arena.h"
 }
 #include "gtest/gtest.h"
 #include <random>
