@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace lathe;
@@ -24,6 +26,12 @@ static cl::opt<bool> quiet("quiet", cl::desc("Print nothing but diagnostics"), c
 static cl::opt<bool> generic("generic", cl::desc("Print the generic form, with all constants"), cl::cat(category));
 static cl::opt<bool> locations("locations", cl::desc("Print the locations"), cl::cat(category));
 
+/// A .pt2 archive, its JSON, or a folder with its members; all else is ONNX.
+static bool isFx() {
+  llvm::StringRef name = path;
+  return name.ends_with(".pt2") || name.ends_with(".json") || llvm::sys::fs::is_directory(name);
+}
+
 static llvm::Error run() {
   ImportOptions options;
   for (const std::string &text : dims)
@@ -34,14 +42,14 @@ static llvm::Error run() {
       return e;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   if (check) {
-    auto reports = checkOnnx(path, options, context);
+    auto reports = isFx() ? checkFx(path, options, context) : checkOnnx(path, options, context);
     if (!reports)
       return reports.takeError();
     for (const NodeReport &r : *reports)
       llvm::outs() << r.reason << "\n";
     return llvm::Error::success();
   }
-  auto module = importOnnx(path, options, context);
+  auto module = isFx() ? importFx(path, options, context) : importOnnx(path, options, context);
   if (!module)
     return module.takeError();
   mlir::OpPrintingFlags flags;

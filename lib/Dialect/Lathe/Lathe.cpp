@@ -117,6 +117,8 @@ shape::Facts ir::factsOf(ModuleOp module) {
     return e ? *e : Expr(0);
   };
   for (SymbolOp s : module.getOps<SymbolOp>()) {
+    if (s.getDefinition()) // follows from a relation below
+      continue;
     shape::Range range;
     range.min = s.getMin();
     if (int64_t(s.getMax()) >= 0) // the attribute reads as unsigned

@@ -1,0 +1,432 @@
+//===- ImportFx.cpp - torch.export programs into the lathe dialect ----------===//
+//
+// Order: the program is read, the user's sizes are applied to it, its symbols become facts, inputs and weights become
+// values, and each node is translated in turn. A node that cannot be translated is noted and replaced by a placeholder of
+// the type that the file gives, so that one run reports all of them. The file also says the type of every result, which is
+// compared with what was built.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Import/Fx/ImportFx.h"
+#include "Archive.h"
+#include "OpContext.h"
+#include "Program.h"
+#include "Symbols.h"
+#include "Values.h"
+#include "Weights.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+
+namespace {
+
+class Importer {
+public:
+  Importer(std::string file, Program program, Symbols symbols, Weights weights, mlir::MLIRContext &context)
+      : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(std::move(weights)),
+        builder(&context), unknown(mlir::UnknownLoc::get(&context)), g(builder, unknown, this->symbols.facts()) {}
+
+  llvm::Error build();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<NodeReport> refused; ///< nodes, inputs and outputs that cannot be compiled, with reasons
+
+private:
+  llvm::Expected<mlir::RankedTensorType> typeOf(StringRef tensor, StringRef what, bool canonical);
+  llvm::Error addInputs();
+  llvm::Error addUserInput(const InputSpec &spec);
+  llvm::Error addWeight(const InputSpec &spec);
+  llvm::Error addNode(const Node &node);
+  llvm::Error translate(const Node &node, StringRef op, bool inPlace);
+  llvm::Error giveResults(const Node &node, OpContext &c, const OpEntry &entry, bool inPlace);
+  llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
+  llvm::Error addOutputs();
+  void placeholders(const Node &node);
+  std::string operandTypes(const Node &node) const;
+  /// Notes an unsupported thing and goes on; passes other errors through.
+  llvm::Error note(llvm::Error error, StringRef name, StringRef op);
+  void refuse(StringRef name, const llvm::Twine &reason) { refused.push_back({name.str(), "", 0, (file + ": " + reason).str()}); }
+
+  std::string file;
+  Program program;
+  Symbols symbols;
+  Weights weights;
+  mlir::OpBuilder builder;
+  mlir::Location unknown;
+  ir::GraphBuilder g;
+  mlir::func::FuncOp main;
+  Values values;
+  std::set<std::string> given; ///< inputs and weights, which must not be written
+};
+
+/// The tensor results of a node in order; "" for one that is not used.
+std::vector<std::string> resultNames(const Node &node) {
+  std::vector<std::string> names;
+  for (const Argument &a : node.outputs)
+    if (a.kind == Argument::Kind::Tensor || a.kind == Argument::Kind::Tensors)
+      names.insert(names.end(), a.tensors.begin(), a.tensors.end());
+    else
+      names.push_back("");
+  return names;
+}
+
+mlir::Location locationOf(mlir::MLIRContext *context, StringRef name) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, name));
+}
+
+} // namespace
+
+llvm::Error Importer::note(llvm::Error error, StringRef name, StringRef op) {
+  return llvm::handleErrors(std::move(error), [&](const UnsupportedError &e) {
+    for (const std::string &item : e.items)
+      refused.push_back({name.str(), op.str(), 0, item});
+  });
+}
+
+llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, StringRef what, bool canonical) {
+  auto meta = program.tensors.find(tensor.str());
+  if (meta == program.tensors.end())
+    return userError("{0}: {1}: the file does not describe the tensor '{2}'", file, what, tensor);
+  Type element = elementType(meta->second.dtype, builder.getContext());
+  if (!element)
+    return lathe::unsupported("{0}: {1}: '{2}' has the type {3}, which the compiler does not have", file, what, tensor,
+                              dtypeName(meta->second.dtype));
+  Dims dims;
+  for (const Size &s : meta->second.sizes) {
+    if (!symbols.knows(s))
+      return lathe::unsupported("{0}: {1}: '{2}' has the size {3}, which depends on the data or is no size expression", file,
+                                what, tensor, s.expr ? s.expr->str() : s.text);
+    Expr e = canonical ? g.facts.simplify(*s.expr) : *s.expr;
+    if (!g.facts.provablyLessEqual(Expr(0), e))
+      return userError("{0}: {1}: '{2}' has the size {3}, which may be negative", file, what, tensor, e.str());
+    dims.push_back(e);
+  }
+  return ir::tensorType(dims, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::addUserInput(const InputSpec &spec) {
+  if (spec.argument.kind == Argument::Kind::None)
+    return llvm::Error::success();
+  if (spec.argument.kind != Argument::Kind::Tensor)
+    return lathe::unsupported("{0}: an input is no tensor; only tensors may vary from run to run: export the model with the "
+                              "value fixed, or pass it as a tensor",
+                              file);
+  LATHE_TRY(type, typeOf(spec.value, "input", /*canonical=*/false));
+  unsigned index = main.getNumArguments();
+  mlir::Location loc = locationOf(builder.getContext(), spec.value);
+  main.insertArgument(index, type, builder.getDictionaryAttr(builder.getNamedAttr("lathe.name", builder.getStringAttr(spec.value))), loc);
+  Value v = main.getArgument(index);
+  Dims dims;
+  for (const Expr &e : ir::dimsOf(v))
+    dims.push_back(g.facts.simplify(e));
+  // Inside, sizes are in their canonical form (heads = groups * share); the argument keeps its own, which binds the symbol.
+  g.loc = loc;
+  values.define(spec.value, g.reshape(v, dims));
+  given.insert(spec.value);
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::addWeight(const InputSpec &spec) {
+  auto meta = program.tensors.find(spec.value);
+  if (meta == program.tensors.end())
+    return userError("{0}: the file does not describe the tensor '{1}' ('{2}')", file, spec.value, spec.key);
+  LATHE_TRY(type, typeOf(spec.value, "weight", /*canonical=*/true));
+  LATHE_TRY(attribute, weights.value(spec, meta->second, builder.getContext()));
+  if (attribute.getType() != type) {
+    std::string stored, wanted;
+    llvm::raw_string_ostream(stored) << attribute.getType();
+    llvm::raw_string_ostream(wanted) << type;
+    return userError("{0}: weight '{1}' is {2} in the archive and {3} in the graph", file, spec.key, stored, wanted);
+  }
+  values.define(spec.value, builder.create<ir::ConstantOp>(locationOf(builder.getContext(), spec.key), attribute));
+  given.insert(spec.value);
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::addInputs() {
+  for (const InputSpec &spec : program.inputs) {
+    if (values.has(spec.value) && !spec.value.empty())
+      return userError("{0}: two inputs have the name '{1}'", file, spec.value);
+    llvm::Error e = spec.kind == InputSpec::Kind::User    ? addUserInput(spec)
+                    : spec.kind == InputSpec::Kind::Other ? lathe::unsupported("{0}: an input is a {1}", file, spec.key)
+                                                          : addWeight(spec);
+    if (llvm::Error rest = note(std::move(e), spec.value, "input"))
+      return rest;
+    if (!spec.value.empty() && !values.has(spec.value)) {
+      if (auto type = typeOf(spec.value, "input", true))
+        values.define(spec.value, values.placeholder(builder, unknown, *type));
+      else
+        llvm::consumeError(type.takeError());
+    }
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Nodes that only compute sizes: the file gives their results as expressions, so that nothing is left to do. Those that
+/// read a size from a tensor's elements are not among them.
+static bool computesSizes(const Node &node) {
+  StringRef target = node.target;
+  for (StringRef prefix : {"_operator.", "torch.sym_", "math.", "aten.sym_size", "aten.sym_stride", "aten.sym_numel",
+                           "aten.sym_storage_offset", "sym_"})
+    if (target.starts_with(prefix))
+      return llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
+  return false;
+}
+
+void Importer::placeholders(const Node &node) {
+  for (const std::string &name : resultNames(node))
+    if (!name.empty() && !values.has(name)) {
+      if (auto type = typeOf(name, "node", true))
+        values.define(name, values.placeholder(builder, unknown, *type));
+      else
+        llvm::consumeError(type.takeError());
+    }
+}
+
+/// " (on tensor<2x3xf32>, ...)", for messages.
+std::string Importer::operandTypes(const Node &node) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (values.has(tensor))
+        os << (text.empty() ? " (on " : ", ") << values.current().at(tensor).getType();
+  return text.empty() ? text : text + ")";
+}
+
+llvm::Error Importer::addNode(const Node &node) {
+  if (computesSizes(node))
+    return llvm::Error::success();
+  // A node that reads what an earlier refused one could not even describe adds nothing to the report.
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (!tensor.empty() && !values.has(tensor) && !refused.empty())
+        return llvm::Error::success();
+  StringRef op = node.target;
+  bool isAten = op.consume_front("aten.");
+  // relu_.default is relu.default that also writes its input.
+  auto [base, overload] = op.split('.');
+  bool inPlace = isAten && base.ends_with("_") && !base.ends_with("__") && !findOp(op);
+  std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
+  llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
+                                         : lathe::unsupported("{0}: node '{1}' ({2}): this operator is not supported{3}",
+                                                              file, node.name, node.target, operandTypes(node));
+  if (llvm::Error rest = note(std::move(e), node.name, node.target))
+    return rest;
+  placeholders(node);
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
+  const OpEntry &entry = *findOp(op);
+  if (!entry.arguments) // an assertion
+    return llvm::Error::success();
+  g.loc = locationOf(builder.getContext(), node.name);
+  OpContext c(g, node, values.current());
+  c.file = file;
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (auto writer = values.overwrittenBy(tensor))
+        return c.cannot("'{0}' shares memory with a tensor that '{1}' has written in place", tensor, *writer);
+  for (const std::string &name : resultNames(node)) {
+    if (name.empty()) {
+      c.resultTypes.push_back(mlir::RankedTensorType::get({}, builder.getF32Type()));
+      continue;
+    }
+    if (values.has(name))
+      return c.wrong("'{0}' is defined twice", name);
+    LATHE_TRY(type, typeOf(name, StringRef(c.place()).drop_front(file.size() + 2).drop_back(2), true));
+    c.resultTypes.push_back(type);
+  }
+  if (c.resultTypes.empty())
+    return c.wrong("the node has no results");
+  if (llvm::Error e = c.bind(entry.arguments))
+    return e;
+  if (llvm::Error e = entry.handler(c))
+    return e;
+  return giveResults(node, c, entry, inPlace);
+}
+
+llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i) {
+  auto have = ir::typeOf(v);
+  Dims from = ir::dimsOf(have), to = ir::dimsOf(want);
+  bool same = have.getElementType() == want.getElementType() && from.size() == to.size();
+  for (size_t d = 0; same && d < to.size(); ++d)
+    same = g.facts.provablyEqual(from[d], to[d]);
+  if (same)
+    return g.reshape(v, to);
+  std::string built, told;
+  llvm::raw_string_ostream(built) << have;
+  llvm::raw_string_ostream(told) << want;
+  return bug("{0}result {1} is {2} as built and {3} in the file", c.place(), i, built, told);
+}
+
+llvm::Error Importer::giveResults(const Node &node, OpContext &c, const OpEntry &entry, bool inPlace) {
+  std::vector<std::string> names = resultNames(node);
+  const std::string *self = nullptr;
+  if ((inPlace || entry.flags & IsView) && !node.inputs.empty() && !node.inputs[0].value.tensors.empty())
+    self = &node.inputs[0].value.tensors[0];
+  if (inPlace && self && (given.count(*self) || values.sharesWith(*self, given)))
+    return c.cannot("it writes to the model's input or weight '{0}'", *self);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty() || i >= c.results.size() || !c.results[i])
+      continue; // one that this version does not compute: a node that reads it is refused
+    LATHE_TRY(v, conform(c, c.results[i], c.resultTypes[i], i));
+    if (inPlace && self)
+      values.overwrite(*self, names[i], v, node.name);
+    else
+      values.define(names[i], v, self && entry.flags & IsView ? *self : "");
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs and the whole
+//===----------------------------------------------------------------------===//
+
+llvm::Error Importer::addOutputs() {
+  SmallVector<Value> results;
+  SmallVector<mlir::Attribute> attributes;
+  for (const OutputSpec &spec : program.outputs) {
+    if (!spec.user) {
+      if (spec.what != "token")
+        refuse(spec.what, "the model writes to its state (" + spec.what +
+                              "); export it as a function of its inputs, with the state as input and output");
+      continue;
+    }
+    if (spec.argument.kind == Argument::Kind::None)
+      continue;
+    if (spec.argument.kind != Argument::Kind::Tensor) {
+      refuse("output", "output " + llvm::Twine(results.size()) + " is no tensor");
+      continue;
+    }
+    const std::string &name = spec.argument.tensors[0];
+    if (!values.has(name)) {
+      if (refused.empty())
+        return userError("{0}: output '{1}' is given by no node", file, name);
+      continue;
+    }
+    if (auto writer = values.overwrittenBy(name))
+      refuse(name, "output '" + name + "' shares memory with a tensor that '" + *writer + "' has written in place");
+    results.push_back(values.current().at(name));
+    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("lathe.name", builder.getStringAttr(name))));
+  }
+  if (results.empty() && refused.empty())
+    return userError("{0}: the model has no outputs", file);
+  builder.create<mlir::func::ReturnOp>(unknown, results);
+  main.setType(builder.getFunctionType(main.getBody().getArgumentTypes(), mlir::ValueRange(results).getTypes()));
+  main.setAllResultAttrs(attributes);
+  return llvm::Error::success();
+}
+
+/// Statistics that nobody asked for, and weights that no node reads.
+static void eraseDead(mlir::func::FuncOp main) {
+  for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
+}
+
+llvm::Error Importer::build() {
+  module = mlir::ModuleOp::create(unknown);
+  builder.setInsertionPointToStart(module->getBody());
+  symbols.declare(builder, unknown);
+  main = builder.create<mlir::func::FuncOp>(unknown, "main", builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(main.addEntryBlock());
+  if (llvm::Error e = addInputs())
+    return e;
+  for (const Node &node : program.nodes)
+    if (llvm::Error e = addNode(node))
+      return e;
+  if (llvm::Error e = addOutputs())
+    return e;
+  if (!refused.empty())
+    return llvm::Error::success();
+  eraseDead(main);
+  std::string problems;
+  mlir::ScopedDiagnosticHandler handler(builder.getContext(), [&](mlir::Diagnostic &d) {
+    problems += (problems.empty() ? "" : "; ") + d.str();
+    return mlir::success();
+  });
+  if (mlir::failed(mlir::verify(*module)))
+    return bug("{0}: the imported graph does not verify: {1}", file, problems);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Opening a file
+//===----------------------------------------------------------------------===//
+
+/// The name of the archive's model: its only one, or "model".
+static llvm::Expected<std::string> modelName(const Archive &archive, StringRef file) {
+  std::vector<std::string> models;
+  for (StringRef name : archive.names())
+    if (name.consume_front("models/") && name.consume_back(".json") && !name.contains('/'))
+      models.push_back(name.str());
+  if (models.size() == 1)
+    return models[0];
+  if (llvm::is_contained(models, "model"))
+    return std::string("model");
+  if (!models.empty())
+    return userError("{0}: the archive holds several models ({1}) and none is called 'model'", file, llvm::join(models, ", "));
+  if (archive.has("serialized_exported_program.json"))
+    return lathe::unsupported("{0}: this is the layout of torch 2.7 and older; export again with torch 2.9 or later", file);
+  return userError("{0}: the archive holds no models/NAME.json; was it written by torch.export.save?", file);
+}
+
+static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
+  context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, ir::LatheDialect>();
+  std::string file = path.str();
+  LATHE_TRY(archive, Archive::open(path));
+  LATHE_TRY(name, modelName(*archive, file));
+  if (archive->has("byteorder")) {
+    LATHE_TRY(order, archive->read("byteorder"));
+    if (StringRef(order.data.data(), order.data.size()).trim() != "little")
+      return lathe::unsupported("{0}: its weights are big-endian", file);
+  }
+  LATHE_TRY(json, archive->read("models/" + name + ".json"));
+  LATHE_TRY(program, parseProgram(StringRef(json.data.data(), json.data.size()), file));
+  LATHE_TRY(symbols, Symbols::learn(program, options, file));
+  LATHE_TRY(weights, Weights::open(*archive, name, file));
+  auto importer =
+      std::make_unique<Importer>(file, std::move(program), std::move(symbols), std::move(weights), context);
+  if (llvm::Error e = importer->build())
+    return e;
+  return importer;
+}
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path, const ImportOptions &options,
+                                                                  mlir::MLIRContext &context) {
+  LATHE_TRY(importer, import(path, options, context));
+  if (!importer->refused.empty()) {
+    std::vector<std::string> items;
+    for (const NodeReport &r : importer->refused)
+      items.push_back(r.reason);
+    return llvm::make_error<UnsupportedError>(std::move(items));
+  }
+  return std::move(importer->module);
+}
+
+llvm::Expected<std::vector<NodeReport>> lathe::checkFx(StringRef path, const ImportOptions &options,
+                                                       mlir::MLIRContext &context) {
+  auto importer = import(path, options, context);
+  if (importer)
+    return std::move((*importer)->refused);
+  std::vector<NodeReport> refused;
+  llvm::Error rest = llvm::handleErrors(importer.takeError(), [&](const UnsupportedError &e) {
+    for (const std::string &item : e.items)
+      refused.push_back({"", "", 0, item});
+  });
+  if (rest)
+    return rest;
+  return refused;
+}

@@ -1,0 +1,259 @@
+//===- OpContext.cpp - What the translation of one node works with ----------===//
+
+#include "OpContext.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+
+std::string OpContext::place() const { return file + ": node '" + node.name + "' (" + node.target + "): "; }
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// Arguments that say where or how tensors are stored, which no result depends on.
+static bool isIrrelevant(StringRef name) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases("device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "requires_grad", true)
+      .Cases("cudnn_enable", "cudnn_enabled", "implicit", "stride_hint", true)
+      .Default(false);
+}
+
+static StringRef baseKind(StringRef kind) { return kind.take_while([](char c) { return llvm::isAlpha(c); }); }
+
+llvm::Error OpContext::bind(StringRef signature) {
+  SmallVector<StringRef> fields;
+  signature.split(fields, ' ', -1, /*KeepEmpty=*/false);
+  std::vector<std::string> order;
+  for (StringRef field : fields) {
+    auto [name, rest] = field.split(':');
+    auto [kind, defaultText] = rest.split('=');
+    slots[name.str()] = {nullptr, defaultText.str(), kind.str()};
+    order.push_back(name.str());
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    StringRef name = node.inputs[i].name;
+    if (name.empty() && i < order.size())
+      name = order[i];
+    auto found = slots.find(name);
+    if (found != slots.end())
+      found->second.argument = &node.inputs[i].value;
+    else if (!isIrrelevant(name))
+      return cannot("argument '{0}' is not known to this version", name);
+  }
+  for (const auto &[name, slot] : slots)
+    if (llvm::Error e = check(name, slot))
+      return e;
+  return llvm::Error::success();
+}
+
+llvm::Error OpContext::check(StringRef name, const Slot &slot) const {
+  using Kind = Argument::Kind;
+  StringRef kind = slot.kind, base = baseKind(kind);
+  bool list = kind.contains('*'), optional = kind.contains('?');
+  if (!slot.argument || slot.argument->kind == Kind::None) {
+    if (optional || !slot.defaultText.empty() || (list && slot.argument))
+      return llvm::Error::success();
+    return wrong("argument '{0}' is missing", name);
+  }
+  const Argument &a = *slot.argument;
+  auto in = [&](std::initializer_list<Kind> kinds) { return llvm::is_contained(kinds, a.kind); };
+  bool fits = llvm::StringSwitch<bool>(base)
+                  .Case("T", list ? in({Kind::Tensors}) : in({Kind::Tensor}))
+                  .Case("TS", in({Kind::Tensor, Kind::Int, Kind::Float, Kind::Bool}))
+                  .Case("S", in({Kind::Int, Kind::Float, Kind::Bool}))
+                  .Cases("N", "I", list ? in({Kind::Int, Kind::Ints}) : in({Kind::Int}))
+                  .Case("F", list ? in({Kind::Floats, Kind::Ints}) : in({Kind::Float, Kind::Int}))
+                  .Case("B", list ? in({Kind::Bools}) : in({Kind::Bool, Kind::Int}))
+                  .Case("D", in({Kind::DType}))
+                  .Case("X", in({Kind::String}))
+                  .Default(false);
+  if (!fits && a.kind == Kind::Other)
+    return cannot("argument '{0}' is given as {1}, which this version cannot use", name, a.text);
+  if (!fits)
+    return wrong("argument '{0}' has another kind than the operator takes", name);
+  for (const std::string &tensor : a.tensors)
+    if (!(tensor.empty() && optional) && !values.count(tensor))
+      return wrong("argument '{0}' is '{1}', which no input or earlier node gives", name, tensor);
+  for (const Size &s : a.ints) {
+    if (!s.expr || s.expr->isUnknown())
+      return cannot("argument '{0}' is the size {1}, which follows from no input's size", name, s.text);
+    if (base != "N" && base != "S" && base != "TS" && !s.expr->constant())
+      return cannot("argument '{0}' is the size {1}; this version takes only a constant", name, s.expr->str());
+  }
+  return llvm::Error::success();
+}
+
+const OpContext::Slot &OpContext::slot(StringRef name) const {
+  static const Slot none;
+  auto found = slots.find(name);
+  return found == slots.end() ? none : found->second;
+}
+
+bool OpContext::has(StringRef name) const {
+  const Slot &s = slot(name);
+  return s.argument ? s.argument->kind != Argument::Kind::None : false;
+}
+
+Value OpContext::tensor(StringRef name) const { return has(name) ? values.at(slot(name).argument->tensors[0]) : Value(); }
+
+SmallVector<Value> OpContext::tensors(StringRef name) const {
+  SmallVector<Value> result;
+  if (has(name))
+    for (const std::string &t : slot(name).argument->tensors)
+      result.push_back(t.empty() ? Value() : values.at(t));
+  return result;
+}
+
+static Number numberOf(const Argument &a) {
+  if (!a.floats.empty())
+    return {Number::Kind::Float, Expr(0), a.floats[0]};
+  Number n{a.kind == Argument::Kind::Bool ? Number::Kind::Bool : Number::Kind::Int, *a.ints[0].expr, 0};
+  n.value = double(n.size.constant().value_or(0));
+  return n;
+}
+
+static Number numberOf(StringRef text) {
+  if (text == "true" || text == "false")
+    return {Number::Kind::Bool, Expr(text == "true"), double(text == "true")};
+  int64_t n;
+  if (!text.getAsInteger(10, n))
+    return {Number::Kind::Int, Expr(n), double(n)};
+  double d = 0;
+  text.getAsDouble(d);
+  return {Number::Kind::Float, Expr(0), d};
+}
+
+std::optional<Number> OpContext::optionalNumber(StringRef name) const {
+  const Slot &s = slot(name);
+  if (has(name))
+    return numberOf(*s.argument);
+  return s.defaultText.empty() ? std::nullopt : std::optional<Number>(numberOf(s.defaultText));
+}
+
+Number OpContext::number(StringRef name) const { return optionalNumber(name).value_or(Number()); }
+
+Operand OpContext::operand(StringRef name) const {
+  if (has(name) && slot(name).argument->kind == Argument::Kind::Tensor)
+    return {tensor(name), {}};
+  return {Value(), number(name)};
+}
+
+Expr OpContext::size(StringRef name) const { return g.facts.simplify(number(name).size); }
+
+Dims OpContext::sizes(StringRef name) const {
+  const Slot &s = slot(name);
+  Dims result;
+  if (has(name)) {
+    for (const Size &size : s.argument->ints)
+      result.push_back(g.facts.simplify(*size.expr));
+    return result;
+  }
+  SmallVector<StringRef> parts;
+  StringRef(s.defaultText).split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts)
+    result.push_back(numberOf(part).size);
+  return result;
+}
+
+int64_t OpContext::integer(StringRef name) const { return number(name).size.constant().value_or(0); }
+
+SmallVector<int64_t> OpContext::integers(StringRef name) const {
+  SmallVector<int64_t> result;
+  for (const Expr &e : sizes(name))
+    result.push_back(e.constant().value_or(0));
+  return result;
+}
+
+double OpContext::real(StringRef name) const { return number(name).value; }
+
+bool OpContext::flag(StringRef name) const { return number(name).value != 0; }
+
+std::string OpContext::text(StringRef name) const {
+  const Slot &s = slot(name);
+  return baseKind(s.kind) != "X" ? "" : has(name) ? s.argument->text : s.defaultText;
+}
+
+llvm::Expected<int64_t> OpContext::axisOf(int64_t axis, int64_t rank) const {
+  int64_t limit = std::max<int64_t>(rank, 1); // torch lets a scalar have dimension 0
+  if (axis < -limit || axis >= limit)
+    return wrong("dimension {0} is outside the tensor's rank {1}", axis, rank);
+  return axis < 0 ? axis + limit : axis;
+}
+
+llvm::Expected<SmallVector<int64_t>> OpContext::axes(StringRef name, Value x) const {
+  int64_t rank = ir::typeOf(x).getRank();
+  std::set<int64_t> sorted;
+  for (int64_t given : integers(name)) {
+    LATHE_TRY(axis, axisOf(given, rank));
+    if (!sorted.insert(axis).second)
+      return wrong("dimension {0} occurs twice in '{1}'", given, name);
+  }
+  if (integers(name).empty())
+    for (int64_t i = 0; i < rank; ++i)
+      sorted.insert(i);
+  SmallVector<int64_t> result(sorted.begin(), sorted.end());
+  if (rank == 0)
+    result.clear();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+Value OpContext::scalarOf(const Number &n, Type element) {
+  std::optional<int64_t> constant = n.size.constant();
+  if (n.kind != Number::Kind::Float && !constant)
+    return g.cast(g.size(n.size), element);
+  bool integral = llvm::isa<mlir::IntegerType>(element);
+  if (n.kind == Number::Kind::Float && (!integral || element.isInteger(1)))
+    return g.scalar(integral ? double(n.value != 0) : n.value, element);
+  if (!integral)
+    return g.scalar(double(*constant), element);
+  // Through an integer: a double does not hold every int64.
+  int64_t value = constant.value_or(0);
+  if (n.kind == Number::Kind::Float)
+    value = std::isnan(n.value)   ? 0
+            : n.value >= 0x1p63   ? INT64_MAX
+            : n.value <= -0x1p63 ? INT64_MIN
+                                  : int64_t(n.value);
+  if (element.isInteger(1))
+    value = value != 0;
+  unsigned width = element.getIntOrFloatBitWidth();
+  auto type = mlir::RankedTensorType::get({}, element);
+  auto attr = mlir::IntegerAttr::get(element, llvm::APInt(64, uint64_t(value), true).sextOrTrunc(width));
+  return g.b.create<ir::ConstantOp>(g.loc, mlir::DenseElementsAttr::get(type, mlir::Attribute(attr)));
+}
+
+llvm::Error OpContext::broadcast(llvm::MutableArrayRef<Value> all) const {
+  std::string why;
+  if (g.broadcastAll(all, &why))
+    return llvm::Error::success();
+  return wrong("{0} do not broadcast", why);
+}
+
+llvm::Expected<Value> OpContext::broadcastTo(Value x, llvm::ArrayRef<Expr> dims) const {
+  Dims from = ir::dimsOf(x);
+  bool fits = from.size() <= dims.size();
+  for (size_t i = 0; fits && i < from.size(); ++i)
+    fits = from[i].isOne() || g.facts.provablyEqual(from[i], dims[dims.size() - from.size() + i]);
+  if (fits)
+    return g.broadcastTo(x, dims);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const Expr &e : dims)
+    os << (text.empty() ? "[" : ", ") << e.str();
+  return wrong("{0} does not broadcast to {1}]", x.getType(), text);
+}
+
+llvm::Expected<std::pair<Value, Value>> OpContext::pair(const Operand &a, const Operand &b, Type element) {
+  Value both[] = {materialize(a, element), materialize(b, element)};
+  if (llvm::Error e = broadcast(both))
+    return e;
+  return std::make_pair(both[0], both[1]);
+}

@@ -1,0 +1,143 @@
+//===- OpContext.h - What the translation of one node works with ------------===//
+//
+// An operator's entry lists the arguments that it takes in a short form of its schema:
+//
+//   "self:T other:TS alpha:S=1"
+//
+// name:KIND with an optional default. Kinds: T tensor, TS tensor or number, S number, N size (symbolic), I integer, F float,
+// B boolean, D dtype, X text; a '*' makes it a list, a '?' lets it be absent or None. Every argument is checked against this
+// before the translation runs, so that a translation reads arguments of the right kind without further checks.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_IMPORT_FX_OPCONTEXT_H
+#define LATHE_LIB_IMPORT_FX_OPCONTEXT_H
+
+#include "Program.h"
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include "lathe/Support/Diagnostics.h"
+
+/// Binds a name to what an Expected holds, or returns its error.
+#define LATHE_TRY(NAME, EXPECTED)                                                                                              \
+  auto NAME##OrError = (EXPECTED);                                                                                             \
+  if (!NAME##OrError)                                                                                                          \
+    return NAME##OrError.takeError();                                                                                          \
+  auto NAME = std::move(*NAME##OrError)
+
+namespace lathe::fx {
+
+using ir::Dims;
+using mlir::SmallVector;
+using mlir::Type;
+using mlir::Value;
+using shape::Expr;
+
+/// A number argument of an operator: a literal, or a size.
+struct Number {
+  enum class Kind { Bool, Int, Float } kind = Kind::Int;
+  Expr size = Expr(0); ///< of Bool and Int
+  double value = 0;    ///< of Float; of Bool and Int where constant
+};
+
+/// A tensor, or a number that takes part as torch's "wrapped number".
+struct Operand {
+  Value tensor;
+  Number number;
+};
+
+class OpContext {
+public:
+  OpContext(ir::GraphBuilder &g, const Node &node, const std::map<std::string, Value> &values)
+      : g(g), node(node), values(values) {}
+
+  /// Checks the node's arguments against the entry's list and fills in defaults.
+  llvm::Error bind(llvm::StringRef signature);
+
+  // Arguments, by name. Absent ones: null, empty, nullopt.
+  Value tensor(llvm::StringRef name) const;
+  SmallVector<Value> tensors(llvm::StringRef name) const;
+  Operand operand(llvm::StringRef name) const;
+  bool has(llvm::StringRef name) const;
+  Number number(llvm::StringRef name) const;
+  std::optional<Number> optionalNumber(llvm::StringRef name) const;
+  Expr size(llvm::StringRef name) const;
+  Dims sizes(llvm::StringRef name) const;
+  int64_t integer(llvm::StringRef name) const;
+  SmallVector<int64_t> integers(llvm::StringRef name) const;
+  double real(llvm::StringRef name) const;
+  bool flag(llvm::StringRef name) const;
+  std::string text(llvm::StringRef name) const;
+
+  // Checked readings.
+  /// A dimension of x; negative ones count from its end.
+  llvm::Expected<int64_t> axis(llvm::StringRef name, Value x) const { return axisOf(integer(name), ir::typeOf(x).getRank()); }
+  llvm::Expected<int64_t> axisOf(int64_t axis, int64_t rank) const;
+  /// A list of dimensions, sorted; all of them when the list is empty or absent.
+  llvm::Expected<SmallVector<int64_t>> axes(llvm::StringRef name, Value x) const;
+
+  // Results.
+  Type resultElement(size_t i = 0) const { return resultTypes[i].getElementType(); }
+  Dims resultDims(size_t i = 0) const { return ir::dimsOf(resultTypes[i]); }
+  llvm::Error give(Value v) {
+    results.push_back(v);
+    return llvm::Error::success();
+  }
+
+  // Errors, with the node's name and operator in front.
+  template <typename... Ts> llvm::Error wrong(const char *format, Ts &&...args) const {
+    return userError("{0}{1}", place(), llvm::formatv(format, std::forward<Ts>(args)...).str());
+  }
+  template <typename... Ts> llvm::Error cannot(const char *format, Ts &&...args) const {
+    return lathe::unsupported("{0}{1}", place(), llvm::formatv(format, std::forward<Ts>(args)...).str());
+  }
+  std::string place() const;
+
+  // Building.
+  /// The number as a rank-0 constant (or size) of the element type.
+  Value scalarOf(const Number &n, Type element);
+  /// The operand in the element type.
+  Value materialize(const Operand &o, Type element) { return o.tensor ? g.cast(o.tensor, element) : scalarOf(o.number, element); }
+  /// Both in the element type, broadcast to each other.
+  llvm::Expected<std::pair<Value, Value>> pair(const Operand &a, const Operand &b, Type element);
+  llvm::Error broadcast(llvm::MutableArrayRef<Value> values) const;
+  llvm::Expected<Value> broadcastTo(Value x, llvm::ArrayRef<Expr> dims) const;
+  /// The type in which torch computes with these together.
+  Type promote(llvm::ArrayRef<Operand> operands) const;
+  /// floats stay, others become float32.
+  Type floatTypeOf(Type element) const;
+
+  ir::GraphBuilder &g;
+  const Node &node;
+  SmallVector<mlir::RankedTensorType> resultTypes; ///< what the file says of the results, in the canonical sizes
+  SmallVector<Value> results;
+  std::string file;
+
+private:
+  struct Slot {
+    const Argument *argument = nullptr; ///< null: the default or nothing
+    std::string defaultText;
+    std::string kind;
+  };
+  const Slot &slot(llvm::StringRef name) const;
+  llvm::Error check(llvm::StringRef name, const Slot &slot) const;
+
+  const std::map<std::string, Value> &values;
+  std::map<std::string, Slot, std::less<>> slots;
+};
+
+using Handler = llvm::Error (*)(OpContext &);
+
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1 };
+
+struct OpEntry {
+  const char *name;      ///< without "aten."
+  const char *arguments; ///< see the top of this file
+  Handler handler;
+  unsigned flags = NoFlags;
+};
+
+/// The entry of an operator ("add.Tensor"), or null.
+const OpEntry *findOp(llvm::StringRef name);
+
+} // namespace lathe::fx
+
+#endif // LATHE_LIB_IMPORT_FX_OPCONTEXT_H

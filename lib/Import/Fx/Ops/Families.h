@@ -1,0 +1,37 @@
+//===- Families.h - The operator tables, one per file -----------------------===//
+#ifndef LATHE_LIB_IMPORT_FX_OPS_FAMILIES_H
+#define LATHE_LIB_IMPORT_FX_OPS_FAMILIES_H
+
+#include "../OpContext.h"
+
+namespace lathe::fx {
+
+llvm::ArrayRef<OpEntry> unaryOps();
+llvm::ArrayRef<OpEntry> activationOps();
+llvm::ArrayRef<OpEntry> binaryOps();
+llvm::ArrayRef<OpEntry> compareOps();
+llvm::ArrayRef<OpEntry> convertOps();
+llvm::ArrayRef<OpEntry> reduceOps();
+llvm::ArrayRef<OpEntry> scanOps();
+llvm::ArrayRef<OpEntry> shapeOps();
+llvm::ArrayRef<OpEntry> sliceOps();
+llvm::ArrayRef<OpEntry> joinOps();
+llvm::ArrayRef<OpEntry> indexOps();
+llvm::ArrayRef<OpEntry> createOps();
+llvm::ArrayRef<OpEntry> matmulOps();
+llvm::ArrayRef<OpEntry> normOps();
+llvm::ArrayRef<OpEntry> attentionOps();
+llvm::ArrayRef<OpEntry> convOps();
+llvm::ArrayRef<OpEntry> poolOps();
+llvm::ArrayRef<OpEntry> assertOps();
+
+/// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
+template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {
+  Type element = ir::elementOf(x);
+  bool half = element.isF16() || element.isBF16();
+  return c.g.cast(compose(half ? c.g.cast(x, c.g.b.getF32Type()) : x), element);
+}
+
+} // namespace lathe::fx
+
+#endif // LATHE_LIB_IMPORT_FX_OPS_FAMILIES_H

@@ -1,0 +1,169 @@
+//===- Index.cpp - Reads at computed positions ------------------------------===//
+
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static bool isIndex(Value v) {
+  Type t = elementOf(v);
+  return llvm::isa<mlir::IntegerType>(t) && !t.isInteger(1);
+}
+
+static Value asIndex(OpContext &c, Value v) { return c.g.cast(v, c.g.b.getI64Type()); }
+
+static llvm::Error take(OpContext &c, Value x, Value indices, int64_t axis) {
+  if (!isIndex(indices))
+    return c.wrong("the indices are {0}, not integers", indices.getType());
+  if (typeOf(x).getRank() == 0)
+    return c.wrong("the input has rank 0");
+  return c.give(c.g.gather(x, indices, axis));
+}
+
+static llvm::Error indexSelect(OpContext &c) {
+  Value x = c.tensor("self"), indices = c.tensor("index");
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(indices).getRank() == 0)
+    indices = c.g.unsqueeze(indices, {0});
+  return take(c, x, indices, axis);
+}
+
+static llvm::Error embedding(OpContext &c) { return take(c, c.tensor("weight"), c.tensor("indices"), 0); }
+
+//===----------------------------------------------------------------------===//
+// Advanced indexing
+//===----------------------------------------------------------------------===//
+
+/// The dimension along which v counts 0, 1, 2, ... when it is such a count of n, size 1 elsewhere.
+static std::optional<int64_t> countsAlong(OpContext &c, Value v, const Expr &n) {
+  std::optional<int64_t> along;
+  Dims dims = dimsOf(v);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].isOne())
+      continue;
+    if (along || !c.g.facts.provablyEqual(dims[i], n))
+      return std::nullopt;
+    along = i;
+  }
+  while (auto reshape = v.getDefiningOp<ReshapeOp>())
+    v = reshape.getX();
+  auto iota = v.getDefiningOp<IotaOp>();
+  if (!iota || !along || typeOf(v).getRank() != 1)
+    return std::nullopt;
+  return along;
+}
+
+/// x[arange(n)[:, None], arange(m)[None, :]] only permutes and inserts dimensions: torch's attention masks are written so.
+/// x has the indexed dimensions first; the result has `shared` in their place. Null when the indices are something else.
+static Value viewOfCounts(OpContext &c, Value x, llvm::ArrayRef<Value> indices, size_t sharedRank) {
+  SmallVector<int64_t> perm;
+  SmallVector<std::pair<int64_t, int64_t>> order; // place in the shared dimensions, dimension of x
+  for (size_t k = 0; k < indices.size(); ++k) {
+    auto along = countsAlong(c, indices[k], dimsOf(x)[k]);
+    if (!along)
+      return {};
+    order.push_back({*along + int64_t(sharedRank) - typeOf(indices[k]).getRank(), k});
+  }
+  llvm::sort(order);
+  for (size_t k = 1; k < order.size(); ++k)
+    if (order[k].first == order[k - 1].first)
+      return {};
+  Dims from = dimsOf(x), dims(sharedRank, Expr(1));
+  for (auto [place, k] : order) {
+    perm.push_back(k);
+    dims[place] = from[k];
+  }
+  for (size_t i = indices.size(); i < from.size(); ++i) {
+    perm.push_back(i);
+    dims.push_back(from[i]);
+  }
+  return c.g.reshape(c.g.transpose(x, perm), dims);
+}
+
+/// Several index tensors over the first dimensions of x: their common shape, then x's other dimensions.
+static llvm::Expected<Value> takeMany(OpContext &c, Value x, SmallVector<Value> indices) {
+  size_t sharedRank = 0;
+  for (Value v : indices)
+    sharedRank = std::max<size_t>(sharedRank, typeOf(v).getRank());
+  if (Value view = viewOfCounts(c, x, indices, sharedRank))
+    return view;
+  for (Value &v : indices)
+    v = asIndex(c, v);
+  if (llvm::Error e = c.broadcast(indices))
+    return e;
+  Dims from = dimsOf(x), shared = dimsOf(indices[0]), dims = shared;
+  for (Value &v : indices)
+    v = c.g.unsqueeze(v, {int64_t(shared.size())});
+  Value coordinates = c.g.concat(indices, shared.size());
+  dims.append(from.begin() + indices.size(), from.end());
+  mlir::OpBuilder &b = c.g.b;
+  return Value(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, coordinates, b.getI64IntegerAttr(0)));
+}
+
+static llvm::Error index(OpContext &c) {
+  Value x = c.tensor("self");
+  SmallVector<Value> given = c.tensors("indices"), indices;
+  SmallVector<int64_t> indexed, others;
+  int64_t rank = typeOf(x).getRank();
+  if (int64_t(given.size()) > rank)
+    return c.wrong("{0} indices for rank {1}", given.size(), rank);
+  for (int64_t i = 0; i < rank; ++i) {
+    Value v = i < int64_t(given.size()) ? given[i] : Value();
+    if (v && !isIndex(v))
+      return c.cannot("index {0} is {1}: the result's size depends on the data", i, v.getType());
+    (v ? indexed : others).push_back(i);
+    if (v)
+      indices.push_back(v);
+  }
+  if (indices.empty())
+    return c.give(x);
+  if (indices.size() == 1)
+    return take(c, x, indices[0], indexed[0]);
+  SmallVector<int64_t> perm = indexed;
+  perm.append(others);
+  LATHE_TRY(result, takeMany(c, c.g.transpose(x, perm), indices));
+  // Neighbouring indices leave their dimensions in place; separated ones put them first.
+  bool neighbours = indexed.back() - indexed.front() + 1 == int64_t(indexed.size());
+  int64_t before = neighbours ? indexed.front() : 0, shared = typeOf(result).getRank() - int64_t(others.size());
+  SmallVector<int64_t> back;
+  for (int64_t i = 0; i < before; ++i)
+    back.push_back(shared + i);
+  for (int64_t i = 0; i < shared; ++i)
+    back.push_back(i);
+  for (int64_t i = shared + before; i < typeOf(result).getRank(); ++i)
+    back.push_back(i);
+  return c.give(c.g.transpose(result, back));
+}
+
+/// result[i, j, k] = x[i, index[i, j, k], k] for dim 1.
+static llvm::Error gather(OpContext &c) {
+  Value x = c.tensor("self"), indices = c.tensor("index");
+  LATHE_TRY(axis, c.axis("dim", x));
+  int64_t rank = typeOf(x).getRank();
+  if (rank == 0 || typeOf(indices).getRank() != rank || !isIndex(indices))
+    return c.wrong("an index of {0} into {1}", indices.getType(), x.getType());
+  Dims dims = dimsOf(indices);
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != axis && !c.g.facts.provablyLessEqual(dims[i], dimsOf(x)[i]))
+      return c.wrong("the index is larger than the input in dimension {0}", i);
+  SmallVector<Value> coordinates;
+  for (int64_t i = 0; i < rank; ++i) {
+    Value at = i == axis ? asIndex(c, indices) : c.g.iota(dims, i, c.g.b.getI64Type());
+    coordinates.push_back(c.g.unsqueeze(at, {rank}));
+  }
+  mlir::OpBuilder &b = c.g.b;
+  return c.give(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.concat(coordinates, rank),
+                                     b.getI64IntegerAttr(0)));
+}
+
+llvm::ArrayRef<OpEntry> fx::indexOps() {
+  static const OpEntry table[] = {
+      {"embedding.default", "weight:T indices:T padding_idx:I=-1 scale_grad_by_freq:B=false sparse:B=false", embedding},
+      {"index_select.default", "self:T dim:I index:T", indexSelect},
+      {"index.Tensor", "self:T indices:T*?", index},
+      {"_unsafe_index.Tensor", "self:T indices:T*?", index},
+      {"gather.default", "self:T dim:I index:T sparse_grad:B=false", gather},
+  };
+  return table;
+}

@@ -1,0 +1,170 @@
+//===- Matmul.cpp - Matrix products -----------------------------------------===//
+
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static llvm::Expected<Value> product(OpContext &c, Value x, Value y) {
+  if (elementOf(x) != elementOf(y))
+    return c.wrong("{0} times {1}: the types differ", x.getType(), y.getType());
+  std::string why;
+  Value r = c.g.matmul(x, y, &why);
+  if (!r)
+    return c.wrong("{0}", why);
+  return r;
+}
+
+static llvm::Error matmul(OpContext &c) {
+  LATHE_TRY(r, product(c, c.tensor("self"), c.tensor(c.has("other") ? "other" : "mat2")));
+  return c.give(r);
+}
+
+/// beta * self + alpha * (x times y)
+static llvm::Error addmm(OpContext &c) {
+  const char *left = c.has("mat1") ? "mat1" : c.has("mat") ? "mat" : "batch1";
+  const char *right = c.has("mat2") ? "mat2" : c.has("vec") ? "vec" : "batch2";
+  LATHE_TRY(r, product(c, c.tensor(left), c.tensor(right)));
+  double alpha = c.real("alpha"), beta = c.real("beta");
+  if (alpha != 1)
+    r = c.g.binary<MulOp>(r, alpha);
+  if (beta == 0) // even where self is NaN
+    return c.give(r);
+  Value base = c.g.cast(c.tensor("self"), elementOf(r));
+  if (beta != 1)
+    base = c.g.binary<MulOp>(base, beta);
+  LATHE_TRY(wide, c.broadcastTo(base, dimsOf(r)));
+  return c.give(c.g.add(r, wide));
+}
+
+static llvm::Error linear(OpContext &c) {
+  Value x = c.tensor("input"), w = c.tensor("weight"), bias = c.tensor("bias");
+  Dims dx = dimsOf(x), dw = dimsOf(w);
+  bool vector = dw.size() == 1; // one output feature, without its dimension
+  if (vector)
+    w = c.g.unsqueeze(w, {0});
+  if (dx.empty() || dw.empty() || dw.size() > 2 || !c.g.facts.provablyEqual(dx.back(), dw.back()) ||
+      elementOf(x) != elementOf(w))
+    return c.wrong("an input of {0} and a weight of {1}", x.getType(), w.getType());
+  Value r = c.g.linear(x, w, Value());
+  if (vector)
+    r = c.g.squeeze(r, {typeOf(r).getRank() - 1});
+  if (!bias)
+    return c.give(r);
+  LATHE_TRY(wide, c.broadcastTo(c.g.cast(bias, elementOf(r)), dimsOf(r)));
+  return c.give(c.g.add(r, wide));
+}
+
+static llvm::Error dot(OpContext &c) {
+  LATHE_TRY(r, product(c, c.tensor("self"), c.tensor(c.has("tensor") ? "tensor" : "vec")));
+  return c.give(r);
+}
+
+static llvm::Error outer(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement()), y = c.g.cast(c.tensor("vec2"), c.resultElement());
+  if (typeOf(x).getRank() != 1 || typeOf(y).getRank() != 1)
+    return c.wrong("{0} and {1} are not both vectors", x.getType(), y.getType());
+  Value both[] = {c.g.unsqueeze(x, {1}), c.g.unsqueeze(y, {0})};
+  if (llvm::Error e = c.broadcast(both))
+    return e;
+  return c.give(c.g.mul(both[0], both[1]));
+}
+
+//===----------------------------------------------------------------------===//
+// einsum of two operands
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Equation {
+  std::string left, right, result;
+};
+} // namespace
+
+static std::optional<Equation> parseEquation(llvm::StringRef text) {
+  std::string compact;
+  for (char ch : text)
+    if (ch != ' ')
+      compact += ch;
+  auto [inputs, result] = llvm::StringRef(compact).split("->");
+  auto [left, right] = inputs.split(',');
+  if (!llvm::StringRef(compact).contains("->"))
+    return std::nullopt;
+  for (llvm::StringRef labels : {left, right, result}) {
+    std::set<char> seen;
+    for (char ch : labels)
+      if (!llvm::isAlpha(ch) || !seen.insert(ch).second)
+        return std::nullopt; // an ellipsis, a diagonal, or a third operand
+  }
+  return Equation{left.str(), right.str(), result.str()};
+}
+
+/// Sums x over the labels that neither the other operand nor the result has.
+static Value sumLonely(OpContext &c, Value x, std::string &labels, const std::string &others) {
+  SmallVector<int64_t> axes;
+  std::string kept;
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (others.find(labels[i]) == std::string::npos)
+      axes.push_back(i);
+    else
+      kept += labels[i];
+  labels = kept;
+  return axes.empty() ? x : c.g.reduce(ReduceKind::Sum, x, axes, false);
+}
+
+static llvm::Error einsum(OpContext &c) {
+  auto eq = parseEquation(c.text("equation"));
+  SmallVector<Value> in = c.tensors("tensors");
+  if (!eq || in.size() != 2)
+    return c.cannot("the equation '{0}' of {1} operands; this version takes two, without '...' or repeated labels",
+                    c.text("equation"), in.size());
+  if (typeOf(in[0]).getRank() != int64_t(eq->left.size()) || typeOf(in[1]).getRank() != int64_t(eq->right.size()))
+    return c.wrong("the equation '{0}' does not fit {1} and {2}", c.text("equation"), in[0].getType(), in[1].getType());
+  Value x = sumLonely(c, c.g.cast(in[0], c.resultElement()), eq->left, eq->right + eq->result);
+  Value y = sumLonely(c, c.g.cast(in[1], c.resultElement()), eq->right, eq->left + eq->result);
+  SmallVector<int64_t> xBatch, yBatch, xOver, yOver;
+  std::string batch, left, right;
+  for (size_t i = 0; i < eq->left.size(); ++i) {
+    char label = eq->left[i];
+    size_t other = eq->right.find(label);
+    if (other == std::string::npos) {
+      left += label;
+      continue;
+    }
+    if (!c.g.facts.provablyEqual(dimsOf(x)[i], dimsOf(y)[other]))
+      return c.wrong("label '{0}' stands for {1} and {2}", std::string(1, label), dimsOf(x)[i].str(), dimsOf(y)[other].str());
+    bool isBatch = eq->result.find(label) != std::string::npos;
+    (isBatch ? xBatch : xOver).push_back(i);
+    (isBatch ? yBatch : yOver).push_back(other);
+    if (isBatch)
+      batch += label;
+  }
+  for (char label : eq->right)
+    if (eq->left.find(label) == std::string::npos)
+      right += label;
+  std::string order = batch + left + right;
+  SmallVector<int64_t> perm;
+  for (char label : eq->result) {
+    if (order.find(label) == std::string::npos)
+      return c.wrong("the equation '{0}' has a result label that no operand has", c.text("equation"));
+    perm.push_back(order.find(label));
+  }
+  return c.give(c.g.transpose(c.g.contract(x, y, xBatch, yBatch, xOver, yOver), perm));
+}
+
+llvm::ArrayRef<OpEntry> fx::matmulOps() {
+  static const OpEntry table[] = {
+      {"linear.default", "input:T weight:T bias:T?", linear},
+      {"matmul.default", "self:T other:T", matmul},
+      {"mm.default", "self:T mat2:T", matmul},
+      {"bmm.default", "self:T mat2:T", matmul},
+      {"addmm.default", "self:T mat1:T mat2:T beta:F=1 alpha:F=1", addmm},
+      {"addmv.default", "self:T mat:T vec:T beta:F=1 alpha:F=1", addmm},
+      {"baddbmm.default", "self:T batch1:T batch2:T beta:F=1 alpha:F=1", addmm},
+      {"mv.default", "self:T vec:T", dot},
+      {"dot.default", "self:T tensor:T", dot},
+      {"outer.default", "self:T vec2:T", outer},
+      {"einsum.default", "equation:X tensors:T* path:I*?", einsum},
+  };
+  return table;
+}

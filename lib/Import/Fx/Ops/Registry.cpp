@@ -1,0 +1,34 @@
+//===- Registry.cpp - Finding an operator's entry ---------------------------===//
+
+#include "Families.h"
+#include "lathe/Import/Fx/ImportFx.h"
+#include "llvm/ADT/StringMap.h"
+#include <algorithm>
+
+using namespace lathe;
+using namespace lathe::fx;
+
+static const llvm::StringMap<const OpEntry *> &table() {
+  static const llvm::StringMap<const OpEntry *> all = [] {
+    llvm::StringMap<const OpEntry *> map;
+    for (auto family : {unaryOps, activationOps, binaryOps, compareOps, convertOps, reduceOps, scanOps, shapeOps, sliceOps,
+                        joinOps, indexOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, assertOps})
+      for (const OpEntry &entry : family())
+        map.try_emplace(entry.name, &entry);
+    return map;
+  }();
+  return all;
+}
+
+const OpEntry *fx::findOp(llvm::StringRef name) {
+  auto found = table().find(name);
+  return found == table().end() ? nullptr : found->second;
+}
+
+std::vector<std::string> lathe::supportedFxOps() {
+  std::vector<std::string> names;
+  for (const auto &entry : table())
+    names.push_back(("aten." + entry.first()).str());
+  std::sort(names.begin(), names.end());
+  return names;
+}

@@ -1,0 +1,85 @@
+//===- Scan.cpp - Softmax, cumulative sums, differences ---------------------===//
+
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static llvm::Error softmax(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(x).getRank() == 0)
+    return c.give(c.g.splatLike(1, x));
+  return c.give(inFloat(c, x, [&](Value v) { return c.g.softmax(v, axis); }));
+}
+
+static llvm::Error logSoftmax(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(x).getRank() == 0)
+    return c.give(c.g.splatLike(0, x));
+  return c.give(inFloat(c, x, [&](Value v) {
+    Dims dims = dimsOf(v);
+    Value centered = c.g.sub(v, c.g.broadcastTo(c.g.reduce(ReduceKind::Max, v, {axis}, true), dims));
+    Value sum = c.g.reduce(ReduceKind::Sum, c.g.unary<ExpOp>(centered), {axis}, true);
+    return c.g.sub(centered, c.g.broadcastTo(c.g.unary<LogOp>(sum), dims));
+  }));
+}
+
+/// y[i] = sum over j <= i of x[j]: a reduction of a masked outer product, quadratic in the dimension. Each element is summed
+/// on its own, so that it parallelises as any reduction.
+static llvm::Error cumsum(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(x).getRank() == 0)
+    return c.give(x);
+  Dims dims = dimsOf(x);
+  dims.insert(dims.begin() + axis, dims[axis]);
+  Value wide = c.g.broadcastTo(c.g.unsqueeze(x, {axis}), dims);
+  Type index = c.g.b.getI64Type();
+  Value seen = c.g.compare(CompareKind::LE, c.g.iota(dims, axis + 1, index), c.g.iota(dims, axis, index));
+  Value masked = c.g.select(seen, wide, c.g.splatLike(0, wide));
+  return c.give(c.g.reduce(ReduceKind::Sum, masked, {axis + 1}, false));
+}
+
+static llvm::Error diff(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(axis, c.axis("dim", x));
+  int64_t times = c.integer("n");
+  if (typeOf(x).getRank() == 0 || times < 0 || times > 8)
+    return c.cannot("a difference of order {0} of a tensor of rank {1}", times, typeOf(x).getRank());
+  SmallVector<Value> parts;
+  for (Value part : {c.tensor("prepend"), x, c.tensor("append")}) {
+    if (!part)
+      continue;
+    if (typeOf(part).getRank() != typeOf(x).getRank())
+      return c.cannot("prepend or append has another rank than the input");
+    Dims want = dimsOf(x);
+    want[axis] = dimsOf(part)[axis];
+    LATHE_TRY(wide, c.broadcastTo(c.g.cast(part, elementOf(x)), want));
+    parts.push_back(wide);
+  }
+  x = c.g.concat(parts, axis);
+  for (int64_t i = 0; i < times; ++i) {
+    Expr rest = c.g.facts.simplify(dimsOf(x)[axis] - Expr(1));
+    if (!c.g.facts.provablyLessEqual(Expr(0), rest))
+      return c.cannot("dimension {0} may be empty", axis);
+    Value next = c.g.slice(x, axis, Expr(1), rest), previous = c.g.slice(x, axis, Expr(0), rest);
+    bool isBool = elementOf(x).isInteger(1);
+    x = isBool ? c.g.binary<XorOp>(next, previous) : c.g.sub(next, previous);
+  }
+  return c.give(x);
+}
+
+llvm::ArrayRef<OpEntry> fx::scanOps() {
+  static const OpEntry table[] = {
+      {"softmax.int", "self:T dim:I dtype:D?", softmax},
+      {"_softmax.default", "self:T dim:I half_to_float:B=false", softmax},
+      {"log_softmax.int", "self:T dim:I dtype:D?", logSoftmax},
+      {"_log_softmax.default", "self:T dim:I half_to_float:B=false", logSoftmax},
+      {"cumsum.default", "self:T dim:I dtype:D?", cumsum},
+      {"diff.default", "self:T n:I=1 dim:I=-1 prepend:T? append:T?", diff},
+  };
+  return table;
+}

@@ -1,0 +1,374 @@
+//===- Program.cpp - Reading an ExportedProgram's JSON ----------------------===//
+
+#include "Program.h"
+#include "JsonReader.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+using shape::Expr;
+
+namespace {
+
+constexpr int64_t schemaMajor = 8;
+
+class ProgramReader : public JsonReader {
+public:
+  ProgramReader(const std::string &what) : JsonReader(what) {}
+
+  void read(const Object &root);
+  TensorMeta tensorMeta(const Value &value, StringRef where);
+  Program program;
+
+private:
+  Size size(const Value &value, StringRef where);
+  void graphValues(const Object &graph);
+  Argument argument(const Value &value, StringRef where);
+  void fillArgument(Argument &a, StringRef key, const Value &value, StringRef where);
+  Size symInt(const Value &value, StringRef where, std::string *symbol);
+  std::string tensorName(const Value &value, StringRef where);
+  Node node(const Value &value, StringRef where);
+  InputSpec inputSpec(const Value &value, StringRef where);
+  OutputSpec outputSpec(const Value &value, StringRef where);
+  void ranges(const Object &root);
+};
+
+std::string indexed(StringRef list, size_t i) { return (list + "[" + llvm::Twine(i) + "]").str(); }
+
+} // namespace
+
+/// {"as_int": 3} or {"as_expr": {"expr_str": ...}}
+Size ProgramReader::size(const Value &value, StringRef where) {
+  auto [key, content] = variant(value, where);
+  if (key == "as_int") {
+    int64_t n = asInteger(*content, where);
+    return {Expr(n), std::to_string(n)};
+  }
+  if (key == "as_expr") {
+    std::string text = string(asObject(*content, where), "expr_str");
+    return {parseSymPy(text), text};
+  }
+  fail(where + " is neither an integer nor an expression");
+  return {Expr(0), ""};
+}
+
+TensorMeta ProgramReader::tensorMeta(const Value &value, StringRef where) {
+  const Object &o = asObject(value, where);
+  TensorMeta meta;
+  meta.dtype = integer(o, "dtype");
+  for (const Value &v : array(o, "sizes"))
+    meta.sizes.push_back(size(v, where));
+  if (const Array *strides = o.getArray("strides"))
+    for (const Value &v : *strides)
+      meta.strides.push_back(size(v, where));
+  const Value *offset = o.get("storage_offset");
+  meta.offset = offset ? size(*offset, where) : Size{Expr(0), "0"};
+  meta.strided = o.getInteger("layout").value_or(7) == 7;
+  return meta;
+}
+
+void ProgramReader::graphValues(const Object &graph) {
+  for (const auto &[name, value] : object(graph, "tensor_values"))
+    program.tensors.emplace(name.str(), tensorMeta(value, "tensor_values['" + name.str() + "']"));
+  if (const Object *sizes = graph.getObject("sym_int_values"))
+    for (const auto &[name, value] : *sizes)
+      program.sizes.emplace(name.str(), size(value, "sym_int_values['" + name.str() + "']"));
+  if (const Object *conditions = graph.getObject("sym_bool_values"))
+    for (const auto &[name, value] : *conditions)
+      if (const Object *o = value.getAsObject())
+        if (const Object *e = o->getObject("as_expr"))
+          if (auto condition = parseSymPyCondition(e->getString("expr_str").value_or("")))
+            program.conditions.emplace(name.str(), *condition);
+}
+
+std::string ProgramReader::tensorName(const Value &value, StringRef where) { return string(asObject(value, where), "name"); }
+
+/// {"as_int": 3} or {"as_name": "sym_size_int_1"}
+Size ProgramReader::symInt(const Value &value, StringRef where, std::string *symbol) {
+  auto [key, content] = variant(value, where);
+  if (key == "as_int") {
+    int64_t n = asInteger(*content, where);
+    return {Expr(n), std::to_string(n)};
+  }
+  if (key != "as_name") {
+    fail(where + " is neither an integer nor the name of one");
+    return {};
+  }
+  std::string name = asString(*content, where);
+  if (symbol)
+    *symbol = name;
+  auto found = program.sizes.find(name);
+  return found == program.sizes.end() ? Size{std::nullopt, name} : found->second;
+}
+
+Argument ProgramReader::argument(const Value &value, StringRef where) {
+  auto [key, content] = variant(value, where);
+  Argument a;
+  if (content)
+    fillArgument(a, key, *content, where);
+  return a;
+}
+
+void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value, StringRef where) {
+  using Kind = Argument::Kind;
+  a.kind = llvm::StringSwitch<Kind>(key)
+               .Case("as_none", Kind::None)
+               .Case("as_tensor", Kind::Tensor)
+               .Cases("as_tensors", "as_optional_tensors", Kind::Tensors)
+               .Cases("as_int", "as_sym_int", Kind::Int)
+               .Cases("as_ints", "as_sym_ints", Kind::Ints)
+               .Case("as_float", Kind::Float)
+               .Case("as_floats", Kind::Floats)
+               .Case("as_bool", Kind::Bool)
+               .Case("as_bools", Kind::Bools)
+               .Case("as_string", Kind::String)
+               .Case("as_scalar_type", Kind::DType)
+               .Cases("as_layout", "as_device", "as_memory_format", Kind::Ignored)
+               .Default(Kind::Other);
+  auto plainInt = [&](const Value &v) {
+    int64_t n = asInteger(v, where);
+    a.ints.push_back({Expr(n), std::to_string(n)});
+  };
+  auto optionalTensor = [&](const Value &v) {
+    const Object &o = asObject(v, where);
+    const Value *inner = o.get("as_tensor"); // as_optional_tensors wraps each, as_tensors does not
+    if (o.get("as_none"))
+      a.tensors.push_back("");
+    else
+      a.tensors.push_back(tensorName(inner ? *inner : v, where));
+  };
+  switch (a.kind) {
+  case Kind::None:
+  case Kind::Ignored:
+    return;
+  case Kind::Tensor:
+    a.tensors.push_back(tensorName(value, where));
+    return;
+  case Kind::Tensors:
+    for (const Value &v : asArray(value, where))
+      optionalTensor(v);
+    return;
+  case Kind::Int:
+    if (key == "as_int")
+      plainInt(value);
+    else
+      a.ints.push_back(symInt(value, where, &a.symbol));
+    return;
+  case Kind::DType:
+    plainInt(value);
+    return;
+  case Kind::Ints:
+    for (const Value &v : asArray(value, where))
+      if (key == "as_ints")
+        plainInt(v);
+      else
+        a.ints.push_back(symInt(v, where, nullptr));
+    return;
+  case Kind::Float:
+    a.floats.push_back(asNumber(value, where));
+    return;
+  case Kind::Floats:
+    for (const Value &v : asArray(value, where))
+      a.floats.push_back(asNumber(v, where));
+    return;
+  case Kind::Bool:
+    a.ints.push_back({Expr(asBool(value, where)), ""});
+    return;
+  case Kind::Bools:
+    for (const Value &v : asArray(value, where))
+      a.ints.push_back({Expr(asBool(v, where)), ""});
+    return;
+  case Kind::String:
+    a.text = asString(value, where);
+    return;
+  case Kind::Other:
+    a.text = key.str();
+    if (const Object *o = value.getAsObject()) // the name of a condition, for assertions
+      a.symbol = o->getString("as_name").value_or("").str();
+    return;
+  }
+}
+
+Node ProgramReader::node(const Value &value, StringRef where) {
+  const Object &o = asObject(value, where);
+  Node n;
+  n.target = string(o, "target");
+  StringRef target = n.target;
+  target.consume_front("torch.ops.");
+  n.target = target.str();
+  std::string place = (where + " (" + target + ")").str();
+  for (const Value &v : array(o, "inputs")) {
+    const Object &in = asObject(v, place);
+    const Value *arg = in.get("arg");
+    if (!arg) {
+      fail(place + ": an input has no 'arg'");
+      return n;
+    }
+    n.inputs.push_back({in.getString("name").value_or("").str(), argument(*arg, place)});
+  }
+  for (const Value &v : array(o, "outputs"))
+    n.outputs.push_back(argument(v, place));
+  if (auto name = o.getString("name"))
+    n.name = name->str();
+  else if (!n.outputs.empty() && !n.outputs[0].tensors.empty())
+    n.name = n.outputs[0].tensors[0];
+  return n;
+}
+
+InputSpec ProgramReader::inputSpec(const Value &value, StringRef where) {
+  using Kind = InputSpec::Kind;
+  auto [key, content] = variant(value, where);
+  InputSpec spec{Kind::Other, "", key.str(), true, {}};
+  if (!content)
+    return spec;
+  const Object &o = asObject(*content, where);
+  spec.kind = llvm::StringSwitch<Kind>(key)
+                  .Case("parameter", Kind::Parameter)
+                  .Case("buffer", Kind::Buffer)
+                  .Case("tensor_constant", Kind::Constant)
+                  .Case("user_input", Kind::User)
+                  .Default(Kind::Other);
+  const Value *arg = o.get("arg");
+  if (spec.kind == Kind::Other)
+    return spec;
+  if (!arg) {
+    fail(where + " has no 'arg'");
+    return spec;
+  }
+  if (spec.kind == Kind::User) {
+    spec.argument = argument(*arg, where);
+    if (!spec.argument.tensors.empty())
+      spec.value = spec.argument.tensors[0];
+    return spec;
+  }
+  spec.value = tensorName(*arg, where);
+  spec.key = string(o, spec.kind == Kind::Parameter ? "parameter_name"
+                       : spec.kind == Kind::Buffer  ? "buffer_name"
+                                                    : "tensor_constant_name");
+  spec.persistent = spec.kind != Kind::Constant && o.getBoolean("persistent").value_or(true);
+  return spec;
+}
+
+OutputSpec ProgramReader::outputSpec(const Value &value, StringRef where) {
+  auto [key, content] = variant(value, where);
+  OutputSpec spec{key == "user_output", {}, key.str()};
+  if (!content)
+    return spec;
+  const Object &o = asObject(*content, where);
+  if (spec.user) {
+    if (const Value *arg = o.get("arg"))
+      spec.argument = argument(*arg, where);
+    else
+      fail(where + " has no 'arg'");
+  }
+  for (StringRef name : {"buffer_name", "user_input_name", "parameter_name"})
+    if (auto text = o.getString(name))
+      spec.what += " of '" + text->str() + "'";
+  return spec;
+}
+
+void ProgramReader::ranges(const Object &root) {
+  const Object *constraints = root.getObject("range_constraints");
+  if (!constraints)
+    return;
+  for (const auto &[key, value] : *constraints) {
+    auto expr = parseSymPy(key.str());
+    auto symbol = expr ? expr->asSymbol() : std::nullopt;
+    const Object &o = asObject(value, "range_constraints");
+    // A range of a derived expression follows from those of its symbols.
+    if (symbol)
+      program.ranges[*symbol] = {o.getInteger("min_val"), o.getInteger("max_val")};
+  }
+}
+
+void ProgramReader::read(const Object &root) {
+  if (const Object *version = root.getObject("schema_version")) {
+    int64_t major = version->getInteger("major").value_or(-1);
+    if (major != schemaMajor)
+      fail("schema version " + llvm::Twine(major) + "; this reader knows version " + llvm::Twine(schemaMajor) +
+           " (torch 2.6 and later)");
+  } else {
+    fail("'schema_version' is missing; is this an ExportedProgram?");
+  }
+  if (failed())
+    return;
+  program.torchVersion = root.getString("torch_version").value_or("").str();
+  const Object &module = object(root, "graph_module");
+  const Object &graph = object(module, "graph");
+  graphValues(graph);
+  const Array &nodes = array(graph, "nodes");
+  for (size_t i = 0; i < nodes.size() && !failed(); ++i)
+    program.nodes.push_back(node(nodes[i], indexed("nodes", i)));
+  const Object &signature = object(module, "signature");
+  const Array &inputs = array(signature, "input_specs"), &outputs = array(signature, "output_specs");
+  for (size_t i = 0; i < inputs.size() && !failed(); ++i)
+    program.inputs.push_back(inputSpec(inputs[i], indexed("input_specs", i)));
+  for (size_t i = 0; i < outputs.size() && !failed(); ++i)
+    program.outputs.push_back(outputSpec(outputs[i], indexed("output_specs", i)));
+  ranges(root);
+  if (const Array *guards = root.getArray("guards_code"))
+    for (const Value &g : *guards)
+      program.guards.push_back(asString(g, "guards_code"));
+}
+
+llvm::Expected<Program> fx::parseProgram(StringRef json, const std::string &what) {
+  auto value = parseJson(json, what);
+  if (!value)
+    return value.takeError();
+  ProgramReader reader(what);
+  reader.read(reader.asObject(*value, "the program"));
+  if (reader.failed())
+    return reader.takeError();
+  return std::move(reader.program);
+}
+
+llvm::Expected<std::map<std::string, WeightEntry>> fx::parseWeightsConfig(StringRef json, const std::string &what) {
+  auto value = parseJson(json, what);
+  if (!value)
+    return value.takeError();
+  ProgramReader reader(what);
+  std::map<std::string, WeightEntry> result;
+  for (const auto &[name, item] : reader.object(reader.asObject(*value, "the config"), "config")) {
+    const Object &o = reader.asObject(item, name.str());
+    WeightEntry entry{reader.string(o, "path_name"), o.getBoolean("use_pickle").value_or(false), std::nullopt};
+    const Value *meta = o.get("tensor_meta");
+    if (meta && meta->kind() != Value::Null)
+      entry.meta = reader.tensorMeta(*meta, name.str());
+    result.emplace(name.str(), std::move(entry));
+  }
+  if (reader.failed())
+    return reader.takeError();
+  return result;
+}
+
+void Program::substitute(const std::map<std::string, Expr> &with) {
+  if (with.empty())
+    return;
+  auto apply = [&](Size &s) {
+    if (s.expr)
+      s.expr = s.expr->substitute(with);
+  };
+  auto applyAll = [&](std::vector<Size> &all) { llvm::for_each(all, apply); };
+  auto applyArgument = [&](Argument &a) { applyAll(a.ints); };
+  for (auto &[name, meta] : tensors) {
+    applyAll(meta.sizes);
+    applyAll(meta.strides);
+    apply(meta.offset);
+  }
+  for (auto &[name, size] : sizes)
+    apply(size);
+  for (auto &[name, condition] : conditions) {
+    condition.left = condition.left.substitute(with);
+    condition.right = condition.right.substitute(with);
+  }
+  for (Node &n : nodes) {
+    for (NamedArgument &a : n.inputs)
+      applyArgument(a.value);
+    llvm::for_each(n.outputs, applyArgument);
+  }
+}

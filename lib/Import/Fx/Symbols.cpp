@@ -1,0 +1,223 @@
+//===- Symbols.cpp - The size symbols of a program and what is known of them -===//
+//
+// torch.export states what it assumed in three places: ranges of symbols, guards in Python, and conditions that assertion
+// nodes check. Equalities and divisibilities become facts that the artifact's entry checks; everything else either follows
+// from these or only served torch's own choice of kernels, and restricts no result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Symbols.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+using shape::Atom;
+using shape::Expr;
+using shape::Range;
+
+namespace {
+
+/// The inputs' sizes by name, in the order of the inputs.
+std::vector<std::pair<std::string, std::vector<Expr>>> inputSizes(const Program &program) {
+  std::vector<std::pair<std::string, std::vector<Expr>>> result;
+  for (const InputSpec &input : program.inputs) {
+    auto meta = program.tensors.find(input.value);
+    if (input.kind != InputSpec::Kind::User || meta == program.tensors.end())
+      continue;
+    std::vector<Expr> sizes;
+    for (const Size &s : meta->second.sizes)
+      sizes.push_back(s.expr.value_or(Expr::unknown()));
+    result.emplace_back(input.value, std::move(sizes));
+  }
+  return result;
+}
+
+bool contains(Range r, int64_t n) { return (!r.min || *r.min <= n) && (!r.max || n <= *r.max); }
+
+std::string rangeText(Range r) {
+  return std::to_string(r.min.value_or(0)) + ".." + (r.max ? std::to_string(*r.max) : "");
+}
+
+bool validName(StringRef name) {
+  return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// No atom but symbols.
+bool isPlain(const Expr &e) {
+  for (const Expr::Term &t : e.terms())
+    for (const Atom &a : t.atoms)
+      if (a.kind != Atom::Kind::Symbol)
+        return false;
+  return !e.isUnknown();
+}
+
+} // namespace
+
+Symbols::Symbol *Symbols::find(StringRef name) {
+  for (Symbol &s : symbols)
+    if (s.name == name)
+      return &s;
+  return nullptr;
+}
+
+void Symbols::collect(const Program &program) {
+  symbols.clear();
+  for (const auto &[name, sizes] : inputSizes(program))
+    for (const Expr &size : sizes)
+      for (const std::string &symbol : size.symbols()) {
+        if (find(symbol))
+          continue;
+        Range range{0, std::nullopt};
+        if (auto found = program.ranges.find(symbol); found != program.ranges.end())
+          range = {std::max<int64_t>(0, found->second.first.value_or(0)), found->second.second};
+        symbols.push_back({symbol, range, {}});
+      }
+}
+
+llvm::Error Symbols::applyShapes(Program &program, const ImportOptions &options, StringRef file) {
+  std::map<std::string, Expr> with;
+  auto inputs = inputSizes(program);
+  for (const ShapeOption &option : options.shapes) {
+    auto input = llvm::find_if(inputs, [&](const auto &i) { return i.first == option.input; });
+    if (input == inputs.end())
+      return userError("{0}: --shape {1}=...: the model has no input '{1}'", file, option.input);
+    if (input->second.size() != option.dims.size())
+      return userError("{0}: --shape {1}=...: the input has {2} dimensions, not {3}", file, option.input,
+                       input->second.size(), option.dims.size());
+    for (size_t i = 0; i < option.dims.size(); ++i) {
+      const Expr &size = input->second[i];
+      StringRef text = option.dims[i];
+      int64_t number;
+      bool isNumber = !text.getAsInteger(10, number);
+      if (text == "?" || (isNumber && size.constant() == std::optional<int64_t>(number)))
+        continue;
+      std::optional<std::string> symbol = size.asSymbol();
+      if (!symbol)
+        return userError("{0}: --shape {1}: dimension {2} is {3} in the model and cannot become '{4}'", file, option.input, i,
+                         size.str(), text);
+      if (!isNumber && !validName(text))
+        return userError("{0}: --shape {1}: '{2}' is neither a number, a name nor '?'", file, option.input, text);
+      if (isNumber && !contains(find(*symbol)->range, number))
+        return userError("{0}: --shape {1}: dimension {2} ({3}) is {4} in the model, not {5}", file, option.input, i, *symbol,
+                         rangeText(find(*symbol)->range), number);
+      Expr value = isNumber ? Expr(number) : Expr::symbol(text);
+      auto [known, isNew] = with.emplace(*symbol, value);
+      if (!isNew && known->second != value)
+        return userError("{0}: --shape: {1} would be both {2} and {3}", file, *symbol, known->second.str(), value.str());
+      if (!isNumber) {
+        // Two symbols may get one name; then both ranges hold.
+        auto &range = program.ranges[text.str()];
+        Range other = find(*symbol)->range;
+        range.first = std::max(range.first.value_or(0), other.min.value_or(0));
+        if (other.max)
+          range.second = std::min(range.second.value_or(*other.max), *other.max);
+      }
+    }
+  }
+  program.substitute(with);
+  collect(program);
+  return llvm::Error::success();
+}
+
+llvm::Error Symbols::applyDims(Program &program, const ImportOptions &options, StringRef file) {
+  std::map<std::string, Expr> with;
+  for (const DimOption &option : options.dims) {
+    Symbol *symbol = find(option.name);
+    if (!symbol) {
+      std::vector<std::string> names;
+      for (const Symbol &s : symbols)
+        names.push_back(s.name);
+      return userError("{0}: --dim {1}: the model has no such size; it has {2}", file, option.name,
+                       names.empty() ? "none" : llvm::join(names, ", "));
+    }
+    for (std::optional<int64_t> end : {option.min, option.max})
+      if (end && !contains(symbol->range, *end))
+        return userError("{0}: --dim {1}: {2} is outside the model's range {3}", file, option.name, *end,
+                         rangeText(symbol->range));
+    if (option.min && option.max && *option.min > *option.max)
+      return userError("{0}: --dim {1}: the range {2}..{3} is empty", file, option.name, *option.min, *option.max);
+    if (std::optional<int64_t> fixed = option.fixed())
+      with.emplace(option.name, Expr(*fixed));
+    symbol->range.min = option.min ? option.min : symbol->range.min;
+    symbol->range.max = option.max ? option.max : symbol->range.max;
+    symbol->hints = option.hints;
+  }
+  program.substitute(with);
+  llvm::erase_if(symbols, [&](const Symbol &s) { return with.count(s.name) != 0; });
+  return llvm::Error::success();
+}
+
+void Symbols::add(const Condition &condition) {
+  Expr left = condition.left, right = condition.right;
+  if (condition.kind != Condition::Kind::Equal || left.isUnknown() || right.isUnknown())
+    return;
+  for (const std::string &s : (left - right).symbols())
+    if (!find(s))
+      return;
+  if (known.provablyEqual(left, right))
+    return;
+  auto terms = left.terms();
+  if (right.isZero() && terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
+      terms[0].atoms[0].kind == Atom::Kind::Mod) {
+    const std::vector<Expr> &operands = terms[0].atoms[0].operands;
+    if (known.provablyPositive(operands[1])) {
+      known.addDivides(operands[1], operands[0]);
+      relations.push_back({operands[1], "divides", operands[0]});
+    }
+    return;
+  }
+  // Equalities of maxima, quotients and the like tell torch about strides; as facts they would only obscure.
+  if (!isPlain(left) || !isPlain(right))
+    return;
+  if (known.addEquality(left, right))
+    relations.push_back({left, "eq", right});
+}
+
+llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &options, StringRef file) {
+  Symbols result;
+  result.collect(program);
+  if (llvm::Error e = result.applyShapes(program, options, file))
+    return e;
+  if (llvm::Error e = result.applyDims(program, options, file))
+    return e;
+  for (const Symbol &s : result.symbols)
+    result.known.setRange(s.name, s.range);
+  std::map<std::string, std::vector<Expr>> byName;
+  for (auto &[name, sizes] : inputSizes(program))
+    byName.emplace(name, sizes);
+  for (const std::string &guard : program.guards)
+    if (auto condition = parseGuard(guard, byName))
+      result.add(*condition);
+  for (const Node &node : program.nodes)
+    if (node.target == "aten._assert_scalar.default" && !node.inputs.empty())
+      if (auto found = program.conditions.find(node.inputs[0].value.symbol); found != program.conditions.end())
+        result.add(found->second);
+  return result;
+}
+
+bool Symbols::knows(const Size &size) const {
+  if (!size.expr || size.expr->isUnknown())
+    return false;
+  return llvm::all_of(size.expr->symbols(), [&](const std::string &name) {
+    return llvm::any_of(symbols, [&](const Symbol &s) { return s.name == name; });
+  });
+}
+
+void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc) const {
+  for (const Symbol &s : symbols)
+    b.create<ir::SymbolOp>(loc, b.getStringAttr(s.name), b.getI64IntegerAttr(s.range.min.value_or(0)),
+                           b.getI64IntegerAttr(s.range.max.value_or(-1)), b.getDenseI64ArrayAttr(s.hints),
+                           mlir::StringAttr());
+  for (const auto &[name, definition] : known.derived()) {
+    Range range = known.rangeOf(name);
+    b.create<ir::SymbolOp>(loc, b.getStringAttr(name), b.getI64IntegerAttr(range.min.value_or(0)),
+                           b.getI64IntegerAttr(range.max.value_or(-1)), b.getDenseI64ArrayAttr({}),
+                           b.getStringAttr(definition.str()));
+  }
+  for (const Relation &r : relations)
+    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str());
+}
