@@ -15,7 +15,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { PartBits = 10, StopMark = (1 << PartBits) - 1, PieceBits = 13, Taken = (1 << PieceBits) - 1, SpinNs = 300000, SpinsPerClock = 512, SysFutexWait = 128, SysFutexWake = 129 };
+enum { PartBits = 10, StopMark = (1 << PartBits) - 1, PieceBits = 13, Taken = (1 << PieceBits) - 1, SpinNs = 300000, PutAsideNs = 500000,
+       SpinsPerClock = 512, SpinsBeforeYield = 4096, SysFutexWait = 128, SysFutexWake = 129 };
 #if defined(__x86_64__)
 enum { SysFutex = 202 };
 static inline void relax(void) { __builtin_ia32_pause(); }
@@ -49,27 +50,32 @@ struct LathePool {
   Worker *workers; /* threads - 1 of them */
 };
 
+/* Whether a worker goes on spinning. One that finds the clock far ahead was put aside meanwhile: others want the core, and
+ * spinning would only keep the caller from it. */
+static bool keepsSpinning(const LathePool *pool, int64_t *start, int64_t *last) {
+  int64_t now = latheNow();
+  bool putAside = *last && now - *last > PutAsideNs;
+  *start = *start ? *start : now;
+  *last = now;
+  return pool->spins && !putAside && now - *start < SpinNs;
+}
+
 /* The next generation after `seen`, spinning first, then asleep until the caller wakes this worker. */
 static uint64_t waitForWork(Worker *worker, uint64_t seen) {
   LathePool *pool = worker->pool;
-  int64_t start = 0;
+  int64_t start = 0, last = 0;
   for (uint32_t i = 1;; ++i) {
     uint64_t now = atomic_load_explicit(&pool->generation, memory_order_acquire);
     if (now != seen)
       return now;
     relax();
-    if (i % SpinsPerClock && pool->spins)
-      continue;
-    int64_t t = latheNow();
-    if (!start)
-      start = t;
-    if (pool->spins && t - start < SpinNs)
+    if ((i % SpinsPerClock && pool->spins) || keepsSpinning(pool, &start, &last))
       continue;
     atomic_store(&worker->sleeping, 1);
     if (atomic_load(&pool->generation) == seen)
       syscall(SysFutex, &worker->sleeping, SysFutexWait, 1, NULL, NULL, 0);
     atomic_store(&worker->sleeping, 0);
-    start = 0;
+    start = last = 0;
   }
 }
 
@@ -131,7 +137,7 @@ void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, Lathe
   work(pool, publish(pool, parts, parts - 1), 0);
   for (uint32_t i = 1; atomic_load_explicit(&pool->left, memory_order_acquire); ++i) {
     relax();
-    if (!pool->spins || i % (64 * SpinsPerClock) == 0)
+    if (!pool->spins || (i > SpinsBeforeYield && i % 256 == 0))
       sched_yield();
   }
 }
