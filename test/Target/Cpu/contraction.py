@@ -1,0 +1,132 @@
+import numpy as np
+from guarded import copy, empty, pack
+from kernels import Kernel, variants
+
+rng = np.random.default_rng(0)
+R = '!kernel.ref<f32>'
+wrong = 0
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def check(name, kernel, inputs, sizes, want, chunk=None, tolerance=2e-4):
+    """Runs the items in chunks; the outputs start as NaN."""
+    global wrong
+    want = want if isinstance(want, list) else [want]
+    outs = [empty(w.shape, np.float64 if w.dtype == np.longdouble else np.float32, np.nan) for w in want]
+    call = kernel.bind([copy(x) for x in inputs] + outs, sizes)
+    for begin in range(0, call.items, chunk or max(call.items, 1)):
+        call(begin, min(call.items, begin + (chunk or call.items)))
+    for out, w in zip(outs, want):
+        error = np.max(np.abs(out - w)) if w.size else 0
+        if not error <= tolerance:
+            wrong += 1
+            print(f'{name}: error {error}')
+
+
+def contract(lhs, rhs, over, packed=False, types=('f32', 'f32', 'f32')):
+    axes = ', '.join(f'"{a}"' for a in over)
+    layout = ' packed {n_panel = 32 : i64}' if packed else ''
+    refs = ', '.join(f'!kernel.ref<{t}>' for t in types[:2])
+    return f'%c = kernel.contract %in0["{lhs}"], %in1["{rhs}"] over [{axes}]{layout} : ({refs}) -> {types[2]}\n'
+
+
+def store(value, offset, out=0, type='f32'):
+    return f'kernel.store {value}, %out{out}["{offset}"] : {type}, !kernel.ref<{type}>\n'
+
+
+def heights_and_panels(variant):
+    """Every tile height, whole and partial panels, the constant and the two dynamic layouts of the second operand."""
+    for k, n in ((64, 64), (67, 33), (5, 1), (40, 31)):
+        for layout, rhs in (('packed', f'{n}*k + n'), ('rows', f'{n}*k + n'), ('columns', f'{k}*n + k')):
+            body = contract(f'{k}*m + k', rhs, 'k', layout == 'packed') + f'''
+                %b = kernel.load %in2["n"] : {R} -> f32
+                %y = arith.addf %c, %b : f32\n''' + store('%y', f'{n}*m + n')
+            kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['f32'] * 3, ['f32'], variant)
+            for m in (1, 2, 3, 5, 6, 7, 11, 12, 13, 31):
+                a, b, bias = normal(m, k), normal(k, n), normal(n)
+                laid = {'packed': pack(b), 'rows': b, 'columns': np.ascontiguousarray(b.T)}[layout]
+                check(f'{variant} {layout} {m}x{k}x{n}', kernel, [a, laid, bias], [m], a.astype(float) @ b + bias, chunk=2)
+
+
+def permuted_store(variant):
+    """Two row axes, two column axes (also narrower than a vector), a bias and a transposing store, as a QKV projection has."""
+    for heads, width, k in ((4, 64, 96), (3, 5, 17)):
+        n = heads * width
+        body = contract(f'{k}*(s + ss*b) + k', f'{n}*k + {width}*h + d', 'k', True) + f'''
+            %bias = kernel.load %in2["{width}*h + d"] : {R} -> f32
+            %y = arith.addf %c, %bias : f32\n''' + store('%y', f'{width}*(s + ss*(h + {heads}*b)) + d')
+        kernel = Kernel(f'contraction @x axes(b = "bb", s = "ss", h = "{heads}", d = "{width}", k = "{k}") {{ {body} }}',
+                        ['f32'] * 3, ['f32'], variant)
+        a, w, bias = normal(2, 19, k), normal(k, n), normal(n)
+        want = (a.astype(float) @ w + bias).reshape(2, 19, heads, width).transpose(0, 2, 1, 3)
+        check(f'{variant} permuted store {width}', kernel, [a, pack(w), bias], [2, 19], want, chunk=1)
+
+
+def batches(variant):
+    """Batch axes; the first operand transposed; a stride and a division in the second."""
+    body = contract('q + nq*(d + dd*b)', 'n + nk*(d + dd*b)', 'd') + store('%c', 'n + nk*(q + nq*b)')
+    kernel = Kernel(f'contraction @x axes(b = "nb", q = "nq", n = "nk", d = "dd") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
+    a, b = normal(2, 19, 40), normal(2, 19, 45)
+    check(f'{variant} transposed lhs', kernel, [a, b], [19, 2, 45, 40], a.astype(float).transpose(0, 2, 1) @ b)
+    body = contract('32*(q + nq*h) + d', 'floordiv(h, 2) + 2*(n + 24*d)', 'd') + store('%c', 'n + 24*(q + nq*h)')
+    kernel = Kernel(f'contraction @x axes(h = "4", q = "nq", n = "24", d = "32") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
+    a, b = normal(4, 9, 32), normal(32, 24, 2)
+    check(f'{variant} strided rhs', kernel, [a, b], [9], np.stack([a[h].astype(float) @ b[:, :, h // 2] for h in range(4)]))
+
+
+def several_contracted_axes(variant):
+    """A 3x3 convolution of stride 2 as a contraction, with a residual and two results in different layouts."""
+    c, o, height, width, rows, columns = 20, 40, 9, 11, 4, 5
+    body = contract(f'{c}*({width}*({height}*b + 2*y + u) + 2*x + w) + c', f'{o}*({c}*(3*u + w) + c) + n', 'uwc', True) + f'''
+        %r = kernel.load %in2["{o}*({columns}*({rows}*b + y) + x) + n"] : {R} -> f32
+        %z = arith.addf %c, %r : f32\n''' + store('%z', f'{o}*({columns}*({rows}*b + y) + x) + n') + store(
+            '%c', f'{columns}*({rows}*({o}*b + n) + y) + x', out=1)
+    kernel = Kernel(f'contraction @x axes(b = "nb", y = "{rows}", x = "{columns}", n = "{o}", u = "3", w = "3", c = "{c}") '
+                    f'{{ {body} }}', ['f32'] * 3, ['f32'] * 2, variant)
+    x, w, r = normal(3, height, width, c), normal(3, 3, c, o), normal(3, rows, columns, o)
+    want = np.zeros((3, rows, columns, o))
+    for i in range(rows):
+        for j in range(columns):
+            want[:, i, j] = np.tensordot(x[:, 2 * i:2 * i + 3, 2 * j:2 * j + 3].astype(float), w.astype(float), 3)
+    check(f'{variant} convolution', kernel, [x, pack(w.reshape(-1, o)), r], [3], [want + r, want.transpose(0, 3, 1, 2)])
+
+
+def bfloat(x):
+    return ((x.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
+
+
+def element_types(variant):
+    m, k, n = 14, 67, 50
+    a, b = normal(m, k), normal(k, n)
+    forms = {'f32': (lambda x: x, lambda x: x), 'f64': (np.float64, lambda x: x), 'f16': (np.float16, lambda x: x),
+             'bf16': (bfloat, lambda x: (x.astype(np.uint32) << 16).view(np.float32))}
+    for ta, tb in (('f32', 'bf16'), ('bf16', 'bf16'), ('f16', 'f16'), ('f64', 'f64')):
+        for packed in (True, False):
+            (make_a, read_a), (make_b, read_b) = forms[ta], forms[tb]
+            left, right = make_a(a), make_b(b)
+            t = 'f64' if ta == 'f64' else 'f32'
+            body = contract(f'{k}*m + k', f'{n}*k + n', 'k', packed, (ta, tb, t)) + store('%c', f'{n}*m + n', type=t)
+            kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', [ta, tb], [t], variant)
+            want = read_a(left).astype(float) @ read_b(right).astype(float)
+            check(f'{variant} {ta} {tb}', kernel, [left, pack(right) if packed else right], [m],
+                  want.astype(np.longdouble) if t == 'f64' else want, tolerance=1e-12 if t == 'f64' else 1e-4)
+
+
+def vectors(variant):
+    body = contract('kk*m + k', 'k', 'k') + store('%c', 'm')
+    kernel = Kernel(f'contraction @x axes(m = "mm", k = "kk") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
+    a, x = normal(37, 70), normal(70)
+    check(f'{variant} matrix-vector', kernel, [a, x], [70, 37], a.astype(float) @ x)
+    body = contract('k', 'nn*k + n', 'k') + store('%c', 'n')
+    kernel = Kernel(f'contraction @x axes(n = "nn", k = "kk") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
+    check(f'{variant} vector-matrix', kernel, [x, np.ascontiguousarray(a.T)], [70, 37], a.astype(float) @ x)
+    check(f'{variant} nothing to add', kernel, [normal(0), normal(0, 37)], [0, 37], np.zeros(37))
+
+
+for v in variants():
+    for test in (heights_and_panels, permuted_store, batches, several_contracted_axes, element_types, vectors):
+        test(v)
+print(f'{wrong} wrong')
