@@ -1,0 +1,85 @@
+/*===- Cuda.h - The CUDA backend's own structs ------------------------------===*/
+#ifndef LATHE_RUNTIME_CUDA_CUDA_H
+#define LATHE_RUNTIME_CUDA_CUDA_H
+
+#include "Driver.h"
+
+/* The constants on one device: shared by all contexts of the artifact in this process. */
+typedef struct LatheCudaConstants {
+  struct LatheCudaConstants *next;
+  int32_t device;
+  uint32_t users;
+  CUdeviceptr memory;
+  uint64_t first; /* of the data section: what lies before no buffer speaks of */
+} LatheCudaConstants;
+
+/* A tensor of the caller that lies in host memory has device memory of the context's own. */
+typedef struct {
+  CUdeviceptr memory;
+  uint64_t bytes;
+} LatheCudaStaging;
+
+typedef struct {
+  LatheCudaDriver driver;
+  CUdevice device;
+  CUcontext context;
+  CUstream stream;
+  int32_t capability, multiprocessors;
+  const char *hostData;     /* the data section in host memory; context->data is the device's */
+  LatheCudaConstants *constants;
+  CUmodule *modules;        /* of the table, loaded on first use */
+  LatheCudaStaging *staging; /* inputs, then outputs */
+} LatheCuda;
+
+/*===-- A plan on the device ------------------------------------------------===*/
+
+/* One kernel step with everything but its pointers. */
+typedef struct {
+  CUfunction fn;
+  uint32_t grid[3], block, shared, cluster;
+  bool empty, dependent;
+  uint32_t numMaps;
+  CUtensorMap *maps;
+  int64_t *mapWords; /* as the plan function gave them */
+  void **arguments;
+} LatheCudaLaunchStep;
+
+enum { LATHE_CUDA_GRAPHS = 4 };
+/* The steps as a graph, for one set of addresses. Made when the same addresses come a second time. */
+typedef struct {
+  CUdeviceptr *addresses; /* inputs, outputs, workspace */
+  CUgraphExec exec;
+  uint64_t lastUse;
+} LatheCudaGraph;
+
+typedef struct {
+  LatheCudaLaunchStep *steps;
+  LatheCudaGraph graphs[LATHE_CUDA_GRAPHS];
+  CUdeviceptr *addresses; /* of the run in progress */
+  uint64_t uses;
+  bool capturable; /* nothing runs on the host between kernels */
+} LatheCudaPlan;
+
+static inline LatheCuda *latheCuda(LatheContext *context) { return context->backendState; }
+uint32_t latheCudaTensors(const LatheContext *context); /* inputs and outputs */
+
+/* Modules.c */
+const LatheCudaTable *latheCudaTable(const LatheContext *context);
+LatheStatus latheCudaChooseVariant(LatheContext *context, const LatheKernel *kernel, const LatheCudaVariant **variant);
+LatheStatus latheCudaFunction(LatheContext *context, const LatheCudaVariant *variant, uint32_t entry, uint32_t shared,
+                              CUfunction *fn);
+/* Launch.c */
+LatheStatus latheCudaPlanSteps(LatheContext *context, LathePlan *plan);
+void latheCudaForgetPlan(LatheContext *context, LathePlan *plan);
+LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan);
+/* Run.c */
+LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs);
+
+#define LATHE_CUDA_TRY(context, call, what)                                                                                    \
+  do {                                                                                                                         \
+    LatheStatus latheStatus_ = latheCudaCheck((context), &latheCuda(context)->driver, (call), (what));                         \
+    if (latheStatus_)                                                                                                          \
+      return latheStatus_;                                                                                                     \
+  } while (0)
+
+#endif /* LATHE_RUNTIME_CUDA_CUDA_H */

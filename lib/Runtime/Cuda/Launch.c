@@ -1,0 +1,239 @@
+/*===- Launch.c - A plan's steps on the device ------------------------------===*/
+#include "Cuda.h"
+
+/*===-- Planning ------------------------------------------------------------===*/
+
+static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *out) {
+  LatheCuda *cuda = latheCuda(context);
+  const LatheKernel *kernel = &context->kernels[step->step->target];
+  const LatheCudaVariant *variant;
+  LatheStatus status = latheCudaChooseVariant(context, kernel, &variant);
+  if (status)
+    return status;
+  int64_t words[LATHE_CUDA_PLAN_WORDS] = {0};
+  ((LathePlanFn)context->functions[variant->plan])(step->sizes, words);
+  for (int i = 0; i < 3; ++i) {
+    int64_t limit = i ? 65535 : INT32_MAX;
+    if (words[LATHE_CUDA_GRID + i] > limit)
+      return latheFail(context, LATHE_INVALID, "kernel '%s' would need %lld blocks, more than a GPU takes",
+                       latheName(context, kernel->name), (long long)words[LATHE_CUDA_GRID + i]);
+    out->grid[i] = words[LATHE_CUDA_GRID + i] > 0 ? (uint32_t)words[LATHE_CUDA_GRID + i] : 0;
+    out->empty |= !out->grid[i];
+  }
+  if (out->empty)
+    return LATHE_OK;
+  uint64_t most = (uint64_t)words[LATHE_CUDA_PERSISTENT] * (uint64_t)cuda->multiprocessors;
+  if (most && out->grid[0] > most)
+    out->grid[0] = (uint32_t)most;
+  out->block = (uint32_t)words[LATHE_CUDA_BLOCK];
+  out->shared = (uint32_t)words[LATHE_CUDA_SHARED];
+  out->cluster = (uint32_t)words[LATHE_CUDA_CLUSTER];
+  out->dependent = (words[LATHE_CUDA_FLAGS] & LATHE_CUDA_DEPENDENT) && cuda->driver.launchEx;
+  out->numMaps = (uint32_t)words[LATHE_CUDA_MAPS];
+  if (out->numMaps && !cuda->driver.encodeMap)
+    return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncodeTiled");
+  memcpy(out->mapWords, words + LATHE_CUDA_MAP0, sizeof(int64_t) * LATHE_CUDA_MAP_WORDS * out->numMaps);
+  void **argument = out->arguments;
+  for (uint32_t b = 0; b < step->step->buffers.count; ++b)
+    *argument++ = &step->buffers[b];
+  for (uint32_t s = 0; s < step->step->slots.count; ++s)
+    *argument++ = &step->sizes[s];
+  for (uint32_t m = 0; m < out->numMaps; ++m)
+    *argument++ = &out->maps[m];
+  return latheCudaFunction(context, variant, (uint32_t)words[LATHE_CUDA_ENTRY], out->shared, &out->fn);
+}
+
+/* One block of memory: the plan, its steps, then per step the maps, their words and the arguments. */
+static LatheCudaPlan *allocatePlan(LatheContext *context, const LathePlan *plan) {
+  uint64_t perStep = LATHE_CUDA_MAX_MAPS * (sizeof(CUtensorMap) + LATHE_CUDA_MAP_WORDS * sizeof(int64_t));
+  uint32_t tensors = latheCudaTensors(context) + 1, pointers = 0;
+  for (uint32_t i = 0; i < plan->numSteps; ++i)
+    pointers += plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS;
+  uint64_t head = (sizeof(LatheCudaPlan) + 63) & ~63ull, steps = (sizeof(LatheCudaLaunchStep) * plan->numSteps + 63) & ~63ull;
+  uint64_t addresses = sizeof(CUdeviceptr) * tensors * (LATHE_CUDA_GRAPHS + 1);
+  uint64_t bytes = (head + steps + perStep * plan->numSteps + sizeof(void *) * pointers + addresses + 63) & ~63ull;
+  char *memory = aligned_alloc(64, bytes);
+  if (!memory)
+    return NULL;
+  memset(memory, 0, bytes);
+  LatheCudaPlan *out = (LatheCudaPlan *)memory;
+  out->steps = (LatheCudaLaunchStep *)(memory + head);
+  char *at = memory + head + steps;
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    out->steps[i].maps = (CUtensorMap *)at;
+    at += LATHE_CUDA_MAX_MAPS * sizeof(CUtensorMap);
+  }
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    out->steps[i].mapWords = (int64_t *)at;
+    at += LATHE_CUDA_MAX_MAPS * LATHE_CUDA_MAP_WORDS * sizeof(int64_t);
+  }
+  for (uint32_t i = 0; i < plan->numSteps; ++i) {
+    out->steps[i].arguments = (void **)at;
+    at += sizeof(void *) * (plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS);
+  }
+  for (int g = 0; g < LATHE_CUDA_GRAPHS; ++g) {
+    out->graphs[g].addresses = (CUdeviceptr *)at;
+    at += sizeof(CUdeviceptr) * tensors;
+  }
+  out->addresses = (CUdeviceptr *)at;
+  return out;
+}
+
+LatheStatus latheCudaPlanSteps(LatheContext *context, LathePlan *plan) {
+  if (plan->dynamic)
+    return latheFail(context, LATHE_UNSUPPORTED, "the model's control flow or data-dependent sizes run on the CPU only");
+  LatheCudaPlan *out = allocatePlan(context, plan);
+  if (!out)
+    return latheOutOfMemory(context, 0, "a plan");
+  plan->device = out;
+  out->capturable = true;
+  LatheStatus status = LATHE_OK;
+  for (uint32_t i = 0; !status && i < plan->numSteps; ++i) {
+    uint32_t kind = plan->steps[i].kind;
+    if (kind == LATHE_STEP_KERNEL)
+      status = planLaunch(context, &plan->steps[i], &out->steps[i]);
+    else if (kind == LATHE_STEP_CALL)
+      out->capturable = false;
+    else if (kind != LATHE_STEP_COPY)
+      status = latheFail(context, LATHE_UNSUPPORTED, "the artifact has a step of kind %u in its program for a GPU", kind);
+  }
+  return status;
+}
+
+void latheCudaForgetPlan(LatheContext *context, LathePlan *plan) {
+  LatheCudaPlan *device = plan->device;
+  if (!device)
+    return;
+  for (int g = 0; g < LATHE_CUDA_GRAPHS; ++g)
+    if (device->graphs[g].exec)
+      latheCuda(context)->driver.destroyExec(device->graphs[g].exec);
+  free(device);
+  plan->device = NULL;
+}
+
+/*===-- Running -------------------------------------------------------------===*/
+
+static LatheStatus encodeMaps(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *launch) {
+  for (uint32_t m = 0; m < launch->numMaps; ++m) {
+    const int64_t *w = launch->mapWords + m * LATHE_CUDA_MAP_WORDS;
+    uint64_t dims[5], strides[5];
+    uint32_t box[5], steps[5], rank = (uint32_t)w[LATHE_CUDA_MAP_RANK];
+    for (uint32_t i = 0; i < rank; ++i) {
+      dims[i] = (uint64_t)w[LATHE_CUDA_MAP_DIMS + i];
+      strides[i] = (uint64_t)w[LATHE_CUDA_MAP_STRIDES + i];
+      box[i] = (uint32_t)w[LATHE_CUDA_MAP_BOX + i];
+      steps[i] = 1;
+    }
+    LATHE_CUDA_TRY(context,
+                   latheCuda(context)->driver.encodeMap(&launch->maps[m], (int)w[LATHE_CUDA_MAP_TYPE], rank,
+                                                        step->buffers[w[LATHE_CUDA_MAP_BUFFER]], dims, strides + 1, box, steps, 0,
+                                                        (int)w[LATHE_CUDA_MAP_SWIZZLE], 2, 0),
+                   "describing a tensor");
+  }
+  return LATHE_OK;
+}
+
+static LatheStatus launchKernel(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *launch) {
+  LatheCuda *cuda = latheCuda(context);
+  if (launch->empty)
+    return LATHE_OK;
+  LatheStatus status = encodeMaps(context, step, launch);
+  if (status)
+    return status;
+  const uint32_t *g = launch->grid;
+  const char *name = latheName(context, context->kernels[step->step->target].name);
+  CUresult result;
+  if (launch->cluster > 1 || launch->dependent) {
+    CUlaunchAttribute attributes[2];
+    memset(attributes, 0, sizeof attributes);
+    CUlaunchConfig config = {{g[0], g[1], g[2]}, {launch->block, 1, 1}, launch->shared, cuda->stream, attributes, 0};
+    if (launch->dependent) {
+      attributes[config.numAttributes].id = CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION;
+      attributes[config.numAttributes++].value.flag = 1;
+    }
+    if (launch->cluster > 1) {
+      attributes[config.numAttributes].id = CU_ATTRIBUTE_CLUSTER;
+      attributes[config.numAttributes].value.cluster.x = launch->cluster;
+      attributes[config.numAttributes].value.cluster.y = attributes[config.numAttributes].value.cluster.z = 1;
+      ++config.numAttributes;
+    }
+    result = cuda->driver.launchEx(&config, launch->fn, launch->arguments, NULL);
+  } else {
+    result = cuda->driver.launch(launch->fn, g[0], g[1], g[2], launch->block, 1, 1, launch->shared, cuda->stream,
+                                 launch->arguments, NULL);
+  }
+  return latheCudaCheck(context, &cuda->driver, result, name);
+}
+
+/* A function of the host on device memory: what it may read comes to the host, what it may write goes back. */
+static LatheStatus callOnHost(LatheContext *context, LathePlan *plan, const LathePlannedStep *step) {
+  LatheCuda *cuda = latheCuda(context);
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  const uint32_t *ids = LATHE_ARRAY(context, uint32_t, step->step->buffers);
+  uint32_t count = step->step->buffers.count;
+  uint64_t total = 64;
+  for (uint32_t i = 0; i < count; ++i)
+    total += ((uint64_t)plan->sizes[buffers[ids[i]].bytesSlot] + 63) & ~63ull;
+  char *memory = aligned_alloc(64, total);
+  void **pointers = malloc(sizeof(void *) * (count + 1));
+  LatheStatus status = memory && pointers ? LATHE_OK : latheOutOfMemory(context, total, "a step on the host");
+  char *at = memory;
+  for (uint32_t i = 0; !status && i < count; ++i) {
+    uint64_t bytes = (uint64_t)plan->sizes[buffers[ids[i]].bytesSlot];
+    pointers[i] = at;
+    if (bytes)
+      status = latheCudaCheck(context, &cuda->driver,
+                              cuda->driver.download(at, (CUdeviceptr)(uintptr_t)step->buffers[i], bytes, cuda->stream),
+                              "copying to the host");
+    at += (bytes + 63) & ~63ull;
+  }
+  if (!status)
+    status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "a step before one on the host");
+  if (!status)
+    ((LatheHostFn)context->functions[step->step->target])(pointers, step->sizes);
+  for (uint32_t i = 0; !status && i < count; ++i) {
+    uint64_t bytes = (uint64_t)plan->sizes[buffers[ids[i]].bytesSlot];
+    uint64_t offset;
+    if (bytes && buffers[latheRootOf(buffers, ids[i], &offset)].kind != LATHE_BUFFER_CONST)
+      status = latheCudaCheck(context, &cuda->driver,
+                              cuda->driver.upload((CUdeviceptr)(uintptr_t)step->buffers[i], pointers[i], bytes, cuda->stream),
+                              "copying from the host");
+  }
+  if (!status)
+    status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "copying from the host");
+  free(memory);
+  free(pointers);
+  return status;
+}
+
+static LatheStatus runStep(LatheContext *context, LathePlan *plan, uint32_t i) {
+  LatheCuda *cuda = latheCuda(context);
+  LathePlannedStep *step = &plan->steps[i];
+  if (step->kind == LATHE_STEP_KERNEL)
+    return launchKernel(context, step, &((LatheCudaPlan *)plan->device)->steps[i]);
+  if (step->kind == LATHE_STEP_CALL)
+    return callOnHost(context, plan, step);
+  if (step->sizes[0] <= 0)
+    return LATHE_OK;
+  CUresult result = cuda->driver.copy((CUdeviceptr)(uintptr_t)step->buffers[1], (CUdeviceptr)(uintptr_t)step->buffers[0],
+                                      (size_t)step->sizes[0], cuda->stream);
+  return latheCudaCheck(context, &cuda->driver, result, "a copy");
+}
+
+LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan) {
+  LatheCuda *cuda = latheCuda(context);
+  LatheStatus status = LATHE_OK;
+  for (uint32_t i = 0; !status && i < plan->numSteps; ++i) {
+    int64_t start = context->profile ? latheNow() : 0;
+    status = runStep(context, plan, i);
+    if (context->profile && !status) {
+      status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "a kernel");
+      const LatheStep *step = plan->steps[i].step;
+      const char *name = step->kind == LATHE_STEP_KERNEL ? latheName(context, context->kernels[step->target].name)
+                         : step->kind == LATHE_STEP_COPY ? "copy"
+                                                         : "call";
+      context->profile(context->profileUser, i, name, start, latheNow());
+    }
+  }
+  return status;
+}

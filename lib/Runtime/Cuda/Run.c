@@ -1,0 +1,156 @@
+/*===- Run.c - One run on the device ----------------------------------------===*\
+|*
+|* The steps of a plan become a CUDA graph per set of tensor addresses, made when the same addresses come a second time; a
+|* caller that always brings new ones launches the kernels one by one.
+|*
+\*===----------------------------------------------------------------------===*/
+#include "Cuda.h"
+
+/*===-- Tensors -------------------------------------------------------------===*/
+
+static bool onDevice(const DLTensor *tensor) {
+  return tensor->device.device_type == kDLCUDA || tensor->device.device_type == kDLCUDAManaged;
+}
+
+static bool bytesOf(LatheContext *context, const DLTensor *tensor, uint64_t *bytes) {
+  uint64_t bits = (uint64_t)tensor->dtype.bits * tensor->dtype.lanes;
+  uint64_t total = tensor->dtype.code == kDLBool ? 1 : (bits + 7) / 8;
+  for (int32_t d = 0; d < tensor->ndim; ++d)
+    if (__builtin_mul_overflow(total, (uint64_t)tensor->shape[d], &total))
+      return false;
+  *bytes = total;
+  (void)context;
+  return true;
+}
+
+static LatheStatus stagingFor(LatheContext *context, uint32_t i, uint64_t bytes) {
+  LatheCuda *cuda = latheCuda(context);
+  LatheCudaStaging *staging = &cuda->staging[i];
+  if (staging->bytes >= bytes && staging->memory)
+    return LATHE_OK;
+  if (staging->memory) {
+    cuda->driver.synchronize(cuda->stream);
+    cuda->driver.release(staging->memory);
+  }
+  *staging = (LatheCudaStaging){0, 0};
+  LATHE_CUDA_TRY(context, cuda->driver.allocate(&staging->memory, bytes ? bytes : 1), "allocating memory for a tensor");
+  staging->bytes = bytes;
+  return LATHE_OK;
+}
+
+/* Wide accesses need addresses that are a multiple of 16. */
+static bool usable(const DLTensor *tensor, const char *data) { return onDevice(tensor) && (uintptr_t)data % 16 == 0; }
+
+/* The device address of each tensor; host inputs are on their way. */
+static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs) {
+  LatheCuda *cuda = latheCuda(context);
+  CUdeviceptr *addresses = ((LatheCudaPlan *)plan->device)->addresses;
+  for (uint32_t i = 0; i < latheCudaTensors(context); ++i) {
+    const DLTensor *tensor = i < context->numInputs ? inputs[i] : outputs[i - context->numInputs];
+    const char *data = context->bindings[i].data;
+    if (usable(tensor, data)) {
+      addresses[i] = (CUdeviceptr)(uintptr_t)data;
+      continue;
+    }
+    uint64_t bytes;
+    if (!bytesOf(context, tensor, &bytes))
+      return latheFail(context, LATHE_INVALID, "a tensor has more elements than memory can hold");
+    LatheStatus status = stagingFor(context, i, bytes);
+    if (status)
+      return status;
+    addresses[i] = cuda->staging[i].memory;
+    if (i >= context->numInputs || !bytes)
+      continue;
+    CUresult result = onDevice(tensor) ? cuda->driver.copy(addresses[i], (CUdeviceptr)(uintptr_t)data, bytes, cuda->stream)
+                                       : cuda->driver.upload(addresses[i], data, bytes, cuda->stream);
+    LATHE_CUDA_TRY(context, result, "copying an input");
+  }
+  addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace;
+  for (uint32_t p = 0; p < plan->numPatches; ++p) {
+    const LathePatch *patch = &plan->patches[p];
+    plan->pointers[patch->pointer] = (void *)(uintptr_t)(addresses[patch->tensor] + patch->offset);
+  }
+  return LATHE_OK;
+}
+
+static LatheStatus fetchOutputs(LatheContext *context, LathePlan *plan, DLTensor *const *outputs) {
+  LatheCuda *cuda = latheCuda(context);
+  const CUdeviceptr *addresses = ((LatheCudaPlan *)plan->device)->addresses;
+  for (uint32_t i = 0; i < context->numOutputs; ++i) {
+    const DLTensor *tensor = outputs[i];
+    char *data = context->bindings[context->numInputs + i].data;
+    uint64_t bytes;
+    if (usable(tensor, data) || !bytesOf(context, tensor, &bytes) || !bytes)
+      continue;
+    CUdeviceptr from = addresses[context->numInputs + i];
+    CUresult result = onDevice(tensor) ? cuda->driver.copy((CUdeviceptr)(uintptr_t)data, from, bytes, cuda->stream)
+                                       : cuda->driver.download(data, from, bytes, cuda->stream);
+    LATHE_CUDA_TRY(context, result, "copying an output");
+  }
+  LATHE_CUDA_TRY(context, cuda->driver.synchronize(cuda->stream), "a kernel");
+  return LATHE_OK;
+}
+
+/*===-- Graphs --------------------------------------------------------------===*/
+
+static LatheStatus capture(LatheContext *context, LathePlan *plan, CUgraphExec *exec) {
+  LatheCuda *cuda = latheCuda(context);
+  CUgraph graph = NULL;
+  LATHE_CUDA_TRY(context, cuda->driver.beginCapture(cuda->stream, CU_CAPTURE_RELAXED), "capturing the kernels");
+  LatheStatus status = latheCudaRunSteps(context, plan);
+  CUresult result = cuda->driver.endCapture(cuda->stream, &graph);
+  if (!status)
+    status = latheCudaCheck(context, &cuda->driver, result, "capturing the kernels");
+  if (!status)
+    status = latheCudaCheck(context, &cuda->driver, cuda->driver.instantiate(exec, graph, 0), "making a graph of the kernels");
+  if (graph)
+    cuda->driver.destroyGraph(graph);
+  return status;
+}
+
+/* The graph of these addresses, or the one to replace: the least recently used. */
+static LatheCudaGraph *graphFor(LatheContext *context, LatheCudaPlan *device, bool *known) {
+  size_t bytes = sizeof(CUdeviceptr) * (latheCudaTensors(context) + 1);
+  LatheCudaGraph *oldest = &device->graphs[0];
+  *known = false;
+  for (int g = 0; g < LATHE_CUDA_GRAPHS; ++g) {
+    LatheCudaGraph *graph = &device->graphs[g];
+    if (graph->lastUse && !memcmp(graph->addresses, device->addresses, bytes)) {
+      *known = true;
+      return graph;
+    }
+    if (graph->lastUse < oldest->lastUse)
+      oldest = graph;
+  }
+  return oldest;
+}
+
+static LatheStatus runGraph(LatheContext *context, LathePlan *plan) {
+  LatheCuda *cuda = latheCuda(context);
+  LatheCudaPlan *device = plan->device;
+  bool known;
+  LatheCudaGraph *graph = graphFor(context, device, &known);
+  graph->lastUse = ++device->uses;
+  if (!known) {
+    if (graph->exec)
+      cuda->driver.destroyExec(graph->exec);
+    graph->exec = NULL;
+    memcpy(graph->addresses, device->addresses, sizeof(CUdeviceptr) * (latheCudaTensors(context) + 1));
+    return latheCudaRunSteps(context, plan);
+  }
+  if (!graph->exec) {
+    LatheStatus status = capture(context, plan, &graph->exec);
+    if (status)
+      return status;
+  }
+  LATHE_CUDA_TRY(context, cuda->driver.launchGraph(graph->exec, cuda->stream), "launching the kernels");
+  return LATHE_OK;
+}
+
+LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs) {
+  LatheStatus status = bindTensors(context, plan, inputs, outputs);
+  bool graphs = ((LatheCudaPlan *)plan->device)->capturable && !context->profile && plan->numSteps > 0;
+  if (!status)
+    status = graphs ? runGraph(context, plan) : latheCudaRunSteps(context, plan);
+  return status ? status : fetchOutputs(context, plan, outputs);
+}
