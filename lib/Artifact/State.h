@@ -12,6 +12,13 @@ struct CheckInfo {
   std::string text;
 };
 
+struct CudaModuleInfo {
+  uint32_t sm;
+  bool ptx;
+  ConstantId code;
+  uint64_t bytes;
+};
+
 struct ArtifactBuilder::State {
   Machine machine;
   std::string modelName;
@@ -23,6 +30,8 @@ struct ArtifactBuilder::State {
   std::vector<ByteSource> constants;
   std::vector<std::string> objects;
   std::vector<KernelInfo> kernels;
+  std::vector<CudaModuleInfo> cudaModules;
+  std::vector<std::vector<CudaVariantInfo>> cudaLaunches;
   std::vector<std::unique_ptr<Program>> programs;
 };
 

@@ -126,6 +126,7 @@ private:
   Expected<LatheArray> writeChecks();
   LatheArray writeKernels();
   LatheArray writeNotes();
+  uint32_t writeCuda();
 
   const ArtifactBuilder::State &state;
   const ConstantLayout &data;
@@ -253,6 +254,24 @@ LatheArray TableWriter::writeKernels() {
   return blob.array(out);
 }
 
+uint32_t TableWriter::writeCuda() {
+  if (state.cudaLaunches.empty())
+    return 0;
+  std::vector<LatheCudaModule> modules;
+  for (const CudaModuleInfo &module : state.cudaModules)
+    modules.push_back({module.sm, module.ptx ? 1u : 0u, module.code < data.offsets.size() ? data.offsets[module.code] : 0,
+                       module.bytes});
+  std::vector<LatheCudaLaunch> launches;
+  for (const std::vector<CudaVariantInfo> &launch : state.cudaLaunches) {
+    std::vector<LatheCudaVariant> variants;
+    for (const CudaVariantInfo &v : launch)
+      variants.push_back({v.sm, v.module, blob.texts(v.entries), functions.indexOf(v.plan), 0});
+    launches.push_back({blob.array(variants)});
+  }
+  std::vector<LatheCudaTable> table = {{1, 0, blob.array(modules), blob.array(launches)}};
+  return blob.array(table).offset;
+}
+
 LatheArray TableWriter::writeNotes() {
   std::vector<std::string> pairs;
   for (const auto &[key, value] : state.notes) {
@@ -293,6 +312,7 @@ Expected<std::string> TableWriter::write() {
   header.programs = blob.array(programs);
   header.kernels = writeKernels();
   header.notes = writeNotes();
+  header.cuda = writeCuda();
   header.externalData = blob.text(data.externalName);
   header.instrs = blob.array(sizes.instrs);
   header.evalCount = sizes.instrs.size() - header.evalFirst;

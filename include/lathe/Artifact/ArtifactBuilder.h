@@ -60,6 +60,14 @@ struct KernelInfo {
   uint32_t cuda = LATHE_NONE;       ///< index of its launch in the CUDA table
 };
 
+/// One kernel's code for one compute capability: entry points of a module, and the symbol of an added object's LathePlanFn
+/// that picks one of them and says how to launch it.
+struct CudaVariantInfo {
+  uint32_t sm = 0, module = 0;
+  std::vector<std::string> entries;
+  std::string plan;
+};
+
 using BufferId = uint32_t;
 using ConstantId = uint32_t;
 using KernelId = uint32_t;
@@ -126,6 +134,10 @@ public:
   ConstantId addConstant(ByteSource bytes);
   /// A compiled relocatable object for the machine. Its global symbols must be unique in the artifact.
   void addObject(std::string bytes);
+  /// Machine code (a cubin), or PTX text, for a compute capability; gives its index for CudaVariantInfo::module.
+  uint32_t addCudaModule(uint32_t sm, bool ptx, std::string bytes);
+  /// Gives the index for KernelInfo::cuda. Kernels may share one.
+  uint32_t addCudaLaunch(std::vector<CudaVariantInfo> variants);
   KernelId addKernel(KernelInfo kernel);
   /// The program for a device (DLPack's numbers: 1 CPU, 2 CUDA), created on the first call.
   Program &program(uint32_t deviceType);
