@@ -81,8 +81,7 @@ Value onnx::convolve(Node &n, Value x, Value weights, const Windows &w, int64_t 
                                   ir::exprArray(n.g.b, pads), groups);
 }
 
-/// The constant sizes of a kernel [O, I, spatial...].
-static SmallVector<int64_t> kernelOf(Node &n, Value weights) {
+SmallVector<int64_t> onnx::kernelOf(Node &n, Value weights) {
   SmallVector<int64_t> kernel;
   Dims dims = n.dims(weights);
   for (const Expr &e : llvm::ArrayRef<Expr>(dims).drop_front(2)) {

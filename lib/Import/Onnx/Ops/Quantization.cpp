@@ -1,0 +1,195 @@
+//===- Quantization.cpp - Integers with a scale ----------------------------===//
+
+#include "Handlers.h"
+#include "Windows.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using ir::ReduceKind;
+
+/// The range of a quantised type.
+static std::pair<double, double> rangeOf(Type element) {
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (element.isUnsignedInteger())
+    return {0, double((int64_t(1) << width) - 1)};
+  return {-double(int64_t(1) << (width - 1)), double((int64_t(1) << (width - 1)) - 1)};
+}
+
+/// A scale or zero point per tensor, per slice along the axis, or per block of it, as x's dimensions.
+static Value spreadTo(Node &n, Value v, Value x) {
+  Dims dims = n.dims(x);
+  int64_t block = n.integer("block_size", 0), rank = n.rank(x);
+  if (block < 0)
+    failWrong("attribute 'block_size' is {0}", block);
+  if (n.rank(v) == 0 || (n.rank(v) == 1 && n.simplify(n.dims(v)[0]).isOne()))
+    return n.g.broadcastTo(n.reshape(v, {}), dims);
+  int64_t axis = n.axis(n.integer("axis", 1), rank);
+  if (block == 0) {
+    n.requireRank(v, 1);
+    Dims vector(rank, Expr(1));
+    vector[axis] = n.dims(v)[0];
+    return n.broadcastTo(n.reshape(v, vector), dims);
+  }
+  n.requireRank(v, rank);
+  Dims blocks = n.dims(v), wide = blocks, joined = blocks;
+  wide.insert(wide.begin() + axis + 1, Expr(block));
+  joined[axis] = n.simplify(joined[axis] * Expr(block));
+  Value r = n.reshape(n.g.broadcastTo(n.g.unsqueeze(v, {axis + 1}), wide), joined);
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis)
+      n.requireEqual(blocks[d], dims[d], "a dimension of the blocks and of the operand");
+  if (n.g.facts.provablyLess(joined[axis], dims[axis]))
+    failWrong("the blocks {0} do not cover {1}", describe(v.getType()), describe(x.getType()));
+  return n.g.slice(r, axis, Expr(0), dims[axis]);
+}
+
+/// round(x / scale) + zero, saturated. `scale` and `zero` have x's shape; zero may be null.
+static Value quantize(Node &n, Value x, Value scale, Value zero, Type to) {
+  auto [low, high] = rangeOf(to);
+  Value r = n.g.unary<ir::RoundOp>(n.g.div(x, scale));
+  if (zero)
+    r = n.g.add(r, n.g.cast(zero, n.element(r)));
+  return n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(r, low), high), to);
+}
+
+void onnx::quantizeLinear(Node &n) {
+  Value x = n.in(0), scale = n.in(1), zero = n.maybe(2);
+  n.requireFloat(scale);
+  n.requireNumber(x);
+  Type to = zero ? n.element(zero) : n.g.b.getIntegerType(8, false);
+  if (!zero && n.integer("output_dtype", 0))
+    to = n.elementOfOnnx(n.integer("output_dtype", 0));
+  if (!llvm::isa<mlir::IntegerType>(to) || to.isInteger(1) || to.getIntOrFloatBitWidth() > 16)
+    failUnsupported("quantisation to {0}", to);
+  Type f32 = n.g.b.getF32Type();
+  Value wide = n.g.cast(x, f32);
+  Value zeros = zero ? spreadTo(n, zero, x) : Value();
+  n.out(quantize(n, wide, spreadTo(n, n.g.cast(scale, f32), x), zeros, to));
+}
+
+void onnx::dequantizeLinear(Node &n) {
+  Value x = n.in(0), scale = n.in(1);
+  n.requireInteger(x);
+  n.requireFloat(scale);
+  Type f32 = n.g.b.getF32Type();
+  Value y = n.g.cast(x, f32);
+  if (n.has(2)) {
+    n.requireSameElement({x, n.in(2)});
+    y = n.g.sub(y, n.g.cast(spreadTo(n, n.in(2), x), f32));
+  }
+  y = n.g.mul(y, n.g.cast(spreadTo(n, scale, x), f32));
+  Type to = n.integer("output_dtype", 0) ? n.elementOfOnnx(n.integer("output_dtype", 0)) : n.element(scale);
+  n.out(n.g.cast(y, to));
+}
+
+/// uint8 with the range of the operand and 0.
+void onnx::dynamicQuantizeLinear(Node &n) {
+  Value x = n.in(0);
+  if (!n.element(x).isF32())
+    failWrong("operand {0} must be of type float", describe(x.getType()));
+  llvm::SmallVector<int64_t> axes;
+  for (int64_t d = 0; d < n.rank(x); ++d)
+    axes.push_back(d);
+  Type ui8 = n.g.b.getIntegerType(8, false);
+  Value low = n.g.binary<ir::MinOp>(n.g.reduce(ReduceKind::Min, x, axes, false), 0);
+  Value high = n.g.binary<ir::MaxOp>(n.g.reduce(ReduceKind::Max, x, axes, false), 0);
+  Value scale = n.g.binary<ir::DivOp>(n.g.sub(high, low), 255);
+  Value zero = n.g.unary<ir::RoundOp>(n.g.unary<ir::NegOp>(n.g.div(low, scale)));
+  zero = n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(zero, 0), 255), ui8);
+  Dims dims = n.dims(x);
+  n.out(0, quantize(n, x, n.g.broadcastTo(scale, dims), n.g.broadcastTo(zero, dims), ui8));
+  n.out(1, scale);
+  n.out(2, zero);
+}
+
+/// x - zero in a wider type; the zero point may be per row or per column of a matrix.
+static Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {
+  Value wide = n.g.cast(x, to);
+  if (!zero)
+    return wide;
+  n.requireSameElement({x, zero});
+  if (n.rank(zero) == 1 && !n.simplify(n.dims(zero)[0]).isOne() && perRow)
+    zero = n.g.unsqueeze(zero, {1});
+  else if (n.rank(zero) == 1 && n.simplify(n.dims(zero)[0]).isOne())
+    zero = n.reshape(zero, {});
+  return n.g.sub(wide, n.broadcastTo(n.g.cast(zero, to), n.dims(x)));
+}
+
+void onnx::matMulInteger(Node &n) {
+  Type i32 = n.g.b.getI32Type();
+  n.requireInteger(n.in(0));
+  n.requireInteger(n.in(1));
+  n.out(matrixProduct(n, centered(n, n.in(0), n.maybe(2), i32, true), centered(n, n.in(1), n.maybe(3), i32, false)));
+}
+
+/// A vector per channel, or a number, against y.
+static Value perColumn(Node &n, Value v, Value y, int64_t axis) {
+  Type f32 = n.g.b.getF32Type();
+  v = n.g.cast(v, f32);
+  if (n.rank(v) == 1 && n.simplify(n.dims(v)[0]).isOne())
+    v = n.reshape(v, {});
+  if (n.rank(v) == 1 && axis != n.rank(y) - 1) {
+    Dims dims(n.rank(y) - axis, Expr(1));
+    dims[0] = n.dims(v)[0];
+    v = n.reshape(v, dims);
+  }
+  return n.broadcastTo(v, n.dims(y));
+}
+
+void onnx::qLinearMatMul(Node &n) {
+  Type i32 = n.g.b.getI32Type(), f32 = n.g.b.getF32Type();
+  for (unsigned i : {0, 2, 3, 5, 7})
+    n.requireInteger(n.in(i));
+  for (unsigned i : {1, 4, 6})
+    n.requireFloat(n.in(i));
+  Value sum = matrixProduct(n, centered(n, n.in(0), n.in(2), i32, true), centered(n, n.in(3), n.in(5), i32, false));
+  Value y = n.g.cast(sum, f32);
+  int64_t last = std::max<int64_t>(0, n.rank(y) - 1);
+  y = n.g.mul(y, n.g.mul(perColumn(n, n.in(1), y, last), perColumn(n, n.in(4), y, last)));
+  n.out(quantize(n, y, perColumn(n, n.in(6), y, last), perColumn(n, n.in(7), y, last), n.element(n.in(7))));
+}
+
+/// Convolution of integers, exact in f64.
+static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Value wZero) {
+  Type f64 = n.g.b.getF64Type();
+  n.requireInteger(x);
+  n.requireInteger(weights);
+  n.requireRankAtLeast(x, 3);
+  n.requireRank(weights, n.rank(x));
+  int64_t groups = n.integer("group", 1);
+  if (groups < 1)
+    failWrong("attribute 'group' is {0}", groups);
+  if (xZero)
+    n.requireEqual(shape::product(n.dims(xZero)), Expr(1), "the elements of the operand's zero point");
+  if (wZero && n.rank(wZero) == 1 && !n.simplify(n.dims(wZero)[0]).isOne()) {
+    Dims dims(n.rank(weights), Expr(1));
+    dims[0] = n.dims(wZero)[0];
+    wZero = n.reshape(wZero, dims);
+  }
+  Dims dx = n.dims(x), dw = n.dims(weights);
+  n.requireEqual(dx[1], dw[1] * Expr(groups), "the channels of the operand and of the weights times the groups");
+  n.exactQuotient(dw[0], Expr(groups), "the number of result channels");
+  llvm::SmallVector<int64_t> kernel = kernelOf(n, weights);
+  Windows w = windowsOf(n, Dims(dx.begin() + 2, dx.end()), kernel);
+  return convolve(n, centered(n, x, xZero, f64, false), centered(n, weights, wZero, f64, false), w, groups);
+}
+
+void onnx::convInteger(Node &n) {
+  n.out(n.g.cast(convolveIntegers(n, n.in(0), n.maybe(2), n.in(1), n.maybe(3)), n.g.b.getI32Type()));
+}
+
+void onnx::qLinearConv(Node &n) {
+  for (unsigned i : {1, 4, 6})
+    n.requireFloat(n.in(i));
+  n.requireInteger(n.in(7));
+  Value y = convolveIntegers(n, n.in(0), n.in(2), n.in(3), n.in(5));
+  if (n.has(8)) {
+    n.requireRank(n.in(8), 1);
+    Dims dims(n.rank(y) - 1, Expr(1));
+    dims[0] = n.dims(n.in(8))[0];
+    y = n.g.add(y, n.broadcastTo(n.reshape(n.g.cast(n.in(8), n.element(y)), dims), n.dims(y)));
+  }
+  y = n.g.cast(y, n.g.b.getF32Type());
+  y = n.g.mul(y, n.g.mul(perColumn(n, n.in(1), y, 1), perColumn(n, n.in(4), y, 1)));
+  n.out(quantize(n, y, perColumn(n, n.in(6), y, 1), perColumn(n, n.in(7), y, 1), n.element(n.in(7))));
+}
