@@ -1,6 +1,7 @@
 //===- FoldConstants.cpp - Constant subgraphs at compile time --------------===//
 //
-// First every op whose operands all are known is found; then the known values that something unknown reads are decided upon
+// Shape arithmetic comes first: an integer tensor that follows from sizes becomes a constant or a lathe.size of its own.
+// Then every op whose operands all are known is found; then the known values that something unknown reads are decided upon
 // one by one, from the last to the first, and computed with all that leads to them. A value that is not worth a constant
 // hands the question on to its operands.
 //
@@ -33,6 +34,7 @@ public:
   void run();
 
 private:
+  void foldSizes();
   void findKnown();
   bool isKnown(Value v) const { return known.contains(v); }
   bool needed(Value v) const;
@@ -48,6 +50,33 @@ private:
 };
 
 } // namespace
+
+/// Each op right behind a lathe.size becomes one, so that the next one is right behind it.
+void Folder::foldSizes() {
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
+    if (op.getNumResults() != 1 || isa<SizeOp, ConstantOp>(op) ||
+        llvm::none_of(op.getOperands(), [](Value v) { return v.getDefiningOp<SizeOp>(); }))
+      continue;
+    std::optional<Dims> exprs = symbolicValue(op.getResult(0));
+    if (!exprs)
+      continue;
+    auto type = typeOf(op.getResult(0));
+    OpBuilder b(&op);
+    Value value;
+    if (llvm::all_of(*exprs, [](const shape::Expr &e) { return e.constant().has_value(); })) {
+      ConstantTensor t(type);
+      for (auto [i, e] : llvm::enumerate(*exprs))
+        t.ints[i] = wrapTo(*e.constant(), type.getElementType());
+      value = b.create<ConstantOp>(op.getLoc(), writeConstant(t, "folded"));
+    } else if (type.getRank() <= 1 && type.getElementType().isSignlessInteger(64)) {
+      value = b.create<SizeOp>(op.getLoc(), type, exprArray(b, *exprs));
+    }
+    if (!value)
+      continue;
+    op.getResult(0).replaceAllUsesWith(value);
+    op.erase();
+  }
+}
 
 void Folder::findKnown() {
   for (Operation &op : func.getBody().front()) {
@@ -147,6 +176,7 @@ void Folder::fold(Operation *op) {
 }
 
 void Folder::run() {
+  foldSizes();
   findKnown();
   SmallVector<Operation *> ops;
   for (Operation &op : func.getBody().front())

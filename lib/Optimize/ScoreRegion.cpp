@@ -191,6 +191,11 @@ Value ScoreRegion::emitElementwise(Operation *op, const Indices &at, unsigned de
   }
   if (isa<CastOp>(op))
     return emitCast(op, scalars[0]);
+  // Indices are not negative (exported masks test that).
+  if (auto compare = dyn_cast<CompareOp>(op); compare && compare.getKind() == CompareKind::GE &&
+                                              scalars[0].getType().isInteger(64) && isa<BlockArgument>(scalars[0]))
+    if (cast<BlockArgument>(scalars[0]).getArgNumber() > extraOperands.size() && splatValue(compare.getRhs()) == 0.0)
+      return emitConstant(1, inside.getI1Type());
   Value r = buildScalar(op, inside, outside.loc, scalars);
   return r ? promote(r) : r;
 }
