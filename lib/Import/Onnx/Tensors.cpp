@@ -156,7 +156,11 @@ ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContex
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   if (count < kInlineElements)
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
+  // The textual form of a resource's name is a word.
   std::string name = t.name().empty() ? "constant" : t.name();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '.')
+      c = '_';
   if (!aligned(bytes.data.data(), width))
     return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64, false));
   AsmResourceBlob blob(bytes.data, width, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
