@@ -14,6 +14,8 @@ void opt::buildOptimizePipeline(OpPassManager &pm) {
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
   pm.addPass(createRecognizeAttention());
+  // Behind attention's matching, which would otherwise see slices where the projections were.
+  pm.addPass(createMergeContractions());
   // What attention no longer reads goes, and the views that it built fold.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

@@ -84,4 +84,25 @@ def RecognizeAttention : Pass<"lathe-recognize-attention", "::mlir::ModuleOp"> {
   }];
 }
 
+def MergeContractions : Pass<"lathe-merge-contractions", "::mlir::ModuleOp"> {
+  let summary = "Compute several projections of one tensor as one product";
+  let description = [{
+    Contractions of one tensor with constant matrices, each with a constant bias or none, become one contraction with
+    the matrices side by side, and slices of its result: the queries, keys and values of an attention. Each element is the
+    same sum as before. Results that elementwise ops read are left alone, because these become the contraction's epilogue.
+
+    Before:
+    ```mlir
+    %q = lathe.contract %x, %wq batch [] x [] over [1] x [0] : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
+    %k = lathe.contract %x, %wk batch [] x [] over [1] x [0] : tensor<8x64xf32>, tensor<64x64xf32> -> tensor<8x64xf32>
+    ```
+    After:
+    ```mlir
+    %0 = lathe.contract %x, %w batch [] x [] over [1] x [0] : tensor<8x64xf32>, tensor<64x128xf32> -> tensor<8x128xf32>
+    %q = lathe.slice %0 starts ["0", "0"] steps [1, 1] : tensor<8x128xf32> -> tensor<8x64xf32>
+    %k = lathe.slice %0 starts ["0", "64"] steps [1, 1] : tensor<8x128xf32> -> tensor<8x64xf32>
+    ```
+  }];
+}
+
 #endif // LATHE_OPTIMIZE_PASSES
