@@ -3,8 +3,8 @@
 // CHECK-LABEL: func @projections
 // CHECK-DAG: %[[W:.*]] = lathe.constant dense<{{\[\[}}1.000000e+00, 5.000000e+00, 6.000000e+00], [2.000000e+00, 7.000000e+00, 8.000000e+00]]> : tensor<2x3xf32>
 // CHECK-DAG: %[[B:.*]] = lathe.constant dense<[1.000000e+01, 2.000000e+01, 2.000000e+01]> : tensor<3xf32>
-// CHECK: %[[R:.*]] = lathe.contract %arg0, %[[W]] batch [] x [] over [1] x [0] :
-// CHECK: %[[S:.*]] = lathe.broadcast %[[B]]
+// CHECK-DAG: %[[R:.*]] = lathe.contract %arg0, %[[W]] batch [] x [] over [1] x [0] :
+// CHECK-DAG: %[[S:.*]] = lathe.broadcast %[[B]]
 // CHECK: %[[A:.*]] = lathe.add %[[R]], %[[S]]
 // CHECK: %[[X:.*]] = lathe.slice %[[A]] starts ["0", "0"] steps [1, 1] : {{.*}} -> tensor<?x1xf32
 // CHECK: %[[Y:.*]] = lathe.slice %[[A]] starts ["0", "1"] steps [1, 1] : {{.*}} -> tensor<?x2xf32
