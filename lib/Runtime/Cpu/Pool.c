@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 enum { PartBits = 10, StopMark = (1 << PartBits) - 1, PieceBits = 13, Taken = (1 << PieceBits) - 1, SpinNs = 300000, PutAsideNs = 500000,
-       SpinsPerClock = 512, SpinsBeforeYield = 4096, SysFutexWait = 128, SysFutexWake = 129 };
+       SpinsPerClock = 512, SpinsBeforeHelp = 12, SpinsBeforeYield = 4096, SysFutexWait = 128, SysFutexWake = 129 };
 #if defined(__x86_64__)
 enum { SysFutex = 202 };
 static inline void relax(void) { __builtin_ia32_pause(); }
@@ -95,14 +95,22 @@ static bool claimPiece(LathePool *pool, uint32_t part, uint64_t counter, uint32_
   return true;
 }
 
-/* Runs pieces of the region for as long as there are any, those of the thread's own part first. */
-static void work(LathePool *pool, uint64_t generation, uint32_t thread) {
-  uint32_t parts = generation & StopMark, done = 0, piece;
-  for (uint32_t i = 0, part = thread; i < parts; ++i, part = part + 1 == parts ? 0 : part + 1)
-    for (; claimPiece(pool, part, generation >> PartBits, &piece); ++done)
-      pool->fn(pool->job, part * atomic_load_explicit(&pool->piecesPerPart, memory_order_relaxed) + piece, thread);
+/* Runs what is left of a part; the number of pieces that it ran. */
+static uint32_t workOn(LathePool *pool, uint32_t part, uint64_t counter, uint32_t thread) {
+  uint32_t done = 0, piece;
+  for (; claimPiece(pool, part, counter, &piece); ++done)
+    pool->fn(pool->job, part * atomic_load_explicit(&pool->piecesPerPart, memory_order_relaxed) + piece, thread);
   if (done)
     atomic_fetch_sub_explicit(&pool->left, done, memory_order_release);
+  return done;
+}
+
+/* The parts of the other threads, nearest first. Looking at their claim words takes a cache miss each, so this is for threads
+ * that would wait long. */
+static void help(LathePool *pool, uint64_t generation, uint32_t thread) {
+  uint32_t parts = generation & StopMark;
+  for (uint32_t i = 1; i < parts; ++i)
+    workOn(pool, thread + i < parts ? thread + i : thread + i - parts, generation >> PartBits, thread);
 }
 
 static void *workerMain(void *argument) {
@@ -112,8 +120,9 @@ static void *workerMain(void *argument) {
     uint32_t parts = seen & StopMark;
     if (parts == StopMark)
       return NULL;
-    if (worker->index < parts)
-      work(worker->pool, seen, worker->index);
+    /* Where parts come in pieces they last long, and some thread may be behind. */
+    if (worker->index < parts && workOn(worker->pool, worker->index, seen >> PartBits, worker->index) > 1)
+      help(worker->pool, seen, worker->index);
   }
 }
 
@@ -134,9 +143,12 @@ void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, Lathe
   pool->job = job;
   atomic_store_explicit(&pool->piecesPerPart, piecesPerPart, memory_order_relaxed);
   atomic_store_explicit(&pool->left, parts * piecesPerPart, memory_order_relaxed);
-  work(pool, publish(pool, parts, parts - 1), 0);
+  uint64_t generation = publish(pool, parts, parts - 1);
+  workOn(pool, 0, generation >> PartBits, 0);
   for (uint32_t i = 1; atomic_load_explicit(&pool->left, memory_order_acquire); ++i) {
     relax();
+    if (i == SpinsBeforeHelp || !pool->spins)
+      help(pool, generation, 0);
     if (!pool->spins || (i > SpinsBeforeYield && i % 256 == 0))
       sched_yield();
   }
