@@ -1,6 +1,6 @@
 /*===- Libc.h - What the runtime takes from libc ----------------------------===*\
 |*
-|* The whole list: an artifact links against a stub of libc.so.6 that defines these names (Stub/libc.def) and no others.
+|* The whole list: an artifact links against a stub of libc.so.6 that defines these names (Stub/libc.c) and no others.
 |* Declared here and not taken from system headers, so that the runtime compiles for every target machine without a
 |* sysroot. The types are those of 64-bit Linux.
 |*
@@ -41,6 +41,7 @@ long read(int fd, void *to, size_t bytes);
 int close(int fd);
 void *mmap(void *address, size_t bytes, int protection, int flags, int fd, long offset);
 int munmap(void *address, size_t bytes);
+int madvise(void *address, size_t bytes, int advice);
 long lseek(int fd, long offset, int whence);
 
 void *dlopen(const char *path, int flags);
@@ -56,7 +57,7 @@ struct LatheDlInfo {
 int dladdr(const void *address, void *info);
 
 enum { LATHE_CLOCK_MONOTONIC = 1, LATHE_O_RDONLY = 0, LATHE_O_CLOEXEC = 02000000 };
-enum { LATHE_PROT_READ = 1, LATHE_MAP_PRIVATE = 2, LATHE_RTLD_NOW = 2 };
+enum { LATHE_PROT_READ = 1, LATHE_MAP_PRIVATE = 2, LATHE_MADV_HUGEPAGE = 14, LATHE_RTLD_NOW = 2 };
 
 static inline int64_t latheNow(void) {
   struct LatheTimespec t = {0, 0};

@@ -222,6 +222,8 @@ LatheStatus lathePlanFor(LatheContext *context, LathePlan **result) {
   return LATHE_OK;
 }
 
+enum { HugePage = 2 << 20 };
+
 /*===-- Pointers ------------------------------------------------------------===*/
 
 uint64_t lathePlanWorkspace(const LatheContext *context, const LathePlan *plan) {
@@ -231,7 +233,12 @@ uint64_t lathePlanWorkspace(const LatheContext *context, const LathePlan *plan) 
 static void *allocateWorkspace(LatheContext *context, uint64_t bytes) {
   if (context->backend)
     return context->backend->allocate(context, bytes);
-  return aligned_alloc(LATHE_DATA_ALIGN, (bytes + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN);
+  uint64_t align = bytes < HugePage ? LATHE_DATA_ALIGN : HugePage;
+  bytes = (bytes + align - 1) / align * align;
+  void *memory = aligned_alloc(align, bytes);
+  if (memory && align == HugePage)
+    madvise(memory, bytes, LATHE_MADV_HUGEPAGE);
+  return memory;
 }
 
 static LatheStatus growWorkspace(LatheContext *context, uint64_t bytes) {
