@@ -90,13 +90,13 @@ Value Former::storageOf(Group &group, Value v) {
   Domain domain = group.domain;
   Dims indices = domain.known.lookup(v);
   unsigned added = 0;
-  std::vector<std::pair<Value, Dims>> chain;
   while (at.hasOneUse()) {
     Operation *user = *at.getUsers().begin();
     if (!isa<ir::TransposeOp, ir::ReshapeOp>(user))
       break;
     std::optional<Dims> next = domain.forward(user, indices, added);
-    if (!next)
+    // A contraction's columns stay one axis, for its panels.
+    if (!next || (group.kind == GroupKind::Contraction && domain.axes.size() != group.domain.axes.size()))
       break;
     indices = *next;
     at = user->getResult(0);

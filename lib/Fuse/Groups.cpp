@@ -231,10 +231,11 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (!reduce && !isa<ir::ElementwiseInterface>(op))
     return "gathers, pads and concatenations read from memory";
   unsigned added = 0;
+  size_t axesBefore = trial.domain.axes.size();
   std::optional<Dims> indices = derive(trial, reduce ? Value(reduce.getX()) : Value(op->getResult(0)), added);
   if (!indices)
     return "the iteration domains are not provably compatible";
-  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added);
+  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added, axesBefore);
   if (!why.empty())
     return why;
   trial.members.push_back(op);
@@ -327,12 +328,15 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
-std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added) {
+std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added, size_t axesBefore) {
   if (added && trial.kind == GroupKind::Contraction)
     return "its domain is larger than the contraction's result";
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
+  // Packed panels want one column axis.
+  if (trial.kind == GroupKind::Contraction && trial.domain.axes.size() != axesBefore)
+    return "it would split the contraction's rows or columns";
   std::set<std::string> reduced = trial.domain.reducedAxes();
   std::vector<std::string> mine = trial.domain.axesIn(indices);
   if (trial.kind == GroupKind::Contraction || reduced.empty())

@@ -7,6 +7,7 @@
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Optimize/Passes.h"
+#include "lathe/Target/Passes.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -22,5 +23,6 @@ int main(int argc, char **argv) {
   lathe::opt::registerLatheOptimizePasses();
   lathe::opt::registerOptimizePipeline();
   lathe::fuse::registerLatheFusePasses();
+  lathe::target::registerLatheTargetPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

@@ -1,0 +1,51 @@
+//===- Compile.h - From a model file to an artifact ------------------------===//
+#ifndef LATHE_PIPELINE_COMPILE_H
+#define LATHE_PIPELINE_COMPILE_H
+
+#include "lathe/Import/Options.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mlir {
+class DialectRegistry;
+}
+
+namespace lathe {
+
+/// One --target: an architecture and its variants, smallest first.
+struct TargetSpec {
+  std::string arch; ///< x86_64, aarch64 or cuda
+  std::vector<std::string> variants;
+};
+
+/// Where compilation stops; every stage before Artifact is text on the output (stdout where none is named).
+enum class EmitStage { Graph, Kernels, Llvm, Asm, Ptx, Object, Artifact };
+
+struct CompileOptions {
+  std::string model;
+  std::string output;
+  ImportOptions import;
+  std::vector<TargetSpec> targets;
+  EmitStage emit = EmitStage::Artifact;
+  bool externalWeights = false;
+  std::string prefix = "lathe";
+  std::string report;     ///< JSON file; empty: none
+  std::string depFile;    ///< make rule of the model's files; empty: none
+  std::string precision;  ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
+  std::string cudaPath;   ///< CUDA toolkit; empty: found
+  unsigned threads = 2;   ///< of code generation
+};
+
+/// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm90+ptx], comma separated.
+llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
+
+/// Compiles the model and writes the output, all or nothing.
+llvm::Error compile(const CompileOptions &options);
+
+/// The dialects that any stage makes.
+void registerAllLatheDialects(mlir::DialectRegistry &registry);
+
+} // namespace lathe
+
+#endif // LATHE_PIPELINE_COMPILE_H

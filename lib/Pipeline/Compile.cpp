@@ -1,0 +1,260 @@
+//===- Compile.cpp - The compiler from top to bottom -----------------------===//
+//
+// A model file goes in, one shared object comes out. Each stage is one function below, in the order in which they run; what a
+// stage may rely on is what the verifiers of the dialects it reads say.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Pipeline/Compile.h"
+#include "Constants.h"
+#include "HostProgram.h"
+#include "Report.h"
+#include "lathe/Fuse/Passes.h"
+#include "lathe/Import/Fx/ImportFx.h"
+#include "lathe/Import/Onnx/OnnxImporter.h"
+#include "lathe/Optimize/Passes.h"
+#include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/CpuTarget.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace lathe;
+using Module = OwningOpRef<ModuleOp>;
+
+void lathe::registerAllLatheDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<ir::LatheDialect, kernel::KernelDialect>();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// Model file -> lathe dialect.
+static Expected<Module> importModel(const CompileOptions &options, MLIRContext &context) {
+  StringRef extension = llvm::sys::path::extension(options.model);
+  if (extension == ".onnx" || extension == ".textproto")
+    return importOnnx(options.model, options.import, context);
+  if (extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(options.model))
+    return importFx(options.model, options.import, context);
+  return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
+}
+
+/// Runs passes; a failure is our bug, not the user's.
+static Error runPasses(ModuleOp module, StringRef stage, llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(module.getContext());
+  build(pm);
+  std::string said;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+    said += (said.empty() ? "" : "; ") + d.str();
+    return success();
+  });
+  if (failed(pm.run(module)))
+    return bug("{0}: {1}", stage, said.empty() ? "a pass failed" : said);
+  return Error::success();
+}
+
+/// lathe -> lathe: constants folded, attention recognised, contractions merged.
+static Error optimize(ModuleOp module) {
+  return runPasses(module, "optimize", [](OpPassManager &pm) { opt::buildOptimizePipeline(pm); });
+}
+
+/// lathe -> kernels.
+static Error formKernels(ModuleOp module) {
+  return runPasses(module, "fuse", [](OpPassManager &pm) { pm.addPass(fuse::createFormKernels()); });
+}
+
+/// Kernels in the form that the CPU's code generators want.
+static Error prepareForCpu(ModuleOp module) {
+  return runPasses(module, "cpu", [](OpPassManager &pm) { pm.addPass(target::createPackWeights()); });
+}
+
+static std::vector<kernel::GenericOp> kernelsOf(ModuleOp module) {
+  std::vector<kernel::GenericOp> kernels;
+  pipeline::mainOf(module).walk([&](kernel::GenericOp op) { kernels.push_back(op); });
+  return kernels;
+}
+
+static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions &options) {
+  cpu::CpuOptions o;
+  o.arch = target.arch;
+  o.variants = target.variants;
+  o.threads = options.threads;
+  o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
+            : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
+                                             : cpu::CpuStage::Object;
+  return o;
+}
+
+static std::vector<std::string> textsOf(std::optional<ArrayAttr> texts) {
+  std::vector<std::string> out;
+  if (texts)
+    for (Attribute a : *texts)
+      out.push_back(cast<StringAttr>(a).str());
+  return out;
+}
+
+static LatheLevel levelOf(StringRef variant) {
+  return variant == "avx2" ? LATHE_LEVEL_AVX2 : variant == "avx512" ? LATHE_LEVEL_AVX512 : LATHE_LEVEL_BASELINE;
+}
+
+/// Kernels -> objects and steps for the CPU.
+static Error addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+                    const CompileOptions &options) {
+  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
+  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernels, cpuOptions(target, options));
+  if (!code)
+    return code.takeError();
+  for (std::string &object : code->objects)
+    builder.addObject(std::move(object));
+  std::vector<artifact::KernelId> ids;
+  for (auto [op, compiled] : llvm::zip(kernels, code->kernels)) {
+    artifact::KernelInfo info;
+    info.name = op.getName().str();
+    info.kernelClass = kernel::stringifyKernelClass(op.getKernelClass()).str();
+    info.nodes = textsOf(op.getNodes());
+    info.unfused = textsOf(op.getUnfused());
+    for (const cpu::CompiledVariant &v : compiled.variants)
+      info.variants.push_back({levelOf(v.variant), v.fn, v.plan});
+    ids.push_back(builder.addKernel(std::move(info)));
+  }
+  return pipeline::addProgram(builder, /*CPU=*/1, module, ids);
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+/// Writes text or bytes: a temporary beside the file first, then renamed.
+static Error writeFile(StringRef path, StringRef bytes) {
+  Expected<llvm::sys::fs::TempFile> temp = llvm::sys::fs::TempFile::create(path + ".%%%%%%");
+  if (!temp)
+    return userError("{0}: cannot write: {1}", path, llvm::toString(temp.takeError()));
+  {
+    llvm::raw_fd_ostream os(temp->FD, /*shouldClose=*/false);
+    os << bytes;
+    os.flush();
+    if (os.has_error()) {
+      std::string why = os.error().message();
+      os.clear_error();
+      consumeError(temp->discard());
+      return userError("{0}: cannot write: {1}", path, why);
+    }
+  }
+  if (Error e = temp->keep(path))
+    return userError("{0}: cannot write: {1}", path, llvm::toString(std::move(e)));
+  llvm::sys::fs::setPermissions(path, llvm::sys::fs::perms(0644));
+  return Error::success();
+}
+
+static Error emitText(const CompileOptions &options, StringRef text) {
+  if (!options.output.empty())
+    return writeFile(options.output, text);
+  llvm::outs() << text;
+  return Error::success();
+}
+
+static Error emitModule(const CompileOptions &options, ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.elideLargeElementsAttrs(16).elideLargeResourceString(16);
+  module.print(os, flags);
+  os << "\n";
+  return emitText(options, text);
+}
+
+/// OUT: MODEL, for build systems.
+static Error writeDepFile(const CompileOptions &options) {
+  auto escape = [](StringRef path) {
+    std::string out;
+    for (char c : path)
+      out += c == ' ' ? "\\ " : c == '$' ? "$$" : c == '#' ? "\\#" : std::string(1, c);
+    return out;
+  };
+  return writeFile(options.depFile, escape(options.output) + ": " + escape(options.model) + "\n");
+}
+
+//===----------------------------------------------------------------------===//
+// The whole way
+//===----------------------------------------------------------------------===//
+
+static artifact::Machine machineOf(const CompileOptions &options) {
+  for (const TargetSpec &t : options.targets)
+    if (t.arch == "aarch64")
+      return artifact::Machine::AArch64;
+  return artifact::Machine::X86_64;
+}
+
+/// One target: its own copy of the kernels, since layouts and precision differ.
+static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+                       const CompileOptions &options) {
+  if (target.arch == "cuda")
+    return unsupported("--target cuda: this build has no CUDA code generation");
+  if (Error e = prepareForCpu(module))
+    return e;
+  return addCpu(builder, module, target, options);
+}
+
+static Error emitCode(ModuleOp module, const CompileOptions &options) {
+  if (Error e = prepareForCpu(module))
+    return e;
+  Expected<cpu::CompiledKernels> code =
+      cpu::compileCpuKernels(kernelsOf(module), cpuOptions(options.targets.front(), options));
+  if (!code)
+    return code.takeError();
+  return emitText(options, code->text);
+}
+
+Error lathe::compile(const CompileOptions &options) {
+  DialectRegistry registry;
+  registerAllLatheDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+
+  Expected<Module> imported = importModel(options, context);
+  if (!imported)
+    return imported.takeError();
+  ModuleOp module = imported->get();
+  if (Error e = optimize(module))
+    return e;
+  if (options.emit == EmitStage::Graph)
+    return emitModule(options, module);
+
+  if (Error e = formKernels(module))
+    return e;
+  if (options.emit == EmitStage::Kernels)
+    return emitModule(options, module);
+  if (options.emit != EmitStage::Artifact)
+    return emitCode(module, options);
+
+  artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
+  if (Error e = pipeline::addSignature(builder, module))
+    return e;
+  llvm::json::Array reports;
+  std::vector<Module> modules;
+  for (const TargetSpec &target : options.targets) {
+    modules.emplace_back(module.clone());
+    reports.push_back(pipeline::reportOf(*modules.back(), target.arch));
+    if (Error e = addTarget(builder, *modules.back(), target, options))
+      return e;
+  }
+  artifact::ArtifactBuilder::Options write;
+  write.prefix = options.prefix;
+  write.externalData = options.externalWeights;
+  if (Error e = builder.write(options.output, write))
+    return e;
+  if (!options.report.empty())
+    if (Error e = writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str()))
+      return e;
+  return options.depFile.empty() ? Error::success() : writeDepFile(options);
+}

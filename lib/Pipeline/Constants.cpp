@@ -1,0 +1,140 @@
+//===- Constants.cpp - Bytes of constant tensors ---------------------------===//
+
+#include "Constants.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/APFloat.h"
+
+using namespace mlir;
+using namespace lathe;
+
+LatheDType pipeline::dtypeOf(Type element) {
+  using namespace artifact;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (element.isBF16())
+    return dtype(BFloat, 16);
+  if (isa<FloatType>(element))
+    return dtype(Float, bits);
+  if (bits == 1)
+    return dtype(Bool, 8);
+  return dtype(element.isUnsignedInteger() ? UInt : Int, bits);
+}
+
+unsigned pipeline::elementBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
+
+/// A dense attribute's bytes as they lie in memory: splats repeated, i1 one byte each.
+static std::string expand(DenseElementsAttr dense) {
+  unsigned size = pipeline::elementBytes(dense.getElementType());
+  std::string out;
+  out.reserve(size_t(dense.getNumElements()) * size);
+  if (dense.getElementType().isInteger(1)) {
+    for (bool v : dense.getValues<bool>())
+      out.push_back(char(v));
+    return out;
+  }
+  ArrayRef<char> raw = dense.getRawData();
+  if (!dense.isSplat())
+    return std::string(raw.begin(), raw.end());
+  for (int64_t i = 0; i < dense.getNumElements(); ++i)
+    out.append(raw.data(), size);
+  return out;
+}
+
+Expected<artifact::ByteSource> pipeline::constantBytes(ir::ConstantOp op) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()))
+    return artifact::ByteSource::own(expand(dense));
+  auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  uint64_t want = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(ir::elementOf(op.getResult()));
+  if (!blob || blob->getData().size() < want)
+    return bug("the constant {0} has no bytes", op.getLoc());
+  return artifact::ByteSource::borrow(blob->getData().take_front(want));
+}
+
+namespace {
+
+/// A matrix in a constant, and the element conversion of packing it.
+struct Packing {
+  ArrayRef<char> source;
+  Type from, to;
+  int64_t k, n, kStride, nStride, panel;
+
+  void convert(const char *in, char *out) const {
+    if (from == to) {
+      std::memcpy(out, in, pipeline::elementBytes(from));
+      return;
+    }
+    unsigned inBits = from.getIntOrFloatBitWidth();
+    APInt bits(inBits, 0);
+    std::memcpy(const_cast<uint64_t *>(bits.getRawData()), in, inBits / 8);
+    APFloat v(cast<FloatType>(from).getFloatSemantics(), bits);
+    bool lossy;
+    v.convert(cast<FloatType>(to).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lossy);
+    APInt result = v.bitcastToAPInt();
+    std::memcpy(out, result.getRawData(), to.getIntOrFloatBitWidth() / 8);
+  }
+
+  /// Rows k of columns [n0, n0 + width), `width` elements each, zeros past n.
+  void block(int64_t n0, int64_t width, std::string &out) const {
+    unsigned in = pipeline::elementBytes(from), size = pipeline::elementBytes(to);
+    int64_t valid = std::min(width, n - n0);
+    out.assign(size_t(k) * width * size, '\0');
+    bool runs = from == to && nStride == 1;
+    for (int64_t row = 0; row < k; ++row) {
+      char *at = out.data() + row * width * size;
+      const char *base = source.data() + (row * kStride + n0 * nStride) * in;
+      if (runs)
+        std::memcpy(at, base, valid * size);
+      else
+        for (int64_t c = 0; c < valid; ++c)
+          convert(base + c * nStride * in, at + c * size);
+    }
+  }
+
+  void stream(llvm::function_ref<void(ArrayRef<char>)> sink) const {
+    std::string buffer;
+    if (panel) {
+      for (int64_t n0 = 0; n0 < n; n0 += panel) {
+        block(n0, panel, buffer);
+        sink(ArrayRef<char>(buffer.data(), buffer.size()));
+      }
+      return;
+    }
+    unsigned in = pipeline::elementBytes(from), size = pipeline::elementBytes(to);
+    for (int64_t c = 0; c < n; ++c) { // [n][k]
+      buffer.resize(size_t(k) * size);
+      for (int64_t row = 0; row < k; ++row)
+        convert(source.data() + (row * kStride + c * nStride) * in, buffer.data() + row * size);
+      sink(ArrayRef<char>(buffer.data(), buffer.size()));
+    }
+  }
+};
+
+} // namespace
+
+Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
+  auto constant = op.getSource().getDefiningOp<ir::ConstantOp>();
+  if (!constant)
+    return bug("kernel.pack of something that is no constant");
+  Expected<artifact::ByteSource> whole = constantBytes(constant);
+  if (!whole)
+    return whole.takeError();
+  Packing p;
+  auto kept = std::make_shared<std::string>(); // a small dense attribute, expanded
+  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
+    *kept = expand(dense);
+    p.source = ArrayRef<char>(kept->data(), kept->size());
+  } else {
+    p.source = cast<DenseResourceElementsAttr>(constant.getValue()).getRawHandle().getBlob()->getData();
+  }
+  p.from = ir::signless(ir::elementOf(op.getSource()));
+  p.to = ir::signless(ir::elementOf(op.getResult()));
+  p.k = op.getK(), p.n = op.getN(), p.kStride = op.getKStride(), p.nStride = op.getNStride(), p.panel = op.getPanel();
+  artifact::ByteSource out;
+  out.size = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(p.to);
+  out.stream = [p, kept](llvm::function_ref<void(ArrayRef<char>)> sink) {
+    p.stream(sink);
+    return llvm::Error::success();
+  };
+  return out;
+}

@@ -1,0 +1,77 @@
+//===- Report.cpp - What --report says of the kernels ----------------------===//
+
+#include "Report.h"
+#include "Constants.h"
+#include "HostProgram.h"
+
+using namespace mlir;
+using namespace lathe;
+using shape::Expr;
+
+static llvm::json::Array strings(std::optional<ArrayAttr> texts) {
+  llvm::json::Array out;
+  if (texts)
+    for (Attribute a : *texts)
+      out.push_back(cast<StringAttr>(a).getValue());
+  return out;
+}
+
+/// The points at which a value is computed.
+static Expr pointsOf(Value v, kernel::GenericOp op) {
+  Expr n(1);
+  for (const std::string &axis : kernel::axesOf(v, op))
+    n = n * *op.getExtent(axis);
+  return n;
+}
+
+static Expr extentsOf(ArrayAttr axes, kernel::GenericOp op) {
+  Expr n(1);
+  for (Attribute a : axes)
+    n = n * op.getExtent(cast<StringAttr>(a).getValue()).value_or(Expr(1));
+  return n;
+}
+
+/// Arithmetic on floats, one per element; a contraction counts two per product, attention four.
+static Expr flopsOf(kernel::GenericOp op) {
+  Expr total(0);
+  for (Operation &o : op.getBody().front()) {
+    if (auto c = dyn_cast<kernel::ContractOp>(o))
+      total = total + Expr(2) * pointsOf(c.getResult(), op) * extentsOf(c.getAxes(), op);
+    else if (auto r = dyn_cast<kernel::ReduceOp>(o))
+      total = total + pointsOf(r.getResult(), op) * extentsOf(r.getAxes(), op);
+    else if (auto a = dyn_cast<kernel::AttentionOp>(o))
+      total = total + Expr(4) * pointsOf(a.getResult(), op) * op.getExtent(a.getKeyAxis()).value_or(Expr(1));
+    else if (o.getNumResults() == 1 && isa<FloatType>(o.getResult(0).getType()) && o.getNumOperands() &&
+             !isa<kernel::LoadOp>(o))
+      total = total + pointsOf(o.getResult(0), op);
+  }
+  return total;
+}
+
+/// Every operand read and every result written once.
+static Expr bytesOf(kernel::GenericOp op) {
+  Expr total(0);
+  auto add = [&](Type t) {
+    total = total + shape::product(ir::dimsOf(t)) * Expr(pipeline::elementBytes(cast<RankedTensorType>(t).getElementType()));
+  };
+  llvm::for_each(op.getInputs().getTypes(), add);
+  llvm::for_each(op.getOutputs().getTypes(), add);
+  return total;
+}
+
+llvm::json::Value pipeline::reportOf(ModuleOp module, StringRef target) {
+  llvm::json::Array kernels;
+  mainOf(module).walk([&](kernel::GenericOp op) {
+    llvm::json::Array axes;
+    for (unsigned i = 0; i < op.getNumAxes(); ++i)
+      axes.push_back(llvm::json::Object{{"axis", op.getAxisName(i)}, {"extent", op.getAxisExtent(i).str()}});
+    kernels.push_back(llvm::json::Object{{"name", op.getName()},
+                                         {"class", kernel::stringifyKernelClass(op.getKernelClass())},
+                                         {"domain", std::move(axes)},
+                                         {"nodes", strings(op.getNodes())},
+                                         {"flops", flopsOf(op).str()},
+                                         {"bytes", bytesOf(op).str()},
+                                         {"unfused", strings(op.getUnfused())}});
+  });
+  return llvm::json::Object{{"target", target}, {"kernels", std::move(kernels)}};
+}
