@@ -12,6 +12,7 @@ namespace lathe::tool {
 using Action = std::function<llvm::Error()>;
 
 /// Each adds its subcommand, which sets `action` when it is chosen.
+void addCompileCommand(CLI::App &app, Action &action);
 void addRunCommand(CLI::App &app, Action &action);
 void addInspectCommand(CLI::App &app, Action &action);
 

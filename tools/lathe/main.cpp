@@ -15,6 +15,7 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", "lathe 0.1.0");
   app.require_subcommand(1);
   Action action;
+  addCompileCommand(app, action);
   addRunCommand(app, action);
   addInspectCommand(app, action);
   try {

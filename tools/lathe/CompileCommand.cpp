@@ -1,0 +1,142 @@
+//===- CompileCommand.cpp - lathe compile ----------------------------------===//
+#include "Commands.h"
+#include "lathe/Pipeline/Compile.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::tool;
+
+namespace {
+struct CompileFlags {
+  CompileOptions options;
+  std::string target = "host", emit = "so", weights = "embed", level = "2";
+  std::vector<std::string> dims, shapes;
+  bool depFile = false;
+};
+} // namespace
+
+/// A size of a --dim; nothing for an empty text.
+static Expected<std::optional<int64_t>> parseSize(StringRef text, StringRef flag) {
+  int64_t v;
+  if (text.empty())
+    return std::nullopt;
+  if (text.getAsInteger(10, v) || v < 0)
+    return userError("--dim {0}: '{1}' is no size; expected NAME=MIN..MAX[@H1,H2,...] or NAME=N", flag, text);
+  return v;
+}
+
+static Expected<DimOption> parseDim(StringRef text) {
+  auto [name, value] = text.split('=');
+  DimOption dim;
+  dim.name = name.str();
+  if (name.empty() || value.empty())
+    return userError("--dim {0}: expected NAME=MIN..MAX[@H1,H2,...] or NAME=N", text);
+  auto [range, hints] = value.split('@');
+  bool isRange = range.contains("..");
+  auto [low, high] = range.split("..");
+  Expected<std::optional<int64_t>> min = parseSize(low, text);
+  if (!min)
+    return min.takeError();
+  Expected<std::optional<int64_t>> max = parseSize(isRange ? high : low, text);
+  if (!max)
+    return max.takeError();
+  if (*min && *max && **min > **max)
+    return userError("--dim {0}: the range is empty", text);
+  dim.min = *min, dim.max = *max;
+  for (StringRef h : split(hints, ',')) {
+    if (hints.empty())
+      break;
+    Expected<std::optional<int64_t>> hint = parseSize(h, text);
+    if (!hint)
+      return hint.takeError();
+    if (*hint)
+      dim.hints.push_back(**hint);
+  }
+  return dim;
+}
+
+static Expected<ShapeOption> parseShape(StringRef text) {
+  auto [input, dims] = text.rsplit('=');
+  if (input.empty() || input == text)
+    return userError("--shape {0}: expected INPUT=1x3x224x224, names for sizes that vary", text);
+  ShapeOption shape{input.str(), {}};
+  if (!dims.empty())
+    for (StringRef d : split(dims, 'x'))
+      shape.dims.push_back(d.str());
+  return shape;
+}
+
+static Expected<EmitStage> parseEmit(StringRef text) {
+  static const std::pair<StringRef, EmitStage> stages[] = {
+      {"graph", EmitStage::Graph}, {"kernels", EmitStage::Kernels}, {"llvm", EmitStage::Llvm}, {"asm", EmitStage::Asm},
+      {"ptx", EmitStage::Ptx},     {"obj", EmitStage::Object},      {"so", EmitStage::Artifact}};
+  for (auto [name, stage] : stages)
+    if (name == text)
+      return stage;
+  return userError("--emit {0}: expected graph, kernels, llvm, asm, ptx, obj or so", text);
+}
+
+static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
+  CompileOptions options = flags.options;
+  Expected<std::vector<TargetSpec>> targets = parseTargets(flags.target);
+  if (!targets)
+    return targets.takeError();
+  options.targets = *targets;
+  Expected<EmitStage> emit = parseEmit(flags.emit);
+  if (!emit)
+    return emit.takeError();
+  options.emit = *emit;
+  for (const std::string &text : flags.dims) {
+    Expected<DimOption> dim = parseDim(text);
+    if (!dim)
+      return dim.takeError();
+    options.import.dims.push_back(*dim);
+  }
+  for (const std::string &text : flags.shapes) {
+    Expected<ShapeOption> shape = parseShape(text);
+    if (!shape)
+      return shape.takeError();
+    options.import.shapes.push_back(*shape);
+  }
+  if (flags.weights != "embed" && flags.weights != "external")
+    return userError("--weights {0}: expected embed or external", flags.weights);
+  options.externalWeights = flags.weights == "external";
+  static const StringRef precisions[] = {"", "f32", "tf32", "bf16", "f16"};
+  if (!is_contained(precisions, StringRef(options.precision)))
+    return userError("--precision {0}: expected f32, tf32, bf16 or f16", options.precision);
+  if (options.output.empty() && options.emit == EmitStage::Artifact)
+    return userError("-o OUT.so is missing");
+  if (flags.depFile && options.depFile.empty())
+    options.depFile = options.output + ".d";
+  return options;
+}
+
+void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
+  CLI::App *command = app.add_subcommand("compile", "Compile a model (.onnx, .pt2) to one shared object");
+  auto flags = std::make_shared<CompileFlags>();
+  CompileOptions &o = flags->options;
+  command->add_option("MODEL", o.model, "The model file")->required();
+  command->add_option("-o,--output", o.output, "The file to write");
+  command->add_option("--target", flags->target,
+                      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm90+ptx]; comma separated");
+  command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
+  command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
+  command->add_option("--emit", flags->emit, "Stop after a stage: graph, kernels, llvm, asm, ptx, obj, so");
+  command->add_option("-O", flags->level, "Effort: 0 to 3")->check(CLI::Range(0, 3));
+  command->add_flag("-M,--MD", flags->depFile, "Write OUT.d: the files that the output depends on, as a make rule");
+  command->add_option("--MF", o.depFile, "The same, to this file");
+  command->add_option("--weights", flags->weights, "embed, or external: a file beside the artifact");
+  command->add_option("--report", o.report, "Write what became of the model's nodes, as JSON");
+  command->add_option("--prefix", o.prefix, "Of the artifact's entry points: PREFIX_create, ...");
+  command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
+  command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
+  command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
+  command->callback([flags, &action] {
+    action = [flags]() -> Error {
+      Expected<CompileOptions> options = optionsOf(*flags);
+      return options ? compile(*options) : options.takeError();
+    };
+  });
+}
