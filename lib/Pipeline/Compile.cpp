@@ -10,7 +10,6 @@
 #include "HostProgram.h"
 #include "Report.h"
 #include "lathe/Fuse/Passes.h"
-#include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Support/Diagnostics.h"
@@ -27,6 +26,8 @@
 
 using namespace mlir;
 using namespace lathe;
+using llvm::Error;
+using llvm::Expected;
 using Module = OwningOpRef<ModuleOp>;
 
 void lathe::registerAllLatheDialects(DialectRegistry &registry) {
@@ -44,8 +45,6 @@ static Expected<Module> importModel(const CompileOptions &options, MLIRContext &
   StringRef extension = llvm::sys::path::extension(options.model);
   if (extension == ".onnx" || extension == ".textproto")
     return importOnnx(options.model, options.import, context);
-  if (extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(options.model))
-    return importFx(options.model, options.import, context);
   return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
 }
 
@@ -146,7 +145,7 @@ static Error writeFile(StringRef path, StringRef bytes) {
     if (os.has_error()) {
       std::string why = os.error().message();
       os.clear_error();
-      consumeError(temp->discard());
+      llvm::consumeError(temp->discard());
       return userError("{0}: cannot write: {1}", path, why);
     }
   }

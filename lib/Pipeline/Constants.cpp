@@ -7,6 +7,8 @@
 
 using namespace mlir;
 using namespace lathe;
+using llvm::Error;
+using llvm::Expected;
 
 LatheDType pipeline::dtypeOf(Type element) {
   using namespace artifact;

@@ -6,6 +6,8 @@
 
 using namespace mlir;
 using namespace lathe;
+using llvm::Error;
+using llvm::Expected;
 using artifact::BufferId;
 using shape::Expr;
 
@@ -15,7 +17,7 @@ static Expr parsed(StringRef text) {
   Expected<Expr> e = Expr::parse(text);
   if (e)
     return *e;
-  consumeError(e.takeError());
+  llvm::consumeError(e.takeError());
   return Expr(0);
 }
 
