@@ -9,10 +9,13 @@
 #include "BuildModule.h"
 #include "CpuHooks.h"
 #include "KernelEmitters.h"
+#include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/PlainKernel.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -88,6 +91,21 @@ static llvm::Error addPlan(OpBuilder &b, Location loc, ModuleOp module, StringRe
   return llvm::Error::success();
 }
 
+/// On a copy of the kernel: plain reductions only, with axes collapsed.
+static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan) {
+  OpBuilder copies(f.kernel);
+  auto copy = cast<kernel::GenericOp>(copies.clone(*f.kernel));
+  auto erase = llvm::make_scope_exit([&] { copy.erase(); });
+  if (!lower::makePlain(copy))
+    return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
+  lower::collapseAxes(copy);
+  BodyInfo info(copy);
+  KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
+  for (const std::string &s : info.sizes)
+    rows.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
+  return emitRowProgram(rows, plan);
+}
+
 /// The class's own emitter, or the row program emitter for what it declines.
 static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
   KernelClass kind = f.kernel.getKernelClass();
@@ -98,7 +116,7 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
     if (*taken)
       return llvm::Error::success();
   }
-  return emitRowProgram(f, plan);
+  return emitAsRows(f, plan);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKernel &detached, const Isa &isa,
@@ -114,8 +132,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKern
   CpuHooks hooks(isa);
   KernelFunction f{kernel, info, isa, hooks, b, loc, {}, {}, {}, {}, {}};
   f.refs.append(args.begin(), args.begin() + refs);
-  for (const std::string &s : info.sizes) // a subset of the parameters, once the kernel was simplified
-    f.sizes.push_back(args[refs + (llvm::find(detached.sizes, s) - detached.sizes.begin())]);
+  f.sizes.append(args.begin() + refs, args.begin() + refs + detached.sizes.size());
   unsigned next = refs + detached.sizes.size();
   f.begin = args[next];
   f.end = args[next + 1];

@@ -1,6 +1,7 @@
 //===- LowerToLLVM.cpp - Kernel functions to LLVM IR -----------------------===//
 
 #include "BuildModule.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -11,26 +12,21 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
 
-static void expandMath(ModuleOp module, const Isa &isa) {
-  RewritePatternSet patterns(module.getContext());
-  populateMathPolynomialApproximationPatterns(patterns);
-  (void)applyPatternsAndFoldGreedily(module, std::move(patterns));
-}
-
 llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
-  expandMath(module, isa);
+  lower::ExpandMathOptions math;
+  math.hasFma = isa.fma;
+  math.hasRounding = isa.fma; // SSE4.1 came long before FMA
+  lower::expandMath(module, math);
   PassManager pm(module.getContext());
   pm.enableVerifier(false);
   pm.addPass(createCSEPass());

@@ -1,0 +1,150 @@
+//===- CollapseAxes.cpp - Fewer, longer axes -------------------------------===//
+
+#include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/Passes.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace lathe;
+using shape::Expr;
+
+namespace lathe::lower {
+#define GEN_PASS_DEF_COLLAPSEAXES
+#include "lathe/Lower/Passes.h.inc"
+} // namespace lathe::lower
+
+namespace {
+struct Axis {
+  std::string name;
+  Expr extent;
+};
+
+/// The kernel's axes, expressions and reductions, rewritten here and written back at the end.
+class Collapser {
+public:
+  explicit Collapser(kernel::GenericOp kernel);
+  void run();
+
+private:
+  void dropUnitAxes();
+  bool mergeOnePair();
+  bool canMerge(const Axis &outer, const Axis &inner) const;
+  void merge(unsigned outer, unsigned inner);
+  void writeBack();
+
+  kernel::GenericOp kernel;
+  std::vector<Axis> axes;
+  std::vector<std::pair<Operation *, Expr>> exprs;
+  std::vector<std::pair<kernel::ReduceOp, std::set<std::string>>> reductions;
+};
+} // namespace
+
+static StringRef textKey(Operation *op) { return isa<kernel::IndexOp>(op) ? "expr" : "offset"; }
+
+Collapser::Collapser(kernel::GenericOp kernel) : kernel(kernel) {
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    axes.push_back({kernel.getAxisName(i).str(), kernel.getAxisExtent(i)});
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto o = dyn_cast<kernel::LoadOp>(op))
+      exprs.push_back({&op, o.getOffsetExpr()});
+    else if (auto o = dyn_cast<kernel::StoreOp>(op))
+      exprs.push_back({&op, o.getOffsetExpr()});
+    else if (auto o = dyn_cast<kernel::IndexOp>(op))
+      exprs.push_back({&op, o.getIndexExpr()});
+    else if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
+      reductions.push_back({r, {}});
+      for (Attribute a : r.getAxes())
+        reductions.back().second.insert(cast<StringAttr>(a).str());
+    }
+  }
+}
+
+void Collapser::dropUnitAxes() {
+  for (unsigned i = axes.size(); i-- > 0;) {
+    if (!axes[i].extent.isOne())
+      continue;
+    for (auto &[op, e] : exprs)
+      e = e.substitute({{axes[i].name, Expr(0)}});
+    for (auto &[op, names] : reductions)
+      names.erase(axes[i].name);
+    axes.erase(axes.begin() + i);
+  }
+}
+
+bool Collapser::canMerge(const Axis &outer, const Axis &inner) const {
+  for (const auto &[op, names] : reductions)
+    if (names.count(outer.name) != names.count(inner.name))
+      return false;
+  for (const auto &[op, e] : exprs) {
+    if (!e.mentions(outer.name) && !e.mentions(inner.name))
+      continue;
+    std::optional<Expr::Linear> a = e.linearIn(outer.name), b = e.linearIn(inner.name);
+    if (!a || !b || a->coefficient.mentions(inner.name) || b->coefficient.isZero() ||
+        a->coefficient != b->coefficient * inner.extent)
+      return false;
+  }
+  return true;
+}
+
+void Collapser::merge(unsigned outer, unsigned inner) {
+  for (auto &[op, e] : exprs)
+    if (std::optional<Expr::Linear> b = e.linearIn(axes[inner].name); b && !b->coefficient.isZero())
+      e = b->coefficient * Expr::symbol(axes[outer].name) + b->rest.linearIn(axes[outer].name)->rest;
+  for (auto &[op, names] : reductions)
+    names.erase(axes[inner].name);
+  axes[outer].extent = axes[outer].extent * axes[inner].extent;
+  axes.erase(axes.begin() + inner);
+}
+
+bool Collapser::mergeOnePair() {
+  for (unsigned i = 0; i < axes.size(); ++i)
+    for (unsigned j = 0; j < axes.size(); ++j)
+      if (i != j && canMerge(axes[i], axes[j])) {
+        merge(i, j);
+        return true;
+      }
+  return false;
+}
+
+void Collapser::writeBack() {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> names, extents;
+  for (const Axis &a : axes) {
+    names.push_back(b.getStringAttr(a.name));
+    extents.push_back(b.getStringAttr(a.extent.str()));
+  }
+  kernel.setAxisNamesAttr(b.getArrayAttr(names));
+  kernel.setAxisExtentsAttr(b.getArrayAttr(extents));
+  for (auto &[op, e] : exprs)
+    op->setAttr(textKey(op), b.getStringAttr(e.str()));
+  for (auto &[op, axisNames] : reductions) {
+    if (axisNames.empty()) { // over axes of extent 1
+      op.replaceAllUsesWith(op.getValue());
+      op.erase();
+      continue;
+    }
+    SmallVector<StringRef> list(axisNames.begin(), axisNames.end());
+    op.setAxesAttr(b.getStrArrayAttr(list));
+  }
+}
+
+void Collapser::run() {
+  dropUnitAxes();
+  while (mergeOnePair())
+    ;
+  writeBack();
+}
+
+void lower::collapseAxes(kernel::GenericOp kernel) {
+  using lathe::kernel::KernelClass;
+  if (kernel.getKernelClass() == KernelClass::Loop || kernel.getKernelClass() == KernelClass::Reduction)
+    Collapser(kernel).run();
+}
+
+namespace {
+struct CollapseAxesPass : lower::impl::CollapseAxesBase<CollapseAxesPass> {
+  void runOnOperation() override {
+    getOperation()->walk([](kernel::GenericOp kernel) { lower::collapseAxes(kernel); });
+  }
+};
+} // namespace

@@ -1,0 +1,170 @@
+//===- ExpandMath.cpp - Math functions as arithmetic -----------------------===//
+
+#include "lathe/Lower/ExpandMath.h"
+#include "FloatBuilder.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace lathe::lower;
+
+namespace {
+using Function = Fl (*)(ArrayRef<Fl>);
+struct Expansion {
+  const char *op;
+  Function function;
+  bool throughDouble; ///< f32 is computed in f64
+};
+} // namespace
+
+template <Fl (*fn)(Fl)> static Fl unary(ArrayRef<Fl> x) { return fn(x[0]); }
+template <Fl (*fn)(Fl, Fl)> static Fl binary(ArrayRef<Fl> x) { return fn(x[0], x[1]); }
+static Fl log2Of(Fl x) { return logOf(x) * 1.4426950408889634; }
+static Fl log10Of(Fl x) { return logOf(x) * 0.43429448190325183; }
+static Fl rsqrtOf(Fl x) { return 1.0 / x.f->sqrt(x); }
+
+/// A first guess by logarithms and one Newton step.
+static Fl cbrtOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl a = f.abs(x), r = expOf(logOf(a) * 0.33333333333333331);
+  Fl better = r - (r * r * r - a) / (r * r * 3.0);
+  return f.copySign(f.select((a == 0.0) | (a == f.inf()), a, better), x);
+}
+
+static const Expansion expansions[] = {
+    {"math.exp", unary<expOf>, false},     {"math.exp2", unary<exp2Of>, false},   {"math.expm1", unary<expm1Of>, false},
+    {"math.log", unary<logOf>, false},     {"math.log1p", unary<log1pOf>, false}, {"math.tanh", unary<tanhOf>, false},
+    {"math.erf", unary<erfOf>, false},     {"math.rsqrt", unary<rsqrtOf>, false}, {"math.log2", unary<log2Of>, true},
+    {"math.log10", unary<log10Of>, true},  {"math.sinh", unary<sinhOf>, true},    {"math.cosh", unary<coshOf>, true},
+    {"math.asinh", unary<asinhOf>, true},  {"math.acosh", unary<acoshOf>, true},  {"math.atanh", unary<atanhOf>, true},
+    {"math.sin", unary<sinOf>, true},      {"math.cos", unary<cosOf>, true},      {"math.tan", unary<tanOf>, true},
+    {"math.asin", unary<asinOf>, true},    {"math.acos", unary<acosOf>, true},    {"math.atan", unary<atanOf>, true},
+    {"math.atan2", binary<atan2Of>, true}, {"math.powf", binary<powOf>, true},    {"math.cbrt", unary<cbrtOf>, true},
+    {"math.round", unary<roundOf>, false}, {"arith.remf", binary<remOf>, true},
+};
+/// Where rounding is no instruction.
+static const Expansion roundings[] = {
+    {"math.floor", unary<floorOf>, false},
+    {"math.ceil", unary<ceilOf>, false},
+    {"math.trunc", unary<truncOf>, false},
+    {"math.roundeven", unary<roundEvenOf>, false},
+};
+
+static bool isExpandable(Type t) {
+  Type e = getElementTypeOrSelf(t);
+  return e.isF32() || e.isF64();
+}
+
+static Value apply(OpBuilder &b, Operation *op, const Expansion &x, const ExpandMathOptions &options) {
+  Type type = op->getResult(0).getType();
+  bool widen = x.throughDouble && getElementTypeOrSelf(type).isF32();
+  Type wide = type;
+  if (widen)
+    wide = isa<VectorType>(type) ? Type(VectorType::get(cast<VectorType>(type).getShape(), b.getF64Type()))
+                                 : Type(b.getF64Type());
+  FloatBuilder f(b, op->getLoc(), wide, options);
+  SmallVector<Fl> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(f.of(widen ? b.create<arith::ExtFOp>(op->getLoc(), wide, v).getResult() : v));
+  Value v = x.function(operands).v;
+  return widen ? b.create<arith::TruncFOp>(op->getLoc(), type, v).getResult() : v;
+}
+
+/// Powers with a constant exponent that are a few multiplications; null otherwise.
+static Value simplePower(OpBuilder &b, math::PowFOp op, const ExpandMathOptions &options) {
+  APFloat value(0.0);
+  Attribute attr;
+  if (!matchPattern(op.getRhs(), m_Constant(&attr)))
+    return {};
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr); dense && dense.isSplat())
+    value = dense.getSplatValue<APFloat>();
+  else if (auto scalar = dyn_cast<FloatAttr>(attr))
+    value = scalar.getValue();
+  else
+    return {};
+  FloatBuilder f(b, op.getLoc(), op.getType(), options);
+  Fl x = f.of(op.getLhs());
+  double e = value.convertToDouble();
+  if (e == 1.0)
+    return x.v;
+  if (e == 2.0)
+    return (x * x).v;
+  if (e == 3.0)
+    return (x * x * x).v;
+  if (e == -1.0)
+    return (1.0 / x).v;
+  return {};
+}
+
+/// Integer powers by squaring. A negative exponent gives 0 but for bases 1 and -1; exponents count modulo 64 bits' worth of
+/// squarings: what overflows wraps around.
+static Value integerPower(OpBuilder &b, math::IPowIOp op) {
+  Location loc = op.getLoc();
+  Type type = op.getType();
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  auto constant = [&](int64_t v) -> Value {
+    Attribute a = b.getIntegerAttr(getElementTypeOrSelf(type), v);
+    if (auto vector = dyn_cast<VectorType>(type))
+      a = DenseElementsAttr::get(vector, a);
+    return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(a));
+  };
+  auto compare = [&](arith::CmpIPredicate p, Value x, int64_t y) -> Value {
+    return b.create<arith::CmpIOp>(loc, p, x, constant(y));
+  };
+  auto select = [&](Value c, Value x, Value y) -> Value { return b.create<arith::SelectOp>(loc, c, x, y); };
+  Value base = op.getLhs(), exponent = op.getRhs(), result = constant(1), square = base;
+  // An even base is 0 after as many squarings as it has bits; odd ones repeat with a period that divides 2^width.
+  for (unsigned bit = 0; bit < width; ++bit) {
+    Value mask = constant(static_cast<int64_t>(uint64_t(1) << bit));
+    Value isSet = compare(arith::CmpIPredicate::ne, b.create<arith::AndIOp>(loc, exponent, mask), 0);
+    result = select(isSet, b.create<arith::MulIOp>(loc, result, square), result);
+    square = b.create<arith::MulIOp>(loc, square, square);
+  }
+  Value isOdd = compare(arith::CmpIPredicate::ne, b.create<arith::AndIOp>(loc, exponent, constant(1)), 0);
+  Value inverse = select(compare(arith::CmpIPredicate::eq, base, -1), select(isOdd, constant(-1), constant(1)),
+                         select(compare(arith::CmpIPredicate::eq, base, 1), constant(1), constant(0)));
+  return select(compare(arith::CmpIPredicate::slt, exponent, 0), inverse, result);
+}
+
+static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &options) {
+  if (auto power = dyn_cast<math::IPowIOp>(op))
+    return integerPower(b, power);
+  if (op->getNumResults() != 1 || !isExpandable(op->getResult(0).getType()))
+    return {};
+  if (auto power = dyn_cast<math::PowFOp>(op))
+    if (Value v = simplePower(b, power, options))
+      return v;
+  if (auto power = dyn_cast<math::FPowIOp>(op)) {
+    Value y = b.create<arith::SIToFPOp>(op->getLoc(), op->getResult(0).getType(), power.getRhs());
+    op = b.create<math::PowFOp>(op->getLoc(), power.getLhs(), y);
+    b.setInsertionPointAfter(op);
+    Value v = expand(b, op, options);
+    op->erase();
+    return v;
+  }
+  if (auto fma = dyn_cast<math::FmaOp>(op); fma && !options.hasFma)
+    return b.create<arith::AddFOp>(op->getLoc(), b.create<arith::MulFOp>(op->getLoc(), fma.getA(), fma.getB()), fma.getC());
+  StringRef name = op->getName().getStringRef();
+  for (const Expansion &x : expansions)
+    if (name == x.op)
+      return apply(b, op, x, options);
+  for (const Expansion &x : roundings)
+    if (!options.hasRounding && name == x.op)
+      return apply(b, op, x, options);
+  return {};
+}
+
+void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    if (Value v = expand(b, op, options)) {
+      op->getResult(0).replaceAllUsesWith(v);
+      op->erase();
+    }
+  }
+}

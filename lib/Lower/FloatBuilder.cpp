@@ -1,0 +1,80 @@
+//===- FloatBuilder.cpp - Arithmetic on floats and their bits --------------===//
+
+#include "FloatBuilder.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lathe::lower;
+using arith::CmpFPredicate;
+
+FloatBuilder::FloatBuilder(OpBuilder &b, Location loc, Type type, const ExpandMathOptions &options)
+    : b(b), loc(loc), options(options), element(getElementTypeOrSelf(type)) {
+  if (auto v = dyn_cast<VectorType>(type))
+    shape.assign(v.getShape().begin(), v.getShape().end());
+  mantissa = isDouble() ? 52 : 23;
+  exponent = isDouble() ? 11 : 8;
+}
+
+Type FloatBuilder::shaped(Type e) const { return shape.empty() ? e : VectorType::get(shape, e); }
+
+static Value constant(FloatBuilder &f, TypedAttr a) {
+  if (!f.shape.empty())
+    a = DenseElementsAttr::get(cast<ShapedType>(f.shaped(a.getType())), Attribute(a));
+  return f.b.create<arith::ConstantOp>(f.loc, a);
+}
+
+Fl FloatBuilder::c(double v) { return of(constant(*this, b.getFloatAttr(element, v))); }
+Fl FloatBuilder::ci(int64_t v) {
+  return of(constant(*this, b.getIntegerAttr(b.getIntegerType(isDouble() ? 64 : 32), v)));
+}
+Fl FloatBuilder::bits(Fl x) {
+  return of(b.create<arith::BitcastOp>(loc, shaped(b.getIntegerType(isDouble() ? 64 : 32)), x.v));
+}
+Fl FloatBuilder::fromBits(Fl x) { return of(b.create<arith::BitcastOp>(loc, floatType(), x.v)); }
+Fl FloatBuilder::compare(CmpFPredicate p, Fl x, Fl y) { return of(b.create<arith::CmpFOp>(loc, p, x.v, y.v)); }
+Fl FloatBuilder::select(Fl c, Fl x, Fl y) { return of(b.create<arith::SelectOp>(loc, c.v, x.v, y.v)); }
+Fl FloatBuilder::abs(Fl x) { return of(b.create<math::AbsFOp>(loc, x.v)); }
+Fl FloatBuilder::sqrt(Fl x) { return of(b.create<math::SqrtOp>(loc, x.v)); }
+Fl FloatBuilder::copySign(Fl m, Fl s) { return of(b.create<math::CopySignOp>(loc, m.v, s.v)); }
+Fl FloatBuilder::isNan(Fl x) { return compare(CmpFPredicate::UNO, x, x); }
+Fl FloatBuilder::minimum(Fl x, Fl y) { return select(compare(CmpFPredicate::OGT, x, y), y, x); }
+Fl FloatBuilder::maximum(Fl x, Fl y) { return select(compare(CmpFPredicate::OLT, x, y), y, x); }
+
+Fl FloatBuilder::poly(Fl x, ArrayRef<double> coefficients) {
+  Fl sum = c(coefficients.back());
+  for (double k : llvm::reverse(coefficients.drop_back()))
+    sum = sum * x + c(k);
+  return sum;
+}
+
+/// Adding 1.5 * 2^mantissa pushes the fraction out; what is left in the low bits is the integer.
+std::pair<Fl, Fl> FloatBuilder::nearest(Fl x) {
+  double magic = isDouble() ? 0x1.8p52 : 0x1.8p23;
+  Fl shifted = x + magic;
+  Fl integer = of(b.create<arith::SubIOp>(loc, bits(shifted).v, bits(c(magic)).v));
+  return {shifted - magic, integer};
+}
+
+Fl FloatBuilder::pow2(Fl n) {
+  Fl biased = of(b.create<arith::AddIOp>(loc, n.v, ci((int64_t(1) << (exponent - 1)) - 1).v));
+  return fromBits(of(b.create<arith::ShLIOp>(loc, biased.v, ci(mantissa).v)));
+}
+
+Fl FloatBuilder::scale(Fl x, Fl n) {
+  Fl half = of(b.create<arith::ShRSIOp>(loc, n.v, ci(1).v));
+  Fl rest = of(b.create<arith::SubIOp>(loc, n.v, half.v));
+  return x * pow2(half) * pow2(rest);
+}
+
+Fl lathe::lower::operator+(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::AddFOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator-(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::SubFOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator*(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::MulFOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator/(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::DivFOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator-(Fl x) { return x.f->of(x.f->b.create<arith::NegFOp>(x.f->loc, x.v)); }
+Fl lathe::lower::operator<(Fl x, Fl y) { return x.f->compare(CmpFPredicate::OLT, x, y); }
+Fl lathe::lower::operator>(Fl x, Fl y) { return x.f->compare(CmpFPredicate::OGT, x, y); }
+Fl lathe::lower::operator>=(Fl x, Fl y) { return x.f->compare(CmpFPredicate::OGE, x, y); }
+Fl lathe::lower::operator==(Fl x, Fl y) { return x.f->compare(CmpFPredicate::OEQ, x, y); }
+Fl lathe::lower::operator&(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::AndIOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator|(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::OrIOp>(x.f->loc, x.v, y.v)); }
+Fl lathe::lower::operator^(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::XOrIOp>(x.f->loc, x.v, y.v)); }

@@ -1,0 +1,118 @@
+//===- FloatBuilder.h - Arithmetic on floats and their bits ----------------===//
+//
+// Builds arithmetic on values of one type: f32 or f64, scalar or vector. `Fl` is a value with operators, so that formulas
+// look like formulas.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LOWER_FLOATBUILDER_H
+#define LATHE_LOWER_FLOATBUILDER_H
+
+#include "lathe/Lower/ExpandMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include <limits>
+
+namespace lathe::lower {
+
+class FloatBuilder;
+
+/// A float or integer value, or a truth value, of the builder's shape.
+struct Fl {
+  FloatBuilder *f = nullptr;
+  mlir::Value v;
+};
+
+class FloatBuilder {
+public:
+  FloatBuilder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, const ExpandMathOptions &options);
+  Fl of(mlir::Value v) { return {this, v}; }
+  bool isDouble() const { return element.isF64(); }
+  mlir::Type floatType() const { return shaped(element); }
+  /// The same shape with another element type.
+  mlir::Type shaped(mlir::Type e) const;
+
+  Fl c(double v);            ///< float constant
+  Fl ci(int64_t v);          ///< integer constant of the float's width
+  Fl bits(Fl x);             ///< float -> integer
+  Fl fromBits(Fl x);         ///< integer -> float
+  Fl compare(mlir::arith::CmpFPredicate p, Fl x, Fl y);
+  Fl select(Fl c, Fl x, Fl y);
+  Fl poly(Fl x, llvm::ArrayRef<double> coefficients); ///< c0 + c1 x + c2 x^2 ...
+  Fl abs(Fl x);
+  Fl sqrt(Fl x);
+  Fl copySign(Fl magnitude, Fl sign);
+  Fl isNan(Fl x);
+  Fl minimum(Fl x, Fl y); ///< y when x is NaN does not happen: NaN in x stays
+  Fl maximum(Fl x, Fl y);
+  Fl inf() { return c(std::numeric_limits<double>::infinity()); }
+  Fl nan() { return c(std::numeric_limits<double>::quiet_NaN()); }
+  /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer.
+  std::pair<Fl, Fl> nearest(Fl x);
+  /// 2^n for an integer n within the exponent range of normal numbers.
+  Fl pow2(Fl n);
+  /// x * 2^n in two steps: right also where 2^n alone overflows or underflows.
+  Fl scale(Fl x, Fl n);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  const ExpandMathOptions &options;
+  mlir::Type element;
+  llvm::SmallVector<int64_t> shape; ///< empty for a scalar
+  unsigned mantissa, exponent;      ///< bits
+};
+
+Fl operator+(Fl x, Fl y);
+Fl operator-(Fl x, Fl y);
+Fl operator*(Fl x, Fl y);
+Fl operator/(Fl x, Fl y);
+Fl operator-(Fl x);
+Fl operator<(Fl x, Fl y);
+Fl operator>(Fl x, Fl y);
+Fl operator>=(Fl x, Fl y);
+Fl operator==(Fl x, Fl y);
+Fl operator&(Fl x, Fl y); ///< of integers or truth values
+Fl operator|(Fl x, Fl y);
+Fl operator^(Fl x, Fl y);
+inline Fl operator+(Fl x, double y) { return x + x.f->c(y); }
+inline Fl operator-(Fl x, double y) { return x - x.f->c(y); }
+inline Fl operator*(Fl x, double y) { return x * x.f->c(y); }
+inline Fl operator-(double x, Fl y) { return y.f->c(x) - y; }
+inline Fl operator/(double x, Fl y) { return y.f->c(x) / y; }
+inline Fl operator<(Fl x, double y) { return x < x.f->c(y); }
+inline Fl operator>(Fl x, double y) { return x > x.f->c(y); }
+inline Fl operator==(Fl x, double y) { return x == x.f->c(y); }
+
+// MathExp.cpp
+Fl expOf(Fl x);
+Fl exp2Of(Fl x);
+Fl expm1Of(Fl x);
+Fl logOf(Fl x);
+Fl log1pOf(Fl x);
+Fl tanhOf(Fl x);
+Fl sinhOf(Fl x);
+Fl coshOf(Fl x);
+Fl asinhOf(Fl x);
+Fl acoshOf(Fl x);
+Fl atanhOf(Fl x);
+Fl erfOf(Fl x);
+Fl powOf(Fl x, Fl y);
+// MathTrig.cpp
+Fl sinOf(Fl x);
+Fl cosOf(Fl x);
+Fl tanOf(Fl x);
+Fl atanOf(Fl x);
+Fl atan2Of(Fl y, Fl x);
+Fl asinOf(Fl x);
+Fl acosOf(Fl x);
+// MathRounding.cpp
+Fl roundEvenOf(Fl x);
+Fl floorOf(Fl x);
+Fl ceilOf(Fl x);
+Fl truncOf(Fl x);
+Fl roundOf(Fl x);
+Fl remOf(Fl x, Fl y);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_FLOATBUILDER_H

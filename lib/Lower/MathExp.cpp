@@ -1,0 +1,210 @@
+//===- MathExp.cpp - Exponentials, logarithms and their relatives ----------===//
+//
+// Coefficients are minimax fits for the stated intervals. Products followed by sums contract to FMA where there is one;
+// every formula is also right without.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FloatBuilder.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lathe::lower;
+
+namespace {
+constexpr double log2e = 1.4426950408889634;
+/// ln 2 in two parts; the product of the first with an exponent is exact.
+constexpr double ln2HighF32 = 0x1.62e4p-1, ln2LowF32 = 1.4286068203094172e-06;
+constexpr double ln2HighF64 = 0x1.62e42fefap-1, ln2LowF64 = 1.6465949582897082e-12;
+
+/// expm1(r) = r + r^2 P(r) for |r| <= ln(2) / 2.
+constexpr double expF32[] = {0.50000000952374046, 0.16666518931184925, 0.041666205394422943, 0.0083688809585796053,
+                             0.0013950521477631228};
+constexpr double expF64[] = {0.5, 0.16666666666666684, 0.041666666666666724, 0.0083333333333167826,
+                             0.0013888888888858732, 0.00019841269896968779, 2.4801587373284937e-5,
+                             2.7557234313921487e-6, 2.7557233686957056e-7, 2.5112216265574232e-8,
+                             2.0926855393984679e-9};
+/// log(1 + f) = f - f^2 / 2 + f^3 P(f) for sqrt(1/2) <= 1 + f <= sqrt(2).
+constexpr double logF32[] = {0.33333316733762344, -0.25000807990638819, 0.20002285663383877, -0.16624626176015995,
+                             0.14181231470138826, -0.13128157306293026, 0.1288122311864306, -0.078606132061476289};
+/// atanh(s) = s + s^3 P(s^2) for the same range, s = f / (2 + f).
+constexpr double atanhF64[] = {0.33333333333333331, 0.20000000000003074, 0.14285714284555368, 0.11111111321837212,
+                               0.090908879405041551, 0.076935412173453852, 0.066251434331869124, 0.066249652434052011};
+/// erf(x) = x P(x^2) / Q(x^2), where erf differs from 1.
+constexpr double erfPF32[] = {1.12837914731, 0.190358575604, 0.0527397718618, 0.00376294203301, 0.00028470831856,
+                              2.0488518416e-6};
+constexpr double erfPF64[] = {1.1283791670954772, 0.21771518386973604, 0.064717331330824663, 0.006544563375274152,
+                              0.00078356709653695812, 4.8493869818016199e-5, 3.0243417915001929e-6,
+                              1.0823097697352941e-7, 3.2875514587396666e-9, 3.2209099578028126e-11,
+                              3.0859062984927277e-14};
+constexpr double erfQF64[] = {1.0, 0.52627839135680048, 0.13278037203848895, 0.021241776898318875,
+                              0.0023977817494312031, 0.00020059845284544028, 1.2659158454123262e-5,
+                              5.9657405016160409e-7, 1.9957486496200345e-8, 4.0153847135847918e-10,
+                              1.5016306148351148e-12};
+constexpr double erfQF32[] = {1.0, 0.502033662431, 0.114086943074, 0.0149638395468, 0.00116168269774, 3.80700773437e-5};
+} // namespace
+
+/// x = n ln 2 + r: n as an integer, r, and expm1(r).
+namespace {
+struct Reduced {
+  Fl n, expm1;
+};
+} // namespace
+
+static Reduced expm1OfRest(Fl r, Fl n) {
+  FloatBuilder &f = *r.f;
+  Fl p = f.isDouble() ? f.poly(r, expF64) : f.poly(r, expF32);
+  return {n, p * (r * r) + r};
+}
+
+static Reduced reduceExp(Fl x) {
+  FloatBuilder &f = *x.f;
+  auto [nf, n] = f.nearest(x * log2e);
+  Fl r = f.isDouble() ? (x - nf * ln2HighF64) - nf * ln2LowF64 : (x - nf * ln2HighF32) - nf * ln2LowF32;
+  return expm1OfRest(r, n);
+}
+
+/// Arguments beyond these give infinity and zero.
+static Fl clampExp(Fl x) {
+  FloatBuilder &f = *x.f;
+  return f.isDouble() ? f.maximum(f.minimum(x, f.c(710.0)), f.c(-746.0))
+                      : f.maximum(f.minimum(x, f.c(89.0)), f.c(-104.0));
+}
+
+Fl lathe::lower::expOf(Fl x) {
+  Reduced e = reduceExp(clampExp(x));
+  return x.f->scale(e.expm1 + 1.0, e.n);
+}
+
+Fl lathe::lower::exp2Of(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl clamped = f.isDouble() ? f.maximum(f.minimum(x, f.c(1025.0)), f.c(-1080.0))
+                            : f.maximum(f.minimum(x, f.c(129.0)), f.c(-152.0));
+  auto [nf, n] = f.nearest(clamped);
+  Reduced e = expm1OfRest((clamped - nf) * 0.69314718055994531, n);
+  return f.scale(e.expm1 + 1.0, e.n);
+}
+
+/// 2^n expm1(r) + (2^n - 1), without cancellation; n is limited so that 2^n is a normal number.
+static Fl expm1Limited(Fl x) {
+  Reduced e = reduceExp(x);
+  Fl two = x.f->pow2(e.n);
+  return two * e.expm1 + (two - 1.0);
+}
+
+Fl lathe::lower::expm1Of(Fl x) {
+  FloatBuilder &f = *x.f;
+  double limit = f.isDouble() ? 40.0 : 18.0;
+  Fl small = expm1Limited(f.maximum(f.minimum(x, f.c(limit)), f.c(-limit)));
+  Fl result = f.select(x > limit, expOf(x), small);
+  return f.select(x == 0.0, x, result); // keeps -0
+}
+
+/// x = 2^k m with sqrt(1/2) <= m < sqrt(2): m - 1, and k as a float. For positive finite x.
+static std::pair<Fl, Fl> splitExponent(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl tiny = x < (f.isDouble() ? 0x1p-1022 : 0x1p-126);
+  Fl normal = f.select(tiny, x * (f.isDouble() ? 0x1p54 : 0x1p25), x);
+  Fl bias = f.select(tiny, f.c(f.isDouble() ? 54 : 25), f.c(0));
+  // Shifted by the bits of sqrt(1/2), the exponent field says k.
+  Fl offset = f.bits(f.c(0.70710678118654752));
+  Fl shifted = f.of(f.b.create<arith::SubIOp>(f.loc, f.bits(normal).v, offset.v));
+  Fl k = f.of(f.b.create<arith::ShRSIOp>(f.loc, shifted.v, f.ci(f.mantissa).v));
+  Fl low = shifted & f.ci((int64_t(1) << f.mantissa) - 1);
+  Fl m = f.fromBits(f.of(f.b.create<arith::AddIOp>(f.loc, low.v, offset.v)));
+  // k as a float without a conversion, which not all vector units have: into the low bits of a large number.
+  double magic = f.isDouble() ? 0x1.8p52 : 0x1.8p23;
+  Fl kf = f.fromBits(f.of(f.b.create<arith::AddIOp>(f.loc, f.bits(f.c(magic)).v, k.v))) - magic;
+  return {m - 1.0, kf - bias};
+}
+
+Fl lathe::lower::logOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  auto [m, k] = splitExponent(x);
+  Fl result;
+  if (f.isDouble()) {
+    Fl s = m / (m + 2.0), z = s * s, half = m * m * 0.5;
+    Fl rest = s * (half + z * 2.0 * f.poly(z, atanhF64)); // log(1 + m) = m - (half - rest)
+    result = k * ln2HighF64 - ((half - (rest + k * ln2LowF64)) - m);
+  } else {
+    Fl z = m * m;
+    Fl y = f.poly(m, logF32) * m * z + k * ln2LowF32;
+    result = (m + (y - z * 0.5)) + k * ln2HighF32;
+  }
+  result = f.select(x < f.inf(), result, x); // infinity and NaN
+  result = f.select(x == 0.0, -f.inf(), result);
+  return f.select(x < 0.0, f.nan(), result);
+}
+
+Fl lathe::lower::log1pOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl u = x + 1.0;
+  Fl lost = x - (u - 1.0); // what the sum rounded away
+  Fl fits = (u > 0.0) & (u < f.inf());
+  Fl corrected = logOf(u) + f.select(fits, lost / u, f.c(0.0));
+  return f.select(x == 0.0, x, corrected);
+}
+
+Fl lathe::lower::tanhOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  double limit = f.isDouble() ? 20.0 : 9.5;
+  Fl e = expm1Limited(f.maximum(f.minimum(x, f.c(limit)), f.c(-limit)) * 2.0);
+  return f.copySign(e / (e + 2.0), x);
+}
+
+Fl lathe::lower::sinhOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl magnitude = f.abs(x);
+  Fl e = expm1Of(f.minimum(magnitude, f.c(f.isDouble() ? 700.0 : 88.0)));
+  Fl moderate = (e + e / (e + 1.0)) * 0.5;
+  Fl half = expOf(magnitude * 0.5); // exp(x) overflows before sinh(x) does
+  return f.copySign(f.select(magnitude < 30.0, moderate, half * 0.5 * half), x);
+}
+
+Fl lathe::lower::coshOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl half = expOf(f.abs(x) * 0.5), e = half * half;
+  return f.select(f.abs(x) < 30.0, (e + 1.0 / e) * 0.5, half * 0.5 * half);
+}
+
+Fl lathe::lower::asinhOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl a = f.abs(x), square = a * a;
+  Fl moderate = log1pOf(a + square / (f.sqrt(square + 1.0) + 1.0));
+  Fl large = logOf(a) + 0.69314718055994531;
+  return f.copySign(f.select(a < 1e9, moderate, large), x);
+}
+
+Fl lathe::lower::acoshOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl t = x - 1.0;
+  Fl moderate = log1pOf(t + f.sqrt(t * 2.0 + t * t));
+  return f.select(x < 1e9, moderate, logOf(x) + 0.69314718055994531);
+}
+
+Fl lathe::lower::atanhOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl a = f.abs(x);
+  return f.copySign(log1pOf(a * 2.0 / (1.0 - a)) * 0.5, x);
+}
+
+Fl lathe::lower::erfOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl a = f.minimum(f.abs(x), f.c(f.isDouble() ? 5.9 : 3.92)), z = a * a;
+  Fl quotient = f.isDouble() ? a * f.poly(z, erfPF64) / f.poly(z, erfQF64) : a * f.poly(z, erfPF32) / f.poly(z, erfQF32);
+  return f.copySign(f.minimum(quotient, f.c(1.0)), x);
+}
+
+/// exp(y log |x|) and the special cases of C's pow. Meant for f64; f32 is computed through it.
+Fl lathe::lower::powOf(Fl x, Fl y) {
+  FloatBuilder &f = *x.f;
+  Fl a = f.abs(x), magnitude = expOf(y * logOf(a));
+  magnitude = f.select((a == 1.0) & (f.abs(y) == f.inf()), f.c(1.0), magnitude);
+  Fl whole = truncOf(y) == y, half = y * 0.5;
+  Fl odd = whole & (f.compare(arith::CmpFPredicate::UNE, truncOf(half), half));
+  Fl negative = f.copySign(f.c(1.0), x) < 0.0;
+  Fl result = f.select(odd & negative, -magnitude, magnitude);
+  Fl undefined = (x < 0.0) & (x > -f.inf()) & f.compare(arith::CmpFPredicate::UNE, truncOf(y), y);
+  result = f.select(undefined, f.nan(), result);
+  return f.select((y == 0.0) | (x == 1.0), f.c(1.0), result);
+}
