@@ -179,7 +179,8 @@ Fl lathe::lower::acoshOf(Fl x) {
   FloatBuilder &f = *x.f;
   Fl t = x - 1.0;
   Fl moderate = log1pOf(t + f.sqrt(t * 2.0 + t * t));
-  return f.select(x < 1e9, moderate, logOf(x) + 0.69314718055994531);
+  Fl result = f.select(x < 1e9, moderate, logOf(x) + 0.69314718055994531);
+  return f.select(x < 1.0, f.nan(), result);
 }
 
 Fl lathe::lower::atanhOf(Fl x) {

@@ -44,12 +44,33 @@ Fl lathe::lower::roundOf(Fl x) {
   return f.copySign(f.select(up, whole + 1.0, whole), x);
 }
 
-/// The remainder of truncated division, with the sign of x (C's fmod). The quotient is taken twice: the first remainder is
-/// exact up to quotients of 2^53, and the second pass repairs a quotient that was rounded up.
+/// What rounding took from the product p = x y, by splitting both factors in halves.
+static Fl productError(Fl x, Fl y, Fl p) {
+  FloatBuilder &f = *x.f;
+  double splitter = f.isDouble() ? 0x1p27 + 1 : 0x1p12 + 1;
+  auto high = [&](Fl v) {
+    Fl t = v * splitter;
+    return t - (t - v);
+  };
+  Fl xh = high(x), yh = high(y), xl = x - xh, yl = y - yh;
+  return ((xh * yh - p) + xh * yl + xl * yh) + xl * yl;
+}
+
+/// x - q y with one rounding.
+static Fl minusProduct(Fl x, Fl q, Fl y) {
+  FloatBuilder &f = *x.f;
+  if (f.options.hasFma)
+    return f.of(f.b.create<math::FmaOp>(f.loc, (-q).v, y.v, x.v));
+  Fl p = q * y;
+  return (x - p) - productError(q, y, p);
+}
+
+/// The remainder of truncated division, with the sign of x (C's fmod). It is exact up to
+/// quotients of 2^53; a quotient that was rounded up is repaired.
 Fl lathe::lower::remOf(Fl x, Fl y) {
   FloatBuilder &f = *x.f;
   Fl ax = f.abs(x), ay = f.abs(y);
-  Fl r = ax - truncOf(ax / ay) * ay;
+  Fl r = minusProduct(ax, truncOf(ax / ay), ay);
   r = f.select(r < 0.0, r + ay, r);
   r = f.select(f.compare(arith::CmpFPredicate::OGE, r, ay), r - ay, r);
   r = f.select((ay == f.inf()) & (ax < f.inf()), ax, r);

@@ -139,6 +139,7 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
       hoist(points, bound, group.goals);
       for (Goal &g : group.goals)
         g.remaining &= ~(AxisSet(1) << *group.axis);
+      Outdated outdated = hideOutdated(bound, *group.axis);
       if (schedule.width > 1 && group.axis == schedule.lane) {
         std::vector<Value> outerKeeping = keeping;
         keeping.clear();
@@ -146,9 +147,12 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
           keep(points[0], valuesToKeep(bound, group, ArrayRef(groups).drop_front(i + 1)));
         laneLoop(points[0], bound, group, persistent);
         keeping = outerKeeping;
+        outdated.cached = cached;
       } else {
         axisLoop(points, bound, group);
       }
+      available.insert(outdated.reductions.begin(), outdated.reductions.end());
+      cached = outdated.cached;
     }
     for (const Goal &g : group.goals)
       if (mine.contains(g.op))
@@ -159,6 +163,22 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
     available.erase(op);
   if (!bound) // the function's own scope: valid everywhere
     available.insert(mine.begin(), mine.end());
+}
+
+/// A loop over an axis that is bound already recomputes a reduction where it is used. Inside, what was computed at the
+/// outer point of that axis does not count.
+RowEmitter::Outdated RowEmitter::hideOutdated(AxisSet bound, unsigned axis) {
+  Outdated outdated{{}, cached};
+  if (!has(bound, axis))
+    return outdated;
+  for (Operation *op : info.ops)
+    if (available.contains(op) && has(info.axesOf(op->getResult(0)), axis))
+      outdated.reductions.push_back(op);
+  for (Operation *op : outdated.reductions)
+    available.erase(op);
+  if (axis != schedule.lane)
+    llvm::erase_if(cached, [&](const Cached &c) { return has(info.axesOf(c.value), axis); });
+  return outdated;
 }
 
 void RowEmitter::emitLeaf(Points &points, const Goal &goal) {

@@ -49,12 +49,18 @@ private:
     std::optional<unsigned> axis;
   };
 
+  struct Outdated {
+    std::vector<mlir::Operation *> reductions;
+    std::vector<Cached> cached;
+  };
+
   // RowEmitter.cpp: scopes.
   void collectNeeds();
   void scope(Points &points, lower::AxisSet bound, std::vector<Goal> goals);
   std::vector<Goal> goalsOf(Points &points, lower::AxisSet bound, llvm::ArrayRef<Goal> given);
   std::vector<Group> groupsOf(llvm::ArrayRef<Goal> goals);
   std::set<unsigned> reachOf(mlir::Operation *op) const;
+  Outdated hideOutdated(lower::AxisSet bound, unsigned axis);
   void emitLeaf(Points &points, const Goal &goal);
   void accumulate(Points &points, kernel::ReduceOp op);
   void start(Points &points, kernel::ReduceOp op);

@@ -1,0 +1,383 @@
+"""Loop and reduction kernels of many forms against numpy, for every instruction set of this machine."""
+import sys
+import numpy as np
+from kernels import Kernel, variants
+
+CASES = []
+rng = np.random.default_rng(7)
+
+
+def f32(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def case(name, text, ins, outs, sizes, rtol=2e-5, atol=2e-6):
+    """ins: arrays; outs: expected arrays (their types say the results'); sizes: {symbol: value}."""
+    CASES.append((name, text, ins, outs, sizes, rtol, atol))
+
+
+def static(text, **values):
+    for k, v in values.items():
+        text = text.replace(f'"{k}"', f'"{v}"').replace(f'{k}*', f'{v}*')
+    return text
+
+
+def ld(i, offset, t='f32', name=None):
+    return f'%{name or "x" + str(i)} = kernel.load %in{i}["{offset}"] : !kernel.ref<{t}> -> {t}\n'
+
+
+def st(v, i, offset, t='f32'):
+    return f'kernel.store %{v}, %out{i}["{offset}"] : {t}, !kernel.ref<{t}>\n'
+
+
+# Softmax over rows, of dynamic and static length.
+SOFTMAX = ('reduction @softmax axes(n = "N", c = "C") {' + ld(0, 'C*n + c') + '''
+%m = kernel.reduce max %x0 over ["c"] : f32
+%d = arith.subf %x0, %m : f32
+%e = math.exp %d : f32
+%s = kernel.reduce add %e over ["c"] : f32
+%y = arith.divf %e, %s : f32
+''' + st('y', 0, 'C*n + c') + '}')
+
+
+def softmax(x, axis):
+    x = x.astype(np.float64)
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return (e / e.sum(axis, keepdims=True)).astype(np.float32)
+
+
+for C in (1, 7, 15, 16, 17, 64, 100, 1000, 4096):
+    x = f32(5, C)
+    case(f'softmax {C}', SOFTMAX, [x], [softmax(x, 1)], {'N': 5, 'C': C})
+    case(f'softmax static {C}', static(SOFTMAX, C=C), [x], [softmax(x, 1)], {'N': 5})
+case('softmax 0 rows', SOFTMAX, [f32(0, 9)], [f32(0, 9)], {'N': 0, 'C': 9})
+case('softmax 0 columns', SOFTMAX, [f32(3, 0)], [f32(3, 0)], {'N': 3, 'C': 0})
+
+# Softmax over an axis that is not the last: lanes run across rows.
+x = f32(3, 11, 50)
+case('softmax middle', 'reduction @s axes(n = "N", c = "C", r = "R") {' + ld(0, 'C*R*n + C*r + c') + '''
+%m = kernel.reduce max %x0 over ["r"] : f32
+%d = arith.subf %x0, %m : f32
+%e = math.exp %d : f32
+%s = kernel.reduce add %e over ["r"] : f32
+%y = arith.divf %e, %s : f32
+''' + st('y', 0, 'C*R*n + C*r + c') + '}', [x], [softmax(x, 1)], {'N': 3, 'C': 50, 'R': 11})
+
+# Residual and layer norm: two results.
+LN = ('reduction @ln axes(n = "N", c = "C") {' + ld(0, 'C*n + c') + ld(1, 'C*n + c') + ld(2, 'c') + ld(3, 'c') + '''
+%h = arith.addf %x0, %x1 : f32
+%i = kernel.index "C"
+%cf = arith.sitofp %i : i64 to f32
+%s = kernel.reduce add %h over ["c"] : f32
+%mu = arith.divf %s, %cf : f32
+%d = arith.subf %h, %mu : f32
+%q = arith.mulf %d, %d : f32
+%v = kernel.reduce add %q over ["c"] : f32
+%var = arith.divf %v, %cf : f32
+%eps = arith.constant 1.0e-5 : f32
+%ve = arith.addf %var, %eps : f32
+%rs = math.rsqrt %ve : f32
+%z = arith.mulf %d, %rs : f32
+%zg = arith.mulf %z, %x2 : f32
+%y = arith.addf %zg, %x3 : f32
+''' + st('h', 0, 'C*n + c') + st('y', 1, 'C*n + c') + '}')
+
+
+def layer_norm(h, g, b):
+    d = h - h.mean(1, keepdims=True)
+    return (d / np.sqrt((d * d).mean(1, keepdims=True) + 1e-5) * g + b).astype(np.float32)
+
+
+for C in (3, 16, 768, 1000):
+    x, r, g, b = f32(7, C), f32(7, C), f32(C), f32(C)
+    h = x + r
+    want = [h, layer_norm(h.astype(np.float64), g, b)]
+    case(f'layer norm {C}', LN, [x, r, g, b], want, {'N': 7, 'C': C}, 1e-4, 1e-5)
+    case(f'layer norm static {C}', static(LN, C=C), [x, r, g, b], want, {'N': 7}, 1e-4, 1e-5)
+
+# Exclusive self attention: reductions over D at (n, h) and at (n, h, p), results at both depths.
+XSA = ('reduction @xsa axes(n = "N", h = "H", p = "P", d = "D") {' + ld(0, 'D*H*P*n + D*P*h + D*p + d') +
+       ld(1, 'D*H*n + D*h + d') + '''
+%c0 = arith.mulf %x1, %x1 : f32
+%nv = kernel.reduce add %c0 over ["d"] : f32
+%sq = math.sqrt %nv : f32
+%eps = arith.constant 1.0e-6 : f32
+%mx = arith.maximumf %sq, %eps : f32
+%vn = arith.divf %x1, %mx : f32
+%c1 = arith.mulf %x0, %vn : f32
+%ps = kernel.reduce add %c1 over ["d"] : f32
+%c2 = arith.mulf %x0, %x0 : f32
+%ny = kernel.reduce add %c2 over ["d"] : f32
+%c3 = arith.mulf %ps, %vn : f32
+%o0 = arith.subf %x0, %c3 : f32
+%ab = math.absf %ps : f32
+%sy = math.sqrt %ny : f32
+%my = arith.maximumf %sy, %eps : f32
+%o2 = arith.divf %ab, %my : f32
+''' + st('o0', 0, 'D*H*P*n + D*P*h + D*p + d') + st('ab', 1, 'H*P*n + P*h + p') + st('o2', 2, 'H*P*n + P*h + p') + '}')
+for D in (8, 64, 100, 128):
+    y, v = f32(2, 3, 5, D), f32(2, 3, D)
+    vn = v / np.maximum(np.sqrt((v * v).sum(-1, keepdims=True)), 1e-6)
+    ps = (y * vn[:, :, None]).sum(-1)
+    want = [y - ps[..., None] * vn[:, :, None], np.abs(ps), np.abs(ps) / np.maximum(np.sqrt((y * y).sum(-1)), 1e-6)]
+    for s, text, sizes in (('', XSA, {'N': 2, 'H': 3, 'P': 5, 'D': D}), (' static', static(XSA, D=D), {'N': 2, 'H': 3, 'P': 5})):
+        case(f'xsa{s} {D}', text, [y, v], [w.astype(np.float32) for w in want], sizes, 1e-4, 1e-5)
+
+# Group norm: a reduction over two axes.
+for S in (5, 49, 256):
+    x, g, b = f32(2, 4, 3, S), f32(4, 3), f32(4, 3)
+    mu = x.mean((2, 3), keepdims=True)
+    sd = np.sqrt(x.var((2, 3), keepdims=True) + 1e-5)
+    case(f'group norm {S}', 'reduction @gn axes(n = "N", g = "G", k = "K", s = "S") {' + ld(0, 'G*K*S*n + K*S*g + S*k + s') +
+         ld(1, 'K*g + k') + ld(2, 'K*g + k') + '''
+%i = kernel.index "K*S"
+%cf = arith.sitofp %i : i64 to f32
+%a = kernel.reduce add %x0 over ["k", "s"] : f32
+%mu = arith.divf %a, %cf : f32
+%d = arith.subf %x0, %mu : f32
+%q = arith.mulf %d, %d : f32
+%v = kernel.reduce add %q over ["k", "s"] : f32
+%var = arith.divf %v, %cf : f32
+%eps = arith.constant 1.0e-5 : f32
+%ve = arith.addf %var, %eps : f32
+%rs = math.rsqrt %ve : f32
+%z = arith.mulf %d, %rs : f32
+%zg = arith.mulf %z, %x1 : f32
+%y = arith.addf %zg, %x2 : f32
+''' + st('y', 0, 'G*K*S*n + K*S*g + S*k + s') + '}', [x, g, b],
+         [((x - mu) / sd * g[None, :, :, None] + b[None, :, :, None]).astype(np.float32)], {'N': 2, 'G': 4, 'K': 3, 'S': S},
+         1e-4, 1e-5)
+
+# Column sums; a product of everything; a mean that everything needs.
+x = f32(2, 37, 131)
+case('column sums', 'reduction @cs axes(n = "N", c = "C", r = "R") {' + ld(0, 'C*R*n + C*r + c') +
+     '%s = kernel.reduce add %x0 over ["r"] : f32\n' + st('s', 0, 'C*n + c') + '}', [x], [x.sum(1)],
+     {'N': 2, 'C': 131, 'R': 37}, 1e-4, 1e-5)
+x = f32(300)
+case('sum of all', 'reduction @all axes(i = "N") {' + ld(0, 'i') + '%s = kernel.reduce add %x0 over ["i"] : f32\n' +
+     st('s', 0, '0') + '}', [x], [x.sum(keepdims=True)], {'N': 300}, 1e-4, 1e-4)
+case('sum of nothing', 'reduction @all axes(i = "N") {' + ld(0, 'i') + '%s = kernel.reduce max %x0 over ["i"] : f32\n' +
+     st('s', 0, '0') + '}', [f32(0)], [np.array([-np.inf], np.float32)], {'N': 0})
+x = f32(9, 40)
+case('centre by the whole', 'reduction @c axes(n = "N", c = "C") {' + ld(0, 'C*n + c') +
+     '%s = kernel.reduce add %x0 over ["n", "c"] : f32\n%y = arith.subf %x0, %s : f32\n' + st('y', 0, 'C*n + c') + '}',
+     [x], [x - x.sum()], {'N': 9, 'C': 40}, 1e-4, 1e-4)
+# A scalar reduction over an axis of its own, and rows that all need it.
+x, w = f32(9, 40), f32(21)
+case('scale by a norm', 'reduction @c axes(n = "N", c = "C", k = "K") {' + ld(0, 'C*n + c') + ld(1, 'k') +
+     '%s = kernel.reduce add %x1 over ["k"] : f32\n%y = arith.mulf %x0, %s : f32\n' + st('y', 0, 'C*n + c') + '}',
+     [x, w], [x * w.sum()], {'N': 9, 'C': 40, 'K': 21}, 1e-4, 1e-4)
+# A reduction at the columns, needed at rows and columns.
+x, w = f32(9, 40), f32(40, 21)
+case('scale columns', 'reduction @c axes(n = "N", c = "C", k = "K") {' + ld(0, 'C*n + c') + ld(1, 'K*c + k') +
+     '%s = kernel.reduce add %x1 over ["k"] : f32\n%y = arith.mulf %x0, %s : f32\n' + st('y', 0, 'C*n + c') + '}',
+     [x, w], [x * w.sum(1)], {'N': 9, 'C': 40, 'K': 21}, 1e-4, 1e-4)
+# Sums over rows of values normalised over columns: the reductions contradict one another's loop order.
+x = f32(6, 20)
+case('two directions', 'reduction @t axes(n = "N", c = "C") {' + ld(0, 'C*n + c') + '''
+%r = kernel.reduce max %x0 over ["c"] : f32
+%d = arith.subf %x0, %r : f32
+%s = kernel.reduce add %d over ["n"] : f32
+%y = arith.addf %d, %s : f32
+''' + st('y', 0, 'C*n + c') + '}', [x], [(lambda d: d + d.sum(0))(x - x.max(1, keepdims=True))], {'N': 6, 'C': 20}, 1e-4, 1e-4)
+x = f32(3, 50)
+x[1, 20] = np.nan
+for kind, ref in (('max', np.max), ('min', np.min)):
+    case(f'{kind} with NaN', 'reduction @m axes(n = "N", c = "C") {' + ld(0, 'C*n + c') +
+         f'%m = kernel.reduce {kind} %x0 over ["c"] : f32\n' + st('m', 0, 'n') + '}', [x], [ref(x, 1)], {'N': 3, 'C': 50})
+
+# Transposes, reversal, a stride, a broadcast.
+x = f32(37, 53)
+case('transpose', 'loop @t axes(i = "M", j = "N") {' + ld(0, 'M*j + i') + st('x0', 0, 'N*i + j') + '}', [x.T.copy()], [x],
+     {'M': 37, 'N': 53})
+x = f32(2, 3, 4, 35)
+case('permute', 'loop @t axes(a = "2", b = "B", c = "C", d = "D") {' + ld(0, 'B*C*D*a + C*D*b + D*c + d') +
+     st('x0', 0, 'B*D*(C*a + c) + D*b + d') + '}', [x], [x.transpose(0, 2, 1, 3).copy()], {'B': 3, 'C': 4, 'D': 35})
+x = f32(100)
+case('reverse', 'loop @r axes(i = "N") {' + ld(0, 'N - 1 - i') + st('x0', 0, 'i') + '}', [x], [x[::-1].copy()], {'N': 100})
+case('stride', 'loop @r axes(i = "N") {' + ld(0, '3*i + 1') + st('x0', 0, 'i') + '}', [x], [x[1::3].copy()], {'N': 33})
+case('floordiv', 'loop @r axes(i = "N") {' + ld(0, 'floordiv(i, 3) + mod(i, 3)') + st('x0', 0, 'i') + '}', [x],
+     [x[np.arange(100) // 3 + np.arange(100) % 3]], {'N': 100})
+case('negative floordiv', 'loop @r axes(i = "N") { %a = kernel.index "floordiv(i - 50, K) + 7*mod(i - 50, K) + floordiv(i - 50, 4)"\n' +
+     st('a', 0, 'i', 'i64') + '}', [],
+     [np.array([(i - 50) // 3 + 7 * ((i - 50) % 3) + (i - 50) // 4 for i in range(100)])], {'N': 100, 'K': 3})
+case('broadcast', 'loop @b axes(i = "M", j = "N") {' + ld(0, 'i') + ld(1, 'j') + '%y = arith.addf %x0, %x1 : f32\n' +
+     st('y', 0, 'N*i + j') + '}', [x[:9], x[:41]], [x[:9, None] + x[None, :41]], {'M': 9, 'N': 41})
+case('fill', 'loop @f axes(i = "N") { %c = arith.constant 2.5 : f32\n' + st('c', 0, 'i') + '}', [], [np.full(77, 2.5, np.float32)],
+     {'N': 77})
+case('scalar', 'loop @f axes() {' + ld(0, '0') + '%y = arith.addf %x0, %x0 : f32\n' + st('y', 0, '0') + '}', [x[:1]], [x[:1] * 2], {})
+x = f32(10000)
+case('long', 'loop @l axes(i = "N") {' + ld(0, 'i') + '%y = math.tanh %x0 : f32\n' + st('y', 0, 'i') + '}', [x],
+     [np.tanh(x)], {'N': 10000})
+
+# Embedding: rows chosen by an index; indices per element.
+table, ids = f32(50, 40), rng.integers(0, 50, 13)
+case('embedding', 'loop @e axes(n = "N", d = "D") {' + ld(1, 'n', 'i64') +
+     '%v = kernel.load %in0["D*$0 + d"] indirect(%x1) : !kernel.ref<f32> -> f32\n' + st('v', 0, 'D*n + d') + '}',
+     [table, ids], [table[ids]], {'N': 13, 'D': 40})
+x, ids = f32(99), rng.integers(0, 99, 45)
+case('gather elements', 'loop @e axes(n = "N") {' + ld(1, 'n', 'i64') +
+     '%v = kernel.load %in0["$0"] indirect(%x1) : !kernel.ref<f32> -> f32\n' + st('v', 0, 'n') + '}', [x, ids], [x[ids]],
+     {'N': 45})
+perm = rng.permutation(45)
+case('scatter elements', 'loop @e axes(n = "N") {' + ld(1, 'n', 'i64') + ld(0, 'n') +
+     'kernel.store %x0, %out0["$0"] indirect(%x1) : f32, !kernel.ref<f32>\n}', [x[:45], perm], [x[:45][np.argsort(perm)]],
+     {'N': 45})
+
+# Concatenation and padding by predicates, across and along the lanes.
+a, b = f32(3, 20), f32(5, 20)
+CONCAT = '''loop @c axes(n = "A + B", d = "D") {
+%i = kernel.index "n"
+%na = kernel.index "A"
+%first = arith.cmpi slt, %i, %na : i64
+%second = arith.cmpi sge, %i, %na : i64
+%z = arith.constant 0.0 : f32
+%x = kernel.load %in0["D*n + d"] if %first else %z : !kernel.ref<f32> else f32 -> f32
+%y = kernel.load %in1["D*n - D*A + d"] if %second else %z : !kernel.ref<f32> else f32 -> f32
+%v = arith.select %first, %x, %y : f32
+kernel.store %v, %out0["D*n + d"] : f32, !kernel.ref<f32> }'''
+case('concat rows', CONCAT, [a, b], [np.concatenate([a, b])], {'A': 3, 'B': 5, 'D': 20})
+a, b = f32(4, 13), f32(4, 22)
+case('concat columns', '''loop @c axes(n = "N", d = "A + B") {
+%i = kernel.index "d"
+%na = kernel.index "A"
+%first = arith.cmpi slt, %i, %na : i64
+%second = arith.cmpi sge, %i, %na : i64
+%z = arith.constant 0.0 : f32
+%x = kernel.load %in0["A*n + d"] if %first else %z : !kernel.ref<f32> else f32 -> f32
+%y = kernel.load %in1["B*n + d - A"] if %second else %z : !kernel.ref<f32> else f32 -> f32
+%v = arith.select %first, %x, %y : f32
+kernel.store %v, %out0["A*n + B*n + d"] : f32, !kernel.ref<f32> }''', [a, b], [np.concatenate([a, b], 1)],
+     {'A': 13, 'B': 22, 'N': 4})
+case('store parts', '''loop @c axes(n = "N", d = "A", e = "B") {''' + ld(0, 'A*n + d') + ld(1, 'B*n + e') +
+     st('x0', 0, 'A*n + B*n + d') + st('x1', 0, 'A*n + B*n + e + A') + '}', [a, b], [np.concatenate([a, b], 1)],
+     {'A': 13, 'B': 22, 'N': 4})
+x = f32(30)
+case('store if', '''loop @c axes(n = "N") {''' + ld(0, 'n') + '''%z = arith.constant 0.0 : f32
+%p = arith.cmpf ogt, %x0, %z : f32
+%q = arith.cmpf ole, %x0, %z : f32
+kernel.store %x0, %out0["n"] if %p : f32, !kernel.ref<f32>
+kernel.store %z, %out0["n"] if %q : f32, !kernel.ref<f32> }''', [x], [np.maximum(x, 0)], {'N': 30})
+
+# Integers and booleans.
+i, j = rng.integers(-9, 9, 70), rng.integers(-9, 9, 70)
+j[:5] = 0
+safe = np.where(j == 0, 1, j)
+for t, d in (('i64', np.int64), ('i32', np.int32), ('i16', np.int16), ('i8', np.int8)):
+    p, q = i.astype(d), j.astype(d)
+    head = 'loop @i axes(n = "N") {' + ld(0, 'n', t) + ld(1, 'n', t)
+    case(f'divide {t}', head + f'%y = arith.divsi %x0, %x1 : {t}\n' + st('y', 0, 'n', t) + '}', [p, q],
+         [np.where(j == 0, 0, np.trunc(i / safe)).astype(d)], {'N': 70})
+    case(f'floordiv {t}', head + f'%y = arith.floordivsi %x0, %x1 : {t}\n' + st('y', 0, 'n', t) + '}', [p, q],
+         [np.where(j == 0, 0, i // safe).astype(d)], {'N': 70})
+    case(f'sum {t}', 'reduction @i axes(n = "N") {' + ld(0, 'n', t) + f'%s = kernel.reduce add %x0 over ["n"] : {t}\n' +
+         st('s', 0, '0', t) + '}', [p], [p.sum(keepdims=True, dtype=d)], {'N': 70})
+    case(f'max {t}', 'reduction @i axes(n = "N") {' + ld(0, 'n', t) + f'%s = kernel.reduce max %x0 over ["n"] : {t}\n' +
+         st('s', 0, '0', t) + '}', [p], [p.max(keepdims=True)], {'N': 70})
+    case(f'compare {t}', head + f'%y = arith.cmpi slt, %x0, %x1 : {t}\n' + st('y', 0, 'n', 'i1') + '}', [p, q], [p < q], {'N': 70})
+    case(f'to float {t}', 'loop @i axes(n = "N") {' + ld(0, 'n', t) + f'%y = arith.sitofp %x0 : {t} to f32\n' + st('y', 0, 'n') + '}',
+         [p], [p.astype(np.float32)], {'N': 70})
+u, v = rng.random((4, 37)) < 0.9, rng.random((4, 37)) < 0.5
+case('logic', 'loop @b axes(n = "N") {' + ld(0, 'n', 'i1') + ld(1, 'n', 'i1') + '%y = arith.xori %x0, %x1 : i1\n' +
+     st('y', 0, 'n', 'i1') + '}', [u, v], [u ^ v], {'N': u.size})
+case('all', 'reduction @b axes(n = "N", c = "C") {' + ld(0, 'C*n + c', 'i1') + '%y = kernel.reduce and %x0 over ["c"] : i1\n' +
+     st('y', 0, 'n', 'i1') + '}', [u], [u.all(1)], {'N': 4, 'C': 37})
+case('any down', 'reduction @b axes(c = "C", n = "N") {' + ld(0, 'C*n + c', 'i1') + '%y = kernel.reduce or %x0 over ["n"] : i1\n' +
+     st('y', 0, 'c', 'i1') + '}', [v], [v.any(0)], {'N': 4, 'C': 37})
+x, y = f32(4, 37), f32(4, 37)
+case('where', 'loop @b axes(n = "N") {' + ld(0, 'n', 'i1') + ld(1, 'n') + ld(2, 'n') +
+     '%y = arith.select %x0, %x1, %x2 : f32\n' + st('y', 0, 'n') + '}', [u, x, y], [np.where(u, x, y)], {'N': u.size})
+x = f32(6, 45)
+case('argmax', 'reduction @a axes(n = "N", c = "C") {' + ld(0, 'C*n + c') + '''
+%m = kernel.reduce max %x0 over ["c"] : f32
+%i = kernel.index "c"
+%big = arith.constant 9223372036854775807 : i64
+%is = arith.cmpf oeq, %x0, %m : f32
+%k = arith.select %is, %i, %big : i64
+%r = kernel.reduce min %k over ["c"] : i64
+''' + st('r', 0, 'n', 'i64') + '}', [x], [x.argmax(1)], {'N': 6, 'C': 45})
+
+# Half types, doubles.
+x = np.concatenate([f32(300) * 100, f32(200) * 1e-6, np.array([0, -0.0, np.inf, -np.inf, 70000, 65504, 65519.9, 6e-8, 2.9e-8], np.float32)])
+case('to f16', 'loop @h axes(n = "N") {' + ld(0, 'n') + '%y = arith.truncf %x0 : f32 to f16\n' + st('y', 0, 'n', 'f16') + '}', [x],
+     [x.astype(np.float16)], {'N': x.size}, 0, 0)
+h = np.arange(65536, dtype=np.uint16).view(np.float16)
+h = h[~np.isnan(h)]
+case('from f16', 'loop @h axes(n = "N") {' + ld(0, 'n', 'f16') + '%y = arith.extf %x0 : f16 to f32\n' + st('y', 0, 'n') + '}', [h],
+     [h.astype(np.float32)], {'N': h.size}, 0, 0)
+
+
+def to_bf16(a):
+    b = a.astype(np.float32).view(np.uint32).astype(np.uint64)
+    return ((b + 0x7FFF + ((b >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(a):
+    return (a.astype(np.uint32) << 16).view(np.float32)
+
+
+p, q = to_bf16(f32(99)), to_bf16(f32(99))
+case('add bf16', 'loop @h axes(n = "N") {' + ld(0, 'n', 'bf16') + ld(1, 'n', 'bf16') + '%y = arith.addf %x0, %x1 : bf16\n' +
+     st('y', 0, 'n', 'bf16') + '}', [p, q], [to_bf16(from_bf16(p) + from_bf16(q))], {'N': 99})
+x = rng.standard_normal((5, 77))
+case('f64 rows', 'reduction @d axes(n = "N", c = "C") {' + ld(0, 'C*n + c', 'f64') + '''%e = math.exp %x0 : f64
+%s = kernel.reduce add %e over ["c"] : f64
+%y = arith.divf %e, %s : f64
+''' + st('y', 0, 'C*n + c', 'f64') + '}', [x], [np.exp(x) / np.exp(x).sum(1, keepdims=True)], {'N': 5, 'C': 77}, 1e-14, 0)
+
+# What the emitters of contractions and attention decline: integers, odd strides.
+p, q = rng.integers(-9, 9, (7, 11)).astype(np.int32), rng.integers(-9, 9, (11, 19)).astype(np.int32)
+case('integer matmul', '''contraction @c axes(m = "M", n = "N", k = "K") {
+%y = kernel.contract %in0["K*m + k"], %in1["N*k + n"] over ["k"] : (!kernel.ref<i32>, !kernel.ref<i32>) -> i32
+kernel.store %y, %out0["N*m + n"] : i32, !kernel.ref<i32> }''', [p, q], [p @ q], {'M': 7, 'N': 19, 'K': 11})
+q, k, v = (rng.standard_normal((2, n, 6)) for n in (5, 9, 9))
+s = q @ k.transpose(0, 2, 1) * 0.5
+e = np.exp(s - s.max(-1, keepdims=True))
+case('f64 attention', '''attention @a axes(h = "H", q = "Q", e = "6", k = "K", d = "6") {
+%y = kernel.attention %in0["6*Q*h + 6*q + d"], %in1["6*K*h + 6*k + d"], %in2["6*K*h + 6*k + e"]
+  query "q" key "k" depth "d" value "e" : (!kernel.ref<f64>, !kernel.ref<f64>, !kernel.ref<f64>) -> f64 {
+^bb0(%s: f64):
+  %c = arith.constant 0.5 : f64
+  %t = arith.mulf %s, %c : f64
+  kernel.yield %t : f64
+}
+kernel.store %y, %out0["6*Q*h + 6*q + e"] : f64, !kernel.ref<f64> }''', [q, k, v], [(e / e.sum(-1, keepdims=True)) @ v],
+     {'H': 2, 'Q': 5, 'K': 9}, 1e-12, 1e-12)
+
+NAMES = {np.dtype(np.float32): 'f32', np.dtype(np.float64): 'f64', np.dtype(np.float16): 'f16', np.dtype(np.int64): 'i64',
+         np.dtype(np.int32): 'i32', np.dtype(np.int16): 'i16', np.dtype(np.int8): 'i8', np.dtype(np.bool_): 'i1',
+         np.dtype(np.uint16): 'bf16'}
+
+
+def run(name, text, ins, outs, sizes, rtol, atol, variant):
+    kernel = Kernel(text, [NAMES[a.dtype] for a in ins], [NAMES[a.dtype] for a in outs], variant)
+    guard = 64 # elements after each result that must stay as they are
+    buffers = [np.full(o.size + guard, 77, np.uint8).view(np.uint8) if o.dtype == np.bool_ else np.full(o.size + guard, 77, o.dtype)
+               for o in outs]
+    kernel([np.ascontiguousarray(a) for a in ins] + buffers, [sizes[s] for s in sorted(sizes)])
+    for buffer, want in zip(buffers, outs):
+        got = buffer[:want.size].reshape(want.shape)
+        if not (buffer[want.size:] == 77).all():
+            return 'writes past the end'
+        if want.dtype == np.bool_ and got.size and got.max() > 1:
+            return 'a boolean is not 0 or 1'
+        if not np.allclose(got.astype(np.float64), want.astype(np.float64), rtol, atol, equal_nan=True):
+            bad = ~np.isclose(got.astype(np.float64), want.astype(np.float64), rtol, atol, equal_nan=True)
+            at = tuple(np.argwhere(bad)[0])
+            return f'{bad.sum()} of {bad.size} differ, first at {at}: {got[at]}, expected {want[at]}'
+    return None
+
+
+if __name__ == '__main__':
+    failed = 0
+    chosen = [a for a in sys.argv[1:] if not a.startswith('-')]
+    for variant in variants():
+        for c in CASES:
+            if chosen and not any(a in c[0] for a in chosen):
+                continue
+            message = run(*c, variant)
+            if message or '-v' in sys.argv:
+                print(f'{"FAIL" if message else "ok"} {variant} {c[0]}: {message or ""}')
+            failed += bool(message)
+    print(f'{failed} failed' if failed else 'passed')
+    sys.exit(1 if failed else 0)
