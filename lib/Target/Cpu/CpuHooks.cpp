@@ -110,3 +110,54 @@ Value CpuHooks::convertFloat(OpBuilder &b, Location loc, Value value, Type to) {
     return toF16(bits, value, to);
   return EmitHooks::convertFloat(b, loc, value, to);
 }
+
+//===----------------------------------------------------------------------===//
+// Half types in memory and in selections
+//===----------------------------------------------------------------------===//
+
+static bool isHalf(Type t) {
+  Type e = getElementTypeOrSelf(t);
+  return e.isF16() || e.isBF16();
+}
+
+/// i16 of the same shape.
+static Type asBits(Type t) {
+  Type i16 = IntegerType::get(t.getContext(), 16);
+  auto v = dyn_cast<VectorType>(t);
+  return v ? Type(VectorType::get(v.getShape(), i16)) : i16;
+}
+
+static Value cast(OpBuilder &b, Location loc, Type to, Value v) {
+  return v && v.getType() != to ? b.create<arith::BitcastOp>(loc, to, v).getResult() : v;
+}
+
+static Type memoryType(Type t) { return isHalf(t) ? asBits(t) : t; }
+
+Value CpuHooks::load(OpBuilder &b, Location loc, const lower::Access &a, Value fill) {
+  Type type = memoryType(a.type);
+  return cast(b, loc, a.type, EmitHooks::load(b, loc, {a.op, a.pointer, type, a.mask}, cast(b, loc, type, fill)));
+}
+
+void CpuHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
+  Type type = memoryType(a.type);
+  EmitHooks::store(b, loc, {a.op, a.pointer, type, a.mask}, cast(b, loc, type, value));
+}
+
+Value CpuHooks::gather(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value fill) {
+  Type type = memoryType(a.type);
+  Value v = EmitHooks::gather(b, loc, {a.op, a.pointer, type, a.mask}, offsets, cast(b, loc, type, fill));
+  return cast(b, loc, a.type, v);
+}
+
+void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value value) {
+  Type type = memoryType(a.type);
+  EmitHooks::scatter(b, loc, {a.op, a.pointer, type, a.mask}, offsets, cast(b, loc, type, value));
+}
+
+Value CpuHooks::compute(OpBuilder &b, Location loc, Operation *op, ValueRange operands, Type type) {
+  if (!isa<arith::SelectOp>(op) || !isHalf(type))
+    return {};
+  Type bits = asBits(type);
+  Value v = b.create<arith::SelectOp>(loc, operands[0], cast(b, loc, bits, operands[1]), cast(b, loc, bits, operands[2]));
+  return cast(b, loc, type, v);
+}

@@ -7,11 +7,19 @@
 
 namespace lathe::cpu {
 
-/// Accesses are the defaults. Half types are converted in integer arithmetic where the instruction set has no conversion:
-/// LLVM would call a library that the artifact does not have.
+/// Accesses are the defaults. Half types move as i16 and are converted in integer arithmetic where the instruction set has no
+/// conversion: LLVM would call a library that the artifact does not have.
 class CpuHooks : public lower::EmitHooks {
 public:
   explicit CpuHooks(const Isa &isa) : isa(isa) {}
+  mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value fill) override;
+  void store(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value value) override;
+  mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
+                     mlir::Value fill) override;
+  void scatter(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
+               mlir::Value value) override;
+  mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
+                      mlir::Type type) override;
   mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type to) override;
 
 private:

@@ -319,6 +319,20 @@ def from_bf16(a):
 p, q = to_bf16(f32(99)), to_bf16(f32(99))
 case('add bf16', 'loop @h axes(n = "N") {' + ld(0, 'n', 'bf16') + ld(1, 'n', 'bf16') + '%y = arith.addf %x0, %x1 : bf16\n' +
      st('y', 0, 'n', 'bf16') + '}', [p, q], [to_bf16(from_bf16(p) + from_bf16(q))], {'N': 99})
+case('choose bf16', 'loop @h axes(n = "N") {' + ld(0, 'n', 'bf16') + '''%c = arith.constant 1.0 : bf16
+%p = arith.cmpf ogt, %x0, %c : bf16
+%y = arith.select %p, %x0, %c : bf16
+''' + st('y', 0, 'n', 'bf16') + '}', [p], [np.where(from_bf16(p) > 1, p, np.uint16(0x3F80))], {'N': 99})
+case('max bf16', 'reduction @h axes(n = "9", c = "C") {' + ld(0, 'C*n + c', 'bf16') +
+     '%y = kernel.reduce max %x0 over ["c"] : bf16\n' + st('y', 0, 'n', 'bf16') + '}', [p], [to_bf16(from_bf16(p).reshape(9, 11).max(1))],
+     {'C': 11})
+h = f32(4, 25).astype(np.float16)
+case('pad f16', 'loop @h axes(n = "4", c = "C + 3") {' + '''%c = kernel.index "c"
+%k = kernel.index "C"
+%p = arith.cmpi slt, %c, %k : i64
+%z = arith.constant -1.0 : f16
+%y = kernel.load %in0["C*n + c"] if %p else %z : !kernel.ref<f16> else f16 -> f16
+''' + st('y', 0, 'C*n + 3*n + c', 'f16') + '}', [h], [np.pad(h, ((0, 0), (0, 3)), constant_values=-1)], {'C': 25})
 x = rng.standard_normal((5, 77))
 case('f64 rows', 'reduction @d axes(n = "N", c = "C") {' + ld(0, 'C*n + c', 'f64') + '''%e = math.exp %x0 : f64
 %s = kernel.reduce add %e over ["c"] : f64
