@@ -155,7 +155,7 @@ void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value
 }
 
 Value CpuHooks::compute(OpBuilder &b, Location loc, Operation *op, ValueRange operands, Type type) {
-  if (!isa<arith::SelectOp>(op) || !isHalf(type))
+  if (!llvm::isa<arith::SelectOp>(op) || !isHalf(type))
     return {};
   Type bits = asBits(type);
   Value v = b.create<arith::SelectOp>(loc, operands[0], cast(b, loc, bits, operands[1]), cast(b, loc, bits, operands[2]));
