@@ -32,11 +32,16 @@ def llama_case(random, batch, seq):
     return {"ids": ids(random, batch, seq)}
 
 
+def block_case(random, batch, seq):
+    return {"x": random.standard_normal((batch, seq, networks.HIDDEN)).astype(np.float32)}
+
+
 def cnn_case(random, batch, height, width):
     return {"image": random.standard_normal((batch, 3, height, width)).astype(np.float32)}
 
 
 MODELS = {
+    "tiny_block": (networks.tiny_block, block_case, [(1, 1), (2, 5)]),
     "tiny_bert": (networks.tiny_bert, bert_case, [(1, 1), (2, 7), (3, 33)]),
     "tiny_gpt2": (networks.tiny_gpt2, gpt2_case, [(1, 0, 6), (2, 9, 1), (2, 17, 5)]),
     "tiny_llama": (networks.tiny_llama, llama_case, [(1, 1), (2, 7), (3, 40)]),

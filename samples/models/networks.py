@@ -1,4 +1,4 @@
-"""Four small networks, each of an architecture that people use, with sizes left open where users leave them open."""
+"""Five small networks, each of an architecture that people use, with sizes left open where users leave them open."""
 import numpy as np
 from builder import Graph
 
@@ -158,4 +158,12 @@ def tiny_cnn():
     x = g.Flatten(g.GlobalAveragePool(g.Relu(x)), axis=1)
     x = g.Gemm(x, g.weight("classes.weight", 10, 16, scale=0.5), g.weight("classes.bias", 10, scale=0.1), transB=1)
     g.output(g.Softmax(x, axis=1), "probabilities", f32, ["batch", 10])
+    return g.model()
+
+
+def tiny_block():
+    """The smallest thing that shows every stage (docs/Flow.md): a projection with bias and residual, then a norm."""
+    g = Graph("tiny_block", 5)
+    x = g.input("x", f32, ["batch", "seq", HIDDEN])
+    g.output(layer_norm(g, g.Add(linear(g, x, "project", HIDDEN, HIDDEN), x), "norm"), "y", f32, ["batch", "seq", HIDDEN])
     return g.model()
