@@ -36,10 +36,27 @@ function(lathe_add_library name)
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
+  list(REMOVE_ITEM A_LINK MLIR LLVM) # programs choose: shared, or static (_lathe_add_portable)
   target_link_libraries(${name} PUBLIC ${A_LINK})
   if(NOT A_NO_PCH)
     _lathe_use_pch(${name})
   endif()
+endfunction()
+
+# TOOL-portable, built on request (scripts/package): for systems without LLVM. LLVM and MLIR are linked statically, only as far as they
+# are used; what is left of shared libraries is looked for in lib/ beside the program's folder.
+function(_lathe_add_portable name)
+  cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+  file(GLOB _archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+  list(FILTER _archives EXCLUDE REGEX "libMLIRCAPI")
+  add_executable(${name}-portable EXCLUDE_FROM_ALL ${A_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name}-portable PRIVATE ${A_LINK} ${_archives} z zstd xml2 ffi)
+  target_link_options(${name}-portable PRIVATE -fuse-ld=lld-19 -Wl,--gc-sections,--icf=all,--as-needed,--strip-all,--disable-new-dtags)
+  set_target_properties(${name}-portable PROPERTIES OUTPUT_NAME ${name} POSITION_INDEPENDENT_CODE OFF
+                        RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/portable/bin"
+                        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
+  target_compile_options(${name}-portable PRIVATE -fPIC)
+  _lathe_use_pch(${name}-portable)
 endfunction()
 
 function(lathe_add_tool name)
@@ -50,6 +67,7 @@ function(lathe_add_tool name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin" POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIC)
   _lathe_use_pch(${name})
+  _lathe_add_portable(${name} ${A_UNPARSED_ARGUMENTS} LINK ${A_LINK})
 endfunction()
 
 function(lathe_add_unittest name)
