@@ -100,13 +100,14 @@ def check_passes(root):
             dashed = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
             if flag != "lathe-" + dashed:
                 yield f"{td.relative_to(root)}: pass {name} is spelled --{flag}, expected --lathe-{dashed}"
-            if not (root / "lib" / where / f"{name}.cpp").exists():
+            if not list((root / "lib" / where).rglob(f"{name}.cpp")):
                 yield f"{td.relative_to(root)}: pass {name} has no file lib/{where}/{name}.cpp"
-            test = root / "test" / where / f"{dashed}.mlir"
-            if not test.exists():
-                yield f"{td.relative_to(root)}: pass {name} has no test {test.relative_to(root)}"
-            elif f"--{flag}" not in test.read_text() and f"-{flag}" not in test.read_text():
-                yield f"{test.relative_to(root)}: never runs --{flag}"
+            tests = list((root / "test" / where).rglob(f"{dashed}.mlir"))
+            if not tests:
+                yield f"{td.relative_to(root)}: pass {name} has no test test/{where}/{dashed}.mlir"
+            for test in tests:
+                if f"-{flag}" not in test.read_text():
+                    yield f"{test.relative_to(root)}: never runs --{flag}"
 
 
 def main():
