@@ -21,23 +21,25 @@ Value BodyBuilder::emit(Value v, const Dims &indices, Value predicate) {
   auto key = std::make_tuple(v.getAsOpaquePointer(), predicate ? predicate.getAsOpaquePointer() : nullptr, textOf(indices));
   if (auto it = memo.find(key); it != memo.end())
     return it->second;
-  Value r = inMemory(v) ? load(v, indices, predicate) : compute(v, indices, predicate);
+  Value r = inMemory(v) ? load(v, domain.facts.simplify(flatten(ir::dimsOf(v), indices)), predicate)
+                        : compute(v, indices, predicate);
   return memo[key] = r;
 }
 
 std::pair<Value, Expr> BodyBuilder::access(Value v, Dims indices) {
-  while (!inMemory(v) && isView(v.getDefiningOp())) {
-    indices = domain.backward(v.getDefiningOp(), indices);
-    v = v.getDefiningOp()->getOperand(0);
-  }
-  return {refOf(v), domain.facts.simplify(flatten(ir::dimsOf(v), indices))};
+  auto [base, offset] = locate(domain, v, indices, inMemory);
+  return {refOf(base), offset};
 }
 
 Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
   Operation *op = v.getDefiningOp();
   Location loc = op->getLoc();
-  if (isView(op))
+  if (isView(op)) {
+    auto [base, offset] = locate(domain, v, indices, inMemory);
+    if (inMemory(base))
+      return load(base, offset, predicate);
     return emit(op->getOperand(0), domain.backward(op, indices), predicate);
+  }
   if (isa<ir::ElementwiseInterface>(op)) {
     SmallVector<Value> in;
     for (Value o : op->getOperands())
@@ -63,10 +65,9 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
 // Sources
 //===----------------------------------------------------------------------===//
 
-Value BodyBuilder::load(Value v, const Dims &indices, Value predicate) {
+Value BodyBuilder::load(Value v, Expr offset, Value predicate) {
   Value ref = refOf(v);
   Type element = cast<kernel::RefType>(ref.getType()).getElementType();
-  Expr offset = domain.facts.simplify(flatten(ir::dimsOf(v), indices));
   // Indirect symbols are numbered per access.
   SmallVector<Value> operands;
   std::map<std::string, Expr> rename;

@@ -26,7 +26,7 @@ public:
 
 private:
   mlir::Value compute(mlir::Value v, const Dims &indices, mlir::Value predicate);
-  mlir::Value load(mlir::Value v, const Dims &indices, mlir::Value predicate);
+  mlir::Value load(mlir::Value v, shape::Expr offset, mlir::Value predicate);
   mlir::Value splat(mlir::Value v);
   mlir::Value sizeAt(ir::SizeOp op, const Dims &indices);
   mlir::Value iota(ir::IotaOp op, const Dims &indices);

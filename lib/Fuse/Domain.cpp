@@ -201,3 +201,16 @@ std::optional<Dims> Domain::forward(Operation *view, ArrayRef<Expr> indices, uns
   }
   return out;
 }
+
+std::pair<Value, Expr> fuse::locate(Domain &domain, Value v, Dims indices, llvm::function_ref<bool(Value)> inMemory) {
+  while (!inMemory(v) && isView(v.getDefiningOp())) {
+    Value base = v;
+    while (!inMemory(base) && base.getDefiningOp<ir::ReshapeOp>())
+      base = base.getDefiningOp()->getOperand(0);
+    if (inMemory(base))
+      return {base, domain.facts.simplify(flatten(ir::dimsOf(v), indices))};
+    indices = domain.backward(v.getDefiningOp(), indices);
+    v = v.getDefiningOp()->getOperand(0);
+  }
+  return {v, domain.facts.simplify(flatten(ir::dimsOf(v), indices))};
+}

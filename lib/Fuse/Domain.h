@@ -75,6 +75,10 @@ private:
 
 /// reshape, transpose, broadcast or slice.
 bool isView(mlir::Operation *op);
+/// Where a value read at indices lies: views are followed down to what `inMemory` accepts (or a value that is no view), and
+/// the offset is the row-major one there. Reshapes on top of it move nothing, so they cost no division.
+std::pair<mlir::Value, shape::Expr> locate(Domain &domain, mlir::Value v, Dims indices,
+                                           llvm::function_ref<bool(mlir::Value)> inMemory);
 /// The row-major offset of indices.
 shape::Expr flatten(llvm::ArrayRef<shape::Expr> dims, llvm::ArrayRef<shape::Expr> indices);
 

@@ -37,7 +37,6 @@ private:
   void copyOutputs();
   bool usedOutside(Value v, unsigned group);
   std::vector<Stored> storedOf(Group &group, unsigned id);
-  Value storageOf(Group &group, Value v);
   void emitKernel(Group &group, unsigned id, OpBuilder &b);
   kernel::KernelClass classify(Group &group, bool reduces);
   Value finalValue(Value v, OpBuilder &b);
@@ -84,36 +83,14 @@ bool Former::usedOutside(Value v, unsigned group) {
   return false;
 }
 
-/// Where every reader takes the value through one chain of views that moves elements, it is kept in the order that they want.
-Value Former::storageOf(Group &group, Value v) {
-  Value storage = v, at = v;
-  Domain domain = group.domain;
-  Dims indices = domain.known.lookup(v);
-  unsigned added = 0;
-  while (at.hasOneUse()) {
-    Operation *user = *at.getUsers().begin();
-    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user))
-      break;
-    std::optional<Dims> next = domain.forward(user, indices, added);
-    // A contraction's columns stay one axis, for its panels.
-    if (!next || (group.kind == GroupKind::Contraction && domain.axes.size() != group.domain.axes.size()))
-      break;
-    indices = *next;
-    at = user->getResult(0);
-    domain.known[at] = indices; // kept up to date by later splits
-    if (isa<ir::TransposeOp>(user))
-      storage = at;
-  }
-  if (storage != v)
-    group.domain = domain;
-  return storage;
-}
-
 std::vector<Stored> Former::storedOf(Group &group, unsigned id) {
   std::vector<Stored> out;
   for (Operation *m : group.members)
-    if (usedOutside(m->getResult(0), id))
-      out.push_back({m->getResult(0), storageOf(group, m->getResult(0))});
+    if (Value v = m->getResult(0); usedOutside(v, id)) {
+      Domain domain = group.domain;
+      out.push_back({v, grouper->storageOf(group, v, domain)});
+      group.domain = domain;
+    }
   return out;
 }
 

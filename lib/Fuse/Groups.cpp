@@ -46,6 +46,30 @@ void Grouper::run() {
       place(&op);
 }
 
+Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
+  Value storage = v, at = v;
+  Domain trial = domain;
+  Dims indices = domain.known.lookup(v);
+  unsigned added = 0;
+  while (at.hasOneUse()) {
+    Operation *user = *at.getUsers().begin();
+    if (!isa<ir::TransposeOp, ir::ReshapeOp>(user))
+      break;
+    std::optional<Dims> next = trial.forward(user, indices, added);
+    // A contraction's columns stay one axis, for its panels.
+    if (!next || (group.kind == GroupKind::Contraction && trial.axes.size() != domain.axes.size()))
+      break;
+    indices = *next;
+    at = user->getResult(0);
+    trial.known[at] = indices; // kept up to date by later splits
+    if (isa<ir::TransposeOp>(user))
+      storage = at;
+  }
+  if (storage != v)
+    domain = trial;
+  return storage;
+}
+
 std::vector<unsigned> Grouper::order() const {
   std::vector<unsigned> out;
   std::set<unsigned> done;
@@ -67,14 +91,16 @@ Group Grouper::startHeavy(Operation *op) {
 
 Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
   for (auto [operand, indices] : llvm::zip(op->getOpOperands(), g.domain.reads[op])) {
-    Value base = operand.get();
-    Dims at = indices;
-    while (isView(base.getDefiningOp())) {
-      at = g.domain.backward(base.getDefiningOp(), at);
-      base = base.getDefiningOp()->getOperand(0);
+    Value root = operand.get();
+    while (isView(root.getDefiningOp()))
+      root = root.getDefiningOp()->getOperand(0);
+    Value storage = root;
+    if (auto it = groupOf.find(root.getDefiningOp()); root.getDefiningOp() && it != groupOf.end()) {
+      Domain domain = groups[it->second].domain;
+      storage = storageOf(groups[it->second], root, domain);
     }
-    Expr offset = g.domain.facts.simplify(flatten(ir::dimsOf(base), at));
-    bool computed = !Trees::isExternal(base) && !trees.isRoot(base.getDefiningOp());
+    auto [base, offset] = locate(g.domain, operand.get(), indices, [&](Value v) { return v == storage; });
+    bool computed = !Trees::isExternal(root) && !trees.isRoot(root.getDefiningOp());
     if (!computed && !g.domain.divides(offset))
       continue;
     OpBuilder b(op);

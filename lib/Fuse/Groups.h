@@ -30,6 +30,10 @@ public:
   /// Groups in an order in which they can run.
   std::vector<unsigned> order() const;
 
+  /// The value whose layout a member's result is kept in: itself, or where every reader takes it through one chain of views
+  /// that moves elements, the view. `domain` then has the view's indices.
+  mlir::Value storageOf(const Group &group, mlir::Value v, Domain &domain) const;
+
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 
