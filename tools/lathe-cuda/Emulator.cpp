@@ -15,6 +15,7 @@ using namespace llvm;
 using namespace lathe::emulator;
 
 Block *lathe::emulator::block;
+uint64_t emulatedSharedBase;
 
 //===----------------------------------------------------------------------===//
 // Threads
@@ -120,6 +121,9 @@ static void replaceCall(CallBase *call, StringRef text) {
   for (unsigned i = 0; i < call->arg_size(); ++i)
     if (!call->getArgOperand(i)->getType()->isMetadataTy())
       b.CreateStore(toWord(b, call->getArgOperand(i)), b.CreateConstGEP1_32(b.getInt64Ty(), args, i));
+  // What an instruction does not write keeps the value that is tied to it.
+  for (unsigned i = 0; i < std::min<unsigned>(results, call->arg_size()); ++i)
+    b.CreateStore(toWord(b, call->getArgOperand(i)), b.CreateConstGEP1_32(b.getInt64Ty(), out, i));
   FunctionCallee callee = f->getParent()->getOrInsertFunction("lathe_emulate_instruction", b.getVoidTy(), b.getPtrTy(),
                                                               b.getPtrTy(), b.getPtrTy());
   b.CreateCall(callee, {b.CreateGlobalStringPtr(text), args, out});
@@ -248,11 +252,14 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     return bug("no entry point {0}", entry);
   rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
   addThunk(*module, *f);
-  // Shared memory lies low: its addresses are numbers of 32 bits on a GPU.
+  // Shared memory lies low: its addresses are numbers of 32 bits on a GPU, and descriptors hold 18 of them.
   size_t bytes = 256 * 1024;
-  char *shared = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+  char *shared = static_cast<char *>(mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
   if (shared == MAP_FAILED)
     return bug("no memory below 4 GB");
+  char *mapped = shared;
+  shared += (bytes - reinterpret_cast<uint64_t>(shared) % bytes) % bytes;
+  emulatedSharedBase = reinterpret_cast<uint64_t>(shared);
   orc::SymbolMap symbols;
   auto define = [&](const char *name, void *address) {
     symbols[(*jit)->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address), JITSymbolFlags::Exported};
@@ -272,7 +279,7 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     words.push_back(reinterpret_cast<uint64_t>(&map));
   words.push_back(0);
   llvm::Error e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
-  munmap(shared, bytes);
+  munmap(mapped, 2 * bytes);
   return e;
 }
 

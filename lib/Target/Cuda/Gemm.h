@@ -20,6 +20,8 @@ std::optional<GemmProblem> gemmProblem(const lower::BodyInfo &info);
 
 /// Each says false when it does not take the kernel, having emitted nothing.
 llvm::Expected<bool> generateSimtGemm(Generator &g);
+/// Tensor cores of compute capability 9.0, for half types (and f32 as tf32) whose tiles bulk copies can fetch.
+llvm::Expected<bool> generateHopperGemm(Generator &g);
 
 /// Stores of the epilogue at rows and columns of the product.
 class GemmEpilogue {

@@ -247,4 +247,6 @@ GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
          lambda: gemm(1300, 1024, 8), lambda: gemm(70, 72, 40, packed=True, b_columns=True),
          lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
-GROUPS = {"rows": ROWS, "gemms": GEMMS}
+WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
+         lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True)]
+GROUPS = {"wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}

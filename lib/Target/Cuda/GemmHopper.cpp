@@ -1,0 +1,415 @@
+//===- GemmHopper.cpp - Contractions on sm_90a's tensor cores --------------===//
+//
+// One warpgroup brings tiles into a ring of shared memory buffers, two others take turns: while one multiplies, the other
+// runs its epilogue. The grid is as large as the machine and walks over tiles, in groups of rows for the sake of the L2 cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Gemm.h"
+#include "HopperOps.h"
+#include "lathe/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+namespace {
+
+/// A consumer's tile is (64 * blocks) x columns.
+struct HopperTile {
+  const char *name;
+  unsigned blocks, columns, stages;
+  unsigned rows() const { return 64 * blocks; }
+};
+constexpr HopperTile tiles[] = {{"gemm_wgmma_64x64", 1, 64, 8}, {"gemm_wgmma_64x128", 1, 128, 6}, {"gemm_wgmma_128x128", 2, 128, 6}};
+/// The machine that the choice among them has in mind.
+constexpr int64_t expectedProcessors = 132;
+constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
+constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
+constexpr unsigned threads = 384;
+constexpr unsigned stageColumns = 32, stagePitch = 40; ///< the epilogue's way through shared memory, f32 elements
+
+/// How an operand lies in memory, for the bulk copies.
+struct OperandMap {
+  MapSpec spec;
+  std::vector<unsigned> batchAxes; ///< one dimension of the map each, from the third on
+  bool byColumns = false;          ///< [k][n]
+};
+
+class HopperGemm {
+public:
+  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &b)
+      : p(p), frame(frame), d(frame.d), info(frame.info), tile(tile), mapB(b), hooks(info),
+        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks) {
+    bytes = p.lhsType.getIntOrFloatBitWidth() / 8;
+    depth = 128 / bytes;
+    aBytes = tile.rows() * 128;
+    bBytes = tile.columns * 128;
+  }
+  void emit();
+  static unsigned sharedBytes(const HopperTile &t) {
+    return t.stages * (t.rows() + t.columns) * 128 + 8 * 16 * stagePitch * 4 + 16 * t.stages + 1024;
+  }
+  const std::string &error() const { return base.error(); }
+
+private:
+  struct Tile {
+    Value batch, m, n; ///< batch flattened; the first row and column
+  };
+  struct Position {
+    Value stage, phase;
+  };
+  void prepare();
+  Tile tileAt(Value t);
+  Position next(Position at);
+  Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
+  Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
+  void produce();
+  void loadStage(const Tile &t, Value k, Position at);
+  void consume();
+  void multiplyStage(Position at, SmallVector<Values> &sums);
+  void release(Value stage);
+  void storeTile(const Tile &t, ArrayRef<Values> sums);
+
+  const GemmProblem &p;
+  KernelFrame &frame;
+  DeviceBuilder &d;
+  const lower::BodyInfo &info;
+  HopperTile tile;
+  const OperandMap &mapB;
+  DeviceHooks hooks;
+  BodyEmitter base;
+  unsigned bytes, depth, aBytes, bBytes;
+  Value shared, barriers, tid, warp, lane, group, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Common ground
+//===----------------------------------------------------------------------===//
+
+void HopperGemm::prepare() {
+  shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
+  barriers = d.add(shared, tile.stages * (aBytes + bBytes) + 8 * 16 * stagePitch * 4);
+  tid = d.threadId();
+  warp = d.warpUniform(d.shr(tid, 5));
+  lane = d.bitAnd(tid, 31);
+  group = d.shr(warp, 2);
+  m = d.narrow(frame.size(p.m));
+  n = d.narrow(frame.size(p.n));
+  tilesM = d.ceilDiv(m, tile.rows());
+  tilesN = d.ceilDiv(n, tile.columns);
+  perBatch = d.mul(tilesM, tilesN);
+  total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
+  depthTiles = d.ceilDiv(d.narrow(frame.size(p.k)), depth);
+  first = d.blockId();
+  step = d.gridSize();
+  d.when(d.equal(tid, 0), [&] {
+    for (unsigned s = 0; s < tile.stages; ++s) {
+      initBarrier(d, fullBarrier(d.i32(s)), 1);
+      initBarrier(d, emptyBarrier(d.i32(s)), 4);
+    }
+    fenceBarrierInit(d);
+    prefetchMap(d, frame.maps[0]);
+    prefetchMap(d, frame.maps[1]);
+  });
+  d.barrier();
+}
+
+HopperGemm::Tile HopperGemm::tileAt(Value t) {
+  Value batch = d.div(t, perBatch), rest = d.rem(t, perBatch);
+  Value inGroup = d.mul(tilesN, groupRows), g = d.div(rest, inGroup), within = d.rem(rest, inGroup);
+  Value firstRow = d.mul(g, groupRows);
+  Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
+  Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
+  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns)};
+}
+
+HopperGemm::Position HopperGemm::next(Position at) {
+  Value s = d.add(at.stage, 1), wrap = d.equal(s, tile.stages);
+  return {d.select(wrap, d.i32(0), s), d.select(wrap, d.bitXor(at.phase, 1), at.phase)};
+}
+
+//===----------------------------------------------------------------------===//
+// Producer
+//===----------------------------------------------------------------------===//
+
+void HopperGemm::loadStage(const Tile &t, Value k, Position at) {
+  waitFor(d, emptyBarrier(at.stage), at.phase);
+  Value full = fullBarrier(at.stage);
+  arriveExpecting(d, full, d.i32(aBytes + bBytes));
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(k, depth);
+  Values batchIndex, extents;
+  for (unsigned axis : p.shape.batchAxes)
+    extents.push_back(d.narrow(frame.size(info.extents[axis])));
+  batchIndex = delinearize(d, t.batch, extents);
+  auto at3 = [&](Value x, Value y) {
+    Values c = {x, y};
+    for (size_t i = batchIndex.size(); i-- > 0;)
+      c.push_back(batchIndex[i]);
+    return c;
+  };
+  loadTile(d, a, frame.maps[0], at3(k0, t.m), full);
+  Value b = d.add(a, aBytes);
+  if (!mapB.byColumns)
+    return loadTile(d, b, frame.maps[1], at3(k0, t.n), full);
+  for (unsigned c = 0; c < tile.columns; c += 64)
+    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(d.add(t.n, c), k0), full);
+}
+
+void HopperGemm::produce() {
+  setRegisters(d, producerRegisters, false);
+  d.when(d.equal(warp, 0), [&] {
+    d.when(d.electOne(), [&] {
+      Values start = {d.i32(0), d.i32(1)};
+      d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
+        Tile at = tileAt(t);
+        return d.loop(d.i32(0), depthTiles, d.i32(1), outer, [&](Value k, ValueRange now) {
+          Position pos{now[0], now[1]};
+          loadStage(at, k, pos);
+          pos = next(pos);
+          return Values{pos.stage, pos.phase};
+        });
+      });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
+void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
+  waitFor(d, fullBarrier(at.stage), at.phase);
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
+  Value left = describeTile(d, a), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
+  Wgmma product{tile.columns, p.lhsType, mapB.byColumns};
+  fenceProducts(d);
+  for (unsigned kk = 0; kk < 4; ++kk)
+    for (unsigned i = 0; i < tile.blocks; ++i)
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, 32 * kk + i * 64 * 128),
+                               moveTile(d, right, mapB.byColumns ? 2048 * kk : 32 * kk));
+  commitProducts(d);
+}
+
+void HopperGemm::release(Value stage) {
+  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
+}
+
+static Values flatten(ArrayRef<Values> parts) {
+  Values out;
+  for (const Values &p : parts)
+    out.append(p);
+  return out;
+}
+
+static SmallVector<Values> split(ValueRange flat, unsigned parts) {
+  SmallVector<Values> out;
+  unsigned each = flat.size() / parts;
+  for (unsigned i = 0; i < parts; ++i)
+    out.push_back(Values(flat.slice(i * each, each)));
+  return out;
+}
+
+void HopperGemm::consume() {
+  setRegisters(d, consumerRegisters, true);
+  Value mine = d.sub(group, d.i32(1)); // 0 or 1
+  // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.
+  Value myTurn = d.add(mine, 1), othersTurn = d.sub(d.i32(2), mine);
+  d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
+  Value start = d.add(first, d.mul(mine, step)), stride = d.mul(step, 2);
+  // Stages that were filled before this tile: the other's tiles count too.
+  Values counted = {d.mul(mine, depthTiles)};
+  d.loop(start, total, stride, counted, [&](Value t, ValueRange outer) {
+    Tile at = tileAt(t);
+    Position pos{d.rem(outer[0], tile.stages), d.bitAnd(d.div(outer[0], tile.stages), 1)};
+    SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.f32(0)));
+    d.barrier(myTurn, 256);
+    // The first stage stands before the loop, so that in it there always is an older one to release.
+    multiplyStage(pos, sums);
+    Position second = next(pos);
+    Values carried = {second.stage, second.phase, pos.stage};
+    carried.append(flatten(sums));
+    Values out = d.loop(d.i32(1), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
+      Position pos{now[0], now[1]};
+      SmallVector<Values> inner = split(now.drop_front(3), tile.blocks);
+      multiplyStage(pos, inner);
+      waitProducts(d, 1);
+      release(now[2]);
+      Position following = next(pos);
+      Values yields = {following.stage, following.phase, pos.stage};
+      yields.append(flatten(inner));
+      return yields;
+    });
+    arriveNamed(d, othersTurn, 256);
+    ArrayRef<Value> rest = ArrayRef<Value>(out).drop_front(3);
+    sums = split(waitProducts(d, 0, rest), tile.blocks);
+    release(out[2]);
+    storeTile(at, sums);
+    return Values{d.add(outer[0], d.mul(depthTiles, 2))};
+  });
+}
+
+/// Each warp turns its 16 rows through shared memory, a few columns at a time, so that the epilogue reads and writes runs of
+/// columns: sums lie in pairs of columns of two rows per thread.
+void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
+  BodyEmitter point = base;
+  Values extents;
+  for (unsigned axis : p.shape.batchAxes)
+    extents.push_back(frame.size(info.extents[axis]));
+  for (auto [axis, i] : llvm::zip(p.shape.batchAxes, delinearize(d, d.wide(t.batch), extents)))
+    point.bindAxis(info.axes[axis], i);
+  GemmEpilogue epilogue(p, frame, hooks, point);
+  unsigned width = epilogue.width();
+  Value consumerWarp = d.sub(warp, d.i32(4)), warpRow = d.mul(d.bitAnd(warp, 3), 16);
+  Value buffer = d.b.create<LLVM::IntToPtrOp>(
+      d.loc, d.pointer(Shared),
+      d.add(d.add(shared, tile.stages * (aBytes + bBytes)), d.mul(consumerWarp, 16 * stagePitch * 4)));
+  Value quadRow = d.shr(lane, 2), quadColumn = d.mul(d.bitAnd(lane, 3), 2);
+  Value readRow = d.shr(lane, 3), readColumn = d.mul(d.bitAnd(lane, 7), 4);
+  Type pair = d.vector(2, d.f32Type()), four = d.vector(4, d.f32Type());
+  for (unsigned block = 0; block < tile.blocks; ++block)
+    for (unsigned c = 0; c < tile.columns; c += stageColumns) {
+      d.ptx("bar.warp.sync 0xffffffff;");
+      for (unsigned j = 0; j < stageColumns / 8; ++j)
+        for (unsigned h = 0; h < 2; ++h) {
+          unsigned at = (c / 8 + j) * 4 + 2 * h;
+          Value v = d.insert(d.insert(d.real(pair, 0), sums[block][at], 0), sums[block][at + 1], 1);
+          Value index = d.add(d.mul(d.add(quadRow, 8 * h), stagePitch), d.add(quadColumn, 8 * j));
+          d.store(v, d.at(buffer, index, d.f32Type()), 8);
+        }
+      d.ptx("bar.warp.sync 0xffffffff;");
+      d.loop(d.i32(0), d.i32(16), d.i32(4), [&](Value r) {
+        Value row = d.add(r, readRow);
+        Value v = d.load(four, d.at(buffer, d.add(d.mul(row, stagePitch), readColumn), d.f32Type()), 16);
+        Value global = d.add(t.m, d.add(d.add(warpRow, row), 64 * block));
+        d.when(d.less(global, m), [&] {
+          BodyEmitter at = epilogue.atRow(d.wide(global));
+          for (unsigned i = 0; i < 4; i += width) {
+            Value column = d.add(t.n, d.add(readColumn, c + i));
+            Values values;
+            for (unsigned l = 0; l < width; ++l)
+              values.push_back(d.extract(v, i + l));
+            d.when(d.less(column, n), [&] { epilogue.store(at, d.wide(column), values); });
+          }
+        });
+      });
+    }
+}
+
+void HopperGemm::emit() {
+  prepare();
+  d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+static bool multipleOf16(const Expr &elements, unsigned bytes) { return knownDivisor(elements * Expr(bytes), 16) == 16; }
+
+/// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
+static std::optional<OperandMap> mapOf(const GemmProblem &p, Value ref, Type element, const Expr &offset,
+                                       ArrayRef<unsigned> lineAxes, const Expr &lines, bool byColumns) {
+  const lower::BodyInfo &info = p.shape.info;
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
+  ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
+  std::optional<Expr> along = p.shape.stepAlong(offset, inner), across = p.shape.stepAlong(offset, outer);
+  if (!along || !along->isOne() || !across || !multipleOf16(*across, bytes) || p.shape.batchAxes.size() > 3)
+    return std::nullopt;
+  OperandMap map;
+  map.byColumns = byColumns;
+  map.spec.buffer = cast<BlockArgument>(ref).getArgNumber();
+  map.spec.element = element;
+  map.spec.dims = {byColumns ? lines : p.k, byColumns ? p.k : lines};
+  // A stride of 0 (one line) is none that the hardware takes; any multiple of 16 will do.
+  map.spec.strides = {Expr(0), (across->isZero() ? Expr(16) : *across) * Expr(bytes)};
+  Expr rest = offset;
+  for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
+    unsigned axis = p.shape.batchAxes[i];
+    auto linear = rest.linearIn(info.axes[axis]);
+    if (!linear || !multipleOf16(linear->coefficient, bytes) || info.axesOf(linear->coefficient))
+      return std::nullopt;
+    map.spec.dims.push_back(info.extents[axis]);
+    map.spec.strides.push_back(linear->coefficient * Expr(bytes));
+    rest = linear->rest;
+  }
+  for (unsigned axis : p.shape.depthAxes)
+    rest = rest.substitute({{info.axes[axis], Expr(0)}});
+  for (unsigned axis : lineAxes)
+    rest = rest.substitute({{info.axes[axis], Expr(0)}});
+  if (!rest.isZero())
+    return std::nullopt;
+  return map;
+}
+
+static bool usesTensorCores(const GemmProblem &p) {
+  if (p.lhsType != p.rhsType)
+    return false;
+  if (p.lhsType.isBF16() || p.lhsType.isF16())
+    return true;
+  DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
+  auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();
+  return p.lhsType.isF32() && precision && precision.getValue() == "tf32";
+}
+
+llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
+  std::optional<GemmProblem> p = g.sm == 90 ? gemmProblem(g.info) : std::nullopt;
+  if (!p || !usesTensorCores(*p) || !p->k.constant() || *p->k.constant() < 16)
+    return false;
+  kernel::ContractOp op = p->op;
+  std::optional<OperandMap> a = mapOf(*p, op.getLhs(), p->lhsType, p->shape.lhs, p->shape.rowAxes, p->m, false);
+  std::optional<OperandMap> b = mapOf(*p, op.getRhs(), p->rhsType, p->shape.rhs, p->shape.columnAxes, p->n, false);
+  if (!b && !p->rhsType.isF32())
+    b = mapOf(*p, op.getRhs(), p->rhsType, p->shape.rhs, p->shape.columnAxes, p->n, true);
+  if (!a || !b)
+    return false;
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  auto count = [&](const HopperTile &t) {
+    return plan.size(p->batch * Expr::ceildiv(p->m, t.rows()) * Expr::ceildiv(p->n, t.columns));
+  };
+  // The largest tile that still occupies most of the machine.
+  Value entry = plan.constant(0), grid = count(tiles[0]), bytes = plan.constant(HopperGemm::sharedBytes(tiles[0]));
+  Value rows = plan.constant(tiles[0].rows()), columns = plan.constant(tiles[0].columns);
+  for (unsigned i = 1; i < std::size(tiles); ++i) {
+    Value n = count(tiles[i]);
+    Value enough = h.compare(arith::CmpIPredicate::sge, n, plan.constant(expectedProcessors * 3 / 4));
+    entry = h.select(enough, plan.constant(i), entry);
+    grid = h.select(enough, n, grid);
+    bytes = h.select(enough, plan.constant(HopperGemm::sharedBytes(tiles[i])), bytes);
+    rows = h.select(enough, plan.constant(tiles[i].rows()), rows);
+    columns = h.select(enough, plan.constant(tiles[i].columns), columns);
+  }
+  plan.set(LATHE_CUDA_ENTRY, entry);
+  plan.set(LATHE_CUDA_GRID, grid);
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, threads);
+  plan.set(LATHE_CUDA_SHARED, bytes);
+  plan.set(LATHE_CUDA_PERSISTENT, 1);
+  int64_t depth = 128 / (p->lhsType.getIntOrFloatBitWidth() / 8);
+  auto addMap = [&](OperandMap &map, unsigned index, Value lines) {
+    map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
+    map.spec.box.resize(map.spec.dims.size(), 1);
+    plan.addMap(map.spec);
+    if (!map.byColumns)
+      plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
+  };
+  addMap(*a, 0, rows);
+  addMap(*b, 1, columns);
+  for (const HopperTile &t : tiles) {
+    KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependentLaunch);
+    HopperGemm gemm(*p, frame, t, *b);
+    gemm.emit();
+    frame.finish();
+    g.entries.push_back(t.name);
+    if (!gemm.error().empty())
+      return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), gemm.error());
+  }
+  return true;
+}

@@ -1,0 +1,119 @@
+//===- HopperOps.cpp - Asynchronous copies, barriers and wgmma -------------===//
+
+#include "HopperOps.h"
+
+using namespace lathe::cuda;
+
+void lathe::cuda::initBarrier(DeviceBuilder &d, Value barrier, unsigned arrivals) {
+  d.ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", {barrier, d.i32(arrivals)});
+}
+
+void lathe::cuda::fenceBarrierInit(DeviceBuilder &d) {
+  d.ptx("fence.mbarrier_init.release.cluster;");
+  d.ptx("fence.proxy.async;");
+}
+
+void lathe::cuda::arrive(DeviceBuilder &d, Value barrier) {
+  d.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", barrier);
+}
+
+void lathe::cuda::arriveExpecting(DeviceBuilder &d, Value barrier, Value bytes) {
+  d.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}", {barrier, bytes});
+}
+
+void lathe::cuda::waitFor(DeviceBuilder &d, Value barrier, Value phase) {
+  d.ptx("{\n.reg .pred p;\nLAB_WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 0x989680;\n@p bra.uni DONE;\n"
+        "bra.uni LAB_WAIT;\nDONE:\n}",
+        "r,r,~{memory}", {barrier, phase});
+}
+
+void lathe::cuda::loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier) {
+  std::string rank = std::to_string(coordinates.size()), at, constraints = "r,l";
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    at += (i ? ", $" : "$") + std::to_string(i + 2);
+    constraints += ",r";
+  }
+  std::string text = "cp.async.bulk.tensor." + rank + "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + at +
+                     "}], [$" + std::to_string(coordinates.size() + 2) + "];";
+  Values args = {shared, map};
+  args.append(coordinates.begin(), coordinates.end());
+  args.push_back(barrier);
+  d.ptx(text, constraints + ",r,~{memory}", args);
+}
+
+void lathe::cuda::prefetchMap(DeviceBuilder &d, Value map) { d.ptx("prefetch.tensormap [$0];", "l,~{memory}", map); }
+
+void lathe::cuda::arriveNamed(DeviceBuilder &d, Value id, unsigned threads) {
+  d.ptx("bar.arrive $0, " + std::to_string(threads) + ";", "r,~{memory}", id);
+}
+
+void lathe::cuda::setRegisters(DeviceBuilder &d, unsigned count, bool increase) {
+  d.ptx(std::string("setmaxnreg.") + (increase ? "inc" : "dec") + ".sync.aligned.u32 " + std::to_string(count) + ";");
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+static std::string list(unsigned from, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(from + i);
+  return text;
+}
+
+/// The instruction with its accumulators first; `left` are the left operand's values, one descriptor or four registers.
+static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right) {
+  bool half = !w.element.isF32(), inRegisters = left.size() > 1;
+  std::string type = w.element.isBF16() ? "bf16" : w.element.isF16() ? "f16" : "tf32";
+  unsigned n = w.sums(), first = n + sums.size();
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(w.columns) + (half ? "k16" : "k8") + ".f32." + type + "." +
+                     type + " {" + list(0, n) + "}, " + (inRegisters ? "{" : "") + list(first, left.size()) +
+                     (inRegisters ? "}" : "") + ", $" + std::to_string(first + left.size()) + ", " + (sums.empty() ? "0" : "1") +
+                     ", 1, 1" + (half && !inRegisters ? ", 0" : "") + (half ? (w.rightByColumns ? ", 1" : ", 0") : "") + ";";
+  std::string constraints;
+  for (unsigned i = 0; i < n; ++i)
+    constraints += (i ? ",=f" : "=f");
+  for (unsigned i = 0; i < sums.size(); ++i)
+    constraints += "," + std::to_string(i);
+  for (size_t i = 0; i < left.size(); ++i)
+    constraints += inRegisters ? ",r" : ",l";
+  Values args(sums.begin(), sums.end());
+  args.append(left.begin(), left.end());
+  args.push_back(right);
+  return d.ptx(text, constraints + ",l", args, llvm::SmallVector<mlir::Type>(n, d.f32Type()), true);
+}
+
+Values lathe::cuda::multiplyShared(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, Value left, Value right) {
+  return multiply(d, w, sums, left, right);
+}
+
+Values lathe::cuda::multiplyRegisters(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left,
+                                      Value right) {
+  return multiply(d, w, sums, left, right);
+}
+
+void lathe::cuda::fenceProducts(DeviceBuilder &d) { d.ptx("wgmma.fence.sync.aligned;"); }
+void lathe::cuda::commitProducts(DeviceBuilder &d) { d.ptx("wgmma.commit_group.sync.aligned;"); }
+
+static std::string waitText(unsigned pending) { return "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";"; }
+
+void lathe::cuda::waitProducts(DeviceBuilder &d, unsigned pending) { d.ptx(waitText(pending)); }
+
+Values lathe::cuda::waitProducts(DeviceBuilder &d, unsigned pending, llvm::ArrayRef<Value> sums) {
+  std::string constraints;
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += (i ? ",=f" : "=f");
+  for (size_t i = 0; i < sums.size(); ++i)
+    constraints += "," + std::to_string(i);
+  return d.ptx(waitText(pending), constraints + ",~{memory}", Values(sums.begin(), sums.end()),
+               llvm::SmallVector<mlir::Type>(sums.size(), d.f32Type()), true);
+}
+
+Value lathe::cuda::describeTile(DeviceBuilder &d, Value address, unsigned leadingBytes) {
+  int64_t fixed = int64_t(1) << 62 | int64_t(1024 / 16) << 32 | int64_t(leadingBytes / 16) << 16;
+  return d.bitOr(d.wide(d.shr(d.bitAnd(address, 0x3FFFF), 4)), d.i64(fixed));
+}
+
+Value lathe::cuda::moveTile(DeviceBuilder &d, Value descriptor, int64_t bytes) { return d.add(descriptor, bytes / 16); }
+Value lathe::cuda::moveTile(DeviceBuilder &d, Value descriptor, Value bytes) { return d.add(descriptor, d.wide(d.shr(bytes, 4))); }

@@ -1,0 +1,51 @@
+//===- HopperOps.h - Asynchronous copies, barriers and wgmma ---------------===//
+//
+// The instructions of compute capability 9.0 that warp-specialised kernels are made of. Shared memory addresses and barriers
+// are i32 numbers. The emulator (tools/lathe-cuda) knows these texts.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_HOPPEROPS_H
+#define LATHE_LIB_TARGET_CUDA_HOPPEROPS_H
+
+#include "DeviceBuilder.h"
+
+namespace lathe::cuda {
+
+void initBarrier(DeviceBuilder &d, Value barrier, unsigned arrivals);
+void fenceBarrierInit(DeviceBuilder &d);
+void arrive(DeviceBuilder &d, Value barrier);
+void arriveExpecting(DeviceBuilder &d, Value barrier, Value bytes);
+void waitFor(DeviceBuilder &d, Value barrier, Value phase);
+void loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier);
+void prefetchMap(DeviceBuilder &d, Value map);
+
+void arriveNamed(DeviceBuilder &d, Value id, unsigned threads);
+void setRegisters(DeviceBuilder &d, unsigned count, bool increase);
+
+/// One matrix product of a warpgroup: [64][k] times [k][columns], 32 bytes of k.
+struct Wgmma {
+  unsigned columns;
+  mlir::Type element;           ///< bf16, f16, or f32 for tf32
+  bool rightByColumns = false;  ///< the right operand lies as [k][n]
+  unsigned sums() const { return columns / 2; }
+};
+/// `sums` empty: the product replaces what is there.
+Values multiplyShared(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, Value left, Value right);
+/// The left operand in registers (four i32).
+Values multiplyRegisters(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right);
+void fenceProducts(DeviceBuilder &d);
+void commitProducts(DeviceBuilder &d);
+void waitProducts(DeviceBuilder &d, unsigned pending);
+/// The same, after which the sums may be read: the instruction itself carries no data flow.
+Values waitProducts(DeviceBuilder &d, unsigned pending, llvm::ArrayRef<Value> sums);
+
+/// A matrix descriptor for the 128-byte swizzle: address (i32), and the distance in bytes between chunks of 64 columns for an
+/// operand that lies as [k][n].
+Value describeTile(DeviceBuilder &d, Value address, unsigned leadingBytes = 16);
+/// The descriptor `bytes` further on.
+Value moveTile(DeviceBuilder &d, Value descriptor, int64_t bytes);
+Value moveTile(DeviceBuilder &d, Value descriptor, Value bytes);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_HOPPEROPS_H
