@@ -28,6 +28,12 @@ class Case:
     def __init__(self, name, cls, axes, body, sizes, inputs, expected, rtol=2e-5, atol=2e-5):
         self.name, self.cls, self.axes, self.body, self.sizes = name, cls, axes, body, sizes
         self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
+        self.flops = self.bytes = 0  # of cases that are timed on a GPU
+        self.torch = None            # (torch, device inputs) -> a call that does the same
+
+    def timed(self, flops=0, bytes=0, torch=None):
+        self.flops, self.bytes, self.torch = flops, bytes, torch
+        return self
 
     def tensor(self, t):
         return f"tensor<{_dims(t[1].shape)}{t[0]}>"
@@ -249,4 +255,35 @@ GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64
          lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
 WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True)]
-GROUPS = {"wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
+
+
+def _gemm_peer(t):
+    return lambda torch, x: lambda: torch.matmul(x[0], x[1].transpose(1, 2))
+
+
+def large_gemm(m, n, k, t="bf16", epilogue="none", out="bf16"):
+    case = gemm(m, n, k, t=t, b_columns=True, epilogue=epilogue, out=out)
+    return case.timed(2.0 * m * n * k, torch=_gemm_peer(t))
+
+
+def large_layer_norm(n, c, t="bf16"):
+    case = layer_norm(n, c, t)
+    return case.timed(bytes=2.0 * n * c * (2 if t == "bf16" else 4),
+                      torch=lambda torch, x: lambda: torch.nn.functional.layer_norm(x[0], (c,), x[1].to(x[0].dtype)))
+
+
+def large_softmax(n, c):
+    return softmax(n, c).timed(bytes=8.0 * n * c, torch=lambda torch, x: lambda: torch.softmax(x[0], -1))
+
+
+def large_transpose(a, b):
+    return transpose(a, b).timed(bytes=8.0 * a * b, torch=lambda torch, x: lambda: x[0].t().contiguous())
+
+
+# For a GPU only: too much for the emulator.
+SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
+         lambda: large_gemm(1024, 768, 3072, epilogue="bias_relu"), lambda: large_gemm(128, 768, 768), lambda: large_gemm(128, 3072, 768),
+         lambda: large_gemm(16, 4096, 4096), lambda: large_gemm(1, 4096, 4096), lambda: large_gemm(1024, 1024, 1024, t="f32", out="f32"),
+         lambda: large_layer_norm(8192, 4096), lambda: large_layer_norm(16384, 1024), lambda: large_layer_norm(8192, 768, "f32"),
+         lambda: large_softmax(4096, 1024), lambda: large_softmax(2048, 8192), lambda: large_transpose(4096, 4096)]
+GROUPS = {"speed": SPEED, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
