@@ -5,6 +5,7 @@
 #include "Evaluate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace lathe;
@@ -98,12 +99,13 @@ Value ScoreRegion::emitConstant(double value, Type element) {
   return inside.create<arith::ConstantOp>(outside.loc, inside.getIntegerAttr(type, bits));
 }
 
-Value ScoreRegion::addExtra(Value operand) {
+Value ScoreRegion::addExtra(Value operand, const ExtraOrigin &origin) {
   for (auto [i, v] : llvm::enumerate(extraOperands))
     if (v == operand)
       return body->getArgument(1 + i);
   unsigned place = 1 + extraOperands.size();
   extraOperands.push_back(operand);
+  origins.push_back(origin);
   return body->insertArgument(place, signless(elementOf(operand)), outside.loc);
 }
 
@@ -113,7 +115,7 @@ Value ScoreRegion::sizeValue(const Expr &e) {
   Value &operand = extraByKey["size " + e.str()];
   if (!operand)
     operand = outside.reshape(outside.size(e), Dims(4, Expr(1)));
-  return addExtra(operand);
+  return addExtra(operand, {Value(), {}, e});
 }
 
 Value ScoreRegion::indexValue(const Index &i) {
@@ -156,7 +158,8 @@ Value ScoreRegion::emit(Value tensor, const Indices &at, unsigned depth) {
   Value scalar;
   // What costs much and does not differ between all elements is computed once, outside.
   bool indices = isIndexOnly(tensor) && (cheap || spansMatrix(at) || isa_and_nonnull<IotaOp, SizeOp>(op));
-  if (op && (onPath || indices || (cheap && spansMatrix(at))))
+  bool gather = isa_and_nonnull<GatherOp, GatherNdOp>(op); // worth it where it reads along an axis; declines otherwise
+  if (op && (onPath || indices || gather || (cheap && spansMatrix(at))))
     scalar = emitInline(op, at, depth + 1);
   if (!scalar && !onPath)
     scalar = emitExtra(tensor, at);
@@ -191,13 +194,31 @@ Value ScoreRegion::emitElementwise(Operation *op, const Indices &at, unsigned de
   }
   if (isa<CastOp>(op))
     return emitCast(op, scalars[0]);
-  // Indices are not negative (exported masks test that).
-  if (auto compare = dyn_cast<CompareOp>(op); compare && compare.getKind() == CompareKind::GE &&
-                                              scalars[0].getType().isInteger(64) && isa<BlockArgument>(scalars[0]))
-    if (cast<BlockArgument>(scalars[0]).getArgNumber() > extraOperands.size() && splatValue(compare.getRhs()) == 0.0)
-      return emitConstant(1, inside.getI1Type());
+  if (Value decided = isa<CompareOp>(op) ? emitIntegerCompare(op, scalars) : Value())
+    return decided;
   Value r = buildScalar(op, inside, outside.loc, scalars);
   return r ? promote(r) : r;
+}
+
+/// Comparisons of indices with a constant, as exported masks have them: that an index is not negative is known, and one
+/// that was converted to a float is compared as an integer (which targets understand as a bound).
+Value ScoreRegion::emitIntegerCompare(Operation *op, ValueRange scalars) {
+  auto compare = cast<CompareOp>(op);
+  std::optional<double> bound = splatValue(compare.getRhs());
+  if (!bound)
+    return {};
+  if (auto index = dyn_cast<BlockArgument>(scalars[0]))
+    return compare.getKind() == CompareKind::GE && *bound == 0 && index.getArgNumber() > extraOperands.size()
+               ? emitConstant(1, inside.getI1Type())
+               : Value();
+  auto converted = scalars[0].getDefiningOp<arith::SIToFPOp>();
+  // Below 2^23 both the bound and its neighbours are floats, so that rounding the other side cannot cross it.
+  if (!converted || !converted.getIn().getType().isInteger(64) || std::trunc(*bound) != *bound || std::fabs(*bound) > (1 << 23))
+    return {};
+  using P = arith::CmpIPredicate;
+  static const P predicates[] = {P::eq, P::ne, P::slt, P::sle, P::sgt, P::sge};
+  return inside.create<arith::CmpIOp>(outside.loc, predicates[unsigned(compare.getKind())], converted.getIn(),
+                                      sizeValue(Expr(int64_t(*bound))));
 }
 
 Value ScoreRegion::emitCast(Operation *op, Value x) {
@@ -391,7 +412,7 @@ Value ScoreRegion::emitExtra(Value tensor, const Indices &at) {
     else
       operand = outside.reshape(outside.transpose(outside.reshape(tensor, atoms), perm), target);
   }
-  return promote(addExtra(operand));
+  return promote(addExtra(operand, {tensor, at, Expr(0)}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -439,6 +460,8 @@ std::unique_ptr<Block> ScoreRegion::finish(Value result) {
     if (body->getArgument(1 + i).use_empty()) {
       body->eraseArgument(1 + i);
       extraOperands.erase(extraOperands.begin() + i);
+      origins.erase(origins.begin() + i);
     }
+  strengthenMasks(*body, origins, base, outside.facts);
   return std::move(body);
 }

@@ -12,6 +12,13 @@
 
 namespace lathe::opt {
 
+/// What an extra operand holds: the element of a tensor at these indices, or (without a tensor) a size.
+struct ExtraOrigin {
+  mlir::Value tensor;
+  Indices at;
+  shape::Expr size;
+};
+
 class ScoreRegion {
 public:
   enum Axis : unsigned { B, H, Q, K };
@@ -46,7 +53,8 @@ private:
   mlir::Value emitTable(ir::ConstantOp op, const Indices &at);
   mlir::Value emitExtra(mlir::Value tensor, const Indices &at);
   mlir::Value emitConstant(double value, mlir::Type element);
-  mlir::Value addExtra(mlir::Value operand);
+  mlir::Value emitIntegerCompare(mlir::Operation *op, mlir::ValueRange scalars);
+  mlir::Value addExtra(mlir::Value operand, const ExtraOrigin &origin);
   mlir::Value indexValue(const Index &i);
   mlir::Value sizeValue(const shape::Expr &e);
   mlir::Value promote(mlir::Value x);
@@ -65,10 +73,16 @@ private:
   mlir::Value source, score;
   std::optional<Indices> sourceAt;
   llvm::SmallVector<mlir::Value> extraOperands;
+  std::vector<ExtraOrigin> origins; ///< of the extra operands
   std::map<std::string, mlir::Value> extraByKey;
   std::map<std::pair<const void *, std::string>, mlir::Value> emitted;
   llvm::DenseMap<mlir::Value, bool> dependent, indexOnly;
 };
+
+/// Masks of a finished region that add or choose a very small finite number become -inf, where each query provably sees the key
+/// at its own place: then the masked keys weigh exactly 0 either way, and a target can skip them.
+void strengthenMasks(mlir::Block &body, llvm::ArrayRef<ExtraOrigin> origins, llvm::ArrayRef<shape::Expr> base,
+                     const shape::Facts &facts);
 
 } // namespace lathe::opt
 

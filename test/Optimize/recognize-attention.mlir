@@ -202,3 +202,51 @@ func.func @returned(%q: tensor<1x1x8x64xf32>, %k: tensor<1x1x8x64xf32>, %v: tens
   %o = lathe.contract %p, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<1x1x8x8xf32>, tensor<1x1x8x64xf32> -> tensor<1x1x8x64xf32>
   return %o, %p : tensor<1x1x8x64xf32>, tensor<1x1x8x8xf32>
 }
+
+// -----
+
+// A causal mask with the smallest number: every query sees the key at its own place, so -inf is the same.
+// CHECK-LABEL: func @smallest
+// CHECK: arith.constant 0xFF800000 : f32
+// CHECK-NOT: -3.4
+// CHECK: return
+func.func @smallest(%q: tensor<1x4x8x8xf32>, %k: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %zero = lathe.constant dense<0.0> : tensor<1x1x8x8xf32>
+  %small = lathe.constant dense<-3.40282347E+38> : tensor<1x1x8x8xf32>
+  %i = lathe.iota 2 : tensor<1x1x8x8xi64>
+  %j = lathe.iota 3 : tensor<1x1x8x8xi64>
+  %causal = lathe.compare le %j, %i : tensor<1x1x8x8xi64>, tensor<1x1x8x8xi64> -> tensor<1x1x8x8xi1>
+  %mask = lathe.select %causal, %zero, %small : tensor<1x1x8x8xi1>, tensor<1x1x8x8xf32>, tensor<1x1x8x8xf32> -> tensor<1x1x8x8xf32>
+  %0 = lathe.attention %q, %k, %k extras(%mask : tensor<1x1x8x8xf32>) : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+  ^bb0(%s: f32, %m: f32, %b: i64, %h: i64, %qi: i64, %ki: i64):
+    %c = arith.constant 0.5 : f32
+    %1 = arith.mulf %s, %c : f32
+    %2 = arith.addf %1, %m : f32
+    lathe.yield %2 : f32
+  }
+  return %0 : tensor<1x4x8x8xf32>
+}
+
+// -----
+
+// A padding mask may hide a whole row: the number stays. So it does where fewer keys than queries exist.
+// CHECK-LABEL: func @padding
+// CHECK: -3.40282347E+38
+// CHECK: -3.40282347E+38
+func.func @padding(%q: tensor<1x4x8x8xf32>, %k: tensor<1x4x8x8xf32>, %k2: tensor<1x4x7x8xf32>, %pad: tensor<8xi1>) -> (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) {
+  %p = lathe.reshape %pad : tensor<8xi1> -> tensor<1x1x1x8xi1>
+  %0 = lathe.attention %q, %k, %k extras(%p : tensor<1x1x1x8xi1>) : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32> -> tensor<1x4x8x8xf32> {
+  ^bb0(%s: f32, %m: i1, %b: i64, %h: i64, %qi: i64, %ki: i64):
+    %small = arith.constant -3.40282347E+38 : f32
+    %1 = arith.select %m, %s, %small : f32
+    lathe.yield %1 : f32
+  }
+  %2 = lathe.attention %q, %k2, %k2 : tensor<1x4x8x8xf32>, tensor<1x4x7x8xf32>, tensor<1x4x7x8xf32> -> tensor<1x4x8x8xf32> {
+  ^bb0(%s: f32, %b: i64, %h: i64, %qi: i64, %ki: i64):
+    %small = arith.constant -3.40282347E+38 : f32
+    %c = arith.cmpi sge, %ki, %qi : i64
+    %1 = arith.select %c, %s, %small : f32
+    lathe.yield %1 : f32
+  }
+  return %0, %2 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
+}

@@ -65,7 +65,9 @@ def RecognizeAttention : Pass<"lathe-recognize-attention", "::mlir::ModuleOp"> {
     Inside the region, masks and biases that follow from indices (causal, sliding window, ALiBi) are arithmetic on b, h, q
     and k; what has fewer elements than the scores is an extra operand; other [.., Q, K] tensors are extra operands where they
     cannot be computed cheaply. Nothing of the size of the scores that the model computes from smaller things is kept in memory.
-    Scores, and work on them that the model does in a half type, are f32.
+    Scores, and work on them that the model does in a half type, are f32. A mask that adds or chooses a number below -1e37
+    becomes one of -inf where every query provably sees the key at its own place and nothing else is added to the score
+    (scores of magnitude 1e37 or more set aside, the weights of masked keys are 0 either way).
 
     Before:
     ```mlir
