@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Pipeline/Compile.h"
-#include "Constants.h"
 #include "HostProgram.h"
 #include "Report.h"
+#include "TargetCode.h"
 #include "lathe/Fuse/Passes.h"
+#include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Support/Diagnostics.h"
-#include "lathe/Target/CpuTarget.h"
+#include "lathe/Target/CudaTarget.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Verifier.h"
@@ -34,6 +35,7 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<ir::LatheDialect, kernel::KernelDialect>();
+  cuda::registerCudaDialects(registry);
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,6 +47,8 @@ static Expected<Module> importModel(const CompileOptions &options, MLIRContext &
   StringRef extension = llvm::sys::path::extension(options.model);
   if (extension == ".onnx" || extension == ".textproto")
     return importOnnx(options.model, options.import, context);
+  if (extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(options.model))
+    return importFx(options.model, options.import, context);
   return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
 }
 
@@ -75,58 +79,6 @@ static Error formKernels(ModuleOp module) {
 /// Kernels in the form that the CPU's code generators want.
 static Error prepareForCpu(ModuleOp module) {
   return runPasses(module, "cpu", [](OpPassManager &pm) { pm.addPass(target::createPackWeights()); });
-}
-
-static std::vector<kernel::GenericOp> kernelsOf(ModuleOp module) {
-  std::vector<kernel::GenericOp> kernels;
-  pipeline::mainOf(module).walk([&](kernel::GenericOp op) { kernels.push_back(op); });
-  return kernels;
-}
-
-static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions &options) {
-  cpu::CpuOptions o;
-  o.arch = target.arch;
-  o.variants = target.variants;
-  o.threads = options.threads;
-  o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
-            : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
-                                             : cpu::CpuStage::Object;
-  return o;
-}
-
-static std::vector<std::string> textsOf(std::optional<ArrayAttr> texts) {
-  std::vector<std::string> out;
-  if (texts)
-    for (Attribute a : *texts)
-      out.push_back(cast<StringAttr>(a).str());
-  return out;
-}
-
-static LatheLevel levelOf(StringRef variant) {
-  return variant == "avx2" ? LATHE_LEVEL_AVX2 : variant == "avx512" ? LATHE_LEVEL_AVX512 : LATHE_LEVEL_BASELINE;
-}
-
-/// Kernels -> objects and steps for the CPU.
-static Error addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
-                    const CompileOptions &options) {
-  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
-  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernels, cpuOptions(target, options));
-  if (!code)
-    return code.takeError();
-  for (std::string &object : code->objects)
-    builder.addObject(std::move(object));
-  std::vector<artifact::KernelId> ids;
-  for (auto [op, compiled] : llvm::zip(kernels, code->kernels)) {
-    artifact::KernelInfo info;
-    info.name = op.getName().str();
-    info.kernelClass = kernel::stringifyKernelClass(op.getKernelClass()).str();
-    info.nodes = textsOf(op.getNodes());
-    info.unfused = textsOf(op.getUnfused());
-    for (const cpu::CompiledVariant &v : compiled.variants)
-      info.variants.push_back({levelOf(v.variant), v.fn, v.plan});
-    ids.push_back(builder.addKernel(std::move(info)));
-  }
-  return pipeline::addProgram(builder, /*CPU=*/1, module, ids);
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,20 +150,21 @@ static artifact::Machine machineOf(const CompileOptions &options) {
 static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
                        const CompileOptions &options) {
   if (target.arch == "cuda")
-    return unsupported("--target cuda: this build has no CUDA code generation");
+    return pipeline::addCuda(builder, module, target, options);
   if (Error e = prepareForCpu(module))
     return e;
-  return addCpu(builder, module, target, options);
+  return pipeline::addCpu(builder, module, target, options);
 }
 
+/// --emit llvm, asm, obj or ptx: the code of the first target.
 static Error emitCode(ModuleOp module, const CompileOptions &options) {
-  if (Error e = prepareForCpu(module))
-    return e;
-  Expected<cpu::CompiledKernels> code =
-      cpu::compileCpuKernels(kernelsOf(module), cpuOptions(options.targets.front(), options));
-  if (!code)
-    return code.takeError();
-  return emitText(options, code->text);
+  const TargetSpec &target = options.targets.front();
+  if (target.arch != "cuda")
+    if (Error e = prepareForCpu(module))
+      return e;
+  Expected<std::string> text = target.arch == "cuda" ? pipeline::cudaText(module, target, options)
+                                                     : pipeline::cpuText(module, target, options);
+  return text ? emitText(options, *text) : text.takeError();
 }
 
 Error lathe::compile(const CompileOptions &options) {

@@ -1,0 +1,145 @@
+//===- TargetCode.cpp - Kernels to machine code in an artifact -------------===//
+
+#include "TargetCode.h"
+#include "HostProgram.h"
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/CpuTarget.h"
+#include "lathe/Target/CudaTarget.h"
+
+using namespace mlir;
+using namespace lathe;
+using llvm::Error;
+using llvm::Expected;
+
+static std::vector<kernel::GenericOp> kernelsOf(ModuleOp module) {
+  std::vector<kernel::GenericOp> kernels;
+  pipeline::mainOf(module).walk([&](kernel::GenericOp op) { kernels.push_back(op); });
+  return kernels;
+}
+
+static std::vector<std::string> textsOf(std::optional<ArrayAttr> texts) {
+  std::vector<std::string> out;
+  if (texts)
+    for (Attribute a : *texts)
+      out.push_back(cast<StringAttr>(a).str());
+  return out;
+}
+
+/// What the artifact tells of a kernel, without its code.
+static artifact::KernelInfo describe(kernel::GenericOp op) {
+  artifact::KernelInfo info;
+  info.name = op.getName().str();
+  info.kernelClass = kernel::stringifyKernelClass(op.getKernelClass()).str();
+  info.nodes = textsOf(op.getNodes());
+  info.unfused = textsOf(op.getUnfused());
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// CPU
+//===----------------------------------------------------------------------===//
+
+static LatheLevel levelOf(StringRef variant) {
+  return variant == "avx2" ? LATHE_LEVEL_AVX2 : variant == "avx512" ? LATHE_LEVEL_AVX512 : LATHE_LEVEL_BASELINE;
+}
+
+static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions &options) {
+  cpu::CpuOptions o;
+  o.arch = target.arch;
+  o.variants = target.variants;
+  o.threads = options.threads;
+  o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
+            : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
+                                             : cpu::CpuStage::Object;
+  return o;
+}
+
+Expected<std::string> pipeline::cpuText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
+  if (options.emit == EmitStage::Ptx)
+    return userError("--emit ptx needs --target cuda");
+  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernelsOf(module), cpuOptions(target, options));
+  if (!code)
+    return code.takeError();
+  if (options.emit != EmitStage::Object)
+    return code->text;
+  if (code->objects.size() != 1)
+    return userError("--emit obj writes one object, this is {0}: name one variant with --target", code->objects.size());
+  return code->objects.front();
+}
+
+Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+                       const CompileOptions &options) {
+  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
+  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernels, cpuOptions(target, options));
+  if (!code)
+    return code.takeError();
+  for (std::string &object : code->objects)
+    builder.addObject(std::move(object));
+  std::vector<artifact::KernelId> ids;
+  for (auto [op, compiled] : llvm::zip(kernels, code->kernels)) {
+    artifact::KernelInfo info = describe(op);
+    for (const cpu::CompiledVariant &v : compiled.variants)
+      info.variants.push_back({levelOf(v.variant), v.fn, v.plan});
+    ids.push_back(builder.addKernel(std::move(info)));
+  }
+  return addProgram(builder, /*CPU=*/1, module, ids);
+}
+
+//===----------------------------------------------------------------------===//
+// CUDA
+//===----------------------------------------------------------------------===//
+
+static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOptions &options) {
+  cuda::CudaOptions o;
+  o.sms.clear();
+  for (const std::string &v : target.variants) {
+    if (v == "ptx")
+      o.keepPtx = true;
+    else
+      o.sms.push_back(v == "sm75" ? 75 : 90);
+  }
+  if (o.sms.empty()) // PTX alone: of the oldest, which every later GPU takes
+    o.sms = {75};
+  o.cudaPath = options.cudaPath;
+  o.jobs = options.threads;
+  o.stage = options.emit == EmitStage::Ptx ? cuda::Stage::Ptx : cuda::Stage::Cubin;
+  return o;
+}
+
+Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
+  if (options.emit != EmitStage::Ptx)
+    return userError("of a CUDA target, --emit ptx is what can be printed");
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(kernelsOf(module), cudaOptions(target, options));
+  if (!code)
+    return code.takeError();
+  std::string text;
+  for (const cuda::CudaModule &m : code->modules)
+    text += m.bytes;
+  return text;
+}
+
+Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+                        const CompileOptions &options) {
+  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
+  if (!code)
+    return code.takeError();
+  std::vector<uint32_t> modules, launches;
+  for (cuda::CudaModule &m : code->modules)
+    modules.push_back(builder.addCudaModule(m.sm, m.ptx, std::move(m.bytes)));
+  for (const std::vector<cuda::CudaVariant> &variants : code->launches) {
+    std::vector<artifact::CudaVariantInfo> infos;
+    for (const cuda::CudaVariant &v : variants)
+      infos.push_back({v.sm, modules[v.module], v.entries, v.plan});
+    launches.push_back(builder.addCudaLaunch(std::move(infos)));
+  }
+  builder.addObject(std::move(code->hostObject));
+  std::vector<artifact::KernelId> ids;
+  for (auto [op, launch] : llvm::zip(kernels, code->launchOf)) {
+    artifact::KernelInfo info = describe(op);
+    info.cuda = launches[launch];
+    ids.push_back(builder.addKernel(std::move(info)));
+  }
+  return addProgram(builder, /*CUDA=*/2, module, ids);
+}

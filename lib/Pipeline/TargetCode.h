@@ -1,0 +1,24 @@
+//===- TargetCode.h - Kernels to machine code in an artifact ---------------===//
+#ifndef LATHE_LIB_PIPELINE_TARGETCODE_H
+#define LATHE_LIB_PIPELINE_TARGETCODE_H
+
+#include "lathe/Artifact/ArtifactBuilder.h"
+#include "lathe/Pipeline/Compile.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace lathe::pipeline {
+
+/// Kernels -> objects and steps for the CPU.
+llvm::Error addCpu(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
+                   const CompileOptions &options);
+/// Kernels -> cubins, their launch plans and steps for the GPU.
+llvm::Error addCuda(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
+                    const CompileOptions &options);
+
+/// The code of all kernels as text (or one object's bytes), for --emit.
+llvm::Expected<std::string> cpuText(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options);
+llvm::Expected<std::string> cudaText(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options);
+
+} // namespace lathe::pipeline
+
+#endif // LATHE_LIB_PIPELINE_TARGETCODE_H
