@@ -17,6 +17,13 @@ std::string fuse::nodeName(Operation *op) {
   return name.empty() ? op->getName().stripDialect().str() : name;
 }
 
+/// Axes of a contraction's second operand; 0 for other groups.
+static size_t columnAxes(const Group &group) {
+  if (group.kind != GroupKind::Contraction)
+    return 0;
+  return group.domain.axesIn(group.domain.reads.find(group.members.front())->second[1]).size();
+}
+
 std::set<unsigned> Grouper::producers(Operation *op) const {
   std::set<unsigned> out;
   for (const Trees::Leaf &leaf : trees.leavesOf(op))
@@ -57,7 +64,7 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
-    if (!next || (group.kind == GroupKind::Contraction && trial.axes.size() != domain.axes.size()))
+    if (!next || (group.kind == GroupKind::Contraction && columnAxes({group.kind, trial, group.members, {}, {}}) != columnAxes(group)))
       break;
     indices = *next;
     at = user->getResult(0);
@@ -134,12 +141,26 @@ void Grouper::place(Operation *op) {
   std::stable_partition(candidates.begin(), candidates.end(),
                         [&](unsigned g) { return groups[g].kind == GroupKind::Contraction; });
   std::vector<std::string> refusals;
-  for (unsigned g : candidates) {
+  // Rows that already read one of its operands come last: nothing is passed on, but the operand is read once.
+  llvm::DenseSet<Value> read;
+  for (const Trees::Leaf &leaf : trees.leavesOf(op))
+    if (ir::typeOf(leaf.value).getRank() > 1)
+      read.insert(leaf.value);
+  size_t producing = candidates.size();
+  for (unsigned g = groups.size(), tried = 0; g-- > 0 && tried < 4;) {
+    bool shares = groups[g].kind == GroupKind::Row && !groups[g].domain.reads.empty() && !from.count(g) &&
+                  llvm::any_of(groups[g].domain.known, [&](auto &entry) { return read.count(entry.first) != 0; });
+    if (shares && ++tried)
+      candidates.push_back(g);
+  }
+  for (auto [i, g] : llvm::enumerate(candidates)) {
     std::string why = tryJoin(g, op);
     if (why.empty()) {
       std::move(refusals.begin(), refusals.end(), std::back_inserter(groups[g].unfused));
       return;
     }
+    if (i >= producing)
+      continue;
     refusals.push_back(nodeName(groups[g].members.back()) + " -> " + nodeName(op) + ": " + why);
   }
   startRow(op);
@@ -257,11 +278,11 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (!reduce && !isa<ir::ElementwiseInterface>(op))
     return "gathers, pads and concatenations read from memory";
   unsigned added = 0;
-  size_t axesBefore = trial.domain.axes.size();
+  size_t columnsBefore = columnAxes(trial);
   std::optional<Dims> indices = derive(trial, reduce ? Value(reduce.getX()) : Value(op->getResult(0)), added);
   if (!indices)
     return "the iteration domains are not provably compatible";
-  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added, axesBefore);
+  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added, columnsBefore);
   if (!why.empty())
     return why;
   trial.members.push_back(op);
@@ -282,13 +303,20 @@ std::optional<Dims> Grouper::derive(Group &trial, Value value, unsigned &added) 
   // A root's own op is passed last; below a view or an inlined op the path of leaves() already ends at the value.
   std::vector<Trees::Leaf> leaves = op && trees.isRoot(op) ? trees.leavesOf(op) : trees.leaves(value);
   for (const Trees::Leaf &leaf : leaves) {
-    auto it = trial.domain.known.find(leaf.value);
+    // The nearest value on the way up whose indices are known.
+    size_t first = leaf.path.size();
+    auto it = trial.domain.known.end();
+    for (; it == trial.domain.known.end() && first > 0; --first)
+      it = trial.domain.known.find(leaf.path[first - 1]->getResult(0));
+    first += it != trial.domain.known.end();
+    if (it == trial.domain.known.end())
+      it = trial.domain.known.find(leaf.value);
     if (it == trial.domain.known.end())
       continue;
     Domain d = trial.domain;
     std::optional<Dims> at = it->second;
     unsigned mine = 0;
-    for (Operation *step : leaf.path) {
+    for (Operation *step : ArrayRef<Operation *>(leaf.path).drop_front(first)) {
       if (isView(step))
         at = d.forward(step, *at, mine);
       else if (!isa<ir::ElementwiseInterface>(step))
@@ -320,8 +348,12 @@ std::string Grouper::checkReads(Group &trial, Value value, const Dims &indices) 
   }
   if (!op || Trees::isSplat(value))
     return "";
-  if (isView(op))
+  if (isView(op)) {
+    // A view is where later readers may meet the same elements, also where the elements below it need divisions.
+    if (!trial.domain.known.count(value) && !trial.domain.divides(indices))
+      trial.domain.known[value] = indices;
     return checkReads(trial, op->getOperand(0), trial.domain.backward(op, indices));
+  }
   if (isa<ir::ElementwiseInterface>(op)) {
     for (Value o : op->getOperands())
       if (std::string why = checkReads(trial, o, indices); !why.empty())
@@ -354,15 +386,15 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
-std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added, size_t axesBefore) {
+std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added, size_t columnsBefore) {
   if (added && trial.kind == GroupKind::Contraction)
     return "its domain is larger than the contraction's result";
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
   // Packed panels want one column axis.
-  if (trial.kind == GroupKind::Contraction && trial.domain.axes.size() != axesBefore)
-    return "it would split the contraction's rows or columns";
+  if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)
+    return "it would split the contraction's columns";
   std::set<std::string> reduced = trial.domain.reducedAxes();
   std::vector<std::string> mine = trial.domain.axesIn(indices);
   if (trial.kind == GroupKind::Contraction || reduced.empty())

@@ -49,7 +49,7 @@ private:
 
   std::string tryJoin(unsigned id, mlir::Operation *op);
   std::string joinPointwise(Group &trial, mlir::Operation *op, const Dims &indices, unsigned added,
-                            size_t axesBefore);
+                            size_t columnsBefore);
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.

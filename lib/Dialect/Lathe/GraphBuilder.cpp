@@ -202,6 +202,15 @@ Value GraphBuilder::gather(Value x, Value indices, int64_t axis) {
   Dims from = dimsOf(x), dims(from.begin(), from.begin() + axis), at = dimsOf(indices);
   dims.append(at.begin(), at.end());
   dims.append(from.begin() + axis + 1, from.end());
+  // One known position is a slice, which moves nothing.
+  if (typeOf(indices).hasStaticShape() && typeOf(indices).getNumElements() == 1)
+    if (std::optional<Dims> known = symbolicValue(indices)) {
+      Expr start = known->front();
+      if (start.constant() && *start.constant() < 0)
+        start = start + from[axis];
+      if (facts.provablyLessEqual(Expr(0), start) && facts.provablyLess(start, from[axis]))
+        return reshape(slice(x, axis, start, Expr(1)), dims);
+    }
   return b.createOrFold<GatherOp>(loc, tensorType(dims, elementOf(x)), x, indices, axis);
 }
 
