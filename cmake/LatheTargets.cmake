@@ -49,7 +49,7 @@ function(_lathe_add_portable name)
   cmake_parse_arguments(A "" "" "LINK" ${ARGN})
   file(GLOB _archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
   list(FILTER _archives EXCLUDE REGEX "libMLIRCAPI")
-  add_executable(${name}-portable EXCLUDE_FROM_ALL ${A_UNPARSED_ARGUMENTS})
+  add_executable(${name}-portable EXCLUDE_FROM_ALL ${A_UNPARSED_ARGUMENTS} "${CMAKE_SOURCE_DIR}/cmake/NoPolly.cpp")
   target_link_libraries(${name}-portable PRIVATE ${A_LINK} ${_archives} z zstd xml2 ffi)
   target_link_options(${name}-portable PRIVATE -fuse-ld=lld-19 -Wl,--gc-sections,--icf=all,--as-needed,--strip-all,--disable-new-dtags)
   set_target_properties(${name}-portable PROPERTIES OUTPUT_NAME ${name} POSITION_INDEPENDENT_CODE OFF
