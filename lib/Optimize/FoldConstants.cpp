@@ -27,6 +27,7 @@ namespace {
 constexpr int64_t kSmall = 512;            ///< bytes that are always worth a constant
 constexpr int64_t kLargest = 4 << 20;      ///< bytes of a result that may exceed its operands
 constexpr int64_t kMaxElements = 16 << 20; ///< of any value on the way
+constexpr unsigned kMaxDepth = 500;        ///< of a subgraph: the recursion over it is bounded
 
 class Folder {
 public:
@@ -79,12 +80,23 @@ void Folder::foldSizes() {
 }
 
 void Folder::findKnown() {
+  DenseMap<Value, unsigned> depths;
   for (Operation &op : func.getBody().front()) {
-    auto constant = dyn_cast<ConstantOp>(op);
-    if (constant ? isNumber(elementOf(constant.getResult()))
-                 : canEvaluate(&op) && llvm::all_of(op.getOperands(), [&](Value v) { return isKnown(v); }) &&
-                       typeOf(op.getResult(0)).getNumElements() <= kMaxElements)
-      known.insert(op.getResult(0));
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      if (isNumber(elementOf(constant.getResult())))
+        known.insert(constant.getResult());
+      continue;
+    }
+    if (!canEvaluate(&op) || !llvm::all_of(op.getOperands(), [&](Value v) { return isKnown(v); }) ||
+        typeOf(op.getResult(0)).getNumElements() > kMaxElements)
+      continue;
+    unsigned depth = 1;
+    for (Value v : op.getOperands())
+      depth = std::max(depth, depths.lookup(v) + 1);
+    if (depth > kMaxDepth) // what it reads becomes a constant, as for any op that stays
+      continue;
+    depths[op.getResult(0)] = depth;
+    known.insert(op.getResult(0));
   }
 }
 

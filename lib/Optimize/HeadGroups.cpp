@@ -72,7 +72,8 @@ Value opt::unrepeatHeads(Value x, GraphBuilder &g) {
   return {};
 }
 
-Value opt::stripFactor(Value x, double &factor, GraphBuilder &g) {
+/// One factor; x itself when there is none.
+static Value stripOne(Value x, double &factor, GraphBuilder &g) {
   SmallVector<Operation *> views;
   Value v = x;
   for (; isView(v.getDefiningOp()); v = v.getDefiningOp()->getOperand(0))
@@ -94,5 +95,15 @@ Value opt::stripFactor(Value x, double &factor, GraphBuilder &g) {
     copy->setOperand(0, rest);
     rest = copy->getResult(0);
   }
-  return stripFactor(rest, factor, g);
+  return rest;
+}
+
+Value opt::stripFactor(Value x, double &factor, GraphBuilder &g) {
+  for (unsigned step = 0; step < 8; ++step) {
+    Value rest = stripOne(x, factor, g);
+    if (rest == x)
+      break;
+    x = rest;
+  }
+  return x;
 }
