@@ -20,9 +20,10 @@ static double peakMegabytes() {
 Error lathe::tool::bench(LoadedModel &model, ArrayRef<DLTensor *> inputs, ArrayRef<DLTensor *> outputs, const BenchOptions &options) {
   using Clock = std::chrono::steady_clock;
   auto once = [&]() -> Error {
-    // The library provides the outputs, in memory that it keeps.
+    // The library provides outputs on the host, in memory that it keeps.
     for (DLTensor *output : outputs)
-      output->data = nullptr;
+      if (output->device.device_type != kDLCUDA)
+        output->data = nullptr;
     return model.run(inputs, outputs);
   };
   for (unsigned i = 0; i < std::max(options.warmup, 1u); ++i)
@@ -61,19 +62,19 @@ void Profile::record(void *self, uint32_t step, const char *kernel, int64_t star
   static_cast<Profile *>(self)->events.push_back({step, kernel, startNs, endNs});
 }
 
-/// The model nodes behind a step of the CPU's program.
-static std::vector<StringRef> nodesOf(const artifact::ArtifactFile &file, uint32_t step) {
+/// The model nodes behind a step of the device's program.
+static std::vector<StringRef> nodesOf(const artifact::ArtifactFile &file, int32_t device, uint32_t step) {
   for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs)) {
     auto steps = file.array<LatheStep>(program.steps);
     auto kernels = file.array<LatheKernel>(file.header().kernels);
-    if (program.deviceType == kDLCPU && step < steps.size() && steps[step].kind == LATHE_STEP_KERNEL &&
+    if (int32_t(program.deviceType) == device && step < steps.size() && steps[step].kind == LATHE_STEP_KERNEL &&
         steps[step].target < kernels.size())
       return file.texts(kernels[steps[step].target].nodes);
   }
   return {};
 }
 
-Error Profile::write(const std::string &path, const std::string &artifactPath) const {
+Error Profile::write(const std::string &path, const std::string &artifactPath, int32_t deviceType) const {
   Expected<artifact::ArtifactFile> file = artifact::ArtifactFile::open(artifactPath);
   if (!file)
     return file.takeError();
@@ -93,7 +94,7 @@ Error Profile::write(const std::string &path, const std::string &artifactPath) c
     out.attributeObject("args", [&] {
       out.attribute("step", int64_t(event.step));
       out.attributeArray("nodes", [&] {
-        for (StringRef node : nodesOf(*file, event.step))
+        for (StringRef node : nodesOf(*file, deviceType, event.step))
           out.value(json::fixUTF8(node));
       });
     });

@@ -1,5 +1,6 @@
 //===- RunCommand.cpp - lathe run ------------------------------------------===//
 #include "Commands.h"
+#include "CudaTensors.h"
 #include "NpyFile.h"
 #include "RunBench.h"
 #include "RunInputs.h"
@@ -92,6 +93,86 @@ static void printOutputs(const LoadedModel &model, ArrayRef<DLTensor> outputs) {
   }
 }
 
+namespace {
+/// The tensors of a run: where the caller of the model would have them.
+struct RunTensors {
+  std::vector<HostTensor> hostInputs, hostOutputs;
+  std::vector<std::vector<int64_t>> outputShapes;
+  std::unique_ptr<CudaTensors> cuda;
+  std::vector<DLTensor> inputs, outputs;
+};
+} // namespace
+
+static std::vector<DLTensor *> pointersTo(std::vector<DLTensor> &tensors) {
+  std::vector<DLTensor *> pointers;
+  for (DLTensor &tensor : tensors)
+    pointers.push_back(&tensor);
+  return pointers;
+}
+
+/// Moves inputs and outputs to the device, so that a benchmark times no copies. Outputs whose shapes are not known before a
+/// run stay the library's.
+static Error placeOnDevice(LoadedModel &model, int deviceId, RunTensors &tensors) {
+  Expected<std::unique_ptr<CudaTensors>> cuda = CudaTensors::open(deviceId);
+  if (!cuda)
+    return cuda.takeError();
+  tensors.cuda = std::move(*cuda);
+  Expected<std::vector<std::vector<int64_t>>> shapes = model.outputShapes(pointersTo(tensors.inputs));
+  if (!shapes)
+    return shapes.takeError();
+  tensors.outputShapes = std::move(*shapes);
+  for (auto [host, view] : zip(tensors.hostInputs, tensors.inputs)) {
+    Expected<DLTensor> made = tensors.cuda->upload(host);
+    if (!made)
+      return made.takeError();
+    view = *made;
+  }
+  for (auto [info, shape, output] : zip(model.outputs(), tensors.outputShapes, tensors.outputs)) {
+    Expected<DLTensor> made = tensors.cuda->make(info.dtype, shape);
+    if (!made)
+      return made.takeError();
+    output = *made;
+  }
+  return Error::success();
+}
+
+static Error bringBack(RunTensors &tensors) {
+  for (DLTensor &output : tensors.outputs) {
+    Expected<HostTensor> host = tensors.cuda->download(output);
+    if (!host)
+      return host.takeError();
+    tensors.hostOutputs.push_back(std::move(*host));
+    output.data = tensors.hostOutputs.back().data();
+    output.device = {kDLCPU, 0};
+  }
+  return Error::success();
+}
+
+static Error execute(LoadedModel &model, const RunFlags &flags, const LatheOptions &options, RunTensors &tensors) {
+  for (HostTensor &input : tensors.hostInputs)
+    tensors.inputs.push_back(input.view());
+  tensors.outputs.resize(model.outputs().size());
+  if (!flags.bench)
+    return model.run(pointersTo(tensors.inputs), pointersTo(tensors.outputs));
+  if (options.deviceType == kDLCUDA)
+    if (Error error = placeOnDevice(model, options.deviceId, tensors))
+      return error;
+  if (Error error = bench(model, pointersTo(tensors.inputs), pointersTo(tensors.outputs), flags.benchOptions))
+    return error;
+  return tensors.cuda ? bringBack(tensors) : Error::success();
+}
+
+static Error deliver(const LoadedModel &model, const RunFlags &flags, ArrayRef<DLTensor> outputs) {
+  if (!flags.outputDir.empty())
+    if (Error error = saveOutputs(model, outputs, flags.outputDir))
+      return error;
+  if (Error error = compareOutputs(model, outputs, flags))
+    return error;
+  if (flags.expect.empty() && flags.testData.empty() && flags.outputDir.empty() && !flags.bench)
+    printOutputs(model, outputs);
+  return Error::success();
+}
+
 static Error run(const RunFlags &flags) {
   Profile profile;
   LatheOptions options = {};
@@ -107,34 +188,17 @@ static Error run(const RunFlags &flags) {
   Expected<LoadedModel> model = LoadedModel::open(flags.artifact, flags.prefix, options);
   if (!model)
     return model.takeError();
+  RunTensors tensors;
   Expected<std::vector<HostTensor>> inputs = gatherInputs(*model, flags);
   if (!inputs)
     return inputs.takeError();
-  std::vector<DLTensor> views, outputs(model->outputs().size());
-  std::vector<DLTensor *> inputPointers, outputPointers;
-  for (HostTensor &input : *inputs)
-    views.push_back(input.view());
-  for (DLTensor &view : views)
-    inputPointers.push_back(&view);
-  for (DLTensor &output : outputs)
-    outputPointers.push_back(&output);
-  if (flags.bench) {
-    if (Error error = bench(*model, inputPointers, outputPointers, flags.benchOptions))
-      return error;
-  } else if (Error error = model->run(inputPointers, outputPointers)) {
+  tensors.hostInputs = std::move(*inputs);
+  if (Error error = execute(*model, flags, options, tensors))
     return error;
-  }
   if (!flags.profile.empty())
-    if (Error error = profile.write(flags.profile, flags.artifact))
+    if (Error error = profile.write(flags.profile, flags.artifact, options.deviceType ? options.deviceType : kDLCPU))
       return error;
-  if (!flags.outputDir.empty())
-    if (Error error = saveOutputs(*model, outputs, flags.outputDir))
-      return error;
-  if (Error error = compareOutputs(*model, outputs, flags))
-    return error;
-  if (flags.expect.empty() && flags.testData.empty() && flags.outputDir.empty() && !flags.bench)
-    printOutputs(*model, outputs);
-  return Error::success();
+  return deliver(*model, flags, tensors.outputs);
 }
 
 void lathe::tool::addRunCommand(CLI::App &app, Action &action) {
