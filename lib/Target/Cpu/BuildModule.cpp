@@ -108,15 +108,23 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan) {
 
 /// The class's own emitter, or the row program emitter for what it declines.
 static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
-  KernelClass kind = f.kernel.getKernelClass();
-  if (kind == KernelClass::Contraction || kind == KernelClass::Attention) {
-    llvm::Expected<bool> taken = kind == KernelClass::Contraction ? emitContraction(f, plan) : emitAttention(f, plan);
-    if (!taken)
-      return taken.takeError();
-    if (*taken)
-      return llvm::Error::success();
-  }
-  return emitAsRows(f, plan);
+  auto emitClass = [&]() -> llvm::Expected<bool> {
+    switch (f.kernel.getKernelClass()) {
+    case KernelClass::Contraction:
+      return emitContraction(f, plan);
+    case KernelClass::Attention:
+      return emitAttention(f, plan);
+    case KernelClass::Reduction:
+      return emitProduct(f, plan);
+    case KernelClass::Loop:
+      return false;
+    }
+    return false;
+  };
+  llvm::Expected<bool> taken = emitClass();
+  if (!taken)
+    return taken.takeError();
+  return *taken ? llvm::Error::success() : emitAsRows(f, plan);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKernel &detached, const Isa &isa,

@@ -2,6 +2,7 @@
 
 #include "Contraction.h"
 #include "ContractionPack.h"
+#include "ContractionProduct.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -89,6 +90,8 @@ void ContractionEmitter::emitPanel(Value group, Value tileFrom, Value tileTo) {
   Value panel = f.scratch;
   if (shape.packed)
     panel = v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
+  else if (shape.rhsValue)
+    emitComputePanel(v, shape, point, firstColumn, columns, panel);
   else
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, panel);
   v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(point, panel, tile, firstColumn); });
@@ -168,14 +171,32 @@ void ContractionEmitter::emitVector(BodyEmitter point, Value tileOffset, Value c
     point.emitStore(s);
 }
 
-llvm::Expected<bool> lathe::cpu::emitContraction(KernelFunction &f, KernelPlan &plan) {
-  std::optional<ContractionShape> shape = ContractionShape::of(f.info);
-  if (!shape)
-    return false;
-  ContractionEmitter emitter(f, *shape);
+static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan) {
+  ContractionEmitter emitter(f, shape);
   emitter.emit();
   plan = emitter.plan();
   if (!emitter.error().empty())
     return llvm::createStringError(emitter.error());
   return true;
+}
+
+llvm::Expected<bool> lathe::cpu::emitContraction(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ContractionShape> shape = ContractionShape::of(f.info);
+  if (!shape)
+    return false;
+  return emitShape(f, *shape, plan);
+}
+
+llvm::Expected<bool> lathe::cpu::emitProduct(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ProductKernel> product = findProduct(f.info);
+  if (!product)
+    return false;
+  KernelFunction joined{*product->kernel, *product->info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
+  for (const std::string &s : product->info->sizes) {
+    auto it = llvm::find(f.info.sizes, s);
+    if (it == f.info.sizes.end())
+      return false;
+    joined.sizes.push_back(f.sizes[it - f.info.sizes.begin()]);
+  }
+  return emitShape(joined, product->shape, plan);
 }

@@ -18,6 +18,7 @@ constexpr unsigned panelColumns = 32;
 /// The roles of a contraction's axes and what its operands look like.
 struct ContractionShape {
   mlir::Value lhsRef, rhsRef, result;
+  mlir::Value rhsValue; ///< instead of rhs, rhsRef and rhsType: a value of the body, evaluated when a panel is packed
   AxisGroup batch, rows, columns, reduced;
   shape::Expr lhs, rhs;
   mlir::Type lhsType, rhsType;
@@ -26,6 +27,8 @@ struct ContractionShape {
   bool packed = false;
   bool rowsFlat = false, columnsFlat = false, batchFlat = false; ///< in the body's accesses
 
+  /// Fills in the ...Flat members.
+  void findFlatGroups(const lower::BodyInfo &info);
   /// Nothing for a kernel that this scheme does not cover.
   static std::optional<ContractionShape> of(const lower::BodyInfo &info);
 };

@@ -1,6 +1,7 @@
 //===- ContractionPack.cpp - Panels of an operand that is not constant -----===//
 
 #include "ContractionPack.h"
+#include <functional>
 
 using namespace mlir;
 using namespace lathe;
@@ -91,4 +92,56 @@ void lathe::cpu::emitPackPanel(VectorBuilder &v, const ContractionShape &shape, 
     p.transposeRows();
   else
     p.gather();
+}
+
+//===----------------------------------------------------------------------===//
+// A computed operand
+//===----------------------------------------------------------------------===//
+
+/// The reduced axes in the order of loops: those that index values (predicates at borders) depend on come first, so that
+/// masks are computed outside the loops over the others.
+static SmallVector<unsigned> loopOrder(const ContractionShape &shape) {
+  const lower::BodyInfo &info = *shape.reduced.info;
+  lower::AxisSet indexed = 0;
+  for (Operation *op : info.ops)
+    if (isa<kernel::IndexOp>(op))
+      indexed |= info.axesOf(info.exprOf(op));
+  SmallVector<unsigned> order;
+  for (bool outer : {true, false})
+    for (unsigned a : shape.reduced.axes)
+      if (bool(indexed >> a & 1) == outer)
+        order.push_back(a);
+  return order;
+}
+
+void lathe::cpu::emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base,
+                                  Value first, Value columns, Value panel) {
+  const lower::BodyInfo &info = *shape.reduced.info;
+  SmallVector<unsigned> order = loopOrder(shape);
+  const std::string &lane = info.axes[shape.columns.carrier()];
+  auto row = [&](lower::BodyEmitter &point, Value k, bool partial) {
+    for (unsigned q = 0; q < panelColumns; q += v.lanes) {
+      lower::BodyEmitter at = point;
+      Value column = v.add(first, q);
+      at.bindLane(lane, column, v.lanes, partial ? v.firstLanes(v.sub(columns, column)) : Value());
+      v.store(at.emitLanes(shape.rhsValue), panel, v.add(v.mul(k, panelColumns), q));
+    }
+  };
+  // Loops over order[level ..]; `k` counts the panel's rows in the order of the reduced axes.
+  std::function<void(size_t, lower::BodyEmitter, Value, bool)> nest = [&](size_t level, lower::BodyEmitter point, Value k,
+                                                                          bool partial) {
+    if (level == order.size())
+      return row(point, k, partial);
+    Expr stride(1);
+    for (unsigned a : shape.reduced.axes)
+      stride = a > order[level] ? stride * info.extents[a] : stride;
+    Value step = point.emitExpr(stride), extent = point.emitExpr(info.extents[order[level]]);
+    v.loop(v.i(0), extent, 1, [&](Value x) {
+      lower::BodyEmitter at = point;
+      at.bindAxis(info.axes[order[level]], x);
+      nest(level + 1, at, v.add(k, v.mul(x, step)), partial);
+    });
+  };
+  Value whole = v.less(v.add(first, panelColumns - 1), columns);
+  v.ifThen(whole, [&] { nest(0, base, v.i(0), false); }, [&] { nest(0, base, v.i(0), true); });
 }

@@ -13,6 +13,11 @@ shape::Expr panelElements(const VectorBuilder &v, const ContractionShape &shape)
 void emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value rhs,
                    mlir::Value first, mlir::Value columns, mlir::Value depth, mlir::Value panel);
 
+/// The same for a second operand that is computed: shape.rhsValue at every reduced point and column. Lanes past the last
+/// column hold anything.
+void emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value first,
+                      mlir::Value columns, mlir::Value panel);
+
 } // namespace lathe::cpu
 
 #endif // LATHE_TARGET_CPU_CONTRACTIONPACK_H

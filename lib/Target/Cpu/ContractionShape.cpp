@@ -22,6 +22,12 @@ static AxisSet allAxes(const BodyInfo &info) {
   return info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
 }
 
+void ContractionShape::findFlatGroups(const BodyInfo &info) {
+  rowsFlat = isFlatInBody(rows, info);
+  columnsFlat = isFlatInBody(columns, info);
+  batchFlat = isFlatInBody(batch, info) && batch.strideOf(lhs) && (rhsValue || batch.strideOf(rhs));
+}
+
 std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   ContractionShape s;
   kernel::ContractOp op;
@@ -51,10 +57,7 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rows = AxisGroup::of(info, outer & left & ~right);
   s.columns = AxisGroup::of(info, outer & right & ~left);
   s.batch = AxisGroup::of(info, outer & ~(left ^ right));
-  s.rowsFlat = isFlatInBody(s.rows, info);
-  s.columnsFlat = isFlatInBody(s.columns, info);
-  s.batchFlat = isFlatInBody(s.batch, info) && s.batch.strideOf(s.lhs) && s.batch.strideOf(s.rhs);
-
+  s.findFlatGroups(info);
   if (DictionaryAttr packed = op.getPackedAttr()) {
     auto panel = packed.getAs<IntegerAttr>("n_panel");
     if (!panel || panel.getInt() != panelColumns || !s.columns.strideOf(s.rhs) || !s.reduced.strideOf(s.rhs))
