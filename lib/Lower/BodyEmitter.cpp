@@ -323,6 +323,9 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
     operands.push_back(values.lookup(v));
     vector |= isa<VectorType>(operands.back().getType());
   }
+  if (vector)
+    if (Value v = emitIndexCompare(op, operands))
+      return v;
   bool select = isa<arith::SelectOp>(op);
   if (vector)
     for (auto [i, v] : llvm::enumerate(operands))
@@ -348,6 +351,32 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
     v = c.b.create(state)->getResult(0);
   }
   return computed == type ? v : c.hooks.convertFloat(c.b, c.loc, v, type);
+}
+
+/// Compares an index that is linear in the lanes with a uniform value: c * lane against a scalar, in 32 bits. Vectors of i64
+/// would take two registers and several instructions for every padding and every causal mask.
+Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
+  Context &c = *context;
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  if (!compare || !compare.getLhs().getDefiningOp<kernel::IndexOp>() || isa<VectorType>(operands[1].getType()))
+    return {};
+  if (static_cast<int64_t>(compare.getPredicate()) > static_cast<int64_t>(arith::CmpIPredicate::sge))
+    return {}; // unsigned
+  const Expr &e = c.info.exprOf(compare.getLhs().getDefiningOp());
+  std::optional<Expr::Linear> linear = e.linearIn(c.info.axes[laneAxis]);
+  std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+  if (!step || *step < -1024 || *step > 1024)
+    return {};
+  Value left = c.b.create<arith::SubIOp>(c.loc, operands[1], exprWith(e, {})); // at lane 0
+  int64_t limit = int64_t(1) << 30;
+  left = c.b.create<arith::MaxSIOp>(c.loc, left, constantI64(c.b, c.loc, -limit));
+  left = c.b.create<arith::MinSIOp>(c.loc, left, constantI64(c.b, c.loc, limit));
+  SmallVector<int32_t> steps;
+  for (unsigned i = 0; i < width; ++i)
+    steps.push_back(static_cast<int32_t>(i * *step));
+  Value lanes = c.b.create<arith::ConstantOp>(c.loc, c.b.getI32VectorAttr(steps));
+  Value bound = splat(c.b.create<arith::TruncIOp>(c.loc, c.b.getI32Type(), left));
+  return c.b.create<arith::CmpIOp>(c.loc, compare.getPredicate(), lanes, bound);
 }
 
 /// Integer division that cannot trap: a zero divisor (also of a lane that is masked out) gives 0, the smallest value divided

@@ -1,6 +1,7 @@
 //===- FloatBuilder.cpp - Arithmetic on floats and their bits --------------===//
 
 #include "FloatBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -60,7 +61,14 @@ Fl FloatBuilder::pow2(Fl n) {
   return fromBits(of(b.create<arith::ShLIOp>(loc, biased.v, ci(mantissa).v)));
 }
 
-Fl FloatBuilder::scale(Fl x, Fl n) {
+Fl FloatBuilder::scale(Fl x, Fl n, Fl nf) {
+  if (options.hasScalef && !isDouble() && shape == ArrayRef<int64_t>{16}) {
+    Value all = b.create<arith::ConstantOp>(loc, b.getI16IntegerAttr(-1));
+    Value current = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(4)); // the rounding mode in force
+    StringAttr name = b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512");
+    return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{x.v, nf.v, x.v, all, current})
+                  .getResult(0));
+  }
   Fl half = of(b.create<arith::ShRSIOp>(loc, n.v, ci(1).v));
   Fl rest = of(b.create<arith::SubIOp>(loc, n.v, half.v));
   return x * pow2(half) * pow2(rest);

@@ -51,8 +51,8 @@ public:
   std::pair<Fl, Fl> nearest(Fl x);
   /// 2^n for an integer n within the exponent range of normal numbers.
   Fl pow2(Fl n);
-  /// x * 2^n in two steps: right also where 2^n alone overflows or underflows.
-  Fl scale(Fl x, Fl n);
+  /// x * 2^n, right also where 2^n alone overflows or underflows; `nf` is n as a float.
+  Fl scale(Fl x, Fl n, Fl nf);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

@@ -47,21 +47,21 @@ constexpr double erfQF32[] = {1.0, 0.502033662431, 0.114086943074, 0.01496383954
 /// x = n ln 2 + r: n as an integer, r, and expm1(r).
 namespace {
 struct Reduced {
-  Fl n, expm1;
+  Fl n, nf, expm1;
 };
 } // namespace
 
-static Reduced expm1OfRest(Fl r, Fl n) {
+static Reduced expm1OfRest(Fl r, Fl n, Fl nf) {
   FloatBuilder &f = *r.f;
   Fl p = f.isDouble() ? f.poly(r, expF64) : f.poly(r, expF32);
-  return {n, p * (r * r) + r};
+  return {n, nf, p * (r * r) + r};
 }
 
 static Reduced reduceExp(Fl x) {
   FloatBuilder &f = *x.f;
   auto [nf, n] = f.nearest(x * log2e);
   Fl r = f.isDouble() ? (x - nf * ln2HighF64) - nf * ln2LowF64 : (x - nf * ln2HighF32) - nf * ln2LowF32;
-  return expm1OfRest(r, n);
+  return expm1OfRest(r, n, nf);
 }
 
 /// Arguments beyond these give infinity and zero.
@@ -73,7 +73,7 @@ static Fl clampExp(Fl x) {
 
 Fl lathe::lower::expOf(Fl x) {
   Reduced e = reduceExp(clampExp(x));
-  return x.f->scale(e.expm1 + 1.0, e.n);
+  return x.f->scale(e.expm1 + 1.0, e.n, e.nf);
 }
 
 Fl lathe::lower::exp2Of(Fl x) {
@@ -81,8 +81,8 @@ Fl lathe::lower::exp2Of(Fl x) {
   Fl clamped = f.isDouble() ? f.maximum(f.minimum(x, f.c(1025.0)), f.c(-1080.0))
                             : f.maximum(f.minimum(x, f.c(129.0)), f.c(-152.0));
   auto [nf, n] = f.nearest(clamped);
-  Reduced e = expm1OfRest((clamped - nf) * 0.69314718055994531, n);
-  return f.scale(e.expm1 + 1.0, e.n);
+  Reduced e = expm1OfRest((clamped - nf) * 0.69314718055994531, n, nf);
+  return f.scale(e.expm1 + 1.0, e.n, e.nf);
 }
 
 /// 2^n expm1(r) + (2^n - 1), without cancellation; n is limited so that 2^n is a normal number.

@@ -84,6 +84,7 @@ private:
   mlir::Value emitLoad(kernel::LoadOp op);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitScalarOp(mlir::Operation *op);
+  mlir::Value emitIndexCompare(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitDivision(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, mlir::Type type);
   Address addressOf(mlir::Operation *op, mlir::Value ref, mlir::ValueRange indices);
   mlir::Value exprWith(const shape::Expr &e, mlir::ValueRange indices);

@@ -18,6 +18,7 @@ namespace lathe::lower {
 struct ExpandMathOptions {
   bool hasFma = true;      ///< math.fma is one instruction; otherwise it becomes a product and a sum
   bool hasRounding = true; ///< floor, ceil, trunc and roundeven are instructions
+  bool hasScalef = false;  ///< AVX-512: x * 2^n is one instruction on vectors of 16 f32
 };
 
 /// Expands every math op below `root`. Ops that it does not know (on other types, say) stay.

@@ -50,14 +50,13 @@ Value cpu::identityOf(OpBuilder &b, Location loc, Combiner kind, Type type) {
   return b.create<arith::ConstantOp>(loc, a);
 }
 
-/// The larger (smaller) of two floats, NaN when one is: two compares and two blends, cheaper than LLVM's expansion of
-/// maximum, which also orders the zeros.
+/// The larger (smaller) of two floats, NaN when one is: cheaper than LLVM's expansion of maximum, which also orders the
+/// zeros. The first compare and select are one instruction; they give y when one is NaN.
 static Value floatExtreme(OpBuilder &b, Location loc, arith::CmpFPredicate better, Value x, Value y) {
-  // Unordered: a NaN in x wins. A NaN in y is caught below.
   Value takeX = b.create<arith::CmpFOp>(loc, better, x, y);
   Value best = b.create<arith::SelectOp>(loc, takeX, x, y);
-  Value yIsNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y);
-  return b.create<arith::SelectOp>(loc, yIsNan, y, best);
+  Value xIsNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
+  return b.create<arith::SelectOp>(loc, xIsNan, x, best);
 }
 
 Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) {
@@ -70,13 +69,13 @@ Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) 
   case Combiner::Max:
   case Combiner::UMax:
     if (isFloat)
-      return floatExtreme(b, loc, arith::CmpFPredicate::UGT, x, y);
+      return floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y);
     return kind == Combiner::Max ? b.create<arith::MaxSIOp>(loc, x, y).getResult()
                                  : b.create<arith::MaxUIOp>(loc, x, y).getResult();
   case Combiner::Min:
   case Combiner::UMin:
     if (isFloat)
-      return floatExtreme(b, loc, arith::CmpFPredicate::ULT, x, y);
+      return floatExtreme(b, loc, arith::CmpFPredicate::OLT, x, y);
     return kind == Combiner::Min ? b.create<arith::MinSIOp>(loc, x, y).getResult()
                                  : b.create<arith::MinUIOp>(loc, x, y).getResult();
   case Combiner::And:

@@ -26,6 +26,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   lower::ExpandMathOptions math;
   math.hasFma = isa.fma;
   math.hasRounding = isa.fma; // SSE4.1 came long before FMA
+  math.hasScalef = isa.vectorBytes == 64;
   lower::expandMath(module, math);
   PassManager pm(module.getContext());
   pm.enableVerifier(false);

@@ -34,8 +34,9 @@ llvm::DenseSet<Operation *> RowEmitter::sliceOf(ArrayRef<Goal> goals, bool throu
 }
 
 static bool isHeavy(Operation *op) {
-  return op->getName().getDialectNamespace() == "math" &&
-         !isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+  if (op->getName().getDialectNamespace() == "math")
+    return !isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+  return isa<arith::DivFOp>(op);
 }
 
 /// Loads and heavy ops that computing the value again would repeat, over what is not kept already.

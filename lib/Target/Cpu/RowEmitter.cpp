@@ -145,7 +145,7 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
         keeping.clear();
         if (!schedule.persist && !has(bound, *group.axis))
           keep(points[0], valuesToKeep(bound, group, ArrayRef(groups).drop_front(i + 1)));
-        laneLoop(points[0], bound, group, persistent);
+        laneLoop(points, bound, group, persistent);
         keeping = outerKeeping;
         outdated.cached = cached;
       } else {
@@ -188,6 +188,7 @@ void RowEmitter::emitLeaf(Points &points, const Goal &goal) {
     return;
   }
   bool perLane = schedule.lane && has(info.domainOf(store), *schedule.lane);
+  perLane |= schedule.jam && has(info.domainOf(store), *schedule.jam);
   for (BodyEmitter &point : points) {
     point.emitStore(store);
     if (!perLane) // the same element for all points
@@ -216,9 +217,9 @@ void RowEmitter::start(Points &points, kernel::ReduceOp op) {
     acc.parts.assign(schedule.unroll, identity(schedule.width));
     if (!schedule.maskedRest)
       acc.scalar = identity(1);
-  } else if (points[0].variesInLanes(op.getResult())) {
+  } else if (differs(points, op.getResult())) {
     for (BodyEmitter &point : points)
-      acc.parts.push_back(identity(point.laneWidth()));
+      acc.parts.push_back(identity(point.variesInLanes(op.getResult()) ? point.laneWidth() : 1));
   } else {
     acc.parts.push_back(identity(1));
   }
@@ -235,7 +236,7 @@ void RowEmitter::accumulate(Points &points, kernel::ReduceOp op) {
       v = f.hooks.convertFloat(b, loc, v, type);
     into = combine(b, loc, op.getKind(), into, v);
   };
-  bool onePoint = !acc.acrossLanes && !points[0].variesInLanes(op.getResult());
+  bool onePoint = !acc.acrossLanes && !differs(points, op.getResult());
   for (auto [i, point] : llvm::enumerate(points)) {
     if (onePoint && i)
       break;
@@ -243,7 +244,8 @@ void RowEmitter::accumulate(Points &points, kernel::ReduceOp op) {
       add(acc.parts[0], point.emit(op.getValue()));
       continue;
     }
-    Value v = point.emitLanes(op.getValue());
+    bool vector = acc.acrossLanes || point.variesInLanes(op.getResult());
+    Value v = vector ? point.emitLanes(op.getValue()) : point.emit(op.getValue());
     if (acc.acrossLanes && point.laneWidth() == 1) {
       add(acc.scalar, v);
       continue;

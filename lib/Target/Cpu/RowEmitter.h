@@ -21,7 +21,8 @@ struct Goal {
   lower::AxisSet remaining;
 };
 
-/// Points that are emitted together: one outside of the lane loop, the vectors of one trip inside.
+/// Points that are emitted together: one outside of the lane loop (or the neighbours of a jammed axis), the vectors of one
+/// trip inside.
 using Points = llvm::SmallVector<lower::BodyEmitter, 4>;
 
 class RowEmitter {
@@ -71,11 +72,11 @@ private:
   void itemLoop(lower::BodyEmitter &outer, std::vector<Goal> goals);
   llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
-  void laneLoop(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
   void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
-  void lanePoints(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
+  void lanePoints(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
                   unsigned width, mlir::Value mask);
-  void laneTrips(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,
+  void laneTrips(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,
                  unsigned count, unsigned width, mlir::Value limit);
   mlir::Value laneMask(mlir::Value left);
   void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::ArrayRef<Goal> goals,
@@ -91,6 +92,10 @@ private:
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
   llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;
 
+  /// True when points that are emitted together have values of their own.
+  bool differs(const Points &points, mlir::Value v) const {
+    return points[0].variesInLanes(v) || (schedule.jam && points.size() > 1 && has(info.axesOf(v), *schedule.jam));
+  }
   bool has(lower::AxisSet set, unsigned axis) const { return set >> axis & 1; }
   bool reducesLane(kernel::ReduceOp op) const {
     return schedule.lane && schedule.width > 1 && has(info.axesOf(op.getAxes()), *schedule.lane);
@@ -110,6 +115,7 @@ private:
   mlir::Value blockFrom, blockTo; ///< the item's part of the lane axis
   std::vector<Cached> cached;     ///< what earlier passes of the current scope left
   std::vector<mlir::Value> keeping;
+  int64_t unrolled = 1; ///< trips of enclosing loops that are written out
 };
 
 } // namespace lathe::cpu

@@ -68,7 +68,7 @@ void RowEmitter::hoist(Points &points, AxisSet bound, ArrayRef<Goal> goals) {
       continue;
     Value v = points[0].emit(op->getResult(0));
     for (BodyEmitter &point : llvm::drop_begin(points))
-      if (point.variesInLanes(op->getResult(0)))
+      if (differs(points, op->getResult(0)))
         point.emit(op->getResult(0));
       else
         point.bindValue(op->getResult(0), v);
@@ -98,7 +98,8 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
   SmallVector<Value> extents;
   AxisSet bound = 0;
   for (unsigned a : schedule.itemAxes) {
-    extents.push_back(outer.emitExpr(info.extents[a]));
+    extents.push_back(a == schedule.jam ? i64(*info.extents[a].constant() / schedule.jamFactor)
+                                        : outer.emitExpr(info.extents[a]));
     bound |= AxisSet(1) << a;
   }
   if (schedule.laneBlock)
@@ -112,8 +113,12 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
     block->back().erase();
   b.setInsertionPointToEnd(block);
   SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  for (auto [a, index] : llvm::zip(schedule.itemAxes, next))
-    points[0].bindAxis(info.axes[a], index);
+  points.append(schedule.jamFactor - 1, points[0]);
+  for (auto [a, index] : llvm::zip(schedule.itemAxes, next)) {
+    Value first = a == schedule.jam ? b.create<arith::MulIOp>(loc, index, i64(schedule.jamFactor)).getResult() : index;
+    for (auto [i, point] : llvm::enumerate(points))
+      point.bindAxis(info.axes[a], a == schedule.jam ? b.create<arith::AddIOp>(loc, first, i64(i)).getResult() : first);
+  }
   if (schedule.laneIsParallel) {
     Value extent = points[0].emitExpr(info.extents[*schedule.lane]);
     blockFrom = i64(0);
@@ -145,13 +150,23 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
 
 void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
   unsigned axis = *group.axis;
-  Value extent = points[0].emitExpr(info.extents[axis]);
-  forLoop(i64(0), extent, 1, group.goals, [&](Value index) {
+  auto at = [&](Value index) {
     Points inner(points);
     for (BodyEmitter &point : inner)
       point.bindAxis(info.axes[axis], index);
     scope(inner, bound | AxisSet(1) << axis, group.goals);
-  });
+  };
+  // Short loops are written out: a filter's taps have constant indices then, and their masks are loop-invariant.
+  std::optional<int64_t> trips = info.extents[axis].constant();
+  if (trips && *trips <= 7 && *trips * unrolled * int64_t(points.size()) <= 160) {
+    unrolled *= *trips;
+    for (int64_t i = 0; i < *trips; ++i)
+      at(i64(i));
+    unrolled /= std::max<int64_t>(1, *trips);
+    return;
+  }
+  Value extent = points[0].emitExpr(info.extents[axis]);
+  forLoop(i64(0), extent, 1, group.goals, at);
 }
 
 Value RowEmitter::laneMask(Value left) {
@@ -163,15 +178,18 @@ Value RowEmitter::laneMask(Value left) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, counts);
 }
 
-/// `count` points of `width` lanes from `base` on, emitted together.
-void RowEmitter::lanePoints(BodyEmitter &outer, AxisSet bound, const Group &group, Value base, unsigned count,
+/// `count` vectors of `width` lanes from `base` on, for each outer point, emitted together.
+void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Value base, unsigned count,
                             unsigned width, Value mask) {
-  Points points(count, outer);
+  Points points;
   for (unsigned i = 0; i < count; ++i) {
     Value first =
         i ? b.create<arith::AddIOp>(loc, base, i64(i * width), arith::IntegerOverflowFlags::nsw).getResult() : base;
-    points[i].bindLane(info.axes[*schedule.lane], first, width, mask);
-    loadCached(points[i]);
+    for (BodyEmitter &point : outer) {
+      points.push_back(point);
+      points.back().bindLane(info.axes[*schedule.lane], first, width, mask);
+      loadCached(points.back());
+    }
   }
   scope(points, bound | AxisSet(1) << *schedule.lane, group.goals);
   for (BodyEmitter &point : points)
@@ -179,7 +197,7 @@ void RowEmitter::lanePoints(BodyEmitter &outer, AxisSet bound, const Group &grou
 }
 
 /// Trips of count * width elements over [from, to), masked by `limit` when there is one.
-void RowEmitter::laneTrips(BodyEmitter &outer, AxisSet bound, const Group &group, Value from, Value to, unsigned count,
+void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Value from, Value to, unsigned count,
                            unsigned width, Value limit) {
   forLoop(from, to, int64_t(count) * width, group.goals, [&](Value base) {
     Value mask = limit ? laneMask(b.create<arith::SubIOp>(loc, limit, base)) : Value();
@@ -194,14 +212,16 @@ static Value roundedEnd(OpBuilder &b, Location loc, Value from, Value to, int64_
   return b.create<arith::SubIOp>(loc, to, rest);
 }
 
-void RowEmitter::laneLoop(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
+void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Points &persistent) {
   unsigned axis = *schedule.lane;
+  // Inside a lane loop, a second one recomputes what is the same in all lanes: once.
+  Points outer(points.begin(), has(bound, axis) ? points.begin() + 1 : points.end());
   bool whole = !schedule.laneIsParallel || has(bound, axis);
   if (schedule.persist && !has(bound, axis)) {
-    persistentLanes(outer, bound, group, persistent);
+    persistentLanes(outer[0], bound, group, persistent);
     return;
   }
-  Value from = whole ? i64(0) : blockFrom, to = whole ? outer.emitExpr(info.extents[axis]) : blockTo;
+  Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
   int64_t width = schedule.width, trip = width * schedule.unroll;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();

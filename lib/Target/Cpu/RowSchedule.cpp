@@ -115,6 +115,36 @@ static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, s
   return order;
 }
 
+/// The parallel axis and the number of its points to work on together: loads that run along the lanes and not along this
+/// axis are shared by all (the input of a convolution by output channels).
+static void chooseJam(const BodyInfo &info, const Isa &isa, RowSchedule &s) {
+  int best = 0;
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op); r && has(info.axesOf(r.getAxes()), *s.lane))
+      return;
+  for (unsigned axis : s.itemAxes) {
+    std::optional<int64_t> extent = info.extents[axis].constant();
+    if (!extent)
+      continue;
+    int64_t factor = isa.registers >= 32 ? 8 : 4;
+    while (factor > 1 && *extent % factor)
+      --factor;
+    int shared = 0;
+    for (Operation *op : info.ops) {
+      AxisSet domain = info.domainOf(op);
+      if (llvm::isa<kernel::LoadOp>(op) && llvm::popcount(domain) > 1 && has(domain, *s.lane) && !has(domain, axis))
+        ++shared;
+    }
+    if (factor > 1 && shared > best) {
+      best = shared;
+      s.jam = axis;
+      s.jamFactor = factor;
+    }
+  }
+  if (s.jam)
+    s.unroll = std::min(s.unroll, 2u);
+}
+
 /// Instructions of one point, roughly.
 static unsigned weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
@@ -152,6 +182,8 @@ RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
+  if (s.laneIsParallel && reduces)
+    chooseJam(info, isa, s);
   if (s.laneIsParallel) {
     int64_t block = reduces ? int64_t(s.width) * s.unroll : 4096;
     s.laneBlock = extent && *extent <= block ? 0 : block;
@@ -173,7 +205,7 @@ void cpu::planRows(const BodyInfo &info, const RowSchedule &s, KernelPlan &plan)
   AxisSet items = 0;
   plan.items = laneBlocks(info, s);
   for (unsigned a : s.itemAxes) {
-    plan.items = plan.items * info.extents[a];
+    plan.items = plan.items * (a == s.jam ? Expr(*info.extents[a].constant() / s.jamFactor) : info.extents[a]);
     items |= AxisSet(1) << a;
   }
   // Ops with the same axes inside an item run equally often.
@@ -187,7 +219,7 @@ void cpu::planRows(const BodyInfo &info, const RowSchedule &s, KernelPlan &plan)
   }
   plan.cost = 0;
   for (auto [axes, weight] : quarters) {
-    Expr points = (weight + 3) / 4;
+    Expr points = (weight + 3) / 4 * s.jamFactor;
     for (unsigned a = 0; a < info.axes.size(); ++a)
       if (has(axes, a))
         points = points * (s.laneBlock && a == *s.lane ? Expr::min(info.extents[a], s.laneBlock) : info.extents[a]);

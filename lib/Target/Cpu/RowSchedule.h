@@ -22,6 +22,10 @@ struct RowSchedule {
   unsigned width = 1;      ///< lanes
   unsigned unroll = 1;     ///< vectors per trip of the main loop
   bool maskedRest = false; ///< the rest of a row runs under a mask, not as scalar code
+  /// Vertical reductions: an item works on this many neighbours along this axis at once, so that what is loaded along the
+  /// lanes serves all of them. Divides the axis's extent.
+  std::optional<unsigned> jam;
+  int64_t jamFactor = 1;
   /// Whole rows stay in registers: the row's static length, else 0.
   int64_t persist = 0;
 };
