@@ -259,6 +259,49 @@ case('store if', '''loop @c axes(n = "N") {''' + ld(0, 'n') + '''%z = arith.cons
 kernel.store %x0, %out0["n"] if %p : f32, !kernel.ref<f32>
 kernel.store %z, %out0["n"] if %q : f32, !kernel.ref<f32> }''', [x], [np.maximum(x, 0)], {'N': 30})
 
+# Convolutions: filters, padding by predicates, several output channels at once.
+def conv(x, w, stride, pad, groups=1):
+    n, c, hh, ww = x.shape
+    o, ci, kh, kw = w.shape
+    xp = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    oh, ow = (hh + 2 * pad - kh) // stride + 1, (ww + 2 * pad - kw) // stride + 1
+    y = np.zeros((n, o, oh, ow))
+    for oc in range(o):
+        g = oc // (o // groups)
+        for i in range(kh):
+            for j in range(kw):
+                part = xp[:, g * ci:(g + 1) * ci, i:i + stride * oh:stride, j:j + stride * ow:stride]
+                y[:, oc] += np.einsum('nchw,c->nhw', part, w[oc, :, i, j])
+    return np.maximum(y, 0).astype(np.float32)
+
+
+for ci, co, size, k, stride, depthwise in ((5, 16, 20, 3, 1, False), (6, 12, 33, 3, 2, False), (3, 7, 9, 1, 1, False),
+                                           (16, 16, 28, 5, 1, True), (4, 8, 7, 3, 1, False), (8, 24, 14, 1, 1, False)):
+    pad, out = k // 2, (size + 2 * (k // 2) - k) // stride + 1
+    x, w = f32(2, ci, size, size), f32(co, 1 if depthwise else ci, k, k)
+    channel = 'o' if depthwise else 'c'
+    text = f'''reduction @conv axes(n = "N", o = "{co}", h = "{out}", w = "{out}"{'' if depthwise else f', c = "{ci}"'}, i = "{k}", j = "{k}") {{
+%h = kernel.index "{stride}*h + i - {pad}"
+%w = kernel.index "{stride}*w + j - {pad}"
+%z = arith.constant 0 : i64
+%size = arith.constant {size} : i64
+%p0 = arith.cmpi sge, %h, %z : i64
+%p1 = arith.cmpi slt, %h, %size : i64
+%p2 = arith.cmpi sge, %w, %z : i64
+%p3 = arith.cmpi slt, %w, %size : i64
+%p4 = arith.andi %p0, %p1 : i1
+%p5 = arith.andi %p2, %p3 : i1
+%p = arith.andi %p4, %p5 : i1
+%f = arith.constant 0.0 : f32
+%x = kernel.load %in0["{ci * size * size}*n + {size * size}*{channel} + {size}*({stride}*h + i - {pad}) + {stride}*w + j - {pad}"] if %p else %f : !kernel.ref<f32> else f32 -> f32
+%k = kernel.load %in1["{k * k * w.shape[1]}*o + {'' if depthwise else f'{k * k}*c + '}{k}*i + j"] : !kernel.ref<f32> -> f32
+%m = arith.mulf %x, %k : f32
+%s = kernel.reduce add %m over [{'' if depthwise else '"c", '}"i", "j"] : f32
+%y = arith.maximumf %s, %f : f32
+kernel.store %y, %out0["{co * out * out}*n + {out * out}*o + {out}*h + w"] : f32, !kernel.ref<f32> }}'''
+    case(f'conv {ci} {co} {size} {k}/{stride}{" depthwise" if depthwise else ""}', text, [x, w],
+         [conv(x, w, stride, pad, ci if depthwise else 1)], {'N': 2}, 1e-4, 1e-4)
+
 # Integers and booleans.
 i, j = rng.integers(-9, 9, 70), rng.integers(-9, 9, 70)
 j[:5] = 0
