@@ -6,6 +6,7 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Target/Passes.h"
 #include "lathe/Fuse/Passes.h"
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
   lathe::opt::registerLatheOptimizePasses();
   lathe::opt::registerOptimizePipeline();
   lathe::fuse::registerLatheFusePasses();
+  lathe::lower::registerLatheLowerPasses();
   lathe::target::registerLatheTargetPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

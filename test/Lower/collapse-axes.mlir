@@ -1,0 +1,50 @@
+// RUN: lathe-opt %s --lathe-collapse-axes | FileCheck %s
+
+!x = tensor<?x768xf32, #lathe.dims<"batch", "768">>
+!r = tensor<?xf32, #lathe.dims<"batch">>
+!t = tensor<768x?xf32, #lathe.dims<"768", "batch">>
+
+module {
+lathe.symbol "batch" range [1, -1]
+
+// Stepped through as one: one axis is left.
+// CHECK-LABEL: func.func @copy
+// CHECK: kernel.generic loop @copy axes(b = "768*batch")
+// CHECK: kernel.load %{{.*}}["b"]
+// CHECK: kernel.store %{{.*}}["b"]
+func.func @copy(%x: !x) -> !x {
+  %0 = kernel.generic loop @copy axes(b = "batch", d = "768") ins(%x : !x) outs(!x) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + d"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["768*b + d"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !x
+}
+
+// A transposition steps through its result in another order than through its operand.
+// CHECK-LABEL: func.func @transpose
+// CHECK: kernel.generic loop @transpose axes(d = "768", b = "batch")
+func.func @transpose(%x: !x) -> !t {
+  %0 = kernel.generic loop @transpose axes(d = "768", b = "batch") ins(%x : !x) outs(!t) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + d"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["b + batch*d"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !t
+}
+
+// A reduction takes one of the axes only. The axis of extent 1 disappears.
+// CHECK-LABEL: func.func @rows
+// CHECK: kernel.generic reduction @rows axes(b = "batch", d = "768")
+// CHECK: kernel.load %{{.*}}["768*b + d"]
+// CHECK: kernel.reduce add %{{.*}} over ["d"]
+func.func @rows(%x: !x) -> !r {
+  %0 = kernel.generic reduction @rows axes(b = "batch", u = "1", d = "768") ins(%x : !x) outs(!r) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + d + 768*u"] : !kernel.ref<f32> -> f32
+    %2 = kernel.reduce add %1 over ["u", "d"] : f32
+    kernel.store %2, %out["b"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !r
+}
+}
