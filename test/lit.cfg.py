@@ -1,4 +1,5 @@
 # lit: the tests in readable text. A test names its commands in RUN lines; FileCheck reads what they print.
+import importlib.util
 import os
 import lit.formats
 
@@ -15,3 +16,6 @@ if os.path.exists(ptxas):
     config.available_features.add("ptxas")
 config.substitutions.append(("%ptxas", ptxas))
 config.substitutions.append(("%python", "python3"))
+for package in ("numpy", "onnx", "onnxruntime"):
+    if importlib.util.find_spec(package):
+        config.available_features.add(package)
