@@ -3,7 +3,7 @@ set -euo pipefail
 samples=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 lathe=${LATHE:-$samples/../build/release/bin/lathe}
 models=$samples/models
-command -v "$lathe" >/dev/null || { echo "$lathe is not there; run ./scripts/build, or set LATHE" >&2; exit 1; }
+lathe=$(type -P "$lathe") || { echo "${LATHE:-lathe} is not there; run ./scripts/build, or set LATHE" >&2; exit 1; }
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 say() { printf '\n$ %s\n' "$*"; }
