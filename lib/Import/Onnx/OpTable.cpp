@@ -2,11 +2,25 @@
 
 #include "OpTable.h"
 #include "Ops/Binary.h"
-#include "Ops/Handlers.h"
 #include "Ops/Unary.h"
 
 using namespace lathe;
 using namespace lathe::onnx;
+
+// The handlers are known to nobody but the table: adding an operator touches its own file and OpTable.def.
+namespace lathe::onnx {
+#define OP(name, since, handler) void handler(Node &n);
+#define UNARY(name, since, op, accepts)
+#define BINARY(name, since, op, accepts)
+#define COMPARE(name, since, kind)
+#define VARIADIC(name, since, op)
+#include "OpTable.def"
+#undef OP
+#undef UNARY
+#undef BINARY
+#undef COMPARE
+#undef VARIADIC
+} // namespace lathe::onnx
 
 static const OpEntry table[] = {
 #define OP(name, since, handler) {"", name, since, onnx::handler},

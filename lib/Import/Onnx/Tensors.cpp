@@ -3,6 +3,7 @@
 #include "Tensors.h"
 #include "Failure.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cstring>
 
 using namespace mlir;
@@ -139,6 +140,14 @@ static ElementsAttr boolValue(RankedTensorType type, llvm::ArrayRef<char> bytes)
 
 static bool aligned(const void *p, unsigned to) { return reinterpret_cast<uintptr_t>(p) % to == 0; }
 
+/// The tensor's name as a word, which is what the textual form of a resource's name is.
+static std::string resourceName(StringRef name) {
+  std::string key = name.empty() || !(llvm::isAlpha(name[0]) || name[0] == '_') ? "_" : "";
+  for (char c : name)
+    key += llvm::isAlnum(c) || StringRef("_.$").contains(c) ? c : '_';
+  return key;
+}
+
 ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContext *context) {
   const std::string what = llvm::formatv("tensor '{0}'", t.name()).str();
   Type element = elementType(t.data_type(), context);
@@ -156,11 +165,7 @@ ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContex
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   if (count < kInlineElements)
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
-  // The textual form of a resource's name is a word.
-  std::string name = t.name().empty() ? "constant" : t.name();
-  for (char &c : name)
-    if (!llvm::isAlnum(c) && c != '.')
-      c = '_';
+  std::string name = resourceName(t.name());
   if (!aligned(bytes.data.data(), width))
     return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64, false));
   AsmResourceBlob blob(bytes.data, width, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);

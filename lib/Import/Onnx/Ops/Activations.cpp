@@ -4,11 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
+
+namespace lathe::onnx {
 
 /// Runs f on the (widened) floating-point operand and rounds to its type.
 static void onFloat(Node &n, llvm::function_ref<Value(Value)> f) {
@@ -23,34 +24,34 @@ static Value times(Node &n, Value x, double y) { return n.g.binary<ir::MulOp>(x,
 static Value plus(Node &n, Value x, double y) { return n.g.binary<ir::AddOp>(x, y); }
 static Value clamp01(Node &n, Value x) { return n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(x, 0), 1); }
 
-void onnx::relu(Node &n) {
+void relu(Node &n) {
   n.requireNumber(n.in(0));
   n.out(n.g.relu(n.in(0)));
 }
 
-void onnx::leakyRelu(Node &n) {
+void leakyRelu(Node &n) {
   double alpha = n.real("alpha", 0.01f);
   onFloat(n, [&](Value x) { return n.g.select(less(n, x, 0), times(n, x, alpha), x); });
 }
 
-void onnx::thresholdedRelu(Node &n) {
+void thresholdedRelu(Node &n) {
   double alpha = n.real("alpha", 1);
   onFloat(n, [&](Value x) { return n.g.select(greater(n, x, alpha), x, n.g.splatLike(0, x)); });
 }
 
-void onnx::elu(Node &n) {
+void elu(Node &n) {
   double alpha = n.real("alpha", 1);
   onFloat(n, [&](Value x) { return n.g.select(less(n, x, 0), times(n, n.g.unary<ir::Expm1Op>(x), alpha), x); });
 }
 
-void onnx::selu(Node &n) {
+void selu(Node &n) {
   double alpha = n.real("alpha", 1.67326319217681884765625f), gamma = n.real("gamma", 1.05070102214813232421875f);
   onFloat(n, [&](Value x) {
     return times(n, n.g.select(greater(n, x, 0), x, times(n, n.g.unary<ir::Expm1Op>(x), alpha)), gamma);
   });
 }
 
-void onnx::celu(Node &n) {
+void celu(Node &n) {
   double alpha = n.real("alpha", 1);
   onFloat(n, [&](Value x) {
     Value below = times(n, n.g.unary<ir::Expm1Op>(n.g.binary<ir::DivOp>(x, alpha)), alpha);
@@ -58,20 +59,20 @@ void onnx::celu(Node &n) {
   });
 }
 
-void onnx::sigmoid(Node &n) {
+void sigmoid(Node &n) {
   onFloat(n, [&](Value x) { return n.g.sigmoid(x); });
 }
 
-void onnx::hardSigmoid(Node &n) {
+void hardSigmoid(Node &n) {
   double alpha = n.real("alpha", 0.2f), beta = n.real("beta", 0.5f);
   onFloat(n, [&](Value x) { return clamp01(n, plus(n, times(n, x, alpha), beta)); });
 }
 
-void onnx::hardSwish(Node &n) {
+void hardSwish(Node &n) {
   onFloat(n, [&](Value x) { return n.g.mul(x, clamp01(n, plus(n, times(n, x, 1.0 / 6), 0.5))); });
 }
 
-void onnx::swish(Node &n) {
+void swish(Node &n) {
   double alpha = n.real("alpha", 1);
   onFloat(n, [&](Value x) { return n.g.mul(x, n.g.sigmoid(alpha == 1 ? x : times(n, x, alpha))); });
 }
@@ -82,26 +83,26 @@ static Value softplusOf(Node &n, Value x) {
   return n.g.add(n.g.binary<ir::MaxOp>(x, 0), tail);
 }
 
-void onnx::softplus(Node &n) {
+void softplus(Node &n) {
   onFloat(n, [&](Value x) { return softplusOf(n, x); });
 }
 
-void onnx::softsign(Node &n) {
+void softsign(Node &n) {
   onFloat(n, [&](Value x) { return n.g.div(x, plus(n, n.g.unary<ir::AbsOp>(x), 1)); });
 }
 
-void onnx::mish(Node &n) {
+void mish(Node &n) {
   onFloat(n, [&](Value x) { return n.g.mul(x, n.g.unary<ir::TanhOp>(softplusOf(n, x))); });
 }
 
-void onnx::gelu(Node &n) {
+void gelu(Node &n) {
   std::string approximate = n.text("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     failWrong("attribute 'approximate' is '{0}', expected none or tanh", approximate);
   onFloat(n, [&](Value x) { return approximate == "tanh" ? n.g.geluTanh(x) : n.g.gelu(x); });
 }
 
-void onnx::shrink(Node &n) {
+void shrink(Node &n) {
   double lambda = n.real("lambd", 0.5), bias = n.real("bias", 0);
   Value x = n.in(0);
   n.requireNumber(x);
@@ -111,3 +112,5 @@ void onnx::shrink(Node &n) {
   Value above = n.g.select(greater(n, w, lambda), plus(n, w, -bias), n.g.splatLike(0, w));
   n.out(n.g.cast(n.g.select(less(n, w, -lambda), plus(n, w, bias), above), element));
 }
+
+} // namespace lathe::onnx

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Handlers.h"
+#include "Node.h"
+
 #include <limits>
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 using ir::ReduceKind;
+
+namespace lathe::onnx {
 
 namespace {
 
@@ -220,7 +222,7 @@ void AttentionBuilder::build() {
 
 } // namespace
 
-void onnx::attention(Node &n) { AttentionBuilder(n).build(); }
+void attention(Node &n) { AttentionBuilder(n).build(); }
 
 /// A table row per position [batch, sequence, half], as [batch, 1, sequence, half].
 static Value rotaryTable(Node &n, unsigned input, const Dims &x, const Expr &half) {
@@ -237,7 +239,7 @@ static Value rotaryTable(Node &n, unsigned input, const Dims &x, const Expr &hal
   return n.broadcastTo(n.g.unsqueeze(table, {1}), {x[0], x[1], x[2], half});
 }
 
-void onnx::rotaryEmbedding(Node &n) {
+void rotaryEmbedding(Node &n) {
   Value input = n.in(0), x = input;
   n.requireFloat(x);
   n.requireSameElement({x, n.in(1), n.in(2)});
@@ -270,3 +272,5 @@ void onnx::rotaryEmbedding(Node &n) {
     y = n.reshape(n.g.transpose(y, {0, 2, 1, 3}), original);
   n.out(y);
 }
+
+} // namespace lathe::onnx

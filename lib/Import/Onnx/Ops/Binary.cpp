@@ -1,13 +1,13 @@
 //===- Binary.cpp - Elementwise operators of two and more operands ---------===//
 
 #include "Binary.h"
-#include "Handlers.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 
-void onnx::binaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value, Value)) {
+namespace lathe::onnx {
+
+void binaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value, Value)) {
   Value v[2] = {n.in(0), n.in(1)};
   n.requireSameElement(v);
   if (accepts == Accepts::Bools)
@@ -22,7 +22,7 @@ void onnx::binaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &,
   n.out(build(n.g, v[0], v[1]));
 }
 
-void onnx::compareOf(Node &n, CompareKind kind) {
+void compareOf(Node &n, CompareKind kind) {
   Value v[2] = {n.in(0), n.in(1)};
   n.requireSameElement(v);
   if (kind != CompareKind::EQ)
@@ -42,7 +42,7 @@ static llvm::SmallVector<Value> allInputs(Node &n) {
   return values;
 }
 
-void onnx::variadicOf(Node &n, Value (*build)(ir::GraphBuilder &, Value, Value)) {
+void variadicOf(Node &n, Value (*build)(ir::GraphBuilder &, Value, Value)) {
   llvm::SmallVector<Value> values = allInputs(n);
   n.broadcast(values);
   Value r = values[0];
@@ -51,7 +51,7 @@ void onnx::variadicOf(Node &n, Value (*build)(ir::GraphBuilder &, Value, Value))
   n.out(r);
 }
 
-void onnx::meanOfInputs(Node &n) {
+void meanOfInputs(Node &n) {
   llvm::SmallVector<Value> values = allInputs(n);
   n.broadcast(values);
   Value r = values[0];
@@ -61,7 +61,7 @@ void onnx::meanOfInputs(Node &n) {
 }
 
 /// The result has the base's type; an exponent of another type is converted to it, where that keeps its fraction.
-void onnx::pow(Node &n) {
+void pow(Node &n) {
   Value v[2] = {n.in(0), n.in(1)};
   n.requireNumber(v[0]);
   n.requireNumber(v[1]);
@@ -73,7 +73,7 @@ void onnx::pow(Node &n) {
 }
 
 /// fmod has the dividend's sign, the plain modulus the divisor's.
-void onnx::mod(Node &n) {
+void mod(Node &n) {
   bool isFmod = n.flag("fmod", false);
   if (!isFmod && n.isFloat(n.in(0)))
     failWrong("floating-point operands need fmod=1");
@@ -82,7 +82,7 @@ void onnx::mod(Node &n) {
   binary<ir::ModOp, Accepts::Numbers>(n);
 }
 
-void onnx::bitShift(Node &n) {
+void bitShift(Node &n) {
   std::string direction = n.text("direction", "");
   if (direction == "LEFT")
     return binary<ir::ShlOp, Accepts::Integers>(n);
@@ -91,7 +91,7 @@ void onnx::bitShift(Node &n) {
   failWrong("attribute 'direction' is '{0}', expected LEFT or RIGHT", direction);
 }
 
-void onnx::where(Node &n) {
+void where(Node &n) {
   Value v[3] = {n.in(0), n.in(1), n.in(2)};
   n.requireBool(v[0]);
   n.requireSameElement({v[1], v[2]});
@@ -99,7 +99,7 @@ void onnx::where(Node &n) {
   n.out(n.g.select(v[0], v[1], v[2]));
 }
 
-void onnx::prelu(Node &n) {
+void prelu(Node &n) {
   Value x = n.in(0), slope = n.in(1);
   n.requireSameElement({x, slope});
   n.requireNumber(x);
@@ -107,3 +107,5 @@ void onnx::prelu(Node &n) {
   Value negative = n.g.compare(CompareKind::LT, x, n.g.splatLike(0, x));
   n.out(n.g.select(negative, n.g.mul(x, slope), x));
 }
+
+} // namespace lathe::onnx

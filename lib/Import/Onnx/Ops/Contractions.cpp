@@ -1,11 +1,12 @@
 //===- Contractions.cpp - Matrix products ----------------------------------===//
 
-#include "Handlers.h"
+#include "Contractions.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 
-void onnx::matMul(Node &n) {
+namespace lathe::onnx {
+
+void matMul(Node &n) {
   Value x = n.in(0), y = n.in(1);
   n.requireSameElement({x, y});
   n.requireNumber(x);
@@ -13,7 +14,7 @@ void onnx::matMul(Node &n) {
 }
 
 /// numpy.matmul of checked operands.
-Value onnx::matrixProduct(Node &n, Value x, Value y) {
+Value matrixProduct(Node &n, Value x, Value y) {
   n.requireRankAtLeast(x, 1);
   n.requireRankAtLeast(y, 1);
   std::string what = "operands " + describe(x.getType()) + " and " + describe(y.getType());
@@ -28,7 +29,7 @@ Value onnx::matrixProduct(Node &n, Value x, Value y) {
   return r;
 }
 
-void onnx::gemm(Node &n) {
+void gemm(Node &n) {
   Value a = n.in(0), b = n.in(1);
   n.requireSameElement({a, b});
   n.requireNumber(a);
@@ -45,3 +46,5 @@ void onnx::gemm(Node &n) {
   }
   n.out(r);
 }
+
+} // namespace lathe::onnx

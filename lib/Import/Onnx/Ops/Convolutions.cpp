@@ -1,11 +1,11 @@
 //===- Convolutions.cpp - Convolution and its geometry ---------------------===//
 
 #include "Windows.h"
-#include "Handlers.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 static SmallVector<int64_t> positive(Node &n, const char *name, size_t count, int64_t otherwise) {
   SmallVector<int64_t> values = n.integers(name);
@@ -33,7 +33,7 @@ static void explicitPads(Node &n, Windows &w, size_t count) {
   }
 }
 
-Windows onnx::windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) {
+Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) {
   Windows w;
   size_t count = spatial.size();
   w.kernel.assign(kernel.begin(), kernel.end());
@@ -73,7 +73,7 @@ Windows onnx::windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> ke
   return w;
 }
 
-Value onnx::convolve(Node &n, Value x, Value weights, const Windows &w, int64_t groups) {
+Value convolve(Node &n, Value x, Value weights, const Windows &w, int64_t groups) {
   Dims pads = w.low, dims{n.dims(x)[0], n.dims(weights)[0]};
   pads.append(w.high.begin(), w.high.end());
   dims.append(w.out.begin(), w.out.end());
@@ -81,7 +81,7 @@ Value onnx::convolve(Node &n, Value x, Value weights, const Windows &w, int64_t 
                                   ir::exprArray(n.g.b, pads), groups);
 }
 
-SmallVector<int64_t> onnx::kernelOf(Node &n, Value weights) {
+SmallVector<int64_t> kernelOf(Node &n, Value weights) {
   SmallVector<int64_t> kernel;
   Dims dims = n.dims(weights);
   for (const Expr &e : llvm::ArrayRef<Expr>(dims).drop_front(2)) {
@@ -97,7 +97,7 @@ SmallVector<int64_t> onnx::kernelOf(Node &n, Value weights) {
   return kernel;
 }
 
-Value onnx::addBias(Node &n, Value y, unsigned input) {
+Value addBias(Node &n, Value y, unsigned input) {
   Value bias = n.maybe(input);
   if (!bias)
     return y;
@@ -117,7 +117,7 @@ static void checkConvolution(Node &n, Value x, Value weights, int64_t groups) {
     failWrong("attribute 'group' is {0}", groups);
 }
 
-void onnx::conv(Node &n) {
+void conv(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1);
   checkConvolution(n, x, weights, groups);
@@ -160,7 +160,7 @@ static Value transposedKernel(Node &n, Value weights, int64_t groups) {
 }
 
 /// The gradient of a convolution: a convolution of the spread operand with the flipped kernel.
-void onnx::convTranspose(Node &n) {
+void convTranspose(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1), count = n.rank(x) - 2;
   checkConvolution(n, x, weights, groups);
@@ -207,3 +207,5 @@ void onnx::convTranspose(Node &n) {
   }
   n.out(addBias(n, convolve(n, y, transposedKernel(n, weights, groups), w, groups), 2));
 }
+
+} // namespace lathe::onnx

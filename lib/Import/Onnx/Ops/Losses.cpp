@@ -1,11 +1,12 @@
 //===- Losses.cpp - Losses over class indices ------------------------------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 using ir::ReduceKind;
+
+namespace lathe::onnx {
 
 /// The loss of log probabilities x [N, C, d..] and targets [N, d..]: -x at the target, weighted, then reduced.
 static Value lossOf(Node &n, Value x, Value target, Value weight) {
@@ -61,7 +62,7 @@ static Value weightOf(Node &n, Value x) {
   return n.g.cast(weight, n.element(x));
 }
 
-void onnx::negativeLogLikelihoodLoss(Node &n) {
+void negativeLogLikelihoodLoss(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
@@ -69,7 +70,7 @@ void onnx::negativeLogLikelihoodLoss(Node &n) {
   n.out(n.g.cast(lossOf(n, w, n.in(1), weightOf(n, w)), n.element(x)));
 }
 
-void onnx::softmaxCrossEntropyLoss(Node &n) {
+void softmaxCrossEntropyLoss(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
@@ -81,3 +82,5 @@ void onnx::softmaxCrossEntropyLoss(Node &n) {
   n.out(0, n.g.cast(lossOf(n, logs, n.in(1), weightOf(n, w)), n.element(x)));
   n.out(1, n.g.cast(logs, n.element(x)));
 }
+
+} // namespace lathe::onnx

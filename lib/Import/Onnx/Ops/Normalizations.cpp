@@ -1,11 +1,12 @@
 //===- Normalizations.cpp - Softmax and the norms --------------------------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::ReduceKind;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 /// Runs f on the widened operand along `axis` and rounds to the operand's type.
 static void alongAxis(Node &n, llvm::function_ref<Value(Value, int64_t)> f) {
@@ -23,11 +24,11 @@ static void alongAxis(Node &n, llvm::function_ref<Value(Value, int64_t)> f) {
   n.out(n.g.cast(n.reshape(f(rows, 1), dims), n.element(x)));
 }
 
-void onnx::softmax(Node &n) {
+void softmax(Node &n) {
   alongAxis(n, [&](Value x, int64_t axis) { return n.g.softmax(x, axis); });
 }
 
-void onnx::logSoftmax(Node &n) {
+void logSoftmax(Node &n) {
   alongAxis(n, [&](Value x, int64_t axis) {
     Dims dims = n.dims(x);
     Value shifted = n.g.sub(x, n.g.broadcastTo(n.g.reduce(ReduceKind::Max, x, {axis}, true), dims));
@@ -37,7 +38,7 @@ void onnx::logSoftmax(Node &n) {
 }
 
 /// 1 at the first maximum, else 0.
-void onnx::hardmax(Node &n) {
+void hardmax(Node &n) {
   alongAxis(n, [&](Value x, int64_t axis) {
     Dims dims = n.dims(x);
     Type i64 = n.g.b.getI64Type();
@@ -56,7 +57,7 @@ static Value affine(Node &n, Value y, Value scale, Value bias) {
   return bias ? n.g.add(y, n.broadcastTo(bias, n.dims(y))) : y;
 }
 
-void onnx::layerNormalization(Node &n) {
+void layerNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.maybe(2);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 1);
@@ -83,7 +84,7 @@ void onnx::layerNormalization(Node &n) {
   n.out(2, n.g.unary<ir::RsqrtOp>(n.g.binary<ir::AddOp>(variance, eps)));
 }
 
-void onnx::rmsNormalization(Node &n) {
+void rmsNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 1);
@@ -102,7 +103,7 @@ static Value perChannel(Node &n, Value v, Value x) {
   return n.reshape(v, dims);
 }
 
-void onnx::instanceNormalization(Node &n) {
+void instanceNormalization(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 3);
@@ -112,7 +113,7 @@ void onnx::instanceNormalization(Node &n) {
 }
 
 /// Scale and bias are per group before opset 21, per channel since.
-void onnx::groupNormalization(Node &n) {
+void groupNormalization(Node &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
@@ -132,7 +133,7 @@ void onnx::groupNormalization(Node &n) {
   n.out(affine(n, y, perChannel(n, scale, x), perChannel(n, bias, x)));
 }
 
-void onnx::batchNormalization(Node &n) {
+void batchNormalization(Node &n) {
   Value x = n.in(0), mean = n.in(3), variance = n.in(4);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
@@ -171,7 +172,7 @@ void onnx::batchNormalization(Node &n) {
   n.out(0, n.g.cast(y, n.element(x)));
 }
 
-void onnx::lpNormalization(Node &n) {
+void lpNormalization(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 1);
@@ -187,7 +188,7 @@ void onnx::lpNormalization(Node &n) {
   n.out(n.g.cast(n.g.div(w, n.g.broadcastTo(norm, n.dims(w))), n.element(x)));
 }
 
-void onnx::meanVarianceNormalization(Node &n) {
+void meanVarianceNormalization(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   SmallVector<int64_t> given = n.hasAttribute("axes") ? n.integers("axes") : SmallVector<int64_t>{0, 2, 3};
@@ -197,3 +198,5 @@ void onnx::meanVarianceNormalization(Node &n) {
   Value y = n.g.div(centered, n.g.broadcastTo(n.g.binary<ir::AddOp>(deviation, 1e-9), n.dims(w)));
   n.out(n.g.cast(y, n.element(x)));
 }
+
+} // namespace lathe::onnx

@@ -1,14 +1,14 @@
 //===- Pad.cpp - Surrounding a tensor --------------------------------------===//
 
-#include "Handlers.h"
 #include "Windows.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 using llvm::SmallVector;
 
-Value onnx::padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high) {
+namespace lathe::onnx {
+
+Value padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high) {
   Dims dims = n.dims(x);
   bool nothing = true;
   for (auto [d, l, h] : llvm::zip(dims, low, high)) {
@@ -54,7 +54,7 @@ static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &l
   return x;
 }
 
-void onnx::pad(Node &n) {
+void pad(Node &n) {
   Value x = n.in(0);
   int64_t rank = n.rank(x);
   Dims amounts;
@@ -95,3 +95,5 @@ void onnx::pad(Node &n) {
   }
   n.out(padWith(n, x, value, low, high));
 }
+
+} // namespace lathe::onnx

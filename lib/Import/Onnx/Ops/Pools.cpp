@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Handlers.h"
 #include "Windows.h"
 #include <limits>
 
 using namespace lathe;
-using namespace lathe::onnx;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 /// Windows with more places than this would make graphs that nobody wants to compile.
 static constexpr int64_t kMaxPlaces = 1024;
@@ -71,12 +71,12 @@ static Value lowest(Node &n, Type element) {
   return n.constantInteger(element.isUnsignedInteger() ? 0 : -(int64_t(1) << (width - 1)), element);
 }
 
-void onnx::maxPool(Node &n) {
+void maxPool(Node &n) {
   Pool p = poolOf(n);
   n.out(combine(n, p.x, lowest(n, n.element(p.x)), p.w, p.places, [&](Value a, Value b) { return n.g.binary<ir::MaxOp>(a, b); }));
 }
 
-void onnx::averagePool(Node &n) {
+void averagePool(Node &n) {
   Pool p = poolOf(n);
   n.requireFloat(p.x);
   auto add = [&](Value a, Value b) { return n.g.add(a, b); };
@@ -99,7 +99,7 @@ void onnx::averagePool(Node &n) {
   n.out(n.g.cast(n.g.div(sum, n.g.broadcastTo(covered, n.dims(sum))), n.element(p.x)));
 }
 
-void onnx::lpPool(Node &n) {
+void lpPool(Node &n) {
   Pool p = poolOf(n);
   n.requireFloat(p.x);
   double power = double(n.integer("p", 2));
@@ -108,3 +108,5 @@ void onnx::lpPool(Node &n) {
   Value sum = combine(n, powers, n.g.scalar(0, n.element(x)), p.w, p.places, [&](Value a, Value b) { return n.g.add(a, b); });
   n.out(n.g.cast(n.g.binary<ir::PowOp>(sum, 1 / power), n.element(p.x)));
 }
+
+} // namespace lathe::onnx

@@ -1,11 +1,12 @@
 //===- Quantization.cpp - Integers with a scale ----------------------------===//
 
-#include "Handlers.h"
+#include "Contractions.h"
 #include "Windows.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::ReduceKind;
+
+namespace lathe::onnx {
 
 /// The range of a quantised type.
 static std::pair<double, double> rangeOf(Type element) {
@@ -52,7 +53,7 @@ static Value quantize(Node &n, Value x, Value scale, Value zero, Type to) {
   return n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(r, low), high), to);
 }
 
-void onnx::quantizeLinear(Node &n) {
+void quantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1), zero = n.maybe(2);
   n.requireFloat(scale);
   n.requireNumber(x);
@@ -67,7 +68,7 @@ void onnx::quantizeLinear(Node &n) {
   n.out(quantize(n, wide, spreadTo(n, n.g.cast(scale, f32), x), zeros, to));
 }
 
-void onnx::dequantizeLinear(Node &n) {
+void dequantizeLinear(Node &n) {
   Value x = n.in(0), scale = n.in(1);
   n.requireInteger(x);
   n.requireFloat(scale);
@@ -83,7 +84,7 @@ void onnx::dequantizeLinear(Node &n) {
 }
 
 /// uint8 with the range of the operand and 0.
-void onnx::dynamicQuantizeLinear(Node &n) {
+void dynamicQuantizeLinear(Node &n) {
   Value x = n.in(0);
   if (!n.element(x).isF32())
     failWrong("operand {0} must be of type float", describe(x.getType()));
@@ -115,7 +116,7 @@ static Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {
   return n.g.sub(wide, n.broadcastTo(n.g.cast(zero, to), n.dims(x)));
 }
 
-void onnx::matMulInteger(Node &n) {
+void matMulInteger(Node &n) {
   Type i32 = n.g.b.getI32Type();
   n.requireInteger(n.in(0));
   n.requireInteger(n.in(1));
@@ -136,7 +137,7 @@ static Value perColumn(Node &n, Value v, Value y, int64_t axis) {
   return n.broadcastTo(v, n.dims(y));
 }
 
-void onnx::qLinearMatMul(Node &n) {
+void qLinearMatMul(Node &n) {
   Type i32 = n.g.b.getI32Type(), f32 = n.g.b.getF32Type();
   for (unsigned i : {0, 2, 3, 5, 7})
     n.requireInteger(n.in(i));
@@ -174,11 +175,11 @@ static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Valu
   return convolve(n, centered(n, x, xZero, f64, false), centered(n, weights, wZero, f64, false), w, groups);
 }
 
-void onnx::convInteger(Node &n) {
+void convInteger(Node &n) {
   n.out(n.g.cast(convolveIntegers(n, n.in(0), n.maybe(2), n.in(1), n.maybe(3)), n.g.b.getI32Type()));
 }
 
-void onnx::qLinearConv(Node &n) {
+void qLinearConv(Node &n) {
   for (unsigned i : {1, 4, 6})
     n.requireFloat(n.in(i));
   n.requireInteger(n.in(7));
@@ -193,3 +194,5 @@ void onnx::qLinearConv(Node &n) {
   y = n.g.mul(y, n.g.mul(perColumn(n, n.in(1), y, 1), perColumn(n, n.in(4), y, 1)));
   n.out(quantize(n, y, perColumn(n, n.in(6), y, 1), perColumn(n, n.in(7), y, 1), n.element(n.in(7))));
 }
+
+} // namespace lathe::onnx

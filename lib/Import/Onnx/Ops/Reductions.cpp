@@ -1,12 +1,13 @@
 //===- Reductions.cpp - Sums, means, extremes and their places -------------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 using ir::ReduceKind;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 namespace {
 struct Reduction {
@@ -32,42 +33,42 @@ static Reduction reductionOf(Node &n) {
 
 static Value reduce(Node &n, const Reduction &r, ReduceKind kind, Value x) { return n.g.reduce(kind, x, r.axes, r.keep); }
 
-void onnx::reduceSum(Node &n) {
+void reduceSum(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   n.out(reduce(n, r, ReduceKind::Sum, r.x));
 }
 
-void onnx::reduceProd(Node &n) {
+void reduceProd(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   n.out(reduce(n, r, ReduceKind::Prod, r.x));
 }
 
-void onnx::reduceMax(Node &n) {
+void reduceMax(Node &n) {
   Reduction r = reductionOf(n);
   n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::Or : ReduceKind::Max, r.x));
 }
 
-void onnx::reduceMin(Node &n) {
+void reduceMin(Node &n) {
   Reduction r = reductionOf(n);
   n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::And : ReduceKind::Min, r.x));
 }
 
-void onnx::reduceMean(Node &n) {
+void reduceMean(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value x = n.wide(r.x);
   n.out(n.g.cast(n.g.mean(x, r.axes, r.keep), n.element(r.x)));
 }
 
-void onnx::reduceL1(Node &n) {
+void reduceL1(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   n.out(reduce(n, r, ReduceKind::Sum, n.g.unary<ir::AbsOp>(r.x)));
 }
 
-void onnx::reduceSumSquare(Node &n) {
+void reduceSumSquare(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   n.out(reduce(n, r, ReduceKind::Sum, n.g.mul(r.x, r.x)));
@@ -76,14 +77,14 @@ void onnx::reduceSumSquare(Node &n) {
 /// Roots and logarithms of integers go through f64, which holds every 32-bit value.
 static Value inFloat(Node &n, Value x) { return n.isFloat(x) ? n.wide(x) : n.g.cast(x, n.g.b.getF64Type()); }
 
-void onnx::reduceL2(Node &n) {
+void reduceL2(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value x = inFloat(n, r.x);
   n.out(n.g.cast(n.g.unary<ir::SqrtOp>(reduce(n, r, ReduceKind::Sum, n.g.mul(x, x))), n.element(r.x)));
 }
 
-void onnx::reduceLogSum(Node &n) {
+void reduceLogSum(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value sum = reduce(n, r, ReduceKind::Sum, inFloat(n, r.x));
@@ -91,7 +92,7 @@ void onnx::reduceLogSum(Node &n) {
 }
 
 /// max + log(sum(exp(x - max))); an infinite maximum is left out of the difference, which would be NaN.
-void onnx::reduceLogSumExp(Node &n) {
+void reduceLogSumExp(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value x = inFloat(n, r.x);
@@ -124,8 +125,8 @@ static void argExtreme(Node &n, ReduceKind kind) {
   n.out(n.g.reduce(last ? ReduceKind::Max : ReduceKind::Min, n.g.select(hit, index, none), {axis}, n.flag("keepdims", true)));
 }
 
-void onnx::argMax(Node &n) { argExtreme(n, ReduceKind::Max); }
-void onnx::argMin(Node &n) { argExtreme(n, ReduceKind::Min); }
+void argMax(Node &n) { argExtreme(n, ReduceKind::Max); }
+void argMin(Node &n) { argExtreme(n, ReduceKind::Min); }
 
 /// Each result is the sum over the elements that the running index has passed.
 static void cumulate(Node &n, ReduceKind kind, double neutral) {
@@ -144,8 +145,8 @@ static void cumulate(Node &n, ReduceKind kind, double neutral) {
   n.out(n.g.reduce(kind, part, {axis + 1}, false));
 }
 
-void onnx::cumSum(Node &n) { cumulate(n, ReduceKind::Sum, 0); }
-void onnx::cumProd(Node &n) { cumulate(n, ReduceKind::Prod, 1); }
+void cumSum(Node &n) { cumulate(n, ReduceKind::Sum, 0); }
+void cumProd(Node &n) { cumulate(n, ReduceKind::Prod, 1); }
 
 /// Over everything after the channels.
 static void globalPool(Node &n, llvm::function_ref<Value(Value, llvm::ArrayRef<int64_t>)> f) {
@@ -158,16 +159,18 @@ static void globalPool(Node &n, llvm::function_ref<Value(Value, llvm::ArrayRef<i
   n.out(n.g.cast(f(n.wide(x), axes), n.element(x)));
 }
 
-void onnx::globalAveragePool(Node &n) {
+void globalAveragePool(Node &n) {
   globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) { return n.g.mean(x, axes, true); });
 }
-void onnx::globalMaxPool(Node &n) {
+void globalMaxPool(Node &n) {
   globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) { return n.g.reduce(ReduceKind::Max, x, axes, true); });
 }
-void onnx::globalLpPool(Node &n) {
+void globalLpPool(Node &n) {
   double p = double(n.integer("p", 2));
   globalPool(n, [&](Value x, llvm::ArrayRef<int64_t> axes) {
     Value powers = n.g.binary<ir::PowOp>(n.g.unary<ir::AbsOp>(x), p);
     return n.g.binary<ir::PowOp>(n.g.reduce(ReduceKind::Sum, powers, axes, true), 1 / p);
   });
 }
+
+} // namespace lathe::onnx

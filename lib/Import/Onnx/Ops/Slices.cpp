@@ -1,10 +1,11 @@
 //===- Slices.cpp - Operators that take parts ------------------------------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 /// A position as Slice counts: from the end when negative, then clamped to [low, high]. The sign of a symbolic position must
 /// be provable.
@@ -53,7 +54,7 @@ static SmallVector<int64_t> firstAxes(size_t count) {
   return axes;
 }
 
-void onnx::slice1(Node &n) {
+void slice1(Node &n) {
   auto exprs = [&](const char *name) {
     Dims out;
     for (int64_t v : n.integers(name))
@@ -65,14 +66,14 @@ void onnx::slice1(Node &n) {
   slice(n, starts, ends, axes, SmallVector<int64_t>(starts.size(), 1));
 }
 
-void onnx::slice10(Node &n) {
+void slice10(Node &n) {
   Dims starts = n.sizes(1), ends = n.sizes(2);
   SmallVector<int64_t> axes = n.has(3) ? n.constants(3) : firstAxes(starts.size());
   SmallVector<int64_t> steps = n.has(4) ? n.constants(4) : SmallVector<int64_t>(starts.size(), 1);
   slice(n, starts, ends, axes, steps);
 }
 
-void onnx::split(Node &n) {
+void split(Node &n) {
   Value x = n.in(0);
   n.requireRankAtLeast(x, 1);
   int64_t axis = n.axis(n.integer("axis", 0), n.rank(x)), parts = n.numOutputs();
@@ -105,14 +106,14 @@ void onnx::split(Node &n) {
   n.requireEqual(at, size, "the lengths of all parts and the dimension that is split");
 }
 
-void onnx::gather(Node &n) {
+void gather(Node &n) {
   Value x = n.in(0), indices = n.in(1);
   n.requireRankAtLeast(x, 1);
   n.requireInteger(indices);
   n.out(n.g.gather(x, indices, n.axis(n.integer("axis", 0), n.rank(x))));
 }
 
-void onnx::gatherNd(Node &n) {
+void gatherNd(Node &n) {
   Value x = n.in(0), indices = n.in(1);
   n.requireRankAtLeast(x, 1);
   n.requireRankAtLeast(indices, 1);
@@ -132,7 +133,7 @@ void onnx::gatherNd(Node &n) {
 }
 
 /// Element (i, j, ..) of the result is x at (i, j, ..) with the axis' coordinate from the indices.
-void onnx::gatherElements(Node &n) {
+void gatherElements(Node &n) {
   Value x = n.in(0), indices = n.in(1);
   n.requireInteger(indices);
   n.requireRankAtLeast(x, 1);
@@ -148,3 +149,5 @@ void onnx::gatherElements(Node &n) {
   Value all = n.g.concat(coordinates, rank);
   n.out(n.g.b.createOrFold<ir::GatherNdOp>(n.g.loc, ir::tensorType(at, n.element(x)), x, all, 0));
 }
+
+} // namespace lathe::onnx

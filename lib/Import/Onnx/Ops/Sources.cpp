@@ -1,15 +1,16 @@
 //===- Sources.cpp - Operators that make tensors from sizes and constants --===//
 
-#include "Handlers.h"
+#include "Constants.h"
 #include "Tensors.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::onnx;
 using ir::CompareKind;
 
-void onnx::constant(Node &n) {
+namespace lathe::onnx {
+
+void constant(Node &n) {
   if (const TensorProto *t = n.tensor("value"))
     return n.out(n.constant(*t));
   Builder &b = n.g.b;
@@ -32,7 +33,7 @@ void onnx::constant(Node &n) {
   failWrong("no value attribute");
 }
 
-void onnx::constantOfShape(Node &n) {
+void constantOfShape(Node &n) {
   Dims dims = n.sizes(0);
   for (const Expr &e : dims)
     if (e.constant() && *e.constant() < 0)
@@ -46,7 +47,7 @@ void onnx::constantOfShape(Node &n) {
 }
 
 /// [first, last) of the dimensions, as Slice clamps.
-void onnx::shapeOf(Node &n) {
+void shapeOf(Node &n) {
   Dims dims = n.dims(n.in(0));
   int64_t rank = dims.size();
   auto clamp = [&](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + rank : v, 0, rank); };
@@ -57,29 +58,30 @@ void onnx::shapeOf(Node &n) {
   n.out(n.g.sizes(part));
 }
 
-void onnx::sizeOf(Node &n) { n.out(n.g.size(n.simplify(shape::product(n.dims(n.in(0)))))); }
+void sizeOf(Node &n) { n.out(n.g.size(n.simplify(shape::product(n.dims(n.in(0)))))); }
 
-/// A rank-0 (or one-element) operand that is a constant number.
-static std::optional<double> constantNumber(Value v) {
-  DenseElementsAttr dense;
-  if (!matchPattern(v, m_Constant(&dense)) || dense.getNumElements() != 1)
+std::optional<llvm::SmallVector<double>> constantNumbers(Value v) {
+  while (auto reshape = v.getDefiningOp<ir::ReshapeOp>())
+    v = reshape.getX();
+  DenseFPElementsAttr dense;
+  if (!matchPattern(v, m_Constant(&dense)))
     return std::nullopt;
-  if (auto floats = dyn_cast<DenseFPElementsAttr>(dense)) {
-    APFloat f = *floats.getValues<APFloat>().begin();
+  SmallVector<double> out;
+  for (APFloat f : dense.getValues<APFloat>()) {
     bool lossy;
     f.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-    return f.convertToDouble();
+    out.push_back(f.convertToDouble());
   }
-  return std::nullopt;
+  return out;
 }
 
 static void floatRange(Node &n, Value start) {
   double v[3];
   for (unsigned i = 0; i < 3; ++i) {
-    std::optional<double> c = constantNumber(n.in(i));
-    if (!c)
+    std::optional<SmallVector<double>> c = constantNumbers(n.in(i));
+    if (!c || c->size() != 1)
       failUnsupported("operand {0} ('{1}') decides a size and is not constant (data-dependent size)", i, n.proto.input(i));
-    v[i] = *c;
+    v[i] = (*c)[0];
   }
   double count = std::ceil((v[1] - v[0]) / v[2]);
   if (v[2] == 0 || !(count < double(int64_t(1) << 40)))
@@ -89,7 +91,7 @@ static void floatRange(Node &n, Value start) {
   n.out(n.g.binary<ir::AddOp>(n.g.binary<ir::MulOp>(i, v[2]), v[0]));
 }
 
-void onnx::range(Node &n) {
+void range(Node &n) {
   Value start = n.in(0), delta = n.in(2);
   n.requireSameElement({start, n.in(1), delta});
   for (unsigned i = 0; i < 3; ++i)
@@ -112,7 +114,7 @@ void onnx::range(Node &n) {
   n.out(r);
 }
 
-void onnx::eyeLike(Node &n) {
+void eyeLike(Node &n) {
   Value x = n.in(0);
   n.requireRank(x, 2);
   Type element = n.hasAttribute("dtype") ? n.elementOfOnnx(n.integer("dtype", 1)) : n.element(x);
@@ -123,7 +125,7 @@ void onnx::eyeLike(Node &n) {
   n.out(n.g.cast(n.g.compare(CompareKind::EQ, n.g.add(row, k), column), element));
 }
 
-void onnx::oneHot(Node &n) {
+void oneHot(Node &n) {
   Value indices = n.in(0), values = n.in(2);
   n.requireNumber(indices);
   Expr depth = n.sizeScalar(1);
@@ -143,7 +145,7 @@ void onnx::oneHot(Node &n) {
   n.out(n.g.select(hit, pick(1), pick(0)));
 }
 
-void onnx::trilu(Node &n) {
+void trilu(Node &n) {
   Value x = n.in(0);
   n.requireRankAtLeast(x, 2);
   bool upper = n.flag("upper", true);
@@ -160,3 +162,5 @@ void onnx::trilu(Node &n) {
   Value keep = n.g.compare(upper ? CompareKind::GE : CompareKind::LE, column, row);
   n.out(n.g.select(keep, x, n.g.splatLike(0, x)));
 }
+
+} // namespace lathe::onnx

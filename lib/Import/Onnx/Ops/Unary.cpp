@@ -1,12 +1,12 @@
 //===- Unary.cpp - Elementwise operators of one operand --------------------===//
 
 #include "Unary.h"
-#include "Handlers.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 
-void onnx::unaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value)) {
+namespace lathe::onnx {
+
+void unaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value)) {
   Value x = n.in(0);
   if (accepts == Accepts::Floats)
     n.requireFloat(x);
@@ -19,10 +19,10 @@ void onnx::unaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, 
   n.out(build(n.g, x));
 }
 
-void onnx::identity(Node &n) { n.out(n.in(0)); }
+void identity(Node &n) { n.out(n.in(0)); }
 
 /// Inference: nothing is dropped, and the mask says so.
-void onnx::dropout(Node &n) {
+void dropout(Node &n) {
   Value x = n.in(0);
   bool training = n.has(2) && n.constantScalar(2) != 0;
   if (training)
@@ -32,19 +32,19 @@ void onnx::dropout(Node &n) {
     n.out(1, n.g.splat(1, n.dims(x), n.opset() >= 10 ? Type(n.g.b.getI1Type()) : n.element(x)));
 }
 
-void onnx::reciprocal(Node &n) {
+void reciprocal(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.out(n.g.div(n.g.splatLike(1, x), x));
 }
 
-void onnx::isNan(Node &n) {
+void isNan(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.out(n.g.compare(ir::CompareKind::NE, x, x));
 }
 
-void onnx::isInf(Node &n) {
+void isInf(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   const double inf = std::numeric_limits<double>::infinity();
@@ -58,8 +58,8 @@ void onnx::isInf(Node &n) {
 }
 
 
-void onnx::cast(Node &n) { n.out(n.g.cast(n.in(0), n.elementOfOnnx(n.requiredInteger("to")))); }
-void onnx::castLike(Node &n) { n.out(n.g.cast(n.in(0), n.element(n.in(1)))); }
+void cast(Node &n) { n.out(n.g.cast(n.in(0), n.elementOfOnnx(n.requiredInteger("to")))); }
+void castLike(Node &n) { n.out(n.g.cast(n.in(0), n.element(n.in(1)))); }
 
 static Value bound(Node &n, Value x, unsigned input, const char *attribute) {
   if (n.opset() >= 11) {
@@ -75,7 +75,7 @@ static Value bound(Node &n, Value x, unsigned input, const char *attribute) {
   return n.hasAttribute(attribute) ? n.g.splatLike(n.real(attribute, 0), x) : Value();
 }
 
-void onnx::clip(Node &n) {
+void clip(Node &n) {
   Value x = n.in(0);
   n.requireNumber(x);
   if (Value low = bound(n, x, 1, "min"))
@@ -84,3 +84,5 @@ void onnx::clip(Node &n) {
     x = n.g.binary<ir::MinOp>(x, high);
   n.out(x);
 }
+
+} // namespace lathe::onnx

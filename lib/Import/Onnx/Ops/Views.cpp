@@ -1,11 +1,12 @@
 //===- Views.cpp - Operators that only rename, permute and repeat ----------===//
 
-#include "Handlers.h"
+#include "Node.h"
 
 using namespace lathe;
-using namespace lathe::onnx;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+
+namespace lathe::onnx {
 
 static Expr countOf(Node &n, ArrayRef<Expr> dims) { return n.simplify(shape::product(dims)); }
 
@@ -18,7 +19,7 @@ static void reshapeTo(Node &n, Value x, ArrayRef<Expr> dims) {
   n.out(n.reshape(x, dims));
 }
 
-void onnx::reshape(Node &n) {
+void reshape(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x), to = n.sizes(1);
   bool zeroIsSize = n.flag("allowzero", false);
@@ -45,7 +46,7 @@ void onnx::reshape(Node &n) {
   reshapeTo(n, x, to);
 }
 
-void onnx::flatten(Node &n) {
+void flatten(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x);
   int64_t axis = n.integer("axis", 1), rank = n.rank(x);
@@ -55,7 +56,7 @@ void onnx::flatten(Node &n) {
   n.out(n.reshape(x, {countOf(n, ArrayRef<Expr>(from).take_front(axis)), countOf(n, ArrayRef<Expr>(from).drop_front(axis))}));
 }
 
-void onnx::squeeze(Node &n) {
+void squeeze(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x);
   SmallVector<int64_t> axes = n.axes(n.attributeOrInput("axes", 1), n.rank(x));
@@ -68,7 +69,7 @@ void onnx::squeeze(Node &n) {
   n.out(n.g.squeeze(x, axes));
 }
 
-void onnx::unsqueeze(Node &n) {
+void unsqueeze(Node &n) {
   Value x = n.in(0);
   SmallVector<int64_t> given = n.attributeOrInput("axes", 1);
   if (given.size() > 64)
@@ -76,7 +77,7 @@ void onnx::unsqueeze(Node &n) {
   n.out(n.g.unsqueeze(x, n.axes(given, n.rank(x) + int64_t(given.size()))));
 }
 
-void onnx::transpose(Node &n) {
+void transpose(Node &n) {
   Value x = n.in(0);
   int64_t rank = n.rank(x);
   SmallVector<int64_t> perm = n.integers("perm");
@@ -92,7 +93,7 @@ void onnx::transpose(Node &n) {
 }
 
 /// Broadcasting in both directions: a size of 1 in the new shape keeps the operand's.
-void onnx::expand(Node &n) {
+void expand(Node &n) {
   Value x = n.in(0);
   Dims to = n.sizes(1);
   for (const Expr &e : to)
@@ -101,7 +102,7 @@ void onnx::expand(Node &n) {
   n.out(n.broadcastTo(x, n.commonDims(n.dims(x), to, {x})));
 }
 
-void onnx::tile(Node &n) {
+void tile(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x), repeats = n.sizes(1), split, repeated, joined;
   if (repeats.size() != from.size())
@@ -116,7 +117,7 @@ void onnx::tile(Node &n) {
   n.out(n.reshape(n.g.broadcastTo(n.reshape(x, split), repeated), joined));
 }
 
-void onnx::concat(Node &n) {
+void concat(Node &n) {
   SmallVector<Value> values;
   for (unsigned i = 0; i < n.numInputs(); ++i)
     values.push_back(n.in(i));
@@ -145,7 +146,7 @@ static void blocks(Node &n, Value x, int64_t size) {
     failWrong("attribute 'blocksize' is {0}", size);
 }
 
-void onnx::depthToSpace(Node &n) {
+void depthToSpace(Node &n) {
   Value x = n.in(0);
   int64_t s = n.requiredInteger("blocksize");
   blocks(n, x, s);
@@ -159,7 +160,7 @@ void onnx::depthToSpace(Node &n) {
   n.out(n.reshape(r, {d[0], c, n.simplify(d[2] * Expr(s)), n.simplify(d[3] * Expr(s))}));
 }
 
-void onnx::spaceToDepth(Node &n) {
+void spaceToDepth(Node &n) {
   Value x = n.in(0);
   int64_t s = n.requiredInteger("blocksize");
   blocks(n, x, s);
@@ -168,3 +169,5 @@ void onnx::spaceToDepth(Node &n) {
   Value r = n.g.transpose(n.reshape(x, {d[0], d[1], h, s, w, s}), {0, 3, 5, 1, 2, 4});
   n.out(n.reshape(r, {d[0], n.simplify(d[1] * Expr(s * s)), h, w}));
 }
+
+} // namespace lathe::onnx

@@ -1,0 +1,248 @@
+//===- Resize.cpp - Resampling along dimensions ----------------------------===//
+//
+// Resampling is separable: each resized dimension is gathered at the neighbours of the positions that its result elements
+// have in the operand, and the neighbours are weighted. Positions are computed in f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Constants.h"
+
+using namespace lathe;
+using ir::CompareKind;
+using llvm::SmallVector;
+
+namespace lathe::onnx {
+
+namespace {
+
+struct Settings {
+  std::string mode = "nearest", coordinates = "half_pixel", rounding = "round_prefer_floor";
+  double cubic = -0.75, outsideValue = 0;
+  bool dropsOutside = false; ///< cubic weights outside of the operand do not count
+};
+
+/// One dimension of the resize.
+struct Axis {
+  int64_t dim;
+  Expr in, out;
+  std::optional<double> scale; ///< none: out / in
+};
+
+class Resampler {
+public:
+  Resampler(Node &n, const Settings &settings) : n(n), s(settings) {}
+  Value along(Value x, const Axis &axis);
+
+private:
+  Value number(double v) { return n.g.splat(v, {out}, f64()); }
+  Value whole(const Expr &e) { return n.g.broadcastTo(n.g.cast(n.g.size(n.simplify(e)), f64()), {out}); }
+  Type f64() { return n.g.b.getF64Type(); }
+  Value positions(const Axis &axis);
+  Value nearest(Value position);
+  Value clampedIndex(Value floored);
+  Value weighted(Value x, const Axis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights);
+  SmallVector<Value> cubicWeights(Value fraction);
+
+  Node &n;
+  const Settings &s;
+  Expr in, out;
+};
+
+/// Where each result element lies in the operand.
+Value Resampler::positions(const Axis &axis) {
+  Value i = n.g.iota({out}, 0, f64());
+  Value scale = axis.scale ? number(*axis.scale) : n.g.div(whole(out), whole(in));
+  Value half = n.g.binary<ir::SubOp>(n.g.div(n.g.binary<ir::AddOp>(i, 0.5), scale), 0.5);
+  Value isOne = n.g.compare(CompareKind::LE, whole(out), number(1));
+  if (s.coordinates == "half_pixel")
+    return half;
+  if (s.coordinates == "asymmetric")
+    return n.g.div(i, scale);
+  if (s.coordinates == "pytorch_half_pixel")
+    return n.g.select(isOne, number(0), half);
+  if (s.coordinates == "align_corners") {
+    Value steps = n.g.select(isOne, number(1), n.g.binary<ir::SubOp>(whole(out), 1));
+    return n.g.select(isOne, number(0), n.g.div(n.g.mul(i, n.g.binary<ir::SubOp>(whole(in), 1)), steps));
+  }
+  if (s.coordinates == "half_pixel_symmetric") {
+    // What rounding took from the result is cut off symmetrically.
+    Value exact = n.g.mul(whole(in), scale), center = n.g.binary<ir::DivOp>(whole(in), 2);
+    Value offset = n.g.mul(center, n.g.sub(number(1), n.g.div(whole(out), exact)));
+    return n.g.add(offset, half);
+  }
+  failUnsupported("attribute 'coordinate_transformation_mode' is '{0}'", s.coordinates);
+}
+
+Value Resampler::nearest(Value p) {
+  if (s.rounding == "floor")
+    return n.g.unary<ir::FloorOp>(p);
+  if (s.rounding == "ceil")
+    return n.g.unary<ir::CeilOp>(p);
+  if (s.rounding == "round_prefer_ceil")
+    return n.g.unary<ir::FloorOp>(n.g.binary<ir::AddOp>(p, 0.5));
+  if (s.rounding == "round_prefer_floor")
+    return n.g.unary<ir::CeilOp>(n.g.binary<ir::SubOp>(p, 0.5));
+  failWrong("attribute 'nearest_mode' is '{0}'", s.rounding);
+}
+
+Value Resampler::clampedIndex(Value floored) {
+  Value inside = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(floored, number(0)), n.g.binary<ir::SubOp>(whole(in), 1));
+  return n.g.cast(inside, n.g.b.getI64Type());
+}
+
+Value Resampler::weighted(Value x, const Axis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights) {
+  Value r;
+  for (auto [at, weight] : llvm::zip(floored, weights)) {
+    Value part = n.g.gather(x, clampedIndex(at), axis.dim);
+    Dims vector(n.rank(part), Expr(1));
+    vector[axis.dim] = out;
+    part = n.g.mul(part, n.g.broadcastTo(n.reshape(n.g.cast(weight, n.element(x)), vector), n.dims(part)));
+    r = r ? n.g.add(r, part) : part;
+  }
+  return r;
+}
+
+/// The weights of the four neighbours at -1, 0, 1, 2 (Keys' cubic convolution).
+SmallVector<Value> Resampler::cubicWeights(Value f) {
+  const double a = s.cubic;
+  auto poly = [&](Value t, double c3, double c2, double c1, double c0) {
+    Value r = n.g.binary<ir::MulOp>(t, c3);
+    for (double c : {c2, c1})
+      r = n.g.mul(n.g.binary<ir::AddOp>(r, c), t);
+    return n.g.binary<ir::AddOp>(r, c0);
+  };
+  auto near = [&](Value t) { return poly(t, a + 2, -(a + 3), 0, 1); };
+  auto far = [&](Value t) { return poly(t, a, -5 * a, 8 * a, -4 * a); };
+  Value g = n.g.sub(number(1), f);
+  return {far(n.g.binary<ir::AddOp>(f, 1)), near(f), near(g), far(n.g.binary<ir::AddOp>(g, 1))};
+}
+
+Value Resampler::along(Value x, const Axis &axis) {
+  in = axis.in;
+  out = axis.out;
+  Value p = positions(axis);
+  if (s.mode == "nearest")
+    return n.g.gather(x, clampedIndex(nearest(p)), axis.dim);
+  Value floored = n.g.unary<ir::FloorOp>(p), fraction = n.g.sub(p, floored);
+  auto moved = [&](double by) { return n.g.binary<ir::AddOp>(floored, by); };
+  if (s.mode == "linear")
+    return weighted(x, axis, {floored, moved(1)}, {n.g.sub(number(1), fraction), fraction});
+  SmallVector<Value> at{moved(-1), floored, moved(1), moved(2)}, weights = cubicWeights(fraction);
+  if (s.dropsOutside) {
+    Value sum;
+    for (auto [place, w] : llvm::zip(at, weights)) {
+      Value inside = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::GE, place, number(0)),
+                                           n.g.compare(CompareKind::LT, place, whole(in)));
+      w = n.g.select(inside, w, number(0));
+      sum = sum ? n.g.add(sum, w) : w;
+    }
+    for (Value &w : weights)
+      w = n.g.div(w, sum);
+  }
+  return weighted(x, axis, at, weights);
+}
+
+/// floor(size * scale) for a scale that is a short binary fraction, as those of models are; also for symbolic sizes.
+Expr scaledSize(const Expr &size, double scale) {
+  if (!(scale > 0) || scale > (1 << 20))
+    failWrong("a scale of {0}", scale);
+  if (std::optional<int64_t> c = size.constant())
+    return Expr(int64_t(std::floor(double(*c) * scale)));
+  for (int64_t denominator = 1; denominator <= (1 << 20); denominator *= 2)
+    if (scale * double(denominator) == std::floor(scale * double(denominator)))
+      return Expr::floordiv(size * Expr(int64_t(scale * double(denominator))), Expr(denominator));
+  failUnsupported("the scale {0} of a symbolic dimension", scale);
+}
+
+SmallVector<double> constantScales(Node &n, unsigned input) {
+  std::optional<SmallVector<double>> values = constantNumbers(n.in(input));
+  if (!values)
+    failUnsupported("operand {0} ('{1}') decides a size and is not constant (data-dependent size)", input, n.proto.input(input));
+  return *values;
+}
+
+} // namespace
+
+static void resizeAxes(Node &n, const Settings &s, llvm::ArrayRef<Axis> axes) {
+  Value x = n.in(0);
+  if (s.mode != "nearest")
+    n.requireFloat(x);
+  Value y = s.mode == "nearest" ? x : n.wide(x);
+  for (const Axis &axis : axes) {
+    if (n.g.facts.provablyEqual(axis.in, axis.out))
+      continue;
+    if (axis.in.isZero() || (axis.out.constant() && *axis.out.constant() < 0))
+      failWrong("dimension {0} cannot be resized from {1} to {2}", axis.dim, axis.in.str(), axis.out.str());
+    y = Resampler(n, s).along(y, axis);
+  }
+  n.out(n.g.cast(y, n.element(x)));
+}
+
+void resize(Node &n) {
+  Value x = n.in(0);
+  Settings s;
+  s.mode = n.text("mode", "nearest");
+  if (s.mode != "nearest" && s.mode != "linear" && s.mode != "cubic")
+    failWrong("attribute 'mode' is '{0}', expected nearest, linear or cubic", s.mode);
+  bool modern = n.opset() >= 11;
+  s.coordinates = modern ? n.text("coordinate_transformation_mode", "half_pixel") : "asymmetric";
+  s.rounding = modern ? n.text("nearest_mode", "round_prefer_floor") : "floor";
+  s.cubic = n.real("cubic_coeff_a", -0.75);
+  s.dropsOutside = n.flag("exclude_outside", false);
+  if (n.flag("antialias", false) && s.mode != "nearest")
+    failUnsupported("attribute 'antialias'");
+  std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch")
+    failUnsupported("attribute 'keep_aspect_ratio_policy' is '{0}'", policy);
+  SmallVector<int64_t> dims;
+  for (int64_t a : n.integers("axes"))
+    dims.push_back(n.axis(a, n.rank(x)));
+  if (dims.empty())
+    for (int64_t d = 0; d < n.rank(x); ++d)
+      dims.push_back(d);
+  n.axes(dims, n.rank(x));
+  // An empty tensor of scales stands for none where sizes are given.
+  unsigned scalesAt = modern ? 2 : 1;
+  bool bySizes = modern && n.has(3);
+  Dims sizes = bySizes ? n.sizes(3) : Dims();
+  SmallVector<double> scales = bySizes ? SmallVector<double>() : constantScales(n, scalesAt);
+  if ((bySizes ? sizes.size() : scales.size()) != dims.size())
+    failWrong("{0} {1} for {2} dimensions", bySizes ? sizes.size() : scales.size(), bySizes ? "sizes" : "scales", dims.size());
+  SmallVector<Axis> axes;
+  for (auto [i, d] : llvm::enumerate(dims)) {
+    Expr in = n.simplify(n.dims(x)[d]);
+    if (bySizes)
+      axes.push_back({d, in, sizes[i], std::nullopt});
+    else
+      axes.push_back({d, in, n.simplify(scaledSize(in, scales[i])), scales[i]});
+  }
+  resizeAxes(n, s, axes);
+}
+
+/// The predecessor of Resize: scales from the attribute or, since opset 9, an operand.
+void upsample(Node &n) {
+  Value x = n.in(0);
+  Settings s;
+  s.mode = n.text("mode", "nearest");
+  if (s.mode != "nearest" && s.mode != "linear" && s.mode != "bilinear")
+    failWrong("attribute 'mode' is '{0}', expected nearest or linear", s.mode);
+  s.mode = s.mode == "nearest" ? "nearest" : "linear";
+  s.coordinates = "asymmetric";
+  s.rounding = "floor";
+  SmallVector<double> scales;
+  if (n.opset() >= 9) {
+    scales = constantScales(n, 1);
+  } else if (const AttributeProto *a = n.attribute("scales")) {
+    scales.assign(a->floats().begin(), a->floats().end());
+  }
+  if (int64_t(scales.size()) != n.rank(x))
+    failWrong("{0} scales for {1}", scales.size(), describe(x.getType()));
+  SmallVector<Axis> axes;
+  for (int64_t d = 0; d < n.rank(x); ++d) {
+    Expr in = n.simplify(n.dims(x)[d]);
+    axes.push_back({d, in, n.simplify(scaledSize(in, scales[d])), scales[d]});
+  }
+  resizeAxes(n, s, axes);
+}
+
+} // namespace lathe::onnx
