@@ -9,12 +9,12 @@ def onnx_rows():
     """(operator, operator sets, file): the file is the one with the handler."""
     folder = root / "lib/Import/Onnx"
     handlers = {name: path.name for path in sorted((folder / "Ops").glob("*.cpp"))
-                for name in re.findall(r"^void onnx::(\w+)\(Node &", path.read_text(), re.M)}
+                for name in re.findall(r"^void (\w+)\(Node &n\)", path.read_text(), re.M)}
     families = {"UNARY": "Unary.cpp", "BINARY": "Binary.cpp", "COMPARE": "Binary.cpp", "VARIADIC": "Binary.cpp"}
     rows = {}
     table = re.sub(r"//.*", "", (folder / "OpTable.def").read_text())
     for kind, name, since, rest in re.findall(r'^(\w+)\("([\w.]+)", (\d+), (\w+)', table, re.M):
-        row = rows.setdefault(name, ([], families.get(kind) or handlers.get(rest, "Handlers.h")))
+        row = rows.setdefault(name, ([], families.get(kind) or handlers[rest]))
         row[0].append(int(since))
     return [(name, sorted(since), where) for name, (since, where) in sorted(rows.items(), key=lambda item: item[0].lower())]
 
