@@ -1,0 +1,103 @@
+//===- InspectModel.cpp - What is in a model file, and what of it compiles --===//
+#include "Commands.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Import/Fx/ImportFx.h"
+#include "lathe/Import/Onnx/OnnxImporter.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace lathe;
+using namespace lathe::tool;
+
+static bool isFx(StringRef path) {
+  StringRef extension = sys::path::extension(path);
+  return extension == ".pt2" || extension == ".json" || sys::fs::is_directory(path);
+}
+
+bool lathe::tool::isModel(StringRef path) {
+  StringRef extension = sys::path::extension(path);
+  return isFx(path) || extension == ".onnx" || extension == ".textproto";
+}
+
+Error lathe::tool::checkModel(const std::string &path, const ImportOptions &options, bool json) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto reports = isFx(path) ? checkFx(path, options, context) : checkOnnx(path, options, context);
+  if (!reports)
+    return reports.takeError();
+  if (json) {
+    json::Array nodes;
+    for (const NodeReport &r : *reports)
+      nodes.push_back(json::Object{{"node", json::fixUTF8(r.node)},
+                                   {"op", json::fixUTF8(r.op)},
+                                   {"opset", r.opset},
+                                   {"reason", json::fixUTF8(r.reason)}});
+    outs() << formatv("{0:2}\n", json::Value(json::Object{{"unsupported", std::move(nodes)}}));
+  } else if (reports->empty()) {
+    outs() << "every node can be compiled\n";
+  }
+  if (reports->empty())
+    return Error::success();
+  std::vector<std::string> items;
+  for (const NodeReport &r : *reports)
+    items.push_back(r.reason);
+  return make_error<UnsupportedError>(std::move(items));
+}
+
+/// "f32 [batch, 3, 224]"
+static std::string textOf(mlir::Type type) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << cast<mlir::RankedTensorType>(type).getElementType() << " [";
+  for (auto [i, dim] : enumerate(ir::dimsOf(type)))
+    os << (i ? ", " : "") << dim.str();
+  return text + "]";
+}
+
+static json::Array describeTensors(ArrayRef<mlir::Type> types, function_ref<StringRef(unsigned)> name) {
+  json::Array result;
+  for (auto [i, type] : enumerate(types))
+    result.push_back(json::Object{{"name", json::fixUTF8(name(i))}, {"type", textOf(type)}});
+  return result;
+}
+
+Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &options, bool json) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = isFx(path) ? importFx(path, options, context) : importOnnx(path, options, context);
+  if (!module)
+    return module.takeError();
+  json::Array sizes;
+  for (ir::SymbolOp s : (*module)->getOps<ir::SymbolOp>())
+    sizes.push_back(json::Object{{"name", json::fixUTF8(s.getName())},
+                                 {"min", s.getMin()},
+                                 {"max", int64_t(s.getMax()) < 0 ? json::Value(nullptr) : json::Value(int64_t(s.getMax()))},
+                                 {"is", s.getDefinition() ? json::Value(json::fixUTF8(*s.getDefinition())) : json::Value(nullptr)}});
+  auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main)
+    return bug("{0}: the imported model has no main function", path);
+  auto named = [](mlir::Attribute name) { return name ? cast<mlir::StringAttr>(name).getValue() : StringRef(); };
+  json::Array inputs = describeTensors(main.getArgumentTypes(), [&](unsigned i) { return named(main.getArgAttr(i, "lathe.name")); });
+  json::Array outputs = describeTensors(main.getResultTypes(), [&](unsigned i) { return named(main.getResultAttr(i, "lathe.name")); });
+  if (json) {
+    outs() << formatv("{0:2}\n", json::Value(json::Object{
+                                     {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"sizes", std::move(sizes)}}));
+    return Error::success();
+  }
+  for (auto &[title, all] : {std::pair<StringRef, json::Array &>{"input", inputs}, {"output", outputs}})
+    for (const json::Value &v : all)
+      outs() << title << " " << *v.getAsObject()->getString("name") << ": " << *v.getAsObject()->getString("type") << "\n";
+  for (const json::Value &v : sizes) {
+    const json::Object &size = *v.getAsObject();
+    outs() << "size " << *size.getString("name") << ": " << *size.getInteger("min") << "..";
+    if (auto max = size.getInteger("max"))
+      outs() << *max;
+    if (auto definition = size.getString("is"))
+      outs() << " = " << *definition;
+    outs() << "\n";
+  }
+  return Error::success();
+}
