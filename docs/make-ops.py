@@ -1,6 +1,9 @@
-"""Prints docs/Ops.md: the operators that the importers read, from the importers' own tables.    usage: make-ops.py > Ops.md"""
+"""Prints docs/Ops.md: the operators that the importers read, from the importers' own tables.    usage: make-ops.py > Ops.md
+
+make-ops.py --check Ops.md fails where the page promises an operator that is not there."""
 import pathlib
 import re
+import sys
 
 root = pathlib.Path(__file__).parent.parent
 
@@ -27,6 +30,14 @@ def fx_rows():
 
 
 onnx, fx = onnx_rows(), list(fx_rows())
+if sys.argv[1:2] == ["--check"]:
+    known = {name for name, _, _ in onnx} | {name for _, names in fx for name in names}
+    text = pathlib.Path(sys.argv[2]).read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    promised = {row[0] for row in rows if len(row) == 3} | {name for row in rows if len(row) == 2 for name in row[1].split(", ")}
+    unknown = sorted(promised - known - {"operator", "overloads"})
+    print("not there any more:", *unknown)
+    sys.exit(bool(unknown))
 print(f"""# Operators
 
 Made by `docs/make-ops.py` from the importers' tables. Every operator is a composition of the `lathe` dialect's ops, so that all targets have all of
