@@ -81,6 +81,17 @@ static Error prepareForCpu(ModuleOp module) {
   return runPasses(module, "cpu", [](OpPassManager &pm) { pm.addPass(target::createPackWeights()); });
 }
 
+/// Kernels for a GPU: operands of products in the type that --precision names.
+static Error prepareForCuda(ModuleOp module, const CompileOptions &options) {
+  if (options.precision.empty() || options.precision == "f32")
+    return Error::success();
+  return runPasses(module, "cuda", [&](OpPassManager &pm) {
+    target::CudaPrecisionOptions o;
+    o.precision = options.precision;
+    pm.addPass(target::createCudaPrecision(o));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Outputs
 //===----------------------------------------------------------------------===//
@@ -149,21 +160,19 @@ static artifact::Machine machineOf(const CompileOptions &options) {
 /// One target: its own copy of the kernels, since layouts and precision differ.
 static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
                        const CompileOptions &options) {
-  if (target.arch == "cuda")
-    return pipeline::addCuda(builder, module, target, options);
-  if (Error e = prepareForCpu(module))
+  bool gpu = target.arch == "cuda";
+  if (Error e = gpu ? prepareForCuda(module, options) : prepareForCpu(module))
     return e;
-  return pipeline::addCpu(builder, module, target, options);
+  return gpu ? pipeline::addCuda(builder, module, target, options) : pipeline::addCpu(builder, module, target, options);
 }
 
 /// --emit llvm, asm, obj or ptx: the code of the first target.
 static Error emitCode(ModuleOp module, const CompileOptions &options) {
   const TargetSpec &target = options.targets.front();
-  if (target.arch != "cuda")
-    if (Error e = prepareForCpu(module))
-      return e;
-  Expected<std::string> text = target.arch == "cuda" ? pipeline::cudaText(module, target, options)
-                                                     : pipeline::cpuText(module, target, options);
+  bool gpu = target.arch == "cuda";
+  if (Error e = gpu ? prepareForCuda(module, options) : prepareForCpu(module))
+    return e;
+  Expected<std::string> text = gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
   return text ? emitText(options, *text) : text.takeError();
 }
 

@@ -102,6 +102,9 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   if (o.sms.empty()) // PTX alone: of the oldest, which every later GPU takes
     o.sms = {75};
   o.cudaPath = options.cudaPath;
+  // Launches are planned on the artifact's CPU, which need not be this machine's.
+  bool arm = llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "aarch64"; });
+  o.hostTriple = arm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
   o.jobs = options.threads;
   o.stage = options.emit == EmitStage::Ptx ? cuda::Stage::Ptx : cuda::Stage::Cubin;
   return o;

@@ -25,4 +25,29 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
+  let summary = "Operands of contractions and attentions in the type that tensor cores take";
+  let description = [{
+    With a half type, every f32 operand of a `kernel.contract` or `kernel.attention` becomes one of the half type: a constant
+    is converted when the artifact is written (a `kernel.pack`), the result of a kernel is stored in the half type by that
+    kernel (beside the f32 result where somebody else reads it), an input of the model is converted by a kernel of its own.
+    Sums stay f32. With `tf32` operands stay as they are, constants are laid out as [n][k] and the kernels say
+    `precision = "tf32"` in their schedule.
+
+    Before:
+    ```mlir
+    %h = kernel.generic loop @gelu ... outs(tensor<8x768xf32>)
+    %y = kernel.generic contraction @project ins(%h, %w : tensor<8x768xf32>, tensor<768x64xf32>)
+    ```
+    After:
+    ```mlir
+    %h = kernel.generic loop @gelu ... outs(tensor<8x768xbf16>)
+    %p = kernel.pack %w {...} : tensor<768x64xf32> -> tensor<64x768xbf16>
+    %y = kernel.generic contraction @project ins(%h, %p : tensor<8x768xbf16>, tensor<64x768xbf16>)
+    ```
+  }];
+  let options = [Option<"precision", "precision", "std::string", "\"bf16\"", "bf16, f16 or tf32">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // LATHE_TARGET_PASSES

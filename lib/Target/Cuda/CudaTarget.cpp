@@ -1,6 +1,7 @@
 //===- CudaTarget.cpp - Kernels to NVIDIA machine code ---------------------===//
 
 #include "lathe/Target/CudaTarget.h"
+#include "Attention.h"
 #include "Gemm.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
@@ -32,7 +33,7 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
-  for (auto *generator : {generateHopperGemm, generateSimtGemm}) {
+  for (auto *generator : {generateHopperGemm, generateSimtGemm, generateSimtAttention}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)
       return taken.takeError();
@@ -198,7 +199,11 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
     if (!fresh)
       continue;
     out.launches.emplace_back();
-    for (unsigned sm : options.sms) {
+    // PTX for later GPUs is that of the oldest architecture: sm_90a's runs nowhere else.
+    std::vector<unsigned> sms = options.sms;
+    if (options.keepPtx && !llvm::is_contained(sms, 75u))
+      sms.push_back(75);
+    for (unsigned sm : sms) {
       std::string plan = "lathe_cuda_plan_" + std::to_string(it->second) + "_sm" + std::to_string(sm);
       auto code = generateNamed(kernel, sm, options, plan);
       if (!code)
@@ -217,6 +222,15 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
     return e;
   for (Job &job : jobs)
     out.modules.push_back({job.sm, options.stage != Stage::Cubin, options.stage == Stage::Cubin ? job.cubin : job.ptx});
+  for (std::vector<CudaVariant> &variants : out.launches)
+    for (size_t i = 0, n = variants.size(); i < n && options.keepPtx && options.stage == Stage::Cubin; ++i) {
+      CudaVariant text = variants[i];
+      if (text.sm != 75)
+        continue;
+      out.modules.push_back({75, true, jobs[text.module].ptx});
+      text.module = out.modules.size() - 1;
+      variants.push_back(text);
+    }
   if (host) {
     if (llvm::Error e = lowerToLlvmDialect(*host, /*device=*/false))
       return e;

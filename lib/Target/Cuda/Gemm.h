@@ -3,7 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_GEMM_H
 
 #include "ContractShape.h"
-#include "DeviceHooks.h"
+#include "ProductEpilogue.h"
 #include "RowProgram.h"
 
 namespace lathe::cuda {
@@ -15,6 +15,9 @@ struct GemmProblem {
   std::vector<kernel::StoreOp> stores;
   shape::Expr batch, m, n, k;
   mlir::Type lhsType, rhsType;
+  EpilogueShape epilogue() const {
+    return {shape.rowAxes, shape.columnAxes, kernel::ContractOp(op).getResult(), stores};
+  }
 };
 std::optional<GemmProblem> gemmProblem(const lower::BodyInfo &info);
 
@@ -22,25 +25,6 @@ std::optional<GemmProblem> gemmProblem(const lower::BodyInfo &info);
 llvm::Expected<bool> generateSimtGemm(Generator &g);
 /// Tensor cores of compute capability 9.0, for half types (and f32 as tf32) whose tiles bulk copies can fetch.
 llvm::Expected<bool> generateHopperGemm(Generator &g);
-
-/// Stores of the epilogue at rows and columns of the product.
-class GemmEpilogue {
-public:
-  /// `base` has the batch axes bound.
-  GemmEpilogue(const GemmProblem &problem, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
-  /// Columns that one access may take together, from a column that is a multiple of it.
-  unsigned width() const { return lanes; }
-  /// A copy of the base at row m (i64).
-  lower::BodyEmitter atRow(Value m);
-  /// Stores `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on.
-  void store(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values);
-
-private:
-  const GemmProblem &problem;
-  KernelFrame &frame;
-  lower::BodyEmitter &base;
-  unsigned lanes;
-};
 
 } // namespace lathe::cuda
 

@@ -262,7 +262,7 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
     extents.push_back(frame.size(info.extents[axis]));
   for (auto [axis, i] : llvm::zip(p.shape.batchAxes, delinearize(d, d.wide(t.batch), extents)))
     point.bindAxis(info.axes[axis], i);
-  GemmEpilogue epilogue(p, frame, hooks, point);
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
   unsigned width = epilogue.width();
   Value consumerWarp = d.sub(warp, d.i32(4)), warpRow = d.mul(d.bitAnd(warp, 3), 16);
   Value buffer = d.b.create<LLVM::IntToPtrOp>(

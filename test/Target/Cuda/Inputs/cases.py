@@ -280,10 +280,67 @@ def large_transpose(a, b):
     return transpose(a, b).timed(bytes=8.0 * a * b, torch=lambda torch, x: lambda: x[0].t().contiguous())
 
 
+def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32", kv_heads=None, zero_masked=False):
+    """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]."""
+    r = _rng("attention")
+    g = kv_heads or h
+    q, k, v = (r.standard_normal((b, n, m, w)).astype(np.float32) for n, m, w in ((sq, h, dim), (sk, g, dim), (sk, g, dv)))
+    if t == "bf16":
+        q, k, v = (from_bf16(to_bf16(x)) for x in (q, k, v))
+    mask = np.where(r.random((sq, sk)) < 0.3, -np.inf, 0).astype(np.float32)
+    s = np.einsum("bqhd,bkhd->bhqk", q.astype(np.float64), np.repeat(k, h // g, 2).astype(np.float64)) / np.sqrt(dim)
+    code = f"    %c = arith.constant {1 / np.sqrt(dim):.9e} : f32\n    %t = arith.mulf %s, %c : f32\n"
+    y = "t"
+    if causal:
+        s = np.where(np.tril(np.ones((sq, sk), bool), sk - sq), s, -np.inf)
+        code += ('    %qi = kernel.index "q + SK - SQ"\n    %ki = kernel.index "k"\n    %low = arith.cmpi sle, %ki, %qi : i64\n'
+                 f"    %ninf = arith.constant 0xFF800000 : f32\n    %u = arith.select %low, %{y}, %ninf : f32\n")
+        y = "u"
+    if bias:
+        if zero_masked:
+            mask[0] = -np.inf
+        s = s + mask
+        code += load("bias", "i3", "SK*q + k") + f"    %w = arith.addf %{y}, %bias : f32\n"
+        y = "w"
+    with np.errstate(invalid="ignore"):
+        e = np.exp(s - s.max(-1, keepdims=True))
+        p = e / e.sum(-1, keepdims=True)
+    if zero_masked:
+        p = np.nan_to_num(p)
+    want = np.einsum("bhqk,bkhd->bqhd", p, np.repeat(v, h // g, 2).astype(np.float64))
+    per = h // g
+    head = f"floordiv(h, {per})" if per > 1 else "h"
+    flag = " {zero_masked}" if zero_masked else ""
+    body = (f'    %o = kernel.attention %i0["d + {dim}*h + {dim * h}*q + {dim * h}*SQ*b"], %i1["d + {dim}*{head} + {dim * g}*k + {dim * g}*SK*b"], '
+            f'%i2["e + {dv}*{head} + {dv * g}*k + {dv * g}*SK*b"] query "q" key "k" depth "d" value "e"{flag} : '
+            f"(!kernel.ref<{t}>, !kernel.ref<{t}>, !kernel.ref<{t}>) -> f32 {{\n    ^bb0(%s: f32):\n{code}    kernel.yield %{y} : f32\n    }}\n")
+    res = "o"
+    if out != "f32":
+        body += f"    %oo = arith.truncf %o : f32 to {out}\n"
+        res = "oo"
+    body += store(res, "o0", f"e + {dv}*h + {dv * h}*q + {dv * h}*SQ*b", out)
+    axes = [("b", str(b)), ("h", str(h)), ("q", "SQ"), ("e", str(dv)), ("k", "SK"), ("d", str(dim))]
+    tol = 2e-5 if t == "f32" else 2e-2
+    return Case("attention", "attention", axes, body, {"SQ": sq, "SK": sk}, [(t, q), (t, k), (t, v)] + ([("f32", mask)] if bias else []),
+                [(out, want)], tol, tol)
+
+
+def large_attention(b, h, s, dim, causal=False, t="bf16", out="bf16"):
+    def peer(torch, x):
+        q, k, v = (y.transpose(1, 2) for y in x[:3])
+        return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return attention(b, h, s, s, dim, dim, causal=causal, t=t, out=out).timed(4.0 * b * h * s * s * dim, torch=peer)
+
+
+ATTENTION = [lambda: attention(1, 2, 70, 70, 32, 32), lambda: attention(2, 4, 5, 130, 16, 24, kv_heads=2, bias=True),
+             lambda: attention(1, 2, 66, 100, 64, 64, causal=True), lambda: attention(1, 1, 40, 64, 20, 8, bias=True, zero_masked=True),
+             lambda: attention(1, 2, 1, 90, 64, 64, t="bf16", out="bf16"), lambda: attention(1, 1, 3, 9, 2, 3)]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 768, 3072, epilogue="bias_relu"), lambda: large_gemm(128, 768, 768), lambda: large_gemm(128, 3072, 768),
          lambda: large_gemm(16, 4096, 4096), lambda: large_gemm(1, 4096, 4096), lambda: large_gemm(1024, 1024, 1024, t="f32", out="f32"),
          lambda: large_layer_norm(8192, 4096), lambda: large_layer_norm(16384, 1024), lambda: large_layer_norm(8192, 768, "f32"),
          lambda: large_softmax(4096, 1024), lambda: large_softmax(2048, 8192), lambda: large_transpose(4096, 4096)]
-GROUPS = {"speed": SPEED, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
+SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 16, 2048, 128, causal=True),
+          lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
+GROUPS = {"speed": SPEED, "attention": ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}

@@ -1,0 +1,34 @@
+//===- Attention.h - Attentions on a GPU -----------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_ATTENTION_H
+#define LATHE_LIB_TARGET_CUDA_ATTENTION_H
+
+#include "ContractShape.h"
+#include "ProductEpilogue.h"
+#include "RowProgram.h"
+
+namespace lathe::cuda {
+
+/// An attention with element ops and stores after it.
+struct AttentionProblem {
+  kernel::AttentionOp op;
+  AttentionShape shape;
+  std::vector<kernel::StoreOp> stores;
+  shape::Expr batch, queries, keys, depth, values;
+  EpilogueShape epilogue() const {
+    return {{shape.query}, {shape.value}, kernel::AttentionOp(op).getResult(), stores};
+  }
+};
+std::optional<AttentionProblem> attentionProblem(const lower::BodyInfo &info);
+
+/// Binds the batch axes to what a flattened index (i64) says.
+void bindBatch(lower::BodyEmitter &point, KernelFrame &frame, llvm::ArrayRef<unsigned> axes, Value index);
+/// The modified score (f32) at a point whose query and key are bound.
+Value modifiedScore(lower::BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw);
+
+/// Each says false when it does not take the kernel, having emitted nothing.
+llvm::Expected<bool> generateSimtAttention(Generator &g);
+llvm::Expected<bool> generateHopperAttention(Generator &g);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_ATTENTION_H

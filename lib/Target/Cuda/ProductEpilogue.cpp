@@ -1,0 +1,59 @@
+//===- ProductEpilogue.cpp - Stores of a product's rows and columns --------===//
+
+#include "ProductEpilogue.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+
+/// The widest group of columns that lie in one run of the innermost column axis and fill 16 bytes of the widest store.
+static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info) {
+  if (p.columnAxes.empty())
+    return 1;
+  unsigned inner = p.columnAxes.back();
+  unsigned contiguous = 0;
+  for (kernel::StoreOp s : p.stores)
+    if (auto linear = info.exprOf(s).linearIn(info.axes[inner]))
+      contiguous += linear->coefficient.isOne();
+  return contiguous ? knownDivisor(info.extents[inner], 4) : 1;
+}
+
+ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
+                                 lower::BodyEmitter &base)
+    : shape(shape), frame(frame), base(base), lanes(epilogueWidth(shape, frame.info)) {
+  if (lanes > 1)
+    hooks.setLane(frame.info.axes[shape.columnAxes.back()], lanes);
+}
+
+static Values extentsOf(KernelFrame &frame, ArrayRef<unsigned> axes) {
+  Values out;
+  for (unsigned a : axes)
+    out.push_back(frame.size(frame.info.extents[a]));
+  return out;
+}
+
+lower::BodyEmitter ProductEpilogue::atRow(Value m) {
+  lower::BodyEmitter row = base;
+  ArrayRef<unsigned> axes = shape.rowAxes;
+  for (auto [axis, i] : llvm::zip(axes, delinearize(frame.d, m, extentsOf(frame, axes))))
+    row.bindAxis(frame.info.axes[axis], i);
+  return row;
+}
+
+void ProductEpilogue::store(lower::BodyEmitter point, Value n, ArrayRef<Value> values) {
+  DeviceBuilder &d = frame.d;
+  ArrayRef<unsigned> axes = shape.columnAxes;
+  Values indices = delinearize(d, n, extentsOf(frame, axes));
+  for (auto [axis, i] : llvm::zip(axes, indices))
+    point.bindAxis(frame.info.axes[axis], i);
+  Value v = values[0];
+  if (values.size() > 1) {
+    point.bindLane(frame.info.axes[axes.back()], indices.back(), values.size());
+    v = d.splat(v, values.size());
+    for (size_t i = 1; i < values.size(); ++i)
+      v = d.insert(v, values[i], i);
+  }
+  point.bindValue(shape.result, v);
+  for (kernel::StoreOp s : shape.stores)
+    point.emitStore(s);
+}

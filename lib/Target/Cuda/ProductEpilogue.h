@@ -1,0 +1,37 @@
+//===- ProductEpilogue.h - Stores of a product's rows and columns ----------===//
+#ifndef LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H
+#define LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H
+
+#include "DeviceHooks.h"
+#include "KernelFrame.h"
+
+namespace lathe::cuda {
+
+/// What follows a contraction or an attention: its axes, its value in the body, and the stores that depend on it.
+struct EpilogueShape {
+  std::vector<unsigned> rowAxes, columnAxes;
+  Value result;
+  std::vector<kernel::StoreOp> stores;
+};
+
+class ProductEpilogue {
+public:
+  /// `base` has the batch axes bound.
+  ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
+  /// Columns that one access may take together, from a column that is a multiple of it.
+  unsigned width() const { return lanes; }
+  /// A copy of the base at row m (i64).
+  lower::BodyEmitter atRow(Value m);
+  /// Stores `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on.
+  void store(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values);
+
+private:
+  EpilogueShape shape;
+  KernelFrame &frame;
+  lower::BodyEmitter &base;
+  unsigned lanes;
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H

@@ -1,0 +1,85 @@
+//===- TileLoader.cpp - Tiles of any layout into shared memory -------------===//
+
+#include "TileLoader.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using shape::Expr;
+
+TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(frame), d(frame.d), source(source) {
+  const lower::BodyInfo &info = frame.info;
+  element = cast<kernel::RefType>(source.ref.getType()).getElementType();
+  buffer = frame.refs[cast<BlockArgument>(source.ref).getArgNumber()];
+  auto contiguous = [&](ArrayRef<unsigned> axes) {
+    auto linear = axes.empty() ? std::nullopt : source.offset.linearIn(info.axes[axes.back()]);
+    return linear && linear->coefficient.isOne();
+  };
+  alongDepth = !contiguous(source.lineAxes);
+  // Neighbours along the innermost axis are one access when its start is always a multiple of its length.
+  ArrayRef<unsigned> run = alongDepth ? source.depthAxes : source.lineAxes;
+  if (contiguous(run))
+    width = std::min(knownDivisor(info.extents[run.back()], 4), knownDivisor(source.offset, 4, info.axes[run.back()]));
+  shared = frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
+}
+
+Values TileLoader::extents(ArrayRef<unsigned> axes) {
+  Values out;
+  for (unsigned axis : axes)
+    out.push_back(frame.size(frame.info.extents[axis]));
+  return out;
+}
+
+void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
+  slots.clear();
+  unsigned groups = source.tileLines * source.tileDepth / width;
+  unsigned perRun = (alongDepth ? source.tileDepth : source.tileLines) / width;
+  Value tid = d.threadId(), lines = frame.size(source.lines);
+  Values lineExtents = extents(source.lineAxes);
+  for (unsigned at = 0; at < groups; at += frame.threads) {
+    Value i = d.add(tid, at), inRun = d.mul(d.rem(i, perRun), width), across = d.div(i, perRun);
+    Value line = alongDepth ? across : inRun, depth = alongDepth ? inRun : across;
+    Value global = d.minU(d.add(first, d.wide(line)), d.sub(lines, d.i64(alongDepth ? 1 : width)));
+    lower::BodyEmitter point = base;
+    for (auto [axis, v] : llvm::zip(source.lineAxes, delinearize(d, global, lineExtents)))
+      point.bindAxis(frame.info.axes[axis], v);
+    slots.push_back({line, depth, point});
+  }
+}
+
+Values TileLoader::load(Value k0) {
+  Values out, depthExtents = extents(source.depthAxes);
+  Value depths = frame.size(source.depth);
+  bool whole = knownDivisor(source.depth, source.tileDepth) == source.tileDepth;
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  for (Slot &slot : slots) {
+    Value depth = d.add(k0, d.wide(slot.depth));
+    Value inside = d.less(depth, depths);
+    depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
+    lower::BodyEmitter point = slot.point;
+    for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, depthExtents)))
+      point.bindAxis(frame.info.axes[axis], v);
+    Value pointer = d.at(buffer, point.emitExpr(source.offset), element);
+    Value v = d.convertF(d.load(d.vector(width, element), pointer, bytes * width), d.f32Type());
+    // Past the last tile a prefetch is never used; within it a rest needs zeros.
+    out.push_back(whole ? v : d.select(inside, v, d.real(v.getType(), 0)));
+  }
+  return out;
+}
+
+void TileLoader::put(ArrayRef<Value> values) {
+  for (auto [slot, v] : llvm::zip(slots, values)) {
+    Value at = d.add(d.mul(slot.depth, pitch()), slot.line);
+    if (!alongDepth) {
+      d.store(v, d.at(shared, at, d.f32Type()), 4 * width);
+      continue;
+    }
+    for (unsigned i = 0; i < width; ++i)
+      d.store(d.extract(v, i), d.at(shared, d.add(at, i * pitch()), d.f32Type()), 4);
+  }
+}
+
+Value TileLoader::four(Value depth, Value line) {
+  Value index = d.add(d.mul(depth, pitch()), line);
+  return d.load(d.vector(4, d.f32Type()), d.at(shared, index, d.f32Type()), 16);
+}

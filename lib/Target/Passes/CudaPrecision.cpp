@@ -1,0 +1,245 @@
+//===- CudaPrecision.cpp - Operands in the type that tensor cores take -----===//
+
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace lathe::target {
+#define GEN_PASS_DEF_CUDAPRECISION
+#include "lathe/Target/Passes.h.inc"
+} // namespace lathe::target
+
+using namespace mlir;
+using namespace lathe;
+using shape::Expr;
+
+namespace {
+
+struct CudaPrecisionPass : target::impl::CudaPrecisionBase<CudaPrecisionPass> {
+  using CudaPrecisionBase::CudaPrecisionBase;
+
+  void runOnOperation() override;
+
+private:
+  void narrowOperands(kernel::GenericOp kernel);
+  Value half(Value v);
+  Value halfResult(OpResult v);
+  Value cast(Value v);
+  bool onlyHalfReaders(Value v);
+  std::set<unsigned> narrowed(kernel::GenericOp kernel);
+  RankedTensorType halfType(Value v) {
+    auto t = mlir::cast<RankedTensorType>(v.getType());
+    return RankedTensorType::get(t.getShape(), element, t.getEncoding());
+  }
+
+  Type element;
+  llvm::DenseMap<Value, Value> halves;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which operands
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> productOperands(Operation *op) {
+  if (auto c = dyn_cast<kernel::ContractOp>(op))
+    return {c.getLhs(), c.getRhs()};
+  if (auto a = dyn_cast<kernel::AttentionOp>(op))
+    return {a.getQ(), a.getK(), a.getV()};
+  return {};
+}
+
+/// The kernel's inputs that only products read, all of them f32: half a product in each type serves nobody.
+std::set<unsigned> CudaPrecisionPass::narrowed(kernel::GenericOp kernel) {
+  std::set<unsigned> out;
+  bool possible = true;
+  kernel.getBody().walk([&](Operation *op) {
+    for (Value ref : productOperands(op)) {
+      auto arg = mlir::cast<BlockArgument>(ref);
+      bool f32 = mlir::cast<kernel::RefType>(arg.getType()).getElementType().isF32();
+      bool alone = llvm::all_of(arg.getUsers(), [](Operation *user) { return !productOperands(user).empty(); });
+      possible &= f32 && alone && arg.getArgNumber() < kernel.getInputs().size() && op->getResult(0).getType().isF32();
+      out.insert(arg.getArgNumber());
+    }
+  });
+  return possible ? out : std::set<unsigned>();
+}
+
+/// Every reader of the tensor reads it as an operand that becomes a half type.
+bool CudaPrecisionPass::onlyHalfReaders(Value v) {
+  SmallVector<Value> work{v};
+  while (!work.empty())
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      if (isa<ir::ReshapeOp>(use.getOwner())) {
+        work.push_back(use.getOwner()->getResult(0));
+        continue;
+      }
+      auto reader = dyn_cast<kernel::GenericOp>(use.getOwner());
+      if (!reader || !narrowed(reader).count(use.getOperandNumber()))
+        return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors in the half type
+//===----------------------------------------------------------------------===//
+
+static int64_t elementsOf(Value v) { return mlir::cast<RankedTensorType>(v.getType()).getNumElements(); }
+
+/// A kernel of its own that converts.
+Value CudaPrecisionPass::cast(Value v) {
+  OpBuilder b(v.getContext());
+  b.setInsertionPointAfterValue(v);
+  Location loc = v.getLoc();
+  Expr count = shape::product(ir::dimsOf(v.getType()));
+  OperationState state(loc, kernel::GenericOp::getOperationName(), v, halfType(v));
+  state.addAttribute("kernelClass", kernel::KernelClassAttr::get(b.getContext(), kernel::KernelClass::Loop));
+  state.addAttribute("name", b.getStringAttr("convert"));
+  state.addAttribute("axisNames", b.getStrArrayAttr({"i"}));
+  state.addAttribute("axisExtents", b.getStrArrayAttr({count.str()}));
+  Region *region = state.addRegion();
+  Type from = ir::elementOf(v);
+  Block &body = region->emplaceBlock();
+  Value in = body.addArgument(kernel::RefType::get(b.getContext(), from), loc);
+  Value out = body.addArgument(kernel::RefType::get(b.getContext(), element), loc);
+  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  Value x = inside.create<kernel::LoadOp>(loc, from, in, inside.getStringAttr("i"), ValueRange{}, Value(), Value());
+  Value y = inside.create<arith::TruncFOp>(loc, element, x);
+  inside.create<kernel::StoreOp>(loc, y, out, inside.getStringAttr("i"), ValueRange{}, Value());
+  return b.create(state)->getResult(0);
+}
+
+/// The kernel stores its result rounded, instead of or beside the f32 one.
+Value CudaPrecisionPass::halfResult(OpResult v) {
+  auto kernel = mlir::cast<kernel::GenericOp>(v.getOwner());
+  bool instead = onlyHalfReaders(v);
+  BlockArgument ref = kernel.getOutputRef(v.getResultNumber());
+  SmallVector<kernel::StoreOp> stores;
+  for (Operation *user : ref.getUsers())
+    stores.push_back(mlir::cast<kernel::StoreOp>(user));
+  BlockArgument target = ref;
+  Type refType = kernel::RefType::get(v.getContext(), element);
+  if (instead)
+    ref.setType(refType);
+  else
+    target = kernel.getBody().addArgument(refType, v.getLoc());
+  for (kernel::StoreOp store : stores) {
+    OpBuilder b(store);
+    Value rounded = b.create<arith::TruncFOp>(store.getLoc(), element, store.getValue());
+    auto copy = instead ? store : mlir::cast<kernel::StoreOp>(b.clone(*store));
+    copy.getValueMutable().set(rounded);
+    copy.getRefMutable().set(target);
+  }
+  if (instead) {
+    v.setType(halfType(v));
+    return v;
+  }
+  SmallVector<Type> types(kernel->getResultTypes());
+  types.push_back(halfType(v));
+  OpBuilder b(kernel);
+  OperationState state(kernel.getLoc(), kernel->getName(), kernel->getOperands(), types, kernel->getAttrs());
+  state.addRegion()->takeBody(kernel.getBody());
+  Operation *wider = b.create(state);
+  for (auto [was, is] : llvm::zip(kernel->getResults(), wider->getResults())) {
+    was.replaceAllUsesWith(is);
+    // What was made of the old results is now made of the new ones.
+    if (auto known = halves.find(was); known != halves.end()) {
+      Value h = known->second;
+      halves.erase(known);
+      halves[is] = h;
+    }
+  }
+  for (auto &[from, to] : halves)
+    if (to.getDefiningOp() == kernel.getOperation())
+      to = wider->getResult(mlir::cast<OpResult>(to).getResultNumber());
+  unsigned number = v.getResultNumber();
+  kernel.erase();
+  return halves[wider->getResult(number)] = wider->getResults().back();
+}
+
+Value CudaPrecisionPass::half(Value v) {
+  if (ir::elementOf(v) == element)
+    return v;
+  if (Value known = halves.lookup(v))
+    return known;
+  Value out;
+  OpBuilder b(v.getContext());
+  b.setInsertionPointAfterValue(v);
+  Operation *op = v.getDefiningOp();
+  if (isa_and_nonnull<ir::ConstantOp>(op)) {
+    int64_t n = elementsOf(v);
+    out = b.create<kernel::PackOp>(v.getLoc(), halfType(v), v, 1, n, n, 1, 0);
+  } else if (auto reshape = dyn_cast_or_null<ir::ReshapeOp>(op)) {
+    // The value itself stays: somebody else may read it.
+    Value x = half(reshape.getX());
+    if (x == reshape.getX()) { // unless nobody else did
+      v.setType(halfType(v));
+      return v;
+    }
+    OpBuilder after(reshape);
+    after.setInsertionPointAfter(reshape);
+    out = after.create<ir::ReshapeOp>(v.getLoc(), halfType(v), x);
+  } else if (isa_and_nonnull<kernel::GenericOp>(op)) {
+    return halfResult(mlir::cast<OpResult>(v));
+  } else {
+    out = cast(v);
+  }
+  halves[v] = out;
+  return out;
+}
+
+void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
+  for (unsigned i : narrowed(kernel)) {
+    Value h = half(kernel.getInputs()[i]);
+    kernel.getInputsMutable()[i].set(h);
+    kernel.getInputRef(i).setType(kernel::RefType::get(kernel.getContext(), element));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// tf32
+//===----------------------------------------------------------------------===//
+
+static void useTf32(kernel::GenericOp kernel) {
+  bool products = false;
+  kernel.getBody().walk([&](kernel::ContractOp op) { products |= op.getType().isF32(); });
+  if (!products)
+    return;
+  Builder b(kernel.getContext());
+  NamedAttrList schedule(kernel.getScheduleAttr() ? kernel.getScheduleAttr().getValue() : ArrayRef<NamedAttribute>());
+  schedule.set("precision", b.getStringAttr("tf32"));
+  kernel.setScheduleAttr(schedule.getDictionary(kernel.getContext()));
+}
+
+void CudaPrecisionPass::runOnOperation() {
+  Builder b(&getContext());
+  // Narrowing an operand may replace the kernel that produces it: always look for the first that is not done.
+  auto each = [&](llvm::function_ref<void(kernel::GenericOp)> f) {
+    llvm::DenseSet<Operation *> done;
+    for (bool more = true; more;) {
+      more = false;
+      kernel::GenericOp next;
+      getOperation().walk([&](kernel::GenericOp op) {
+        if (next || done.contains(op) || (op.getKernelClass() != kernel::KernelClass::Contraction &&
+                                          op.getKernelClass() != kernel::KernelClass::Attention))
+          return;
+        next = op;
+      });
+      if (next) {
+        done.insert(next);
+        more = true;
+        f(next);
+      }
+    }
+  };
+  if (precision == "tf32")
+    return each(useTf32);
+  if (precision != "bf16" && precision != "f16") {
+    getOperation().emitError("precision is '") << precision << "', expected bf16, f16 or tf32";
+    return signalPassFailure();
+  }
+  element = precision == "bf16" ? Type(b.getBF16Type()) : Type(b.getF16Type());
+  each([&](kernel::GenericOp kernel) { narrowOperands(kernel); });
+}
