@@ -104,7 +104,8 @@ Value CudaPrecisionPass::cast(Value v) {
   Block &body = region->emplaceBlock();
   Value in = body.addArgument(kernel::RefType::get(b.getContext(), from), loc);
   Value out = body.addArgument(kernel::RefType::get(b.getContext(), element), loc);
-  OpBuilder inside = OpBuilder::atBlockEnd(&body);
+  OpBuilder inside(b.getContext()); // the region is not attached yet: its context cannot be asked for
+  inside.setInsertionPointToEnd(&body);
   Value x = inside.create<kernel::LoadOp>(loc, from, in, inside.getStringAttr("i"), ValueRange{}, Value(), Value());
   Value y = inside.create<arith::TruncFOp>(loc, element, x);
   inside.create<kernel::StoreOp>(loc, y, out, inside.getStringAttr("i"), ValueRange{}, Value());
