@@ -76,6 +76,9 @@ static bool assignFactors(Product &p, const BodyInfo &info, AxisSet &rows, AxisS
     columns = columnsOf(info, right & ~left & ~summed);
     if ((left & right & summed) != summed || !rows || !columns)
       continue;
+    AxisSet all = (AxisSet(1) << info.axes.size()) - 1;
+    if (all & ~(left | right))
+      continue; // the epilogue alone walks an axis: the sum would be computed again at each of its points
     p.lhs = lhs;
     p.rhs = rhs;
     return true;
