@@ -82,6 +82,38 @@ std::vector<Value> RowEmitter::valuesToKeep(AxisSet bound, const Group &now, Arr
   return values;
 }
 
+/// Before a loop over another axis: values that vary along the lanes alone, that the loop would compute again in each trip,
+/// and that are dear (the unit vector that every row of XSA is projected on). A lane loop of their own fills their rows.
+void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &group) {
+  if (!schedule.lane || schedule.width == 1 || points.size() > 1 || has(bound, *schedule.lane) || has(bound, *group.axis))
+    return;
+  AxisSet lane = AxisSet(1) << *schedule.lane;
+  llvm::DenseSet<Operation *> slice = sliceOf(group.goals, true);
+  auto candidate = [&](Operation *op) {
+    return slice.contains(op) && op->getNumResults() == 1 && !isa<kernel::LoadOp, kernel::ReduceOp>(op) &&
+           (info.axesOf(op->getResult(0)) & ~bound) == lane && !op->getResult(0).getType().isInteger(1) &&
+           reachOf(op).empty();
+  };
+  std::vector<Value> values;
+  for (Operation *op : info.ops) {
+    if (!candidate(op) || llvm::any_of(cached, [&](const Cached &c) { return c.value == op->getResult(0); }))
+      continue;
+    bool used = llvm::any_of(op->getUsers(), [&](Operation *user) { return !candidate(user); });
+    if (used && costAgain(op, slice).second)
+      values.push_back(op->getResult(0));
+  }
+  if (values.empty())
+    return;
+  std::vector<Value> outerKeeping = keeping;
+  keep(points[0], values);
+  Points persistent;
+  int64_t persist = schedule.persist;
+  schedule.persist = 0; // rows in scratch memory: inner trips read them from there
+  laneLoop(points, bound, Group{{}, schedule.lane}, persistent);
+  schedule.persist = persist;
+  keeping = outerKeeping;
+}
+
 /// Reserves a scratch row for each; the coming lane loop fills it.
 void RowEmitter::keep(BodyEmitter &outer, ArrayRef<Value> values) {
   keeping.assign(values.begin(), values.end());

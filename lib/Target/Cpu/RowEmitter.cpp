@@ -149,6 +149,7 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
         keeping = outerKeeping;
         outdated.cached = cached;
       } else {
+        keepInvariants(points, bound, group);
         axisLoop(points, bound, group);
       }
       available.insert(outdated.reductions.begin(), outdated.reductions.end());

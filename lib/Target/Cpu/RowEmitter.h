@@ -84,6 +84,7 @@ private:
   void hoist(Points &points, lower::AxisSet bound, llvm::ArrayRef<Goal> goals);
 
   // RowCache.cpp: values kept between passes.
+  void keepInvariants(Points &points, lower::AxisSet bound, const Group &group);
   std::vector<mlir::Value> valuesToKeep(lower::AxisSet bound, const Group &now, llvm::ArrayRef<Group> later);
   void keep(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> values);
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);

@@ -148,6 +148,13 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
 // Loops inside an item
 //===----------------------------------------------------------------------===//
 
+static AxisSet remainingOf(ArrayRef<Goal> goals) {
+  AxisSet set = 0;
+  for (const Goal &g : goals)
+    set |= g.remaining;
+  return set;
+}
+
 void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
   unsigned axis = *group.axis;
   auto at = [&](Value index) {
@@ -157,8 +164,14 @@ void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
     scope(inner, bound | AxisSet(1) << axis, group.goals);
   };
   // Short loops are written out: a filter's taps have constant indices then, and their masks are loop-invariant.
+  // Inner ones first.
+  auto isShort = [&](unsigned a) { return info.extents[a].constant().value_or(8) <= 7; };
+  int64_t inside = unrolled * points.size();
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (has(remainingOf(group.goals), a) && isShort(a))
+      inside *= *info.extents[a].constant();
   std::optional<int64_t> trips = info.extents[axis].constant();
-  if (trips && *trips <= 7 && *trips * unrolled * int64_t(points.size()) <= 160) {
+  if (isShort(axis) && *trips * inside <= 160) {
     unrolled *= *trips;
     for (int64_t i = 0; i < *trips; ++i)
       at(i64(i));
@@ -260,7 +273,9 @@ void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group 
       for (int64_t i = 0; i < left; ++i)
         add(vectors * width + i, 1, {});
   }
-  for (BodyEmitter &point : persistent)
+  for (BodyEmitter &point : persistent) {
     point.adopt(outer);
+    loadCached(point);
+  }
   scope(persistent, bound | AxisSet(1) << *schedule.lane, group.goals);
 }
