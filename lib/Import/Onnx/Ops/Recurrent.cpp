@@ -1,0 +1,264 @@
+//===- Recurrent.cpp - RNN, GRU and LSTM -----------------------------------===//
+//
+// A recurrence over a sequence of fixed length is written out step by step; what does not depend on the state (the operand
+// times its weights) is one product for all steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Node.h"
+
+using namespace lathe;
+using llvm::SmallVector;
+
+namespace lathe::onnx {
+
+/// Longer sequences would make graphs that nobody wants to compile.
+static constexpr int64_t kMaxSteps = 256;
+
+namespace {
+
+/// The state of a direction: the hidden values and, for the LSTM, the cell.
+struct State {
+  Value hidden, cell;
+};
+
+class Recurrence {
+public:
+  /// `gates` blocks of the weights; `hasCell` for the LSTM.
+  Recurrence(Node &n, int64_t gates, bool hasCell, std::vector<std::string> activations)
+      : n(n), gates(gates), hasCell(hasCell), defaults(std::move(activations)) {}
+  virtual ~Recurrence() = default;
+  void build();
+
+protected:
+  /// The next state from the operand's part [batch, gates * hidden] (with the operand's biases).
+  virtual State step(Value x, const State &before) = 0;
+  Value activate(unsigned which, Value v);
+  Value block(Value v, int64_t gate, int64_t count = 1); ///< of the last dimension
+  Value byState(Value hidden, Value weights) { return n.g.contract(hidden, weights, {}, {}, {1}, {1}); }
+  Value rows(int64_t gate, int64_t count);               ///< of the recurrent weights
+  Value plus(Value v, Value bias) { return bias ? n.g.add(v, n.g.broadcastTo(bias, n.dims(v))) : v; }
+
+  Node &n;
+  int64_t gates;
+  bool hasCell;
+  Value recurrent, recurrentBias, peepholes; ///< of the current direction
+  Expr hidden, batch;
+
+private:
+  void readOperands();
+  void runDirection(int64_t direction, bool reverse);
+  Value ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims);
+  Value initial(unsigned input, int64_t direction);
+  Value join(llvm::ArrayRef<Value> parts, int64_t axis);
+
+  std::vector<std::string> defaults, activations;
+  Value x, lengths;
+  bool batchFirst = false;
+  int64_t steps = 0, directions = 1, current = 0;
+  SmallVector<SmallVector<Value>> outputs; ///< per direction and step, [batch, hidden]
+  SmallVector<State> finals;
+};
+
+Value Recurrence::activate(unsigned which, Value v) {
+  const std::string &name = activations[current * defaults.size() + which];
+  if (name == "Tanh")
+    return n.g.unary<ir::TanhOp>(v);
+  if (name == "Sigmoid")
+    return n.g.sigmoid(v);
+  if (name == "Relu")
+    return n.g.relu(v);
+  failUnsupported("activation '{0}'", name);
+}
+
+Value Recurrence::block(Value v, int64_t gate, int64_t count) {
+  return n.g.slice(v, n.rank(v) - 1, n.simplify(hidden * Expr(gate)), n.simplify(hidden * Expr(count)));
+}
+
+Value Recurrence::rows(int64_t gate, int64_t count) {
+  return n.g.slice(recurrent, 0, n.simplify(hidden * Expr(gate)), n.simplify(hidden * Expr(count)));
+}
+
+void Recurrence::readOperands() {
+  x = n.in(0);
+  n.requireFloat(x);
+  n.requireRank(x, 3);
+  n.requireSameElement({x, n.in(1), n.in(2)});
+  batchFirst = n.flag("layout", false);
+  x = batchFirst ? n.g.transpose(x, {1, 0, 2}) : x;
+  if (n.hasAttribute("clip"))
+    failUnsupported("attribute 'clip'");
+  if (n.flag("input_forget", false))
+    failUnsupported("attribute 'input_forget'");
+  Dims dx = n.dims(x);
+  std::optional<int64_t> length = n.simplify(dx[0]).constant();
+  if (!length)
+    failUnsupported("a sequence of the symbolic length {0}; fix it with --dim", dx[0].str());
+  if (*length > kMaxSteps)
+    failUnsupported("a sequence of {0} steps, at most {1}", *length, kMaxSteps);
+  steps = *length;
+  batch = n.simplify(dx[1]);
+  n.requireRank(n.in(2), 3);
+  hidden = n.simplify(n.dims(n.in(2))[2]);
+  if (hidden.isZero() || steps == 0)
+    failUnsupported("no steps or no hidden values");
+  if (n.has(4)) {
+    n.requireInteger(n.in(4));
+    n.requireRank(n.in(4), 1);
+    n.requireEqual(n.dims(n.in(4))[0], batch, "one length per batch");
+    lengths = n.reshape(n.in(4), {batch});
+  }
+}
+
+/// The operand's part for a direction, checked against the dimensions that it must have.
+Value Recurrence::ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims) {
+  if (!n.has(input))
+    return {};
+  Value v = n.in(input);
+  n.requireSameElement({n.in(0), v});
+  n.requireRank(v, int64_t(dims.size()) + 1);
+  Dims all = n.dims(v);
+  n.requireEqual(all[0], Expr(directions), llvm::formatv("the directions of operand {0}", input).str());
+  for (auto [i, d] : llvm::enumerate(dims))
+    n.requireEqual(all[i + 1], d, llvm::formatv("dimension {0} of operand {1}", i + 1, input).str());
+  return n.reshape(n.g.slice(v, 0, Expr(direction), Expr(1)), dims);
+}
+
+Value Recurrence::initial(unsigned input, int64_t direction) {
+  if (!n.has(input))
+    return n.g.splat(0, {batch, hidden}, n.element(x));
+  if (!batchFirst)
+    return ofDirection(input, direction, {batch, hidden});
+  Value v = n.in(input);
+  n.requireRank(v, 3);
+  n.requireSameElement({n.in(0), v});
+  Dims d = n.dims(v);
+  n.requireEqual(d[0], batch, "the batch of the initial state");
+  n.requireEqual(d[1], Expr(directions), "the directions of the initial state");
+  n.requireEqual(d[2], hidden, "the size of the initial state");
+  return n.reshape(n.g.slice(v, 1, Expr(direction), Expr(1)), {batch, hidden});
+}
+
+void Recurrence::runDirection(int64_t direction, bool reverse) {
+  current = direction;
+  Expr width = n.simplify(hidden * Expr(gates));
+  Value weights = ofDirection(1, direction, {width, n.dims(x)[2]});
+  recurrent = ofDirection(2, direction, {width, hidden});
+  Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))});
+  recurrentBias = biases ? block(biases, gates, gates) : Value();
+  peepholes = hasCell ? ofDirection(7, direction, {n.simplify(hidden * Expr(3))}) : Value();
+  Value projected = plus(n.g.contract(x, weights, {}, {}, {2}, {1}), biases ? block(biases, 0, gates) : Value());
+  State state{initial(5, direction), hasCell ? initial(6, direction) : Value()};
+  SmallVector<Value> seen(steps);
+  for (int64_t i = 0; i < steps; ++i) {
+    int64_t t = reverse ? steps - 1 - i : i;
+    Value part = n.reshape(n.g.slice(projected, 0, Expr(t), Expr(1)), {batch, width});
+    State next = step(part, state);
+    seen[t] = next.hidden;
+    if (lengths) { // beyond a sequence's length its state stays and its output is zero
+      Value limit = n.g.broadcastTo(n.constantInteger(t, n.element(lengths)), {batch});
+      Value inside = n.g.unsqueeze(n.g.compare(ir::CompareKind::LT, limit, lengths), {1});
+      inside = n.g.broadcastTo(inside, {batch, hidden});
+      seen[t] = n.g.select(inside, next.hidden, n.g.splatLike(0, next.hidden));
+      next.hidden = n.g.select(inside, next.hidden, state.hidden);
+      next.cell = hasCell ? n.g.select(inside, next.cell, state.cell) : Value();
+    }
+    state = next;
+  }
+  outputs.push_back(seen);
+  finals.push_back(state);
+}
+
+/// The parts [batch, hidden] along a new axis.
+Value Recurrence::join(llvm::ArrayRef<Value> parts, int64_t axis) {
+  SmallVector<Value> wide;
+  for (Value v : parts)
+    wide.push_back(n.g.unsqueeze(v, {axis}));
+  return n.g.concat(wide, axis);
+}
+
+void Recurrence::build() {
+  readOperands();
+  std::string direction = n.text("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    failWrong("attribute 'direction' is '{0}', expected forward, reverse or bidirectional", direction);
+  directions = direction == "bidirectional" ? 2 : 1;
+  for (int64_t d = 0; d < directions; ++d)
+    activations.insert(activations.end(), defaults.begin(), defaults.end());
+  if (const AttributeProto *given = n.attribute("activations"); given && given->strings_size()) {
+    if (given->strings_size() != int(activations.size()))
+      failWrong("attribute 'activations' has {0} entries, expected {1}", given->strings_size(), activations.size());
+    activations.assign(given->strings().begin(), given->strings().end());
+  }
+  for (int64_t d = 0; d < directions; ++d)
+    runDirection(d, direction == "reverse" || d == 1);
+  SmallVector<Value> perStep, hiddens, cells;
+  for (int64_t t = 0; n.wants(0) && t < steps; ++t) {
+    SmallVector<Value> both;
+    for (auto &perDirection : outputs)
+      both.push_back(perDirection[t]);
+    perStep.push_back(join(both, batchFirst ? 1 : 0)); // [directions, batch, hidden] or [batch, directions, hidden]
+  }
+  for (const State &state : finals) {
+    hiddens.push_back(state.hidden);
+    cells.push_back(state.cell);
+  }
+  if (n.wants(0))
+    n.out(0, join(perStep, batchFirst ? 1 : 0));
+  n.out(1, join(hiddens, batchFirst ? 1 : 0));
+  if (hasCell)
+    n.out(2, join(cells, batchFirst ? 1 : 0));
+}
+
+class Rnn : public Recurrence {
+public:
+  explicit Rnn(Node &n) : Recurrence(n, 1, false, {"Tanh"}) {}
+  State step(Value x, const State &s) override {
+    return {activate(0, n.g.add(x, plus(byState(s.hidden, recurrent), recurrentBias))), {}};
+  }
+};
+
+/// Gates: update, reset, hidden.
+class Gru : public Recurrence {
+public:
+  explicit Gru(Node &n) : Recurrence(n, 3, false, {"Sigmoid", "Tanh"}), resetsAfter(n.flag("linear_before_reset", false)) {}
+  State step(Value x, const State &s) override {
+    Value both = n.g.add(block(x, 0, 2), plus(byState(s.hidden, rows(0, 2)), recurrentBias ? block(recurrentBias, 0, 2) : Value()));
+    Value gate = activate(0, both), update = block(gate, 0), reset = block(gate, 1);
+    Value bias = recurrentBias ? block(recurrentBias, 2) : Value();
+    Value inner = resetsAfter ? n.g.mul(reset, plus(byState(s.hidden, rows(2, 1)), bias))
+                              : plus(byState(n.g.mul(reset, s.hidden), rows(2, 1)), bias);
+    Value candidate = activate(1, n.g.add(block(x, 2), inner));
+    Value kept = n.g.mul(n.g.sub(n.g.splatLike(1, update), update), candidate);
+    return {n.g.add(kept, n.g.mul(update, s.hidden)), {}};
+  }
+
+private:
+  bool resetsAfter;
+};
+
+/// Gates: input, output, forget, cell.
+class Lstm : public Recurrence {
+public:
+  explicit Lstm(Node &n) : Recurrence(n, 4, true, {"Sigmoid", "Tanh", "Tanh"}) {}
+  State step(Value x, const State &s) override {
+    Value all = n.g.add(x, plus(byState(s.hidden, recurrent), recurrentBias));
+    auto gate = [&](int64_t place, int64_t peephole, Value cell) {
+      Value v = block(all, place);
+      if (peepholes)
+        v = n.g.add(v, n.g.mul(n.g.broadcastTo(block(peepholes, peephole), n.dims(cell)), cell));
+      return activate(0, v);
+    };
+    Value in = gate(0, 0, s.cell), forget = gate(2, 2, s.cell), candidate = activate(1, block(all, 3));
+    Value cell = n.g.add(n.g.mul(forget, s.cell), n.g.mul(in, candidate));
+    return {n.g.mul(gate(1, 1, cell), activate(2, cell)), cell};
+  }
+};
+
+} // namespace
+
+void rnn(Node &n) { Rnn(n).build(); }
+void gru(Node &n) { Gru(n).build(); }
+void lstm(Node &n) { Lstm(n).build(); }
+
+} // namespace lathe::onnx
