@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
+#include "HopperEpilogue.h"
 #include "HopperOps.h"
 #include "lathe/Support/Diagnostics.h"
 
@@ -29,7 +30,6 @@ constexpr int64_t expectedProcessors = 132;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
-constexpr unsigned stageColumns = 32, stagePitch = 40; ///< the epilogue's way through shared memory, f32 elements
 
 /// How an operand lies in memory, for the bulk copies.
 struct OperandMap {
@@ -50,7 +50,7 @@ public:
   }
   void emit();
   static unsigned sharedBytes(const HopperTile &t) {
-    return t.stages * (t.rows() + t.columns) * 128 + 8 * 16 * stagePitch * 4 + 16 * t.stages + 1024;
+    return t.stages * (t.rows() + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
   const std::string &error() const { return base.error(); }
 
@@ -93,7 +93,7 @@ private:
 
 void HopperGemm::prepare() {
   shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
-  barriers = d.add(shared, tile.stages * (aBytes + bBytes) + 8 * 16 * stagePitch * 4);
+  barriers = d.add(shared, tile.stages * (aBytes + bBytes) + 8 * epilogueBytesPerWarp);
   tid = d.threadId();
   warp = d.warpUniform(d.shr(tid, 5));
   lane = d.bitAnd(tid, 31);
@@ -253,8 +253,6 @@ void HopperGemm::consume() {
   });
 }
 
-/// Each warp turns its 16 rows through shared memory, a few columns at a time, so that the epilogue reads and writes runs of
-/// columns: sums lie in pairs of columns of two rows per thread.
 void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   BodyEmitter point = base;
   Values extents;
@@ -263,41 +261,11 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   for (auto [axis, i] : llvm::zip(p.shape.batchAxes, delinearize(d, d.wide(t.batch), extents)))
     point.bindAxis(info.axes[axis], i);
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
-  unsigned width = epilogue.width();
-  Value consumerWarp = d.sub(warp, d.i32(4)), warpRow = d.mul(d.bitAnd(warp, 3), 16);
-  Value buffer = d.b.create<LLVM::IntToPtrOp>(
-      d.loc, d.pointer(Shared),
-      d.add(d.add(shared, tile.stages * (aBytes + bBytes)), d.mul(consumerWarp, 16 * stagePitch * 4)));
-  Value quadRow = d.shr(lane, 2), quadColumn = d.mul(d.bitAnd(lane, 3), 2);
-  Value readRow = d.shr(lane, 3), readColumn = d.mul(d.bitAnd(lane, 7), 4);
-  Type pair = d.vector(2, d.f32Type()), four = d.vector(4, d.f32Type());
+  Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
+  Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
+  Value warpRow = d.add(t.m, d.mul(d.bitAnd(warp, 3), 16));
   for (unsigned block = 0; block < tile.blocks; ++block)
-    for (unsigned c = 0; c < tile.columns; c += stageColumns) {
-      d.ptx("bar.warp.sync 0xffffffff;");
-      for (unsigned j = 0; j < stageColumns / 8; ++j)
-        for (unsigned h = 0; h < 2; ++h) {
-          unsigned at = (c / 8 + j) * 4 + 2 * h;
-          Value v = d.insert(d.insert(d.real(pair, 0), sums[block][at], 0), sums[block][at + 1], 1);
-          Value index = d.add(d.mul(d.add(quadRow, 8 * h), stagePitch), d.add(quadColumn, 8 * j));
-          d.store(v, d.at(buffer, index, d.f32Type()), 8);
-        }
-      d.ptx("bar.warp.sync 0xffffffff;");
-      d.loop(d.i32(0), d.i32(16), d.i32(4), [&](Value r) {
-        Value row = d.add(r, readRow);
-        Value v = d.load(four, d.at(buffer, d.add(d.mul(row, stagePitch), readColumn), d.f32Type()), 16);
-        Value global = d.add(t.m, d.add(d.add(warpRow, row), 64 * block));
-        d.when(d.less(global, m), [&] {
-          BodyEmitter at = epilogue.atRow(d.wide(global));
-          for (unsigned i = 0; i < 4; i += width) {
-            Value column = d.add(t.n, d.add(readColumn, c + i));
-            Values values;
-            for (unsigned l = 0; l < width; ++l)
-              values.push_back(d.extract(v, i + l));
-            d.when(d.less(column, n), [&] { epilogue.store(at, d.wide(column), values); });
-          }
-        });
-      });
-    }
+    storeWarpgroupRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
 }
 
 void HopperGemm::emit() {

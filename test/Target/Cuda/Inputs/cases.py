@@ -335,6 +335,9 @@ def large_attention(b, h, s, dim, causal=False, t="bf16", out="bf16"):
 ATTENTION = [lambda: attention(1, 2, 70, 70, 32, 32), lambda: attention(2, 4, 5, 130, 16, 24, kv_heads=2, bias=True),
              lambda: attention(1, 2, 66, 100, 64, 64, causal=True), lambda: attention(1, 1, 40, 64, 20, 8, bias=True, zero_masked=True),
              lambda: attention(1, 2, 1, 90, 64, 64, t="bf16", out="bf16"), lambda: attention(1, 1, 3, 9, 2, 3)]
+WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"),
+                   lambda: attention(1, 4, 130, 130, 128, 128, t="bf16", causal=True, kv_heads=2),
+                   lambda: attention(2, 1, 40, 300, 32, 40, t="bf16", bias=True)]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 768, 3072, epilogue="bias_relu"), lambda: large_gemm(128, 768, 768), lambda: large_gemm(128, 3072, 768),
@@ -343,4 +346,4 @@ SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 20
          lambda: large_softmax(4096, 1024), lambda: large_softmax(2048, 8192), lambda: large_transpose(4096, 4096)]
 SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 16, 2048, 128, causal=True),
           lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
-GROUPS = {"speed": SPEED, "attention": ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
+GROUPS = {"speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}

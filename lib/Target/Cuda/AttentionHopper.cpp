@@ -1,0 +1,452 @@
+//===- AttentionHopper.cpp - Attentions on sm_90a's tensor cores -----------===//
+//
+// A block takes 128 queries. One warpgroup brings tiles of keys and values, two multiply, 64 queries each: the scores of one
+// tile overlap the weighted values of the one before it. Weights never leave registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention.h"
+#include "HopperEpilogue.h"
+#include "HopperOps.h"
+#include "lathe/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+namespace {
+
+constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
+constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
+constexpr unsigned keysPerTile = 128;
+constexpr int64_t mostDepth = 128;
+constexpr double logE = 1.4426950408889634;
+
+/// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
+struct BatchDimension {
+  unsigned axis;
+  int64_t shared;
+};
+struct AttentionMap {
+  MapSpec spec;
+  std::vector<BatchDimension> batch;
+};
+
+enum Kind { Keys, Values_ };
+
+class HopperAttention {
+public:
+  HopperAttention(const AttentionProblem &p, KernelFrame &frame, ArrayRef<AttentionMap> maps)
+      : p(p), op(p.op), frame(frame), d(frame.d), info(frame.info), maps(maps), hooks(info),
+        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks), depth(padded(p.depth)), columns(padded(p.values)),
+        element(maps[0].spec.element) {}
+  void emit();
+  const std::string &error() const { return base.error(); }
+  static unsigned padded(const Expr &e) { return *e.constant() <= 64 ? 64 : 128; }
+  static unsigned sharedBytes(unsigned depth, unsigned columns) {
+    return queriesPerBlock * depth * 2 + stages * keysPerTile * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
+  }
+
+private:
+  void prepare();
+  void produce();
+  void consume();
+  Value barrierOf(Kind kind, bool empty, Value stage);
+  std::pair<Value, Value> stageOf(Value tile);
+  void bring(unsigned map, Value to, Value rows, unsigned chunkRows, unsigned width, Value barrier);
+  void bringTile(Kind kind, Value tile);
+  void release(Kind kind, Value stage);
+  Values multiplyKeys(Value tile);
+  Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value tile);
+  void modify(Values &scores, Value tile);
+  Values softmax(Values &scores, Value *top, Value *total, Value *keep);
+  Value quad(Value x, bool largest);
+  Value tileCount();
+
+  const AttentionProblem &p;
+  kernel::AttentionOp op;
+  KernelFrame &frame;
+  DeviceBuilder &d;
+  const lower::BodyInfo &info;
+  ArrayRef<AttentionMap> maps;
+  DeviceHooks hooks;
+  BodyEmitter base;
+  unsigned depth, columns;
+  Type element;
+  Value shared, keysAt, valuesAt, epilogueAt, barriers, tid, warp, lane, group, q0, queries, keys, tiles, mine;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Common ground
+//===----------------------------------------------------------------------===//
+
+/// The last key that a query sees, where the score region says -inf past it: `key <= f(query)` by comparison of indices.
+static std::optional<Expr> lastKeyOf(const AttentionProblem &p, const lower::BodyInfo &info) {
+  Operation *yield = kernel::AttentionOp(p.op).getScore().front().getTerminator();
+  auto select = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  auto other = select ? select.getFalseValue().getDefiningOp<arith::ConstantOp>() : arith::ConstantOp();
+  auto fill = other ? dyn_cast<FloatAttr>(other.getValue()) : FloatAttr();
+  if (!compare || !fill || !fill.getValue().isInfinity() || !fill.getValue().isNegative())
+    return std::nullopt;
+  auto key = compare.getLhs().getDefiningOp<kernel::IndexOp>(), bound = compare.getRhs().getDefiningOp<kernel::IndexOp>();
+  if (!key || !bound || key.getIndexExpr() != Expr::symbol(info.axes[p.shape.key]))
+    return std::nullopt;
+  auto linear = bound.getIndexExpr().linearIn(info.axes[p.shape.query]);
+  if (!linear || !linear->coefficient.isOne() || info.axesOf(linear->rest))
+    return std::nullopt;
+  if (compare.getPredicate() == arith::CmpIPredicate::sle)
+    return bound.getIndexExpr();
+  return compare.getPredicate() == arith::CmpIPredicate::slt ? std::optional<Expr>(bound.getIndexExpr() - Expr(1)) : std::nullopt;
+}
+
+/// Tiles of keys that this block needs, at least one.
+Value HopperAttention::tileCount() {
+  Value count = d.ceilDiv(keys, keysPerTile);
+  if (std::optional<Expr> last = lastKeyOf(p, info)) {
+    BodyEmitter point = base;
+    Value lastQuery = d.minU(d.add(q0, queriesPerBlock - 1), d.sub(queries, d.i32(1)));
+    point.bindAxis(info.axes[p.shape.query], d.wide(lastQuery));
+    Value seen = d.narrow(point.emitExpr(*last + Expr(keysPerTile)));
+    seen = d.b.create<arith::MaxSIOp>(d.loc, seen, d.i32(0));
+    count = d.minU(count, d.div(seen, keysPerTile));
+  }
+  return d.b.create<arith::MaxSIOp>(d.loc, count, d.i32(1));
+}
+
+void HopperAttention::prepare() {
+  shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
+  keysAt = d.add(shared, queriesPerBlock * depth * 2);
+  valuesAt = d.add(keysAt, stages * keysPerTile * depth * 2);
+  epilogueAt = d.add(valuesAt, stages * keysPerTile * columns * 2);
+  barriers = d.add(epilogueAt, 8 * epilogueBytesPerWarp);
+  tid = d.threadId();
+  warp = d.warpUniform(d.shr(tid, 5));
+  lane = d.bitAnd(tid, 31);
+  group = d.shr(warp, 2);
+  queries = d.narrow(frame.size(p.queries));
+  keys = d.narrow(frame.size(p.keys));
+  Value perBatch = d.ceilDiv(queries, queriesPerBlock), block = d.blockId();
+  q0 = d.mul(d.rem(block, perBatch), queriesPerBlock);
+  bindBatch(base, frame, p.shape.batchAxes, d.wide(d.div(block, perBatch)));
+  tiles = tileCount();
+  d.when(d.equal(tid, 0), [&] {
+    initBarrier(d, barriers, 1);
+    for (Kind kind : {Keys, Values_})
+      for (unsigned s = 0; s < stages; ++s) {
+        initBarrier(d, barrierOf(kind, false, d.i32(s)), 1);
+        initBarrier(d, barrierOf(kind, true, d.i32(s)), 8);
+      }
+    fenceBarrierInit(d);
+    for (Value map : frame.maps)
+      prefetchMap(d, map);
+  });
+  d.barrier();
+}
+
+/// The first barrier is the queries'; then full and empty ones.
+Value HopperAttention::barrierOf(Kind kind, bool empty, Value stage) {
+  return d.add(barriers, d.add(d.mul(stage, 8), 8 + 8 * stages * (2 * kind + empty)));
+}
+
+std::pair<Value, Value> HopperAttention::stageOf(Value tile) { return {d.rem(tile, stages), d.bitAnd(d.div(tile, stages), 1)}; }
+
+//===----------------------------------------------------------------------===//
+// Producer
+//===----------------------------------------------------------------------===//
+
+void HopperAttention::bring(unsigned map, Value to, Value rows, unsigned chunkRows, unsigned width, Value barrier) {
+  Values batch;
+  for (const BatchDimension &b : maps[map].batch)
+    batch.push_back(d.div(d.narrow(base.axisValue(info.axes[b.axis])), b.shared));
+  for (unsigned c = 0; c < width; c += 64) {
+    Values at = {d.i32(c), rows};
+    at.append(batch);
+    loadTile(d, d.add(to, c * chunkRows * 2), frame.maps[map], at, barrier);
+  }
+}
+
+void HopperAttention::bringTile(Kind kind, Value tile) {
+  auto [stage, phase] = stageOf(tile);
+  waitFor(d, barrierOf(kind, true, stage), d.bitXor(phase, 1));
+  Value full = barrierOf(kind, false, stage);
+  unsigned width = kind == Keys ? depth : columns, bytes = keysPerTile * width * 2;
+  arriveExpecting(d, full, d.i32(bytes));
+  Value to = d.add(kind == Keys ? keysAt : valuesAt, d.mul(stage, bytes));
+  bring(1 + kind, to, d.mul(tile, keysPerTile), keysPerTile, width, full);
+}
+
+void HopperAttention::produce() {
+  setRegisters(d, producerRegisters, false);
+  d.when(d.equal(warp, 0), [&] {
+    d.when(d.electOne(), [&] {
+      arriveExpecting(d, barriers, d.i32(queriesPerBlock * depth * 2));
+      bring(0, shared, q0, queriesPerBlock, depth, barriers);
+      bringTile(Keys, d.i32(0));
+      d.loop(d.i32(1), tiles, d.i32(1), [&](Value j) {
+        bringTile(Keys, j);
+        bringTile(Values_, d.sub(j, d.i32(1)));
+      });
+      bringTile(Values_, d.sub(tiles, d.i32(1)));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
+void HopperAttention::release(Kind kind, Value stage) {
+  d.when(d.equal(lane, 0), [&] { arrive(d, barrierOf(kind, true, stage)); });
+}
+
+/// Starts the products of the queries and a tile's keys.
+Values HopperAttention::multiplyKeys(Value tile) {
+  auto [stage, phase] = stageOf(tile);
+  waitFor(d, barrierOf(Keys, false, stage), phase);
+  Value left = describeTile(d, d.add(shared, d.mul(mine, 64 * 128)));
+  Value right = describeTile(d, d.add(keysAt, d.mul(stage, keysPerTile * depth * 2)));
+  Wgmma product{keysPerTile, element};
+  Values sums;
+  fenceProducts(d);
+  for (unsigned k = 0; k < depth; k += 16) {
+    unsigned chunk = k / 64, inside = k % 64 * 2;
+    sums = multiplyShared(d, product, sums, moveTile(d, left, chunk * queriesPerBlock * 128 + inside),
+                          moveTile(d, right, chunk * keysPerTile * 128 + inside));
+  }
+  commitProducts(d);
+  return sums;
+}
+
+Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> weights, Value tile) {
+  auto [stage, phase] = stageOf(tile);
+  waitFor(d, barrierOf(Values_, false, stage), phase);
+  Value right = describeTile(d, d.add(valuesAt, d.mul(stage, keysPerTile * columns * 2)), keysPerTile * 128);
+  Wgmma product{columns, element, /*rightByColumns=*/true};
+  Values sums(before.begin(), before.end());
+  fenceProducts(d);
+  for (unsigned k = 0; k < keysPerTile; k += 16)
+    sums = multiplyRegisters(d, product, sums, weights.slice(k / 4, 4), moveTile(d, right, k * 128));
+  commitProducts(d);
+  return sums;
+}
+
+/// The score region on every score, times log2 e; -inf past the last key.
+void HopperAttention::modify(Values &scores, Value tile) {
+  Value warpRow = d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16));
+  Value firstRow = d.add(q0, d.add(warpRow, d.shr(lane, 2)));
+  Value firstKey = d.add(d.mul(tile, keysPerTile), d.mul(d.bitAnd(lane, 3), 2));
+  bool whole = knownDivisor(p.keys, keysPerTile) == keysPerTile;
+  Value lastQuery = d.sub(queries, d.i32(1)), lastKey = d.sub(keys, d.i32(1));
+  for (unsigned h = 0; h < 2; ++h) {
+    BodyEmitter row = base;
+    row.bindAxis(info.axes[p.shape.query], d.wide(d.minU(d.add(firstRow, 8 * h), lastQuery)));
+    for (unsigned i = 0; i < scores.size(); ++i) {
+      if (i / 2 % 2 != h)
+        continue;
+      Value key = d.add(firstKey, i / 4 * 8 + i % 2);
+      BodyEmitter point = row;
+      point.bindAxis(info.axes[p.shape.key], d.wide(whole ? key : d.minU(key, lastKey)));
+      Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(logE));
+      scores[i] = whole ? s : d.select(d.less(key, keys), s, d.f32(-INFINITY));
+    }
+  }
+}
+
+/// Four threads share a row.
+Value HopperAttention::quad(Value x, bool largest) {
+  for (unsigned m : {1, 2}) {
+    Value other = d.shuffleXor(x, m);
+    x = largest ? d.maxF(x, other) : d.addF(x, other);
+  }
+  return x;
+}
+
+/// Scores become weights, packed in pairs as the next product's left operand; what was summed before shrinks by `keep`.
+Values HopperAttention::softmax(Values &scores, Value *top, Value *total, Value *keep) {
+  for (unsigned h = 0; h < 2; ++h) {
+    Value largest, sum;
+    for (unsigned i = 0; i < scores.size(); ++i)
+      if (i / 2 % 2 == h)
+        largest = largest ? d.maxF(largest, scores[i]) : scores[i];
+    largest = d.maxF(quad(largest, true), top[h]);
+    keep[h] = d.exp2(d.subF(top[h], largest));
+    for (unsigned i = 0; i < scores.size(); ++i) {
+      if (i / 2 % 2 != h)
+        continue;
+      scores[i] = d.exp2(d.subF(scores[i], largest));
+      sum = sum ? d.addF(sum, scores[i]) : scores[i];
+    }
+    top[h] = largest;
+    total[h] = d.fma(total[h], keep[h], sum);
+  }
+  Values weights;
+  for (unsigned i = 0; i < scores.size(); i += 2) {
+    Value pair = d.insert(d.insert(d.real(d.vector(2, d.f32Type()), 0), scores[i], 0), scores[i + 1], 1);
+    weights.push_back(d.bitcast(d.convertF(pair, element), d.i32Type()));
+  }
+  return weights;
+}
+
+void HopperAttention::consume() {
+  setRegisters(d, consumerRegisters, true);
+  mine = d.sub(group, d.i32(1));
+  waitFor(d, barriers, d.i32(0));
+  Value first = d.i32(0);
+  Values scores = waitProducts(d, 0, multiplyKeys(first));
+  release(Keys, stageOf(first).first);
+  modify(scores, first);
+  // The largest score starts finite, so that rows without any give weights of 0.
+  Value top[2] = {d.f32(-1e30), d.f32(-1e30)}, total[2] = {d.f32(0), d.f32(0)}, keep[2];
+  Values weights = softmax(scores, top, total, keep);
+  unsigned numSums = columns / 2, numWeights = weights.size();
+  Values carried(numSums, d.f32(0));
+  carried.append(weights);
+  carried.append({top[0], top[1], total[0], total[1]});
+  Values out = d.loop(d.i32(1), tiles, d.i32(1), carried, [&](Value j, ValueRange now) {
+    Values state(now);
+    ArrayRef<Value> all(state);
+    Value before = d.sub(j, d.i32(1));
+    Values next = multiplyKeys(j);
+    Values sums = multiplyValues(all.take_front(numSums), all.slice(numSums, numWeights), before);
+    next = waitProducts(d, 1, next);
+    release(Keys, stageOf(j).first);
+    modify(next, j);
+    Value top[2] = {all[numSums + numWeights], all[numSums + numWeights + 1]};
+    Value total[2] = {all[numSums + numWeights + 2], all[numSums + numWeights + 3]}, keep[2];
+    Values newWeights = softmax(next, top, total, keep);
+    sums = waitProducts(d, 0, sums);
+    release(Values_, stageOf(before).first);
+    for (unsigned i = 0; i < numSums; ++i)
+      sums[i] = d.mulF(sums[i], keep[i / 2 % 2]);
+    sums.append(newWeights);
+    sums.append({top[0], top[1], total[0], total[1]});
+    return sums;
+  });
+  ArrayRef<Value> all(out);
+  Value last = d.sub(tiles, d.i32(1));
+  Values sums = waitProducts(d, 0, multiplyValues(all.take_front(numSums), all.slice(numSums, numWeights), last));
+  for (unsigned h = 0; h < 2; ++h) {
+    Value sum = quad(all[numSums + numWeights + 2 + h], false), inverse = d.reciprocal(sum);
+    if (op.getZeroMasked()) {
+      Value empty = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OEQ, sum, d.f32(0));
+      inverse = d.select(empty, d.f32(0), inverse);
+    }
+    for (unsigned i = 0; i < numSums; ++i)
+      if (i / 2 % 2 == h)
+        sums[i] = d.mulF(sums[i], inverse);
+  }
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  Value warpRow = d.add(q0, d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16)));
+  Value buffer = d.add(epilogueAt, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
+  Value values = d.narrow(frame.size(p.values));
+  storeWarpgroupRows(frame, epilogue, {buffer, lane, warpRow, queries, d.i32(0), values}, sums);
+}
+
+void HopperAttention::emit() {
+  prepare();
+  d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+static bool multipleOf16(const Expr &elements) { return knownDivisor(elements * Expr(2), 16) == 16; }
+
+/// How a batch axis enters the offset: as itself or divided by a constant, where several of its points share data.
+static std::optional<std::pair<Expr, int64_t>> batchStep(const Expr &offset, const lower::BodyInfo &info, unsigned axis) {
+  const std::string &name = info.axes[axis];
+  if (!offset.mentions(name))
+    return std::make_pair(Expr(0), int64_t(1));
+  if (auto linear = offset.linearIn(name))
+    return std::make_pair(linear->coefficient, int64_t(1));
+  std::optional<int64_t> extent = info.extents[axis].constant();
+  for (int64_t shared = 2; extent && shared <= *extent; ++shared) {
+    Expr divided = Expr::floordiv(Expr::symbol(name), shared);
+    if (*extent % shared || offset.substitute({{name, divided * Expr(shared)}}) != offset)
+      continue;
+    if (auto linear = offset.substitute({{name, Expr::symbol(name) * Expr(shared)}}).linearIn(name))
+      return std::make_pair(linear->coefficient, shared);
+  }
+  return std::nullopt;
+}
+
+static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower::BodyInfo &info, Value ref, const Expr &offset,
+                                         unsigned lineAxis, unsigned innerAxis) {
+  Expr rest = offset;
+  auto step = [&](unsigned axis) -> std::optional<Expr> {
+    auto linear = rest.linearIn(info.axes[axis]);
+    if (!linear || info.axesOf(linear->coefficient))
+      return std::nullopt;
+    rest = linear->rest;
+    return linear->coefficient;
+  };
+  std::optional<Expr> inner = step(innerAxis), line = step(lineAxis);
+  if (!inner || !inner->isOne() || !line || line->isZero() || !multipleOf16(*line))
+    return std::nullopt;
+  AttentionMap map;
+  map.spec.buffer = cast<BlockArgument>(ref).getArgNumber();
+  map.spec.element = cast<kernel::RefType>(ref.getType()).getElementType();
+  map.spec.dims = {info.extents[innerAxis], info.extents[lineAxis]};
+  map.spec.strides = {Expr(0), *line * Expr(2)};
+  for (unsigned axis : p.shape.batchAxes) {
+    auto found = batchStep(rest, info, axis);
+    if (!found || info.axesOf(found->first) || !multipleOf16(found->first))
+      return std::nullopt;
+    rest = rest.substitute({{info.axes[axis], Expr(0)}});
+    if (found->first.isZero())
+      continue;
+    map.batch.push_back({axis, found->second});
+    map.spec.dims.push_back(Expr::floordiv(info.extents[axis], found->second));
+    map.spec.strides.push_back(found->first * Expr(2));
+  }
+  if (!rest.isZero() || map.spec.dims.size() > 5)
+    return std::nullopt;
+  return map;
+}
+
+llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
+  std::optional<AttentionProblem> p = g.sm == 90 ? attentionProblem(g.info) : std::nullopt;
+  if (!p || !p->depth.constant() || !p->values.constant() || *p->depth.constant() > mostDepth || *p->values.constant() > mostDepth)
+    return false;
+  kernel::AttentionOp op = p->op;
+  Type element = cast<kernel::RefType>(op.getQ().getType()).getElementType();
+  if (!element.isBF16() && !element.isF16())
+    return false;
+  std::vector<AttentionMap> maps;
+  auto add = [&](Value ref, const Expr &offset, unsigned line, unsigned inner, int64_t rows) {
+    auto map = mapOf(*p, g.info, ref, offset, line, inner);
+    if (!map || map->spec.element != element)
+      return false;
+    map->spec.box = {64, rows};
+    map->spec.box.resize(map->spec.dims.size(), 1);
+    maps.push_back(*map);
+    return true;
+  };
+  const AttentionShape &s = p->shape;
+  if (!add(op.getQ(), s.q, s.query, s.depth, queriesPerBlock) || !add(op.getK(), s.k, s.key, s.depth, keysPerTile) ||
+      !add(op.getV(), s.v, s.key, s.value, keysPerTile))
+    return false;
+  PlanFunction &plan = g.plan;
+  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, queriesPerBlock)));
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, threads);
+  plan.set(LATHE_CUDA_SHARED,
+           HopperAttention::sharedBytes(HopperAttention::padded(p->depth), HopperAttention::padded(p->values)));
+  for (const AttentionMap &map : maps)
+    plan.addMap(map.spec);
+  KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependentLaunch);
+  HopperAttention attention(*p, frame, maps);
+  attention.emit();
+  frame.finish();
+  g.entries.push_back("attention_wgmma");
+  if (!attention.error().empty())
+    return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
+  return true;
+}
