@@ -4,7 +4,7 @@
 LatheStatus latheCudaOpenDriver(LatheContext *context, LatheCudaDriver *driver) {
   driver->library = dlopen("libcuda.so.1", LATHE_RTLD_NOW);
   if (!driver->library)
-    return latheFail(context, LATHE_UNSUPPORTED, "no CUDA driver on this machine (libcuda.so.1: %s)", dlerror());
+    return latheFail(context, LATHE_UNSUPPORTED, "no CUDA driver on this machine (%s)", dlerror());
 #define LATHE_FIND(symbol, name, parameters)                                                                                   \
   if (!(driver->name = (CUresult(*) parameters)dlsym(driver->library, #symbol)))                                               \
     return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old: it has no %s", #symbol);
