@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
 constexpr unsigned keysPerTile = 128;
-constexpr int64_t mostDepth = 128;
+constexpr int64_t mostDepth = 128, mostFirst = 1 << 24;
 constexpr double logE = 1.4426950408889634;
 
 /// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
@@ -31,6 +31,7 @@ struct BatchDimension {
 };
 struct AttentionMap {
   MapSpec spec;
+  int64_t first; ///< Where the inner axis begins in a line: queries, keys and values of one product lie beside one another.
   std::vector<BatchDimension> batch;
 };
 
@@ -164,7 +165,7 @@ void HopperAttention::bring(unsigned map, Value to, Value rows, unsigned chunkRo
   for (const BatchDimension &b : maps[map].batch)
     batch.push_back(d.div(d.narrow(base.axisValue(info.axes[b.axis])), b.shared));
   for (unsigned c = 0; c < width; c += 64) {
-    Values at = {d.i32(c), rows};
+    Values at = {d.i32(maps[map].first + c), rows};
     at.append(batch);
     loadTile(d, d.add(to, c * chunkRows * 2), frame.maps[map], at, barrier);
   }
@@ -405,8 +406,11 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
     map.spec.dims.push_back(Expr::floordiv(info.extents[axis], found->second));
     map.spec.strides.push_back(found->first * Expr(2));
   }
-  if (!rest.isZero() || map.spec.dims.size() > 5)
+  std::optional<int64_t> first = rest.constant();
+  if (!first || *first < 0 || *first > mostFirst || map.spec.dims.size() > 5)
     return std::nullopt;
+  map.first = *first;
+  map.spec.dims[0] = map.spec.dims[0] + rest;
   return map;
 }
 

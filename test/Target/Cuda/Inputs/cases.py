@@ -280,8 +280,9 @@ def large_transpose(a, b):
     return transpose(a, b).timed(bytes=8.0 * a * b, torch=lambda torch, x: lambda: x[0].t().contiguous())
 
 
-def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32", kv_heads=None, zero_masked=False):
-    """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]."""
+def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32", kv_heads=None, zero_masked=False,
+              merged=False):
+    """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]. Merged: q, k and v lie beside one another in a line."""
     r = _rng("attention")
     g = kv_heads or h
     q, k, v = (r.standard_normal((b, n, m, w)).astype(np.float32) for n, m, w in ((sq, h, dim), (sk, g, dim), (sk, g, dv)))
@@ -300,7 +301,7 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
         if zero_masked:
             mask[0] = -np.inf
         s = s + mask
-        code += load("bias", "i3", "SK*q + k") + f"    %w = arith.addf %{y}, %bias : f32\n"
+        code += load("bias", "i1" if merged else "i3", "SK*q + k") + f"    %w = arith.addf %{y}, %bias : f32\n"
         y = "w"
     with np.errstate(invalid="ignore"):
         e = np.exp(s - s.max(-1, keepdims=True))
@@ -311,8 +312,13 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
     per = h // g
     head = f"floordiv(h, {per})" if per > 1 else "h"
     flag = " {zero_masked}" if zero_masked else ""
-    body = (f'    %o = kernel.attention %i0["d + {dim}*h + {dim * h}*q + {dim * h}*SQ*b"], %i1["d + {dim}*{head} + {dim * g}*k + {dim * g}*SK*b"], '
-            f'%i2["e + {dv}*{head} + {dv * g}*k + {dv * g}*SK*b"] query "q" key "k" depth "d" value "e"{flag} : '
+    lines = [dim * h + dim * g + dv * g] * 3 if merged else [dim * h, dim * g, dv * g]
+    inputs = [np.concatenate([x.reshape(b, sq, -1) for x in (q, k, v)], -1)] if merged else [q, k, v]
+    refs = [("i0", 0), ("i0", dim * h), ("i0", dim * h + dim * g)] if merged else [("i0", 0), ("i1", 0), ("i2", 0)]
+    (q0, qf), (k0, kf), (v0, vf) = refs
+    body = (f'    %o = kernel.attention %{q0}["d + {dim}*h + {lines[0]}*q + {lines[0]}*SQ*b + {qf}"], '
+            f'%{k0}["d + {dim}*{head} + {lines[1]}*k + {lines[1]}*SK*b + {kf}"], '
+            f'%{v0}["e + {dv}*{head} + {lines[2]}*k + {lines[2]}*SK*b + {vf}"] query "q" key "k" depth "d" value "e"{flag} : '
             f"(!kernel.ref<{t}>, !kernel.ref<{t}>, !kernel.ref<{t}>) -> f32 {{\n    ^bb0(%s: f32):\n{code}    kernel.yield %{y} : f32\n    }}\n")
     res = "o"
     if out != "f32":
@@ -321,7 +327,7 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
     body += store(res, "o0", f"e + {dv}*h + {dv * h}*q + {dv * h}*SQ*b", out)
     axes = [("b", str(b)), ("h", str(h)), ("q", "SQ"), ("e", str(dv)), ("k", "SK"), ("d", str(dim))]
     tol = 2e-5 if t == "f32" else 2e-2
-    return Case("attention", "attention", axes, body, {"SQ": sq, "SK": sk}, [(t, q), (t, k), (t, v)] + ([("f32", mask)] if bias else []),
+    return Case("attention", "attention", axes, body, {"SQ": sq, "SK": sk}, [(t, x) for x in inputs] + ([("f32", mask)] if bias else []),
                 [(out, want)], tol, tol)
 
 
@@ -337,7 +343,8 @@ ATTENTION = [lambda: attention(1, 2, 70, 70, 32, 32), lambda: attention(2, 4, 5,
              lambda: attention(1, 2, 1, 90, 64, 64, t="bf16", out="bf16"), lambda: attention(1, 1, 3, 9, 2, 3)]
 WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"),
                    lambda: attention(1, 4, 130, 130, 128, 128, t="bf16", causal=True, kv_heads=2),
-                   lambda: attention(2, 1, 40, 300, 32, 40, t="bf16", bias=True)]
+                   lambda: attention(2, 1, 40, 300, 32, 40, t="bf16", bias=True),
+                   lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True)]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 768, 3072, epilogue="bias_relu"), lambda: large_gemm(128, 768, 768), lambda: large_gemm(128, 3072, 768),
