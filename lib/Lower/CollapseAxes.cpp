@@ -19,42 +19,56 @@ struct Axis {
   Expr extent;
 };
 
+/// An expression over the axes and the attribute that holds it.
+struct Indexing {
+  Operation *op;
+  StringRef key;
+  Expr expr;
+};
+
 /// The kernel's axes, expressions and reductions, rewritten here and written back at the end.
 class Collapser {
 public:
   explicit Collapser(kernel::GenericOp kernel);
-  void run();
+  void dropUnitAxes();
+  void mergeAxes();
+  void writeBack();
 
 private:
-  void dropUnitAxes();
   bool mergeOnePair();
   bool canMerge(const Axis &outer, const Axis &inner) const;
   void merge(unsigned outer, unsigned inner);
-  void writeBack();
 
   kernel::GenericOp kernel;
   std::vector<Axis> axes;
-  std::vector<std::pair<Operation *, Expr>> exprs;
-  std::vector<std::pair<kernel::ReduceOp, std::set<std::string>>> reductions;
+  std::vector<Indexing> exprs;
+  std::vector<std::pair<Operation *, std::set<std::string>>> reductions; ///< reduce and contract ops with the axes they sum over
 };
 } // namespace
 
-static StringRef textKey(Operation *op) { return isa<kernel::IndexOp>(op) ? "expr" : "offset"; }
+static std::set<std::string> namesOf(ArrayAttr axes) {
+  std::set<std::string> names;
+  for (Attribute a : axes)
+    names.insert(cast<StringAttr>(a).str());
+  return names;
+}
 
 Collapser::Collapser(kernel::GenericOp kernel) : kernel(kernel) {
   for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
     axes.push_back({kernel.getAxisName(i).str(), kernel.getAxisExtent(i)});
   for (Operation &op : kernel.getBody().front()) {
     if (auto o = dyn_cast<kernel::LoadOp>(op))
-      exprs.push_back({&op, o.getOffsetExpr()});
+      exprs.push_back({&op, "offset", o.getOffsetExpr()});
     else if (auto o = dyn_cast<kernel::StoreOp>(op))
-      exprs.push_back({&op, o.getOffsetExpr()});
+      exprs.push_back({&op, "offset", o.getOffsetExpr()});
     else if (auto o = dyn_cast<kernel::IndexOp>(op))
-      exprs.push_back({&op, o.getIndexExpr()});
-    else if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      reductions.push_back({r, {}});
-      for (Attribute a : r.getAxes())
-        reductions.back().second.insert(cast<StringAttr>(a).str());
+      exprs.push_back({&op, "expr", o.getIndexExpr()});
+    else if (auto r = dyn_cast<kernel::ReduceOp>(op))
+      reductions.push_back({&op, namesOf(r.getAxes())});
+    else if (auto c = dyn_cast<kernel::ContractOp>(op)) {
+      exprs.push_back({&op, "lhsOffset", c.getLhsExpr()});
+      exprs.push_back({&op, "rhsOffset", c.getRhsExpr()});
+      reductions.push_back({&op, namesOf(c.getAxes())});
     }
   }
 }
@@ -63,7 +77,7 @@ void Collapser::dropUnitAxes() {
   for (unsigned i = axes.size(); i-- > 0;) {
     if (!axes[i].extent.isOne())
       continue;
-    for (auto &[op, e] : exprs)
+    for (auto &[op, key, e] : exprs)
       e = e.substitute({{axes[i].name, Expr(0)}});
     for (auto &[op, names] : reductions)
       names.erase(axes[i].name);
@@ -75,7 +89,7 @@ bool Collapser::canMerge(const Axis &outer, const Axis &inner) const {
   for (const auto &[op, names] : reductions)
     if (names.count(outer.name) != names.count(inner.name))
       return false;
-  for (const auto &[op, e] : exprs) {
+  for (const auto &[op, key, e] : exprs) {
     if (!e.mentions(outer.name) && !e.mentions(inner.name))
       continue;
     std::optional<Expr::Linear> a = e.linearIn(outer.name), b = e.linearIn(inner.name);
@@ -87,7 +101,7 @@ bool Collapser::canMerge(const Axis &outer, const Axis &inner) const {
 }
 
 void Collapser::merge(unsigned outer, unsigned inner) {
-  for (auto &[op, e] : exprs)
+  for (auto &[op, key, e] : exprs)
     if (std::optional<Expr::Linear> b = e.linearIn(axes[inner].name); b && !b->coefficient.isZero())
       e = b->coefficient * Expr::symbol(axes[outer].name) + b->rest.linearIn(axes[outer].name)->rest;
   for (auto &[op, names] : reductions)
@@ -115,36 +129,53 @@ void Collapser::writeBack() {
   }
   kernel.setAxisNamesAttr(b.getArrayAttr(names));
   kernel.setAxisExtentsAttr(b.getArrayAttr(extents));
-  for (auto &[op, e] : exprs)
-    op->setAttr(textKey(op), b.getStringAttr(e.str()));
+  for (auto &[op, key, e] : exprs)
+    op->setAttr(key, b.getStringAttr(e.str()));
   for (auto &[op, axisNames] : reductions) {
-    if (axisNames.empty()) { // over axes of extent 1
-      op.replaceAllUsesWith(op.getValue());
-      op.erase();
+    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && axisNames.empty()) { // over axes of extent 1
+      reduce.replaceAllUsesWith(reduce.getValue());
+      reduce.erase();
       continue;
     }
     SmallVector<StringRef> list(axisNames.begin(), axisNames.end());
-    op.setAxesAttr(b.getStrArrayAttr(list));
+    op->setAttr("axes", b.getStrArrayAttr(list));
   }
 }
 
-void Collapser::run() {
-  dropUnitAxes();
+void Collapser::mergeAxes() {
   while (mergeOnePair())
     ;
-  writeBack();
 }
 
 void lower::collapseAxes(kernel::GenericOp kernel) {
   using lathe::kernel::KernelClass;
-  if (kernel.getKernelClass() == KernelClass::Loop || kernel.getKernelClass() == KernelClass::Reduction)
-    Collapser(kernel).run();
+  if (kernel.getKernelClass() == KernelClass::Loop || kernel.getKernelClass() == KernelClass::Reduction) {
+    Collapser collapser(kernel);
+    collapser.dropUnitAxes();
+    collapser.mergeAxes();
+    collapser.writeBack();
+  }
+}
+
+void lower::collapseProductAxes(kernel::GenericOp kernel) {
+  auto contracts = kernel.getBody().front().getOps<kernel::ContractOp>();
+  if (kernel.getKernelClass() != kernel::KernelClass::Contraction || !llvm::hasSingleElement(contracts) ||
+      (*contracts.begin()).getPacked())
+    return;
+  Collapser collapser(kernel);
+  collapser.mergeAxes();
+  collapser.writeBack();
 }
 
 namespace {
 struct CollapseAxesPass : lower::impl::CollapseAxesBase<CollapseAxesPass> {
+  using CollapseAxesBase::CollapseAxesBase;
   void runOnOperation() override {
-    getOperation()->walk([](kernel::GenericOp kernel) { lower::collapseAxes(kernel); });
+    getOperation()->walk([&](kernel::GenericOp kernel) {
+      lower::collapseAxes(kernel);
+      if (products)
+        lower::collapseProductAxes(kernel);
+    });
   }
 };
 } // namespace

@@ -1,4 +1,5 @@
 // RUN: lathe-opt %s --lathe-collapse-axes | FileCheck %s
+// RUN: lathe-opt %s --lathe-collapse-axes=products | FileCheck %s --check-prefix=PRODUCTS
 
 !x = tensor<?x768xf32, #lathe.dims<"batch", "768">>
 !r = tensor<?xf32, #lathe.dims<"batch">>
@@ -46,5 +47,24 @@ func.func @rows(%x: !x) -> !r {
     kernel.store %2, %out["b"] : f32, !kernel.ref<f32>
   }
   return %0 : !r
+}
+
+// The rows of a product are one axis when asked for; the emitters for CPUs find them themselves.
+// CHECK-LABEL: func.func @product
+// CHECK: kernel.generic contraction @product axes(b = "batch", s = "16", n = "768", k = "768")
+// PRODUCTS-LABEL: func.func @product
+// PRODUCTS: kernel.generic contraction @product axes(b = "16*batch", n = "768", k = "768")
+// PRODUCTS: kernel.contract %{{.*}}["768*b + k"], %{{.*}}["768*k + n"] over ["k"]
+// PRODUCTS: kernel.store %{{.*}}["768*b + n"]
+func.func @product(%x: tensor<?x16x768xf32, #lathe.dims<"batch", "16", "768">>, %w: tensor<768x768xf32>)
+    -> tensor<?x16x768xf32, #lathe.dims<"batch", "16", "768">> {
+  %0 = kernel.generic contraction @product axes(b = "batch", s = "16", n = "768", k = "768")
+      ins(%x, %w : tensor<?x16x768xf32, #lathe.dims<"batch", "16", "768">>, tensor<768x768xf32>)
+      outs(tensor<?x16x768xf32, #lathe.dims<"batch", "16", "768">>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %c = kernel.contract %a["12288*b + 768*s + k"], %b["768*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %c, %out["12288*b + 768*s + n"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<?x16x768xf32, #lathe.dims<"batch", "16", "768">>
 }
 }

@@ -10,6 +10,10 @@ namespace lathe::lower {
 /// stay as they are: their emitters look for matrix structure in the axes.
 void collapseAxes(kernel::GenericOp kernel);
 
+/// Merges pairs of axes of a contraction whose operands are as the model has them: rows that were a batch and a sequence
+/// become one axis, so that an epilogue need not take them apart again. Axes of extent 1 stay.
+void collapseProductAxes(kernel::GenericOp kernel);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_COLLAPSEAXES_H

@@ -20,6 +20,8 @@ def CollapseAxes : Pass<"lathe-collapse-axes"> {
     kernel.generic loop @copy axes(b = "768*batch") ... { kernel.load %x["b"] ... }
     ```
   }];
+  let options = [Option<"products", "products", "bool", "false",
+                        "In contractions too, where their operands are as the model has them; axes of extent 1 stay">];
 }
 
 #endif // LATHE_LOWER_PASSES

@@ -6,6 +6,7 @@
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Toolchain.h"
+#include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -54,14 +56,20 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
   return llvm::Error::success();
 }
 
-static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options,
+static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsigned sm, const CudaOptions &options,
                                                 StringRef planName) {
-  loadDialects(*kernel.getContext());
+  loadDialects(*original.getContext());
+  OpBuilder copies(original);
+  auto kernel = cast<kernel::GenericOp>(copies.clone(*original));
+  auto erase = llvm::make_scope_exit([&] { kernel.erase(); });
+  lower::collapseProductAxes(kernel);
   Location loc = UnknownLoc::get(kernel.getContext());
   DeviceCode code;
   code.device = ModuleOp::create(loc);
   code.host = ModuleOp::create(loc);
   lower::BodyInfo info(kernel);
+  if (info.sizes != lower::BodyInfo(original).sizes)
+    return bug("kernel '{0}': its sizes changed with its axes", kernel.getName());
   PlanFunction plan(info, *code.host, planName);
   bool dependent = options.dependentLaunch && sm >= 90;
   Generator g{info, *code.device, plan, sm, dependent, {}};

@@ -341,17 +341,22 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   auto count = [&](const HopperTile &t) {
     return plan.size(p->batch * Expr::ceildiv(p->m, t.rows()) * Expr::ceildiv(p->n, t.columns));
   };
-  // The largest tile that still occupies most of the machine.
+  // Tiles wait for their operands, which are as many as their rows and columns: the fewest of them in the longest walk.
+  auto cost = [&](const HopperTile &t, Value n) {
+    Value walk = h.ceilDiv(n, expectedProcessors);
+    return h.mul(walk, plan.constant(t.rows() + t.columns));
+  };
   Value entry = plan.constant(0), grid = count(tiles[0]), bytes = plan.constant(HopperGemm::sharedBytes(tiles[0]));
-  Value rows = plan.constant(tiles[0].rows()), columns = plan.constant(tiles[0].columns);
+  Value rows = plan.constant(tiles[0].rows()), columns = plan.constant(tiles[0].columns), least = cost(tiles[0], grid);
   for (unsigned i = 1; i < std::size(tiles); ++i) {
-    Value n = count(tiles[i]);
-    Value enough = h.compare(arith::CmpIPredicate::sge, n, plan.constant(expectedProcessors * 3 / 4));
-    entry = h.select(enough, plan.constant(i), entry);
-    grid = h.select(enough, n, grid);
-    bytes = h.select(enough, plan.constant(HopperGemm::sharedBytes(tiles[i])), bytes);
-    rows = h.select(enough, plan.constant(tiles[i].rows()), rows);
-    columns = h.select(enough, plan.constant(tiles[i].columns), columns);
+    Value n = count(tiles[i]), own = cost(tiles[i], n);
+    Value better = h.compare(arith::CmpIPredicate::sle, own, least);
+    least = h.select(better, own, least);
+    entry = h.select(better, plan.constant(i), entry);
+    grid = h.select(better, n, grid);
+    bytes = h.select(better, plan.constant(HopperGemm::sharedBytes(tiles[i])), bytes);
+    rows = h.select(better, plan.constant(tiles[i].rows()), rows);
+    columns = h.select(better, plan.constant(tiles[i].columns), columns);
   }
   plan.set(LATHE_CUDA_ENTRY, entry);
   plan.set(LATHE_CUDA_GRID, grid);
