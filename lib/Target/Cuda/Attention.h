@@ -25,9 +25,6 @@ void bindBatch(lower::BodyEmitter &point, KernelFrame &frame, llvm::ArrayRef<uns
 /// The modified score (f32) at a point whose query and key are bound.
 Value modifiedScore(lower::BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw);
 
-constexpr unsigned simtAttentionThreads = 256;
-shape::Expr simtAttentionBlocks(const AttentionProblem &p);
-
 /// Each says false when it does not take the kernel, having emitted nothing.
 llvm::Expected<bool> generateSimtAttention(Generator &g);
 llvm::Expected<bool> generateHopperAttention(Generator &g);

@@ -22,7 +22,6 @@ constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
 constexpr unsigned keysPerTile = 128;
 constexpr int64_t mostDepth = 128, mostFirst = 1 << 24;
-constexpr int64_t fewQueries = 16; ///< up to which the kernel without tensor cores is faster
 constexpr double logE = 1.4426950408889634;
 
 /// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
@@ -437,24 +436,13 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
   if (!add(op.getQ(), s.q, s.query, s.depth, queriesPerBlock) || !add(op.getK(), s.k, s.key, s.depth, keysPerTile) ||
       !add(op.getV(), s.v, s.key, s.value, keysPerTile))
     return false;
-  // A decoder's step has a query or a few: tiles of 128 of them would be empty, and plain threads take less time.
-  std::optional<int64_t> queries = p->queries.constant();
-  if (!queries || *queries <= fewQueries) {
-    llvm::Expected<bool> simt = generateSimtAttention(g);
-    if (!simt || (*simt && queries))
-      return simt;
-  }
   PlanFunction &plan = g.plan;
-  bool both = !g.entries.empty();
-  Value few = both ? plan.d.compare(arith::CmpIPredicate::sle, plan.size(p->queries), plan.constant(fewQueries)) : Value();
-  auto set = [&](unsigned word, Value simt, Value v) { plan.set(word, both ? plan.d.select(few, simt, v) : v); };
-  set(LATHE_CUDA_ENTRY, plan.constant(0), plan.constant(g.entries.size()));
-  set(LATHE_CUDA_GRID, plan.size(simtAttentionBlocks(*p)), plan.size(p->batch * Expr::ceildiv(p->queries, queriesPerBlock)));
+  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, queriesPerBlock)));
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
-  set(LATHE_CUDA_BLOCK, plan.constant(simtAttentionThreads), plan.constant(threads));
-  set(LATHE_CUDA_SHARED, plan.constant(0),
-      plan.constant(HopperAttention::sharedBytes(HopperAttention::padded(p->depth), HopperAttention::padded(p->values))));
+  plan.set(LATHE_CUDA_BLOCK, threads);
+  plan.set(LATHE_CUDA_SHARED,
+           HopperAttention::sharedBytes(HopperAttention::padded(p->depth), HopperAttention::padded(p->values)));
   for (const AttentionMap &map : maps)
     plan.addMap(map.spec);
   KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependentLaunch);

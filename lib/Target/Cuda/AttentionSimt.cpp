@@ -69,7 +69,7 @@ Value cuda::modifiedScore(BodyEmitter point, DeviceBuilder &d, kernel::Attention
 
 namespace {
 
-constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = simtAttentionThreads;
+constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = 256;
 constexpr int64_t mostValues = 128; ///< columns of V: a row of them lies in shared memory and in registers
 constexpr double logE = 1.4426950408889634;
 
@@ -248,15 +248,13 @@ void SimtAttention::emit() {
   storeRows(ArrayRef<Value>(out).drop_front(8), ArrayRef<Value>(out).slice(4, 4));
 }
 
-Expr cuda::simtAttentionBlocks(const AttentionProblem &p) { return p.batch * Expr::ceildiv(p.queries, tileQueries); }
-
 llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   std::optional<AttentionProblem> p = attentionProblem(g.info);
   if (!p || !p->values.constant() || *p->values.constant() > mostValues || *p->values.constant() < 4 || !p->depth.constant() ||
       *p->depth.constant() < 4)
     return false;
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_GRID, plan.size(simtAttentionBlocks(*p)));
+  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, tileQueries)));
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
