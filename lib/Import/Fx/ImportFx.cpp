@@ -23,11 +23,23 @@ using llvm::StringRef;
 
 namespace {
 
+/// The tensors that nodes and outputs read.
+std::set<std::string> readTensors(const Program &program) {
+  std::set<std::string> names;
+  for (const Node &node : program.nodes)
+    for (const NamedArgument &input : node.inputs)
+      names.insert(input.value.tensors.begin(), input.value.tensors.end());
+  for (const OutputSpec &output : program.outputs)
+    names.insert(output.argument.tensors.begin(), output.argument.tensors.end());
+  return names;
+}
+
 class Importer {
 public:
   Importer(std::string file, Program program, Symbols symbols, Weights weights, mlir::MLIRContext &context)
       : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(std::move(weights)),
-        builder(&context), unknown(mlir::UnknownLoc::get(&context)), g(builder, unknown, this->symbols.facts()) {}
+        read(readTensors(this->program)), builder(&context), unknown(mlir::UnknownLoc::get(&context)),
+        g(builder, unknown, this->symbols.facts()) {}
 
   llvm::Error build();
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -53,6 +65,7 @@ private:
   Program program;
   Symbols symbols;
   Weights weights;
+  std::set<std::string> read; ///< what some node or output reads
   mlir::OpBuilder builder;
   mlir::Location unknown;
   ir::GraphBuilder g;
@@ -61,7 +74,7 @@ private:
   std::set<std::string> given; ///< inputs and weights, which must not be written
 };
 
-/// The tensor results of a node in order; "" for one that is not used.
+/// The tensor results of a node in order; "" for one that it does not give.
 std::vector<std::string> resultNames(const Node &node) {
   std::vector<std::string> names;
   for (const Argument &a : node.outputs)
@@ -217,6 +230,10 @@ llvm::Error Importer::addNode(const Node &node) {
   // relu_.default is relu.default that also writes its input.
   auto [base, overload] = op.split('.');
   bool inPlace = isAten && base.ends_with("_") && !base.ends_with("__") && !findOp(op);
+  std::vector<std::string> results = resultNames(node);
+  bool isRead = llvm::any_of(results, [&](const std::string &r) { return read.count(r) != 0; });
+  if (!inPlace && !isRead && llvm::any_of(results, [](const std::string &r) { return !r.empty(); }))
+    return llvm::Error::success(); // nobody asks for what it computes
   std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
   llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
                                          : lathe::unsupported("{0}: node '{1}' ({2}): this operator is not supported{3}",
@@ -239,7 +256,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
       if (auto writer = values.overwrittenBy(tensor))
         return c.cannot("'{0}' shares memory with a tensor that '{1}' has written in place", tensor, *writer);
   for (const std::string &name : resultNames(node)) {
-    if (name.empty()) {
+    if (name.empty() || (!inPlace && !read.count(name))) {
       c.resultTypes.push_back(mlir::RankedTensorType::get({}, builder.getF32Type()));
       continue;
     }
@@ -279,8 +296,9 @@ llvm::Error Importer::giveResults(const Node &node, OpContext &c, const OpEntry 
   if (inPlace && self && (given.count(*self) || values.sharesWith(*self, given)))
     return c.cannot("it writes to the model's input or weight '{0}'", *self);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty() || i >= c.results.size() || !c.results[i])
-      continue; // one that this version does not compute: a node that reads it is refused
+    bool wanted = inPlace || read.count(names[i]);
+    if (names[i].empty() || !wanted || i >= c.results.size() || !c.results[i])
+      continue; // not computed by this version (a node that reads it is refused), or unread: torch describes some wrongly
     LATHE_TRY(v, conform(c, c.results[i], c.resultTypes[i], i));
     if (inPlace && self)
       values.overwrite(*self, names[i], v, node.name);

@@ -171,6 +171,17 @@ SmallVector<int64_t> OpContext::integers(StringRef name) const {
 
 double OpContext::real(StringRef name) const { return number(name).value; }
 
+SmallVector<double> OpContext::reals(StringRef name) const {
+  SmallVector<double> result;
+  if (has(name)) {
+    const Argument &a = *slot(name).argument;
+    result.append(a.floats.begin(), a.floats.end());
+    for (const Size &s : a.ints)
+      result.push_back(double(s.expr->constant().value_or(0)));
+  }
+  return result;
+}
+
 bool OpContext::flag(StringRef name) const { return number(name).value != 0; }
 
 std::string OpContext::text(StringRef name) const {

@@ -64,6 +64,7 @@ public:
   int64_t integer(llvm::StringRef name) const;
   SmallVector<int64_t> integers(llvm::StringRef name) const;
   double real(llvm::StringRef name) const;
+  SmallVector<double> reals(llvm::StringRef name) const;
   bool flag(llvm::StringRef name) const;
   std::string text(llvm::StringRef name) const;
 

@@ -41,10 +41,22 @@ static llvm::Expected<SmallVector<int64_t>> pads(OpContext &c, size_t spatial, l
   return result;
 }
 
+static llvm::Expected<Value> addBias(OpContext &c, Value r, Value bias) {
+  if (!bias)
+    return r;
+  Dims dims = dimsOf(r), channel(dims.size(), Expr(1));
+  channel[1] = dims[1];
+  if (typeOf(bias).getRank() != 1 || !c.g.facts.provablyEqual(dimsOf(bias)[0], dims[1]))
+    return c.wrong("a bias of {0} for {1} channels", bias.getType(), dims[1].str());
+  return c.g.add(r, c.g.broadcastTo(c.g.reshape(c.g.cast(bias, elementOf(r)), channel), dims));
+}
+
+static llvm::Error transposedConv(OpContext &c);
+
 static llvm::Error conv(OpContext &c) {
-  Value x = c.tensor("input"), w = c.tensor("weight"), bias = c.tensor("bias");
+  Value x = c.tensor("input"), w = c.tensor("weight");
   if (c.flag("transposed"))
-    return c.cannot("transposed convolution");
+    return transposedConv(c);
   size_t rank = typeOf(w).getRank();
   bool unbatched = typeOf(x).getRank() + 1 == int64_t(rank);
   if (unbatched)
@@ -71,27 +83,96 @@ static llvm::Error conv(OpContext &c) {
   }
   mlir::OpBuilder &b = c.g.b;
   Value r = b.create<ConvOp>(c.g.loc, tensorType(dims, elementOf(x)), x, w, strides, dilations, exprArray(b, padding), groups);
-  if (bias) {
-    Dims channel(rank, Expr(1));
-    channel[1] = dims[1];
-    if (typeOf(bias).getRank() != 1 || !facts.provablyEqual(dimsOf(bias)[0], dims[1]))
-      return c.wrong("a bias of {0} for {1} channels", bias.getType(), dims[1].str());
-    r = c.g.add(r, c.g.broadcastTo(c.g.reshape(c.g.cast(bias, elementOf(r)), channel), dims));
+  LATHE_TRY(biased, addBias(c, r, c.tensor("bias")));
+  return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
+}
+
+//===----------------------------------------------------------------------===//
+// Transposed: a convolution of the spread-out input with the mirrored kernel
+//===----------------------------------------------------------------------===//
+
+/// stride - 1 zeros between neighbours of one dimension.
+static Value spread(OpContext &c, Value x, int64_t axis, int64_t stride) {
+  if (stride == 1)
+    return x;
+  Dims dims = dimsOf(x), split = dims, low, high;
+  split.insert(split.begin() + axis + 1, Expr(stride));
+  low.assign(split.size(), Expr(0));
+  high = low;
+  high[axis + 1] = Expr(stride - 1);
+  mlir::OpBuilder &b = c.g.b;
+  Value wide = b.create<PadOp>(c.g.loc, tensorType(split, elementOf(x)), c.g.unsqueeze(x, {axis + 1}),
+                               c.g.scalar(0, elementOf(x)), exprArray(b, low), exprArray(b, high));
+  Dims merged = dims;
+  merged[axis] = c.g.facts.simplify(dims[axis] * Expr(stride));
+  return c.g.slice(c.g.reshape(wide, merged), axis, Expr(0), c.g.facts.simplify(merged[axis] - Expr(stride - 1)));
+}
+
+/// [C, O / groups, k..] -> [O, C / groups, k..], mirrored.
+static Value mirrored(OpContext &c, Value w, int64_t groups, const Expr &perGroup) {
+  Dims dw = dimsOf(w), split{Expr(groups), perGroup, dw[1]}, merged{c.g.facts.simplify(dw[1] * Expr(groups)), perGroup};
+  SmallVector<int64_t> perm{0, 2, 1};
+  for (size_t i = 2; i < dw.size(); ++i) {
+    w = c.g.slice(w, i, c.g.facts.simplify(dw[i] - Expr(1)), dw[i], -1);
+    split.push_back(dw[i]);
+    merged.push_back(dw[i]);
+    perm.push_back(i + 1);
   }
-  return c.give(unbatched ? c.g.squeeze(r, {0}) : r);
+  return c.g.reshape(c.g.transpose(c.g.reshape(w, split), perm), merged);
+}
+
+static llvm::Error transposedConv(OpContext &c) {
+  Value x = c.tensor("input"), w = c.tensor("weight");
+  size_t rank = typeOf(w).getRank();
+  int64_t groups = c.integer("groups");
+  const shape::Facts &facts = c.g.facts;
+  if (rank < 3 || typeOf(x).getRank() != int64_t(rank) || elementOf(x) != elementOf(w) || groups < 1 ||
+      !facts.provablyEqual(dimsOf(x)[1], dimsOf(w)[0]))
+    return c.wrong("an input of {0} and a weight of {1} in {2} groups", x.getType(), w.getType(), groups);
+  auto perGroup = Expr::divideExactly(dimsOf(w)[0], Expr(groups));
+  if (!perGroup)
+    return c.wrong("{0} channels do not form {1} groups", dimsOf(w)[0].str(), groups);
+  LATHE_TRY(strides, perDim(c, "stride", rank - 2, 1));
+  LATHE_TRY(dilations, perDim(c, "dilation", rank - 2, 1));
+  LATHE_TRY(padding, perDim(c, "padding", rank - 2, 0));
+  LATHE_TRY(extra, perDim(c, "output_padding", rank - 2, 0));
+  Dims dims{dimsOf(x)[0], facts.simplify(dimsOf(w)[1] * Expr(groups))}, low, high;
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    Expr n = dimsOf(x)[i + 2], reach = Expr(dilations[i]) * (dimsOf(w)[i + 2] - Expr(1));
+    if (!facts.provablyPositive(n) || !facts.provablyPositive(dimsOf(w)[i + 2]))
+      return c.wrong("dimension {0} of {1} or of {2} may be empty", i + 2, x.getType(), w.getType());
+    x = spread(c, x, i + 2, strides[i]);
+    low.push_back(facts.simplify(reach - Expr(padding[i])));
+    high.push_back(facts.simplify(reach - Expr(padding[i]) + Expr(extra[i])));
+    dims.push_back(facts.simplify((n - Expr(1)) * Expr(strides[i]) + low.back() + high.back() - reach + Expr(1)));
+    if (!facts.provablyPositive(dims.back()))
+      return c.wrong("dimension {0} would have the size {1}", i + 2, dims.back().str());
+  }
+  low.append(high);
+  mlir::OpBuilder &b = c.g.b;
+  SmallVector<int64_t> ones(rank - 2, 1);
+  Value r = b.create<ConvOp>(c.g.loc, tensorType(dims, elementOf(x)), x, mirrored(c, w, groups, *perGroup), ones, dilations,
+                             exprArray(b, low), groups);
+  LATHE_TRY(biased, addBias(c, r, c.tensor("bias")));
+  return c.give(biased);
 }
 
 llvm::ArrayRef<OpEntry> fx::convOps() {
   static const char *const direct = "input:T weight:T bias:T? stride:I*=1 padding:I*=0 dilation:I*=1 groups:I=1";
   static const char *const named = "input:T weight:T bias:T? stride:I*=1 padding:X=valid dilation:I*=1 groups:I=1";
+  static const char *const transposed =
+      "input:T weight:T bias:T? stride:I*=1 padding:I*=0 output_padding:I*=0 groups:I=1 dilation:I*=1";
   static const OpEntry table[] = {
+      {"conv_transpose1d.default", transposed, transposedConv},
+      {"conv_transpose2d.input", transposed, transposedConv},
+      {"conv_transpose3d.input", transposed, transposedConv},
       {"conv1d.default", direct, conv},
       {"conv2d.default", direct, conv},
       {"conv3d.default", direct, conv},
       {"conv1d.padding", named, conv},
       {"conv2d.padding", named, conv},
       {"convolution.default",
-       "input:T weight:T bias:T? stride:I* padding:I* dilation:I* transposed:B output_padding:I* groups:I", conv},
+       "input:T weight:T bias:T? stride:I* padding:I* dilation:I* transposed:B output_padding:I*=0 groups:I", conv},
   };
   return table;
 }

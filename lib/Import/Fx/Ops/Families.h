@@ -23,6 +23,9 @@ llvm::ArrayRef<OpEntry> normOps();
 llvm::ArrayRef<OpEntry> attentionOps();
 llvm::ArrayRef<OpEntry> convOps();
 llvm::ArrayRef<OpEntry> poolOps();
+llvm::ArrayRef<OpEntry> padOps();
+llvm::ArrayRef<OpEntry> resizeOps();
+llvm::ArrayRef<OpEntry> recurrentOps();
 llvm::ArrayRef<OpEntry> assertOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
@@ -30,6 +33,15 @@ template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {
   Type element = ir::elementOf(x);
   bool half = element.isF16() || element.isBF16();
   return c.g.cast(compose(half ? c.g.cast(x, c.g.b.getF32Type()) : x), element);
+}
+
+/// Concatenates what is not empty.
+inline Value joinParts(OpContext &c, llvm::ArrayRef<Value> parts, int64_t axis) {
+  SmallVector<Value> kept;
+  for (Value v : parts)
+    if (!ir::dimsOf(v)[axis].isZero())
+      kept.push_back(v);
+  return kept.empty() ? parts[0] : c.g.concat(kept, axis);
 }
 
 } // namespace lathe::fx

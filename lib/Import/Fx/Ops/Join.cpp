@@ -1,4 +1,4 @@
-//===- Join.cpp - Concatenation, stacking, padding --------------------------===//
+//===- Join.cpp - Concatenation and stacking --------------------------------===//
 
 #include "Families.h"
 
@@ -27,7 +27,7 @@ static llvm::Error cat(OpContext &c) {
         return c.wrong("{0} and {1} differ outside dimension {2}", parts[0].getType(), v.getType(), axis);
     v = c.g.reshape(v, want);
   }
-  return c.give(c.g.concat(parts, axis));
+  return c.give(joinParts(c, parts, axis));
 }
 
 static llvm::Error stack(OpContext &c) {
@@ -48,34 +48,11 @@ static llvm::Error stack(OpContext &c) {
   return c.give(c.g.concat(parts, axis));
 }
 
-/// Amounts come as low, high for the last dimension, then for the one before it.
-static llvm::Error pad(OpContext &c) {
-  if (c.has("mode") && c.text("mode") != "constant")
-    return c.cannot("padding mode '{0}'; this version pads with a constant only", c.text("mode"));
-  Value x = c.tensor("self");
-  Dims amounts = c.sizes("pad"), dims = dimsOf(x), low(dims.size(), Expr(0)), high = low;
-  if (amounts.size() % 2 || amounts.size() / 2 > dims.size())
-    return c.wrong("{0} padding amounts for rank {1}", amounts.size(), dims.size());
-  for (size_t i = 0; i < amounts.size() / 2; ++i) {
-    size_t axis = dims.size() - 1 - i;
-    low[axis] = amounts[2 * i];
-    high[axis] = amounts[2 * i + 1];
-    dims[axis] = c.g.facts.simplify(dims[axis] + low[axis] + high[axis]);
-    if (!c.g.facts.provablyLessEqual(Expr(0), dims[axis]))
-      return c.wrong("dimension {0} would have the size {1}", axis, dims[axis].str());
-  }
-  Value value = c.scalarOf(c.optionalNumber("value").value_or(Number()), elementOf(x));
-  mlir::OpBuilder &b = c.g.b;
-  return c.give(b.create<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, value, exprArray(b, low), exprArray(b, high)));
-}
-
 llvm::ArrayRef<OpEntry> fx::joinOps() {
   static const OpEntry table[] = {
       {"cat.default", "tensors:T* dim:I=0", cat},
       {"concat.default", "tensors:T* dim:I=0", cat},
       {"stack.default", "tensors:T* dim:I=0", stack},
-      {"constant_pad_nd.default", "self:T pad:N* value:S=0", pad},
-      {"pad.default", "self:T pad:N* mode:X=constant value:S?", pad},
   };
   return table;
 }

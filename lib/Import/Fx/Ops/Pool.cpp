@@ -1,4 +1,4 @@
-//===- Pool.cpp - Pooling and upsampling ------------------------------------===//
+//===- Pool.cpp - Pooling ---------------------------------------------------===//
 //
 // A window is a handful of shifted, strided reads of the padded input that are combined elementwise; they fuse into one loop.
 //
@@ -132,27 +132,6 @@ static llvm::Error adaptiveAverage(OpContext &c) {
   }));
 }
 
-/// By whole factors: each element becomes a block of copies.
-static llvm::Error upsampleNearest(OpContext &c) {
-  Value x = c.tensor(c.has("input") ? "input" : "self");
-  Dims dims = dimsOf(x), want = c.resultDims(), split, wide;
-  if (want.size() != dims.size() || dims.size() < 3)
-    return c.wrong("an output of rank {0} from {1}", want.size(), x.getType());
-  for (size_t i = 0; i < dims.size(); ++i) {
-    auto factor = dims[i].isZero() ? std::nullopt : Expr::divideExactly(want[i], dims[i]);
-    if (!factor || (i < 2 && !factor->isOne()))
-      return c.cannot("resizing dimension {0} from {1} to {2}; this version takes whole factors", i, dims[i].str(),
-                      want[i].str());
-    split.push_back(dims[i]);
-    wide.push_back(dims[i]);
-    if (!factor->isOne()) {
-      split.push_back(Expr(1));
-      wide.push_back(*factor);
-    }
-  }
-  return c.give(c.g.reshape(c.g.broadcastTo(c.g.reshape(x, split), wide), want));
-}
-
 llvm::ArrayRef<OpEntry> fx::poolOps() {
   static const char *const largest =
       "self:T kernel_size:I* stride:I*? padding:I*=0 dilation:I*=1 ceil_mode:B=false";
@@ -161,14 +140,12 @@ llvm::ArrayRef<OpEntry> fx::poolOps() {
   static const OpEntry table[] = {
       {"max_pool1d.default", largest, maxPool},
       {"max_pool2d.default", largest, maxPool},
+      {"max_pool2d_with_indices.default", largest, maxPool}, // the positions are not given: a node that reads them is refused
       {"avg_pool1d.default", average, averagePool},
       {"avg_pool2d.default", average, averagePool},
       {"adaptive_avg_pool1d.default", "self:T output_size:N*", adaptiveAverage},
       {"adaptive_avg_pool2d.default", "self:T output_size:N*", adaptiveAverage},
       {"_adaptive_avg_pool2d.default", "self:T output_size:N*", adaptiveAverage},
-      {"upsample_nearest1d.vec", "input:T output_size:N*? scale_factors:F*?", upsampleNearest},
-      {"upsample_nearest2d.vec", "input:T output_size:N*? scale_factors:F*?", upsampleNearest},
-      {"upsample_nearest2d.default", "self:T output_size:N* scales_h:F? scales_w:F?", upsampleNearest},
   };
   return table;
 }

@@ -12,7 +12,8 @@ static const llvm::StringMap<const OpEntry *> &table() {
   static const llvm::StringMap<const OpEntry *> all = [] {
     llvm::StringMap<const OpEntry *> map;
     for (auto family : {unaryOps, activationOps, binaryOps, compareOps, convertOps, reduceOps, scanOps, shapeOps, sliceOps,
-                        joinOps, indexOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, assertOps})
+                        joinOps, indexOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, padOps, resizeOps, recurrentOps,
+                        assertOps})
       for (const OpEntry &entry : family())
         map.try_emplace(entry.name, &entry);
     return map;

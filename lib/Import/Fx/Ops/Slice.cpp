@@ -79,7 +79,7 @@ static llvm::Error sliceScatter(OpContext &c) {
   Expr end = c.g.facts.simplify(part.start + part.size);
   Value before = c.g.slice(x, axis, Expr(0), part.start);
   Value after = c.g.slice(x, axis, end, c.g.facts.simplify(n - end));
-  return c.give(c.g.concat({before, source, after}, axis));
+  return c.give(joinParts(c, {before, source, after}, axis));
 }
 
 /// An index into a dimension of n, made non-negative and proven to be inside.
@@ -98,6 +98,23 @@ static llvm::Error select(OpContext &c) {
     return c.wrong("the input has rank 0");
   LATHE_TRY(at, indexInto(c, c.size("index"), dimsOf(x)[axis]));
   return c.give(c.g.squeeze(c.g.slice(x, axis, at, Expr(1)), {axis}));
+}
+
+/// The input with one slice of size 1 replaced.
+static llvm::Error selectScatter(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(x).getRank() == 0)
+    return c.wrong("the input has rank 0");
+  Expr n = dimsOf(x)[axis];
+  LATHE_TRY(at, indexInto(c, c.size("index"), n));
+  Dims want = dimsOf(x);
+  want.erase(want.begin() + axis);
+  LATHE_TRY(source, c.broadcastTo(c.g.cast(c.tensor("src"), elementOf(x)), want));
+  Expr end = c.g.facts.simplify(at + Expr(1));
+  Value before = c.g.slice(x, axis, Expr(0), at);
+  Value after = c.g.slice(x, axis, end, c.g.facts.simplify(n - end));
+  return c.give(joinParts(c, {before, c.g.unsqueeze(source, {axis}), after}, axis));
 }
 
 static llvm::Error narrow(OpContext &c) {
@@ -200,7 +217,7 @@ static llvm::Error roll(OpContext &c) {
     if (n.isZero() || typeOf(x).getRank() == 0)
       continue;
     Expr shift = c.g.facts.simplify(Expr::mod(shifts[i], n)), rest = c.g.facts.simplify(n - shift);
-    x = c.g.concat({c.g.slice(x, axis, rest, shift), c.g.slice(x, axis, Expr(0), rest)}, axis);
+    x = joinParts(c, {c.g.slice(x, axis, rest, shift), c.g.slice(x, axis, Expr(0), rest)}, axis);
   }
   return c.give(x);
 }
@@ -213,6 +230,7 @@ llvm::ArrayRef<OpEntry> fx::sliceOps() {
       {"slice_scatter.default", "self:T src:T dim:I=0 start:N? end:N? step:I=1", sliceScatter},
       {"select.int", "self:T dim:I index:N", select, IsView},
       {"select_copy.int", "self:T dim:I index:N", select},
+      {"select_scatter.default", "self:T src:T dim:I index:N", selectScatter},
       {"narrow.default", "self:T dim:I start:N length:N", narrow, IsView},
       {"split.Tensor", "self:T split_size:N dim:I=0", split, IsView},
       {"split.sizes", "self:T split_size:N* dim:I=0", splitWithSizes, IsView},

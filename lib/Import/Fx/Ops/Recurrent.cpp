@@ -1,0 +1,171 @@
+//===- Recurrent.cpp - LSTM, GRU and plain recurrent layers -----------------===//
+//
+// The dialect has no loops: a sequence of constant length is unrolled. What does not depend on the state (the product of the
+// inputs with their weights) is computed for all steps at once, so that a step is one product and a few elementwise ops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+constexpr int64_t maxSteps = 1024; // over all layers and directions
+
+namespace {
+/// The weights of one layer in one direction.
+struct Cell {
+  Value wIn, wState, bIn, bState;
+};
+struct State {
+  Value h, c; ///< c of an LSTM only
+};
+/// One step: what the inputs contribute [B, gates * H], and the state before.
+using Step = State (*)(OpContext &c, const Cell &cell, Value in, const State &before);
+} // namespace
+
+static Value gate(OpContext &c, Value all, int64_t index, const Expr &width) {
+  return c.g.slice(all, 1, c.g.facts.simplify(width * Expr(index)), width);
+}
+
+static State lstmStep(OpContext &c, const Cell &cell, Value in, const State &before) {
+  Expr width = dimsOf(before.h)[1];
+  Value gates = c.g.add(in, c.g.linear(before.h, cell.wState, cell.bState));
+  Value input = c.g.sigmoid(gate(c, gates, 0, width)), forget = c.g.sigmoid(gate(c, gates, 1, width));
+  Value candidate = c.g.unary<TanhOp>(gate(c, gates, 2, width)), output = c.g.sigmoid(gate(c, gates, 3, width));
+  Value memory = c.g.add(c.g.mul(forget, before.c), c.g.mul(input, candidate));
+  return {c.g.mul(output, c.g.unary<TanhOp>(memory)), memory};
+}
+
+static State gruStep(OpContext &c, const Cell &cell, Value in, const State &before) {
+  Expr width = dimsOf(before.h)[1];
+  Value state = c.g.linear(before.h, cell.wState, cell.bState);
+  auto both = [&](int64_t i) { return c.g.add(gate(c, in, i, width), gate(c, state, i, width)); };
+  Value reset = c.g.sigmoid(both(0)), update = c.g.sigmoid(both(1));
+  Value fresh = c.g.unary<TanhOp>(c.g.add(gate(c, in, 2, width), c.g.mul(reset, gate(c, state, 2, width))));
+  return {c.g.add(fresh, c.g.mul(update, c.g.sub(before.h, fresh))), Value()};
+}
+
+static State tanhStep(OpContext &c, const Cell &cell, Value in, const State &before) {
+  return {c.g.unary<TanhOp>(c.g.add(in, c.g.linear(before.h, cell.wState, cell.bState))), Value()};
+}
+
+static State reluStep(OpContext &c, const Cell &cell, Value in, const State &before) {
+  return {c.g.relu(c.g.add(in, c.g.linear(before.h, cell.wState, cell.bState))), Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Layers {
+  Step step;
+  int64_t gates, count, directions, length;
+  bool lstm;
+  SmallVector<Value> weights;
+  Value h, c; ///< initial states [layers * directions, B, H]
+};
+} // namespace
+
+/// Row i of a tensor of states.
+static Value row(OpContext &c, Value states, int64_t i) {
+  return states ? c.g.squeeze(c.g.slice(states, 0, Expr(i), Expr(1)), {0}) : states;
+}
+
+static llvm::Expected<Cell> cellOf(OpContext &c, const Layers &layers, int64_t index, const Expr &inputs) {
+  bool biases = c.flag("has_biases");
+  size_t each = biases ? 4 : 2;
+  llvm::ArrayRef<Value> w = llvm::ArrayRef<Value>(layers.weights).slice(index * each, each);
+  Expr width = dimsOf(layers.h)[2], rows = width * Expr(layers.gates);
+  auto is = [&](Value v, llvm::ArrayRef<Expr> dims) {
+    bool same = dimsOf(v).size() == dims.size() && elementOf(v) == elementOf(layers.h);
+    for (size_t i = 0; same && i < dims.size(); ++i)
+      same = c.g.facts.provablyEqual(dimsOf(v)[i], dims[i]);
+    return same;
+  };
+  if (!is(w[0], {rows, inputs}) || !is(w[1], {rows, width}) || (biases && (!is(w[2], {rows}) || !is(w[3], {rows}))))
+    return c.wrong("the weights of layer {0} do not fit the states {1}", index / layers.directions, layers.h.getType());
+  return Cell{w[0], w[1], biases ? w[2] : Value(), biases ? w[3] : Value()};
+}
+
+/// All steps of one layer in one direction over x [T, B, I]; gives [T, B, H] and the last state.
+static llvm::Expected<std::pair<Value, State>> runLayer(OpContext &c, const Layers &layers, Value x, int64_t index, bool back) {
+  LATHE_TRY(cell, cellOf(c, layers, index, dimsOf(x)[2]));
+  Value in = c.g.linear(x, cell.wIn, cell.bIn);
+  State state{row(c, layers.h, index), row(c, layers.c, index)};
+  SmallVector<Value> outputs(layers.length);
+  for (int64_t i = 0; i < layers.length; ++i) {
+    int64_t t = back ? layers.length - 1 - i : i;
+    state = layers.step(c, cell, row(c, in, t), state);
+    outputs[t] = c.g.unsqueeze(state.h, {0});
+  }
+  return std::make_pair(c.g.concat(outputs, 0), state);
+}
+
+static llvm::Error runLayers(OpContext &c, Layers &layers, Value x, bool batchFirst) {
+  SmallVector<Value> lastH, lastC;
+  for (int64_t layer = 0; layer < layers.count; ++layer) {
+    SmallVector<Value> outputs;
+    for (int64_t direction = 0; direction < layers.directions; ++direction) {
+      LATHE_TRY(done, runLayer(c, layers, x, layer * layers.directions + direction, direction == 1));
+      outputs.push_back(done.first);
+      lastH.push_back(c.g.unsqueeze(done.second.h, {0}));
+      if (layers.lstm)
+        lastC.push_back(c.g.unsqueeze(done.second.c, {0}));
+    }
+    x = c.g.concat(outputs, 2);
+  }
+  (void)c.give(batchFirst ? c.g.transpose(x, {1, 0, 2}) : x);
+  (void)c.give(c.g.concat(lastH, 0));
+  return layers.lstm ? c.give(c.g.concat(lastC, 0)) : llvm::Error::success();
+}
+
+template <int gates> static llvm::Error recurrent(OpContext &c, Step step) {
+  Value x = c.tensor("input");
+  Layers layers{step, gates, c.integer("num_layers"), c.flag("bidirectional") ? 2 : 1, 0, gates == 4, c.tensors("params"), {}, {}};
+  SmallVector<Value> states = layers.lstm ? c.tensors("hx") : SmallVector<Value>{c.tensor("hx")};
+  if (c.flag("train") && c.real("dropout") != 0)
+    return c.cannot("dropout is on (train=True): call model.eval() before torch.export");
+  if (typeOf(x).getRank() != 3 || states.size() != (layers.lstm ? 2 : 1))
+    return c.cannot("an input of {0} with {1} states; this version takes batches", x.getType(), states.size());
+  if (c.flag("batch_first"))
+    x = c.g.transpose(x, {1, 0, 2});
+  auto length = dimsOf(x)[0].constant();
+  if (!length || *length < 1)
+    return c.cannot("the sequence has the length {0}; this version unrolls and needs a constant one (--dim NAME=N)",
+                    dimsOf(x)[0].str());
+  layers.length = *length;
+  layers.h = states[0];
+  layers.c = layers.lstm ? states[1] : Value();
+  int64_t cells = 0, steps = 0;
+  if (layers.count < 1 || llvm::MulOverflow(layers.count, layers.directions, cells) ||
+      llvm::MulOverflow(cells, layers.length, steps) || steps > maxSteps)
+    return c.cannot("{0} layers of {1} steps; this version unrolls up to {2}", layers.count, layers.length, maxSteps);
+  if (int64_t(layers.weights.size()) != cells * (c.flag("has_biases") ? 4 : 2))
+    return c.cannot("{0} weights for {1} cells (projections are not supported)", layers.weights.size(), cells);
+  for (Value s : {layers.h, layers.c})
+    if (s && (typeOf(s).getRank() != 3 || dimsOf(s)[0].constant() != std::optional<int64_t>(cells) ||
+              !c.g.facts.provablyEqual(dimsOf(s)[1], dimsOf(x)[1]) || elementOf(s) != elementOf(x) ||
+              !c.g.facts.provablyEqual(dimsOf(s)[2], dimsOf(layers.h)[2])))
+      return c.wrong("a state of {0} for {1} cells over {2}", s.getType(), cells, x.getType());
+  return runLayers(c, layers, x, c.flag("batch_first"));
+}
+
+static llvm::Error lstm(OpContext &c) { return recurrent<4>(c, lstmStep); }
+static llvm::Error gru(OpContext &c) { return recurrent<3>(c, gruStep); }
+static llvm::Error rnnTanh(OpContext &c) { return recurrent<1>(c, tanhStep); }
+static llvm::Error rnnRelu(OpContext &c) { return recurrent<1>(c, reluStep); }
+
+llvm::ArrayRef<OpEntry> fx::recurrentOps() {
+  static const char *const one =
+      "input:T hx:T params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B";
+  static const OpEntry table[] = {
+      {"lstm.input", "input:T hx:T* params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B", lstm},
+      {"gru.input", one, gru},
+      {"rnn_tanh.input", one, rnnTanh},
+      {"rnn_relu.input", one, rnnRelu},
+  };
+  return table;
+}
