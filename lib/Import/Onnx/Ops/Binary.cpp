@@ -60,16 +60,30 @@ void meanOfInputs(Node &n) {
   n.out(n.g.div(r, n.g.splatLike(double(values.size()), r)));
 }
 
+/// An integer to a floating-point power, truncated. Whole exponents multiply integers, which is exact; others are computed in
+/// f64, where a root that is an integer comes out an ulp or so below it and must not be truncated to the one before.
+static Value integerToFloatPower(Node &n, Value x, Value y) {
+  Type f64 = n.g.b.getF64Type(), i64 = n.g.b.getI64Type(), base = n.element(x);
+  Value exponent = n.g.cast(y, f64), whole = n.g.unary<ir::TruncOp>(exponent);
+  Value isWhole = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::EQ, whole, exponent),
+                                        n.g.compare(CompareKind::GE, whole, n.g.splatLike(0, whole)));
+  Value count = n.g.cast(n.g.select(isWhole, whole, n.g.splatLike(0, whole)), i64);
+  Value product = n.g.cast(n.g.binary<ir::PowOp>(n.g.cast(x, i64), count), base);
+  Value power = n.g.binary<ir::PowOp>(n.g.cast(x, f64), exponent), nearest = n.g.unary<ir::RoundOp>(power);
+  Value off = n.g.unary<ir::AbsOp>(n.g.sub(power, nearest));
+  Value isNear = n.g.compare(CompareKind::LE, off, n.g.binary<ir::MulOp>(n.g.unary<ir::AbsOp>(nearest), 0x1p-46));
+  return n.g.select(isWhole, product, n.g.cast(n.g.select(isNear, nearest, power), base));
+}
+
 /// The result has the base's type; an exponent of another type is converted to it, where that keeps its fraction.
 void pow(Node &n) {
   Value v[2] = {n.in(0), n.in(1)};
   n.requireNumber(v[0]);
   n.requireNumber(v[1]);
   n.broadcast(v);
-  Type base = n.element(v[0]);
-  Type compute = n.isFloat(v[0]) || !n.isFloat(v[1]) ? base : Type(n.g.b.getF64Type());
-  Value r = n.g.binary<ir::PowOp>(n.g.cast(v[0], compute), n.g.cast(v[1], compute));
-  n.out(n.g.cast(r, base));
+  if (!n.isFloat(v[0]) && n.isFloat(v[1]))
+    return n.out(integerToFloatPower(n, v[0], v[1]));
+  n.out(n.g.binary<ir::PowOp>(v[0], n.g.cast(v[1], n.element(v[0]))));
 }
 
 /// fmod has the dividend's sign, the plain modulus the divisor's.
