@@ -29,6 +29,10 @@ Value modifiedScore(lower::BodyEmitter point, DeviceBuilder &d, kernel::Attentio
 llvm::Expected<bool> generateSimtAttention(Generator &g);
 llvm::Expected<bool> generateHopperAttention(Generator &g);
 
+/// Adds an entry point for up to `mostQueries` queries to an attention's module, chosen by the plan where a kernel's layout
+/// allows it. The other entry points and the plan's words have been written.
+llvm::Error addFewQueriesEntry(Generator &g, const AttentionProblem &p, int64_t mostQueries, unsigned numMaps);
+
 } // namespace lathe::cuda
 
 #endif // LATHE_LIB_TARGET_CUDA_ATTENTION_H

@@ -21,6 +21,7 @@ namespace {
 constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
 constexpr unsigned keysPerTile = 128;
+constexpr int64_t fewQueries = 4; ///< up to here a block per query takes less time than tiles of 128
 constexpr int64_t mostDepth = 128, mostFirst = 1 << 24;
 constexpr double logE = 1.4426950408889634;
 
@@ -452,5 +453,7 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
   g.entries.push_back("attention_wgmma");
   if (!attention.error().empty())
     return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
+  if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, maps.size()))
+    return e;
   return true;
 }

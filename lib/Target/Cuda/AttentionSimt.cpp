@@ -70,6 +70,7 @@ Value cuda::modifiedScore(BodyEmitter point, DeviceBuilder &d, kernel::Attention
 namespace {
 
 constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = 256;
+constexpr int64_t fewQueries = 8; ///< up to here a block per query takes less time than tiles of 64
 constexpr int64_t mostValues = 128; ///< columns of V: a row of them lies in shared memory and in registers
 constexpr double logE = 1.4426950408889634;
 
@@ -265,5 +266,7 @@ llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   g.entries.push_back("attention_simt");
   if (!attention.error().empty())
     return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
+  if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, 0))
+    return e;
   return true;
 }

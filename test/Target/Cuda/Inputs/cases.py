@@ -353,4 +353,7 @@ SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 20
          lambda: large_softmax(4096, 1024), lambda: large_softmax(2048, 8192), lambda: large_transpose(4096, 4096)]
 SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 16, 2048, 128, causal=True),
           lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
-GROUPS = {"speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
+FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bias=True), lambda: attention(2, 2, 4, 300, 128, 128, t="bf16", causal=True),
+               lambda: attention(2, 2, 2, 40, 24, 136, t="bf16", out="bf16", zero_masked=True, bias=True), lambda: attention(1, 2, 4, 4, 64, 64, t="bf16", merged=True),
+               lambda: attention(1, 2, 1, 700, 128, 64), lambda: attention(1, 3, 7, 33, 4, 8, causal=True, bias=True)]
+GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
