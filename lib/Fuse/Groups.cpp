@@ -55,7 +55,7 @@ void Grouper::run() {
 
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
   Value storage = v, at = v;
-  Domain trial = domain;
+  Domain trial = domain, kept = domain; // `kept`: without what views after the last transpose would split
   Dims indices = domain.known.lookup(v);
   unsigned added = 0;
   while (at.hasOneUse()) {
@@ -64,16 +64,20 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
-    if (!next || (group.kind == GroupKind::Contraction && columnAxes({group.kind, trial, group.members, {}, {}}) != columnAxes(group)))
+    // An attention's rows, keys and columns are one axis each.
+    if (!next || (group.kind == GroupKind::Attention && trial.axes.size() != domain.axes.size()) ||
+        (group.kind == GroupKind::Contraction && columnAxes({group.kind, trial, group.members, {}, {}}) != columnAxes(group)))
       break;
     indices = *next;
     at = user->getResult(0);
     trial.known[at] = indices; // kept up to date by later splits
-    if (isa<ir::TransposeOp>(user))
+    if (isa<ir::TransposeOp>(user)) {
       storage = at;
+      kept = trial;
+    }
   }
   if (storage != v)
-    domain = trial;
+    domain = kept;
   return storage;
 }
 

@@ -65,6 +65,28 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
 
 } // namespace
 
+/// Every element is read many times by ops that slide a window over it (a pool is a padding with one slice per place).
+static bool slides(Operation *user) { return isa<ir::ConvOp>(user) || (isa<ir::PadOp>(user) && !user->hasOneUse()); }
+
+/// A value that windows read is made once, by its producer where that takes it, not at every place of the windows.
+/// A convolution with a single place reads each element once per channel, all from one packed copy: what stands before it
+/// may stay there, unless its producer takes it for nothing.
+static bool isReadByWindows(Operation *op, const Uses &uses) {
+  if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp>(op) || !llvm::any_of(uses.ops, slides))
+    return false;
+  bool places = llvm::any_of(uses.ops, [](Operation *u) {
+    auto conv = dyn_cast<ir::ConvOp>(u);
+    Dims w = conv ? ir::dimsOf(conv.getW()) : Dims();
+    return !conv || llvm::any_of(ArrayRef(w).drop_front(2), [](const shape::Expr &e) { return !e.isOne(); });
+  });
+  if (places)
+    return true;
+  unsigned large = 0;
+  for (Value v : op->getOperands())
+    large += !isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(v.getDefiningOp());
+  return large <= 1;
+}
+
 bool Trees::mustBeRoot(Operation *op) const {
   if (isa<ir::ReduceOp, ir::ConvOp>(op) || isHeavyRoot(op))
     return true;
@@ -74,8 +96,12 @@ bool Trees::mustBeRoot(Operation *op) const {
   unsigned cost = 0;
   if (!fromMemory && isFree(op->getResult(0), 12, cost))
     return false;
-  // A cast or a comparison that several use is cheaper to repeat than to keep, where it reads one value.
-  if (fromMemory || uses.count != 1)
+  if (fromMemory)
+    return true;
+  // A padding is no more than a predicate.
+  if (isa<ir::PadOp>(op) && (isExternal(op->getOperand(0)) || roots.contains(op->getOperand(0).getDefiningOp())))
+    return false;
+  if (uses.count != 1 || isReadByWindows(op, uses))
     return true;
   // Repeating elements repeats the work below.
   std::vector<Leaf> below;
