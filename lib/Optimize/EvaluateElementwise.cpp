@@ -235,6 +235,31 @@ static ConstantTensor castTensor(CastOp op, const ConstantTensor &x) {
   return out;
 }
 
+static const llvm::fltSemantics &semanticsOf(Type e) { return cast<FloatType>(e).getFloatSemantics(); }
+
+static ConstantTensor bitcastTensor(BitcastOp op, const ConstantTensor &x) {
+  ConstantTensor out(typeOf(op.getResult()));
+  Type from = x.type.getElementType(), to = out.type.getElementType();
+  for (int64_t i = 0, n = out.size(); i < n; ++i) {
+    uint64_t bits = x.isFloat() ? 0 : static_cast<uint64_t>(x.ints[i]);
+    bool lossy;
+    if (x.isFloat()) {
+      APFloat v(x.floats[i]);
+      v.convert(semanticsOf(from), APFloat::rmNearestTiesToEven, &lossy);
+      bits = v.bitcastToAPInt().getZExtValue();
+    }
+    if (!out.isFloat()) {
+      out.ints[i] = wrapTo(static_cast<int64_t>(bits), to);
+      continue;
+    }
+    unsigned width = to.getIntOrFloatBitWidth();
+    APFloat v(semanticsOf(to), APInt(width, width < 64 ? bits & ((uint64_t(1) << width) - 1) : bits));
+    v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    out.floats[i] = v.convertToDouble();
+  }
+  return out;
+}
+
 //===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
@@ -278,7 +303,7 @@ static std::optional<ConstantTensor> evaluateInt(Operation *op, ArrayRef<const C
 }
 
 bool opt::canEvaluateElementwise(Operation *op) {
-  if (isa<CompareOp, SelectOp, CastOp>(op))
+  if (isa<CompareOp, SelectOp, CastOp, BitcastOp>(op))
     return true;
   StringRef name = op->getName().stripDialect();
   if (!isa<ElementwiseInterface>(op))
@@ -294,6 +319,8 @@ std::optional<ConstantTensor> opt::evaluateElementwise(Operation *op, ArrayRef<c
     return compareTensors(compare, *in[0], *in[1]);
   if (auto cast = dyn_cast<CastOp>(op))
     return castTensor(cast, *in[0]);
+  if (auto bitcast = dyn_cast<BitcastOp>(op))
+    return bitcastTensor(bitcast, *in[0]);
   if (isa<SelectOp>(op)) {
     ConstantTensor out(typeOf(op->getResult(0)));
     for (int64_t i = 0, n = out.size(); i < n; ++i)
@@ -306,7 +333,7 @@ std::optional<ConstantTensor> opt::evaluateElementwise(Operation *op, ArrayRef<c
 bool opt::isCostly(Operation *op) {
   static const llvm::StringSet<> cheap = {"neg", "abs",  "sign", "floor", "ceil", "round",  "trunc", "not", "add",
                                           "sub", "mul",  "max",  "min",   "and",  "or",     "xor",   "shl", "shr",
-                                          "cast", "compare", "select"};
+                                          "cast", "bitcast", "compare", "select"};
   if (isa<ElementwiseInterface>(op))
     return !cheap.contains(op->getName().stripDialect());
   return isa<ReduceOp, ContractOp, GatherOp, GatherNdOp>(op);

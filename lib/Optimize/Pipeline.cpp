@@ -9,6 +9,7 @@ using namespace mlir;
 using namespace lathe;
 
 void opt::buildOptimizePipeline(OpPassManager &pm) {
+  pm.addPass(createExpandNarrowTypes());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

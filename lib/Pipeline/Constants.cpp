@@ -1,6 +1,7 @@
 //===- Constants.cpp - Bytes of constant tensors ---------------------------===//
 
 #include "Constants.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/APFloat.h"
@@ -12,6 +13,8 @@ using llvm::Expected;
 
 LatheDType pipeline::dtypeOf(Type element) {
   using namespace artifact;
+  if (const ir::NarrowType *narrow = ir::narrowType(element))
+    return dtype(DTypeCode(narrow->code), narrow->bits);
   unsigned bits = element.getIntOrFloatBitWidth();
   if (element.isBF16())
     return dtype(BFloat, 16);

@@ -30,6 +30,9 @@ static artifact::TensorInfo tensorInfo(Type type, StringAttr name, const Twine &
   return t;
 }
 
+/// The type for the caller, where the model keeps its elements in another one.
+static Type seenType(Type type, Attribute seen) { return seen ? cast<TypeAttr>(seen).getValue() : type; }
+
 Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module) {
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>()) {
     if (s.getDefinition())
@@ -43,10 +46,10 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   }
   func::FuncOp main = mainOf(module);
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    builder.addInput(tensorInfo(main.getArgument(i).getType(), main.getArgAttrOfType<StringAttr>(i, "lathe.name"),
+    builder.addInput(tensorInfo(seenType(main.getArgument(i).getType(), main.getArgAttr(i, "lathe.type")), main.getArgAttrOfType<StringAttr>(i, "lathe.name"),
                                 "in" + Twine(i)));
   for (unsigned i = 0; i < main.getNumResults(); ++i)
-    builder.addOutput(tensorInfo(main.getResultTypes()[i], main.getResultAttrOfType<StringAttr>(i, "lathe.name"),
+    builder.addOutput(tensorInfo(seenType(main.getResultTypes()[i], main.getResultAttr(i, "lathe.type")), main.getResultAttrOfType<StringAttr>(i, "lathe.name"),
                                  "out" + Twine(i)));
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition())

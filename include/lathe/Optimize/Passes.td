@@ -34,6 +34,28 @@ def SimplifyGraph : Pass<"lathe-simplify-graph", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpandNarrowTypes : Pass<"lathe-expand-narrow-types", "::mlir::ModuleOp"> {
+  let summary = "Keep the elements of narrow types in bytes, and write their conversions out";
+  let description = [{
+    Inside of the model each element of a float8, float4, 4-bit or 2-bit type has a byte, i8 for signed integers and ui8 for the
+    others. At the boundary elements of less than a byte are packed, the first in the low bits; the type that the caller sees
+    stays in the attribute `lathe.type` of the argument or result. Casts from a narrow float read a table of its values, casts to one
+    are arithmetic on the bits of an f32.
+
+    Before:
+    ```mlir
+    func.func @main(%x: tensor<3xui4>) -> tensor<3xf32> {
+      %0 = lathe.cast %x : tensor<3xui4> -> tensor<3xf32>
+    ```
+    After:
+    ```mlir
+    func.func @main(%x: tensor<2xui8> {lathe.type = tensor<3xui4>}) -> tensor<3xf32> {
+      ... // the low and the high halves of the bytes, interleaved: %1
+      %2 = lathe.cast %1 : tensor<3xui8> -> tensor<3xf32>
+    ```
+  }];
+}
+
 def FoldConstants : Pass<"lathe-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Compute at compile time what depends on constants alone";
   let description = [{

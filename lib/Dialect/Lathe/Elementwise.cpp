@@ -265,6 +265,11 @@ Value buildCast(const Scalar &s) {
   return fromUnsigned ? Value(s.make<arith::ExtUIOp>(to, x)) : Value(s.make<arith::ExtSIOp>(to, x));
 }
 
+Value buildBitcast(const Scalar &s) {
+  Type to = withElement(s.in[0].getType(), signless(elementOf(s.op->getResult(0))));
+  return to == s.in[0].getType() ? s.in[0] : s.make<arith::BitcastOp>(to, s.in[0]);
+}
+
 const llvm::StringMap<BuildFn> &table() {
   static const llvm::StringMap<BuildFn> t = {
       {"neg", buildNeg}, {"abs", buildAbs}, {"sign", buildSign}, {"not", buildNot},
@@ -287,7 +292,8 @@ const llvm::StringMap<BuildFn> &table() {
       {"and", [](const Scalar &s) -> Value { return s.make<arith::AndIOp>(s.in[0], s.in[1]); }},
       {"or", [](const Scalar &s) -> Value { return s.make<arith::OrIOp>(s.in[0], s.in[1]); }},
       {"xor", [](const Scalar &s) -> Value { return s.make<arith::XOrIOp>(s.in[0], s.in[1]); }},
-      {"shl", buildShl}, {"shr", buildShr}, {"compare", buildCompare}, {"select", buildSelect}, {"cast", buildCast}};
+      {"shl", buildShl}, {"shr", buildShr}, {"compare", buildCompare}, {"select", buildSelect}, {"cast", buildCast},
+      {"bitcast", buildBitcast}};
   return t;
 }
 

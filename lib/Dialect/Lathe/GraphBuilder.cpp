@@ -1,6 +1,7 @@
 //===- GraphBuilder.cpp - Building model graphs ----------------------------===//
 
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -23,13 +24,15 @@ static Attribute numberAttr(double value, Type element) {
 }
 
 Value GraphBuilder::scalar(double value, Type element) {
+  if (isNarrow(element))
+    return cast(scalar(value, b.getF32Type()), element);
   auto type = RankedTensorType::get({}, element);
   return b.create<ConstantOp>(loc, DenseElementsAttr::get(type, numberAttr(value, element)));
 }
 
 Value GraphBuilder::splat(double value, ArrayRef<Expr> dims, Type element) {
   RankedTensorType type = tensorType(dims, element);
-  if (type.hasStaticShape())
+  if (type.hasStaticShape() && !isNarrow(element))
     return b.create<ConstantOp>(loc, DenseElementsAttr::get(type, numberAttr(value, element)));
   return broadcastTo(scalar(value, element), dims);
 }
@@ -138,6 +141,12 @@ Value GraphBuilder::compare(CompareKind kind, Value x, Value y) {
 
 Value GraphBuilder::select(Value condition, Value x, Value y) {
   return b.createOrFold<SelectOp>(loc, x.getType(), condition, x, y);
+}
+
+Value GraphBuilder::bitcast(Value x, Type element) {
+  if (elementOf(x) == element)
+    return x;
+  return b.createOrFold<BitcastOp>(loc, tensorType(dimsOf(x), element), x);
 }
 
 Value GraphBuilder::cast(Value x, Type element) {

@@ -16,10 +16,17 @@ using shape::Expr;
 #define GET_ATTRDEF_CLASSES
 #include "lathe/Dialect/Lathe/LatheAttrs.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "lathe/Dialect/Lathe/LatheTypes.cpp.inc"
+
 void LatheDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "lathe/Dialect/Lathe/LatheAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "lathe/Dialect/Lathe/LatheTypes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

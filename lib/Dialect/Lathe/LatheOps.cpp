@@ -1,5 +1,6 @@
 //===- LatheOps.cpp - Verifiers and folders of the lathe ops ---------------===//
 
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 
 using namespace mlir;
@@ -55,6 +56,14 @@ LogicalResult SelectOp::verify() {
 LogicalResult CastOp::verify() {
   if (typeOf(getX()).getShape() != typeOf(getResult()).getShape())
     return emitOpError("changes the shape");
+  return success();
+}
+
+LogicalResult BitcastOp::verify() {
+  if (typeOf(getX()).getShape() != typeOf(getResult()).getShape())
+    return emitOpError("changes the shape");
+  if (bitsOf(elementOf(getX())) != bitsOf(elementOf(getResult())))
+    return emitOpError("changes the width of the elements");
   return success();
 }
 

@@ -3,6 +3,8 @@
 #include "GraphImporter.h"
 #include "OpTable.h"
 #include "Tensors.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -49,7 +51,7 @@ std::optional<Value> GraphImporter::lookup(const std::string &name, Scope &scope
       return it->second;
     if (auto it = s->initializers.find(name); it != s->initializers.end()) {
       auto loc = NameLoc::get(b.getStringAttr(name));
-      return s->values[name] = b.create<ir::ConstantOp>(loc, constant(*it->second));
+      return s->values[name] = constantValue(*it->second, loc);
     }
   }
   return std::nullopt;
@@ -80,6 +82,18 @@ ElementsAttr GraphImporter::constant(const TensorProto &tensor) {
   if (!value)
     value = tensorValue(tensor, state.file, state.context);
   return value;
+}
+
+Value GraphImporter::constantValue(const TensorProto &tensor, Location loc) {
+  Value v = b.create<ir::ConstantOp>(loc, constant(tensor));
+  Type element = elementType(tensor.data_type(), state.context);
+  const ir::NarrowType *narrow = ir::narrowType(element);
+  if (!narrow)
+    return v;
+  ir::GraphBuilder g(b, loc, state.sizes.facts());
+  if (narrow->bits < 8 && !narrow->isInteger())
+    v = g.cast(v, b.getIntegerType(narrow->bits, false));
+  return narrow->isInteger() ? g.cast(v, element) : g.bitcast(v, element);
 }
 
 std::map<std::string, int64_t>

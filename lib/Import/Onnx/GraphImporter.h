@@ -43,7 +43,9 @@ public:
 
   mlir::OpBuilder &builder() { return b; }
   Session &session() { return state; }
+  /// The tensor's elements; those of narrow types as their codes.
   mlir::ElementsAttr constant(const TensorProto &tensor);
+  Value constantValue(const TensorProto &tensor, mlir::Location loc);
 
 private:
   struct Scope {

@@ -3,6 +3,7 @@
 #include "Node.h"
 #include "GraphImporter.h"
 #include "Tensors.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -158,15 +159,15 @@ SmallVector<int64_t> Node::attributeOrInput(StringRef name, unsigned input) cons
 //===----------------------------------------------------------------------===//
 
 void Node::requireFloat(Value v) const {
-  if (!isFloat(v))
+  if (!isFloat(v) || ir::isNarrow(element(v)))
     failWrong("operand {0} must be of a floating-point type", describe(v.getType()));
 }
 void Node::requireNumber(Value v) const {
-  if (isBool(v))
+  if (isBool(v) || ir::isNarrow(element(v)))
     failWrong("operand {0} must be of a numeric type", describe(v.getType()));
 }
 void Node::requireInteger(Value v) const {
-  if (!isInteger(v))
+  if (!isInteger(v) || ir::isNarrow(element(v)))
     failWrong("operand {0} must be of an integer type", describe(v.getType()));
 }
 void Node::requireBool(Value v) const {
@@ -259,7 +260,7 @@ Value Node::constantInteger(int64_t value, Type element) {
   return constant(DenseElementsAttr::get(type, bits.sextOrTrunc(element.getIntOrFloatBitWidth())));
 }
 
-Value Node::constant(const TensorProto &tensor) { return constant(importer.constant(tensor)); }
+Value Node::constant(const TensorProto &tensor) { return importer.constantValue(tensor, g.loc); }
 
 void Node::out(unsigned i, Value v) {
   if (outputs.size() <= i)

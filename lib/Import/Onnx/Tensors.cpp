@@ -2,6 +2,7 @@
 
 #include "Tensors.h"
 #include "Failure.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
@@ -14,38 +15,38 @@ namespace {
 struct TypeRow {
   int32_t dataType;
   const char *name;
-  unsigned bytes; ///< 0: not representable
-  Type (*type)(Builder &);
+  unsigned bits; ///< 0: not representable
+  Type (*type)(Builder &); ///< null for the narrow types, which the dialect knows by name
 };
 } // namespace
 
 static const TypeRow typeTable[] = {
-    {TensorProto::FLOAT, "float", 4, [](Builder &b) -> Type { return b.getF32Type(); }},
-    {TensorProto::UINT8, "uint8", 1, [](Builder &b) -> Type { return b.getIntegerType(8, false); }},
-    {TensorProto::INT8, "int8", 1, [](Builder &b) -> Type { return b.getI8Type(); }},
-    {TensorProto::UINT16, "uint16", 2, [](Builder &b) -> Type { return b.getIntegerType(16, false); }},
-    {TensorProto::INT16, "int16", 2, [](Builder &b) -> Type { return b.getI16Type(); }},
-    {TensorProto::INT32, "int32", 4, [](Builder &b) -> Type { return b.getI32Type(); }},
-    {TensorProto::INT64, "int64", 8, [](Builder &b) -> Type { return b.getI64Type(); }},
+    {TensorProto::FLOAT, "float", 32, [](Builder &b) -> Type { return b.getF32Type(); }},
+    {TensorProto::UINT8, "uint8", 8, [](Builder &b) -> Type { return b.getIntegerType(8, false); }},
+    {TensorProto::INT8, "int8", 8, [](Builder &b) -> Type { return b.getI8Type(); }},
+    {TensorProto::UINT16, "uint16", 16, [](Builder &b) -> Type { return b.getIntegerType(16, false); }},
+    {TensorProto::INT16, "int16", 16, [](Builder &b) -> Type { return b.getI16Type(); }},
+    {TensorProto::INT32, "int32", 32, [](Builder &b) -> Type { return b.getI32Type(); }},
+    {TensorProto::INT64, "int64", 64, [](Builder &b) -> Type { return b.getI64Type(); }},
     {TensorProto::STRING, "string", 0, nullptr},
-    {TensorProto::BOOL, "bool", 1, [](Builder &b) -> Type { return b.getI1Type(); }},
-    {TensorProto::FLOAT16, "float16", 2, [](Builder &b) -> Type { return b.getF16Type(); }},
-    {TensorProto::DOUBLE, "double", 8, [](Builder &b) -> Type { return b.getF64Type(); }},
-    {TensorProto::UINT32, "uint32", 4, [](Builder &b) -> Type { return b.getIntegerType(32, false); }},
-    {TensorProto::UINT64, "uint64", 8, [](Builder &b) -> Type { return b.getIntegerType(64, false); }},
+    {TensorProto::BOOL, "bool", 8, [](Builder &b) -> Type { return b.getI1Type(); }},
+    {TensorProto::FLOAT16, "float16", 16, [](Builder &b) -> Type { return b.getF16Type(); }},
+    {TensorProto::DOUBLE, "double", 64, [](Builder &b) -> Type { return b.getF64Type(); }},
+    {TensorProto::UINT32, "uint32", 32, [](Builder &b) -> Type { return b.getIntegerType(32, false); }},
+    {TensorProto::UINT64, "uint64", 64, [](Builder &b) -> Type { return b.getIntegerType(64, false); }},
     {TensorProto::COMPLEX64, "complex64", 0, nullptr},
     {TensorProto::COMPLEX128, "complex128", 0, nullptr},
-    {TensorProto::BFLOAT16, "bfloat16", 2, [](Builder &b) -> Type { return b.getBF16Type(); }},
-    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 0, nullptr},
-    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 0, nullptr},
-    {TensorProto::FLOAT8E5M2, "float8e5m2", 0, nullptr},
-    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 0, nullptr},
-    {TensorProto::UINT4, "uint4", 0, nullptr},
-    {TensorProto::INT4, "int4", 0, nullptr},
-    {TensorProto::FLOAT4E2M1, "float4e2m1", 0, nullptr},
-    {TensorProto::FLOAT8E8M0, "float8e8m0", 0, nullptr},
-    {TensorProto::UINT2, "uint2", 0, nullptr},
-    {TensorProto::INT2, "int2", 0, nullptr},
+    {TensorProto::BFLOAT16, "bfloat16", 16, [](Builder &b) -> Type { return b.getBF16Type(); }},
+    {TensorProto::FLOAT8E4M3FN, "float8e4m3fn", 8, nullptr},
+    {TensorProto::FLOAT8E4M3FNUZ, "float8e4m3fnuz", 8, nullptr},
+    {TensorProto::FLOAT8E5M2, "float8e5m2", 8, nullptr},
+    {TensorProto::FLOAT8E5M2FNUZ, "float8e5m2fnuz", 8, nullptr},
+    {TensorProto::UINT4, "uint4", 4, nullptr},
+    {TensorProto::INT4, "int4", 4, nullptr},
+    {TensorProto::FLOAT4E2M1, "float4e2m1", 4, nullptr},
+    {TensorProto::FLOAT8E8M0, "float8e8m0", 8, nullptr},
+    {TensorProto::UINT2, "uint2", 2, nullptr},
+    {TensorProto::INT2, "int2", 2, nullptr},
 };
 
 static const TypeRow *rowOf(int32_t dataType) {
@@ -64,8 +65,10 @@ Type onnx::elementType(int32_t dataType, MLIRContext *context) {
   const TypeRow *row = rowOf(dataType);
   if (!row)
     failWrong("element type {0} is not one of the format's", dataType);
-  if (!row->type)
+  if (!row->bits)
     failUnsupported("element type {0}", row->name);
+  if (const ir::NarrowType *narrow = ir::narrowType(row->name))
+    return narrow->get(context);
   Builder b(context);
   return row->type(b);
 }
@@ -148,16 +151,29 @@ static std::string resourceName(StringRef name) {
   return key;
 }
 
+/// One byte per element of what the file packs.
+static Bytes unpacked(const Bytes &packed, unsigned bits, int64_t count) {
+  auto copy = std::make_shared<std::vector<char>>(count);
+  for (int64_t i = 0; i < count; ++i)
+    (*copy)[i] = char((uint8_t(packed.data[i * bits / 8]) >> (i * bits % 8)) & ((1 << bits) - 1));
+  return {llvm::ArrayRef<char>(copy->data(), copy->size()), copy};
+}
+
 ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContext *context) {
   const std::string what = llvm::formatv("tensor '{0}'", t.name()).str();
   Type element = elementType(t.data_type(), context);
-  unsigned width = rowOf(t.data_type())->bytes;
+  if (ir::isNarrow(element))
+    element = IntegerType::get(context, 8, IntegerType::Unsigned);
+  unsigned bits = rowOf(t.data_type())->bits, width = std::max(1u, bits / 8);
   SmallVector<int64_t> dims(t.dims().begin(), t.dims().end());
   int64_t count = elementCount(dims, what);
   Bytes bytes = bytesOf(t, file);
-  if (bytes.data.size() != size_t(count) * width)
+  size_t expected = (size_t(count) * bits + 7) / 8;
+  if (bytes.data.size() != expected)
     failWrong("{0}: {1} elements of {2} are {3} bytes, the file holds {4}", what, count, elementTypeName(t.data_type()),
-              count * width, bytes.data.size());
+              expected, bytes.data.size());
+  if (bits < 8)
+    bytes = unpacked(bytes, bits, count);
   auto type = RankedTensorType::get(dims, element);
   if (element.isInteger(1))
     return boolValue(type, bytes.data);

@@ -46,7 +46,8 @@ public:
   mlir::Value div(mlir::Value x, mlir::Value y) { return binary<DivOp>(x, y); }
   mlir::Value compare(CompareKind kind, mlir::Value x, mlir::Value y);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
-  mlir::Value cast(mlir::Value x, mlir::Type element); ///< a no-op where it is the same
+  mlir::Value cast(mlir::Value x, mlir::Type element);    ///< a no-op where it is the same
+  mlir::Value bitcast(mlir::Value x, mlir::Type element); ///< of the same width; a no-op where it is the same
 
   // Views.
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<shape::Expr> dims);

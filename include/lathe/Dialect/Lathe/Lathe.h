@@ -27,6 +27,9 @@ mlir::Value buildScalar(mlir::Operation *op, mlir::OpBuilder &b, mlir::Location 
 #define GET_ATTRDEF_CLASSES
 #include "lathe/Dialect/Lathe/LatheAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "lathe/Dialect/Lathe/LatheTypes.h.inc"
+
 #include "lathe/Dialect/Lathe/LatheInterfaces.h.inc"
 
 #define GET_OP_CLASSES

@@ -24,6 +24,8 @@ def Lathe_Dialect : Dialect {
     Values are ranked tensors. A tensor with a dynamic dimension carries `#lathe.dims<...>`, one size expression per
     dimension (lathe::shape::Expr as text): `tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">>`; a static tensor
     carries none. Element types: f64 f32 f16 bf16, signless i1 (bool) i8 i16 i32 i64, unsigned ui8 ui16 ui32 ui64.
+    Narrow types (the float8 formats, `!lathe.f8E8M0`, `!lathe.f4E2M1`, i4 ui4 i2 ui2) are for storage: casts, bitcasts and what
+    moves elements take them, until --lathe-expand-narrow-types writes them out.
     Sizes are declared by `lathe.symbol` and related by `lathe.relation` at the top of the module; the function @main is the
     model, its arguments and results named by the attributes `lathe.name`.
 
@@ -32,7 +34,15 @@ def Lathe_Dialect : Dialect {
   }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
+
+class Lathe_NarrowFloat<string name, string text> : TypeDef<Lathe_Dialect, name> {
+  let mnemonic = name;
+  let summary = text;
+}
+def Lathe_f8E8M0 : Lathe_NarrowFloat<"f8E8M0", "A power of two, 2^-127 to 2^127, or NaN">;
+def Lathe_f4E2M1 : Lathe_NarrowFloat<"f4E2M1", "0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives">;
 
 def Lathe_DimsAttr : AttrDef<Lathe_Dialect, "Dims", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "dims";
@@ -202,7 +212,16 @@ def Lathe_SelectOp : Lathe_Elementwise<"select", []> {
 def Lathe_CastOp : Lathe_Elementwise<"cast", []> {
   let summary = "Element type conversion";
   let description = [{ float to int truncates and saturates (NaN gives 0), to bool is x != 0, int to narrower int wraps, to a
-    narrower float rounds to nearest even. }];
+    narrower float rounds to nearest even, what is out of its range becomes an infinity or, where it has none, NaN (the largest
+    number where it has neither). To f8E8M0: the power of two not above |x|. }];
+  let arguments = (ins AnyRankedTensor:$x);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Lathe_BitcastOp : Lathe_Elementwise<"bitcast", []> {
+  let summary = "The same bits under another element type of the same width";
   let arguments = (ins AnyRankedTensor:$x);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";

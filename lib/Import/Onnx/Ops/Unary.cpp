@@ -1,6 +1,8 @@
 //===- Unary.cpp - Elementwise operators of one operand --------------------===//
 
 #include "Unary.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
+#include <cmath>
 
 using namespace lathe;
 
@@ -58,8 +60,54 @@ void isInf(Node &n) {
 }
 
 
-void cast(Node &n) { n.out(n.g.cast(n.in(0), n.elementOfOnnx(n.requiredInteger("to")))); }
-void castLike(Node &n) { n.out(n.g.cast(n.in(0), n.element(n.in(1)))); }
+/// Brings x to a power of two in f32, as float8e8m0 has nothing else.
+static Value powerOfTwo(Node &n, Value x) {
+  std::string mode = n.text("round_mode", "up");
+  bool saturates = n.flag("saturate", true);
+  Type ui32 = n.g.b.getIntegerType(32, false), f32 = n.g.b.getF32Type();
+  x = n.g.cast(x, f32);
+  Value bits = n.g.bitcast(x, ui32);
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    failWrong("attribute 'round_mode' is '{0}', expected up, down or nearest", mode);
+  if (mode != "down")
+    bits = n.g.binary<ir::AddOp>(bits, double(mode == "up" ? 0x7FFFFF : 0x400000));
+  Value r = n.g.bitcast(n.g.binary<ir::AndOp>(bits, double(0x7F800000)), f32);
+  if (saturates)
+    r = n.g.binary<ir::MinOp>(r, std::ldexp(1.0, 127));
+  Value isNan = n.g.compare(ir::CompareKind::NE, x, x);
+  return n.g.select(isNan, x, r);
+}
+
+static void castTo(Node &n, Type to) {
+  Value x = n.in(0);
+  const ir::NarrowType *narrow = ir::narrowType(to);
+  if (!narrow || narrow->isInteger())
+    return n.out(n.g.cast(x, to));
+  if (ir::isNarrow(n.element(x)))
+    x = n.g.cast(x, n.g.b.getF32Type());
+  if (narrow->mantissa == 0) {
+    x = powerOfTwo(n, x);
+  } else if (n.flag("saturate", true) || narrow->bits < 8) {
+    x = n.g.cast(n.wide(x), n.g.b.getF32Type());
+    double most = ir::largestOf(*narrow);
+    x = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(x, -most), most);
+  }
+  n.out(n.g.cast(x, to));
+}
+
+void cast(Node &n) { castTo(n, n.elementOfOnnx(n.requiredInteger("to"))); }
+void castLike(Node &n) { castTo(n, n.element(n.in(1))); }
+
+void bitCast(Node &n) {
+  Value x = n.in(0);
+  Type to = n.elementOfOnnx(n.requiredInteger("to")), from = n.element(x);
+  if (ir::bitsOf(from) != ir::bitsOf(to))
+    failWrong("{0} as elements of {1} bits", describe(x.getType()), ir::bitsOf(to));
+  Type ui8 = n.g.b.getIntegerType(8, false);
+  if (n.isBool(x) || to.isInteger(1)) // a byte, 0 or 1
+    return n.out(n.g.cast(n.g.bitcast(n.isBool(x) ? n.g.cast(x, ui8) : x, to.isInteger(1) ? ui8 : to), to));
+  n.out(n.g.bitcast(x, to));
+}
 
 static Value bound(Node &n, Value x, unsigned input, const char *attribute) {
   if (n.opset() >= 11) {
