@@ -16,7 +16,8 @@ def onnx_rows():
     families = {"UNARY": "Unary.cpp", "BINARY": "Binary.cpp", "COMPARE": "Binary.cpp", "VARIADIC": "Binary.cpp"}
     rows = {}
     table = re.sub(r"//.*", "", (folder / "OpTable.def").read_text())
-    for kind, name, since, rest in re.findall(r'^(\w+)\("([\w.]+)", (\d+), (\w+)', table, re.M):
+    for kind, domain, name, since, rest in re.findall(r'^(\w+)\((?:"([\w.]+)", )?"(\w+)", (\d+), (\w+)', table, re.M):
+        name = f"{domain}.{name}" if domain else name
         row = rows.setdefault(name, ([], families.get(kind) or handlers[rest]))
         row[0].append(int(since))
     return [(name, sorted(since), where) for name, (since, where) in sorted(rows.items(), key=lambda item: item[0].lower())]

@@ -10,12 +10,14 @@ using namespace lathe::onnx;
 // The handlers are known to nobody but the table: adding an operator touches its own file and OpTable.def.
 namespace lathe::onnx {
 #define OP(name, since, handler) void handler(Node &n);
+#define OP_IN(domain, name, since, handler) void handler(Node &n);
 #define UNARY(name, since, op, accepts)
 #define BINARY(name, since, op, accepts)
 #define COMPARE(name, since, kind)
 #define VARIADIC(name, since, op)
 #include "OpTable.def"
 #undef OP
+#undef OP_IN
 #undef UNARY
 #undef BINARY
 #undef COMPARE
@@ -24,6 +26,7 @@ namespace lathe::onnx {
 
 static const OpEntry table[] = {
 #define OP(name, since, handler) {"", name, since, onnx::handler},
+#define OP_IN(domain, name, since, handler) {domain, name, since, onnx::handler},
 #define UNARY(name, since, op, accepts) {"", name, since, unary<ir::op, Accepts::accepts>},
 #define BINARY(name, since, op, accepts) {"", name, since, binary<ir::op, Accepts::accepts>},
 #define COMPARE(name, since, kind) {"", name, since, compare<ir::CompareKind::kind>},
