@@ -2,6 +2,9 @@
 #include "State.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/Binary.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -86,13 +89,14 @@ private:
 };
 } // namespace
 
-static const char *const abiNames[] = {"create", "destroy", "run", "signature", "output_shapes",
-                                       "workspace_size", "set_workspace", "last_error"};
+static const char *const abi[] = {"create", "destroy", "run", "signature", "output_shapes", "workspace_size", "set_workspace", "last_error"};
+
+ArrayRef<const char *> lathe::artifact::abiNames() { return abi; }
 
 /// Exports the ABI under the prefix and hides everything else.
 static std::string exportList(StringRef prefix) {
   std::string script = "{ global:";
-  for (const char *name : abiNames)
+  for (const char *name : abi)
     script += " " + prefix.str() + "_" + name + ";";
   return script + " local: *; };\n";
 }
@@ -112,7 +116,46 @@ static Error runLinker(ArrayRef<std::string> arguments) {
   return createStringError(inconvertibleErrorCode(), "the linker failed: %s", StringRef(messages).trim().str().c_str());
 }
 
-Expected<std::string> lathe::artifact::linkArtifact(Machine machine, ArrayRef<StringRef> objects, bool cuda, StringRef prefix) {
+static std::vector<std::string> sharedFlags(const LinkFolder &folder, StringRef prefix) {
+  std::vector<std::string> flags = {"-shared", "-Bsymbolic", "-z", "defs", "-z", "relro", "-z", "now", "--hash-style=gnu",
+                                    "--build-id=none", "--strip-debug", "--gc-sections", "--no-rosegment",
+                                    "--version-script=" + folder.file("exports.map"), "--undefined=lathe_create"};
+  if (prefix != "lathe")
+    for (const char *name : abi)
+      flags.push_back("--defsym=" + prefix.str() + "_" + name + "=lathe_" + name);
+  return flags;
+}
+
+/// The object's symbols become its own, but for the entry points, which get their prefix: several models may be linked into
+/// one program.
+static Expected<std::string> hideSymbols(StringRef object, StringRef prefix) {
+  auto binary = object::createBinary(MemoryBufferRef(object, "model"));
+  if (!binary)
+    return binary.takeError();
+  std::vector<std::string> names;
+  for (const char *name : abi)
+    names.push_back("lathe_" + std::string(name));
+  std::vector<std::string> renamed;
+  for (const char *name : abi)
+    renamed.push_back(prefix.str() + "_" + name);
+  objcopy::ConfigManager config;
+  auto report = [](Error error) { return error; };
+  for (auto [from, to] : zip(names, renamed)) {
+    if (Error error = config.Common.SymbolsToKeepGlobal.addMatcher(
+            objcopy::NameOrPattern::create(from, objcopy::MatchStyle::Literal, report)))
+      return error;
+    config.Common.SymbolsToRename[from] = to;
+  }
+  std::string out;
+  raw_string_ostream stream(out);
+  if (Error error = objcopy::executeObjcopyOnBinary(config, **binary, stream))
+    return error;
+  return out;
+}
+
+Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machine, ArrayRef<StringRef> objects, bool cuda,
+                                                    StringRef prefix) {
+  bool shared = kind == LinkKind::Shared;
   Embedded embedded = embeddedFor(machine);
   if (cuda && embedded.cuda.empty())
     return createStringError(inconvertibleErrorCode(), "this build of lathe carries no CUDA runtime for the target machine");
@@ -127,25 +170,21 @@ Expected<std::string> lathe::artifact::linkArtifact(Machine machine, ArrayRef<St
   for (auto [i, bytes] : enumerate(all))
     if (Error error = folder.add(std::to_string(i) + ".o", bytes))
       return error;
-  if (Error error = folder.add("libc.so.6", embedded.libc))
-    return error;
+  if (shared)
+    if (Error error = folder.add("libc.so.6", embedded.libc))
+      return error;
   std::vector<std::string> inputs = folder.arguments;
   if (Error error = folder.add("exports.map", exportList(prefix)))
     return error;
 
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "-Bsymbolic", "-z", "defs", "-z", "relro", "-z", "now",
-                                        "--hash-style=gnu", "--build-id=none", "--strip-debug", "--gc-sections", "--no-rosegment",
-                                        "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux",
-                                        "--version-script=" + folder.file("exports.map"), "-o", folder.file("out.so"),
-                                        "--undefined=lathe_create"};
-  if (prefix != "lathe")
-    for (const char *name : abiNames)
-      arguments.push_back("--defsym=" + prefix.str() + "_" + name + "=lathe_" + name);
-  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  std::vector<std::string> arguments = {"ld.lld", "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux", "-o",
+                                        folder.file("out")};
+  append_range(arguments, shared ? sharedFlags(folder, prefix) : std::vector<std::string>{"-r", "--strip-debug"});
+  append_range(arguments, inputs);
   if (Error error = runLinker(arguments))
     return error;
-  auto buffer = MemoryBuffer::getFile(folder.file("out.so"), /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = MemoryBuffer::getFile(folder.file("out"), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
     return createStringError(buffer.getError(), "the linker's output cannot be read: %s", buffer.getError().message().c_str());
-  return (*buffer)->getBuffer().str();
+  return shared ? (*buffer)->getBuffer().str() : hideSymbols((*buffer)->getBuffer(), prefix);
 }

@@ -57,11 +57,23 @@ struct ConstantLayout {
 /// The blob of Format.h. Its size does not depend on `data`.
 llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data, FunctionTable &functions);
 
+enum class LinkKind { Shared, Relocatable };
+
 /// A relocatable object with the blob, the function table and a placeholder that becomes the data segment.
 std::string writeTableObject(Machine machine, llvm::StringRef blob, llvm::ArrayRef<std::string> functions);
 
-/// Links a shared object out of objects' bytes and the runtime; returns its bytes.
-llvm::Expected<std::string> linkArtifact(Machine machine, llvm::ArrayRef<llvm::StringRef> objects, bool cuda, llvm::StringRef prefix);
+/// Tables and code as one object of the kind.
+llvm::Expected<std::string> linkTables(LinkKind kind, const ArtifactBuilder::State &state, const ConstantLayout &layout,
+                                       llvm::StringRef prefix);
+
+/// Links a shared or relocatable object out of objects' bytes and the runtime; returns its bytes. Only the ABI is visible.
+llvm::Expected<std::string> linkArtifact(LinkKind kind, Machine machine, llvm::ArrayRef<llvm::StringRef> objects, bool cuda,
+                                         llvm::StringRef prefix);
+
+/// The entry points without their prefix.
+llvm::ArrayRef<const char *> abiNames();
+/// A C header that declares the entry points under the prefix and needs no other file.
+std::string headerText(llvm::StringRef prefix);
 
 /// The linked file, with its placeholder turned into a data segment of `dataBytes` that begins `dataOffset` bytes into the file.
 struct DataSegment {

@@ -166,7 +166,7 @@ static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, cons
   return gpu ? pipeline::addCuda(builder, module, target, options) : pipeline::addCpu(builder, module, target, options);
 }
 
-/// --emit llvm, asm, obj or ptx: the code of the first target.
+/// --emit llvm, asm or ptx: the code of the first target.
 static Error emitCode(ModuleOp module, const CompileOptions &options) {
   const TargetSpec &target = options.targets.front();
   bool gpu = target.arch == "cuda";
@@ -195,7 +195,7 @@ Error lathe::compile(const CompileOptions &options) {
     return e;
   if (options.emit == EmitStage::Kernels)
     return emitModule(options, module);
-  if (options.emit != EmitStage::Artifact)
+  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
     return emitCode(module, options);
 
   artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
@@ -212,7 +212,8 @@ Error lathe::compile(const CompileOptions &options) {
   artifact::ArtifactBuilder::Options write;
   write.prefix = options.prefix;
   write.externalData = options.externalWeights;
-  if (Error e = builder.write(options.output, write))
+  bool object = options.emit == EmitStage::Object;
+  if (Error e = object ? builder.writeObject(options.output, write) : builder.write(options.output, write))
     return e;
   if (!options.report.empty())
     if (Error e = writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str()))

@@ -61,11 +61,7 @@ Expected<std::string> pipeline::cpuText(ModuleOp module, const TargetSpec &targe
   Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernelsOf(module), cpuOptions(target, options));
   if (!code)
     return code.takeError();
-  if (options.emit != EmitStage::Object)
-    return code->text;
-  if (code->objects.size() != 1)
-    return userError("--emit obj writes one object, this is {0}: name one variant with --target", code->objects.size());
-  return code->objects.front();
+  return code->text;
 }
 
 Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,

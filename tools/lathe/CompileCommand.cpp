@@ -78,6 +78,11 @@ static Expected<EmitStage> parseEmit(StringRef text) {
   return userError("--emit {0}: expected graph, kernels, llvm, asm, ptx, obj or so", text);
 }
 
+static bool isIdentifier(StringRef text) {
+  auto word = [](char c) { return isAlnum(c) || c == '_'; };
+  return !text.empty() && !isDigit(text.front()) && all_of(text, word);
+}
+
 static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   CompileOptions options = flags.options;
   Expected<std::vector<TargetSpec>> targets = parseTargets(flags.target);
@@ -106,8 +111,13 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   static const StringRef precisions[] = {"", "f32", "tf32", "bf16", "f16"};
   if (!is_contained(precisions, StringRef(options.precision)))
     return userError("--precision {0}: expected f32, tf32, bf16 or f16", options.precision);
-  if (options.output.empty() && options.emit == EmitStage::Artifact)
-    return userError("-o OUT.so is missing");
+  bool object = options.emit == EmitStage::Object;
+  if (options.output.empty() && (object || options.emit == EmitStage::Artifact))
+    return userError("-o OUT.{0} is missing", object ? "o" : "so");
+  if (object && options.externalWeights)
+    return userError("--weights external: an object carries its weights; leave it out or use --emit so");
+  if (!isIdentifier(options.prefix))
+    return userError("--prefix {0}: expected a C identifier", options.prefix);
   if (flags.depFile && options.depFile.empty())
     options.depFile = options.output + ".d";
   return options;

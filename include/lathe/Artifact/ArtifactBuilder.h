@@ -149,6 +149,8 @@ public:
   /// Writes the shared object: a temporary beside it first, then renamed. A failure leaves nothing behind.
   llvm::Error write(llvm::StringRef path, const Options &options);
   llvm::Error write(llvm::StringRef path) { return write(path, Options()); }
+  /// Writes a relocatable object to link into a program, constants included, and a C header of the same name beside it.
+  llvm::Error writeObject(llvm::StringRef path, const Options &options);
 
   struct State;
 

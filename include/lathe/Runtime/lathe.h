@@ -74,6 +74,8 @@ typedef struct {
   uint32_t threads; /* that the context runs on, the calling one included */
 } LatheSignature;
 
+/*===- Functions ----------------------------------------------------------------===*/
+
 /* Creates a context; `options` may be NULL. On failure *context still receives one (NULL only when out of memory) that does
  * nothing but tell lathe_last_error, and that must be destroyed. */
 LATHE_API LatheStatus lathe_create(const LatheOptions *options, LatheContext **context);
@@ -102,6 +104,8 @@ LATHE_API LatheStatus lathe_set_workspace(LatheContext *context, void *memory, s
 
 /* The message of the last call that failed; never NULL. lathe_last_error(NULL) explains a NULL context. */
 LATHE_API const char *lathe_last_error(LatheContext *context);
+
+/*===- End of functions ---------------------------------------------------------===*/
 
 #ifdef __cplusplus
 }
