@@ -43,12 +43,14 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
 //===----------------------------------------------------------------------===//
 
 /// Model file -> lathe dialect.
-static Expected<Module> importModel(const CompileOptions &options, MLIRContext &context) {
+static Expected<Module> importModel(const CompileOptions &options, std::vector<std::string> &filesRead, MLIRContext &context) {
+  ImportOptions import = options.import;
+  import.filesRead = &filesRead;
   StringRef extension = llvm::sys::path::extension(options.model);
   if (extension == ".onnx" || extension == ".textproto")
-    return importOnnx(options.model, options.import, context);
+    return importOnnx(options.model, import, context);
   if (extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(options.model))
-    return importFx(options.model, options.import, context);
+    return importFx(options.model, import, context);
   return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
 }
 
@@ -135,15 +137,22 @@ static Error emitModule(const CompileOptions &options, ModuleOp module) {
   return emitText(options, text);
 }
 
-/// OUT: MODEL, for build systems.
-static Error writeDepFile(const CompileOptions &options) {
+/// OUT: MODEL and its files of weights, for build systems.
+static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> filesRead) {
   auto escape = [](StringRef path) {
     std::string out;
     for (char c : path)
       out += c == ' ' ? "\\ " : c == '$' ? "$$" : c == '#' ? "\\#" : std::string(1, c);
     return out;
   };
-  return writeFile(options.depFile, escape(options.output) + ": " + escape(options.model) + "\n");
+  std::string rule = escape(options.output) + ": " + escape(options.model);
+  StringRef folder = llvm::sys::path::parent_path(options.model);
+  for (const std::string &file : filesRead) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, file);
+    rule += " " + escape(path);
+  }
+  return writeFile(options.depFile, rule + "\n");
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,7 +191,8 @@ Error lathe::compile(const CompileOptions &options) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
 
-  Expected<Module> imported = importModel(options, context);
+  std::vector<std::string> filesRead;
+  Expected<Module> imported = importModel(options, filesRead, context);
   if (!imported)
     return imported.takeError();
   ModuleOp module = imported->get();
@@ -218,5 +228,5 @@ Error lathe::compile(const CompileOptions &options) {
   if (!options.report.empty())
     if (Error e = writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str()))
       return e;
-  return options.depFile.empty() ? Error::success() : writeDepFile(options);
+  return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }

@@ -30,7 +30,7 @@ static llvm::Expected<TargetSpec> parseOne(llvm::StringRef text) {
   auto [arch, list] = text.split(':');
   if (arch == "host")
     arch = llvm::Triple(llvm::sys::getProcessTriple()).getArch() == llvm::Triple::aarch64 ? "aarch64" : "x86_64";
-  auto known = llvm::find_if(knownTargets(), [&](const Known &k) { return k.arch == arch; });
+  auto known = llvm::find_if(knownTargets(), [arch = arch](const Known &k) { return k.arch == arch; });
   if (known == knownTargets().end())
     return userError("--target: unknown architecture '{0}'; known are host, x86_64, aarch64, cuda", arch);
   TargetSpec spec{arch.str(), {}};

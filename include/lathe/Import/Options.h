@@ -31,6 +31,8 @@ struct ShapeOption {
 struct ImportOptions {
   std::vector<DimOption> dims;
   std::vector<ShapeOption> shapes;
+  /// Receives the files beside the model that its constants come from, for dependency files; may be null.
+  std::vector<std::string> *filesRead = nullptr;
 };
 
 /// Takes `NAME=N`, `NAME=MIN..MAX` or `NAME=MIN..MAX@H1,H2` (either end of the range may be missing).

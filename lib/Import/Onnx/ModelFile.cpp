@@ -148,3 +148,11 @@ Bytes ModelFile::external(const TensorProto &tensor) {
     wrong(llvm::formatv("bytes {0} to {0}+{1} are outside of the file, which has {2}", place.offset, length, size).str());
   return {llvm::ArrayRef<char>(file->getBufferStart() + place.offset, length), file};
 }
+
+std::vector<std::string> ModelFile::externalLocations() const {
+  std::vector<std::string> out;
+  for (const auto &[location, file] : mapped)
+    if (file)
+      out.push_back(location);
+  return out;
+}

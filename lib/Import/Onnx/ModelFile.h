@@ -35,6 +35,8 @@ public:
 
   /// The bytes that an external tensor names. Throws Failure when they are outside of the model's folder or of the file.
   Bytes external(const TensorProto &tensor);
+  /// Where those bytes came from so far, relative to the model's folder, in order.
+  std::vector<std::string> externalLocations() const;
 
 private:
   std::shared_ptr<ModelProto> proto = std::make_shared<ModelProto>();

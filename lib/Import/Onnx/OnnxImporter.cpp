@@ -82,7 +82,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> lathe::importOnnx(StringRef path, const Im
   auto file = ModelFile::open(path);
   if (!file)
     return file.takeError();
-  return importFile(**file, options, context);
+  auto module = importFile(**file, options, context);
+  if (options.filesRead)
+    *options.filesRead = (*file)->externalLocations();
+  return module;
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> lathe::importOnnxBytes(StringRef bytes, StringRef name, bool isText,
