@@ -80,7 +80,11 @@ static Error formKernels(ModuleOp module) {
 
 /// Kernels in the form that the CPU's code generators want.
 static Error prepareForCpu(ModuleOp module) {
-  return runPasses(module, "cpu", [](OpPassManager &pm) { pm.addPass(target::createPackWeights()); });
+  return runPasses(module, "cpu", [](OpPassManager &pm) {
+    pm.addPass(target::createChannelsLast());
+    pm.addPass(target::createPackFilters());
+    pm.addPass(target::createPackWeights());
+  });
 }
 
 /// Kernels for a GPU: operands of products in the type that --precision names.

@@ -62,7 +62,8 @@ namespace {
 struct Packing {
   ArrayRef<char> source;
   Type from, to;
-  int64_t k, n, kStride, nStride, panel;
+  int64_t k, n, nStride, panel;
+  std::vector<int64_t> rows; ///< where row k starts
 
   void convert(const char *in, char *out) const {
     if (from == to) {
@@ -87,7 +88,7 @@ struct Packing {
     bool runs = from == to && nStride == 1;
     for (int64_t row = 0; row < k; ++row) {
       char *at = out.data() + row * width * size;
-      const char *base = source.data() + (row * kStride + n0 * nStride) * in;
+      const char *base = source.data() + (rows[row] + n0 * nStride) * in;
       if (runs)
         std::memcpy(at, base, valid * size);
       else
@@ -109,13 +110,29 @@ struct Packing {
     for (int64_t c = 0; c < n; ++c) { // [n][k]
       buffer.resize(size_t(k) * size);
       for (int64_t row = 0; row < k; ++row)
-        convert(source.data() + (row * kStride + c * nStride) * in, buffer.data() + row * size);
+        convert(source.data() + (rows[row] + c * nStride) * in, buffer.data() + row * size);
       sink(ArrayRef<char>(buffer.data(), buffer.size()));
     }
   }
 };
 
 } // namespace
+
+/// The element at which each row of a packed matrix starts in the source.
+static std::vector<int64_t> rowStarts(kernel::PackOp op) {
+  std::vector<int64_t> starts(op.getK());
+  for (int64_t k = 0; k < int64_t(op.getK()); ++k) {
+    if (!op.getKExtents()) {
+      starts[k] = k * op.getKStride();
+      continue;
+    }
+    ArrayRef<int64_t> extents = *op.getKExtents(), strides = *op.getKStrides();
+    int64_t rest = k;
+    for (size_t i = extents.size(); i-- > 0; rest /= extents[i])
+      starts[k] += rest % extents[i] * strides[i];
+  }
+  return starts;
+}
 
 Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
   auto constant = op.getSource().getDefiningOp<ir::ConstantOp>();
@@ -134,7 +151,8 @@ Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
   }
   p.from = ir::signless(ir::elementOf(op.getSource()));
   p.to = ir::signless(ir::elementOf(op.getResult()));
-  p.k = op.getK(), p.n = op.getN(), p.kStride = op.getKStride(), p.nStride = op.getNStride(), p.panel = op.getPanel();
+  p.k = op.getK(), p.n = op.getN(), p.nStride = op.getNStride(), p.panel = op.getPanel();
+  p.rows = rowStarts(op);
   artifact::ByteSource out;
   out.size = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(p.to);
   out.stream = [p, kept](llvm::function_ref<void(ArrayRef<char>)> sink) {

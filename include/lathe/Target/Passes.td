@@ -25,6 +25,36 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
+  let summary = "Images between kernels with their channels side by side";
+  let description = [{
+    Results of kernels that are images, [image][channel][pixels..], become [image][pixels..][channel] where every kernel that
+    writes or reads them works with that, and a convolution is among them. The offsets change, and the order of the axes.
+
+    Before:
+    ```mlir
+    %y = kernel.generic loop @relu axes(n = "1", c = "64", p = "3136") ... outs(tensor<1x64x56x56xf32>)
+      kernel.store %v, %o["3136*c + p"] : f32, !kernel.ref<f32>
+    ```
+    After:
+    ```mlir
+    %y = kernel.generic loop @relu axes(n = "1", p = "3136", c = "64") ... outs(tensor<1x56x56x64xf32>)
+      kernel.store %v, %o["64*p + c"] : f32, !kernel.ref<f32>
+    ```
+  }];
+}
+
+def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
+  let summary = "Constant filters of convolutions in the layout that micro-kernels read";
+  let description = [{
+    The filter of a convolution whose result and image have their channels last becomes panels [columns / panel][k][panel], k
+    in the order of the kernel's summed axes, and the load of it is marked `packed` (its offset remains the one before). The
+    filter of a depthwise convolution becomes [taps..][channel], and its load reads there.
+  }];
+  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect"];
+}
+
 def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
   let summary = "Operands of contractions and attentions in the type that tensor cores take";
   let description = [{

@@ -114,8 +114,10 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
       return emitContraction(f, plan);
     case KernelClass::Attention:
       return emitAttention(f, plan);
-    case KernelClass::Reduction:
-      return emitProduct(f, plan);
+    case KernelClass::Reduction: {
+      llvm::Expected<bool> taken = emitConvolution(f, plan);
+      return !taken || *taken ? std::move(taken) : emitProduct(f, plan);
+    }
     case KernelClass::Loop:
       return false;
     }

@@ -1,12 +1,12 @@
 //===- Contraction.cpp - CPU code for contraction kernels ------------------===//
 
 #include "Contraction.h"
+#include "ContractionEpilogue.h"
 #include "ContractionPack.h"
 #include "ContractionProduct.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -26,10 +26,6 @@ private:
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   void emitPanel(Value group, Value tileFrom, Value tileTo);
   void emitTile(const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn);
-  void emitEpilogue(const BodyEmitter &point, Value row, Value rows, Value firstColumn);
-  void emitRowColumns(const BodyEmitter &point, Value tileRow, Value firstColumn, bool partial);
-  void emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask);
-  bool lanesStayInAxis() const;
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -37,8 +33,8 @@ private:
   BodyEmitter body;
   Type panelType;
   ContractionTile tiles;
-  Value rows, columns, depth, panels, rowTiles, tileBuffer;
-  SmallVector<kernel::StoreOp> stores;
+  ContractionEpilogue epilogue;
+  Value rows, columns, depth, panels, rowTiles;
 };
 } // namespace
 
@@ -46,15 +42,12 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
     : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       panelType(shape.packed ? shape.rhsType : shape.accumulator),
-      tiles(v, shape, panelType, refOf(shape.lhsRef)) {
+      tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, tiles.maxRows()) {
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
-  for (Operation *op : f.info.ops)
-    if (auto s = dyn_cast<kernel::StoreOp>(op))
-      stores.push_back(s);
 }
 
 KernelPlan ContractionEmitter::plan() const {
@@ -70,8 +63,6 @@ KernelPlan ContractionEmitter::plan() const {
 
 /// Items are (batch point, panel, tile of rows), the last fastest: a group is a batch point and a panel.
 void ContractionEmitter::emit() {
-  tileBuffer = v.b.create<LLVM::AllocaOp>(f.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
-                                          v.i(tiles.maxRows() * panelColumns), 64);
   Value perGroup = v.max(rowTiles, v.i(1));
   Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
@@ -104,71 +95,8 @@ void ContractionEmitter::emitTile(const BodyEmitter &point, Value panel, Value t
   Value highTiles = v.sub(rows, v.mul(rowTiles, low));
   Value row = v.add(v.mul(tileIndex, low), v.min(tileIndex, highTiles));
   Value count = v.select(v.less(tileIndex, highTiles), high, low);
-  tiles.emit(point, panel, row, count, depth, tileBuffer);
-  emitEpilogue(point, row, count, firstColumn);
-}
-
-void ContractionEmitter::emitEpilogue(const BodyEmitter &point, Value row, Value count, Value firstColumn) {
-  auto allRows = [&](bool partial) {
-    v.loop(v.i(0), count, 1, [&](Value r) {
-      BodyEmitter at = point;
-      shape.rows.bind(v, at, v.add(row, r), shape.rowsFlat);
-      emitRowColumns(at, v.mul(r, panelColumns), firstColumn, partial);
-    });
-  };
-  std::optional<int64_t> known = getConstantIntValue(columns);
-  if (known && *known % panelColumns == 0)
-    return allRows(false);
-  Value whole = v.less(v.add(firstColumn, panelColumns - 1), columns);
-  v.ifThen(whole, [&] { allRows(false); }, [&] { allRows(true); });
-}
-
-/// True when a vector of columns never straddles two points of an outer column axis.
-bool ContractionEmitter::lanesStayInAxis() const {
-  if (shape.columns.empty() || shape.columnsFlat)
-    return true;
-  std::optional<int64_t> inner = shape.columns.info->extents[shape.columns.carrier()].constant();
-  return inner && *inner % v.lanes == 0;
-}
-
-void ContractionEmitter::emitRowColumns(const BodyEmitter &point, Value tileRow, Value firstColumn, bool partial) {
-  bool vectors = lanesStayInAxis();
-  unsigned width = vectors ? v.lanes : 1;
-  auto one = [&](Value c) {
-    Value column = v.add(firstColumn, c), offset = v.add(tileRow, c);
-    if (vectors) {
-      emitVector(point, offset, column, partial ? v.firstLanes(v.sub(columns, column)) : Value());
-      return;
-    }
-    auto scalar = [&] { emitVector(point, offset, column, {}); };
-    if (partial)
-      v.ifThen(v.less(column, columns), scalar);
-    else
-      scalar();
-  };
-  if (panelColumns <= 2 * width) {
-    for (unsigned c = 0; c < panelColumns; c += width)
-      one(v.i(c));
-    return;
-  }
-  v.loop(v.i(0), v.i(panelColumns), width, one);
-}
-
-/// The epilogue of one vector of columns (or of one column), at a row.
-void ContractionEmitter::emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask) {
-  bool vectors = lanesStayInAxis();
-  if (!shape.columns.empty()) {
-    shape.columns.bind(v, point, column, shape.columnsFlat);
-    if (vectors) {
-      const std::string &lane = shape.columns.info->axes[shape.columns.carrier()];
-      point.bindLane(lane, point.axisValue(lane), v.lanes, mask);
-    }
-  }
-  bool asVector = vectors && !shape.columns.empty();
-  Value sum = asVector ? v.load(tileBuffer, tileOffset) : v.loadScalar(tileBuffer, tileOffset);
-  point.bindValue(shape.result, sum);
-  for (kernel::StoreOp s : stores)
-    point.emitStore(s);
+  tiles.emit(point, panel, row, count, depth, epilogue.buffer());
+  epilogue.emit(point, row, count, firstColumn);
 }
 
 static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan) {

@@ -26,14 +26,15 @@ unsigned ContractionTile::maxRows() const {
 }
 
 /// Columns per pass over the rows, in vectors: as many as the registers hold.
-unsigned ContractionTile::vectorsFor(unsigned rows) const {
-  unsigned all = panelColumns / v.lanes;
+unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
+  unsigned all = width / v.lanes;
   while (all > 2 && rows * all + (rows > 1 ? all : 1) + spareRegisters(v.target) > v.target.registers)
     all /= 2;
   return all;
 }
 
-void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile) {
+void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile,
+                           unsigned width) {
   OpBuilder &b = v.b;
   SmallVector<int64_t> cases;
   for (unsigned r = 1; r <= maxRows(); ++r)
@@ -43,7 +44,7 @@ void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value ro
   OpBuilder::InsertionGuard guard(b);
   for (unsigned r = 1; r <= maxRows(); ++r) {
     b.createBlock(&op.getCaseRegions()[r - 1]);
-    emitRows(base, panel, row, r, depth, tile);
+    emitRows(base, panel, row, r, depth, tile, width);
     b.create<scf::YieldOp>(v.loc);
   }
   b.createBlock(&op.getDefaultRegion());
@@ -51,8 +52,8 @@ void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value ro
 }
 
 void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Value row, unsigned rows, Value depth,
-                               Value tile) {
-  unsigned vectors = vectorsFor(rows), all = panelColumns / v.lanes;
+                               Value tile, unsigned width) {
+  unsigned vectors = vectorsFor(rows, width), all = width / v.lanes;
   unsigned sets = 1;
   while (rows * vectors * sets < sumsInFlight && sets < unroll)
     sets *= 2;
@@ -60,7 +61,10 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     Value from = v.at(panel, column, panelType);
     Values sums(rows * vectors * sets, v.f(0));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
-    if (stride) {
+    if (packedRow) {
+      lower::BodyEmitter point = base;
+      sums = innerLoop(point, row, from, depth, v.i(1), rows, vectors, sums);
+    } else if (stride) {
       lower::BodyEmitter point = base;
       for (unsigned a : shape.reduced.axes)
         point.bindAxis(shape.reduced.info->axes[a], v.i(0));
@@ -79,7 +83,7 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
   if (vectors == all)
     pass(v.i(0));
   else
-    v.loop(v.i(0), v.i(panelColumns), vectors * v.lanes, pass);
+    v.loop(v.i(0), v.i(width), vectors * v.lanes, pass);
 }
 
 /// Loops over the reduced axes from `level` on, each in a loop of its own.
@@ -113,8 +117,13 @@ Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value ro
 
 /// Where each row of the tile starts. Rows at one known distance share a base register.
 SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter point, Value row, unsigned count) const {
-  std::optional<Expr> stride = shape.rows.strideOf(shape.lhs);
   SmallVector<Row> result;
+  if (packedRow) {
+    for (unsigned r = 0; r < count; ++r)
+      result.push_back({v.mul(row, *packedRow), *packedRow * int64_t(r)});
+    return result;
+  }
+  std::optional<Expr> stride = shape.rows.strideOf(shape.lhs);
   if (!stride) {
     for (unsigned r = 0; r < count; ++r) {
       lower::BodyEmitter at = point;

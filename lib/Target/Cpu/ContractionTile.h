@@ -14,10 +14,12 @@ public:
 
   /// The largest number of rows that the table has a kernel for.
   unsigned maxRows() const;
-  /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the panel, into
-  /// tile[row][panelColumns]. `depth`: the number of reduced points.
+  /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the first `width` columns of the
+  /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
-            mlir::Value tile);
+            mlir::Value tile, unsigned width = panelColumns);
+  /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
+  void setPackedRows(int64_t elements) { packedRow = elements; }
 
 private:
   using Values = VectorBuilder::Values;
@@ -26,19 +28,20 @@ private:
     mlir::Value start;
     int64_t displacement;
   };
-  unsigned vectorsFor(unsigned rows) const;
+  unsigned vectorsFor(unsigned rows, unsigned width) const;
   llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
   Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
                  Values sums);
   Values innerLoop(lower::BodyEmitter &point, mlir::Value row, mlir::Value panel, mlir::Value count, mlir::Value stride,
                    unsigned rows, unsigned vectors, Values sums);
   void emitRows(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, unsigned rows, mlir::Value depth,
-                mlir::Value tile);
+                mlir::Value tile, unsigned width);
 
   VectorBuilder &v;
   const ContractionShape &shape;
   mlir::Type panelType;
   mlir::Value lhs;
+  std::optional<int64_t> packedRow;
   bool prefetched; ///< the panel comes from memory, not from scratch
 };
 

@@ -38,6 +38,8 @@ struct KernelPlan {
 /// Each returns false, having emitted nothing, when it does not take the kernel (an odd stride, integers, ...): the row
 /// program emitter then does, as a plain reduction. An error means that the kernel cannot be compiled.
 llvm::Expected<bool> emitContraction(KernelFunction &f, KernelPlan &plan);
+/// A kernel of class reduction that sums products of rows with a packed filter.
+llvm::Expected<bool> emitConvolution(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products: a convolution, a contraction with a computed operand.
 llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);

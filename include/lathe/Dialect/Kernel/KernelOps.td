@@ -223,10 +223,16 @@ def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
   let description = [{
     The constant operand holds a matrix: element (k, n) at offset `k*kStride + n*nStride` (elements). The result is
     [ceil(n / panel)][k][panel] of the result's element type, zero-filled past n. With panel 0: [n][k], row-major.
+    With `kExtents` and `kStrides`, k counts through several loops, the last fastest, instead of stepping by kStride.
     Evaluated by the artifact writer, streaming; never at run time.
   }];
-  let arguments = (ins AnyRankedTensor:$source, I64Attr:$k, I64Attr:$n, I64Attr:$kStride, I64Attr:$nStride, I64Attr:$panel);
+  let arguments = (ins AnyRankedTensor:$source, I64Attr:$k, I64Attr:$n, I64Attr:$kStride, I64Attr:$nStride, I64Attr:$panel,
+                       OptionalAttr<DenseI64ArrayAttr>:$kExtents, OptionalAttr<DenseI64ArrayAttr>:$kStrides);
   let results = (outs AnyRankedTensor:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source, "int64_t":$k, "int64_t":$n,
+                                 "int64_t":$kStride, "int64_t":$nStride, "int64_t":$panel), [{
+    build($_builder, $_state, result, source, k, n, kStride, nStride, panel, ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr());
+  }]>];
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
 }
 

@@ -1,0 +1,35 @@
+//===- ContractionEpilogue.h - From a tile of sums to results --------------===//
+#ifndef LATHE_TARGET_CPU_CONTRACTIONEPILOGUE_H
+#define LATHE_TARGET_CPU_CONTRACTIONEPILOGUE_H
+
+#include "Contraction.h"
+
+namespace lathe::cpu {
+
+/// Applies what follows the sum in a kernel's body to a tile of sums, row by row with the columns in the lanes, and stores.
+class ContractionEpilogue {
+public:
+  /// Reserves the tile, on the stack, where the builder stands: at the function's entry.
+  ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info, lower::BodyEmitter &body,
+                      unsigned maxRows);
+  /// sums[row][panelColumns].
+  mlir::Value buffer() const { return tile; }
+  /// Rows row .. row + count - 1, columns from firstColumn on, at most `width` of them.
+  void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
+            unsigned width = panelColumns);
+
+private:
+  void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
+                      bool partial);
+  void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask);
+  bool lanesStayInAxis() const;
+
+  VectorBuilder &v;
+  const ContractionShape &shape;
+  mlir::Value tile, columns;
+  llvm::SmallVector<kernel::StoreOp> stores;
+};
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_CONTRACTIONEPILOGUE_H

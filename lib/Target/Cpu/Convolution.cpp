@@ -1,0 +1,171 @@
+//===- Convolution.cpp - CPU code for sums of products with a packed filter ===//
+
+#include "Convolution.h"
+#include "ContractionEpilogue.h"
+#include "ContractionTile.h"
+#include "KernelEmitters.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// Of a block of rows: a part of the second-level cache.
+constexpr int64_t blockBytes = 256 << 10;
+/// A block has at least as many rows as hide the traffic of a panel from memory, and at most as many as leave several blocks to
+/// the threads.
+constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
+/// Panels that a thread takes at least where rows are packed: each thread packs its own.
+constexpr int64_t panelsPerPacking = 4;
+
+namespace {
+class ConvolutionEmitter {
+public:
+  ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape);
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return body.error(); }
+
+private:
+  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
+  int64_t panels() const { return (shape.columns + panelColumns - 1) / panelColumns; }
+  /// Columns of the last panel that are worth computing, where that is less than the panel.
+  unsigned lastWidth() const;
+  void packRows(Value first, Value count);
+  void packRow(const BodyEmitter &point, size_t level, Value at);
+  void emitPanel(Value panel, Value first, Value count);
+
+  KernelFunction &f;
+  const ConvolutionShape &shape;
+  const ContractionShape &product;
+  VectorBuilder v;
+  BodyEmitter body;
+  ContractionTile tiles;
+  ContractionEpilogue epilogue;
+  int64_t blockRows;
+};
+} // namespace
+
+ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
+    : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
+      tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
+      epilogue(v, product, f.info, body, tiles.maxRows()) {
+  if (!shape.direct)
+    tiles.setPackedRows(shape.depth);
+  int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
+  blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
+}
+
+/// Blocks are rounded to the nearest number: a block has up to one and a half times the rows.
+static Expr blocksOf(const Expr &rows, int64_t blockRows) {
+  return Expr::max(Expr::floordiv(rows + Expr(blockRows / 2), Expr(blockRows)), Expr(1));
+}
+
+KernelPlan ConvolutionEmitter::plan() const {
+  KernelPlan plan;
+  Expr rows = product.rows.extent(), blocks = blocksOf(rows, blockRows);
+  plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels());
+  plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
+  if (!shape.direct) {
+    plan.scratchBytes = Expr(4 * ((blockRows + blockRows / 2 + 2) * shape.depth + v.lanes));
+    plan.granularity = Expr(std::min(panels(), panelsPerPacking));
+  }
+  return plan;
+}
+
+unsigned ConvolutionEmitter::lastWidth() const {
+  unsigned rest = shape.columns % panelColumns, width = v.lanes;
+  while (width < rest)
+    width *= 2;
+  return rest ? std::min(width, panelColumns) : panelColumns;
+}
+
+/// Items are (block of rows, panel), the last fastest. Rows are split exactly: the first blocks have one more than the rest.
+void ConvolutionEmitter::emit() {
+  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blocksOf(product.rows.extent(), blockRows));
+  Value low = v.div(rows, blocks), highBlocks = v.sub(rows, v.mul(low, blocks));
+  v.loop(v.div(f.begin, panels()), v.ceilDiv(f.end, panels()), 1, [&](Value block) {
+    Value start = v.mul(block, panels());
+    Value panelFrom = v.max(v.sub(f.begin, start), v.i(0)), panelTo = v.min(v.sub(f.end, start), v.i(panels()));
+    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
+    Value count = v.select(v.less(block, highBlocks), v.add(low, 1), low);
+    if (!shape.direct)
+      packRows(first, count);
+    v.loop(panelFrom, panelTo, 1, [&](Value panel) { emitPanel(panel, first, count); });
+  });
+}
+
+void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
+  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
+  Value firstColumn = v.mul(panelIndex, panelColumns);
+  Value tileCount = v.ceilDiv(count, tiles.maxRows());
+  Value high = v.ceilDiv(count, tileCount), low = v.sub(high, 1), highTiles = v.sub(count, v.mul(tileCount, low));
+  auto all = [&](unsigned width) {
+    v.loop(v.i(0), tileCount, 1, [&](Value tile) {
+      Value local = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(first, local);
+      Value rows = v.select(v.less(tile, highTiles), high, low);
+      tiles.emit(body, panel, shape.direct ? row : local, rows, v.i(shape.depth), epilogue.buffer(), width);
+      epilogue.emit(body, row, rows, firstColumn, width);
+    });
+  };
+  unsigned last = lastWidth();
+  if (last == panelColumns)
+    return all(panelColumns);
+  if (panels() == 1)
+    return all(last);
+  v.ifThen(v.less(panelIndex, v.i(panels() - 1)), [&] { all(panelColumns); }, [&] { all(last); });
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+void ConvolutionEmitter::packRows(Value first, Value count) {
+  v.loop(v.i(0), count, 1, [&](Value r) {
+    BodyEmitter point = body;
+    product.rows.bind(v, point, v.add(first, r), /*flat=*/false);
+    packRow(point, 0, v.mul(r, shape.depth));
+  });
+}
+
+/// The summed axes from `level` on, at element `at` of scratch; the last axis in the lanes. A vector past the axis's end is
+/// overwritten by what comes next.
+void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value at) {
+  const lower::BodyInfo &info = f.info;
+  unsigned axis = product.reduced.axes[level];
+  int64_t extent = *info.extents[axis].constant(), stride = 1;
+  for (size_t l = level + 1; l < product.reduced.axes.size(); ++l)
+    stride *= *info.extents[product.reduced.axes[l]].constant();
+  if (level + 1 < product.reduced.axes.size()) {
+    v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(info.axes[axis], x);
+      packRow(inner, level + 1, v.add(at, v.mul(x, stride)));
+    });
+    return;
+  }
+  auto vector = [&](Value x, Value mask) {
+    BodyEmitter inner = point;
+    inner.bindLane(info.axes[axis], x, v.lanes, mask);
+    v.store(inner.emitLanes(shape.image), f.scratch, v.add(at, x));
+  };
+  int64_t whole = extent - extent % v.lanes;
+  if (whole)
+    v.loop(v.i(0), v.i(whole), v.lanes, [&](Value x) { vector(x, {}); });
+  if (whole < extent)
+    vector(v.i(whole), v.firstLanes(unsigned(extent - whole)));
+}
+
+llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ConvolutionShape> shape = ConvolutionShape::of(f.info);
+  if (!shape)
+    return false;
+  ConvolutionEmitter emitter(f, *shape);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}

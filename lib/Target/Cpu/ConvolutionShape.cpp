@@ -1,0 +1,75 @@
+//===- ConvolutionShape.cpp - The roles of a convolution's axes ------------===//
+
+#include "Convolution.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+/// The packed filter among the factors of the kernel's sum.
+static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, Value &image) {
+  for (Operation *op : info.ops) {
+    auto r = dyn_cast<kernel::ReduceOp>(op);
+    auto mul = r ? r.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    for (unsigned side = 0; mul && side < 2; ++side)
+      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>(); load && load->hasAttr("packed")) {
+        sum = r;
+        image = mul->getOperand(1 - side);
+        return load;
+      }
+  }
+  return {};
+}
+
+static llvm::DenseSet<Operation *> opsBelow(Value v) {
+  llvm::DenseSet<Operation *> ops;
+  SmallVector<Value> work{v};
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp(); op && ops.insert(op).second)
+      work.append(op->operand_begin(), op->operand_end());
+  return ops;
+}
+
+std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
+  ConvolutionShape c;
+  kernel::ReduceOp sum;
+  kernel::LoadOp filter = packedFilter(info, sum, c.image);
+  if (!filter)
+    return std::nullopt;
+  ContractionShape &s = c.product;
+  AxisSet reduced = info.axesOf(sum.getAxes()), right = info.axesOf(filter.getResult());
+  AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+  s.reduced = AxisGroup::of(info, reduced);
+  s.columns = AxisGroup::of(info, right & ~reduced);
+  s.rows = AxisGroup::of(info, all & ~(right | reduced));
+  s.batch = AxisGroup::of(info, 0);
+  s.rhsRef = filter.getRef();
+  s.rhs = info.exprOf(filter);
+  s.result = sum.getResult();
+  s.lhsType = s.rhsType = filter.getType();
+  s.accumulator = cast<FloatType>(filter.getType());
+  s.packed = s.batchFlat = true;
+  c.depth = s.reduced.extent().constant().value_or(0);
+  c.columns = s.columns.extent().constant().value_or(0);
+
+  llvm::DenseSet<Operation *> imageOps = opsBelow(c.image);
+  auto flat = [&](const AxisGroup &group) {
+    return llvm::all_of(info.ops, [&](Operation *op) {
+      return !isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || op == filter || imageOps.contains(op) ||
+             group.strideOf(info.exprOf(op));
+    });
+  };
+  s.rowsFlat = flat(s.rows);
+  s.columnsFlat = flat(s.columns);
+  auto load = c.image.getDefiningOp<kernel::LoadOp>();
+  if (load && !load.getPredicate() && load.getIndices().empty()) {
+    s.lhs = info.exprOf(load);
+    s.lhsRef = load.getRef();
+    std::optional<Expr> step = s.reduced.strideOf(s.lhs);
+    c.direct = step && step->isOne() && s.rows.strideOf(s.lhs);
+  }
+  return c;
+}

@@ -1,0 +1,284 @@
+//===- ChannelsLast.cpp - Images with their channels side by side ----------===//
+//
+// Models keep images as [image][channel][pixel]. With the channels last, a convolution reads its operand as it lies (a row per
+// pixel, against packed filters), a depthwise one and a pool have channels in the lanes whatever their strides and borders,
+// and no image is too small for the lanes. Only what is between kernels is rearranged: the offsets in its writer and its
+// readers change, nothing is copied. See docs/Rationale/Convolution.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Filters.h"
+#include "Planes.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace lathe::target {
+#define GEN_PASS_DEF_CHANNELSLAST
+#include "lathe/Target/Passes.h.inc"
+} // namespace lathe::target
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::target;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+namespace {
+
+/// Fewer channels than this do not fill the lanes.
+constexpr int64_t fewestChannels = 12;
+/// A filter of at most this many products per element may read an image with its channels first: the rows that are packed
+/// for it are short.
+constexpr int64_t shortFilter = 256;
+
+/// An access to a buffer and the place that it addresses.
+struct Access {
+  Operation *op;
+  Place place;
+};
+
+/// The accesses of one kernel to buffers that may change.
+struct KernelAccesses {
+  std::unique_ptr<BodyInfo> info;
+  std::optional<Filter> filter;
+  llvm::MapVector<Value, SmallVector<Access>> of;
+};
+
+class Layouts {
+public:
+  Layouts(func::FuncOp func, const shape::Facts &facts) : func(func), facts(facts) {}
+  void run();
+
+private:
+  void collect();
+  bool collectAccesses(kernel::GenericOp kernel, unsigned argument, Value buffer, const Planes &planes);
+  bool accepts(kernel::GenericOp kernel, KernelAccesses &accesses);
+  bool acceptsDense(kernel::GenericOp kernel, KernelAccesses &accesses);
+  bool sharesLane(KernelAccesses &accesses);
+  bool isLast(Value buffer) const { return last.count(buffer); }
+  void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
+
+  func::FuncOp func;
+  const shape::Facts &facts;
+  llvm::MapVector<Value, Planes> last; ///< buffers that get their channels last
+  llvm::MapVector<Operation *, KernelAccesses> kernels;
+};
+
+} // namespace
+
+static Value refOf(Operation *op) {
+  if (auto load = dyn_cast<kernel::LoadOp>(op))
+    return load.getRef();
+  if (auto store = dyn_cast<kernel::StoreOp>(op))
+    return store.getRef();
+  return {};
+}
+
+/// False when an access is not understood; the buffer then stays as it is.
+bool Layouts::collectAccesses(kernel::GenericOp kernel, unsigned argument, Value buffer, const Planes &planes) {
+  KernelAccesses &mine = kernels[kernel];
+  shape::Facts here = factsIn(kernel, facts);
+  for (Operation *user : kernel.getBody().getArgument(argument).getUsers()) {
+    if (user->getParentOp() != kernel)
+      return false;
+    std::optional<Place> place = placeOf(user, planes, here);
+    if (!place)
+      return false;
+    mine.of[buffer].push_back({user, *place});
+  }
+  return true;
+}
+
+/// Candidates: results of kernels that kernels alone read.
+void Layouts::collect() {
+  for (auto kernel : func.getOps<kernel::GenericOp>()) {
+    KernelAccesses &mine = kernels[kernel];
+    mine.info = std::make_unique<BodyInfo>(kernel);
+    mine.filter = Filter::of(*mine.info);
+  }
+  for (auto kernel : func.getOps<kernel::GenericOp>())
+    for (auto [i, result] : llvm::enumerate(kernel.getOutputs())) {
+      auto type = cast<RankedTensorType>(result.getType());
+      std::optional<Planes> planes = Planes::of(type);
+      if (!planes || !type.getElementType().isF32())
+        continue;
+      bool understood = collectAccesses(kernel, kernel.getInputs().size() + i, result, *planes);
+      for (OpOperand &use : result.getUses()) {
+        auto reader = dyn_cast<kernel::GenericOp>(use.getOwner());
+        understood = understood && reader && collectAccesses(reader, use.getOperandNumber(), result, *planes);
+      }
+      if (understood)
+        last[result] = *planes;
+    }
+}
+
+/// The one axis that steps through the channels of every access to a rearranged buffer, if there is one that fills lanes.
+static std::optional<unsigned> channelAxis(const BodyInfo &info, const Expr &channel) {
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (std::optional<Expr::Linear> l = channel.linearIn(info.axes[a]); l && l->coefficient.isOne()) {
+      std::optional<int64_t> extent = info.extents[a].constant();
+      if (!extent || *extent >= fewestChannels)
+        return a;
+    }
+  return std::nullopt;
+}
+
+/// Loops, reductions, depthwise convolutions: one axis has the channels of all images, and no image of the same size stays
+/// behind with another order.
+bool Layouts::sharesLane(KernelAccesses &mine) {
+  const BodyInfo &info = *mine.info;
+  std::optional<unsigned> lane;
+  AxisSet pixels = 0;
+  for (auto &[buffer, list] : mine.of)
+    for (const Access &a : list) {
+      if (!isLast(buffer))
+        continue;
+      std::optional<unsigned> axis = channelAxis(info, a.place.channel);
+      if (!axis || (lane && lane != axis))
+        return false;
+      lane = axis;
+      pixels |= info.axesOf(a.place.pixel);
+    }
+  if (!lane)
+    return true;
+  for (Operation *op : info.ops) {
+    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && info.axesOf(reduce.getAxes()) >> *lane & 1)
+      return false;
+    if (!isa<kernel::LoadOp, kernel::StoreOp>(op) || (mine.filter && op == mine.filter->load))
+      continue;
+    bool rearranged = llvm::any_of(mine.of, [&](auto &entry) {
+      return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return a.op == op; });
+    });
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*lane]);
+    bool steps = !linear || !(linear->coefficient.isZero() || linear->coefficient.isOne());
+    if (!rearranged && steps && (info.domainOf(op) & pixels))
+      return false;
+  }
+  return true;
+}
+
+/// Convolutions: the result and whatever the epilogue reads of its size have one order; with the channels last, the image has
+/// them last, too, unless few products go into an element.
+bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
+  const BodyInfo &info = *mine.info;
+  const Filter &filter = *mine.filter;
+  std::optional<int64_t> columns = 1, depth = 1;
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    std::optional<int64_t> extent = info.extents[a].constant();
+    for (auto [set, count] : {std::pair(filter.columns, &columns), std::pair(filter.reduced, &depth)})
+      if (set >> a & 1)
+        *count = *count && extent ? std::optional(**count * *extent) : std::nullopt;
+  }
+  bool imageLast = false, imageFirst = false, resultLast = false, resultFirst = false;
+  for (Operation *op : info.ops) {
+    Value ref = refOf(op);
+    if (!ref || op == filter.load || !(info.domainOf(op) & filter.rows) || llvm::popcount(info.domainOf(op)) < 2)
+      continue;
+    unsigned number = cast<BlockArgument>(ref).getArgNumber();
+    Value buffer = number < kernel.getInputs().size() ? kernel.getInputs()[number]
+                                                      : Value(kernel.getOutputs()[number - kernel.getInputs().size()]);
+    bool isImage = isa<kernel::LoadOp>(op) && (info.domainOf(op) & filter.reduced);
+    bool channels = isImage || (info.domainOf(op) & filter.columns);
+    if (channels)
+      (isLast(buffer) ? (isImage ? imageLast : resultLast) : (isImage ? imageFirst : resultFirst)) = true;
+  }
+  if (!imageLast && !resultLast)
+    return true;
+  if ((imageLast && imageFirst) || (resultLast && resultFirst) || !columns || *columns < fewestChannels)
+    return false;
+  return !resultLast || imageLast || (depth && *depth <= shortFilter);
+}
+
+bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
+  if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
+    return true;
+  if (kernel.getKernelClass() == kernel::KernelClass::Contraction || kernel.getKernelClass() == kernel::KernelClass::Attention)
+    return false;
+  if (mine.filter && mine.filter->isDense())
+    return acceptsDense(kernel, mine);
+  return sharesLane(mine);
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+/// Channels go behind pixels, among the axes of the result and among those that are summed over.
+static void reorderAxes(kernel::GenericOp kernel, const BodyInfo &info, AxisSet channels) {
+  AxisSet reduced = 0;
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op))
+      reduced |= info.axesOf(r.getAxes());
+  SmallVector<Attribute> names, extents;
+  for (bool inside : {false, true})
+    for (bool channel : {false, true})
+      for (unsigned a = 0; a < info.axes.size(); ++a)
+        if (bool(reduced >> a & 1) == inside && bool(channels >> a & 1) == channel) {
+          names.push_back(kernel.getAxisNames()[a]);
+          extents.push_back(kernel.getAxisExtents()[a]);
+        }
+  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
+  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+}
+
+void Layouts::rewrite(kernel::GenericOp kernel, KernelAccesses &mine) {
+  AxisSet channels = 0;
+  for (auto &[buffer, list] : mine.of) {
+    auto it = last.find(buffer);
+    if (it == last.end())
+      continue;
+    const Planes &p = it->second;
+    for (const Access &a : list) {
+      Expr offset = (a.place.image * p.pixels() + a.place.pixel) * p.channels + a.place.channel;
+      auto text = StringAttr::get(kernel.getContext(), offset.str());
+      if (auto load = dyn_cast<kernel::LoadOp>(a.op))
+        load.setOffsetAttr(text);
+      else
+        cast<kernel::StoreOp>(a.op).setOffsetAttr(text);
+      channels |= mine.info->axesOf(a.place.channel);
+    }
+  }
+  if (channels)
+    reorderAxes(kernel, *mine.info, channels);
+}
+
+void Layouts::run() {
+  collect();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto &[op, mine] : kernels) {
+      if (accepts(cast<kernel::GenericOp>(op), mine))
+        continue;
+      for (auto &[buffer, list] : mine.of)
+        changed |= last.erase(buffer) != 0;
+    }
+  }
+  // Without a convolution there is no reason to move anything.
+  bool gains = llvm::any_of(kernels, [&](auto &entry) {
+    return entry.second.filter && llvm::any_of(entry.second.of, [&](auto &e) { return isLast(e.first); });
+  });
+  if (!gains)
+    return;
+  for (auto &[op, mine] : kernels)
+    rewrite(cast<kernel::GenericOp>(op), mine);
+  for (auto &[buffer, planes] : last) {
+    ir::Dims dims{planes.images};
+    dims.append(planes.spatial.begin(), planes.spatial.end());
+    dims.push_back(planes.channels);
+    Value v = buffer;
+    v.setType(ir::tensorType(dims, ir::elementOf(v)));
+  }
+}
+
+namespace {
+struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
+  void runOnOperation() override {
+    shape::Facts facts = ir::factsOf(getOperation());
+    for (auto f : getOperation().getOps<func::FuncOp>())
+      Layouts(f, facts).run();
+  }
+};
+} // namespace

@@ -1,0 +1,48 @@
+//===- Filters.cpp - Sums of products with a constant filter ---------------===//
+
+#include "Filters.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::target;
+using lower::AxisSet;
+
+/// True for a plain load of a constant that nobody else in the kernel reads.
+static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel) {
+  if (!load || load.getPredicate() || !load.getIndices().empty() || !load.getType().isF32() || !load.getRef().hasOneUse())
+    return false;
+  unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
+  return number < kernel.getInputs().size() && kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>();
+}
+
+std::optional<Filter> Filter::of(const lower::BodyInfo &info) {
+  Filter f;
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
+      if (f.sum || r.getKind() != kernel::Combiner::Add || !r.getType().isF32())
+        return std::nullopt;
+      f.sum = r;
+    }
+  auto mul = f.sum ? f.sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!mul)
+    return std::nullopt;
+  f.reduced = info.axesOf(f.sum.getAxes());
+  AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+  for (unsigned side = 0; side < 2; ++side) {
+    auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>();
+    if (!isFilter(load, info.kernel))
+      continue;
+    f.load = load;
+    f.image = mul->getOperand(1 - side);
+    AxisSet filter = info.axesOf(load.getResult()), image = info.axesOf(f.image);
+    f.columns = filter & ~image & ~f.reduced;
+    f.shared = filter & image & ~f.reduced;
+    f.rows = image & ~filter & ~f.reduced;
+    // An axis of the epilogue alone would compute the sum again at each of its points.
+    if (f.rows && (filter & image & f.reduced) == f.reduced && (filter | image) == all)
+      return f;
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,27 @@
+//===- Filters.h - Sums of products with a constant filter -----------------===//
+#ifndef LATHE_LIB_TARGET_PASSES_FILTERS_H
+#define LATHE_LIB_TARGET_PASSES_FILTERS_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::target {
+
+/// A kernel whose one reduction sums products of a value with an element of a constant: a convolution. Axis sets are of the
+/// kernel's BodyInfo.
+struct Filter {
+  kernel::ReduceOp sum;
+  mlir::Value image; ///< the other factor
+  kernel::LoadOp load;
+  lower::AxisSet reduced = 0;
+  lower::AxisSet columns = 0; ///< axes of the filter alone: output channels
+  lower::AxisSet shared = 0;  ///< parallel axes of both factors: the channels of a depthwise convolution, groups
+  lower::AxisSet rows = 0;    ///< parallel axes of the image alone
+
+  bool isDense() const { return columns && !shared; }
+  bool isDepthwise() const { return shared && !columns; }
+  static std::optional<Filter> of(const lower::BodyInfo &info);
+};
+
+} // namespace lathe::target
+
+#endif // LATHE_LIB_TARGET_PASSES_FILTERS_H

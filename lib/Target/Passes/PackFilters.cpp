@@ -1,0 +1,176 @@
+//===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
+
+#include "Filters.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace lathe::target {
+#define GEN_PASS_DEF_PACKFILTERS
+#include "lathe/Target/Passes.h.inc"
+} // namespace lathe::target
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::target;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+namespace {
+
+/// Rows that are packed for a filter are short where it has at most this many products: then they need not be contiguous.
+constexpr int64_t shortFilter = 256;
+/// Fewer columns than this are better walked as rows.
+constexpr int64_t fewestColumns = 12;
+
+/// Constant extents and strides of axes in an offset without a constant part.
+struct Strides {
+  SmallVector<int64_t> extents, strides;
+  int64_t count = 1;
+
+  static std::optional<Strides> of(const BodyInfo &info, AxisSet axes, const Expr &offset) {
+    Strides s;
+    for (unsigned a = 0; a < info.axes.size(); ++a) {
+      if (!(axes >> a & 1))
+        continue;
+      std::optional<int64_t> extent = info.extents[a].constant();
+      std::optional<Expr::Linear> linear = offset.linearIn(info.axes[a]);
+      std::optional<int64_t> stride = linear ? linear->coefficient.constant() : std::nullopt;
+      if (!extent || !stride)
+        return std::nullopt;
+      s.extents.push_back(*extent);
+      s.strides.push_back(*stride);
+      s.count *= *extent;
+    }
+    return s;
+  }
+  /// The one stride of a walk through all of them, the last fastest.
+  std::optional<int64_t> single() const {
+    int64_t stride = strides.back(), expected = stride;
+    for (size_t i = strides.size(); i-- > 0; expected *= extents[i])
+      if (strides[i] != expected && extents[i] != 1)
+        return std::nullopt;
+    return stride;
+  }
+};
+
+class Packer {
+public:
+  Packer(kernel::GenericOp kernel, int64_t panel) : kernel(kernel), info(kernel), panel(panel) {}
+  void run() {
+    std::optional<Filter> f = Filter::of(info);
+    if (!f || !isWhole(*f))
+      return;
+    if (f->isDense())
+      packDense(*f);
+    else if (f->isDepthwise())
+      packDepthwise(*f);
+  }
+
+private:
+  bool isWhole(Filter f);
+  bool wantsPanels(Filter f, int64_t depth);
+  void packDense(Filter f);
+  void packDepthwise(Filter f);
+  void replace(Filter f, Value with);
+
+  kernel::GenericOp kernel;
+  BodyInfo info;
+  int64_t panel;
+};
+
+} // namespace
+
+static Value sourceOf(kernel::GenericOp kernel, Filter f) {
+  return kernel.getInputs()[cast<BlockArgument>(f.load.getRef()).getArgNumber()];
+}
+
+/// Does the offset start at element 0 and is it a sum over axes alone?
+bool Packer::isWhole(Filter f) {
+  std::map<std::string, Expr> zeros;
+  for (const std::string &axis : info.axes)
+    zeros.insert({axis, Expr(0)});
+  return info.exprOf(f.load).substitute(zeros).isZero();
+}
+
+void Packer::replace(Filter f, Value with) {
+  kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()].set(with);
+}
+
+/// Columns in the lanes: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
+/// short.
+bool Packer::wantsPanels(Filter f, int64_t depth) {
+  unsigned lane = 0;
+  int64_t columns = 1;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (f.columns >> a & 1) {
+      lane = a;
+      columns *= info.extents[a].constant().value_or(0);
+    }
+  if (columns < fewestColumns)
+    return false;
+  auto steps = [&](Operation *op, unsigned axis) {
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+    return linear && linear->coefficient.isOne();
+  };
+  bool stored = false, contiguous = false;
+  for (Operation *op : info.ops) {
+    stored |= isa<kernel::StoreOp>(op) && steps(op, lane);
+    if (isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced))
+      for (unsigned a = 0; a < info.axes.size(); ++a)
+        contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestColumns;
+  }
+  return contiguous || (stored && depth <= shortFilter);
+}
+
+void Packer::packDense(Filter f) {
+  const Expr &offset = info.exprOf(f.load);
+  std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.columns, offset);
+  std::optional<int64_t> step = n ? n->single() : std::nullopt;
+  if (!k || !step || !wantsPanels(f, k->count))
+    return;
+  OpBuilder b(kernel);
+  Value source = sourceOf(kernel, f);
+  auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
+  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
+                                      b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
+  f.load->setAttr("packed", b.getUnitAttr());
+}
+
+/// [channel][taps..] to [taps..][channel].
+void Packer::packDepthwise(Filter f) {
+  const Expr &offset = info.exprOf(f.load);
+  std::optional<Strides> taps = Strides::of(info, f.reduced, offset), channels = Strides::of(info, f.shared, offset);
+  if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1)
+    return;
+  unsigned channel = llvm::countr_zero(f.shared);
+  bool inLanes = llvm::any_of(info.ops, [&](Operation *op) {
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[channel]);
+    return isa<kernel::StoreOp>(op) && linear && linear->coefficient.isOne();
+  });
+  if (!inLanes)
+    return;
+  OpBuilder b(kernel);
+  Value source = sourceOf(kernel, f);
+  int64_t c = channels->count, t = taps->count;
+  auto type = RankedTensorType::get({t, c}, b.getF32Type());
+  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, c, t, channels->strides[0], *taps->single(), 0));
+  Expr at = Expr::symbol(info.axes[channel]);
+  int64_t stride = c;
+  for (unsigned a = info.axes.size(); a-- > 0;)
+    if (f.reduced >> a & 1) {
+      at = at + Expr::symbol(info.axes[a]) * Expr(stride);
+      stride *= *info.extents[a].constant();
+    }
+  f.load.setOffset(at.str());
+}
+
+namespace {
+struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
+  using PackFiltersBase::PackFiltersBase;
+  void runOnOperation() override {
+    getOperation().walk([&](kernel::GenericOp kernel) { Packer(kernel, panel).run(); });
+  }
+};
+} // namespace

@@ -1,0 +1,144 @@
+//===- Planes.cpp - Images inside flat offsets -----------------------------===//
+
+#include "Planes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::target;
+using shape::Expr;
+
+std::optional<Planes> Planes::of(RankedTensorType type) {
+  ir::Dims dims = ir::dimsOf(type);
+  if (dims.size() < 3)
+    return std::nullopt;
+  Planes p{dims[0], dims[1], ir::Dims(dims.begin() + 2, dims.end())};
+  if (p.pixels().isOne() || p.channels.isOne())
+    return std::nullopt;
+  return p;
+}
+
+shape::Facts target::factsIn(kernel::GenericOp kernel, const shape::Facts &facts) {
+  shape::Facts mine = facts.clone();
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    mine.setAxis(kernel.getAxisName(i), kernel.getAxisExtent(i));
+  return mine;
+}
+
+namespace {
+/// What the predicate of an access says: low <= e and e < high of index expressions.
+struct Predicate {
+  std::vector<Expr> fromZero;
+  std::vector<std::pair<Expr, Expr>> below;
+
+  explicit Predicate(Value condition);
+};
+
+/// An index expression or a constant.
+std::optional<Expr> indexOf(Value v) {
+  if (auto index = v.getDefiningOp<kernel::IndexOp>())
+    return index.getIndexExpr();
+  IntegerAttr constant;
+  if (matchPattern(v, m_Constant(&constant)))
+    return Expr(constant.getInt());
+  return std::nullopt;
+}
+} // namespace
+
+Predicate::Predicate(Value condition) {
+  SmallVector<Value> work;
+  if (condition)
+    work.push_back(condition);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (auto both = dyn_cast_or_null<arith::AndIOp>(op)) {
+      work.append({both.getLhs(), both.getRhs()});
+      continue;
+    }
+    auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+    std::optional<Expr> left = compare ? indexOf(compare.getLhs()) : std::nullopt;
+    std::optional<Expr> right = compare ? indexOf(compare.getRhs()) : std::nullopt;
+    if (!left || !right)
+      continue;
+    if (compare.getPredicate() == arith::CmpIPredicate::sge && right->isZero())
+      fromZero.push_back(*left);
+    else if (compare.getPredicate() == arith::CmpIPredicate::slt)
+      below.push_back({*left, *right});
+  }
+}
+
+/// 0 <= e < size wherever the predicate holds.
+static bool isInside(const Expr &e, const Expr &size, const Predicate &predicate, const shape::Facts &facts) {
+  auto saysLow = [&](const Expr &x) { return x == e; };
+  auto saysHigh = [&](const std::pair<Expr, Expr> &b) { return b.first == e && facts.provablyLessEqual(b.second, size); };
+  return (llvm::any_of(predicate.fromZero, saysLow) || facts.provablyLessEqual(Expr(0), e)) &&
+         (llvm::any_of(predicate.below, saysHigh) || facts.provablyLess(e, size));
+}
+
+static Expr exprOf(const Expr::Term &t) {
+  Expr e(t.coefficient);
+  for (const shape::Atom &a : t.atoms)
+    e = e * Expr::fromAtom(a);
+  return e;
+}
+
+/// e = quotient * stride + rest, term by term: exact multiples of the stride, and a constant rounded to the nearest.
+static std::pair<Expr, Expr> split(const Expr &e, const Expr &stride) {
+  Expr quotient(0), rest(0);
+  for (const Expr::Term &t : e.terms()) {
+    Expr term = exprOf(t);
+    if (std::optional<Expr> q = Expr::divideExactly(term, stride)) {
+      quotient = quotient + *q;
+    } else if (std::optional<int64_t> c = term.constant(), s = stride.constant(); c && s) {
+      int64_t q = (*c + (*c < 0 ? -*s / 2 : *s / 2)) / *s;
+      quotient = quotient + Expr(q);
+      rest = rest + Expr(*c - q * *s);
+    } else {
+      rest = rest + term;
+    }
+  }
+  return {quotient, rest};
+}
+
+/// Is the pixel inside its plane? It is where its coordinates are; which part of a constant belongs to which coordinate is
+/// found by trying the neighbours of the nearest.
+static bool isPixel(const Expr &pixel, ArrayRef<Expr> spatial, const Predicate &predicate, const shape::Facts &facts) {
+  if (isInside(pixel, shape::product(spatial), predicate, facts))
+    return true;
+  if (spatial.size() == 1)
+    return false;
+  Expr stride = shape::product(spatial.drop_front());
+  auto [coordinate, rest] = split(pixel, stride);
+  for (int64_t shift : {0, -1, 1, -2, 2})
+    if (isInside(coordinate + Expr(shift), spatial[0], predicate, facts) &&
+        isPixel(rest - stride * Expr(shift), spatial.drop_front(), predicate, facts))
+      return true;
+  return false;
+}
+
+/// Indirect indices are clamped when a kernel is formed: max(min(i, size - 1), 0).
+static void addIndirect(ValueRange indices, shape::Facts &facts) {
+  for (auto [i, v] : llvm::enumerate(indices)) {
+    auto low = v.getDefiningOp<arith::MaxSIOp>();
+    auto high = low ? low.getLhs().getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+    std::optional<Expr> zero = low ? indexOf(low.getRhs()) : std::nullopt, last = high ? indexOf(high.getRhs()) : std::nullopt;
+    if (zero && zero->isZero() && last)
+      facts.setAxis("$" + std::to_string(i), *last + Expr(1));
+  }
+}
+
+std::optional<Place> target::placeOf(Operation *access, const Planes &planes, const shape::Facts &given) {
+  auto load = dyn_cast<kernel::LoadOp>(access);
+  auto store = dyn_cast<kernel::StoreOp>(access);
+  if (!load && !store)
+    return std::nullopt;
+  shape::Facts facts = given.clone();
+  addIndirect(load ? load.getIndices() : store.getIndices(), facts);
+  Predicate predicate(load ? load.getPredicate() : store.getPredicate());
+  auto [plane, pixel] = split(load ? load.getOffsetExpr() : store.getOffsetExpr(), planes.pixels());
+  auto [image, channel] = split(plane, planes.channels);
+  if (!isPixel(pixel, planes.spatial, predicate, facts) || !isInside(channel, planes.channels, predicate, facts))
+    return std::nullopt;
+  return Place{image, channel, pixel};
+}

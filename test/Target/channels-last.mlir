@@ -1,0 +1,41 @@
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last | FileCheck %s
+
+!x = tensor<?x16x?x?xf32, #lathe.dims<"n", "16", "h", "w">>
+module {
+lathe.symbol "n" range [1, -1]
+lathe.symbol "h" range [1, -1]
+lathe.symbol "w" range [1, -1]
+
+// What the model gets and gives stays as it is; between kernels channels come last, and so do their axes. The first
+// convolution reads an image with its channels first: its rows are short.
+// CHECK-LABEL: func.func @chain
+// CHECK: kernel.generic reduction @conv axes(i0 = "n", i2 = "h", i3 = "w", i1 = "16", i4 = "16", i5 = "3", i6 = "3")
+// CHECK-SAME: outs(tensor<?x?x?x16xf32, #lathe.dims<"n", "h", "w", "16">>)
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + h*i4*w + i2*w + i5*w + i3 + i6 - w - 1"] if
+// CHECK: kernel.store %{{.*}}["16*h*i0*w + 16*i2*w + i1 + 16*i3"]
+// CHECK: kernel.generic reduction @conv_1 axes(i0 = "n", i2 = "h", i3 = "w", i1 = "16", i4 = "3", i5 = "3")
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*i2*w + 16*i4*w + i1 + 16*i3 + 16*i5 - 16*w - 16"] if
+// CHECK: kernel.generic reduction @conv_2 axes(i0 = "n", i1 = "16", i2 = "h", i3 = "w", i5 = "3", i6 = "3", i4 = "16")
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*i2*w + 16*i5*w + 16*i3 + i4 + 16*i6 - 16*w - 16"] if
+// CHECK: kernel.store %{{.*}}["16*h*i0*w + h*i1*w + i2*w + i3"]
+func.func @chain(%x: !x) -> !x {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %d = lathe.constant dense_resource<d> : tensor<16x1x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
+  %2 = lathe.conv %1, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
+  %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
+  return %3 : !x
+}
+
+// A norm over groups of channels wants each group's pixels side by side: nothing moves.
+// CHECK-LABEL: func.func @groups
+// CHECK: kernel.generic reduction @conv{{.*}} axes(i0 = "n", i1 = "16", i2 = "h", i3 = "w"
+// CHECK: kernel.store %{{.*}}["16*h*i0*w + h*i1*w + i2*w + i3"]
+func.func @groups(%x: !x) -> tensor<?x4xf32, #lathe.dims<"n", "4">> {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
+  %2 = lathe.reshape %1 : !x -> tensor<?x4x?xf32, #lathe.dims<"n", "4", "4*h*w">>
+  %3 = lathe.reduce sum %2 axes [2] : tensor<?x4x?xf32, #lathe.dims<"n", "4", "4*h*w">> -> tensor<?x4xf32, #lathe.dims<"n", "4">>
+  return %3 : tensor<?x4xf32, #lathe.dims<"n", "4">>
+}
+}
