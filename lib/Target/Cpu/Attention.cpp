@@ -17,10 +17,10 @@ static AttentionTile wideTile(const Isa &isa) {
   return {2, 4, 4, 2, 128, false};
 }
 
-/// For few queries: one vector of them.
+/// For few queries: one vector of them. Rows of values come in pieces that divide it.
 static AttentionTile narrowTile(const Isa &isa) {
   if (isa.registers >= 32)
-    return {1, 16, 8, 2, 128, true};
+    return {1, 16, std::min(8u, isa.lanes()), 2, 128, true};
   return {1, 8, 4, 2, 128, true};
 }
 
