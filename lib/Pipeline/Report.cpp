@@ -17,9 +17,9 @@ static llvm::json::Array strings(std::optional<ArrayAttr> texts) {
 }
 
 /// The points at which a value is computed.
-static Expr pointsOf(Value v, kernel::GenericOp op) {
+static Expr pointsOf(Value v, kernel::GenericOp op, const kernel::ValueAxes &axes) {
   Expr n(1);
-  for (const std::string &axis : kernel::axesOf(v, op))
+  for (const std::string &axis : axes.at(v))
     n = n * *op.getExtent(axis);
   return n;
 }
@@ -33,17 +33,18 @@ static Expr extentsOf(ArrayAttr axes, kernel::GenericOp op) {
 
 /// Arithmetic on floats, one per element; a contraction counts two per product, attention four.
 static Expr flopsOf(kernel::GenericOp op) {
+  kernel::ValueAxes axes = kernel::axesOfValues(op);
   Expr total(0);
   for (Operation &o : op.getBody().front()) {
     if (auto c = dyn_cast<kernel::ContractOp>(o))
-      total = total + Expr(2) * pointsOf(c.getResult(), op) * extentsOf(c.getAxes(), op);
+      total = total + Expr(2) * pointsOf(c.getResult(), op, axes) * extentsOf(c.getAxes(), op);
     else if (auto r = dyn_cast<kernel::ReduceOp>(o))
-      total = total + pointsOf(r.getResult(), op) * extentsOf(r.getAxes(), op);
+      total = total + pointsOf(r.getResult(), op, axes) * extentsOf(r.getAxes(), op);
     else if (auto a = dyn_cast<kernel::AttentionOp>(o))
-      total = total + Expr(4) * pointsOf(a.getResult(), op) * op.getExtent(a.getKeyAxis()).value_or(Expr(1));
+      total = total + Expr(4) * pointsOf(a.getResult(), op, axes) * op.getExtent(a.getKeyAxis()).value_or(Expr(1));
     else if (o.getNumResults() == 1 && isa<FloatType>(o.getResult(0).getType()) && o.getNumOperands() &&
              !isa<kernel::LoadOp>(o))
-      total = total + pointsOf(o.getResult(0), op);
+      total = total + pointsOf(o.getResult(0), op, axes);
   }
   return total;
 }

@@ -263,16 +263,14 @@ static void addAxes(StringRef text, GenericOp kernel, std::set<std::string> &axe
       axes.insert(s);
 }
 
-static void collectAxes(Value v, GenericOp kernel, std::set<std::string> &axes) {
-  Operation *op = v.getDefiningOp();
-  if (!op)
-    return;
+/// The axes of an op's result, from those of its operands.
+static std::set<std::string> axesOf(Operation *op, GenericOp kernel, const ValueAxes &known) {
   std::set<std::string> mine;
   for (StringRef text : textsOf(op))
     addAxes(text, kernel, mine);
   for (Value o : op->getOperands())
-    if (!isa<RefType>(o.getType()))
-      collectAxes(o, kernel, mine);
+    if (auto it = known.find(o); it != known.end())
+      mine.insert(it->second.begin(), it->second.end());
   if (auto r = dyn_cast<ReduceOp>(op))
     for (Attribute a : r.getAxes())
       mine.erase(cast<StringAttr>(a).str());
@@ -283,11 +281,13 @@ static void collectAxes(Value v, GenericOp kernel, std::set<std::string> &axes) 
     mine.erase(a.getKeyAxis().str());
     mine.erase(a.getDepthAxis().str());
   }
-  axes.insert(mine.begin(), mine.end());
+  return mine;
 }
 
-std::set<std::string> lathe::kernel::axesOf(Value value, GenericOp kernel) {
-  std::set<std::string> axes;
-  collectAxes(value, kernel, axes);
+ValueAxes lathe::kernel::axesOfValues(GenericOp kernel) {
+  ValueAxes axes;
+  for (Operation &op : kernel.getBody().front())
+    if (op.getNumResults() == 1)
+      axes[op.getResult(0)] = ::axesOf(&op, kernel, axes);
   return axes;
 }

@@ -23,8 +23,9 @@
 
 namespace lathe::kernel {
 
-/// Axes that the value is computed at: those mentioned by loads, indices and contractions it depends on, without reduced ones.
-std::set<std::string> axesOf(mlir::Value value, GenericOp kernel);
+/// Axes that each value is computed at: those mentioned by loads, indices and contractions it depends on, without reduced ones.
+using ValueAxes = llvm::DenseMap<mlir::Value, std::set<std::string>>;
+ValueAxes axesOfValues(GenericOp kernel);
 
 } // namespace lathe::kernel
 

@@ -42,8 +42,8 @@ static Pool poolOf(Node &n) {
   return p;
 }
 
-/// Combines, over the places of the window, the slices of x surrounded with the value.
-static Value combine(Node &n, Value x, Value around, const Windows &w, int64_t places, llvm::function_ref<Value(Value, Value)> f) {
+/// x surrounded with the value, far enough for every window.
+static Value surround(Node &n, Value x, Value around, const Windows &w) {
   Dims low(2, Expr(0)), high(2, Expr(0));
   size_t count = w.kernel.size();
   for (size_t i = 0; i < count; ++i) {
@@ -53,11 +53,29 @@ static Value combine(Node &n, Value x, Value around, const Windows &w, int64_t p
     low.push_back(w.low[i]);
     high.push_back(n.simplify(Expr::max(w.high[i], needed)));
   }
-  Value padded = padWith(n, x, around, low, high), r;
+  return padWith(n, x, around, low, high);
+}
+
+/// Where in its window a place is.
+static SmallVector<int64_t> coordinates(const Windows &w, int64_t place) {
+  SmallVector<int64_t> at(w.kernel.size());
+  for (int64_t i = int64_t(at.size()) - 1; i >= 0; place /= w.kernel[i], --i)
+    at[i] = place % w.kernel[i];
+  return at;
+}
+
+/// The element that each window has at a place.
+static Value elementsAt(Node &n, Value padded, const Windows &w, int64_t place) {
+  for (auto [i, k] : llvm::enumerate(coordinates(w, place)))
+    padded = n.g.slice(padded, i + 2, Expr(k * w.dilations[i]), w.out[i], w.strides[i]);
+  return padded;
+}
+
+/// Combines, over the places of the window, the slices of x surrounded with the value.
+static Value combine(Node &n, Value x, Value around, const Windows &w, int64_t places, llvm::function_ref<Value(Value, Value)> f) {
+  Value padded = surround(n, x, around, w), r;
   for (int64_t place = 0; place < places; ++place) {
-    Value part = padded;
-    for (int64_t rest = place, i = int64_t(count) - 1; i >= 0; rest /= w.kernel[i], --i)
-      part = n.g.slice(part, i + 2, Expr(rest % w.kernel[i] * w.dilations[i]), w.out[i], w.strides[i]);
+    Value part = elementsAt(n, padded, w, place);
     r = r ? f(r, part) : part;
   }
   return r;
@@ -71,8 +89,51 @@ static Value lowest(Node &n, Type element) {
   return n.constantInteger(element.isUnsignedInteger() ? 0 : -(int64_t(1) << (width - 1)), element);
 }
 
+/// The index in the whole operand, of dims `in`, of the element at a place (a number per window) of each window.
+static Value indexOf(Node &n, const Windows &w, Value place, const Dims &in, bool columnMajor) {
+  Type i64 = n.g.b.getI64Type();
+  Dims out = n.dims(place);
+  auto number = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(n.simplify(e)), out); };
+  int64_t count = w.kernel.size();
+  SmallVector<Value> positions(count);
+  for (int64_t i = count - 1; i >= 0; --i) {
+    Value k = n.g.binary<ir::RemOp>(place, double(w.kernel[i]));
+    place = n.g.binary<ir::DivOp>(place, double(w.kernel[i]));
+    Value p = n.g.add(n.g.mul(n.g.iota(out, i + 2, i64), number(Expr(w.strides[i]))), n.g.mul(k, number(Expr(w.dilations[i]))));
+    positions[i] = n.g.sub(p, number(w.low[i]));
+  }
+  Value r = n.g.add(n.g.mul(n.g.iota(out, 0, i64), number(in[1])), n.g.iota(out, 1, i64));
+  r = n.g.mul(r, number(shape::product(Dims(in.begin() + 2, in.end()))));
+  Expr stride(1);
+  for (int64_t j = 0; j < count; ++j) {
+    int64_t i = columnMajor ? j : count - 1 - j;
+    r = n.g.add(r, n.g.mul(positions[i], number(stride)));
+    stride = stride * in[i + 2];
+  }
+  return r;
+}
+
+/// The maxima, and where the first of each window is.
+static void maxPoolIndices(Node &n, const Pool &p) {
+  Value padded = surround(n, p.x, lowest(n, n.element(p.x)), p.w), most, at;
+  for (int64_t place = 0; place < p.places; ++place) {
+    Value part = elementsAt(n, padded, p.w, place), here = n.g.splat(double(place), n.dims(part), n.g.b.getI64Type());
+    if (most) {
+      Value larger = n.g.compare(ir::CompareKind::GT, part, most);
+      here = n.g.select(larger, here, at);
+      part = n.g.select(larger, part, most);
+    }
+    most = part;
+    at = here;
+  }
+  n.out(0, most);
+  n.out(1, indexOf(n, p.w, at, n.dims(p.x), n.flag("storage_order", false)));
+}
+
 void maxPool(Node &n) {
   Pool p = poolOf(n);
+  if (n.wants(1))
+    return maxPoolIndices(n, p);
   n.out(combine(n, p.x, lowest(n, n.element(p.x)), p.w, p.places, [&](Value a, Value b) { return n.g.binary<ir::MaxOp>(a, b); }));
 }
 
@@ -97,6 +158,49 @@ void averagePool(Node &n) {
     return n.out(n.g.cast(n.g.div(sum, n.g.splatLike(double(p.places), sum)), n.element(p.x)));
   Value covered = combine(n, n.g.splat(1, ones, n.element(x)), zero, inner, p.places, add);
   n.out(n.g.cast(n.g.div(sum, n.g.broadcastTo(covered, n.dims(sum))), n.element(p.x)));
+}
+
+/// Every element of the result looks for the operand's that came from its place.
+void maxUnpool(Node &n) {
+  Value x = n.in(0), at = n.in(1);
+  n.requireRankAtLeast(x, 3);
+  n.requireNumber(x);
+  n.requireInteger(at);
+  n.requireRank(at, n.rank(x));
+  Dims dims = n.dims(x), out{dims[0], dims[1]};
+  for (int64_t d = 0; d < n.rank(x); ++d)
+    n.requireEqual(n.dims(at)[d], dims[d], "a dimension of the values and of the indices");
+  size_t count = dims.size() - 2;
+  auto perDim = [&](const char *name, size_t entries, int64_t otherwise) {
+    SmallVector<int64_t> v = n.integers(name);
+    if (v.empty())
+      v.assign(entries, otherwise);
+    if (v.size() != entries)
+      failWrong("attribute '{0}' has {1} entries, expected {2}", name, v.size(), entries);
+    return v;
+  };
+  SmallVector<int64_t> kernel = perDim("kernel_shape", count, 1), strides = perDim("strides", count, 1), pads = perDim("pads", 2 * count, 0);
+  for (size_t i = 0; i < count; ++i)
+    out.push_back(n.simplify((dims[i + 2] - Expr(1)) * Expr(strides[i]) + Expr(kernel[i] - pads[i] - pads[count + i])));
+  Expr planes = n.simplify(dims[0] * dims[1]), given = n.simplify(shape::product(dims)), made = n.simplify(shape::product(out));
+  Expr perPlane = n.exactQuotient(given, planes, "the values"), ofPlane = n.exactQuotient(made, planes, "the result");
+  Dims cube{planes, ofPlane, perPlane}, flat{planes, ofPlane};
+  Type i64 = n.g.b.getI64Type();
+  auto spread = [&](Value v) { return n.g.broadcastTo(n.reshape(v, {planes, Expr(1), perPlane}), cube); };
+  Value place = n.g.add(n.g.mul(n.g.iota(flat, 0, i64), n.g.broadcastTo(n.g.size(ofPlane), flat)), n.g.iota(flat, 1, i64));
+  Value hit = n.g.compare(ir::CompareKind::EQ, spread(n.g.cast(at, i64)), n.g.broadcastTo(n.g.unsqueeze(place, {2}), cube));
+  Value low = n.g.broadcastTo(lowest(n, n.element(x)), cube);
+  Value most = n.g.reduce(ir::ReduceKind::Max, n.g.select(hit, spread(x), low), {2}, false);
+  Value any = n.g.reduce(ir::ReduceKind::Or, hit, {2}, false);
+  Value y = n.reshape(n.g.select(any, most, n.g.splatLike(0, most)), out);
+  if (!n.has(2))
+    return n.out(y);
+  Dims wanted = n.sizes(2), low0(out.size(), Expr(0)), high;
+  if (wanted.size() != out.size())
+    failWrong("operand 2 has {0} sizes for {1}", wanted.size(), describe(x.getType()));
+  for (size_t d = 0; d < out.size(); ++d)
+    high.push_back(n.simplify(wanted[d] - out[d]));
+  n.out(padWith(n, y, n.g.scalar(0, n.element(y)), low0, high));
 }
 
 void lpPool(Node &n) {
