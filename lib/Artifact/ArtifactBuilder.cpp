@@ -87,8 +87,9 @@ unsigned ArtifactBuilder::addOutput(TensorInfo tensor) {
   return state->outputs.size() - 1;
 }
 
-void ArtifactBuilder::addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text) {
-  state->checks.push_back({kind, a, b, std::move(text)});
+void ArtifactBuilder::addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text,
+                               bool ofValues) {
+  state->checks.push_back({kind, a, b, std::move(text), ofValues});
 }
 
 void ArtifactBuilder::addNote(std::string key, std::string value) { state->notes.push_back({std::move(key), std::move(value)}); }

@@ -10,6 +10,7 @@ struct CheckInfo {
   LatheCheckKind kind;
   shape::Expr a, b;
   std::string text;
+  bool ofValues;
 };
 
 struct CudaModuleInfo {

@@ -136,12 +136,21 @@ private:
   shape::Facts facts;
   std::map<std::string, shape::Expr> derived;
   std::vector<LatheSymbol> symbols;
+  std::vector<LatheRead> reads;
+  uint32_t firstRead = 0; ///< slot of the first of them
   LatheHeader header = {};
 };
 } // namespace
 
 /// Solves one input dimension for the symbol; the slot it gets is the next symbol's.
 bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
+  if (symbol.element) {
+    out.input = symbol.element->input;
+    out.dim = LATHE_ELEMENT + symbol.element->element;
+    sizes.emit(LATHE_INSTR_COPY, symbols.size(), firstRead + reads.size());
+    reads.push_back(*symbol.element);
+    return true;
+  }
   // A dimension that is the symbol itself is the better source: its message is the plainest.
   for (bool exact : {true, false}) {
     uint32_t raw = header.firstRawDim;
@@ -177,15 +186,20 @@ bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
 
 Error TableWriter::bindSymbols() {
   std::vector<const SymbolInfo *> left;
+  uint32_t numReads = 0;
   for (const SymbolInfo &symbol : state.symbols) {
     left.push_back(&symbol);
-    facts.setRange(symbol.name, {symbol.min, symbol.max == INT64_MAX ? std::nullopt : std::optional<int64_t>(symbol.max)});
+    if (symbol.element)
+      ++numReads;
+    facts.setRange(symbol.name, {symbol.min == INT64_MIN ? std::nullopt : std::optional<int64_t>(symbol.min), symbol.max == INT64_MAX ? std::nullopt : std::optional<int64_t>(symbol.max)});
   }
   header.numSymbols = left.size();
   header.firstRawDim = left.size();
   sizes.numSlots = left.size();
   for (const TensorInfo &input : state.inputs)
     sizes.numSlots += input.dims.size();
+  firstRead = sizes.numSlots;
+  sizes.numSlots += numReads;
   for (size_t tries = 0; !left.empty() && tries < left.size();) {
     const SymbolInfo *symbol = left.front();
     left.erase(left.begin());
@@ -237,7 +251,7 @@ Expected<LatheArray> TableWriter::writeChecks() {
     Expected<uint32_t> b = sizes.slotOf(check.b);
     if (!b)
       return b.takeError();
-    out.push_back({uint32_t(check.kind), *a, *b, 0, blob.text(check.text)});
+    out.push_back({uint32_t(check.kind), *a, *b, check.ofValues ? LATHE_CHECK_VALUES : 0, blob.text(check.text)});
   }
   return blob.array(out);
 }
@@ -305,6 +319,7 @@ Expected<std::string> TableWriter::write() {
   header.producer = blob.text("lathe 0.1.0");
   header.modelName = blob.text(state.modelName);
   header.symbols = blob.array(symbols);
+  header.reads = blob.array(reads);
   header.inputs = *inputs;
   header.outputs = *outputs;
   header.checks = *checks;

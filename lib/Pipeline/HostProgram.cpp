@@ -42,6 +42,8 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
     info.min = s.getMin();
     info.max = int64_t(s.getMax()) < 0 ? INT64_MAX : s.getMax();
     info.hints.assign(s.getHints().begin(), s.getHints().end());
+    if (std::optional<ArrayRef<int64_t>> e = s.getElement(); e && e->size() == 2)
+      info.element = LatheRead{uint32_t((*e)[0]), uint32_t((*e)[1])};
     builder.addSymbol(info);
   }
   func::FuncOp main = mainOf(module);
@@ -56,10 +58,16 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
       builder.addDerived(s.getName(), parsed(*s.getDefinition()));
   for (ir::RelationOp r : module.getOps<ir::RelationOp>()) {
     Expr a = parsed(r.getLeft()), b = parsed(r.getRight());
-    if (r.getKind() == "eq")
-      builder.addCheck(LATHE_CHECK_EQ, a, b, (r.getLeft() + " = " + r.getRight()).str());
+    static const std::map<StringRef, std::pair<LatheCheckKind, const char *>> kinds = {
+        {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}};
+    auto says = [&](StringRef between) {
+      return r.getSays() ? r.getSays()->str() : (r.getLeft() + between + r.getRight()).str();
+    };
+    bool ofValues = r.getSays().has_value();
+    if (auto kind = kinds.find(r.getKind()); kind != kinds.end())
+      builder.addCheck(kind->second.first, a, b, says(kind->second.second), ofValues);
     else
-      builder.addCheck(LATHE_CHECK_EQ, Expr::mod(b, a), Expr(0), (r.getLeft() + " divides " + r.getRight()).str());
+      builder.addCheck(LATHE_CHECK_EQ, Expr::mod(b, a), Expr(0), says(" divides "), ofValues);
   }
   return Error::success();
 }

@@ -162,7 +162,7 @@ static LatheStatus buildSignature(LatheContext *context) {
 static LatheStatus allocateBindings(LatheContext *context) {
   size_t tensors = (size_t)context->numInputs + context->numOutputs;
   uint32_t outputDims = countDims(context, context->meta->outputs);
-  context->numRawDims = countDims(context, context->meta->inputs);
+  context->numRawDims = countDims(context, context->meta->inputs) + context->meta->reads.count;
   context->rawDims = calloc((size_t)context->numRawDims + 1, sizeof(int64_t));
   context->bindings = calloc(tensors + 1, sizeof(LatheBinding));
   context->outputShapes = malloc(sizeof(int64_t *) * (context->numOutputs + 1) + sizeof(int64_t) * outputDims);

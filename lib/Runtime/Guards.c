@@ -139,6 +139,38 @@ static LatheStatus checkInput(LatheContext *context, const LatheTensor *want, co
   return checkDevice(context, "input", name, tensor->device);
 }
 
+/* One element of an integer tensor, widened. */
+static int64_t elementAt(const char *from, DLDataType type) {
+  int64_t value = 0;
+  size_t bytes = type.bits / 8;
+  memcpy(&value, from, bytes <= 8 ? bytes : 8);
+  if (type.code == kDLInt && bytes < 8)
+    value = (int64_t)((uint64_t)value << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+  return value;
+}
+
+/* The elements that decide sizes. One that a dimension of the wrong size leaves out reads as 0: that dimension is reported. */
+static LatheStatus readElements(LatheContext *context, DLTensor *const *inputs, int64_t *raw) {
+  const LatheTensor *wanted = LATHE_ARRAY(context, LatheTensor, context->meta->inputs);
+  const LatheRead *reads = LATHE_ARRAY(context, LatheRead, context->meta->reads);
+  for (uint32_t r = 0; r < context->meta->reads.count; ++r, ++raw) {
+    const DLTensor *tensor = inputs[reads[r].input];
+    int64_t place = reads[r].element, step = 1;
+    *raw = 0;
+    if (tensor->ndim > 1 || (tensor->ndim == 1 && place >= tensor->shape[0]) || (tensor->ndim == 0 && place))
+      continue;
+    const char *name = latheName(context, wanted[reads[r].input].name);
+    if (!tensor->data)
+      return latheFail(context, LATHE_INVALID, "input '%s' decides sizes: its data is needed", name);
+    if (!isHost(tensor->device))
+      return latheFail(context, LATHE_INVALID, "input '%s' decides sizes: it has to be in host memory", name);
+    if (tensor->ndim == 1 && tensor->strides)
+      step = tensor->strides[0];
+    *raw = elementAt((const char *)tensor->data + tensor->byte_offset + place * step * (tensor->dtype.bits / 8), tensor->dtype);
+  }
+  return LATHE_OK;
+}
+
 LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, size_t numInputs, bool copies) {
   const LatheTensor *wanted = LATHE_ARRAY(context, LatheTensor, context->meta->inputs);
   if (numInputs != context->numInputs)
@@ -151,7 +183,7 @@ LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, siz
     if (status)
       return status;
   }
-  return LATHE_OK;
+  return readElements(context, inputs, raw);
 }
 
 /*===-- Outputs -------------------------------------------------------------===*/

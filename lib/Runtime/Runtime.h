@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct LathePlan {
   struct LathePlan *next; /* most recently used first */
-  int64_t *rawDims;       /* the key: every dimension of every input */
+  int64_t *rawDims;       /* the key: every dimension of every input, then the elements that decide sizes */
   int64_t *sizes;         /* every slot */
   LathePlannedStep *steps;
   void **pointers;        /* of all steps, step by step */

@@ -54,7 +54,20 @@ static const char *inputName(LatheContext *context, uint32_t input) {
   return latheName(context, LATHE_ARRAY(context, LatheTensor, context->meta->inputs)[input].name);
 }
 
+/* An element of an input that is no size, or no axis. */
+static LatheStatus failElement(LatheContext *context, const LatheSymbol *symbol, int64_t value) {
+  char bounds[64];
+  if (symbol->max == INT64_MAX)
+    snprintf(bounds, sizeof bounds, ">= %lld", (long long)symbol->min);
+  else
+    snprintf(bounds, sizeof bounds, "in [%lld, %lld]", (long long)symbol->min, (long long)symbol->max);
+  return latheFail(context, LATHE_INVALID, "input '%s': element %u is %lld, expected %s", inputName(context, symbol->input),
+                   symbol->dim - LATHE_ELEMENT, (long long)value, bounds);
+}
+
 static LatheStatus failRange(LatheContext *context, const LatheSymbol *symbol, int64_t value) {
+  if (symbol->dim >= LATHE_ELEMENT)
+    return failElement(context, symbol, value);
   const char *name = latheName(context, symbol->name), *input = inputName(context, symbol->input);
   const LatheTensor *tensor = &LATHE_ARRAY(context, LatheTensor, context->meta->inputs)[symbol->input];
   const LatheDim *dim = &LATHE_ARRAY(context, LatheDim, tensor->dims)[symbol->dim];
@@ -66,7 +79,7 @@ static LatheStatus failRange(LatheContext *context, const LatheSymbol *symbol, i
       index += first[i].dims.count;
     raw = context->rawDims[index];
   }
-  char bounds[96];
+  char bounds[320];
   if (symbol->max == INT64_MAX)
     snprintf(bounds, sizeof bounds, "%s >= %lld", name, (long long)symbol->min);
   else
@@ -97,7 +110,9 @@ static void describeOrigin(LatheContext *context, const char *text, uint32_t inp
   origin[0] = 0;
   for (uint32_t i = 0; i < context->meta->numSymbols; ++i)
     if (symbols[i].input != LATHE_NONE && !strcmp(latheName(context, symbols[i].name), text)) {
-      if (symbols[i].input == input)
+      if (symbols[i].dim >= LATHE_ELEMENT)
+        snprintf(origin, capacity, " (element %u of input '%s')", symbols[i].dim - LATHE_ELEMENT, inputName(context, symbols[i].input));
+      else if (symbols[i].input == input)
         snprintf(origin, capacity, " (from dimension %u)", symbols[i].dim);
       else
         snprintf(origin, capacity, " (from input '%s')", inputName(context, symbols[i].input));
@@ -144,8 +159,8 @@ LatheStatus latheCheckRelation(LatheContext *context, uint32_t index, const int6
   static const char *const opposite[] = {"is not", "exceeds", "is not below", "equals"};
   if (check->kind < 4 && holds[check->kind])
     return LATHE_OK;
-  return latheFail(context, LATHE_INVALID, "the inputs' dimensions do not satisfy: %s (%lld %s %lld)",
-                   latheName(context, check->text), (long long)a, opposite[check->kind & 3], (long long)b);
+  return latheFail(context, LATHE_INVALID, "%s do not satisfy: %s (%lld %s %lld)",
+                   check->flags & LATHE_CHECK_VALUES ? "the model's values" : "the inputs' dimensions", latheName(context, check->text), (long long)a, opposite[check->kind & 3], (long long)b);
 }
 
 LatheStatus latheBindSizes(LatheContext *context, int64_t *sizes) {

@@ -206,6 +206,12 @@ Expr product(llvm::ArrayRef<Expr> factors) {
   return p;
 }
 
+std::string elementName(llvm::StringRef tensor, std::optional<int64_t> element) {
+  return tensor.str() + "[" + (element ? std::to_string(*element) : std::string()) + "]";
+}
+
+bool isElementName(llvm::StringRef symbol) { return symbol.ends_with("]"); }
+
 //===-- Identity -----------------------------------------------------------===//
 
 bool Expr::operator==(const Expr &o) const {

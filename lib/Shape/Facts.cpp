@@ -26,6 +26,12 @@ static Range intersect(Range a, Range b) {
   return a;
 }
 
+/// What holds of a symbol of which nothing was said.
+Range defaultRange(llvm::StringRef symbol) {
+  // Sizes and axes start at 0; an index or an element read from memory may be anything.
+  return symbol.starts_with("$") || isElementName(symbol) ? Range{} : Range{0, std::nullopt};
+}
+
 /// Records that e lies in the range: as the range of its symbol where e is linear in one, else as relations.
 static void constrain(Facts::State &state, const Expr &e, Range range) {
   const Monomials &terms = ExprBuilder::terms(e);
@@ -39,7 +45,7 @@ static void constrain(Facts::State &state, const Expr &e, Range range) {
     if (range.max)
       scaled.max = floorQuotient(*range.max, c);
     auto it = state.ranges.find(*symbol);
-    state.ranges[*symbol] = intersect(it == state.ranges.end() ? Range{0, std::nullopt} : it->second, scaled);
+    state.ranges[*symbol] = intersect(it == state.ranges.end() ? defaultRange(*symbol) : it->second, scaled);
     return;
   }
   for (const Expr &relation : {range.min ? e - Expr(*range.min) : Expr(0), range.max ? Expr(*range.max) - e : Expr(0)})
@@ -59,7 +65,7 @@ static void substituteSymbol(Facts::State &state, const std::string &symbol, con
   state.substitutions.emplace(symbol, value);
   state.changed();
   auto range = state.ranges.find(symbol);
-  Range r = range == state.ranges.end() ? Range{0, std::nullopt} : range->second;
+  Range r = range == state.ranges.end() ? defaultRange(symbol) : range->second;
   if (!value.constant())
     constrain(state, value, r);
 }

@@ -56,6 +56,8 @@ private:
   unsigned fuel = 400, intervalDepth = 0;
 };
 
+/// What holds of a symbol of which nothing was said.
+Range defaultRange(llvm::StringRef symbol);
 /// Simplify.cpp: the work behind Facts::simplify.
 Expr simplifyWith(const Facts::State &state, const Expr &e);
 /// Every mod(a, b) written as a - b*floordiv(a, b).

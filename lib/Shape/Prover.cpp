@@ -78,9 +78,7 @@ static Range floordivInterval(const Range &a, const Range &b) {
 }
 
 Range Prover::symbolRange(const std::string &name) {
-  Range r;
-  if (name.empty() || name[0] != '$') // Sizes and axes start at 0; an index read from memory may be anything.
-    r.min = 0;
+  Range r = defaultRange(name);
   if (auto it = state.ranges.find(name); it != state.ranges.end())
     r = it->second;
   if (auto it = state.axes.find(name); it != state.axes.end()) {

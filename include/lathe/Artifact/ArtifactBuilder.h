@@ -28,6 +28,7 @@ struct SymbolInfo {
   std::string name;
   int64_t min = 0, max = INT64_MAX;
   std::vector<int64_t> hints;
+  std::optional<LatheRead> element; ///< of an input, read when the model runs
 };
 
 struct TensorInfo {
@@ -120,14 +121,14 @@ public:
   ~ArtifactBuilder();
 
   /// A size symbol of the model. Each must occur in an input's dimension from which it can be solved: as the dimension
-  /// itself, or linearly beside symbols that are already bound.
+  /// itself, or linearly beside symbols that are already bound; or be an element of an input.
   void addSymbol(SymbolInfo symbol);
   /// A name for a computed size that later expressions may mention.
   void addDerived(llvm::StringRef name, const shape::Expr &value);
   unsigned addInput(TensorInfo tensor);
   unsigned addOutput(TensorInfo tensor);
   /// A relation that must hold at entry besides the inputs' dimensions; `text` is how a message states it ("4 divides seq").
-  void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text);
+  void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text, bool ofValues = false);
   void addNote(std::string key, std::string value);
 
   /// Equal contents are stored once.

@@ -38,7 +38,9 @@ typedef LatheArray LatheString;
 /*===-- Sizes ---------------------------------------------------------------===*\
 |* All sizes live in one array `int64_t sizes[numSlots]`. Slots 0 .. numSymbols-1 are the model's size symbols; the slots
 |* `firstRawDim` .. `firstRawDim + (sum of the inputs' ranks) - 1` receive the dimensions of the inputs as they come, input
-|* by input; the rest is computed by instructions, in their order. Arithmetic that overflows or divides by zero is reported.
+|* by input; behind them come the elements of inputs that decide sizes (`reads`), which like the dimensions are part of what a
+|* plan is remembered for. The rest is computed by instructions, in their order. Arithmetic that overflows or divides by zero
+|* is reported.
 \*===----------------------------------------------------------------------===*/
 typedef enum {
   LATHE_INSTR_CONST = 0,    /* dst = a | (int64_t)b << 32 */
@@ -57,7 +59,8 @@ typedef struct {
 } LatheInstr;
 
 /* A size symbol. It is bound by the instructions `bind` (indices into the header's `instrs`), which see the raw dimensions
- * and the symbols before it; `input` and `dim` say where it comes from, for messages. Symbols that are known only while the
+ * and the symbols before it; `input` and `dim` say where it comes from, for messages (LATHE_ELEMENT + i: element i of the
+ * input). Symbols that are known only while the
  * program runs (a data-dependent size) have input = LATHE_NONE and an empty `bind`. */
 typedef struct {
   LatheString name;
@@ -67,13 +70,22 @@ typedef struct {
   uint32_t bindFirst, bindCount;
 } LatheSymbol;
 
+#define LATHE_ELEMENT 0x80000000u
+
+/* An element of an input of rank 0 or 1 that decides sizes. */
+typedef struct {
+  uint32_t input, element;
+} LatheRead;
+
 /* A relation between sizes that must hold besides those of the inputs' dimensions; `text` is what a message says. */
 typedef enum { LATHE_CHECK_EQ = 0, LATHE_CHECK_LE = 1, LATHE_CHECK_LT = 2, LATHE_CHECK_NE = 3 } LatheCheckKind;
 typedef struct {
   uint32_t kind, a, b; /* sizes[a] KIND sizes[b] */
-  uint32_t reserved;
+  uint32_t flags;      /* LATHE_CHECK_VALUES */
   LatheString text;
 } LatheCheck;
+/* The relation is one of values that the model reads or computes, not of the inputs' dimensions. */
+#define LATHE_CHECK_VALUES 1u
 
 /*===-- Signature -----------------------------------------------------------===*/
 typedef struct {
@@ -270,6 +282,7 @@ typedef struct {
   uint32_t reserved;
   LatheString externalData; /* name of the file beside the artifact that holds the data section; empty when embedded */
   LatheArray notes;      /* LatheString pairs: key, value (flags, precision, source format) */
+  LatheArray reads;      /* LatheRead */
 } LatheHeader;
 
 /* The symbols that tie an artifact together; hidden in the finished file. */

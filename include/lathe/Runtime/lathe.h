@@ -91,7 +91,7 @@ LATHE_API const LatheSignature *lathe_signature(LatheContext *context);
 LATHE_API LatheStatus lathe_run(LatheContext *context, DLTensor *const *inputs, size_t numInputs, DLTensor *const *outputs,
                                 size_t numOutputs);
 
-/* The outputs' shapes for these inputs' shapes (data pointers are not read): `shapes` receives one output's dimensions after
+/* The outputs' shapes for these inputs' shapes (data is read only of inputs that decide sizes): `shapes` receives one output's dimensions after
  * the other. */
 LATHE_API LatheStatus lathe_output_shapes(LatheContext *context, DLTensor *const *inputs, size_t numInputs, int64_t *shapes,
                                           size_t capacity);

@@ -121,6 +121,11 @@ struct Expr::Division {
   Expr remainder;
 };
 
+/// The name of a symbol that stands for an element of a tensor, read when the model runs: "shape[1]", of rank 0 "k[]". Its
+/// value may be negative.
+std::string elementName(llvm::StringRef tensor, std::optional<int64_t> element);
+bool isElementName(llvm::StringRef symbol);
+
 /// The product of all of them (1 for none).
 Expr product(llvm::ArrayRef<Expr> factors);
 

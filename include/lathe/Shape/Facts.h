@@ -18,7 +18,8 @@ struct Range {
 
 class Facts {
 public:
-  /// min <= symbol <= max (either may be missing). Sizes default to [0, unbounded); call for each declared symbol.
+  /// min <= symbol <= max (either may be missing); call for each declared symbol. Sizes default to [0, unbounded), symbols
+  /// that name an element of a tensor (`k[0]`, see isElementName) to every integer.
   void setRange(llvm::StringRef symbol, Range range);
   Range rangeOf(llvm::StringRef symbol) const;
   /// 0 <= axis < extent, for an axis of a kernel; lets (h*D + d) // D become h.

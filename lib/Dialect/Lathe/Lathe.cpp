@@ -123,21 +123,27 @@ shape::Facts ir::factsOf(ModuleOp module) {
       llvm::consumeError(e.takeError());
     return e ? *e : Expr(0);
   };
-  for (SymbolOp s : module.getOps<SymbolOp>()) {
-    if (s.getDefinition()) // follows from a relation below
-      continue;
+  auto declare = [&](SymbolOp s) {
     shape::Range range;
-    range.min = s.getMin();
+    if (int64_t(s.getMin()) != INT64_MIN)
+      range.min = s.getMin();
     if (int64_t(s.getMax()) >= 0) // the attribute reads as unsigned
       range.max = s.getMax();
     facts.setRange(s.getName(), range);
-  }
+  };
+  for (SymbolOp s : module.getOps<SymbolOp>())
+    if (!s.getDefinition())
+      declare(s);
   for (RelationOp r : module.getOps<RelationOp>()) {
     if (r.getKind() == "eq")
       facts.addEquality(parse(r.getLeft()), parse(r.getRight()));
-    else
+    else if (r.getKind() == "divides")
       facts.addDivides(parse(r.getLeft()), parse(r.getRight()));
   }
+  // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
+  for (SymbolOp s : module.getOps<SymbolOp>())
+    if (s.getDefinition() && int64_t(s.getMax()) >= 0)
+      declare(s);
   return facts;
 }
 

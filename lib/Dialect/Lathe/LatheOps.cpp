@@ -14,8 +14,8 @@ using shape::Expr;
 static int64_t rankOf(Value v) { return typeOf(v).getRank(); }
 
 LogicalResult RelationOp::verify() {
-  if (getKind() != "eq" && getKind() != "divides")
-    return emitOpError("kind is eq or divides, not '") << getKind() << "'";
+  if (getKind() != "eq" && getKind() != "divides" && getKind() != "le" && getKind() != "ne")
+    return emitOpError("kind is eq, divides, le or ne, not '") << getKind() << "'";
   return success();
 }
 

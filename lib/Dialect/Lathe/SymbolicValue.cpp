@@ -24,6 +24,8 @@ using Known = std::optional<Dims>;
 
 class Evaluator {
 public:
+  using Leaf = llvm::function_ref<Known(Value)>;
+  Evaluator(const shape::Facts &facts, Leaf leaf) : facts(facts), leaf(leaf) {}
   Known eval(Value v, unsigned depth);
 
 private:
@@ -37,7 +39,8 @@ private:
   Known reduce(ReduceOp op, const Dims &x);
 
   llvm::DenseMap<Value, Known> memo;
-  shape::Facts facts; // sizes are at least 0; nothing else is assumed
+  const shape::Facts &facts;
+  Leaf leaf;
 };
 
 /// Row-major strides of a static shape.
@@ -62,12 +65,14 @@ void forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(int64_t, ArrayRef<
 Known Evaluator::eval(Value v, unsigned depth) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   Operation *op = v.getDefiningOp();
-  if (!type || !op || depth > kMaxDepth || !type.hasStaticShape() || type.getNumElements() > kMaxElements ||
+  if (!type || depth > kMaxDepth || !type.hasStaticShape() || type.getNumElements() > kMaxElements ||
       !isa<IntegerType>(type.getElementType()))
     return std::nullopt;
   if (auto it = memo.find(v); it != memo.end())
     return it->second;
-  Known r = compute(op, depth);
+  Known r = op ? compute(op, depth) : std::nullopt;
+  if (!r && leaf)
+    r = leaf(v);
   if (r && int64_t(r->size()) != type.getNumElements())
     r = std::nullopt;
   return memo[v] = r;
@@ -326,4 +331,10 @@ Known Evaluator::reduce(ReduceOp op, const Dims &x) {
 
 } // namespace
 
-std::optional<Dims> ir::symbolicValue(Value v) { return Evaluator().eval(v, 0); }
+std::optional<Dims> ir::symbolicValue(Value v) {
+  return symbolicValue(v, shape::Facts(), nullptr); // sizes are at least 0; nothing else is assumed
+}
+
+std::optional<Dims> ir::symbolicValue(Value v, const shape::Facts &facts, llvm::function_ref<std::optional<Dims>(Value)> leaf) {
+  return Evaluator(facts, leaf).eval(v, 0);
+}

@@ -211,13 +211,13 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc) const {
   for (const Symbol &s : symbols)
     b.create<ir::SymbolOp>(loc, b.getStringAttr(s.name), b.getI64IntegerAttr(s.range.min.value_or(0)),
                            b.getI64IntegerAttr(s.range.max.value_or(-1)), b.getDenseI64ArrayAttr(s.hints),
-                           mlir::StringAttr());
+                           mlir::StringAttr(), mlir::DenseI64ArrayAttr());
   for (const auto &[name, definition] : known.derived()) {
     Range range = known.rangeOf(name);
     b.create<ir::SymbolOp>(loc, b.getStringAttr(name), b.getI64IntegerAttr(range.min.value_or(0)),
                            b.getI64IntegerAttr(range.max.value_or(-1)), b.getDenseI64ArrayAttr({}),
-                           b.getStringAttr(definition.str()));
+                           b.getStringAttr(definition.str()), mlir::DenseI64ArrayAttr());
   }
   for (const Relation &r : relations)
-    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str());
+    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::StringAttr());
 }

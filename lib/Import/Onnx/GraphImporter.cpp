@@ -15,6 +15,8 @@ using namespace lathe::onnx;
 /// inlining.
 static constexpr unsigned kMaxCallDepth = 64;
 static constexpr size_t kMaxNodes = 1000000;
+/// Longer inputs are data and say no sizes.
+static constexpr int64_t kMaxElements = 64;
 
 GraphImporter::GraphImporter(Session &session) : state(session), b(session.context), nodesLeft(kMaxNodes) {}
 
@@ -283,6 +285,20 @@ std::vector<Value> GraphImporter::inlineSubgraph(const GraphProto &graph, ArrayR
   return results;
 }
 
+std::optional<ir::Dims> GraphImporter::elementsOf(Value v) {
+  auto argument = dyn_cast<BlockArgument>(v);
+  auto main = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  RankedTensorType type = ir::typeOf(v);
+  if (!main || type.getRank() > 1 || type.getNumElements() > kMaxElements)
+    return std::nullopt;
+  unsigned index = argument.getArgNumber();
+  std::string name = main.getArgAttrOfType<StringAttr>(index, "lathe.name").str();
+  ir::Dims out;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    out.push_back(state.sizes.inputElement(index, name, type.getRank() ? std::optional<int64_t>(i) : std::nullopt));
+  return out;
+}
+
 //===----------------------------------------------------------------------===//
 // The model
 //===----------------------------------------------------------------------===//
@@ -364,6 +380,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
       inputElement(*input, state.context);
     if (!std::exchange(state.declared, true))
       state.sizes.declareInputs(inputs);
+    state.sizes.startRound();
     b.setInsertionPointToEnd(module->getBody());
     auto main = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
     importInputs(graph, main, inputs);

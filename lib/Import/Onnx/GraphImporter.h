@@ -41,6 +41,9 @@ public:
   /// Imports a subgraph of a node in place (a branch whose condition is known) and returns its outputs.
   std::vector<Value> inlineSubgraph(const GraphProto &graph, llvm::ArrayRef<Value> arguments);
 
+  /// The elements of an integer tensor that is known when the model runs, as symbols; nothing where it is no input.
+  std::optional<ir::Dims> elementsOf(Value v);
+
   mlir::OpBuilder &builder() { return b; }
   Session &session() { return state; }
   /// The tensor's elements; those of narrow types as their codes.

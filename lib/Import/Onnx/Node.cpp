@@ -4,6 +4,7 @@
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -113,17 +114,70 @@ SmallVector<int64_t> Node::axes(ArrayRef<int64_t> values, int64_t rank) const {
   return out;
 }
 
-Dims Node::sizes(unsigned input) const {
+Dims Node::values(unsigned input) const {
   Value v = in(input);
   if (rank(v) > 1 || !isInteger(v))
     failWrong("operand {0} is {1}, expected a list of integers", input, describe(v.getType()));
-  std::optional<Dims> known = ir::symbolicValue(v);
+  std::optional<Dims> known = ir::symbolicValue(v, g.facts, [&](Value leaf) { return importer.elementsOf(leaf); });
   if (!known)
     failUnsupported("operand {0} ('{1}', {2}) decides a size and is not known when compiling (data-dependent size)", input,
                     proto.input(input), describe(v.getType()));
-  for (Expr &e : *known)
+  for (Expr &e : *known) {
     e = simplify(e);
+    importer.session().sizes.use(e);
+  }
   return *known;
+}
+
+Dims Node::sizes(unsigned input) const {
+  Dims out = values(input);
+  for (Expr &e : out) {
+    // Constants have a meaning of their own in some operators (-1), which reports what it does not take.
+    if (!e.constant() && !importer.session().sizes.restrict(e, 0, std::nullopt, "0 <= " + e.str()))
+      failWrong("operand {0} ('{1}') is negative: {2}", input, proto.input(input), e.str());
+    e = simplify(e);
+  }
+  return out;
+}
+
+Dims Node::axisValues(unsigned input, int64_t rank) const {
+  Dims out = values(input);
+  for (Expr &e : out) {
+    if (std::optional<int64_t> c = e.constant()) {
+      e = Expr(axis(*c, rank));
+      continue;
+    }
+    std::string says = llvm::formatv("{0} is an axis of rank {1}", e.str(), rank);
+    if (!importer.session().sizes.restrict(e, -rank, rank - 1, says))
+      failWrong("operand {0} ('{1}') is {2}, no axis of rank {3}", input, proto.input(input), e.str(), rank);
+    e = e + Expr(rank) * Expr::min(Expr(1), Expr::max(Expr(0), -e));
+  }
+  return out;
+}
+
+Expr Node::axisFlag(const Expr &axis, int64_t place) {
+  if (std::optional<int64_t> c = axis.constant())
+    return Expr(*c == place);
+  Expr away = axis - Expr(place);
+  return define("axis", Expr(1) - Expr::min(Expr(1), Expr::max(away, -away)), 1);
+}
+
+Expr Node::define(StringRef what, const Expr &value, std::optional<int64_t> max) {
+  Expr e = simplify(value);
+  std::string name = llvm::cast<NameLoc>(g.loc).getName().str() + "." + what.str();
+  return importer.session().sizes.define(name, e, max);
+}
+
+bool Node::readsElement(const Expr &e) const { return importer.session().sizes.readsElement(e); }
+
+void Node::requireAtLeast(const Expr &e, int64_t min, StringRef what) {
+  std::string says = llvm::formatv("{0} is at least {1}: {2}", what, min, e.str());
+  if (!importer.session().sizes.restrict(e, min, std::nullopt, says))
+    failWrong("{0} is below {1}: {2}", what, min, e.str());
+}
+
+void Node::require(const Expr &left, const char *kind, const Expr &right, StringRef says) {
+  importer.session().sizes.require(left, kind, right, says.str());
 }
 
 SmallVector<int64_t> Node::constants(unsigned input) const {
@@ -141,6 +195,13 @@ Expr Node::sizeScalar(unsigned input) const {
   if (values.size() != 1)
     failWrong("operand {0} has {1} elements, expected 1", input, values.size());
   return values[0];
+}
+
+Expr Node::valueScalar(unsigned input) const {
+  Dims out = values(input);
+  if (out.size() != 1)
+    failWrong("operand {0} has {1} elements, expected 1", input, out.size());
+  return out[0];
 }
 
 int64_t Node::constantScalar(unsigned input) const {

@@ -59,11 +59,26 @@ public:
   int64_t axis(int64_t value, int64_t rank) const;
   llvm::SmallVector<int64_t> axes(llvm::ArrayRef<int64_t> values, int64_t rank) const; ///< sorted, each once
 
-  // Operands that say sizes, positions or axes: known from constants and sizes alone, or a Failure.
-  Dims sizes(unsigned input) const;                           ///< rank 0 or 1
+  // Operands that say sizes, positions or axes: they follow from constants, sizes and elements of the model's inputs (symbols
+  // like `k[0]`, bound when the model runs), or a Failure.
+  Dims sizes(unsigned input) const;                           ///< rank 0 or 1, checked to be >= 0 where they are not known
+  Dims values(unsigned input) const;                          ///< of either sign
   llvm::SmallVector<int64_t> constants(unsigned input) const; ///< as sizes, and all constant
   Expr sizeScalar(unsigned input) const;
+  Expr valueScalar(unsigned input) const; ///< of either sign
   int64_t constantScalar(unsigned input) const;
+  /// Axes, which may be elements of an input: 0 to rank - 1 each, as one-hot flags where they are not known (see axisFlag).
+  Dims axisValues(unsigned input, int64_t rank) const;
+  /// 1 where the axis is `place`, else 0.
+  Expr axisFlag(const Expr &axis, int64_t place);
+  /// A name for a computed size (see SizeModel::define).
+  Expr define(llvm::StringRef what, const Expr &value, std::optional<int64_t> max = std::nullopt);
+  /// Whether the value depends on what is known only when the model runs.
+  bool readsElement(const Expr &e) const;
+  /// e >= min: known, or checked by the artifact.
+  void requireAtLeast(const Expr &e, int64_t min, llvm::StringRef what);
+  /// The artifact checks left KIND right (eq, le, ne).
+  void require(const Expr &left, const char *kind, const Expr &right, llvm::StringRef says);
   /// From the attribute (before the operator took an operand) or the operand; empty when there is neither.
   llvm::SmallVector<int64_t> attributeOrInput(llvm::StringRef name, unsigned input) const;
 

@@ -42,7 +42,7 @@ static std::optional<Expr> asExpression(const std::string &name, const std::set<
 void SizeModel::declareSymbol(const std::string &name) {
   if (llvm::any_of(symbols, [&](const Symbol &s) { return s.name == name; }))
     return;
-  Symbol symbol{name, 1, -1, {}};
+  Symbol symbol{name, 1, -1, {}, {}};
   if (const DimOption *option = findOption(options.dims, name, &DimOption::name)) {
     symbol.min = option->min.value_or(1);
     symbol.max = option->max.value_or(-1);
@@ -172,7 +172,7 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
     return true;
   if (!known.addEquality(a, b))
     return false;
-  relations.push_back({a, b, "eq"});
+  relations.push_back({a, b, "eq", {}});
   ++numFound;
   return true;
 }
@@ -182,16 +182,103 @@ bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
   if (value.constant() && k.constant() && (k.isZero() || *value.constant() % *k.constant() != 0))
     return false;
   known.addDivides(k, e);
-  relations.push_back({k, e, "divides"});
+  relations.push_back({k, e, "divides", {}});
   ++numFound;
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+SizeModel::Symbol *SizeModel::find(const std::string &name) {
+  auto it = llvm::find_if(symbols, [&](const Symbol &s) { return s.name == name; });
+  return it == symbols.end() ? nullptr : &*it;
+}
+
+Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optional<int64_t> place) {
+  std::string symbol = shape::elementName(name, place);
+  if (!find(symbol)) {
+    known.setRange(symbol, {});
+    symbols.push_back({symbol, INT64_MIN, -1, {}, {int64_t(input), place.value_or(0)}, false});
+  }
+  return Expr::symbol(symbol);
+}
+
+void SizeModel::use(const Expr &e) {
+  for (const std::string &name : e.symbols())
+    if (Symbol *s = find(name))
+      s->used = true;
+}
+
+bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optional<int64_t> max, const std::string &says) {
+  shape::Range bounds = known.bounds(e);
+  if ((min && bounds.max && *bounds.max < *min) || (max && bounds.min && *bounds.min > *max))
+    return false;
+  bool lowHolds = !min || (bounds.min && *bounds.min >= *min), highHolds = !max || (bounds.max && *bounds.max <= *max);
+  if (lowHolds && highHolds)
+    return true;
+  std::optional<std::string> name = e.asSymbol();
+  Symbol *symbol = name ? find(*name) : nullptr;
+  if (symbol && !symbol->element.empty()) {
+    if (min)
+      symbol->min = std::max(symbol->min, *min);
+    if (max)
+      symbol->max = symbol->max < 0 ? *max : std::min(symbol->max, *max);
+    shape::Range range;
+    if (symbol->min != INT64_MIN)
+      range.min = symbol->min;
+    if (symbol->max >= 0)
+      range.max = symbol->max;
+    known.setRange(*name, range);
+    return true;
+  }
+  if (!lowHolds)
+    require(Expr(*min), "le", e, says);
+  if (!highHolds)
+    require(e, "le", Expr(*max), says);
+  return true;
+}
+
+void SizeModel::require(const Expr &left, const char *kind, const Expr &right, const std::string &says) {
+  checks.push_back({left, right, kind, says});
+}
+
+Expr SizeModel::define(const std::string &name, const Expr &value, std::optional<int64_t> max) {
+  if (!value.hasOpaque())
+    if (value.constant() || value.asSymbol())
+      return value;
+  std::string free = name;
+  for (unsigned i = 2; llvm::any_of(definitions, [&](const Definition &d) { return d.name == free; }); ++i)
+    free = name + "#" + std::to_string(i);
+  definitions.push_back({free, value, max, readsElement(value)});
+  known.setRange(free, {0, max});
+  return Expr::symbol(free);
+}
+
+bool SizeModel::readsElement(const Expr &e) const {
+  return llvm::any_of(e.symbols(), [&](const std::string &name) {
+    return shape::isElementName(name) ||
+           llvm::any_of(definitions, [&](const Definition &d) { return d.name == name && d.fromElement; });
+  });
+}
+
+void SizeModel::startRound() {
+  definitions.clear();
+  checks.clear();
+}
+
 void SizeModel::emit(OpBuilder &b, Location loc) const {
   for (const Symbol &s : symbols)
-    b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, StringAttr());
+    if (s.used)
+      b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, StringAttr(),
+                             s.element.empty() ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(s.element));
+  for (const Definition &d : definitions)
+    b.create<ir::SymbolOp>(loc, d.name, 0, d.max.value_or(-1), ArrayRef<int64_t>(), b.getStringAttr(d.value.str()),
+                           DenseI64ArrayAttr());
   for (const auto &[name, quotient] : known.derived())
-    b.create<ir::SymbolOp>(loc, name, 0, -1, ArrayRef<int64_t>(), b.getStringAttr(quotient.str()));
-  for (const Relation &r : relations)
-    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str());
+    b.create<ir::SymbolOp>(loc, name, 0, -1, ArrayRef<int64_t>(), b.getStringAttr(quotient.str()), DenseI64ArrayAttr());
+  for (const auto *list : {&checks, &relations}) // checks first: their texts are plainer
+    for (const Relation &r : *list)
+      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), r.says.empty() ? StringAttr() : b.getStringAttr(r.says));
 }

@@ -28,6 +28,22 @@ public:
   /// Records that k divides e; false when it cannot.
   bool assumeDivides(const shape::Expr &k, const shape::Expr &e);
 
+  /// An element of an input of rank 0 (no place) or 1 as a symbol, of either sign until `restrict` says more.
+  shape::Expr inputElement(unsigned input, const std::string &name, std::optional<int64_t> place);
+  /// Elements are bound at run time only where a size mentions them.
+  void use(const shape::Expr &e);
+  /// The expression's value lies within the ends, which the artifact checks; false when it cannot.
+  bool restrict(const shape::Expr &e, std::optional<int64_t> min, std::optional<int64_t> max, const std::string &says);
+  /// left KIND right (eq, le, ne), checked by the artifact, of which nothing is concluded.
+  void require(const shape::Expr &left, const char *kind, const shape::Expr &right, const std::string &says);
+  /// A name for a value >= 0 that is no polynomial, so that sizes stay readable. The name is the same whenever the same node
+  /// is imported again.
+  shape::Expr define(const std::string &name, const shape::Expr &value, std::optional<int64_t> max);
+  /// Whether an element, or what was defined of one, occurs.
+  bool readsElement(const shape::Expr &e) const;
+  /// What was defined and required is said anew by each import.
+  void startRound();
+
   const shape::Facts &facts() const { return known; }
   /// How much has been assumed so far.
   size_t numAssumptions() const { return numFound; }
@@ -48,16 +64,28 @@ private:
     std::string name;
     int64_t min, max;
     std::vector<int64_t> hints;
+    std::vector<int64_t> element; ///< input and place, of a symbol that is an element
+    bool used = true;
   };
   struct Relation {
     shape::Expr left, right;
     const char *kind;
+    std::string says;
   };
+  struct Definition {
+    std::string name;
+    shape::Expr value;
+    std::optional<int64_t> max;
+    bool fromElement;
+  };
+  Symbol *find(const std::string &name);
   const ImportOptions &options;
   std::vector<Symbol> symbols;
   std::set<std::string> plainNames; ///< names that stand alone as a dimension somewhere
   std::set<std::string> seen;       ///< every name that an input has, fixed or not
-  std::vector<Relation> relations;
+  std::vector<Relation> relations; ///< that the facts know
+  std::vector<Relation> checks;
+  std::vector<Definition> definitions;
   std::vector<ir::Dims> inputs;
   shape::Facts known;
   size_t numFound = 0;

@@ -58,6 +58,9 @@ Dims exprsOf(mlir::ArrayAttr texts);
 /// constants and sizes alone (through arithmetic, casts, slices, concats, gathers, reshapes, selects on known conditions...).
 /// Shape operands of a model (Reshape's shape, Slice's starts, ...) are read with this.
 std::optional<Dims> symbolicValue(mlir::Value v);
+/// The same, with what is known of the sizes; what cannot be followed is asked of `leaf`, which may name its elements.
+std::optional<Dims> symbolicValue(mlir::Value v, const shape::Facts &facts,
+                                  llvm::function_ref<std::optional<Dims>(mlir::Value)> leaf);
 
 /// What the module's symbol and relation ops say.
 shape::Facts factsOf(mlir::ModuleOp module);

@@ -84,16 +84,20 @@ def Lathe_SymbolOp : Lathe_Op<"symbol", []> {
   let description = [{
     `lathe.symbol "seq" range [1, 512] hints [128, 384]`. The range is a contract that the artifact's entry checks; `max` of
     -1 is unbounded. `expected` sizes choose variants. `definition`, where present, says how to compute it from others
-    (`floordiv(h, hkv)`), else it is bound by an input's dimension.
+    (`floordiv(h, hkv)`), else it is bound by an input's dimension. `element [input, place]` makes it an element of an input of
+    rank 0 or 1, read at the entry: `lathe.symbol "k[0]" range [0, 64] element [1, 0]`.
   }];
-  let arguments = (ins StrAttr:$name, I64Attr:$min, I64Attr:$max, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$hints, OptionalAttr<StrAttr>:$definition);
-  let assemblyFormat = "$name `range` `[` $min `,` $max `]` (`hints` $hints^)? (`is` $definition^)? attr-dict";
+  let arguments = (ins StrAttr:$name, I64Attr:$min, I64Attr:$max, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$hints,
+                       OptionalAttr<StrAttr>:$definition, OptionalAttr<DenseI64ArrayAttr>:$element);
+  let assemblyFormat = [{ $name `range` `[` $min `,` $max `]` (`hints` $hints^)? (`is` $definition^)? (`element` $element^)?
+                          attr-dict }];
 }
 def Lathe_RelationOp : Lathe_Op<"relation", []> {
   let summary = "States a relation between sizes that the entry checks";
-  let description = [{ `lathe.relation "total" eq "past + seq"`, `lathe.relation "4" divides "heads"`. }];
-  let arguments = (ins StrAttr:$left, StrAttr:$kind, StrAttr:$right);
-  let assemblyFormat = "$left $kind $right attr-dict";
+  let description = [{ `lathe.relation "total" eq "past + seq"`, `lathe.relation "4" divides "heads"`; `le` (left <= right)
+    and `ne` besides. `says` is how a message states it. }];
+  let arguments = (ins StrAttr:$left, StrAttr:$kind, StrAttr:$right, OptionalAttr<StrAttr>:$says);
+  let assemblyFormat = "$left $kind $right (`says` $says^)? attr-dict";
   let hasVerifier = 1;
 }
 

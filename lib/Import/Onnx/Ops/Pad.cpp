@@ -1,5 +1,6 @@
 //===- Pad.cpp - Surrounding a tensor --------------------------------------===//
 
+#include "RuntimeAxes.h"
 #include "Windows.h"
 
 using namespace lathe;
@@ -8,12 +9,20 @@ using llvm::SmallVector;
 
 namespace lathe::onnx {
 
+/// A size that amounts known only when the model runs leave: not below 0.
+static Expr paddedSize(Node &n, const Expr &size) {
+  if (!n.readsElement(size))
+    return size;
+  n.requireAtLeast(size, 0, "a padded size");
+  return n.define("padded", size);
+}
+
 Value padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high) {
   Dims dims = n.dims(x);
   bool nothing = true;
   for (auto [d, l, h] : llvm::zip(dims, low, high)) {
     nothing &= l.isZero() && h.isZero();
-    d = n.simplify(d + l + h);
+    d = paddedSize(n, n.simplify(d + l + h));
     if (d.constant() && *d.constant() < 0)
       failWrong("the pads {0} and {1} crop more than there is", l.str(), h.str());
   }
@@ -42,7 +51,7 @@ static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &l
   for (int64_t axis = 0; axis < n.rank(x); ++axis) {
     if (low[axis].isZero() && high[axis].isZero())
       continue;
-    Expr size = n.simplify(n.dims(x)[axis]), out = n.simplify(size + low[axis] + high[axis]);
+    Expr size = n.simplify(n.dims(x)[axis]), out = paddedSize(n, n.simplify(size + low[axis] + high[axis]));
     if (size.isZero())
       failWrong("mode '{0}' has nothing to repeat along axis {1} of {2}", mode, axis, describe(x.getType()));
     if (out.constant() && *out.constant() < 0)
@@ -59,24 +68,31 @@ void pad(Node &n) {
   int64_t rank = n.rank(x);
   Dims amounts;
   if (n.opset() >= 11)
-    amounts = n.sizes(1);
+    amounts = n.values(1);
   else
     for (int64_t v : n.integers("pads"))
       amounts.push_back(Expr(v));
-  SmallVector<int64_t> axes;
+  Dims axes;
   if (n.has(3))
-    for (int64_t a : n.constants(3))
-      axes.push_back(n.axis(a, rank));
+    axes = n.axisValues(3, rank);
   else
     for (int64_t d = 0; d < rank; ++d)
-      axes.push_back(d);
-  n.axes(axes, rank);
+      axes.push_back(Expr(d));
   if (amounts.size() != 2 * axes.size())
     failWrong("{0} pads for {1} axes", amounts.size(), axes.size());
   Dims low(rank, Expr(0)), high(rank, Expr(0));
-  for (auto [i, a] : llvm::enumerate(axes)) {
-    low[a] = amounts[i];
-    high[a] = amounts[axes.size() + i];
+  for (int64_t d = 0; d < rank; ++d) {
+    Expr named(0);
+    for (auto [i, a] : llvm::enumerate(axes)) {
+      Expr flag = n.axisFlag(a, d);
+      named = named + flag;
+      low[d] = low[d] + flag * amounts[i];
+      high[d] = high[d] + flag * amounts[axes.size() + i];
+    }
+    if (named.constant() && *named.constant() > 1)
+      failWrong("an axis is named twice");
+    if (!named.constant() && axes.size() > 1)
+      n.require(named, "le", Expr(1), llvm::formatv("no axis is named twice (axis {0})", d).str());
   }
   std::string mode = n.text("mode", "constant");
   if (mode == "edge" || mode == "reflect" || mode == "wrap")

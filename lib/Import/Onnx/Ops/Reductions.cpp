@@ -1,6 +1,6 @@
 //===- Reductions.cpp - Sums, means, extremes and their places -------------===//
 
-#include "Node.h"
+#include "RuntimeAxes.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -14,7 +14,7 @@ struct Reduction {
   Value x;
   SmallVector<int64_t> axes;
   bool keep;
-  Expr count{1}; ///< elements per result
+  Dims kept; ///< of a result that keeps axes known only when the model runs; x has those last then
 };
 } // namespace
 
@@ -22,56 +22,67 @@ static Reduction reductionOf(Node &n) {
   Reduction r;
   r.x = n.in(0);
   r.keep = n.flag("keepdims", true);
+  if (Dims runtime = n.has(1) ? n.axisValues(1, n.rank(r.x)) : Dims(); anyUnknown(runtime)) {
+    RuntimeAxes split(n, n.dims(r.x), runtime);
+    if (r.keep)
+      r.kept = split.kept();
+    r.keep = false;
+    r.x = split.gathered(r.x);
+    for (size_t i = 0; i < runtime.size(); ++i)
+      r.axes.push_back(int64_t(split.others.size() + i));
+    return r;
+  }
   r.axes = n.axes(n.attributeOrInput("axes", 1), n.rank(r.x));
   if (r.axes.empty() && !n.flag("noop_with_empty_axes", false))
     for (int64_t d = 0; d < n.rank(r.x); ++d)
       r.axes.push_back(d);
-  for (int64_t a : r.axes)
-    r.count = r.count * n.dims(r.x)[a];
   return r;
 }
+
+/// The result, where the kept axes are known only when the model runs with ones at their places.
+static void finish(Node &n, const Reduction &r, Value y) { n.out(r.kept.empty() ? y : n.reshape(y, r.kept)); }
 
 static Value reduce(Node &n, const Reduction &r, ReduceKind kind, Value x) { return n.g.reduce(kind, x, r.axes, r.keep); }
 
 void reduceSum(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
-  n.out(reduce(n, r, ReduceKind::Sum, r.x));
+  finish(n, r, reduce(n, r, ReduceKind::Sum, r.x));
 }
 
 void reduceProd(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
-  n.out(reduce(n, r, ReduceKind::Prod, r.x));
+  finish(n, r, reduce(n, r, ReduceKind::Prod, r.x));
 }
 
 void reduceMax(Node &n) {
   Reduction r = reductionOf(n);
-  n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::Or : ReduceKind::Max, r.x));
+  finish(n, r, reduce(n, r, n.isBool(r.x) ? ReduceKind::Or : ReduceKind::Max, r.x));
 }
 
 void reduceMin(Node &n) {
   Reduction r = reductionOf(n);
-  n.out(reduce(n, r, n.isBool(r.x) ? ReduceKind::And : ReduceKind::Min, r.x));
+  finish(n, r, reduce(n, r, n.isBool(r.x) ? ReduceKind::And : ReduceKind::Min, r.x));
 }
 
 void reduceMean(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value x = n.wide(r.x);
-  n.out(n.g.cast(n.g.mean(x, r.axes, r.keep), n.element(r.x)));
+  finish(n, r, n.g.cast(n.g.mean(x, r.axes, r.keep), n.element(r.x)));
 }
 
 void reduceL1(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
-  n.out(reduce(n, r, ReduceKind::Sum, n.g.unary<ir::AbsOp>(r.x)));
+  finish(n, r, reduce(n, r, ReduceKind::Sum, n.g.unary<ir::AbsOp>(r.x)));
 }
 
 void reduceSumSquare(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
-  n.out(reduce(n, r, ReduceKind::Sum, n.g.mul(r.x, r.x)));
+  finish(n, r, reduce(n, r, ReduceKind::Sum, n.g.mul(r.x, r.x)));
 }
 
 /// Roots and logarithms of integers go through f64, which holds every 32-bit value.
@@ -81,14 +92,14 @@ void reduceL2(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value x = inFloat(n, r.x);
-  n.out(n.g.cast(n.g.unary<ir::SqrtOp>(reduce(n, r, ReduceKind::Sum, n.g.mul(x, x))), n.element(r.x)));
+  finish(n, r, n.g.cast(n.g.unary<ir::SqrtOp>(reduce(n, r, ReduceKind::Sum, n.g.mul(x, x))), n.element(r.x)));
 }
 
 void reduceLogSum(Node &n) {
   Reduction r = reductionOf(n);
   n.requireNumber(r.x);
   Value sum = reduce(n, r, ReduceKind::Sum, inFloat(n, r.x));
-  n.out(n.g.cast(n.g.unary<ir::LogOp>(sum), n.element(r.x)));
+  finish(n, r, n.g.cast(n.g.unary<ir::LogOp>(sum), n.element(r.x)));
 }
 
 /// max + log(sum(exp(x - max))); an infinite maximum is left out of the difference, which would be NaN.
@@ -102,7 +113,7 @@ void reduceLogSumExp(Node &n) {
   max = n.g.select(finite, max, n.g.splatLike(0, max));
   Value sum = n.g.reduce(ReduceKind::Sum, n.g.unary<ir::ExpOp>(n.g.sub(x, n.g.broadcastTo(max, n.dims(x)))), r.axes, true);
   Value y = n.g.add(n.g.unary<ir::LogOp>(sum), max);
-  n.out(n.g.cast(r.keep ? y : n.g.squeeze(y, r.axes), n.element(r.x)));
+  finish(n, r, n.g.cast(r.keep ? y : n.g.squeeze(y, r.axes), n.element(r.x)));
 }
 
 /// The place of the extreme is the smallest (or largest) index at which it stands; a NaN is an extreme.
@@ -133,7 +144,15 @@ static void cumulate(Node &n, ReduceKind kind, double neutral) {
   Value x = n.in(0);
   n.requireNumber(x);
   n.requireRankAtLeast(x, 1);
-  int64_t axis = n.axis(n.constantScalar(1), n.rank(x));
+  Dims given = n.axisValues(1, n.rank(x));
+  if (given.size() != 1)
+    failWrong("operand 1 has {0} elements, expected 1", given.size());
+  std::optional<RuntimeAxes> split;
+  if (anyUnknown(given)) {
+    split.emplace(n, n.dims(x), given);
+    x = split->gathered(x);
+  }
+  int64_t axis = split ? n.rank(x) - 1 : *given[0].constant();
   bool exclusive = n.flag("exclusive", false), reverse = n.flag("reverse", false);
   Dims from = n.dims(x), dims = from;
   dims.insert(dims.begin() + axis, from[axis]); // result index at `axis`, summed index after it
@@ -142,7 +161,8 @@ static void cumulate(Node &n, ReduceKind kind, double neutral) {
   CompareKind passed = reverse ? (exclusive ? CompareKind::GT : CompareKind::GE) : (exclusive ? CompareKind::LT : CompareKind::LE);
   Value wide = n.g.broadcastTo(n.g.unsqueeze(x, {axis}), dims);
   Value part = n.g.select(n.g.compare(passed, summed, result), wide, n.g.splatLike(neutral, wide));
-  n.out(n.g.reduce(kind, part, {axis + 1}, false));
+  Value y = n.g.reduce(kind, part, {axis + 1}, false);
+  n.out(split ? split->restored(y) : y);
 }
 
 void cumSum(Node &n) { cumulate(n, ReduceKind::Sum, 0); }

@@ -1,6 +1,6 @@
 //===- Slices.cpp - Operators that take parts ------------------------------===//
 
-#include "Node.h"
+#include "RuntimeAxes.h"
 
 using namespace lathe;
 using llvm::SmallVector;
@@ -19,11 +19,58 @@ static Expr position(Node &n, const Expr &value, const Expr &size, const Expr &l
       return low;
   }
   Expr e = n.simplify(value);
-  if (n.g.facts.provablyLess(e, Expr(0)))
+  if (n.g.facts.provablyLess(e, Expr(0))) {
     e = e + size;
-  else if (!n.g.facts.provablyLessEqual(Expr(0), e))
-    failUnsupported("the position {0} may be negative or not; give its symbols ranges with --dim", e.str());
+  } else if (!n.g.facts.provablyLessEqual(Expr(0), e)) {
+    // One end of the integers has no opposite.
+    Expr bounded = Expr::max(Expr(-kFar * kFar), e), isNegative = Expr::min(Expr(1), Expr::max(Expr(0), -bounded));
+    Expr clamped = Expr::max(low, Expr::min(high, bounded + n.define("negative", isNegative, 1) * size));
+    return n.simplify(low + n.define("position", clamped - low));
+  }
   return n.simplify(Expr::max(low, Expr::min(high, e)));
+}
+
+/// The axis from `start` to `end` where the sign of the step is known only when the model runs: reads at first + i * step.
+static Value sliceEitherWay(Node &n, Value x, int64_t axis, const Expr &start, const Expr &end, const Expr &step) {
+  Expr size = n.simplify(n.dims(x)[axis]), zero(0), one(1);
+  Expr up = n.define("forth", Expr::min(one, Expr::max(zero, step)), 1);
+  Expr down = n.define("back", Expr::min(one, Expr::max(zero, -step)), 1);
+  n.require(Expr(0), "ne", step, llvm::formatv("the step of axis {0} is not 0", axis).str());
+  Expr first = up * position(n, start, size, zero, size) + down * position(n, start, size, zero, size - one);
+  Expr last = up * position(n, end, size, zero, size) + down * position(n, end, size, Expr(-1), size - one);
+  Expr divisor = step + one - up - down;
+  Expr count = n.define("count", Expr::max(zero, Expr::ceildiv(last - first, divisor)));
+  Expr begin = n.define("first", Expr::max(zero, first));
+  Expr forth = n.define("step", Expr::max(zero, step)), back = n.define("step", Expr::max(zero, -step));
+  Dims dims{count};
+  Type i64 = n.g.b.getI64Type();
+  auto whole = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(e), dims); };
+  Value stride = n.g.sub(whole(forth), whole(back));
+  return n.g.gather(x, n.g.add(n.g.mul(n.g.iota(dims, 0, i64), stride), whole(begin)), axis);
+}
+
+/// Axes or steps that are known only when the model runs: every dimension is sliced, at ends that depend on who names it.
+static void sliceAnyAxes(Node &n, const Dims &starts, const Dims &ends, const Dims &axes, const Dims &steps) {
+  Value x = n.in(0);
+  if (starts.size() != ends.size() || starts.size() != axes.size() || starts.size() != steps.size())
+    failWrong("{0} starts, {1} ends, {2} axes, {3} steps", starts.size(), ends.size(), axes.size(), steps.size());
+  for (int64_t d = 0; d < n.rank(x); ++d) {
+    Expr isNamed(0), start(0), end(0), step(0);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      Expr flag = n.axisFlag(axes[i], d);
+      isNamed = isNamed + flag;
+      start = start + flag * starts[i];
+      end = end + flag * ends[i];
+      step = step + flag * steps[i];
+    }
+    if (isNamed.isZero())
+      continue;
+    if (axes.size() > 1)
+      n.require(isNamed, "le", Expr(1), llvm::formatv("no axis is named twice (axis {0})", d).str());
+    Expr whole = Expr(1) - isNamed;
+    x = sliceEitherWay(n, x, d, start, end + whole * n.dims(x)[d], step + whole);
+  }
+  n.out(x);
 }
 
 static Value sliceAxis(Node &n, Value x, int64_t axis, const Expr &start, const Expr &end, int64_t step) {
@@ -34,6 +81,10 @@ static Value sliceAxis(Node &n, Value x, int64_t axis, const Expr &start, const 
   Expr first = step > 0 ? position(n, start, size, Expr(0), size) : position(n, start, size, Expr(0), size - Expr(1));
   Expr last = step > 0 ? position(n, end, size, Expr(0), size) : position(n, end, size, Expr(-1), size - Expr(1));
   Expr count = step > 0 ? Expr::ceildiv(last - first, Expr(step)) : Expr::ceildiv(first - last, Expr(-step));
+  if (!n.g.facts.provablyLessEqual(Expr(0), first)) // an empty axis has no last element
+    first = Expr::max(Expr(0), first);
+  if (n.readsElement(start) || n.readsElement(end))
+    return n.g.slice(x, axis, n.define("first", first), n.define("count", Expr::max(Expr(0), n.simplify(count))), step);
   return n.g.slice(x, axis, first, n.simplify(Expr::max(Expr(0), n.simplify(count))), step);
 }
 
@@ -67,7 +118,15 @@ void slice1(Node &n) {
 }
 
 void slice10(Node &n) {
-  Dims starts = n.sizes(1), ends = n.sizes(2);
+  Dims starts = n.values(1), ends = n.values(2);
+  Dims atAxes = n.has(3) ? n.axisValues(3, n.rank(n.in(0))) : Dims(), bySteps = n.has(4) ? n.values(4) : Dims();
+  if (anyUnknown(atAxes) || anyUnknown(bySteps)) {
+    for (size_t i = 0; !n.has(3) && i < starts.size(); ++i)
+      atAxes.push_back(Expr(int64_t(i)));
+    if (!n.has(4))
+      bySteps.assign(starts.size(), Expr(1));
+    return sliceAnyAxes(n, starts, ends, atAxes, bySteps);
+  }
   SmallVector<int64_t> axes = n.has(3) ? n.constants(3) : firstAxes(starts.size());
   SmallVector<int64_t> steps = n.has(4) ? n.constants(4) : SmallVector<int64_t>(starts.size(), 1);
   slice(n, starts, ends, axes, steps);

@@ -98,14 +98,18 @@ void range(Node &n) {
     n.requireEqual(shape::product(n.dims(n.in(i))), Expr(1), "the elements of a range's bound");
   if (n.isFloat(start))
     return floatRange(n, start);
-  Expr first = n.sizeScalar(0), limit = n.sizeScalar(1), step = n.sizeScalar(2);
+  Expr first = n.valueScalar(0), limit = n.valueScalar(1), step = n.valueScalar(2);
   if (step.isZero())
     failWrong("the step is 0");
-  bool up = n.g.facts.provablyPositive(step);
-  if (!up && !n.g.facts.provablyLess(step, Expr(0)))
-    failUnsupported("the step {0} may be positive or negative", step.str());
-  Expr count = up ? Expr::ceildiv(limit - first, step) : Expr::ceildiv(first - limit, -step);
-  Dims dims{n.simplify(Expr::max(Expr(0), n.simplify(count)))};
+  bool up = n.g.facts.provablyPositive(step), down = n.g.facts.provablyLess(step, Expr(0));
+  Expr divisor = step;
+  if (!up && !down) {
+    n.require(Expr(0), "ne", step, "the step of the range is not 0");
+    divisor = step + n.axisFlag(step, 0);
+  }
+  Expr count = down ? Expr::ceildiv(first - limit, -step) : Expr::ceildiv(limit - first, divisor);
+  count = n.simplify(Expr::max(Expr(0), n.simplify(count)));
+  Dims dims{n.readsElement(count) ? n.define("count", count) : count};
   Value r = n.g.iota(dims, 0, n.element(start));
   if (!step.isOne())
     r = n.g.mul(r, n.g.broadcastTo(n.reshape(delta, {}), dims));

@@ -55,7 +55,8 @@ void centerCropPad(Node &n) {
     else if (n.g.facts.provablyLessEqual(to, size))
       low[a] = n.simplify(-Expr::floordiv(-missing, Expr(2)));
     else
-      failUnsupported("the size {0} may be more or less than {1}", to.str(), size.str());
+      low[a] = n.define("before", Expr::floordiv(Expr::max(Expr(0), missing), Expr(2))) -
+               n.define("cropped", Expr::floordiv(Expr::max(Expr(0), -missing), Expr(2)));
     high[a] = n.simplify(missing - low[a]);
   }
   n.out(padWith(n, x, n.g.scalar(0, n.element(x)), low, high));

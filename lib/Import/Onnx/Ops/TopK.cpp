@@ -33,8 +33,7 @@ void topK(Node &n) {
   if (n.g.facts.provablyLess(size, count) || n.g.facts.provablyLess(count, Expr(0)))
     failWrong("k is {0}, axis {1} has {2} elements", count.str(), axis, size.str());
   if (!n.g.facts.provablyLessEqual(count, size))
-    failUnsupported("k is {0}, which may be more than the {1} elements of axis {2}; give its symbols ranges with --dim",
-                    count.str(), size.str(), axis);
+    n.require(count, "le", size, llvm::formatv("k = {0} is at most the {1} elements of axis {2}", count.str(), size.str(), axis).str());
   Type i64 = n.g.b.getI64Type();
   Dims wide = dims; // the ranked index at `axis`, those that it is compared with after it
   wide.insert(wide.begin() + axis, size);

@@ -1,6 +1,6 @@
 //===- Views.cpp - Operators that only rename, permute and repeat ----------===//
 
-#include "Node.h"
+#include "RuntimeAxes.h"
 
 using namespace lathe;
 using llvm::ArrayRef;
@@ -19,10 +19,32 @@ static void reshapeTo(Node &n, Value x, ArrayRef<Expr> dims) {
   n.out(n.reshape(x, dims));
 }
 
+/// Sizes of which some are known only when the model runs, and may then be -1 or 0.
+static Dims runtimeShape(Node &n, ArrayRef<Expr> from, const Dims &to, bool zeroIsSize) {
+  Dims known, open, out;
+  for (auto [i, e] : llvm::enumerate(to)) {
+    n.requireAtLeast(e, -1, "a size of the new shape");
+    Expr copied = zeroIsSize || i >= from.size() ? Expr(0) : n.axisFlag(e, 0) * from[i];
+    known.push_back(n.define("size", Expr::max(Expr(0), e) + copied));
+    open.push_back(n.define("open", Expr::min(Expr(1), Expr::max(Expr(0), -e)), 1));
+  }
+  for (size_t i = 0; i < to.size(); ++i) {
+    Expr others(1);
+    for (size_t j = 0; j < to.size(); ++j)
+      if (j != i)
+        others = others * (known[j] + open[j]);
+    Expr left = open[i].isZero() ? Expr(0) : n.define("left", Expr::floordiv(countOf(n, from), Expr::max(Expr(1), others)));
+    out.push_back(n.define("dim", known[i] + open[i] * left));
+  }
+  return out;
+}
+
 void reshape(Node &n) {
   Value x = n.in(0);
-  Dims from = n.dims(x), to = n.sizes(1);
+  Dims from = n.dims(x), to = n.values(1);
   bool zeroIsSize = n.flag("allowzero", false);
+  if (llvm::any_of(to, [&](const Expr &e) { return !e.constant() && !n.g.facts.provablyLessEqual(Expr(0), e); }))
+    return reshapeTo(n, x, runtimeShape(n, from, to, zeroIsSize));
   std::optional<size_t> open;
   for (size_t i = 0; i < to.size(); ++i) {
     std::optional<int64_t> c = to[i].constant();
@@ -59,6 +81,12 @@ void flatten(Node &n) {
 void squeeze(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x);
+  if (Dims runtime = n.has(1) ? n.axisValues(1, n.rank(x)) : Dims(); anyUnknown(runtime)) {
+    RuntimeAxes split(n, from, runtime);
+    for (const Expr &e : split.named)
+      n.require(e, "eq", Expr(1), "a dimension that is squeezed is 1");
+    return reshapeTo(n, x, split.others);
+  }
   SmallVector<int64_t> axes = n.axes(n.attributeOrInput("axes", 1), n.rank(x));
   if (axes.empty() && !n.has(1) && !n.hasAttribute("axes"))
     for (size_t i = 0; i < from.size(); ++i)
@@ -69,8 +97,31 @@ void squeeze(Node &n) {
   n.out(n.g.squeeze(x, axes));
 }
 
+/// Result dimension i is new where an axis says so, else the operand's next.
+static void unsqueezeAt(Node &n, Value x, const Dims &axes) {
+  Dims from = n.dims(x), to;
+  Expr next(0); // of the operand
+  for (size_t i = 0; i < from.size() + axes.size(); ++i) {
+    Expr isNew(0), size(0);
+    for (const Expr &axis : axes)
+      isNew = isNew + n.axisFlag(axis, int64_t(i));
+    if (axes.size() > 1)
+      n.require(isNew, "le", Expr(1), "no axis is named twice");
+    for (size_t d = 0; d < from.size(); ++d)
+      size = size + n.axisFlag(n.simplify(next), int64_t(d)) * from[d];
+    to.push_back(n.define("size", isNew + (Expr(1) - isNew) * size));
+    next = next + Expr(1) - isNew;
+  }
+  reshapeTo(n, x, to);
+}
+
 void unsqueeze(Node &n) {
   Value x = n.in(0);
+  if (n.has(1)) {
+    Dims given = n.values(1);
+    if (anyUnknown(given) && given.size() <= 64)
+      return unsqueezeAt(n, x, n.axisValues(1, n.rank(x) + int64_t(given.size())));
+  }
   SmallVector<int64_t> given = n.attributeOrInput("axes", 1);
   if (given.size() > 64)
     failWrong("{0} new dimensions", given.size());
@@ -95,10 +146,21 @@ void transpose(Node &n) {
 /// Broadcasting in both directions: a size of 1 in the new shape keeps the operand's.
 void expand(Node &n) {
   Value x = n.in(0);
-  Dims to = n.sizes(1);
-  for (const Expr &e : to)
+  Dims from = n.dims(x), to = n.sizes(1);
+  for (size_t i = 0; i < to.size(); ++i) {
+    Expr &e = to[i];
     if (e.constant() && *e.constant() < 0)
       failWrong("the new shape has the size {0}", e.str());
+    // A size that the model reads when it runs may be 1 or the operand's.
+    size_t behind = to.size() - i;
+    if (!n.readsElement(e) || behind > from.size())
+      continue;
+    Expr d = n.simplify(from[from.size() - behind]);
+    if (d.isOne() || n.g.facts.provablyEqual(d, e))
+      continue;
+    n.require(Expr(0), "eq", (e - Expr(1)) * (e - d), llvm::formatv("{0} is 1 or {1}", e.str(), d.str()).str());
+    e = Expr(1);
+  }
   n.out(n.broadcastTo(x, n.commonDims(n.dims(x), to, {x})));
 }
 
