@@ -28,7 +28,7 @@ struct SymbolInfo {
   std::string name;
   int64_t min = 0, max = INT64_MAX;
   std::vector<int64_t> hints;
-  std::optional<LatheRead> element; ///< of an input, read when the model runs
+  std::optional<LatheRead> element = std::nullopt; ///< of an input, read when the model runs
 };
 
 struct TensorInfo {

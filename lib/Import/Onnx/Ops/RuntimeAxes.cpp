@@ -69,7 +69,10 @@ Value RuntimeAxes::readAt(Value x, const Dims &dims, ArrayRef<Expr> strides) {
   Value at = n.g.splat(0, dims, i64);
   for (size_t d = 0; d < dims.size(); ++d)
     at = n.g.add(at, n.g.mul(n.g.iota(dims, int64_t(d), i64), n.g.broadcastTo(n.g.size(strides[d]), dims)));
-  Value flat = n.reshape(x, {n.simplify(shape::product(n.dims(x)))});
+  Expr count = n.simplify(shape::product(n.dims(x)));
+  if (count.isZero()) // then the result has no elements either
+    return n.g.splat(0, dims, n.element(x));
+  Value flat = n.reshape(x, {count});
   return n.g.gather(flat, at, 0);
 }
 
