@@ -1,7 +1,8 @@
-# The three kinds of target of this project, each declared by one line in its folder's CMakeLists.txt:
+# The four kinds of target of this project, each declared by one line in its folder's CMakeLists.txt:
 #   lathe_add_library(LatheFuse A.cpp B.cpp DEPENDS LatheKernelIncGen LINK LatheShape)
 #   lathe_add_tool(lathe main.cpp LINK LathePipeline)
 #   lathe_add_unittest(ShapeTest ExprTest.cpp LINK LatheShape)
+#   lathe_add_fuzzer(OnnxFuzzer OnnxFuzzer.cpp RUNS 20000 LINK LatheImportOnnx)
 # All C++ that uses MLIR is compiled with one precompiled header; MLIR and LLVM are linked as shared libraries only
 # (a static MLIR library beside libLLVM would be a second copy of LLVM in the process).
 
@@ -77,6 +78,26 @@ function(lathe_add_unittest name)
   target_link_libraries(${name} PRIVATE ${A_LINK} GTest::gtest GTest::gtest_main MLIR LLVM)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/unittests")
   add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# NAME: a libFuzzer target, run briefly as a test on the seeds of a folder. Without the compiler's runtime library for it there is none.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=fuzzer)
+check_cxx_source_compiles("#include <stddef.h>\n#include <stdint.h>\nextern \"C\" int LLVMFuzzerTestOneInput(const uint8_t *, size_t) { return 0; }" LATHE_HAS_FUZZER)
+unset(CMAKE_REQUIRED_FLAGS)
+function(lathe_add_fuzzer name)
+  cmake_parse_arguments(A "" "SEEDS;RUNS" "LINK" ${ARGN})
+  if(NOT LATHE_HAS_FUZZER)
+    return()
+  endif()
+  add_executable(${name} ${A_UNPARSED_ARGUMENTS})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_libraries(${name} PRIVATE ${A_LINK} MLIR LLVM)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/unittests")
+  set(_corpus "${CMAKE_CURRENT_BINARY_DIR}/${name}.corpus")
+  file(MAKE_DIRECTORY "${_corpus}")
+  add_test(NAME ${name} COMMAND ${name} -seed=1 -runs=${A_RUNS} -timeout=20 -print_final_stats=1 -verbosity=0 "${_corpus}" ${A_SEEDS})
 endfunction()
 
 # Adds every folder below the current one that has a CMakeLists.txt; a new folder needs no edit here.

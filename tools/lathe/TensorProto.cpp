@@ -151,21 +151,26 @@ static DLDataType dtypeOf(uint64_t dataType) {
 }
 
 /// Typed fields hold one element per number, sub-byte types one byte per number, complex types two numbers per element.
-static bool fill(const Contents &contents, HostTensor &tensor) {
+static unsigned bytesPerNumber(DLDataType type) {
+  unsigned unit = type.bits < 8 ? 1 : type.bits / 8;
+  return type.code == kDLComplex ? unit / 2 : unit;
+}
+
+/// Is there as much data as the shape says? Asked before memory is taken for it: a few bytes can claim any shape.
+static bool holdsShape(const Contents &contents, DLDataType type) {
+  std::optional<uint64_t> elements = countElements(contents.dims);
+  uint64_t held = contents.raw ? contents.raw->size() : contents.numbers.size() * bytesPerNumber(type);
+  return !elements || held == bytesFor(*elements, type); // creating an impossible shape says so
+}
+
+static void fill(const Contents &contents, HostTensor &tensor) {
   if (contents.raw) {
-    if (contents.raw->size() != tensor.bytes())
-      return false;
     std::memcpy(tensor.data(), contents.raw->data(), tensor.bytes());
-    return true;
+    return;
   }
-  unsigned unit = tensor.dtype.bits < 8 ? 1 : tensor.dtype.bits / 8;
-  if (tensor.dtype.code == kDLComplex)
-    unit /= 2;
-  if (contents.numbers.size() * unit != tensor.bytes())
-    return false;
+  unsigned unit = bytesPerNumber(tensor.dtype);
   for (size_t i = 0; i < contents.numbers.size(); ++i)
     std::memcpy(tensor.data() + i * unit, &contents.numbers[i], unit);
-  return true;
 }
 
 Expected<HostTensor> lathe::tool::parseTensorProto(StringRef bytes, StringRef origin) {
@@ -181,12 +186,13 @@ Expected<HostTensor> lathe::tool::parseTensorProto(StringRef bytes, StringRef or
     return userError("'{0}' is not an ONNX tensor of a known element type (number {1})", origin, contents.dataType);
   if (contents.isExternal)
     return unsupported("'{0}' keeps its data in another file, which lathe run does not read", origin);
+  if (!holdsShape(contents, type))
+    return userError("'{0}' does not hold as many elements as its shape {1} says", origin, shapeText(contents.dims));
   Expected<HostTensor> tensor = HostTensor::create(type, contents.dims);
   if (!tensor)
     return userError("'{0}': {1}", origin, toString(tensor.takeError()));
   tensor->name = contents.name;
-  if (!fill(contents, *tensor))
-    return userError("'{0}' does not hold as many elements as its shape {1} says", origin, shapeText(contents.dims));
+  fill(contents, *tensor);
   return tensor;
 }
 

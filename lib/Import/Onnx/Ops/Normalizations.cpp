@@ -65,8 +65,10 @@ void layerNormalization(Node &n) {
   double eps = n.real("epsilon", 1e-5f);
   Value w = n.wide(x);
   Dims dims = n.dims(x);
+  n.requireSameElement({x, scale});
+  if (bias)
+    n.requireSameElement({x, bias});
   if (w == x) {
-    n.requireSameElement({x, scale});
     scale = n.broadcastTo(scale, dims);
     bias = bias ? n.broadcastTo(bias, dims) : bias;
     n.out(0, n.g.layerNorm(x, axis, n.in(1), n.maybe(2), eps));

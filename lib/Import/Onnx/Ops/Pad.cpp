@@ -32,6 +32,9 @@ Value padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high) 
                                        ir::exprArray(n.g.b, high));
 }
 
+/// Beyond it sizes and indices would leave 64 bits.
+static constexpr int64_t mostPadding = int64_t(1) << 48;
+
 /// The index that element i of the padded axis reads: within [0, size) for every mode.
 static Value sourceIndex(Node &n, const std::string &mode, Value i, const Expr &size) {
   Dims dims = n.dims(i);
@@ -80,6 +83,9 @@ void pad(Node &n) {
       axes.push_back(Expr(d));
   if (amounts.size() != 2 * axes.size())
     failWrong("{0} pads for {1} axes", amounts.size(), axes.size());
+  for (const Expr &amount : amounts)
+    if (std::optional<int64_t> v = amount.constant(); v && (*v > mostPadding || *v < -mostPadding))
+      failWrong("a pad of {0} is more than any tensor holds", *v);
   Dims low(rank, Expr(0)), high(rank, Expr(0));
   for (int64_t d = 0; d < rank; ++d) {
     Expr named(0);
