@@ -114,10 +114,11 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
       return emitContraction(f, plan);
     case KernelClass::Attention:
       return emitAttention(f, plan);
-    case KernelClass::Reduction: {
-      llvm::Expected<bool> taken = emitConvolution(f, plan);
-      return !taken || *taken ? std::move(taken) : emitProduct(f, plan);
-    }
+    case KernelClass::Reduction:
+      for (auto emit : {emitConvolution, emitDepthwise, emitProduct})
+        if (llvm::Expected<bool> taken = emit(f, plan); !taken || *taken)
+          return taken;
+      return false;
     case KernelClass::Loop:
       return false;
     }

@@ -48,6 +48,8 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
+  if (std::optional<int64_t> known = shape.rows.extent().constant())
+    tiles.allowHeightsOf(*known);
 }
 
 KernelPlan ContractionEmitter::plan() const {

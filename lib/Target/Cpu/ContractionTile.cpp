@@ -25,6 +25,15 @@ unsigned ContractionTile::maxRows() const {
   return std::min(12u, (v.target.registers - 2 - spareRegisters(v.target)) / 2);
 }
 
+void ContractionTile::allowHeightsOf(int64_t count) {
+  int64_t tiles = (count + maxRows() - 1) / maxRows();
+  if (!tiles)
+    return;
+  heights.insert((count + tiles - 1) / tiles);
+  if (count % tiles)
+    heights.insert(count / tiles);
+}
+
 /// Columns per pass over the rows, in vectors: as many as the registers hold.
 unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
   unsigned all = width / v.lanes;
@@ -36,14 +45,16 @@ unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
 void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile,
                            unsigned width) {
   OpBuilder &b = v.b;
-  SmallVector<int64_t> cases;
-  for (unsigned r = 1; r <= maxRows(); ++r)
+  SmallVector<int64_t> cases(heights.begin(), heights.end());
+  for (unsigned r = 1; heights.empty() && r <= maxRows(); ++r)
     cases.push_back(r);
+  if (cases.size() == 1)
+    return emitRows(base, panel, row, cases[0], depth, tile, width);
   Value index = b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), rows);
   auto op = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, index, cases, cases.size());
   OpBuilder::InsertionGuard guard(b);
-  for (unsigned r = 1; r <= maxRows(); ++r) {
-    b.createBlock(&op.getCaseRegions()[r - 1]);
+  for (auto [i, r] : llvm::enumerate(cases)) {
+    b.createBlock(&op.getCaseRegions()[i]);
     emitRows(base, panel, row, r, depth, tile, width);
     b.create<scf::YieldOp>(v.loc);
   }

@@ -18,6 +18,10 @@ public:
   /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
             mlir::Value tile, unsigned width = panelColumns);
+  /// `count` rows are split into tiles of at most maxRows, the first ones with one row more than the rest: calls of emit()
+  /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
+  /// for each.
+  void allowHeightsOf(int64_t count);
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
   void setPackedRows(int64_t elements) { packedRow = elements; }
 
@@ -41,6 +45,7 @@ private:
   const ContractionShape &shape;
   mlir::Type panelType;
   mlir::Value lhs;
+  std::set<unsigned> heights; ///< empty: all
   std::optional<int64_t> packedRow;
   bool prefetched; ///< the panel comes from memory, not from scratch
 };

@@ -47,6 +47,11 @@ private:
 };
 } // namespace
 
+/// Blocks are rounded to the nearest number: a block has up to one and a half times the rows.
+static Expr blocksOf(const Expr &rows, int64_t blockRows) {
+  return Expr::max(Expr::floordiv(rows + Expr(blockRows / 2), Expr(blockRows)), Expr(1));
+}
+
 ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
@@ -56,11 +61,12 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     tiles.setPackedRows(shape.depth);
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
-}
-
-/// Blocks are rounded to the nearest number: a block has up to one and a half times the rows.
-static Expr blocksOf(const Expr &rows, int64_t blockRows) {
-  return Expr::max(Expr::floordiv(rows + Expr(blockRows / 2), Expr(blockRows)), Expr(1));
+  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blocksOf(product.rows.extent(), blockRows).constant();
+  if (rows && blocks) {
+    tiles.allowHeightsOf(*rows / *blocks);
+    if (*rows % *blocks)
+      tiles.allowHeightsOf(*rows / *blocks + 1);
+  }
 }
 
 KernelPlan ConvolutionEmitter::plan() const {

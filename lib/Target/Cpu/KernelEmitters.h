@@ -40,6 +40,8 @@ struct KernelPlan {
 llvm::Expected<bool> emitContraction(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products of rows with a packed filter.
 llvm::Expected<bool> emitConvolution(KernelFunction &f, KernelPlan &plan);
+/// A kernel of class reduction: a depthwise convolution with channels side by side.
+llvm::Expected<bool> emitDepthwise(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products: a convolution, a contraction with a computed operand.
 llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);

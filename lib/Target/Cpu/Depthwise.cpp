@@ -1,0 +1,339 @@
+//===- Depthwise.cpp - CPU code for depthwise convolutions -----------------===//
+//
+// Channels lie in the lanes. A tile is a few neighbouring pixels of the result: a filter's row is loaded once for all of
+// them, and where windows overlap, so is the image. Rows of the filter outside of the image are skipped. Only tiles at the
+// image's sides ask for each column whether it is inside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitters.h"
+#include "VectorBuilder.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+using shape::Expr;
+using Values = VectorBuilder::Values;
+
+/// Sums that hide the latency of a multiply-add, and leave registers for a filter's row.
+constexpr int64_t widestTile = 8;
+/// Vectors of channels of one item.
+constexpr int64_t vectorsPerItem = 8;
+
+namespace {
+struct DepthwiseShape {
+  kernel::ReduceOp sum;
+  kernel::LoadOp image, filter;
+  std::vector<unsigned> rows, taps; ///< axes; the last ones are neighbours
+  Value result;
+  unsigned channel = 0;
+  int64_t channels = 0, tapsInRow = 1;
+  std::vector<Value> rowConditions, columnConditions; ///< of the image's predicate: by the last axes or not
+
+  static std::optional<DepthwiseShape> of(const BodyInfo &info);
+};
+} // namespace
+
+static std::optional<int64_t> strideAlong(const BodyInfo &info, Operation *op, unsigned axis) {
+  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+  return linear ? linear->coefficient.constant() : std::nullopt;
+}
+
+/// The factors: a plain load of one channel axis and the summed ones, and one with zeros around the image.
+static bool findFactors(DepthwiseShape &s, const BodyInfo &info) {
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
+      if (s.sum)
+        return false;
+      s.sum = r;
+    }
+  if (!s.sum || s.sum.getKind() != kernel::Combiner::Add || !s.sum.getType().isF32())
+    return false;
+  s.result = s.sum.getResult();
+  auto mul = s.sum.getValue().getDefiningOp<arith::MulFOp>();
+  AxisSet reduced = info.axesOf(s.sum.getAxes());
+  for (unsigned side = 0; mul && side < 2; ++side) {
+    s.filter = mul->getOperand(side).getDefiningOp<kernel::LoadOp>();
+    s.image = mul->getOperand(1 - side).getDefiningOp<kernel::LoadOp>();
+    if (!s.filter || !s.image || s.filter.getPredicate() || !s.filter.getIndices().empty() || !s.image.getIndices().empty())
+      continue;
+    AxisSet channel = info.axesOf(s.filter.getResult()) & ~reduced;
+    if (llvm::popcount(channel) != 1 || (info.axesOf(s.filter.getResult()) & reduced) != reduced)
+      continue;
+    s.channel = llvm::countr_zero(channel);
+    AxisSet all = (AxisSet(1) << info.axes.size()) - 1;
+    if (info.axesOf(s.image.getResult()) == all)
+      return true;
+  }
+  return false;
+}
+
+/// The predicate as conditions that do not depend on the channel.
+static bool splitConditions(DepthwiseShape &s, const BodyInfo &info) {
+  AxisSet last = AxisSet(1) << s.rows.back() | AxisSet(1) << s.taps.back();
+  SmallVector<Value> work;
+  if (s.image.getPredicate())
+    work.push_back(s.image.getPredicate());
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (auto both = v.getDefiningOp<arith::AndIOp>()) {
+      work.append({both.getRhs(), both.getLhs()});
+      continue;
+    }
+    if (info.axesOf(v) >> s.channel & 1)
+      return false;
+    bool column = info.axesOf(v) & last;
+    auto compare = v.getDefiningOp<arith::CmpIOp>();
+    if (column && (!compare || !compare.getLhs().getDefiningOp<kernel::IndexOp>()))
+      return false; // at the ends of a tile, a linear comparison holds for what is between
+    (column ? s.columnConditions : s.rowConditions).push_back(v);
+  }
+  return !s.image.getFill() || matchPattern(s.image.getFill(), m_AnyZeroFloat());
+}
+
+std::optional<DepthwiseShape> DepthwiseShape::of(const BodyInfo &info) {
+  DepthwiseShape s;
+  if (info.axes.size() >= 63 || !findFactors(s, info))
+    return std::nullopt;
+  AxisSet reduced = info.axesOf(s.sum.getAxes());
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != s.channel)
+      (reduced >> a & 1 ? s.taps : s.rows).push_back(a);
+  std::optional<int64_t> channels = info.extents[s.channel].constant();
+  if (s.rows.empty() || !channels || strideAlong(info, s.image, s.channel) != 1 || strideAlong(info, s.filter, s.channel) != 1)
+    return std::nullopt;
+  s.channels = *channels;
+  for (Operation *op : info.ops)
+    if (isa<kernel::StoreOp>(op) && (strideAlong(info, op, s.channel) != 1 || (info.domainOf(op) & reduced)))
+      return std::nullopt;
+  for (unsigned a : s.taps)
+    if (!info.extents[a].constant() || !strideAlong(info, s.filter, a))
+      return std::nullopt;
+  if (!strideAlong(info, s.image, s.rows.back()) || !strideAlong(info, s.image, s.taps.back()))
+    return std::nullopt;
+  s.tapsInRow = *info.extents[s.taps.back()].constant();
+  if (s.tapsInRow > 16 || !splitConditions(s, info))
+    return std::nullopt;
+  return s;
+}
+
+namespace {
+class DepthwiseEmitter {
+public:
+  DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shape);
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return body.error(); }
+
+private:
+  /// A tile: pixels first .. first + width - 1 along the last axis, at a point with all other rows bound.
+  struct Tile {
+    BodyEmitter point;
+    Value first;
+    int64_t width;
+  };
+  Value refOf(kernel::LoadOp load) { return f.refs[cast<BlockArgument>(load.getRef()).getArgNumber()]; }
+  StringRef pixelAxis() const { return f.info.axes[shape.rows.back()]; }
+  StringRef tapAxis() const { return f.info.axes[shape.taps.back()]; }
+  Expr tileCount() const { return Expr::ceildiv(f.info.extents[shape.rows.back()], Expr(tileWidth)); }
+  int64_t chunks() const { return (shape.channels + vectorsPerItem * v.lanes - 1) / (vectorsPerItem * v.lanes); }
+  Value conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions);
+  Value isInside(const Tile &tile);
+  void emitChannels(const Tile &tile, Value chunk, bool inside);
+  void emitVector(const Tile &tile, Value channel, Value mask, bool inside);
+  Values sumRows(const Tile &tile, BodyEmitter point, size_t level, Value channel, Value mask, bool inside, Values sums);
+  Values sumRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, Values sums);
+
+  KernelFunction &f;
+  const DepthwiseShape &shape;
+  VectorBuilder v;
+  BodyEmitter body;
+  int64_t tileWidth;
+  SmallVector<kernel::StoreOp> stores;
+};
+} // namespace
+
+/// The widest tile that leaves the least over.
+static int64_t chooseTile(const Expr &extent, const Isa &isa) {
+  int64_t widest = isa.registers >= 32 ? widestTile : widestTile / 2;
+  std::optional<int64_t> known = extent.constant();
+  if (!known)
+    return widest / 2;
+  if (*known <= widest)
+    return std::max<int64_t>(*known, 1);
+  int64_t best = widest;
+  auto computed = [&](int64_t width) { return (*known + width - 1) / width * width; };
+  for (int64_t width = widest; width > widest / 2; --width)
+    if (computed(width) < computed(best))
+      best = width;
+  return best;
+}
+
+DepthwiseEmitter::DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shape)
+    : f(f), shape(shape), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tileWidth(chooseTile(f.info.extents[shape.rows.back()], f.isa)) {
+  for (Operation *op : f.info.ops)
+    if (auto s = dyn_cast<kernel::StoreOp>(op))
+      stores.push_back(s);
+}
+
+KernelPlan DepthwiseEmitter::plan() const {
+  KernelPlan plan;
+  Expr taps(1), lines(1);
+  for (unsigned a : shape.taps)
+    taps = taps * f.info.extents[a];
+  for (unsigned a : ArrayRef(shape.rows).drop_back())
+    lines = lines * f.info.extents[a];
+  plan.items = lines * tileCount() * Expr(chunks());
+  plan.cost = (taps * 4 + Expr(4)) * Expr(tileWidth * std::min(shape.channels, vectorsPerItem * v.lanes));
+  return plan;
+}
+
+/// Items are (row, tile, chunk of channels), the last fastest.
+void DepthwiseEmitter::emit() {
+  Value extent = body.emitExpr(f.info.extents[shape.rows.back()]), tiles = v.max(body.emitExpr(tileCount()), v.i(1));
+  v.loop(f.begin, f.end, 1, [&](Value item) {
+    Value rest = v.div(item, chunks()), chunk = v.sub(item, v.mul(rest, chunks()));
+    Value line = v.div(rest, tiles), tile = v.sub(rest, v.mul(line, tiles));
+    BodyEmitter point = body;
+    for (size_t k = shape.rows.size() - 1; k-- > 0;) {
+      Value size = v.max(body.emitExpr(f.info.extents[shape.rows[k]]), v.i(1)), outer = v.div(line, size);
+      point.bindAxis(f.info.axes[shape.rows[k]], k ? v.sub(line, v.mul(outer, size)) : line);
+      line = outer;
+    }
+    // The last tile is moved back to end with the row: what it shares with the one before is computed twice, equally.
+    auto at = [&](Value first, int64_t width) {
+      Tile t{point, first, width};
+      if (shape.columnConditions.empty())
+        return emitChannels(t, chunk, true);
+      Value inside = isInside(t);
+      std::optional<int64_t> known = getConstantIntValue(inside);
+      if (known)
+        return emitChannels(t, chunk, *known);
+      v.ifThen(inside, [&] { emitChannels(t, chunk, true); }, [&] { emitChannels(t, chunk, false); });
+    };
+    Value start = v.mul(tile, tileWidth);
+    std::optional<int64_t> known = getConstantIntValue(extent);
+    if (known)
+      return at(*known == tileWidth ? v.i(0) : v.min(start, v.sub(extent, tileWidth)), tileWidth);
+    v.ifThen(
+        v.less(extent, v.i(tileWidth)), [&] { v.loop(v.i(0), extent, 1, [&](Value x) { at(x, 1); }); },
+        [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
+  });
+}
+
+/// All of the conditions at a pixel and a tap of the last axes; nothing when they hold for certain.
+Value DepthwiseEmitter::conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions) {
+  BodyEmitter at = point;
+  at.bindAxis(pixelAxis(), pixel);
+  at.bindAxis(tapAxis(), v.i(tap));
+  Value all;
+  for (Value c : conditions) {
+    Value one = at.emit(c);
+    std::optional<int64_t> known = getConstantIntValue(one);
+    if (known && *known)
+      continue;
+    all = all ? v.b.createOrFold<arith::AndIOp>(v.loc, all, one) : one;
+  }
+  return all;
+}
+
+/// Do the conditions hold for every column that the tile reads? They are linear, so its corners say so.
+Value DepthwiseEmitter::isInside(const Tile &tile) {
+  Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+  for (Value pixel : {tile.first, v.add(tile.first, tile.width - 1)})
+    for (int64_t tap : {int64_t(0), shape.tapsInRow - 1})
+      if (Value one = conditionAt(tile.point, pixel, tap, shape.columnConditions))
+        all = v.b.createOrFold<arith::AndIOp>(v.loc, all, one);
+  return all;
+}
+
+void DepthwiseEmitter::emitChannels(const Tile &tile, Value chunk, bool inside) {
+  int64_t whole = shape.channels - shape.channels % v.lanes, perItem = vectorsPerItem * v.lanes;
+  Value from = v.mul(chunk, perItem), to = v.min(v.add(from, perItem), v.i(shape.channels));
+  if (whole)
+    v.loop(from, v.min(to, v.i(whole)), v.lanes, [&](Value c) { emitVector(tile, c, {}, inside); });
+  if (whole == shape.channels)
+    return;
+  auto last = [&] { emitVector(tile, v.i(whole), v.firstLanes(unsigned(shape.channels - whole)), inside); };
+  if (chunks() == 1)
+    return last();
+  v.ifThen(v.equal(to, v.i(shape.channels)), last);
+}
+
+void DepthwiseEmitter::emitVector(const Tile &tile, Value channel, Value mask, bool inside) {
+  Values sums(tile.width, v.f(0));
+  BodyEmitter point = tile.point;
+  point.bindAxis(pixelAxis(), tile.first);
+  sums = sumRows(tile, point, 0, channel, mask, inside, sums);
+  for (int64_t x = 0; x < tile.width; ++x) {
+    BodyEmitter at = tile.point;
+    at.bindAxis(pixelAxis(), v.add(tile.first, x));
+    at.bindLane(f.info.axes[shape.channel], channel, v.lanes, mask);
+    at.bindValue(shape.result, sums[x]);
+    for (kernel::StoreOp s : stores)
+      at.emitStore(s);
+  }
+}
+
+/// Loops over the taps' axes from `level` on; a row of taps whose conditions do not hold adds nothing.
+Values DepthwiseEmitter::sumRows(const Tile &tile, BodyEmitter point, size_t level, Value channel, Value mask, bool inside,
+                                 Values sums) {
+  if (level + 1 < shape.taps.size()) {
+    unsigned axis = shape.taps[level];
+    return v.loop(v.i(0), point.emitExpr(f.info.extents[axis]), 1, sums, [&](Value tap, Values state) {
+      BodyEmitter at = point;
+      at.bindAxis(f.info.axes[axis], tap);
+      return sumRows(tile, at, level + 1, channel, mask, inside, state);
+    });
+  }
+  auto row = [&] { return sumRow(tile, point, channel, mask, inside, sums); };
+  Value condition = shape.rowConditions.empty() ? Value() : conditionAt(point, tile.first, 0, shape.rowConditions);
+  return condition ? v.ifValues(condition, row, [&] { return sums; }) : row();
+}
+
+Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, Values sums) {
+  const BodyInfo &info = f.info;
+  point.bindAxis(tapAxis(), v.i(0));
+  point.bindAxis(info.axes[shape.channel], channel);
+  Type f32 = v.b.getF32Type();
+  Value image = v.at(refOf(shape.image), point.emitExpr(info.exprOf(shape.image)));
+  Value filter = v.at(refOf(shape.filter), point.emitExpr(info.exprOf(shape.filter)));
+  int64_t pixelStep = *strideAlong(info, shape.image, shape.rows.back()), tapStep = *strideAlong(info, shape.image, shape.taps.back());
+  int64_t filterStep = *strideAlong(info, shape.filter, shape.taps.back());
+  Values weights;
+  for (int64_t k = 0; k < shape.tapsInRow; ++k)
+    weights.push_back(v.loadConverted(filter, v.i(k * filterStep), f32, mask));
+  std::map<int64_t, Value> columns; // by distance from the first
+  for (int64_t x = 0; x < tile.width; ++x)
+    for (int64_t k = 0; k < shape.tapsInRow; ++k) {
+      int64_t distance = x * pixelStep + k * tapStep;
+      auto [it, fresh] = columns.try_emplace(distance);
+      if (fresh) {
+        Value active = mask;
+        Value condition = inside ? Value() : conditionAt(tile.point, v.add(tile.first, x), k, shape.columnConditions);
+        if (condition && getConstantIntValue(condition) == std::optional<int64_t>(0))
+          continue; // outside for certain: the null value in the map says so
+        auto load = [&] { return v.loadConverted(image, v.i(distance), f32, active); };
+        it->second = condition ? v.ifValues(condition, [&] { return Values{load()}; }, [&] { return Values{v.f(0)}; })[0] : load();
+      }
+      if (it->second)
+        sums[x] = v.fma(it->second, weights[k], sums[x]);
+    }
+  return sums;
+}
+
+llvm::Expected<bool> lathe::cpu::emitDepthwise(KernelFunction &f, KernelPlan &plan) {
+  std::optional<DepthwiseShape> shape = DepthwiseShape::of(f.info);
+  if (!shape)
+    return false;
+  DepthwiseEmitter emitter(f, *shape);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}
