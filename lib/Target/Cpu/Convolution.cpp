@@ -16,6 +16,8 @@ constexpr int64_t blockBytes = 256 << 10;
 /// A block has at least as many rows as hide the traffic of a panel from memory, and at most as many as leave several blocks to
 /// the threads.
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
+/// A part of the first-level cache for a tile's rows.
+constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
 constexpr int64_t panelsPerPacking = 4;
 
@@ -47,9 +49,10 @@ private:
 };
 } // namespace
 
-/// Blocks are rounded to the nearest number: a block has up to one and a half times the rows.
+/// Blocks are rounded to the nearest number, where they are more than a tile: a block has up to one and a half times the rows.
 static Expr blocksOf(const Expr &rows, int64_t blockRows) {
-  return Expr::max(Expr::floordiv(rows + Expr(blockRows / 2), Expr(blockRows)), Expr(1));
+  Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2);
+  return Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
 }
 
 ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
@@ -61,6 +64,10 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     tiles.setPackedRows(shape.depth);
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
+  // Packed rows that never leave the first-level cache, where all panels stay in the second.
+  int64_t tile = tiles.maxRows();
+  if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
+    blockRows = tile;
   std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blocksOf(product.rows.extent(), blockRows).constant();
   if (rows && blocks) {
     tiles.allowHeightsOf(*rows / *blocks);
