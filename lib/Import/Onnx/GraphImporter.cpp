@@ -155,8 +155,15 @@ void GraphImporter::checkResult(Value v) const {
 
 std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope, int64_t version) {
   const OpEntry *entry = findOp(node.domain(), node.op_type(), version);
-  if (!entry)
+  if (!entry) {
+    const OpEntry *newer = findOp(node.domain(), node.op_type(), std::numeric_limits<int64_t>::max());
+    for (const OpEntry &e : opTable())
+      if (newer && e.domain == newer->domain && e.name == newer->name && e.since < newer->since)
+        newer = &e;
+    if (newer)
+      failUnsupported("lathe knows this operator from opset {0} on; convert the model to a newer one", newer->since);
     failUnsupported("lathe does not know this operator");
+  }
   std::vector<Value> inputs;
   for (const std::string &name : node.input()) {
     std::optional<Value> v = isAbsent(name, scope) ? Value() : lookup(name, scope);

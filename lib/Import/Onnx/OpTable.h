@@ -7,7 +7,7 @@
 namespace lathe::onnx {
 
 /// The operator sets of the default domain that the table knows.
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
+constexpr int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 struct OpEntry {
   const char *domain, *name;

@@ -18,7 +18,8 @@ namespace {
 struct Settings {
   std::string mode = "nearest", coordinates = "half_pixel", rounding = "round_prefer_floor";
   double cubic = -0.75, outsideValue = 0;
-  bool dropsOutside = false; ///< cubic weights outside of the operand do not count
+  bool dropsOutside = false; ///< weights outside of the operand do not count
+  bool antialias = false;    ///< a smaller result reads as many more neighbours
 };
 
 /// One dimension of the resize.
@@ -26,6 +27,7 @@ struct Axis {
   int64_t dim;
   Expr in, out;
   std::optional<double> scale; ///< none: out / in
+  double start = 0, end = 1;   ///< the region, for tf_crop_and_resize
 };
 
 class Resampler {
@@ -42,6 +44,9 @@ private:
   Value clampedIndex(Value floored);
   Value weighted(Value x, const Axis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights);
   SmallVector<Value> cubicWeights(Value fraction);
+  Value smooth(Value x, const Axis &axis, Value position);
+  Value kernel(Value distance);
+  Value outsideToValue(Value y, const Axis &axis, Value position);
 
   Node &n;
   const Settings &s;
@@ -69,6 +74,13 @@ Value Resampler::positions(const Axis &axis) {
     Value exact = n.g.mul(whole(in), scale), center = n.g.binary<ir::DivOp>(whole(in), 2);
     Value offset = n.g.mul(center, n.g.sub(number(1), n.g.div(whole(out), exact)));
     return n.g.add(offset, half);
+  }
+  if (s.coordinates == "tf_crop_and_resize") {
+    Value last = n.g.binary<ir::SubOp>(whole(in), 1), first = n.g.binary<ir::MulOp>(last, axis.start);
+    Value steps = n.g.select(isOne, number(1), n.g.binary<ir::SubOp>(whole(out), 1));
+    Value spread = n.g.div(n.g.mul(n.g.binary<ir::MulOp>(i, axis.end - axis.start), last), steps);
+    Value middle = n.g.binary<ir::MulOp>(last, 0.5 * (axis.end - axis.start));
+    return n.g.add(first, n.g.select(isOne, middle, spread));
   }
   failUnsupported("attribute 'coordinate_transformation_mode' is '{0}'", s.coordinates);
 }
@@ -117,16 +129,76 @@ SmallVector<Value> Resampler::cubicWeights(Value f) {
   return {far(n.g.binary<ir::AddOp>(f, 1)), near(f), near(g), far(n.g.binary<ir::AddOp>(g, 1))};
 }
 
+/// The weight at a distance: a triangle, or Keys' cubic convolution.
+Value Resampler::kernel(Value distance) {
+  Value t = n.g.unary<ir::AbsOp>(distance);
+  auto splat = [&](double v) { return n.g.splatLike(v, t); };
+  if (s.mode == "linear")
+    return n.g.binary<ir::MaxOp>(n.g.sub(splat(1), t), 0);
+  const double a = s.cubic;
+  auto poly = [&](double c3, double c2, double c1, double c0) {
+    Value r = n.g.binary<ir::MulOp>(t, c3);
+    for (double c : {c2, c1})
+      r = n.g.mul(n.g.binary<ir::AddOp>(r, c), t);
+    return n.g.binary<ir::AddOp>(r, c0);
+  };
+  Value far = n.g.select(n.g.compare(CompareKind::LT, t, splat(2)), poly(a, -5 * a, 8 * a, -4 * a), splat(0));
+  return n.g.select(n.g.compare(CompareKind::LE, t, splat(1)), poly(a + 2, -(a + 3), 0, 1), far);
+}
+
+/// Along a dimension that shrinks, the kernel is stretched: a product with the matrix of its weights.
+Value Resampler::smooth(Value x, const Axis &axis, Value position) {
+  std::optional<int64_t> size = in.constant(), result = out.constant();
+  if (!size || !result)
+    failUnsupported("attribute 'antialias' with the symbolic sizes {0} and {1}", in.str(), out.str());
+  double scale = std::min(1.0, axis.scale.value_or(double(*result) / double(*size)));
+  // Neighbours outside of the operand repeat its ends, unless they do not count. They are as many as the kernel reaches.
+  int64_t margin = s.dropsOutside ? 0 : int64_t(std::ceil((s.mode == "linear" ? 1 : 2) / scale)) + 1;
+  if (margin > 4096)
+    failUnsupported("attribute 'antialias' with a kernel of {0} elements", margin);
+  Dims wide{Expr(*size + 2 * margin), out}, table{in, out};
+  Value place = n.g.binary<ir::SubOp>(n.g.iota(wide, 0, f64()), double(margin));
+  Value all = kernel(n.g.binary<ir::MulOp>(n.g.sub(place, n.g.broadcastTo(position, wide)), scale));
+  Value w = n.g.slice(all, 0, Expr(margin), in);
+  for (bool atEnd : {false, true}) {
+    if (!margin)
+      break;
+    Value outside = n.g.reduce(ir::ReduceKind::Sum, n.g.slice(all, 0, Expr(atEnd ? *size + margin : 0), Expr(margin)), {0}, true);
+    Value row = n.g.iota(table, 0, f64()), isEnd = n.g.compare(CompareKind::EQ, row, n.g.splatLike(atEnd ? double(*size - 1) : 0, row));
+    w = n.g.add(w, n.g.select(isEnd, n.g.broadcastTo(outside, table), n.g.splatLike(0, w)));
+  }
+  Value sum = n.g.broadcastTo(n.g.reduce(ir::ReduceKind::Sum, all, {0}, false), table);
+  Value y = n.g.contract(x, n.g.cast(n.g.div(w, sum), n.element(x)), {}, {}, {axis.dim}, {0});
+  SmallVector<int64_t> perm;
+  for (int64_t d = 0; d + 1 < n.rank(x); ++d)
+    perm.push_back(d);
+  perm.insert(perm.begin() + axis.dim, n.rank(x) - 1);
+  return n.g.transpose(y, perm);
+}
+
+/// With tf_crop_and_resize, what lies outside of the operand is a value.
+Value Resampler::outsideToValue(Value y, const Axis &axis, Value p) {
+  if (s.coordinates != "tf_crop_and_resize")
+    return y;
+  Value outside = n.g.binary<ir::OrOp>(n.g.compare(CompareKind::LT, p, number(0)),
+                                       n.g.compare(CompareKind::GT, p, n.g.binary<ir::SubOp>(whole(in), 1)));
+  Dims vector(n.rank(y), Expr(1));
+  vector[axis.dim] = out;
+  return n.g.select(n.g.broadcastTo(n.reshape(outside, vector), n.dims(y)), n.g.splatLike(s.outsideValue, y), y);
+}
+
 Value Resampler::along(Value x, const Axis &axis) {
   in = axis.in;
   out = axis.out;
   Value p = positions(axis);
   if (s.mode == "nearest")
-    return n.g.gather(x, clampedIndex(nearest(p)), axis.dim);
+    return outsideToValue(n.g.gather(x, clampedIndex(nearest(p)), axis.dim), axis, p);
+  if (s.antialias && !n.g.facts.provablyLessEqual(in, out))
+    return outsideToValue(smooth(x, axis, p), axis, p);
   Value floored = n.g.unary<ir::FloorOp>(p), fraction = n.g.sub(p, floored);
   auto moved = [&](double by) { return n.g.binary<ir::AddOp>(floored, by); };
   if (s.mode == "linear")
-    return weighted(x, axis, {floored, moved(1)}, {n.g.sub(number(1), fraction), fraction});
+    return outsideToValue(weighted(x, axis, {floored, moved(1)}, {n.g.sub(number(1), fraction), fraction}), axis, p);
   SmallVector<Value> at{moved(-1), floored, moved(1), moved(2)}, weights = cubicWeights(fraction);
   if (s.dropsOutside) {
     Value sum;
@@ -139,7 +211,7 @@ Value Resampler::along(Value x, const Axis &axis) {
     for (Value &w : weights)
       w = n.g.div(w, sum);
   }
-  return weighted(x, axis, at, weights);
+  return outsideToValue(weighted(x, axis, at, weights), axis, p);
 }
 
 /// floor(size * scale) for a scale that is a short binary fraction, as those of models are; also for symbolic sizes.
@@ -169,13 +241,44 @@ static void resizeAxes(Node &n, const Settings &s, llvm::ArrayRef<Axis> axes) {
     n.requireFloat(x);
   Value y = s.mode == "nearest" ? x : n.wide(x);
   for (const Axis &axis : axes) {
-    if (n.g.facts.provablyEqual(axis.in, axis.out))
+    if (n.g.facts.provablyEqual(axis.in, axis.out) && axis.start == 0 && axis.end == 1)
       continue;
     if (axis.in.isZero() || (axis.out.constant() && *axis.out.constant() < 0))
       failWrong("dimension {0} cannot be resized from {1} to {2}", axis.dim, axis.in.str(), axis.out.str());
     y = Resampler(n, s).along(y, axis);
   }
   n.out(n.g.cast(y, n.element(x)));
+}
+
+/// One scale for all dimensions, the smallest or the largest that the sizes ask for.
+static void keepAspectRatio(Node &n, SmallVector<Axis> &axes) {
+  std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch")
+    return;
+  if (policy != "not_larger" && policy != "not_smaller")
+    failWrong("attribute 'keep_aspect_ratio_policy' is '{0}', expected stretch, not_larger or not_smaller", policy);
+  std::optional<double> scale;
+  for (const Axis &axis : axes) {
+    if (!axis.in.constant() || !axis.out.constant() || axis.in.isZero())
+      failUnsupported("attribute 'keep_aspect_ratio_policy' with the sizes {0} and {1}", axis.in.str(), axis.out.str());
+    double own = double(*axis.out.constant()) / double(*axis.in.constant());
+    scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (Axis &axis : axes) {
+    axis.scale = *scale;
+    axis.out = Expr(int64_t(*scale * double(*axis.in.constant()) + 0.5));
+  }
+}
+
+/// The starts, then the ends of the region, as parts of the dimensions.
+static void readRegion(Node &n, SmallVector<Axis> &axes) {
+  SmallVector<double> region = constantScales(n, 1);
+  if (region.size() != 2 * axes.size())
+    failWrong("a region of {0} numbers for {1} dimensions", region.size(), axes.size());
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    axis.start = region[i];
+    axis.end = region[axes.size() + i];
+  }
 }
 
 void resize(Node &n) {
@@ -189,11 +292,8 @@ void resize(Node &n) {
   s.rounding = modern ? n.text("nearest_mode", "round_prefer_floor") : "floor";
   s.cubic = n.real("cubic_coeff_a", -0.75);
   s.dropsOutside = n.flag("exclude_outside", false);
-  if (n.flag("antialias", false) && s.mode != "nearest")
-    failUnsupported("attribute 'antialias'");
-  std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch")
-    failUnsupported("attribute 'keep_aspect_ratio_policy' is '{0}'", policy);
+  s.antialias = n.flag("antialias", false);
+  s.outsideValue = n.real("extrapolation_value", 0);
   SmallVector<int64_t> dims;
   for (int64_t a : n.integers("axes"))
     dims.push_back(n.axis(a, n.rank(x)));
@@ -216,6 +316,10 @@ void resize(Node &n) {
     else
       axes.push_back({d, in, n.simplify(scaledSize(in, scales[i])), scales[i]});
   }
+  if (bySizes)
+    keepAspectRatio(n, axes);
+  if (s.coordinates == "tf_crop_and_resize")
+    readRegion(n, axes);
   resizeAxes(n, s, axes);
 }
 

@@ -23,17 +23,6 @@ void unaryOf(Node &n, Accepts accepts, Value (*build)(ir::GraphBuilder &, Value)
 
 void identity(Node &n) { n.out(n.in(0)); }
 
-/// Inference: nothing is dropped, and the mask says so.
-void dropout(Node &n) {
-  Value x = n.in(0);
-  bool training = n.has(2) && n.constantScalar(2) != 0;
-  if (training)
-    failUnsupported("training mode");
-  n.out(0, x);
-  if (n.wants(1)) // the mask has been boolean since opset 10
-    n.out(1, n.g.splat(1, n.dims(x), n.opset() >= 10 ? Type(n.g.b.getI1Type()) : n.element(x)));
-}
-
 void reciprocal(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);

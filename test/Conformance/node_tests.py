@@ -1,0 +1,104 @@
+"""Runs ONNX's node tests through `lathe compile` and `lathe run`.
+
+usage: node_tests.py [--all] [--only SUBSTRING] [--jobs N] [--lathe PATH]
+
+The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
+where it carries them, or made by its generator. By default a fixed part of them runs, --all takes every one. A test may pass, or
+be refused (exit code 2, one line that says what is not supported); it must not give another result, crash, or fail without a
+word, unless exclusions.txt says why. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
+"""
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+PART = 12  # one of so many tests runs by default
+
+
+def package_tests(scratch):
+    """The folder with the tests, or None."""
+    given = os.environ.get("LATHE_ONNX_NODE_TESTS")
+    if given:
+        return pathlib.Path(given)
+    try:
+        import onnx
+    except ImportError:
+        return None
+    carried = pathlib.Path(onnx.__file__).parent / "backend/test/data/node"
+    if any(carried.glob("*/model.onnx")):
+        return carried
+    made = subprocess.run([sys.executable, "-m", "onnx.backend.test.cmd_tools", "generate-data", "-o", scratch],
+                          capture_output=True, text=True)
+    made_in = pathlib.Path(scratch) / "node"
+    return made_in if made.returncode == 0 and any(made_in.glob("*/model.onnx")) else None
+
+
+def exclusions():
+    """(prefix, reason) of each line."""
+    lines = (HERE / "exclusions.txt").read_text().splitlines()
+    return [tuple(part.strip() for part in line.split(":", 1)) for line in lines if line.strip() and line[0] != "#"]
+
+
+def chosen(name):
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % PART == 0
+
+
+def call(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+    except subprocess.TimeoutExpired:
+        return -1, "no answer in two minutes"
+    return done.returncode, (done.stderr.strip() or done.stdout.strip())
+
+
+def run(lathe, folder):
+    """(verdict, message)"""
+    with tempfile.TemporaryDirectory() as scratch:
+        artifact = os.path.join(scratch, "t.so")
+        code, said = call([lathe, "compile", str(folder / "model.onnx"), "-o", artifact])
+        if code == 2 and said:
+            return "refused", said
+        if code:
+            return "crash", f"compile: exit {code}: {said}"
+        for data in sorted(folder.glob("test_data_set_*")):
+            code, said = call([lathe, "run", artifact, "--test-data", str(data)])
+            if code:
+                return "wrong" if code > 0 and said else "crash", f"{data.name}: exit {code}: {said}"
+    return "pass", ""
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--lathe", default="lathe")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        tests = package_tests(scratch)
+        if not tests:
+            print("skipped: no ONNX node tests here (set LATHE_ONNX_NODE_TESTS, or install onnx with its test generator)")
+            return 77
+        names = sorted(p.parent.name for p in tests.glob("*/model.onnx") if options.only in p.parent.name)
+        excluded = exclusions()
+        names = [n for n in names if not any(n.startswith(prefix) for prefix, _ in excluded)]
+        if not options.all and not options.only:
+            names = [n for n in names if chosen(n)]
+        count = collections.Counter()
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n), names)):
+                count[verdict] += 1
+                if verdict in ("wrong", "crash") or (options.only and verdict != "pass"):
+                    print(f"{verdict}: {name}: {said}")
+    print(f"{len(names)} tests: {count['pass']} pass, {count['refused']} refused, {count['wrong']} wrong, {count['crash']} crash")
+    return 1 if count["wrong"] or count["crash"] or not count["pass"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
