@@ -102,13 +102,16 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
   return reduces ? kernel::KernelClass::Reduction : kernel::KernelClass::Loop;
 }
 
-/// Model nodes of the group's ops, in order, without repetition.
+/// Model nodes of the group's ops, in order, without repetition. A broadcast is part of the node that needed it, and equal
+/// ones of several nodes are one op: it says nothing about what a kernel covers.
 static SmallVector<Attribute> nodesOf(Group &group, Trees &trees, Builder &b) {
   llvm::SetVector<Attribute> nodes;
   std::function<void(Operation *)> visit = [&](Operation *op) {
     for (Value o : op->getOperands())
       if (Operation *d = o.getDefiningOp(); d && !trees.isRoot(d) && (isPointwise(d) || isView(d)))
         visit(d);
+    if (isa<ir::BroadcastOp>(op))
+      return;
     op->getLoc()->walk([&](Location l) {
       if (auto n = dyn_cast<NameLoc>(l))
         nodes.insert(n.getName());

@@ -166,6 +166,7 @@ void Merger::merge(MutableArrayRef<Projection> group) {
   Value r = g.contract(first.op.getLhs(), w, {}, {}, first.op.getLhsContract(), {first.contracted});
   if (allBiases)
     r = g.add(r, g.broadcastTo(b.create<ConstantOp>(g.loc, allBiases), dimsOf(r)));
+  g.loc = UnknownLoc::get(func.getContext()); // taking a part is no node of the model: the product is
   int64_t start = 0;
   for (Projection &p : group) {
     Value part = g.slice(r, typeOf(r).getRank() - 1, Expr(start), Expr(p.columns()));
