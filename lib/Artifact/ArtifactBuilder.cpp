@@ -63,6 +63,47 @@ void Program::call(StringRef fn, ArrayRef<BufferId> buffers, ArrayRef<shape::Exp
   steps.push_back({LATHE_STEP_CALL, 0, buffers.vec(), sizes.vec(), fn.str()});
 }
 
+BufferId Program::dynamic(LatheDType type) { return add(LATHE_BUFFER_DYNAMIC, 0, type, 0, 0); }
+
+void Program::allocate(BufferId buffer, const shape::Expr &bytes) {
+  steps.push_back({LATHE_STEP_ALLOC, 0, {buffer}, {bytes}, {}});
+}
+
+void Program::grow(BufferId buffer, const shape::Expr &bytes) {
+  steps.push_back({LATHE_STEP_GROW, 0, {buffer}, {bytes}, {}});
+}
+
+void Program::swap(BufferId a, BufferId b) { steps.push_back({LATHE_STEP_SWAP, 0, {a, b}, {}, {}}); }
+
+void Program::copyPart(BufferId from, BufferId to, const shape::Expr &bytes, const shape::Expr &offsetInTo) {
+  steps.push_back({LATHE_STEP_COPY, 0, {from, to}, {bytes, offsetInTo}, {}});
+}
+
+void Program::read(BufferId from, int64_t element, StringRef symbol) {
+  steps.push_back({LATHE_STEP_READ, 0, {from}, {shape::Expr(element)}, {}, {symbol.str()}});
+}
+
+void Program::assign(ArrayRef<std::pair<std::string, shape::Expr>> values) {
+  if (values.empty())
+    return;
+  Step step{LATHE_STEP_EVAL, 0, {}, {}, {}};
+  for (const auto &[symbol, value] : values) {
+    step.defines.push_back(symbol);
+    step.sizes.push_back(value);
+  }
+  steps.push_back(std::move(step));
+}
+
+void Program::check(const shape::Expr &a, const shape::Expr &b, StringRef says) {
+  steps.push_back({LATHE_STEP_CHECK, 0, {}, {a, b}, says.str()});
+}
+
+void Program::place(Label label, ArrayRef<BufferId> kept) { steps.push_back({LabelStep, label, kept.vec(), {}, {}}); }
+void Program::jump(Label label) { steps.push_back({LATHE_STEP_JUMP, label, {}, {}, {}}); }
+void Program::branchIfZero(const shape::Expr &condition, Label label) {
+  steps.push_back({LATHE_STEP_BRANCH, label, {}, {condition}, {}});
+}
+
 //===----------------------------------------------------------------------===//
 // ArtifactBuilder
 //===----------------------------------------------------------------------===//

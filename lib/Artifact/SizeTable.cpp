@@ -6,7 +6,7 @@ using namespace lathe;
 using namespace lathe::artifact;
 
 uint32_t SizeTable::constant(int64_t value) {
-  auto [it, isNew] = constants.try_emplace(value, 0);
+  auto [it, isNew] = k.constants.try_emplace(value, 0);
   if (isNew) {
     it->second = newSlot();
     emit(LATHE_INSTR_CONST, it->second, static_cast<uint32_t>(value), static_cast<uint32_t>(uint64_t(value) >> 32));
@@ -15,7 +15,7 @@ uint32_t SizeTable::constant(int64_t value) {
 }
 
 uint32_t SizeTable::combine(LatheInstrOp op, uint32_t a, uint32_t b) {
-  auto [it, isNew] = combined.try_emplace({op, a, b}, 0);
+  auto [it, isNew] = k.combined.try_emplace({op, a, b}, 0);
   if (isNew) {
     it->second = newSlot();
     emit(op, it->second, a, b);
@@ -24,17 +24,17 @@ uint32_t SizeTable::combine(LatheInstrOp op, uint32_t a, uint32_t b) {
 }
 
 Expected<uint32_t> SizeTable::slotOfSymbol(const std::string &name) {
-  if (auto it = symbols.find(name); it != symbols.end())
+  if (auto it = k.symbols.find(name); it != k.symbols.end())
     return it->second;
-  auto it = derived.find(name);
-  if (it == derived.end())
+  auto it = k.derived.find(name);
+  if (it == k.derived.end())
     return createStringError(inconvertibleErrorCode(), "size symbol '%s' is not bound by any input's dimension", name.c_str());
   // Erased while it is expanded: a definition in terms of itself ends as an undefined symbol.
   shape::Expr value = it->second;
-  derived.erase(it);
+  k.derived.erase(it);
   Expected<uint32_t> slot = slotOf(value);
   if (slot)
-    symbols[name] = *slot;
+    k.symbols[name] = *slot;
   return slot;
 }
 
@@ -62,7 +62,7 @@ Expected<uint32_t> SizeTable::slotOfAtom(const shape::Atom &atom) {
 Expected<uint32_t> SizeTable::slotOf(const shape::Expr &value) {
   if (auto constant = value.constant())
     return this->constant(*constant);
-  if (auto it = values.find(value); it != values.end())
+  if (auto it = k.values.find(value); it != k.values.end())
     return it->second;
   std::optional<uint32_t> sum;
   for (const shape::Expr::Term &term : value.terms()) {
@@ -79,6 +79,6 @@ Expected<uint32_t> SizeTable::slotOf(const shape::Expr &value) {
       product = combine(LATHE_INSTR_MUL, *product, constant(term.coefficient));
     sum = sum ? combine(LATHE_INSTR_ADD, *sum, *product) : *product;
   }
-  values.insert({value, *sum});
+  k.values.insert({value, *sum});
   return *sum;
 }

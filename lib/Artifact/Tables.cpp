@@ -4,8 +4,7 @@
 // be solved; everything else is computed afterwards, each distinct expression once.
 //
 //===----------------------------------------------------------------------===//
-#include "Blob.h"
-#include "SizeTable.h"
+#include "ProgramWriter.h"
 #include "State.h"
 #include "lathe/Shape/Facts.h"
 
@@ -23,91 +22,6 @@ uint32_t FunctionTable::indexOf(StringRef name) {
 }
 
 //===----------------------------------------------------------------------===//
-// Programs
-//===----------------------------------------------------------------------===//
-
-namespace lathe::artifact {
-class ProgramWriter {
-public:
-  ProgramWriter(const Program &program, const ArtifactBuilder::State &state, const ConstantLayout &data, SizeTable &sizes,
-                FunctionTable &functions)
-      : program(program), state(state), data(data), sizes(sizes), functions(functions) {}
-
-  Expected<LatheProgram> write(Blob &blob) {
-    if (Error error = writeBuffers())
-      return error;
-    std::vector<LatheStep> steps;
-    for (const Program::Step &step : program.steps) {
-      Expected<LatheStep> written = writeStep(step, steps.size(), blob);
-      if (!written)
-        return written.takeError();
-      steps.push_back(*written);
-    }
-    return LatheProgram{program.deviceType, 0, blob.array(buffers), blob.array(steps)};
-  }
-
-private:
-  Error writeBuffers() {
-    for (const Program::Buffer &buffer : program.buffers) {
-      Expected<uint32_t> bytes = sizes.slotOf(buffer.bytes);
-      if (!bytes)
-        return bytes.takeError();
-      LatheBuffer out = {uint32_t(buffer.kind), buffer.index, *bytes, LATHE_NONE, 0, buffer.dtype, buffer.offset};
-      size_t limit = buffer.kind == LATHE_BUFFER_INPUT    ? state.inputs.size()
-                     : buffer.kind == LATHE_BUFFER_OUTPUT ? state.outputs.size()
-                     : buffer.kind == LATHE_BUFFER_CONST  ? state.constants.size()
-                     : buffer.kind == LATHE_BUFFER_VIEW   ? buffers.size()
-                                                          : size_t(LATHE_NONE);
-      if (buffer.index >= limit)
-        return fail("buffer " + Twine(buffers.size()) + " refers to number " + Twine(buffer.index) + " of " + Twine(limit));
-      if (buffer.kind == LATHE_BUFFER_INPUT)
-        out.dtype = state.inputs[buffer.index].dtype;
-      else if (buffer.kind == LATHE_BUFFER_OUTPUT)
-        out.dtype = state.outputs[buffer.index].dtype;
-      else if (buffer.kind == LATHE_BUFFER_CONST)
-        out.offset = buffer.index < data.offsets.size() ? data.offsets[buffer.index] : 0;
-      buffers.push_back(out);
-    }
-    return Error::success();
-  }
-
-  void touch(BufferId id, uint32_t step) {
-    for (; buffers[id].kind == LATHE_BUFFER_VIEW; id = buffers[id].index)
-      ;
-    if (buffers[id].firstStep == LATHE_NONE)
-      buffers[id].firstStep = step;
-    buffers[id].lastStep = step;
-  }
-
-  Expected<LatheStep> writeStep(const Program::Step &step, uint32_t index, Blob &blob) {
-    if (step.kind == LATHE_STEP_KERNEL && step.target >= state.kernels.size())
-      return fail("step " + Twine(index) + " runs a kernel that was not added");
-    for (BufferId id : step.buffers) {
-      if (id >= buffers.size())
-        return fail("step " + Twine(index) + " uses a buffer that was not added");
-      touch(id, index);
-    }
-    std::vector<uint32_t> slots;
-    for (const shape::Expr &size : step.sizes) {
-      Expected<uint32_t> slot = sizes.slotOf(size);
-      if (!slot)
-        return slot.takeError();
-      slots.push_back(*slot);
-    }
-    uint32_t target = step.fn.empty() ? step.target : functions.indexOf(step.fn);
-    return LatheStep{uint32_t(step.kind), target, 0, 0, blob.array(step.buffers), blob.array(slots)};
-  }
-
-  const Program &program;
-  const ArtifactBuilder::State &state;
-  const ConstantLayout &data;
-  SizeTable &sizes;
-  FunctionTable &functions;
-  std::vector<LatheBuffer> buffers;
-};
-} // namespace lathe::artifact
-
-//===----------------------------------------------------------------------===//
 // Symbols and signature
 //===----------------------------------------------------------------------===//
 
@@ -121,9 +35,10 @@ public:
 
 private:
   Error bindSymbols();
+  void findLate();
   bool bindOne(const SymbolInfo &symbol, LatheSymbol &out);
   Expected<LatheArray> writeTensors(ArrayRef<TensorInfo> tensors);
-  Expected<LatheArray> writeChecks();
+  Error writeEntryChecks();
   LatheArray writeKernels();
   LatheArray writeNotes();
   uint32_t writeCuda();
@@ -136,7 +51,9 @@ private:
   shape::Facts facts;
   std::map<std::string, shape::Expr> derived;
   std::vector<LatheSymbol> symbols;
+  LateSymbols late;
   std::vector<LatheRead> reads;
+  std::vector<LatheCheck> checks; ///< those of the entry, then those of steps
   uint32_t firstRead = 0; ///< slot of the first of them
   LatheHeader header = {};
 };
@@ -203,6 +120,12 @@ Error TableWriter::bindSymbols() {
   for (size_t tries = 0; !left.empty() && tries < left.size();) {
     const SymbolInfo *symbol = left.front();
     left.erase(left.begin());
+    if (symbol->late) { // a step gives it its value
+      sizes.define(symbol->name, symbols.size());
+      symbols.push_back({blob.text(symbol->name), symbol->min, symbol->max, blob.array(symbol->hints), LATHE_NONE, 0,
+                         uint32_t(sizes.instrs.size()), 0});
+      continue;
+    }
     LatheSymbol out = {blob.text(symbol->name), symbol->min, symbol->max, blob.array(symbol->hints), 0, 0,
                        uint32_t(sizes.instrs.size()), 0};
     if (!bindOne(*symbol, out)) {
@@ -224,6 +147,13 @@ Error TableWriter::bindSymbols() {
   return Error::success();
 }
 
+void TableWriter::findLate() {
+  for (const SymbolInfo &symbol : state.symbols)
+    if (symbol.late)
+      late.roots.insert(symbol.name);
+  late.derived = &derived;
+}
+
 Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
   std::vector<LatheTensor> out;
   for (const TensorInfo &tensor : tensors) {
@@ -237,23 +167,22 @@ Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
       shape::Range range = facts.bounds(dim.substitute(derived));
       dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
     }
-    out.push_back({blob.text(tensor.name), tensor.dtype, 0, blob.array(dims)});
+    bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });
+    out.push_back({blob.text(tensor.name), tensor.dtype, dynamic ? LATHE_TENSOR_DYNAMIC : 0, blob.array(dims)});
   }
   return blob.array(out);
 }
 
-Expected<LatheArray> TableWriter::writeChecks() {
-  std::vector<LatheCheck> out;
+Error TableWriter::writeEntryChecks() {
   for (const CheckInfo &check : state.checks) {
-    Expected<uint32_t> a = sizes.slotOf(check.a);
-    if (!a)
-      return a.takeError();
-    Expected<uint32_t> b = sizes.slotOf(check.b);
-    if (!b)
-      return b.takeError();
-    out.push_back({uint32_t(check.kind), *a, *b, check.ofValues ? LATHE_CHECK_VALUES : 0, blob.text(check.text)});
+    if (late.isLate(check.a) || late.isLate(check.b))
+      continue;
+    Expected<LatheCheck> written = writeCheck(check, sizes, blob);
+    if (!written)
+      return written.takeError();
+    checks.push_back(*written);
   }
-  return blob.array(out);
+  return Error::success();
 }
 
 LatheArray TableWriter::writeKernels() {
@@ -298,23 +227,31 @@ LatheArray TableWriter::writeNotes() {
 Expected<std::string> TableWriter::write() {
   if (Error error = bindSymbols())
     return error;
+  findLate();
   header.evalFirst = sizes.instrs.size();
   Expected<LatheArray> inputs = writeTensors(state.inputs);
   if (!inputs)
     return inputs.takeError();
-  Expected<LatheArray> outputs = writeTensors(state.outputs);
-  if (!outputs)
-    return outputs.takeError();
-  Expected<LatheArray> checks = writeChecks();
-  if (!checks)
-    return checks.takeError();
+  if (Error error = writeEntryChecks())
+    return error;
+  header.entryChecks = checks.size();
+  std::vector<ProgramWriter> writers;
+  for (const auto &program : state.programs)
+    writers.emplace_back(*program, state, data, sizes, functions, late, checks);
+  for (ProgramWriter &writer : writers)
+    if (Error error = writer.evaluateEarly())
+      return error;
+  header.evalCount = sizes.instrs.size() - header.evalFirst; // what follows is evaluated by steps
   std::vector<LatheProgram> programs;
-  for (const auto &program : state.programs) {
-    Expected<LatheProgram> written = ProgramWriter(*program, state, data, sizes, functions).write(blob);
+  for (ProgramWriter &writer : writers) {
+    Expected<LatheProgram> written = writer.write(blob);
     if (!written)
       return written.takeError();
     programs.push_back(*written);
   }
+  Expected<LatheArray> outputs = writeTensors(state.outputs);
+  if (!outputs)
+    return outputs.takeError();
   header.machine = state.machine == Machine::X86_64 ? 62 : 183;
   header.producer = blob.text("lathe 0.1.0");
   header.modelName = blob.text(state.modelName);
@@ -322,15 +259,13 @@ Expected<std::string> TableWriter::write() {
   header.reads = blob.array(reads);
   header.inputs = *inputs;
   header.outputs = *outputs;
-  header.checks = *checks;
-  header.entryChecks = checks->count;
+  header.checks = blob.array(checks);
   header.programs = blob.array(programs);
   header.kernels = writeKernels();
   header.notes = writeNotes();
   header.cuda = writeCuda();
   header.externalData = blob.text(data.externalName);
   header.instrs = blob.array(sizes.instrs);
-  header.evalCount = sizes.instrs.size() - header.evalFirst;
   header.numSlots = sizes.numSlots;
   header.numFunctions = functions.names().size();
   header.dataBytes = data.bytes;

@@ -29,12 +29,14 @@ struct Stored {
 
 class Former {
 public:
-  Former(func::FuncOp func, const shape::Facts &facts)
-      : func(func), body(func.getBody().front()), facts(facts) {}
+  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names)
+      : func(func), body(func.getBody().front()), facts(facts), names(names) {}
   void run();
 
 private:
   void copyOutputs();
+  void copyForHost(OpOperand &o);
+  void emitHostOp(Operation *op, OpBuilder &b);
   bool usedOutside(Value v, unsigned group);
   std::vector<Stored> storedOf(Group &group, unsigned id);
   void emitKernel(Group &group, unsigned id, OpBuilder &b);
@@ -48,7 +50,7 @@ private:
   std::unique_ptr<Grouper> grouper;
   /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
   llvm::DenseMap<Value, Value> buffers;
-  llvm::StringMap<unsigned> names;
+  llvm::StringMap<unsigned> &names;
 };
 
 /// Results must come out of a kernel in their own row-major order: views that move elements, arguments and constants are
@@ -60,6 +62,8 @@ void Former::copyOutputs() {
     Value v = o.get();
     while (v.getDefiningOp<ir::ReshapeOp>())
       v = v.getDefiningOp()->getOperand(0);
+    if (ir::isHostOp(v.getDefiningOp()))
+      continue;
     if (v.getDefiningOp() && (isPointwise(v.getDefiningOp()) || isHeavyRoot(v.getDefiningOp()) ||
                               isa<ir::ReduceOp, ir::ConvOp>(v.getDefiningOp())))
       continue;
@@ -68,10 +72,31 @@ void Former::copyOutputs() {
   }
 }
 
+/// What the host program reads lies in its own row-major order: views that move elements, and what is no tensor in memory
+/// (sizes, splats), are copied.
+void Former::copyForHost(OpOperand &o) {
+  Value v = o.get();
+  while (v.getDefiningOp<ir::ReshapeOp>())
+    v = v.getDefiningOp()->getOperand(0);
+  Operation *op = v.getDefiningOp();
+  if (Trees::isExternal(v) || isPointwise(op) || isHeavyRoot(op) || isa<ir::ReduceOp, ir::ConvOp>(op))
+    return;
+  OpBuilder b(o.getOwner());
+  o.set(b.create<ir::CastOp>(op->getLoc(), o.get().getType(), o.get()));
+}
+
+void Former::emitHostOp(Operation *op, OpBuilder &b) {
+  for (OpOperand &o : op->getOpOperands())
+    o.set(finalValue(o.get(), b));
+  op->moveBefore(body.getTerminator());
+  for (Value r : op->getResults())
+    buffers[r] = r;
+}
+
 /// Does anybody but this group read the value, directly, through views or in a tree?
 bool Former::usedOutside(Value v, unsigned group) {
   for (Operation *user : v.getUsers()) {
-    if (isa<func::ReturnOp>(user))
+    if (isa<func::ReturnOp>(user) || ir::isHostOp(user))
       return true;
     if (trees->isRoot(user)) {
       if (grouper->groupOf.lookup(user) != group)
@@ -130,6 +155,7 @@ static std::string baseName(Group &group) {
   case GroupKind::Attention:
     return "attention";
   case GroupKind::Row:
+  case GroupKind::Host:
     break;
   }
   std::string name = group.members.back()->getName().stripDialect().str();
@@ -204,8 +230,14 @@ Value Former::finalValue(Value v, OpBuilder &b) {
 
 void Former::run() {
   copyOutputs();
+  for (Operation &op : body)
+    if (ir::isHostOp(&op))
+      for (OpOperand &o : op.getOpOperands())
+        copyForHost(o);
+  HostOrder host(body);
+  host.sort();
   trees = std::make_unique<Trees>(body);
-  grouper = std::make_unique<Grouper>(body, facts, *trees);
+  grouper = std::make_unique<Grouper>(body, facts, *trees, host);
   grouper->run();
   Operation *ret = body.getTerminator();
   OpBuilder b(ret);
@@ -215,21 +247,25 @@ void Former::run() {
     if (!Trees::isSplat(c.getResult()))
       buffers[c.getResult()] = c.getResult();
   for (unsigned id : grouper->order())
-    emitKernel(grouper->groups[id], id, b);
+    if (Group &g = grouper->groups[id]; g.kind == GroupKind::Host)
+      emitHostOp(g.members.front(), b);
+    else
+      emitKernel(g, id, b);
   SmallVector<Value> outputs;
   for (Value v : ret->getOperands())
     outputs.push_back(finalValue(v, b));
   ret->setOperands(outputs);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op) || (op.use_empty() && isa_and_nonnull<ir::LatheDialect>(op.getDialect())))
+    if (isOpTriviallyDead(&op) || (op.use_empty() && !ir::isHostOp(&op) && isa_and_nonnull<ir::LatheDialect>(op.getDialect())))
       op.erase();
 }
 
 struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
   void runOnOperation() override {
     shape::Facts facts = ir::factsOf(getOperation());
+    llvm::StringMap<unsigned> names; // of kernels, unique in the module
     for (auto f : getOperation().getOps<func::FuncOp>())
-      Former(f, facts).run();
+      Former(f, facts, names).run();
   }
 };
 

@@ -30,6 +30,11 @@ std::set<unsigned> Grouper::producers(Operation *op) const {
     if (Operation *d = leaf.value.getDefiningOp())
       if (auto it = groupOf.find(d); it != groupOf.end())
         out.insert(it->second);
+  if (!host.empty())
+    for (Operation *inner : trees.opsOf(op))
+      for (unsigned owner : host.ownersOf(inner))
+        if (auto it = groupOf.find(host.owner(owner)); it != groupOf.end())
+          out.insert(it->second);
   return out;
 }
 
@@ -49,8 +54,12 @@ bool Grouper::reaches(unsigned from, unsigned to) const {
 
 void Grouper::run() {
   for (Operation &op : body)
-    if (trees.isRoot(&op))
+    if (trees.isRoot(&op)) {
       place(&op);
+    } else if (ir::isHostOp(&op)) {
+      groupOf[&op] = groups.size();
+      groups.push_back({GroupKind::Host, Domain(facts), {&op}, producers(&op), {}});
+    }
 }
 
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
@@ -273,6 +282,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   for (unsigned p : producers(op))
     if (p != id && reaches(id, p))
       return "another operand is made from this kernel's results";
+  if (groups[id].kind == GroupKind::Host)
+    return "it is a step of the host program";
   if (groups[id].kind == GroupKind::Attention)
     return "attention takes no epilogue";
   Group trial = groups[id];

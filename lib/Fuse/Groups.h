@@ -8,11 +8,12 @@
 #ifndef LATHE_LIB_FUSE_GROUPS_H
 #define LATHE_LIB_FUSE_GROUPS_H
 
+#include "HostOrder.h"
 #include "Trees.h"
 
 namespace lathe::fuse {
 
-enum class GroupKind { Row, Contraction, Attention };
+enum class GroupKind { Row, Contraction, Attention, Host }; ///< Host: one op of the host program, no kernel
 
 struct Group {
   GroupKind kind;
@@ -24,7 +25,8 @@ struct Group {
 
 class Grouper {
 public:
-  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees) : body(body), facts(facts), trees(trees) {}
+  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host)
+      : body(body), facts(facts), trees(trees), host(host) {}
 
   void run();
   /// Groups in an order in which they can run.
@@ -63,6 +65,7 @@ private:
   mlir::Block &body;
   const shape::Facts &facts;
   Trees &trees;
+  HostOrder &host;
 };
 
 /// A short name of an op for messages: its model node where it has one.

@@ -26,7 +26,7 @@ bool Trees::isSplat(Value v) {
 }
 
 bool Trees::isExternal(Value v) {
-  return isa<BlockArgument>(v) || (v.getDefiningOp<ir::ConstantOp>() && !isSplat(v));
+  return isa<BlockArgument>(v) || ir::isHostOp(v.getDefiningOp()) || (v.getDefiningOp<ir::ConstantOp>() && !isSplat(v));
 }
 
 namespace {
@@ -92,7 +92,7 @@ bool Trees::mustBeRoot(Operation *op) const {
     return true;
   Uses uses;
   collectUses(op->getResult(0), uses);
-  bool fromMemory = llvm::any_of(uses.ops, [](Operation *u) { return isHeavyRoot(u) || isa<func::ReturnOp>(u); });
+  bool fromMemory = llvm::any_of(uses.ops, [](Operation *u) { return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u); });
   unsigned cost = 0;
   if (!fromMemory && isFree(op->getResult(0), 12, cost))
     return false;
@@ -152,5 +152,15 @@ std::vector<Trees::Leaf> Trees::leavesOf(Operation *root) const {
   llvm::DenseSet<Value> seen;
   for (Value o : root->getOperands())
     collect(o, path, out, seen);
+  return out;
+}
+
+std::vector<Operation *> Trees::opsOf(Operation *root) const {
+  std::vector<Operation *> out{root};
+  llvm::DenseSet<Operation *> seen{root};
+  for (size_t i = 0; i < out.size(); ++i)
+    for (Value v : out[i]->getOperands())
+      if (Operation *op = v.getDefiningOp(); op && !isExternal(v) && !isRoot(op) && seen.insert(op).second)
+        out.push_back(op);
   return out;
 }

@@ -20,7 +20,7 @@ public:
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
   void addRoot(mlir::Operation *op) { roots.insert(op); }
-  /// Read from memory by everybody: a function argument, or a constant that is no splat.
+  /// Read from memory by everybody: a function argument, a host op's result, or a constant that is no splat.
   static bool isExternal(mlir::Value v);
   /// A constant with one value everywhere.
   static bool isSplat(mlir::Value v);
@@ -34,6 +34,8 @@ public:
   std::vector<Leaf> leaves(mlir::Value value) const;
   /// The leaves of a root's operands.
   std::vector<Leaf> leavesOf(mlir::Operation *root) const;
+  /// The op itself and what it computes inside its tree.
+  std::vector<mlir::Operation *> opsOf(mlir::Operation *root) const;
 
 private:
   void collect(mlir::Value v, std::vector<mlir::Operation *> &path, std::vector<Leaf> &out,

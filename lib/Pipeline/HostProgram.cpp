@@ -2,6 +2,7 @@
 
 #include "HostProgram.h"
 #include "Constants.h"
+#include "HostSteps.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -13,7 +14,7 @@ using shape::Expr;
 
 func::FuncOp pipeline::mainOf(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("main"); }
 
-static Expr parsed(StringRef text) {
+Expr pipeline::parsed(StringRef text) {
   Expected<Expr> e = Expr::parse(text);
   if (e)
     return *e;
@@ -34,6 +35,7 @@ static artifact::TensorInfo tensorInfo(Type type, StringAttr name, const Twine &
 static Type seenType(Type type, Attribute seen) { return seen ? cast<TypeAttr>(seen).getValue() : type; }
 
 Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module) {
+  std::set<std::string> late = ir::lateSymbols(module);
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>()) {
     if (s.getDefinition())
       continue;
@@ -44,6 +46,7 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
     info.hints.assign(s.getHints().begin(), s.getHints().end());
     if (std::optional<ArrayRef<int64_t>> e = s.getElement(); e && e->size() == 2)
       info.element = LatheRead{uint32_t((*e)[0]), uint32_t((*e)[1])};
+    info.late = late.count(info.name) != 0;
     builder.addSymbol(info);
   }
   func::FuncOp main = mainOf(module);
@@ -72,109 +75,26 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   return Error::success();
 }
 
-namespace {
-
-/// Gives every tensor of @main a buffer and every kernel a step.
-class ProgramWriter {
-public:
-  ProgramWriter(artifact::ArtifactBuilder &builder, artifact::Program &program) : builder(builder), program(program) {}
-  Error run(func::FuncOp main, ArrayRef<artifact::KernelId> ids);
-
-private:
-  Error addKernel(kernel::GenericOp op, artifact::KernelId id);
-  Expected<BufferId> constant(Type type, Expected<artifact::ByteSource> bytes);
-  Error finish(func::ReturnOp ret);
-
-  static Expr bytesOf(Type type) {
-    return shape::product(ir::dimsOf(type)) * Expr(pipeline::elementBytes(cast<RankedTensorType>(type).getElementType()));
-  }
-  static LatheDType dtypeOf(Value v) { return pipeline::dtypeOf(ir::elementOf(v)); }
-
-  artifact::ArtifactBuilder &builder;
-  artifact::Program &program;
-  llvm::DenseMap<Value, BufferId> buffers;
-  llvm::DenseMap<Value, unsigned> outputOf; ///< kernels' results that are an output's memory
-};
-
-Expected<BufferId> ProgramWriter::constant(Type type, Expected<artifact::ByteSource> bytes) {
-  if (!bytes)
-    return bytes.takeError();
-  Expected<artifact::ConstantId> id = builder.addConstant(std::move(*bytes));
-  if (!id)
-    return id.takeError();
-  return program.constant(pipeline::dtypeOf(cast<RankedTensorType>(type).getElementType()), *id);
+std::vector<kernel::GenericOp> pipeline::kernelsOf(ModuleOp module) {
+  std::vector<kernel::GenericOp> kernels;
+  for (auto f : module.getOps<func::FuncOp>())
+    f.walk([&](kernel::GenericOp op) { kernels.push_back(op); });
+  return kernels;
 }
-
-Error ProgramWriter::addKernel(kernel::GenericOp op, artifact::KernelId id) {
-  std::vector<BufferId> operands;
-  for (Value v : op.getInputs())
-    operands.push_back(buffers.lookup(v));
-  for (Value v : op.getOutputs()) {
-    auto output = outputOf.find(v);
-    buffers[v] = output != outputOf.end() ? program.output(output->second) : program.temp(dtypeOf(v), bytesOf(v.getType()));
-    operands.push_back(buffers[v]);
-  }
-  std::vector<Expr> sizes;
-  for (const std::string &s : op.getSizeSymbols())
-    sizes.push_back(Expr::symbol(s));
-  program.kernel(id, operands, sizes);
-  return Error::success();
-}
-
-/// What is returned twice, or an operand returned as it is, is copied to its second place.
-Error ProgramWriter::finish(func::ReturnOp ret) {
-  for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
-    Value base = v;
-    while (auto r = base.getDefiningOp<ir::ReshapeOp>())
-      base = r.getX();
-    auto it = outputOf.find(base);
-    if (it == outputOf.end() || it->second != i)
-      program.copy(buffers.lookup(base), program.output(i), bytesOf(v.getType()));
-  }
-  return Error::success();
-}
-
-Error ProgramWriter::run(func::FuncOp main, ArrayRef<artifact::KernelId> ids) {
-  auto ret = cast<func::ReturnOp>(main.getBody().front().getTerminator());
-  for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
-    Value base = v;
-    while (auto r = base.getDefiningOp<ir::ReshapeOp>())
-      base = r.getX();
-    if (base.getDefiningOp<kernel::GenericOp>())
-      outputOf.try_emplace(base, i);
-  }
-  for (BlockArgument a : main.getArguments())
-    buffers[a] = program.input(a.getArgNumber());
-  unsigned next = 0;
-  for (Operation &op : main.getBody().front()) {
-    if (auto k = dyn_cast<kernel::GenericOp>(op)) {
-      if (Error e = addKernel(k, ids[next++]))
-        return e;
-      continue;
-    }
-    Expected<BufferId> id = BufferId(0);
-    if (auto c = dyn_cast<ir::ConstantOp>(op)) {
-      if (llvm::all_of(op.getUsers(), [](Operation *u) { return isa<kernel::PackOp>(u); }))
-        continue;
-      id = constant(c.getType(), pipeline::constantBytes(c));
-    } else if (auto p = dyn_cast<kernel::PackOp>(op)) {
-      id = constant(p.getType(), pipeline::packedBytes(p));
-    } else if (auto r = dyn_cast<ir::ReshapeOp>(op)) {
-      id = program.view(dtypeOf(r.getResult()), buffers.lookup(r.getX()), bytesOf(r.getType()));
-    } else if (!isa<func::ReturnOp>(op)) {
-      return bug("'{0}' is left after fusion", op.getName().getStringRef());
-    }
-    if (!id)
-      return id.takeError();
-    if (op.getNumResults())
-      buffers[op.getResult(0)] = *id;
-  }
-  return finish(ret);
-}
-
-} // namespace
 
 Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, ModuleOp module,
                            ArrayRef<artifact::KernelId> kernelIds) {
-  return ProgramWriter(builder, builder.program(deviceType)).run(mainOf(module), kernelIds);
+  llvm::DenseMap<Operation *, artifact::KernelId> ids;
+  for (auto [op, id] : llvm::zip(kernelsOf(module), kernelIds))
+    ids[op] = id;
+  artifact::Program &program = builder.program(deviceType);
+  func::FuncOp main = mainOf(module);
+  std::vector<BufferId> arguments;
+  std::vector<StepWriter::Target> targets;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    arguments.push_back(program.input(i));
+  StepWriter writer(builder, program, module, ids);
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    targets.push_back({program.output(i), writer.isLate(main.getResultTypes()[i])});
+  return writer.run(main, arguments, targets);
 }

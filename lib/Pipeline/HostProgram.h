@@ -3,6 +3,7 @@
 #define LATHE_LIB_PIPELINE_HOSTPROGRAM_H
 
 #include "lathe/Artifact/ArtifactBuilder.h"
+#include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace lathe::pipeline {
@@ -13,6 +14,9 @@ llvm::Error addSignature(artifact::ArtifactBuilder &builder, mlir::ModuleOp modu
 /// @main's kernels as steps of the program for the device; `kernelIds`: one per kernel.generic, in program order.
 llvm::Error addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, mlir::ModuleOp module,
                        llvm::ArrayRef<artifact::KernelId> kernelIds);
+
+/// All kernels of the module, in the order of kernelIds.
+std::vector<kernel::GenericOp> kernelsOf(mlir::ModuleOp module);
 
 /// The model: the function @main.
 mlir::func::FuncOp mainOf(mlir::ModuleOp module);

@@ -12,12 +12,6 @@ using namespace lathe;
 using llvm::Error;
 using llvm::Expected;
 
-static std::vector<kernel::GenericOp> kernelsOf(ModuleOp module) {
-  std::vector<kernel::GenericOp> kernels;
-  pipeline::mainOf(module).walk([&](kernel::GenericOp op) { kernels.push_back(op); });
-  return kernels;
-}
-
 static std::vector<std::string> textsOf(std::optional<ArrayAttr> texts) {
   std::vector<std::string> out;
   if (texts)
@@ -106,9 +100,25 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   return o;
 }
 
+/// What the host decides between kernels runs on CPUs only.
+static Error refuseHostOps(ModuleOp module) {
+  std::vector<std::string> items;
+  module.walk([&](Operation *op) {
+    if (!ir::isHostOp(op))
+      return;
+    auto name = dyn_cast<NameLoc>(op->getLoc());
+    items.push_back(llvm::formatv("node '{0}': sizes and control flow that depend on data ({1}) are not there for CUDA targets",
+                                  name ? name.getName().getValue() : "?", op->getName().getStringRef())
+                        .str());
+  });
+  return items.empty() ? Error::success() : llvm::make_error<UnsupportedError>(std::move(items));
+}
+
 Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
   if (options.emit != EmitStage::Ptx)
     return userError("of a CUDA target, --emit ptx is what can be printed");
+  if (Error e = refuseHostOps(module))
+    return std::move(e);
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernelsOf(module), cudaOptions(target, options));
   if (!code)
     return code.takeError();
@@ -120,6 +130,8 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
 
 Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
                         const CompileOptions &options) {
+  if (Error e = refuseHostOps(module))
+    return e;
   std::vector<kernel::GenericOp> kernels = kernelsOf(module);
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
   if (!code)

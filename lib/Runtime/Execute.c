@@ -40,6 +40,7 @@ static inline void runKernel(LatheContext *context, const LathePlannedStep *step
 typedef struct Allocation {
   struct Allocation *next;
   uint32_t buffer;
+  uint64_t capacity;
   _Alignas(LATHE_DATA_ALIGN) char data[];
 } Allocation;
 
@@ -104,6 +105,7 @@ static LatheStatus kernelStep(DynamicRun *run, LathePlannedStep *step) {
   return LATHE_OK;
 }
 
+/* ALLOC and GROW. */
 static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
   LatheContext *context = run->context;
   uint32_t id = LATHE_ARRAY(context, uint32_t, step->step->buffers)[0];
@@ -113,18 +115,25 @@ static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
     return latheFail(context, LATHE_INVALID, "an intermediate tensor has a negative size");
   if (buffer->kind == LATHE_BUFFER_OUTPUT)
     return latheProvide(context, &context->bindings[context->numInputs + buffer->index], (uint64_t)bytes);
-  uint64_t total = ((uint64_t)bytes + sizeof(Allocation) + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN;
-  Allocation *made = aligned_alloc(LATHE_DATA_ALIGN, total);
+  Allocation **link = &run->allocations;
+  while (*link && (*link)->buffer != id)
+    link = &(*link)->next;
+  /* A buffer that is allocated again (in a loop) keeps memory that is large enough, else gives back what it had. */
+  Allocation *old = *link;
+  if (old && old->capacity >= (uint64_t)bytes)
+    return LATHE_OK;
+  uint64_t want = (uint64_t)bytes + (old && step->kind == LATHE_STEP_GROW ? old->capacity : 0);
+  uint64_t total = (want + sizeof(Allocation) + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN;
+  Allocation *made = bytes > INT64_MAX / 4 ? NULL : aligned_alloc(LATHE_DATA_ALIGN, total);
   if (!made)
     return latheOutOfMemory(context, total, "an intermediate tensor");
-  /* A buffer that is allocated again (in a loop) gives back what it had. */
-  for (Allocation **link = &run->allocations; *link; link = &(*link)->next)
-    if ((*link)->buffer == id) {
-      Allocation *old = *link;
-      *link = old->next;
-      free(old);
-      break;
-    }
+  if (old) {
+    if (step->kind == LATHE_STEP_GROW)
+      memcpy(made->data, old->data, old->capacity);
+    *link = old->next;
+    free(old);
+  }
+  made->capacity = want;
   made->buffer = id;
   made->next = run->allocations;
   run->allocations = made;
@@ -166,7 +175,8 @@ static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
   case LATHE_STEP_KERNEL:
     return kernelStep(run, step);
   case LATHE_STEP_COPY:
-    memmove(step->buffers[1], step->buffers[0], (size_t)step->sizes[0]);
+    if (step->sizes[0] > 0)
+      memmove((char *)step->buffers[1] + (source->slots.count > 1 ? step->sizes[1] : 0), step->buffers[0], (size_t)step->sizes[0]);
     return LATHE_OK;
   case LATHE_STEP_EVAL:
     return latheEvaluate(context, source->target, source->count, run->plan->sizes);
@@ -186,6 +196,7 @@ static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
     ((LatheHostFn)context->functions[source->target])(step->buffers, step->sizes);
     return LATHE_OK;
   case LATHE_STEP_ALLOC:
+  case LATHE_STEP_GROW:
     return allocateStep(run, step);
   case LATHE_STEP_SWAP:
     swapStep(run, step);
@@ -195,7 +206,7 @@ static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
 }
 
 static const char *stepName(const LatheContext *context, const LathePlannedStep *step) {
-  static const char *const names[] = {"", "copy", "evaluate sizes", "read size", "jump", "branch", "check", "call", "allocate", "swap"};
+  static const char *const names[] = {"", "copy", "evaluate sizes", "read size", "jump", "branch", "check", "call", "allocate", "swap", "grow"};
   if (step->kind == LATHE_STEP_KERNEL)
     return latheName(context, context->kernels[step->step->target].name);
   return step->kind < sizeof names / sizeof *names ? names[step->kind] : "step";

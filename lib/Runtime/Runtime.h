@@ -161,6 +161,14 @@ void latheFreePlans(LatheContext *context);
 /* Items, threads and chunks of one kernel step from its plan function. */
 void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes);
 
+/*===-- HostWork.c ----------------------------------------------------------===*/
+/* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans. */
+void lathe_host_compact(void *const *buffers, const int64_t *sizes);
+/* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;
+ * selected (batch, class, box) triples, their number, room for [boxes, 2] integers. Sizes: batch, classes, boxes, whether boxes
+ * are given by their centers. */
+void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
+
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);
 

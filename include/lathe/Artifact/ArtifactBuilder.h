@@ -29,6 +29,7 @@ struct SymbolInfo {
   int64_t min = 0, max = INT64_MAX;
   std::vector<int64_t> hints;
   std::optional<LatheRead> element = std::nullopt; ///< of an input, read when the model runs
+  bool late = false;                               ///< given its value by a step of the program
 };
 
 struct TensorInfo {
@@ -89,6 +90,23 @@ public:
   /// A call on the calling thread of an added object's function, a LatheHostFn.
   void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);
 
+  // The host's part. Symbols of steps are those declared as late, and names that begin with '%'.
+  using Label = uint32_t;
+  /// Memory that is allocated when a step says so, of a size that is known then.
+  BufferId dynamic(LatheDType type);
+  void allocate(BufferId buffer, const shape::Expr &bytes);
+  void grow(BufferId buffer, const shape::Expr &bytes); ///< as allocate, but keeps what the buffer holds
+  void swap(BufferId a, BufferId b);                    ///< of two dynamic buffers
+  void copyPart(BufferId from, BufferId to, const shape::Expr &bytes, const shape::Expr &offsetInTo);
+  void read(BufferId from, int64_t element, llvm::StringRef symbol);
+  void assign(llvm::ArrayRef<std::pair<std::string, shape::Expr>> values); ///< all at once
+  void check(const shape::Expr &a, const shape::Expr &b, llvm::StringRef says); ///< a = b
+  Label newLabel() { return numLabels++; }
+  /// `kept` are written piece by piece in the loop that begins here.
+  void place(Label label, llvm::ArrayRef<BufferId> kept = {});
+  void jump(Label label);
+  void branchIfZero(const shape::Expr &condition, Label label);
+
   bool isFor(uint32_t device) const { return deviceType == device; }
 
 private:
@@ -107,10 +125,13 @@ private:
     std::vector<BufferId> buffers;
     std::vector<shape::Expr> sizes;
     std::string fn;
+    std::vector<std::string> defines = {}; ///< symbols that get values: of a read, of an assignment (an EVAL step)
   };
+  static constexpr LatheStepKind LabelStep = LatheStepKind(15); ///< no step: where `target` is
   uint32_t deviceType = 1;
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
+  uint32_t numLabels = 0;
   std::map<std::pair<uint32_t, uint32_t>, BufferId> known;
   BufferId add(LatheBufferKind kind, uint32_t index, LatheDType type, const shape::Expr &bytes, uint64_t offset);
 };

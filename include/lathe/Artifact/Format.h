@@ -130,7 +130,7 @@ typedef struct {
 
 typedef enum {
   LATHE_STEP_KERNEL = 0, /* target: kernel index; buffers: operands, then results; slots: the kernel's size parameters */
-  LATHE_STEP_COPY = 1,   /* buffers: source, destination; slots: bytes */
+  LATHE_STEP_COPY = 1,   /* buffers: source, destination; slots: bytes, then where there is one the offset in the destination */
   LATHE_STEP_EVAL = 2,   /* run instructions target .. target + count - 1 */
   LATHE_STEP_READ = 3,   /* sizes[slots[0]] = the int64 element slots[1] (a slot) of buffers[0]; int32 where the dtype says so */
   LATHE_STEP_JUMP = 4,   /* to step `target` */
@@ -138,7 +138,8 @@ typedef enum {
   LATHE_STEP_CHECK = 6,  /* header.checks[target] must hold */
   LATHE_STEP_CALL = 7,   /* target: function index, LatheHostFn(buffers, sizes): work that is no parallel kernel */
   LATHE_STEP_ALLOC = 8,  /* gives buffers[0], a dynamic one or a dynamic output, sizes[slots[0]] bytes of new memory */
-  LATHE_STEP_SWAP = 9    /* exchanges the memory of two dynamic buffers (a loop's carried values) */
+  LATHE_STEP_SWAP = 9,   /* exchanges the memory of two dynamic buffers (a loop's carried values) */
+  LATHE_STEP_GROW = 10   /* as ALLOC; what the buffer holds stays (a loop's collected results) */
 } LatheStepKind;
 
 /* The step's sizes or buffers are known only when it is reached. */

@@ -19,6 +19,14 @@ LogicalResult RelationOp::verify() {
   return success();
 }
 
+LogicalResult ReadOp::verify() {
+  auto t = typeOf(getX());
+  if (!isa<IntegerType>(t.getElementType()) || t.getRank() > 1 || !t.hasStaticShape() ||
+      t.getNumElements() != int64_t(getSymbols().size()))
+    return emitOpError("expects integers of rank 0 or 1 and a symbol for each, not ") << t;
+  return success();
+}
+
 LogicalResult SizeOp::verify() {
   auto t = typeOf(getResult());
   bool fits = t.getRank() == 0 ? getExprs().size() == 1

@@ -50,10 +50,14 @@ void GraphImporter::report(const NodeProto *node, const Scope *scope, int64_t ve
 std::optional<Value> GraphImporter::lookup(const std::string &name, Scope &scope) {
   for (Scope *s = &scope; s; s = s->sealed ? nullptr : s->parent) {
     if (auto it = s->values.find(name); it != s->values.end())
-      return it->second;
+      return bring(it->second);
     if (auto it = s->initializers.find(name); it != s->initializers.end()) {
       auto loc = NameLoc::get(b.getStringAttr(name));
-      return s->values[name] = constantValue(*it->second, loc);
+      OpBuilder::InsertionGuard guard(b);
+      if (s->region && s->region != region)
+        b.setInsertionPointToStart(&s->region->function.getBody().front());
+      s->values[name] = constantValue(*it->second, loc);
+      return bring(s->values[name]);
     }
   }
   return std::nullopt;
@@ -195,6 +199,7 @@ void GraphImporter::importCall(const NodeProto &node, const FunctionProto &funct
     failWrong("functions call one another more than {0} deep; a function must not call itself", kMaxCallDepth);
   Scope inner;
   inner.parent = &scope;
+  inner.region = region;
   inner.sealed = true;
   inner.depth = scope.depth + 1;
   inner.path = scope.path + nameOf(node) + "/";
@@ -268,6 +273,7 @@ void GraphImporter::importNodes(const Nodes &nodes, Scope &scope) {
 std::vector<Value> GraphImporter::inlineSubgraph(const GraphProto &graph, ArrayRef<Value> arguments) {
   Scope inner;
   inner.parent = current;
+  inner.region = region;
   inner.depth = current->depth + 1;
   inner.path = current->path;
   inner.opsets = current->opsets;
@@ -292,18 +298,97 @@ std::vector<Value> GraphImporter::inlineSubgraph(const GraphProto &graph, ArrayR
   return results;
 }
 
-std::optional<ir::Dims> GraphImporter::elementsOf(Value v) {
+/// The place of an argument of the model, whose elements the entry reads.
+static std::optional<unsigned> inputOf(Value v) {
   auto argument = dyn_cast<BlockArgument>(v);
-  auto main = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return function && function.getName() == "main" ? std::optional<unsigned>(argument.getArgNumber()) : std::nullopt;
+}
+
+std::optional<ir::Dims> GraphImporter::elementsOf(Value v) {
   RankedTensorType type = ir::typeOf(v);
-  if (!main || type.getRank() > 1 || type.getNumElements() > kMaxElements)
+  if (type.getRank() > 1 || !type.hasStaticShape() || type.getNumElements() > kMaxElements)
     return std::nullopt;
-  unsigned index = argument.getArgNumber();
-  std::string name = main.getArgAttrOfType<StringAttr>(index, "lathe.name").str();
+  if (auto it = lateElements.find(v); it != lateElements.end())
+    return it->second;
+  auto place = [&](int64_t i) { return type.getRank() ? std::optional<int64_t>(i) : std::nullopt; };
   ir::Dims out;
-  for (int64_t i = 0; i < type.getNumElements(); ++i)
-    out.push_back(state.sizes.inputElement(index, name, type.getRank() ? std::optional<int64_t>(i) : std::nullopt));
-  return out;
+  if (std::optional<unsigned> input = inputOf(v)) {
+    std::string name = root.function.getArgAttrOfType<StringAttr>(*input, "lathe.name").str();
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      out.push_back(state.sizes.inputElement(*input, name, place(i)));
+    return out;
+  }
+  auto loc = dyn_cast<NameLoc>(v.getLoc());
+  std::string base = loc ? loc.getName().str() : "value", name = base;
+  for (unsigned i = 2; !lateNames.insert(name).second; ++i)
+    name = base + "#" + std::to_string(i);
+  SmallVector<Attribute> symbols;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    symbols.push_back(b.getStringAttr(shape::elementName(name, place(i))));
+    out.push_back(state.sizes.lateElement(shape::elementName(name, place(i))));
+  }
+  b.create<ir::ReadOp>(v.getLoc(), v, b.getArrayAttr(symbols));
+  return lateElements[v] = out;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions that the host program runs
+//===----------------------------------------------------------------------===//
+
+Value GraphImporter::bring(Value v) { return v ? capture(v, *region) : v; }
+
+Value GraphImporter::capture(Value v, Region &into) {
+  if (!into.parent || v.getParentRegion() == &into.function.getBody())
+    return v;
+  if (auto it = into.captured.find(v); it != into.captured.end())
+    return it->second;
+  Value outer = capture(v, *into.parent), inner;
+  Block &block = into.function.getBody().front();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&block);
+  RankedTensorType type = ir::typeOf(v);
+  std::optional<ir::Dims> sizes = type.getRank() <= 1 ? ir::symbolicValue(outer) : std::nullopt;
+  if (auto constant = outer.getDefiningOp<ir::ConstantOp>()) {
+    inner = b.clone(*constant)->getResult(0);
+  } else if (sizes && type.getElementType().isSignlessInteger(64)) {
+    ir::GraphBuilder g(b, v.getLoc(), state.sizes.facts());
+    inner = type.getRank() ? g.sizes(*sizes) : g.size(sizes->front());
+  } else {
+    inner = block.addArgument(v.getType(), v.getLoc());
+    into.captures.push_back(outer);
+  }
+  return into.captured[v] = inner;
+}
+
+GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arguments,
+                                              llvm::function_ref<std::vector<Value>(ArrayRef<Value>)> build) {
+  Region inner;
+  OpBuilder::InsertionGuard guard(b);
+  Location loc = NameLoc::get(b.getStringAttr(name));
+  b.setInsertionPointToEnd(root.function->getBlock());
+  inner.function = b.create<func::FuncOp>(loc, "body" + std::to_string(numBodies++), b.getFunctionType(arguments, {}));
+  inner.parent = region;
+  Block *block = inner.function.addEntryBlock();
+  for (BlockArgument a : block->getArguments())
+    a.setLoc(loc);
+  b.setInsertionPointToEnd(block);
+  struct Restore {
+    Region *&slot, *before;
+    ~Restore() { slot = before; }
+  } restore{region, region};
+  region = &inner;
+  std::vector<Value> values(block->getArguments().begin(), block->getArguments().end());
+  std::vector<Value> results = build(values);
+  return {inner.function, results, inner.captures};
+}
+
+void GraphImporter::finishBody(Body &body) {
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = body.function.getBody().front();
+  b.setInsertionPointToEnd(&block);
+  b.create<func::ReturnOp>(body.function.getLoc(), body.results);
+  body.function.setType(b.getFunctionType(block.getArgumentTypes(), ValueRange(body.results).getTypes()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,6 +475,8 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     state.sizes.startRound();
     b.setInsertionPointToEnd(module->getBody());
     auto main = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
+    root.function = main;
+    top.region = &root;
     importInputs(graph, main, inputs);
     importNodes(graph.node(), top);
     importOutputs(graph, main);

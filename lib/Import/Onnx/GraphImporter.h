@@ -9,6 +9,7 @@
 
 #include "Node.h"
 #include "SizeModel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace lathe::onnx {
@@ -44,6 +45,20 @@ public:
   /// The elements of an integer tensor that is known when the model runs, as symbols; nothing where it is no input.
   std::optional<ir::Dims> elementsOf(Value v);
 
+  /// A function that a step of the host program runs. What its body reads of its surroundings becomes an argument.
+  struct Body {
+    mlir::func::FuncOp function;
+    std::vector<Value> results;  ///< inside
+    std::vector<Value> captures; ///< outside, in the order of the arguments behind the first ones
+  };
+  /// `build` gets the arguments and gives the results.
+  Body importBody(llvm::StringRef name, llvm::ArrayRef<Type> arguments,
+                  llvm::function_ref<std::vector<Value>(llvm::ArrayRef<Value>)> build);
+  /// Ends the function with its results.
+  void finishBody(Body &body);
+  /// A value of a surrounding function as one of the function that is being built.
+  Value bring(Value v);
+
   mlir::OpBuilder &builder() { return b; }
   Session &session() { return state; }
   /// The tensor's elements; those of narrow types as their codes.
@@ -51,8 +66,15 @@ public:
   Value constantValue(const TensorProto &tensor, mlir::Location loc);
 
 private:
+  struct Region {
+    mlir::func::FuncOp function;
+    Region *parent = nullptr;
+    llvm::DenseMap<Value, Value> captured;
+    std::vector<Value> captures;
+  };
   struct Scope {
     Scope *parent = nullptr;
+    Region *region = nullptr;
     std::map<std::string, Value> values; ///< null for a value whose node failed
     std::map<std::string, const TensorProto *> initializers;
     std::map<std::string, int64_t> opsets;
@@ -72,6 +94,7 @@ private:
   std::vector<Value> runHandler(const NodeProto &node, Scope &scope, int64_t version);
   void checkResult(Value v) const;
 
+  Value capture(Value v, Region &into);
   std::optional<Value> lookup(const std::string &name, Scope &scope); ///< nothing when the name is unknown
   bool isAbsent(const std::string &name, const Scope &scope) const;
   bool readsFailure(const NodeProto &node, Scope &scope);
@@ -86,6 +109,11 @@ private:
   Session &state;
   mlir::OpBuilder b;
   Scope top;
+  Region root;
+  Region *region = &root;                  ///< whose function is being built
+  llvm::DenseMap<Value, ir::Dims> lateElements;
+  std::set<std::string> lateNames;
+  unsigned numBodies = 0;
   Scope *current = nullptr; ///< of the node whose handler runs
   std::vector<Report> failures;
   std::set<std::string> messages;

@@ -130,14 +130,33 @@ Dims Node::values(unsigned input) const {
 }
 
 Dims Node::sizes(unsigned input) const {
-  Dims out = values(input);
-  for (Expr &e : out) {
-    // Constants have a meaning of their own in some operators (-1), which reports what it does not take.
+  values(input); // says which operand it is that nothing is known of
+  return sizesOf(in(input));
+}
+
+Dims Node::sizesOf(Value v) const {
+  std::optional<Dims> out = ir::symbolicValue(v, g.facts, [&](Value leaf) { return importer.elementsOf(leaf); });
+  if (!out)
+    failUnsupported("{0} decides a size and is not known when compiling (data-dependent size)", describe(v.getType()));
+  for (Expr &e : *out) {
+    e = simplify(e);
+    importer.session().sizes.use(e);
+    // Constants have a meaning of their own in some operators (-1), which report what they do not take.
     if (!e.constant() && !importer.session().sizes.restrict(e, 0, std::nullopt, "0 <= " + e.str()))
-      failWrong("operand {0} ('{1}') is negative: {2}", input, proto.input(input), e.str());
+      failWrong("a size is negative: {0}", e.str());
     e = simplify(e);
   }
-  return out;
+  return *out;
+}
+
+Expr Node::sizeScalarOf(Value v, unsigned input) const {
+  if (rank(v) > 1 || isBool(v))
+    failWrong("operand {0} is {1}, expected a number", input, describe(v.getType()));
+  ir::GraphBuilder builder = g;
+  Dims out = sizesOf(isInteger(v) ? v : builder.cast(v, builder.b.getI64Type()));
+  if (out.size() != 1)
+    failWrong("operand {0} has {1} elements, expected 1", input, out.size());
+  return out[0];
 }
 
 Dims Node::axisValues(unsigned input, int64_t rank) const {

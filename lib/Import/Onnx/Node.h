@@ -63,6 +63,8 @@ public:
   // like `k[0]`, bound when the model runs), or a Failure.
   Dims sizes(unsigned input) const;                           ///< rank 0 or 1, checked to be >= 0 where they are not known
   Dims values(unsigned input) const;                          ///< of either sign
+  Dims sizesOf(Value integers) const;                         ///< the same of a value that a handler made
+  Expr sizeScalarOf(Value number, unsigned input) const;      ///< one size as any numeric type
   llvm::SmallVector<int64_t> constants(unsigned input) const; ///< as sizes, and all constant
   Expr sizeScalar(unsigned input) const;
   Expr valueScalar(unsigned input) const; ///< of either sign

@@ -205,6 +205,31 @@ Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optio
   return Expr::symbol(symbol);
 }
 
+Expr SizeModel::lateElement(const std::string &symbol) {
+  if (!find(symbol)) {
+    known.setRange(symbol, {});
+    symbols.push_back({symbol, INT64_MIN, -1, {}, {}, true, true});
+  }
+  find(symbol)->used = true;
+  return Expr::symbol(symbol);
+}
+
+Expr SizeModel::lateSize(const std::string &symbol) {
+  if (!find(symbol)) {
+    known.setRange(symbol, {0, std::nullopt});
+    symbols.push_back({symbol, 0, -1, {}, {}, true, true});
+  }
+  find(symbol)->used = true;
+  return Expr::symbol(symbol);
+}
+
+bool SizeModel::isLate(const Expr &e) const {
+  return llvm::any_of(e.symbols(), [&](const std::string &name) {
+    return llvm::any_of(symbols, [&](const Symbol &s) { return s.late && s.name == name; }) ||
+           llvm::any_of(definitions, [&](const Definition &d) { return d.late && d.name == name; });
+  });
+}
+
 void SizeModel::use(const Expr &e) {
   for (const std::string &name : e.symbols())
     if (Symbol *s = find(name))
@@ -220,7 +245,7 @@ bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optiona
     return true;
   std::optional<std::string> name = e.asSymbol();
   Symbol *symbol = name ? find(*name) : nullptr;
-  if (symbol && !symbol->element.empty()) {
+  if (symbol && (symbol->late || !symbol->element.empty())) {
     if (min)
       symbol->min = std::max(symbol->min, *min);
     if (max)
@@ -251,7 +276,7 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
   std::string free = name;
   for (unsigned i = 2; llvm::any_of(definitions, [&](const Definition &d) { return d.name == free; }); ++i)
     free = name + "#" + std::to_string(i);
-  definitions.push_back({free, value, max, readsElement(value)});
+  definitions.push_back({free, value, max, readsElement(value), isLate(value)});
   known.setRange(free, {0, max});
   return Expr::symbol(free);
 }
@@ -266,6 +291,8 @@ bool SizeModel::readsElement(const Expr &e) const {
 void SizeModel::startRound() {
   definitions.clear();
   checks.clear();
+  for (Symbol &s : symbols)
+    s.used = !s.late && s.element.empty();
 }
 
 void SizeModel::emit(OpBuilder &b, Location loc) const {

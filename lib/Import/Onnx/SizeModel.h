@@ -30,6 +30,12 @@ public:
 
   /// An element of an input of rank 0 (no place) or 1 as a symbol, of either sign until `restrict` says more.
   shape::Expr inputElement(unsigned input, const std::string &name, std::optional<int64_t> place);
+  /// An element that the host reads while the model runs.
+  shape::Expr lateElement(const std::string &symbol);
+  /// A size >= 0 that a branch or a loop decides while the model runs.
+  shape::Expr lateSize(const std::string &symbol);
+  /// Whether the value is known only while the model runs.
+  bool isLate(const shape::Expr &e) const;
   /// Elements are bound at run time only where a size mentions them.
   void use(const shape::Expr &e);
   /// The expression's value lies within the ends, which the artifact checks; false when it cannot.
@@ -66,6 +72,7 @@ private:
     std::vector<int64_t> hints;
     std::vector<int64_t> element; ///< input and place, of a symbol that is an element
     bool used = true;
+    bool late = false;
   };
   struct Relation {
     shape::Expr left, right;
@@ -76,7 +83,7 @@ private:
     std::string name;
     shape::Expr value;
     std::optional<int64_t> max;
-    bool fromElement;
+    bool fromElement, late;
   };
   Symbol *find(const std::string &name);
   const ImportOptions &options;

@@ -62,6 +62,15 @@ std::optional<Dims> symbolicValue(mlir::Value v);
 std::optional<Dims> symbolicValue(mlir::Value v, const shape::Facts &facts,
                                   llvm::function_ref<std::optional<Dims>(mlir::Value)> leaf);
 
+/// An op of the host program: no kernel, but a step between kernels (a read, a branch, a loop).
+bool isHostOp(mlir::Operation *op);
+/// The size symbols that running a host op gives values.
+llvm::SmallVector<llvm::StringRef> definedSymbols(mlir::Operation *op);
+/// The module's symbols that are known only while it runs.
+std::set<std::string> lateSymbols(mlir::ModuleOp module);
+/// The symbols that the op's types and attributes mention, and those of the functions that it runs.
+void collectSymbols(mlir::Operation *op, std::set<std::string> &symbols);
+
 /// What the module's symbol and relation ops say.
 shape::Facts factsOf(mlir::ModuleOp module);
 

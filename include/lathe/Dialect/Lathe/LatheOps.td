@@ -354,4 +354,50 @@ def Lathe_YieldOp : Lathe_Op<"yield", [Terminator, Pure]> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
+//===----------------------------------------------------------------------===//
+// The host program: what is decided while the model runs
+//===----------------------------------------------------------------------===//
+
+def Lathe_ReadOp : Lathe_Op<"read"> {
+  let summary = "Reads integers on the host: each element becomes a size symbol";
+  let description = [{ `lathe.read %count as ["nz.count[]"] : tensor<i64>`. What mentions the symbols runs after it; the order of ops
+    in a block does not matter. The symbols are declared in the module, with ranges that are checked when they are read. }];
+  let arguments = (ins AnyRankedTensor:$x, StrArrayAttr:$symbols);
+  let assemblyFormat = "$x `as` $symbols attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+def Lathe_CallOp : Lathe_Op<"call", [Pure]> {
+  let summary = "Sequential work on the calling thread, by a function of the runtime";
+  let description = [{ `lathe.call "compact"(%mask) sizes ["n"] : (tensor<?xi1, ..>) -> tensor<?xi64, ..>`: see lib/Runtime/HostWork.c for
+    the functions, their buffers and their sizes. }];
+  let arguments = (ins StrAttr:$function, Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$sizes);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$function `(` $inputs `)` `sizes` $sizes attr-dict `:` functional-type(operands, results)";
+}
+def Lathe_IfOp : Lathe_Op<"if"> {
+  let summary = "Runs one of two functions";
+  let description = [{ Both take `passed` and have results of the op's types, but for dimensions that are among `symbols`: those are
+    `thenSizes` after the one and `elseSizes` after the other. }];
+  let arguments = (ins AnyRankedTensor:$condition, Variadic<AnyRankedTensor>:$passed, FlatSymbolRefAttr:$thenBody,
+                       FlatSymbolRefAttr:$elseBody, StrArrayAttr:$symbols, StrArrayAttr:$thenSizes, StrArrayAttr:$elseSizes);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = "$condition `then` $thenBody `else` $elseBody `(` $passed `)` attr-dict `:` functional-type(operands, results)";
+}
+def Lathe_LoopOp : Lathe_Op<"loop", [AttrSizedOperandSegments]> {
+  let summary = "Runs a function again and again";
+  let description = [{
+    At most `limit` times (no limit when empty), while the condition holds, if there is one: first `condition`, then the body's first
+    result (`conditional`). The body takes the carried values, then the captured ones; it gives the next carried values, then what
+    each iteration adds to the collected results. Results: the last carried values, then the collected ones, stacked along a
+    new first dimension. `counter` is a symbol: the number of the iteration in the body, that of all behind the loop. `symbols`
+    are sizes of carried values that change: `initial` before the first iteration, `next` behind each.
+  }];
+  let arguments = (ins Optional<AnyRankedTensor>:$condition, Variadic<AnyRankedTensor>:$carried,
+                       Variadic<AnyRankedTensor>:$captured, FlatSymbolRefAttr:$body, StrAttr:$limit, UnitAttr:$conditional,
+                       StrAttr:$counter, StrArrayAttr:$symbols, StrArrayAttr:$initial, StrArrayAttr:$next);
+  let results = (outs Variadic<AnyRankedTensor>:$outputs);
+  let assemblyFormat = [{ $body (`while` $condition^)? `carried` `(` $carried `)` `captured` `(` $captured `)` attr-dict `:`
+                          functional-type(operands, results) }];
+}
+
 #endif // LATHE_OPS

@@ -1,27 +1,179 @@
-//===- ControlFlow.cpp - Branches that are known when compiling ------------===//
+//===- ControlFlow.cpp - If, Loop and Scan ---------------------------------===//
 
-#include "GraphImporter.h"
+#include "Loops.h"
 
 using namespace lathe;
+using llvm::SmallVector;
 
 namespace lathe::onnx {
+
+//===----------------------------------------------------------------------===//
+// If
+//===----------------------------------------------------------------------===//
+
+static GraphImporter::Body importBranch(Node &n, const GraphProto &graph) {
+  GraphImporter::Body body =
+      n.importer.importBody(graph.name(), {}, [&](llvm::ArrayRef<Value>) { return n.importer.inlineSubgraph(graph, {}); });
+  if (body.results.size() < n.numOutputs())
+    failWrong("the branch '{0}' has {1} results, the node {2}", graph.name(), body.results.size(), n.numOutputs());
+  body.results.resize(n.numOutputs());
+  return body;
+}
+
+/// Both branches take what either reads.
+static SmallVector<Value> shareArguments(GraphImporter::Body &then, GraphImporter::Body &otherwise) {
+  SmallVector<Value> all(then.captures.begin(), then.captures.end());
+  all.append(otherwise.captures.begin(), otherwise.captures.end());
+  mlir::Block &first = then.function.getBody().front(), &second = otherwise.function.getBody().front();
+  for (Value v : otherwise.captures)
+    first.addArgument(v.getType(), v.getLoc());
+  for (auto [i, v] : llvm::enumerate(then.captures))
+    second.insertArgument(unsigned(i), v.getType(), v.getLoc());
+  return all;
+}
+
+/// Results that differ in a size have a symbol there, which the branch that ran decides.
+static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &elseGraph) {
+  SizeModel &model = n.importer.session().sizes;
+  GraphImporter::Body then = importBranch(n, thenGraph), otherwise = importBranch(n, elseGraph);
+  SmallVector<Type> types;
+  SmallVector<mlir::Attribute> symbols;
+  Dims thenSizes, elseSizes;
+  std::string name = llvm::cast<mlir::NameLoc>(n.g.loc).getName().str();
+  for (auto [i, a, b] : llvm::enumerate(then.results, otherwise.results)) {
+    if (n.element(a) != n.element(b) || n.rank(a) != n.rank(b))
+      failUnsupported("result {0} is {1} in one branch and {2} in the other", i, describe(a.getType()), describe(b.getType()));
+    Dims left = n.dims(a), right = n.dims(b), dims = left;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (n.g.facts.provablyEqual(left[d], right[d]) && !model.isLate(left[d]))
+        continue;
+      std::string symbol = name + ".result" + std::to_string(i) + "." + std::to_string(d);
+      dims[d] = model.lateSize(symbol);
+      symbols.push_back(n.g.b.getStringAttr(symbol));
+      thenSizes.push_back(left[d]);
+      elseSizes.push_back(right[d]);
+    }
+    types.push_back(ir::tensorType(dims, n.element(a)));
+  }
+  SmallVector<Value> operands = shareArguments(then, otherwise);
+  n.importer.finishBody(then);
+  n.importer.finishBody(otherwise);
+  auto op = n.g.b.create<ir::IfOp>(n.g.loc, types, n.in(0), operands, then.function.getName(), otherwise.function.getName(),
+                                   n.g.b.getArrayAttr(symbols), ir::exprArray(n.g.b, thenSizes), ir::exprArray(n.g.b, elseSizes));
+  for (unsigned i = 0; i < n.numOutputs(); ++i)
+    n.out(i, op.getResult(i));
+}
 
 /// A condition that follows from constants and sizes chooses its branch here; exporters write such branches around squeezes.
 void ifOp(Node &n) {
   Value condition = n.in(0);
   n.requireBool(condition);
   n.requireEqual(shape::product(n.dims(condition)), Expr(1), "the elements of the condition");
+  const GraphProto *then = n.graph("then_branch"), *otherwise = n.graph("else_branch");
+  if (!then || !otherwise)
+    failWrong("the attribute of a branch is missing");
   std::optional<Dims> known = ir::symbolicValue(condition);
   if (!known || !(*known)[0].constant())
-    failUnsupported("the condition is not known when compiling");
-  const GraphProto *branch = n.graph((*known)[0].isZero() ? "else_branch" : "then_branch");
-  if (!branch)
-    failWrong("the attribute of the chosen branch is missing");
-  std::vector<Value> results = n.importer.inlineSubgraph(*branch, {});
+    return ifOnData(n, *then, *otherwise);
+  std::vector<Value> results = n.importer.inlineSubgraph((*known)[0].isZero() ? *otherwise : *then, {});
   if (results.size() < n.numOutputs())
     failWrong("the branch has {0} results, the node {1}", results.size(), n.numOutputs());
   for (unsigned i = 0; i < n.numOutputs(); ++i)
     n.out(i, results[i]);
+}
+
+//===----------------------------------------------------------------------===//
+// Loop
+//===----------------------------------------------------------------------===//
+
+void loop(Node &n) {
+  const GraphProto *graph = n.graph("body");
+  if (!graph)
+    failWrong("attribute 'body' is missing");
+  LoopSpec spec;
+  if (n.has(0))
+    spec.limit = n.valueScalar(0);
+  if (n.has(1)) {
+    n.requireBool(n.in(1));
+    n.requireEqual(shape::product(n.dims(n.in(1))), Expr(1), "the elements of the condition");
+    std::optional<Dims> known = ir::symbolicValue(n.in(1));
+    if (!known || !known->front().isOne())
+      spec.condition = n.in(1);
+  }
+  spec.conditional = true;
+  for (unsigned i = 2; i < n.numInputs(); ++i)
+    spec.carried.push_back(n.in(i));
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
+    std::vector<Value> arguments{n.g.size(iteration), n.constantInteger(1, n.g.b.getI1Type())};
+    // Bodies may want them as a list of one.
+    for (int i = 0; i < 2 && i < graph->input_size(); ++i)
+      if (graph->input(i).type().tensor_type().shape().dim_size() == 1)
+        arguments[i] = n.reshape(arguments[i], {Expr(1)});
+    arguments.insert(arguments.end(), carried.begin(), carried.end());
+    return n.importer.inlineSubgraph(*graph, arguments);
+  };
+  SmallVector<Value> results = buildLoop(n, spec);
+  if (results.size() < n.numOutputs())
+    failWrong("the loop has {0} results, the node {1}", results.size(), n.numOutputs());
+  for (unsigned i = 0; i < n.numOutputs(); ++i)
+    n.out(i, results[i]);
+}
+
+//===----------------------------------------------------------------------===//
+// Scan
+//===----------------------------------------------------------------------===//
+
+static int64_t entryOr(llvm::ArrayRef<int64_t> values, size_t i, int64_t otherwise) { return i < values.size() ? values[i] : otherwise; }
+
+void scan(Node &n) {
+  const GraphProto *graph = n.graph("body");
+  int64_t scanned = n.requiredInteger("num_scan_inputs");
+  if (!graph || scanned < 1 || scanned > int64_t(n.numInputs()))
+    failWrong("{0} scan inputs of {1} operands", scanned, n.numInputs());
+  size_t states = n.numInputs() - scanned;
+  SmallVector<int64_t> axes = n.integers("scan_input_axes"), directions = n.integers("scan_input_directions");
+  SmallVector<int64_t> outAxes = n.integers("scan_output_axes"), outDirections = n.integers("scan_output_directions");
+  LoopSpec spec;
+  for (size_t i = 0; i < states; ++i)
+    spec.carried.push_back(n.in(i));
+  SmallVector<int64_t> along;
+  for (int64_t i = 0; i < scanned; ++i) {
+    Value x = n.in(states + i);
+    n.requireRankAtLeast(x, 1);
+    along.push_back(n.axis(entryOr(axes, i, 0), n.rank(x)));
+    Expr length = n.simplify(n.dims(x)[along.back()]);
+    if (spec.limit)
+      n.requireEqual(*spec.limit, length, "the lengths of the scanned operands");
+    else
+      spec.limit = length;
+  }
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
+    std::vector<Value> arguments(carried.begin(), carried.end());
+    for (int64_t i = 0; i < scanned; ++i) {
+      Value x = n.importer.bring(n.in(states + i));
+      Expr at = entryOr(directions, i, 0) ? *spec.limit - Expr(1) - iteration : iteration;
+      arguments.push_back(n.g.squeeze(n.g.slice(x, along[i], at, Expr(1)), {along[i]}));
+    }
+    return n.importer.inlineSubgraph(*graph, arguments);
+  };
+  SmallVector<Value> results = buildLoop(n, spec);
+  if (results.size() < n.numOutputs())
+    failWrong("the scan has {0} results, the node {1}", results.size(), n.numOutputs());
+  for (size_t i = 0; i < n.numOutputs(); ++i) {
+    Value v = results[i];
+    if (i >= states) {
+      if (entryOr(outDirections, i - states, 0))
+        v = n.g.slice(v, 0, n.dims(v)[0] - Expr(1), n.dims(v)[0], -1);
+      int64_t axis = n.axis(entryOr(outAxes, i - states, 0), n.rank(v));
+      SmallVector<int64_t> perm;
+      for (int64_t d = 1; d < n.rank(v); ++d)
+        perm.push_back(d);
+      perm.insert(perm.begin() + axis, 0);
+      if (axis)
+        v = n.g.transpose(v, perm);
+    }
+    n.out(i, v);
+  }
 }
 
 } // namespace lathe::onnx

@@ -28,6 +28,7 @@ struct Axis {
   Expr in, out;
   std::optional<double> scale; ///< none: out / in
   double start = 0, end = 1;   ///< the region, for tf_crop_and_resize
+  Value givenScale = {};       ///< f64, rank 0: known only when the model runs
 };
 
 class Resampler {
@@ -56,7 +57,9 @@ private:
 /// Where each result element lies in the operand.
 Value Resampler::positions(const Axis &axis) {
   Value i = n.g.iota({out}, 0, f64());
-  Value scale = axis.scale ? number(*axis.scale) : n.g.div(whole(out), whole(in));
+  Value scale = axis.givenScale ? n.g.broadcastTo(axis.givenScale, {out})
+                : axis.scale    ? number(*axis.scale)
+                                : n.g.div(whole(out), whole(in));
   Value half = n.g.binary<ir::SubOp>(n.g.div(n.g.binary<ir::AddOp>(i, 0.5), scale), 0.5);
   Value isOne = n.g.compare(CompareKind::LE, whole(out), number(1));
   if (s.coordinates == "half_pixel")
@@ -226,6 +229,21 @@ Expr scaledSize(const Expr &size, double scale) {
   failUnsupported("the scale {0} of a symbolic dimension", scale);
 }
 
+/// Scales that are known when the model runs: the sizes that they give are computed by a kernel and read by the host.
+void scalesOnData(Node &n, Value scales, llvm::ArrayRef<int64_t> dims, SmallVector<Axis> &axes) {
+  Type f64 = n.g.b.getF64Type();
+  n.requireRank(scales, 1);
+  n.requireEqual(n.dims(scales)[0], Expr(int64_t(dims.size())), "one scale per dimension");
+  Dims list{Expr(int64_t(dims.size()))}, from;
+  for (int64_t d : dims)
+    from.push_back(n.simplify(n.dims(n.in(0))[d]));
+  Value wide = n.g.cast(n.reshape(scales, list), f64), sizes = n.g.cast(n.g.sizes(from), f64);
+  Value out = n.g.cast(n.g.unary<ir::FloorOp>(n.g.mul(sizes, wide)), n.g.b.getI64Type());
+  Dims to = n.sizesOf(out);
+  for (auto [i, d] : llvm::enumerate(dims))
+    axes.push_back({d, from[i], to[i], std::nullopt, 0, 1, n.reshape(n.g.slice(wide, 0, Expr(int64_t(i)), Expr(1)), {})});
+}
+
 SmallVector<double> constantScales(Node &n, unsigned input) {
   std::optional<SmallVector<double>> values = constantNumbers(n.in(input));
   if (!values)
@@ -305,6 +323,13 @@ void resize(Node &n) {
   unsigned scalesAt = modern ? 2 : 1;
   bool bySizes = modern && n.has(3);
   Dims sizes = bySizes ? n.sizes(3) : Dims();
+  if (!bySizes && !constantNumbers(n.in(scalesAt))) {
+    SmallVector<Axis> axes;
+    scalesOnData(n, n.in(scalesAt), dims, axes);
+    if (s.coordinates == "tf_crop_and_resize")
+      readRegion(n, axes);
+    return resizeAxes(n, s, axes);
+  }
   SmallVector<double> scales = bySizes ? SmallVector<double>() : constantScales(n, scalesAt);
   if ((bySizes ? sizes.size() : scales.size()) != dims.size())
     failWrong("{0} {1} for {2} dimensions", bySizes ? sizes.size() : scales.size(), bySizes ? "sizes" : "scales", dims.size());
@@ -334,6 +359,14 @@ void upsample(Node &n) {
   s.coordinates = "asymmetric";
   s.rounding = "floor";
   SmallVector<double> scales;
+  if (n.opset() >= 9 && !constantNumbers(n.in(1))) {
+    SmallVector<Axis> axes;
+    SmallVector<int64_t> dims;
+    for (int64_t d = 0; d < n.rank(x); ++d)
+      dims.push_back(d);
+    scalesOnData(n, n.in(1), dims, axes);
+    return resizeAxes(n, s, axes);
+  }
   if (n.opset() >= 9) {
     scales = constantScales(n, 1);
   } else if (const AttributeProto *a = n.attribute("scales")) {

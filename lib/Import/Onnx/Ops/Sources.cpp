@@ -1,6 +1,7 @@
 //===- Sources.cpp - Operators that make tensors from sizes and constants --===//
 
 #include "Constants.h"
+#include "GraphImporter.h"
 #include "Tensors.h"
 #include "mlir/IR/Matchers.h"
 
@@ -75,12 +76,30 @@ std::optional<llvm::SmallVector<double>> constantNumbers(Value v) {
   return out;
 }
 
+/// The count is computed by a kernel and read by the host.
+static void rangeOnData(Node &n) {
+  SmallVector<Value> bounds;
+  for (unsigned i = 0; i < 3; ++i)
+    bounds.push_back(n.reshape(n.in(i), {}));
+  Value start = bounds[0], delta = bounds[2];
+  auto precise = [&](Value v) { return n.g.cast(v, n.g.b.getF64Type()); };
+  Value count = n.g.unary<ir::CeilOp>(n.g.div(n.g.sub(precise(bounds[1]), precise(start)), precise(delta)));
+  count = n.g.cast(n.g.binary<ir::MaxOp>(count, 0), n.g.b.getI64Type());
+  std::optional<Dims> read = n.importer.elementsOf(count);
+  if (!read)
+    failUnsupported("its bounds are not known when compiling");
+  n.requireAtLeast(read->front(), 0, "the number of elements");
+  Dims dims{n.simplify(read->front())};
+  Value i = n.g.iota(dims, 0, n.element(start));
+  n.out(n.g.add(n.g.mul(i, n.g.broadcastTo(delta, dims)), n.g.broadcastTo(start, dims)));
+}
+
 static void floatRange(Node &n, Value start) {
   double v[3];
   for (unsigned i = 0; i < 3; ++i) {
     std::optional<SmallVector<double>> c = constantNumbers(n.in(i));
     if (!c || c->size() != 1)
-      failUnsupported("operand {0} ('{1}') decides a size and is not constant (data-dependent size)", i, n.proto.input(i));
+      return rangeOnData(n);
     v[i] = (*c)[0];
   }
   double count = std::ceil((v[1] - v[0]) / v[2]);
@@ -132,7 +151,7 @@ void eyeLike(Node &n) {
 void oneHot(Node &n) {
   Value indices = n.in(0), values = n.in(2);
   n.requireNumber(indices);
-  Expr depth = n.sizeScalar(1);
+  Expr depth = n.sizeScalarOf(n.in(1), 1);
   n.requireRank(values, 1);
   n.requireEqual(n.dims(values)[0], Expr(2), "the elements of operand 2 (off, on)");
   int64_t rank = n.rank(indices) + 1, axis = n.axis(n.integer("axis", -1), rank);

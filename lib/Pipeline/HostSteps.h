@@ -1,0 +1,57 @@
+//===- HostSteps.h - A function as steps of a program ----------------------===//
+#ifndef LATHE_LIB_PIPELINE_HOSTSTEPS_H
+#define LATHE_LIB_PIPELINE_HOSTSTEPS_H
+
+#include "lathe/Artifact/ArtifactBuilder.h"
+#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe::pipeline {
+
+shape::Expr parsed(llvm::StringRef text);
+
+/// Gives every tensor of a function a buffer and every kernel a step. Branches and loops are written out in place: their
+/// functions' arguments are the buffers that they are given, and what they return goes where the caller wants it.
+class StepWriter {
+public:
+  using BufferId = artifact::BufferId;
+
+  /// Memory for a result. One whose size is known only when the model runs is allocated before it is written.
+  struct Target {
+    BufferId buffer;
+    bool allocate;
+  };
+
+  StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, mlir::ModuleOp module,
+             const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels);
+
+  llvm::Error run(mlir::func::FuncOp function, llvm::ArrayRef<BufferId> arguments, llvm::ArrayRef<Target> results);
+  bool isLate(mlir::Type type) const;
+
+private:
+  llvm::Error addOp(mlir::Operation &op);
+  void addKernel(kernel::GenericOp op);
+  void addRead(ir::ReadOp op);
+  void addCall(ir::CallOp op);
+  llvm::Error addIf(ir::IfOp op);
+  llvm::Error addLoop(ir::LoopOp op);
+  void finish(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
+  llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
+  Target newTarget(mlir::Type type);
+  BufferId bufferFor(mlir::Value v);
+  mlir::func::FuncOp function(mlir::FlatSymbolRefAttr ref) const;
+
+  artifact::ArtifactBuilder &builder;
+  artifact::Program &program;
+  mlir::ModuleOp module;
+  const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
+  std::set<std::string> late;
+  unsigned numFlags = 0;
+  llvm::DenseMap<mlir::Value, BufferId> buffers;
+  llvm::DenseMap<mlir::Value, std::pair<Target, unsigned>> targetOf; ///< kernels' results that are written where they go
+};
+
+} // namespace lathe::pipeline
+
+#endif // LATHE_LIB_PIPELINE_HOSTSTEPS_H
