@@ -34,7 +34,7 @@ bool StepWriter::isLate(Type type) const {
   return false;
 }
 
-func::FuncOp StepWriter::function(FlatSymbolRefAttr ref) const { return module.lookupSymbol<func::FuncOp>(ref.getValue()); }
+func::FuncOp StepWriter::function(FlatSymbolRefAttr ref) { return module.lookupSymbol<func::FuncOp>(ref.getValue()); }
 
 StepWriter::Target StepWriter::newTarget(Type type) {
   LatheDType dtype = dtypeOf(cast<RankedTensorType>(type).getElementType());

@@ -40,7 +40,7 @@ private:
   llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
   Target newTarget(mlir::Type type);
   BufferId bufferFor(mlir::Value v);
-  mlir::func::FuncOp function(mlir::FlatSymbolRefAttr ref) const;
+  mlir::func::FuncOp function(mlir::FlatSymbolRefAttr ref);
 
   artifact::ArtifactBuilder &builder;
   artifact::Program &program;

@@ -3,6 +3,7 @@
 #include "TargetCode.h"
 #include "HostProgram.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
 #include "lathe/Target/CudaTarget.h"
