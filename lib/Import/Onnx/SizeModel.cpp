@@ -293,6 +293,12 @@ void SizeModel::startRound() {
   checks.clear();
   for (Symbol &s : symbols)
     s.used = !s.late && s.element.empty();
+  // What a relation eliminated from the sizes is still what the entry checks.
+  for (const Relation &r : relations)
+    for (const Expr &side : {r.left, r.right})
+      for (const std::string &name : side.symbols())
+        if (Symbol *s = find(name); s && !s->late)
+          s->used = true;
 }
 
 void SizeModel::emit(OpBuilder &b, Location loc) const {
