@@ -80,13 +80,13 @@ void Program::copyPart(BufferId from, BufferId to, const shape::Expr &bytes, con
 }
 
 void Program::read(BufferId from, int64_t element, StringRef symbol) {
-  steps.push_back({LATHE_STEP_READ, 0, {from}, {shape::Expr(element)}, {}, {symbol.str()}});
+  steps.push_back({LATHE_STEP_READ, 1, {from}, {shape::Expr(element)}, {}, {symbol.str()}});
 }
 
-void Program::assign(ArrayRef<std::pair<std::string, shape::Expr>> values) {
+void Program::assign(ArrayRef<std::pair<std::string, shape::Expr>> values, bool checked) {
   if (values.empty())
     return;
-  Step step{LATHE_STEP_EVAL, 0, {}, {}, {}};
+  Step step{LATHE_STEP_EVAL, checked, {}, {}, {}};
   for (const auto &[symbol, value] : values) {
     step.defines.push_back(symbol);
     step.sizes.push_back(value);
@@ -94,8 +94,10 @@ void Program::assign(ArrayRef<std::pair<std::string, shape::Expr>> values) {
   steps.push_back(std::move(step));
 }
 
-void Program::check(const shape::Expr &a, const shape::Expr &b, StringRef says) {
-  steps.push_back({LATHE_STEP_CHECK, 0, {}, {a, b}, says.str()});
+void Program::verify(ArrayRef<std::string> symbols) { steps.push_back({VerifyStep, 0, {}, {}, {}, symbols.vec()}); }
+
+void Program::check(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, StringRef says) {
+  steps.push_back({LATHE_STEP_CHECK, uint32_t(kind), {}, {a, b}, says.str()});
 }
 
 void Program::place(Label label, ArrayRef<BufferId> kept) { steps.push_back({LabelStep, label, kept.vec(), {}, {}}); }

@@ -154,6 +154,7 @@ void ProgramWriter::push(LatheStepKind kind, uint32_t target, ArrayRef<BufferId>
 /// Checks of the model that a symbol's new value completes, and the symbol's range.
 Error ProgramWriter::writeLateChecks(const std::vector<std::string> &defined, Blob &blob) {
   std::vector<CheckInfo> due;
+  available.insert(defined.begin(), defined.end());
   for (const std::string &name : defined) {
     auto info = lateInfo.find(name);
     if (info == lateInfo.end())
@@ -205,8 +206,7 @@ Error ProgramWriter::writeDefinition(const Program::Step &step, Blob &blob) {
     flushInstructions();
   }
   forget();
-  available.insert(step.defines.begin(), step.defines.end());
-  return writeLateChecks(step.defines, blob);
+  return step.target ? writeLateChecks(step.defines, blob) : Error::success();
 }
 
 Error ProgramWriter::writeStep(const Program::Step &step, Blob &blob) {
@@ -217,10 +217,12 @@ Error ProgramWriter::writeStep(const Program::Step &step, Blob &blob) {
     forget();
     return Error::success();
   }
+  if (step.kind == Program::VerifyStep)
+    return writeLateChecks(step.defines, blob);
   if (step.kind == LATHE_STEP_KERNEL && step.target >= state->kernels.size())
     return fail("step " + Twine(steps.size()) + " runs a kernel that was not added");
   if (step.kind == LATHE_STEP_CHECK) {
-    Expected<LatheCheck> check = writeCheck({LATHE_CHECK_EQ, step.sizes[0], step.sizes[1], step.fn, true}, *sizes, blob);
+    Expected<LatheCheck> check = writeCheck({LatheCheckKind(step.target), step.sizes[0], step.sizes[1], step.fn, true}, *sizes, blob);
     if (!check)
       return check.takeError();
     push(LATHE_STEP_CHECK, checks->size(), {}, {}, &blob, true);

@@ -46,6 +46,8 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
 static Expected<Module> importModel(const CompileOptions &options, std::vector<std::string> &filesRead, MLIRContext &context) {
   ImportOptions import = options.import;
   import.filesRead = &filesRead;
+  if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; })) // loops run on CPUs only
+    import.unrolledSteps = 256;
   StringRef extension = llvm::sys::path::extension(options.model);
   if (extension == ".onnx" || extension == ".textproto")
     return importOnnx(options.model, import, context);

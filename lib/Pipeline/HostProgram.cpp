@@ -59,19 +59,11 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition())
       builder.addDerived(s.getName(), parsed(*s.getDefinition()));
-  for (ir::RelationOp r : module.getOps<ir::RelationOp>()) {
-    Expr a = parsed(r.getLeft()), b = parsed(r.getRight());
-    static const std::map<StringRef, std::pair<LatheCheckKind, const char *>> kinds = {
-        {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}};
-    auto says = [&](StringRef between) {
-      return r.getSays() ? r.getSays()->str() : (r.getLeft() + between + r.getRight()).str();
-    };
-    bool ofValues = r.getSays().has_value();
-    if (auto kind = kinds.find(r.getKind()); kind != kinds.end())
-      builder.addCheck(kind->second.first, a, b, says(kind->second.second), ofValues);
-    else
-      builder.addCheck(LATHE_CHECK_EQ, Expr::mod(b, a), Expr(0), says(" divides "), ofValues);
-  }
+  for (ir::RelationOp r : module.getOps<ir::RelationOp>())
+    if (!r.getScope()) { // the others are steps of their functions
+      SizeCheck c = checkOf(r);
+      builder.addCheck(c.kind, c.a, c.b, c.says, r.getSays().has_value());
+    }
   return Error::success();
 }
 

@@ -24,7 +24,55 @@ static Value baseOf(Value v) {
 
 StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, ModuleOp module,
                        const llvm::DenseMap<Operation *, artifact::KernelId> &kernels)
-    : builder(builder), program(program), module(module), kernels(kernels), late(ir::lateSymbols(module)) {}
+    : builder(builder), program(program), module(module), kernels(kernels), late(ir::lateSymbols(module)) {
+  for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
+    if (s.getDefinition())
+      definitions.insert({s.getName().str(), parsed(*s.getDefinition())});
+  for (ir::RelationOp r : module.getOps<ir::RelationOp>())
+    if (r.getScope())
+      scoped[*r.getScope()].push_back(checkOf(r));
+}
+
+SizeCheck pipeline::checkOf(ir::RelationOp r) {
+  Expr a = parsed(r.getLeft()), b = parsed(r.getRight());
+  static const std::map<StringRef, std::pair<LatheCheckKind, const char *>> kinds = {
+      {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}};
+  auto says = [&](StringRef between) { return r.getSays() ? r.getSays()->str() : (r.getLeft() + between + r.getRight()).str(); };
+  if (auto kind = kinds.find(r.getKind()); kind != kinds.end())
+    return {kind->second.first, a, b, says(kind->second.second)};
+  return {LATHE_CHECK_EQ, Expr::mod(b, a), Expr(0), says(" divides ")};
+}
+
+/// The late symbols that a size depends on and that steps give values.
+std::set<std::string> StepWriter::rootsOf(const Expr &e) const {
+  std::set<std::string> out, seen;
+  std::vector<Expr> left{e};
+  while (!left.empty()) {
+    Expr next = left.back();
+    left.pop_back();
+    for (const std::string &name : next.symbols()) {
+      if (!late.count(name) || !seen.insert(name).second)
+        continue;
+      if (auto it = definitions.find(name); it != definitions.end())
+        left.push_back(it->second);
+      else
+        out.insert(name);
+    }
+  }
+  return out;
+}
+
+/// Writes the checks whose sizes are known by now, and keeps the others.
+void StepWriter::addChecks(std::vector<SizeCheck> &due) {
+  llvm::erase_if(due, [&](const SizeCheck &c) {
+    for (const Expr &e : {c.a, c.b})
+      for (const std::string &root : rootsOf(e))
+        if (!available.count(root))
+          return false;
+    program.check(c.kind, c.a, c.b, c.says);
+    return true;
+  });
+}
 
 bool StepWriter::isLate(Type type) const {
   for (const Expr &e : ir::dimsOf(type))
@@ -130,11 +178,22 @@ Error StepWriter::addLoop(ir::LoopOp op) {
   auto types = body.getFunctionType();
   unsigned numCarried = op.getCarried().size(), flags = op.getConditional() ? 1 : 0;
   Values first = assignments(op.getSymbols(), op.getInitial()), next = assignments(op.getSymbols(), op.getNext());
+  std::map<std::string, Expr> soFar; // what is known behind the loop, as the body knows it
+  std::vector<std::string> known{counter};
+  Values finals;
+  for (auto [final, symbol] : llvm::zip(op.getFinals(), op.getSymbols())) {
+    Expr inside = Expr::symbol(cast<StringAttr>(symbol).str());
+    known.push_back(cast<StringAttr>(symbol).str());
+    soFar.insert({cast<StringAttr>(final).str(), inside});
+    finals.push_back({cast<StringAttr>(final).str(), inside});
+  }
+  if (!op.getCount().empty())
+    finals.push_back({op.getCount().str(), count});
   first.push_back({counter, Expr(0)});
   next.push_back({counter, count + Expr(1)});
   if (!op.getCondition())
     first.push_back({going, Expr(1)});
-  program.assign(first);
+  program.assign(first, /*checked=*/false);
   if (op.getCondition())
     program.read(buffers.lookup(op.getCondition()), 0, going);
 
@@ -175,15 +234,18 @@ Error StepWriter::addLoop(ir::LoopOp op) {
   if (!op.getLimit().empty())
     more = more * Expr::min(Expr(1), Expr::max(Expr(0), parsed(op.getLimit()) - count));
   program.branchIfZero(more, end);
+  program.verify(known);
+  available.insert(known.begin(), known.end());
   if (Error e = run(body, arguments, results))
     return e;
   if (flags)
     program.read(results[0].buffer, 0, going);
   for (auto [i, target] : llvm::enumerate(collected)) {
     ir::Dims all = ir::dimsOf(op.getResult(numCarried + i)), one = ir::dimsOf(types.getResult(flags + numCarried + i));
-    for (auto [before, now] : llvm::zip(ArrayRef<Expr>(all).drop_front(), one))
-      if (before != now)
-        program.check((now - before) * Expr::min(Expr(1), count), Expr(0), "each iteration adds to a result what the first one did");
+    for (auto [whole, now] : llvm::zip(ArrayRef<Expr>(all).drop_front(), one))
+      if (Expr before = whole.substitute(soFar); before != now)
+        program.check(LATHE_CHECK_EQ, (now - before) * Expr::min(Expr(1), count), Expr(0),
+                      "each iteration adds to a result what the first one did");
     Expr bytes = bytesOf(types.getResult(flags + numCarried + i));
     if (target.allocate)
       program.grow(target.buffer, bytes * (count + Expr(1)));
@@ -191,9 +253,10 @@ Error StepWriter::addLoop(ir::LoopOp op) {
   }
   for (auto [a, b] : llvm::zip(arguments, nexts))
     program.swap(a, b);
-  program.assign(next);
+  program.assign(next, /*checked=*/false);
   program.jump(head);
   program.place(end);
+  program.assign(finals);
   for (unsigned i = 0; i < numCarried; ++i)
     buffers[op.getResult(i)] = arguments[i];
   return Error::success();
@@ -257,9 +320,17 @@ Error StepWriter::run(func::FuncOp function, ArrayRef<BufferId> arguments, Array
       targetOf.try_emplace(base, results[i], i);
   for (auto [argument, buffer] : llvm::zip(block.getArguments(), arguments))
     buffers[argument] = buffer;
-  for (Operation &op : block)
+  std::vector<SizeCheck> checks = scoped.lookup(function.getName());
+  addChecks(checks);
+  for (Operation &op : block) {
     if (Error e = addOp(op))
       return e;
+    if (!ir::isHostOp(&op))
+      continue;
+    for (StringRef s : ir::definedSymbols(&op))
+      available.insert(s.str());
+    addChecks(checks);
+  }
   finish(ret, results);
   return Error::success();
 }

@@ -11,6 +11,14 @@ namespace lathe::pipeline {
 
 shape::Expr parsed(llvm::StringRef text);
 
+/// What a relation op asks for.
+struct SizeCheck {
+  LatheCheckKind kind;
+  shape::Expr a, b;
+  std::string says;
+};
+SizeCheck checkOf(ir::RelationOp op);
+
 /// Gives every tensor of a function a buffer and every kernel a step. Branches and loops are written out in place: their
 /// functions' arguments are the buffers that they are given, and what they return goes where the caller wants it.
 class StepWriter {
@@ -33,6 +41,8 @@ private:
   llvm::Error addOp(mlir::Operation &op);
   void addKernel(kernel::GenericOp op);
   void addRead(ir::ReadOp op);
+  void addChecks(std::vector<SizeCheck> &due);
+  std::set<std::string> rootsOf(const shape::Expr &e) const;
   void addCall(ir::CallOp op);
   llvm::Error addIf(ir::IfOp op);
   llvm::Error addLoop(ir::LoopOp op);
@@ -47,6 +57,9 @@ private:
   mlir::ModuleOp module;
   const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
   std::set<std::string> late;
+  std::map<std::string, shape::Expr> definitions; ///< of derived symbols
+  llvm::StringMap<std::vector<SizeCheck>> scoped; ///< by function
+  std::set<std::string> available;                ///< late symbols that have values
   unsigned numFlags = 0;
   llvm::DenseMap<mlir::Value, BufferId> buffers;
   llvm::DenseMap<mlir::Value, std::pair<Target, unsigned>> targetOf; ///< kernels' results that are written where they go

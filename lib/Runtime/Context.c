@@ -236,6 +236,7 @@ void latheClose(LatheContext *context) {
     free(context->bindings[i].owned);
   free(context->bindings);
   free(context->outputShapes);
+  latheFreeDynamic(context);
   free(context->dynamicBuffers);
   free(context->rawDims);
   free(context->variants);

@@ -36,18 +36,24 @@ static inline void runKernel(LatheContext *context, const LathePlannedStep *step
 
 /*===-- Steps that are known only when they are reached ---------------------===*/
 
-/* Memory that ALLOC steps of this run handed out, and scratch that outgrew the plan's. */
-typedef struct Allocation {
-  struct Allocation *next;
-  uint32_t buffer;
-  uint64_t capacity;
+/* Memory that ALLOC and GROW steps handed out. It stays with its buffer, so that later runs of a size that was there before
+ * allocate nothing. */
+typedef struct {
+  _Alignas(LATHE_DATA_ALIGN) uint64_t capacity;
   _Alignas(LATHE_DATA_ALIGN) char data[];
 } Allocation;
+
+static Allocation *allocationOf(void *data) { return data ? (Allocation *)((char *)data - offsetof(Allocation, data)) : NULL; }
+
+void latheFreeDynamic(LatheContext *context) {
+  for (uint32_t i = 0; context->dynamicBuffers && i < context->program->buffers.count; ++i)
+    free(allocationOf(context->dynamicBuffers[i]));
+  free(context->dynamicScratch);
+}
 
 typedef struct {
   LatheContext *context;
   LathePlan *plan;
-  Allocation *allocations;
   char *scratch;
   uint64_t scratchBytes; /* per thread */
 } DynamicRun;
@@ -86,20 +92,30 @@ static void resolve(DynamicRun *run, LathePlannedStep *step) {
     step->sizes[s] = run->plan->sizes[slots[s]];
 }
 
+static LatheStatus growScratch(DynamicRun *run, uint64_t bytes) {
+  LatheContext *context = run->context;
+  if (bytes > context->dynamicScratchBytes) {
+    free(context->dynamicScratch);
+    context->dynamicScratchBytes = 0;
+    uint64_t total = bytes > INT64_MAX / context->threads ? 0 : bytes * context->threads;
+    context->dynamicScratch = total ? aligned_alloc(LATHE_DATA_ALIGN, total) : NULL;
+    if (!context->dynamicScratch)
+      return latheOutOfMemory(context, bytes, "scratch memory");
+    context->dynamicScratchBytes = bytes;
+  }
+  run->scratch = context->dynamicScratch;
+  run->scratchBytes = context->dynamicScratchBytes;
+  return LATHE_OK;
+}
+
 static LatheStatus kernelStep(DynamicRun *run, LathePlannedStep *step) {
   LatheContext *context = run->context;
   if (step->step->flags & LATHE_STEP_DYNAMIC) {
     uint64_t scratch = run->scratchBytes;
     lathePlanKernel(context, step, (LathePlanFn)context->functions[context->variants[step->step->target].plan], &scratch);
-    if (scratch > run->scratchBytes) {
-      char *memory = scratch > INT64_MAX / context->threads ? NULL : aligned_alloc(LATHE_DATA_ALIGN, scratch * context->threads);
-      if (!memory)
-        return latheOutOfMemory(context, scratch, "scratch memory");
-      if (run->scratch != context->workspace + run->plan->arenaBytes)
-        free(run->scratch);
-      run->scratch = memory;
-      run->scratchBytes = scratch;
-    }
+    LatheStatus status = scratch > run->scratchBytes ? growScratch(run, scratch) : LATHE_OK;
+    if (status)
+      return status;
   }
   runKernel(context, step, run->scratch, run->scratchBytes);
   return LATHE_OK;
@@ -115,11 +131,8 @@ static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
     return latheFail(context, LATHE_INVALID, "an intermediate tensor has a negative size");
   if (buffer->kind == LATHE_BUFFER_OUTPUT)
     return latheProvide(context, &context->bindings[context->numInputs + buffer->index], (uint64_t)bytes);
-  Allocation **link = &run->allocations;
-  while (*link && (*link)->buffer != id)
-    link = &(*link)->next;
-  /* A buffer that is allocated again (in a loop) keeps memory that is large enough, else gives back what it had. */
-  Allocation *old = *link;
+  /* A buffer that is allocated again (in a loop, or in the next run) keeps memory that is large enough. */
+  Allocation *old = allocationOf(context->dynamicBuffers[id]);
   if (old && old->capacity >= (uint64_t)bytes)
     return LATHE_OK;
   uint64_t want = (uint64_t)bytes + (old && step->kind == LATHE_STEP_GROW ? old->capacity : 0);
@@ -127,16 +140,10 @@ static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
   Allocation *made = bytes > INT64_MAX / 4 ? NULL : aligned_alloc(LATHE_DATA_ALIGN, total);
   if (!made)
     return latheOutOfMemory(context, total, "an intermediate tensor");
-  if (old) {
-    if (step->kind == LATHE_STEP_GROW)
-      memcpy(made->data, old->data, old->capacity);
-    *link = old->next;
-    free(old);
-  }
+  if (old && step->kind == LATHE_STEP_GROW)
+    memcpy(made->data, old->data, old->capacity);
+  free(old);
   made->capacity = want;
-  made->buffer = id;
-  made->next = run->allocations;
-  run->allocations = made;
   context->dynamicBuffers[id] = made->data;
   return LATHE_OK;
 }
@@ -146,8 +153,6 @@ static void swapStep(DynamicRun *run, const LathePlannedStep *step) {
   void **buffers = run->context->dynamicBuffers, *first = buffers[ids[0]];
   buffers[ids[0]] = buffers[ids[1]];
   buffers[ids[1]] = first;
-  for (Allocation *a = run->allocations; a; a = a->next)
-    a->buffer = a->buffer == ids[0] ? ids[1] : a->buffer == ids[1] ? ids[0] : a->buffer;
 }
 
 static void readStep(DynamicRun *run, const LathePlannedStep *step) {
@@ -214,7 +219,7 @@ static const char *stepName(const LatheContext *context, const LathePlannedStep 
 
 /* The general walk: control flow, sizes that appear on the way, profiles. */
 static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
-  DynamicRun run = {context, plan, NULL, context->workspace + plan->arenaBytes, plan->scratchBytes};
+  DynamicRun run = {context, plan, context->workspace + plan->arenaBytes, plan->scratchBytes};
   LatheStatus status = LATHE_OK;
   for (uint32_t at = 0; !status && at < plan->numSteps;) {
     uint32_t index = at;
@@ -223,12 +228,6 @@ static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
     if (context->profile)
       context->profile(context->profileUser, index, stepName(context, &plan->steps[index]), start, latheNow());
   }
-  for (Allocation *a = run.allocations, *next; a; a = next) {
-    next = a->next;
-    free(a);
-  }
-  if (run.scratch != context->workspace + plan->arenaBytes)
-    free(run.scratch);
   return status;
 }
 

@@ -83,7 +83,9 @@ struct LatheContext {
   int64_t *rawDims;           /* of the run in progress */
   LatheBinding *bindings;     /* inputs, then outputs */
   int64_t **outputShapes;     /* of outputs that the library provides */
-  void **dynamicBuffers;      /* per buffer, while a run with such steps is in progress */
+  void **dynamicBuffers;      /* per buffer: memory of ALLOC and GROW steps, kept from run to run (Execute.c) */
+  char *dynamicScratch;       /* where a kernel with such sizes needs more than its plan has */
+  uint64_t dynamicScratchBytes; /* per thread */
   LathePlan *plans;
   uint32_t numPlans, maxPlans;
   char *workspace;            /* in use, by either owner */
@@ -171,6 +173,8 @@ void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
 
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);
+/* Frees what runs allocated on the way. */
+void latheFreeDynamic(LatheContext *context);
 
 /*===-- Context.c -----------------------------------------------------------===*/
 LatheStatus latheOpen(LatheContext *context, const LatheOptions *options);

@@ -99,8 +99,10 @@ public:
   void swap(BufferId a, BufferId b);                    ///< of two dynamic buffers
   void copyPart(BufferId from, BufferId to, const shape::Expr &bytes, const shape::Expr &offsetInTo);
   void read(BufferId from, int64_t element, llvm::StringRef symbol);
-  void assign(llvm::ArrayRef<std::pair<std::string, shape::Expr>> values); ///< all at once
-  void check(const shape::Expr &a, const shape::Expr &b, llvm::StringRef says); ///< a = b
+  /// All at once. Unless `checked`, what the model claims of the symbols is left to `verify`.
+  void assign(llvm::ArrayRef<std::pair<std::string, shape::Expr>> values, bool checked = true);
+  void verify(llvm::ArrayRef<std::string> symbols);
+  void check(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, llvm::StringRef says);
   Label newLabel() { return numLabels++; }
   /// `kept` are written piece by piece in the loop that begins here.
   void place(Label label, llvm::ArrayRef<BufferId> kept = {});
@@ -127,7 +129,8 @@ private:
     std::string fn;
     std::vector<std::string> defines = {}; ///< symbols that get values: of a read, of an assignment (an EVAL step)
   };
-  static constexpr LatheStepKind LabelStep = LatheStepKind(15); ///< no step: where `target` is
+  static constexpr LatheStepKind LabelStep = LatheStepKind(15);  ///< no step: where `target` is
+  static constexpr LatheStepKind VerifyStep = LatheStepKind(14); ///< no step of its own: the checks of `defines`
   uint32_t deviceType = 1;
   std::vector<Buffer> buffers;
   std::vector<Step> steps;

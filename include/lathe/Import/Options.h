@@ -31,6 +31,9 @@ struct ShapeOption {
 struct ImportOptions {
   std::vector<DimOption> dims;
   std::vector<ShapeOption> shapes;
+  /// Recurrences over more steps, or over a number of steps that is not known, become loops of the host program. Targets that
+  /// run no loops want a larger limit.
+  int64_t unrolledSteps = 16;
   /// Receives the files beside the model that its constants come from, for dependency files; may be null.
   std::vector<std::string> *filesRead = nullptr;
 };

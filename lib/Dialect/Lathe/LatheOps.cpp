@@ -16,14 +16,9 @@ static int64_t rankOf(Value v) { return typeOf(v).getRank(); }
 LogicalResult RelationOp::verify() {
   if (getKind() != "eq" && getKind() != "divides" && getKind() != "le" && getKind() != "ne")
     return emitOpError("kind is eq, divides, le or ne, not '") << getKind() << "'";
-  return success();
-}
-
-LogicalResult ReadOp::verify() {
-  auto t = typeOf(getX());
-  if (!isa<IntegerType>(t.getElementType()) || t.getRank() > 1 || !t.hasStaticShape() ||
-      t.getNumElements() != int64_t(getSymbols().size()))
-    return emitOpError("expects integers of rank 0 or 1 and a symbol for each, not ") << t;
+  for (StringRef text : {getLeft(), getRight()})
+    if (auto e = Expr::parse(text); !e)
+      return emitOpError() << "'" << text << "': " << llvm::toString(e.takeError());
   return success();
 }
 

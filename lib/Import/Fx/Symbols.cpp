@@ -219,5 +219,5 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc) const {
                            b.getStringAttr(definition.str()), mlir::DenseI64ArrayAttr());
   }
   for (const Relation &r : relations)
-    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::StringAttr());
+    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(), mlir::StringAttr());
 }

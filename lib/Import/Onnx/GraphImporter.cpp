@@ -375,12 +375,30 @@ GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arg
   b.setInsertionPointToEnd(block);
   struct Restore {
     Region *&slot, *before;
-    ~Restore() { slot = before; }
-  } restore{region, region};
+    std::string &name, nameBefore;
+    ~Restore() {
+      slot = before;
+      name = nameBefore;
+    }
+  } restore{region, region, state.sizes.body, state.sizes.body};
   region = &inner;
+  state.sizes.body = inner.function.getName().str();
   std::vector<Value> values(block->getArguments().begin(), block->getArguments().end());
   std::vector<Value> results = build(values);
   return {inner.function, results, inner.captures};
+}
+
+void GraphImporter::abandon(const Attempt &attempt) {
+  state.sizes.restore(*attempt.sizes);
+  lateNames = attempt.lateNames;
+  auto module = root.function->getParentOfType<ModuleOp>();
+  for (; numBodies > attempt.numBodies; --numBodies) {
+    auto body = module.lookupSymbol<func::FuncOp>("body" + std::to_string(numBodies - 1));
+    for (auto it = lateElements.begin(); it != lateElements.end(); ++it)
+      if (it->first.getParentRegion() == &body.getBody())
+        lateElements.erase(it);
+    body.erase();
+  }
 }
 
 void GraphImporter::finishBody(Body &body) {
@@ -473,6 +491,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     if (!std::exchange(state.declared, true))
       state.sizes.declareInputs(inputs);
     state.sizes.startRound();
+    state.sizes.body.clear();
     b.setInsertionPointToEnd(module->getBody());
     auto main = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
     root.function = main;

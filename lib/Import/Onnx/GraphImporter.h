@@ -56,6 +56,14 @@ public:
                   llvm::function_ref<std::vector<Value>(llvm::ArrayRef<Value>)> build);
   /// Ends the function with its results.
   void finishBody(Body &body);
+  /// What there was before a body was built, to come back to when it is of no use.
+  struct Attempt {
+    std::shared_ptr<const SizeModel::Snapshot> sizes;
+    unsigned numBodies;
+    std::set<std::string> lateNames;
+  };
+  Attempt startAttempt() const { return {state.sizes.save(), numBodies, lateNames}; }
+  void abandon(const Attempt &attempt);
   /// A value of a surrounding function as one of the function that is being built.
   Value bring(Value v);
 

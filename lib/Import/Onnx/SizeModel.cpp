@@ -172,7 +172,7 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
     return true;
   if (!known.addEquality(a, b))
     return false;
-  relations.push_back({a, b, "eq", {}});
+  relations.push_back({a, b, "eq", {}, {}});
   ++numFound;
   return true;
 }
@@ -182,7 +182,7 @@ bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
   if (value.constant() && k.constant() && (k.isZero() || *value.constant() % *k.constant() != 0))
     return false;
   known.addDivides(k, e);
-  relations.push_back({k, e, "divides", {}});
+  relations.push_back({k, e, "divides", {}, {}});
   ++numFound;
   return true;
 }
@@ -205,23 +205,19 @@ Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optio
   return Expr::symbol(symbol);
 }
 
-Expr SizeModel::lateElement(const std::string &symbol) {
+Expr SizeModel::lateSymbol(const std::string &symbol, int64_t min) {
   if (!find(symbol)) {
-    known.setRange(symbol, {});
-    symbols.push_back({symbol, INT64_MIN, -1, {}, {}, true, true});
+    known.setRange(symbol, {min == INT64_MIN ? std::nullopt : std::optional<int64_t>(min), std::nullopt});
+    symbols.push_back({symbol, min, -1, {}, {}, true, true, body});
   }
-  find(symbol)->used = true;
+  Symbol *s = find(symbol);
+  s->used = true;
+  s->home = body; // bodies are numbered anew in each round
   return Expr::symbol(symbol);
 }
 
-Expr SizeModel::lateSize(const std::string &symbol) {
-  if (!find(symbol)) {
-    known.setRange(symbol, {0, std::nullopt});
-    symbols.push_back({symbol, 0, -1, {}, {}, true, true});
-  }
-  find(symbol)->used = true;
-  return Expr::symbol(symbol);
-}
+Expr SizeModel::lateElement(const std::string &symbol) { return lateSymbol(symbol, INT64_MIN); }
+Expr SizeModel::lateSize(const std::string &symbol) { return lateSymbol(symbol, 0); }
 
 bool SizeModel::isLate(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &name) {
@@ -245,7 +241,7 @@ bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optiona
     return true;
   std::optional<std::string> name = e.asSymbol();
   Symbol *symbol = name ? find(*name) : nullptr;
-  if (symbol && (symbol->late || !symbol->element.empty())) {
+  if (symbol && (symbol->late || !symbol->element.empty()) && symbol->home == body) {
     if (min)
       symbol->min = std::max(symbol->min, *min);
     if (max)
@@ -266,7 +262,7 @@ bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optiona
 }
 
 void SizeModel::require(const Expr &left, const char *kind, const Expr &right, const std::string &says) {
-  checks.push_back({left, right, kind, says});
+  checks.push_back({left, right, kind, says, body});
 }
 
 Expr SizeModel::define(const std::string &name, const Expr &value, std::optional<int64_t> max) {
@@ -293,25 +289,52 @@ void SizeModel::startRound() {
   checks.clear();
   for (Symbol &s : symbols)
     s.used = !s.late && s.element.empty();
-  // What a relation eliminated from the sizes is still what the entry checks.
-  for (const Relation &r : relations)
-    for (const Expr &side : {r.left, r.right})
-      for (const std::string &name : side.symbols())
-        if (Symbol *s = find(name); s && !s->late)
-          s->used = true;
+}
+
+std::shared_ptr<const SizeModel::Snapshot> SizeModel::save() const {
+  return std::make_shared<Snapshot>(Snapshot{symbols, relations, checks, definitions, known.clone(), numFound});
+}
+
+void SizeModel::restore(const Snapshot &snapshot) {
+  symbols = snapshot.symbols;
+  relations = snapshot.relations;
+  checks = snapshot.checks;
+  definitions = snapshot.definitions;
+  known = snapshot.known.clone();
+  numFound = snapshot.numFound;
 }
 
 void SizeModel::emit(OpBuilder &b, Location loc) const {
+  std::set<std::string> declared;
   for (const Symbol &s : symbols)
-    if (s.used)
+    if (s.used) {
       b.create<ir::SymbolOp>(loc, s.name, s.min, s.max, s.hints, StringAttr(),
                              s.element.empty() ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(s.element));
-  for (const Definition &d : definitions)
-    b.create<ir::SymbolOp>(loc, d.name, 0, d.max.value_or(-1), ArrayRef<int64_t>(), b.getStringAttr(d.value.str()),
-                           DenseI64ArrayAttr());
+      declared.insert(s.name);
+    }
+  std::vector<Definition> derived = definitions;
   for (const auto &[name, quotient] : known.derived())
-    b.create<ir::SymbolOp>(loc, name, 0, -1, ArrayRef<int64_t>(), b.getStringAttr(quotient.str()), DenseI64ArrayAttr());
+    derived.push_back({name, quotient, std::nullopt, false, false});
+  for (const Definition &d : derived)
+    declared.insert(d.name);
+  // What mentions a symbol of an earlier import that this one did not come upon is of no use.
+  auto isDeclared = [&](const Expr &e) {
+    return llvm::all_of(e.symbols(), [&](const std::string &name) { return declared.count(name) != 0; });
+  };
+  for (bool shrinks = true; shrinks;) {
+    shrinks = false;
+    for (const Definition &d : derived)
+      if (declared.count(d.name) && !isDeclared(d.value))
+        shrinks = declared.erase(d.name);
+  }
+  for (const Definition &d : derived)
+    if (declared.count(d.name))
+      b.create<ir::SymbolOp>(loc, d.name, 0, d.max.value_or(-1), ArrayRef<int64_t>(), b.getStringAttr(d.value.str()),
+                             DenseI64ArrayAttr());
   for (const auto *list : {&checks, &relations}) // checks first: their texts are plainer
     for (const Relation &r : *list)
-      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), r.says.empty() ? StringAttr() : b.getStringAttr(r.says));
+      if (isDeclared(r.left) && isDeclared(r.right))
+        b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(),
+                                 r.body.empty() ? FlatSymbolRefAttr() : FlatSymbolRefAttr::get(b.getContext(), r.body),
+                                 r.says.empty() ? StringAttr() : b.getStringAttr(r.says));
 }

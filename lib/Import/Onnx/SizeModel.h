@@ -18,6 +18,7 @@ class SizeModel {
 public:
   explicit SizeModel(const ImportOptions &options) : options(options) {}
 
+  const ImportOptions &importOptions() const { return options; }
   /// The dimensions of every input, from the file and the options. Throws Failure (unknown names, no shape, ...).
   void declareInputs(llvm::ArrayRef<const ValueInfoProto *> inputs);
   /// The dimensions of a declared input, by its place, in the model's own names.
@@ -34,6 +35,9 @@ public:
   shape::Expr lateElement(const std::string &symbol);
   /// A size >= 0 that a branch or a loop decides while the model runs.
   shape::Expr lateSize(const std::string &symbol);
+  /// The body of a branch or a loop that is being built; empty for the model itself. What is required there is required only
+  /// when the body runs.
+  std::string body;
   /// Whether the value is known only while the model runs.
   bool isLate(const shape::Expr &e) const;
   /// Elements are bound at run time only where a size mentions them.
@@ -49,6 +53,10 @@ public:
   bool readsElement(const shape::Expr &e) const;
   /// What was defined and required is said anew by each import.
   void startRound();
+  /// Everything that is known, to come back to when what was built is thrown away.
+  struct Snapshot;
+  std::shared_ptr<const Snapshot> save() const;
+  void restore(const Snapshot &snapshot);
 
   const shape::Facts &facts() const { return known; }
   /// How much has been assumed so far.
@@ -73,11 +81,13 @@ private:
     std::vector<int64_t> element; ///< input and place, of a symbol that is an element
     bool used = true;
     bool late = false;
+    std::string home; ///< the body that knows it
   };
   struct Relation {
     shape::Expr left, right;
     const char *kind;
     std::string says;
+    std::string body;
   };
   struct Definition {
     std::string name;
@@ -86,6 +96,7 @@ private:
     bool fromElement, late;
   };
   Symbol *find(const std::string &name);
+  shape::Expr lateSymbol(const std::string &symbol, int64_t min);
   const ImportOptions &options;
   std::vector<Symbol> symbols;
   std::set<std::string> plainNames; ///< names that stand alone as a dimension somewhere
@@ -96,6 +107,14 @@ private:
   std::vector<ir::Dims> inputs;
   shape::Facts known;
   size_t numFound = 0;
+};
+
+struct SizeModel::Snapshot {
+  std::vector<Symbol> symbols;
+  std::vector<Relation> relations, checks;
+  std::vector<Definition> definitions;
+  shape::Facts known;
+  size_t numFound;
 };
 
 } // namespace lathe::onnx

@@ -64,8 +64,10 @@ std::optional<Dims> symbolicValue(mlir::Value v, const shape::Facts &facts,
 
 /// An op of the host program: no kernel, but a step between kernels (a read, a branch, a loop).
 bool isHostOp(mlir::Operation *op);
-/// The size symbols that running a host op gives values.
+/// The size symbols that have values behind a host op.
 llvm::SmallVector<llvm::StringRef> definedSymbols(mlir::Operation *op);
+/// The size symbols that a loop's body knows.
+llvm::SmallVector<llvm::StringRef> bodySymbols(LoopOp op);
 /// The module's symbols that are known only while it runs.
 std::set<std::string> lateSymbols(mlir::ModuleOp module);
 /// The symbols that the op's types and attributes mention, and those of the functions that it runs.

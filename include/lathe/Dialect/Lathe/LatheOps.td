@@ -95,9 +95,11 @@ def Lathe_SymbolOp : Lathe_Op<"symbol", []> {
 def Lathe_RelationOp : Lathe_Op<"relation", []> {
   let summary = "States a relation between sizes that the entry checks";
   let description = [{ `lathe.relation "total" eq "past + seq"`, `lathe.relation "4" divides "heads"`; `le` (left <= right)
-    and `ne` besides. `says` is how a message states it. }];
-  let arguments = (ins StrAttr:$left, StrAttr:$kind, StrAttr:$right, OptionalAttr<StrAttr>:$says);
-  let assemblyFormat = "$left $kind $right (`says` $says^)? attr-dict";
+    and `ne` besides. `says` is how a message states it. A relation `in @body` is checked whenever that function of the host
+    program runs; any other as soon as its symbols have values. }];
+  let arguments = (ins StrAttr:$left, StrAttr:$kind, StrAttr:$right, OptionalAttr<FlatSymbolRefAttr>:$scope,
+                       OptionalAttr<StrAttr>:$says);
+  let assemblyFormat = "$left $kind $right (`in` $scope^)? (`says` $says^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -188,7 +190,7 @@ def Lathe_MulOp : Lathe_Binary<"mul", "x * y", [Commutative]>;
 def Lathe_DivOp : Lathe_Binary<"div", "x / y; integers truncate towards zero, division by 0 gives 0">;
 def Lathe_FloorDivOp : Lathe_Binary<"floor_div", "floor(x / y)">;
 def Lathe_RemOp : Lathe_Binary<"rem", "remainder with the sign of x (C's fmod and %)">;
-def Lathe_ModOp : Lathe_Binary<"mod", "remainder with the sign of y, zeros included (Python's %)">;
+def Lathe_ModOp : Lathe_Binary<"mod", "remainder with the sign of y (Python's %)">;
 def Lathe_PowOp : Lathe_Binary<"pow", "x to the y">;
 def Lathe_MaxOp : Lathe_Binary<"max", "maximum; NaN wins", [Commutative]>;
 def Lathe_MinOp : Lathe_Binary<"min", "minimum; NaN wins", [Commutative]>;
@@ -373,6 +375,7 @@ def Lathe_CallOp : Lathe_Op<"call", [Pure]> {
   let arguments = (ins StrAttr:$function, Variadic<AnyRankedTensor>:$inputs, StrArrayAttr:$sizes);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = "$function `(` $inputs `)` `sizes` $sizes attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Lathe_IfOp : Lathe_Op<"if"> {
   let summary = "Runs one of two functions";
@@ -382,6 +385,7 @@ def Lathe_IfOp : Lathe_Op<"if"> {
                        FlatSymbolRefAttr:$elseBody, StrArrayAttr:$symbols, StrArrayAttr:$thenSizes, StrArrayAttr:$elseSizes);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = "$condition `then` $thenBody `else` $elseBody `(` $passed `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 def Lathe_LoopOp : Lathe_Op<"loop", [AttrSizedOperandSegments]> {
   let summary = "Runs a function again and again";
@@ -389,15 +393,18 @@ def Lathe_LoopOp : Lathe_Op<"loop", [AttrSizedOperandSegments]> {
     At most `limit` times (no limit when empty), while the condition holds, if there is one: first `condition`, then the body's first
     result (`conditional`). The body takes the carried values, then the captured ones; it gives the next carried values, then what
     each iteration adds to the collected results. Results: the last carried values, then the collected ones, stacked along a
-    new first dimension. `counter` is a symbol: the number of the iteration in the body, that of all behind the loop. `symbols`
-    are sizes of carried values that change: `initial` before the first iteration, `next` behind each.
+    new first dimension. `counter` is a symbol of the body, the number of the iteration; behind the loop `count`, where there is
+    one, is their number. `symbols` are sizes of carried values that change, for the body: `initial` before the first iteration,
+    `next` behind each. Behind the loop `finals` have their last values.
   }];
   let arguments = (ins Optional<AnyRankedTensor>:$condition, Variadic<AnyRankedTensor>:$carried,
                        Variadic<AnyRankedTensor>:$captured, FlatSymbolRefAttr:$body, StrAttr:$limit, UnitAttr:$conditional,
-                       StrAttr:$counter, StrArrayAttr:$symbols, StrArrayAttr:$initial, StrArrayAttr:$next);
+                       StrAttr:$counter, StrAttr:$count, StrArrayAttr:$symbols, StrArrayAttr:$initial, StrArrayAttr:$next,
+                       StrArrayAttr:$finals);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{ $body (`while` $condition^)? `carried` `(` $carried `)` `captured` `(` $captured `)` attr-dict `:`
                           functional-type(operands, results) }];
+  let hasVerifier = 1;
 }
 
 #endif // LATHE_OPS

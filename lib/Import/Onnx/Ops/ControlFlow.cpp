@@ -125,22 +125,41 @@ void loop(Node &n) {
 
 static int64_t entryOr(llvm::ArrayRef<int64_t> values, size_t i, int64_t otherwise) { return i < values.size() ? values[i] : otherwise; }
 
-void scan(Node &n) {
+namespace {
+
+/// What a scan's attributes say; the entries of `in` and `out` are per scanned operand and result.
+struct ScanSpec {
+  const GraphProto *graph;
+  size_t states;
+  SmallVector<int64_t> axes, directions, outAxes, outDirections;
+};
+
+} // namespace
+
+static ScanSpec readScan(Node &n, size_t operands) {
   const GraphProto *graph = n.graph("body");
+  if (!graph)
+    failWrong("attribute 'body' is missing");
   int64_t scanned = n.requiredInteger("num_scan_inputs");
-  if (!graph || scanned < 1 || scanned > int64_t(n.numInputs()))
-    failWrong("{0} scan inputs of {1} operands", scanned, n.numInputs());
-  size_t states = n.numInputs() - scanned;
-  SmallVector<int64_t> axes = n.integers("scan_input_axes"), directions = n.integers("scan_input_directions");
-  SmallVector<int64_t> outAxes = n.integers("scan_output_axes"), outDirections = n.integers("scan_output_directions");
+  if (scanned < 1 || scanned > int64_t(operands))
+    failWrong("{0} scan inputs of {1} operands", scanned, operands);
+  ScanSpec s{graph, operands - scanned, n.integers("scan_input_axes"), n.integers("scan_input_directions"),
+             n.integers("scan_output_axes"), n.integers("scan_output_directions")};
+  if (n.opset() < 9)
+    s.directions = n.integers("directions");
+  return s;
+}
+
+/// One scan over the operands: the states, then what is scanned. The last states, then the collected results.
+static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<Value> operands, llvm::StringRef suffix) {
   LoopSpec spec;
-  for (size_t i = 0; i < states; ++i)
-    spec.carried.push_back(n.in(i));
+  spec.suffix = suffix.str();
+  spec.carried.assign(operands.begin(), operands.begin() + s.states);
+  llvm::ArrayRef<Value> scanned = operands.drop_front(s.states);
   SmallVector<int64_t> along;
-  for (int64_t i = 0; i < scanned; ++i) {
-    Value x = n.in(states + i);
+  for (auto [i, x] : llvm::enumerate(scanned)) {
     n.requireRankAtLeast(x, 1);
-    along.push_back(n.axis(entryOr(axes, i, 0), n.rank(x)));
+    along.push_back(n.axis(entryOr(s.axes, i, 0), n.rank(x)));
     Expr length = n.simplify(n.dims(x)[along.back()]);
     if (spec.limit)
       n.requireEqual(*spec.limit, length, "the lengths of the scanned operands");
@@ -149,31 +168,68 @@ void scan(Node &n) {
   }
   spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
     std::vector<Value> arguments(carried.begin(), carried.end());
-    for (int64_t i = 0; i < scanned; ++i) {
-      Value x = n.importer.bring(n.in(states + i));
-      Expr at = entryOr(directions, i, 0) ? *spec.limit - Expr(1) - iteration : iteration;
+    for (auto [i, outer] : llvm::enumerate(scanned)) {
+      Value x = n.importer.bring(outer);
+      Expr at = entryOr(s.directions, i, 0) ? *spec.limit - Expr(1) - iteration : iteration;
       arguments.push_back(n.g.squeeze(n.g.slice(x, along[i], at, Expr(1)), {along[i]}));
     }
-    return n.importer.inlineSubgraph(*graph, arguments);
+    return n.importer.inlineSubgraph(*s.graph, arguments);
   };
   SmallVector<Value> results = buildLoop(n, spec);
+  for (size_t i = s.states; i < results.size(); ++i) {
+    Value &v = results[i];
+    if (entryOr(s.outDirections, i - s.states, 0))
+      v = n.g.slice(v, 0, n.dims(v)[0] - Expr(1), n.dims(v)[0], -1);
+    SmallVector<int64_t> perm;
+    for (int64_t d = 1; d < n.rank(v); ++d)
+      perm.push_back(d);
+    if (int64_t axis = n.axis(entryOr(s.outAxes, i - s.states, 0), n.rank(v))) {
+      perm.insert(perm.begin() + axis, 0);
+      v = n.g.transpose(v, perm);
+    }
+  }
+  return results;
+}
+
+static void giveResults(Node &n, llvm::ArrayRef<Value> results) {
   if (results.size() < n.numOutputs())
     failWrong("the scan has {0} results, the node {1}", results.size(), n.numOutputs());
-  for (size_t i = 0; i < n.numOutputs(); ++i) {
-    Value v = results[i];
-    if (i >= states) {
-      if (entryOr(outDirections, i - states, 0))
-        v = n.g.slice(v, 0, n.dims(v)[0] - Expr(1), n.dims(v)[0], -1);
-      int64_t axis = n.axis(entryOr(outAxes, i - states, 0), n.rank(v));
-      SmallVector<int64_t> perm;
-      for (int64_t d = 1; d < n.rank(v); ++d)
-        perm.push_back(d);
-      perm.insert(perm.begin() + axis, 0);
-      if (axis)
-        v = n.g.transpose(v, perm);
-    }
-    n.out(i, v);
+  for (size_t i = 0; i < n.numOutputs(); ++i)
+    n.out(i, results[i]);
+}
+
+void scan(Node &n) {
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    operands.push_back(n.in(i));
+  giveResults(n, buildScan(n, readScan(n, operands.size()), operands, ""));
+}
+
+/// The first version scans each element of a batch by itself.
+void scanBatch(Node &n) {
+  if (n.has(0))
+    failUnsupported("operand 0 ('{0}'), the lengths of the sequences; opset 9 has a scan without them", n.proto.input(0));
+  SmallVector<Value> operands;
+  for (unsigned i = 1; i < n.numInputs(); ++i)
+    operands.push_back(n.in(i));
+  ScanSpec scan = readScan(n, operands.size());
+  LoopSpec spec;
+  for (Value v : operands) {
+    n.requireRankAtLeast(v, 1);
+    Expr batch = n.simplify(n.dims(v)[0]);
+    if (spec.limit)
+      n.requireEqual(*spec.limit, batch, "the batches of the operands");
+    else
+      spec.limit = batch;
   }
+  spec.body = [&](llvm::ArrayRef<Value>, const Expr &element) {
+    SmallVector<Value> parts;
+    for (Value v : operands)
+      parts.push_back(n.g.squeeze(n.g.slice(n.importer.bring(v), 0, element, Expr(1)), {0}));
+    SmallVector<Value> results = buildScan(n, scan, parts, ".element");
+    return std::vector<Value>(results.begin(), results.end());
+  };
+  giveResults(n, buildLoop(n, spec));
 }
 
 } // namespace lathe::onnx

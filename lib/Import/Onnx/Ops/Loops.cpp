@@ -17,7 +17,7 @@ namespace {
 class LoopBuilder {
 public:
   LoopBuilder(Node &n, const LoopSpec &spec)
-      : n(n), spec(spec), sizes(n.importer.session().sizes), name(llvm::cast<mlir::NameLoc>(n.g.loc).getName().str()) {}
+      : n(n), spec(spec), sizes(n.importer.session().sizes), name(llvm::cast<mlir::NameLoc>(n.g.loc).getName().str() + spec.suffix) {}
   SmallVector<Value> build();
 
 private:
@@ -29,7 +29,7 @@ private:
   Node &n;
   const LoopSpec &spec;
   SizeModel &sizes;
-  std::string name, counter;
+  std::string name, counter, countName;
   bool conditional = false;
   std::vector<Dims> dims; ///< of the carried values in the body
   struct Varying {
@@ -43,8 +43,11 @@ GraphImporter::Body LoopBuilder::buildBody() {
   SmallVector<Type> types;
   for (auto [v, d] : llvm::zip(spec.carried, dims))
     types.push_back(ir::tensorType(d, n.element(v)));
-  Expr iteration = sizes.lateSize(counter);
-  return n.importer.importBody(name, types, [&](llvm::ArrayRef<Value> carried) { return spec.body(carried, iteration); });
+  return n.importer.importBody(name, types, [&](llvm::ArrayRef<Value> carried) {
+    for (const Varying &s : varying)
+      sizes.lateSize(s.symbol);
+    return spec.body(carried, sizes.lateSize(counter));
+  });
 }
 
 /// Makes symbols of the sizes that the body changes; false when there are none (left).
@@ -63,7 +66,7 @@ bool LoopBuilder::widen(const GraphImporter::Body &body) {
       if (isSymbol || n.g.facts.provablyEqual(after[d], dims[i][d]))
         continue;
       varying.push_back({name + ".carried" + std::to_string(i) + "." + std::to_string(d), i, d});
-      dims[i][d] = sizes.lateSize(varying.back().symbol);
+      dims[i][d] = Expr::symbol(varying.back().symbol);
       changed = true;
     }
   }
@@ -73,7 +76,7 @@ bool LoopBuilder::widen(const GraphImporter::Body &body) {
 /// The number of iterations, behind the loop.
 Expr LoopBuilder::tripCount(const GraphImporter::Body &body) {
   if (conditional || spec.condition)
-    return Expr::symbol(counter);
+    return sizes.lateSize(countName = name + ".iterations");
   Expr count = Expr::max(Expr(0), *spec.limit);
   return n.readsElement(count) ? n.define("iterations", count) : n.simplify(count);
 }
@@ -83,9 +86,17 @@ SmallVector<Value> LoopBuilder::create(GraphImporter::Body &body) {
   if (spec.conditional && !conditional)
     body.results.erase(body.results.begin());
   SmallVector<Type> types;
-  SmallVector<mlir::Attribute> symbols;
+  SmallVector<mlir::Attribute> symbols, finals;
   Dims initial, next;
   unsigned first = conditional ? 1 : 0;
+  for (const Varying &s : varying) { // behind the loop it is another size than in the body
+    std::string last = s.symbol + ".last";
+    dims[s.value][s.dim] = sizes.lateSize(last);
+    finals.push_back(g.b.getStringAttr(last));
+    symbols.push_back(g.b.getStringAttr(s.symbol));
+    initial.push_back(n.dims(spec.carried[s.value])[s.dim]);
+    next.push_back(n.dims(body.results[first + s.value])[s.dim]);
+  }
   for (auto [v, d] : llvm::zip(spec.carried, dims))
     types.push_back(ir::tensorType(d, n.element(v)));
   for (size_t i = first + spec.carried.size(); i < body.results.size(); ++i) {
@@ -97,21 +108,19 @@ SmallVector<Value> LoopBuilder::create(GraphImporter::Body &body) {
       } // the first iteration says, the others are checked
       std::string symbol = name + ".collected" + std::to_string(i - first) + "." + std::to_string(d);
       whole.push_back(sizes.lateSize(symbol));
-      symbols.push_back(g.b.getStringAttr(symbol));
+      finals.push_back(g.b.getStringAttr(symbol));
+      symbols.push_back(g.b.getStringAttr(symbol + ".so_far"));
+      sizes.lateSize(symbol + ".so_far");
       initial.push_back(Expr(0));
       next.push_back(e);
     }
     types.push_back(ir::tensorType(whole, n.element(body.results[i])));
   }
-  for (const Varying &s : varying) {
-    symbols.push_back(g.b.getStringAttr(s.symbol));
-    initial.push_back(n.dims(spec.carried[s.value])[s.dim]);
-    next.push_back(n.dims(body.results[first + s.value])[s.dim]);
-  }
   n.importer.finishBody(body);
   auto loop = g.b.create<ir::LoopOp>(
       g.loc, types, spec.condition, spec.carried, body.captures, body.function.getName(), spec.limit ? spec.limit->str() : "",
-      conditional, counter, g.b.getArrayAttr(symbols), ir::exprArray(g.b, initial), ir::exprArray(g.b, next));
+      conditional, counter, countName, g.b.getArrayAttr(symbols), ir::exprArray(g.b, initial), ir::exprArray(g.b, next),
+      g.b.getArrayAttr(finals));
   return SmallVector<Value>(loop.getResults().begin(), loop.getResults().end());
 }
 
@@ -120,9 +129,10 @@ SmallVector<Value> LoopBuilder::build() {
   for (Value v : spec.carried)
     dims.push_back(n.dims(v));
   for (;;) {
+    GraphImporter::Attempt attempt = n.importer.startAttempt();
     GraphImporter::Body body = buildBody();
     if (widen(body)) {
-      body.function.erase();
+      n.importer.abandon(attempt);
       continue;
     }
     if (spec.conditional) { // exporters give the condition back as it came

@@ -9,6 +9,7 @@ namespace lathe::onnx {
 struct LoopSpec {
   std::optional<Expr> limit;  ///< none: until the condition fails
   Value condition;            ///< of the first iteration; null: it holds
+  std::string suffix;         ///< of its symbols' names, where a node has several loops
   bool conditional = false;   ///< the body's first result is the next condition
   llvm::SmallVector<Value> carried;
   /// The body's results: the condition, the next carried values, the collected ones. Values from outside of it come in

@@ -1,19 +1,17 @@
 //===- Recurrent.cpp - RNN, GRU and LSTM -----------------------------------===//
 //
-// A recurrence over a sequence of fixed length is written out step by step; what does not depend on the state (the operand
-// times its weights) is one product for all steps.
+// A recurrence over a short sequence of fixed length is written out step by step (ImportOptions::unrolledSteps); any other is a
+// loop of the host program. What does not depend on the state (the operand times its weights) is one
+// product for all steps.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Loops.h"
 
 using namespace lathe;
 using llvm::SmallVector;
 
 namespace lathe::onnx {
-
-/// Longer sequences would make graphs that nobody wants to compile.
-static constexpr int64_t kMaxSteps = 256;
 
 namespace {
 
@@ -33,6 +31,8 @@ public:
 protected:
   /// The next state from the operand's part [batch, gates * hidden] (with the operand's biases).
   virtual State step(Value x, const State &before) = 0;
+  /// Whether the recurrent biases may be added to the operand's part, before the loop.
+  virtual bool addsBiasesFirst() const { return true; }
   Value activate(unsigned which, Value v);
   Value block(Value v, int64_t gate, int64_t count = 1); ///< of the last dimension
   Value byState(Value hidden, Value weights) { return n.g.contract(hidden, weights, {}, {}, {1}, {1}); }
@@ -47,16 +47,25 @@ protected:
 
 private:
   void readOperands();
-  void runDirection(int64_t direction, bool reverse);
+  void readActivations();
+  bool isReverse(int64_t direction) const { return reversed || direction == 1; }
+  Value operand(unsigned i) { return n.importer.bring(n.in(i)); }
+  Value project(int64_t direction);
+  void enter(int64_t direction);
+  State initialState(int64_t direction);
+  std::pair<State, Value> stepAt(Value projected, const State &before, const Expr &t);
+  void unroll(int64_t direction);
+  void loop(int64_t direction);
   Value ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims);
   Value initial(unsigned input, int64_t direction);
   Value join(llvm::ArrayRef<Value> parts, int64_t axis);
 
   std::vector<std::string> defaults, activations;
   Value x, lengths;
-  bool batchFirst = false;
-  int64_t steps = 0, directions = 1, current = 0;
-  SmallVector<SmallVector<Value>> outputs; ///< per direction and step, [batch, hidden]
+  bool batchFirst = false, reversed = false;
+  Expr steps;
+  int64_t directions = 1, current = 0;
+  SmallVector<Value> outputs; ///< per direction, [steps, batch, hidden]
   SmallVector<State> finals;
 };
 
@@ -91,16 +100,11 @@ void Recurrence::readOperands() {
   if (n.flag("input_forget", false))
     failUnsupported("attribute 'input_forget'");
   Dims dx = n.dims(x);
-  std::optional<int64_t> length = n.simplify(dx[0]).constant();
-  if (!length)
-    failUnsupported("a sequence of the symbolic length {0}; fix it with --dim", dx[0].str());
-  if (*length > kMaxSteps)
-    failUnsupported("a sequence of {0} steps, at most {1}", *length, kMaxSteps);
-  steps = *length;
+  steps = n.simplify(dx[0]);
   batch = n.simplify(dx[1]);
   n.requireRank(n.in(2), 3);
   hidden = n.simplify(n.dims(n.in(2))[2]);
-  if (hidden.isZero() || steps == 0)
+  if (hidden.isZero() || steps.isZero())
     failUnsupported("no steps or no hidden values");
   if (n.has(4)) {
     n.requireInteger(n.in(4));
@@ -114,7 +118,7 @@ void Recurrence::readOperands() {
 Value Recurrence::ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims) {
   if (!n.has(input))
     return {};
-  Value v = n.in(input);
+  Value v = operand(input);
   n.requireSameElement({n.in(0), v});
   n.requireRank(v, int64_t(dims.size()) + 1);
   Dims all = n.dims(v);
@@ -139,34 +143,84 @@ Value Recurrence::initial(unsigned input, int64_t direction) {
   return n.reshape(n.g.slice(v, 1, Expr(direction), Expr(1)), {batch, hidden});
 }
 
-void Recurrence::runDirection(int64_t direction, bool reverse) {
+/// Makes a direction's weights the current ones, in the function that is being built.
+void Recurrence::enter(int64_t direction) {
   current = direction;
   Expr width = n.simplify(hidden * Expr(gates));
-  Value weights = ofDirection(1, direction, {width, n.dims(x)[2]});
   recurrent = ofDirection(2, direction, {width, hidden});
-  Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))});
+  Value biases = addsBiasesFirst() ? Value() : ofDirection(3, direction, {n.simplify(width * Expr(2))});
   recurrentBias = biases ? block(biases, gates, gates) : Value();
   peepholes = hasCell ? ofDirection(7, direction, {n.simplify(hidden * Expr(3))}) : Value();
-  Value projected = plus(n.g.contract(x, weights, {}, {}, {2}, {1}), biases ? block(biases, 0, gates) : Value());
-  State state{initial(5, direction), hasCell ? initial(6, direction) : Value()};
-  SmallVector<Value> seen(steps);
-  for (int64_t i = 0; i < steps; ++i) {
-    int64_t t = reverse ? steps - 1 - i : i;
-    Value part = n.reshape(n.g.slice(projected, 0, Expr(t), Expr(1)), {batch, width});
-    State next = step(part, state);
-    seen[t] = next.hidden;
-    if (lengths) { // beyond a sequence's length its state stays and its output is zero
-      Value limit = n.g.broadcastTo(n.constantInteger(t, n.element(lengths)), {batch});
-      Value inside = n.g.unsqueeze(n.g.compare(ir::CompareKind::LT, limit, lengths), {1});
-      inside = n.g.broadcastTo(inside, {batch, hidden});
-      seen[t] = n.g.select(inside, next.hidden, n.g.splatLike(0, next.hidden));
-      next.hidden = n.g.select(inside, next.hidden, state.hidden);
-      next.cell = hasCell ? n.g.select(inside, next.cell, state.cell) : Value();
-    }
-    state = next;
+}
+
+/// The operand's part in all steps, [steps, batch, gates * hidden].
+Value Recurrence::project(int64_t direction) {
+  Expr width = n.simplify(hidden * Expr(gates));
+  Value weights = ofDirection(1, direction, {width, n.dims(x)[2]});
+  Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))}), bias;
+  if (biases)
+    bias = addsBiasesFirst() ? n.g.add(block(biases, 0, gates), block(biases, gates, gates)) : block(biases, 0, gates);
+  return plus(n.g.contract(x, weights, {}, {}, {2}, {1}), bias);
+}
+
+State Recurrence::initialState(int64_t direction) {
+  return {initial(5, direction), hasCell ? initial(6, direction) : Value()};
+}
+
+/// The state behind step t, and what the step gives.
+std::pair<State, Value> Recurrence::stepAt(Value projected, const State &before, const Expr &t) {
+  Expr width = n.simplify(hidden * Expr(gates));
+  State next = step(n.reshape(n.g.slice(projected, 0, t, Expr(1)), {batch, width}), before);
+  if (!lengths)
+    return {next, next.hidden};
+  // Beyond a sequence's length its state stays and its output is zero.
+  Value all = n.importer.bring(lengths), limit = n.g.broadcastTo(n.g.cast(n.g.size(t), n.element(all)), {batch});
+  Value inside = n.g.unsqueeze(n.g.compare(ir::CompareKind::LT, limit, all), {1});
+  inside = n.g.broadcastTo(inside, {batch, hidden});
+  Value given = n.g.select(inside, next.hidden, n.g.splatLike(0, next.hidden));
+  next.hidden = n.g.select(inside, next.hidden, before.hidden);
+  next.cell = hasCell ? n.g.select(inside, next.cell, before.cell) : Value();
+  return {next, given};
+}
+
+void Recurrence::unroll(int64_t direction) {
+  Value projected = project(direction);
+  State state = initialState(direction);
+  enter(direction);
+  int64_t count = *steps.constant();
+  SmallVector<Value> seen(count);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t t = isReverse(direction) ? count - 1 - i : i;
+    std::tie(state, seen[t]) = stepAt(projected, state, Expr(t));
   }
-  outputs.push_back(seen);
+  outputs.push_back(join(seen, 0));
   finals.push_back(state);
+}
+
+/// Each direction is a loop of its own: its weights stay in the cache from one iteration to the next.
+void Recurrence::loop(int64_t direction) {
+  LoopSpec spec;
+  spec.suffix = "." + std::to_string(direction);
+  spec.limit = steps;
+  Value projected = project(direction);
+  State first = initialState(direction);
+  spec.carried.push_back(first.hidden);
+  if (hasCell)
+    spec.carried.push_back(first.cell);
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
+    enter(direction);
+    Expr t = isReverse(direction) ? steps - Expr(1) - iteration : iteration;
+    auto [next, y] = stepAt(n.importer.bring(projected), {carried[0], hasCell ? carried[1] : Value()}, t);
+    std::vector<Value> results{next.hidden};
+    if (hasCell)
+      results.push_back(next.cell);
+    results.push_back(y);
+    return results;
+  };
+  SmallVector<Value> results = buildLoop(n, spec);
+  finals.push_back({results[0], hasCell ? results[1] : Value()});
+  Value y = results.back();
+  outputs.push_back(isReverse(direction) ? n.g.slice(y, 0, n.simplify(steps - Expr(1)), steps, -1) : y);
 }
 
 /// The parts [batch, hidden] along a new axis.
@@ -177,12 +231,7 @@ Value Recurrence::join(llvm::ArrayRef<Value> parts, int64_t axis) {
   return n.g.concat(wide, axis);
 }
 
-void Recurrence::build() {
-  readOperands();
-  std::string direction = n.text("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    failWrong("attribute 'direction' is '{0}', expected forward, reverse or bidirectional", direction);
-  directions = direction == "bidirectional" ? 2 : 1;
+void Recurrence::readActivations() {
   for (int64_t d = 0; d < directions; ++d)
     activations.insert(activations.end(), defaults.begin(), defaults.end());
   if (const AttributeProto *given = n.attribute("activations"); given && given->strings_size()) {
@@ -190,21 +239,32 @@ void Recurrence::build() {
       failWrong("attribute 'activations' has {0} entries, expected {1}", given->strings_size(), activations.size());
     activations.assign(given->strings().begin(), given->strings().end());
   }
-  for (int64_t d = 0; d < directions; ++d)
-    runDirection(d, direction == "reverse" || d == 1);
-  SmallVector<Value> perStep, hiddens, cells;
-  for (int64_t t = 0; n.wants(0) && t < steps; ++t) {
-    SmallVector<Value> both;
-    for (auto &perDirection : outputs)
-      both.push_back(perDirection[t]);
-    perStep.push_back(join(both, batchFirst ? 1 : 0)); // [directions, batch, hidden] or [batch, directions, hidden]
-  }
+}
+
+void Recurrence::build() {
+  readOperands();
+  std::string direction = n.text("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    failWrong("attribute 'direction' is '{0}', expected forward, reverse or bidirectional", direction);
+  directions = direction == "bidirectional" ? 2 : 1;
+  reversed = direction == "reverse";
+  readActivations();
+  std::optional<int64_t> count = steps.constant();
+  if (count && *count <= n.importer.session().sizes.importOptions().unrolledSteps)
+    for (int64_t d = 0; d < directions; ++d)
+      unroll(d);
+  else
+    for (int64_t d = 0; d < directions; ++d)
+      loop(d);
+  SmallVector<Value> hiddens, cells;
   for (const State &state : finals) {
     hiddens.push_back(state.hidden);
     cells.push_back(state.cell);
   }
-  if (n.wants(0))
-    n.out(0, join(perStep, batchFirst ? 1 : 0));
+  if (n.wants(0)) { // [steps, directions, batch, hidden] or [batch, steps, directions, hidden]
+    Value y = join(outputs, 1);
+    n.out(0, batchFirst ? n.g.transpose(y, {2, 0, 1, 3}) : y);
+  }
   n.out(1, join(hiddens, batchFirst ? 1 : 0));
   if (hasCell)
     n.out(2, join(cells, batchFirst ? 1 : 0));
@@ -221,6 +281,7 @@ public:
 /// Gates: update, reset, hidden.
 class Gru : public Recurrence {
 public:
+  bool addsBiasesFirst() const override { return false; }
   explicit Gru(Node &n) : Recurrence(n, 3, false, {"Sigmoid", "Tanh"}), resetsAfter(n.flag("linear_before_reset", false)) {}
   State step(Value x, const State &s) override {
     Value both = n.g.add(block(x, 0, 2), plus(byState(s.hidden, rows(0, 2)), recurrentBias ? block(recurrentBias, 0, 2) : Value()));

@@ -19,14 +19,12 @@ public:
 
   /// The sizes of the named dimensions, in the order of the names, and of the others, in their own.
   Dims named, others;
-  /// The operand's sizes with another for the named ones.
-  Dims withNamed(const Expr &size);
-  Dims kept() { return withNamed(Expr(1)); }
+  /// The operand's sizes with 1 for the named ones.
+  Dims kept();
   /// x as [others..., named...].
   Value gathered(Value x);
   /// What `gathered` gave (or the like) in the order of the operand's dimensions.
-  Value restored(Value y) { return restored(y, of); }
-  Value restored(Value y, const Dims &dims); ///< of these sizes (see withNamed)
+  Value restored(Value y);
 
 private:
   Expr pick(llvm::ArrayRef<Expr> flags, llvm::ArrayRef<Expr> values);
