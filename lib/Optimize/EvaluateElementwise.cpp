@@ -58,7 +58,9 @@ static const llvm::StringMap<FloatUnary> &floatUnaries() {
 
 static double pythonMod(double x, double y) {
   double r = std::fmod(x, y);
-  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+  if (r == 0)
+    return std::copysign(0.0, y);
+  return (r < 0) != (y < 0) ? r + y : r;
 }
 
 static const llvm::StringMap<FloatBinary> &floatBinaries() {

@@ -149,6 +149,8 @@ Value buildMod(const Scalar &s) {
         s.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, r, zero),
         s.make<arith::XOrIOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, r, zero),
                               s.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, y, zero)));
+    Value isZero = s.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, r, zero);
+    r = s.make<arith::SelectOp>(isZero, s.make<math::CopySignOp>(zero, y), r);
     return s.make<arith::SelectOp>(off, s.make<arith::AddFOp>(r, y), r);
   }
   if (s.isUnsigned())

@@ -289,6 +289,12 @@ void SizeModel::startRound() {
   checks.clear();
   for (Symbol &s : symbols)
     s.used = !s.late && s.element.empty();
+  // What a relation eliminated from the sizes is still what the entry checks.
+  for (const Relation &r : relations)
+    for (const Expr &side : {r.left, r.right})
+      for (const std::string &name : side.symbols())
+        if (Symbol *s = find(name); s && !s->late)
+          s->used = true;
 }
 
 std::shared_ptr<const SizeModel::Snapshot> SizeModel::save() const {

@@ -12,6 +12,10 @@ using Values = VectorBuilder::Values;
 constexpr unsigned unroll = 4;
 /// Rows of the panel that are requested from memory ahead of their use.
 constexpr unsigned prefetchRows = 32;
+/// Elements of the next panel that a tile requests for each row of its own panel.
+constexpr unsigned aheadElements = panelColumns / 4;
+/// Elements of a packed operand that is worth requesting panel by panel.
+constexpr int64_t fewestRequested = 1 << 16;
 /// Sums in flight that hide the latency of a multiply-add.
 constexpr unsigned sumsInFlight = 8;
 
@@ -97,6 +101,14 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     v.loop(v.i(0), v.i(width), vectors * v.lanes, pass);
 }
 
+void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
+  std::optional<int64_t> knownDepth = shape.reduced.extent().constant(), columns = shape.columns.extent().constant();
+  if (!shape.packed || (knownDepth && columns && *knownDepth * *columns < fewestRequested))
+    return;
+  Value elements = v.mul(depth, panelColumns), quarter = v.mul(v.min(tile, v.i(3)), v.mul(depth, aheadElements));
+  ahead = v.at(panel, v.add(elements, quarter), panelType);
+}
+
 /// Loops over the reduced axes from `level` on, each in a loop of its own.
 Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value row, Value panel, unsigned rows,
                                 unsigned vectors, Values sums) {
@@ -170,6 +182,8 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }
+    if (ahead && u * aheadElements % 16 == 0)
+      v.prefetch(ahead, v.add(v.mul(k, aheadElements), u * aheadElements), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {

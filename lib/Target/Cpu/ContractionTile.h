@@ -24,6 +24,11 @@ public:
   void allowHeightsOf(int64_t count);
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
   void setPackedRows(int64_t elements) { packedRow = elements; }
+  /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
+  /// `tile`. The first four tiles of a panel request a quarter of the next one each, so that it is in the second-level cache
+  /// by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
+  /// as far as the sizes are known.
+  void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth);
 
 private:
   using Values = VectorBuilder::Values;
@@ -48,6 +53,7 @@ private:
   std::set<unsigned> heights; ///< empty: all
   std::optional<int64_t> packedRow;
   bool prefetched; ///< the panel comes from memory, not from scratch
+  mlir::Value ahead; ///< what a tile requests of the next panel; null for nothing
 };
 
 } // namespace lathe::cpu

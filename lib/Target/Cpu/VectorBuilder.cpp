@@ -117,8 +117,8 @@ Value VectorBuilder::widenHalf(Value raw, Type to) {
   return b.create<arith::BitcastOp>(loc, to, b.create<arith::OrIOp>(loc, bits, sign));
 }
 
-void VectorBuilder::prefetch(Value pointer, Value offset, Type elementType) {
-  b.create<LLVM::Prefetch>(loc, at(pointer, offset, storageType(b, elementType)), 0, 3, 1);
+void VectorBuilder::prefetch(Value pointer, Value offset, Type elementType, unsigned level) {
+  b.create<LLVM::Prefetch>(loc, at(pointer, offset, storageType(b, elementType)), 0, 4 - level, 1);
 }
 
 Value VectorBuilder::firstLanes(Value count) {

@@ -64,7 +64,8 @@ public:
   mlir::Value loadConverted(mlir::Value pointer, mlir::Value offset, mlir::Type type, mlir::Value mask = {});
   mlir::Value broadcast(mlir::Value pointer, mlir::Value offset) { return splat(loadScalar(pointer, offset)); }
   void storeScalar(mlir::Value v, mlir::Value pointer, mlir::Value offset);
-  void prefetch(mlir::Value pointer, mlir::Value offset, mlir::Type elementType);
+  /// Requests a line for the caches from `level` outwards.
+  void prefetch(mlir::Value pointer, mlir::Value offset, mlir::Type elementType, unsigned level = 1);
   /// Lanes 0 .. count-1 (as a vector of i1).
   mlir::Value firstLanes(mlir::Value count);
   mlir::Value firstLanes(unsigned count);

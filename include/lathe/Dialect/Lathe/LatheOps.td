@@ -190,7 +190,7 @@ def Lathe_MulOp : Lathe_Binary<"mul", "x * y", [Commutative]>;
 def Lathe_DivOp : Lathe_Binary<"div", "x / y; integers truncate towards zero, division by 0 gives 0">;
 def Lathe_FloorDivOp : Lathe_Binary<"floor_div", "floor(x / y)">;
 def Lathe_RemOp : Lathe_Binary<"rem", "remainder with the sign of x (C's fmod and %)">;
-def Lathe_ModOp : Lathe_Binary<"mod", "remainder with the sign of y (Python's %)">;
+def Lathe_ModOp : Lathe_Binary<"mod", "remainder with the sign of y, zeros included (Python's %)">;
 def Lathe_PowOp : Lathe_Binary<"pow", "x to the y">;
 def Lathe_MaxOp : Lathe_Binary<"max", "maximum; NaN wins", [Commutative]>;
 def Lathe_MinOp : Lathe_Binary<"min", "minimum; NaN wins", [Commutative]>;

@@ -89,8 +89,8 @@ void pow(Node &n) {
 /// fmod has the dividend's sign, the plain modulus the divisor's.
 void mod(Node &n) {
   bool isFmod = n.flag("fmod", false);
-  if (!isFmod && n.isFloat(n.in(0)))
-    failWrong("floating-point operands need fmod=1");
+  if (!isFmod && n.isFloat(n.in(0)) && n.opset() < 28)
+    failWrong("floating-point operands need fmod=1 before opset 28");
   if (isFmod)
     return binary<ir::RemOp, Accepts::Numbers>(n);
   binary<ir::ModOp, Accepts::Numbers>(n);

@@ -1,6 +1,7 @@
 //===- Quantization.cpp - Integers with a scale ----------------------------===//
 
 #include "Contractions.h"
+#include "Narrow.h"
 #include "Windows.h"
 
 using namespace lathe;
@@ -44,8 +45,27 @@ static Value spreadTo(Node &n, Value v, Value x) {
   return n.g.slice(r, axis, Expr(0), dims[axis]);
 }
 
+static bool isNarrowFloat(Type t) {
+  const ir::NarrowType *narrow = ir::narrowType(t);
+  return narrow && !narrow->isInteger();
+}
+
+/// Scales may be powers of two in eight bits.
+static Value scaleOf(Node &n, unsigned input) {
+  Value scale = n.in(input);
+  if (isNarrowFloat(n.element(scale)))
+    return n.g.cast(scale, n.g.b.getF32Type());
+  if (!n.isInteger(scale))
+    n.requireFloat(scale);
+  return scale;
+}
+
 /// round(x / scale) + zero, saturated. `scale` and `zero` have x's shape; zero may be null.
 static Value quantize(Node &n, Value x, Value scale, Value zero, Type to) {
+  if (isNarrowFloat(to)) {
+    Value r = n.g.div(x, scale);
+    return convert(n, zero ? n.g.add(r, n.g.cast(zero, n.element(r))) : r, to);
+  }
   auto [low, high] = rangeOf(to);
   Value r = n.g.unary<ir::RoundOp>(n.g.div(x, scale));
   if (zero)
@@ -54,13 +74,13 @@ static Value quantize(Node &n, Value x, Value scale, Value zero, Type to) {
 }
 
 void quantizeLinear(Node &n) {
-  Value x = n.in(0), scale = n.in(1), zero = n.maybe(2);
-  n.requireFloat(scale);
+  Value x = n.in(0), scale = scaleOf(n, 1), zero = n.maybe(2);
   n.requireNumber(x);
   Type to = zero ? n.element(zero) : n.g.b.getIntegerType(8, false);
   if (!zero && n.integer("output_dtype", 0))
     to = n.elementOfOnnx(n.integer("output_dtype", 0));
-  if (!llvm::isa<mlir::IntegerType>(to) || to.isInteger(1) || to.getIntOrFloatBitWidth() > 16)
+  bool isInteger = llvm::isa<mlir::IntegerType>(to) && !to.isInteger(1) && to.getIntOrFloatBitWidth() <= 16;
+  if (!isInteger && !isNarrowFloat(to))
     failUnsupported("quantisation to {0}", to);
   Type f32 = n.g.b.getF32Type();
   Value wide = n.g.cast(x, f32);
@@ -69,16 +89,16 @@ void quantizeLinear(Node &n) {
 }
 
 void dequantizeLinear(Node &n) {
-  Value x = n.in(0), scale = n.in(1);
-  n.requireInteger(x);
-  n.requireFloat(scale);
+  Value x = n.in(0), scale = scaleOf(n, 1);
+  if (!ir::isNarrow(n.element(x)))
+    n.requireInteger(x);
   Type f32 = n.g.b.getF32Type();
   Value y = n.g.cast(x, f32);
   if (n.has(2)) {
     n.requireSameElement({x, n.in(2)});
     y = n.g.sub(y, n.g.cast(spreadTo(n, n.in(2), x), f32));
   }
-  y = n.g.mul(y, n.g.cast(spreadTo(n, scale, x), f32));
+  y = n.g.mul(y, n.g.cast(spreadTo(n, scale, x), f32)); // the scale, where it was narrow, is f32 by now
   Type to = n.integer("output_dtype", 0) ? n.elementOfOnnx(n.integer("output_dtype", 0)) : n.element(scale);
   n.out(n.g.cast(y, to));
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Constants.h"
+#include <cmath>
 
 using namespace lathe;
 using ir::CompareKind;
@@ -40,8 +41,10 @@ private:
   Value number(double v) { return n.g.splat(v, {out}, f64()); }
   Value whole(const Expr &e) { return n.g.broadcastTo(n.g.cast(n.g.size(n.simplify(e)), f64()), {out}); }
   Type f64() { return n.g.b.getF64Type(); }
+  Value scaleOf(const Axis &axis);
+  Value unscaled(Value at, const Axis &axis);
   Value positions(const Axis &axis);
-  Value nearest(Value position);
+  Value nearest(Value position, const Axis &axis);
   Value clampedIndex(Value floored);
   Value weighted(Value x, const Axis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights);
   SmallVector<Value> cubicWeights(Value fraction);
@@ -54,18 +57,32 @@ private:
   Expr in, out;
 };
 
+Value Resampler::scaleOf(const Axis &axis) {
+  if (axis.givenScale)
+    return n.g.broadcastTo(axis.givenScale, {out});
+  return axis.scale ? number(*axis.scale) : n.g.div(whole(out), whole(in));
+}
+
+/// A scale of the model's is an f32. Divided in it, places come out whole where they are meant to (2 / 0.8 is 2.5), and
+/// which element is the nearest depends on that. Powers of two divide exactly.
+Value Resampler::unscaled(Value at, const Axis &axis) {
+  Value p = n.g.div(at, scaleOf(axis));
+  int exponent;
+  bool isExact = axis.scale ? std::frexp(*axis.scale, &exponent) == 0.5 : !axis.givenScale;
+  if (s.mode != "nearest" || isExact)
+    return p;
+  return n.g.cast(n.g.cast(p, n.g.b.getF32Type()), f64());
+}
+
 /// Where each result element lies in the operand.
 Value Resampler::positions(const Axis &axis) {
-  Value i = n.g.iota({out}, 0, f64());
-  Value scale = axis.givenScale ? n.g.broadcastTo(axis.givenScale, {out})
-                : axis.scale    ? number(*axis.scale)
-                                : n.g.div(whole(out), whole(in));
-  Value half = n.g.binary<ir::SubOp>(n.g.div(n.g.binary<ir::AddOp>(i, 0.5), scale), 0.5);
+  Value i = n.g.iota({out}, 0, f64()), scale = scaleOf(axis);
+  Value half = n.g.binary<ir::SubOp>(unscaled(n.g.binary<ir::AddOp>(i, 0.5), axis), 0.5);
   Value isOne = n.g.compare(CompareKind::LE, whole(out), number(1));
   if (s.coordinates == "half_pixel")
     return half;
   if (s.coordinates == "asymmetric")
-    return n.g.div(i, scale);
+    return unscaled(i, axis);
   if (s.coordinates == "pytorch_half_pixel")
     return n.g.select(isOne, number(0), half);
   if (s.coordinates == "align_corners") {
@@ -88,7 +105,9 @@ Value Resampler::positions(const Axis &axis) {
   failUnsupported("attribute 'coordinate_transformation_mode' is '{0}'", s.coordinates);
 }
 
-Value Resampler::nearest(Value p) {
+Value Resampler::nearest(Value p, const Axis &axis) {
+  if (s.rounding == "opset 10") // the next element where the result is smaller, the one before where it is larger
+    return n.g.select(n.g.compare(CompareKind::LT, scaleOf(axis), number(1)), n.g.unary<ir::CeilOp>(p), n.g.unary<ir::FloorOp>(p));
   if (s.rounding == "floor")
     return n.g.unary<ir::FloorOp>(p);
   if (s.rounding == "ceil")
@@ -195,7 +214,7 @@ Value Resampler::along(Value x, const Axis &axis) {
   out = axis.out;
   Value p = positions(axis);
   if (s.mode == "nearest")
-    return outsideToValue(n.g.gather(x, clampedIndex(nearest(p)), axis.dim), axis, p);
+    return outsideToValue(n.g.gather(x, clampedIndex(nearest(p, axis)), axis.dim), axis, p);
   if (s.antialias && !n.g.facts.provablyLessEqual(in, out))
     return outsideToValue(smooth(x, axis, p), axis, p);
   Value floored = n.g.unary<ir::FloorOp>(p), fraction = n.g.sub(p, floored);
@@ -307,7 +326,7 @@ void resize(Node &n) {
     failWrong("attribute 'mode' is '{0}', expected nearest, linear or cubic", s.mode);
   bool modern = n.opset() >= 11;
   s.coordinates = modern ? n.text("coordinate_transformation_mode", "half_pixel") : "asymmetric";
-  s.rounding = modern ? n.text("nearest_mode", "round_prefer_floor") : "floor";
+  s.rounding = modern ? n.text("nearest_mode", "round_prefer_floor") : "opset 10";
   s.cubic = n.real("cubic_coeff_a", -0.75);
   s.dropsOutside = n.flag("exclude_outside", false);
   s.antialias = n.flag("antialias", false);

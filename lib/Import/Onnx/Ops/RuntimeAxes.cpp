@@ -56,10 +56,10 @@ RuntimeAxes::RuntimeAxes(Node &n, const Dims &of, const Dims &axes) : n(n), of(o
   }
 }
 
-Dims RuntimeAxes::kept() {
+Dims RuntimeAxes::withNamed(const Expr &size) {
   Dims out;
   for (auto [d, any] : llvm::zip(of, isAny))
-    out.push_back(n.define("size", any + (Expr(1) - any) * d));
+    out.push_back(n.define("size", any * size + (Expr(1) - any) * d));
   return out;
 }
 
@@ -85,7 +85,7 @@ Value RuntimeAxes::gathered(Value x) {
   return readAt(x, dims, steps);
 }
 
-Value RuntimeAxes::restored(Value y) {
+Value RuntimeAxes::restored(Value y, const Dims &dims) {
   Dims strides = stridesOf(n.dims(y)), steps;
   for (size_t d = 0; d < of.size(); ++d) {
     Dims flags;
@@ -94,7 +94,7 @@ Value RuntimeAxes::restored(Value y) {
         flags.push_back(all[d]);
     steps.push_back(pick(flags, strides));
   }
-  return readAt(y, of, steps);
+  return readAt(y, dims, steps);
 }
 
 } // namespace lathe::onnx

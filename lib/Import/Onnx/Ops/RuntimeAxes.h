@@ -19,12 +19,14 @@ public:
 
   /// The sizes of the named dimensions, in the order of the names, and of the others, in their own.
   Dims named, others;
-  /// The operand's sizes with 1 for the named ones.
-  Dims kept();
+  /// The operand's sizes with another for the named ones.
+  Dims withNamed(const Expr &size);
+  Dims kept() { return withNamed(Expr(1)); }
   /// x as [others..., named...].
   Value gathered(Value x);
   /// What `gathered` gave (or the like) in the order of the operand's dimensions.
-  Value restored(Value y);
+  Value restored(Value y) { return restored(y, of); }
+  Value restored(Value y, const Dims &dims); ///< of these sizes (see withNamed)
 
 private:
   Expr pick(llvm::ArrayRef<Expr> flags, llvm::ArrayRef<Expr> values);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "RuntimeAxes.h"
 #include <cmath>
 
 using namespace lathe;
@@ -116,55 +116,82 @@ Complex Transform::run(Complex x) {
   return isReal ? real(x) : forward(x);
 }
 
-/// [.., 1 or 2] as parts, in at least f32, with the axis moved to the end.
-Complex partsOf(Node &n, Value x, int64_t axis) {
+/// [.., 1 or 2] as parts, in at least f32.
+Complex partsOf(Node &n, Value x) {
   int64_t last = n.rank(x) - 1;
   std::optional<int64_t> parts = n.simplify(n.dims(x)[last]).constant();
   if (!parts || *parts < 1 || *parts > 2)
     failWrong("the last dimension of {0} must be 1 (real) or 2 (complex)", describe(x.getType()));
-  llvm::SmallVector<int64_t> perm;
-  for (int64_t d = 0; d < last; ++d)
-    if (d != axis)
-      perm.push_back(d);
-  perm.push_back(axis);
-  auto part = [&](int64_t i) {
-    return n.g.transpose(n.g.squeeze(n.g.slice(n.wide(x), last, Expr(i), Expr(1)), {last}), perm);
-  };
+  auto part = [&](int64_t i) { return n.g.squeeze(n.g.slice(n.wide(x), last, Expr(i), Expr(1)), {last}); };
   return {part(0), *parts == 2 ? part(1) : Value()};
 }
 
-/// The way back: the last dimension to `axis`, and the parts as a dimension at the end.
-Value joined(Node &n, Complex y, int64_t axis, Type type) {
+/// The way back: parts as a dimension at the end.
+Value joined(Node &n, Complex y, Type type) {
   int64_t rank = n.rank(y.re);
+  Value re = n.g.unsqueeze(y.re, {rank});
+  return n.g.cast(y.im ? n.g.concat({re, n.g.unsqueeze(y.im, {rank})}, rank) : re, type);
+}
+
+/// Moves the last dimension to `axis`.
+Complex lastTo(Node &n, Complex y, int64_t axis) {
   llvm::SmallVector<int64_t> perm;
-  for (int64_t d = 0; d + 1 < rank; ++d)
+  for (int64_t d = 0; d + 1 < n.rank(y.re); ++d)
     perm.push_back(d);
-  perm.insert(perm.begin() + axis, rank - 1);
-  Value re = n.g.unsqueeze(n.g.transpose(y.re, perm), {rank});
-  if (!y.im)
-    return n.g.cast(re, type);
-  return n.g.cast(n.g.concat({re, n.g.unsqueeze(n.g.transpose(y.im, perm), {rank})}, rank), type);
+  perm.insert(perm.begin() + axis, n.rank(y.re) - 1);
+  return {n.g.transpose(y.re, perm), y.im ? n.g.transpose(y.im, perm) : Value()};
+}
+
+Complex toLast(Node &n, Complex x, int64_t axis) {
+  llvm::SmallVector<int64_t> perm;
+  for (int64_t d = 0; d < n.rank(x.re); ++d)
+    if (d != axis)
+      perm.push_back(d);
+  perm.push_back(axis);
+  return {n.g.transpose(x.re, perm), x.im ? n.g.transpose(x.im, perm) : Value()};
 }
 
 } // namespace
+
+/// The transform's length and what it is of a dimension of that size.
+static Transform transformOf(Node &n, const Expr &size) {
+  bool inverse = n.flag("inverse", false), onesided = n.flag("onesided", false);
+  Expr length = n.has(1) ? n.sizeScalar(1) : inverse && onesided ? (size - Expr(1)) * Expr(2) : size;
+  length = n.simplify(length);
+  if (length.constant() && *length.constant() < 1)
+    failWrong("a transform of length {0}", length.str());
+  return Transform(n, length, inverse, onesided);
+}
+
+/// Over the axis that an input of the model names.
+static void dftAlong(Node &n, const Expr &axis) {
+  Value x = n.in(0);
+  Complex parts = partsOf(n, x);
+  n.require(axis, "le", Expr(n.rank(x) - 2), "the axis is not the one of real and imaginary parts");
+  RuntimeAxes split(n, n.dims(parts.re), {axis});
+  Complex y = transformOf(n, split.named[0]).run({split.gathered(parts.re), parts.im ? split.gathered(parts.im) : Value()});
+  Dims dims = split.withNamed(n.dims(y.re).back());
+  n.out(joined(n, {split.restored(y.re, dims), y.im ? split.restored(y.im, dims) : Value()}, n.element(x)));
+}
 
 void dft(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
   int64_t rank = n.rank(x), axis = n.opset() >= 20 ? -2 : n.integer("axis", 1);
-  if (n.opset() >= 20 && n.has(2))
-    axis = n.constantScalar(2);
+  if (n.opset() >= 20 && n.has(2)) {
+    Dims given = n.axisValues(2, rank);
+    if (given.size() != 1)
+      failWrong("operand 2 has {0} elements, expected 1", given.size());
+    if (!given[0].constant())
+      return dftAlong(n, given[0]);
+    axis = *given[0].constant();
+  }
   axis = n.axis(axis, rank);
   if (axis == rank - 1)
     failWrong("axis {0} is the one of real and imaginary parts", axis);
-  bool inverse = n.flag("inverse", false), onesided = n.flag("onesided", false);
-  Expr size = n.dims(x)[axis];
-  Expr length = n.has(1) ? n.sizeScalar(1) : inverse && onesided ? (size - Expr(1)) * Expr(2) : size;
-  length = n.simplify(length);
-  if (length.constant() && *length.constant() < 1)
-    failWrong("a transform of length {0}", length.str());
-  n.out(joined(n, Transform(n, length, inverse, onesided).run(partsOf(n, x, axis)), axis, n.element(x)));
+  Complex y = transformOf(n, n.dims(x)[axis]).run(toLast(n, partsOf(n, x), axis));
+  n.out(joined(n, lastTo(n, y, axis), n.element(x)));
 }
 
 void stft(Node &n) {
@@ -176,7 +203,7 @@ void stft(Node &n) {
   if ((step.constant() && *step.constant() < 1) || (length.constant() && *length.constant() < 1))
     failWrong("frames of {0} elements every {1}", length.str(), step.str());
   Expr frames = n.simplify(Expr::floordiv(n.simplify(size - length), step) + Expr(1));
-  Complex signal = partsOf(n, x, 1); // [batch, elements]
+  Complex signal = toLast(n, partsOf(n, x), 1); // [batch, elements]
   Dims index{frames, length};
   Type i64 = n.g.b.getI64Type();
   Value at = n.g.add(n.g.mul(n.g.iota(index, 0, i64), n.g.broadcastTo(n.g.size(step), index)), n.g.iota(index, 1, i64));
@@ -192,7 +219,7 @@ void stft(Node &n) {
     return f;
   };
   Complex y = Transform(n, length, false, n.flag("onesided", true)).run({framed(signal.re), framed(signal.im)});
-  n.out(joined(n, y, 2, n.element(x)));
+  n.out(joined(n, lastTo(n, y, 2), n.element(x)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 //===- Unary.cpp - Elementwise operators of one operand --------------------===//
 
 #include "Unary.h"
-#include "lathe/Dialect/Lathe/ElementTypes.h"
+#include "Narrow.h"
 #include <cmath>
 
 using namespace lathe;
@@ -67,11 +67,10 @@ static Value powerOfTwo(Node &n, Value x) {
   return n.g.select(isNan, x, r);
 }
 
-static void castTo(Node &n, Type to) {
-  Value x = n.in(0);
+Value convert(Node &n, Value x, Type to) {
   const ir::NarrowType *narrow = ir::narrowType(to);
   if (!narrow || narrow->isInteger())
-    return n.out(n.g.cast(x, to));
+    return n.g.cast(x, to);
   if (ir::isNarrow(n.element(x)))
     x = n.g.cast(x, n.g.b.getF32Type());
   if (narrow->mantissa == 0) {
@@ -81,11 +80,11 @@ static void castTo(Node &n, Type to) {
     double most = ir::largestOf(*narrow);
     x = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(x, -most), most);
   }
-  n.out(n.g.cast(x, to));
+  return n.g.cast(x, to);
 }
 
-void cast(Node &n) { castTo(n, n.elementOfOnnx(n.requiredInteger("to"))); }
-void castLike(Node &n) { castTo(n, n.element(n.in(1))); }
+void cast(Node &n) { n.out(convert(n, n.in(0), n.elementOfOnnx(n.requiredInteger("to")))); }
+void castLike(Node &n) { n.out(convert(n, n.in(0), n.element(n.in(1)))); }
 
 void bitCast(Node &n) {
   Value x = n.in(0);
