@@ -216,7 +216,7 @@ llvm::Error cuda::addFewQueriesEntry(Generator &g, const AttentionProblem &p, in
     plan.set(LATHE_CUDA_BLOCK, threads);
     plan.set(LATHE_CUDA_SHARED, 0);
   });
-  KernelFrame frame(g.info, g.device, "attention_few_queries", threads, g.sm, numMaps, g.dependentLaunch);
+  KernelFrame frame(g.info, g.device, "attention_few_queries", threads, g.sm, numMaps, g.dependent());
   FewQueriesAttention attention(p, frame, width, lanes);
   attention.emit();
   frame.finish();

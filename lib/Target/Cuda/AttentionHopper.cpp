@@ -148,6 +148,7 @@ void HopperAttention::prepare() {
       prefetchMap(d, map);
   });
   d.barrier();
+  frame.awaitPrevious();
 }
 
 /// The first barrier is the queries'; then full and empty ones.
@@ -446,7 +447,7 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
            HopperAttention::sharedBytes(HopperAttention::padded(p->depth), HopperAttention::padded(p->values)));
   for (const AttentionMap &map : maps)
     plan.addMap(map.spec);
-  KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependentLaunch);
+  KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependent(/*later=*/true));
   HopperAttention attention(*p, frame, maps);
   attention.emit();
   frame.finish();

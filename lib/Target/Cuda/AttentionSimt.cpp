@@ -259,7 +259,7 @@ llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
-  KernelFrame frame(g.info, g.device, "attention_simt", threads, g.sm, 0, g.dependentLaunch);
+  KernelFrame frame(g.info, g.device, "attention_simt", threads, g.sm, 0, g.dependent());
   SimtAttention attention(*p, frame);
   attention.emit();
   frame.finish();

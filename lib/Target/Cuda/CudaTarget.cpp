@@ -6,6 +6,7 @@
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Toolchain.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -118,6 +119,9 @@ static std::string canonicalText(kernel::GenericOp kernel) {
     os << kernel.getScheduleAttr();
   for (BlockArgument a : kernel.getBody().getArguments())
     os << a.getType();
+  // What is never written may be read ahead of time.
+  for (Value v : kernel.getInputs())
+    os << (isa_and_nonnull<ir::ConstantOp>(v.getDefiningOp()) ? 'c' : 'v');
   llvm::DenseMap<Value, unsigned> numbers;
   for (BlockArgument a : kernel.getBody().getArguments())
     numbers[a] = numbers.size();

@@ -1,13 +1,15 @@
 //===- GemmHopper.cpp - Contractions on sm_90a's tensor cores --------------===//
 //
-// One warpgroup brings tiles into a ring of shared memory buffers, two others take turns: while one multiplies, the other
-// runs its epilogue. The grid is as large as the machine and walks over tiles, in groups of rows for the sake of the L2 cache.
+// One warpgroup brings tiles into a ring of shared memory buffers. Two others multiply: they take turns, one multiplying while
+// the other runs its epilogue, or share large tiles, for products that the machine takes in one go. The grid is as large as
+// the machine and walks over tiles, in groups of rows for the sake of the L2 cache.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
 #include "HopperEpilogue.h"
 #include "HopperOps.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -18,13 +20,20 @@ using shape::Expr;
 
 namespace {
 
-/// A consumer's tile is (64 * blocks) x columns.
+/// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile {
   const char *name;
   unsigned blocks, columns, stages;
-  unsigned rows() const { return 64 * blocks; }
+  bool shared = false;
+  unsigned rows() const { return 64 * blocks * (shared ? 2 : 1); }
+  /// Clocks for 128 bytes of depth: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock.
+  int64_t cost() const { return std::max(2 * (rows() + columns), rows() * columns / 32); }
 };
-constexpr HopperTile tiles[] = {{"gemm_wgmma_64x64", 1, 64, 8}, {"gemm_wgmma_64x128", 1, 128, 6}, {"gemm_wgmma_128x128", 2, 128, 6}};
+constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
+                                   {"gemm_wgmma_64x96", 1, 96, 8},
+                                   {"gemm_wgmma_64x128", 1, 128, 8},
+                                   {"gemm_wgmma_128x128", 2, 128, 6},
+                                   {"gemm_wgmma_128x192", 1, 192, 5, /*shared=*/true}};
 /// The machine that the choice among them has in mind.
 constexpr int64_t expectedProcessors = 132;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
@@ -40,8 +49,9 @@ struct OperandMap {
 
 class HopperGemm {
 public:
-  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &b)
-      : p(p), frame(frame), d(frame.d), info(frame.info), tile(tile), mapB(b), hooks(info),
+  /// `weights`: no kernel writes the right operand.
+  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &b, bool weights)
+      : p(p), frame(frame), d(frame.d), info(frame.info), tile(tile), mapB(b), weights(weights), hooks(info),
         base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks) {
     bytes = p.lhsType.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
@@ -67,8 +77,11 @@ private:
   Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
   Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
   void produce();
-  void loadStage(const Tile &t, Value k, Position at);
+  enum Operand { Left = 1, Right = 2, Both = 3 };
+  void loadStage(const Tile &t, Value k, Position at, Operand what);
+  Position loadAhead();
   void consume();
+  Values multiplyTile(const Tile &t, Value counted);
   void multiplyStage(Position at, SmallVector<Values> &sums);
   void release(Value stage);
   void storeTile(const Tile &t, ArrayRef<Values> sums);
@@ -79,10 +92,11 @@ private:
   const lower::BodyInfo &info;
   HopperTile tile;
   const OperandMap &mapB;
+  bool weights;
   DeviceHooks hooks;
   BodyEmitter base;
   unsigned bytes, depth, aBytes, bBytes;
-  Value shared, barriers, tid, warp, lane, group, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
+  Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
 };
 
 } // namespace
@@ -98,6 +112,7 @@ void HopperGemm::prepare() {
   warp = d.warpUniform(d.shr(tid, 5));
   lane = d.bitAnd(tid, 31);
   group = d.shr(warp, 2);
+  mine = d.sub(group, d.i32(1)); // of the consumers: 0 or 1
   m = d.narrow(frame.size(p.m));
   n = d.narrow(frame.size(p.n));
   tilesM = d.ceilDiv(m, tile.rows());
@@ -110,7 +125,7 @@ void HopperGemm::prepare() {
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
       initBarrier(d, fullBarrier(d.i32(s)), 1);
-      initBarrier(d, emptyBarrier(d.i32(s)), 4);
+      initBarrier(d, emptyBarrier(d.i32(s)), tile.shared ? 8 : 4);
     }
     fenceBarrierInit(d);
     prefetchMap(d, frame.maps[0]);
@@ -137,10 +152,11 @@ HopperGemm::Position HopperGemm::next(Position at) {
 // Producer
 //===----------------------------------------------------------------------===//
 
-void HopperGemm::loadStage(const Tile &t, Value k, Position at) {
-  waitFor(d, emptyBarrier(at.stage), at.phase);
+/// The stage must be free. Its barrier learns how much comes with the first part, that of the right operand.
+void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   Value full = fullBarrier(at.stage);
-  arriveExpecting(d, full, d.i32(aBytes + bBytes));
+  if (what & Right)
+    arriveExpecting(d, full, d.i32(aBytes + bBytes));
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(k, depth);
   Values batchIndex, extents;
   for (unsigned axis : p.shape.batchAxes)
@@ -152,7 +168,10 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at) {
       c.push_back(batchIndex[i]);
     return c;
   };
-  loadTile(d, a, frame.maps[0], at3(k0, t.m), full);
+  if (what & Left)
+    loadTile(d, a, frame.maps[0], at3(k0, t.m), full);
+  if (!(what & Right))
+    return;
   Value b = d.add(a, aBytes);
   if (!mapB.byColumns)
     return loadTile(d, b, frame.maps[1], at3(k0, t.n), full);
@@ -160,16 +179,39 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at) {
     loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(d.add(t.n, c), k0), full);
 }
 
+/// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
+HopperGemm::Position HopperGemm::loadAhead() {
+  Value count = d.minU(depthTiles, d.i32(tile.stages)), last = d.select(d.less(first, total), count, d.i32(0));
+  Tile at = tileAt(first);
+  auto load = [&](Operand what) {
+    d.loop(d.i32(0), last, d.i32(1), [&](Value k) { loadStage(at, k, {k, d.i32(1)}, what); });
+  };
+  load(Right);
+  frame.awaitPrevious();
+  load(Left);
+  Value wrap = d.equal(last, tile.stages);
+  return {d.select(wrap, d.i32(0), last), d.select(wrap, d.i32(0), d.i32(1))};
+}
+
 void HopperGemm::produce() {
   setRegisters(d, producerRegisters, false);
   d.when(d.equal(warp, 0), [&] {
     d.when(d.electOne(), [&] {
       Values start = {d.i32(0), d.i32(1)};
+      if (weights) {
+        Position behind = loadAhead();
+        start = {behind.stage, behind.phase};
+      } else {
+        frame.awaitPrevious();
+      }
+      Value ahead = d.minU(depthTiles, d.i32(weights ? tile.stages : 0));
       d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
         Tile at = tileAt(t);
-        return d.loop(d.i32(0), depthTiles, d.i32(1), outer, [&](Value k, ValueRange now) {
+        Value from = d.select(d.equal(t, first), ahead, d.i32(0));
+        return d.loop(from, depthTiles, d.i32(1), outer, [&](Value k, ValueRange now) {
           Position pos{now[0], now[1]};
-          loadStage(at, k, pos);
+          waitFor(d, emptyBarrier(pos.stage), pos.phase);
+          loadStage(at, k, pos, Both);
           pos = next(pos);
           return Values{pos.stage, pos.phase};
         });
@@ -185,7 +227,8 @@ void HopperGemm::produce() {
 void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   waitFor(d, fullBarrier(at.stage), at.phase);
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
-  Value left = describeTile(d, a), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
+  Value own = tile.shared ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
+  Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
   Wgmma product{tile.columns, p.lhsType, mapB.byColumns};
   fenceProducts(d);
   for (unsigned kk = 0; kk < 4; ++kk)
@@ -214,42 +257,51 @@ static SmallVector<Values> split(ValueRange flat, unsigned parts) {
   return out;
 }
 
+/// `counted` stages were filled before this tile. What is left of the last stage is the caller's to release.
+Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
+  Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
+  SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.f32(0)));
+  // The first stage stands before the loop, so that in it there always is an older one to release.
+  multiplyStage(pos, sums);
+  Position second = next(pos);
+  Values carried = {second.stage, second.phase, pos.stage};
+  carried.append(flatten(sums));
+  return d.loop(d.i32(1), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
+    Position pos{now[0], now[1]};
+    SmallVector<Values> inner = split(now.drop_front(3), tile.blocks);
+    multiplyStage(pos, inner);
+    waitProducts(d, 1);
+    release(now[2]);
+    Position following = next(pos);
+    Values yields = {following.stage, following.phase, pos.stage};
+    yields.append(flatten(inner));
+    return yields;
+  });
+}
+
 void HopperGemm::consume() {
   setRegisters(d, consumerRegisters, true);
-  Value mine = d.sub(group, d.i32(1)); // 0 or 1
+  frame.awaitPrevious(); // the epilogue reads and writes
+  bool turns = !tile.shared;
   // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.
   Value myTurn = d.add(mine, 1), othersTurn = d.sub(d.i32(2), mine);
-  d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
-  Value start = d.add(first, d.mul(mine, step)), stride = d.mul(step, 2);
+  if (turns)
+    d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
+  Value start = turns ? d.add(first, d.mul(mine, step)) : first, stride = turns ? d.mul(step, 2) : step;
   // Stages that were filled before this tile: the other's tiles count too.
-  Values counted = {d.mul(mine, depthTiles)};
+  Values counted = {turns ? d.mul(mine, depthTiles) : d.i32(0)};
   d.loop(start, total, stride, counted, [&](Value t, ValueRange outer) {
     Tile at = tileAt(t);
-    Position pos{d.rem(outer[0], tile.stages), d.bitAnd(d.div(outer[0], tile.stages), 1)};
-    SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.f32(0)));
-    d.barrier(myTurn, 256);
-    // The first stage stands before the loop, so that in it there always is an older one to release.
-    multiplyStage(pos, sums);
-    Position second = next(pos);
-    Values carried = {second.stage, second.phase, pos.stage};
-    carried.append(flatten(sums));
-    Values out = d.loop(d.i32(1), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
-      Position pos{now[0], now[1]};
-      SmallVector<Values> inner = split(now.drop_front(3), tile.blocks);
-      multiplyStage(pos, inner);
-      waitProducts(d, 1);
-      release(now[2]);
-      Position following = next(pos);
-      Values yields = {following.stage, following.phase, pos.stage};
-      yields.append(flatten(inner));
-      return yields;
-    });
-    arriveNamed(d, othersTurn, 256);
+    if (turns)
+      d.barrier(myTurn, 256);
+    Values out = multiplyTile(at, outer[0]);
+    if (turns)
+      arriveNamed(d, othersTurn, 256);
     ArrayRef<Value> rest = ArrayRef<Value>(out).drop_front(3);
-    sums = split(waitProducts(d, 0, rest), tile.blocks);
+    SmallVector<Values> sums = split(waitProducts(d, 0, rest), tile.blocks);
     release(out[2]);
     storeTile(at, sums);
-    return Values{d.add(outer[0], d.mul(depthTiles, 2))};
+    return Values{d.add(outer[0], turns ? d.mul(depthTiles, 2) : depthTiles)};
   });
 }
 
@@ -264,6 +316,8 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
   Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
   Value warpRow = d.add(t.m, d.mul(d.bitAnd(warp, 3), 16));
+  if (tile.shared)
+    warpRow = d.add(warpRow, d.mul(mine, 64 * tile.blocks));
   for (unsigned block = 0; block < tile.blocks; ++block)
     storeWarpgroupRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
 }
@@ -325,6 +379,13 @@ static bool usesTensorCores(const GemmProblem &p) {
   return p.lhsType.isF32() && precision && precision.getValue() == "tf32";
 }
 
+/// Whether the buffer is one of the artifact's: no kernel writes it.
+static bool isConstant(const lower::BodyInfo &info, Value ref) {
+  kernel::GenericOp kernel = info.kernel;
+  unsigned number = cast<BlockArgument>(ref).getArgNumber();
+  return number < kernel.getInputs().size() && isa_and_nonnull<ir::ConstantOp>(kernel.getInputs()[number].getDefiningOp());
+}
+
 llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::optional<GemmProblem> p = g.sm == 90 ? gemmProblem(g.info) : std::nullopt;
   if (!p || !usesTensorCores(*p) || !p->k.constant() || *p->k.constant() < 16)
@@ -341,14 +402,17 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   auto count = [&](const HopperTile &t) {
     return plan.size(p->batch * Expr::ceildiv(p->m, t.rows()) * Expr::ceildiv(p->n, t.columns));
   };
-  // Tiles wait for their operands, which are as many as their rows and columns: the fewest of them in the longest walk.
+  // The least time for the longest walk.
   auto cost = [&](const HopperTile &t, Value n) {
     Value walk = h.ceilDiv(n, expectedProcessors);
-    return h.mul(walk, plan.constant(t.rows() + t.columns));
+    return h.mul(walk, plan.constant(t.cost()));
   };
+  // Where the right operand lies by columns, it comes in chunks of 64 of them.
+  std::vector<HopperTile> tiles;
+  llvm::copy_if(allTiles, std::back_inserter(tiles), [&](const HopperTile &t) { return !b->byColumns || t.columns % 64 == 0; });
   Value entry = plan.constant(0), grid = count(tiles[0]), bytes = plan.constant(HopperGemm::sharedBytes(tiles[0]));
   Value rows = plan.constant(tiles[0].rows()), columns = plan.constant(tiles[0].columns), least = cost(tiles[0], grid);
-  for (unsigned i = 1; i < std::size(tiles); ++i) {
+  for (unsigned i = 1; i < tiles.size(); ++i) {
     Value n = count(tiles[i]), own = cost(tiles[i], n);
     Value better = h.compare(arith::CmpIPredicate::sle, own, least);
     least = h.select(better, own, least);
@@ -375,9 +439,10 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   };
   addMap(*a, 0, rows);
   addMap(*b, 1, columns);
+  bool weights = isConstant(g.info, op.getRhs());
   for (const HopperTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependentLaunch);
-    HopperGemm gemm(*p, frame, t, *b);
+    KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
+    HopperGemm gemm(*p, frame, t, *b, weights);
     gemm.emit();
     frame.finish();
     g.entries.push_back(t.name);

@@ -160,7 +160,7 @@ llvm::Expected<bool> cuda::generateSimtGemm(Generator &g) {
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, tiles[0].threads());
   for (const SimtTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, t.threads(), g.sm, 0, g.dependentLaunch);
+    KernelFrame frame(g.info, g.device, t.name, t.threads(), g.sm, 0, g.dependent());
     SimtGemm gemm(*p, frame, t);
     gemm.emit();
     frame.finish();

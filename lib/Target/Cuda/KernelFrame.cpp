@@ -70,8 +70,9 @@ void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}
 //===----------------------------------------------------------------------===//
 
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
-                         unsigned numMaps, bool dependentLaunch)
-    : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), builder(module.getBodyRegion()) {
+                         unsigned numMaps, Dependent dependent)
+    : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), builder(module.getBodyRegion()),
+      dependent(dependent != Dependent::No && sm >= 90) {
   MLIRContext *context = module.getContext();
   unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
   SmallVector<Type> params(numRefs, d.pointer(Global));
@@ -93,11 +94,16 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
     func.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
     func.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
   }
-  // The next kernel may start to fill the machine at once, but nothing is read or written before the one ahead is done.
-  if (dependentLaunch && sm >= 90) {
+  // The next kernel may start to fill the machine at once, but it reads and writes nothing before this one is done.
+  if (this->dependent)
     d.ptx("griddepcontrol.launch_dependents;");
+  if (dependent == Dependent::Waits)
+    awaitPrevious();
+}
+
+void KernelFrame::awaitPrevious() {
+  if (dependent)
     d.ptx("griddepcontrol.wait;");
-  }
 }
 
 Value KernelFrame::size(const Expr &e) { return sizeValue(d, info, sizes, e); }

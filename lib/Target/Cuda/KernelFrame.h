@@ -44,11 +44,16 @@ private:
   unsigned maps = 0;
 };
 
+/// Whether an entry point may start before the kernel ahead of it is done (programmatic dependent launch, sm_90), and who
+/// waits for that kernel: the frame at once, or the generator, by awaitPrevious in every thread that reads what another
+/// kernel wrote or writes anything.
+enum class Dependent { No, Waits, WaitsLater };
+
 /// One entry point of a device module.
 class KernelFrame {
 public:
   KernelFrame(const lower::BodyInfo &info, mlir::ModuleOp module, llvm::StringRef name, unsigned threads, unsigned sm,
-              unsigned numMaps = 0, bool dependentLaunch = false);
+              unsigned numMaps = 0, Dependent dependent = Dependent::No);
   DeviceBuilder d;
   const lower::BodyInfo &info;
   mlir::ModuleOp module;
@@ -60,11 +65,13 @@ public:
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
   /// The shared memory whose size the launch gives, aligned to 1024 bytes.
   Value dynamicShared();
+  void awaitPrevious();
   void finish();
 
 private:
   mlir::OpBuilder builder;
   mlir::LLVM::LLVMFuncOp func;
+  bool dependent;
 };
 
 /// Index of flattened axes to the index of each, innermost last; axes of extent 1 come out as 0.

@@ -62,7 +62,7 @@ static Expr blocksFor(const lower::BodyInfo &info, const Section &section, const
 /// Several sections take turns in the grid's second dimension.
 static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sections, ArrayRef<RowSchedule> schedules) {
   unsigned threads = schedules.front().threads;
-  KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependentLaunch);
+  KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   DeviceBuilder &d = frame.d;
   std::string error;
   for (unsigned i = 0; i < sections.size(); ++i) {

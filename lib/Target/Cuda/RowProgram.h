@@ -13,6 +13,9 @@ struct Generator {
   PlanFunction &plan;
   unsigned sm;
   bool dependentLaunch;
+  Dependent dependent(bool later = false) const {
+    return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
+  }
   std::vector<std::string> entries;
 };
 

@@ -30,6 +30,11 @@ class Case:
         self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
         self.flops = self.bytes = 0  # of cases that are timed on a GPU
         self.torch = None            # (torch, device inputs) -> a call that does the same
+        self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
+
+    def with_constants(self, *inputs):
+        self.constants = inputs
+        return self
 
     def timed(self, flops=0, bytes=0, torch=None):
         self.flops, self.bytes, self.torch = flops, bytes, torch
@@ -39,7 +44,8 @@ class Case:
         return f"tensor<{_dims(t[1].shape)}{t[0]}>"
 
     def mlir(self):
-        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs))
+        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
+        made = "".join(f"  %arg{i} = lathe.constant dense<0.0> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
         ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
         types = ", ".join(self.tensor(t) for t in self.inputs)
         outs = ", ".join(self.tensor(t) for t in self.expected)
@@ -48,7 +54,7 @@ class Case:
         axes = ", ".join(f'{n} = "{e}"' for n, e in self.axes)
         res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
         head = f"ins({ins} : {types}) " if self.inputs else ""
-        return (f"func.func @f({args}) {{\n  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
+        return (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
                 f"      {head}outs({outs}) {{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
 
 
@@ -254,7 +260,12 @@ GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64
          lambda: gemm(1300, 1024, 8), lambda: gemm(70, 72, 40, packed=True, b_columns=True),
          lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
 WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
-         lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True)]
+         lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
+         lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
+         lambda: gemm(70, 72, 1100, t="bf16").with_constants(1),
+         # Enough tiles for the machine to take the larger ones.
+         lambda: gemm(2890, 190, 64, t="bf16", b_columns=True, out="bf16").with_constants(1),
+         lambda: gemm(5830, 380, 64, t="f16", b_columns=True, out="f16", epilogue="bias_relu")]
 
 
 def _gemm_peer(t):
