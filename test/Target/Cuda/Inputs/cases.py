@@ -358,6 +358,7 @@ WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"
                    lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True)]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
+         lambda: large_gemm(1024, 2304, 768), lambda: large_gemm(1024, 768, 768),
          lambda: large_gemm(1024, 768, 3072, epilogue="bias_relu"), lambda: large_gemm(128, 768, 768), lambda: large_gemm(128, 3072, 768),
          lambda: large_gemm(16, 4096, 4096), lambda: large_gemm(1, 4096, 4096), lambda: large_gemm(1024, 1024, 1024, t="f32", out="f32"),
          lambda: large_layer_norm(8192, 4096), lambda: large_layer_norm(16384, 1024), lambda: large_layer_norm(8192, 768, "f32"),
