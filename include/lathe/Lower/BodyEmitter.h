@@ -60,6 +60,8 @@ public:
   /// An expression over axes and sizes at this point: i64, or a vector of i64 where it varies along the lane axis.
   mlir::Value emitExpr(const shape::Expr &e);
   mlir::Value splat(mlir::Value scalar);
+  /// Where a load without computed indices reads at this point, which has no lane axis.
+  mlir::Value addressOf(kernel::LoadOp load) { return addressOf(load, load.getRef(), {}).pointer; }
 
   /// The first thing that could not be emitted, empty when all went well. Emission goes on with zeros after an error, so
   /// that the caller asks once, at the end.

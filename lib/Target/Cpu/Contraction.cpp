@@ -97,6 +97,7 @@ void ContractionEmitter::emitTile(const BodyEmitter &point, Value panel, Value t
   Value highTiles = v.sub(rows, v.mul(rowTiles, low));
   Value row = v.add(v.mul(tileIndex, low), v.min(tileIndex, highTiles));
   Value count = v.select(v.less(tileIndex, highTiles), high, low);
+  epilogue.request(point, row, count, firstColumn);
   tiles.requestNext(panel, tileIndex, depth);
   tiles.emit(point, panel, row, count, depth, epilogue.buffer());
   epilogue.emit(point, row, count, firstColumn);

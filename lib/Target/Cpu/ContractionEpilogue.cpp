@@ -8,6 +8,9 @@ using namespace lathe;
 using namespace lathe::cpu;
 using lower::BodyEmitter;
 
+/// Of 4 bytes; narrower ones are requested twice.
+constexpr unsigned elementsPerLine = 16;
+
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
                                          lower::BodyEmitter &body, unsigned maxRows)
     : v(v), shape(shape) {
@@ -17,6 +20,39 @@ ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShap
   for (Operation *op : info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
+  findRowReads(info);
+}
+
+void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Value> work;
+  for (kernel::StoreOp s : stores)
+    work.push_back(s.getValue());
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value == shape.result ? nullptr : value.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    work.append(op->operand_begin(), op->operand_end());
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (load && load.getIndices().empty() && shape.rows.isMentionedBy(info.exprOf(load)))
+      rowReads.push_back(load);
+  }
+}
+
+void ContractionEpilogue::request(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
+  if (rowReads.empty() || !lanesStayInAxis())
+    return;
+  v.loop(v.i(0), count, 1, [&](Value r) {
+    BodyEmitter at = point;
+    shape.rows.bind(v, at, v.add(row, r), shape.rowsFlat);
+    for (kernel::LoadOp load : rowReads)
+      for (unsigned c = 0; c < width; c += elementsPerLine) {
+        BodyEmitter vector = at;
+        shape.columns.bind(v, vector, v.add(firstColumn, c), shape.columnsFlat);
+        v.prefetch(vector.addressOf(load), v.i(0), load.getType());
+      }
+  });
 }
 
 void ContractionEpilogue::emit(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {

@@ -18,7 +18,12 @@ public:
   void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
             unsigned width = panelColumns);
 
+  /// Requests what emit() will read at each row, so that it arrives while the tile's product is computed.
+  void request(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
+               unsigned width = panelColumns);
+
 private:
+  void findRowReads(const lower::BodyInfo &info);
   void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
                       bool partial);
   void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask);
@@ -28,6 +33,7 @@ private:
   const ContractionShape &shape;
   mlir::Value tile, columns;
   llvm::SmallVector<kernel::StoreOp> stores;
+  llvm::SmallVector<kernel::LoadOp> rowReads; ///< what differs from row to row
 };
 
 } // namespace lathe::cpu

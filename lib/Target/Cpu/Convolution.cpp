@@ -119,6 +119,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
     v.loop(v.i(0), tileCount, 1, [&](Value tile) {
       Value local = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(first, local);
       Value rows = v.select(v.less(tile, highTiles), high, low);
+      epilogue.request(body, row, rows, firstColumn, width);
       tiles.requestNext(panel, tile, v.i(shape.depth));
       tiles.emit(body, panel, shape.direct ? row : local, rows, v.i(shape.depth), epilogue.buffer(), width);
       epilogue.emit(body, row, rows, firstColumn, width);
