@@ -86,6 +86,7 @@ static Error prepareForCpu(ModuleOp module) {
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());
     pm.addPass(target::createPackWeights());
+    pm.addPass(target::createUpdateInPlace());
   });
 }
 

@@ -99,6 +99,11 @@ StepWriter::BufferId StepWriter::bufferFor(Value v) {
   return buffers[v] = target.buffer;
 }
 
+/// A result that lies where an operand lies.
+StepWriter::BufferId StepWriter::inPlaceOf(BufferId operand, Value v) {
+  return buffers[v] = program.view(dtypeOfValue(v), operand, bytesOf(v.getType()));
+}
+
 Expected<StepWriter::BufferId> StepWriter::constant(Type type, Expected<artifact::ByteSource> bytes) {
   if (!bytes)
     return bytes.takeError();
@@ -110,8 +115,9 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   std::vector<BufferId> operands;
   for (Value v : op.getInputs())
     operands.push_back(buffers.lookup(v));
+  auto replaced = op->getAttrOfType<IntegerAttr>("in_place");
   for (Value v : op.getOutputs())
-    operands.push_back(bufferFor(v));
+    operands.push_back(replaced && !isLate(v.getType()) ? inPlaceOf(operands[replaced.getInt()], v) : bufferFor(v));
   std::vector<Expr> sizes;
   for (const std::string &s : op.getSizeSymbols())
     sizes.push_back(Expr::symbol(s));

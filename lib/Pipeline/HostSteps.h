@@ -50,6 +50,7 @@ private:
   llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
   Target newTarget(mlir::Type type);
   BufferId bufferFor(mlir::Value v);
+  BufferId inPlaceOf(BufferId operand, mlir::Value v);
   mlir::func::FuncOp function(mlir::FlatSymbolRefAttr ref);
 
   artifact::ArtifactBuilder &builder;

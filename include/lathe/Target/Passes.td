@@ -55,6 +55,23 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {
+  let summary = "Results that take the place of an operand that nobody reads afterwards";
+  let description = [{
+    A kernel that reads each element of an operand at the point that writes the same element of its one result, and is the last
+    to read that operand, says `in_place = N`: its result lies where operand N lies. What is read while a sum is made stays.
+
+    Before:
+    ```mlir
+    %y = kernel.generic contraction @add axes(m = "8", n = "32", k = "16") ins(%x, %w, %residual : ...) outs(tensor<8x32xf32>)
+    ```
+    After:
+    ```mlir
+    %y = kernel.generic contraction @add axes(m = "8", n = "32", k = "16") ins(%x, %w, %residual : ...) outs(tensor<8x32xf32>) attributes {in_place = 2 : i64}
+    ```
+  }];
+}
+
 def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
   let summary = "Operands of contractions and attentions in the type that tensor cores take";
   let description = [{

@@ -36,9 +36,11 @@ static func::FuncOp addFunction(OpBuilder &b, Location loc, ModuleOp module, con
   return fn;
 }
 
-/// NAME.body's frame; pointer arguments do not alias, operands are only read.
-static func::FuncOp addBody(OpBuilder &b, Location loc, ModuleOp module, StringRef name, unsigned refs, unsigned inputs,
-                            unsigned sizes) {
+/// NAME.body's frame; pointer arguments do not alias, but for a result that lies where an operand lies; operands are only read.
+static func::FuncOp addBody(OpBuilder &b, kernel::GenericOp kernel, ModuleOp module, StringRef name, unsigned sizes) {
+  Location loc = kernel.getLoc();
+  unsigned inputs = kernel.getInputs().size(), refs = inputs + kernel.getOutputs().size();
+  auto replaced = kernel->getAttrOfType<IntegerAttr>("in_place");
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   SmallVector<Type> types(refs, pointer);
   types.append(sizes + 2, i64);
@@ -47,6 +49,8 @@ static func::FuncOp addBody(OpBuilder &b, Location loc, ModuleOp module, StringR
   fn.setPrivate();
   for (unsigned i = 0; i < types.size(); ++i)
     if (types[i] == pointer) {
+      if (replaced && (i == replaced.getInt() || i == inputs))
+        continue;
       fn.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
       if (i < inputs)
         fn.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
@@ -137,8 +141,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKern
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b(kernel.getContext());
   BodyInfo info(kernel);
-  unsigned inputs = kernel.getInputs().size(), refs = inputs + kernel.getOutputs().size();
-  func::FuncOp body = addBody(b, loc, *module, name, refs, inputs, detached.sizes.size());
+  unsigned refs = kernel.getInputs().size() + kernel.getOutputs().size();
+  func::FuncOp body = addBody(b, kernel, *module, name, detached.sizes.size());
   auto args = body.getArguments();
   CpuHooks hooks(isa);
   KernelFunction f{kernel, info, isa, hooks, b, loc, {}, {}, {}, {}, {}};

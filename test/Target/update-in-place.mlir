@@ -1,0 +1,41 @@
+// RUN: lathe-opt %s --split-input-file --lathe-form-kernels --lathe-update-in-place | FileCheck %s
+
+!x = tensor<8x32xf32>
+// The sum takes the place of the residual, its third operand: nobody reads it afterwards. The last result is the model's own.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[E:.*]] = kernel.generic loop @exp
+// CHECK-NOT: in_place
+// CHECK: kernel.generic contraction @contract_1
+// CHECK-SAME: ins(%{{.*}}, %{{.*}}, %[[E]] :
+// CHECK-SAME: in_place = 2 : i64
+// CHECK-NOT: in_place
+// CHECK: return
+func.func @main(%a: !x, %w: tensor<32x32xf32>) -> !x {
+  %e = lathe.exp %a : !x
+  %0 = lathe.contract %e, %w batch [] x [] over [1] x [0] : !x, tensor<32x32xf32> -> !x
+  %t = lathe.contract %0, %w batch [] x [] over [1] x [0] : !x, tensor<32x32xf32> -> !x
+  %1 = lathe.add %t, %e : !x
+  %2 = lathe.contract %1, %w batch [] x [] over [1] x [0] : !x, tensor<32x32xf32> -> !x
+  %3 = lathe.add %2, %1 : !x
+  return %3 : !x
+}
+
+// -----
+
+!x = tensor<32x32xf32>
+// What the product itself reads stays, what is read later stays, and so does what the caller gave.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: in_place
+// CHECK: return
+func.func @main(%a: !x, %w: !x) -> (!x, !x) {
+  %e = lathe.exp %a : !x
+  %0 = lathe.contract %e, %w batch [] x [] over [1] x [0] : !x, !x -> !x
+  %1 = lathe.add %0, %e : !x
+  %2 = lathe.contract %1, %w batch [] x [] over [1] x [0] : !x, !x -> !x
+  %3 = lathe.add %2, %a : !x
+  %4 = lathe.contract %3, %w batch [] x [] over [1] x [0] : !x, !x -> !x
+  %5 = lathe.add %4, %1 : !x
+  %6 = lathe.contract %5, %w batch [] x [] over [1] x [0] : !x, !x -> !x
+  %7 = lathe.contract %1, %w batch [] x [] over [1] x [0] : !x, !x -> !x
+  return %6, %7 : !x, !x
+}
