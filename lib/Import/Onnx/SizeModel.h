@@ -81,7 +81,7 @@ private:
     std::vector<int64_t> element; ///< input and place, of a symbol that is an element
     bool used = true;
     bool late = false;
-    std::string home; ///< the body that knows it
+    std::string home = {}; ///< the body that knows it
   };
   struct Relation {
     shape::Expr left, right;

@@ -1,0 +1,262 @@
+"""Models whose sizes and control flow depend on data, against ONNX Runtime.
+
+usage: host_program.py LATHE DIR [CASE ...]
+Each case is a graph and the inputs of several runs; every run of the compiled model must give ONNX Runtime's results.
+"""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+rng = np.random.default_rng(5)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+
+
+def value(name, kind, shape):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def const(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def graph(nodes, inputs, outputs, constants=(), name="g"):
+    return helper.make_graph(nodes, name, inputs, outputs, list(constants))
+
+
+def f(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def scalar(v):
+    return np.array(v, np.int64)
+
+
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+@case
+def nonzero_chain():
+    g = graph([node("NonZero", "x", "at"), node("Transpose", "at", "rows", perm=[1, 0]), node("GatherND", "x rows", "picked"),
+               node("Shape", "picked", "n"), node("ConstantOfShape", "n", "zeros"), node("Add", "picked zeros", "y"),
+               node("ReduceSum", "y", "s", keepdims=0)],
+              [value("x", F, ["a", "b"])], [value("at", I, [2, "n"]), value("y", F, ["n"]), value("s", F, [])])
+    sparse = f(4, 5) * (rng.random((4, 5)) < 0.3)
+    return g, [{"x": sparse.astype(np.float32)}, {"x": np.zeros((2, 3), np.float32)}, {"x": f(1, 1)}]
+
+
+@case
+def compress_and_unique():
+    g = graph([node("Greater", "x zero", "mask"), node("Compress", "x mask", "kept", axis=0), node("Floor", "kept", "low"),
+               node("Unique", "low", "u first inverse counts"), node("Range", "begin total one", "r"), node("Size", "u", "total")],
+              [value("x", F, ["n"])],
+              [value("u", F, ["m"]), value("first", I, ["m"]), value("inverse", I, ["k"]), value("counts", I, ["m"]), value("r", I, ["m"])],
+              [const("zero", np.float32(0)), const("begin", scalar(0)), const("one", scalar(1))])
+    return g, [{"x": f(20) * 3}, {"x": f(1) - 9}, {"x": f(50) * 2}]
+
+
+@case
+def loop_while():
+    """Without a trip count: doubles until the sum is large; collects what it saw."""
+    body = graph([node("Add", "v v", "next"), node("ReduceSum", "next", "sum", keepdims=0), node("Less", "sum limit", "more"),
+                  node("Identity", "next", "seen")],
+                 [value("i", I, []), value("c", B, []), value("v", F, None)],
+                 [value("more", B, []), value("next", F, None), value("seen", F, [7])])
+    g = graph([node("ReduceSum", "x", "start", keepdims=0), node("Less", "start limit", "go"),
+               node("Loop", "none go x", "last all", body=body)],
+              [value("x", F, [7]), value("limit", F, [])], [value("last", F, [7]), value("all", F, ["t", 7])])
+    g.node[2].input[0] = ""  # no trip count
+    x = np.abs(f(7))
+    return g, [{"x": x, "limit": np.array(1000, np.float32)}, {"x": x, "limit": np.array(-1, np.float32)}, {"x": np.abs(f(7)), "limit": np.array(30, np.float32)}]
+
+
+@case
+def loop_growing():
+    """A carried value that grows, a captured one, and a trip count from data."""
+    body = graph([node("Unsqueeze", "i axis", "row"), node("Cast", "row", "number", to=F), node("Add", "number w", "one"),
+                  node("Concat", "v one", "next", axis=0), node("Identity", "c", "more"), node("ReduceSum", "next", "sum", keepdims=0)],
+                 [value("i", I, []), value("c", B, []), value("v", F, None)],
+                 [value("more", B, []), value("next", F, None), value("sum", F, None)])
+    g = graph([node("Loop", "m yes x", "last sums", body=body)],
+              [value("m", I, []), value("x", F, ["n"]), value("w", F, [1])], [value("last", F, ["k"]), value("sums", F, ["t"])],
+              [const("yes", np.array(True)), const("axis", i64(0))])
+    return g, [{"m": scalar(m), "x": f(n), "w": f(1)} for m, n in ((5, 3), (0, 2), (-4, 2), (1, 1), (12, 1))]
+
+
+@case
+def loop_nested():
+    inner = graph([node("Mul", "u scale", "un"), node("Add", "un x", "u2"), node("Identity", "ci", "more_i")],
+                  [value("j", I, []), value("ci", B, []), value("u", F, None)], [value("more_i", B, []), value("u2", F, None)], name="inner")
+    outer = graph([node("Cast", "i", "fi", to=F), node("Add", "fi half", "scale"), node("Loop", "i yes v", "v2", body=inner),
+                   node("Identity", "c", "more_o"), node("ReduceMax", "v2", "top", keepdims=0)],
+                  [value("i", I, []), value("c", B, []), value("v", F, None)],
+                  [value("more_o", B, []), value("v2", F, None), value("top", F, None)], name="outer")
+    g = graph([node("Loop", "m yes x", "last tops", body=outer)], [value("m", I, []), value("x", F, ["a", "b"])],
+              [value("last", F, ["a", "b"]), value("tops", F, ["t"])], [const("yes", np.array(True)), const("half", np.float32(0.5))])
+    return g, [{"m": scalar(m), "x": f(2, 3)} for m in (4, 1, 0)]
+
+
+@case
+def if_on_data():
+    then = graph([node("Slice", "x zero two", "t")], [], [value("t", F, None)], [const("two", i64(2))], "then")
+    deep = graph([node("Neg", "x", "d")], [], [value("d", F, None)], name="deep")
+    flat = graph([node("Concat", "x x", "e2", axis=0)], [], [value("e2", F, None)], name="flat")
+    other = graph([node("Less", "s low", "very"), node("If", "very", "e", then_branch=deep, else_branch=flat)], [],
+                  [value("e", F, None)], [const("low", np.float32(-10))], "other")
+    g = graph([node("ReduceSum", "x", "s", keepdims=0), node("Greater", "s null", "c"),
+               node("If", "c", "y", then_branch=then, else_branch=other), node("Mul", "y y", "z")],
+              [value("x", F, ["n"])], [value("z", F, ["m"])], [const("null", np.float32(0)), const("zero", i64(0))])
+    return g, [{"x": np.abs(f(5))}, {"x": -np.abs(f(3))}, {"x": -20 - np.abs(f(4))}]
+
+
+def scan(directions, axes, out_directions, out_axes):
+    body = graph([node("Add", "s a", "t"), node("Mul", "t b", "next"), node("Sub", "next w", "y"), node("ReduceSum", "y", "z", keepdims=0)],
+                 [value("s", F, None), value("a", F, None), value("b", F, None)],
+                 [value("next", F, None), value("y", F, None), value("z", F, None)])
+    return graph([node("Scan", "s0 p q", "last ys zs", body=body, num_scan_inputs=2, scan_input_directions=directions,
+                       scan_input_axes=axes, scan_output_directions=out_directions, scan_output_axes=out_axes)],
+                 [value("s0", F, [3]), value("p", F, ["t", 3]), value("q", F, [3, "t"]), value("w", F, [3])],
+                 [value("last", F, [3]), value("ys", F, ["c", "d"]), value("zs", F, ["e"])])
+
+
+@case
+def scan_forward():
+    return scan([0, 0], [0, 1], [0, 0], [0, 0]), [{"s0": f(3), "p": f(t, 3), "q": f(3, t), "w": f(3)} for t in (4, 1, 9)]
+
+
+@case
+def scan_backward():
+    return scan([1, 0], [0, -1], [1, 0], [1, 0]), [{"s0": f(3), "p": f(t, 3), "q": f(3, t), "w": f(3)} for t in (5, 1)]
+
+
+@case
+def computed_arguments():
+    g = graph([node("ReduceMax", "n", "most", keepdims=0), node("Unsqueeze", "most zero", "k"), node("TopK", "x k", "v at", axis=-1),
+               node("Slice", "x k big axis1", "rest"), node("OneHot", "n deep values", "hot"), node("Add", "most one", "deep")],
+              [value("n", I, ["m"]), value("x", F, ["a", "b"])],
+              [value("v", F, ["a", "k"]), value("at", I, ["a", "k"]), value("rest", F, ["a", "r"]), value("hot", F, ["m", "h"])],
+              [const("zero", i64(0)), const("big", i64(1 << 40)), const("axis1", i64(1)), const("one", scalar(1)),
+               const("values", np.array([0, 1], np.float32))])
+    return g, [{"n": i64(*n), "x": f(3, 6)} for n in ((1, 2), (0, 4, 3), (6,))]
+
+
+@case
+def resize_by_data():
+    g = graph([node("ReduceMax", "n", "most", keepdims=0), node("Cast", "most", "s", to=F), node("Unsqueeze", "s zero", "s1"),
+               node("Concat", "ones s1 s1", "scales", axis=0), node("Resize", "x scales", "y", mode="linear")],
+              [value("n", I, ["m"]), value("x", F, [1, 2, "h", "w"])], [value("y", F, [1, 2, "p", "q"])],
+              [const("zero", i64(0)), const("ones", np.ones(2, np.float32))])
+    g.node[4].input.insert(1, "")  # no region
+    return g, [{"n": i64(*n), "x": f(1, 2, 3, 4)} for n in ((2,), (1, 3))]
+
+
+def recurrence(op, gates, directions, lengths, peepholes=False, **attributes):
+    many, inputs, hidden = (2 if directions == "bidirectional" else 1), 5, 8
+    weights = [const("w", f(many, gates * hidden, inputs) * 0.5), const("r", f(many, gates * hidden, hidden) * 0.5),
+               const("b", f(many, 2 * gates * hidden))]
+    operands, values = "x w r b", [value("x", F, ["t", "n", inputs])]
+    cell = op == "LSTM"
+    outputs = [value("y", F, None), value("h", F, None)] + ([value("c", F, None)] if cell else [])
+    made = node(op, operands, "y h c" if cell else "y h", hidden_size=hidden, direction=directions, **attributes)
+    made.input.extend(["lens" if lengths else "", "h0"] + (["c0"] if cell else []) + (["p"] if peepholes else []))
+    values.append(value("h0", F, [many, "n", hidden]))
+    if cell:
+        values.append(value("c0", F, [many, "n", hidden]))
+    if lengths:
+        values.append(value("lens", TensorProto.INT32, ["n"]))
+    if peepholes:
+        weights.append(const("p", f(many, 3 * hidden)))
+    runs = []
+    for t, n in ((1, 1), (3, 2), (21, 3)):
+        run = {"x": f(t, n, inputs), "h0": f(many, n, hidden)}
+        if cell:
+            run["c0"] = f(many, n, hidden)
+        if lengths:
+            run["lens"] = rng.integers(1, t + 1, n).astype(np.int32)
+        runs.append(run)
+    return graph([made], values, outputs, weights), runs
+
+
+@case
+def lstm():
+    return recurrence("LSTM", 4, "bidirectional", True, peepholes=True)
+
+
+@case
+def lstm_reverse():
+    return recurrence("LSTM", 4, "reverse", False)
+
+
+@case
+def gru():
+    return recurrence("GRU", 3, "bidirectional", True, linear_before_reset=1)
+
+
+@case
+def gru_forward():
+    return recurrence("GRU", 3, "forward", False)
+
+
+@case
+def rnn():
+    return recurrence("RNN", 1, "bidirectional", False, activations=["Relu", "Tanh"])
+
+
+@case
+def rnn_long():
+    """A known length that is too long to be written out."""
+    g, runs = recurrence("RNN", 1, "reverse", True)
+    g.input[0].type.tensor_type.shape.dim[0].dim_value = 21
+    return g, runs[2:]
+
+
+def check(lathe, folder, name):
+    g, runs = CASES[name]()
+    opset = 17
+    model = helper.make_model(g, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    path, so = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".so")
+    onnx.save(model, path)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    subprocess.run([lathe, "compile", path, "-o", so], check=True)
+    for number, feed in enumerate(runs):
+        want = session.run(None, feed)
+        data = os.path.join(folder, "%s.%d.npz" % (name, number))
+        np.savez(data, **{"in%d" % k: feed[v.name] for k, v in enumerate(g.input)}, **{"out%d" % k: v for k, v in enumerate(want)})
+        subprocess.run([lathe, "run", so, "--inputs", data, "--expect", data, "--rtol", "1e-4", "--atol", "1e-5"], check=True,
+                       stdout=subprocess.DEVNULL)
+    return len(runs)
+
+
+def main():
+    lathe, folder = sys.argv[1:3]
+    names = sys.argv[3:] or list(CASES)
+    failed = []
+    for name in names:
+        try:
+            print("%s: %d runs agree" % (name, check(lathe, folder, name)), flush=True)
+        except subprocess.CalledProcessError as e:
+            print("%s: %s" % (name, e), flush=True)
+            failed.append(name)
+    print("%d of %d cases agree" % (len(names) - len(failed), len(names)))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
