@@ -90,16 +90,22 @@ Value buildCosh(const Scalar &s) {
   Value r = s.make<arith::AddFOp>(e, s.make<arith::DivFOp>(s.constant(1), e));
   return s.make<arith::MulFOp>(r, s.constant(0.5));
 }
+/// For large x both inverses are log(2x) to the last digit, and the squares of the exact forms would overflow.
+Value unlessLarge(const Scalar &s, Value x, Value exact) {
+  Value log2x = s.make<arith::AddFOp>(s.make<math::LogOp>(x), s.constant(0.6931471805599453));
+  return s.make<arith::SelectOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, s.constant(1e10)), log2x, exact);
+}
 Value buildAsinh(const Scalar &s) { // sign(x) log1p(a + a^2 / (1 + sqrt(1 + a^2)))
   Value a = s.make<math::AbsFOp>(s.in[0]), aa = s.make<arith::MulFOp>(a, a);
   Value root = s.make<math::SqrtOp>(s.make<arith::AddFOp>(aa, s.constant(1)));
   Value t = s.make<arith::DivFOp>(aa, s.make<arith::AddFOp>(root, s.constant(1)));
-  return s.make<math::CopySignOp>(s.make<math::Log1pOp>(s.make<arith::AddFOp>(a, t)), s.in[0]);
+  return s.make<math::CopySignOp>(unlessLarge(s, a, s.make<math::Log1pOp>(s.make<arith::AddFOp>(a, t))), s.in[0]);
 }
-Value buildAcosh(const Scalar &s) { // log(x + sqrt(x - 1) sqrt(x + 1))
-  Value r = s.make<arith::MulFOp>(s.make<math::SqrtOp>(s.make<arith::SubFOp>(s.in[0], s.constant(1))),
-                                  s.make<math::SqrtOp>(s.make<arith::AddFOp>(s.in[0], s.constant(1))));
-  return s.make<math::LogOp>(s.make<arith::AddFOp>(s.in[0], r));
+Value buildAcosh(const Scalar &s) { // log1p(t + sqrt(t) sqrt(t + 2)) with t = x - 1
+  Value t = s.make<arith::SubFOp>(s.in[0], s.constant(1));
+  Value root = s.make<math::SqrtOp>(s.make<arith::AddFOp>(t, s.constant(2)));
+  Value r = s.make<arith::MulFOp>(s.make<math::SqrtOp>(t), root);
+  return unlessLarge(s, s.in[0], s.make<math::Log1pOp>(s.make<arith::AddFOp>(t, r)));
 }
 Value buildAtanh(const Scalar &s) { // log1p(2x / (1 - x)) / 2
   Value n = s.make<arith::AddFOp>(s.in[0], s.in[0]);
@@ -272,6 +278,17 @@ Value buildBitcast(const Scalar &s) {
   return to == s.in[0].getType() ? s.in[0] : s.make<arith::BitcastOp>(to, s.in[0]);
 }
 
+/// Compositions of several steps are rounded to a half-precision type once, at their end.
+template <BuildFn build> Value inWide(const Scalar &s) {
+  Type narrow = s.type();
+  if (getElementTypeOrSelf(narrow).getIntOrFloatBitWidth() >= 32)
+    return build(s);
+  SmallVector<Value> wide;
+  for (Value v : s.in)
+    wide.push_back(s.make<arith::ExtFOp>(withElement(narrow, s.b.getF32Type()), v));
+  return s.make<arith::TruncFOp>(narrow, build(Scalar{s.b, s.loc, s.op, wide}));
+}
+
 const llvm::StringMap<BuildFn> &table() {
   static const llvm::StringMap<BuildFn> t = {
       {"neg", buildNeg}, {"abs", buildAbs}, {"sign", buildSign}, {"not", buildNot},
@@ -279,9 +296,9 @@ const llvm::StringMap<BuildFn> &table() {
       {"log", floatUnary<math::LogOp>}, {"log1p", floatUnary<math::Log1pOp>}, {"log2", floatUnary<math::Log2Op>},
       {"sqrt", floatUnary<math::SqrtOp>}, {"rsqrt", floatUnary<math::RsqrtOp>},
       {"sin", floatUnary<math::SinOp>}, {"cos", floatUnary<math::CosOp>}, {"tan", floatUnary<math::TanOp>},
-      {"asin", buildAsin}, {"acos", buildAcos}, {"atan", floatUnary<math::AtanOp>},
-      {"sinh", buildSinh}, {"cosh", buildCosh}, {"tanh", floatUnary<math::TanhOp>},
-      {"asinh", buildAsinh}, {"acosh", buildAcosh}, {"atanh", buildAtanh}, {"erf", floatUnary<math::ErfOp>},
+      {"asin", inWide<buildAsin>}, {"acos", inWide<buildAcos>}, {"atan", floatUnary<math::AtanOp>},
+      {"sinh", inWide<buildSinh>}, {"cosh", inWide<buildCosh>}, {"tanh", floatUnary<math::TanhOp>},
+      {"asinh", inWide<buildAsinh>}, {"acosh", inWide<buildAcosh>}, {"atanh", inWide<buildAtanh>}, {"erf", floatUnary<math::ErfOp>},
       {"floor", floatUnary<math::FloorOp>}, {"ceil", floatUnary<math::CeilOp>},
       {"round", floatUnary<math::RoundEvenOp>}, {"trunc", floatUnary<math::TruncOp>},
       {"add", arithBinary<arith::AddFOp, arith::AddIOp, arith::AddIOp>},
