@@ -144,7 +144,24 @@ const FunctionProto *GraphImporter::findFunction(const NodeProto &node) const {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+/// Whether an operand may be a sequence or an empty optional (Ops/Sequences.h).
+static bool takesList(StringRef op, unsigned operand) {
+  struct Range {
+    unsigned first, last;
+  };
+  static const std::map<StringRef, Range> operands = {
+      {"Identity", {0, 0}},      {"Optional", {0, 0}},       {"OptionalGetElement", {0, 0}}, {"OptionalHasElement", {0, 0}},
+      {"SequenceAt", {0, 0}},    {"SequenceInsert", {0, 0}}, {"SequenceErase", {0, 0}},      {"SequenceLength", {0, 0}},
+      {"SequenceMap", {0, ~0u}}, {"Loop", {2, ~0u}},         {"ConcatFromSequence", {0, 0}}};
+  auto it = operands.find(op);
+  return it != operands.end() && operand >= it->second.first && operand <= it->second.last;
+}
+
+static bool isTensor(Value v) { return isa<RankedTensorType>(v.getType()); }
+
 void GraphImporter::checkResult(Value v) const {
+  if (!isTensor(v))
+    return;
   int64_t count = 1;
   for (const Expr &e : ir::dimsOf(v)) {
     if (e.isUnknown())
@@ -173,6 +190,8 @@ std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope
     std::optional<Value> v = isAbsent(name, scope) ? Value() : lookup(name, scope);
     if (!v)
       failWrong("operand '{0}' is neither an input, nor an initializer, nor the result of a node", name);
+    if (*v && !isTensor(*v) && !takesList(node.op_type(), inputs.size()))
+      failUnsupported("operand '{0}' is a sequence or an optional", name);
     inputs.push_back(*v);
   }
   Location loc = NameLoc::get(b.getStringAttr(scope.path + nameOf(node)));
@@ -343,6 +362,14 @@ Value GraphImporter::capture(Value v, Region &into) {
     return v;
   if (auto it = into.captured.find(v); it != into.captured.end())
     return it->second;
+  if (!isTensor(v)) { // a list is made anew of what it holds
+    auto list = v.getDefiningOp<UnrealizedConversionCastOp>();
+    SmallVector<Value> elements;
+    for (Value element : list.getInputs())
+      elements.push_back(capture(element, into));
+    OpBuilder::InsertionGuard guard(b);
+    return into.captured[v] = b.create<UnrealizedConversionCastOp>(v.getLoc(), v.getType(), elements).getResult(0);
+  }
   Value outer = capture(v, *into.parent), inner;
   Block &block = into.function.getBody().front();
   OpBuilder::InsertionGuard guard(b);
@@ -459,6 +486,8 @@ void GraphImporter::importOutputs(const GraphProto &graph, func::FuncOp main) {
       failWrong("output '{0}' is neither an input, nor an initializer, nor the result of a node", output.name());
     if (!*v)
       return; // its producer failed and is reported
+    if (!isTensor(*v))
+      failUnsupported("output '{0}' is a sequence or an optional; lathe's results are tensors", output.name());
     int32_t declared = output.type().tensor_type().elem_type();
     if (declared && elementType(declared, state.context) != ir::elementOf(*v))
       failWrong("output '{0}' is declared as {1}, but is computed as {2}", output.name(), elementTypeName(declared),

@@ -167,9 +167,39 @@ def resize_by_data():
     return g, [{"n": i64(*n), "x": f(1, 2, 3, 4)} for n in ((2,), (1, 3))]
 
 
+@case
+def sequences():
+    """Built, changed, mapped and joined; carried by a loop whose number of iterations is known."""
+    double = graph([node("Add", "e e", "d")], [value("e", F, None)], [value("d", F, None)], name="double")
+    grow = graph([node("SequenceAt", "parts i", "part"), node("SequenceInsert", "list part where", "list2"), node("Identity", "c", "more")],
+                 [value("i", I, []), value("c", B, []), helper.make_tensor_sequence_value_info("list", F, None)],
+                 [value("more", B, []), helper.make_tensor_sequence_value_info("list2", F, None)], name="grow")
+    g = graph([node("SplitToSequence", "x lengths", "parts", axis=1), node("SequenceLength", "parts", "count"),
+               node("SequenceMap", "parts", "mapped", body=double), node("SequenceErase", "mapped minus", "less"),
+               node("SequenceEmpty", "", "nothing"), node("Loop", "count yes nothing", "turned", body=grow),
+               node("ConcatFromSequence", "turned", "y", axis=1), node("ConcatFromSequence", "less", "z", axis=-1),
+               node("SequenceAt", "mapped minus", "u"), node("SequenceConstruct", "u u", "two"),
+               node("ConcatFromSequence", "two", "v", axis=0, new_axis=1)],
+              [value("x", F, ["n", 6])], [value("y", F, None), value("z", F, None), value("v", F, None), value("count", I, [])],
+              [const("lengths", i64(1, 2, 3)), const("minus", scalar(-2)), const("where", scalar(0)), const("yes", np.array(True))])
+    del g.node[4].input[:]
+    return g, [{"x": f(n, 6)} for n in (1, 5)]
+
+
+@case
+def sequence_from_branch():
+    """Which branch made it is known only when the model runs; how many elements it has is known before."""
+    then = graph([node("SequenceConstruct", "x y", "s")], [], [helper.make_tensor_sequence_value_info("s", F, None)], name="then")
+    other = graph([node("Neg", "x", "m"), node("SequenceConstruct", "m x", "t")], [], [helper.make_tensor_sequence_value_info("t", F, None)],
+                  name="other")
+    g = graph([node("If", "c", "list", then_branch=then, else_branch=other), node("ConcatFromSequence", "list", "z", axis=0)],
+              [value("c", B, []), value("x", F, ["n"]), value("y", F, ["m"])], [value("z", F, None)])
+    return g, [{"c": np.array(c), "x": f(3), "y": f(2)} for c in (True, False)]
+
+
 def recurrence(op, gates, directions, lengths, peepholes=False, **attributes):
     many, inputs, hidden = (2 if directions == "bidirectional" else 1), 5, 8
-    weights = [const("w", f(many, gates * hidden, inputs) * 0.5), const("r", f(many, gates * hidden, hidden) * 0.5),
+    weights = [const("w", f(many, gates * hidden, inputs) * 0.5), const("r", f(many, gates * hidden, hidden) * 0.25),
                const("b", f(many, 2 * gates * hidden))]
     operands, values = "x w r b", [value("x", F, ["t", "n", inputs])]
     cell = op == "LSTM"

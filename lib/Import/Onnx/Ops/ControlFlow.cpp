@@ -1,6 +1,7 @@
 //===- ControlFlow.cpp - If, Loop and Scan ---------------------------------===//
 
 #include "Loops.h"
+#include "Sequences.h"
 
 using namespace lathe;
 using llvm::SmallVector;
@@ -40,6 +41,14 @@ static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &els
   SmallVector<mlir::Attribute> symbols;
   Dims thenSizes, elseSizes;
   std::string name = llvm::cast<mlir::NameLoc>(n.g.loc).getName().str();
+  // Of sequences the elements are results, as many in either branch.
+  std::vector<Value> shapes = then.results;
+  for (auto [i, a, b] : llvm::enumerate(then.results, otherwise.results))
+    if (isEmptyOptional(a) || isEmptyOptional(b) || isSequence(a) != isSequence(b) ||
+        (isSequence(a) && elementsOf(a).size() != elementsOf(b).size()))
+      failUnsupported("result {0} is a sequence of another length, or an optional that is empty, in one of the branches", i);
+  then.results = withoutSequences(then.results);
+  otherwise.results = withoutSequences(otherwise.results);
   for (auto [i, a, b] : llvm::enumerate(then.results, otherwise.results)) {
     if (n.element(a) != n.element(b) || n.rank(a) != n.rank(b))
       failUnsupported("result {0} is {1} in one branch and {2} in the other", i, describe(a.getType()), describe(b.getType()));
@@ -60,8 +69,17 @@ static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &els
   n.importer.finishBody(otherwise);
   auto op = n.g.b.create<ir::IfOp>(n.g.loc, types, n.in(0), operands, then.function.getName(), otherwise.function.getName(),
                                    n.g.b.getArrayAttr(symbols), ir::exprArray(n.g.b, thenSizes), ir::exprArray(n.g.b, elseSizes));
-  for (unsigned i = 0; i < n.numOutputs(); ++i)
-    n.out(i, op.getResult(i));
+  unsigned next = 0;
+  for (unsigned i = 0; i < n.numOutputs(); ++i) {
+    if (!isSequence(shapes[i])) {
+      n.out(i, op.getResult(next++));
+      continue;
+    }
+    std::vector<Value> elements;
+    for (size_t count = elementsOf(shapes[i]).size(); elements.size() < count;)
+      elements.push_back(op.getResult(next++));
+    n.out(i, makeSequence(n.g.b, n.g.loc, elements));
+  }
 }
 
 /// A condition that follows from constants and sizes chooses its branch here; exporters write such branches around squeezes.
@@ -85,6 +103,40 @@ void ifOp(Node &n) {
 //===----------------------------------------------------------------------===//
 // Loop
 //===----------------------------------------------------------------------===//
+
+/// A loop that carries a sequence is written out: how many elements it has must be known in each iteration.
+static constexpr int64_t kMaxWrittenOut = 1024;
+
+static void writeOut(Node &n, const LoopSpec &spec) {
+  std::optional<int64_t> count = spec.limit ? n.simplify(*spec.limit).constant() : std::nullopt;
+  if (!count || spec.condition)
+    failUnsupported("it carries a sequence or an optional, and how often it runs is known only when the model runs");
+  if (*count > kMaxWrittenOut)
+    failUnsupported("it carries a sequence or an optional over {0} iterations, at most {1}", *count, kMaxWrittenOut);
+  std::vector<Value> carried(spec.carried.begin(), spec.carried.end());
+  std::vector<SmallVector<Value>> collected;
+  for (int64_t i = 0; i < *count; ++i) {
+    std::vector<Value> results = spec.body(carried, Expr(i));
+    if (results.size() < 1 + carried.size())
+      failWrong("the body gives {0} results, the loop carries {1}", results.size(), carried.size());
+    std::copy(results.begin() + 1, results.begin() + 1 + carried.size(), carried.begin());
+    collected.resize(results.size() - 1 - carried.size());
+    for (size_t r = 0; r < collected.size(); ++r)
+      collected[r].push_back(results[1 + carried.size() + r]);
+    if (isSequence(results[0]) || isEmptyOptional(results[0]))
+      failWrong("the condition is a sequence or an optional");
+    std::optional<Dims> more = ir::symbolicValue(results[0]);
+    if (!more || !more->front().constant())
+      failUnsupported("it carries a sequence or an optional, and when it ends is known only when the model runs");
+    if (more->front().isZero())
+      break;
+  }
+  for (unsigned i = 0; i < n.numOutputs(); ++i) {
+    if (i >= carried.size() && (i - carried.size() >= collected.size() || llvm::any_of(collected[i - carried.size()], isSequence)))
+      failUnsupported("its result {0} ('{1}')", i, n.proto.output(i));
+    n.out(i, i < carried.size() ? carried[i] : stacked(n, collected[i - carried.size()], 0));
+  }
+}
 
 void loop(Node &n) {
   const GraphProto *graph = n.graph("body");
@@ -112,6 +164,8 @@ void loop(Node &n) {
     arguments.insert(arguments.end(), carried.begin(), carried.end());
     return n.importer.inlineSubgraph(*graph, arguments);
   };
+  if (llvm::any_of(spec.carried, [](Value v) { return isSequence(v) || isEmptyOptional(v); }))
+    return writeOut(n, spec);
   SmallVector<Value> results = buildLoop(n, spec);
   if (results.size() < n.numOutputs())
     failWrong("the loop has {0} results, the node {1}", results.size(), n.numOutputs());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Loops.h"
+#include "Sequences.h"
 
 using namespace lathe;
 using llvm::SmallVector;
@@ -46,7 +47,14 @@ GraphImporter::Body LoopBuilder::buildBody() {
   return n.importer.importBody(name, types, [&](llvm::ArrayRef<Value> carried) {
     for (const Varying &s : varying)
       sizes.lateSize(s.symbol);
-    return spec.body(carried, sizes.lateSize(counter));
+    std::vector<Value> results = spec.body(carried, sizes.lateSize(counter));
+    if (llvm::any_of(results, [](Value v) { return isSequence(v) || isEmptyOptional(v); }))
+      failUnsupported("its body gives a sequence or an optional");
+    if (spec.conditional && !results.empty()) {
+      n.requireBool(results[0]);
+      n.requireEqual(shape::product(n.dims(results[0])), Expr(1), "the elements of the condition");
+    }
+    return results;
   });
 }
 

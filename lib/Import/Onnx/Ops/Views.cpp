@@ -1,6 +1,7 @@
 //===- Views.cpp - Operators that only rename, permute and repeat ----------===//
 
 #include "RuntimeAxes.h"
+#include "Sequences.h"
 
 using namespace lathe;
 using llvm::ArrayRef;
@@ -185,21 +186,7 @@ void concat(Node &n) {
     values.push_back(n.in(i));
   if (values.empty())
     failWrong("operand 0 is missing");
-  n.requireSameElement(values);
-  int64_t rank = n.rank(values[0]), axis = n.axis(n.requiredInteger("axis"), rank);
-  Dims common = n.dims(values[0]);
-  for (Value &v : values) {
-    n.requireRank(v, rank);
-    Dims dims = n.dims(v);
-    for (int64_t d = 0; d < rank; ++d)
-      if (d != axis) {
-        n.requireEqual(common[d], dims[d], llvm::formatv("dimension {0} of the joined {1} and {2}", d,
-                                                         describe(values[0].getType()), describe(v.getType())).str());
-        dims[d] = common[d];
-      }
-    v = n.reshape(v, dims);
-  }
-  n.out(n.g.concat(values, axis));
+  n.out(concatenated(n, values, n.axis(n.requiredInteger("axis"), n.rank(values[0]))));
 }
 
 static void blocks(Node &n, Value x, int64_t size) {
