@@ -267,6 +267,12 @@ void Node::requireRankAtLeast(Value v, int64_t expected) const {
   if (rank(v) < expected)
     failWrong("operand {0} must have rank {1} or more", describe(v.getType()), expected);
 }
+shape::Expr Node::dim(Value v, int64_t index) const {
+  Dims all = dims(v);
+  if (index < 0 || index >= int64_t(all.size()))
+    failWrong("operand {0} must have rank {1} or more", describe(v.getType()), index + 1);
+  return all[index];
+}
 Type Node::elementOfOnnx(int64_t dataType) const {
   return elementType(int32_t(dataType), g.b.getContext());
 }

@@ -87,6 +87,8 @@ public:
   // Types.
   int64_t rank(Value v) const { return ir::typeOf(v).getRank(); }
   Dims dims(Value v) const { return ir::dimsOf(v); }
+  /// One of them. Throws Failure where the operand has too few.
+  shape::Expr dim(Value v, int64_t index) const;
   Type element(Value v) const { return ir::elementOf(v); }
   bool isFloat(Value v) const { return llvm::isa<mlir::FloatType>(element(v)); }
   bool isInteger(Value v) const { return llvm::isa<mlir::IntegerType>(element(v)) && !isBool(v); }

@@ -100,7 +100,7 @@ Value AttentionBuilder::mask() {
   if (!n.isBool(m))
     n.requireFloat(m);
   int64_t last = n.rank(m) - 1;
-  Expr keys = scoreDims[3], given = n.simplify(n.dims(m)[last]), missing = n.simplify(keys - given);
+  Expr keys = scoreDims[3], given = n.simplify(n.dim(m, last)), missing = n.simplify(keys - given);
   if (!given.isOne() && n.g.facts.provablyPositive(missing)) {
     Dims low(n.rank(m), Expr(0)), high = low, dims = n.dims(m);
     high[last] = missing;

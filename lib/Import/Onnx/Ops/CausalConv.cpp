@@ -22,8 +22,8 @@ void causalConvWithState(Node &n) {
     failUnsupported("a symbolic number of channels ({0})", d[1].str());
   if (*channels < 1)
     failWrong("{0} channels", *channels);
-  n.requireEqual(n.dims(weights)[0], d[1], "the channels of the operand and of the weights");
-  n.requireEqual(n.dims(weights)[1], Expr(1), "the second dimension of the weights");
+  n.requireEqual(n.dim(weights, 0), d[1], "the channels of the operand and of the weights");
+  n.requireEqual(n.dim(weights, 1), Expr(1), "the second dimension of the weights");
   int64_t k = kernelOf(n, weights)[0];
   Value before;
   if (n.has(3)) {

@@ -37,7 +37,7 @@ void nonZero(Node &n) {
   Value x = n.in(0);
   Dims dims = n.dims(x);
   Value positions = positionsOf(n, flat(n, n.g.cast(x, n.g.b.getI1Type())));
-  Expr count = n.dims(positions)[0], stride(1);
+  Expr count = n.dim(positions, 0), stride(1);
   SmallVector<Value> coordinates(dims.size());
   for (size_t d = dims.size(); d-- > 0;) {
     auto whole = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(n.simplify(e)), {count}); };
@@ -57,7 +57,7 @@ void compress(Node &n) {
     axis = n.axis(n.integer("axis", 0), n.rank(x));
   else
     x = flat(n, x);
-  Expr length = n.simplify(n.dims(condition)[0]), size = n.simplify(n.dims(x)[axis]);
+  Expr length = n.simplify(n.dim(condition, 0)), size = n.simplify(n.dim(x, axis));
   if (n.g.facts.provablyLess(size, length))
     condition = n.g.slice(condition, 0, Expr(0), size);
   else if (!n.g.facts.provablyLessEqual(length, size))
@@ -74,7 +74,7 @@ struct Rows {
 };
 
 Rows compareRows(Node &n, Value rows) {
-  Expr e = n.dims(rows)[0], k = n.dims(rows)[1];
+  Expr e = n.dim(rows, 0), k = n.dim(rows, 1);
   Dims all{e, e, k}, pairs{e, e};
   Type i64 = n.g.b.getI64Type();
   Value a = n.g.broadcastTo(n.g.unsqueeze(rows, {1}), all), b = n.g.broadcastTo(n.g.unsqueeze(rows, {0}), all);
@@ -119,7 +119,7 @@ void unique(Node &n) {
   firsts = n.g.binary<ir::MinOp>(firsts, n.g.iota(list, 0, i64));
   Value isFirst = n.g.compare(CompareKind::EQ, firsts, n.g.iota(list, 0, i64));
   Value positions = positionsOf(n, isFirst);
-  Expr count = n.dims(positions)[0];
+  Expr count = n.dim(positions, 0);
   // The place of each element in the result: how many different ones come before it.
   Value firstColumns = n.g.broadcastTo(n.g.unsqueeze(isFirst, {0}), pairs), before;
   if (sorted) {

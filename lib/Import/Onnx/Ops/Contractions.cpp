@@ -36,7 +36,7 @@ void gemm(Node &n) {
   n.requireRank(a, 2);
   n.requireRank(b, 2);
   int64_t ka = n.flag("transA", false) ? 0 : 1, kb = n.flag("transB", false) ? 1 : 0;
-  n.requireEqual(n.dims(a)[ka], n.dims(b)[kb],
+  n.requireEqual(n.dim(a, ka), n.dim(b, kb),
                  "operands " + describe(a.getType()) + " and " + describe(b.getType()) + ": the inner sizes");
   auto scaled = [&](Value v, double factor) { return factor == 1 ? v : n.g.binary<ir::MulOp>(v, factor); };
   Value r = scaled(n.g.contract(a, b, {}, {}, {ka}, {kb}), n.real("alpha", 1));

@@ -233,7 +233,7 @@ static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<V
   for (size_t i = s.states; i < results.size(); ++i) {
     Value &v = results[i];
     if (entryOr(s.outDirections, i - s.states, 0))
-      v = n.g.slice(v, 0, n.dims(v)[0] - Expr(1), n.dims(v)[0], -1);
+      v = n.g.slice(v, 0, n.dim(v, 0) - Expr(1), n.dim(v, 0), -1);
     SmallVector<int64_t> perm;
     for (int64_t d = 1; d < n.rank(v); ++d)
       perm.push_back(d);
@@ -270,7 +270,7 @@ void scanBatch(Node &n) {
   LoopSpec spec;
   for (Value v : operands) {
     n.requireRankAtLeast(v, 1);
-    Expr batch = n.simplify(n.dims(v)[0]);
+    Expr batch = n.simplify(n.dim(v, 0));
     if (spec.limit)
       n.requireEqual(*spec.limit, batch, "the batches of the operands");
     else

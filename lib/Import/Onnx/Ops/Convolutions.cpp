@@ -74,7 +74,7 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) 
 }
 
 Value convolve(Node &n, Value x, Value weights, const Windows &w, int64_t groups) {
-  Dims pads = w.low, dims{n.dims(x)[0], n.dims(weights)[0]};
+  Dims pads = w.low, dims{n.dim(x, 0), n.dim(weights, 0)};
   pads.append(w.high.begin(), w.high.end());
   dims.append(w.out.begin(), w.out.end());
   return n.g.b.create<ir::ConvOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, weights, w.strides, w.dilations,
@@ -104,7 +104,7 @@ Value addBias(Node &n, Value y, unsigned input) {
   n.requireRank(bias, 1);
   n.requireSameElement({y, bias});
   Dims dims(n.rank(y) - 1, Expr(1));
-  dims[0] = n.dims(bias)[0];
+  dims[0] = n.dim(bias, 0);
   return n.g.add(y, n.broadcastTo(n.reshape(bias, dims), n.dims(y)));
 }
 
@@ -164,7 +164,7 @@ void convTranspose(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1), count = n.rank(x) - 2;
   checkConvolution(n, x, weights, groups);
-  n.requireEqual(n.dims(x)[1], n.dims(weights)[0], "the channels of the operand and of the weights");
+  n.requireEqual(n.dim(x, 1), n.dim(weights, 0), "the channels of the operand and of the weights");
   SmallVector<int64_t> kernel = kernelOf(n, weights), strides = positive(n, "strides", count, 1);
   SmallVector<int64_t> dilations = positive(n, "dilations", count, 1);
   SmallVector<int64_t> extra = n.integers("output_padding"), shape = n.integers("output_shape"), pads = n.integers("pads");

@@ -123,7 +123,7 @@ void DeformedConvolution::build() {
   if (groups < 1 || shares < 1)
     failWrong("{0} groups with {1} groups of offsets", groups, shares);
   input = n.dims(operand);
-  n.requireEqual(input[1], n.dims(weights)[1] * Expr(groups), "the channels of the operand and of the weights times the groups");
+  n.requireEqual(input[1], n.dim(weights, 1) * Expr(groups), "the channels of the operand and of the weights times the groups");
   w = windowsOf(n, Dims(input.begin() + 2, input.end()), kernelOf(n, weights));
   for (int64_t k : w.kernel)
     places *= k;

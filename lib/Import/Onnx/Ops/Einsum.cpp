@@ -159,7 +159,7 @@ Value Einsum::build() {
     for (auto [d, c] : llvm::enumerate(t.names)) {
       ++uses[c];
       ellipsis = std::max<size_t>(ellipsis, c < 32 ? c : 0);
-      Expr size = n.simplify(n.dims(v)[d]);
+      Expr size = n.simplify(n.dim(v, d));
       auto known = sizes.emplace(c, size);
       if (!known.second && known.first->second.isOne())
         known.first->second = size;

@@ -85,12 +85,12 @@ void LinearAttention::readOperands() {
   v = heads(n.in(2), dv[2], {all, valueSize});
   stateDims = {batch, all, keySize, valueSize};
   if (Value d = gate(4, gates, "decay")) {
-    bool perHead = n.rank(d) == 3 && n.g.facts.provablyEqual(n.dims(d)[2], all);
+    bool perHead = n.rank(d) == 3 && n.g.facts.provablyEqual(n.dim(d, 2), all);
     d = perHead ? heads(d, all, {all, Expr(1)}) : heads(d, n.simplify(all * keySize), {all, keySize});
     decay = n.g.unary<ir::ExpOp>(n.g.broadcastTo(d, {batch, Expr(steps), all, keySize}));
   }
   if (Value b = gate(5, corrects, "beta")) {
-    bool shared = n.rank(b) == 3 && n.simplify(n.dims(b)[2]).isOne();
+    bool shared = n.rank(b) == 3 && n.simplify(n.dim(b, 2)).isOne();
     b = shared ? heads(b, Expr(1), {Expr(1), Expr(1)}) : heads(b, all, {all, Expr(1)});
     beta = n.g.broadcastTo(b, {batch, Expr(steps), all, valueSize});
   }

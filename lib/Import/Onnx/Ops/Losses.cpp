@@ -58,7 +58,7 @@ static Value weightOf(Node &n, Value x) {
     return weight;
   n.requireRank(weight, 1);
   n.requireSameElement({n.in(0), weight});
-  n.requireEqual(n.dims(weight)[0], n.dims(x)[1], "the number of weights and of classes");
+  n.requireEqual(n.dim(weight, 0), n.dim(x, 1), "the number of weights and of classes");
   return n.g.cast(weight, n.element(x));
 }
 

@@ -100,8 +100,8 @@ void rmsNormalization(Node &n) {
 static Value perChannel(Node &n, Value v, Value x) {
   n.requireRank(v, 1);
   Dims dims(n.rank(x) - 1, Expr(1));
-  dims[0] = n.dims(v)[0];
-  n.requireEqual(dims[0], n.dims(x)[1], "the number of channels of " + describe(v.getType()) + " and " + describe(x.getType()));
+  dims[0] = n.dim(v, 0);
+  n.requireEqual(dims[0], n.dim(x, 1), "the number of channels of " + describe(v.getType()) + " and " + describe(x.getType()));
   return n.reshape(v, dims);
 }
 
@@ -164,7 +164,7 @@ void batchNormalization(Node &n) {
   }
   // As scale * x + offset with per-channel vectors, which folds into a convolution before it.
   Value deviation = n.g.unary<ir::SqrtOp>(n.g.binary<ir::AddOp>(wide(variance), n.real("epsilon", 1e-5f)));
-  n.requireEqual(n.dims(n.in(1))[0], n.dims(x)[1], "the number of channels");
+  n.requireEqual(n.dim(n.in(1), 0), n.dim(x, 1), "the number of channels");
   perChannel(n, n.in(2), x);
   perChannel(n, mean, x);
   perChannel(n, variance, x);

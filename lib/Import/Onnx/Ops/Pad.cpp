@@ -54,7 +54,7 @@ static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &l
   for (int64_t axis = 0; axis < n.rank(x); ++axis) {
     if (low[axis].isZero() && high[axis].isZero())
       continue;
-    Expr size = n.simplify(n.dims(x)[axis]), out = paddedSize(n, n.simplify(size + low[axis] + high[axis]));
+    Expr size = n.simplify(n.dim(x, axis)), out = paddedSize(n, n.simplify(size + low[axis] + high[axis]));
     if (size.isZero())
       failWrong("mode '{0}' has nothing to repeat along axis {1} of {2}", mode, axis, describe(x.getType()));
     if (out.constant() && *out.constant() < 0)

@@ -169,7 +169,7 @@ void maxUnpool(Node &n) {
   n.requireRank(at, n.rank(x));
   Dims dims = n.dims(x), out{dims[0], dims[1]};
   for (int64_t d = 0; d < n.rank(x); ++d)
-    n.requireEqual(n.dims(at)[d], dims[d], "a dimension of the values and of the indices");
+    n.requireEqual(n.dim(at, d), dims[d], "a dimension of the values and of the indices");
   size_t count = dims.size() - 2;
   auto perDim = [&](const char *name, size_t entries, int64_t otherwise) {
     SmallVector<int64_t> v = n.integers(name);

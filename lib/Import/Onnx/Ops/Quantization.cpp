@@ -23,13 +23,13 @@ static Value spreadTo(Node &n, Value v, Value x) {
   int64_t block = n.integer("block_size", 0), rank = n.rank(x);
   if (block < 0)
     failWrong("attribute 'block_size' is {0}", block);
-  if (n.rank(v) == 0 || (n.rank(v) == 1 && n.simplify(n.dims(v)[0]).isOne()))
+  if (n.rank(v) == 0 || (n.rank(v) == 1 && n.simplify(n.dim(v, 0)).isOne()))
     return n.g.broadcastTo(n.reshape(v, {}), dims);
   int64_t axis = n.axis(n.integer("axis", 1), rank);
   if (block == 0) {
     n.requireRank(v, 1);
     Dims vector(rank, Expr(1));
-    vector[axis] = n.dims(v)[0];
+    vector[axis] = n.dim(v, 0);
     return n.broadcastTo(n.reshape(v, vector), dims);
   }
   n.requireRank(v, rank);
@@ -129,9 +129,9 @@ static Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {
   if (!zero)
     return wide;
   n.requireSameElement({x, zero});
-  if (n.rank(zero) == 1 && !n.simplify(n.dims(zero)[0]).isOne() && perRow)
+  if (n.rank(zero) == 1 && !n.simplify(n.dim(zero, 0)).isOne() && perRow)
     zero = n.g.unsqueeze(zero, {1});
-  else if (n.rank(zero) == 1 && n.simplify(n.dims(zero)[0]).isOne())
+  else if (n.rank(zero) == 1 && n.simplify(n.dim(zero, 0)).isOne())
     zero = n.reshape(zero, {});
   return n.g.sub(wide, n.broadcastTo(n.g.cast(zero, to), n.dims(x)));
 }
@@ -147,11 +147,11 @@ void matMulInteger(Node &n) {
 static Value perColumn(Node &n, Value v, Value y, int64_t axis) {
   Type f32 = n.g.b.getF32Type();
   v = n.g.cast(v, f32);
-  if (n.rank(v) == 1 && n.simplify(n.dims(v)[0]).isOne())
+  if (n.rank(v) == 1 && n.simplify(n.dim(v, 0)).isOne())
     v = n.reshape(v, {});
   if (n.rank(v) == 1 && axis != n.rank(y) - 1) {
     Dims dims(n.rank(y) - axis, Expr(1));
-    dims[0] = n.dims(v)[0];
+    dims[0] = n.dim(v, 0);
     v = n.reshape(v, dims);
   }
   return n.broadcastTo(v, n.dims(y));
@@ -182,9 +182,9 @@ static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Valu
     failWrong("attribute 'group' is {0}", groups);
   if (xZero)
     n.requireEqual(shape::product(n.dims(xZero)), Expr(1), "the elements of the operand's zero point");
-  if (wZero && n.rank(wZero) == 1 && !n.simplify(n.dims(wZero)[0]).isOne()) {
+  if (wZero && n.rank(wZero) == 1 && !n.simplify(n.dim(wZero, 0)).isOne()) {
     Dims dims(n.rank(weights), Expr(1));
-    dims[0] = n.dims(wZero)[0];
+    dims[0] = n.dim(wZero, 0);
     wZero = n.reshape(wZero, dims);
   }
   Dims dx = n.dims(x), dw = n.dims(weights);
@@ -207,7 +207,7 @@ void qLinearConv(Node &n) {
   if (n.has(8)) {
     n.requireRank(n.in(8), 1);
     Dims dims(n.rank(y) - 1, Expr(1));
-    dims[0] = n.dims(n.in(8))[0];
+    dims[0] = n.dim(n.in(8), 0);
     y = n.g.add(y, n.broadcastTo(n.reshape(n.g.cast(n.in(8), n.element(y)), dims), n.dims(y)));
   }
   y = n.g.cast(y, n.g.b.getF32Type());

@@ -103,13 +103,13 @@ void Recurrence::readOperands() {
   steps = n.simplify(dx[0]);
   batch = n.simplify(dx[1]);
   n.requireRank(n.in(2), 3);
-  hidden = n.simplify(n.dims(n.in(2))[2]);
+  hidden = n.simplify(n.dim(n.in(2), 2));
   if (hidden.isZero() || steps.isZero())
     failUnsupported("no steps or no hidden values");
   if (n.has(4)) {
     n.requireInteger(n.in(4));
     n.requireRank(n.in(4), 1);
-    n.requireEqual(n.dims(n.in(4))[0], batch, "one length per batch");
+    n.requireEqual(n.dim(n.in(4), 0), batch, "one length per batch");
     lengths = n.reshape(n.in(4), {batch});
   }
 }
@@ -156,7 +156,7 @@ void Recurrence::enter(int64_t direction) {
 /// The operand's part in all steps, [steps, batch, gates * hidden].
 Value Recurrence::project(int64_t direction) {
   Expr width = n.simplify(hidden * Expr(gates));
-  Value weights = ofDirection(1, direction, {width, n.dims(x)[2]});
+  Value weights = ofDirection(1, direction, {width, n.dim(x, 2)});
   Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))}), bias;
   if (biases)
     bias = addsBiasesFirst() ? n.g.add(block(biases, 0, gates), block(biases, gates, gates)) : block(biases, 0, gates);

@@ -252,10 +252,10 @@ Expr scaledSize(const Expr &size, double scale) {
 void scalesOnData(Node &n, Value scales, llvm::ArrayRef<int64_t> dims, SmallVector<Axis> &axes) {
   Type f64 = n.g.b.getF64Type();
   n.requireRank(scales, 1);
-  n.requireEqual(n.dims(scales)[0], Expr(int64_t(dims.size())), "one scale per dimension");
+  n.requireEqual(n.dim(scales, 0), Expr(int64_t(dims.size())), "one scale per dimension");
   Dims list{Expr(int64_t(dims.size()))}, from;
   for (int64_t d : dims)
-    from.push_back(n.simplify(n.dims(n.in(0))[d]));
+    from.push_back(n.simplify(n.dim(n.in(0), d)));
   Value wide = n.g.cast(n.reshape(scales, list), f64), sizes = n.g.cast(n.g.sizes(from), f64);
   Value out = n.g.cast(n.g.unary<ir::FloorOp>(n.g.mul(sizes, wide)), n.g.b.getI64Type());
   Dims to = n.sizesOf(out);
@@ -354,7 +354,7 @@ void resize(Node &n) {
     failWrong("{0} {1} for {2} dimensions", bySizes ? sizes.size() : scales.size(), bySizes ? "sizes" : "scales", dims.size());
   SmallVector<Axis> axes;
   for (auto [i, d] : llvm::enumerate(dims)) {
-    Expr in = n.simplify(n.dims(x)[d]);
+    Expr in = n.simplify(n.dim(x, d));
     if (bySizes)
       axes.push_back({d, in, sizes[i], std::nullopt});
     else
@@ -395,7 +395,7 @@ void upsample(Node &n) {
     failWrong("{0} scales for {1}", scales.size(), describe(x.getType()));
   SmallVector<Axis> axes;
   for (int64_t d = 0; d < n.rank(x); ++d) {
-    Expr in = n.simplify(n.dims(x)[d]);
+    Expr in = n.simplify(n.dim(x, d));
     axes.push_back({d, in, n.simplify(scaledSize(in, scales[d])), scales[d]});
   }
   resizeAxes(n, s, axes);

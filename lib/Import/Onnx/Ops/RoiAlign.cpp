@@ -95,9 +95,9 @@ void RoiAligner::build() {
   n.requireRank(batch, 1);
   n.requireInteger(batch);
   n.requireSameElement({input, rois});
-  regions = n.simplify(n.dims(batch)[0]);
-  n.requireEqual(n.dims(rois)[0], regions, "one image per region");
-  n.requireEqual(n.dims(rois)[1], Expr(4), "the coordinates of a region");
+  regions = n.simplify(n.dim(batch, 0));
+  n.requireEqual(n.dim(rois, 0), regions, "one image per region");
+  n.requireEqual(n.dim(rois, 1), Expr(4), "the coordinates of a region");
   std::string mode = n.text("mode", "avg"), transform = n.text("coordinate_transformation_mode", "half_pixel");
   if ((mode != "avg" && mode != "max") || (transform != "half_pixel" && transform != "output_half_pixel"))
     failWrong("mode '{0}' with coordinates '{1}'", mode, transform);

@@ -59,7 +59,7 @@ static Value lastHit(Node &n, Value hit, int64_t axis) {
 
 /// Grows a dimension of x to the size, with a value.
 static Value grow(Node &n, Value x, int64_t axis, const Expr &size, Value fill) {
-  Expr have = n.simplify(n.dims(x)[axis]), want = n.simplify(size);
+  Expr have = n.simplify(n.dim(x, axis)), want = n.simplify(size);
   if (have == want)
     return x;
   if (!n.g.facts.provablyLessEqual(have, want)) {
@@ -83,7 +83,7 @@ void scatterElements(Node &n) {
   ReduceKind kind = reductionOf(n, data);
   int64_t rank = n.rank(data), axis = n.axis(n.integer("axis", 0), rank);
   for (int64_t d = 0; d < rank; ++d)
-    n.requireEqual(n.dims(indices)[d], n.dims(updates)[d], "a dimension of indices and updates");
+    n.requireEqual(n.dim(indices, d), n.dim(updates, d), "a dimension of indices and updates");
   Dims dims = n.dims(data);
   if (n.simplify(shape::product(n.dims(updates))).isZero())
     return n.out(data);
@@ -96,7 +96,7 @@ void scatterElements(Node &n) {
       given = grow(n, given, d, dims[d], n.g.scalar(0, n.element(data)));
     }
   Dims wide = dims;
-  wide.insert(wide.begin() + axis, n.dims(at)[axis]); // the updates' axis, then the data's
+  wide.insert(wide.begin() + axis, n.dim(at, axis)); // the updates' axis, then the data's
   auto widen = [&](Value v) { return n.g.broadcastTo(n.g.unsqueeze(v, {axis + 1}), wide); };
   Value hit = n.g.compare(CompareKind::EQ, widen(at), n.g.iota(wide, axis + 1, i64));
   if (kind != ReduceKind::Or)

@@ -67,7 +67,7 @@ Value Transform::fit(Value x, const Expr &size) {
   if (!x)
     return x;
   int64_t last = n.rank(x) - 1;
-  Expr have = n.simplify(n.dims(x)[last]), missing = n.simplify(size - have);
+  Expr have = n.simplify(n.dim(x, last)), missing = n.simplify(size - have);
   if (missing.isZero())
     return x;
   if (n.g.facts.provablyLessEqual(size, have))
@@ -119,7 +119,7 @@ Complex Transform::run(Complex x) {
 /// [.., 1 or 2] as parts, in at least f32.
 Complex partsOf(Node &n, Value x) {
   int64_t last = n.rank(x) - 1;
-  std::optional<int64_t> parts = n.simplify(n.dims(x)[last]).constant();
+  std::optional<int64_t> parts = n.simplify(n.dim(x, last)).constant();
   if (!parts || *parts < 1 || *parts > 2)
     failWrong("the last dimension of {0} must be 1 (real) or 2 (complex)", describe(x.getType()));
   auto part = [&](int64_t i) { return n.g.squeeze(n.g.slice(n.wide(x), last, Expr(i), Expr(1)), {last}); };
@@ -190,7 +190,7 @@ void dft(Node &n) {
   axis = n.axis(axis, rank);
   if (axis == rank - 1)
     failWrong("axis {0} is the one of real and imaginary parts", axis);
-  Complex y = transformOf(n, n.dims(x)[axis]).run(toLast(n, partsOf(n, x), axis));
+  Complex y = transformOf(n, n.dim(x, axis)).run(toLast(n, partsOf(n, x), axis));
   n.out(joined(n, lastTo(n, y, axis), n.element(x)));
 }
 
@@ -198,8 +198,8 @@ void stft(Node &n) {
   Value x = n.in(0), window = n.maybe(2);
   n.requireFloat(x);
   n.requireRank(x, 3);
-  Expr step = n.sizeScalar(1), size = n.dims(x)[1];
-  Expr length = n.has(3) ? n.sizeScalar(3) : window ? n.dims(window)[0] : size;
+  Expr step = n.sizeScalar(1), size = n.dim(x, 1);
+  Expr length = n.has(3) ? n.sizeScalar(3) : window ? n.dim(window, 0) : size;
   if ((step.constant() && *step.constant() < 1) || (length.constant() && *length.constant() < 1))
     failWrong("frames of {0} elements every {1}", length.str(), step.str());
   Expr frames = n.simplify(Expr::floordiv(n.simplify(size - length), step) + Expr(1));
@@ -213,7 +213,7 @@ void stft(Node &n) {
     Value f = n.g.gather(part, at, 1);
     if (window) {
       n.requireRank(window, 1);
-      n.requireEqual(n.dims(window)[0], length, "the window and the frame");
+      n.requireEqual(n.dim(window, 0), length, "the window and the frame");
       f = n.g.mul(f, n.g.broadcastTo(n.g.cast(window, n.element(f)), n.dims(f)));
     }
     return f;

@@ -32,7 +32,7 @@ static Expr position(Node &n, const Expr &value, const Expr &size, const Expr &l
 
 /// The axis from `start` to `end` where the sign of the step is known only when the model runs: reads at first + i * step.
 static Value sliceEitherWay(Node &n, Value x, int64_t axis, const Expr &start, const Expr &end, const Expr &step) {
-  Expr size = n.simplify(n.dims(x)[axis]), zero(0), one(1);
+  Expr size = n.simplify(n.dim(x, axis)), zero(0), one(1);
   Expr up = n.define("forth", Expr::min(one, Expr::max(zero, step)), 1);
   Expr down = n.define("back", Expr::min(one, Expr::max(zero, -step)), 1);
   n.require(Expr(0), "ne", step, llvm::formatv("the step of axis {0} is not 0", axis).str());
@@ -68,13 +68,13 @@ static void sliceAnyAxes(Node &n, const Dims &starts, const Dims &ends, const Di
     if (axes.size() > 1)
       n.require(isNamed, "le", Expr(1), llvm::formatv("no axis is named twice (axis {0})", d).str());
     Expr whole = Expr(1) - isNamed;
-    x = sliceEitherWay(n, x, d, start, end + whole * n.dims(x)[d], step + whole);
+    x = sliceEitherWay(n, x, d, start, end + whole * n.dim(x, d), step + whole);
   }
   n.out(x);
 }
 
 static Value sliceAxis(Node &n, Value x, int64_t axis, const Expr &start, const Expr &end, int64_t step) {
-  Expr size = n.simplify(n.dims(x)[axis]);
+  Expr size = n.simplify(n.dim(x, axis));
   if (step == 0)
     failWrong("the step of axis {0} is 0", axis);
   // Counting down, the end may be before the first element; a start never is.
@@ -136,7 +136,7 @@ void split(Node &n) {
   Value x = n.in(0);
   n.requireRankAtLeast(x, 1);
   int64_t axis = n.axis(n.integer("axis", 0), n.rank(x)), parts = n.numOutputs();
-  Expr size = n.simplify(n.dims(x)[axis]);
+  Expr size = n.simplify(n.dim(x, axis));
   Dims lengths;
   if (n.has(1)) {
     lengths = n.sizes(1);

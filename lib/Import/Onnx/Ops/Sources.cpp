@@ -153,7 +153,7 @@ void oneHot(Node &n) {
   n.requireNumber(indices);
   Expr depth = n.sizeScalarOf(n.in(1), 1);
   n.requireRank(values, 1);
-  n.requireEqual(n.dims(values)[0], Expr(2), "the elements of operand 2 (off, on)");
+  n.requireEqual(n.dim(values, 0), Expr(2), "the elements of operand 2 (off, on)");
   int64_t rank = n.rank(indices) + 1, axis = n.axis(n.integer("axis", -1), rank);
   Type i64 = n.g.b.getI64Type();
   Dims dims = n.dims(indices);

@@ -46,7 +46,7 @@ void centerCropPad(Node &n) {
     failWrong("{0} sizes for {1} axes", shape.size(), axes.size());
   Dims low(n.rank(x), Expr(0)), high = low;
   for (auto [to, a] : llvm::zip(shape, axes)) {
-    Expr size = n.simplify(n.dims(x)[a]), missing = n.simplify(to - size);
+    Expr size = n.simplify(n.dim(x, a)), missing = n.simplify(to - size);
     if (to.constant() && *to.constant() < 0)
       failWrong("a size of {0}", to.str());
     // The odd element is padded at the end, and cropped at the end.
@@ -71,9 +71,9 @@ void affineGrid(Node &n) {
   if (size.size() != 4 && size.size() != 5)
     failWrong("{0} sizes, expected 4 or 5", size.size());
   int64_t spatial = int64_t(size.size()) - 2;
-  n.requireEqual(n.dims(theta)[0], size[0], "the batch of the transformation");
-  n.requireEqual(n.dims(theta)[1], Expr(spatial), "the rows of the transformation");
-  n.requireEqual(n.dims(theta)[2], Expr(spatial + 1), "the columns of the transformation");
+  n.requireEqual(n.dim(theta, 0), size[0], "the batch of the transformation");
+  n.requireEqual(n.dim(theta, 1), Expr(spatial), "the rows of the transformation");
+  n.requireEqual(n.dim(theta, 2), Expr(spatial + 1), "the columns of the transformation");
   bool corners = n.flag("align_corners", false);
   Type element = n.element(theta);
   Dims grid(size.begin() + 2, size.end()), column = grid;
@@ -110,7 +110,7 @@ void reverseSequence(Node &n) {
   if (batch == time || batch > 1 || time > 1)
     failWrong("batch axis {0} and time axis {1}, expected 0 and 1 in either order", batch, time);
   Dims dims = n.dims(x), plane{dims[0], dims[1]};
-  n.requireEqual(n.dims(lengths)[0], dims[batch], "the number of lengths and the batch");
+  n.requireEqual(n.dim(lengths, 0), dims[batch], "the number of lengths and the batch");
   Type i64 = n.g.b.getI64Type();
   Value t = n.g.iota(plane, time, i64);
   Value length = n.g.broadcastTo(n.reshape(n.g.cast(lengths, i64), {batch == 0 ? dims[0] : Expr(1), batch == 1 ? dims[1] : Expr(1)}), plane);

@@ -103,9 +103,9 @@ void linearRegressor(Node &n) {
   if (targets < 1 || coefficients.empty() || coefficients.size() % targets || (!intercepts.empty() && int64_t(intercepts.size()) != targets))
     failWrong("{0} coefficients and {1} intercepts for {2} targets", coefficients.size(), intercepts.size(), targets);
   int64_t features = coefficients.size() / targets;
-  n.requireEqual(n.dims(x)[1], Expr(features), "the features and the coefficients");
+  n.requireEqual(n.dim(x, 1), Expr(features), "the features and the coefficients");
   Value weights = n.reshape(floatVector(n, coefficients), {Expr(targets), Expr(features)});
-  x = n.reshape(n.g.cast(x, n.g.b.getF32Type()), {n.dims(x)[0], Expr(features)});
+  x = n.reshape(n.g.cast(x, n.g.b.getF32Type()), {n.dim(x, 0), Expr(features)});
   n.out(n.g.linear(x, weights, intercepts.empty() ? Value() : floatVector(n, intercepts)));
 }
 
@@ -130,8 +130,8 @@ static Value labels(Node &n, const std::string &what) {
 void labelEncoder(Node &n) {
   Value x = n.in(0), keys = labels(n, "keys"), values = labels(n, "values");
   n.requireSameElement({x, keys});
-  Expr count = n.dims(keys)[0];
-  n.requireEqual(n.dims(values)[0], count, "the keys and the values");
+  Expr count = n.dim(keys, 0);
+  n.requireEqual(n.dim(values, 0), count, "the keys and the values");
   Type to = n.element(values), i64 = n.g.b.getI64Type();
   Value otherwise = llvm::isa<mlir::FloatType>(to) ? n.g.scalar(n.real("default_float", 0), to)
                                                    : n.constantInteger(n.integer("default_int64", -1), to);

@@ -33,7 +33,7 @@ void tensorScatter(Node &n) {
   if (n.has(2)) {
     n.requireInteger(n.in(2));
     n.requireRank(n.in(2), 1);
-    n.requireEqual(n.dims(n.in(2))[0], dims[0], "one write index per batch");
+    n.requireEqual(n.dim(n.in(2), 0), dims[0], "one write index per batch");
     source = n.g.sub(row, n.g.broadcastTo(n.reshape(n.g.cast(n.in(2), i64), {dims[0], Expr(1)}), plane));
   }
   if (mode == "circular")

@@ -66,7 +66,7 @@ Value TfIdf::matches(int64_t length, int64_t distance, llvm::ArrayRef<int64_t> g
   int64_t windows = items - (length - 1) * distance, count = grams.size() / length;
   if (windows < 1)
     return {};
-  Dims cube{n.dims(x)[0], Expr(windows), Expr(count)};
+  Dims cube{n.dim(x, 0), Expr(windows), Expr(count)};
   Value all;
   for (int64_t j = 0; j < length; ++j) {
     SmallVector<int64_t> item;

@@ -90,8 +90,8 @@ void Ensemble::readNodes() {
     modes.push_back(m.getZExtValue());
   splits = attribute("nodes_splits");
   weights = attribute("leaf_weights");
-  n.requireEqual(n.dims(splits)[0], Expr(inner), "one split per node");
-  n.requireEqual(n.dims(weights)[0], Expr(leaves), "one weight per leaf");
+  n.requireEqual(n.dim(splits, 0), Expr(inner), "one split per node");
+  n.requireEqual(n.dim(weights, 0), Expr(leaves), "one weight per leaf");
   if (int64_t(modes.size()) != inner || llvm::any_of(modes, [](int64_t m) { return m < 0 || m >= ModeCount; }))
     failWrong("attribute 'nodes_modes' does not hold a mode for each of {0} nodes", inner);
   if (trees < 1 || leaves < 1 || inner < 1 || targets < 1)
@@ -231,7 +231,7 @@ void Ensemble::build() {
   x = n.wide(input);
   type = n.element(x);
   readSets();
-  Expr rows = n.dims(x)[0];
+  Expr rows = n.dim(x, 0);
   Dims state{rows, Expr(trees)};
   Value node = n.g.broadcastTo(n.g.integers(roots), state);
   for (int64_t i = 0, steps = depth(); i < steps; ++i)
