@@ -261,7 +261,14 @@ bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optiona
   return true;
 }
 
+static void requireKnown(const Expr &e) {
+  if (e.isUnknown())
+    failUnsupported("a size does not fit 64-bit arithmetic");
+}
+
 void SizeModel::require(const Expr &left, const char *kind, const Expr &right, const std::string &says) {
+  requireKnown(left);
+  requireKnown(right);
   checks.push_back({left, right, kind, says, body});
 }
 
