@@ -1,6 +1,7 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last | FileCheck %s
 
 !x = tensor<?x16x?x?xf32, #lathe.dims<"n", "16", "h", "w">>
+!y = tensor<?x16x?x?xf32, #lathe.dims<"n", "16", "2*h", "2*w">>
 module {
 lathe.symbol "n" range [1, -1]
 lathe.symbol "h" range [1, -1]
@@ -25,6 +26,22 @@ func.func @chain(%x: !x) -> !x {
   %2 = lathe.conv %1, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
   %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
   return %3 : !x
+}
+
+// Where a sum has many products, the epilogue may read what keeps its order; places of an enlarged image are those of the small one.
+// CHECK-LABEL: func.func @upsampled
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + h*i1*w + i2*w + i3"] : <f32> -> f32
+// CHECK: kernel.store %{{.*}}["16*h*i0*w + 16*i2*w + i1 + 16*i3"]
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*floordiv(i2 + i5 + 1, 2)*w + 16*floordiv(i3 + i6 + 1, 2) + i4 - 16*w - 16"] if
+func.func @upsampled(%x: !x) -> !y {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
+  %2 = lathe.add %1, %x : !x
+  %3 = lathe.reshape %2 : !x -> tensor<?x16x?x1x?x1xf32, #lathe.dims<"n", "16", "h", "1", "w", "1">>
+  %4 = lathe.broadcast %3 : tensor<?x16x?x1x?x1xf32, #lathe.dims<"n", "16", "h", "1", "w", "1">> -> tensor<?x16x?x2x?x2xf32, #lathe.dims<"n", "16", "h", "2", "w", "2">>
+  %5 = lathe.reshape %4 : tensor<?x16x?x2x?x2xf32, #lathe.dims<"n", "16", "h", "2", "w", "2">> -> !y
+  %6 = lathe.conv %5, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !y, tensor<16x16x3x3xf32> -> !y
+  return %6 : !y
 }
 
 // A norm over groups of channels wants each group's pixels side by side: nothing moves.

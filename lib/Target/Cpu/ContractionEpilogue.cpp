@@ -16,11 +16,13 @@ ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShap
     : v(v), shape(shape) {
   columns = body.emitExpr(shape.columns.extent());
   tile = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
-                                    v.i(maxRows * panelColumns), 64);
+                                    v.i((maxRows + v.lanes) * panelColumns), 64); // a vector of rows from any row on
   for (Operation *op : info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
   findRowReads(info);
+  findLines(info);
+  lineLength = lines.empty() ? Value() : body.emitExpr(lines.extent());
 }
 
 void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
@@ -34,10 +36,78 @@ void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
     if (!op || !seen.insert(op).second)
       continue;
     work.append(op->operand_begin(), op->operand_end());
+    ops.push_back(op);
     auto load = dyn_cast<kernel::LoadOp>(op);
     if (load && load.getIndices().empty() && shape.rows.isMentionedBy(info.exprOf(load)))
       rowReads.push_back(load);
   }
+}
+
+/// True when all results step through the group one by one, and what is read does, too, or not at all.
+bool ContractionEpilogue::areLines(const AxisGroup &group, const lower::BodyInfo &info) const {
+  auto stepsByOne = [&](Operation *op) {
+    std::optional<shape::Expr> step = group.strideOf(info.exprOf(op));
+    return step && (step->isOne() || (isa<kernel::LoadOp>(op) && step->isZero()));
+  };
+  return llvm::all_of(stores, [&](kernel::StoreOp s) { return s.getIndices().empty() && stepsByOne(s); }) &&
+         llvm::all_of(ops, [&](Operation *op) {
+           if (isa<kernel::IndexOp>(op))
+             return !group.isMentionedBy(info.exprOf(op));
+           auto load = dyn_cast<kernel::LoadOp>(op);
+           return !load || (load.getIndices().empty() && stepsByOne(load));
+         });
+}
+
+/// The longest run of inner row axes.
+void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
+  if (!shape.columnsFlat || shape.columns.empty())
+    return;
+  for (size_t outer = 0; outer < shape.rows.axes.size() && lines.empty(); ++outer) {
+    auto at = shape.rows.axes.begin() + outer;
+    AxisGroup inner(info, {at, shape.rows.axes.end()});
+    std::optional<int64_t> extent = inner.extent().constant();
+    if (areLines(inner, info) && !(extent && *extent < v.lanes / 2)) {
+      lines = inner;
+      lineAxes = AxisGroup(info, {shape.rows.axes.begin(), at});
+    }
+  }
+}
+
+void ContractionEpilogue::emitLines(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
+  Value length = v.max(lineLength, v.i(1)), end = v.add(row, count);
+  v.loop(v.div(row, length), v.ceilDiv(end, length), 1, [&](Value line) {
+    Value start = v.mul(line, length);
+    Value from = v.max(v.sub(row, start), v.i(0)), to = v.min(v.sub(end, start), length);
+    emitLine(point, line, from, to, v.sub(start, row), firstColumn, width);
+  });
+}
+
+/// Places from .. to - 1 of a line; place 0 is the tile's row `tileRow`, which may be negative.
+void ContractionEpilogue::emitLine(const BodyEmitter &point, Value line, Value from, Value to, Value tileRow, Value firstColumn,
+                                   unsigned width) {
+  BodyEmitter outer = point;
+  lineAxes.bind(v, outer, line, /*flat=*/false);
+  const std::string &lane = lines.info->axes[lines.carrier()];
+  v.loop(from, to, v.lanes, [&](Value place) {
+    v.loop(v.i(0), v.i(width), v.lanes, [&](Value c) {
+      VectorBuilder::Values rows;
+      for (unsigned r = 0; r < v.lanes; ++r)
+        rows.push_back(v.load(tile, v.add(v.mul(v.add(v.add(tileRow, place), r), panelColumns), c)));
+      rows = v.transpose(rows);
+      for (unsigned q = 0; q < v.lanes; ++q) {
+        Value column = v.add(firstColumn, v.add(c, q));
+        v.ifThen(v.less(column, columns), [&] {
+          BodyEmitter at = outer;
+          lines.bind(v, at, place, /*flat=*/true);
+          shape.columns.bind(v, at, column, /*flat=*/true);
+          at.bindLane(lane, place, v.lanes, v.firstLanes(v.sub(to, place)));
+          at.bindValue(shape.result, rows[q]);
+          for (kernel::StoreOp s : stores)
+            at.emitStore(s);
+        });
+      }
+    });
+  });
 }
 
 void ContractionEpilogue::request(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
@@ -56,6 +126,8 @@ void ContractionEpilogue::request(const BodyEmitter &point, Value row, Value cou
 }
 
 void ContractionEpilogue::emit(const BodyEmitter &point, Value row, Value count, Value firstColumn, unsigned width) {
+  if (!lines.empty())
+    return emitLines(point, row, count, firstColumn, width);
   auto allRows = [&](bool partial) {
     v.loop(v.i(0), count, 1, [&](Value r) {
       BodyEmitter at = point;

@@ -7,6 +7,8 @@
 namespace lathe::cpu {
 
 /// Applies what follows the sum in a kernel's body to a tile of sums, row by row with the columns in the lanes, and stores.
+/// Where it is rows that lie side by side in the results (an image with its channels first), the tile is transposed and the
+/// rows are in the lanes.
 class ContractionEpilogue {
 public:
   /// Reserves the tile, on the stack, where the builder stands: at the function's entry.
@@ -24,6 +26,11 @@ public:
 
 private:
   void findRowReads(const lower::BodyInfo &info);
+  void findLines(const lower::BodyInfo &info);
+  bool areLines(const AxisGroup &group, const lower::BodyInfo &info) const;
+  void emitLines(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn, unsigned width);
+  void emitLine(const lower::BodyEmitter &point, mlir::Value line, mlir::Value from, mlir::Value to, mlir::Value tileRow,
+                mlir::Value firstColumn, unsigned width);
   void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
                       bool partial);
   void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask);
@@ -31,9 +38,11 @@ private:
 
   VectorBuilder &v;
   const ContractionShape &shape;
-  mlir::Value tile, columns;
+  mlir::Value tile, columns, lineLength;
   llvm::SmallVector<kernel::StoreOp> stores;
+  llvm::SmallVector<mlir::Operation *> ops;   ///< what follows the sum
   llvm::SmallVector<kernel::LoadOp> rowReads; ///< what differs from row to row
+  AxisGroup lines, lineAxes; ///< rows that lie side by side in the results, and the axes outside of them; empty: none do
 };
 
 } // namespace lathe::cpu

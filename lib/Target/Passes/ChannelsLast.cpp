@@ -34,6 +34,9 @@ constexpr int64_t fewestChannels = 12;
 /// for it are short.
 constexpr int64_t shortFilter = 256;
 
+/// Products per element beside which a read in another order does not count.
+constexpr int64_t manyProducts = 64;
+
 /// An access to a buffer and the place that it addresses.
 struct Access {
   Operation *op;
@@ -161,7 +164,8 @@ bool Layouts::sharesLane(KernelAccesses &mine) {
 }
 
 /// Convolutions: the result and whatever the epilogue reads of its size have one order; with the channels last, the image has
-/// them last, too, unless few products go into an element.
+/// them last, too, unless few products go into an element. Where many do, what the epilogue reads may have another order: one
+/// strided read is little beside them.
 bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
   const BodyInfo &info = *mine.info;
   const Filter &filter = *mine.filter;
@@ -182,6 +186,8 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
                                                       : Value(kernel.getOutputs()[number - kernel.getInputs().size()]);
     bool isImage = isa<kernel::LoadOp>(op) && (info.domainOf(op) & filter.reduced);
     bool channels = isImage || (info.domainOf(op) & filter.columns);
+    if (isa<kernel::LoadOp>(op) && !isImage && depth && *depth >= manyProducts && !isLast(buffer))
+      continue;
     if (channels)
       (isLast(buffer) ? (isImage ? imageLast : resultLast) : (isImage ? imageFirst : resultFirst)) = true;
   }

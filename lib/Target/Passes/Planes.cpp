@@ -68,8 +68,27 @@ Predicate::Predicate(Value condition) {
   }
 }
 
-/// 0 <= e < size wherever the predicate holds.
+/// e = floordiv(x, k) + c as x + c * k and k.
+static std::optional<std::pair<Expr, Expr>> quotient(const Expr &e) {
+  std::optional<std::pair<Expr, Expr>> parts;
+  Expr constant(0);
+  for (const Expr::Term &t : e.terms()) {
+    if (t.atoms.empty())
+      constant = Expr(t.coefficient);
+    else if (parts || t.coefficient != 1 || t.atoms.size() != 1 || t.atoms[0].kind != shape::Atom::Kind::FloorDiv)
+      return std::nullopt;
+    else
+      parts = {t.atoms[0].operands[0], t.atoms[0].operands[1]};
+  }
+  if (parts)
+    parts->first = parts->first + constant * parts->second;
+  return parts;
+}
+
+/// 0 <= e < size wherever the predicate holds. A quotient is inside of an image where what is divided is inside of a larger one.
 static bool isInside(const Expr &e, const Expr &size, const Predicate &predicate, const shape::Facts &facts) {
+  if (auto parts = quotient(e); parts && facts.provablyPositive(parts->second))
+    return isInside(parts->first, size * parts->second, predicate, facts);
   auto saysLow = [&](const Expr &x) { return x == e; };
   auto saysHigh = [&](const std::pair<Expr, Expr> &b) { return b.first == e && facts.provablyLessEqual(b.second, size); };
   return (llvm::any_of(predicate.fromZero, saysLow) || facts.provablyLessEqual(Expr(0), e)) &&

@@ -78,7 +78,7 @@ def classifier():
 
 
 def unet():
-    """Down and up again with a skip connection; group norms, a time embedding, attention between the pixels."""
+    """Down and up again with a skip connection, then up once more; group norms, a time embedding, attention between the pixels."""
     g = Graph()
     skip = g.conv('x', 20, 32, 3)
     y = g.conv(g.silu(g.group_norm(skip, 32, 8)), 32, 48, 3, 2)
@@ -94,7 +94,10 @@ def unet():
     sizes = g.op('Concat', g.op('Shape', y, start=0, end=2), pixels, axis=0)
     y = g.op('Resize', y, '', '', sizes, mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor')
     y = g.op('Concat', y, skip, axis=1)
-    out = g.conv(g.silu(g.group_norm(y, 80, 16)), 80, 20, 3)
+    y = g.op('Add', g.conv(g.silu(g.group_norm(y, 80, 16)), 80, 20, 3), g.conv(skip, 32, 20))
+    twice = g.constant(np.array([1, 1, 2, 2], np.float32))
+    y = g.op('Resize', y, '', twice, mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor')
+    out = g.conv(y, 20, 20, 3)
     return g.save('unet', [('x', ['n', 20, 'h', 'w']), ('t', ['n', 24])], out)
 
 

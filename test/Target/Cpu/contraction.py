@@ -94,6 +94,21 @@ def several_contracted_axes(variant):
     check(f'{variant} convolution', kernel, [x, pack(w.reshape(-1, o)), r], [3], [want + r, want.transpose(0, 3, 1, 2)])
 
 
+def channels_first(variant):
+    """The rows lie side by side in the result: lines that are longer and shorter than a tile, a residual beside them."""
+    for k, n, pixels in ((40, 45, 50), (16, 32, 16), (5, 3, 9), (24, 70, 3)):
+        place = f'pp*({n}*b + n) + p'
+        body = contract(f'{k}*(p + pp*b) + k', f'{n}*k + n', 'k', True) + f'''
+            %bias = kernel.load %in2["n"] : {R} -> f32
+            %r = kernel.load %in3["{place}"] : {R} -> f32
+            %y = arith.addf %c, %bias : f32
+            %z = arith.addf %y, %r : f32\n''' + store('%z', place)
+        kernel = Kernel(f'contraction @x axes(b = "bb", p = "pp", n = "{n}", k = "{k}") {{ {body} }}', ['f32'] * 4, ['f32'], variant)
+        a, w, bias, r = normal(3, pixels, k), normal(k, n), normal(n), normal(3, n, pixels)
+        want = (a.astype(float) @ w + bias).transpose(0, 2, 1) + r
+        check(f'{variant} channels first {n}x{pixels}', kernel, [a, pack(w), bias, r], [3, pixels], want, chunk=2)
+
+
 def bfloat(x):
     return ((x.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
 
@@ -127,6 +142,6 @@ def vectors(variant):
 
 
 for v in variants():
-    for test in (heights_and_panels, permuted_store, batches, several_contracted_axes, element_types, vectors):
+    for test in (heights_and_panels, permuted_store, channels_first, batches, several_contracted_axes, element_types, vectors):
         test(v)
 print(f'{wrong} wrong')

@@ -272,11 +272,46 @@ SmallVector<double> constantScales(Node &n, unsigned input) {
 
 } // namespace
 
-static void resizeAxes(Node &n, const Settings &s, llvm::ArrayRef<Axis> axes) {
+/// How often each element of the operand stands in the result, where that is the same for all of them: the nearest elements by
+/// a whole factor.
+static std::optional<Expr> repeatsOf(const Settings &s, const Axis &axis) {
+  bool floors = s.coordinates == "asymmetric" && (s.rounding == "floor" || s.rounding == "opset 10");
+  bool rounds = s.coordinates == "half_pixel" && (s.rounding == "round_prefer_floor" || s.rounding == "round_prefer_ceil");
+  if (s.mode != "nearest" || !(floors || rounds) || axis.givenScale || axis.in.isZero())
+    return std::nullopt;
+  std::optional<Expr> factor = Expr::divideExactly(axis.out, axis.in);
+  std::optional<int64_t> count = factor ? factor->constant() : std::nullopt;
+  if (!count || *count < 2 || (axis.scale && *axis.scale != double(*count)))
+    return std::nullopt;
+  return factor;
+}
+
+/// Repeats elements along the axes that allow it; the others are left.
+static Value repeatElements(Node &n, const Settings &s, Value x, SmallVector<Axis> &axes) {
+  Dims split, wide, merged;
+  SmallVector<std::optional<Expr>> factors(n.rank(x));
+  for (const Axis &axis : axes)
+    factors[axis.dim] = repeatsOf(s, axis);
+  for (auto [dim, factor] : llvm::zip(n.dims(x), factors)) {
+    split.push_back(dim);
+    wide.push_back(dim);
+    merged.push_back(factor ? dim * *factor : dim);
+    if (factor) {
+      split.push_back(Expr(1));
+      wide.push_back(*factor);
+    }
+  }
+  if (split.size() == merged.size())
+    return x;
+  llvm::erase_if(axes, [&](const Axis &axis) { return factors[axis.dim].has_value(); });
+  return n.reshape(n.g.broadcastTo(n.reshape(x, split), wide), merged);
+}
+
+static void resizeAxes(Node &n, const Settings &s, SmallVector<Axis> axes) {
   Value x = n.in(0);
   if (s.mode != "nearest")
     n.requireFloat(x);
-  Value y = s.mode == "nearest" ? x : n.wide(x);
+  Value y = repeatElements(n, s, s.mode == "nearest" ? x : n.wide(x), axes);
   for (const Axis &axis : axes) {
     if (n.g.facts.provablyEqual(axis.in, axis.out) && axis.start == 0 && axis.end == 1)
       continue;
