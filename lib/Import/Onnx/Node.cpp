@@ -238,16 +238,25 @@ SmallVector<int64_t> Node::attributeOrInput(StringRef name, unsigned input) cons
 // Types
 //===----------------------------------------------------------------------===//
 
+/// Some operators take them by the format's text; none computes in them here.
+static void refuseNarrow(Value v) {
+  if (ir::isNarrow(ir::elementOf(v)))
+    failUnsupported("elements of the type of {0}", describe(v.getType()));
+}
+
 void Node::requireFloat(Value v) const {
-  if (!isFloat(v) || ir::isNarrow(element(v)))
+  refuseNarrow(v);
+  if (!isFloat(v))
     failWrong("operand {0} must be of a floating-point type", describe(v.getType()));
 }
 void Node::requireNumber(Value v) const {
-  if (isBool(v) || ir::isNarrow(element(v)))
+  refuseNarrow(v);
+  if (isBool(v))
     failWrong("operand {0} must be of a numeric type", describe(v.getType()));
 }
 void Node::requireInteger(Value v) const {
-  if (!isInteger(v) || ir::isNarrow(element(v)))
+  refuseNarrow(v);
+  if (!isInteger(v))
     failWrong("operand {0} must be of an integer type", describe(v.getType()));
 }
 void Node::requireBool(Value v) const {

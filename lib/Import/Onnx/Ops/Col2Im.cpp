@@ -16,6 +16,8 @@ namespace lathe::onnx {
 
 void col2Im(Node &n) {
   Value x = n.in(0);
+  if (n.isBool(x))
+    failUnsupported("sums of {0}", describe(x.getType()));
   n.requireNumber(x);
   n.requireRank(x, 3);
   Dims image = n.sizes(1), block = n.sizes(2);

@@ -96,6 +96,8 @@ Value countTrue(Node &n, Value pairs) {
 
 void unique(Node &n) {
   Value x = n.in(0);
+  if (n.isBool(x))
+    failUnsupported("elements of type bool");
   n.requireNumber(x);
   bool sorted = n.flag("sorted", true), byAxis = n.hasAttribute("axis");
   int64_t axis = byAxis ? n.axis(n.integer("axis", 0), n.rank(x)) : 0;

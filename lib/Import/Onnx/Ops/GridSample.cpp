@@ -130,6 +130,8 @@ Value GridSampler::blend(SmallVector<Value> at, int64_t d, Value weight) {
 
 Value GridSampler::build() {
   Value input = n.in(0), grid = n.in(1);
+  if (!n.isFloat(input))
+    failUnsupported("samples of {0}: the format does not say how integers are rounded", describe(input.getType()));
   n.requireFloat(input);
   n.requireFloat(grid);
   n.requireRankAtLeast(input, 3);

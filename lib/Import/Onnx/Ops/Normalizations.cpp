@@ -82,8 +82,9 @@ void layerNormalization(Node &n) {
     axes.push_back(d);
   Value mean = n.g.mean(w, axes, true), centered = n.g.sub(w, n.g.broadcastTo(mean, dims));
   Value variance = n.g.mean(n.g.mul(centered, centered), axes, true);
-  n.out(1, mean);
-  n.out(2, n.g.unary<ir::RsqrtOp>(n.g.binary<ir::AddOp>(variance, eps)));
+  Type stash = n.elementOfOnnx(n.integer("stash_type", 1));
+  n.out(1, n.g.cast(mean, stash));
+  n.out(2, n.g.cast(n.g.unary<ir::RsqrtOp>(n.g.binary<ir::AddOp>(variance, eps)), stash));
 }
 
 void rmsNormalization(Node &n) {

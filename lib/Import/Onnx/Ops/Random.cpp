@@ -1,11 +1,14 @@
 //===- Random.cpp - Random numbers with a seed -----------------------------===//
 //
-// An artifact computes the same for the same inputs, so an operator has to have a seed here. The numbers are those of the Mersenne
-// Twister, seeded and read as numpy.random.RandomState(seed) does, made when compiling.
+// The format leaves the generator open, and the seed where a node has none. An artifact computes the same for the same inputs, so
+// that there has to be a seed: the node's, or the user's (--seed), which gives every node numbers of its own. The numbers are those
+// of the Mersenne Twister, seeded and read as numpy.random.RandomState(seed) does, made when compiling.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GraphImporter.h"
 #include "Node.h"
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <random>
 
@@ -54,8 +57,12 @@ private:
 
 static Generator generatorOf(Node &n) {
   const AttributeProto *a = n.attribute("seed");
-  if (!a)
-    failUnsupported("random numbers without attribute 'seed': an artifact computes the same each time");
+  if (!a) {
+    std::optional<uint32_t> given = n.importer.session().sizes.importOptions().seed;
+    if (!given)
+      failUnsupported("random numbers without attribute 'seed'; give one with --seed N (an artifact computes the same each time)");
+    return Generator(*given ^ uint32_t(llvm::xxh3_64bits(llvm::cast<mlir::NameLoc>(n.g.loc).getName().getValue())));
+  }
   double seed = a->type() == AttributeProto::INT || a->has_i() ? double(n.integer("seed", 0)) : n.real("seed", 0);
   if (!(seed >= 0) || seed > 4294967295.0)
     failWrong("attribute 'seed' is {0}, expected 0 to 4294967295", seed);
@@ -153,7 +160,6 @@ void multinomial(Node &n) {
 void dropout(Node &n) {
   Value x = n.in(0);
   Type i1 = n.g.b.getI1Type();
-  n.requireFloat(x);
   std::optional<bool> trains = false;
   if (n.has(2)) {
     n.requireBool(n.in(2));
@@ -168,6 +174,7 @@ void dropout(Node &n) {
       n.out(1, n.g.splat(1, n.dims(x), n.opset() >= 10 ? Type(i1) : n.element(x)));
     return;
   }
+  n.requireFloat(x);
   Dims dims = n.dims(x);
   Value u = uniformNumbers(n, dims);
   auto number = [&](Value v, Type type) { return n.g.broadcastTo(n.g.cast(n.reshape(v, {}), type), dims); };

@@ -309,6 +309,8 @@ static Value repeatElements(Node &n, const Settings &s, Value x, SmallVector<Axi
 
 static void resizeAxes(Node &n, const Settings &s, SmallVector<Axis> axes) {
   Value x = n.in(0);
+  if (s.mode != "nearest" && !n.isFloat(x))
+    failUnsupported("attribute 'mode' is '{0}' with {1}: the format does not say how integers are rounded", s.mode, describe(x.getType()));
   if (s.mode != "nearest")
     n.requireFloat(x);
   Value y = repeatElements(n, s, s.mode == "nearest" ? x : n.wide(x), axes);

@@ -29,15 +29,22 @@ void reciprocal(Node &n) {
   n.out(n.g.div(n.g.splatLike(1, x), x));
 }
 
-void isNan(Node &n) {
+/// Floats of eight bits have infinities and NaN (or not) as f32 has them.
+static Value classified(Node &n) {
   Value x = n.in(0);
+  if (n.isFloat(x) && ir::isNarrow(n.element(x)))
+    return n.g.cast(x, n.g.b.getF32Type());
   n.requireFloat(x);
+  return x;
+}
+
+void isNan(Node &n) {
+  Value x = classified(n);
   n.out(n.g.compare(ir::CompareKind::NE, x, x));
 }
 
 void isInf(Node &n) {
-  Value x = n.in(0);
-  n.requireFloat(x);
+  Value x = classified(n);
   const double inf = std::numeric_limits<double>::infinity();
   bool negative = n.flag("detect_negative", true), positive = n.flag("detect_positive", true);
   auto is = [&](double v) { return n.g.compare(ir::CompareKind::EQ, x, n.g.splatLike(v, x)); };
@@ -47,7 +54,6 @@ void isInf(Node &n) {
     return n.out(n.g.splat(0, n.dims(x), n.g.b.getI1Type()));
   n.out(is(negative ? -inf : inf));
 }
-
 
 /// Brings x to a power of two in f32, as float8e8m0 has nothing else.
 static Value powerOfTwo(Node &n, Value x) {
