@@ -1,4 +1,6 @@
-"""Prints docs/Ops.md: the operators that the importers read, from the importers' own tables.    usage: make-ops.py > Ops.md
+"""Prints docs/Ops.md: the operators that the importers read, from the importers' own tables, the tests and the onnx package.
+
+usage: make-ops.py > Ops.md
 
 make-ops.py --check Ops.md fails where the page promises an operator that is not there."""
 import pathlib
@@ -6,6 +8,34 @@ import re
 import sys
 
 root = pathlib.Path(__file__).parent.parent
+GROUPS = [("floats", {"float16": "f16", "bfloat16": "bf16", "float": "f32", "double": "f64"}),
+          ("integers", {f"{sign}int{bits}": f"{sign or 's'}{bits}".replace("s", "i") for sign in ("", "u") for bits in (8, 16, 32, 64)}),
+          ("bool", {"bool": "bool"}),
+          ("narrow", {name: name for name in ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float4e2m1",
+                                              "int4", "uint4", "int2", "uint2")})]
+
+
+def element_types(domain, name):
+    """Of the first operand (or the result, of an operator without any), by the registry of the onnx package."""
+    import onnx
+    schema = onnx.defs.get_schema(name, domain)
+    first = (list(schema.inputs) + list(schema.outputs))[0]
+    allowed = {t[len("tensor("):-1] for c in schema.type_constraints if c.type_param_str == first.type_str
+               for t in c.allowed_type_strs if t.startswith("tensor(")} or {first.type_str[len("tensor("):-1]}
+    said = []
+    for group, members in GROUPS:
+        there = [short for long, short in members.items() if long in allowed]
+        if not there:
+            continue
+        # bfloat16 came later than the other floats to many operators; the narrow types came a few at a time.
+        whole = group == "narrow" or set(members) - allowed <= {"bfloat16"}
+        said += [group] if whole else there
+    return ", ".join(said).replace("floats, integers", "numbers")
+
+
+def decided_at_run_time(path):
+    """Whether the file's operators may be steps of the host program."""
+    return bool(re.search(r"ir::(CallOp|LoopOp|IfOp)", path.read_text()))
 
 
 def onnx_rows():
@@ -17,48 +47,90 @@ def onnx_rows():
     rows = {}
     table = re.sub(r"//.*", "", (folder / "OpTable.def").read_text())
     for kind, domain, name, since, rest in re.findall(r'^(\w+)\((?:"([\w.]+)", )?"(\w+)", (\d+), (\w+)', table, re.M):
-        name = f"{domain}.{name}" if domain else name
-        row = rows.setdefault(name, ([], families.get(kind) or handlers[rest]))
+        row = rows.setdefault(f"{domain}.{name}" if domain else name, ([], families.get(kind) or handlers[rest]))
         row[0].append(int(since))
-    return [(name, sorted(since), where) for name, (since, where) in sorted(rows.items(), key=lambda item: item[0].lower())]
+    return [(name, *row) for name, row in sorted(rows.items(), key=lambda item: item[0].lower())]
+
+
+def onnx_tests():
+    """operator -> the tests that name it."""
+    tests = {}
+    for path in sorted((root / "test").glob("**/*.textproto")):
+        for name in re.findall(r'op_type: "(\w+)"', path.read_text()):
+            if not path.name.startswith("error-"):
+                tests.setdefault(name, set()).add(path.stem)
+    for file in ("dtype_cases", "opset_cases"):
+        for name in re.findall(r'"(\w+)"', (root / f"test/Conformance/{file}.py").read_text()):
+            tests.setdefault(name, set()).add(file.replace("_cases", "s"))
+            tests.setdefault("Reduce" + name, set()).add(file.replace("_cases", "s"))
+    return tests
 
 
 def fx_rows():
+    """(overload, arguments, file)"""
     for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp")):
-        names = sorted(set(re.findall(r'^\s*\{"([\w.]+)", "', path.read_text(), re.M)))
-        if names:
-            yield path.name, names
+        text = path.read_text()
+        named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
+        for name, shape in re.findall(r'^\s*\{"([\w.]+)",\s*("[^"]*"|\w+)', text, re.M):
+            yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
 
 
-onnx, fx = onnx_rows(), list(fx_rows())
+def fx_tests():
+    tests = {}
+    for path in sorted((root / "test/Import/Fx").glob("*.test")):
+        for name in re.findall(r"torch\.ops\.aten\.([\w.]+)", path.read_text()):
+            if not path.name.startswith("error-"):
+                tests.setdefault(name, set()).add(path.stem)
+    return tests
+
+
+def shortened(names):
+    names = sorted(names)
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+onnx, fx = onnx_rows(), sorted(fx_rows())
 if sys.argv[1:2] == ["--check"]:
-    known = {name for name, _, _ in onnx} | {name for _, names in fx for name in names}
+    known = {name for name, *_ in onnx} | {name for name, *_ in fx}
     text = pathlib.Path(sys.argv[2]).read_text()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
-    promised = {row[0] for row in rows if len(row) == 3} | {name for row in rows if len(row) == 2 for name in row[1].split(", ")}
-    unknown = sorted(promised - known - {"operator", "overloads"})
-    print("not there any more:", *unknown)
-    sys.exit(bool(unknown))
+    promised = {line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")} - {"operator", "overload"}
+    print("not there any more:", *sorted(promised - known))
+    print("not on the page:", *sorted(known - promised))
+    sys.exit(bool(promised - known))
 print(f"""# Operators
 
-Made by `docs/make-ops.py` from the importers' tables. Every operator is a composition of the `lathe` dialect's ops, so that all targets have all of
-them; what a particular node asks beyond what its operator's translation does is reported when the model is read (`lathe compile` exits with 2).
+Made by `docs/make-ops.py` from the importers' tables and the tests. What a particular node asks beyond what its operator's
+translation does is reported when the model is read: `lathe compile` exits with 2 and lists all such nodes.
+
+Every operator is a composition of the `lathe` dialect's ops, which every target has: the CPU variants and CUDA. The exceptions are marked "cpu":
+what such an operator decides while the model runs (sizes that depend on data, branches, loops) are steps of the host program, which CUDA
+artifacts do not have; decided when compiling, it is there for CUDA, too.
 
 ## ONNX: {len(onnx)} operators
 
-"From" is the operator set from which a row's meaning holds, several where it changed. Sources are in `lib/Import/Onnx/Ops/`.
+"From" is the operator set from which a row's meaning holds, several where it changed; attributes that became operands in between are read in
+either form. "Elements" are those that the format allows for the first operand: floats are f16, bf16, f32 and f64, integers have 8 to 64 bits and
+either sign, numbers are both, narrow are floats and integers of 8 bits and less. All of them are read, but strings, narrow types that would be
+computed in (Dropout when training, QLinearMatMul), integers that would be interpolated (Resize, GridSample), and bool in Col2Im and Unique.
+Sources are in `lib/Import/Onnx/Ops/`. Beside the named tests (in `test/Import/Onnx`; `dtypes` and `opsets` are those of `test/Conformance`),
+ONNX's node tests run every operator that they have.
 
-| operator | from | source |
-|---|---|---|""")
+| operator | from | elements | source | tests | targets |
+|---|---|---|---|---|---|""")
+tests = onnx_tests()
 for name, since, where in onnx:
-    print(f"| {name} | {', '.join(map(str, since))} | {where} |")
-if fx:
-    print(f"""
-## PyTorch: {sum(len(names) for _, names in fx)} ATen overloads
+    domain, _, operator = name.rpartition(".")
+    targets = "cpu" if decided_at_run_time(root / "lib/Import/Onnx/Ops" / where) else "all"
+    print(f"| {name} | {', '.join(map(str, sorted(since)))} | {element_types(domain, operator)} | {where} | {shortened(tests.get(operator, ()))} | {targets} |")
+print(f"""
+## PyTorch: {len(fx)} ATen overloads
 
-By source, in `lib/Import/Fx/Ops/`.
+Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` explains; element types follow PyTorch's promotion. Sources are in
+`lib/Import/Fx/Ops/`, tests in `test/Import/Fx`.
 
-| source | overloads |
-|---|---|""")
-    for where, names in fx:
-        print(f"| {where} | {', '.join(names)} |")
+| overload | arguments | source | tests |
+|---|---|---|---|""")
+tests = fx_tests()
+for name, shape, where in fx:
+    shape = f"`{shape}`" if shape and shape != "nullptr" else ""
+    print(f"| {name} | {shape} | {where} | {shortened(tests.get(name, ()))} |")
