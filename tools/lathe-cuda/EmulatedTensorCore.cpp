@@ -91,8 +91,56 @@ static Semantics wgmma(StringRef text) {
   };
 }
 
+//===----------------------------------------------------------------------===//
+// ldmatrix and mma.sync
+//===----------------------------------------------------------------------===//
+
+static const std::map<unsigned, std::vector<uint64_t>> &meetWarp(const char *what, std::vector<uint64_t> values) {
+  return block->meet(std::string(what) + " of warp " + std::to_string(block->current->id / 32), 32, std::move(values));
+}
+
+/// Four 8x8 matrices of halves; lane 8 * i + r says where row r of matrix i lies.
+static Semantics loadMatrices(bool transposed) {
+  return [=](const uint64_t *a, uint64_t *r) {
+    const auto &all = meetWarp("ldmatrix", {a[0]});
+    unsigned lane = block->current->id % 32, firstThread = block->current->id - lane;
+    for (unsigned i = 0; i < 4; ++i) {
+      auto element = [&](unsigned row, unsigned column) {
+        uint16_t bits;
+        memcpy(&bits, reinterpret_cast<const char *>((all.at(firstThread + 8 * i + row)[0] & 0xffffffff) + 2 * column), 2);
+        return uint64_t(bits);
+      };
+      unsigned major = lane / 4, minor = lane % 4 * 2;
+      r[i] = transposed ? element(minor, major) | element(minor + 1, major) << 16
+                        : element(major, minor) | element(major, minor + 1) << 16;
+    }
+  };
+}
+
+/// m16n8k8: two registers of the left operand, one of the right one, four sums.
+static Semantics multiplyMatrices(Element e) {
+  return [=](const uint64_t *a, uint64_t *r) {
+    const auto &all = meetWarp("mma", {a[0], a[1], a[2]});
+    unsigned lane = block->current->id % 32, firstThread = block->current->id - lane;
+    auto element = [&](unsigned line, unsigned reg, unsigned k) {
+      uint16_t bits = uint16_t(all.at(firstThread + line * 4 + k / 2)[reg] >> (16 * (k % 2)));
+      return readElement(e, reinterpret_cast<const char *>(&bits));
+    };
+    for (unsigned i = 0; i < 4; ++i) {
+      float sum = asFloat(a[3 + i]);
+      for (unsigned k = 0; k < 8; ++k)
+        sum += element(lane / 4, i / 2, k) * element(lane % 4 * 2 + i % 2, 2, k);
+      r[i] = fromFloat(sum);
+    }
+  };
+}
+
 Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
   if (StringRef(text).starts_with("wgmma.mma_async"))
     return wgmma(text);
+  if (StringRef(text).starts_with("ldmatrix"))
+    return loadMatrices(StringRef(text).contains(".trans"));
+  if (StringRef(text).starts_with("mma.sync"))
+    return multiplyMatrices(elementIn(text));
   return nullptr;
 }

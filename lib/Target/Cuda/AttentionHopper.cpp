@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
-#include "HopperEpilogue.h"
+#include "FragmentEpilogue.h"
 #include "HopperOps.h"
 #include "lathe/Support/Diagnostics.h"
 
@@ -347,7 +347,7 @@ void HopperAttention::consume() {
   Value warpRow = d.add(q0, d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16)));
   Value buffer = d.add(epilogueAt, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
   Value values = d.narrow(frame.size(p.values));
-  storeWarpgroupRows(frame, epilogue, {buffer, lane, warpRow, queries, d.i32(0), values}, sums);
+  storeFragmentRows(frame, epilogue, {buffer, lane, warpRow, queries, d.i32(0), values}, sums);
 }
 
 void HopperAttention::emit() {

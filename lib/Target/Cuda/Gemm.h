@@ -23,6 +23,8 @@ std::optional<GemmProblem> gemmProblem(const lower::BodyInfo &info);
 
 /// Each says false when it does not take the kernel, having emitted nothing.
 llvm::Expected<bool> generateSimtGemm(Generator &g);
+/// Tensor cores by warps (mma.sync): f16 from compute capability 7.5 on, bf16 from 8.0 on, operands of any layout.
+llvm::Expected<bool> generateWarpGemm(Generator &g);
 /// Tensor cores of compute capability 9.0, for half types (and f32 as tf32) whose tiles bulk copies can fetch.
 llvm::Expected<bool> generateHopperGemm(Generator &g);
 

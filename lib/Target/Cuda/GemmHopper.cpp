@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Gemm.h"
-#include "HopperEpilogue.h"
+#include "FragmentEpilogue.h"
 #include "HopperOps.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
@@ -319,7 +319,7 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   if (tile.shared)
     warpRow = d.add(warpRow, d.mul(mine, 64 * tile.blocks));
   for (unsigned block = 0; block < tile.blocks; ++block)
-    storeWarpgroupRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
+    storeFragmentRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
 }
 
 void HopperGemm::emit() {

@@ -18,9 +18,11 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(fra
   alongDepth = !contiguous(source.lineAxes);
   // Neighbours along the innermost axis are one access when its start is always a multiple of its length.
   ArrayRef<unsigned> run = alongDepth ? source.depthAxes : source.lineAxes;
+  int64_t most = source.halves ? 8 : 4;
   if (contiguous(run))
-    width = std::min(knownDivisor(info.extents[run.back()], 4), knownDivisor(source.offset, 4, info.axes[run.back()]));
-  shared = frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
+    width = std::min(knownDivisor(info.extents[run.back()], most), knownDivisor(source.offset, most, info.axes[run.back()]));
+  shared = source.halves ? d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), source.halves).getResult()
+                         : frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
 }
 
 Values TileLoader::extents(ArrayRef<unsigned> axes) {
@@ -60,16 +62,27 @@ Values TileLoader::load(Value k0) {
     for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, depthExtents)))
       point.bindAxis(frame.info.axes[axis], v);
     Value pointer = d.at(buffer, point.emitExpr(source.offset), element);
-    Value v = d.convertF(d.load(d.vector(width, element), pointer, bytes * width), d.f32Type());
+    Value v = d.load(d.vector(width, element), pointer, bytes * width);
+    if (!source.halves)
+      v = d.convertF(v, d.f32Type());
     // Past the last tile a prefetch is never used; within it a rest needs zeros.
     out.push_back(whole ? v : d.select(inside, v, d.real(v.getType(), 0)));
   }
   return out;
 }
 
+/// The element in shared memory.
+Value TileLoader::place(Value line, Value depth) {
+  return source.halves && alongDepth ? d.add(d.mul(line, pitch()), depth) : d.add(d.mul(depth, pitch()), line);
+}
+
 void TileLoader::put(ArrayRef<Value> values) {
   for (auto [slot, v] : llvm::zip(slots, values)) {
-    Value at = d.add(d.mul(slot.depth, pitch()), slot.line);
+    Value at = place(slot.line, slot.depth);
+    if (source.halves) {
+      d.store(v, d.at(shared, at, element), 2 * width);
+      continue;
+    }
     if (!alongDepth) {
       d.store(v, d.at(shared, at, d.f32Type()), 4 * width);
       continue;
@@ -82,4 +95,18 @@ void TileLoader::put(ArrayRef<Value> values) {
 Value TileLoader::four(Value depth, Value line) {
   Value index = d.add(d.mul(depth, pitch()), line);
   return d.load(d.vector(4, d.f32Type()), d.at(shared, index, d.f32Type()), 16);
+}
+
+Values TileLoader::matrices(Value lane, Value line, Value depth, bool linesFirst) {
+  // Each lane says where a row of one of the four lies: lanes 0 to 7 of the first, and so on.
+  Value row = d.bitAnd(lane, 7), near = d.mul(d.bitAnd(d.shr(lane, 3), 1), 8), far = d.mul(d.shr(lane, 4), 8);
+  Value inLine = linesFirst ? near : far, inDepth = linesFirst ? far : near;
+  if (alongDepth)
+    inLine = d.add(inLine, row);
+  else
+    inDepth = d.add(inDepth, row);
+  Value at = d.add(source.halves, d.mul(place(d.add(line, inLine), d.add(depth, inDepth)), 2));
+  std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (alongDepth ? "" : ".trans") +
+                     ".shared.b16 {$0, $1, $2, $3}, [$4];";
+  return d.ptx(text, "=r,=r,=r,=r,r,~{memory}", at, llvm::SmallVector<Type>(4, d.i32Type()), true);
 }

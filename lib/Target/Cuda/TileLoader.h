@@ -7,9 +7,10 @@
 
 namespace lathe::cuda {
 
-/// Brings tiles of an operand into shared memory as f32, [depth][line], each element from the kernel's own offset: `lines`
-/// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
-/// the end are 0.
+/// Brings tiles of an operand into shared memory, each element from the kernel's own offset: `lines` are rows or columns of a
+/// product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past the end are 0.
+/// In shared memory they are f32, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
+/// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
 struct TileSource {
   Value ref; ///< of the body
   shape::Expr offset;
@@ -17,6 +18,11 @@ struct TileSource {
   shape::Expr lines, depth; ///< how many there are
   unsigned tileLines, tileDepth;
   std::string name;
+  Value halves = {};
+  /// Shared memory of a tile of halves, whichever way it lies.
+  static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
+    return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
+  }
 };
 
 class TileLoader {
@@ -30,6 +36,8 @@ public:
   void put(llvm::ArrayRef<Value> values);
   /// Four lines of one depth, from a line that is a multiple of 4.
   Value four(Value depth, Value line);
+  /// 16 lines by 16 depths as four registers of 8x8 halves (ldmatrix), from a line and a depth on: lines first, or depths.
+  Values matrices(Value lane, Value line, Value depth, bool linesFirst);
 
 private:
   struct Slot {
@@ -37,7 +45,13 @@ private:
     lower::BodyEmitter point;
   };
   Values extents(llvm::ArrayRef<unsigned> axes);
-  unsigned pitch() const { return source.tileLines + 4; }
+  /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
+  unsigned pitch() const {
+    if (source.halves)
+      return (alongDepth ? source.tileDepth : source.tileLines) + 8;
+    return source.tileLines + 4;
+  }
+  Value place(Value line, Value depth);
   KernelFrame &frame;
   DeviceBuilder &d;
   TileSource source;

@@ -267,6 +267,11 @@ WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70,
          lambda: gemm(2890, 190, 64, t="bf16", b_columns=True, out="bf16").with_constants(1),
          lambda: gemm(5830, 380, 64, t="f16", b_columns=True, out="f16", epilogue="bias_relu")]
 
+# On 7.5 the tensor cores take f16; on 9.0 these are layouts that bulk copies cannot fetch.
+MMA = [lambda: gemm(70, 72, 40, t="f16"), lambda: gemm(33, 50, 19, t="f16"), lambda: gemm(65, 67, 33, t="f16", b_columns=True, epilogue="bias_relu"),
+       lambda: gemm(20, 36, 24, batch=3, a_transposed=True, t="f16", out="f16"), lambda: gemm(128, 70, 100, a_transposed=True, t="bf16", out="bf16"),
+       lambda: gemm(1290, 1030, 40, t="f16", b_columns=True)]
+
 
 def _gemm_peer(t):
     return lambda torch, x: lambda: torch.matmul(x[0], x[1].transpose(1, 2))
@@ -363,9 +368,11 @@ SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 20
          lambda: large_gemm(16, 4096, 4096), lambda: large_gemm(1, 4096, 4096), lambda: large_gemm(1024, 1024, 1024, t="f32", out="f32"),
          lambda: large_layer_norm(8192, 4096), lambda: large_layer_norm(16384, 1024), lambda: large_layer_norm(8192, 768, "f32"),
          lambda: large_softmax(4096, 1024), lambda: large_softmax(2048, 8192), lambda: large_transpose(4096, 4096)]
+SPEED += [lambda: gemm(2048, 2048, 2048, t="f16", out="f16", a_transposed=True, epilogue="bias_relu").timed(
+    2.0 * 2048 ** 3, torch=lambda torch, x: lambda: torch.matmul(x[0].transpose(1, 2), x[1]))]
 SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 16, 2048, 128, causal=True),
           lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
 FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bias=True), lambda: attention(2, 2, 4, 300, 128, 128, t="bf16", causal=True),
                lambda: attention(2, 2, 2, 40, 24, 136, t="bf16", out="bf16", zero_masked=True, bias=True), lambda: attention(1, 2, 4, 4, 64, 64, t="bf16", merged=True),
                lambda: attention(1, 2, 1, 700, 128, 64), lambda: attention(1, 3, 7, 33, 4, 8, causal=True, bias=True)]
-GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS}
+GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS, "mma": MMA}

@@ -1,6 +1,6 @@
-//===- HopperEpilogue.cpp - A warpgroup's sums to memory -------------------===//
+//===- FragmentEpilogue.cpp - Sums of matrix instructions to memory ----------===//
 
-#include "HopperEpilogue.h"
+#include "FragmentEpilogue.h"
 
 using namespace mlir;
 using namespace lathe::cuda;
@@ -15,7 +15,7 @@ static void putChunk(DeviceBuilder &d, Value buffer, Value lane, ArrayRef<Value>
   }
 }
 
-void lathe::cuda::storeWarpgroupRows(KernelFrame &frame, ProductEpilogue &epilogue, const HopperRows &rows,
+void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogue, const FragmentRows &rows,
                                      ArrayRef<Value> sums) {
   DeviceBuilder &d = frame.d;
   unsigned width = epilogue.width();

@@ -1,6 +1,6 @@
-//===- HopperEpilogue.h - A warpgroup's sums to memory ---------------------===//
-#ifndef LATHE_LIB_TARGET_CUDA_HOPPEREPILOGUE_H
-#define LATHE_LIB_TARGET_CUDA_HOPPEREPILOGUE_H
+//===- FragmentEpilogue.h - Sums of matrix instructions to memory ------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_FRAGMENTEPILOGUE_H
+#define LATHE_LIB_TARGET_CUDA_FRAGMENTEPILOGUE_H
 
 #include "ProductEpilogue.h"
 
@@ -11,17 +11,17 @@ constexpr unsigned epilogueColumns = 32, epiloguePitch = 40; ///< f32 elements
 constexpr unsigned epilogueBytesPerWarp = 16 * epiloguePitch * 4;
 
 /// Where a warp's 16 rows of the product go.
-struct HopperRows {
+struct FragmentRows {
   Value buffer;         ///< i32 address of the warp's shared memory
   Value lane;
   Value row, rowLimit;  ///< the warp's first row, and how many rows there are (i32)
   Value column, columnLimit;
 };
 
-/// `sums` as wgmma leaves them: pairs of columns of two rows per thread. They turn through shared memory, a few columns at a
+/// `sums` as wgmma and mma.sync leave them: pairs of columns of two rows per thread. They turn through shared memory, a few columns at a
 /// time, so that the epilogue reads and writes runs of columns.
-void storeWarpgroupRows(KernelFrame &frame, ProductEpilogue &epilogue, const HopperRows &rows, llvm::ArrayRef<Value> sums);
+void storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogue, const FragmentRows &rows, llvm::ArrayRef<Value> sums);
 
 } // namespace lathe::cuda
 
-#endif // LATHE_LIB_TARGET_CUDA_HOPPEREPILOGUE_H
+#endif // LATHE_LIB_TARGET_CUDA_FRAGMENTEPILOGUE_H
