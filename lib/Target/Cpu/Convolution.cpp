@@ -16,6 +16,8 @@ constexpr int64_t blockBytes = 256 << 10;
 /// A block has at least as many rows as hide the traffic of a panel from memory, and at most as many as leave several blocks to
 /// the threads.
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
+/// Items that threads share evenly.
+constexpr int64_t fewestItems = 16;
 /// A part of the first-level cache for a tile's rows.
 constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
@@ -50,9 +52,14 @@ private:
 } // namespace
 
 /// Blocks are rounded to the nearest number, where they are more than a tile: a block has up to one and a half times the rows.
-static Expr blocksOf(const Expr &rows, int64_t blockRows) {
+/// Few panels ask for more blocks.
+static Expr blocksOf(const Expr &rows, int64_t blockRows, int64_t panels) {
   Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2);
-  return Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
+  Expr blocks = Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
+  if (panels >= fewestItems || blockRows <= fewestBlockRows)
+    return blocks;
+  Expr shared = Expr::min(Expr::floordiv(rows, Expr(fewestBlockRows)), Expr((fewestItems + panels - 1) / panels));
+  return Expr::max(blocks, shared);
 }
 
 ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
@@ -68,7 +75,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   int64_t tile = tiles.maxRows();
   if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
     blockRows = tile;
-  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blocksOf(product.rows.extent(), blockRows).constant();
+  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blocksOf(product.rows.extent(), blockRows, panels()).constant();
   if (rows && blocks) {
     tiles.allowHeightsOf(*rows / *blocks);
     if (*rows % *blocks)
@@ -78,7 +85,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
 
 KernelPlan ConvolutionEmitter::plan() const {
   KernelPlan plan;
-  Expr rows = product.rows.extent(), blocks = blocksOf(rows, blockRows);
+  Expr rows = product.rows.extent(), blocks = blocksOf(rows, blockRows, panels());
   plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
   if (!shape.direct) {
@@ -97,7 +104,7 @@ unsigned ConvolutionEmitter::lastWidth() const {
 
 /// Items are (block of rows, panel), the last fastest. Rows are split exactly: the first blocks have one more than the rest.
 void ConvolutionEmitter::emit() {
-  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blocksOf(product.rows.extent(), blockRows));
+  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blocksOf(product.rows.extent(), blockRows, panels()));
   Value low = v.div(rows, blocks), highBlocks = v.sub(rows, v.mul(low, blocks));
   v.loop(v.div(f.begin, panels()), v.ceilDiv(f.end, panels()), 1, [&](Value block) {
     Value start = v.mul(block, panels());
