@@ -39,3 +39,22 @@ func.func @main(%a: !x, %w: !x) -> (!x, !x) {
   %7 = lathe.contract %1, %w batch [] x [] over [1] x [0] : !x, !x -> !x
   return %6, %7 : !x, !x
 }
+
+// -----
+
+!x = tensor<1x16x8x8xf32>
+// A depthwise convolution computes some elements twice.
+// CHECK-LABEL: func.func @main
+// CHECK: kernel.generic reduction @conv
+// CHECK: kernel.generic reduction @add
+// CHECK-NOT: in_place
+// CHECK: return
+func.func @main(%a: !x) -> !x {
+  %d = lathe.constant dense_resource<d> : tensor<16x1x3x3xf32>
+  %w = lathe.constant dense_resource<w> : tensor<16x16x1x1xf32>
+  %e = lathe.conv %a, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !x, tensor<16x16x1x1xf32> -> !x
+  %0 = lathe.conv %a, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
+  %1 = lathe.add %0, %e : !x
+  %2 = lathe.conv %1, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
+  return %2 : !x
+}

@@ -77,8 +77,22 @@ bool Updater::readsOnlyWhatItWrites(const BodyInfo &info, unsigned input, kernel
   });
 }
 
+/// Does its code compute every element once? A depthwise convolution's tiles overlap at the end of a row.
+static bool computesOnce(kernel::GenericOp kernel) {
+  switch (kernel.getKernelClass()) {
+  case kernel::KernelClass::Loop:
+  case kernel::KernelClass::Contraction:
+    return true;
+  case kernel::KernelClass::Reduction:
+    return llvm::any_of(kernel.getBody().getOps<kernel::LoadOp>(), [](kernel::LoadOp load) { return load->hasAttr("packed"); });
+  case kernel::KernelClass::Attention:
+    return false;
+  }
+  return false;
+}
+
 void Updater::run() {
-  if (kernel.getOutputs().size() != 1 || kernel.getKernelClass() == kernel::KernelClass::Attention)
+  if (kernel.getOutputs().size() != 1 || !computesOnce(kernel))
     return;
   Value result = kernel.getOutputs()[0];
   Operation *writer = nullptr;
