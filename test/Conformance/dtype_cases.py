@@ -24,9 +24,9 @@ class Maker:
     def __init__(self, model, kind):
         self.model, self.kind, self.made = model, kind, {}
 
-    def operand(self, shape, low=-3.0, high=3.0, seed=0):
-        """An input with numbers between these; integers of the type's whole range where it is not said."""
-        key = (shape, low, high, seed)
+    def operand(self, shape, low=-3.0, high=3.0, seed=0, fixed=False):
+        """An input with numbers between these; fixed sizes stay numbers where others are symbols."""
+        key = (shape, low, high, seed, fixed)
         if key not in self.made:
             random = np.random.RandomState(len(self.made))
             values = random.uniform(low, high, shape)
@@ -38,7 +38,7 @@ class Maker:
                 values = np.floor(values)
             name = f"x{len(self.made)}"
             self.made[key] = (name, as_kind(values, self.kind))
-            self.model.input(name, self.made[key][1], self.kind)
+            self.model.input(name, self.made[key][1], self.kind, shape if fixed else None)
         return self.made[key]
 
     def exact(self, function, *arrays):
@@ -250,6 +250,53 @@ def reductions(m):
         model.node("LogSoftmax", [name], kind, m.exact(lambda v: v - np.log(np.exp(v).sum(1, keepdims=True)), x))
 
 
+def windows_of(x, kernel, strides, pads, fill):
+    """[batch, channels, rows, columns, *kernel] of an image that is filled around."""
+    x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=fill)
+    return np.lib.stride_tricks.sliding_window_view(x, kernel, (2, 3))[:, :, ::strides[0], ::strides[1]]
+
+
+def convolved(x, w, bias, strides, pads, group):
+    windows = windows_of(x, w.shape[2:], strides, pads, 0)
+    parts = [np.einsum("nchwij,ocij->nohw", v, f) for v, f in zip(np.split(windows, group, 1), np.split(w, group, 0))]
+    return np.concatenate(parts, 1) + bias.reshape(1, -1, 1, 1)
+
+
+def windows(m):
+    kind, model = m.kind, m.model
+    if kind in FLOATS | {np.int8, np.uint8}:
+        name, x = m.operand((2, 4, 9, 11))
+        largest_window = windows_of(x.astype(np.float64), (3, 2), (2, 1), (1, 0, 1, 1), -np.inf).max((-2, -1))
+        model.node("MaxPool", [name], kind, as_kind(largest_window, kind), kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
+    if kind not in FLOATS:
+        return
+    for shape, filters, group, strides, pads in (((2, 4, 9, 11), (6, 4, 3, 3), 1, (1, 1), (1, 1, 1, 1)), ((1, 4, 9, 11), (6, 2, 3, 2), 2, (2, 1), (0, 1, 2, 0)),
+                                                 ((1, 8, 7, 7), (8, 1, 3, 3), 8, (1, 1), (1, 1, 1, 1)), ((2, 5, 6, 6), (9, 5, 1, 1), 1, (1, 1), (0, 0, 0, 0))):
+        (a, x), (b, w), (c, bias) = m.operand(shape, -1, 1), m.operand(filters, -1, 1, fixed=True), m.operand(filters[:1], -1, 1)
+        expected = m.exact(lambda u, v, t: convolved(u, v, t, strides, pads, group), x, w, bias)
+        result = model.node("Conv", [a, b, c], kind, expected, group=group, strides=strides, pads=pads)
+        model.roundings[result] = 2  # of the sum, and with the bias
+    name, x = m.operand((2, 4, 9, 11))
+    mean = m.exact(lambda v: windows_of(v, (3, 2), (1, 2), (0, 0, 0, 0), 0).mean((-2, -1)), x)
+    model.node("AveragePool", [name], kind, mean, kernel_shape=[3, 2], strides=[1, 2])
+    model.node("GlobalAveragePool", [name], kind, m.exact(lambda v: v.mean((2, 3), keepdims=True), x))
+    (g, scale), (o, offset) = m.operand((4,), 0.5, 1.5), m.operand((4,), -1, 1)
+    (a, mean), (b, variance) = m.operand((4,), -1, 1, seed=4), m.operand((4,), 0.5, 2)
+    column = lambda v: v.reshape(1, 4, 1, 1)
+    normed = m.exact(lambda v, s, t, e, q: (v - column(e)) / np.sqrt(column(q) + 1e-5) * column(s) + column(t), x, scale, offset, mean, variance)
+    model.node("BatchNormalization", [name, g, o, a, b], kind, normed)
+
+    def over(axes):
+        def function(v, s, t):
+            centered = v - v.mean(axes, keepdims=True)
+            return centered / np.sqrt((centered * centered).mean(axes, keepdims=True) + 1e-5) * s + t
+        return function
+
+    model.node("InstanceNormalization", [name, g, o], kind, m.exact(lambda v, s, t: over((2, 3))(v, column(s), column(t)), x, scale, offset))
+    (g, scale), (o, offset) = m.operand((11,), 0.5, 1.5), m.operand((11,), -1, 1)
+    model.node("LayerNormalization", [name, g, o], kind, m.exact(over((3,)), x, scale, offset))
+
+
 def casts(m):
     for to in NUMBERS:
         for shape in ((5, 13), (), (0, 4)):
@@ -331,5 +378,5 @@ def special_integers(m):
 
 def cases(model, kind):
     maker = Maker(model, kind)
-    for family in (unaries, binaries, selections, movements, reductions, casts, special_floats, special_integers):
+    for family in (unaries, binaries, selections, movements, reductions, windows, casts, special_floats, special_integers):
         family(maker)

@@ -14,7 +14,7 @@ import numpy as np
 
 from opset_cases import LAST, Const, cases
 
-OLDEST, NEWEST = 7, 23
+OLDEST, NEWEST = 7, 26
 IR = 8  # of the models' format; what ONNX Runtime is sure to read
 
 

@@ -57,6 +57,7 @@ class TextModel:
     def __init__(self, opset):
         self.opset, self.lines, self.count = opset, [], 0
         self.feeds, self.outputs = {}, []  # name -> (array, kind);  (name, kind, expected)
+        self.roundings = {}                # of an output, where it is more than one
 
     def input(self, name, array, kind, dims=None):
         self.feeds[name] = (array, kind)
