@@ -29,7 +29,8 @@ struct Axis {
   Expr in, out;
   std::optional<double> scale; ///< none: out / in
   double start = 0, end = 1;   ///< the region, for tf_crop_and_resize
-  Value givenScale = {};       ///< f64, rank 0: known only when the model runs
+  /// f64, rank 0: what is known only when the model runs.
+  Value givenScale = {}, givenStart = {}, givenEnd = {};
 };
 
 class Resampler {
@@ -96,11 +97,12 @@ Value Resampler::positions(const Axis &axis) {
     return n.g.add(offset, half);
   }
   if (s.coordinates == "tf_crop_and_resize") {
-    Value last = n.g.binary<ir::SubOp>(whole(in), 1), first = n.g.binary<ir::MulOp>(last, axis.start);
+    Value start = axis.givenStart ? n.g.broadcastTo(axis.givenStart, {out}) : number(axis.start);
+    Value end = axis.givenEnd ? n.g.broadcastTo(axis.givenEnd, {out}) : number(axis.end);
+    Value last = n.g.binary<ir::SubOp>(whole(in), 1), extent = n.g.mul(n.g.sub(end, start), last);
     Value steps = n.g.select(isOne, number(1), n.g.binary<ir::SubOp>(whole(out), 1));
-    Value spread = n.g.div(n.g.mul(n.g.binary<ir::MulOp>(i, axis.end - axis.start), last), steps);
-    Value middle = n.g.binary<ir::MulOp>(last, 0.5 * (axis.end - axis.start));
-    return n.g.add(first, n.g.select(isOne, middle, spread));
+    Value middle = n.g.binary<ir::MulOp>(extent, 0.5);
+    return n.g.add(n.g.mul(last, start), n.g.select(isOne, middle, n.g.div(n.g.mul(i, extent), steps)));
   }
   failUnsupported("attribute 'coordinate_transformation_mode' is '{0}'", s.coordinates);
 }
@@ -315,13 +317,38 @@ static void resizeAxes(Node &n, const Settings &s, SmallVector<Axis> axes) {
     n.requireFloat(x);
   Value y = repeatElements(n, s, s.mode == "nearest" ? x : n.wide(x), axes);
   for (const Axis &axis : axes) {
-    if (n.g.facts.provablyEqual(axis.in, axis.out) && axis.start == 0 && axis.end == 1)
+    if (n.g.facts.provablyEqual(axis.in, axis.out) && axis.start == 0 && axis.end == 1 && !axis.givenStart)
       continue;
     if (axis.in.isZero() || (axis.out.constant() && *axis.out.constant() < 0))
       failWrong("dimension {0} cannot be resized from {1} to {2}", axis.dim, axis.in.str(), axis.out.str());
     y = Resampler(n, s).along(y, axis);
   }
   n.out(n.g.cast(y, n.element(x)));
+}
+
+/// The same in symbols: halves are rounded up, before or after the smallest is taken.
+static void keepUnknownRatio(Node &n, SmallVector<Axis> &axes, bool isSmallest) {
+  Type f64 = n.g.b.getF64Type();
+  auto number = [&](const Expr &e) { return n.g.cast(n.g.size(n.simplify(e)), f64); };
+  Value scale;
+  for (const Axis &axis : axes) {
+    n.requireAtLeast(axis.in, 1, "a dimension that is resized");
+    Value own = n.g.div(number(axis.out), number(axis.in));
+    scale = !scale ? own : isSmallest ? n.g.binary<ir::MinOp>(scale, own) : n.g.binary<ir::MaxOp>(scale, own);
+  }
+  Dims sizes;
+  for (const Axis &axis : axes) {
+    std::optional<Expr> size;
+    for (const Axis &other : axes) {
+      Expr asked = Expr::floordiv(Expr(2) * other.out * axis.in + other.in, Expr(2) * other.in);
+      size = !size ? asked : isSmallest ? Expr::min(*size, asked) : Expr::max(*size, asked);
+    }
+    sizes.push_back(n.define("size", *size));
+  }
+  for (auto [axis, size] : llvm::zip(axes, sizes)) {
+    axis.givenScale = scale;
+    axis.out = size;
+  }
 }
 
 /// One scale for all dimensions, the smallest or the largest that the sizes ask for.
@@ -332,8 +359,11 @@ static void keepAspectRatio(Node &n, SmallVector<Axis> &axes) {
   if (policy != "not_larger" && policy != "not_smaller")
     failWrong("attribute 'keep_aspect_ratio_policy' is '{0}', expected stretch, not_larger or not_smaller", policy);
   std::optional<double> scale;
+  for (const Axis &axis : axes)
+    if (!axis.in.constant() || !axis.out.constant())
+      return keepUnknownRatio(n, axes, policy == "not_larger");
   for (const Axis &axis : axes) {
-    if (!axis.in.constant() || !axis.out.constant() || axis.in.isZero())
+    if (axis.in.isZero())
       failUnsupported("attribute 'keep_aspect_ratio_policy' with the sizes {0} and {1}", axis.in.str(), axis.out.str());
     double own = double(*axis.out.constant()) / double(*axis.in.constant());
     scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
@@ -346,6 +376,19 @@ static void keepAspectRatio(Node &n, SmallVector<Axis> &axes) {
 
 /// The starts, then the ends of the region, as parts of the dimensions.
 static void readRegion(Node &n, SmallVector<Axis> &axes) {
+  Value given = n.in(1);
+  if (!constantNumbers(given)) {
+    n.requireFloat(given);
+    n.requireRank(given, 1);
+    n.requireEqual(n.dims(given)[0], Expr(int64_t(2 * axes.size())), "the numbers of the region");
+    Value wide = n.g.cast(given, n.g.b.getF64Type());
+    auto part = [&](size_t i) { return n.reshape(n.g.slice(wide, 0, Expr(int64_t(i)), Expr(1)), {}); };
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      axis.givenStart = part(i);
+      axis.givenEnd = part(axes.size() + i);
+    }
+    return;
+  }
   SmallVector<double> region = constantScales(n, 1);
   if (region.size() != 2 * axes.size())
     failWrong("a region of {0} numbers for {1} dimensions", region.size(), axes.size());
