@@ -9,6 +9,11 @@ void lathe_host_compact(void *const *buffers, const int64_t *sizes) {
       *out++ = i;
 }
 
+void lathe_host_copy_first(void *const *buffers, const int64_t *sizes) {
+  if (sizes[0] > 0)
+    memcpy(buffers[1], buffers[0], (size_t)sizes[0] * sizeof(int64_t));
+}
+
 /*===-- Non-maximum suppression ---------------------------------------------===*/
 
 typedef struct {

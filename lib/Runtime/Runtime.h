@@ -164,8 +164,10 @@ void latheFreePlans(LatheContext *context);
 void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes);
 
 /*===-- HostWork.c ----------------------------------------------------------===*/
-/* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans. */
+/* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans, of true ones. */
 void lathe_host_compact(void *const *buffers, const int64_t *sizes);
+/* The first of some integers. Buffers: all, the first; sizes: how many. */
+void lathe_host_copy_first(void *const *buffers, const int64_t *sizes);
 /* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;
  * selected (batch, class, box) triples, their number, room for [boxes, 2] integers. Sizes: batch, classes, boxes, whether boxes
  * are given by their centers. */

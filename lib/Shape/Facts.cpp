@@ -82,9 +82,20 @@ void Facts::setRange(llvm::StringRef symbol, Range range) {
 
 Range Facts::rangeOf(llvm::StringRef symbol) const { return bounds(Expr::symbol(symbol)); }
 
+void Facts::setLate(llvm::StringRef symbol) { state->late.try_emplace(symbol.str(), state->late.size()); }
+
 void Facts::setAxis(llvm::StringRef axis, const Expr &extent) {
   state->changed();
   state->axes.insert_or_assign(axis.str(), simplify(extent));
+}
+
+/// The late symbol that has its value last.
+static std::optional<std::string> latestOf(const Expr &e, const Facts::State &state) {
+  std::optional<std::string> latest;
+  for (const std::string &name : e.symbols())
+    if (state.late.count(name) && (!latest || state.late.at(*latest) < state.late.at(name)))
+      latest = name;
+  return latest;
 }
 
 /// The symbol (of those that occur alone in a term with coefficient 1 or -1) that e = 0 is best solved for.
@@ -95,6 +106,8 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
     std::optional<Expr::Linear> l = e.linearIn(name);
     return l && (l->coefficient == Expr(1) || l->coefficient == Expr(-1));
   };
+  if (std::optional<std::string> latest = latestOf(e, state))
+    return solvable(*latest) ? latest : std::nullopt;
   for (const Expr &side : {a, b})
     if (std::optional<std::string> s = side.asSymbol(); s && solvable(*s))
       return s;
@@ -107,7 +120,7 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
 /// An equality that cannot be solved for a symbol: its leading product becomes a rewrite, where that has coefficient 1.
 static void addRewrite(Facts::State &state, const Expr &e) {
   const Monomial &lead = ExprBuilder::terms(e).front();
-  if (lead.coefficient != 1 && lead.coefficient != -1) {
+  if (latestOf(e, state) || lead.coefficient != 1 && lead.coefficient != -1) {
     state.nonNegative.push_back(e);
     state.nonNegative.push_back(-e);
     return;
@@ -170,6 +183,8 @@ void Facts::addDivides(const Expr &k, const Expr &e) {
     q.max = *v.max / std::max<int64_t>(1, d.min.value_or(1));
   state->ranges[name] = q;
   state->derived.emplace_back(name, Expr::floordiv(e, k));
+  if (latestOf(value, *state) || latestOf(divisor, *state))
+    setLate(name);
   addEquality(value, divisor * Expr::symbol(name));
 }
 

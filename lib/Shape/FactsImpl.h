@@ -21,6 +21,7 @@ struct Facts::State {
   std::vector<std::pair<std::vector<AtomRef>, Expr>> rewrites;
   std::vector<Expr> nonNegative; ///< known relations e >= 0 that no single range holds
   std::vector<std::pair<std::string, Expr>> derived;
+  std::map<std::string, size_t> late; ///< and in which order
 
   mutable std::mutex cacheMutex;
   mutable std::unordered_map<std::string, Expr> cache; ///< simplify, by text
@@ -28,7 +29,7 @@ struct Facts::State {
   State() = default;
   State(const State &o)
       : ranges(o.ranges), axes(o.axes), substitutions(o.substitutions), rewrites(o.rewrites), nonNegative(o.nonNegative),
-        derived(o.derived) {}
+        derived(o.derived), late(o.late) {}
   void changed() { cache.clear(); }
 };
 

@@ -233,3 +233,18 @@ TEST(Facts, ClaimsHoldAtEveryPoint) {
   EXPECT_GT(proven, 200u);
   EXPECT_GT(changed, 200u);
 }
+TEST(Facts, AnEqualityReplacesTheSymbolThatIsKnownLast) {
+  Facts facts;
+  facts.setRange("b", {1, std::nullopt});
+  for (const char *late : {"first", "second"}) {
+    facts.setRange(late, {0, std::nullopt});
+    facts.setLate(late);
+  }
+  Expr b = Expr::symbol("b"), first = Expr::symbol("first"), second = Expr::symbol("second");
+  EXPECT_TRUE(facts.addEquality(first, second));
+  EXPECT_EQ(facts.simplify(second).str(), "first");
+  EXPECT_TRUE(facts.addEquality(b, first));
+  EXPECT_EQ(facts.simplify(second).str(), "b");
+  EXPECT_EQ(facts.simplify(b).str(), "b");
+}
+

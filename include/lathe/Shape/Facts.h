@@ -22,6 +22,9 @@ public:
   /// that name an element of a tensor (`k[0]`, see isElementName) to every integer.
   void setRange(llvm::StringRef symbol, Range range);
   Range rangeOf(llvm::StringRef symbol) const;
+  /// The symbol has its value later than those that are not late, or were declared so before: no equality replaces one of
+  /// these by it.
+  void setLate(llvm::StringRef symbol);
   /// 0 <= axis < extent, for an axis of a kernel; lets (h*D + d) // D become h.
   void setAxis(llvm::StringRef axis, const Expr &extent);
   /// a = b. Kept as a substitution of a symbol where one side can be solved for it (oriented so that no symbol is replaced

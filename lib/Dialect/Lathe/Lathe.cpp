@@ -134,6 +134,10 @@ shape::Facts ir::factsOf(ModuleOp module) {
   for (SymbolOp s : module.getOps<SymbolOp>())
     if (!s.getDefinition())
       declare(s);
+  std::set<std::string> late = lateSymbols(module);
+  for (SymbolOp s : module.getOps<SymbolOp>())
+    if (late.count(s.getName().str()))
+      facts.setLate(s.getName());
   for (RelationOp r : module.getOps<RelationOp>()) {
     if (r.getKind() == "eq")
       facts.addEquality(parse(r.getLeft()), parse(r.getRight()));

@@ -208,6 +208,7 @@ Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optio
 Expr SizeModel::lateSymbol(const std::string &symbol, int64_t min) {
   if (!find(symbol)) {
     known.setRange(symbol, {min == INT64_MIN ? std::nullopt : std::optional<int64_t>(min), std::nullopt});
+    known.setLate(symbol);
     symbols.push_back({symbol, min, -1, {}, {}, true, true, body});
   }
   Symbol *s = find(symbol);
@@ -281,6 +282,8 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
     free = name + "#" + std::to_string(i);
   definitions.push_back({free, value, max, readsElement(value), isLate(value)});
   known.setRange(free, {0, max});
+  if (definitions.back().late)
+    known.setLate(free);
   return Expr::symbol(free);
 }
 

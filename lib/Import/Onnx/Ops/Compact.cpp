@@ -13,21 +13,22 @@ using llvm::SmallVector;
 
 namespace lathe::onnx {
 
-/// A count that a kernel computed, as a size.
+/// A count that a kernel computed, as the symbol that it is read as. A call that has it among its sizes runs behind the read, and
+/// behind the checks of what is known of the symbol.
 static Expr countOf(Node &n, Value scalar) {
   std::optional<Dims> read = n.importer.elementsOf(scalar);
   if (!read || read->size() != 1)
     failUnsupported("its result's size depends on data");
   n.requireAtLeast(read->front(), 0, "the number of elements");
-  return n.simplify(read->front());
+  return read->front();
 }
 
 /// The positions of the true elements of a list.
 static Value positionsOf(Node &n, Value mask) {
   Type i64 = n.g.b.getI64Type();
   Expr count = countOf(n, n.g.reduce(ReduceKind::Sum, n.g.cast(mask, i64), {0}, false));
-  auto call = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({count}, i64), "compact", mlir::ValueRange{mask},
-                                       ir::exprArray(n.g.b, n.dims(mask)));
+  auto call = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({n.simplify(count)}, i64), "compact", mlir::ValueRange{mask},
+                                       ir::exprArray(n.g.b, {n.dims(mask)[0], count}));
   return call.getResult(0);
 }
 
@@ -173,7 +174,9 @@ void nonMaxSuppression(Node &n) {
   SmallVector<Value> operands{boxes, scores, scalar(2, i64), scalar(3, f32), least};
   auto call = n.g.b.create<ir::CallOp>(n.g.loc, types, "non_max_suppression", operands, ir::exprArray(n.g.b, sizes));
   Expr count = countOf(n, call.getResult(1));
-  n.out(n.g.slice(call.getResult(0), 0, Expr(0), count));
+  auto part = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({n.simplify(count), Expr(3)}, i64), "copy_first",
+                                       mlir::ValueRange{call.getResult(0)}, ir::exprArray(n.g.b, {n.simplify(count * Expr(3)), count}));
+  n.out(part.getResult(0));
 }
 
 } // namespace lathe::onnx

@@ -177,6 +177,8 @@ void tile(Node &n) {
     repeated.append({r, d});
     joined.push_back(n.simplify(r * d));
   }
+  if (countOf(n, from).isZero()) // nothing, as often as it is repeated
+    return n.out(n.g.splat(0, joined, n.element(x)));
   n.out(n.reshape(n.g.broadcastTo(n.reshape(x, split), repeated), joined));
 }
 
