@@ -99,8 +99,8 @@ LatheStatus lathe_workspace_size(LatheContext *context, DLTensor *const *inputs,
 LatheStatus lathe_set_workspace(LatheContext *context, void *memory, size_t bytes) {
   if (!context)
     return LATHE_INVALID;
-  if ((uintptr_t)memory % LATHE_DATA_ALIGN)
-    return latheFail(context, LATHE_INVALID, "the workspace must lie at a multiple of %d bytes", LATHE_DATA_ALIGN);
+  if ((uintptr_t)memory % LATHE_WORKSPACE_ALIGN)
+    return latheFail(context, LATHE_INVALID, "the workspace must lie at a multiple of %d bytes", LATHE_WORKSPACE_ALIGN);
   context->callersWorkspace = memory != NULL;
   context->workspace = memory;
   context->workspaceBytes = memory ? bytes : 0;

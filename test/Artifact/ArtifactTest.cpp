@@ -157,13 +157,13 @@ TEST_F(AddArtifact, checksTheCallersOutputsAndWorkspace) {
   outputs[0] = &right.tensor;
   size_t bytes = 0;
   ASSERT_EQ(opened->workspaceSize(context, inputs, 3, &bytes), LATHE_OK);
-  EXPECT_EQ(bytes, 64u);
-  alignas(64) char workspace[64];
+  EXPECT_EQ(bytes, uint64_t(LATHE_DATA_ALIGN));
+  alignas(LATHE_WORKSPACE_ALIGN) char workspace[LATHE_DATA_ALIGN];
   EXPECT_EQ(opened->setWorkspace(context, workspace, 32), LATHE_OK);
   EXPECT_EQ(opened->run(context, inputs, 3, outputs, 1), LATHE_INVALID);
-  EXPECT_EQ(opened->setWorkspace(context, workspace, 64), LATHE_OK);
+  EXPECT_EQ(opened->setWorkspace(context, workspace, sizeof workspace), LATHE_OK);
   EXPECT_EQ(opened->run(context, inputs, 3, outputs, 1), LATHE_OK) << opened->lastError(context);
-  EXPECT_EQ(opened->setWorkspace(context, workspace + 1, 64), LATHE_INVALID);
+  EXPECT_EQ(opened->setWorkspace(context, workspace + 1, sizeof workspace), LATHE_INVALID);
   int64_t shapes[2];
   EXPECT_EQ(opened->outputShapes(context, inputs, 3, shapes, 2), LATHE_OK);
   EXPECT_EQ(shapes[1], 3);

@@ -48,7 +48,7 @@ TEST(Arena, randomLifetimesNeverOverlap) {
     for (int i = 0; i < 100; ++i) {
       uint32_t first = random() % 50, last = first + random() % 10;
       items.push_back({random() % 5000, first, last, 0});
-      sum += (items.back().bytes + 63) / 64 * 64;
+      sum += (items.back().bytes + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN;
     }
     uint64_t total = layOut(items);
     EXPECT_LE(total, sum);

@@ -24,7 +24,10 @@ extern "C" {
 #define LATHE_FORMAT_MAJOR 1
 #define LATHE_FORMAT_MINOR 0
 #define LATHE_NONE 0xffffffffu
-#define LATHE_DATA_ALIGN 64 /* of every constant in the data section, and of every arena buffer */
+/* Of every constant in the data section and of every arena buffer: a line of a GPU's cache, so that rows that are whole lines
+   are read as such; and two of a CPU's. */
+#define LATHE_DATA_ALIGN 128
+#define LATHE_WORKSPACE_ALIGN 64 /* of the memory that a caller hands in */
 #define LATHE_MAX_RANK 64
 
 /* `count` elements at byte `offset` of the blob (0, 0 when empty). */
