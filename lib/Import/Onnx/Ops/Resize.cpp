@@ -49,6 +49,7 @@ private:
   Value clampedIndex(Value floored);
   Value weighted(Value x, const Axis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights);
   SmallVector<Value> cubicWeights(Value fraction);
+  Expr marginOf(const Axis &axis);
   Value smooth(Value x, const Axis &axis, Value position);
   Value kernel(Value distance);
   Value outsideToValue(Value y, const Axis &axis, Value position);
@@ -170,25 +171,42 @@ Value Resampler::kernel(Value distance) {
   return n.g.select(n.g.compare(CompareKind::LE, t, splat(1)), poly(a + 2, -(a + 3), 0, 1), far);
 }
 
+/// As many neighbours on each side as the stretched kernel may reach outside of the operand.
+Expr Resampler::marginOf(const Axis &axis) {
+  const int64_t reach = s.mode == "linear" ? 1 : 2;
+  std::optional<int64_t> size = in.constant(), result = out.constant();
+  if (axis.scale || (size && result && !axis.givenScale)) {
+    double scale = std::min(1.0, axis.scale ? *axis.scale : double(*result) / double(*size));
+    double margin = std::ceil(reach / scale) + 1;
+    if (!(margin <= 4096))
+      failUnsupported("attribute 'antialias' with a kernel of {0} elements", margin);
+    return Expr(int64_t(margin));
+  }
+  n.requireAtLeast(out, 1, "a dimension that is resized with the attribute 'antialias'");
+  // A scale and the sizes agree but for a rounding of the result's, which at most doubles what it is.
+  int64_t factor = axis.givenScale ? 2 * reach : reach;
+  return n.simplify(Expr(factor) * (Expr::floordiv(in, out) + Expr(1)) + Expr(1));
+}
+
 /// Along a dimension that shrinks, the kernel is stretched: a product with the matrix of its weights.
 Value Resampler::smooth(Value x, const Axis &axis, Value position) {
-  std::optional<int64_t> size = in.constant(), result = out.constant();
-  if (!size || !result)
-    failUnsupported("attribute 'antialias' with the symbolic sizes {0} and {1}", in.str(), out.str());
-  double scale = std::min(1.0, axis.scale.value_or(double(*result) / double(*size)));
-  // Neighbours outside of the operand repeat its ends, unless they do not count. They are as many as the kernel reaches.
-  int64_t margin = s.dropsOutside ? 0 : int64_t(std::ceil((s.mode == "linear" ? 1 : 2) / scale)) + 1;
-  if (margin > 4096)
-    failUnsupported("attribute 'antialias' with a kernel of {0} elements", margin);
-  Dims wide{Expr(*size + 2 * margin), out}, table{in, out};
-  Value place = n.g.binary<ir::SubOp>(n.g.iota(wide, 0, f64()), double(margin));
-  Value all = kernel(n.g.binary<ir::MulOp>(n.g.sub(place, n.g.broadcastTo(position, wide)), scale));
-  Value w = n.g.slice(all, 0, Expr(margin), in);
+  // Neighbours outside of the operand repeat its ends, unless they do not count.
+  Expr margin = s.dropsOutside ? Expr(0) : marginOf(axis);
+  Dims wide{n.simplify(in + margin + margin), out}, table{in, out};
+  auto spread = [&](const Expr &e) { return n.g.broadcastTo(n.g.cast(n.g.size(n.simplify(e)), f64()), wide); };
+  Value scale = n.g.broadcastTo(n.g.binary<ir::MinOp>(scaleOf(axis), 1), wide);
+  Value place = n.g.sub(n.g.iota(wide, 0, f64()), spread(margin));
+  Value all = kernel(n.g.mul(n.g.sub(place, n.g.broadcastTo(position, wide)), scale));
+  Value w = n.g.slice(all, 0, margin, in);
   for (bool atEnd : {false, true}) {
-    if (!margin)
+    if (margin.isZero())
       break;
-    Value outside = n.g.reduce(ir::ReduceKind::Sum, n.g.slice(all, 0, Expr(atEnd ? *size + margin : 0), Expr(margin)), {0}, true);
-    Value row = n.g.iota(table, 0, f64()), isEnd = n.g.compare(CompareKind::EQ, row, n.g.splatLike(atEnd ? double(*size - 1) : 0, row));
+    Expr from = atEnd ? n.simplify(in + margin) : Expr(0);
+    Value outside = n.g.reduce(ir::ReduceKind::Sum, n.g.slice(all, 0, from, margin), {0}, true);
+    Value row = n.g.iota(table, 0, f64()), end = n.g.splatLike(0, row);
+    if (atEnd)
+      end = n.g.broadcastTo(n.g.cast(n.g.size(n.simplify(in - Expr(1))), f64()), table);
+    Value isEnd = n.g.compare(CompareKind::EQ, row, end);
     w = n.g.add(w, n.g.select(isEnd, n.g.broadcastTo(outside, table), n.g.splatLike(0, w)));
   }
   Value sum = n.g.broadcastTo(n.g.reduce(ir::ReduceKind::Sum, all, {0}, false), table);
