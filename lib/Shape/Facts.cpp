@@ -120,7 +120,7 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
 /// An equality that cannot be solved for a symbol: its leading product becomes a rewrite, where that has coefficient 1.
 static void addRewrite(Facts::State &state, const Expr &e) {
   const Monomial &lead = ExprBuilder::terms(e).front();
-  if (latestOf(e, state) || lead.coefficient != 1 && lead.coefficient != -1) {
+  if (latestOf(e, state) || (lead.coefficient != 1 && lead.coefficient != -1)) {
     state.nonNegative.push_back(e);
     state.nonNegative.push_back(-e);
     return;
