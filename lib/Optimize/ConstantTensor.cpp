@@ -158,7 +158,7 @@ ElementsAttr opt::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes,
   constexpr size_t largest = 1 << 16;
   if (bytes.size() <= largest)
     return DenseElementsAttr::getFromRawBuffer(type, bytes);
-  return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64, false));
+  return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
 }
 
 ElementsAttr opt::writeConstant(const ConstantTensor &t, StringRef name) {

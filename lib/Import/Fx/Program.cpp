@@ -201,7 +201,7 @@ Node ProgramReader::node(const Value &value, StringRef where) {
   StringRef target = n.target;
   target.consume_front("torch.ops.");
   n.target = target.str();
-  std::string place = (where + " (" + target + ")").str();
+  std::string place = (where + " (" + n.target + ")").str();
   for (const Value &v : array(o, "inputs")) {
     const Object &in = asObject(v, place);
     const Value *arg = in.get("arg");
