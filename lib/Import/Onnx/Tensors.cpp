@@ -183,7 +183,7 @@ ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContex
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
   std::string name = resourceName(t.name());
   if (!aligned(bytes.data.data(), width))
-    return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64, false));
+    return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64));
   AsmResourceBlob blob(bytes.data, width, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
   return DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
