@@ -141,7 +141,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--report", o.report, "Write what became of the model's nodes, as JSON");
   command->add_option("--prefix", o.prefix, "Of the artifact's entry points: PREFIX_create, ...");
   command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
-  command->add_option("--seed", o.import.seed, "Of operators that make random numbers and say none");
+  command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
   command->callback([flags, &action] {

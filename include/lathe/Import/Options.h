@@ -34,7 +34,7 @@ struct ImportOptions {
   /// Recurrences over more steps, or over a number of steps that is not known, become loops of the host program. Targets that
   /// run no loops want a larger limit.
   int64_t unrolledSteps = 16;
-  /// For operators that make random numbers and say no seed; without it they are refused.
+  /// Accepts operators that make random numbers, and is the seed of those that say none; without it they are refused.
   std::optional<uint32_t> seed;
   /// Receives the files beside the model that its constants come from, for dependency files; may be null.
   std::vector<std::string> *filesRead = nullptr;

@@ -18,6 +18,11 @@ struct Failure {
   std::string message;
 };
 
+/// The model is beyond a limit: this ends the walk over it, where a Failure ends one node.
+struct LimitReached {
+  std::string message;
+};
+
 template <typename... Ts> [[noreturn]] void failWrong(const char *format, Ts &&...args) {
   throw Failure{false, llvm::formatv(format, std::forward<Ts>(args)...).str()};
 }

@@ -82,6 +82,7 @@ private:
   };
   struct Scope {
     Scope *parent = nullptr;
+    const FunctionProto *function = nullptr; ///< the model-local function whose body this is
     Region *region = nullptr;
     std::map<std::string, Value> values; ///< null for a value whose node failed
     std::map<std::string, const TensorProto *> initializers;
@@ -112,6 +113,7 @@ private:
   std::map<std::string, int64_t> opsetsOf(const google::protobuf::RepeatedPtrField<OperatorSetIdProto> &imports) const;
   int64_t versionFor(const NodeProto &node, const Scope &scope) const;
   const FunctionProto *findFunction(const NodeProto &node) const;
+  static std::string placeOf(const NodeProto &node, const Scope &scope); ///< the callers' names and its own
   void report(const NodeProto *node, const Scope *scope, int64_t version, const Failure &failure);
 
   Session &state;

@@ -1,8 +1,9 @@
 //===- Random.cpp - Random numbers with a seed -----------------------------===//
 //
-// The format leaves the generator open, and the seed where a node has none. An artifact computes the same for the same inputs, so
-// that there has to be a seed: the node's, or the user's (--seed), which gives every node numbers of its own. The numbers are those
-// of the Mersenne Twister, seeded and read as numpy.random.RandomState(seed) does, made when compiling.
+// The format leaves the generator open, and the seed where a node has none: another runtime draws other numbers, and others in the
+// next run. An artifact computes the same for the same inputs, from numbers drawn when it is compiled. That is not what every
+// model means, so that the user has to ask for it (--seed). The node's seed goes before the user's, which gives every node numbers
+// of its own. The numbers are those of the Mersenne Twister, seeded and read as numpy.random.RandomState(seed) does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,13 +57,13 @@ private:
 } // namespace
 
 static Generator generatorOf(Node &n) {
+  std::optional<uint32_t> given = n.importer.session().sizes.importOptions().seed;
+  if (!given)
+    failUnsupported("random numbers: an artifact has those that were drawn when it was compiled, in every run, and no other "
+                    "generator draws the same from a seed; accept that with --seed N (used where the node has no attribute 'seed')");
   const AttributeProto *a = n.attribute("seed");
-  if (!a) {
-    std::optional<uint32_t> given = n.importer.session().sizes.importOptions().seed;
-    if (!given)
-      failUnsupported("random numbers without attribute 'seed'; give one with --seed N (an artifact computes the same each time)");
+  if (!a)
     return Generator(*given ^ uint32_t(llvm::xxh3_64bits(llvm::cast<mlir::NameLoc>(n.g.loc).getName().getValue())));
-  }
   double seed = a->type() == AttributeProto::INT || a->has_i() ? double(n.integer("seed", 0)) : n.real("seed", 0);
   if (!(seed >= 0) || seed > 4294967295.0)
     failWrong("attribute 'seed' is {0}, expected 0 to 4294967295", seed);

@@ -7,6 +7,7 @@
 
 #include "Constants.h"
 #include <cmath>
+#include <numeric>
 
 using namespace lathe;
 using ir::CompareKind;
@@ -256,38 +257,84 @@ Value Resampler::along(Value x, const Axis &axis) {
   return outsideToValue(weighted(x, axis, at, weights), axis, p);
 }
 
-/// floor(size * scale) for a scale that is a short binary fraction, as those of models are; also for symbolic sizes.
-Expr scaledSize(const Expr &size, double scale) {
+void requireScale(double scale) {
   if (!(scale > 0) || scale > (1 << 20))
     failWrong("a scale of {0}", scale);
-  if (std::optional<int64_t> c = size.constant())
-    return Expr(int64_t(std::floor(double(*c) * scale)));
-  for (int64_t denominator = 1; denominator <= (1 << 20); denominator *= 2)
-    if (scale * double(denominator) == std::floor(scale * double(denominator)))
-      return Expr::floordiv(size * Expr(int64_t(scale * double(denominator))), Expr(denominator));
-  failUnsupported("the scale {0} of a symbolic dimension", scale);
 }
 
-/// Scales that are known when the model runs: the sizes that they give are computed by a kernel and read by the host.
-void scalesOnData(Node &n, Value scales, llvm::ArrayRef<int64_t> dims, SmallVector<Axis> &axes) {
-  Type f64 = n.g.b.getF64Type();
+/// The scale as a fraction of whole numbers, for scales that are short in binary, as those of models mostly are.
+std::optional<std::pair<int64_t, int64_t>> fractionOf(double scale) {
+  for (int64_t denominator = 1; denominator <= (1 << 20); denominator *= 2)
+    if (scale * double(denominator) == std::floor(scale * double(denominator)))
+      return std::pair(int64_t(scale * double(denominator)), denominator);
+  return std::nullopt;
+}
+
+/// floor(size * scale), of an f32 product: 0.7 times 10 is 7, as the format's shape inference has it. Nothing for a symbolic size
+/// and a scale that is no short fraction.
+std::optional<Expr> scaledSize(const Expr &size, double scale) {
+  requireScale(scale);
+  if (std::optional<int64_t> c = size.constant())
+    return Expr(int64_t(std::floor(float(*c) * float(scale))));
+  auto fraction = fractionOf(scale);
+  return fraction ? std::optional<Expr>(Expr::floordiv(size * Expr(fraction->first), Expr(fraction->second))) : std::nullopt;
+}
+
+/// The sizes are computed by a kernel and read by the host, for scales that are known only when the model runs, and symbolic sizes
+/// times scales that are no short fractions.
+SmallVector<Axis> scaledByKernel(Node &n, Value scales, llvm::ArrayRef<int64_t> dims) {
+  Type f32 = n.g.b.getF32Type();
+  SmallVector<Axis> axes;
   n.requireRank(scales, 1);
   n.requireEqual(n.dim(scales, 0), Expr(int64_t(dims.size())), "one scale per dimension");
   Dims list{Expr(int64_t(dims.size()))}, from;
   for (int64_t d : dims)
     from.push_back(n.simplify(n.dim(n.in(0), d)));
-  Value wide = n.g.cast(n.reshape(scales, list), f64), sizes = n.g.cast(n.g.sizes(from), f64);
-  Value out = n.g.cast(n.g.unary<ir::FloorOp>(n.g.mul(sizes, wide)), n.g.b.getI64Type());
+  Value given = n.g.cast(n.reshape(scales, list), f32), sizes = n.g.cast(n.g.sizes(from), f32);
+  Value out = n.g.cast(n.g.unary<ir::FloorOp>(n.g.mul(sizes, given)), n.g.b.getI64Type());
+  Value wide = n.g.cast(given, n.g.b.getF64Type());
   Dims to = n.sizesOf(out);
   for (auto [i, d] : llvm::enumerate(dims))
     axes.push_back({d, from[i], to[i], std::nullopt, 0, 1, n.reshape(n.g.slice(wide, 0, Expr(int64_t(i)), Expr(1)), {})});
+  return axes;
 }
 
-SmallVector<double> constantScales(Node &n, unsigned input) {
-  std::optional<SmallVector<double>> values = constantNumbers(n.in(input));
-  if (!values)
-    failUnsupported("operand {0} ('{1}') decides a size and is not constant (data-dependent size)", input, n.proto.input(input));
-  return *values;
+SmallVector<Axis> scaledAxes(Node &n, Value scales, llvm::ArrayRef<int64_t> dims) {
+  std::optional<SmallVector<double>> known = constantNumbers(scales);
+  if (!known)
+    return scaledByKernel(n, scales, dims);
+  if (known->size() != dims.size())
+    failWrong("{0} scales for {1} dimensions", known->size(), dims.size());
+  SmallVector<Axis> axes, byKernel;
+  for (auto [i, d] : llvm::enumerate(dims)) {
+    Expr in = n.simplify(n.dim(n.in(0), d));
+    if (std::optional<Expr> out = scaledSize(in, (*known)[i])) {
+      axes.push_back({d, in, n.simplify(*out), (*known)[i]});
+      continue;
+    }
+    if (byKernel.empty())
+      byKernel = scaledByKernel(n, scales, dims);
+    axes.push_back(byKernel[i]);
+  }
+  return axes;
+}
+
+/// Where corners are aligned, a scale has a meaning only if it gives a whole size. The format's text, ONNX Runtime and PyTorch take
+/// the positions from the size of the result; the operator's author and ONNX's tests, from the size before it is rounded down
+/// (https://github.com/onnx/onnx/issues/2462).
+void requireWholeSizes(Node &n, llvm::ArrayRef<Axis> axes) {
+  static constexpr const char *kAdvice = "where the size is not whole, the format's text and its tests disagree; give 'sizes' instead";
+  for (const Axis &axis : axes) {
+    auto fraction = axis.scale ? fractionOf(*axis.scale) : std::nullopt;
+    std::optional<int64_t> in = axis.in.constant();
+    float exact = in && axis.scale ? float(*in) * float(*axis.scale) : 0;
+    if (!axis.scale)
+      failUnsupported("aligned corners, and scales or sizes that are known only when the model runs: {0}", kAdvice);
+    if (exact != std::floor(exact))
+      failUnsupported("aligned corners, and a scale of {0} that makes {1} elements of {2}: {3}", *axis.scale, exact, *in, kAdvice);
+    if (!in)
+      n.requireEqual(axis.in * Expr(fraction->first), axis.out * Expr(fraction->second), "aligned corners: the scale gives a whole size");
+  }
 }
 
 } // namespace
@@ -392,6 +439,16 @@ static void keepAspectRatio(Node &n, SmallVector<Axis> &axes) {
   }
 }
 
+static SmallVector<Axis> sizedAxes(Node &n, const Dims &sizes, llvm::ArrayRef<int64_t> dims) {
+  if (sizes.size() != dims.size())
+    failWrong("{0} sizes for {1} dimensions", sizes.size(), dims.size());
+  SmallVector<Axis> axes;
+  for (auto [d, size] : llvm::zip(dims, sizes))
+    axes.push_back({d, n.simplify(n.dim(n.in(0), d)), size, std::nullopt});
+  keepAspectRatio(n, axes);
+  return axes;
+}
+
 /// The starts, then the ends of the region, as parts of the dimensions.
 static void readRegion(Node &n, SmallVector<Axis> &axes) {
   Value given = n.in(1);
@@ -407,7 +464,7 @@ static void readRegion(Node &n, SmallVector<Axis> &axes) {
     }
     return;
   }
-  SmallVector<double> region = constantScales(n, 1);
+  SmallVector<double> region = *constantNumbers(given);
   if (region.size() != 2 * axes.size())
     failWrong("a region of {0} numbers for {1} dimensions", region.size(), axes.size());
   for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -437,31 +494,15 @@ void resize(Node &n) {
       dims.push_back(d);
   n.axes(dims, n.rank(x));
   // An empty tensor of scales stands for none where sizes are given.
-  unsigned scalesAt = modern ? 2 : 1;
-  bool bySizes = modern && n.has(3);
-  Dims sizes = bySizes ? n.sizes(3) : Dims();
-  if (!bySizes && !constantNumbers(n.in(scalesAt))) {
-    SmallVector<Axis> axes;
-    scalesOnData(n, n.in(scalesAt), dims, axes);
-    if (s.coordinates == "tf_crop_and_resize")
-      readRegion(n, axes);
-    return resizeAxes(n, s, axes);
-  }
-  SmallVector<double> scales = bySizes ? SmallVector<double>() : constantScales(n, scalesAt);
-  if ((bySizes ? sizes.size() : scales.size()) != dims.size())
-    failWrong("{0} {1} for {2} dimensions", bySizes ? sizes.size() : scales.size(), bySizes ? "sizes" : "scales", dims.size());
-  SmallVector<Axis> axes;
-  for (auto [i, d] : llvm::enumerate(dims)) {
-    Expr in = n.simplify(n.dim(x, d));
-    if (bySizes)
-      axes.push_back({d, in, sizes[i], std::nullopt});
-    else
-      axes.push_back({d, in, n.simplify(scaledSize(in, scales[i])), scales[i]});
-  }
-  if (bySizes)
-    keepAspectRatio(n, axes);
-  if (s.coordinates == "tf_crop_and_resize")
+  SmallVector<Axis> axes = modern && n.has(3) ? sizedAxes(n, n.sizes(3), dims) : scaledAxes(n, n.in(modern ? 2 : 1), dims);
+  if (s.coordinates == "tf_crop_and_resize") {
+    if (!n.has(3))
+      failUnsupported("attribute 'coordinate_transformation_mode' is 'tf_crop_and_resize' with scales: whether the size of the result is "
+                      "that of the whole operand or of the region differs from runtime to runtime; give 'sizes' instead");
     readRegion(n, axes);
+  }
+  if (s.coordinates == "align_corners" && !n.has(3))
+    requireWholeSizes(n, axes);
   resizeAxes(n, s, axes);
 }
 
@@ -475,28 +516,16 @@ void upsample(Node &n) {
   s.mode = s.mode == "nearest" ? "nearest" : "linear";
   s.coordinates = "asymmetric";
   s.rounding = "floor";
-  SmallVector<double> scales;
-  if (n.opset() >= 9 && !constantNumbers(n.in(1))) {
-    SmallVector<Axis> axes;
-    SmallVector<int64_t> dims;
-    for (int64_t d = 0; d < n.rank(x); ++d)
-      dims.push_back(d);
-    scalesOnData(n, n.in(1), dims, axes);
-    return resizeAxes(n, s, axes);
-  }
-  if (n.opset() >= 9) {
-    scales = constantScales(n, 1);
-  } else if (const AttributeProto *a = n.attribute("scales")) {
+  SmallVector<int64_t> dims(n.rank(x));
+  std::iota(dims.begin(), dims.end(), 0);
+  if (n.opset() >= 9)
+    return resizeAxes(n, s, scaledAxes(n, n.in(1), dims));
+  SmallVector<float> scales;
+  if (const AttributeProto *a = n.attribute("scales"))
     scales.assign(a->floats().begin(), a->floats().end());
-  }
-  if (int64_t(scales.size()) != n.rank(x))
-    failWrong("{0} scales for {1}", scales.size(), describe(x.getType()));
-  SmallVector<Axis> axes;
-  for (int64_t d = 0; d < n.rank(x); ++d) {
-    Expr in = n.simplify(n.dim(x, d));
-    axes.push_back({d, in, n.simplify(scaledSize(in, scales[d])), scales[d]});
-  }
-  resizeAxes(n, s, axes);
+  Value operand = n.constant(mlir::DenseElementsAttr::get(RankedTensorType::get({int64_t(scales.size())}, n.g.b.getF32Type()),
+                                                          llvm::ArrayRef<float>(scales)));
+  resizeAxes(n, s, scaledAxes(n, operand, dims));
 }
 
 } // namespace lathe::onnx
