@@ -1,13 +1,15 @@
 //===- MutationTest.cpp - Damaged programs must not bring the importer down --===//
 //
 // Changes the JSON of the lit tests in this folder (its structure and its bytes) and the bytes of archives made of it, and
-// imports the result. Any module or error is fine; a crash, a hang or an internal error is not, but for the one that says
-// that the file describes another result than its node gives: that may be the file's fault as well.
+// imports the result. Any module or error is fine; a crash, much time or memory (MutationLimits.h) or an internal error is not,
+// but for the one that says that the file describes another result than its node gives: that may be the file's fault as well.
 //   FxMutationTest [--seeds FOLDER] [--count N] [--first N]
-// takes the tests of another folder, more mutations, or goes on from one of them.
+// takes the tests of another folder, or the .pt2 files there, more mutations, or goes on from one of them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../MutationLimits.h"
+#include "Archive.h"
 #include "Mutator.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Support/Diagnostics.h"
@@ -88,16 +90,37 @@ Members partsOf(llvm::StringRef text) {
   }
 }
 
+/// The members of a .pt2 file; none where it cannot be read, or where copying it for every mutation would take all the time.
+Members membersOf(llvm::StringRef path) {
+  Members members;
+  uint64_t size = 0;
+  if (llvm::sys::fs::file_size(path, size) || size > (4 << 20))
+    return {};
+  auto archive = fx::Archive::open(path);
+  if (!archive)
+    return llvm::consumeError(archive.takeError()), Members();
+  for (const std::string &name : (*archive)->names()) {
+    auto member = (*archive)->read(name);
+    if (!member)
+      return llvm::consumeError(member.takeError()), Members();
+    members[name].assign(member->data.begin(), member->data.end());
+  }
+  return members;
+}
+
 std::vector<Members> loadSeeds() {
   std::vector<std::string> paths;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator it(seedFolder, error), end; it != end && !error; it.increment(error))
-    if (llvm::StringRef(it->path()).ends_with(".test"))
+    if (llvm::StringRef(it->path()).ends_with(".test") || llvm::StringRef(it->path()).ends_with(".pt2"))
       paths.push_back(it->path());
   std::sort(paths.begin(), paths.end());
   std::vector<Members> seeds;
   for (const std::string &path : paths)
-    if (auto buffer = llvm::MemoryBuffer::getFile(path))
+    if (llvm::StringRef(path).ends_with(".pt2")) {
+      if (Members members = membersOf(path); !members.empty())
+        seeds.push_back(std::move(members));
+    } else if (auto buffer = llvm::MemoryBuffer::getFile(path))
       // Not the test of deep nesting: copying such a json::Value exhausts the stack by itself.
       if (Members parts = partsOf((*buffer)->getBuffer()); !parts.empty() && !(*buffer)->getBuffer().contains("[[[[[[[[")) {
         if (parts.size() > 1)
@@ -130,7 +153,9 @@ TEST(FxMutation, NothingInAFileBringsTheImporterDown) {
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("fx-mutation", folder));
   unsigned imported = 0;
+  test::MutationLimits limits;
   for (unsigned i = firstMutation; i < firstMutation + mutationCount; ++i) {
+    test::MutationLimits::Watch watch(limits, i);
     Mutator mutator(i);
     auto [extension, bytes] = fileOf(mutator, seeds[mutator.pick(seeds.size())]);
     std::string path = (folder + "/mutated" + extension).str();
@@ -140,8 +165,6 @@ TEST(FxMutation, NothingInAFileBringsTheImporterDown) {
       ASSERT_FALSE(error);
     }
     SCOPED_TRACE("mutation " + std::to_string(i));
-    if (mutationCount > 1000)
-      llvm::errs() << "\r" << i;
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     auto module = importFx(path, ImportOptions(), context);
     if (module) {
@@ -156,6 +179,7 @@ TEST(FxMutation, NothingInAFileBringsTheImporterDown) {
         });
   }
   llvm::sys::fs::remove_directories(folder);
+  limits.report(imported);
   EXPECT_GT(imported, 0u) << "not a single mutation was harmless: the seeds no longer import";
 }
 

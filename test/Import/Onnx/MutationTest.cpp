@@ -1,12 +1,14 @@
 //===- MutationTest.cpp - Damaged models must not bring the importer down --===//
 //
 // Changes fields of the models in this folder (the seeds of the lit tests) and bytes of their serialised form, and imports the
-// result. Any module or error is fine; a crash, an internal error or a hang is not.
+// result. Any module or error is fine; a crash, an internal error or a hang is not, nor is it to take
+// much time or memory (MutationLimits.h).
 //   OnnxMutationTest [--seeds FOLDER] [--count N] [--first N]
 // takes other seeds (.textproto and .onnx, also in subfolders), more mutations, or goes on from one of them.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../MutationLimits.h"
 #include "Mutator.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Support/Diagnostics.h"
@@ -52,7 +54,9 @@ TEST(OnnxMutation, NothingInAFileBringsTheImporterDown) {
   std::vector<onnx::ModelProto> seeds = loadSeeds();
   ASSERT_FALSE(seeds.empty()) << "no seeds in " << seedFolder;
   unsigned imported = 0;
+  test::MutationLimits limits;
   for (unsigned i = firstMutation; i < firstMutation + mutationCount; ++i) {
+    test::MutationLimits::Watch watch(limits, i);
     Mutator mutator(i);
     onnx::ModelProto model = seeds[mutator.pick(seeds.size())];
     if (mutator.pick(4) != 0)
@@ -61,8 +65,6 @@ TEST(OnnxMutation, NothingInAFileBringsTheImporterDown) {
     if (mutator.pick(4) == 0)
       mutator.mutate(bytes);
     SCOPED_TRACE("mutation " + std::to_string(i));
-    if (mutationCount > 1000)
-      llvm::errs() << "\r" << i;
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     auto module = importOnnxBytes(bytes, "mutated.onnx", /*isText=*/false, ImportOptions(), context);
     if (module) {
@@ -73,6 +75,7 @@ TEST(OnnxMutation, NothingInAFileBringsTheImporterDown) {
         module.takeError(), [](const UserError &) {}, [](const UnsupportedError &) {},
         [&](const llvm::ErrorInfoBase &e) { ADD_FAILURE() << e.message() << '\n' << model.ShortDebugString(); });
   }
+  limits.report(imported);
   EXPECT_GT(imported, 0u) << "not a single mutation was harmless: the seeds no longer import";
 }
 
