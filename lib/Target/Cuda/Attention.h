@@ -3,8 +3,8 @@
 #define LATHE_LIB_TARGET_CUDA_ATTENTION_H
 
 #include "ContractShape.h"
+#include "Generator.h"
 #include "ProductEpilogue.h"
-#include "RowProgram.h"
 
 namespace lathe::cuda {
 
@@ -20,8 +20,6 @@ struct AttentionProblem {
 };
 std::optional<AttentionProblem> attentionProblem(const lower::BodyInfo &info);
 
-/// Binds the batch axes to what a flattened index (i64) says.
-void bindBatch(lower::BodyEmitter &point, KernelFrame &frame, llvm::ArrayRef<unsigned> axes, Value index);
 /// The modified score (f32) at a point whose query and key are bound.
 Value modifiedScore(lower::BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw);
 

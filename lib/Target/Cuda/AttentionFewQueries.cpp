@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attention.h"
-#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -26,14 +25,11 @@ struct Partial {
   Value top, total, sums;
 };
 
-class FewQueriesAttention {
+class FewQueriesAttention : public EntryEmitter {
 public:
   FewQueriesAttention(const AttentionProblem &p, KernelFrame &frame, unsigned width, unsigned lanes)
-      : p(p), op(p.op), frame(frame), d(frame.d), info(frame.info), hooks(info),
-        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks), width(width), lanes(lanes),
-        columns(*p.values.constant()) {}
+      : EntryEmitter(frame), p(p), op(p.op), width(width), lanes(lanes), columns(*p.values.constant()) {}
   void emit();
-  const std::string &error() const { return base.error(); }
 
 private:
   Value part(BodyEmitter &point, Value ref, const Expr &offset, unsigned axis, const Expr &extent);
@@ -47,11 +43,6 @@ private:
 
   const AttentionProblem &p;
   kernel::AttentionOp op;
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
-  DeviceHooks hooks;
-  BodyEmitter base;
   unsigned width, lanes, columns;
   Value tid, group, inner, keys;
 };
@@ -180,7 +171,7 @@ void FewQueriesAttention::emit() {
   tid = d.threadId();
   group = d.div(tid, lanes);
   inner = d.mul(d.rem(tid, lanes), width);
-  bindBatch(base, frame, p.shape.batchAxes, d.div(block, queries));
+  bindBatch(base, p.shape.batchAxes, d.div(block, queries));
   base.bindAxis(info.axes[p.shape.query], d.rem(block, queries));
   keys = frame.size(p.keys);
   finish(meetInWarp(walk()));
@@ -219,9 +210,5 @@ llvm::Error cuda::addFewQueriesEntry(Generator &g, const AttentionProblem &p, in
   KernelFrame frame(g.info, g.device, "attention_few_queries", threads, g.sm, numMaps, g.dependent());
   FewQueriesAttention attention(p, frame, width, lanes);
   attention.emit();
-  frame.finish();
-  g.entries.push_back("attention_few_queries");
-  if (!attention.error().empty())
-    return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
-  return llvm::Error::success();
+  return g.addEntry(frame, "attention_few_queries", attention.error());
 }

@@ -8,7 +8,6 @@
 #include "Attention.h"
 #include "FragmentEpilogue.h"
 #include "HopperOps.h"
-#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -38,14 +37,12 @@ struct AttentionMap {
 
 enum Kind { Keys, Values_ };
 
-class HopperAttention {
+class HopperAttention : public EntryEmitter {
 public:
   HopperAttention(const AttentionProblem &p, KernelFrame &frame, ArrayRef<AttentionMap> maps)
-      : p(p), op(p.op), frame(frame), d(frame.d), info(frame.info), maps(maps), hooks(info),
-        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks), depth(padded(p.depth)), columns(padded(p.values)),
+      : EntryEmitter(frame), p(p), op(p.op), maps(maps), depth(padded(p.depth)), columns(padded(p.values)),
         element(maps[0].spec.element) {}
   void emit();
-  const std::string &error() const { return base.error(); }
   static unsigned padded(const Expr &e) { return *e.constant() <= 64 ? 64 : 128; }
   static unsigned sharedBytes(unsigned depth, unsigned columns) {
     return queriesPerBlock * depth * 2 + stages * keysPerTile * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
@@ -69,12 +66,7 @@ private:
 
   const AttentionProblem &p;
   kernel::AttentionOp op;
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
   ArrayRef<AttentionMap> maps;
-  DeviceHooks hooks;
-  BodyEmitter base;
   unsigned depth, columns;
   Type element;
   Value shared, keysAt, valuesAt, epilogueAt, barriers, tid, warp, lane, group, q0, queries, keys, tiles, mine;
@@ -134,7 +126,7 @@ void HopperAttention::prepare() {
   keys = d.narrow(frame.size(p.keys));
   Value perBatch = d.ceilDiv(queries, queriesPerBlock), block = d.blockId();
   q0 = d.mul(d.rem(block, perBatch), queriesPerBlock);
-  bindBatch(base, frame, p.shape.batchAxes, d.wide(d.div(block, perBatch)));
+  bindBatch(base, p.shape.batchAxes, d.wide(d.div(block, perBatch)));
   tiles = tileCount();
   d.when(d.equal(tid, 0), [&] {
     initBarrier(d, barriers, 1);
@@ -450,10 +442,8 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
   KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependent(/*later=*/true));
   HopperAttention attention(*p, frame, maps);
   attention.emit();
-  frame.finish();
-  g.entries.push_back("attention_wgmma");
-  if (!attention.error().empty())
-    return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
+  if (llvm::Error e = g.addEntry(frame, "attention_wgmma", attention.error()))
+    return e;
   if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, maps.size()))
     return e;
   return true;

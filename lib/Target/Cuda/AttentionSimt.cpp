@@ -7,7 +7,6 @@
 
 #include "Attention.h"
 #include "TileLoader.h"
-#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -53,14 +52,6 @@ std::optional<AttentionProblem> cuda::attentionProblem(const lower::BodyInfo &in
                           info.extents[shape.value]};
 }
 
-void cuda::bindBatch(BodyEmitter &point, KernelFrame &frame, ArrayRef<unsigned> axes, Value index) {
-  Values extents;
-  for (unsigned axis : axes)
-    extents.push_back(frame.size(frame.info.extents[axis]));
-  for (auto [axis, i] : llvm::zip(axes, delinearize(frame.d, index, extents)))
-    point.bindAxis(frame.info.axes[axis], i);
-}
-
 Value cuda::modifiedScore(BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw) {
   Block &region = op.getScore().front();
   point.bindValue(region.getArgument(0), d.convertF(raw, region.getArgument(0).getType()));
@@ -74,17 +65,14 @@ constexpr int64_t fewQueries = 8; ///< up to here a block per query takes less t
 constexpr int64_t mostValues = 128; ///< columns of V: a row of them lies in shared memory and in registers
 constexpr double logE = 1.4426950408889634;
 
-class SimtAttention {
+class SimtAttention : public EntryEmitter {
 public:
   SimtAttention(const AttentionProblem &p, KernelFrame &frame)
-      : p(p), op(p.op), frame(frame), d(frame.d), info(frame.info), hooks(info),
-        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks),
-        columns((*p.values.constant() + 63) / 64 * 64),
+      : EntryEmitter(frame), p(p), op(p.op), columns((*p.values.constant() + 63) / 64 * 64),
         q(frame, {op.getQ(), p.shape.q, {p.shape.query}, {p.shape.depth}, p.queries, p.depth, tileQueries, tileDepth, "q"}),
         k(frame, {op.getK(), p.shape.k, {p.shape.key}, {p.shape.depth}, p.keys, p.depth, tileKeys, tileDepth, "k"}),
         v(frame, {op.getV(), p.shape.v, {p.shape.value}, {p.shape.key}, p.values, p.keys, columns, tileValues, "v"}) {}
   void emit();
-  const std::string &error() const { return base.error(); }
 
 private:
   Values scores(Value firstKey);
@@ -95,11 +83,6 @@ private:
 
   const AttentionProblem &p;
   kernel::AttentionOp op;
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
-  DeviceHooks hooks;
-  BodyEmitter base;
   unsigned columns;
   TileLoader q, k, v;
   Value tx, ty, q0, weightsBuffer;
@@ -214,7 +197,7 @@ void SimtAttention::emit() {
   ty = d.div(tid, 16);
   Value tiles = d.ceilDiv(frame.size(p.queries), tileQueries);
   q0 = d.mul(d.rem(block, tiles), tileQueries);
-  bindBatch(base, frame, p.shape.batchAxes, d.div(block, tiles));
+  bindBatch(base, p.shape.batchAxes, d.div(block, tiles));
   weightsBuffer = frame.sharedArray("weights", d.f32Type(), tileKeys * (tileQueries + 4));
   q.locate(base, q0);
   unsigned perRow = columns / 16;
@@ -262,10 +245,8 @@ llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   KernelFrame frame(g.info, g.device, "attention_simt", threads, g.sm, 0, g.dependent());
   SimtAttention attention(*p, frame);
   attention.emit();
-  frame.finish();
-  g.entries.push_back("attention_simt");
-  if (!attention.error().empty())
-    return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), attention.error());
+  if (llvm::Error e = g.addEntry(frame, "attention_simt", attention.error()))
+    return e;
   if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, 0))
     return e;
   return true;

@@ -3,8 +3,8 @@
 #define LATHE_LIB_TARGET_CUDA_GEMM_H
 
 #include "ContractShape.h"
+#include "Generator.h"
 #include "ProductEpilogue.h"
-#include "RowProgram.h"
 
 namespace lathe::cuda {
 

@@ -10,7 +10,6 @@
 #include "FragmentEpilogue.h"
 #include "HopperOps.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
-#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -47,12 +46,11 @@ struct OperandMap {
   bool byColumns = false;          ///< [k][n]
 };
 
-class HopperGemm {
+class HopperGemm : public EntryEmitter {
 public:
   /// `weights`: no kernel writes the right operand.
   HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &b, bool weights)
-      : p(p), frame(frame), d(frame.d), info(frame.info), tile(tile), mapB(b), weights(weights), hooks(info),
-        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks) {
+      : EntryEmitter(frame), p(p), tile(tile), mapB(b), weights(weights) {
     bytes = p.lhsType.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows() * 128;
@@ -62,7 +60,6 @@ public:
   static unsigned sharedBytes(const HopperTile &t) {
     return t.stages * (t.rows() + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
-  const std::string &error() const { return base.error(); }
 
 private:
   struct Tile {
@@ -87,14 +84,9 @@ private:
   void storeTile(const Tile &t, ArrayRef<Values> sums);
 
   const GemmProblem &p;
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
   HopperTile tile;
   const OperandMap &mapB;
   bool weights;
-  DeviceHooks hooks;
-  BodyEmitter base;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
 };
@@ -307,11 +299,7 @@ void HopperGemm::consume() {
 
 void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   BodyEmitter point = base;
-  Values extents;
-  for (unsigned axis : p.shape.batchAxes)
-    extents.push_back(frame.size(info.extents[axis]));
-  for (auto [axis, i] : llvm::zip(p.shape.batchAxes, delinearize(d, d.wide(t.batch), extents)))
-    point.bindAxis(info.axes[axis], i);
+  bindBatch(point, p.shape.batchAxes, d.wide(t.batch));
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
   Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
   Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
@@ -444,10 +432,8 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
     HopperGemm gemm(*p, frame, t, *b, weights);
     gemm.emit();
-    frame.finish();
-    g.entries.push_back(t.name);
-    if (!gemm.error().empty())
-      return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), gemm.error());
+    if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+      return e;
   }
   return true;
 }

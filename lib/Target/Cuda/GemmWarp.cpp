@@ -7,87 +7,44 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
-#include "Gemm.h"
-#include "TileLoader.h"
-#include "lathe/Support/Diagnostics.h"
+#include "GemmTiles.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
-using lower::BodyEmitter;
-using shape::Expr;
 
 namespace {
 
 /// A warp multiplies (16 * blocks) x 32.
-struct WarpTile {
-  const char *name;
-  unsigned m, n, blocks;
+struct WarpTile : GemmTile {
+  unsigned blocks;
   unsigned warpsAlongN() const { return n / 32; }
   unsigned warps() const { return m / (16 * blocks) * warpsAlongN(); }
+  unsigned threads() const { return 32 * warps(); }
+  unsigned operandBytes() const { return TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k); }
+  unsigned sharedBytes() const { return operandBytes() + warps() * epilogueBytesPerWarp + 1024; }
 };
-constexpr WarpTile tiles[] = {{"gemm_mma_64x64", 64, 64, 2}, {"gemm_mma_128x128", 128, 128, 4}};
-constexpr unsigned tileDepth = 32;
-/// From this many large tiles on they keep the machine busy.
+constexpr WarpTile tiles[] = {{{"gemm_mma_64x64", 64, 64, 32}, 2}, {{"gemm_mma_128x128", 128, 128, 32}, 4}};
 constexpr int64_t manyTiles = 80;
 
-class WarpGemm {
+class WarpGemm : public TiledGemm {
 public:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile)
-      : p(p), frame(frame), d(frame.d), info(frame.info), tile(tile), hooks(info),
-        base(info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks),
-        shared(d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared())), a(frame, left()), b(frame, right()) {}
+      : WarpGemm(p, frame, tile, frame.d.b.create<LLVM::PtrToIntOp>(frame.d.loc, frame.d.i32Type(), frame.dynamicShared())) {}
   void emit();
-  const std::string &error() const { return base.error(); }
-  static unsigned sharedBytes(const WarpTile &t) {
-    return TileSource::halfBytes(t.m, tileDepth) + TileSource::halfBytes(t.n, tileDepth) + t.warps() * epilogueBytesPerWarp + 1024;
-  }
 
 private:
-  TileSource left() {
-    return {kernel::ContractOp(p.op).getLhs(), p.shape.lhs, p.shape.rowAxes, p.shape.depthAxes, p.m, p.k, tile.m, tileDepth, "a",
-            shared};
-  }
-  TileSource right() {
-    return {kernel::ContractOp(p.op).getRhs(), p.shape.rhs, p.shape.columnAxes, p.shape.depthAxes, p.n, p.k, tile.n, tileDepth, "b",
-            d.add(shared, TileSource::halfBytes(tile.m, tileDepth))};
-  }
-  void locate();
+  WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
+      : TiledGemm(p, frame, tile, shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
   Values product(ArrayRef<Value> sums, Value a0, Value a1, Value b);
   void storeTile(ArrayRef<Value> sums);
 
-  const GemmProblem &p;
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
   WarpTile tile;
-  DeviceHooks hooks;
-  BodyEmitter base;
-  Value shared, lane, warp, row, column, m0, n0; ///< row and column: the warp's, in the tile
-  TileLoader a, b;
+  Value shared, lane, warp, row, column; ///< row and column: the warp's, in the tile
 };
 
 } // namespace
-
-/// Which tile of which batch is this block's, and which part of it this warp's.
-void WarpGemm::locate() {
-  Value tid = d.threadId();
-  lane = d.bitAnd(tid, 31);
-  warp = d.warpUniform(d.shr(tid, 5));
-  row = d.mul(d.div(warp, tile.warpsAlongN()), 16 * tile.blocks);
-  column = d.mul(d.rem(warp, tile.warpsAlongN()), 32);
-  Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
-  Value block = d.wide(d.blockId()), perBatch = d.mul(tilesM, tilesN);
-  Value batch = d.div(block, perBatch), rest = d.rem(block, perBatch);
-  m0 = d.mul(d.div(rest, tilesN), tile.m);
-  n0 = d.mul(d.rem(rest, tilesN), tile.n);
-  Values extents;
-  for (unsigned axis : p.shape.batchAxes)
-    extents.push_back(frame.size(info.extents[axis]));
-  for (auto [axis, i] : llvm::zip(p.shape.batchAxes, delinearize(d, batch, extents)))
-    base.bindAxis(info.axes[axis], i);
-}
 
 /// 16x8 sums, four of a thread, and the product of 16x8 and 8x8 halves.
 Values WarpGemm::product(ArrayRef<Value> sums, Value a0, Value a1, Value b) {
@@ -102,7 +59,7 @@ Values WarpGemm::product(ArrayRef<Value> sums, Value a0, Value a1, Value b) {
 /// Sums by blocks of 16 rows, then of 8 columns.
 Values WarpGemm::multiply(ArrayRef<Value> sums) {
   Values out(sums);
-  for (unsigned k = 0; k < tileDepth; k += 16) {
+  for (unsigned k = 0; k < tile.k; k += 16) {
     SmallVector<Values> y;
     for (unsigned j = 0; j < 32; j += 16)
       y.push_back(b.matrices(lane, d.add(column, j), d.i32(k), false));
@@ -121,7 +78,7 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  Value buffers = d.add(shared, TileSource::halfBytes(tile.m, tileDepth) + TileSource::halfBytes(tile.n, tileDepth));
+  Value buffers = d.add(shared, tile.operandBytes());
   Value buffer = d.add(buffers, d.mul(warp, epilogueBytesPerWarp));
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
@@ -130,29 +87,13 @@ void WarpGemm::storeTile(ArrayRef<Value> sums) {
 }
 
 void WarpGemm::emit() {
+  Value tid = d.threadId();
+  lane = d.bitAnd(tid, 31);
+  warp = d.warpUniform(d.shr(tid, 5));
+  row = d.mul(d.div(warp, tile.warpsAlongN()), 16 * tile.blocks);
+  column = d.mul(d.rem(warp, tile.warpsAlongN()), 32);
   locate();
-  a.locate(base, m0);
-  b.locate(base, n0);
-  unsigned numSums = 16 * tile.blocks;
-  Values carried(numSums, d.f32(0));
-  Value zero = d.i64(0);
-  carried.append(a.load(zero));
-  carried.append(b.load(zero));
-  Values out = d.loop(zero, frame.size(p.k), d.i64(tileDepth), carried, [&](Value k0, ValueRange now) {
-    Values state(now);
-    ArrayRef<Value> all(state);
-    d.barrier();
-    a.put(all.slice(numSums, a.count()));
-    b.put(all.slice(numSums + a.count()));
-    d.barrier();
-    Value next = d.add(k0, tileDepth);
-    Values loadedA = a.load(next), loadedB = b.load(next);
-    Values sums = multiply(all.take_front(numSums));
-    sums.append(loadedA);
-    sums.append(loadedB);
-    return sums;
-  });
-  storeTile(ArrayRef<Value>(out).take_front(numSums));
+  storeTile(sumOverDepth(16 * tile.blocks, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
 llvm::Expected<bool> cuda::generateWarpGemm(Generator &g) {
@@ -161,30 +102,14 @@ llvm::Expected<bool> cuda::generateWarpGemm(Generator &g) {
   // A depth that may be 0 has nothing to clamp addresses to.
   if (!fits || !p->k.constant() || *p->k.constant() < 8)
     return false;
-  PlanFunction &plan = g.plan;
-  DeviceBuilder &h = plan.d;
-  auto blocks = [&](const WarpTile &t) {
-    return plan.size(p->batch * Expr::ceildiv(p->m, t.m) * Expr::ceildiv(p->n, t.n));
-  };
-  Value large = blocks(tiles[1]), small = blocks(tiles[0]);
-  Value useLarge = h.compare(arith::CmpIPredicate::sge, large, plan.constant(manyTiles));
-  auto choose = [&](int64_t ofLarge, int64_t ofSmall) {
-    return h.select(useLarge, plan.constant(ofLarge), plan.constant(ofSmall));
-  };
-  plan.set(LATHE_CUDA_ENTRY, choose(1, 0));
-  plan.set(LATHE_CUDA_GRID, h.select(useLarge, large, small));
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, choose(32 * tiles[1].warps(), 32 * tiles[0].warps()));
-  plan.set(LATHE_CUDA_SHARED, choose(WarpGemm::sharedBytes(tiles[1]), WarpGemm::sharedBytes(tiles[0])));
+  auto launch = [](const WarpTile &t) { return TileLaunch{t, t.threads(), t.sharedBytes()}; };
+  planTiles(g.plan, *p, launch(tiles[0]), launch(tiles[1]), manyTiles);
   for (const WarpTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, 32 * t.warps(), g.sm, 0, g.dependent());
+    KernelFrame frame(g.info, g.device, t.name, t.threads(), g.sm, 0, g.dependent());
     WarpGemm gemm(*p, frame, t);
     gemm.emit();
-    frame.finish();
-    g.entries.push_back(t.name);
-    if (!gemm.error().empty())
-      return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), gemm.error());
+    if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+      return e;
   }
   return true;
 }

@@ -10,8 +10,7 @@ using lower::BodyEmitter;
 using shape::Expr;
 
 RowEmitter::RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, ArrayRef<Operation *> roots)
-    : frame(frame), d(frame.d), info(frame.info), s(schedule), axes(axes), roots(roots), hooks(frame.info),
-      base(frame.info, frame.d.b, frame.d.loc, frame.sizes, frame.refs, hooks) {
+    : EntryEmitter(frame), s(schedule), axes(axes), roots(roots) {
   if (s.lane >= 0)
     hooks.setLane(info.axes[s.lane], s.width);
 }

@@ -2,8 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
 #define LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
 
-#include "DeviceHooks.h"
-#include "KernelFrame.h"
+#include "Generator.h"
 #include "RowSchedule.h"
 
 namespace lathe::cuda {
@@ -13,11 +12,10 @@ namespace lathe::cuda {
 /// Reductions whose result is one value per row are computed by the row's unit together, in levels: those of a level share
 /// their loops, and so do the stores that need nothing later. Every other root value (a reduction to inner axes, a
 /// contraction, an attention) is computed by the thread that needs it, where it needs it.
-class RowEmitter {
+class RowEmitter : public EntryEmitter {
 public:
   RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots);
   void emit();
-  const std::string &error() const { return base.error(); }
 
 private:
   struct Pass {
@@ -55,14 +53,9 @@ private:
   bool laneIn(AxisSet set) const { return contains(set, s.lane); }
   Type accumulatorType(kernel::ReduceOp op, AxisSet inner);
 
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
   RowSchedule s;
   RowAxes axes;
   std::vector<mlir::Operation *> roots;
-  DeviceHooks hooks;
-  lower::BodyEmitter base;
   Value inUnit, rowInBlock, rowOk;
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
   unsigned sharedSlots = 0;

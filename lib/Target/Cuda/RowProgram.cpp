@@ -80,11 +80,7 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sec
     Value count = frame.size(blocksFor(g.info, sections[i], schedules[i]));
     d.when(d.both(mine, d.less(d.wide(d.blockId()), count)), body);
   }
-  frame.finish();
-  g.entries.push_back(name.str());
-  if (error.empty())
-    return llvm::Error::success();
-  return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(g.info.kernel).getName(), error);
+  return g.addEntry(frame, name, error);
 }
 
 llvm::Error cuda::generateRowProgram(Generator &g) {

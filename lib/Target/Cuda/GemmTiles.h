@@ -1,0 +1,49 @@
+//===- GemmTiles.h - Contractions by tiles of any layout -------------------===//
+//
+// What the ordinary cores and the tensor cores of single warps share: one block per tile of the product, operands by way of a
+// TileLoader, the next tile's loads in flight while this one is multiplied.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_GEMMTILES_H
+#define LATHE_LIB_TARGET_CUDA_GEMMTILES_H
+
+#include "Gemm.h"
+#include "TileLoader.h"
+
+namespace lathe::cuda {
+
+struct GemmTile {
+  const char *name; ///< of the entry point
+  unsigned m, n, k;
+};
+
+class TiledGemm : public EntryEmitter {
+public:
+  /// `halves`: where in shared memory (i32) tiles of halves begin, the left operand's first; without it they are f32.
+  TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves = {});
+
+protected:
+  /// Which tile of which batch is this block's.
+  void locate();
+  /// Sums over the whole depth, from 0; `multiply` adds the products of one pair of tiles in shared memory.
+  Values sumOverDepth(unsigned numSums, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
+
+  const GemmProblem &p;
+  Value m0, n0; ///< the tile's first row and column (i64)
+  TileLoader a, b;
+
+private:
+  GemmTile tile;
+};
+
+/// Threads and bytes of dynamic shared memory.
+struct TileLaunch {
+  GemmTile tile;
+  unsigned threads, shared = 0;
+};
+/// Entry point 1, the large tile's, where at least `manyTiles` of them keep the machine busy, else entry point 0.
+void planTiles(PlanFunction &plan, const GemmProblem &p, const TileLaunch &small, const TileLaunch &large, int64_t manyTiles);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_GEMMTILES_H

@@ -1,0 +1,45 @@
+//===- Generator.h - What every generator of device code starts from -------===//
+#ifndef LATHE_LIB_TARGET_CUDA_GENERATOR_H
+#define LATHE_LIB_TARGET_CUDA_GENERATOR_H
+
+#include "DeviceHooks.h"
+#include "KernelFrame.h"
+
+namespace lathe::cuda {
+
+/// What a generator makes of a kernel.
+struct Generator {
+  const lower::BodyInfo &info;
+  mlir::ModuleOp device;
+  PlanFunction &plan;
+  unsigned sm;
+  bool dependentLaunch;
+  Dependent dependent(bool later = false) const {
+    return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
+  }
+  std::vector<std::string> entries;
+  /// Ends an entry point and lists it. `error`: what its emitter says, nothing when all went well.
+  llvm::Error addEntry(KernelFrame &frame, llvm::StringRef name, llvm::StringRef error);
+};
+
+/// Emits an entry point: the kernel's body, wherever the generator puts its points.
+class EntryEmitter {
+public:
+  explicit EntryEmitter(KernelFrame &frame)
+      : frame(frame), d(frame.d), info(frame.info), hooks(info), base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
+  const std::string &error() const { return base.error(); }
+
+protected:
+  /// Binds the batch axes to what a flattened index (i64) says.
+  void bindBatch(lower::BodyEmitter &point, llvm::ArrayRef<unsigned> axes, Value index);
+
+  KernelFrame &frame;
+  DeviceBuilder &d;
+  const lower::BodyInfo &info;
+  DeviceHooks hooks;
+  lower::BodyEmitter base; ///< what all points of the block share
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_GENERATOR_H
