@@ -28,12 +28,6 @@ using shape::Expr;
 
 namespace {
 
-/// Fewer channels than this do not fill the lanes.
-constexpr int64_t fewestChannels = 12;
-/// A filter of at most this many products per element may read an image with its channels first: the rows that are packed
-/// for it are short.
-constexpr int64_t shortFilter = 256;
-
 /// Products per element beside which a read in another order does not count.
 constexpr int64_t manyProducts = 64;
 

@@ -19,11 +19,6 @@ using shape::Expr;
 
 namespace {
 
-/// Rows that are packed for a filter are short where it has at most this many products: then they need not be contiguous.
-constexpr int64_t shortFilter = 256;
-/// Fewer columns than this are better walked as rows.
-constexpr int64_t fewestColumns = 12;
-
 /// Constant extents and strides of axes in an offset without a constant part.
 struct Strides {
   SmallVector<int64_t> extents, strides;
@@ -108,7 +103,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       lane = a;
       columns *= info.extents[a].constant().value_or(0);
     }
-  if (columns < fewestColumns)
+  if (columns < fewestChannels)
     return false;
   auto steps = [&](Operation *op, unsigned axis) {
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
@@ -119,7 +114,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
     stored |= isa<kernel::StoreOp>(op) && steps(op, lane);
     if (isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced))
       for (unsigned a = 0; a < info.axes.size(); ++a)
-        contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestColumns;
+        contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
   return contiguous || (stored && depth <= shortFilter);
 }
