@@ -47,6 +47,12 @@ static SmallVector<StringRef> textsOf(Operation *op) {
   return {};
 }
 
+bool GenericOp::isConstant(BlockArgument ref) {
+  unsigned number = ref.getArgNumber();
+  Operation *source = number < getInputs().size() ? getInputs()[number].getDefiningOp() : nullptr;
+  return source && source->hasTrait<OpTrait::ConstantLike>();
+}
+
 std::vector<std::string> GenericOp::getSizeSymbols() {
   std::set<std::string> names;
   for (unsigned i = 0; i < getNumAxes(); ++i)

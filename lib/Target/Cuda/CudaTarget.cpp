@@ -6,7 +6,6 @@
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Toolchain.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -120,8 +119,8 @@ static std::string canonicalText(kernel::GenericOp kernel) {
   for (BlockArgument a : kernel.getBody().getArguments())
     os << a.getType();
   // What is never written may be read ahead of time.
-  for (Value v : kernel.getInputs())
-    os << (isa_and_nonnull<ir::ConstantOp>(v.getDefiningOp()) ? 'c' : 'v');
+  for (unsigned i = 0; i < kernel.getInputs().size(); ++i)
+    os << (kernel.isConstant(kernel.getInputRef(i)) ? 'c' : 'v');
   llvm::DenseMap<Value, unsigned> numbers;
   for (BlockArgument a : kernel.getBody().getArguments())
     numbers[a] = numbers.size();

@@ -9,7 +9,6 @@
 #include "Gemm.h"
 #include "FragmentEpilogue.h"
 #include "HopperOps.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -367,13 +366,6 @@ static bool usesTensorCores(const GemmProblem &p) {
   return p.lhsType.isF32() && precision && precision.getValue() == "tf32";
 }
 
-/// Whether the buffer is one of the artifact's: no kernel writes it.
-static bool isConstant(const lower::BodyInfo &info, Value ref) {
-  kernel::GenericOp kernel = info.kernel;
-  unsigned number = cast<BlockArgument>(ref).getArgNumber();
-  return number < kernel.getInputs().size() && isa_and_nonnull<ir::ConstantOp>(kernel.getInputs()[number].getDefiningOp());
-}
-
 llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::optional<GemmProblem> p = g.sm == 90 ? gemmProblem(g.info) : std::nullopt;
   if (!p || !usesTensorCores(*p) || !p->k.constant() || *p->k.constant() < 16)
@@ -427,7 +419,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   };
   addMap(*a, 0, rows);
   addMap(*b, 1, columns);
-  bool weights = isConstant(g.info, op.getRhs());
+  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(op.getRhs()));
   for (const HopperTile &t : tiles) {
     KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
     HopperGemm gemm(*p, frame, t, *b, weights);

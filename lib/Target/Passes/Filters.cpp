@@ -1,7 +1,6 @@
 //===- Filters.cpp - Sums of products with a constant filter ---------------===//
 
 #include "Filters.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -13,8 +12,7 @@ using lower::AxisSet;
 static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel) {
   if (!load || load.getPredicate() || !load.getIndices().empty() || !load.getType().isF32() || !load.getRef().hasOneUse())
     return false;
-  unsigned number = cast<BlockArgument>(load.getRef()).getArgNumber();
-  return number < kernel.getInputs().size() && kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>();
+  return kernel.isConstant(cast<BlockArgument>(load.getRef()));
 }
 
 std::optional<Filter> Filter::of(const lower::BodyInfo &info) {

@@ -1,6 +1,5 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
-#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Target/Passes.h"
 
 namespace lathe::target {
@@ -54,12 +53,12 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
 
   void pack(kernel::GenericOp kernel, kernel::ContractOp contract) {
     auto arg = cast<BlockArgument>(contract.getRhs());
-    if (arg.getArgNumber() >= kernel.getInputs().size() || !arg.hasOneUse())
+    if (!kernel.isConstant(arg) || !arg.hasOneUse())
       return;
     Value source = kernel.getInputs()[arg.getArgNumber()];
     auto type = cast<RankedTensorType>(source.getType());
     std::optional<Matrix> m = matrixOf(kernel, contract);
-    if (!m || !source.getDefiningOp<ir::ConstantOp>() || !isa<FloatType>(type.getElementType()))
+    if (!m || !isa<FloatType>(type.getElementType()))
       return;
     OpBuilder b(kernel);
     auto packed = RankedTensorType::get({(m->n + panel - 1) / panel, m->k, panel}, type.getElementType());

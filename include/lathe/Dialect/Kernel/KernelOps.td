@@ -103,6 +103,8 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
     std::optional<::lathe::shape::Expr> getExtent(::llvm::StringRef axis);
     ::mlir::BlockArgument getInputRef(unsigned i) { return getBody().getArgument(i); }
     ::mlir::BlockArgument getOutputRef(unsigned i) { return getBody().getArgument(getInputs().size() + i); }
+    /// Whether the body's argument is a constant of the model: no kernel writes it.
+    bool isConstant(::mlir::BlockArgument ref);
     /// Size symbols that the body or the extents mention, sorted by name: the kernel's size parameters, in this order.
     std::vector<std::string> getSizeSymbols();
   }];
