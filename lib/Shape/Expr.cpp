@@ -127,9 +127,10 @@ Expr Expr::symbol(llvm::StringRef name) {
   node->atom = {Atom::Kind::Symbol, name.str(), {}};
   node->text = name.str();
   if (!isIdentifier(name)) {
-    // A quote inside a quoted name would end it.
-    std::replace(node->atom.name.begin(), node->atom.name.end(), '\'', '_');
-    node->text = "'" + node->atom.name + "'";
+    node->text = "'";
+    for (char c : name)
+      node->text += c == '\'' ? "''" : std::string(1, c);
+    node->text += "'";
   }
   return ExprBuilder::fromTerm(1, {std::move(node)});
 }

@@ -127,12 +127,18 @@ private:
     return Expr(value);
   }
 
+  /// A quote within a name is written twice.
   Expr parseQuoted(llvm::StringRef rest) {
-    size_t end = rest.find('\'');
-    if (end == llvm::StringRef::npos)
-      return fail("a closing quote");
-    at += end + 2;
-    return Expr::symbol(rest.take_front(end));
+    std::string name;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      if (rest[i] == '\'' && !rest.substr(i + 1).starts_with("'")) {
+        at += i + 2;
+        return Expr::symbol(name);
+      }
+      i += rest[i] == '\'';
+      name += rest[i];
+    }
+    return fail("a closing quote");
   }
 
   Expr parseCall(llvm::StringRef name) {

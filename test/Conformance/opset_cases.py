@@ -258,6 +258,11 @@ def images(make):
     x = values(1, 2, 4, 5)
     boxes, batch = np.array([[0.4, 0.7, 3.1, 3.6], [1, 0, 4, 3]], np.float32), np.array([0, 0])
     make("RoiAlign", (10, LAST), x, boxes, batch, output_height=2, output_width=3, sampling_ratio=2)
+    make("RoiAlign", (10, LAST), x, boxes, batch, output_height=2, output_width=3, spatial_scale=0.5)
+    make("RoiAlign", (10, LAST), x, boxes, batch, output_height=2, output_width=1, mode="max")
+    regions = np.array([[0, 0, 0, 3, 3], [0, 1.2, 0.5, 9.9, 2.5], [0, 4, 3, 2, 1], [0, 7, 7, 9, 9], [0, -3, -2.5, 1, 2]], np.float32)
+    make("MaxRoiPool", (7, LAST), x, regions, pooled_shape=[2, 3])
+    make("MaxRoiPool", (7, LAST), x, regions, pooled_shape=[3, 1], spatial_scale=0.5)
     make("RoiAlign", (16, LAST), x, boxes, batch, output_height=2, output_width=3, sampling_ratio=2,
          coordinate_transformation_mode="output_half_pixel")
     grid = values(1, 3, 3, 2, low=-1.2, high=1.2)
@@ -301,6 +306,18 @@ def recurrences(make):
         make(name, (7, LAST), x, w, r, direction="reverse", hidden_size=hidden, outputs=outputs)
         both = [Const(np.concatenate([c.value, c.value * 0.5])) for c in (w, r, bias)]
         make(name, (7, LAST), x, *both, direction="bidirectional", hidden_size=hidden, outputs=outputs)
+        make(name, (7, LAST), x, w, r, bias, hidden_size=hidden, outputs=outputs, clip=0.2)
+        for function in ("Affine", "Relu", "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus"):
+            functions = {"RNN": [function], "GRU": ["Sigmoid", function], "LSTM": ["Sigmoid", "Tanh", function]}[name]
+            numbers = {} if function in ("Relu", "Softsign", "Softplus") else {"activation_alpha": [0.7]}
+            if function in ("Affine", "ScaledTanh", "HardSigmoid"):
+                numbers["activation_beta"] = [0.4]
+            make(name, (7, LAST), x, w, r, bias, hidden_size=hidden, outputs=outputs, activations=functions, **numbers)
+        two = functions[:-1] + ["LeakyRelu"] + functions[:-1] + ["HardSigmoid"]
+        make(name, (7, LAST), x, *both, direction="bidirectional", hidden_size=hidden, outputs=outputs, activations=two,
+             activation_alpha=[0.3], activation_beta=[0.1])
+        if name == "LSTM":
+            make(name, (7, LAST), x, w, r, bias, hidden_size=hidden, outputs=outputs, input_forget=1)
     gru = [Const(values(1, 15, s, low=-0.5, high=0.5)) for s in (size, hidden)]
     make("GRU", (7, LAST), x, *gru, hidden_size=hidden, linear_before_reset=1, outputs=2)
 

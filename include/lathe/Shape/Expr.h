@@ -5,7 +5,7 @@
 // The polynomial is kept in one normal form, so two expressions that are equal as polynomials are equal as values, print
 // the same text and hash the same. Text form: "2*batch*seq + 768", "floordiv(n, 4)", "mod(n, 4)", "min(a, b)",
 // "max(a, b)"; the parser also takes '-', '//', '%', ceildiv and parentheses. A symbol whose name is no identifier is
-// written in single quotes.
+// written in single quotes, with those of its own doubled.
 //
 // Arithmetic is checked. Where a coefficient would leave 64 bits, or an expression would grow without bound, the result is
 // the unknown expression: it equals nothing (not even itself), so nothing can be proven of it.

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Activations.h"
 #include "Loops.h"
 
 using namespace lathe;
@@ -14,6 +15,12 @@ using llvm::SmallVector;
 namespace lathe::onnx {
 
 namespace {
+
+/// An activation with its numbers.
+struct Chosen {
+  const Activation *function;
+  double alpha, beta;
+};
 
 /// The state of a direction: the hidden values and, for the LSTM, the cell.
 struct State {
@@ -60,7 +67,9 @@ private:
   Value initial(unsigned input, int64_t direction);
   Value join(llvm::ArrayRef<Value> parts, int64_t axis);
 
-  std::vector<std::string> defaults, activations;
+  std::vector<std::string> defaults;
+  SmallVector<Chosen> activations; ///< of all directions
+  std::optional<double> clip;      ///< bounds what the activations get
   Value x, lengths;
   bool batchFirst = false, reversed = false;
   Expr steps;
@@ -70,14 +79,10 @@ private:
 };
 
 Value Recurrence::activate(unsigned which, Value v) {
-  const std::string &name = activations[current * defaults.size() + which];
-  if (name == "Tanh")
-    return n.g.unary<ir::TanhOp>(v);
-  if (name == "Sigmoid")
-    return n.g.sigmoid(v);
-  if (name == "Relu")
-    return n.g.relu(v);
-  failUnsupported("activation '{0}'", name);
+  const Chosen &f = activations[current * defaults.size() + which];
+  if (clip)
+    v = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(v, -*clip), *clip);
+  return f.function->build(n.g, v, f.alpha, f.beta);
 }
 
 Value Recurrence::block(Value v, int64_t gate, int64_t count) {
@@ -96,16 +101,14 @@ void Recurrence::readOperands() {
   batchFirst = n.flag("layout", false);
   x = batchFirst ? n.g.transpose(x, {1, 0, 2}) : x;
   if (n.hasAttribute("clip"))
-    failUnsupported("attribute 'clip'");
-  if (n.flag("input_forget", false))
-    failUnsupported("attribute 'input_forget'");
+    clip = n.real("clip", 0);
+  if (clip && !(*clip >= 0))
+    failWrong("attribute 'clip' is {0}, expected a threshold of at least 0", *clip);
   Dims dx = n.dims(x);
   steps = n.simplify(dx[0]);
   batch = n.simplify(dx[1]);
   n.requireRank(n.in(2), 3);
   hidden = n.simplify(n.dim(n.in(2), 2));
-  if (hidden.isZero() || steps.isZero())
-    failUnsupported("no steps or no hidden values");
   if (n.has(4)) {
     n.requireInteger(n.in(4));
     n.requireRank(n.in(4), 1);
@@ -193,7 +196,7 @@ void Recurrence::unroll(int64_t direction) {
     int64_t t = isReverse(direction) ? count - 1 - i : i;
     std::tie(state, seen[t]) = stepAt(projected, state, Expr(t));
   }
-  outputs.push_back(join(seen, 0));
+  outputs.push_back(count ? join(seen, 0) : n.g.splat(0, {Expr(0), batch, hidden}, n.element(x)));
   finals.push_back(state);
 }
 
@@ -231,13 +234,30 @@ Value Recurrence::join(llvm::ArrayRef<Value> parts, int64_t axis) {
   return n.g.concat(wide, axis);
 }
 
+/// Each function that has numbers takes the next of the lists, and what is usual for it behind their end.
 void Recurrence::readActivations() {
+  std::vector<std::string> names;
   for (int64_t d = 0; d < directions; ++d)
-    activations.insert(activations.end(), defaults.begin(), defaults.end());
+    names.insert(names.end(), defaults.begin(), defaults.end());
   if (const AttributeProto *given = n.attribute("activations"); given && given->strings_size()) {
-    if (given->strings_size() != int(activations.size()))
-      failWrong("attribute 'activations' has {0} entries, expected {1}", given->strings_size(), activations.size());
-    activations.assign(given->strings().begin(), given->strings().end());
+    if (given->strings_size() != int(names.size()))
+      failWrong("attribute 'activations' has {0} entries, expected {1}", given->strings_size(), names.size());
+    names.assign(given->strings().begin(), given->strings().end());
+  }
+  auto listOf = [&](const char *attribute) {
+    const AttributeProto *a = n.attribute(attribute);
+    return a ? std::vector<double>(a->floats().begin(), a->floats().end()) : std::vector<double>();
+  };
+  std::vector<double> alphas = listOf("activation_alpha"), betas = listOf("activation_beta");
+  size_t nextAlpha = 0, nextBeta = 0;
+  for (const std::string &name : names) {
+    const Activation *f = findActivation(name);
+    if (!f)
+      failWrong("attribute 'activations' names '{0}', expected one of {1}", name,
+                llvm::join(llvm::map_range(activationTable(), [](const Activation &a) { return a.name; }), ", "));
+    double alpha = f->hasAlpha && nextAlpha < alphas.size() ? alphas[nextAlpha++] : f->alpha;
+    double beta = f->hasBeta && nextBeta < betas.size() ? betas[nextBeta++] : f->beta;
+    activations.push_back({f, alpha, beta});
   }
 }
 
@@ -301,7 +321,8 @@ private:
 /// Gates: input, output, forget, cell.
 class Lstm : public Recurrence {
 public:
-  explicit Lstm(Node &n) : Recurrence(n, 4, true, {"Sigmoid", "Tanh", "Tanh"}) {}
+  explicit Lstm(Node &n)
+      : Recurrence(n, 4, true, {"Sigmoid", "Tanh", "Tanh"}), couplesForget(n.flag("input_forget", false)) {}
   State step(Value x, const State &s) override {
     Value all = n.g.add(x, plus(byState(s.hidden, recurrent), recurrentBias));
     auto gate = [&](int64_t place, int64_t peephole, Value cell) {
@@ -310,10 +331,14 @@ public:
         v = n.g.add(v, n.g.mul(n.g.broadcastTo(block(peepholes, peephole), n.dims(cell)), cell));
       return activate(0, v);
     };
-    Value in = gate(0, 0, s.cell), forget = gate(2, 2, s.cell), candidate = activate(1, block(all, 3));
+    Value in = gate(0, 0, s.cell), candidate = activate(1, block(all, 3));
+    Value forget = couplesForget ? n.g.sub(n.g.splatLike(1, in), in) : gate(2, 2, s.cell);
     Value cell = n.g.add(n.g.mul(forget, s.cell), n.g.mul(in, candidate));
     return {n.g.mul(gate(1, 1, cell), activate(2, cell)), cell};
   }
+
+private:
+  bool couplesForget; ///< what the input gate lets in, the forget gate drops
 };
 
 } // namespace

@@ -1,7 +1,8 @@
 //===- RoiAlign.cpp - Samples of regions of a feature map ------------------===//
 //
 // Each bin of a region has a grid of samples, and each sample four neighbours: four gathers over all samples of all regions, the
-// channels last so that one index vector takes all of them.
+// channels last so that one index vector takes all of them. Where the region's size decides how many samples there are, the grid is
+// that of the largest region, and what the others have too many does not count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@ struct Samples {
   Value low, high;  ///< neighbours, as numbers
   Value fraction;   ///< from low to high
   Value inside;
+  Value count; ///< per region and as a number, where the regions decide; else null
 };
 
 class RoiAligner {
@@ -29,14 +31,19 @@ public:
 
 private:
   Value region(int64_t column);
-  Samples along(int64_t start, int64_t bins, const Expr &size);
+  Value length(int64_t start);
+  void countSamples();
+  Samples along(int64_t start, int64_t bins, const Expr &size, const Expr &samples, Value count);
+  Value weighted(const Samples &down, const Samples &right, bool isMax);
   Value spread(Value v, bool vertical);
   Value tap(Value y, Value x);
 
   Node &n;
   Type type;
   bool halfPixel = true;
-  int64_t samples = 0, height = 1, width = 1;
+  int64_t height = 1, width = 1;
+  Expr samplesDown, samplesRight;
+  Value countDown, countRight; ///< null where the model says how many
   double scale = 1;
   Expr regions, channels;
   Value x, rois, batch;
@@ -50,17 +57,37 @@ Value RoiAligner::region(int64_t column) {
   return halfPixel ? n.g.binary<ir::SubOp>(c, 0.5) : c;
 }
 
-Samples RoiAligner::along(int64_t start, int64_t bins, const Expr &size) {
-  Dims dims{regions, Expr(bins), Expr(samples)};
-  Value first = region(start), length = n.g.sub(region(start + 2), first);
-  if (!halfPixel)
-    length = n.g.binary<ir::MaxOp>(length, 1);
-  Value bin = n.g.binary<ir::DivOp>(length, double(bins));
+/// The extent of every region.
+Value RoiAligner::length(int64_t start) {
+  Value v = n.g.sub(region(start + 2), region(start));
+  return halfPixel ? v : n.g.binary<ir::MaxOp>(v, 1);
+}
+
+/// As many samples as a bin has elements; the host reads the largest numbers.
+void RoiAligner::countSamples() {
+  auto count = [&](int64_t start, int64_t bins) {
+    return n.g.binary<ir::MaxOp>(n.g.unary<ir::CeilOp>(n.g.binary<ir::DivOp>(length(start), double(bins))), 0);
+  };
+  countDown = count(1, height);
+  countRight = count(0, width);
+  auto largest = [&](Value counts) { // at least one, also of no regions
+    return n.g.reduce(ReduceKind::Max, n.g.concat({counts, n.g.splat(1, {Expr(1)}, type)}, 0), {0}, true);
+  };
+  Dims sizes = n.sizesOf(n.g.cast(n.g.concat({largest(countDown), largest(countRight)}, 0), n.g.b.getI64Type()));
+  samplesDown = sizes[0];
+  samplesRight = sizes[1];
+}
+
+Samples RoiAligner::along(int64_t start, int64_t bins, const Expr &size, const Expr &samples, Value count) {
+  Dims dims{regions, Expr(bins), samples};
   auto wide = [&](Value v) { return n.g.broadcastTo(n.reshape(v, {regions, 1, 1}), dims); };
-  Value part = n.g.binary<ir::DivOp>(n.g.binary<ir::AddOp>(n.g.iota(dims, 2, type), 0.5), double(samples));
-  Value p = n.g.add(wide(first), n.g.mul(n.g.add(n.g.iota(dims, 1, type), part), wide(bin)));
+  Value all = count ? wide(n.g.binary<ir::MaxOp>(count, 1)) : n.g.splat(double(*samples.constant()), dims, type);
+  Value bin = n.g.binary<ir::DivOp>(length(start), double(bins));
+  Value part = n.g.div(n.g.binary<ir::AddOp>(n.g.iota(dims, 2, type), 0.5), all);
+  Value p = n.g.add(wide(region(start)), n.g.mul(n.g.add(n.g.iota(dims, 1, type), part), wide(bin)));
   Value extent = n.g.broadcastTo(n.g.cast(n.g.size(size), type), dims), last = n.g.binary<ir::SubOp>(extent, 1);
   Samples s;
+  s.count = count;
   s.inside = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::GE, p, n.g.splatLike(-1, p)), n.g.compare(CompareKind::LE, p, extent));
   p = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(p, 0), last);
   s.low = n.g.unary<ir::FloorOp>(p);
@@ -102,21 +129,28 @@ void RoiAligner::build() {
   if ((mode != "avg" && mode != "max") || (transform != "half_pixel" && transform != "output_half_pixel"))
     failWrong("mode '{0}' with coordinates '{1}'", mode, transform);
   halfPixel = n.opset() >= 16 && transform == "half_pixel";
-  samples = n.integer("sampling_ratio", 0);
+  int64_t samples = n.integer("sampling_ratio", 0);
   height = n.integer("output_height", 1);
   width = n.integer("output_width", 1);
   scale = n.real("spatial_scale", 1);
   if (samples < 0 || height < 1 || width < 1 || samples > 1024 || height > (1 << 16) || width > (1 << 16))
     failWrong("{0} x {1} bins of {2} x {2} samples", height, width, samples);
-  if (samples == 0)
-    failUnsupported("sampling_ratio 0 (as many samples as the size of a region asks for)");
   type = n.element(n.wide(input));
   rois = n.reshape(n.g.cast(rois, type), {regions, 4});
+  samplesDown = samplesRight = Expr(samples);
+  if (samples == 0)
+    countSamples();
   Dims d = n.dims(input);
   channels = d[1];
   x = n.g.transpose(n.wide(input), {0, 2, 3, 1});
-  grid = {regions, Expr(height), Expr(samples), Expr(width), Expr(samples)};
-  Samples down = along(1, height, d[2]), right = along(0, width, d[3]);
+  grid = {regions, Expr(height), samplesDown, Expr(width), samplesRight};
+  bool isMax = mode == "max";
+  Value y = weighted(along(1, height, d[2], samplesDown, countDown), along(0, width, d[3], samplesRight, countRight), isMax);
+  n.out(n.g.cast(n.g.transpose(y, {0, 3, 1, 2}), n.element(input)));
+}
+
+/// The samples with their weights, joined over each bin: [regions, height, width, channels].
+Value RoiAligner::weighted(const Samples &down, const Samples &right, bool isMax) {
   Value inside = n.g.binary<ir::AndOp>(spread(down.inside, true), spread(right.inside, false)), all;
   for (bool lower : {false, true})
     for (bool further : {false, true}) {
@@ -127,13 +161,27 @@ void RoiAligner::build() {
       w = n.g.select(inside, w, n.g.splatLike(0, w));
       Value v = tap(lower ? down.high : down.low, further ? right.high : right.low);
       v = n.g.mul(v, n.g.broadcastTo(n.g.unsqueeze(w, {5}), n.dims(v)));
-      all = !all ? v : mode == "max" ? n.g.binary<ir::MaxOp>(all, v) : n.g.add(all, v);
+      all = !all ? v : isMax ? n.g.binary<ir::MaxOp>(all, v) : n.g.add(all, v);
     }
-  bool isMax = mode == "max";
+  Dims result{regions, Expr(height), Expr(width), channels};
+  auto perRegion = [&](Value v, const Dims &dims) {
+    Dims one(dims.size(), Expr(1));
+    one[0] = regions;
+    return n.g.broadcastTo(n.reshape(v, one), dims);
+  };
+  if (down.count) { // what a smaller region has too many
+    Value extra = n.g.binary<ir::OrOp>(n.g.compare(CompareKind::GE, n.g.iota(grid, 2, type), perRegion(down.count, grid)),
+                                       n.g.compare(CompareKind::GE, n.g.iota(grid, 4, type), perRegion(right.count, grid)));
+    extra = n.g.broadcastTo(n.g.unsqueeze(extra, {5}), n.dims(all));
+    all = n.g.select(extra, n.g.splatLike(isMax ? -std::numeric_limits<double>::infinity() : 0, all), all);
+  }
   Value y = n.g.reduce(isMax ? ReduceKind::Max : ReduceKind::Sum, all, {2, 4}, false);
-  if (!isMax)
-    y = n.g.binary<ir::DivOp>(y, double(samples * samples));
-  n.out(n.g.cast(n.g.transpose(y, {0, 3, 1, 2}), n.element(input)));
+  Value number = down.count ? perRegion(n.g.mul(down.count, right.count), result)
+                            : n.g.splat(double(*samplesDown.constant() * *samplesRight.constant()), result, type);
+  Value none = n.g.compare(CompareKind::LT, number, n.g.splatLike(1, number));
+  if (isMax)
+    return n.g.select(none, n.g.splatLike(0, y), y);
+  return n.g.div(y, n.g.binary<ir::MaxOp>(number, 1));
 }
 
 } // namespace
