@@ -17,57 +17,6 @@ struct CompileFlags {
 };
 } // namespace
 
-/// A size of a --dim; nothing for an empty text.
-static Expected<std::optional<int64_t>> parseSize(StringRef text, StringRef flag) {
-  int64_t v;
-  if (text.empty())
-    return std::nullopt;
-  if (text.getAsInteger(10, v) || v < 0)
-    return userError("--dim {0}: '{1}' is no size; expected NAME=MIN..MAX[@H1,H2,...] or NAME=N", flag, text);
-  return v;
-}
-
-static Expected<DimOption> parseDim(StringRef text) {
-  auto [name, value] = text.split('=');
-  DimOption dim;
-  dim.name = name.str();
-  if (name.empty() || value.empty())
-    return userError("--dim {0}: expected NAME=MIN..MAX[@H1,H2,...] or NAME=N", text);
-  auto [range, hints] = value.split('@');
-  bool isRange = range.contains("..");
-  auto [low, high] = range.split("..");
-  Expected<std::optional<int64_t>> min = parseSize(low, text);
-  if (!min)
-    return min.takeError();
-  Expected<std::optional<int64_t>> max = parseSize(isRange ? high : low, text);
-  if (!max)
-    return max.takeError();
-  if (*min && *max && **min > **max)
-    return userError("--dim {0}: the range is empty", text);
-  dim.min = *min, dim.max = *max;
-  for (StringRef h : split(hints, ',')) {
-    if (hints.empty())
-      break;
-    Expected<std::optional<int64_t>> hint = parseSize(h, text);
-    if (!hint)
-      return hint.takeError();
-    if (*hint)
-      dim.hints.push_back(**hint);
-  }
-  return dim;
-}
-
-static Expected<ShapeOption> parseShape(StringRef text) {
-  auto [input, dims] = text.rsplit('=');
-  if (input.empty() || input == text)
-    return userError("--shape {0}: expected INPUT=1x3x224x224, names for sizes that vary", text);
-  ShapeOption shape{input.str(), {}};
-  if (!dims.empty())
-    for (StringRef d : split(dims, 'x'))
-      shape.dims.push_back(d.str());
-  return shape;
-}
-
 static Expected<EmitStage> parseEmit(StringRef text) {
   static const std::pair<StringRef, EmitStage> stages[] = {
       {"graph", EmitStage::Graph}, {"kernels", EmitStage::Kernels}, {"llvm", EmitStage::Llvm}, {"asm", EmitStage::Asm},
@@ -93,18 +42,12 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   if (!emit)
     return emit.takeError();
   options.emit = *emit;
-  for (const std::string &text : flags.dims) {
-    Expected<DimOption> dim = parseDim(text);
-    if (!dim)
-      return dim.takeError();
-    options.import.dims.push_back(*dim);
-  }
-  for (const std::string &text : flags.shapes) {
-    Expected<ShapeOption> shape = parseShape(text);
-    if (!shape)
-      return shape.takeError();
-    options.import.shapes.push_back(*shape);
-  }
+  for (const std::string &text : flags.dims)
+    if (Error e = parseDim(text, options.import))
+      return e;
+  for (const std::string &text : flags.shapes)
+    if (Error e = parseShape(text, options.import))
+      return e;
   if (flags.weights != "embed" && flags.weights != "external")
     return userError("--weights {0}: expected embed or external", flags.weights);
   options.externalWeights = flags.weights == "external";
