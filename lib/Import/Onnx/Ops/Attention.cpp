@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
-
+#include "Heads.h"
 #include <limits>
 
 using namespace lathe;
@@ -31,7 +30,6 @@ public:
 private:
   Value unpack(Value x, const char *attribute);
   Value withPast(Value x, unsigned past);
-  Value repeatHeads(Value x, const Expr &heads);
   Value softcapped(Value scores);
   Value mask();
   Value position();
@@ -72,16 +70,6 @@ Value AttentionBuilder::withPast(Value x, unsigned input) {
     n.requireEqual(dp[d], dx[d], "the past keys or values");
   past = n.simplify(dp[2]);
   return n.g.concat({n.reshape(before, {dx[0], dx[1], past, dx[3]}), x}, 2);
-}
-
-/// Each head of x serves heads / its own heads neighbouring query heads.
-Value AttentionBuilder::repeatHeads(Value x, const Expr &count) {
-  Dims d = n.dims(x);
-  if (n.g.facts.provablyEqual(d[1], count))
-    return x;
-  Expr group = n.exactQuotient(count, d[1], "the number of query heads");
-  Value wide = n.g.broadcastTo(n.g.unsqueeze(x, {2}), {d[0], d[1], group, d[2], d[3]});
-  return n.reshape(wide, {d[0], count, d[2], d[3]});
 }
 
 Value AttentionBuilder::softcapped(Value scores) {
@@ -176,11 +164,7 @@ void AttentionBuilder::build() {
   if (n.has(4) != n.has(5))
     failWrong("past keys and past values come together");
   Dims dq = n.dims(q), dk = n.dims(k), dv = n.dims(v);
-  n.requireEqual(dq[0], dk[0], "the batch of queries and keys");
-  n.requireEqual(dk[0], dv[0], "the batch of keys and values");
-  n.requireEqual(dk[1], dv[1], "the heads of keys and values");
-  n.requireEqual(dk[2], dv[2], "the numbers of keys and values");
-  n.requireEqual(dq[3], dk[3], "the sizes of query and key heads");
+  requireMatchingHeads(n, q, k, v);
   if (n.has(6)) {
     n.requireInteger(n.in(6));
     n.requireEqual(shape::product(n.dims(n.in(6))), dq[0], "one number of valid keys per batch");
@@ -188,13 +172,10 @@ void AttentionBuilder::build() {
   n.out(1, k);
   n.out(2, v);
   Type type = n.element(n.in(0));
-  std::optional<int64_t> size = n.simplify(dq[3]).constant();
-  if (!size && !n.hasAttribute("scale"))
-    failUnsupported("the size of a head is {0}; without attribute 'scale' it must be constant", dq[3].str());
-  double scale = n.hasAttribute("scale") ? n.real("scale", 1) : 1 / std::sqrt(double(std::max<int64_t>(1, *size)));
+  double scale = headScale(n, dq[3]);
 
   scoreDims = {dq[0], dq[1], dq[2], dk[2]};
-  Value scores = n.g.contract(n.wide(q), n.wide(repeatHeads(k, dq[1])), {0, 1}, {0, 1}, {3}, {3});
+  Value scores = n.g.contract(n.wide(q), n.wide(repeatHeads(n, k, dq[1])), {0, 1}, {0, 1}, {3}, {3});
   scoreDims = n.dims(scores);
   scores = n.g.binary<ir::MulOp>(scores, scale);
   // What the fourth result shows: the scaled scores, those after the cap, those after the masks, or the probabilities.
@@ -213,7 +194,7 @@ void AttentionBuilder::build() {
   shown[3] = p;
   if (n.wants(3))
     n.out(3, n.g.cast(shown[shows], type));
-  Value y = n.g.contract(p, n.g.cast(repeatHeads(v, dq[1]), n.element(p)), {0, 1}, {0, 1}, {3}, {2});
+  Value y = n.g.contract(p, n.g.cast(repeatHeads(n, v, dq[1]), n.element(p)), {0, 1}, {0, 1}, {3}, {2});
   y = n.g.cast(y, type);
   if (heads.packed)
     y = n.reshape(n.g.transpose(y, {0, 2, 1, 3}), {dq[0], dq[2], n.simplify(dq[1] * dv[3])});

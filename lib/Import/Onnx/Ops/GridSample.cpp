@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Resampler.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -97,20 +97,12 @@ Value GridSampler::tap(llvm::ArrayRef<Value> at) {
 SmallVector<std::pair<Value, Value>> GridSampler::neighbours(Value p, int64_t d) {
   if (mode == "nearest")
     return {{n.g.unary<ir::RoundOp>(p), {}}};
-  Value base = n.g.unary<ir::FloorOp>(p), f = n.g.sub(p, base), g = n.g.sub(n.g.splatLike(1, f), f);
+  Value base = n.g.unary<ir::FloorOp>(p), f = n.g.sub(p, base);
   auto moved = [&](double by) { return n.g.binary<ir::AddOp>(base, by); };
   if (mode == "linear")
-    return {{base, g}, {moved(1), f}};
-  const double a = -0.75;
-  auto poly = [&](Value t, double c3, double c2, double c1, double c0) {
-    Value r = n.g.binary<ir::MulOp>(t, c3);
-    for (double c : {c2, c1})
-      r = n.g.mul(n.g.binary<ir::AddOp>(r, c), t);
-    return n.g.binary<ir::AddOp>(r, c0);
-  };
-  auto near = [&](Value t) { return poly(t, a + 2, -(a + 3), 0, 1); };
-  auto far = [&](Value t) { return poly(n.g.binary<ir::AddOp>(t, 1), a, -5 * a, 8 * a, -4 * a); };
-  return {{moved(-1), far(f)}, {base, near(f)}, {moved(1), near(g)}, {moved(2), far(g)}};
+    return {{base, n.g.sub(n.g.splatLike(1, f), f)}, {moved(1), f}};
+  SmallVector<Value> w = cubicWeights(n.g, f, -0.75);
+  return {{moved(-1), w[0]}, {base, w[1]}, {moved(1), w[2]}, {moved(2), w[3]}};
 }
 
 Value GridSampler::blend(SmallVector<Value> at, int64_t d, Value weight) {
