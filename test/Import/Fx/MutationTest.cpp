@@ -8,24 +8,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MutationLimits.h"
+#include "../Mutation.h"
 #include "Archive.h"
 #include "Mutator.h"
 #include "lathe/Import/Fx/ImportFx.h"
-#include "lathe/Support/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include <gtest/gtest.h>
 #include <map>
 
 using namespace lathe;
 using fx::test::Mutator;
-
-static std::string seedFolder = LATHE_SEED_FOLDER;
-static unsigned mutationCount = 400, firstMutation = 0;
 
 namespace {
 
@@ -111,7 +105,7 @@ Members membersOf(llvm::StringRef path) {
 std::vector<Members> loadSeeds() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(seedFolder, error), end; it != end && !error; it.increment(error))
+  for (llvm::sys::fs::directory_iterator it(test::mutationFlags.seedFolder, error), end; it != end && !error; it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".test") || llvm::StringRef(it->path()).ends_with(".pt2"))
       paths.push_back(it->path());
   std::sort(paths.begin(), paths.end());
@@ -149,52 +143,25 @@ std::pair<std::string, std::string> fileOf(Mutator &mutator, Members members) {
 
 TEST(FxMutation, NothingInAFileBringsTheImporterDown) {
   std::vector<Members> seeds = loadSeeds();
-  ASSERT_FALSE(seeds.empty()) << "no seeds in " << seedFolder;
+  ASSERT_FALSE(seeds.empty()) << "no seeds in " << test::mutationFlags.seedFolder;
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("fx-mutation", folder));
-  unsigned imported = 0;
-  test::MutationLimits limits;
-  for (unsigned i = firstMutation; i < firstMutation + mutationCount; ++i) {
-    test::MutationLimits::Watch watch(limits, i);
-    Mutator mutator(i);
+  auto import = [&](unsigned seed, mlir::MLIRContext &context) -> llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> {
+    Mutator mutator(seed);
     auto [extension, bytes] = fileOf(mutator, seeds[mutator.pick(seeds.size())]);
     std::string path = (folder + "/mutated" + extension).str();
-    {
-      std::error_code error;
-      llvm::raw_fd_ostream(path, error) << bytes;
-      ASSERT_FALSE(error);
-    }
-    SCOPED_TRACE("mutation " + std::to_string(i));
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    auto module = importFx(path, ImportOptions(), context);
-    if (module) {
-      ++imported;
-      continue;
-    }
-    llvm::handleAllErrors(
-        module.takeError(), [](const UserError &) {}, [](const UnsupportedError &) {},
-        [](const llvm::ErrorInfoBase &e) {
-          if (!llvm::StringRef(e.message()).contains(" as built and "))
-            ADD_FAILURE() << e.message();
-        });
-  }
+    std::error_code error;
+    llvm::raw_fd_ostream(path, error) << bytes;
+    EXPECT_FALSE(error) << path;
+    return importFx(path, ImportOptions(), context);
+  };
+  test::importMutations(import, [](const std::string &message) {
+    if (!llvm::StringRef(message).contains(" as built and "))
+      ADD_FAILURE() << message;
+  });
   llvm::sys::fs::remove_directories(folder);
-  limits.report(imported);
-  EXPECT_GT(imported, 0u) << "not a single mutation was harmless: the seeds no longer import";
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i + 1 < argc; i += 2) {
-    llvm::StringRef flag = argv[i];
-    if (flag == "--seeds")
-      seedFolder = argv[i + 1];
-    else if (flag == "--count")
-      mutationCount = std::stoul(argv[i + 1]);
-    else if (flag == "--first")
-      firstMutation = std::stoul(argv[i + 1]);
-  }
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char **argv) { return test::runMutationTests(argc, argv); }

@@ -6,22 +6,18 @@
 #ifndef LATHE_TEST_IMPORT_FX_MUTATOR_H
 #define LATHE_TEST_IMPORT_FX_MUTATOR_H
 
+#include "../ByteMutator.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include <random>
-#include <string>
-#include <vector>
 
 namespace lathe::fx::test {
 using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-class Mutator {
+class Mutator : public lathe::test::ByteMutator {
 public:
-  explicit Mutator(unsigned seed) : random(seed) {}
-
-  size_t pick(size_t n) { return n ? random() % n : 0; }
+  using ByteMutator::ByteMutator;
 
   void mutateJson(std::string &text) {
     auto value = llvm::json::parse(text);
@@ -32,12 +28,7 @@ public:
       mutate(*value);
     text = llvm::formatv("{0}", *value).str();
   }
-  void mutateBytes(std::string &bytes) {
-    for (unsigned n = 1 + pick(4); n > 0 && !bytes.empty(); --n)
-      bytes[pick(bytes.size())] = char(pick(256));
-    if (pick(8) == 0)
-      bytes.resize(pick(bytes.size() + 1));
-  }
+  void mutateBytes(std::string &bytes) { ByteMutator::mutateBytes(bytes, 4); }
   /// The directory stands at the end, where most of the structure is.
   void mutateArchive(std::string &bytes) {
     size_t from = pick(2) ? bytes.size() - std::min<size_t>(bytes.size(), 400) : 0;
@@ -51,7 +42,7 @@ private:
     static const int64_t odd[] = {0,  1,  -1, 2,         3,         4,         7,         -2,
                                   12, 64, 28, 1000,      INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
                                   5,  6,  13, int64_t(1) << 40};
-    return odd[pick(std::size(odd))];
+    return oneOf<int64_t>(odd);
   }
   Value scalar() {
     switch (pick(6)) {
@@ -154,7 +145,6 @@ private:
     value = value.getAsInteger() && pick(4) != 0 ? Value(number()) : scalar();
   }
 
-  std::mt19937 random;
   std::vector<std::string> strings;
 };
 

@@ -8,29 +8,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../MutationLimits.h"
+#include "../Mutation.h"
 #include "Mutator.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
-#include "lathe/Support/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <google/protobuf/text_format.h>
-#include <gtest/gtest.h>
 
 using namespace lathe;
 using onnx::test::Mutator;
-
-static std::string seedFolder = LATHE_SEED_FOLDER;
-static unsigned mutationCount = 400, firstMutation = 0;
 
 namespace {
 
 std::vector<onnx::ModelProto> loadSeeds() {
   std::vector<std::string> paths;
   std::error_code error;
-  for (llvm::sys::fs::recursive_directory_iterator it(seedFolder, error), end; it != end && !error; it.increment(error))
+  for (llvm::sys::fs::recursive_directory_iterator it(test::mutationFlags.seedFolder, error), end; it != end && !error; it.increment(error))
     paths.push_back(it->path());
   llvm::sort(paths);
   std::vector<onnx::ModelProto> seeds;
@@ -52,45 +46,21 @@ std::vector<onnx::ModelProto> loadSeeds() {
 TEST(OnnxMutation, NothingInAFileBringsTheImporterDown) {
   google::protobuf::SetLogHandler(nullptr);
   std::vector<onnx::ModelProto> seeds = loadSeeds();
-  ASSERT_FALSE(seeds.empty()) << "no seeds in " << seedFolder;
-  unsigned imported = 0;
-  test::MutationLimits limits;
-  for (unsigned i = firstMutation; i < firstMutation + mutationCount; ++i) {
-    test::MutationLimits::Watch watch(limits, i);
-    Mutator mutator(i);
-    onnx::ModelProto model = seeds[mutator.pick(seeds.size())];
+  ASSERT_FALSE(seeds.empty()) << "no seeds in " << test::mutationFlags.seedFolder;
+  onnx::ModelProto model;
+  auto import = [&](unsigned seed, mlir::MLIRContext &context) {
+    Mutator mutator(seed);
+    model = seeds[mutator.pick(seeds.size())];
     if (mutator.pick(4) != 0)
       mutator.mutate(model);
     std::string bytes = model.SerializePartialAsString();
     if (mutator.pick(4) == 0)
       mutator.mutate(bytes);
-    SCOPED_TRACE("mutation " + std::to_string(i));
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    auto module = importOnnxBytes(bytes, "mutated.onnx", /*isText=*/false, ImportOptions(), context);
-    if (module) {
-      ++imported;
-      continue;
-    }
-    llvm::handleAllErrors(
-        module.takeError(), [](const UserError &) {}, [](const UnsupportedError &) {},
-        [&](const llvm::ErrorInfoBase &e) { ADD_FAILURE() << e.message() << '\n' << model.ShortDebugString(); });
-  }
-  limits.report(imported);
-  EXPECT_GT(imported, 0u) << "not a single mutation was harmless: the seeds no longer import";
+    return importOnnxBytes(bytes, "mutated.onnx", /*isText=*/false, ImportOptions(), context);
+  };
+  test::importMutations(import, [&](const std::string &message) { ADD_FAILURE() << message << '\n' << model.ShortDebugString(); });
 }
 
 } // namespace
 
-int main(int argc, char **argv) {
-  testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i + 1 < argc; i += 2) {
-    llvm::StringRef flag = argv[i];
-    if (flag == "--seeds")
-      seedFolder = argv[i + 1];
-    else if (flag == "--count")
-      mutationCount = std::stoul(argv[i + 1]);
-    else if (flag == "--first")
-      firstMutation = std::stoul(argv[i + 1]);
-  }
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char **argv) { return test::runMutationTests(argc, argv); }

@@ -6,39 +6,31 @@
 #ifndef LATHE_TEST_IMPORT_ONNX_MUTATOR_H
 #define LATHE_TEST_IMPORT_ONNX_MUTATOR_H
 
+#include "../ByteMutator.h"
 #include "OnnxModel.pb.h"
 #include <google/protobuf/message.h>
 #include <memory>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace lathe::onnx::test {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-class Mutator {
+class Mutator : public lathe::test::ByteMutator {
 public:
-  explicit Mutator(unsigned seed) : random(seed) {}
+  using ByteMutator::ByteMutator;
 
   void mutate(ModelProto &model) {
     collectStrings(model);
     for (unsigned n = 1 + pick(3); n > 0; --n)
       mutateSomewhere(model);
   }
-  void mutate(std::string &bytes) {
-    for (unsigned n = 1 + pick(8); n > 0 && !bytes.empty(); --n)
-      bytes[pick(bytes.size())] = char(pick(256));
-    if (pick(8) == 0)
-      bytes.resize(pick(bytes.size() + 1));
-  }
-  size_t pick(size_t n) { return n ? random() % n : 0; }
+  void mutate(std::string &bytes) { mutateBytes(bytes, 8); }
 
 private:
   int64_t number() {
     static const int64_t odd[] = {0, 1, -1, 2, 3, 7, -2, 64, 1000, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, int64_t(1) << 40};
-    return odd[pick(std::size(odd))];
+    return oneOf<int64_t>(odd);
   }
   std::string word() { return strings.empty() || pick(6) == 0 ? "" : strings[pick(strings.size())]; }
 
@@ -120,7 +112,6 @@ private:
     }
   }
 
-  std::mt19937 random;
   std::vector<std::string> strings;
 };
 
