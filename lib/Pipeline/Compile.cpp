@@ -77,7 +77,10 @@ static Error optimize(ModuleOp module) {
 
 /// lathe -> kernels.
 static Error formKernels(ModuleOp module) {
-  return runPasses(module, "fuse", [](OpPassManager &pm) { pm.addPass(fuse::createFormKernels()); });
+  return runPasses(module, "fuse", [](OpPassManager &pm) {
+    pm.addPass(fuse::createGuardSizes());
+    pm.addPass(fuse::createFormKernels());
+  });
 }
 
 /// Kernels in the form that the CPU's code generators want.

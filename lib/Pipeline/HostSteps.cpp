@@ -211,7 +211,7 @@ Error StepWriter::addLoop(ir::LoopOp op) {
     LatheDType dtype = dtypeOfValue(v);
     arguments.push_back(program.dynamic(dtype));
     nexts.push_back(program.dynamic(dtype));
-    program.allocate(arguments.back(), bytesOf(types.getInput(i)));
+    program.allocate(arguments.back(), bytesOf(v.getType()));
     program.copy(buffers.lookup(v), arguments.back(), bytesOf(v.getType()));
     bool varies = isLate(types.getResult(flags + i));
     if (!varies)
@@ -224,7 +224,7 @@ Error StepWriter::addLoop(ir::LoopOp op) {
   for (unsigned i = flags + numCarried; i < types.getNumResults(); ++i) {
     results.push_back(newTarget(types.getResult(i)));
     Value whole = op.getResult(i - flags);
-    bool grows = isLate(whole.getType());
+    bool grows = isLate(whole.getType()) || !op.getCount().empty(); // how many there are, only the end says
     collected.push_back({grows ? program.dynamic(dtypeOfValue(whole)) : newTarget(whole.getType()).buffer, grows});
     if (grows)
       program.allocate(collected.back().buffer, Expr(0));
@@ -337,6 +337,8 @@ Error StepWriter::run(func::FuncOp function, ArrayRef<BufferId> arguments, Array
       available.insert(s.str());
     addChecks(checks);
   }
+  if (!checks.empty())
+    return bug("'{0}' is required in '{1}', where it is not known", checks.front().says, function.getName());
   finish(ret, results);
   return Error::success();
 }

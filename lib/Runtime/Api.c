@@ -10,7 +10,7 @@ LatheStatus latheFail(LatheContext *context, LatheStatus status, const char *for
 }
 
 LatheStatus latheOutOfMemory(LatheContext *context, uint64_t bytes, const char *what) {
-  return latheFail(context, LATHE_FAILED, "out of memory: %llu bytes for %s", (unsigned long long)bytes, what);
+  return latheFail(context, LATHE_NO_MEMORY, "out of memory: %llu bytes for %s", (unsigned long long)bytes, what);
 }
 
 const char *lathe_last_error(LatheContext *context) {
@@ -20,7 +20,7 @@ const char *lathe_last_error(LatheContext *context) {
 LatheStatus lathe_create(const LatheOptions *options, LatheContext **result) {
   LatheContext *context = *result = calloc(1, sizeof(LatheContext));
   if (!context)
-    return LATHE_FAILED;
+    return LATHE_NO_MEMORY;
   if (options && options->size < 8)
     context->broken = latheFail(context, LATHE_INVALID, "LatheOptions.size is not set");
   else

@@ -100,7 +100,7 @@ static LatheStatus growScratch(DynamicRun *run, uint64_t bytes) {
     uint64_t total = bytes > INT64_MAX / context->threads ? 0 : bytes * context->threads;
     context->dynamicScratch = total ? aligned_alloc(LATHE_DATA_ALIGN, total) : NULL;
     if (!context->dynamicScratch)
-      return latheOutOfMemory(context, bytes, "scratch memory");
+      return latheOutOfMemory(context, bytes, "the scratch memory of a thread");
     context->dynamicScratchBytes = bytes;
   }
   run->scratch = context->dynamicScratch;
@@ -127,10 +127,13 @@ static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
   uint32_t id = LATHE_ARRAY(context, uint32_t, step->step->buffers)[0];
   const LatheBuffer *buffer = &LATHE_ARRAY(context, LatheBuffer, context->program->buffers)[id];
   int64_t bytes = step->sizes[0];
-  if (bytes < 0)
-    return latheFail(context, LATHE_INVALID, "an intermediate tensor has a negative size");
+  char what[LATHE_MAX_NAME];
+  if (bytes < 0) {
+    latheDescribeBuffer(context, id, (uint32_t)(step - run->plan->steps), what);
+    return latheFail(context, LATHE_INVALID, "%s has a negative size: %lld bytes", what, (long long)bytes);
+  }
   if (buffer->kind == LATHE_BUFFER_OUTPUT)
-    return latheProvide(context, &context->bindings[context->numInputs + buffer->index], (uint64_t)bytes);
+    return latheProvide(context, context->numInputs + buffer->index, (uint64_t)bytes);
   /* A buffer that is allocated again (in a loop, or in the next run) keeps memory that is large enough. */
   Allocation *old = allocationOf(context->dynamicBuffers[id]);
   if (old && old->capacity >= (uint64_t)bytes)
@@ -138,8 +141,10 @@ static LatheStatus allocateStep(DynamicRun *run, const LathePlannedStep *step) {
   uint64_t want = (uint64_t)bytes + (old && step->kind == LATHE_STEP_GROW ? old->capacity : 0);
   uint64_t total = (want + sizeof(Allocation) + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN;
   Allocation *made = bytes > INT64_MAX / 4 ? NULL : aligned_alloc(LATHE_DATA_ALIGN, total);
-  if (!made)
-    return latheOutOfMemory(context, total, "an intermediate tensor");
+  if (!made) {
+    latheDescribeBuffer(context, id, (uint32_t)(step - run->plan->steps), what);
+    return latheOutOfMemory(context, (uint64_t)bytes, what);
+  }
   if (old && step->kind == LATHE_STEP_GROW)
     memcpy(made->data, old->data, old->capacity);
   free(old);

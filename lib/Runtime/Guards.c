@@ -69,7 +69,16 @@ static LatheStatus checkDevice(LatheContext *context, const char *role, const ch
                    (int)device.device_type, device.device_id, kind, context->device.device_id);
 }
 
-LatheStatus latheProvide(LatheContext *context, LatheBinding *binding, uint64_t bytes) {
+static LatheStatus failTensor(LatheContext *context, uint32_t tensor, uint64_t bytes) {
+  bool isInput = tensor < context->numInputs;
+  const LatheTensor *tensors = LATHE_ARRAY(context, LatheTensor, isInput ? context->meta->inputs : context->meta->outputs);
+  char what[LATHE_MAX_NAME];
+  snprintf(what, sizeof what, "%s '%s'", isInput ? "a copy of input" : "output", latheName(context, tensors[isInput ? tensor : tensor - context->numInputs].name));
+  return latheOutOfMemory(context, bytes, what);
+}
+
+LatheStatus latheProvide(LatheContext *context, uint32_t tensor, uint64_t bytes) {
+  LatheBinding *binding = &context->bindings[tensor];
   if (binding->ownedBytes < bytes) {
     free(binding->owned);
     binding->ownedBytes = 0;
@@ -77,7 +86,7 @@ LatheStatus latheProvide(LatheContext *context, LatheBinding *binding, uint64_t 
                          ? NULL
                          : aligned_alloc(LATHE_DATA_ALIGN, (bytes + LATHE_DATA_ALIGN - 1) / LATHE_DATA_ALIGN * LATHE_DATA_ALIGN);
     if (!binding->owned)
-      return latheOutOfMemory(context, bytes, "a tensor");
+      return failTensor(context, tensor, bytes);
     binding->ownedBytes = bytes;
   }
   binding->data = binding->owned;
@@ -116,7 +125,7 @@ static LatheStatus bindInput(LatheContext *context, uint32_t i, const char *name
   }
   if (!isHost(tensor->device) || tensor->dtype.bits % 8)
     return latheFail(context, LATHE_INVALID, "input '%s' is not contiguous in row-major order", name);
-  LatheStatus status = latheProvide(context, binding, bytes);
+  LatheStatus status = latheProvide(context, i, bytes);
   if (!status)
     gather(tensor, binding->data, bytes);
   return status;
@@ -233,7 +242,7 @@ static LatheStatus provideOutput(LatheContext *context, uint32_t i, const LatheT
   uint64_t bytes;
   if (!countBytes(tensor->shape, tensor->ndim, tensor->dtype, &bytes))
     return latheFail(context, LATHE_INVALID, "output '%s' has more elements than memory can hold", latheName(context, want->name));
-  LatheStatus status = latheProvide(context, binding, bytes);
+  LatheStatus status = latheProvide(context, context->numInputs + i, bytes);
   tensor->data = bytes ? binding->data : NULL;
   return status;
 }

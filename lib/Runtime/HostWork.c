@@ -3,8 +3,8 @@
 
 void lathe_host_compact(void *const *buffers, const int64_t *sizes) {
   const char *mask = buffers[0];
-  int64_t *out = buffers[1];
-  for (int64_t i = 0; i < sizes[0]; ++i)
+  int64_t *out = buffers[1], *end = out + sizes[1];
+  for (int64_t i = 0; i < sizes[0] && out < end; ++i)
     if (mask[i])
       *out++ = i;
 }

@@ -56,6 +56,17 @@ static LathePlan *allocatePlan(LatheContext *context) {
 
 /*===-- Arena ---------------------------------------------------------------===*/
 
+/* The largest of the temporaries, to name it where there is no room for them. */
+static uint32_t largestOf(const LatheContext *context, const LathePlan *plan) {
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  uint32_t largest = LATHE_NONE;
+  for (uint32_t i = 0; i < context->program->buffers.count; ++i)
+    if (buffers[i].kind == LATHE_BUFFER_TEMP &&
+        (largest == LATHE_NONE || plan->sizes[buffers[i].bytesSlot] > plan->sizes[buffers[largest].bytesSlot]))
+      largest = i;
+  return largest;
+}
+
 static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
   const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
   uint32_t numBuffers = context->program->buffers.count, count = 0;
@@ -70,14 +81,22 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
     if (buffers[i].kind != LATHE_BUFFER_TEMP)
       continue;
     int64_t bytes = plan->sizes[buffers[i].bytesSlot];
-    if (bytes < 0)
-      status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give an intermediate tensor a negative size");
+    if (bytes < 0 && !status) {
+      char what[LATHE_MAX_NAME];
+      latheDescribeBuffer(context, i, buffers[i].firstStep, what);
+      status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give %s a negative size: %lld bytes", what, (long long)bytes);
+    }
     ids[count] = i;
     items[count++] = (LatheArenaItem){(uint64_t)bytes, buffers[i].firstStep, buffers[i].lastStep, 0};
   }
   plan->arenaBytes = status ? 0 : latheLayOut(items, count, order);
-  if (plan->arenaBytes == UINT64_MAX)
-    status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give intermediate tensors that no memory can hold");
+  if (plan->arenaBytes == UINT64_MAX) {
+    char what[LATHE_MAX_NAME];
+    uint32_t id = largestOf(context, plan);
+    latheDescribeBuffer(context, id, buffers[id].firstStep, what);
+    status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give intermediate tensors that no memory can hold; the largest, %s, has %lld bytes",
+                       what, (long long)plan->sizes[buffers[id].bytesSlot]);
+  }
   for (uint32_t i = 0; i < count; ++i)
     plan->arenaOffsets[ids[i]] = items[i].offset;
   free(items);
@@ -207,7 +226,7 @@ LatheStatus lathePlanFor(LatheContext *context, LathePlan **result) {
     return LATHE_OK;
   LathePlan *plan = allocatePlan(context);
   if (!plan)
-    return LATHE_FAILED;
+    return LATHE_NO_MEMORY;
   LatheStatus status = fillPlan(context, plan);
   if (status) {
     freePlan(context, plan);
@@ -241,7 +260,18 @@ static void *allocateWorkspace(LatheContext *context, uint64_t bytes) {
   return memory;
 }
 
-static LatheStatus growWorkspace(LatheContext *context, uint64_t bytes) {
+static LatheStatus failWorkspace(LatheContext *context, const LathePlan *plan, uint64_t bytes) {
+  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
+  uint32_t id = largestOf(context, plan);
+  if (id == LATHE_NONE)
+    return latheOutOfMemory(context, bytes, "the workspace");
+  char what[LATHE_MAX_NAME], all[LATHE_MAX_NAME + 64];
+  latheDescribeBuffer(context, id, buffers[id].firstStep, what);
+  snprintf(all, sizeof all, "the workspace, %lld of them for %s", (long long)plan->sizes[buffers[id].bytesSlot], what);
+  return latheOutOfMemory(context, bytes, all);
+}
+
+static LatheStatus growWorkspace(LatheContext *context, const LathePlan *plan, uint64_t bytes) {
   if (context->callersWorkspace)
     return latheFail(context, LATHE_INVALID, "the workspace has %llu bytes, a run with these inputs needs %llu",
                      (unsigned long long)context->workspaceBytes, (unsigned long long)bytes);
@@ -253,7 +283,7 @@ static LatheStatus growWorkspace(LatheContext *context, uint64_t bytes) {
   context->workspaceBytes = 0;
   context->ownWorkspace = allocateWorkspace(context, bytes);
   if (!context->ownWorkspace)
-    return latheOutOfMemory(context, bytes, "the workspace");
+    return failWorkspace(context, plan, bytes);
   context->workspace = context->ownWorkspace;
   context->workspaceBytes = bytes;
   return LATHE_OK;
@@ -278,7 +308,7 @@ static void pointInto(LatheContext *context, LathePlan *plan) {
 LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan) {
   uint64_t bytes = lathePlanWorkspace(context, plan);
   if (bytes > context->workspaceBytes) {
-    LatheStatus status = growWorkspace(context, bytes);
+    LatheStatus status = growWorkspace(context, plan, bytes);
     if (status)
       return status;
   }

@@ -123,6 +123,13 @@ extern const LatheBackend latheCudaBackend __attribute__((weak));
 LatheStatus latheFail(LatheContext *context, LatheStatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 LatheStatus latheOutOfMemory(LatheContext *context, uint64_t bytes, const char *what);
 
+/*===-- Names.c: what messages call things ----------------------------------===*/
+enum { LATHE_MAX_NAME = 256 };
+/* "output 'y'", "a result of 'Range_y'": `step` is one that stands at or before the one that writes the buffer. */
+void latheDescribeBuffer(const LatheContext *context, uint32_t buffer, uint32_t step, char *text);
+/* What needs the value that an instruction of the entry computes: the text of a relation, or of a dimension. */
+const char *latheUserOfSlot(const LatheContext *context, uint32_t slot);
+
 /*===-- Tables --------------------------------------------------------------===*/
 #define LATHE_ARRAY(context, type, array) ((const type *)latheAt((context)->meta, (array)))
 
@@ -149,8 +156,8 @@ LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, siz
  * described by latheFinishOutputs. */
 LatheStatus lathePrepareOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs, size_t numOutputs);
 void latheFinishOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs);
-/* Makes sure that the binding owns `bytes` of memory, which become its data. */
-LatheStatus latheProvide(LatheContext *context, LatheBinding *binding, uint64_t bytes);
+/* Makes sure that the binding of a tensor (inputs first, then outputs) owns `bytes` of memory, which become its data. */
+LatheStatus latheProvide(LatheContext *context, uint32_t tensor, uint64_t bytes);
 
 /*===-- Plan.c --------------------------------------------------------------===*/
 /* The plan for context->rawDims, made or remembered. */

@@ -45,8 +45,10 @@ static bool step(const LatheInstr *in, int64_t *sizes) {
 LatheStatus latheEvaluate(LatheContext *context, uint32_t first, uint32_t count, int64_t *sizes) {
   const LatheInstr *instrs = LATHE_ARRAY(context, LatheInstr, context->meta->instrs);
   for (uint32_t i = first; i < first + count; ++i)
-    if (!step(&instrs[i], sizes))
-      return latheFail(context, LATHE_INVALID, "a size computed from the inputs' dimensions overflows or divides by zero");
+    if (!step(&instrs[i], sizes)) {
+      const char *user = latheUserOfSlot(context, instrs[i].dst);
+      return latheFail(context, LATHE_INVALID, "a size does not fit 64 bits or divides by zero%s%s", user ? ", in: " : "", user ? user : "");
+    }
   return LATHE_OK;
 }
 

@@ -42,7 +42,7 @@ Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
 
 Error LoadedModel::failure(LatheStatus status) const {
   const char *message = lastError(context);
-  if (status == LATHE_INVALID)
+  if (status == LATHE_INVALID || status == LATHE_NO_MEMORY)
     return userError("{0}", message);
   if (status == LATHE_UNSUPPORTED)
     return unsupported("{0}", message);

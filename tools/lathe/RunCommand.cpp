@@ -1,6 +1,7 @@
 //===- RunCommand.cpp - lathe run ------------------------------------------===//
 #include "Commands.h"
 #include "CudaTensors.h"
+#include "MemoryLimit.h"
 #include "NpyFile.h"
 #include "RunBench.h"
 #include "RunInputs.h"
@@ -185,6 +186,8 @@ static Error run(const RunFlags &flags) {
   }
   if (Error error = parseDevice(flags.device, options))
     return error;
+  if (options.deviceType != kDLCUDA) // a driver reserves addresses as it likes
+    limitMemory();
   Expected<LoadedModel> model = LoadedModel::open(flags.artifact, flags.prefix, options);
   if (!model)
     return model.takeError();

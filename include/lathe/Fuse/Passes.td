@@ -4,6 +4,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GuardSizes : Pass<"lathe-guard-sizes", "::mlir::ModuleOp"> {
+  let summary = "State what each op needs of its sizes, where a host program decides some of them";
+  let description = [{
+    Types are written with what follows from all relations, whenever those are checked. What an op needs (operands of one size, a
+    slice inside its operand) and what does not follow from what the entry checks becomes a relation between the sizes that the op
+    itself is written with, in the function that it is in. It is checked before the op runs.
+
+    Before, where a relation says that 'k[]' is b:
+    ```mlir
+    %0 = lathe.slice %x starts ["0"] steps [1] : tensor<?xf32, #lathe.dims<"n">> -> tensor<?xf32, #lathe.dims<"b">>
+    ```
+    After, besides:
+    ```mlir
+    lathe.relation "b" "le" "n" says "Slice_y: b <= n"
+    ```
+  }];
+}
+
 def FormKernels : Pass<"lathe-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Group ops into kernels by their iteration domains";
   let description = [{

@@ -41,6 +41,17 @@ static void addSymbolsOf(ArrayRef<Expr> exprs, std::set<std::string> &symbols) {
       symbols.insert(s);
 }
 
+/// Those of a function's ops, of its arguments and of what is checked in it.
+static void collectBodySymbols(func::FuncOp body, std::set<std::string> &symbols) {
+  for (Type t : body.getArgumentTypes())
+    addSymbolsOf(dimsOf(t), symbols);
+  for (RelationOp r : body->getParentOfType<ModuleOp>().getOps<RelationOp>())
+    if (r.getScope() == body.getName())
+      addSymbolsOf(exprsOf(ArrayAttr::get(r.getContext(), {r.getLeftAttr(), r.getRightAttr()})), symbols);
+  for (Operation &inner : body.getBody().front())
+    collectSymbols(&inner, symbols);
+}
+
 void ir::collectSymbols(Operation *op, std::set<std::string> &symbols) {
   for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
     for (Type t : types)
@@ -68,8 +79,7 @@ void ir::collectSymbols(Operation *op, std::set<std::string> &symbols) {
   for (NamedAttribute a : op->getAttrs())
     if (auto ref = dyn_cast<FlatSymbolRefAttr>(a.getValue()))
       if (auto body = module.lookupSymbol<func::FuncOp>(ref.getValue()))
-        for (Operation &inner : body.getBody().front())
-          collectSymbols(&inner, symbols);
+        collectBodySymbols(body, symbols);
 }
 
 std::set<std::string> ir::lateSymbols(ModuleOp module) {

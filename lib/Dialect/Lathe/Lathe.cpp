@@ -135,14 +135,17 @@ shape::Facts ir::factsOf(ModuleOp module) {
     if (!s.getDefinition())
       declare(s);
   std::set<std::string> late = lateSymbols(module);
-  for (SymbolOp s : module.getOps<SymbolOp>())
-    if (late.count(s.getName().str()))
-      facts.setLate(s.getName());
+  auto isLate = [&](const Expr &e) {
+    return llvm::any_of(e.symbols(), [&](const std::string &s) { return late.count(s) != 0; });
+  };
   for (RelationOp r : module.getOps<RelationOp>()) {
+    Expr left = parse(r.getLeft()), right = parse(r.getRight());
+    if (r.getScope() || isLate(left) || isLate(right))
+      continue;
     if (r.getKind() == "eq")
-      facts.addEquality(parse(r.getLeft()), parse(r.getRight()));
+      facts.addEquality(left, right);
     else if (r.getKind() == "divides")
-      facts.addDivides(parse(r.getLeft()), parse(r.getRight()));
+      facts.addDivides(left, right);
   }
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
   for (SymbolOp s : module.getOps<SymbolOp>())

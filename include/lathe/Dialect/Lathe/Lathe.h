@@ -73,7 +73,8 @@ std::set<std::string> lateSymbols(mlir::ModuleOp module);
 /// The symbols that the op's types and attributes mention, and those of the functions that it runs.
 void collectSymbols(mlir::Operation *op, std::set<std::string> &symbols);
 
-/// What the module's symbol and relation ops say.
+/// What the module's symbol and relation ops say of every run from its start: no relation between sizes that are known only while
+/// it runs, and none that only a branch or a loop's body needs.
 shape::Facts factsOf(mlir::ModuleOp module);
 
 /// The identity element of a reduction, for the element type.
