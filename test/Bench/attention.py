@@ -5,39 +5,19 @@ e.g. attention.py avx512 dense,12,128,128,64 window,4,2048,2048,64 dense,12,1,25
 import math, sys
 import numpy as np
 from kernelbench import Bound, Kernel, compare, peer
+import bodies
 from onnx import helper
 
 WINDOW = 256
-POSITIONS = '''%ki = kernel.index "k"
-  %qi = kernel.index "q + kn - qn"
-  %ninf = arith.constant 0xFF800000 : f32
-  %causal = arith.cmpi sle, %ki, %qi : i64\n'''
-REGIONS = {
-    'dense': 'kernel.yield %t : f32',
-    'causal': POSITIONS + '%x = arith.select %causal, %t, %ninf : f32\n kernel.yield %x : f32',
-    'window': POSITIONS + f'''%w = arith.constant {WINDOW} : i64
-  %end = arith.addi %ki, %w : i64
-  %near = arith.cmpi sgt, %end, %qi : i64
-  %both = arith.andi %causal, %near : i1
-  %x = arith.select %both, %t, %ninf : f32
-  kernel.yield %x : f32''',
-    'added': '''%a = kernel.load %in3["k + kn*q"] : !kernel.ref<f32> -> f32
-  %x = arith.addf %t, %a : f32
-  kernel.yield %x : f32''',
-}
+REGIONS = bodies.regions(WINDOW)
 
 
 def kernel_for(region, heads, depth):
-    r = '!kernel.ref<f32>'
-    return Kernel(f'''attention @x axes(h = "{heads}", q = "qn", e = "{depth}", k = "kn", d = "{depth}") {{
-  %r = kernel.attention %in0["{depth}*(q + qn*h) + d"], %in1["{depth}*(k + kn*h) + d"], %in2["{depth}*(k + kn*h) + e"]
-      query "q" key "k" depth "d" value "e" : ({r}, {r}, {r}) -> f32 {{
-  ^bb0(%s: f32):
-  %c = arith.constant {1 / math.sqrt(depth):.9e} : f32
-  %t = arith.mulf %s, %c : f32
-  {REGIONS[region]}
-  }}
-  kernel.store %r, %out0["{depth}*(q + qn*h) + e"] : f32, {r} }}''', ['f32'] * 4, ['f32'], variant)
+    row = lambda n, a, i: f'{depth}*({a} + {n}*h) + {i}'
+    offsets = {'axes': f'h = "{heads}", q = "qn"', 'query': 'q', 'q': row('qn', 'q', 'd'), 'k': row('kn', 'k', 'd'),
+               'v': row('kn', 'k', 'e'), 'out': row('qn', 'q', 'e')}
+    text = bodies.attention(depth, depth, REGIONS[region], offsets, 1 / math.sqrt(depth))
+    return Kernel(text, ['f32'] * 4, ['f32'], variant)
 
 
 def peer_for(depth, q, k, v, mask):

@@ -4,6 +4,7 @@ usage: convolution.py VARIANT C,H,W,O,KERNEL,STRIDE,PAD...     e.g. convolution.
 import sys
 import numpy as np
 from kernelbench import Bound, Kernel, compare, peer
+from bodies import padded_load
 from onnx import helper
 
 variant = sys.argv[1]
@@ -11,20 +12,9 @@ rng = np.random.default_rng(0)
 for case in sys.argv[2:]:
     c, h, w, o, kernel, stride, pad = map(int, case.split(','))
     oh, ow = ((n + 2 * pad - kernel) // stride + 1 for n in (h, w))
-    bound = '\n'.join(f'''%p{i} = kernel.index "{stride}*{a} + {b} - {pad}"
-      %lo{i} = arith.cmpi sge, %p{i}, %zero : i64
-      %n{i} = arith.constant {n} : i64
-      %hi{i} = arith.cmpi slt, %p{i}, %n{i} : i64
-      %in_{i} = arith.andi %lo{i}, %hi{i} : i1''' for i, (a, b, n) in enumerate((('y', 'u', h), ('x', 'v', w))))
-    offset = f'{c*h*w}*b + {h*w}*c + {w}*({stride}*y + u - {pad}) + {stride}*x + v - {pad}'
-    load = f'''{bound}
-      %inside = arith.andi %in_0, %in_1 : i1
-      %a = kernel.load %in0["{offset}"] if %inside else %f0 : !kernel.ref<f32> else f32 -> f32''' if pad else \
-        f'%a = kernel.load %in0["{offset}"] : !kernel.ref<f32> -> f32'
     text = f'''reduction @conv axes(b = "nb", o = "{o}", y = "{oh}", x = "{ow}", c = "{c}", u = "{kernel}", v = "{kernel}") {{
       %f0 = arith.constant 0.0 : f32
-      %zero = arith.constant 0 : i64
-      {load}
+      {padded_load('a', c, h, w, stride, pad)}
       %w = kernel.load %in1["{c*kernel*kernel}*o + {kernel*kernel}*c + {kernel}*u + v"] : !kernel.ref<f32> -> f32
       %m = arith.mulf %a, %w : f32
       %s = kernel.reduce add %m over ["c", "u", "v"] : f32

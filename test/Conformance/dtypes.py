@@ -12,6 +12,7 @@ import numpy as np
 
 from dtype_cases import cases
 from text_model import BF16, NAMES, NUMBERS, TextModel, loaded, stored
+from verdict import verdict
 
 OPSET = 22
 TOLERANCE = {np.float64: 1e-11, np.float32: 2e-6, np.float16: 1.1e-3, BF16: 8e-3}
@@ -86,10 +87,7 @@ def main():
         right, wrong = compare(names[name], options)
         total += right
         faults += wrong
-    for fault in faults:
-        print(fault)
-    print(f"{total} results agree with numpy, {len(faults)} do not")
-    return 1 if faults or not total else 0
+    return verdict(total, "results", faults, "numpy")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import tempfile
 import numpy as np
 
 from opset_cases import LAST, Const, cases
+from verdict import verdict
 
 OLDEST, NEWEST = 7, 26
 IR = 8  # of the models' format; what ONNX Runtime is sure to read
@@ -136,10 +137,7 @@ def main():
         faults += wrong
     if options.verbose:
         print(*sorted(skipped), sep="\n")
-    for fault in faults:
-        print(fault)
-    print(f"{total} results agree with ONNX Runtime, {len(faults)} do not")
-    return 1 if faults or not total else 0
+    return verdict(total, "results", faults, "ONNX Runtime")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import tempfile
 
 import numpy as np
 
+from verdict import verdict
+
 FEATURES, ROWS = 6, 50
 
 
@@ -75,7 +77,7 @@ def main():
         return 77
     x = np.random.RandomState(0).randint(-4, 5, (ROWS, FEATURES)).astype(np.float32)
     x[::7, 1] = np.nan
-    agree = wrong = 0
+    agree, faults = 0, []
     for number, (operator, forest, attributes) in enumerate(cases()):
         made = model(operator, forest, attributes)
         session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -89,13 +91,11 @@ def main():
             for command in commands:
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode:
-                    wrong += 1
-                    print(f"case {number}: {operator} {attributes}: {done.stderr.strip()}")
+                    faults.append(f"case {number}: {operator} {attributes}: {done.stderr.strip()}")
                     break
             else:
                 agree += 1
-    print(f"{agree} models agree with ONNX Runtime, {wrong} do not")
-    return 1 if wrong or not agree else 0
+    return verdict(agree, "models", faults, "ONNX Runtime")
 
 
 if __name__ == "__main__":

@@ -1,47 +1,13 @@
 import math
 import numpy as np
+import bodies
 from guarded import copy, empty
 from kernels import Kernel, variants
 
 rng = np.random.default_rng(0)
 wrong = 0
 WINDOW = 16
-POSITIONS = '''%ki = kernel.index "k"
-  %qi = kernel.index "q + kn - qn"
-  %ninf = arith.constant 0xFF800000 : f32
-  %causal = arith.cmpi sle, %ki, %qi : i64\n'''
-# The score region after the scale: what it computes from %t, and what the mask operand holds.
-REGIONS = {
-    'dense': 'kernel.yield %t : f32',
-    'causal': POSITIONS + '%x = arith.select %causal, %t, %ninf : f32\n kernel.yield %x : f32',
-    'window': POSITIONS + f'''%w = arith.constant {WINDOW} : i64
-  %end = arith.addi %ki, %w : i64
-  %near = arith.cmpi sgt, %end, %qi : i64
-  %both = arith.andi %causal, %near : i1
-  %x = arith.select %both, %t, %ninf : f32
-  kernel.yield %x : f32''',
-    'biased': POSITIONS + '''%one = arith.constant 1.0 : f32
-  %u = arith.mulf %t, %t : f32
-  %v = arith.addf %u, %one : f32
-  %w = arith.divf %t, %v : f32
-  %slope = kernel.load %in3["h"] : !kernel.ref<f32> -> f32
-  %d = arith.subi %ki, %qi : i64
-  %df = arith.sitofp %d : i64 to f32
-  %bias = arith.mulf %slope, %df : f32
-  %s1 = arith.addf %w, %bias : f32
-  %x = arith.select %causal, %s1, %ninf : f32
-  kernel.yield %x : f32''',
-    'added': '''%a = kernel.load %in3["k + kn*q"] : !kernel.ref<f32> -> f32
-  %x = arith.addf %t, %a : f32
-  kernel.yield %x : f32''',
-    'boolean': '''%a = kernel.load %in3["k + kn*q"] : !kernel.ref<i1> -> i1
-  %ninf = arith.constant 0xFF800000 : f32
-  %x = arith.select %a, %t, %ninf : f32
-  kernel.yield %x : f32''',
-    'keys': '''%a = kernel.load %in3["k"] : !kernel.ref<f32> -> f32
-  %x = arith.addf %t, %a : f32
-  kernel.yield %x : f32''',
-}
+REGIONS = bodies.regions(WINDOW)
 
 
 def normal(*shape):
@@ -94,20 +60,6 @@ def check(name, kernel, q, k, v, mask, sizes, want, layout):
         print(f'{name}: error {error}, {(~same).sum()} NaN differences')
 
 
-def attention(heads, depth, width, region, offsets, scale):
-    zero = ' {zero_masked}' if region == 'boolean' else ''
-    r = '!kernel.ref<f32>'
-    return f'''attention @x axes({offsets["axes"]}, e = "{width}", k = "kn", d = "{depth}") {{
-  %r = kernel.attention %in0["{offsets["q"]}"], %in1["{offsets["k"]}"], %in2["{offsets["v"]}"]
-      query "{offsets["query"]}" key "k" depth "d" value "e"{zero} : ({r}, {r}, {r}) -> f32 {{
-  ^bb0(%s: f32):
-  %c = arith.constant {scale:.9e} : f32
-  %t = arith.mulf %s, %c : f32
-  {REGIONS[region]}
-  }}
-  kernel.store %r, %out0["{offsets["out"]}"] : f32, {r} }}'''
-
-
 def shapes_and_masks(variant):
     heads = 2
     for depth, width in ((64, 64), (13, 50)):
@@ -118,7 +70,7 @@ def shapes_and_masks(variant):
             f = by_row if last else by_head
             offsets = {'axes': f'h = "{heads}", q = "qn"', 'query': 'q', 'q': f('qn', 'q', depth, 'd'),
                        'k': f('kn', 'k', depth, 'd'), 'v': f('kn', 'k', width, 'e'), 'out': f('qn', 'q', width, 'e')}
-            kernel = Kernel(attention(heads, depth, width, region, offsets, 1 / math.sqrt(depth)),
+            kernel = Kernel(bodies.attention(depth, width, REGIONS[region], offsets, 1 / math.sqrt(depth), region == 'boolean'),
                             ['f32'] * 3 + ['i1' if region == 'boolean' else 'f32'], ['f32'], variant)
             for queries, keys in ((1, 1), (1, 300), (5, 3), (16, 40), (33, 33), (33, 200), (100, 129), (300, 300)):
                 q, k, v = normal(heads, queries, depth), normal(heads, keys, depth), normal(heads, keys, width)
@@ -136,7 +88,8 @@ def grouped_queries(variant):
             offsets = {'axes': f'h = "{heads}"' + ('' if single else ', q = "qn"'), 'query': '' if single else 'q',
                        'q': f'{depth}*({a} + {n}*h) + d', 'k': row('k', 'd'), 'v': row('k', 'e'),
                        'out': f'{depth}*({a} + {n}*h) + e'}
-            kernel = Kernel(attention(heads, depth, depth, 'keys', offsets, 1 / math.sqrt(depth)), ['f32'] * 4, ['f32'], variant)
+            kernel = Kernel(bodies.attention(depth, depth, REGIONS['keys'], offsets, 1 / math.sqrt(depth)), ['f32'] * 4, ['f32'],
+                            variant)
             for queries, keys in ((1, 1), (1, 7), (1, 300)) if single else ((1, 130), (2, 20), (40, 77)):
                 q, mask = normal(heads, queries, depth), normal(keys)
                 k, v = normal(heads // group, keys, depth), normal(heads // group, keys, depth)

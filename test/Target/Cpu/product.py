@@ -1,4 +1,5 @@
 import numpy as np
+import bodies
 from guarded import copy, empty
 from kernels import Kernel, variants
 
@@ -13,21 +14,10 @@ def normal(*shape):
 def convolution(c, h, w, o, kernel, stride, pad):
     """x [N, c, h, w] through max(x, 0), weights [o, c, kernel, kernel], a residual added."""
     oh, ow = ((n + 2 * pad - kernel) // stride + 1 for n in (h, w))
-    bound = '\n'.join(f'''%p{i} = kernel.index "{stride}*{a} + {b} - {pad}"
-      %lo{i} = arith.cmpi sge, %p{i}, %zero : i64
-      %n{i} = arith.constant {n} : i64
-      %hi{i} = arith.cmpi slt, %p{i}, %n{i} : i64
-      %in_{i} = arith.andi %lo{i}, %hi{i} : i1''' for i, (a, b, n) in enumerate((('y', 'u', h), ('x', 'v', w))))
-    offset = f'{c*h*w}*b + {h*w}*c + {w}*({stride}*y + u - {pad}) + {stride}*x + v - {pad}'
-    load = f'''%zero = arith.constant 0 : i64
-      {bound}
-      %inside = arith.andi %in_0, %in_1 : i1
-      %raw = kernel.load %in0["{offset}"] if %inside else %f0 : !kernel.ref<f32> else f32 -> f32''' if pad else \
-        f'%raw = kernel.load %in0["{offset}"] : !kernel.ref<f32> -> f32'
     out = f'{o*oh*ow}*b + {oh*ow}*o + {ow}*y + x'
     text = f'''reduction @conv axes(b = "nb", o = "{o}", y = "{oh}", x = "{ow}", c = "{c}", u = "{kernel}", v = "{kernel}") {{
       %f0 = arith.constant 0.0 : f32
-      {load}
+      {bodies.padded_load('raw', c, h, w, stride, pad)}
       %a = arith.maximumf %raw, %f0 : f32
       %w = kernel.load %in1["{c*kernel*kernel}*o + {kernel*kernel}*c + {kernel}*u + v"] : !kernel.ref<f32> -> f32
       %m = arith.mulf %a, %w : f32
