@@ -23,6 +23,12 @@ std::optional<AttentionProblem> attentionProblem(const lower::BodyInfo &info);
 /// The modified score (f32) at a point whose query and key are bound.
 Value modifiedScore(lower::BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw);
 
+/// What weighted values are multiplied by: one over their weights' sum, or 0 where all keys are masked and the op wants zeros.
+Value inverseOf(Value total, DeviceBuilder &d, kernel::AttentionOp op);
+
+/// Scores are powers of two on a GPU, not of e.
+constexpr double log2E = 1.4426950408889634;
+
 /// Each says false when it does not take the kernel, having emitted nothing.
 llvm::Expected<bool> generateSimtAttention(Generator &g);
 llvm::Expected<bool> generateHopperAttention(Generator &g);

@@ -18,7 +18,6 @@ namespace {
 
 constexpr unsigned threads = 512, warps = threads / 32;
 constexpr unsigned together = 4; ///< keys on their way to a group at a time: their loads hide one another's latency
-constexpr double logE = 1.4426950408889634;
 
 /// What one group has seen: the largest score, the sum of weights, and a part of the weighted values.
 struct Partial {
@@ -68,7 +67,7 @@ Value FewQueriesAttention::score(const BodyEmitter &point, Value q, Value k, Val
     sum = d.fma(d.extract(q, i), d.extract(k, i), sum);
   for (unsigned m = 1; m < lanes; m *= 2)
     sum = d.addF(sum, d.shuffleXor(sum, m));
-  return d.select(inside, d.mulF(modifiedScore(point, d, op, sum), d.f32(logE)), d.f32(-INFINITY));
+  return d.select(inside, d.mulF(modifiedScore(point, d, op, sum), d.f32(log2E)), d.f32(-INFINITY));
 }
 
 Partial FewQueriesAttention::step(Value firstKey, const Partial &before, Value q) {
@@ -155,11 +154,7 @@ void FewQueriesAttention::finish(const Partial &mine) {
       for (unsigned i = 0; i < out.size(); ++i)
         out[i] = d.fma(d.load(f32, d.at(sums, d.add(column, w * columns + i), f32), 4), share, out[i]);
     }
-    Value inverse = d.reciprocal(total);
-    if (op.getZeroMasked()) {
-      Value empty = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OEQ, total, d.f32(0));
-      inverse = d.select(empty, d.f32(0), inverse);
-    }
+    Value inverse = inverseOf(total, d, op);
     for (Value &v : out)
       v = d.mulF(v, inverse);
     epilogue.store(epilogue.atRow(base.axisValue(info.axes[p.shape.query])), d.wide(column), out);

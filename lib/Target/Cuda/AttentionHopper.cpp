@@ -22,7 +22,6 @@ constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
 constexpr unsigned keysPerTile = 128;
 constexpr int64_t fewQueries = 4; ///< up to here a block per query takes less time than tiles of 128
 constexpr int64_t mostDepth = 128, mostFirst = 1 << 24;
-constexpr double logE = 1.4426950408889634;
 
 /// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
 struct BatchDimension {
@@ -246,7 +245,7 @@ void HopperAttention::modify(Values &scores, Value tile) {
       Value key = d.add(firstKey, i / 4 * 8 + i % 2);
       BodyEmitter point = row;
       point.bindAxis(info.axes[p.shape.key], d.wide(whole ? key : d.minU(key, lastKey)));
-      Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(logE));
+      Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(log2E));
       scores[i] = whole ? s : d.select(d.less(key, keys), s, d.f32(-INFINITY));
     }
   }
@@ -326,11 +325,7 @@ void HopperAttention::consume() {
   Value last = d.sub(tiles, d.i32(1));
   Values sums = waitProducts(d, 0, multiplyValues(all.take_front(numSums), all.slice(numSums, numWeights), last));
   for (unsigned h = 0; h < 2; ++h) {
-    Value sum = quad(all[numSums + numWeights + 2 + h], false), inverse = d.reciprocal(sum);
-    if (op.getZeroMasked()) {
-      Value empty = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OEQ, sum, d.f32(0));
-      inverse = d.select(empty, d.f32(0), inverse);
-    }
+    Value inverse = inverseOf(quad(all[numSums + numWeights + 2 + h], false), d, op);
     for (unsigned i = 0; i < numSums; ++i)
       if (i / 2 % 2 == h)
         sums[i] = d.mulF(sums[i], inverse);

@@ -58,12 +58,19 @@ Value cuda::modifiedScore(BodyEmitter point, DeviceBuilder &d, kernel::Attention
   return d.convertF(point.emit(region.getTerminator()->getOperand(0)), d.f32Type());
 }
 
+Value cuda::inverseOf(Value total, DeviceBuilder &d, kernel::AttentionOp op) {
+  Value inverse = d.reciprocal(total);
+  if (!op.getZeroMasked())
+    return inverse;
+  Value empty = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OEQ, total, d.f32(0));
+  return d.select(empty, d.f32(0), inverse);
+}
+
 namespace {
 
 constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = 256;
 constexpr int64_t fewQueries = 8; ///< up to here a block per query takes less time than tiles of 64
 constexpr int64_t mostValues = 128; ///< columns of V: a row of them lies in shared memory and in registers
-constexpr double logE = 1.4426950408889634;
 
 class SimtAttention : public EntryEmitter {
 public:
@@ -116,7 +123,7 @@ Values SimtAttention::scores(Value firstKey) {
       BodyEmitter point = base;
       point.bindAxis(info.axes[p.shape.query], row);
       point.bindAxis(info.axes[p.shape.key], d.minU(key, d.sub(keys, d.i64(1))));
-      Value s = d.mulF(modifiedScore(point, d, op, sums[4 * i + j]), d.f32(logE));
+      Value s = d.mulF(modifiedScore(point, d, op, sums[4 * i + j]), d.f32(log2E));
       sums[4 * i + j] = d.select(inside, s, d.f32(-INFINITY));
     }
   }
@@ -173,11 +180,7 @@ void SimtAttention::storeRows(ArrayRef<Value> sums, ArrayRef<Value> totals) {
   Value queries = frame.size(p.queries), values = frame.size(p.values);
   for (unsigned i = 0; i < 4; ++i) {
     Value row = d.add(q0, d.wide(d.add(d.mul(ty, 4), i)));
-    Value inverse = d.reciprocal(totals[i]);
-    if (op.getZeroMasked()) {
-      Value empty = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OEQ, totals[i], d.f32(0));
-      inverse = d.select(empty, d.f32(0), inverse);
-    }
+    Value inverse = inverseOf(totals[i], d, op);
     d.when(d.less(row, queries), [&] {
       BodyEmitter point = epilogue.atRow(row);
       for (unsigned c = 0; c < perRow; c += width) {
