@@ -44,6 +44,7 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   o.arch = target.arch;
   o.variants = target.variants;
   o.threads = options.threads;
+  o.effort = options.effort;
   o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
             : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
                                              : cpu::CpuStage::Object;

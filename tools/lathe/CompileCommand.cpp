@@ -11,7 +11,7 @@ using namespace lathe::tool;
 namespace {
 struct CompileFlags {
   CompileOptions options;
-  std::string target = "host", emit = "so", weights = "embed", level = "2";
+  std::string target = "host", emit = "so", weights = "embed";
   std::vector<std::string> dims, shapes;
   bool depFile = false;
 };
@@ -77,7 +77,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
   command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
   command->add_option("--emit", flags->emit, "Stop after a stage: graph, kernels, llvm, asm, ptx, obj, so");
-  command->add_option("-O", flags->level, "Effort: 0 to 3")->check(CLI::Range(0, 3));
+  command->add_option("-O", o.effort, "Effort for CPU code: 0 to 3 (default 2)")->check(CLI::Range(0, 3));
   command->add_flag("-M,--MD", flags->depFile, "Write OUT.d: the files that the output depends on, as a make rule");
   command->add_option("--MF", o.depFile, "The same, to this file");
   command->add_option("--weights", flags->weights, "embed, or external: a file beside the artifact");

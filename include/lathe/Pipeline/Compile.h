@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string precision;  ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
   std::string cudaPath;   ///< CUDA toolkit; empty: found
   unsigned threads = 2;   ///< of code generation
+  unsigned effort = 2;    ///< of code generation for CPUs, 0 to 3
 };
 
 /// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm90+ptx], comma separated.

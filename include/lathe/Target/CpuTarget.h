@@ -14,6 +14,7 @@ struct CpuOptions {
   std::string arch = "x86_64";                                         ///< or "aarch64"
   std::vector<std::string> variants = {"baseline", "avx2", "avx512"};  ///< aarch64: "neon"
   unsigned threads = 2;
+  unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   CpuStage stage = CpuStage::Object;
 };
 

@@ -60,8 +60,8 @@ static llvm::Error prepare(Job &job, lower::DetachedKernel &kernel, CpuStage sta
   return llvm::Error::success();
 }
 
-static void generate(Job &job, CpuStage stage) {
-  llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, stage);
+static void generate(Job &job, const CpuOptions &options) {
+  llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, options);
   if (code)
     job.code = std::move(*code);
   else
@@ -94,7 +94,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           break;
         }
         if (job->module)
-          pool.async([job = job.get(), stage = options.stage] { generate(*job, stage); });
+          pool.async([job = job.get(), &options] { generate(*job, options); });
         jobs.push_back(std::move(job));
       }
       result.kernels.push_back(compiled);

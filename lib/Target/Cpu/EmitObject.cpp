@@ -28,8 +28,23 @@ static void initializeTargets() {
   });
 }
 
+namespace {
+struct Effort {
+  llvm::OptimizationLevel passes;
+  llvm::CodeGenOptLevel code;
+};
+} // namespace
+
+static Effort effortOf(unsigned level) {
+  using Passes = llvm::OptimizationLevel;
+  using Code = llvm::CodeGenOptLevel;
+  const Effort efforts[] = {
+      {Passes::O0, Code::None}, {Passes::O1, Code::Less}, {Passes::O2, Code::Aggressive}, {Passes::O3, Code::Aggressive}};
+  return efforts[std::min(level, 3u)];
+}
+
 /// Multiplications and additions may contract to FMA; no other fast-math.
-static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Isa &isa) {
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Isa &isa, llvm::CodeGenOptLevel level) {
   initializeTargets();
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(isa.triple.str(), error);
@@ -40,14 +55,14 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Is
   options.FunctionSections = true;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+                                  llvm::CodeModel::Small, level));
   if (!machine)
     return bug("LLVM makes no machine for {0}", isa.triple);
   return std::move(machine);
 }
 
 /// The kernels are vectorised and unrolled as they should be: LLVM's vectorisers stay off.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::OptimizationLevel level) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
@@ -62,17 +77,19 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  bool isPlain = level == llvm::OptimizationLevel::O0;
+  (isPlain ? builder.buildO0DefaultPipeline(level) : builder.buildPerModuleDefaultPipeline(level)).run(module, modules);
 }
 
-llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, CpuStage stage) {
-  auto machine = makeMachine(isa);
+llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, const CpuOptions &options) {
+  Effort effort = effortOf(options.effort);
+  auto machine = makeMachine(isa, effort.code);
   if (!machine)
     return machine.takeError();
   module.setTargetTriple(isa.triple);
   module.setDataLayout((*machine)->createDataLayout());
-  optimize(module, **machine);
-  if (stage == CpuStage::Llvm) {
+  optimize(module, **machine, effort.passes);
+  if (options.stage == CpuStage::Llvm) {
     std::string text;
     llvm::raw_string_ostream os(text);
     module.print(os, nullptr);
@@ -81,7 +98,7 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
   llvm::legacy::PassManager passes;
-  auto type = stage == CpuStage::Asm ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  auto type = options.stage == CpuStage::Asm ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if ((*machine)->addPassesToEmitFile(passes, os, nullptr, type))
     return bug("LLVM cannot emit code for {0}", isa.triple);
   passes.run(module);

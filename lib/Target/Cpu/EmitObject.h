@@ -10,7 +10,7 @@ namespace lathe::cpu {
 
 /// Optimises the module for the instruction set and gives its object file, assembly text or IR text. Safe to call from
 /// several threads, each with its own LLVMContext.
-llvm::Expected<std::string> emitCode(llvm::Module &module, const Isa &isa, CpuStage stage);
+llvm::Expected<std::string> emitCode(llvm::Module &module, const Isa &isa, const CpuOptions &options);
 
 } // namespace lathe::cpu
 
