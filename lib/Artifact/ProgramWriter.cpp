@@ -12,24 +12,6 @@ using namespace lathe::artifact;
 
 static Error fail(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
 
-std::set<std::string> LateSymbols::rootsOf(const shape::Expr &e) const {
-  std::set<std::string> out, seen;
-  std::vector<shape::Expr> left{e};
-  while (!left.empty()) {
-    shape::Expr next = left.back();
-    left.pop_back();
-    for (const std::string &name : next.symbols()) {
-      if (roots.count(name) || StringRef(name).starts_with("%"))
-        out.insert(name);
-      if (roots.empty() || !derived || !seen.insert(name).second)
-        continue;
-      if (auto it = derived->find(name); it != derived->end())
-        left.push_back(it->second);
-    }
-  }
-  return out;
-}
-
 Expected<LatheCheck> artifact::writeCheck(const CheckInfo &check, SizeTable &sizes, Blob &blob) {
   Expected<uint32_t> a = sizes.slotOf(check.a);
   if (!a)

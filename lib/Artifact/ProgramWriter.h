@@ -5,18 +5,9 @@
 #include "Blob.h"
 #include "SizeTable.h"
 #include "State.h"
+#include "lathe/Artifact/LateSymbols.h"
 
 namespace lathe::artifact {
-
-/// Which sizes are known only while a program runs.
-struct LateSymbols {
-  std::set<std::string> roots; ///< given their values by steps; besides them all names that begin with '%'
-  const std::map<std::string, shape::Expr> *derived = nullptr;
-
-  /// The roots that the value depends on.
-  std::set<std::string> rootsOf(const shape::Expr &e) const;
-  bool isLate(const shape::Expr &e) const { return !rootsOf(e).empty(); }
-};
 
 llvm::Expected<LatheCheck> writeCheck(const CheckInfo &check, SizeTable &sizes, Blob &blob);
 

@@ -49,7 +49,6 @@ private:
   Blob blob;
   SizeTable sizes;
   shape::Facts facts;
-  std::map<std::string, shape::Expr> derived;
   std::vector<LatheSymbol> symbols;
   LateSymbols late;
   std::vector<LatheRead> reads;
@@ -108,7 +107,8 @@ Error TableWriter::bindSymbols() {
     left.push_back(&symbol);
     if (symbol.element)
       ++numReads;
-    facts.setRange(symbol.name, {symbol.min == INT64_MIN ? std::nullopt : std::optional<int64_t>(symbol.min), symbol.max == INT64_MAX ? std::nullopt : std::optional<int64_t>(symbol.max)});
+    facts.setRange(symbol.name, {symbol.min == INT64_MIN ? std::nullopt : std::optional<int64_t>(symbol.min),
+                                 symbol.max == INT64_MAX ? std::nullopt : std::optional<int64_t>(symbol.max)});
   }
   header.numSymbols = left.size();
   header.firstRawDim = left.size();
@@ -142,7 +142,7 @@ Error TableWriter::bindSymbols() {
     return fail("size symbol '" + left.front()->name + "' cannot be computed from the inputs' dimensions");
   for (const auto &[name, value] : state.derived) {
     sizes.define(name, value);
-    derived.insert({name, value.substitute(derived)});
+    late.derived.insert({name, value.substitute(late.derived)});
   }
   return Error::success();
 }
@@ -151,7 +151,6 @@ void TableWriter::findLate() {
   for (const SymbolInfo &symbol : state.symbols)
     if (symbol.late)
       late.roots.insert(symbol.name);
-  late.derived = &derived;
 }
 
 Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
@@ -164,7 +163,7 @@ Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
       Expected<uint32_t> slot = sizes.slotOf(dim);
       if (!slot)
         return slot.takeError();
-      shape::Range range = facts.bounds(dim.substitute(derived));
+      shape::Range range = facts.bounds(dim.substitute(late.derived));
       dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
     }
     bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });

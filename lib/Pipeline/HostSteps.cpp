@@ -11,10 +11,10 @@ using llvm::Error;
 using llvm::Expected;
 using shape::Expr;
 
-static Expr bytesOf(Type type) {
+Expr StepWriter::bytesOf(Type type) {
   return shape::product(ir::dimsOf(type)) * Expr(elementBytes(cast<RankedTensorType>(type).getElementType()));
 }
-static LatheDType dtypeOfValue(Value v) { return dtypeOf(ir::elementOf(v)); }
+LatheDType StepWriter::dtypeOfValue(Value v) { return dtypeOf(ir::elementOf(v)); }
 
 static Value baseOf(Value v) {
   while (auto r = v.getDefiningOp<ir::ReshapeOp>())
@@ -24,10 +24,13 @@ static Value baseOf(Value v) {
 
 StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, ModuleOp module,
                        const llvm::DenseMap<Operation *, artifact::KernelId> &kernels)
-    : builder(builder), program(program), module(module), kernels(kernels), late(ir::lateSymbols(module)) {
+    : builder(builder), program(program), module(module), kernels(kernels) {
+  late.roots = ir::lateSymbols(module);
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
-    if (s.getDefinition())
-      definitions.insert({s.getName().str(), parsed(*s.getDefinition())});
+    if (s.getDefinition()) {
+      late.derived.insert({s.getName().str(), parsed(*s.getDefinition())});
+      late.roots.erase(s.getName().str());
+    }
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
     if (r.getScope())
       scoped[*r.getScope()].push_back(checkOf(r));
@@ -43,30 +46,11 @@ SizeCheck pipeline::checkOf(ir::RelationOp r) {
   return {LATHE_CHECK_EQ, Expr::mod(b, a), Expr(0), says(" divides ")};
 }
 
-/// The late symbols that a size depends on and that steps give values.
-std::set<std::string> StepWriter::rootsOf(const Expr &e) const {
-  std::set<std::string> out, seen;
-  std::vector<Expr> left{e};
-  while (!left.empty()) {
-    Expr next = left.back();
-    left.pop_back();
-    for (const std::string &name : next.symbols()) {
-      if (!late.count(name) || !seen.insert(name).second)
-        continue;
-      if (auto it = definitions.find(name); it != definitions.end())
-        left.push_back(it->second);
-      else
-        out.insert(name);
-    }
-  }
-  return out;
-}
-
 /// Writes the checks whose sizes are known by now, and keeps the others.
 void StepWriter::addChecks(std::vector<SizeCheck> &due) {
   llvm::erase_if(due, [&](const SizeCheck &c) {
     for (const Expr &e : {c.a, c.b})
-      for (const std::string &root : rootsOf(e))
+      for (const std::string &root : late.rootsOf(e))
         if (!available.count(root))
           return false;
     program.check(c.kind, c.a, c.b, c.says);
@@ -75,11 +59,7 @@ void StepWriter::addChecks(std::vector<SizeCheck> &due) {
 }
 
 bool StepWriter::isLate(Type type) const {
-  for (const Expr &e : ir::dimsOf(type))
-    for (const std::string &s : e.symbols())
-      if (late.count(s))
-        return true;
-  return false;
+  return llvm::any_of(ir::dimsOf(type), [&](const Expr &e) { return late.isLate(e); });
 }
 
 func::FuncOp StepWriter::function(FlatSymbolRefAttr ref) { return module.lookupSymbol<func::FuncOp>(ref.getValue()); }
@@ -87,7 +67,9 @@ func::FuncOp StepWriter::function(FlatSymbolRefAttr ref) { return module.lookupS
 StepWriter::Target StepWriter::newTarget(Type type) {
   LatheDType dtype = dtypeOf(cast<RankedTensorType>(type).getElementType());
   bool dynamic = isLate(type);
-  return {dynamic ? program.dynamic(dtype) : program.temp(dtype, bytesOf(type)), dynamic};
+  // The arena is laid out for branches as well that do not run, and whose sizes then need not make sense.
+  Expr bytes = numBranches ? Expr::max(Expr(0), bytesOf(type)) : bytesOf(type);
+  return {dynamic ? program.dynamic(dtype) : program.temp(dtype, bytes), dynamic};
 }
 
 /// The buffer that a result is written to, with memory.
@@ -142,9 +124,7 @@ void StepWriter::addCall(ir::CallOp op) {
   program.call("lathe_host_" + op.getFunction().str(), all, ir::exprsOf(op.getSizes()));
 }
 
-using Values = std::vector<std::pair<std::string, Expr>>;
-
-static Values assignments(ArrayAttr symbols, ArrayAttr values) {
+StepWriter::Values StepWriter::assignments(ArrayAttr symbols, ArrayAttr values) {
   Values out;
   for (auto [s, v] : llvm::zip(symbols, ir::exprsOf(values)))
     out.push_back({cast<StringAttr>(s).str(), v});
@@ -163,6 +143,7 @@ Error StepWriter::addIf(ir::IfOp op) {
   }
   program.read(buffers.lookup(op.getCondition()), 0, condition);
   auto otherwise = program.newLabel(), end = program.newLabel();
+  ++numBranches;
   program.branchIfZero(Expr::symbol(condition), otherwise);
   if (Error e = run(function(op.getThenBodyAttr()), operands, results))
     return e;
@@ -173,98 +154,7 @@ Error StepWriter::addIf(ir::IfOp op) {
     return e;
   program.assign(assignments(op.getSymbols(), op.getElseSizes()));
   program.place(end);
-  return Error::success();
-}
-
-/// Carried values lie in two buffers each, one read and one written, that change places; collected ones are appended.
-Error StepWriter::addLoop(ir::LoopOp op) {
-  std::string counter = op.getCounter().str(), going = "%loop" + std::to_string(numFlags++);
-  Expr count = Expr::symbol(counter);
-  func::FuncOp body = function(op.getBodyAttr());
-  auto types = body.getFunctionType();
-  unsigned numCarried = op.getCarried().size(), flags = op.getConditional() ? 1 : 0;
-  Values first = assignments(op.getSymbols(), op.getInitial()), next = assignments(op.getSymbols(), op.getNext());
-  std::map<std::string, Expr> soFar; // what is known behind the loop, as the body knows it
-  std::vector<std::string> known{counter};
-  Values finals;
-  for (auto [final, symbol] : llvm::zip(op.getFinals(), op.getSymbols())) {
-    Expr inside = Expr::symbol(cast<StringAttr>(symbol).str());
-    known.push_back(cast<StringAttr>(symbol).str());
-    soFar.insert({cast<StringAttr>(final).str(), inside});
-    finals.push_back({cast<StringAttr>(final).str(), inside});
-  }
-  if (!op.getCount().empty())
-    finals.push_back({op.getCount().str(), count});
-  first.push_back({counter, Expr(0)});
-  next.push_back({counter, count + Expr(1)});
-  if (!op.getCondition())
-    first.push_back({going, Expr(1)});
-  program.assign(first, /*checked=*/false);
-  if (op.getCondition())
-    program.read(buffers.lookup(op.getCondition()), 0, going);
-
-  std::vector<BufferId> arguments, nexts;
-  std::vector<Target> results;
-  if (flags)
-    results.push_back(newTarget(types.getResult(0)));
-  for (auto [i, v] : llvm::enumerate(op.getCarried())) {
-    LatheDType dtype = dtypeOfValue(v);
-    arguments.push_back(program.dynamic(dtype));
-    nexts.push_back(program.dynamic(dtype));
-    program.allocate(arguments.back(), bytesOf(v.getType()));
-    program.copy(buffers.lookup(v), arguments.back(), bytesOf(v.getType()));
-    bool varies = isLate(types.getResult(flags + i));
-    if (!varies)
-      program.allocate(nexts.back(), bytesOf(types.getResult(flags + i)));
-    results.push_back({nexts.back(), varies});
-  }
-  for (Value v : op.getCaptured())
-    arguments.push_back(buffers.lookup(v));
-  std::vector<Target> collected;
-  for (unsigned i = flags + numCarried; i < types.getNumResults(); ++i) {
-    results.push_back(newTarget(types.getResult(i)));
-    Value whole = op.getResult(i - flags);
-    bool grows = isLate(whole.getType()) || !op.getCount().empty(); // how many there are, only the end says
-    collected.push_back({grows ? program.dynamic(dtypeOfValue(whole)) : newTarget(whole.getType()).buffer, grows});
-    if (grows)
-      program.allocate(collected.back().buffer, Expr(0));
-    buffers[whole] = collected.back().buffer;
-  }
-
-  auto head = program.newLabel(), end = program.newLabel();
-  std::vector<BufferId> kept;
-  for (const Target &t : collected)
-    kept.push_back(t.buffer);
-  program.place(head, kept);
-  Expr more = Expr::symbol(going);
-  if (!op.getLimit().empty())
-    more = more * Expr::min(Expr(1), Expr::max(Expr(0), parsed(op.getLimit()) - count));
-  program.branchIfZero(more, end);
-  program.verify(known);
-  available.insert(known.begin(), known.end());
-  if (Error e = run(body, arguments, results))
-    return e;
-  if (flags)
-    program.read(results[0].buffer, 0, going);
-  for (auto [i, target] : llvm::enumerate(collected)) {
-    ir::Dims all = ir::dimsOf(op.getResult(numCarried + i)), one = ir::dimsOf(types.getResult(flags + numCarried + i));
-    for (auto [whole, now] : llvm::zip(ArrayRef<Expr>(all).drop_front(), one))
-      if (Expr before = whole.substitute(soFar); before != now)
-        program.check(LATHE_CHECK_EQ, (now - before) * Expr::min(Expr(1), count), Expr(0),
-                      "each iteration adds to a result what the first one did");
-    Expr bytes = bytesOf(types.getResult(flags + numCarried + i));
-    if (target.allocate)
-      program.grow(target.buffer, bytes * (count + Expr(1)));
-    program.copyPart(results[flags + numCarried + i].buffer, target.buffer, bytes, bytes * count);
-  }
-  for (auto [a, b] : llvm::zip(arguments, nexts))
-    program.swap(a, b);
-  program.assign(next, /*checked=*/false);
-  program.jump(head);
-  program.place(end);
-  program.assign(finals);
-  for (unsigned i = 0; i < numCarried; ++i)
-    buffers[op.getResult(i)] = arguments[i];
+  --numBranches;
   return Error::success();
 }
 

@@ -3,6 +3,7 @@
 #define LATHE_LIB_PIPELINE_HOSTSTEPS_H
 
 #include "lathe/Artifact/ArtifactBuilder.h"
+#include "lathe/Artifact/LateSymbols.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,14 +39,26 @@ public:
   bool isLate(mlir::Type type) const;
 
 private:
+  using Values = std::vector<std::pair<std::string, shape::Expr>>;
+  struct Loop;
+
   llvm::Error addOp(mlir::Operation &op);
   void addKernel(kernel::GenericOp op);
   void addRead(ir::ReadOp op);
   void addChecks(std::vector<SizeCheck> &due);
-  std::set<std::string> rootsOf(const shape::Expr &e) const;
   void addCall(ir::CallOp op);
   llvm::Error addIf(ir::IfOp op);
+  // HostLoops.cpp
   llvm::Error addLoop(ir::LoopOp op);
+  void startLoop(Loop &loop);
+  void placeCarried(Loop &loop);
+  void placeCollected(Loop &loop);
+  llvm::Error addIteration(Loop &loop);
+  void collect(Loop &loop, unsigned index);
+
+  static Values assignments(mlir::ArrayAttr symbols, mlir::ArrayAttr values);
+  static shape::Expr bytesOf(mlir::Type type);
+  static LatheDType dtypeOfValue(mlir::Value v);
   void finish(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
   llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
   Target newTarget(mlir::Type type);
@@ -57,11 +70,10 @@ private:
   artifact::Program &program;
   mlir::ModuleOp module;
   const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
-  std::set<std::string> late;
-  std::map<std::string, shape::Expr> definitions; ///< of derived symbols
+  artifact::LateSymbols late;
   llvm::StringMap<std::vector<SizeCheck>> scoped; ///< by function
   std::set<std::string> available;                ///< late symbols that have values
-  unsigned numFlags = 0;
+  unsigned numFlags = 0, numBranches = 0; ///< branches around the function that is written
   llvm::DenseMap<mlir::Value, BufferId> buffers;
   llvm::DenseMap<mlir::Value, std::pair<Target, unsigned>> targetOf; ///< kernels' results that are written where they go
 };

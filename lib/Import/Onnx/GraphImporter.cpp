@@ -344,7 +344,6 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     if (!std::exchange(state.declared, true))
       state.sizes.declareInputs(inputs);
     state.sizes.startRound();
-    state.sizes.body.clear();
     b.setInsertionPointToEnd(module->getBody());
     auto main = b.create<func::FuncOp>(loc, "main", b.getFunctionType({}, {}));
     root.function = main;

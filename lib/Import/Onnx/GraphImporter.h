@@ -50,9 +50,10 @@ public:
     mlir::func::FuncOp function;
     std::vector<Value> results;  ///< inside
     std::vector<Value> captures; ///< outside, in the order of the arguments behind the first ones
+    shape::Facts facts;          ///< what holds inside
   };
-  /// `build` gets the arguments and gives the results.
-  Body importBody(llvm::StringRef name, llvm::ArrayRef<Type> arguments,
+  /// `build` gets the arguments and gives the results. The name is no other body's. For a branch see SizeModel::enterBody.
+  Body importBody(llvm::StringRef name, llvm::ArrayRef<Type> arguments, bool isBranch,
                   llvm::function_ref<std::vector<Value>(llvm::ArrayRef<Value>)> build);
   /// Ends the function with its results.
   void finishBody(Body &body);
@@ -79,6 +80,7 @@ private:
     Region *parent = nullptr;
     llvm::DenseMap<Value, Value> captured;
     std::vector<Value> captures;
+    shape::Facts facts = {};
   };
   struct Scope {
     Scope *parent = nullptr;

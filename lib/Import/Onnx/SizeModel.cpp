@@ -160,8 +160,17 @@ bool SizeModel::assumeLimit(const Expr &a, const Expr &b) {
   auto symbol = llvm::find_if(symbols, [&](const Symbol &s) { return name && s.name == *name; });
   if (!limit || symbol == symbols.end() || *limit < symbol->min)
     return false;
+  if (isIsolated())
+    return assume(a, "le", Expr(*limit));
   symbol->max = symbol->max < 0 ? *limit : std::min(symbol->max, *limit);
   known.setRange(*name, {symbol->min, symbol->max});
+  ++numFound;
+  return true;
+}
+
+bool SizeModel::assume(const Expr &a, const char *kind, const Expr &b) {
+  relations.push_back({a, b, kind, {}, isIsolated() ? body : "", isIsolated() ? place : ""});
+  conclude(relations.back());
   ++numFound;
   return true;
 }
@@ -170,21 +179,82 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
   // A table that is cut to a size and then meets that size (position embeddings) bounds the size.
   if (assumeLimit(a, b) || assumeLimit(b, a))
     return true;
-  if (!known.addEquality(a, b))
-    return false;
-  relations.push_back({a, b, "eq", {}, {}});
-  ++numFound;
-  return true;
+  return known.clone().addEquality(a, b) && assume(a, "eq", b);
 }
 
 bool SizeModel::assumeDivides(const Expr &k, const Expr &e) {
   Expr value = known.simplify(e);
   if (value.constant() && k.constant() && (k.isZero() || *value.constant() % *k.constant() != 0))
     return false;
-  known.addDivides(k, e);
-  relations.push_back({k, e, "divides", {}, {}});
-  ++numFound;
-  return true;
+  return assume(k, "divides", e);
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+bool SizeModel::isIsolated() const {
+  return llvm::any_of(outside, [](const Outside &o) { return o.facts.has_value(); });
+}
+
+void SizeModel::conclude(const Relation &r) {
+  if (StringRef(r.kind) == "eq") {
+    known.addEquality(r.left, r.right);
+  } else if (StringRef(r.kind) == "divides") {
+    known.addDivides(r.left, r.right);
+  } else if (std::optional<std::string> name = r.left.asSymbol()) {
+    shape::Range range = known.rangeOf(*name);
+    range.max = std::min(range.max.value_or(INT64_MAX), r.right.constant().value_or(INT64_MAX));
+    known.setRange(*name, range);
+  }
+}
+
+void SizeModel::enterBody(const std::string &function, const std::string &name, bool isBranch) {
+  bool isolated = isBranch || isIsolated();
+  outside.push_back({body, place, isolated ? std::optional<shape::Facts>(known) : std::nullopt});
+  body = function;
+  place = name + "#" + std::to_string(places[name]++);
+  if (!isolated)
+    return;
+  known = known.clone();
+  for (Relation &r : relations)
+    if (r.place == place) {
+      r.body = function; // bodies are numbered anew in each round
+      conclude(r);
+    }
+}
+
+void SizeModel::leaveBody() {
+  Outside before = std::move(outside.back());
+  outside.pop_back();
+  body = before.body;
+  place = before.place;
+  if (!before.facts)
+    return;
+  for (const auto &quotient : known.derived())
+    if (llvm::none_of(quotients, [&](const auto &q) { return q.first == quotient.first; }))
+      quotients.push_back(quotient);
+  known = *before.facts;
+  for (const std::string &name : fresh)
+    declare(name);
+  if (!isIsolated())
+    fresh.clear();
+}
+
+/// What is known of a symbol by itself.
+void SizeModel::declare(const std::string &name) {
+  if (const Symbol *s = find(name)) {
+    known.setRange(name, {s->min == INT64_MIN ? std::nullopt : std::optional<int64_t>(s->min),
+                          s->max < 0 ? std::nullopt : std::optional<int64_t>(s->max)});
+    if (s->late)
+      known.setLate(name);
+  }
+  for (const Definition &d : definitions)
+    if (d.name == name) {
+      known.setRange(name, {0, d.max});
+      if (d.late)
+        known.setLate(name);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,10 +277,11 @@ Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optio
 
 Expr SizeModel::lateSymbol(const std::string &symbol, int64_t min) {
   if (!find(symbol)) {
-    known.setRange(symbol, {min == INT64_MIN ? std::nullopt : std::optional<int64_t>(min), std::nullopt});
-    known.setLate(symbol);
     symbols.push_back({symbol, min, -1, {}, {}, true, true, body});
+    declare(symbol);
   }
+  if (isIsolated())
+    fresh.push_back(symbol);
   Symbol *s = find(symbol);
   s->used = true;
   s->home = body; // bodies are numbered anew in each round
@@ -247,12 +318,7 @@ bool SizeModel::restrict(const Expr &e, std::optional<int64_t> min, std::optiona
       symbol->min = std::max(symbol->min, *min);
     if (max)
       symbol->max = symbol->max < 0 ? *max : std::min(symbol->max, *max);
-    shape::Range range;
-    if (symbol->min != INT64_MIN)
-      range.min = symbol->min;
-    if (symbol->max >= 0)
-      range.max = symbol->max;
-    known.setRange(*name, range);
+    declare(*name);
     return true;
   }
   if (!lowHolds)
@@ -281,9 +347,9 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
   for (unsigned i = 2; llvm::any_of(definitions, [&](const Definition &d) { return d.name == free; }); ++i)
     free = name + "#" + std::to_string(i);
   definitions.push_back({free, value, max, readsElement(value), isLate(value)});
-  known.setRange(free, {0, max});
-  if (definitions.back().late)
-    known.setLate(free);
+  declare(free);
+  if (isIsolated())
+    fresh.push_back(free);
   return Expr::symbol(free);
 }
 
@@ -295,6 +361,10 @@ bool SizeModel::readsElement(const Expr &e) const {
 }
 
 void SizeModel::startRound() {
+  body.clear();
+  place.clear();
+  places.clear();
+  quotients.clear();
   definitions.clear();
   checks.clear();
   for (Symbol &s : symbols)
@@ -308,7 +378,7 @@ void SizeModel::startRound() {
 }
 
 std::shared_ptr<const SizeModel::Snapshot> SizeModel::save() const {
-  return std::make_shared<Snapshot>(Snapshot{symbols, relations, checks, definitions, known.clone(), numFound});
+  return std::make_shared<Snapshot>(Snapshot{symbols, relations, checks, definitions, places, known.clone(), numFound});
 }
 
 void SizeModel::restore(const Snapshot &snapshot) {
@@ -316,6 +386,7 @@ void SizeModel::restore(const Snapshot &snapshot) {
   relations = snapshot.relations;
   checks = snapshot.checks;
   definitions = snapshot.definitions;
+  places = snapshot.places;
   known = snapshot.known.clone();
   numFound = snapshot.numFound;
 }
@@ -329,10 +400,18 @@ void SizeModel::emit(OpBuilder &b, Location loc) const {
       declared.insert(s.name);
     }
   std::vector<Definition> derived = definitions;
-  for (const auto &[name, quotient] : known.derived())
-    derived.push_back({name, quotient, std::nullopt, false, false});
+  for (const auto *list : {&known.derived(), &quotients})
+    for (const auto &quotient : *list)
+      if (llvm::none_of(derived, [&](const Definition &d) { return d.name == quotient.first; }))
+        derived.push_back({quotient.first, quotient.second, std::nullopt, false, false});
   for (const Definition &d : derived)
     declared.insert(d.name);
+  auto wasEntered = [&](StringRef place) {
+    auto [name, number] = place.rsplit('#');
+    auto it = places.find(name.str());
+    unsigned index;
+    return it != places.end() && !number.getAsInteger(10, index) && index < it->second;
+  };
   // What mentions a symbol of an earlier import that this one did not come upon is of no use.
   auto isDeclared = [&](const Expr &e) {
     return llvm::all_of(e.symbols(), [&](const std::string &name) { return declared.count(name) != 0; });
@@ -349,7 +428,7 @@ void SizeModel::emit(OpBuilder &b, Location loc) const {
                              DenseI64ArrayAttr());
   for (const auto *list : {&checks, &relations}) // checks first: their texts are plainer
     for (const Relation &r : *list)
-      if (isDeclared(r.left) && isDeclared(r.right))
+      if (isDeclared(r.left) && isDeclared(r.right) && (r.place.empty() || wasEntered(r.place)))
         b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(),
                                  r.body.empty() ? FlatSymbolRefAttr() : FlatSymbolRefAttr::get(b.getContext(), r.body),
                                  r.says.empty() ? StringAttr() : b.getStringAttr(r.says));

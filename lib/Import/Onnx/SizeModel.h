@@ -35,9 +35,11 @@ public:
   shape::Expr lateElement(const std::string &symbol);
   /// A size >= 0 that a branch or a loop decides while the model runs.
   shape::Expr lateSize(const std::string &symbol);
-  /// The body of a branch or a loop that is being built; empty for the model itself. What is required there is required only
-  /// when the body runs.
-  std::string body;
+  /// The body of a branch or a loop is built, until it is left: what is required there is required only when the body runs. Sizes
+  /// that a branch, or a loop in one, needs equal are so in there alone; a loop of the model itself is taken to run. `name` is
+  /// the same whenever the same body is built again.
+  void enterBody(const std::string &function, const std::string &name, bool isBranch);
+  void leaveBody();
   /// Whether the value is known only while the model runs.
   bool isLate(const shape::Expr &e) const;
   /// Elements are bound at run time only where a size mentions them.
@@ -69,6 +71,8 @@ private:
   shape::Expr inputDim(const std::string &input, unsigned index, const TensorShapeProto::Dimension *dim,
                        const std::string *option);
   bool assumeLimit(const shape::Expr &a, const shape::Expr &b);
+  void declare(const std::string &name);
+  bool isIsolated() const;
   shape::Expr named(const std::string &name);
   void declareSymbol(const std::string &name);
   void collectNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
@@ -87,8 +91,15 @@ private:
     shape::Expr left, right;
     const char *kind;
     std::string says;
-    std::string body;
+    std::string body, place = {}; ///< the function, and the name that it always has
   };
+  /// What there was before a body was entered. `facts`: where the body has its own.
+  struct Outside {
+    std::string body, place;
+    std::optional<shape::Facts> facts;
+  };
+  void conclude(const Relation &relation);
+  bool assume(const shape::Expr &a, const char *kind, const shape::Expr &b);
   struct Definition {
     std::string name;
     shape::Expr value;
@@ -105,6 +116,11 @@ private:
   std::vector<Relation> checks;
   std::vector<Definition> definitions;
   std::vector<ir::Dims> inputs;
+  std::string body, place; ///< empty for the model itself
+  std::vector<Outside> outside;
+  std::map<std::string, unsigned> places;                       ///< how often a name was entered in this round
+  std::vector<std::string> fresh;                               ///< symbols that an isolated body made
+  std::vector<std::pair<std::string, shape::Expr>> quotients;   ///< those of isolated bodies
   shape::Facts known;
   size_t numFound = 0;
 };
@@ -113,6 +129,7 @@ struct SizeModel::Snapshot {
   std::vector<Symbol> symbols;
   std::vector<Relation> relations, checks;
   std::vector<Definition> definitions;
+  std::map<std::string, unsigned> places;
   shape::Facts known;
   size_t numFound;
 };

@@ -162,13 +162,16 @@ Value GraphImporter::capture(Value v, Region &into) {
     ir::GraphBuilder g(b, v.getLoc(), state.sizes.facts());
     inner = type.getRank() ? g.sizes(*sizes) : g.size(sizes->front());
   } else {
-    inner = block.addArgument(v.getType(), v.getLoc());
+    ir::Dims dims = ir::dimsOf(type); // as the body knows them
+    for (shape::Expr &e : dims)
+      e = into.facts.simplify(e);
+    inner = block.addArgument(ir::tensorType(dims, type.getElementType()), v.getLoc());
     into.captures.push_back(outer);
   }
   return into.captured[v] = inner;
 }
 
-GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arguments,
+GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arguments, bool isBranch,
                                               llvm::function_ref<std::vector<Value>(ArrayRef<Value>)> build) {
   Region inner;
   OpBuilder::InsertionGuard guard(b);
@@ -180,19 +183,20 @@ GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arg
   for (BlockArgument a : block->getArguments())
     a.setLoc(loc);
   b.setInsertionPointToEnd(block);
+  state.sizes.enterBody(inner.function.getName().str(), name.str(), isBranch);
+  inner.facts = state.sizes.facts();
   struct Restore {
     Region *&slot, *before;
-    std::string &name, nameBefore;
+    SizeModel &sizes;
     ~Restore() {
       slot = before;
-      name = nameBefore;
+      sizes.leaveBody();
     }
-  } restore{region, region, state.sizes.body, state.sizes.body};
+  } restore{region, region, state.sizes};
   region = &inner;
-  state.sizes.body = inner.function.getName().str();
   std::vector<Value> values(block->getArguments().begin(), block->getArguments().end());
   std::vector<Value> results = build(values);
-  return {inner.function, results, inner.captures};
+  return {inner.function, results, inner.captures, state.sizes.facts()};
 }
 
 void GraphImporter::abandon(const Attempt &attempt) {

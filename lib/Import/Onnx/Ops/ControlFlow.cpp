@@ -12,9 +12,10 @@ namespace lathe::onnx {
 // If
 //===----------------------------------------------------------------------===//
 
-static GraphImporter::Body importBranch(Node &n, const GraphProto &graph) {
-  GraphImporter::Body body =
-      n.importer.importBody(graph.name(), {}, [&](llvm::ArrayRef<Value>) { return n.importer.inlineSubgraph(graph, {}); });
+static GraphImporter::Body importBranch(Node &n, const GraphProto &graph, llvm::StringRef which) {
+  std::string name = llvm::cast<mlir::NameLoc>(n.g.loc).getName().str() + "." + which.str();
+  GraphImporter::Body body = n.importer.importBody(
+      name, {}, /*isBranch=*/true, [&](llvm::ArrayRef<Value>) { return n.importer.inlineSubgraph(graph, {}); });
   if (body.results.size() < n.numOutputs())
     failWrong("the branch '{0}' has {1} results, the node {2}", graph.name(), body.results.size(), n.numOutputs());
   body.results.resize(n.numOutputs());
@@ -36,7 +37,7 @@ static SmallVector<Value> shareArguments(GraphImporter::Body &then, GraphImporte
 /// Results that differ in a size have a symbol there, which the branch that ran decides.
 static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &elseGraph) {
   SizeModel &model = n.importer.session().sizes;
-  GraphImporter::Body then = importBranch(n, thenGraph), otherwise = importBranch(n, elseGraph);
+  GraphImporter::Body then = importBranch(n, thenGraph, "then"), otherwise = importBranch(n, elseGraph, "else");
   SmallVector<Type> types;
   SmallVector<mlir::Attribute> symbols;
   Dims thenSizes, elseSizes;
@@ -54,7 +55,14 @@ static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &els
       failUnsupported("result {0} is {1} in one branch and {2} in the other", i, describe(a.getType()), describe(b.getType()));
     Dims left = n.dims(a), right = n.dims(b), dims = left;
     for (size_t d = 0; d < dims.size(); ++d) {
-      if (n.g.facts.provablyEqual(left[d], right[d]) && !model.isLate(left[d]))
+      // Equal wherever either branch runs, or where the one runs that says it in its own words.
+      if (n.g.facts.provablyEqual(left[d], right[d]) || otherwise.facts.provablyEqual(left[d], right[d]))
+        dims[d] = left[d];
+      else if (then.facts.provablyEqual(left[d], right[d]))
+        dims[d] = right[d];
+      else
+        dims[d] = Expr::unknown();
+      if (!dims[d].isUnknown() && !model.isLate(dims[d]))
         continue;
       std::string symbol = name + ".result" + std::to_string(i) + "." + std::to_string(d);
       dims[d] = model.lateSize(symbol);

@@ -44,7 +44,7 @@ GraphImporter::Body LoopBuilder::buildBody() {
   SmallVector<Type> types;
   for (auto [v, d] : llvm::zip(spec.carried, dims))
     types.push_back(ir::tensorType(d, n.element(v)));
-  return n.importer.importBody(name, types, [&](llvm::ArrayRef<Value> carried) {
+  return n.importer.importBody(name, types, /*isBranch=*/false, [&](llvm::ArrayRef<Value> carried) {
     for (const Varying &s : varying)
       sizes.lateSize(s.symbol);
     std::vector<Value> results = spec.body(carried, sizes.lateSize(counter));
