@@ -239,7 +239,8 @@ bool Prover::allTermsNonNegative(const Expr &e) {
 bool Prover::prove(const Expr &e, bool useRelations) {
   if (e.isUnknown() || fuel == 0)
     return false;
-  --fuel;
+  // A step takes as long as the expression is large: few steps for the largest ones.
+  fuel -= std::min<size_t>(fuel, 1 + ExprBuilder::terms(e).size() / 16);
   if (std::optional<int64_t> c = e.constant())
     return *c >= 0;
   if (Range r = interval(e); r.min && *r.min >= 0)

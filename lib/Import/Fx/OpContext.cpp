@@ -77,7 +77,7 @@ llvm::Error OpContext::check(StringRef name, const Slot &slot) const {
   if (!fits)
     return wrong("argument '{0}' has another kind than the operator takes", name);
   for (const std::string &tensor : a.tensors)
-    if (!(tensor.empty() && optional) && !values.count(tensor))
+    if (!(tensor.empty() && optional && list) && !values.count(tensor))
       return wrong("argument '{0}' is '{1}', which no input or earlier node gives", name, tensor);
   for (const Size &s : a.ints) {
     if (!s.expr || s.expr->isUnknown())

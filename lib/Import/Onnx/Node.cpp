@@ -182,6 +182,9 @@ Expr Node::axisFlag(const Expr &axis, int64_t place) {
 }
 
 Expr Node::define(StringRef what, const Expr &value, std::optional<int64_t> max) {
+  // What is known of each is asked of all others: what real nodes need is quick, the square of a rank of 64 is not.
+  if (++numDefined > maxDefined)
+    failUnsupported("more than {0} sizes or axes of this node are computed when the model runs", int64_t(maxDefined));
   Expr e = simplify(value);
   std::string name = llvm::cast<NameLoc>(g.loc).getName().str() + "." + what.str();
   return importer.session().sizes.define(name, e, max);

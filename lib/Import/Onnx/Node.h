@@ -132,6 +132,8 @@ private:
   int64_t version;
   Attributes attributes;
   std::vector<Value> inputs, outputs;
+  static constexpr unsigned maxDefined = 256;
+  unsigned numDefined = 0; ///< sizes, by define()
 };
 
 /// Builds a node's results or throws Failure.

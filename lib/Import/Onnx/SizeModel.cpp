@@ -294,7 +294,7 @@ Expr SizeModel::lateSize(const std::string &symbol) { return lateSymbol(symbol, 
 bool SizeModel::isLate(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &name) {
     return llvm::any_of(symbols, [&](const Symbol &s) { return s.late && s.name == name; }) ||
-           llvm::any_of(definitions, [&](const Definition &d) { return d.late && d.name == name; });
+           llvm::any_of(definition(name), [](const Definition &d) { return d.late; });
   });
 }
 
@@ -339,14 +339,20 @@ void SizeModel::require(const Expr &left, const char *kind, const Expr &right, c
   checks.push_back({left, right, kind, says, body});
 }
 
+ArrayRef<SizeModel::Definition> SizeModel::definition(const std::string &name) const {
+  auto it = definedAt.find(name);
+  return it == definedAt.end() ? ArrayRef<Definition>() : ArrayRef<Definition>(definitions[it->second]);
+}
+
 Expr SizeModel::define(const std::string &name, const Expr &value, std::optional<int64_t> max) {
   if (!value.hasOpaque())
     if (value.constant() || value.asSymbol())
       return value;
+  bool fromElement = readsElement(value), late = isLate(value);
   std::string free = name;
-  for (unsigned i = 2; llvm::any_of(definitions, [&](const Definition &d) { return d.name == free; }); ++i)
-    free = name + "#" + std::to_string(i);
-  definitions.push_back({free, value, max, readsElement(value), isLate(value)});
+  for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !definedAt.try_emplace(free, definitions.size()).second; ++next)
+    free = name + "#" + std::to_string(next);
+  definitions.push_back({free, value, max, fromElement, late});
   declare(free);
   if (isIsolated())
     fresh.push_back(free);
@@ -356,7 +362,7 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
 bool SizeModel::readsElement(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &name) {
     return shape::isElementName(name) ||
-           llvm::any_of(definitions, [&](const Definition &d) { return d.name == name && d.fromElement; });
+           llvm::any_of(definition(name), [](const Definition &d) { return d.fromElement; });
   });
 }
 
@@ -366,6 +372,8 @@ void SizeModel::startRound() {
   places.clear();
   quotients.clear();
   definitions.clear();
+  definedAt.clear();
+  nextNumber.clear();
   checks.clear();
   for (Symbol &s : symbols)
     s.used = !s.late && s.element.empty();
@@ -387,6 +395,10 @@ void SizeModel::restore(const Snapshot &snapshot) {
   checks = snapshot.checks;
   definitions = snapshot.definitions;
   places = snapshot.places;
+  definedAt.clear();
+  nextNumber.clear();
+  for (const Definition &d : definitions)
+    definedAt.try_emplace(d.name, definedAt.size());
   known = snapshot.known.clone();
   numFound = snapshot.numFound;
 }

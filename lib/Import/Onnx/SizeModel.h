@@ -11,6 +11,7 @@
 #include "OnnxModel.pb.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Import/Options.h"
+#include <map>
 
 namespace lathe::onnx {
 
@@ -107,6 +108,8 @@ private:
     bool fromElement, late;
   };
   Symbol *find(const std::string &name);
+  /// The one of this name, if there is one.
+  llvm::ArrayRef<Definition> definition(const std::string &name) const;
   shape::Expr lateSymbol(const std::string &symbol, int64_t min);
   const ImportOptions &options;
   std::vector<Symbol> symbols;
@@ -115,6 +118,8 @@ private:
   std::vector<Relation> relations; ///< that the facts know
   std::vector<Relation> checks;
   std::vector<Definition> definitions;
+  std::map<std::string, size_t> definedAt;    ///< places of the definitions, by name
+  std::map<std::string, unsigned> nextNumber; ///< that may make a name another one
   std::vector<ir::Dims> inputs;
   std::string body, place; ///< empty for the model itself
   std::vector<Outside> outside;
