@@ -212,8 +212,21 @@ static ScanSpec readScan(Node &n, size_t operands) {
   return s;
 }
 
-/// One scan over the operands: the states, then what is scanned. The last states, then the collected results.
-static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<Value> operands, llvm::StringRef suffix) {
+/// Zeros behind the rows of a collected result, up to `rows`.
+static Value filledUp(Node &n, Value v, const Expr &rows) {
+  Dims dims = n.dims(v), low(dims.size(), Expr(0)), high = low;
+  high[0] = n.simplify(rows - dims[0]);
+  if (high[0].isZero())
+    return v;
+  dims[0] = rows;
+  return n.g.b.createOrFold<ir::PadOp>(n.g.loc, ir::tensorType(dims, n.element(v)), v, n.g.scalar(0, n.element(v)),
+                                       ir::exprArray(n.g.b, low), ir::exprArray(n.g.b, high));
+}
+
+/// One scan over the operands: the states, then what is scanned. The last states, then the collected results. Where a number of
+/// `steps` is given, it ends behind those, and zeros stand for what the others would add.
+static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<Value> operands, llvm::StringRef suffix,
+                                    std::optional<Expr> steps = std::nullopt) {
   LoopSpec spec;
   spec.suffix = suffix.str();
   spec.carried.assign(operands.begin(), operands.begin() + s.states);
@@ -227,6 +240,11 @@ static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<V
       n.requireEqual(*spec.limit, length, "the lengths of the scanned operands");
     else
       spec.limit = length;
+  }
+  Expr rows = *spec.limit;
+  if (steps) {
+    n.require(*steps, "le", rows, llvm::formatv("a sequence has at most {0} steps: {1}", rows.str(), steps->str()).str());
+    spec.limit = steps;
   }
   spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
     std::vector<Value> arguments(carried.begin(), carried.end());
@@ -242,6 +260,7 @@ static SmallVector<Value> buildScan(Node &n, const ScanSpec &s, llvm::ArrayRef<V
     Value &v = results[i];
     if (entryOr(s.outDirections, i - s.states, 0))
       v = n.g.slice(v, 0, n.dim(v, 0) - Expr(1), n.dim(v, 0), -1);
+    v = filledUp(n, v, rows);
     SmallVector<int64_t> perm;
     for (int64_t d = 1; d < n.rank(v); ++d)
       perm.push_back(d);
@@ -267,15 +286,29 @@ void scan(Node &n) {
   giveResults(n, buildScan(n, readScan(n, operands.size()), operands, ""));
 }
 
+/// How many steps the sequence of a batch's element has, in the body that scans it.
+static Expr stepsOf(Node &n, const Expr &element) {
+  Value lengths = n.importer.bring(n.in(0));
+  Value length = n.g.squeeze(n.g.slice(n.g.cast(lengths, n.g.b.getI64Type()), 0, element, Expr(1)), {0});
+  std::optional<Dims> read = n.importer.elementsOf(length);
+  if (!read)
+    failUnsupported("operand 0 ('{0}'), the lengths of the sequences, is not known", n.proto.input(0));
+  n.requireAtLeast(read->front(), 0, "the length of a sequence");
+  return read->front();
+}
+
 /// The first version scans each element of a batch by itself.
 void scanBatch(Node &n) {
-  if (n.has(0))
-    failUnsupported("operand 0 ('{0}'), the lengths of the sequences; opset 9 has a scan without them", n.proto.input(0));
   SmallVector<Value> operands;
   for (unsigned i = 1; i < n.numInputs(); ++i)
     operands.push_back(n.in(i));
   ScanSpec scan = readScan(n, operands.size());
   LoopSpec spec;
+  if (n.has(0)) {
+    n.requireInteger(n.in(0));
+    n.requireRank(n.in(0), 1);
+    spec.limit = n.simplify(n.dim(n.in(0), 0));
+  }
   for (Value v : operands) {
     n.requireRankAtLeast(v, 1);
     Expr batch = n.simplify(n.dim(v, 0));
@@ -288,7 +321,8 @@ void scanBatch(Node &n) {
     SmallVector<Value> parts;
     for (Value v : operands)
       parts.push_back(n.g.squeeze(n.g.slice(n.importer.bring(v), 0, element, Expr(1)), {0}));
-    SmallVector<Value> results = buildScan(n, scan, parts, ".element");
+    std::optional<Expr> steps = n.has(0) ? std::optional<Expr>(stepsOf(n, element)) : std::nullopt;
+    SmallVector<Value> results = buildScan(n, scan, parts, ".element", steps);
     return std::vector<Value>(results.begin(), results.end());
   };
   giveResults(n, buildLoop(n, spec));
