@@ -1,6 +1,7 @@
 //===- EvaluateStructured.cpp - Views, reductions, contractions on constants ===//
 
 #include "Evaluate.h"
+#include "lathe/Dialect/Lathe/ElementWalk.h"
 #include <cmath>
 
 using namespace mlir;
@@ -10,17 +11,6 @@ using namespace lathe::ir;
 
 using Inputs = ArrayRef<const ConstantTensor *>;
 using Result = std::optional<ConstantTensor>;
-
-/// Calls f(position, coordinates) for every element of a shape.
-static void forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(int64_t, ArrayRef<int64_t>)> f) {
-  int64_t n = ShapedType::getNumElements(shape);
-  SmallVector<int64_t> at(shape.size(), 0);
-  for (int64_t i = 0; i < n; ++i) {
-    f(i, at);
-    for (int d = int(shape.size()) - 1; d >= 0 && ++at[d] == shape[d]; --d)
-      at[d] = 0;
-  }
-}
 
 /// The constant values of expressions; nothing when one has a symbol.
 static std::optional<SmallVector<int64_t>> constantsOf(ArrayAttr texts) {

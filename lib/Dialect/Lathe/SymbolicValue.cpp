@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lathe/Dialect/Lathe/ElementWalk.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -49,17 +50,6 @@ SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   for (int i = int(shape.size()) - 2; i >= 0; --i)
     strides[i] = strides[i + 1] * shape[i + 1];
   return strides;
-}
-
-/// Calls f(result position, coordinates) for every element of a static shape.
-void forEach(ArrayRef<int64_t> shape, llvm::function_ref<void(int64_t, ArrayRef<int64_t>)> f) {
-  int64_t n = ShapedType::getNumElements(shape);
-  SmallVector<int64_t> at(shape.size(), 0);
-  for (int64_t i = 0; i < n; ++i) {
-    f(i, at);
-    for (int d = int(shape.size()) - 1; d >= 0 && ++at[d] == shape[d]; --d)
-      at[d] = 0;
-  }
 }
 
 Known Evaluator::eval(Value v, unsigned depth) {

@@ -346,8 +346,6 @@ void HopperAttention::emit() {
 // Which kernels it takes
 //===----------------------------------------------------------------------===//
 
-static bool multipleOf16(const Expr &elements) { return knownDivisor(elements * Expr(2), 16) == 16; }
-
 /// How a batch axis enters the offset: as itself or divided by a constant, where several of its points share data.
 static std::optional<std::pair<Expr, int64_t>> batchStep(const Expr &offset, const lower::BodyInfo &info, unsigned axis) {
   const std::string &name = info.axes[axis];
@@ -377,7 +375,7 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
     return linear->coefficient;
   };
   std::optional<Expr> inner = step(innerAxis), line = step(lineAxis);
-  if (!inner || !inner->isOne() || !line || line->isZero() || !multipleOf16(*line))
+  if (!inner || !inner->isOne() || !line || line->isZero() || !isBulkStride(*line, 2))
     return std::nullopt;
   AttentionMap map;
   map.spec.buffer = cast<BlockArgument>(ref).getArgNumber();
@@ -386,7 +384,7 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
   map.spec.strides = {Expr(0), *line * Expr(2)};
   for (unsigned axis : p.shape.batchAxes) {
     auto found = batchStep(rest, info, axis);
-    if (!found || info.axesOf(found->first) || !multipleOf16(found->first))
+    if (!found || info.axesOf(found->first) || !isBulkStride(found->first, 2))
       return std::nullopt;
     rest = rest.substitute({{info.axes[axis], Expr(0)}});
     if (found->first.isZero())

@@ -318,8 +318,6 @@ void HopperGemm::emit() {
 // Which kernels it takes
 //===----------------------------------------------------------------------===//
 
-static bool multipleOf16(const Expr &elements, unsigned bytes) { return knownDivisor(elements * Expr(bytes), 16) == 16; }
-
 /// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
 static std::optional<OperandMap> mapOf(const GemmProblem &p, Value ref, Type element, const Expr &offset,
                                        ArrayRef<unsigned> lineAxes, const Expr &lines, bool byColumns) {
@@ -328,7 +326,7 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, Value ref, Type ele
   ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
   ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
   std::optional<Expr> along = p.shape.stepAlong(offset, inner), across = p.shape.stepAlong(offset, outer);
-  if (!along || !along->isOne() || !across || !multipleOf16(*across, bytes) || p.shape.batchAxes.size() > 3)
+  if (!along || !along->isOne() || !across || !isBulkStride(*across, bytes) || p.shape.batchAxes.size() > 3)
     return std::nullopt;
   OperandMap map;
   map.byColumns = byColumns;
@@ -341,7 +339,7 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, Value ref, Type ele
   for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
     unsigned axis = p.shape.batchAxes[i];
     auto linear = rest.linearIn(info.axes[axis]);
-    if (!linear || !multipleOf16(linear->coefficient, bytes) || info.axesOf(linear->coefficient))
+    if (!linear || !isBulkStride(linear->coefficient, bytes) || info.axesOf(linear->coefficient))
       return std::nullopt;
     map.spec.dims.push_back(info.extents[axis]);
     map.spec.strides.push_back(linear->coefficient * Expr(bytes));

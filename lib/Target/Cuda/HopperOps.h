@@ -8,8 +8,12 @@
 #define LATHE_LIB_TARGET_CUDA_HOPPEROPS_H
 
 #include "DeviceBuilder.h"
+#include "DeviceHooks.h"
 
 namespace lathe::cuda {
+
+/// Whether so many elements are a stride that bulk copies take: a multiple of 16 bytes.
+inline bool isBulkStride(const shape::Expr &elements, unsigned bytes) { return knownDivisor(elements * shape::Expr(bytes), 16) == 16; }
 
 void initBarrier(DeviceBuilder &d, Value barrier, unsigned arrivals);
 void fenceBarrierInit(DeviceBuilder &d);

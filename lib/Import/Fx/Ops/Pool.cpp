@@ -74,26 +74,26 @@ template <typename OpT> static llvm::Expected<Value> overWindow(OpContext &c, Va
   }
 }
 
-static llvm::Error maxPool(OpContext &c) {
-  Value x = c.tensor("self");
+/// The window of a pool over x, of as many dimensions as the operator's name says.
+static llvm::Expected<Window> readPool(OpContext &c, Value x) {
   size_t spatial = c.node.target.find("1d") != std::string::npos ? 1 : 2;
   if (c.flag("ceil_mode"))
     return c.cannot("ceil_mode");
   if (typeOf(x).getRank() < int64_t(spatial) + 1 || !llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.cannot("an input of {0}", x.getType());
-  LATHE_TRY(w, readWindow(c, spatial));
+  return readWindow(c, spatial);
+}
+
+static llvm::Error maxPool(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(w, readPool(c, x));
   LATHE_TRY(r, overWindow<MaxOp>(c, x, w, -std::numeric_limits<double>::infinity()));
   return c.give(r);
 }
 
 static llvm::Error averagePool(OpContext &c) {
   Value x = c.tensor("self");
-  size_t spatial = c.node.target.find("1d") != std::string::npos ? 1 : 2;
-  if (c.flag("ceil_mode"))
-    return c.cannot("ceil_mode");
-  if (typeOf(x).getRank() < int64_t(spatial) + 1 || !llvm::isa<mlir::FloatType>(elementOf(x)))
-    return c.cannot("an input of {0}", x.getType());
-  LATHE_TRY(w, readWindow(c, spatial));
+  LATHE_TRY(w, readPool(c, x));
   bool pads = llvm::any_of(w.padding, [](int64_t p) { return p != 0; });
   if (pads && !c.flag("count_include_pad") && !c.has("divisor_override"))
     return c.cannot("padding that is not counted (count_include_pad=False)");
