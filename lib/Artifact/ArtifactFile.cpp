@@ -1,7 +1,6 @@
 //===- ArtifactFile.cpp - Reading an artifact's tables from disk -----------===//
 #include "lathe/Artifact/ArtifactFile.h"
 #include "lathe/Support/Diagnostics.h"
-#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Object/ELF.h"
 #include <cstring>
 
@@ -9,12 +8,6 @@ using namespace llvm;
 using namespace lathe;
 using namespace lathe::artifact;
 using ELFT = object::ELF64LE;
-
-bool ArtifactFile::looksLikeOne(StringRef path) {
-  file_magic magic;
-  return !identify_magic(path, magic) && (magic == file_magic::elf_shared_object || magic == file_magic::elf ||
-                                          magic == file_magic::elf_executable || magic == file_magic::elf_relocatable);
-}
 
 /// The contents of the section with the tables; nothing when the file is no artifact.
 static std::optional<ArrayRef<uint8_t>> findBlob(StringRef image) {

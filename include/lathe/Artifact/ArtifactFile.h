@@ -20,8 +20,6 @@ namespace lathe::artifact {
 class ArtifactFile {
 public:
   static llvm::Expected<ArtifactFile> open(llvm::StringRef path);
-  /// Whether the file begins like a shared object, as opposed to a model.
-  static bool looksLikeOne(llvm::StringRef path);
 
   const LatheHeader &header() const { return *reinterpret_cast<const LatheHeader *>(blob.data()); }
   /// The elements, none when the reference leads out of the blob.

@@ -103,8 +103,6 @@ public:
   llvm::Expected<Value> broadcastTo(Value x, llvm::ArrayRef<Expr> dims) const;
   /// The type in which torch computes with these together.
   Type promote(llvm::ArrayRef<Operand> operands) const;
-  /// floats stay, others become float32.
-  Type floatTypeOf(Type element) const;
 
   ir::GraphBuilder &g;
   const Node &node;

@@ -51,7 +51,3 @@ Type OpContext::promote(llvm::ArrayRef<Operand> operands) const {
   }
   return combine(combine(dims, zero), number);
 }
-
-Type OpContext::floatTypeOf(Type element) const {
-  return llvm::isa<mlir::FloatType>(element) ? element : Type(g.b.getF32Type());
-}

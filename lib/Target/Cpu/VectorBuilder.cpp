@@ -187,23 +187,6 @@ Values VectorBuilder::transpose(Values rows) {
   return rows;
 }
 
-Value VectorBuilder::lanesSum(Value v, function_ref<Value(Value, Value)> combine) {
-  for (unsigned d = lanes / 2; d >= 1; d /= 2) {
-    SmallVector<int64_t> mask;
-    for (unsigned c = 0; c < lanes; ++c)
-      mask.push_back(c ^ d);
-    v = combine(v, shuffle(v, v, mask));
-  }
-  return v;
-}
-
-Value VectorBuilder::sumLanes(Value v) {
-  return lanesSum(v, [&](Value x, Value y) { return addf(x, y); });
-}
-Value VectorBuilder::maxLanes(Value v) {
-  return lanesSum(v, [&](Value x, Value y) { return maxOr(x, y); });
-}
-
 /// 2^x = 2^n * 2^r with |r| <= 1/2. Adding a large constant rounds x to the integer n and leaves n + 127 in the low bits,
 /// ready to be shifted into an exponent. The polynomial interpolates 2^r at the Chebyshev nodes, weighted for relative error.
 Value VectorBuilder::exp2(Value x) {

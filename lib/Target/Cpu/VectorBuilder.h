@@ -84,9 +84,6 @@ public:
   mlir::Value shuffle(mlir::Value x, mlir::Value y, llvm::ArrayRef<int64_t> mask);
   /// lanes vectors of lanes elements: a butterfly of two-source shuffles.
   Values transpose(Values rows);
-  /// Sum or maximum over all lanes, in all lanes.
-  mlir::Value sumLanes(mlir::Value v);
-  mlir::Value maxLanes(mlir::Value v);
   /// 2^x to about 2 ulp (f32); exactly zero below -126.5; NaN stays NaN.
   mlir::Value exp2(mlir::Value x);
 
@@ -103,7 +100,6 @@ public:
 private:
   mlir::Value widen(mlir::Value raw, mlir::Type from, mlir::Type to);
   mlir::Value widenHalf(mlir::Value raw, mlir::Type to);
-  mlir::Value lanesSum(mlir::Value v, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 };
 
 } // namespace lathe::cpu

@@ -105,7 +105,6 @@ public:
   Value threadId() { return special("tid.x"); }
   Value blockId() { return special("ctaid.x"); }
   Value blockIdY() { return special("ctaid.y"); }
-  Value blockIdZ() { return special("ctaid.z"); }
   Value gridSize() { return special("nctaid.x"); }
   void barrier();                                  ///< of the whole block
   void barrier(Value id, int64_t threads);         ///< a named one

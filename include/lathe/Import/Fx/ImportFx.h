@@ -29,9 +29,6 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFx(llvm::StringRef path,
 llvm::Expected<std::vector<NodeReport>> checkFx(llvm::StringRef path, const ImportOptions &options,
                                                 mlir::MLIRContext &context);
 
-/// The operators that the importer takes, sorted ("aten.add.Tensor").
-std::vector<std::string> supportedFxOps();
-
 } // namespace lathe
 
 #endif // LATHE_IMPORT_FX_IMPORTFX_H

@@ -1,9 +1,7 @@
 //===- Registry.cpp - Finding an operator's entry ---------------------------===//
 
 #include "Families.h"
-#include "lathe/Import/Fx/ImportFx.h"
 #include "llvm/ADT/StringMap.h"
-#include <algorithm>
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -24,12 +22,4 @@ static const llvm::StringMap<const OpEntry *> &table() {
 const OpEntry *fx::findOp(llvm::StringRef name) {
   auto found = table().find(name);
   return found == table().end() ? nullptr : found->second;
-}
-
-std::vector<std::string> lathe::supportedFxOps() {
-  std::vector<std::string> names;
-  for (const auto &entry : table())
-    names.push_back(("aten." + entry.first()).str());
-  std::sort(names.begin(), names.end());
-  return names;
 }
