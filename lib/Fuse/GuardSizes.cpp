@@ -1,9 +1,9 @@
 //===- GuardSizes.cpp - What ops rely on is stated in their own sizes ------===//
 //
-// Types are written with what follows from every relation of the model, also from those between sizes that are known only while it
-// runs. An op must not run before the check of a relation that it relies on; but which those are is not to be seen in it: where
-// 'k' must be 'b' and 'b' is known first, a slice of 'k' elements is one of 'b'. So each op's demands are stated once more, in
-// the very sizes that the op is written with. Those have values when it runs, and so it is checked by then.
+// Types are written with what follows from every relation of the model, also from those between sizes that are known only while
+// it runs. An op must not run before the check of a relation that it relies on; but which those are is not to be seen in it:
+// where 'k' must be 'b' and 'b' is known first, a slice of 'k' elements is one of 'b'. So each op's demands are stated once
+// more, in the very sizes that the op is written with. Those have values when it runs, and so it is checked by then.
 //
 // Sizes that data decides may be of any magnitude. That there is a number of bytes of such a result is stated, too.
 //

@@ -1,7 +1,7 @@
 //===- HostLoops.cpp - Loops as steps of a program -------------------------===//
 //
-// Carried values lie in two buffers each, one read and one written, that change places behind each iteration; collected ones are
-// appended.
+// Carried values lie in two buffers each, one read and one written, that change places behind each iteration; collected ones
+// are appended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,7 +91,8 @@ void StepWriter::collect(Loop &loop, unsigned index) {
   const Target &target = loop.collected[index];
   if (target.allocate)
     program.grow(target.buffer, bytesOf(one) * (loop.count + Expr(1)));
-  program.copyPart(loop.results[loop.flags + loop.numCarried + index].buffer, target.buffer, bytesOf(one), bytesOf(one) * loop.count);
+  BufferId added = loop.results[loop.flags + loop.numCarried + index].buffer;
+  program.copyPart(added, target.buffer, bytesOf(one), bytesOf(one) * loop.count);
 }
 
 Error StepWriter::addIteration(Loop &loop) {

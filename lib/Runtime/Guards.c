@@ -73,7 +73,8 @@ static LatheStatus failTensor(LatheContext *context, uint32_t tensor, uint64_t b
   bool isInput = tensor < context->numInputs;
   const LatheTensor *tensors = LATHE_ARRAY(context, LatheTensor, isInput ? context->meta->inputs : context->meta->outputs);
   char what[LATHE_MAX_NAME];
-  snprintf(what, sizeof what, "%s '%s'", isInput ? "a copy of input" : "output", latheName(context, tensors[isInput ? tensor : tensor - context->numInputs].name));
+  const LatheTensor *info = &tensors[isInput ? tensor : tensor - context->numInputs];
+  snprintf(what, sizeof what, "%s '%s'", isInput ? "a copy of input" : "output", latheName(context, info->name));
   return latheOutOfMemory(context, bytes, what);
 }
 

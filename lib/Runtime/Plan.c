@@ -84,7 +84,8 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
     if (bytes < 0 && !status) {
       char what[LATHE_MAX_NAME];
       latheDescribeBuffer(context, i, buffers[i].firstStep, what);
-      status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give %s a negative size: %lld bytes", what, (long long)bytes);
+      status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give %s a negative size: %lld bytes", what,
+                         (long long)bytes);
     }
     ids[count] = i;
     items[count++] = (LatheArenaItem){(uint64_t)bytes, buffers[i].firstStep, buffers[i].lastStep, 0};
@@ -94,8 +95,9 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
     char what[LATHE_MAX_NAME];
     uint32_t id = largestOf(context, plan);
     latheDescribeBuffer(context, id, buffers[id].firstStep, what);
-    status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give intermediate tensors that no memory can hold; the largest, %s, has %lld bytes",
-                       what, (long long)plan->sizes[buffers[id].bytesSlot]);
+    status = latheFail(context, LATHE_INVALID,
+                       "the inputs' dimensions give intermediate tensors that no memory can hold; the largest, %s, has %lld bytes", what,
+                       (long long)plan->sizes[buffers[id].bytesSlot]);
   }
   for (uint32_t i = 0; i < count; ++i)
     plan->arenaOffsets[ids[i]] = items[i].offset;

@@ -47,7 +47,8 @@ LatheStatus latheEvaluate(LatheContext *context, uint32_t first, uint32_t count,
   for (uint32_t i = first; i < first + count; ++i)
     if (!step(&instrs[i], sizes)) {
       const char *user = latheUserOfSlot(context, instrs[i].dst);
-      return latheFail(context, LATHE_INVALID, "a size does not fit 64 bits or divides by zero%s%s", user ? ", in: " : "", user ? user : "");
+      return latheFail(context, LATHE_INVALID, "a size does not fit 64 bits or divides by zero%s%s", user ? ", in: " : "",
+                       user ? user : "");
     }
   return LATHE_OK;
 }

@@ -249,12 +249,11 @@ void SizeModel::declare(const std::string &name) {
     if (s->late)
       known.setLate(name);
   }
-  for (const Definition &d : definitions)
-    if (d.name == name) {
-      known.setRange(name, {0, d.max});
-      if (d.late)
-        known.setLate(name);
-    }
+  for (const Definition &d : definition(name)) {
+    known.setRange(name, {0, d.max});
+    if (d.late)
+      known.setLate(name);
+  }
 }
 
 //===----------------------------------------------------------------------===//
