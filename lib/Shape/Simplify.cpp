@@ -2,6 +2,7 @@
 
 #include "FactsImpl.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 #include <numeric>
 
 namespace lathe::shape {
@@ -17,7 +18,8 @@ public:
 private:
   Expr once(const Expr &e);
   Expr rewriteProducts(Expr e);
-  Expr simplifyAtom(const AtomRef &a);
+  const Expr &simplifyAtom(const AtomRef &a);
+  Expr simplifyAtomAnew(const AtomRef &a);
   /// floordiv and mod at once: a = quotient * b + remainder with 0 <= remainder < b.
   std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
   std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
@@ -30,6 +32,7 @@ private:
   bool inRange(const Expr &r, const Expr &b) { return nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r); }
 
   const Facts::State &state;
+  std::map<std::string, Expr> done; ///< atoms, by their text: nested ones occur again and again
 };
 } // namespace
 
@@ -72,7 +75,14 @@ std::optional<Expr::Division> Simplifier::resolveByFactor(const Expr &a, const E
   return std::nullopt;
 }
 
-Expr Simplifier::simplifyAtom(const AtomRef &node) {
+const Expr &Simplifier::simplifyAtom(const AtomRef &node) {
+  if (auto it = done.find(node->text); it != done.end())
+    return it->second;
+  Expr result = simplifyAtomAnew(node);
+  return done.emplace(node->text, std::move(result)).first->second;
+}
+
+Expr Simplifier::simplifyAtomAnew(const AtomRef &node) {
   const Atom &a = node->atom;
   if (a.kind == Kind::Symbol)
     return ExprBuilder::fromTerm(1, {node});
