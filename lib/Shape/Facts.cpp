@@ -70,9 +70,27 @@ static void substituteSymbol(Facts::State &state, const std::string &symbol, con
     constrain(state, value, r);
 }
 
+static bool isWithin(const Range &inner, const Range &outer) {
+  return (!outer.min || (inner.min && *inner.min >= *outer.min)) && (!outer.max || (inner.max && *inner.max <= *outer.max));
+}
+
+template <typename Map> static void forgetWhatSpeaksOf(const std::string &symbol, Map &answers) {
+  for (auto it = answers.begin(); it != answers.end();)
+    it = it->first.find(symbol) == std::string::npos ? std::next(it) : answers.erase(it);
+}
+
+void Facts::State::changedBy(const std::string &symbol, const Range &range) {
+  auto known = ranges.find(symbol);
+  if (!isWithin(range, known == ranges.end() ? defaultRange(symbol) : known->second) || substitutions.count(symbol) || axes.count(symbol))
+    return changed();
+  // Models have hundreds of counts that are read at run time, one after the other: what is known of one says nothing of the others.
+  forgetWhatSpeaksOf(symbol, cache);
+  forgetWhatSpeaksOf(symbol, proofs);
+}
+
 void Facts::setRange(llvm::StringRef symbol, Range range) {
   std::string name = symbol.str();
-  state->changed();
+  state->changedBy(name, range);
   state->ranges[name] = range;
   if (auto it = state->substitutions.find(name); it != state->substitutions.end())
     constrain(*state, it->second, range);
@@ -123,6 +141,7 @@ static void addRewrite(Facts::State &state, const Expr &e) {
   if (latestOf(e, state) || (lead.coefficient != 1 && lead.coefficient != -1)) {
     state.nonNegative.push_back(e);
     state.nonNegative.push_back(-e);
+    state.changed();
     return;
   }
   Expr product = ExprBuilder::fromTerm(1, lead.atoms);
@@ -197,7 +216,7 @@ Expr Facts::simplify(const Expr &e) const { return simplifyWith(*state, e); }
 Range Facts::bounds(const Expr &e) const {
   Expr s = simplify(e);
   Range r = Prover(*state).interval(s);
-  if (!s.isUnknown() && (!r.min || *r.min < 0) && Prover(*state).nonNegative(s))
+  if (!s.isUnknown() && (!r.min || *r.min < 0) && Prover::nonNegative(*state, s))
     r.min = 0;
   return r;
 }
@@ -212,10 +231,10 @@ bool Facts::provablyEqual(const Expr &a, const Expr &b) const {
     return false;
   if (d.hasOpaque() && simplify(expandMod(d)).isZero())
     return true;
-  return Prover(*state).nonNegative(d) && Prover(*state).nonNegative(-d);
+  return Prover::nonNegative(*state, d) && Prover::nonNegative(*state, -d);
 }
 
-bool Facts::provablyLessEqual(const Expr &a, const Expr &b) const { return Prover(*state).nonNegative(simplify(b - a)); }
+bool Facts::provablyLessEqual(const Expr &a, const Expr &b) const { return Prover::nonNegative(*state, simplify(b - a)); }
 bool Facts::provablyLess(const Expr &a, const Expr &b) const { return provablyLessEqual(a + Expr(1), b); }
 
 bool Facts::provablyDivides(const Expr &k, const Expr &e) const {

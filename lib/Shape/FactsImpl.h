@@ -25,12 +25,18 @@ struct Facts::State {
 
   mutable std::mutex cacheMutex;
   mutable std::unordered_map<std::string, Expr> cache; ///< simplify, by text
+  mutable std::unordered_map<std::string, bool> proofs; ///< of e >= 0, by text
 
   State() = default;
   State(const State &o)
       : ranges(o.ranges), axes(o.axes), substitutions(o.substitutions), rewrites(o.rewrites), nonNegative(o.nonNegative),
         derived(o.derived), late(o.late) {}
-  void changed() { cache.clear(); }
+  void changed() {
+    cache.clear();
+    proofs.clear();
+  }
+  /// The same where a symbol gets a range: within the old one, only what speaks of the symbol is asked anew.
+  void changedBy(const std::string &symbol, const Range &range);
 };
 
 /// Proves e >= 0 by intervals and by setting symbols to their extreme values. One Prover answers one question: it holds
@@ -39,6 +45,8 @@ class Prover {
 public:
   explicit Prover(const Facts::State &state) : state(state) {}
   bool nonNegative(const Expr &e);
+  /// The same with nothing assumed; the answer is kept.
+  static bool nonNegative(const Facts::State &state, const Expr &e);
   /// The question stands under a division by this size: its symbols are not 0.
   void assumeDivisor(const Expr &divisor);
   Range interval(const Expr &e);
@@ -54,7 +62,8 @@ private:
 
   const Facts::State &state;
   std::map<std::string, int64_t> raisedMinimum;
-  unsigned fuel = 400, intervalDepth = 0;
+  unsigned fuel = 400; ///< steps over short expressions; those over long ones count more
+  unsigned intervalDepth = 0;
 };
 
 /// What holds of a symbol of which nothing was said.

@@ -266,4 +266,20 @@ void Prover::assumeDivisor(const Expr &divisor) {
 
 bool Prover::nonNegative(const Expr &e) { return prove(e, true); }
 
+bool Prover::nonNegative(const Facts::State &state, const Expr &e) {
+  if (e.isUnknown())
+    return false;
+  std::string key = e.str();
+  {
+    std::lock_guard<std::mutex> lock(state.cacheMutex);
+    if (auto it = state.proofs.find(key); it != state.proofs.end())
+      return it->second;
+  }
+  bool holds = Prover(state).nonNegative(e);
+  std::lock_guard<std::mutex> lock(state.cacheMutex);
+  if (state.proofs.size() > 100000)
+    state.proofs.clear();
+  return state.proofs.emplace(std::move(key), holds).first->second;
+}
+
 } // namespace lathe::shape

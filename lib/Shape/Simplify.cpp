@@ -23,7 +23,7 @@ private:
   /// floordiv and mod at once: a = quotient * b + remainder with 0 <= remainder < b.
   std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
   std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
-  bool nonNegative(const Expr &e) { return Prover(state).nonNegative(e); }
+  bool nonNegative(const Expr &e) { return Prover::nonNegative(state, e); }
   bool nonNegativeUnder(const Expr &divisor, const Expr &e) {
     Prover prover(state);
     prover.assumeDivisor(divisor);
