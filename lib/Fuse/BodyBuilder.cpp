@@ -91,6 +91,28 @@ Value BodyBuilder::splat(Value v) {
   return b.create<arith::ConstantOp>(v.getLoc(), a);
 }
 
+/// An atom that depends on an index read at run time; null for any other.
+Value BodyBuilder::indirect(const Atom &a) {
+  auto isRead = [](const std::string &s) { return s[0] == '$'; };
+  if (a.kind == Atom::Kind::Symbol)
+    return isRead(a.name) ? indirects[std::stoul(a.name.substr(1))] : Value();
+  if (llvm::none_of(a.operands, [&](const Expr &e) { return llvm::any_of(e.symbols(), isRead); }))
+    return {};
+  Location loc = b.getUnknownLoc();
+  Value x = index(a.operands[0]), y = index(a.operands[1]);
+  if (a.kind == Atom::Kind::Min)
+    return b.create<arith::MinSIOp>(loc, x, y);
+  if (a.kind == Atom::Kind::Max)
+    return b.create<arith::MaxSIOp>(loc, x, y);
+  // Divisors are sizes: where one is 0, nothing reads the result.
+  Value one = index(Expr(1)), zero = index(Expr(0)), divisor = b.create<arith::MaxSIOp>(loc, y, one);
+  Value rest = b.create<arith::RemSIOp>(loc, x, divisor), below = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, rest, zero);
+  if (a.kind == Atom::Kind::Mod)
+    return b.create<arith::SelectOp>(loc, below, b.create<arith::AddIOp>(loc, rest, divisor), rest);
+  Value quotient = b.create<arith::DivSIOp>(loc, x, divisor);
+  return b.create<arith::SelectOp>(loc, below, b.create<arith::SubIOp>(loc, quotient, one), quotient);
+}
+
 Value BodyBuilder::index(const Expr &raw) {
   Expr e = domain.facts.simplify(raw);
   Location loc = b.getUnknownLoc();
@@ -104,8 +126,7 @@ Value BodyBuilder::index(const Expr &raw) {
     Value product;
     Expr rest(t.coefficient);
     for (const Atom &a : t.atoms) {
-      if (a.kind == Atom::Kind::Symbol && a.name[0] == '$') {
-        Value i = indirects[std::stoul(a.name.substr(1))];
+      if (Value i = indirect(a)) {
         product = product ? b.create<arith::MulIOp>(loc, product, i) : i;
       } else {
         rest = rest * Expr::fromAtom(a);

@@ -22,6 +22,7 @@ public:
   mlir::Value emit(mlir::Value v, const Dims &indices, mlir::Value predicate = {});
   /// For a value that a kernel reads by plain strides: its buffer and the offset.
   std::pair<mlir::Value, shape::Expr> access(mlir::Value v, Dims indices);
+  mlir::Value indirect(const shape::Atom &a);
   mlir::Value index(const shape::Expr &e);
 
 private:
