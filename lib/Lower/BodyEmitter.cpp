@@ -237,7 +237,7 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
     auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{fill.getType()}, predicate, true, true);
     OpBuilder::InsertionGuard guard(c.b);
     c.b.setInsertionPointToStart(branch.thenBlock());
-    Value loaded = emitLoadAt(op, memory, fill, mask);
+    Value loaded = emitLoadAt(op, memory, fill, varies ? mask : Value()); // one element is in range where the branch goes
     c.b.create<scf::YieldOp>(c.loc, varies ? splat(loaded) : loaded);
     c.b.setInsertionPointToStart(branch.elseBlock());
     c.b.create<scf::YieldOp>(c.loc, fill);

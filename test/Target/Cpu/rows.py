@@ -406,6 +406,26 @@ NAMES = {np.dtype(np.float32): 'f32', np.dtype(np.float64): 'f64', np.dtype(np.f
          np.dtype(np.uint16): 'bf16'}
 
 
+# A window whose border is the same in all lanes, which run over channels and are fewer than a vector.
+for channels, lanes in ((2, 7), (1, 16), (3, 33)):
+    x, w, bias = f32(20), f32(channels, 3), f32(lanes, channels)
+    padded = np.pad(x, 1)
+    sums = np.array([[(padded[p:p + 3] * w[k]).sum() for k in range(channels)] for p in range(20)])
+    case(f'uniform border {channels} {lanes}', f'''reduction @border axes(k = "{channels}", p = "20", l = "{lanes}", r = "3") {{
+%zero = arith.constant 0 : i64
+%size = arith.constant 20 : i64
+%place = kernel.index "p + r - 1"
+%low = arith.cmpi sge, %place, %zero : i64
+%high = arith.cmpi slt, %place, %size : i64
+%inside = arith.andi %low, %high : i1
+%none = arith.constant 0.0 : f32
+%x = kernel.load %in0["p + r - 1"] if %inside else %none : !kernel.ref<f32> else f32 -> f32
+''' + ld(1, '3*k + r', name='w') + ld(2, f'k + {channels}*l', name='b') + '''%t = arith.mulf %x, %w : f32
+%s = kernel.reduce add %t over ["r"] : f32
+%y = arith.addf %s, %b : f32
+''' + st('y', 0, f'k + {channels * lanes}*p + {channels}*l') + '}', [x, w, bias], [(sums[:, None] + bias).astype(np.float32)], {})
+
+
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
     kernel = Kernel(text, [NAMES[a.dtype] for a in ins], [NAMES[a.dtype] for a in outs], variant)
     guard = 64 # elements after each result that must stay as they are
