@@ -73,6 +73,15 @@ static Value grow(Node &n, Value x, int64_t axis, const Expr &size, Value fill) 
   return n.g.concat({x, n.g.broadcastTo(fill, more)}, axis);
 }
 
+/// With one element more where there may be none along the axis: the place of an update that nobody takes has to be one.
+static Value notEmpty(Node &n, Value updates, int64_t axis) {
+  if (n.g.facts.provablyPositive(n.simplify(n.dim(updates, axis))))
+    return updates;
+  Dims one = n.dims(updates);
+  one[axis] = Expr(1);
+  return n.g.concat({updates, n.g.splat(0, one, n.element(updates))}, axis);
+}
+
 void scatterElements(Node &n) {
   Value data = n.in(0), indices = n.in(1), updates = n.in(2);
   n.requireSameElement({data, updates});
@@ -106,6 +115,7 @@ void scatterElements(Node &n) {
   for (int64_t d = 0; d < rank; ++d)
     coordinates.push_back(n.g.unsqueeze(d == axis ? n.g.binary<ir::MaxOp>(last, 0) : n.g.iota(dims, d, i64), {rank}));
   Value from = n.g.concat(coordinates, rank);
+  given = notEmpty(n, given, axis);
   Value picked = n.g.b.createOrFold<ir::GatherNdOp>(n.g.loc, ir::tensorType(dims, n.element(data)), given, from, 0);
   n.out(n.g.select(n.g.compare(CompareKind::GE, last, n.g.splatLike(0, last)), picked, data));
 }
@@ -160,7 +170,7 @@ void scatterNd(Node &n) {
     return n.out(n.reshape(combine(n, kind, flat, wideHit, wide, 0), dims));
   }
   Value last = lastHit(n, hit, 0), found = n.g.compare(CompareKind::GE, last, n.g.splatLike(0, last));
-  Value picked = n.g.gather(lines, n.g.binary<ir::MaxOp>(last, 0), 0);
+  Value picked = n.g.gather(notEmpty(n, lines, 0), n.g.binary<ir::MaxOp>(last, 0), 0);
   n.out(n.reshape(n.g.select(n.g.broadcastTo(n.g.unsqueeze(found, {1}), {rows, width}), picked, flat), dims));
 }
 
