@@ -1,7 +1,7 @@
 //===- HeadGroups.cpp - Keys and values behind repetition and scaling ------===//
 
 #include "HeadGroups.h"
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include <cmath>
 
 using namespace mlir;

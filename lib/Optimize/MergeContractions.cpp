@@ -1,6 +1,6 @@
 //===- MergeContractions.cpp - Projections of one tensor as one product ----===//
 
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,8 +1,8 @@
 //===- ScoreRegion.cpp - Tensor expressions as the region of an attention --===//
 
 #include "ScoreRegion.h"
-#include "ConstantTensor.h"
-#include "Evaluate.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include <cmath>

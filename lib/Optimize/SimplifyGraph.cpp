@@ -1,6 +1,6 @@
 //===- SimplifyGraph.cpp - Identities and canonical forms ------------------===//
 
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

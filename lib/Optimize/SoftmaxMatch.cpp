@@ -1,7 +1,7 @@
 //===- SoftmaxMatch.cpp - Softmax as it is written out ---------------------===//
 
 #include "SoftmaxMatch.h"
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,11 +1,12 @@
 //===- SymbolicValue.cpp - Small integer tensors as size expressions -------===//
 //
 // An evaluator over the ops that shape arithmetic is made of. One table from op name to a function over the operands'
-// expressions; anything else is unknown.
+// expressions; anything else is known only where it follows from constants alone, in whatever element type.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Dialect/Lathe/ElementWalk.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -28,6 +29,7 @@ public:
   using Leaf = llvm::function_ref<Known(Value)>;
   Evaluator(const shape::Facts &facts, Leaf leaf) : facts(facts), leaf(leaf) {}
   Known eval(Value v, unsigned depth);
+  const ConstantTensor *number(Value v, unsigned depth);
 
 private:
   Known compute(Operation *op, unsigned depth);
@@ -39,18 +41,13 @@ private:
   Known transpose(TransposeOp op, const Dims &x);
   Known reduce(ReduceOp op, const Dims &x);
 
+  std::optional<ConstantTensor> computeNumber(Operation *op, unsigned depth);
+
   llvm::DenseMap<Value, Known> memo;
+  llvm::DenseMap<Value, std::unique_ptr<ConstantTensor>> numbers;
   const shape::Facts &facts;
   Leaf leaf;
 };
-
-/// Row-major strides of a static shape.
-SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int i = int(shape.size()) - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * shape[i + 1];
-  return strides;
-}
 
 Known Evaluator::eval(Value v, unsigned depth) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
@@ -61,6 +58,9 @@ Known Evaluator::eval(Value v, unsigned depth) {
   if (auto it = memo.find(v); it != memo.end())
     return it->second;
   Known r = op ? compute(op, depth) : std::nullopt;
+  if (!r)
+    if (const ConstantTensor *known = number(v, depth))
+      r = llvm::map_to_vector(known->ints, [](int64_t i) { return Expr(i); });
   if (!r && leaf)
     r = leaf(v);
   if (r && int64_t(r->size()) != type.getNumElements())
@@ -80,6 +80,43 @@ Known constantValue(ConstantOp op) {
     out.push_back(Expr(isUnsigned ? int64_t(v.getLimitedValue(INT64_MAX)) : v.getSExtValue()));
   }
   return out;
+}
+
+std::optional<ConstantTensor> Evaluator::computeNumber(Operation *op, unsigned depth) {
+  if (auto c = dyn_cast<ConstantOp>(op))
+    return readConstant(c.getValue());
+  if (auto s = dyn_cast<SizeOp>(op)) {
+    ConstantTensor t(typeOf(s.getResult()));
+    for (auto [i, e] : llvm::enumerate(exprsOf(s.getExprs()))) {
+      std::optional<int64_t> c = facts.simplify(e).constant();
+      if (!c)
+        return std::nullopt;
+      t.ints[i] = *c;
+    }
+    return t;
+  }
+  if (!canEvaluate(op))
+    return std::nullopt;
+  SmallVector<const ConstantTensor *> operands;
+  for (Value v : op->getOperands()) {
+    operands.push_back(number(v, depth + 1));
+    if (!operands.back())
+      return std::nullopt;
+  }
+  return evaluate(op, operands);
+}
+
+/// The elements of a value that follows from constants.
+const ConstantTensor *Evaluator::number(Value v, unsigned depth) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  if (!type || depth > kMaxDepth || !type.hasStaticShape() || type.getNumElements() > kMaxElements || !isNumber(type.getElementType()) ||
+      !v.getDefiningOp())
+    return nullptr;
+  if (auto it = numbers.find(v); it != numbers.end())
+    return it->second.get();
+  std::optional<ConstantTensor> t = computeNumber(v.getDefiningOp(), depth);
+  auto owned = t ? std::make_unique<ConstantTensor>(std::move(*t)) : nullptr;
+  return (numbers[v] = std::move(owned)).get();
 }
 
 Known iotaValue(IotaOp op) {
@@ -323,6 +360,12 @@ Known Evaluator::reduce(ReduceOp op, const Dims &x) {
 
 std::optional<Dims> ir::symbolicValue(Value v) {
   return symbolicValue(v, shape::Facts(), nullptr); // sizes are at least 0; nothing else is assumed
+}
+
+std::optional<ConstantTensor> ir::knownNumbers(Value v, const shape::Facts &facts) {
+  Evaluator evaluator(facts, nullptr);
+  const ConstantTensor *known = evaluator.number(v, 0);
+  return known ? std::optional<ConstantTensor>(*known) : std::nullopt;
 }
 
 std::optional<Dims> ir::symbolicValue(Value v, const shape::Facts &facts, llvm::function_ref<std::optional<Dims>(Value)> leaf) {

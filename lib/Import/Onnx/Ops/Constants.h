@@ -6,7 +6,7 @@
 
 namespace lathe::onnx {
 
-/// The elements of a constant floating-point tensor; nothing when it is not constant.
+/// The elements of a floating-point tensor that is constant, or short and follows from constants and known sizes; else nothing.
 std::optional<llvm::SmallVector<double>> constantNumbers(Value v);
 
 } // namespace lathe::onnx

@@ -3,6 +3,7 @@
 #include "Constants.h"
 #include "GraphImporter.h"
 #include "Tensors.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -65,8 +66,10 @@ std::optional<llvm::SmallVector<double>> constantNumbers(Value v) {
   while (auto reshape = v.getDefiningOp<ir::ReshapeOp>())
     v = reshape.getX();
   DenseFPElementsAttr dense;
-  if (!matchPattern(v, m_Constant(&dense)))
-    return std::nullopt;
+  if (!matchPattern(v, m_Constant(&dense))) {
+    std::optional<ir::ConstantTensor> known = ir::knownNumbers(v, shape::Facts());
+    return known && known->isFloat() ? std::optional<SmallVector<double>>(llvm::to_vector(known->floats)) : std::nullopt;
+  }
   SmallVector<double> out;
   for (APFloat f : dense.getValues<APFloat>()) {
     bool lossy;

@@ -1,14 +1,14 @@
 //===- ConstantTensor.h - Constants as numbers -----------------------------===//
 //
-// Private to lib/Optimize: the elements of a constant, one number each, and the way back to an attribute.
+// The elements of a constant, one number each, and the way back to an attribute.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LATHE_LIB_OPTIMIZE_CONSTANTTENSOR_H
-#define LATHE_LIB_OPTIMIZE_CONSTANTTENSOR_H
+#ifndef LATHE_DIALECT_LATHE_CONSTANTTENSOR_H
+#define LATHE_DIALECT_LATHE_CONSTANTTENSOR_H
 
 #include "lathe/Dialect/Lathe/Lathe.h"
 
-namespace lathe::opt {
+namespace lathe::ir {
 
 /// Row-major elements: floats as doubles that hold a value of the element type, integers sign- or zero-extended.
 struct ConstantTensor {
@@ -51,6 +51,6 @@ int64_t bytesOf(mlir::RankedTensorType type);
 
 llvm::SmallVector<int64_t> stridesOf(llvm::ArrayRef<int64_t> shape);
 
-} // namespace lathe::opt
+} // namespace lathe::ir
 
-#endif // LATHE_LIB_OPTIMIZE_CONSTANTTENSOR_H
+#endif // LATHE_DIALECT_LATHE_CONSTANTTENSOR_H

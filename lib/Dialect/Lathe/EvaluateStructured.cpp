@@ -1,12 +1,11 @@
 //===- EvaluateStructured.cpp - Views, reductions, contractions on constants ===//
 
-#include "Evaluate.h"
 #include "lathe/Dialect/Lathe/ElementWalk.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::opt;
 using namespace lathe::ir;
 
 using Inputs = ArrayRef<const ConstantTensor *>;
@@ -272,7 +271,7 @@ static Result contract(ContractOp op, const ConstantTensor &x, const ConstantTen
 // Dispatch
 //===----------------------------------------------------------------------===//
 
-std::optional<ConstantTensor> opt::evaluateStructured(Operation *op, Inputs in) {
+std::optional<ConstantTensor> ir::evaluateStructured(Operation *op, Inputs in) {
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](IotaOp o) { return iota(o); })
       .Case([&](SizeOp o) { return sizes(o); })
@@ -288,7 +287,7 @@ std::optional<ConstantTensor> opt::evaluateStructured(Operation *op, Inputs in) 
       .Default([](Operation *) { return std::nullopt; });
 }
 
-bool opt::canEvaluate(Operation *op) {
+bool ir::canEvaluate(Operation *op) {
   if (op->getNumResults() != 1)
     return false;
   for (Type t : op->getOperandTypes())
@@ -304,6 +303,6 @@ bool opt::canEvaluate(Operation *op) {
   return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, ReduceOp, ContractOp>(op);
 }
 
-std::optional<ConstantTensor> opt::evaluate(Operation *op, Inputs in) {
+std::optional<ConstantTensor> ir::evaluate(Operation *op, Inputs in) {
   return isa<ElementwiseInterface>(op) ? evaluateElementwise(op, in) : evaluateStructured(op, in);
 }

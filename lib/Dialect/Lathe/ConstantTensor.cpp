@@ -1,12 +1,11 @@
 //===- ConstantTensor.cpp - Constants as numbers ---------------------------===//
 
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::opt;
 using namespace lathe::ir;
 
 ConstantTensor::ConstantTensor(RankedTensorType type) : type(type) {
@@ -23,16 +22,16 @@ void ConstantTensor::copyFrom(const ConstantTensor &other, int64_t from, int64_t
     ints[to] = other.ints[from];
 }
 
-bool opt::isUnsignedElement(Type e) { return e.isUnsignedInteger() || e.isInteger(1); }
+bool ir::isUnsignedElement(Type e) { return e.isUnsignedInteger() || e.isInteger(1); }
 
-bool opt::isNumber(Type e) {
+bool ir::isNumber(Type e) {
   if (e.isF64() || e.isF32() || e.isF16() || e.isBF16())
     return true;
   auto i = dyn_cast<IntegerType>(e);
   return i && (i.getWidth() == 1 || i.getWidth() == 8 || i.getWidth() == 16 || i.getWidth() == 32 || i.getWidth() == 64);
 }
 
-double opt::roundTo(double value, Type element) {
+double ir::roundTo(double value, Type element) {
   if (element.isF64())
     return value;
   if (element.isF32())
@@ -43,7 +42,7 @@ double opt::roundTo(double value, Type element) {
   return v.convertToDouble();
 }
 
-int64_t opt::wrapTo(int64_t value, Type element) {
+int64_t ir::wrapTo(int64_t value, Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
   if (width >= 64)
     return value;
@@ -53,11 +52,11 @@ int64_t opt::wrapTo(int64_t value, Type element) {
   return static_cast<int64_t>(bits);
 }
 
-int64_t opt::bytesOf(RankedTensorType type) {
+int64_t ir::bytesOf(RankedTensorType type) {
   return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
 }
 
-SmallVector<int64_t> opt::stridesOf(ArrayRef<int64_t> shape) {
+SmallVector<int64_t> ir::stridesOf(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (int i = int(shape.size()) - 2; i >= 0; --i)
     strides[i] = strides[i + 1] * shape[i + 1];
@@ -68,7 +67,7 @@ SmallVector<int64_t> opt::stridesOf(ArrayRef<int64_t> shape) {
 // Reading
 //===----------------------------------------------------------------------===//
 
-std::optional<ArrayRef<char>> opt::rawBytes(ElementsAttr attr) {
+std::optional<ArrayRef<char>> ir::rawBytes(ElementsAttr attr) {
   ArrayRef<char> bytes;
   if (auto dense = dyn_cast<DenseElementsAttr>(attr)) {
     if (dense.isSplat() || attr.getElementType().isInteger(1))
@@ -124,7 +123,7 @@ static ConstantTensor readDense(DenseElementsAttr dense, RankedTensorType type) 
   return t;
 }
 
-std::optional<ConstantTensor> opt::readConstant(ElementsAttr attr) {
+std::optional<ConstantTensor> ir::readConstant(ElementsAttr attr) {
   auto type = dyn_cast<RankedTensorType>(attr.getType());
   if (!type || !isNumber(type.getElementType()))
     return std::nullopt;
@@ -153,7 +152,7 @@ std::optional<ConstantTensor> opt::readConstant(ElementsAttr attr) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-ElementsAttr opt::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes, StringRef name) {
+ElementsAttr ir::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes, StringRef name) {
   // Attributes are hashed and kept for the context's life; large ones live in a resource instead.
   constexpr size_t largest = 1 << 16;
   if (bytes.size() <= largest)
@@ -161,7 +160,7 @@ ElementsAttr opt::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes,
   return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
 }
 
-ElementsAttr opt::writeConstant(const ConstantTensor &t, StringRef name) {
+ElementsAttr ir::writeConstant(const ConstantTensor &t, StringRef name) {
   Type e = t.type.getElementType();
   int64_t n = t.size();
   if (e.isInteger(1)) {
@@ -190,7 +189,7 @@ ElementsAttr opt::writeConstant(const ConstantTensor &t, StringRef name) {
   return constantFromBytes(t.type, bytes, name);
 }
 
-std::optional<double> opt::splatValue(Value v) {
+std::optional<double> ir::splatValue(Value v) {
   while (Operation *op = v.getDefiningOp()) {
     if (!isa<BroadcastOp, ReshapeOp>(op))
       break;

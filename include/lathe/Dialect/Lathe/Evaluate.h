@@ -1,19 +1,22 @@
 //===- Evaluate.h - Ops on constants ---------------------------------------===//
 //
-// Private to lib/Optimize: the value of an op whose operands are known, element by element.
+// The value of an op whose operands are known, element by element.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LATHE_LIB_OPTIMIZE_EVALUATE_H
-#define LATHE_LIB_OPTIMIZE_EVALUATE_H
+#ifndef LATHE_DIALECT_LATHE_EVALUATE_H
+#define LATHE_DIALECT_LATHE_EVALUATE_H
 
-#include "ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 
-namespace lathe::opt {
+namespace lathe::ir {
 
 /// True when `evaluate` knows the op, given constant operands.
 bool canEvaluate(mlir::Operation *op);
 /// True when an element of the result costs much more than to load it would.
 bool isCostly(mlir::Operation *op);
+
+/// The elements of a short tensor that follows from constants and from sizes that are known; nothing for a longer one.
+std::optional<ConstantTensor> knownNumbers(mlir::Value v, const shape::Facts &facts);
 
 std::optional<ConstantTensor> evaluate(mlir::Operation *op, llvm::ArrayRef<const ConstantTensor *> operands);
 
@@ -22,6 +25,6 @@ std::optional<ConstantTensor> evaluateElementwise(mlir::Operation *op, llvm::Arr
 std::optional<ConstantTensor> evaluateStructured(mlir::Operation *op, llvm::ArrayRef<const ConstantTensor *> operands);
 bool canEvaluateElementwise(mlir::Operation *op);
 
-} // namespace lathe::opt
+} // namespace lathe::ir
 
-#endif // LATHE_LIB_OPTIMIZE_EVALUATE_H
+#endif // LATHE_DIALECT_LATHE_EVALUATE_H

@@ -4,13 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluate.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::opt;
 using namespace lathe::ir;
 
 namespace {
@@ -304,7 +303,7 @@ static std::optional<ConstantTensor> evaluateInt(Operation *op, ArrayRef<const C
   return out;
 }
 
-bool opt::canEvaluateElementwise(Operation *op) {
+bool ir::canEvaluateElementwise(Operation *op) {
   if (isa<CompareOp, SelectOp, CastOp, BitcastOp>(op))
     return true;
   StringRef name = op->getName().stripDialect();
@@ -316,7 +315,7 @@ bool opt::canEvaluateElementwise(Operation *op) {
   return isFloat ? floatBinaries().count(name) : intBinaries().count(name);
 }
 
-std::optional<ConstantTensor> opt::evaluateElementwise(Operation *op, ArrayRef<const ConstantTensor *> in) {
+std::optional<ConstantTensor> ir::evaluateElementwise(Operation *op, ArrayRef<const ConstantTensor *> in) {
   if (auto compare = dyn_cast<CompareOp>(op))
     return compareTensors(compare, *in[0], *in[1]);
   if (auto cast = dyn_cast<CastOp>(op))
@@ -332,7 +331,7 @@ std::optional<ConstantTensor> opt::evaluateElementwise(Operation *op, ArrayRef<c
   return isa<FloatType>(elementOf(op->getResult(0))) ? evaluateFloat(op, in) : evaluateInt(op, in);
 }
 
-bool opt::isCostly(Operation *op) {
+bool ir::isCostly(Operation *op) {
   static const llvm::StringSet<> cheap = {"neg", "abs",  "sign", "floor", "ceil", "round",  "trunc", "not", "add",
                                           "sub", "mul",  "max",  "min",   "and",  "or",     "xor",   "shl", "shr",
                                           "cast", "bitcast", "compare", "select"};
