@@ -7,7 +7,6 @@
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::fuse;
-using shape::Atom;
 using shape::Expr;
 
 static std::string textOf(ArrayRef<Expr> indices) {
@@ -15,6 +14,13 @@ static std::string textOf(ArrayRef<Expr> indices) {
   for (const Expr &e : indices)
     out += e.str() + ";";
   return out;
+}
+
+BodyBuilder::BodyBuilder(Group &group, OpBuilder &b, const shape::Facts &given, llvm::function_ref<bool(Value)> inMemory,
+                         llvm::function_ref<Value(Value)> refOf)
+    : domain(group.domain), b(b), inMemory(inMemory), refOf(refOf), facts(given.clone()), reader(facts) {
+  for (const Axis &a : domain.axes)
+    facts.setAxis(a.name, a.extent);
 }
 
 Value BodyBuilder::emit(Value v, const Dims &indices, Value predicate) {
@@ -46,6 +52,9 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       in.push_back(emit(o, indices, predicate));
     return ir::buildScalar(op, b, loc, in);
   }
+  // What has one place in the kernel's domain is not computed at another.
+  if (isa<ir::ReduceOp, ir::ContractOp, ir::AttentionOp, ir::ConvOp>(op) && !domain.sameIndices(domain.known.lookup(v), indices))
+    wrongPlace = op;
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](ir::ConstantOp) { return splat(v); })
       .Case([&](ir::SizeOp o) { return sizeAt(o, indices); })
@@ -57,7 +66,7 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       .Case([&](ir::ReduceOp o) { return reduce(o, indices); })
       .Case([&](ir::ContractOp o) { return contract(o); })
       .Case([&](ir::AttentionOp o) { return attention(o); })
-      .Case([&](ir::ConvOp o) { return conv(o, predicate); })
+      .Case([&](ir::ConvOp o) { return conv(o); })
       .Default([](Operation *) { return Value(); });
 }
 
@@ -65,22 +74,36 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
 // Sources
 //===----------------------------------------------------------------------===//
 
-Value BodyBuilder::load(Value v, Expr offset, Value predicate) {
+Value BodyBuilder::load(Value v, Expr offset, Value predicate, bool zeroElse) {
   Value ref = refOf(v);
+  Location loc = v.getLoc();
   Type element = cast<kernel::RefType>(ref.getType()).getElementType();
-  // Indirect symbols are numbered per access.
   SmallVector<Value> operands;
-  std::map<std::string, Expr> rename;
-  for (const std::string &s : offset.symbols())
-    if (s[0] == '$') {
-      rename[s] = Expr::symbol("$" + std::to_string(operands.size()));
-      operands.push_back(indirects[std::stoul(s.substr(1))]);
-    }
-  offset = offset.substitute(rename);
-  Value fill;
-  if (predicate)
-    fill = b.create<arith::ConstantOp>(v.getLoc(), b.getZeroAttr(element));
-  return b.create<kernel::LoadOp>(v.getLoc(), element, ref, b.getStringAttr(offset.str()), operands, predicate, fill);
+  Expr own = ofOneOp(offset, operands);
+  auto zero = [&]() -> Value { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(element)); };
+  Value fill = predicate && zeroElse ? zero() : Value();
+  auto op = b.create<kernel::LoadOp>(loc, element, ref, b.getStringAttr(own.str()), operands, predicate, fill);
+  Expr size = facts.simplify(shape::product(ir::dimsOf(v)));
+  if (kernel::accessStaysInside(op, size, reader))
+    return op;
+  // What is not proven is checked when the kernel runs.
+  ++guarded;
+  op.erase();
+  Value inside = all(compare(arith::CmpIPredicate::sge, offset, Expr(0)), compare(arith::CmpIPredicate::slt, offset, size));
+  return b.create<kernel::LoadOp>(loc, element, ref, b.getStringAttr(own.str()), operands, all(predicate, inside), zero());
+}
+
+Value BodyBuilder::emitOrZero(Value v, const Dims &indices, Value predicate) {
+  if (!predicate)
+    return emit(v, indices);
+  if (inMemory(v) || isView(v.getDefiningOp())) {
+    auto [base, offset] = locate(domain, v, indices, inMemory);
+    if (inMemory(base))
+      return load(base, offset, predicate, /*zeroElse=*/true);
+  }
+  Value x = emit(v, indices, predicate);
+  Value zero = b.create<arith::ConstantOp>(v.getLoc(), b.getZeroAttr(x.getType()));
+  return b.create<arith::SelectOp>(v.getLoc(), predicate, x, zero);
 }
 
 Value BodyBuilder::splat(Value v) {
@@ -91,26 +114,14 @@ Value BodyBuilder::splat(Value v) {
   return b.create<arith::ConstantOp>(v.getLoc(), a);
 }
 
-/// An atom that depends on an index read at run time; null for any other.
-Value BodyBuilder::indirect(const Atom &a) {
-  auto isRead = [](const std::string &s) { return s[0] == '$'; };
-  if (a.kind == Atom::Kind::Symbol)
-    return isRead(a.name) ? indirects[std::stoul(a.name.substr(1))] : Value();
-  if (llvm::none_of(a.operands, [&](const Expr &e) { return llvm::any_of(e.symbols(), isRead); }))
-    return {};
-  Location loc = b.getUnknownLoc();
-  Value x = index(a.operands[0]), y = index(a.operands[1]);
-  if (a.kind == Atom::Kind::Min)
-    return b.create<arith::MinSIOp>(loc, x, y);
-  if (a.kind == Atom::Kind::Max)
-    return b.create<arith::MaxSIOp>(loc, x, y);
-  // Divisors are sizes: where one is 0, nothing reads the result.
-  Value one = index(Expr(1)), zero = index(Expr(0)), divisor = b.create<arith::MaxSIOp>(loc, y, one);
-  Value rest = b.create<arith::RemSIOp>(loc, x, divisor), below = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, rest, zero);
-  if (a.kind == Atom::Kind::Mod)
-    return b.create<arith::SelectOp>(loc, below, b.create<arith::AddIOp>(loc, rest, divisor), rest);
-  Value quotient = b.create<arith::DivSIOp>(loc, x, divisor);
-  return b.create<arith::SelectOp>(loc, below, b.create<arith::SubIOp>(loc, quotient, one), quotient);
+Expr BodyBuilder::ofOneOp(const Expr &e, SmallVector<Value> &operands) const {
+  std::map<std::string, Expr> rename;
+  for (const std::string &s : e.symbols())
+    if (s[0] == '$') {
+      rename[s] = Expr::symbol("$" + std::to_string(operands.size()));
+      operands.push_back(indirects[std::stoul(s.substr(1))]);
+    }
+  return e.substitute(rename);
 }
 
 Value BodyBuilder::index(const Expr &raw) {
@@ -118,26 +129,9 @@ Value BodyBuilder::index(const Expr &raw) {
   Location loc = b.getUnknownLoc();
   if (std::optional<int64_t> c = e.constant())
     return b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(*c));
-  bool plain = llvm::none_of(e.symbols(), [](const std::string &s) { return s[0] == '$'; });
-  if (plain)
-    return b.create<kernel::IndexOp>(loc, b.getI64Type(), b.getStringAttr(e.str()));
-  Value sum; // indices read at run time take part: arithmetic on values
-  for (const Expr::Term &t : e.terms()) {
-    Value product;
-    Expr rest(t.coefficient);
-    for (const Atom &a : t.atoms) {
-      if (Value i = indirect(a)) {
-        product = product ? b.create<arith::MulIOp>(loc, product, i) : i;
-      } else {
-        rest = rest * Expr::fromAtom(a);
-      }
-    }
-    Value r = product && rest.isOne() ? product : index(rest);
-    if (product && product != r)
-      r = b.create<arith::MulIOp>(loc, product, r);
-    sum = sum ? b.create<arith::AddIOp>(loc, sum, r) : r;
-  }
-  return sum;
+  SmallVector<Value> operands;
+  Expr own = ofOneOp(e, operands);
+  return b.create<kernel::IndexOp>(loc, b.getI64Type(), b.getStringAttr(own.str()), operands);
 }
 
 Value BodyBuilder::compare(arith::CmpIPredicate predicate, const Expr &x, const Expr &y) {
@@ -329,17 +323,18 @@ Value BodyBuilder::attention(ir::AttentionOp op) {
   return out;
 }
 
-Value BodyBuilder::conv(ir::ConvOp op, Value predicate) {
+Value BodyBuilder::conv(ir::ConvOp op) {
   const std::vector<Dims> reads = domain.reads.find(op)->second;
   Dims x = ir::dimsOf(op.getX());
-  Value inside = predicate;
+  Value inside;
   for (size_t s = 2; s < x.size(); ++s) {
     if (!domain.facts.provablyLessEqual(Expr(0), reads[0][s]))
       inside = all(inside, compare(arith::CmpIPredicate::sge, reads[0][s], Expr(0)));
     if (!domain.facts.provablyLess(reads[0][s], x[s]))
       inside = all(inside, compare(arith::CmpIPredicate::slt, reads[0][s], x[s]));
   }
-  Value a = emit(op.getX(), reads[0], inside), w = emit(op.getW(), reads[1]);
+  // The border is zero whatever makes the image.
+  Value a = emitOrZero(op.getX(), reads[0], inside), w = emit(op.getW(), reads[1]);
   Value p = isa<FloatType>(a.getType()) ? Value(b.create<arith::MulFOp>(op.getLoc(), a, w))
                                         : Value(b.create<arith::MulIOp>(op.getLoc(), a, w));
   return accumulate(kernel::Combiner::Add, p, removedAxes(reads, domain.known.lookup(op.getResult())));

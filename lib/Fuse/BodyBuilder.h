@@ -8,26 +8,34 @@
 #define LATHE_LIB_FUSE_BODYBUILDER_H
 
 #include "Groups.h"
-#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 
 namespace lathe::fuse {
 
 class BodyBuilder {
 public:
   /// `inMemory` says which values have a buffer to read; `refOf` gives the buffer's block argument, adding an operand.
-  BodyBuilder(Group &group, mlir::OpBuilder &b, llvm::function_ref<bool(mlir::Value)> inMemory,
-              llvm::function_ref<mlir::Value(mlir::Value)> refOf)
-      : domain(group.domain), b(b), inMemory(inMemory), refOf(refOf) {}
+  /// `facts`: what holds while the kernel runs.
+  BodyBuilder(Group &group, mlir::OpBuilder &b, const shape::Facts &facts, llvm::function_ref<bool(mlir::Value)> inMemory,
+              llvm::function_ref<mlir::Value(mlir::Value)> refOf);
 
+  /// The value at these indices. Under a predicate it is defined only where that holds (K8).
   mlir::Value emit(mlir::Value v, const Dims &indices, mlir::Value predicate = {});
+  /// A value that was asked for at other indices than those at which the kernel computes it; null when there was none.
+  mlir::Operation *misplaced() const { return wrongPlace; }
+  /// Loads that are guarded since their bounds are not proven.
+  unsigned guardedLoads() const { return guarded; }
   /// For a value that a kernel reads by plain strides: its buffer and the offset.
   std::pair<mlir::Value, shape::Expr> access(mlir::Value v, Dims indices);
-  mlir::Value indirect(const shape::Atom &a);
   mlir::Value index(const shape::Expr &e);
 
 private:
   mlir::Value compute(mlir::Value v, const Dims &indices, mlir::Value predicate);
-  mlir::Value load(mlir::Value v, shape::Expr offset, mlir::Value predicate);
+  mlir::Value load(mlir::Value v, shape::Expr offset, mlir::Value predicate, bool zeroElse = false);
+  /// The value where the predicate holds, zero where not.
+  mlir::Value emitOrZero(mlir::Value v, const Dims &indices, mlir::Value predicate);
+  /// An expression of one op: its indirect indices are numbered from $0.
+  shape::Expr ofOneOp(const shape::Expr &e, llvm::SmallVector<mlir::Value> &operands) const;
   mlir::Value splat(mlir::Value v);
   mlir::Value sizeAt(ir::SizeOp op, const Dims &indices);
   mlir::Value iota(ir::IotaOp op, const Dims &indices);
@@ -38,7 +46,7 @@ private:
   mlir::Value reduce(ir::ReduceOp op, const Dims &indices);
   mlir::Value contract(ir::ContractOp op);
   mlir::Value attention(ir::AttentionOp op);
-  mlir::Value conv(ir::ConvOp op, mlir::Value predicate);
+  mlir::Value conv(ir::ConvOp op);
   /// An index read at run time, as a symbol of later offsets; wraps negatives and clamps into [0, size).
   shape::Expr indirect(mlir::Value index, const shape::Expr &size);
   mlir::Value all(mlir::Value p, mlir::Value q);
@@ -53,6 +61,10 @@ private:
   llvm::function_ref<mlir::Value(mlir::Value)> refOf;
   std::map<std::tuple<const void *, const void *, std::string>, mlir::Value> memo;
   std::vector<mlir::Value> indirects; ///< symbol "$i" stands for the i-th
+  shape::Facts facts;
+  kernel::ConditionReader reader;
+  mlir::Operation *wrongPlace = nullptr;
+  unsigned guarded = 0;
 };
 
 } // namespace lathe::fuse

@@ -1,6 +1,7 @@
 //===- Domain.cpp - Iteration domains and indices through views ------------===//
 
 #include "Domain.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -58,6 +59,14 @@ bool Domain::sameIndices(ArrayRef<Expr> a, ArrayRef<Expr> b) const {
     if (!facts.provablyEqual(x, y))
       return false;
   return true;
+}
+
+bool Domain::covers(ArrayRef<Expr> dims, ArrayRef<Expr> indices) const {
+  std::vector<kernel::Extent> extents;
+  for (const Axis &a : axes)
+    extents.push_back({a.name, a.extent});
+  std::optional<kernel::ElementRange> block = kernel::blockOf(facts.simplify(flatten(dims, indices)), extents, facts);
+  return block && block->begin.isZero() && facts.provablyEqual(block->size, shape::product(dims));
 }
 
 bool Domain::divides(const Expr &e) const {

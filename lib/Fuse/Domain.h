@@ -52,6 +52,8 @@ public:
   bool divides(llvm::ArrayRef<shape::Expr> exprs) const {
     return llvm::any_of(exprs, [&](const shape::Expr &e) { return divides(e); });
   }
+  /// Do the indices, over the axes that they mention, name each element of a tensor with these dimensions once?
+  bool covers(llvm::ArrayRef<shape::Expr> dims, llvm::ArrayRef<shape::Expr> indices) const;
   bool sameIndices(llvm::ArrayRef<shape::Expr> a, llvm::ArrayRef<shape::Expr> b) const;
 
   /// Indices of a shape `to` for the element at `indices` of shape `from` (equal element counts). With `split`, axes may be

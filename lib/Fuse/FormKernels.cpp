@@ -30,8 +30,9 @@ struct Stored {
 class Former {
 public:
   Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names)
-      : func(func), body(func.getBody().front()), facts(facts), names(names) {}
-  void run();
+      : func(func), body(func.getBody().front()), facts(facts),
+        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names) {}
+  LogicalResult run();
 
 private:
   void copyOutputs();
@@ -39,13 +40,14 @@ private:
   void emitHostOp(Operation *op, OpBuilder &b);
   bool usedOutside(Value v, unsigned group);
   std::vector<Stored> storedOf(Group &group, unsigned id);
-  void emitKernel(Group &group, unsigned id, OpBuilder &b);
+  LogicalResult emitKernel(Group &group, unsigned id, OpBuilder &b);
   kernel::KernelClass classify(Group &group, bool reduces);
   Value finalValue(Value v, OpBuilder &b);
 
   func::FuncOp func;
   Block &body;
   const shape::Facts &facts;
+  shape::Facts running; ///< what holds while a kernel runs
   std::unique_ptr<Trees> trees;
   std::unique_ptr<Grouper> grouper;
   /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
@@ -165,10 +167,10 @@ static std::string baseName(Group &group) {
   return name;
 }
 
-void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
+LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
   std::vector<Stored> stored = storedOf(group, id);
   if (stored.empty())
-    return; // dead
+    return success(); // dead
   // The body is built first; operands are found while it is.
   SmallVector<Value> operands;
   llvm::DenseMap<Value, Value> refs;
@@ -185,7 +187,7 @@ void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
     }
     return ref;
   };
-  BodyBuilder builder(group, inner, inMemory, refOf);
+  BodyBuilder builder(group, inner, running, inMemory, refOf);
   SmallVector<Type> results;
   for (const Stored &s : stored) {
     Value v = builder.emit(s.value, group.domain.known.lookup(s.value));
@@ -195,6 +197,11 @@ void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
     inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, b.getStringAttr(offset.str()), ValueRange(), Value());
     results.push_back(s.storage.getType());
   }
+  if (Operation *op = builder.misplaced())
+    return op->emitError("a kernel asks for '") << nodeName(op) << "' at a place where it does not compute it";
+  if (unsigned n = builder.guardedLoads())
+    group.unfused.push_back(nodeName(group.members.back()) + ": the bounds of " + std::to_string(n) +
+                            " reads are not proven, they are checked in the kernel");
   bool reduces = false;
   scratch->walk([&](kernel::ReduceOp) { reduces = true; });
   std::set<std::string> reduced = group.domain.reducedAxes();
@@ -218,6 +225,7 @@ void Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
   op.getBody().push_back(scratch.release());
   for (auto [s, r] : llvm::zip(stored, op.getOutputs()))
     buffers[s.storage] = r;
+  return success();
 }
 
 /// A result of the function: its buffer, through the reshapes above it.
@@ -228,7 +236,7 @@ Value Former::finalValue(Value v, OpBuilder &b) {
   return b.create<ir::ReshapeOp>(v.getLoc(), v.getType(), finalValue(reshape.getX(), b));
 }
 
-void Former::run() {
+LogicalResult Former::run() {
   copyOutputs();
   for (Operation &op : body)
     if (ir::isHostOp(&op))
@@ -237,7 +245,7 @@ void Former::run() {
   HostOrder host(body);
   host.sort();
   trees = std::make_unique<Trees>(body);
-  grouper = std::make_unique<Grouper>(body, facts, *trees, host);
+  grouper = std::make_unique<Grouper>(body, facts, *trees, host, running);
   grouper->run();
   Operation *ret = body.getTerminator();
   OpBuilder b(ret);
@@ -249,8 +257,8 @@ void Former::run() {
   for (unsigned id : grouper->order())
     if (Group &g = grouper->groups[id]; g.kind == GroupKind::Host)
       emitHostOp(g.members.front(), b);
-    else
-      emitKernel(g, id, b);
+    else if (failed(emitKernel(g, id, b)))
+      return failure();
   SmallVector<Value> outputs;
   for (Value v : ret->getOperands())
     outputs.push_back(finalValue(v, b));
@@ -258,6 +266,7 @@ void Former::run() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (isOpTriviallyDead(&op) || (op.use_empty() && !ir::isHostOp(&op) && isa_and_nonnull<ir::LatheDialect>(op.getDialect())))
       op.erase();
+  return success();
 }
 
 struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
@@ -265,7 +274,8 @@ struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
     shape::Facts facts = ir::factsOf(getOperation());
     llvm::StringMap<unsigned> names; // of kernels, unique in the module
     for (auto f : getOperation().getOps<func::FuncOp>())
-      Former(f, facts, names).run();
+      if (failed(Former(f, facts, names).run()))
+        return signalPassFailure();
   }
 };
 

@@ -1,6 +1,7 @@
 //===- Groups.cpp - Which roots share a kernel -----------------------------===//
 
 #include "Groups.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -121,7 +122,11 @@ Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
     }
     auto [base, offset] = locate(g.domain, operand.get(), indices, [&](Value v) { return v == storage; });
     bool computed = !Trees::isExternal(root) && !trees.isRoot(root.getDefiningOp());
-    if (!computed && !g.domain.divides(offset))
+    shape::Facts inside = running.clone();
+    for (const Axis &a : g.domain.axes)
+      inside.setAxis(a.name, a.extent);
+    if (!computed && !g.domain.divides(offset) &&
+        kernel::isInside(inside.simplify(offset), inside.simplify(shape::product(ir::dimsOf(base))), {}, inside))
       continue;
     OpBuilder b(op);
     auto copy = b.create<ir::CastOp>(op->getLoc(), operand.get().getType(), operand.get());
@@ -401,6 +406,10 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
+std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
+  return trial.domain.covers(ir::dimsOf(value), indices) ? "" : "the kernel's points are only some of its elements";
+}
+
 std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indices, unsigned added, size_t columnsBefore) {
   if (added && trial.kind == GroupKind::Contraction)
     return "its domain is larger than the contraction's result";
@@ -412,10 +421,11 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
     return "it would split the contraction's columns";
   std::set<std::string> reduced = trial.domain.reducedAxes();
   std::vector<std::string> mine = trial.domain.axesIn(indices);
-  if (trial.kind == GroupKind::Contraction || reduced.empty())
-    for (const Axis &a : trial.domain.axes)
-      if (!reduced.count(a.name) && !llvm::is_contained(mine, a.name))
-        return "its domain is smaller";
+  for (const Axis &a : trial.domain.axes)
+    if (!reduced.count(a.name) && !llvm::is_contained(mine, a.name))
+      return "its domain is smaller";
+  if (std::string why = checkCoverage(trial, op->getResult(0), indices); !why.empty())
+    return why;
   for (Value o : op->getOperands())
     if (std::string why = checkReads(trial, o, indices); !why.empty())
       return why;
@@ -439,6 +449,8 @@ std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indic
                                     : llvm::all_of(goneAxes, [&](const std::string &a) { return reduced.count(a); });
   if (!compatible)
     return reduced.empty() ? "it reduces everything and no parallel axis would be left" : "it reduces other axes";
+  if (std::string why = checkCoverage(trial, op.getX(), indices); !why.empty())
+    return why;
   if (std::string why = checkReads(trial, op.getX(), indices); !why.empty())
     return why;
   trial.domain.known[op.getResult()] = kept;

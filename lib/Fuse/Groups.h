@@ -25,8 +25,9 @@ struct Group {
 
 class Grouper {
 public:
-  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host)
-      : body(body), facts(facts), trees(trees), host(host) {}
+  /// `running`: what holds while a kernel runs, for proofs.
+  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host, const shape::Facts &running)
+      : body(body), facts(facts), running(running), trees(trees), host(host) {}
 
   void run();
   /// Groups in an order in which they can run.
@@ -46,12 +47,15 @@ private:
   Group startContraction(ir::ContractOp op);
   Group startAttention(ir::AttentionOp op);
   void startConv(ir::ConvOp op);
-  /// The copy that was put before the first operand whose memory no stride describes; null when all are readable.
+  /// The copy that was put before the first operand whose memory no stride describes, or whose reads are not proven to stay
+  /// inside of it; null when all are readable.
   mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);
 
   std::string tryJoin(unsigned id, mlir::Operation *op);
   std::string joinPointwise(Group &trial, mlir::Operation *op, const Dims &indices, unsigned added,
                             size_t columnsBefore);
+  /// Why the group's points are not those of a value with these indices, each once; nothing where they are.
+  std::string checkCoverage(const Group &trial, mlir::Value value, const Dims &indices) const;
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.
@@ -63,7 +67,7 @@ private:
   std::set<unsigned> producers(mlir::Operation *op) const;
 
   mlir::Block &body;
-  const shape::Facts &facts;
+  const shape::Facts &facts, &running;
   Trees &trees;
   HostOrder &host;
 };

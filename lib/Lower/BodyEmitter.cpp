@@ -107,12 +107,12 @@ Value BodyEmitter::laneSteps() {
   return context->b.create<arith::ConstantOp>(context->loc, context->b.getI64VectorAttr(steps));
 }
 
-Value BodyEmitter::emitExpr(const Expr &e) {
+Value BodyEmitter::emitExpr(const Expr &e, ValueRange indices) {
   Context &c = *context;
   if (width == 1 || !has(c.info.axesOf(e), laneAxis))
-    return exprWith(e, {});
+    return exprWith(e, indices);
   laneIndices = c.b.create<arith::AddIOp>(c.loc, splat(axisValues[laneAxis]), laneSteps());
-  Value v = exprWith(e, {});
+  Value v = exprWith(e, indices);
   laneIndices = {};
   return v;
 }
@@ -191,12 +191,19 @@ Value BodyEmitter::emit(Value bodyValue) {
 
 Value BodyEmitter::emitLanes(Value bodyValue) { return splat(emit(bodyValue)); }
 
+SmallVector<Value> BodyEmitter::valuesOf(ValueRange bodyValues) const {
+  SmallVector<Value> out;
+  for (Value v : bodyValues)
+    out.push_back(values.lookup(v));
+  return out;
+}
+
 void BodyEmitter::emitOp(Operation *op) {
   Value v;
   if (auto load = dyn_cast<kernel::LoadOp>(op))
     v = emitLoad(load);
-  else if (isa<kernel::IndexOp>(op))
-    v = emitExpr(context->info.exprOf(op));
+  else if (auto index = dyn_cast<kernel::IndexOp>(op))
+    v = emitExpr(context->info.exprOf(op), valuesOf(index.getIndices()));
   else if (op->getNumResults() != 1)
     v = fail("'" + op->getName().getStringRef() + "' has " + Twine(op->getNumResults()) + " results",
              context->b.getI64Type());
@@ -228,6 +235,8 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
     fill = toMemory(c.b, c.loc, fill);
   Type memory = boolean ? c.b.getI8Type() : op.getType();
   Value predicate = op.getPredicate() ? values.lookup(op.getPredicate()) : Value();
+  if (predicate && !fill) // no value is wanted where the predicate is false: any will do
+    fill = c.b.create<arith::ConstantOp>(c.loc, c.b.getZeroAttr(memory));
   Value v;
   if (predicate && !isa<VectorType>(predicate.getType()) && !(width == 1 && mask)) {
     // The same in all lanes: a branch around the whole access.
@@ -358,7 +367,8 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
 Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
   Context &c = *context;
   auto compare = dyn_cast<arith::CmpIOp>(op);
-  if (!compare || !compare.getLhs().getDefiningOp<kernel::IndexOp>() || isa<VectorType>(operands[1].getType()))
+  auto index = compare ? compare.getLhs().getDefiningOp<kernel::IndexOp>() : kernel::IndexOp();
+  if (!index || !index.getIndices().empty() || isa<VectorType>(operands[1].getType()))
     return {};
   if (static_cast<int64_t>(compare.getPredicate()) > static_cast<int64_t>(arith::CmpIPredicate::sge))
     return {}; // unsigned

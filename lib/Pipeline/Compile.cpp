@@ -9,6 +9,7 @@
 #include "HostProgram.h"
 #include "Report.h"
 #include "TargetCode.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Fuse/Passes.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
@@ -80,6 +81,7 @@ static Error formKernels(ModuleOp module) {
   return runPasses(module, "fuse", [](OpPassManager &pm) {
     pm.addPass(fuse::createGuardSizes());
     pm.addPass(fuse::createFormKernels());
+    pm.addPass(kernel::createVerifyAccesses());
   });
 }
 
@@ -90,6 +92,7 @@ static Error prepareForCpu(ModuleOp module) {
     pm.addPass(target::createPackFilters());
     pm.addPass(target::createPackWeights());
     pm.addPass(target::createUpdateInPlace());
+    pm.addPass(kernel::createVerifyAccesses());
   });
 }
 

@@ -107,6 +107,11 @@ void Facts::setAxis(llvm::StringRef axis, const Expr &extent) {
   state->axes.insert_or_assign(axis.str(), simplify(extent));
 }
 
+std::optional<Expr> Facts::extentOf(llvm::StringRef axis) const {
+  auto it = state->axes.find(axis.str());
+  return it == state->axes.end() ? std::nullopt : std::optional<Expr>(it->second);
+}
+
 /// The late symbol that has its value last.
 static std::optional<std::string> latestOf(const Expr &e, const Facts::State &state) {
   std::optional<std::string> latest;
@@ -176,6 +181,14 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
   Expr::Linear l = *e.linearIn(*symbol);
   substituteSymbol(*state, *symbol, l.coefficient == Expr(1) ? -l.rest : l.rest);
   return true;
+}
+
+void Facts::addLessEqual(const Expr &a, const Expr &b) {
+  Expr e = simplify(b - a);
+  if (e.isUnknown() || e.constant())
+    return;
+  constrain(*state, e, {0, std::nullopt});
+  state->changed();
 }
 
 static std::string wordOf(const Expr &e) {

@@ -138,10 +138,35 @@ Expr Simplifier::once(const Expr &e) {
   return rewriteProducts(sum);
 }
 
+/// k*floordiv(a, k) + mod(a, k) is a: where writing a remainder by its quotient leaves neither, they go.
+static Expr joinQuotients(Expr e) {
+  for (unsigned step = 0; step < 8 && e.hasOpaque(); ++step) {
+    Expr joined = e;
+    for (const Monomial &t : ExprBuilder::terms(e)) {
+      auto mod = llvm::find_if(t.atoms, [](const AtomRef &a) { return a->atom.kind == Kind::Mod; });
+      if (mod == t.atoms.end())
+        continue;
+      const Expr &a = (*mod)->atom.operands[0], &k = (*mod)->atom.operands[1];
+      Monomial factor{t.coefficient, t.atoms};
+      factor.atoms.erase(factor.atoms.begin() + (mod - t.atoms.begin()));
+      Expr f = ExprBuilder::fromTerms({factor}), quotient = f * k * Expr::floordiv(a, k);
+      Expr without = e - f * ExprBuilder::fromTerm(1, {*mod}) - quotient;
+      if (ExprBuilder::terms(without).size() + 2 <= ExprBuilder::terms(e).size()) {
+        joined = without + f * a;
+        break;
+      }
+    }
+    if (joined == e || joined.isUnknown())
+      break;
+    e = joined;
+  }
+  return e;
+}
+
 Expr Simplifier::run(const Expr &e) {
   Expr now = e.substitute(state.substitutions);
   for (unsigned round = 0; round < 6; ++round) {
-    Expr next = once(now).substitute(state.substitutions);
+    Expr next = joinQuotients(once(now).substitute(state.substitutions));
     if (next == now || next.isUnknown())
       return next;
     now = next;

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
   lathe::opt::registerLatheOptimizePasses();
   lathe::opt::registerOptimizePipeline();
   lathe::fuse::registerLatheFusePasses();
+  lathe::kernel::registerLatheKernelPasses();
   lathe::lower::registerLatheLowerPasses();
   lathe::target::registerLatheTargetPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));

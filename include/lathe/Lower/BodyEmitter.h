@@ -58,7 +58,8 @@ public:
   /// Stores `value` where `store` would store its own (a caller that computed it otherwise).
   void emitStoreOf(kernel::StoreOp store, mlir::Value value);
   /// An expression over axes and sizes at this point: i64, or a vector of i64 where it varies along the lane axis.
-  mlir::Value emitExpr(const shape::Expr &e);
+  /// `indices`: the values of its indirect symbols.
+  mlir::Value emitExpr(const shape::Expr &e, mlir::ValueRange indices = {});
   mlir::Value splat(mlir::Value scalar);
   /// Where a load without computed indices reads at this point, which has no lane axis.
   mlir::Value addressOf(kernel::LoadOp load) { return addressOf(load, load.getRef(), {}).pointer; }
@@ -83,6 +84,7 @@ private:
 
   mlir::Value fail(llvm::Twine message, mlir::Type type);
   void emitOp(mlir::Operation *op);
+  llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange bodyValues) const;
   mlir::Value emitLoad(kernel::LoadOp op);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitScalarOp(mlir::Operation *op);

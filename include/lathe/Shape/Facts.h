@@ -27,9 +27,13 @@ public:
   void setLate(llvm::StringRef symbol);
   /// 0 <= axis < extent, for an axis of a kernel; lets (h*D + d) // D become h.
   void setAxis(llvm::StringRef axis, const Expr &extent);
+  /// The extent of an axis; nothing for any other symbol.
+  std::optional<Expr> extentOf(llvm::StringRef axis) const;
   /// a = b. Kept as a substitution of a symbol where one side can be solved for it (oriented so that no symbol is replaced
   /// by itself); returns false when the fact contradicts what is known.
   bool addEquality(const Expr &a, const Expr &b);
+  /// a <= b.
+  void addLessEqual(const Expr &a, const Expr &b);
   /// k divides e: e becomes k * q for a fresh symbol q (deterministically named after the two), also where k is symbolic;
   /// floordiv(e, k) then is q.
   void addDivides(const Expr &k, const Expr &e);

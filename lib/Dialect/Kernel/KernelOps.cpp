@@ -214,6 +214,8 @@ LogicalResult GenericOp::verify() {
       indirects = l.getIndices().size();
     if (auto s = dyn_cast<StoreOp>(op))
       indirects = s.getIndices().size();
+    if (auto i = dyn_cast<IndexOp>(op))
+      indirects = i.getIndices().size();
     for (StringRef text : textsOf(op))
       for (const std::string &s : exprOf(text).symbols())
         if (s[0] == '$' && (!llvm::all_of(s.substr(1), [](char c) { return isdigit(c); }) || s.size() > 4 ||
@@ -238,8 +240,8 @@ static LogicalResult verifyText(Operation *op) {
 LogicalResult LoadOp::verify() {
   if (getRef().getType().getElementType() != getResult().getType())
     return emitOpError("result type differs from the buffer's element type ") << getRef().getType().getElementType();
-  if (bool(getPredicate()) != bool(getFill()))
-    return emitOpError("a predicate and a fill value come together");
+  if (getFill() && !getPredicate())
+    return emitOpError("a fill value needs a predicate");
   return verifyText(*this);
 }
 

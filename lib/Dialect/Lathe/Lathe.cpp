@@ -115,32 +115,31 @@ Dims ir::exprsOf(ArrayAttr texts) {
   return dims;
 }
 
-shape::Facts ir::factsOf(ModuleOp module) {
+static Expr parseSize(StringRef text) {
+  llvm::Expected<Expr> e = Expr::parse(text);
+  if (!e)
+    llvm::consumeError(e.takeError());
+  return e ? *e : Expr(0);
+}
+
+static void declare(SymbolOp s, shape::Facts &facts) {
+  shape::Range range;
+  if (int64_t(s.getMin()) != INT64_MIN)
+    range.min = s.getMin();
+  if (int64_t(s.getMax()) >= 0) // the attribute reads as unsigned
+    range.max = s.getMax();
+  facts.setRange(s.getName(), range);
+}
+
+/// Symbols, and the relations that `holds` accepts.
+static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationOp, const Expr &, const Expr &)> holds) {
   shape::Facts facts;
-  auto parse = [](StringRef text) {
-    llvm::Expected<Expr> e = Expr::parse(text);
-    if (!e)
-      llvm::consumeError(e.takeError());
-    return e ? *e : Expr(0);
-  };
-  auto declare = [&](SymbolOp s) {
-    shape::Range range;
-    if (int64_t(s.getMin()) != INT64_MIN)
-      range.min = s.getMin();
-    if (int64_t(s.getMax()) >= 0) // the attribute reads as unsigned
-      range.max = s.getMax();
-    facts.setRange(s.getName(), range);
-  };
   for (SymbolOp s : module.getOps<SymbolOp>())
     if (!s.getDefinition())
-      declare(s);
-  std::set<std::string> late = lateSymbols(module);
-  auto isLate = [&](const Expr &e) {
-    return llvm::any_of(e.symbols(), [&](const std::string &s) { return late.count(s) != 0; });
-  };
+      declare(s, facts);
   for (RelationOp r : module.getOps<RelationOp>()) {
-    Expr left = parse(r.getLeft()), right = parse(r.getRight());
-    if (r.getScope() || isLate(left) || isLate(right))
+    Expr left = parseSize(r.getLeft()), right = parseSize(r.getRight());
+    if (!holds(r, left, right))
       continue;
     if (r.getKind() == "eq")
       facts.addEquality(left, right);
@@ -150,7 +149,33 @@ shape::Facts ir::factsOf(ModuleOp module) {
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
   for (SymbolOp s : module.getOps<SymbolOp>())
     if (s.getDefinition() && int64_t(s.getMax()) >= 0)
-      declare(s);
+      declare(s, facts);
+  return facts;
+}
+
+shape::Facts ir::factsOf(ModuleOp module) {
+  std::set<std::string> late = lateSymbols(module);
+  auto isLate = [&](const Expr &e) {
+    return llvm::any_of(e.symbols(), [&](const std::string &s) { return late.count(s) != 0; });
+  };
+  return factsFrom(module, [&](RelationOp r, const Expr &left, const Expr &right) {
+    return !r.getScope() && !isLate(left) && !isLate(right);
+  });
+}
+
+shape::Facts ir::factsWhileRunning(ModuleOp module, StringRef function) {
+  auto holds = [&](RelationOp r) { return !r.getScope() || *r.getScope() == function; };
+  shape::Facts facts = factsFrom(module, [&](RelationOp r, const Expr &, const Expr &) { return holds(r); });
+  for (SymbolOp s : module.getOps<SymbolOp>())
+    if (s.getDefinition())
+      facts.addEquality(Expr::symbol(s.getName()), parseSize(*s.getDefinition()));
+  module.walk([&](LoopOp loop) { // the number of an iteration is below their number
+    if (loop.getBody() == function && !loop.getLimit().empty() && !loop.getCounter().empty())
+      facts.setAxis(loop.getCounter(), parseSize(loop.getLimit()));
+  });
+  for (RelationOp r : module.getOps<RelationOp>())
+    if (holds(r) && r.getKind() == "le")
+      facts.addLessEqual(parseSize(r.getLeft()), parseSize(r.getRight()));
   return facts;
 }
 

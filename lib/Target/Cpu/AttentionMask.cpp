@@ -117,7 +117,7 @@ std::optional<Expr> BoundFinder::indexOf(Value v, unsigned depth) {
   APInt constant;
   if (matchPattern(v, m_ConstantInt(&constant)))
     return constant.isSignedIntN(48) ? std::optional<Expr>(Expr(constant.getSExtValue())) : std::nullopt;
-  if (auto index = dyn_cast<kernel::IndexOp>(op))
+  if (auto index = dyn_cast<kernel::IndexOp>(op); index && index.getIndices().empty())
     return info.exprOf(index);
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;

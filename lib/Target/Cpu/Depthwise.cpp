@@ -87,7 +87,8 @@ static bool splitConditions(DepthwiseShape &s, const BodyInfo &info) {
       return false;
     bool column = info.axesOf(v) & last;
     auto compare = v.getDefiningOp<arith::CmpIOp>();
-    if (column && (!compare || !compare.getLhs().getDefiningOp<kernel::IndexOp>()))
+    auto index = compare ? compare.getLhs().getDefiningOp<kernel::IndexOp>() : kernel::IndexOp();
+    if (column && (!index || !index.getIndices().empty()))
       return false; // at the ends of a tile, a linear comparison holds for what is between
     (column ? s.columnConditions : s.rowConditions).push_back(v);
   }

@@ -87,7 +87,7 @@ static std::optional<Expr> lastKeyOf(const AttentionProblem &p, const lower::Bod
   if (!compare || !fill || !fill.getValue().isInfinity() || !fill.getValue().isNegative())
     return std::nullopt;
   auto key = compare.getLhs().getDefiningOp<kernel::IndexOp>(), bound = compare.getRhs().getDefiningOp<kernel::IndexOp>();
-  if (!key || !bound || key.getIndexExpr() != Expr::symbol(info.axes[p.shape.key]))
+  if (!key || !bound || !bound.getIndices().empty() || key.getIndexExpr() != Expr::symbol(info.axes[p.shape.key]))
     return std::nullopt;
   auto linear = bound.getIndexExpr().linearIn(info.axes[p.shape.query]);
   if (!linear || !linear->coefficient.isOne() || info.axesOf(linear->rest))

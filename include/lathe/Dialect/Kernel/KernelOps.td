@@ -84,6 +84,11 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
       K4. every result is stored to;
       K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `loop` no
           `kernel.reduce`.
+    Those of memory are proven with the module's sizes by the pass `lathe-verify-accesses` (lathe/Dialect/Kernel/Legality.h):
+      K6. the stores of a result write each of its elements once: each writes a block, where its offset, a number in a mixed
+          radix of its axes, names each element once, and the blocks partition the result. Stores through indices come on top;
+      K7. every load, store and operand of a product stays inside of its buffer at all points at which its predicate holds;
+      K8. what is computed from a load under a predicate without a fill is used only where the predicate holds.
   }];
   let arguments = (ins Kernel_ClassAttr:$kernelClass, StrAttr:$name, StrArrayAttr:$axisNames, StrArrayAttr:$axisExtents,
                        Variadic<AnyRankedTensor>:$inputs,
@@ -114,13 +119,14 @@ def Kernel_LoadOp : Kernel_Op<"load", [AttrSizedOperandSegments]> {
   let summary = "Read one element of a buffer";
   let description = [{
     `kernel.load %x["768*n + d"]`; with indirect indices `kernel.load %table["768*$0 + d"] indirect(%row)`; under a
-    predicate `kernel.load %x["n"] if %p else %zero` (nothing is read where the predicate is false: out-of-range offsets
-    are fine there).
+    predicate `kernel.load %x["n"] if %p else %zero`: nothing is read where the predicate is false, the value is the fill
+    there. Without a fill, `kernel.load %x["n"] if %p`, there is no value where the predicate is false, and nothing that is
+    computed from it may be used there (K8).
   }];
   let arguments = (ins Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate, Optional<AnyType>:$fill);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^ `else` $fill)? attr-dict `:` type($ref)
+    $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^)? (`else` $fill^)? attr-dict `:` type($ref)
     (`else` type($fill)^)? `->` type($result)
   }];
   let hasVerifier = 1;
@@ -140,10 +146,10 @@ def Kernel_StoreOp : Kernel_Op<"store", [AttrSizedOperandSegments]> {
 
 def Kernel_IndexOp : Kernel_Op<"index", [Pure]> {
   let summary = "An expression over axes and sizes as an i64";
-  let description = [{ `kernel.index "n"`, `kernel.index "seq - 1"`. }];
-  let arguments = (ins StrAttr:$expr);
+  let description = [{ `kernel.index "n"`, `kernel.index "seq - 1"`, `kernel.index "4*$0 + n" indirect(%row)`. }];
+  let arguments = (ins StrAttr:$expr, Variadic<I64>:$indices);
   let results = (outs I64:$result);
-  let assemblyFormat = "$expr attr-dict";
+  let assemblyFormat = "$expr (`indirect` `(` $indices^ `)`)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{ ::lathe::shape::Expr getIndexExpr(); }];
 }

@@ -76,6 +76,9 @@ void collectSymbols(mlir::Operation *op, std::set<std::string> &symbols);
 /// What the module's symbol and relation ops say of every run from its start: no relation between sizes that are known only while
 /// it runs, and none that only a branch or a loop's body needs.
 shape::Facts factsOf(mlir::ModuleOp module);
+/// Everything that holds when an op of the function runs, whenever it was checked: for proofs, not to write one size for another,
+/// which may have its value later.
+shape::Facts factsWhileRunning(mlir::ModuleOp module, llvm::StringRef function);
 
 /// The identity element of a reduction, for the element type.
 mlir::TypedAttr reduceIdentity(ReduceKind kind, mlir::Type element);

@@ -1,0 +1,56 @@
+//===- Coverage.cpp - K6: every element of a result is written once --------===//
+//
+// A store writes at each point of the axes that its offset mentions. That is a block of the buffer, each element once, where the
+// offset is a number in a mixed radix: sorted by stride, every coefficient is the product of the extents behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Kernel/Legality.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::kernel;
+using shape::Expr;
+
+namespace {
+struct Digit {
+  Expr stride, extent;
+};
+} // namespace
+
+/// Takes digits from the last to the first; `inner` is what those that are taken span. Where several have the same stride, all
+/// but one have a single place, and it is not known which.
+static std::optional<Expr> spanOf(std::vector<Digit> &digits, const Expr &inner, const shape::Facts &facts, unsigned &fuel) {
+  if (digits.empty())
+    return inner;
+  for (size_t i = 0; i < digits.size() && fuel; ++i) {
+    if (!facts.provablyEqual(digits[i].stride, inner))
+      continue;
+    --fuel;
+    Digit taken = digits[i];
+    digits.erase(digits.begin() + i);
+    if (std::optional<Expr> all = spanOf(digits, facts.simplify(inner * taken.extent), facts, fuel))
+      return all;
+    digits.insert(digits.begin() + i, taken);
+  }
+  return std::nullopt;
+}
+
+std::optional<kernel::ElementRange> kernel::blockOf(const Expr &offset, ArrayRef<Extent> axes, const shape::Facts &facts) {
+  std::vector<Digit> digits;
+  Expr rest = offset;
+  for (const Extent &a : axes) {
+    if (!rest.mentions(a.axis))
+      continue;
+    std::optional<Expr::Linear> linear = rest.linearIn(a.axis);
+    if (!linear || llvm::any_of(axes, [&](const Extent &o) { return linear->coefficient.mentions(o.axis); }))
+      return std::nullopt;
+    digits.push_back({linear->coefficient, a.size});
+    rest = linear->rest;
+  }
+  unsigned fuel = 256;
+  std::optional<Expr> size = spanOf(digits, Expr(1), facts, fuel);
+  if (!size)
+    return std::nullopt;
+  return ElementRange{rest, *size};
+}

@@ -1,0 +1,162 @@
+//===- VerifyAccesses.cpp - Proves what kernels keep to --------------------===//
+
+#include "Definedness.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe::kernel {
+#define GEN_PASS_DEF_VERIFYACCESSES
+#include "lathe/Dialect/Kernel/Passes.h.inc"
+} // namespace lathe::kernel
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::kernel;
+using shape::Expr;
+
+namespace {
+
+class Verifier {
+public:
+  Verifier(GenericOp kernel, const shape::Facts &given) : kernel(kernel), facts(factsIn(kernel, given)), reader(facts), axesOf(axesOfValues(kernel)) {
+    for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+      axes.push_back({kernel.getAxisName(i).str(), kernel.getAxisExtent(i)});
+  }
+  LogicalResult run();
+
+private:
+  LogicalResult checkCoverage(unsigned result);
+  std::optional<ElementRange> blockOfStore(StoreOp store);
+  LogicalResult checkBounds(Operation *op);
+  LogicalResult checkOffset(Operation *op, Value ref, const Expr &offset);
+  /// The elements of the buffer that a block argument stands for; nothing for a constant that was packed in another layout.
+  std::optional<Expr> sizeOf(Value ref);
+
+  GenericOp kernel;
+  shape::Facts facts;
+  ConditionReader reader;
+  ValueAxes axesOf;
+  std::vector<Extent> axes;
+};
+
+} // namespace
+
+std::optional<Expr> Verifier::sizeOf(Value ref) {
+  unsigned n = cast<BlockArgument>(ref).getArgNumber(), inputs = kernel.getInputs().size();
+  Value tensor = n < inputs ? kernel.getInputs()[n] : kernel.getOutputs()[n - inputs];
+  if (tensor.getDefiningOp<PackOp>())
+    return std::nullopt;
+  return facts.simplify(shape::product(ir::dimsOf(tensor)));
+}
+
+/// The block that a store writes once; nothing where it may write an element again, or none.
+std::optional<ElementRange> Verifier::blockOfStore(StoreOp store) {
+  std::optional<ElementRange> block = blockOf(facts.simplify(store.getOffsetExpr()), axes, facts);
+  if (!block || store.getPredicate())
+    return std::nullopt;
+  auto value = axesOf.find(store.getValue());
+  Expr offset = store.getOffsetExpr();
+  bool repeats = value != axesOf.end() && llvm::any_of(value->second, [&](const std::string &a) {
+                   std::optional<Expr> extent = kernel.getExtent(a);
+                   return !offset.mentions(a) && extent && !extent->isOne();
+                 });
+  return repeats ? std::nullopt : block;
+}
+
+LogicalResult Verifier::checkCoverage(unsigned result) {
+  BlockArgument out = kernel.getOutputRef(result);
+  Expr size = facts.simplify(shape::product(ir::dimsOf(kernel.getOutputs()[result]))), end(0);
+  if (size.isZero())
+    return success();
+  std::vector<ElementRange> blocks;
+  std::string written;
+  for (Operation *user : out.getUsers()) {
+    auto store = dyn_cast<StoreOp>(user);
+    if (!store || !store.getIndices().empty()) // stores through indices come on top of a full cover
+      continue;
+    std::optional<ElementRange> block = blockOfStore(store);
+    if (!block)
+      return store.emitOpError("K6: '") << kernel.getName() << "': not proven to write each element of a block once: "
+                                        << store.getOffset();
+    written += (written.empty() ? "[" : ", [") + block->begin.str() + ", " + facts.simplify(block->begin + block->size).str() + ")";
+    blocks.push_back(*block);
+  }
+  for (bool found = true; found && !blocks.empty();) { // one behind the other
+    auto next = llvm::find_if(blocks, [&](const ElementRange &b) { return facts.provablyEqual(b.begin, end); });
+    found = next != blocks.end();
+    if (found) {
+      end = facts.simplify(end + next->size);
+      blocks.erase(next);
+    }
+  }
+  if (blocks.empty() && facts.provablyEqual(end, size))
+    return success();
+  return kernel.emitOpError("K6: '") << kernel.getName() << "': result " << result << " has " << size.str()
+                                     << " elements, its stores write " << (written.empty() ? "none" : written);
+}
+
+LogicalResult Verifier::checkOffset(Operation *op, Value ref, const Expr &offset) {
+  std::optional<Expr> size = sizeOf(ref);
+  if (!size || kernel::isInside(facts.simplify(offset), *size, {}, facts))
+    return success();
+  return op->emitOpError("K7: '") << kernel.getName() << "': offset " << offset.str() << " is not proven to stay inside of "
+                                  << size->str() << " elements";
+}
+
+LogicalResult Verifier::checkBounds(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op); store && store.getIndices().empty())
+    return success(); // it writes a block of those that partition the result
+  if (isa<LoadOp, StoreOp>(op)) {
+    Value ref = isa<LoadOp>(op) ? cast<LoadOp>(op).getRef() : cast<StoreOp>(op).getRef();
+    std::optional<Expr> size = sizeOf(ref);
+    if (!size || accessStaysInside(op, *size, reader))
+      return success();
+    std::string where;
+    for (const Conjunct &c : reader.conjunctsOf(isa<LoadOp>(op) ? cast<LoadOp>(op).getPredicate() : cast<StoreOp>(op).getPredicate()))
+      where += (where.empty() ? " where 0 <= " : ", ") + (c.value ? "(a condition on data)" : c.notNegative.str());
+    return op->emitOpError("K7: '") << kernel.getName() << "': offset " << reader.offsetOf(op).str() << where
+                                    << " is not proven to stay inside of " << size->str() << " elements";
+  }
+  if (auto c = dyn_cast<ContractOp>(op))
+    return success(succeeded(checkOffset(op, c.getLhs(), c.getLhsExpr())) && succeeded(checkOffset(op, c.getRhs(), c.getRhsExpr())));
+  if (auto a = dyn_cast<AttentionOp>(op)) {
+    std::pair<Value, StringRef> reads[] = {{a.getQ(), a.getQOffset()}, {a.getK(), a.getKOffset()}, {a.getV(), a.getVOffset()}};
+    for (auto [ref, text] : reads) {
+      llvm::Expected<Expr> e = Expr::parse(text);
+      if (!e)
+        llvm::consumeError(e.takeError()); // the op's own verifier spoke
+      else if (failed(checkOffset(op, ref, *e)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult Verifier::run() {
+  for (unsigned i = 0; i < kernel.getOutputs().size(); ++i)
+    if (failed(checkCoverage(i)))
+      return failure();
+  WalkResult inside = kernel.getBody().walk([&](Operation *op) {
+    return failed(checkBounds(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (inside.wasInterrupted())
+    return failure();
+  if (Operation *op = Definedness(kernel, reader).firstMisuse())
+    return op->emitOpError("K8: '") << kernel.getName() << "': uses a value where its predicate is false";
+  return success();
+}
+
+LogicalResult kernel::verifyAccesses(GenericOp kernel, const shape::Facts &facts) { return Verifier(kernel, facts).run(); }
+
+namespace {
+struct VerifyAccessesPass : kernel::impl::VerifyAccessesBase<VerifyAccessesPass> {
+  void runOnOperation() override {
+    for (auto f : getOperation().getOps<func::FuncOp>()) {
+      shape::Facts facts = ir::factsWhileRunning(getOperation(), f.getName());
+      for (auto k : f.getOps<GenericOp>())
+        if (failed(verifyAccesses(k, facts)))
+          return signalPassFailure();
+    }
+  }
+};
+} // namespace
