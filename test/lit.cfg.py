@@ -1,7 +1,9 @@
 # lit: the tests in readable text. A test names its commands in RUN lines; FileCheck reads what they print.
-import importlib.util
+import glob
 import os
 import shutil
+import subprocess
+import sys
 import lit.formats
 
 config.name = "lathe"
@@ -10,9 +12,17 @@ config.suffixes = [".mlir", ".test", ".textproto", ".json"]
 config.excludes = ["Inputs", "Bench", "Device"]
 config.test_source_root = os.path.join(config.lathe_source, "test")
 config.test_exec_root = os.path.join(config.lathe_binary, "test")
+# The Python that scripts/setup furnished; where it could not, the one that runs the tests.
+venv = os.path.join(config.lathe_source, "build", "python")
+python = os.path.join(venv, "bin", "python3")
+if not os.path.exists(python):
+    python = sys.executable
 config.environment["PATH"] = os.pathsep.join(
-    [os.path.join(config.lathe_binary, "bin"), "/usr/lib/llvm-19/bin", os.environ["PATH"]])
-ptxas = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "ptxas")
+    [os.path.join(config.lathe_binary, "bin"), "/usr/lib/llvm-19/bin", os.path.dirname(python), os.environ["PATH"]])
+toolkits = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"] + glob.glob(os.path.join(venv, "lib/python3*/site-packages/nvidia/cu*"))
+toolkit = next((t for t in toolkits if t and os.path.exists(os.path.join(t, "bin", "ptxas"))), "/usr/local/cuda")
+config.environment["CUDA_HOME"] = toolkit
+ptxas = os.path.join(toolkit, "bin", "ptxas")
 if os.path.exists(ptxas):
     config.available_features.add("ptxas")
 config.substitutions.append(("%ptxas", ptxas))
@@ -20,7 +30,7 @@ foreign = "/usr/aarch64-linux-gnu"  # Debian's libc6-dev-arm64-cross
 if shutil.which("qemu-aarch64") and os.path.exists(os.path.join(foreign, "lib", "crt1.o")):
     config.available_features.add("qemu-aarch64")
 config.substitutions.append(("%foreign", foreign))
-config.substitutions.append(("%python", "python3"))
+config.substitutions.append(("%python", python))
 for package in ("numpy", "onnx", "onnxruntime"):
-    if importlib.util.find_spec(package):
+    if subprocess.run([python, "-c", "import " + package], capture_output=True).returncode == 0:
         config.available_features.add(package)

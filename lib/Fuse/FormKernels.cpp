@@ -36,6 +36,7 @@ public:
 
 private:
   void copyOutputs();
+  void cutViewChains();
   void copyForHost(OpOperand &o);
   void emitHostOp(Operation *op, OpBuilder &b);
   bool usedOutside(Value v, unsigned group);
@@ -71,6 +72,33 @@ void Former::copyOutputs() {
       continue;
     Location loc = v.getDefiningOp() ? v.getLoc() : ret->getLoc();
     o.set(b.create<ir::CastOp>(loc, o.get().getType(), o.get()));
+  }
+}
+
+/// Views are followed one by one, in every kernel that reads through them: behind many of them the elements are copied into order.
+/// A reshape of what was transposed may divide, and the next one divides that: few of these are followed.
+void Former::cutViewChains() {
+  constexpr unsigned mostViews = 32, mostCrossings = 3;
+  struct Chain {
+    unsigned views = 0, crossings = 0;
+    bool moved = false; ///< by a transpose or slice that no reshape followed
+  };
+  llvm::DenseMap<Operation *, Chain> chains;
+  for (Operation &op : llvm::make_early_inc_range(body)) {
+    if (!isView(&op))
+      continue;
+    Chain chain = chains.lookup(op.getOperand(0).getDefiningOp());
+    bool crosses = chain.moved && isa<ir::ReshapeOp>(op);
+    if (chain.views == mostViews || (crosses && chain.crossings == mostCrossings)) {
+      OpBuilder b(&op);
+      op.setOperand(0, b.create<ir::CastOp>(op.getLoc(), op.getOperand(0).getType(), op.getOperand(0)));
+      chain = {};
+      crosses = false;
+    }
+    ++chain.views;
+    chain.crossings += crosses;
+    chain.moved = !isa<ir::ReshapeOp>(op) && (chain.moved || !isa<ir::BroadcastOp>(op));
+    chains[&op] = chain;
   }
 }
 
@@ -237,6 +265,7 @@ Value Former::finalValue(Value v, OpBuilder &b) {
 }
 
 LogicalResult Former::run() {
+  cutViewChains();
   copyOutputs();
   for (Operation &op : body)
     if (ir::isHostOp(&op))

@@ -53,13 +53,18 @@ bool Grouper::reaches(unsigned from, unsigned to) const {
   return false;
 }
 
+void Grouper::start(Operation *op, Group group) {
+  group.weight = trees.weightOf(op);
+  groupOf[op] = groups.size();
+  groups.push_back(std::move(group));
+}
+
 void Grouper::run() {
   for (Operation &op : body)
     if (trees.isRoot(&op)) {
       place(&op);
     } else if (ir::isHostOp(&op)) {
-      groupOf[&op] = groups.size();
-      groups.push_back({GroupKind::Host, Domain(facts), {&op}, producers(&op), {}});
+      start(&op, {GroupKind::Host, Domain(facts), {&op}, producers(&op), {}});
     }
 }
 
@@ -92,15 +97,24 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
 }
 
 std::vector<unsigned> Grouper::order() const {
+  std::vector<std::vector<unsigned>> readers(groups.size());
+  std::vector<size_t> missing;
+  std::set<unsigned> ready; // always the earliest group that is ready: program order where possible
+  for (auto [g, group] : llvm::enumerate(groups)) {
+    missing.push_back(group.deps.size());
+    for (unsigned d : group.deps)
+      readers[d].push_back(g);
+    if (group.deps.empty())
+      ready.insert(g);
+  }
   std::vector<unsigned> out;
-  std::set<unsigned> done;
-  while (out.size() < groups.size()) // always the earliest group that is ready: program order where possible
-    for (unsigned g = 0; g < groups.size(); ++g)
-      if (!done.count(g) && llvm::all_of(groups[g].deps, [&](unsigned d) { return done.count(d); })) {
-        out.push_back(g);
-        done.insert(g);
-        break;
-      }
+  while (!ready.empty()) {
+    out.push_back(*ready.begin());
+    ready.erase(ready.begin());
+    for (unsigned reader : readers[out.back()])
+      if (--missing[reader] == 0)
+        ready.insert(reader);
+  }
   return out;
 }
 
@@ -144,9 +158,7 @@ void Grouper::place(Operation *op) {
       Group g = startHeavy(op);
       Operation *copy = copyUnreadable(g, op);
       if (!copy) {
-        groupOf[op] = groups.size();
-        groups.push_back(std::move(g));
-        return;
+        return start(op, std::move(g));
       }
       place(copy);
     }
@@ -210,8 +222,7 @@ void Grouper::startRow(Operation *op) {
       if (isa<ir::ElementwiseInterface>(op))
         checkReads(g, o, indices);
   }
-  groupOf[op] = groups.size();
-  groups.push_back(std::move(g));
+  start(op, std::move(g));
 }
 
 Group Grouper::startContraction(ir::ContractOp op) {
@@ -275,8 +286,7 @@ void Grouper::startConv(ir::ConvOp op) {
     xAt.push_back(result[s + 2] * Expr(op.getStrides()[s]) + inner[s + 1] * Expr(op.getDilations()[s]) - pads[s]);
   d.known[op.getResult()] = result;
   d.reads[op] = {xAt, wAt};
-  groupOf[op] = groups.size();
-  groups.push_back({GroupKind::Row, std::move(d), {op}, producers(op), {}});
+  start(op, {GroupKind::Row, std::move(d), {op}, producers(op), {}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,6 +301,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return "it is a step of the host program";
   if (groups[id].kind == GroupKind::Attention)
     return "attention takes no epilogue";
+  if (groups[id].weight + trees.weightOf(op) > largestKernel)
+    return "the kernel is large enough";
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
   if (reduce && trial.kind == GroupKind::Contraction)
@@ -306,6 +318,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (!why.empty())
     return why;
   trial.members.push_back(op);
+  trial.weight += trees.weightOf(op);
   for (unsigned p : producers(op))
     if (p != id)
       trial.deps.insert(p);

@@ -21,6 +21,7 @@ struct Group {
   std::vector<mlir::Operation *> members; ///< roots, in program order
   std::set<unsigned> deps;                ///< groups whose results it reads
   std::vector<std::string> unfused;
+  unsigned weight = 0; ///< of the members' trees
 };
 
 class Grouper {
@@ -42,6 +43,7 @@ public:
 
 private:
   void place(mlir::Operation *op);
+  void start(mlir::Operation *op, Group group);
   void startRow(mlir::Operation *op);
   Group startHeavy(mlir::Operation *op);
   Group startContraction(ir::ContractOp op);

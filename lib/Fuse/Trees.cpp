@@ -90,6 +90,8 @@ static bool isReadByWindows(Operation *op, const Uses &uses) {
 bool Trees::mustBeRoot(Operation *op) const {
   if (isa<ir::ReduceOp, ir::ConvOp>(op) || isHeavyRoot(op))
     return true;
+  if (auto cast = dyn_cast<ir::CastOp>(op); cast && cast.getX().getType() == cast.getType())
+    return true; // a copy, put here to bring elements into order
   Uses uses;
   collectUses(op->getResult(0), uses);
   bool fromMemory = llvm::any_of(uses.ops, [](Operation *u) { return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u); });
@@ -116,11 +118,53 @@ bool Trees::mustBeRoot(Operation *op) const {
   return heavyBelow(op->getResult(0));
 }
 
+/// Instructions of the op alone, about.
+static unsigned ownWeight(Operation *op) {
+  if (isa<ir::DivOp, ir::SqrtOp, ir::RsqrtOp>(op))
+    return 4;
+  return isHeavy(op) ? 50 : 1;
+}
+
+/// The op that could be kept in memory: the one below views.
+static Operation *belowViews(Value v) {
+  while (isView(v.getDefiningOp()))
+    v = v.getDefiningOp()->getOperand(0);
+  return isPointwise(v.getDefiningOp()) ? v.getDefiningOp() : nullptr;
+}
+
+void Trees::weigh(Operation *op) {
+  auto isPart = [&](Value v) { return v.getDefiningOp() && !isExternal(v) && !isRoot(v.getDefiningOp()); };
+  auto total = [&] {
+    unsigned sum = ownWeight(op);
+    for (Value v : op->getOperands())
+      sum += isPart(v) ? weights.lookup(v.getDefiningOp()) : 1;
+    return sum;
+  };
+  unsigned weight = total();
+  while (weight > largestTree) {
+    Operation *heaviest = nullptr;
+    for (Value v : op->getOperands())
+      if (Operation *below = isPart(v) ? belowViews(v) : nullptr; below && !isRoot(below))
+        if (!heaviest || weights.lookup(below) > weights.lookup(heaviest))
+          heaviest = below;
+    if (!heaviest)
+      break;
+    roots.insert(heaviest);
+    for (Value v : op->getOperands()) // views of what is in memory weigh no more than themselves
+      for (Operation *view = v.getDefiningOp(); belowViews(v) == heaviest && isView(view); view = view->getOperand(0).getDefiningOp())
+        weights[view] = 1;
+    weight = total();
+  }
+  weights[op] = weight;
+}
+
 Trees::Trees(Block &body) {
-  for (Operation &op : body)
+  for (Operation &op : body) {
     if (isPointwise(&op) || isa<ir::ReduceOp, ir::ConvOp>(op) || isHeavyRoot(&op))
       if (mustBeRoot(&op))
         roots.insert(&op);
+    weigh(&op);
+  }
 }
 
 void Trees::collect(Value v, std::vector<Operation *> &path, std::vector<Leaf> &out, llvm::DenseSet<Value> &seen) const {

@@ -13,6 +13,10 @@
 
 namespace lathe::fuse {
 
+/// Trees and kernels end where their code would grow beyond these, in instructions: that bounds the compiler's recursion and
+/// keeps the time it takes linear, and what goes through memory more often is little beside so much work.
+constexpr unsigned largestTree = 400, largestKernel = 1200;
+
 class Trees {
 public:
   explicit Trees(mlir::Block &body);
@@ -20,6 +24,8 @@ public:
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
   void addRoot(mlir::Operation *op) { roots.insert(op); }
+  /// An estimate of the instructions that the op and its tree take.
+  unsigned weightOf(mlir::Operation *op) const { return weights.lookup(op); }
   /// Read from memory by everybody: a function argument, a host op's result, or a constant that is no splat.
   static bool isExternal(mlir::Value v);
   /// A constant with one value everywhere.
@@ -41,8 +47,11 @@ private:
   void collect(mlir::Value v, std::vector<mlir::Operation *> &path, std::vector<Leaf> &out,
                llvm::DenseSet<mlir::Value> &seen) const;
   bool mustBeRoot(mlir::Operation *op) const;
+  /// Weighs the op with its tree; makes roots of the heaviest below where that is too much.
+  void weigh(mlir::Operation *op);
 
   llvm::DenseSet<mlir::Operation *> roots;
+  llvm::DenseMap<mlir::Operation *, unsigned> weights;
 };
 
 /// Ops that compute with elements and can be evaluated at any index: elementwise, concat, pad, gathers.
