@@ -3,6 +3,7 @@
 #include "FloatBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace lathe::lower;
@@ -38,6 +39,9 @@ Fl FloatBuilder::abs(Fl x) { return of(b.create<math::AbsFOp>(loc, x.v)); }
 Fl FloatBuilder::sqrt(Fl x) { return of(b.create<math::SqrtOp>(loc, x.v)); }
 Fl FloatBuilder::copySign(Fl m, Fl s) { return of(b.create<math::CopySignOp>(loc, m.v, s.v)); }
 Fl FloatBuilder::isNan(Fl x) { return compare(CmpFPredicate::UNO, x, x); }
+Value FloatBuilder::any(Fl truth) {
+  return shape.empty() ? truth.v : b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, truth.v).getResult();
+}
 Fl FloatBuilder::minimum(Fl x, Fl y) { return select(compare(CmpFPredicate::OGT, x, y), y, x); }
 Fl FloatBuilder::maximum(Fl x, Fl y) { return select(compare(CmpFPredicate::OLT, x, y), y, x); }
 

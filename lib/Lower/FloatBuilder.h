@@ -43,6 +43,7 @@ public:
   Fl sqrt(Fl x);
   Fl copySign(Fl magnitude, Fl sign);
   Fl isNan(Fl x);
+  mlir::Value any(Fl truth); ///< i1: whether it holds in some lane
   Fl minimum(Fl x, Fl y); ///< y when x is NaN does not happen: NaN in x stays
   Fl maximum(Fl x, Fl y);
   Fl inf() { return c(std::numeric_limits<double>::infinity()); }
@@ -97,6 +98,9 @@ Fl acoshOf(Fl x);
 Fl atanhOf(Fl x);
 Fl erfOf(Fl x);
 Fl powOf(Fl x, Fl y);
+// LargeAngle.cpp
+/// The rest and the quadrant of f64 angles: those given where |x| < limit, exact ones of x elsewhere. limit >= 2^20.
+std::pair<Fl, Fl> largeAngles(Fl x, double limit, Fl r, Fl q);
 // MathTrig.cpp
 Fl sinOf(Fl x);
 Fl cosOf(Fl x);

@@ -152,19 +152,25 @@ Fl lathe::lower::tanhOf(Fl x) {
   return f.copySign(e / (e + 2.0), x);
 }
 
+/// exp(x) / 2, which overflows later than exp(x).
+static Fl halfExp(Fl x) {
+  FloatBuilder &f = *x.f;
+  Reduced e = reduceExp(f.minimum(x, f.c(f.isDouble() ? 711.0 : 90.0)));
+  Fl n = f.of(f.b.create<arith::SubIOp>(f.loc, e.n.v, f.ci(1).v));
+  return f.scale(e.expm1 + 1.0, n, e.nf - 1.0);
+}
+
 Fl lathe::lower::sinhOf(Fl x) {
   FloatBuilder &f = *x.f;
-  Fl magnitude = f.abs(x);
-  Fl e = expm1Of(f.minimum(magnitude, f.c(f.isDouble() ? 700.0 : 88.0)));
-  Fl moderate = (e + e / (e + 1.0)) * 0.5;
-  Fl half = expOf(magnitude * 0.5); // exp(x) overflows before sinh(x) does
-  return f.copySign(f.select(magnitude < 30.0, moderate, half * 0.5 * half), x);
+  Fl magnitude = f.abs(x), half = halfExp(magnitude);
+  Fl e = expm1Limited(f.minimum(magnitude, f.c(1.0))); // no cancellation
+  Fl small = (e + e / (e + 1.0)) * 0.5;
+  return f.copySign(f.select(magnitude < 1.0, small, half - 0.25 / half), x);
 }
 
 Fl lathe::lower::coshOf(Fl x) {
-  FloatBuilder &f = *x.f;
-  Fl half = expOf(f.abs(x) * 0.5), e = half * half;
-  return f.select(f.abs(x) < 30.0, (e + 1.0 / e) * 0.5, half * 0.5 * half);
+  Fl half = halfExp(x.f->abs(x));
+  return half + 0.25 / half;
 }
 
 Fl lathe::lower::asinhOf(Fl x) {

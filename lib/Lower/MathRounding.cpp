@@ -2,6 +2,8 @@
 
 #include "FloatBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace lathe::lower;
@@ -44,35 +46,61 @@ Fl lathe::lower::roundOf(Fl x) {
   return f.copySign(f.select(up, whole + 1.0, whole), x);
 }
 
-/// What rounding took from the product p = x y, by splitting both factors in halves.
-static Fl productError(Fl x, Fl y, Fl p) {
-  FloatBuilder &f = *x.f;
-  double splitter = f.isDouble() ? 0x1p27 + 1 : 0x1p12 + 1;
-  auto high = [&](Fl v) {
-    Fl t = v * splitter;
-    return t - (t - v);
-  };
-  Fl xh = high(x), yh = high(y), xl = x - xh, yl = y - yh;
-  return ((xh * yh - p) + xh * yl + xl * yh) + xl * yl;
-}
-
-/// x - q y with one rounding.
+/// x - q y for |q| < 2^48, where it is smaller than 2 y: exact, in steps that are exact where there is no FMA.
 static Fl minusProduct(Fl x, Fl q, Fl y) {
   FloatBuilder &f = *x.f;
   if (f.options.hasFma)
     return f.of(f.b.create<math::FmaOp>(f.loc, (-q).v, y.v, x.v));
-  Fl p = q * y;
-  return (x - p) - productError(q, y, p);
+  auto upperHalf = [&](Fl v) { return f.fromBits(f.bits(v) & f.ci(-(int64_t(1) << (f.mantissa / 2 + 1)))); };
+  Fl qh = upperHalf(q), ql = q - qh, yh = upperHalf(y), yl = y - yh;
+  return (((x - qh * yh) - qh * yl) - ql * yh) - ql * yl;
 }
 
-/// The remainder of truncated division, with the sign of x (C's fmod). It is exact up to
-/// quotients of 2^53; a quotient that was rounded up is repaired.
+/// Quotients below 2^(mantissa - 4) leave minusProduct its bits.
+static int64_t quotientBits(FloatBuilder &f) { return f.mantissa - 4; }
+
+/// Takes multiples y 2^n from x, for numbers with large quotients: x / y gets 2^47 times smaller (f64).
+static Fl reduceQuotient(Fl x, Fl y) {
+  FloatBuilder &f = *x.f;
+  // Quotients may lie beyond the largest number, by the mantissa and twice the exponent's range.
+  double step = f.isDouble() ? 0x1p600 : 0x1p70;
+  Fl z = y;
+  for (int i = 0; i < 3; ++i)
+    z = f.select(f.compare(arith::CmpFPredicate::OGE, x / z, f.c(step)), z * step, z);
+  Fl exponent = f.of(f.b.create<arith::ShRUIOp>(f.loc, f.bits(x / z).v, f.ci(f.mantissa).v));
+  int64_t bias = (int64_t(1) << (f.exponent - 1)) - 1;
+  Fl power = f.of(f.b.create<arith::SubIOp>(f.loc, exponent.v, f.ci(bias + quotientBits(f) - 1).v));
+  power = f.of(f.b.create<arith::MaxSIOp>(f.loc, power.v, f.ci(0).v));
+  z = z * f.pow2(power);
+  Fl r = minusProduct(x, truncOf(x / z), z);
+  return f.select(r < 0.0, r + z, r);
+}
+
+/// Repeats reduceQuotient until no lane has a large quotient.
+static Fl withoutLargeQuotients(Fl x, Fl y) {
+  FloatBuilder &f = *x.f;
+  double limit = std::ldexp(1.0, static_cast<int>(quotientBits(f)));
+  auto isLarge = [&](Value v) { return f.compare(arith::CmpFPredicate::OGE, f.of(v) / y, f.c(limit)); };
+  auto loop = f.b.create<scf::WhileOp>(
+      f.loc, TypeRange{x.v.getType()}, ValueRange{x.v},
+      [&](OpBuilder &, Location loc, ValueRange v) { f.b.create<scf::ConditionOp>(loc, f.any(isLarge(v[0])), v); },
+      [&](OpBuilder &, Location loc, ValueRange v) {
+        Fl reduced = f.select(f.of(isLarge(v[0]).v), reduceQuotient(f.of(v[0]), y), f.of(v[0]));
+        f.b.create<scf::YieldOp>(loc, reduced.v);
+      });
+  return f.of(loop.getResult(0));
+}
+
+/// The remainder of truncated division, with the sign of x (C's fmod): exact. The last quotient may be rounded up, which is
+/// repaired.
 Fl lathe::lower::remOf(Fl x, Fl y) {
   FloatBuilder &f = *x.f;
   Fl ax = f.abs(x), ay = f.abs(y);
-  Fl r = minusProduct(ax, truncOf(ax / ay), ay);
-  r = f.select(r < 0.0, r + ay, r);
-  r = f.select(f.compare(arith::CmpFPredicate::OGE, r, ay), r - ay, r);
-  r = f.select((ay == f.inf()) & (ax < f.inf()), ax, r);
-  return f.copySign(r, x);
+  Fl regular = (ax < f.inf()) & (ay < f.inf()) & (ay > 0.0);
+  Fl divisor = f.select(regular, ay, f.c(1.0));
+  Fl rest = withoutLargeQuotients(f.select(regular, ax, f.c(0.0)), divisor);
+  Fl r = minusProduct(rest, truncOf(rest / divisor), divisor);
+  r = f.select(r < 0.0, r + divisor, r);
+  Fl kept = f.select((ay == f.inf()) & (ax < f.inf()), ax, f.nan()); // x rem infinity
+  return f.copySign(f.select(regular, r, kept), x);
 }

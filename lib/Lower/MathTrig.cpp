@@ -11,8 +11,9 @@ using namespace lathe::lower;
 
 namespace {
 constexpr double halfPi = 1.5707963267948966, quarterPi = 0.78539816339744831, pi = 3.1415926535897932;
-/// pi / 2 in three parts of 33 bits: products with quotients up to 2^20 are exact.
+/// pi / 2 in three parts of 33 bits: products with quotients up to 2^20 are exact, which angles below the limit have.
 constexpr double halfPi1 = 0x1.921fb544p+0, halfPi2 = 0x1.0b4611a6p-34, halfPi3 = 0x1.3198a2e037073p-69;
+constexpr double largeAngle = 0x1.9p20;
 /// sin(r) = r + r^3 S(r^2), cos(r) = 1 - r^2 / 2 + r^4 C(r^2) for |r| <= pi / 4.
 constexpr double sinF64[] = {-0.16666666666666667, 0.0083333333333333229, -0.0001984126984125523, 2.7557319214266057e-6,
                              -2.5052104929798642e-8, 1.6058368812154559e-10, -7.5788011863883084e-13};
@@ -33,8 +34,8 @@ struct Quadrant {
 
 static Quadrant reduce(Fl x) {
   FloatBuilder &f = *x.f;
-  auto [qf, q] = f.nearest(x * 0.63661977236758134);
-  Fl r = ((x - qf * halfPi1) - qf * halfPi2) - qf * halfPi3;
+  auto [qf, nearby] = f.nearest(x * 0.63661977236758134);
+  auto [r, q] = largeAngles(x, largeAngle, ((x - qf * halfPi1) - qf * halfPi2) - qf * halfPi3, nearby);
   Fl z = r * r;
   Fl sine = r + r * z * f.poly(z, sinF64);
   Fl cosine = (z * z * f.poly(z, cosF64) - z * 0.5) + 1.0;

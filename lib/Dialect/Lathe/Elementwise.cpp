@@ -75,53 +75,6 @@ Value buildSign(const Scalar &s) {
     return nonzero;
   return s.make<arith::SelectOp>(s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.in[0], zero), s.constant(-1), nonzero);
 }
-/// Hyperbolic functions and their inverses by their definitions.
-Value buildSinh(const Scalar &s) {
-  Value e = s.make<math::ExpM1Op>(s.in[0]); // (e + e / (e + 1)) / 2, exact near 0
-  Value q = s.make<arith::DivFOp>(e, s.make<arith::AddFOp>(e, s.constant(1)));
-  Value small = s.make<arith::MulFOp>(s.make<arith::AddFOp>(e, q), s.constant(0.5));
-  Value a = s.make<math::ExpOp>(s.make<math::AbsFOp>(s.in[0]));
-  Value big = s.make<math::CopySignOp>(s.make<arith::MulFOp>(a, s.constant(0.5)), s.in[0]);
-  Value isBig = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, s.make<math::AbsFOp>(s.in[0]), s.constant(20));
-  return s.make<arith::SelectOp>(isBig, big, small);
-}
-Value buildCosh(const Scalar &s) {
-  Value e = s.make<math::ExpOp>(s.make<math::AbsFOp>(s.in[0]));
-  Value r = s.make<arith::AddFOp>(e, s.make<arith::DivFOp>(s.constant(1), e));
-  return s.make<arith::MulFOp>(r, s.constant(0.5));
-}
-/// For large x both inverses are log(2x) to the last digit, and the squares of the exact forms would overflow.
-Value unlessLarge(const Scalar &s, Value x, Value exact) {
-  Value log2x = s.make<arith::AddFOp>(s.make<math::LogOp>(x), s.constant(0.6931471805599453));
-  return s.make<arith::SelectOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, s.constant(1e10)), log2x, exact);
-}
-Value buildAsinh(const Scalar &s) { // sign(x) log1p(a + a^2 / (1 + sqrt(1 + a^2)))
-  Value a = s.make<math::AbsFOp>(s.in[0]), aa = s.make<arith::MulFOp>(a, a);
-  Value root = s.make<math::SqrtOp>(s.make<arith::AddFOp>(aa, s.constant(1)));
-  Value t = s.make<arith::DivFOp>(aa, s.make<arith::AddFOp>(root, s.constant(1)));
-  return s.make<math::CopySignOp>(unlessLarge(s, a, s.make<math::Log1pOp>(s.make<arith::AddFOp>(a, t))), s.in[0]);
-}
-Value buildAcosh(const Scalar &s) { // log1p(t + sqrt(t) sqrt(t + 2)) with t = x - 1
-  Value t = s.make<arith::SubFOp>(s.in[0], s.constant(1));
-  Value root = s.make<math::SqrtOp>(s.make<arith::AddFOp>(t, s.constant(2)));
-  Value r = s.make<arith::MulFOp>(s.make<math::SqrtOp>(t), root);
-  return unlessLarge(s, s.in[0], s.make<math::Log1pOp>(s.make<arith::AddFOp>(t, r)));
-}
-Value buildAtanh(const Scalar &s) { // log1p(2x / (1 - x)) / 2
-  Value n = s.make<arith::AddFOp>(s.in[0], s.in[0]);
-  Value q = s.make<arith::DivFOp>(n, s.make<arith::SubFOp>(s.constant(1), s.in[0]));
-  return s.make<arith::MulFOp>(s.make<math::Log1pOp>(q), s.constant(0.5));
-}
-Value buildAsin(const Scalar &s) { // atan2(x, sqrt((1 - x)(1 + x)))
-  Value c = s.make<math::SqrtOp>(s.make<arith::MulFOp>(s.make<arith::SubFOp>(s.constant(1), s.in[0]),
-                                                       s.make<arith::AddFOp>(s.constant(1), s.in[0])));
-  return s.make<math::Atan2Op>(s.in[0], c);
-}
-Value buildAcos(const Scalar &s) {
-  Value c = s.make<math::SqrtOp>(s.make<arith::MulFOp>(s.make<arith::SubFOp>(s.constant(1), s.in[0]),
-                                                       s.make<arith::AddFOp>(s.constant(1), s.in[0])));
-  return s.make<math::Atan2Op>(c, s.in[0]);
-}
 Value buildNot(const Scalar &s) { return s.make<arith::XOrIOp>(s.in[0], s.constant(-1)); }
 
 /// Integer division never traps: a zero divisor becomes 1 and the result 0; the smallest value over -1 wraps.
@@ -296,9 +249,9 @@ const llvm::StringMap<BuildFn> &table() {
       {"log", floatUnary<math::LogOp>}, {"log1p", floatUnary<math::Log1pOp>}, {"log2", floatUnary<math::Log2Op>},
       {"sqrt", floatUnary<math::SqrtOp>}, {"rsqrt", floatUnary<math::RsqrtOp>},
       {"sin", floatUnary<math::SinOp>}, {"cos", floatUnary<math::CosOp>}, {"tan", floatUnary<math::TanOp>},
-      {"asin", inWide<buildAsin>}, {"acos", inWide<buildAcos>}, {"atan", floatUnary<math::AtanOp>},
-      {"sinh", inWide<buildSinh>}, {"cosh", inWide<buildCosh>}, {"tanh", floatUnary<math::TanhOp>},
-      {"asinh", inWide<buildAsinh>}, {"acosh", inWide<buildAcosh>}, {"atanh", inWide<buildAtanh>}, {"erf", floatUnary<math::ErfOp>},
+      {"asin", floatUnary<math::AsinOp>}, {"acos", floatUnary<math::AcosOp>}, {"atan", floatUnary<math::AtanOp>},
+      {"sinh", floatUnary<math::SinhOp>}, {"cosh", floatUnary<math::CoshOp>}, {"tanh", floatUnary<math::TanhOp>},
+      {"asinh", floatUnary<math::AsinhOp>}, {"acosh", floatUnary<math::AcoshOp>}, {"atanh", floatUnary<math::AtanhOp>}, {"erf", floatUnary<math::ErfOp>},
       {"floor", floatUnary<math::FloorOp>}, {"ceil", floatUnary<math::CeilOp>},
       {"round", floatUnary<math::RoundEvenOp>}, {"trunc", floatUnary<math::TruncOp>},
       {"add", arithBinary<arith::AddFOp, arith::AddIOp, arith::AddIOp>},
