@@ -154,17 +154,28 @@ static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &option
   return {};
 }
 
+/// Replaces what `expansion` has a value for.
+static void replaceAll(ArrayRef<Operation *> ops, llvm::function_ref<Value(OpBuilder &, Operation *)> expansion) {
+  for (Operation *op : ops) {
+    OpBuilder b(op);
+    if (Value v = expansion(b, op)) {
+      op->getResult(0).replaceAllUsesWith(v);
+      op->erase();
+    }
+  }
+}
+
 void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
     if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op))
       ops.push_back(op);
   });
-  for (Operation *op : ops) {
-    OpBuilder b(op);
-    if (Value v = expand(b, op, options)) {
-      op->getResult(0).replaceAllUsesWith(v);
-      op->erase();
-    }
-  }
+  replaceAll(ops, [&](OpBuilder &b, Operation *op) { return expand(b, op, options); });
+}
+
+void lathe::lower::expandIntegerPowers(Operation *root) {
+  SmallVector<Operation *> ops;
+  root->walk([&](math::IPowIOp op) { ops.push_back(op); });
+  replaceAll(ops, [](OpBuilder &b, Operation *op) { return integerPower(b, cast<math::IPowIOp>(op)); });
 }

@@ -3,9 +3,8 @@
 // Artifacts depend on libc alone, which has no math functions, and vector code wants them inline. Every op of the math
 // dialect (and arith.remf) on f32 and f64, scalars and vectors, becomes polynomials, rational functions and bit operations.
 //
-// Accuracy: f32 within about 2 ulp (exp, log, tanh, erf, ... have f32 code of their own; the rarer functions are computed
-// in f64 and rounded), f64 within some 1e-15 relative (erf: 1e-13). NaN, infinities and signed zeros are as in C.
-// sin, cos and tan lose accuracy from |x| = 1e8 on.
+// docs/Rationale/Functions.md has the accuracy of each function, which test/Functions measures. NaN, infinities and signed zeros
+// are as in C.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_LOWER_EXPANDMATH_H
@@ -23,6 +22,9 @@ struct ExpandMathOptions {
 
 /// Expands every math op below `root`. Ops that it does not know (on other types, say) stay.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options);
+
+/// Integer powers alone, for targets that have the other functions in a library.
+void expandIntegerPowers(mlir::Operation *root);
 
 } // namespace lathe::lower
 

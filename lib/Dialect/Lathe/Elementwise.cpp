@@ -7,6 +7,7 @@
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
 
 using namespace mlir;
 using namespace lathe;
@@ -43,6 +44,13 @@ struct Scalar {
 };
 
 using BuildFn = Value (*)(const Scalar &);
+
+/// The scalar or vector type of `like`'s form with another element.
+Type withElement(Type like, Type element) {
+  if (auto v = dyn_cast<VectorType>(like))
+    return VectorType::get(v.getShape(), element);
+  return element;
+}
 
 template <typename FloatOp> Value floatUnary(const Scalar &s) { return s.make<FloatOp>(s.in[0]); }
 
@@ -119,9 +127,41 @@ Value buildMod(const Scalar &s) {
       s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.make<arith::XOrIOp>(r, y), zero));
   return s.make<arith::SelectOp>(off, s.make<arith::AddIOp>(r, y), r);
 }
+/// Python's quotient of floats: the largest whole number that is not above the exact one. In a type of twice the operands' digits
+/// no quotient is rounded up to a whole number; f64 goes by the remainder.
+Value floatFloorDiv(const Scalar &s) {
+  using P = arith::CmpFPredicate;
+  Value x = s.in[0], y = s.in[1], zero = s.constant(0), inf = s.constant(std::numeric_limits<double>::infinity());
+  auto is = [&](P p, Value a, Value b) -> Value { return s.make<arith::CmpFOp>(p, a, b); };
+  auto both = [&](Value a, Value b) -> Value { return s.make<arith::AndIOp>(a, b); };
+  auto isInfinite = [&](Value v) { return is(P::OEQ, s.make<math::AbsFOp>(v), inf); };
+  Value quotient = s.make<arith::DivFOp>(x, y), q = quotient, below;
+  if (s.element(0).isF64()) {
+    Value r = s.make<arith::RemFOp>(x, y), whole = s.make<arith::DivFOp>(s.make<arith::SubFOp>(x, r), y);
+    Value nearest = s.make<math::RoundEvenOp>(whole); // off by what its rounding may have been
+    q = s.make<arith::SelectOp>(isInfinite(whole), whole, nearest);
+    below = is(P::ONE, r, zero);
+  } else {
+    q = s.make<math::FloorOp>(q);
+    below = both(is(P::OEQ, quotient, zero), is(P::ONE, x, zero)); // too small for the type, or by infinity
+  }
+  Value opposite = s.make<arith::XOrIOp>(is(P::OLT, x, zero), is(P::OLT, y, zero));
+  q = s.make<arith::SelectOp>(both(below, opposite), s.make<arith::SubFOp>(q, s.constant(1)), q);
+  q = s.make<arith::SelectOp>(is(P::OEQ, q, zero), s.make<math::CopySignOp>(zero, quotient), q);
+  q = s.make<arith::SelectOp>(isInfinite(x), s.constant(std::numeric_limits<double>::quiet_NaN()), q);
+  return s.make<arith::SelectOp>(is(P::OEQ, y, zero), quotient, q);
+}
+
 Value buildFloorDiv(const Scalar &s) {
-  if (s.isFloat())
-    return s.make<math::FloorOp>(s.make<arith::DivFOp>(s.in[0], s.in[1]));
+  if (s.isFloat()) {
+    if (s.element(0).isF64())
+      return floatFloorDiv(s);
+    Type wide = s.element(0).isF32() ? s.b.getF64Type() : s.b.getF32Type(), narrow = s.type();
+    SmallVector<Value> in;
+    for (Value v : s.in)
+      in.push_back(s.make<arith::ExtFOp>(withElement(narrow, wide), v));
+    return s.make<arith::TruncFOp>(narrow, floatFloorDiv(Scalar{s.b, s.loc, s.op, in}));
+  }
   Value q = integerDivide(s, false);
   if (s.isUnsigned())
     return q;
@@ -131,8 +171,16 @@ Value buildFloorDiv(const Scalar &s) {
       s.make<arith::CmpIOp>(arith::CmpIPredicate::slt, s.make<arith::XOrIOp>(s.in[0], s.in[1]), zero));
   return s.make<arith::SelectOp>(off, s.make<arith::SubIOp>(q, s.constant(1)), q);
 }
+
+/// ipowi takes its exponent as signed: of an unsigned one, it gets the half.
 Value buildPow(const Scalar &s) {
-  return s.isFloat() ? Value(s.make<math::PowFOp>(s.in[0], s.in[1])) : Value(s.make<math::IPowIOp>(s.in[0], s.in[1]));
+  if (s.isFloat())
+    return s.make<math::PowFOp>(s.in[0], s.in[1]);
+  if (!s.isUnsigned())
+    return s.make<math::IPowIOp>(s.in[0], s.in[1]);
+  Value one = s.constant(1), root = s.make<math::IPowIOp>(s.in[0], s.make<arith::ShRUIOp>(s.in[1], one));
+  Value isOdd = s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, s.make<arith::AndIOp>(s.in[1], one), s.constant(0));
+  return s.make<arith::MulIOp>(s.make<arith::MulIOp>(root, root), s.make<arith::SelectOp>(isOdd, s.in[0], one));
 }
 Value buildShl(const Scalar &s) {
   unsigned w = getElementTypeOrSelf(s.type()).getIntOrFloatBitWidth();
@@ -160,13 +208,6 @@ Value buildCompare(const Scalar &s) {
   return s.make<arith::CmpIOp>(s.isUnsigned() ? uints[k] : sints[k], s.in[0], s.in[1]);
 }
 Value buildSelect(const Scalar &s) { return s.make<arith::SelectOp>(s.in[0], s.in[1], s.in[2]); }
-
-/// The scalar or vector type of `like`'s form with another element.
-Type withElement(Type like, Type element) {
-  if (auto v = dyn_cast<VectorType>(like))
-    return VectorType::get(v.getShape(), element);
-  return element;
-}
 
 /// Truncation that saturates, NaN to 0: fptosi is undefined outside the range, so the operand is clamped first and the ends
 /// are selected.
@@ -229,17 +270,6 @@ Value buildCast(const Scalar &s) {
 Value buildBitcast(const Scalar &s) {
   Type to = withElement(s.in[0].getType(), signless(elementOf(s.op->getResult(0))));
   return to == s.in[0].getType() ? s.in[0] : s.make<arith::BitcastOp>(to, s.in[0]);
-}
-
-/// Compositions of several steps are rounded to a half-precision type once, at their end.
-template <BuildFn build> Value inWide(const Scalar &s) {
-  Type narrow = s.type();
-  if (getElementTypeOrSelf(narrow).getIntOrFloatBitWidth() >= 32)
-    return build(s);
-  SmallVector<Value> wide;
-  for (Value v : s.in)
-    wide.push_back(s.make<arith::ExtFOp>(withElement(narrow, s.b.getF32Type()), v));
-  return s.make<arith::TruncFOp>(narrow, build(Scalar{s.b, s.loc, s.op, wide}));
 }
 
 const llvm::StringMap<BuildFn> &table() {

@@ -62,13 +62,24 @@ static double pythonMod(double x, double y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
+static double pythonQuotient(double x, double y) {
+  if (y == 0)
+    return x / y;
+  double r = std::fmod(x, y), q = (x - r) / y;
+  if (std::isfinite(q))
+    q = std::nearbyint(q);
+  if (r != 0 && (r < 0) != (y < 0))
+    q -= 1;
+  return q == 0 ? std::copysign(0.0, x / y) : q;
+}
+
 static const llvm::StringMap<FloatBinary> &floatBinaries() {
   static const llvm::StringMap<FloatBinary> table = {
       {"add", [](double x, double y) { return x + y; }},
       {"sub", [](double x, double y) { return x - y; }},
       {"mul", [](double x, double y) { return x * y; }},
       {"div", [](double x, double y) { return x / y; }},
-      {"floor_div", [](double x, double y) { return x / y; }}, // rounded, then floored: see floatResult
+      {"floor_div", pythonQuotient},
       {"rem", [](double x, double y) { return std::fmod(x, y); }},
       {"mod", pythonMod},
       {"pow", [](double x, double y) { return std::pow(x, y); }},
@@ -269,15 +280,13 @@ static std::optional<ConstantTensor> evaluateFloat(Operation *op, ArrayRef<const
   StringRef name = op->getName().stripDialect();
   ConstantTensor out(typeOf(op->getResult(0)));
   Type e = out.type.getElementType();
-  bool floorAfter = name == "floor_div";
   FloatUnary unary = in.size() == 1 ? floatUnaries().lookup(name) : nullptr;
   FloatBinary binary = in.size() == 2 ? floatBinaries().lookup(name) : nullptr;
   if (!unary && !binary)
     return std::nullopt;
   for (int64_t i = 0, n = out.size(); i < n; ++i) {
     double v = unary ? unary(in[0]->floats[i]) : binary(in[0]->floats[i], in[1]->floats[i]);
-    v = roundTo(v, e);
-    out.floats[i] = floorAfter ? std::floor(v) : v;
+    out.floats[i] = roundTo(v, e);
   }
   return out;
 }

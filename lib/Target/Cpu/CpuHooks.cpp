@@ -2,6 +2,7 @@
 
 #include "CpuHooks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace lathe::cpu;
@@ -91,6 +92,18 @@ static Value toF16(Bits bits, Value f32, Type to) {
   return bits.narrow(bits.bitOr(sign, result), to);
 }
 
+/// f64 -> f32 on the way to a half type: where it is not exact, towards zero with the last bit set. Rounding that to fewer digits
+/// gives what rounding the f64 gives; two roundings to nearest would not.
+static Value toOddF32(OpBuilder &b, Location loc, Bits bits, Value f64, Type f32) {
+  Value nearest = b.create<arith::TruncFOp>(loc, f32, f64), back = b.create<arith::ExtFOp>(loc, f64.getType(), nearest);
+  Value exact = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UEQ, back, f64);
+  auto size = [&](Value v) -> Value { return b.create<math::AbsFOp>(loc, v); };
+  Value up = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, size(back), size(f64));
+  Value u = bits.cast32(nearest);
+  Value odd = bits.bitOr(bits.pick(up, bits.sub(u, bits.constant(1)), u), bits.constant(1));
+  return bits.castFloat(bits.pick(exact, u, odd));
+}
+
 Value CpuHooks::convertFloat(OpBuilder &b, Location loc, Value value, Type to) {
   Type from = getElementTypeOrSelf(value.getType()), want = getElementTypeOrSelf(to);
   if (from == want)
@@ -98,7 +111,9 @@ Value CpuHooks::convertFloat(OpBuilder &b, Location loc, Value value, Type to) {
   Bits bits(b, loc, to);
   Type f32 = bits.of(b.getF32Type());
   bool half = from.isF16() || from.isBF16() || want.isF16() || want.isBF16();
-  if (half && !from.isF32() && !want.isF32()) // in two steps
+  if (half && from.isF64())
+    return convertFloat(b, loc, toOddF32(b, loc, bits, value, f32), to);
+  if (half && !from.isF32() && !want.isF32()) // the first step is exact
     return convertFloat(b, loc, convertFloat(b, loc, value, f32), to);
   if (from.isBF16())
     return fromBF16(bits, value);

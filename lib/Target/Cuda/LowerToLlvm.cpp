@@ -1,6 +1,7 @@
 //===- LowerToLlvm.cpp - Device and host MLIR to the llvm dialect ----------===//
 
 #include "PtxEmitter.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -84,7 +85,45 @@ struct ExactSqrt : OpRewritePattern<math::SqrtOp> {
   }
 };
 
-/// |x|, fma and the like stay LLVM intrinsics, which NVPTX selects; only the rest becomes calls.
+/// Functions of libdevice that MLIR's conversion does not know; those of f32 end in "f".
+constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> libdeviceNames[] = {
+    {"math.asin", "__nv_asin"},   {"math.acos", "__nv_acos"},   {"math.sinh", "__nv_sinh"},   {"math.cosh", "__nv_cosh"},
+    {"math.asinh", "__nv_asinh"}, {"math.acosh", "__nv_acosh"}, {"math.atanh", "__nv_atanh"},
+};
+
+struct CallLibdevice : RewritePattern {
+  explicit CallLibdevice(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    auto it = llvm::find_if(libdeviceNames, [&](const auto &row) { return op->getName().getStringRef() == row.first; });
+    if (it == std::end(libdeviceNames))
+      return failure();
+    Type type = op->getResult(0).getType();
+    if (!type.isF32() && !type.isF64())
+      return failure();
+    std::string name = it->second.str() + (type.isF32() ? "f" : "");
+    auto module = op->getParentOfType<ModuleOp>();
+    auto fn = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!fn) {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(module.getBody());
+      fn = rewriter.create<LLVM::LLVMFuncOp>(op->getLoc(), name, LLVM::LLVMFunctionType::get(type, {type}));
+    }
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, fn, op->getOperands());
+    return success();
+  }
+};
+
+/// A float to an integer power is one to a float power: libdevice's pow is exact about whole exponents.
+struct FloatExponent : OpRewritePattern<math::FPowIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FPowIOp op, PatternRewriter &rewriter) const override {
+    Value y = rewriter.create<arith::SIToFPOp>(op.getLoc(), op.getType(), op.getRhs());
+    rewriter.replaceOpWithNewOp<math::PowFOp>(op, op.getLhs(), y);
+    return success();
+  }
+};
+
+/// |x|, fma, roundings and the like stay LLVM intrinsics, which NVPTX selects; only the rest becomes calls.
 struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToDevice)
   StringRef getArgument() const override { return "lathe-cuda-math"; }
@@ -94,8 +133,8 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet first(context);
-    first.add<UnrollMath, WidenMath>(context);
-    first.add<ExactSqrt>(context);
+    first.add<UnrollMath, WidenMath, CallLibdevice>(context);
+    first.add<ExactSqrt, FloatExponent>(context);
     if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))))
       return signalPassFailure();
     LowerToLLVMOptions options(context);
@@ -106,7 +145,7 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addDynamicallyLegalDialect<math::MathDialect>([](Operation *op) {
       return isa<math::FmaOp, math::AbsIOp, math::AbsFOp, math::CtPopOp, math::CountLeadingZerosOp,
-                 math::CountTrailingZerosOp, math::CopySignOp, math::TruncOp>(op);
+                 math::CountTrailingZerosOp, math::CopySignOp, math::TruncOp, math::RoundEvenOp, math::RoundOp>(op);
     });
     target.addIllegalOp<arith::RemFOp>();
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
@@ -117,6 +156,8 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
 } // namespace
 
 llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
+  if (device)
+    lower::expandIntegerPowers(module);
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   pm.addPass(createCanonicalizerPass());

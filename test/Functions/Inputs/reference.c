@@ -13,6 +13,14 @@ static real mod(real x, real y) {
     return copysignl(0, y);
   return (r < 0) != (y < 0) ? r + y : r;
 }
+static real floor_div(real x, real y) {
+  if (y == 0)
+    return x / y;
+  real r = fmodl(x, y), q = rintl((x - r) / y);
+  if (r != 0 && (r < 0) != (y < 0))
+    q -= 1;
+  return q == 0 ? copysignl(0, x / y) : q;
+}
 static real maximum(real x, real y) {
   if (isnan(x) || isnan(y))
     return NAN;
@@ -30,7 +38,7 @@ static const struct { const char *name; unary function; } unaries[] = {
     {"trunc", truncl}, {"sign", sign},    {"abs", fabsl},
 };
 static const struct { const char *name; binary function; } binaries[] = {
-    {"pow", powl}, {"atan2", atan2l}, {"rem", fmodl}, {"mod", mod}, {"max", maximum}, {"min", minimum},
+    {"pow", powl}, {"atan2", atan2l}, {"rem", fmodl}, {"mod", mod}, {"floor_div", floor_div}, {"max", maximum}, {"min", minimum},
 };
 
 static int same(const char *a, const char *b) {

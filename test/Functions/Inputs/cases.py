@@ -1,0 +1,48 @@
+"""The functions, and how far each may be from the exact result, in units in the last place (0.5: rounded right)."""
+
+UNARIES = {  # f32, f64; half types are computed in f32, and have 0.51 everywhere
+    "exp": (1.1, 1.1),
+    "exp2": (1.1, 1.1),
+    "expm1": (1.6, 2.0),
+    "log": (0.9, 0.9),
+    "log1p": (1.5, 1.5),
+    "log2": (0.51, 1.6),
+    "sqrt": (0.5, 0.5),
+    "rsqrt": (1.5, 1.5),
+    "sin": (0.51, 2.5),
+    "cos": (0.51, 2.5),
+    "tan": (0.51, 3.6),
+    "asin": (0.51, 3.0),
+    "acos": (0.51, 3.0),
+    "atan": (0.51, 1.8),
+    "sinh": (0.51, 2.5),
+    "cosh": (0.51, 1.6),
+    "tanh": (2.6, 2.8),
+    "asinh": (0.51, 2.0),
+    "acosh": (0.51, 1.8),
+    "atanh": (0.51, 1.8),
+    "erf": (5.3, 2.5),
+    "floor": (0, 0),
+    "ceil": (0, 0),
+    "round": (0, 0),
+    "trunc": (0, 0),
+    "sign": (0, 0),
+    "abs": (0, 0),
+}
+BINARIES = {
+    "pow": (0.51, 2.0),
+    "atan2": (0.51, 3.0),
+    "rem": (0, 0),
+    "mod": (0.51, 0.51),
+    "floor_div": (0.51, 2.1),
+    "max": (0, 0),
+    "min": (0, 0),
+}
+HALF = 0.51  # one more rounding, of an f32 that is not exact itself
+
+
+def allowed(table, name, element):
+    single, double = table[name]
+    if element == "f64":
+        return double
+    return single if element == "f32" or single == 0 else HALF
