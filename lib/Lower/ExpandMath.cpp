@@ -63,6 +63,7 @@ static Value apply(OpBuilder &b, Operation *op, const Expansion &x, const Expand
     wide = isa<VectorType>(type) ? Type(VectorType::get(cast<VectorType>(type).getShape(), b.getF64Type()))
                                  : Type(b.getF64Type());
   FloatBuilder f(b, op->getLoc(), wide, options);
+  f.widened = widen;
   SmallVector<Fl> operands;
   for (Value v : op->getOperands())
     operands.push_back(f.of(widen ? b.create<arith::ExtFOp>(op->getLoc(), wide, v).getResult() : v));

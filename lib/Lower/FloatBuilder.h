@@ -61,6 +61,7 @@ public:
   mlir::Type element;
   llvm::SmallVector<int64_t> shape; ///< empty for a scalar
   unsigned mantissa, exponent;      ///< bits
+  bool widened = false;             ///< the result is rounded from f64 to f32
 };
 
 Fl operator+(Fl x, Fl y);
@@ -97,6 +98,11 @@ Fl asinhOf(Fl x);
 Fl acoshOf(Fl x);
 Fl atanhOf(Fl x);
 Fl erfOf(Fl x);
+/// x = 2^k m with sqrt(1/2) <= m < sqrt(2): m - 1, and k as a float. For positive finite x.
+std::pair<Fl, Fl> splitExponent(Fl x);
+/// exp(x + low) in f64, for |low| far below |x|.
+Fl expOfSum(Fl x, Fl low);
+// MathPow.cpp
 Fl powOf(Fl x, Fl y);
 // LargeAngle.cpp
 /// The rest and the quadrant of f64 angles: those given where |x| < limit, exact ones of x elsewhere. limit >= 2^20.
@@ -116,6 +122,8 @@ Fl ceilOf(Fl x);
 Fl truncOf(Fl x);
 Fl roundOf(Fl x);
 Fl remOf(Fl x, Fl y);
+/// x - q y where that is near 0: with one rounding, or in exact steps where there is no FMA.
+Fl minusProduct(Fl x, Fl q, Fl y);
 
 } // namespace lathe::lower
 

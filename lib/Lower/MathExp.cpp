@@ -33,14 +33,17 @@ constexpr double atanhF64[] = {0.33333333333333331, 0.20000000000003074, 0.14285
 /// erf(x) = x P(x^2) / Q(x^2), where erf differs from 1.
 constexpr double erfPF32[] = {1.12837914731, 0.190358575604, 0.0527397718618, 0.00376294203301, 0.00028470831856,
                               2.0488518416e-6};
-constexpr double erfPF64[] = {1.1283791670954772, 0.21771518386973604, 0.064717331330824663, 0.006544563375274152,
-                              0.00078356709653695812, 4.8493869818016199e-5, 3.0243417915001929e-6,
-                              1.0823097697352941e-7, 3.2875514587396666e-9, 3.2209099578028126e-11,
-                              3.0859062984927277e-14};
-constexpr double erfQF64[] = {1.0, 0.52627839135680048, 0.13278037203848895, 0.021241776898318875,
-                              0.0023977817494312031, 0.00020059845284544028, 1.2659158454123262e-5,
-                              5.9657405016160409e-7, 1.9957486496200345e-8, 4.0153847135847918e-10,
-                              1.5016306148351148e-12};
+constexpr double erfPF64[] = {1.1283791670955126, 0.22017886357826158, 0.06612274142342202, 0.006889921917522027,
+                              0.0008556948737398782, 5.6948118889753874e-05,
+                              3.900669431438328e-06, 1.6949777359713943e-07,
+                              6.760410134283464e-09, 1.7199697913901568e-10,
+                              3.3364500927446616e-12, 2.2264774802365276e-14,
+                              1.570858456924849e-17};
+constexpr double erfQF64[] = {1.0, 0.5284617706519759, 0.1347536773848786, 0.02198727352335407, 0.002564856754658949,
+                              0.00022610823085751126, 1.5499728407400283e-05,
+                              8.350923134776175e-07, 3.5158647310968043e-08,
+                              1.1246742195079884e-09, 2.5495887998771492e-11,
+                              3.3188368765386267e-13, 8.848882193446493e-16};
 constexpr double erfQF32[] = {1.0, 0.502033662431, 0.114086943074, 0.0149638395468, 0.00116168269774, 3.80700773437e-5};
 } // namespace
 
@@ -76,6 +79,13 @@ Fl lathe::lower::expOf(Fl x) {
   return x.f->scale(e.expm1 + 1.0, e.n, e.nf);
 }
 
+Fl lathe::lower::expOfSum(Fl x, Fl low) {
+  FloatBuilder &f = *x.f;
+  auto [nf, n] = f.nearest(clampExp(x) * log2e);
+  Fl r = (clampExp(x) - nf * ln2HighF64) - nf * ln2LowF64;
+  return f.scale(expm1OfRest(r + low, n, nf).expm1 + 1.0, n, nf);
+}
+
 Fl lathe::lower::exp2Of(Fl x) {
   FloatBuilder &f = *x.f;
   Fl clamped = f.isDouble() ? f.maximum(f.minimum(x, f.c(1025.0)), f.c(-1080.0))
@@ -100,8 +110,7 @@ Fl lathe::lower::expm1Of(Fl x) {
   return f.select(x == 0.0, x, result); // keeps -0
 }
 
-/// x = 2^k m with sqrt(1/2) <= m < sqrt(2): m - 1, and k as a float. For positive finite x.
-static std::pair<Fl, Fl> splitExponent(Fl x) {
+std::pair<Fl, Fl> lathe::lower::splitExponent(Fl x) {
   FloatBuilder &f = *x.f;
   Fl tiny = x < (f.isDouble() ? 0x1p-1022 : 0x1p-126);
   Fl normal = f.select(tiny, x * (f.isDouble() ? 0x1p54 : 0x1p25), x);
@@ -197,21 +206,7 @@ Fl lathe::lower::atanhOf(Fl x) {
 
 Fl lathe::lower::erfOf(Fl x) {
   FloatBuilder &f = *x.f;
-  Fl a = f.minimum(f.abs(x), f.c(f.isDouble() ? 5.9 : 3.92)), z = a * a;
+  Fl a = f.minimum(f.abs(x), f.c(f.isDouble() ? 5.93 : 3.92)), z = a * a;
   Fl quotient = f.isDouble() ? a * f.poly(z, erfPF64) / f.poly(z, erfQF64) : a * f.poly(z, erfPF32) / f.poly(z, erfQF32);
   return f.copySign(f.minimum(quotient, f.c(1.0)), x);
-}
-
-/// exp(y log |x|) and the special cases of C's pow. Meant for f64; f32 is computed through it.
-Fl lathe::lower::powOf(Fl x, Fl y) {
-  FloatBuilder &f = *x.f;
-  Fl a = f.abs(x), magnitude = expOf(y * logOf(a));
-  magnitude = f.select((a == 1.0) & (f.abs(y) == f.inf()), f.c(1.0), magnitude);
-  Fl whole = truncOf(y) == y, half = y * 0.5;
-  Fl odd = whole & (f.compare(arith::CmpFPredicate::UNE, truncOf(half), half));
-  Fl negative = f.copySign(f.c(1.0), x) < 0.0;
-  Fl result = f.select(odd & negative, -magnitude, magnitude);
-  Fl undefined = (x < 0.0) & (x > -f.inf()) & f.compare(arith::CmpFPredicate::UNE, truncOf(y), y);
-  result = f.select(undefined, f.nan(), result);
-  return f.select((y == 0.0) | (x == 1.0), f.c(1.0), result);
 }

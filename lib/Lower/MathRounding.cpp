@@ -46,8 +46,8 @@ Fl lathe::lower::roundOf(Fl x) {
   return f.copySign(f.select(up, whole + 1.0, whole), x);
 }
 
-/// x - q y for |q| < 2^48, where it is smaller than 2 y: exact, in steps that are exact where there is no FMA.
-static Fl minusProduct(Fl x, Fl q, Fl y) {
+/// The halves' products are exact. So are all steps for whole numbers q < 2^48 and results below 2 y.
+Fl lathe::lower::minusProduct(Fl x, Fl q, Fl y) {
   FloatBuilder &f = *x.f;
   if (f.options.hasFma)
     return f.of(f.b.create<math::FmaOp>(f.loc, (-q).v, y.v, x.v));
