@@ -153,7 +153,8 @@ std::pair<Fl, Fl> lathe::lower::largeAngles(Fl x, double limit, Fl r, Fl q) {
   auto fn = module.lookupSymbol<func::FuncOp>(functionName);
   if (!fn)
     fn = addFunction(f.b, f.loc, module);
-  Value any = f.any(f.abs(x) >= f.c(limit));
+  Value any = f.any(f.abs(x) >= f.c(limit)), no = f.b.create<arith::ConstantOp>(f.loc, f.b.getBoolAttr(false));
+  any = f.b.create<LLVM::ExpectOp>(f.loc, any, no); // what the call spills is spilled where it is called
   auto branch = f.b.create<scf::IfOp>(f.loc, TypeRange{r.v.getType(), q.v.getType()}, any, true, true);
   OpBuilder::InsertionGuard guard(f.b);
   f.b.setInsertionPointToStart(branch.thenBlock());

@@ -99,12 +99,29 @@ Fl lathe::lower::atan2Of(Fl y, Fl x) {
   return f.copySign(f.select(left, pi - v, v), y);
 }
 
+namespace {
+/// The smaller one of |asin x| and its complement, and whether that is the complement. NaN outside [-1, 1].
+struct Arc {
+  Fl angle, isComplement;
+};
+} // namespace
+
+static Arc arcOf(Fl x) {
+  FloatBuilder &f = *x.f;
+  Fl sine = f.abs(x), cosine = f.sqrt((1.0 - x) * (x + 1.0)), steep = sine > cosine;
+  Fl tangent = f.select(steep, cosine, sine) / f.select(steep, sine, cosine);
+  return {atanUnit(tangent), steep};
+}
+
 Fl lathe::lower::asinOf(Fl x) {
   FloatBuilder &f = *x.f;
-  return atan2Of(x, f.sqrt((1.0 - x) * (x + 1.0)));
+  Arc arc = arcOf(x);
+  return f.copySign(f.select(arc.isComplement, halfPi - arc.angle, arc.angle), x);
 }
 
 Fl lathe::lower::acosOf(Fl x) {
   FloatBuilder &f = *x.f;
-  return atan2Of(f.sqrt((1.0 - x) * (x + 1.0)), x);
+  Arc arc = arcOf(x);
+  Fl obtuse = f.select(x < 0.0, pi - arc.angle, arc.angle);
+  return f.select(arc.isComplement, obtuse, halfPi - f.copySign(arc.angle, x));
 }
