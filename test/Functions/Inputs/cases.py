@@ -5,23 +5,23 @@ UNARIES = {  # f32, f64; half types are computed in f32, and have 0.51 everywher
     "exp2": (1.1, 1.1),
     "expm1": (1.6, 2.0),
     "log": (0.9, 0.9),
-    "log1p": (1.5, 1.5),
+    "log1p": (1.7, 1.7),
     "log2": (0.51, 1.6),
     "sqrt": (0.5, 0.5),
-    "rsqrt": (1.5, 1.5),
+    "rsqrt": (1.51, 1.51),
     "sin": (0.51, 2.5),
     "cos": (0.51, 2.5),
     "tan": (0.51, 3.6),
-    "asin": (0.51, 3.0),
+    "asin": (0.51, 3.2),
     "acos": (0.51, 3.0),
-    "atan": (0.51, 1.9),
+    "atan": (0.51, 2.0),
     "sinh": (2.2, 2.5),
     "cosh": (1.6, 1.6),
     "tanh": (2.6, 2.8),
     "asinh": (1.8, 2.0),
     "acosh": (1.9, 1.8),
-    "atanh": (2.3, 1.8),
-    "erf": (5.3, 10),
+    "atanh": (2.3, 2.0),
+    "erf": (5.5, 11),
     "floor": (0, 0),
     "ceil": (0, 0),
     "round": (0, 0),
@@ -30,7 +30,7 @@ UNARIES = {  # f32, f64; half types are computed in f32, and have 0.51 everywher
     "abs": (0, 0),
 }
 BINARIES = {
-    "pow": (0.51, 1.2),
+    "pow": (0.51, 1.5),
     "atan2": (0.51, 3.0),
     "rem": (0, 0),
     "mod": (0.51, 0.51),
@@ -46,3 +46,11 @@ def allowed(table, name, element):
     if element == "f64":
         return double
     return single if element == "f32" or single == 0 else HALF
+
+CUDA = {}  # where libdevice differs
+
+
+def allowed_on_cuda(table, name, element):
+    if name not in CUDA or element not in ("f32", "f64"):
+        return allowed(table, name, element)
+    return CUDA[name][element == "f64"]

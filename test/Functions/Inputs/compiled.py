@@ -29,16 +29,20 @@ class Function:
                 f"return %r : {tensor(self.result)}\n}}\n")
 
 
-def build(functions, folder):
-    """{variant: {name: callable}}. A callable takes the arrays of the operands and of the result."""
-    folder = pathlib.Path(folder)
+def kernels_of(functions):
+    """The text of the kernels, one for each function."""
     text = 'lathe.symbol "N" range[1, -1]\n' + "".join(f.text() for f in functions)
     formed = subprocess.run(["lathe-opt", "--lathe-form-kernels", "-"], input=text, text=True, capture_output=True)
     if formed.returncode:
         raise SystemExit(formed.stderr)
-    found = variants()
+    return formed.stdout
+
+
+def build(functions, folder):
+    """{variant: {name: callable}}. A callable takes the arrays of the operands and of the result."""
+    folder, found = pathlib.Path(folder), variants()
     command = ["lathe-kernel", "-", "-o", str(folder / "k")] + [f"--variant={v}" for v in found]
-    made = subprocess.run(command, input=formed.stdout, text=True, capture_output=True)
+    made = subprocess.run(command, input=kernels_of(functions), text=True, capture_output=True)
     if made.returncode:
         raise SystemExit(made.stderr)
     symbols = [line.split() for line in made.stdout.splitlines()]

@@ -38,7 +38,7 @@ class Float:
         subnormal = rng.integers(0, 1 << self.mantissa, 500, dtype=np.uint64) >> rng.integers(0, self.mantissa, 500, dtype=np.uint64)
         powers = self.neighbours(exponents.astype(self.dtype), 2).astype(np.uint64)
         with np.errstate(over="ignore"):
-            angles = np.concatenate([np.arange(1, 2000), np.logspace(3, 300, 3000)]) * (np.pi / 2)
+            angles = np.concatenate([np.arange(1, 600), np.logspace(3, 300, 900)]) * (np.pi / 2)
             ordinary = [rng.uniform(-a, a, plain) for a in (1, 10, 100, 1e4)]
             near = self.neighbours(self.patterns(angles)).astype(np.uint64)
             halves = self.patterns(np.arange(-64, 64) / 4).astype(np.uint64)

@@ -83,8 +83,8 @@ static Value simplePower(OpContext &c, Value x, double exponent) {
     return c.g.unary<RsqrtOp>(x);
   if (floating && exponent == -1)
     return c.g.div(c.g.splatLike(1, x), x);
-  if (floating && exponent == -2)
-    return c.g.div(c.g.splatLike(1, x), c.g.mul(x, x));
+  if (floating && exponent == -2) // the square of a half type may overflow where the result does not
+    return inFloat(c, x, [&](Value v) { return c.g.div(c.g.splatLike(1, v), c.g.mul(v, v)); });
   return {};
 }
 

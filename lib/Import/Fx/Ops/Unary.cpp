@@ -18,9 +18,15 @@ template <typename OpT> static llvm::Error rounding(OpContext &c) {
   return c.give(llvm::isa<mlir::FloatType>(elementOf(x)) ? c.g.unary<OpT>(x) : x);
 }
 
+/// torch's sign of NaN is 0.
 static llvm::Error sign(OpContext &c) {
   Value x = c.tensor("self");
-  return c.give(elementOf(x).isInteger(1) ? x : c.g.unary<SignOp>(x));
+  if (elementOf(x).isInteger(1))
+    return c.give(x);
+  Value y = c.g.unary<SignOp>(x);
+  if (llvm::isa<mlir::FloatType>(elementOf(x)))
+    y = c.g.select(c.g.compare(CompareKind::NE, x, x), c.g.splatLike(0, y), y);
+  return c.give(y);
 }
 
 static llvm::Error absolute(OpContext &c) {
