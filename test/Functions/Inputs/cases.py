@@ -47,7 +47,12 @@ def allowed(table, name, element):
         return double
     return single if element == "f32" or single == 0 else HALF
 
-CUDA = {}  # where libdevice differs
+CUDA = {  # libdevice, as NVIDIA's programming guide states it, and half a unit for the rounding of what it is compared with
+    "exp": (2.5, 1.5), "exp2": (2.5, 1.5), "expm1": (1.5, 1.5), "log": (1.5, 1.5), "log1p": (1.5, 1.5), "log2": (1.5, 1.5),
+    "rsqrt": (2.5, 1.5), "sin": (2.5, 2.5), "cos": (2.5, 2.5), "tan": (4.5, 2.5), "asin": (2.5, 2.5), "acos": (2.5, 2.5),
+    "atan": (2.5, 2.5), "sinh": (3.5, 2.5), "cosh": (2.5, 1.5), "tanh": (2.5, 1.5), "asinh": (3.5, 3.5), "acosh": (4.5, 3.5),
+    "atanh": (3.5, 2.5), "erf": (2.5, 2.5), "pow": (4.5, 2.5), "atan2": (3.5, 2.5),
+}
 
 
 def allowed_on_cuda(table, name, element):
