@@ -1,9 +1,10 @@
 """Measures every elementary function, on every instruction set of this machine, against libm in long double.
 
-usage: functions.py [-v]
+usage: functions.py [-v] [--neon FOREIGN]
 
 All numbers of the half types, samples of f32 and f64 over all exponents with the places where functions go wrong, and integers
-against Python's. The table of what is allowed is Inputs/cases.py; -v prints what was measured.
+against Python's. With --neon, fewer of f32 and f64 in an emulator, where FOREIGN has the C library of aarch64. The table of
+what is allowed is Inputs/cases.py; -v prints what was measured.
 """
 import ctypes
 import pathlib
@@ -64,8 +65,14 @@ class Check:
             print(f"FAIL {what}({at}): {got[wrong[0]]}, expected {want[wrong[0]]}; {len(wrong)} such")
 
 
-def float_functions():
-    for element in TYPES:
+    def verdict(self, compiled):
+        """The exit code."""
+        print("failed", self.failed) if self.failed else print("passed on", *compiled)
+        return 1 if self.failed else 0
+
+
+def float_functions(elements=tuple(TYPES)):
+    for element in elements:
         for name in cases.UNARIES:
             yield Function(f"{name}_{element}", [element], element, f"%r = lathe.{name} %x0 : {{T}}")
         for name in cases.BINARIES:
@@ -91,12 +98,14 @@ def narrowings():
     return [cast(source, to) for source, to in (("f64", "f16"), ("f64", "bf16"), ("f64", "f32"), ("f32", "f16"), ("f32", "bf16"))]
 
 
-def check_floats(check, reference, compiled, rng, allowed=cases.allowed):
-    for name, element in TYPES.items():
+def check_floats(check, reference, compiled, rng, allowed=cases.allowed, elements=tuple(TYPES), at_most=None):
+    for name, element in ((name, TYPES[name]) for name in elements):
         x = element.every() if element.width == 16 else element.samples(rng, 48 if name == "f32" else 8, 4000)
         edges = element.patterns(np.array(PAIRS + [-v for v in PAIRS]))
         near = element.patterns(rng.uniform(-10, 10, (2, 15000)))
         pair = [np.concatenate(parts) for parts in zip((v.ravel() for v in np.meshgrid(edges, edges)), rng.choice(x, (2, 15000)), near)]
+        if at_most:
+            x, pair = rng.choice(x, at_most), [v[:at_most] for v in pair]
         for table, operands in ((cases.UNARIES, [x]), (cases.BINARIES, pair)):
             numbers = [element.doubles(v) for v in operands]
             for function in table:
@@ -161,11 +170,23 @@ def check_all(compiled, scratch, allowed=cases.allowed):
     check_floats(check, Reference(pathlib.Path(scratch)), compiled, rng, allowed)
     check_narrowings(check, compiled, rng)
     check_integers(check, compiled, rng)
-    print("failed", check.failed) if check.failed else print("passed on", *compiled)
-    return 1 if check.failed else 0
+    return check.verdict(compiled)
+
+
+def check_neon(foreign):
+    from foreign import build_neon
+    np.seterr(all="ignore")
+    check, elements = Check(), ("f32", "f64")
+    with tempfile.TemporaryDirectory() as scratch:
+        compiled = build_neon(list(float_functions(elements)), scratch, foreign)
+        reference = Reference(pathlib.Path(scratch))
+        check_floats(check, reference, compiled, np.random.default_rng(7), elements=elements, at_most=8000)
+    return check.verdict(compiled)
 
 
 def main():
+    if "--neon" in sys.argv:
+        return check_neon(sys.argv[sys.argv.index("--neon") + 1])
     with tempfile.TemporaryDirectory() as scratch:
         return check_all(build(all_functions(), scratch), scratch)
 
