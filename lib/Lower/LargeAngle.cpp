@@ -1,10 +1,11 @@
 //===- LargeAngle.cpp - Angles of any size as quadrants and a rest ----------===//
 //
 // Payne and Hanek's way: of x times 2 / pi only the bits below the multiples of 4 are computed, 128 of them, in integer
-// arithmetic. That leaves more than 64 good bits of the rest, also of the doubles that lie closest to a multiple of pi / 2.
+// arithmetic. That leaves more than 64 good bits of the rest, also of the doubles that lie closest to a multiple of pi
+// / 2.
 //
-// It is a function of one number, which a kernel's module gets once: large angles are rare, and vectors call it for those lanes
-// alone that need it.
+// It is a function of one number, which a kernel's module gets once: large angles are rare, and vectors call it for
+// those lanes alone that need it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +23,11 @@ namespace {
 constexpr llvm::StringLiteral functionName = "large_angle.body"; // bodies are not visible outside their object
 constexpr llvm::StringLiteral tableName = "two_over_pi";
 /// 2 / pi, 64 bits a word, behind a word of zeros.
-constexpr uint64_t twoOverPi[] = {
-    0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-    0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
-    0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+constexpr uint64_t twoOverPi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                                  0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+                                  0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+                                  0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+                                  0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
 
 /// Integer arithmetic on i64.
 class Words {
@@ -65,7 +66,8 @@ static std::array<Value, 3> windowOf(Words &w, Value power) {
     Value p = w.b.create<LLVM::GEPOp>(w.loc, pointer, w.b.getI64Type(), table, ValueRange{index});
     words[i] = w.b.create<LLVM::LoadOp>(w.loc, w.b.getI64Type(), p);
   }
-  return {w.joined(words[0], words[1], shift), w.joined(words[1], words[2], shift), w.joined(words[2], words[3], shift)};
+  return {w.joined(words[0], words[1], shift), w.joined(words[1], words[2], shift),
+          w.joined(words[2], words[3], shift)};
 }
 
 /// The rest, of 2^126ths of a quadrant (high and low word, |rest| <= 1/2), in radians.

@@ -1,7 +1,7 @@
 //===- MathPow.cpp - Powers --------------------------------------------------===//
 //
-// exp(y log |x|). An error of the logarithm is multiplied by up to 745 = log(2^1074): for a result in f64, the logarithm has
-// some ten digits more than f64.
+// exp(y log |x|). An error of the logarithm is multiplied by up to 745 = log(2^1074): for a result in f64, the
+// logarithm has some ten digits more than f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,14 @@ namespace {
 /// ln 2 in two parts; the product of the first with an exponent is exact.
 constexpr double ln2High = 0x1.62e42fefap-1, ln2Low = 1.6465949582897082e-12;
 /// atanh(s) = s + s^3 / 3 + s^5 P(s^2) for |s| <= 3 - 2 sqrt(2).
-constexpr double atanhTail[] = {0.2, 0.14285714285714685, 0.11111111110827476, 0.09090909167791589, 0.07692297472009584, 0.06667402808206997, 0.058531067645760056, 0.05861700079466879};
+constexpr double atanhTail[] = {0.2,
+                                0.14285714285714685,
+                                0.11111111110827476,
+                                0.09090909167791589,
+                                0.07692297472009584,
+                                0.06667402808206997,
+                                0.058531067645760056,
+                                0.05861700079466879};
 
 /// An unevaluated sum; the second part is below the last place of the first.
 struct Sum {

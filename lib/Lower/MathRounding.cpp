@@ -91,8 +91,8 @@ static Fl withoutLargeQuotients(Fl x, Fl y) {
   return f.of(loop.getResult(0));
 }
 
-/// The remainder of truncated division, with the sign of x (C's fmod): exact. The last quotient may be rounded up, which is
-/// repaired.
+/// The remainder of truncated division, with the sign of x (C's fmod): exact. The last quotient may be rounded up,
+/// which is repaired.
 Fl lathe::lower::remOf(Fl x, Fl y) {
   FloatBuilder &f = *x.f;
   Fl ax = f.abs(x), ay = f.abs(y);

@@ -8,6 +8,7 @@ what is allowed is Inputs/cases.py; -v prints what was measured.
 """
 import ctypes
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -170,7 +171,20 @@ def check_all(compiled, scratch, allowed=cases.allowed):
     check_floats(check, Reference(pathlib.Path(scratch)), compiled, rng, allowed)
     check_narrowings(check, compiled, rng)
     check_integers(check, compiled, rng)
+    check_table(check)
     return check.verdict(compiled)
+
+
+def check_table(check):
+    """The table of docs/Rationale/Functions.md is that of Inputs/cases.py."""
+    page = (pathlib.Path(__file__).parent.parent.parent / "docs" / "Rationale" / "Functions.md").read_text()
+    said = {name.strip(): bounds for names, *bounds in re.findall(r"^\| (.*) \| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M)
+            for name in names.split(",")}
+    meant = {name: [str(b) for b in bounds] for table in (cases.UNARIES, cases.BINARIES) for name, bounds in table.items()}
+    for name in sorted(said.keys() | meant.keys()):
+        if said.get(name) != meant.get(name):
+            check.failed += 1
+            print(f"FAIL docs/Rationale/Functions.md says {said.get(name)} of {name}, which is {meant.get(name)}")
 
 
 def check_neon(foreign):

@@ -87,8 +87,9 @@ struct ExactSqrt : OpRewritePattern<math::SqrtOp> {
 
 /// Functions of libdevice that MLIR's conversion does not know; those of f32 end in "f".
 constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> libdeviceNames[] = {
-    {"math.asin", "__nv_asin"},   {"math.acos", "__nv_acos"},   {"math.sinh", "__nv_sinh"},   {"math.cosh", "__nv_cosh"},
-    {"math.asinh", "__nv_asinh"}, {"math.acosh", "__nv_acosh"}, {"math.atanh", "__nv_atanh"},
+    {"math.asin", "__nv_asin"},   {"math.acos", "__nv_acos"},   {"math.sinh", "__nv_sinh"},
+    {"math.cosh", "__nv_cosh"},   {"math.asinh", "__nv_asinh"}, {"math.acosh", "__nv_acosh"},
+    {"math.atanh", "__nv_atanh"},
 };
 
 struct CallLibdevice : RewritePattern {
