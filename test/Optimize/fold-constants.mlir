@@ -37,6 +37,18 @@ func.func @integers() -> (tensor<4xi8>, tensor<4xi8>, tensor<4xi8>, tensor<2xi1>
 
 // -----
 
+// The floor of the exact quotient: 1 / 0.1 rounds to 10. By an infinity of the other sign it is -1.
+// CHECK-LABEL: func @quotients
+// CHECK-NEXT: dense<[9.000000e+00, -1.000000e+00, 0x{{[7F]}}FC00000, 0x7F800000]> : tensor<4xf32>
+func.func @quotients() -> tensor<4xf32> {
+  %x = lathe.constant dense<[1.0, -1.0, 0x7F800000, 1.0]> : tensor<4xf32>
+  %y = lathe.constant dense<[0.1, 0x7F800000, 1.0, 0.0]> : tensor<4xf32>
+  %0 = lathe.floor_div %x, %y : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // NaN (0x7FC00000) wins in max, saturates to 0 in a cast; f16 overflows to infinity (0x7C00).
 // CHECK-LABEL: func @floats
 // CHECK-DAG: dense<[0x7FC00000, 2.000000e+00]> : tensor<2xf32>
