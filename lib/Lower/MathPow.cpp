@@ -63,7 +63,7 @@ static Fl preciseMagnitude(Fl a, Fl y) {
   auto [m, k] = splitExponent(a);
   Sum log = logOfSplit(m, k);
   Fl regular = (a > 0.0) & (a < f.inf());
-  Fl high = f.select(regular, log.high, logOf(a)); // infinities and NaN
+  Fl high = f.select(regular, log.high, f.select(a == 0.0, -f.inf(), a)); // infinities and NaN
   Sum power = product(y, high);
   Fl low = power.low + y * log.low;
   Fl finite = regular & (f.abs(power.high) < 1000.0);
