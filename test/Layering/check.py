@@ -16,12 +16,13 @@ MAY_INCLUDE = {
     "Optimize": BASE,
     "Fuse": BASE,
     "Lower": BASE,
+    "Interpret": BASE,
     # Plain C, usable without the compiler: the tables of an artifact are all that the two share.
     "Runtime": ["Artifact/Format.h"],
     "Target": BASE + ["Lower", "Artifact/Format.h"],
     "Artifact": BASE + ["Lower", "Target", "Runtime"],
     "Pipeline": BASE + ["Import", "Optimize", "Fuse", "Lower", "Target", "Artifact", "Runtime"],
-    "tools": BASE + ["Import", "Optimize", "Fuse", "Lower", "Target", "Artifact", "Runtime", "Pipeline"],
+    "tools": BASE + ["Import", "Optimize", "Fuse", "Lower", "Interpret", "Target", "Artifact", "Runtime", "Pipeline"],
 }
 # Files that hold to stricter rules than their folder.
 STRICT = {"include/lathe/Artifact/Format.h": []}

@@ -6,6 +6,7 @@
 
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "TensorFiles.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Target/Passes.h"
@@ -27,5 +28,6 @@ int main(int argc, char **argv) {
   lathe::kernel::registerLatheKernelPasses();
   lathe::lower::registerLatheLowerPasses();
   lathe::target::registerLatheTargetPasses();
+  lathe::interpret::registerInterpretPass(lathe::tool::npyFiles());
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

@@ -1,0 +1,87 @@
+//===- Calls.cpp - Functions of the runtime --------------------------------===//
+
+#include "Interpreter.h"
+#include "lathe/Support/Diagnostics.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::interpret;
+using llvm::Expected;
+
+namespace {
+struct Box {
+  double y1, x1, y2, x2;
+};
+} // namespace
+
+static Box boxAt(const Tensor &boxes, int64_t i, bool centered) {
+  const double *b = boxes.floats.data() + 4 * i;
+  if (centered) // x, y, width, height
+    return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
+  return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
+}
+
+static bool overlap(Box a, Box b, double limit) {
+  double height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1), width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+  if (height <= 0 || width <= 0)
+    return false;
+  double either = (a.y2 - a.y1) * (a.x2 - a.x1) + (b.y2 - b.y1) * (b.x2 - b.x1) - height * width;
+  return height * width / either > limit;
+}
+
+/// Boxes by falling score, each kept that overlaps none kept before: triples of image, class and box, and how many.
+static std::vector<Tensor> nonMaxSuppression(std::vector<Tensor> out, Inputs in, ArrayRef<int64_t> sizes) {
+  int64_t classes = sizes[1], boxes = sizes[2], limit = in[2]->ints[0], total = 0;
+  for (int64_t s = 0; s < sizes[0] * classes; ++s) {
+    std::vector<int64_t> order, kept;
+    for (int64_t i = 0; i < boxes; ++i)
+      if (in[1]->floats[s * boxes + i] > in[4]->floats[0])
+        order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return in[1]->floats[s * boxes + a] > in[1]->floats[s * boxes + b]; });
+    auto box = [&](int64_t i) { return boxAt(*in[0], s / classes * boxes + i, sizes[3] != 0); };
+    for (int64_t i : order) {
+      if (int64_t(kept.size()) >= limit)
+        break;
+      if (llvm::any_of(kept, [&](int64_t k) { return overlap(box(k), box(i), in[3]->floats[0]); }))
+        continue;
+      kept.push_back(i);
+      int64_t *triple = out[0].ints.data() + 3 * total++;
+      triple[0] = s / classes, triple[1] = s % classes, triple[2] = i;
+    }
+  }
+  out[1].ints[0] = total;
+  return out;
+}
+
+Expected<std::vector<Tensor>> interpret::runCall(ir::CallOp op, Inputs in, const Sizes &sizes) {
+  std::vector<Tensor> out;
+  for (Type t : op.getResultTypes()) {
+    Expected<RankedTensorType> type = sizes.typeAt(t);
+    if (!type)
+      return type.takeError();
+    out.emplace_back(*type);
+  }
+  SmallVector<int64_t> given;
+  for (const shape::Expr &e : ir::exprsOf(op.getSizes())) {
+    Expected<int64_t> v = sizes.value(e);
+    if (!v)
+      return v.takeError();
+    given.push_back(*v);
+  }
+  if (op.getFunction() == "compact") { // where a mask is set
+    int64_t to = 0;
+    for (int64_t i = 0; i < given[0] && to < out[0].size(); ++i)
+      if (in[0]->ints[i])
+        out[0].ints[to++] = i;
+    return out;
+  }
+  if (op.getFunction() == "copy_first") {
+    std::copy_n(in[0]->ints.begin(), given[0], out[0].ints.begin());
+    return out;
+  }
+  if (op.getFunction() == "non_max_suppression")
+    return nonMaxSuppression(std::move(out), in, given);
+  return bug("call of '{0}', which is not known", op.getFunction());
+}

@@ -1,0 +1,501 @@
+//===- Kernel.cpp - kernel.generic -----------------------------------------===//
+//
+// Each value of the body is computed at every point of the axes that it depends on, in the order of the body. Domains that are
+// large are computed in parts, along outer axes that no op removes. Loads are checked against their buffers, stores against one another,
+// and at the end every element must have been written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelFrame.h"
+#include "lathe/Dialect/Lathe/ElementWalk.h"
+#include "lathe/Support/Diagnostics.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::interpret;
+using llvm::Error;
+using llvm::Expected;
+using shape::Expr;
+
+namespace {
+
+/// A result while it is written.
+struct Written {
+  Tensor tensor;
+  std::vector<char> seen;
+};
+
+class KernelRun {
+public:
+  KernelRun(kernel::GenericOp op, Inputs inputs, KernelFrame frame) : op(op), inputs(inputs), frame(std::move(frame)) {}
+  Error run(std::vector<Written> &results);
+
+private:
+  AxisSet removedAxes();
+  Error runBody();
+  Expected<Column> compute(Operation *op);
+  Expected<Column> load(kernel::LoadOp op);
+  Expected<Column> reduce(kernel::ReduceOp op);
+  Expected<Column> contract(kernel::ContractOp op);
+  Expected<Column> attention(kernel::AttentionOp op);
+  Error store(kernel::StoreOp op);
+
+  const Column &column(Value v) const { return columns.find(v)->second; }
+  AxisSet named(ArrayAttr names) const;
+  const Tensor &buffer(Value ref) const { return *inputs[cast<BlockArgument>(ref).getArgNumber()]; }
+  std::vector<Tensor> expandAll(ValueRange values, const AxisSet &over) const;
+  /// What lies at an offset, at each point of the offset's axes.
+  Expected<Column> elements(Value ref, StringRef offset);
+  Error outside(Value ref, int64_t offset, const AxisSet &over, int64_t point) const;
+  std::string refText(Value ref) const;
+
+  kernel::GenericOp op;
+  Inputs inputs;
+  KernelFrame frame;
+  std::vector<Written> *results = nullptr;
+  llvm::DenseMap<Value, Column> columns;
+};
+
+} // namespace
+
+static Expr parsed(StringRef text) {
+  Expected<Expr> e = Expr::parse(text);
+  if (e)
+    return *e;
+  llvm::consumeError(e.takeError()); // the verifier has read it
+  return Expr::unknown();
+}
+
+std::string KernelRun::refText(Value ref) const {
+  unsigned n = cast<BlockArgument>(ref).getArgNumber();
+  return n < inputs.size() ? "operand " + std::to_string(n) : "result " + std::to_string(n - inputs.size());
+}
+
+Error KernelRun::outside(Value ref, int64_t offset, const AxisSet &over, int64_t point) const {
+  unsigned n = cast<BlockArgument>(ref).getArgNumber();
+  int64_t size = n < inputs.size() ? inputs[n]->size() : (*results)[n - inputs.size()].tensor.size();
+  return bug("{0} has {1} elements, element {2} is accessed at {3}", refText(ref), size, offset, frame.pointText(over, point));
+}
+
+AxisSet KernelRun::named(ArrayAttr names) const {
+  AxisSet out;
+  for (Attribute a : names)
+    if (std::optional<unsigned> axis = frame.axisOf(cast<StringAttr>(a).getValue()))
+      out.push_back(*axis);
+  llvm::sort(out);
+  return out;
+}
+
+std::vector<Tensor> KernelRun::expandAll(ValueRange values, const AxisSet &over) const {
+  std::vector<Tensor> out;
+  for (Value v : values)
+    out.push_back(frame.expand(column(v), over));
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Expected<Column> KernelRun::load(kernel::LoadOp op) {
+  Expr offset = op.getOffsetExpr();
+  AxisSet over = frame.axesOf(offset);
+  for (Value v : op->getOperands().drop_front())
+    over = unite(over, column(v).axes);
+  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, expandAll(op.getIndices(), over));
+  if (!offsets)
+    return offsets.takeError();
+  const Tensor &from = buffer(op.getRef());
+  Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), op.getType()))};
+  Tensor predicate, fill;
+  if (op.getPredicate()) {
+    predicate = frame.expand(column(op.getPredicate()), over);
+    fill = frame.expand(column(op.getFill()), over);
+  }
+  for (int64_t i = 0, n = out.tensor.size(), size = from.size(); i < n; ++i) {
+    int64_t at = (*offsets)[i];
+    if (op.getPredicate() && !predicate.ints[i]) {
+      out.tensor.copyFrom(fill, i, i);
+      continue;
+    }
+    if (at < 0 || at >= size)
+      return outside(op.getRef(), at, over, i);
+    out.tensor.copyFrom(from, at, i);
+  }
+  return out;
+}
+
+Expected<Column> KernelRun::elements(Value ref, StringRef offset) {
+  Expr e = parsed(offset);
+  AxisSet over = frame.axesOf(e);
+  Expected<std::vector<int64_t>> offsets = frame.evaluate(e, over);
+  if (!offsets)
+    return offsets.takeError();
+  const Tensor &from = buffer(ref);
+  Type element = cast<kernel::RefType>(ref.getType()).getElementType();
+  Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), element))};
+  for (auto [i, at] : llvm::enumerate(*offsets)) {
+    if (at < 0 || at >= from.size())
+      return outside(ref, at, over, i);
+    out.tensor.copyFrom(from, at, i);
+  }
+  return out;
+}
+
+static bool sameElement(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
+  if (!a.isFloat())
+    return a.ints[i] == b.ints[j];
+  return a.floats[i] == b.floats[j] || (std::isnan(a.floats[i]) && std::isnan(b.floats[j]));
+}
+
+Error KernelRun::store(kernel::StoreOp op) {
+  Expr offset = op.getOffsetExpr();
+  AxisSet over = unite(frame.axesOf(offset), column(op.getValue()).axes);
+  for (Value v : op.getIndices())
+    over = unite(over, column(v).axes);
+  if (op.getPredicate())
+    over = unite(over, column(op.getPredicate()).axes);
+  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, expandAll(op.getIndices(), over));
+  if (!offsets)
+    return offsets.takeError();
+  Tensor value = frame.expand(column(op.getValue()), over), predicate;
+  if (op.getPredicate())
+    predicate = frame.expand(column(op.getPredicate()), over);
+  unsigned number = cast<BlockArgument>(op.getRef()).getArgNumber() - inputs.size();
+  Written &to = (*results)[number];
+  for (auto [i, at] : llvm::enumerate(*offsets)) {
+    if (op.getPredicate() && !predicate.ints[i])
+      continue;
+    if (at < 0 || at >= to.tensor.size())
+      return outside(op.getRef(), at, over, i);
+    if (to.seen[at] && !sameElement(to.tensor, at, value, i))
+      return bug("element {0} of result {1} is written twice, {2} and at {3} {4}", at, number, elementText(to.tensor, at),
+                 frame.pointText(over, i), elementText(value, i));
+    to.seen[at] = 1;
+    to.tensor.copyFrom(value, i, at);
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static double combine(kernel::Combiner kind, double a, double b) {
+  if (kind == kernel::Combiner::Add)
+    return a + b;
+  if (kind == kernel::Combiner::Mul)
+    return a * b;
+  if (std::isnan(a) || std::isnan(b))
+    return NAN;
+  return kind == kernel::Combiner::Max ? std::max(a, b) : std::min(a, b);
+}
+
+static int64_t combine(kernel::Combiner kind, int64_t a, int64_t b, uint64_t mask) {
+  using K = kernel::Combiner;
+  uint64_t x = uint64_t(a) & mask, y = uint64_t(b) & mask;
+  switch (kind) {
+  case K::Add:
+    return int64_t(uint64_t(a) + uint64_t(b));
+  case K::Mul:
+    return int64_t(uint64_t(a) * uint64_t(b));
+  case K::Max:
+    return std::max(a, b);
+  case K::Min:
+    return std::min(a, b);
+  case K::UMax:
+    return x < y ? b : a;
+  case K::UMin:
+    return x < y ? a : b;
+  case K::And:
+    return a & b;
+  case K::Or:
+    return a | b;
+  case K::Xor:
+    return a ^ b;
+  }
+  return a;
+}
+
+/// The element that changes no other.
+static void setIdentity(kernel::Combiner kind, Tensor &t) {
+  using K = kernel::Combiner;
+  unsigned width = t.type.getElementType().getIntOrFloatBitWidth();
+  int64_t top = int64_t((uint64_t(1) << (width - 1)) - 1), i = 0;
+  double f = 0;
+  switch (kind) {
+  case K::Add:
+  case K::Or:
+  case K::Xor:
+  case K::UMax:
+    break;
+  case K::Mul:
+    i = 1, f = 1;
+    break;
+  case K::Max:
+    i = -top - 1, f = -INFINITY;
+    break;
+  case K::Min:
+    i = top, f = INFINITY;
+    break;
+  case K::UMin:
+  case K::And:
+    i = -1;
+    break;
+  }
+  std::fill(t.floats.begin(), t.floats.end(), f);
+  std::fill(t.ints.begin(), t.ints.end(), ir::wrapTo(i, t.type.getElementType()));
+}
+
+Expected<Column> KernelRun::reduce(kernel::ReduceOp op) {
+  AxisSet removed = named(op.getAxes()), all = unite(column(op.getValue()).axes, removed), kept = without(all, removed);
+  Tensor value = frame.expand(column(op.getValue()), all);
+  Column out{kept, Tensor(RankedTensorType::get(frame.shapeOf(kept), op.getType()))};
+  setIdentity(op.getKind(), out.tensor);
+  SmallVector<int64_t> strides = stridesIn(kept, all, frame);
+  unsigned width = op.getType().getIntOrFloatBitWidth();
+  uint64_t mask = width < 64 ? (uint64_t(1) << width) - 1 : ~uint64_t(0);
+  ir::forEach(value.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
+    int64_t to = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      to += at[d] * strides[d];
+    if (value.isFloat())
+      out.tensor.floats[to] = combine(op.getKind(), out.tensor.floats[to], value.floats[i]);
+    else
+      out.tensor.ints[to] = combine(op.getKind(), out.tensor.ints[to], value.ints[i], mask);
+  });
+  for (double &v : out.tensor.floats)
+    v = ir::roundTo(v, op.getType());
+  for (int64_t &v : out.tensor.ints)
+    v = ir::wrapTo(v, op.getType());
+  return out;
+}
+
+/// The sum over `removed` of products, at each point of the other axes of both.
+static Column sumOfProducts(const Column &a, const Column &b, const AxisSet &removed, Type type, const KernelFrame &frame) {
+  AxisSet kept = without(unite(a.axes, b.axes), removed);
+  Column out{kept, Tensor(RankedTensorType::get(frame.shapeOf(kept), type))};
+  SmallVector<int64_t> aKept = stridesIn(a.axes, kept, frame), bKept = stridesIn(b.axes, kept, frame),
+                       aSum = stridesIn(a.axes, removed, frame), bSum = stridesIn(b.axes, removed, frame),
+                       extents = frame.shapeOf(removed);
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  ir::forEach(extents, [&](int64_t, ArrayRef<int64_t> at) {
+    steps.emplace_back(0, 0);
+    for (size_t d = 0; d < at.size(); ++d)
+      steps.back().first += at[d] * aSum[d], steps.back().second += at[d] * bSum[d];
+  });
+  ir::forEach(out.tensor.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
+    int64_t p = 0, q = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      p += at[d] * aKept[d], q += at[d] * bKept[d];
+    double sum = 0;
+    uint64_t count = 0;
+    for (auto [dp, dq] : steps)
+      if (a.tensor.isFloat())
+        sum += a.tensor.floats[p + dp] * b.tensor.floats[q + dq];
+      else
+        count += uint64_t(a.tensor.ints[p + dp]) * uint64_t(b.tensor.ints[q + dq]);
+    if (out.tensor.isFloat())
+      out.tensor.floats[i] = ir::roundTo(sum, type);
+    else
+      out.tensor.ints[i] = ir::wrapTo(int64_t(count), type);
+  });
+  return out;
+}
+
+Expected<Column> KernelRun::contract(kernel::ContractOp op) {
+  if (op.getPacked())
+    return bug("packed operands are not read");
+  Expected<Column> a = elements(op.getLhs(), op.getLhsOffset());
+  if (!a)
+    return a;
+  Expected<Column> b = elements(op.getRhs(), op.getRhsOffset());
+  if (!b)
+    return b;
+  return sumOfProducts(*a, *b, named(op.getAxes()), op.getType(), frame);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Expected<Column> KernelRun::attention(kernel::AttentionOp op) {
+  Expected<Column> q = elements(op.getQ(), op.getQOffset()), k = elements(op.getK(), op.getKOffset()), v = elements(op.getV(), op.getVOffset());
+  for (Expected<Column> *c : {&q, &k, &v})
+    if (!*c) {
+      Error e = c->takeError();
+      for (Expected<Column> *other : {&q, &k, &v})
+        if (other != c && !*other)
+          e = llvm::joinErrors(std::move(e), other->takeError());
+      return std::move(e);
+    }
+  AxisSet key{*frame.axisOf(op.getKeyAxis())}, depth{*frame.axisOf(op.getDepthAxis())};
+  Block &region = op.getScore().front();
+  Type f32 = Float32Type::get(op.getContext());
+  columns[region.getArgument(0)] = sumOfProducts(*q, *k, depth, f32, frame);
+  for (Operation &inner : region.without_terminator()) {
+    Expected<Column> c = compute(&inner);
+    if (!c)
+      return c;
+    columns[inner.getResult(0)] = std::move(*c);
+  }
+  // Keys last, a row of them at a time.
+  const Column &modified = column(region.getTerminator()->getOperand(0));
+  AxisSet all = unite(unite(modified.axes, column(region.getArgument(0)).axes), key), rows = without(all, key);
+  Tensor scores = frame.expand(modified, all);
+  SmallVector<int64_t> rowStrides = stridesIn(all, rows, frame);
+  int64_t step = stridesIn(all, key, frame)[0], keys = frame.axes[key[0]].size;
+  ir::forEach(frame.shapeOf(rows), [&](int64_t, ArrayRef<int64_t> at) {
+    int64_t first = 0;
+    for (size_t d = 0; d < at.size(); ++d)
+      first += at[d] * rowStrides[d];
+    std::vector<double> row(keys);
+    for (int64_t i = 0; i < keys; ++i)
+      row[i] = scores.floats[first + i * step];
+    softmax(row, op.getZeroMasked());
+    for (int64_t i = 0; i < keys; ++i)
+      scores.floats[first + i * step] = row[i];
+  });
+  Column out = sumOfProducts({all, std::move(scores)}, *v, key, op.getType(), frame);
+  if (keys == 0 && !op.getZeroMasked())
+    std::fill(out.tensor.floats.begin(), out.tensor.floats.end(), NAN);
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+Expected<Column> KernelRun::compute(Operation *op) {
+  if (auto l = dyn_cast<kernel::LoadOp>(op))
+    return load(l);
+  if (auto r = dyn_cast<kernel::ReduceOp>(op))
+    return reduce(r);
+  if (auto c = dyn_cast<kernel::ContractOp>(op))
+    return contract(c);
+  if (auto a = dyn_cast<kernel::AttentionOp>(op))
+    return attention(a);
+  if (auto index = dyn_cast<kernel::IndexOp>(op)) {
+    Expr e = index.getIndexExpr();
+    Column out{frame.axesOf(e), Tensor(RankedTensorType::get(frame.shapeOf(frame.axesOf(e)), index.getType()))};
+    Expected<std::vector<int64_t>> values = frame.evaluate(e, out.axes);
+    if (!values)
+      return values.takeError();
+    out.tensor.ints = std::move(*values);
+    return out;
+  }
+  AxisSet over;
+  for (Value v : op->getOperands())
+    over = unite(over, column(v).axes);
+  std::vector<Tensor> operands = expandAll(op->getOperands(), over);
+  SmallVector<const Tensor *> pointers;
+  for (Tensor &t : operands)
+    pointers.push_back(&t);
+  Expected<Tensor> result = runScalarOp(op, pointers, frame.shapeOf(over));
+  if (!result)
+    return result.takeError();
+  return Column{over, std::move(*result)};
+}
+
+Error KernelRun::runBody() {
+  columns.clear();
+  for (Operation &inner : op.getBody().front()) {
+    if (auto s = dyn_cast<kernel::StoreOp>(inner)) {
+      if (Error e = store(s))
+        return e;
+      continue;
+    }
+    Expected<Column> c = compute(&inner);
+    if (!c)
+      return c.takeError();
+    columns[inner.getResult(0)] = std::move(*c);
+  }
+  return Error::success();
+}
+
+AxisSet KernelRun::removedAxes() {
+  AxisSet out;
+  op.getBody().walk([&](Operation *inner) {
+    if (auto r = dyn_cast<kernel::ReduceOp>(inner))
+      out = unite(out, named(r.getAxes()));
+    if (auto c = dyn_cast<kernel::ContractOp>(inner))
+      out = unite(out, named(c.getAxes()));
+    if (auto a = dyn_cast<kernel::AttentionOp>(inner)) {
+      Builder b(op.getContext());
+      out = unite(out, named(b.getStrArrayAttr({a.getKeyAxis(), a.getDepthAxis()})));
+    }
+  });
+  return out;
+}
+
+Error KernelRun::run(std::vector<Written> &to) {
+  results = &to;
+  constexpr int64_t limit = 1 << 15; // points at once
+  AxisSet removed = removedAxes(), outer;
+  int64_t points = 1;
+  for (AxisRange &axis : frame.axes)
+    points *= axis.extent;
+  for (unsigned i = 0; i < frame.axes.size() && points > limit; ++i)
+    if (!llvm::is_contained(removed, i)) {
+      outer.push_back(i);
+      points /= frame.axes[i].extent;
+      frame.axes[i].size = 1;
+    }
+  SmallVector<int64_t> extents;
+  for (unsigned a : outer)
+    extents.push_back(frame.axes[a].extent);
+  Error error = Error::success();
+  ir::forEach(extents, [&](int64_t, ArrayRef<int64_t> at) {
+    for (auto [a, i] : llvm::zip(outer, at))
+      frame.axes[a].begin = i;
+    if (!error)
+      error = runBody();
+  });
+  return error;
+}
+
+Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, const Sizes &sizes) {
+  std::vector<Written> results;
+  for (Type t : op.getResultTypes()) {
+    Expected<RankedTensorType> type = sizes.typeAt(t);
+    if (!type)
+      return type.takeError();
+    results.push_back({Tensor(*type), std::vector<char>(type->getNumElements())});
+  }
+  Expected<KernelFrame> frame = KernelFrame::of(op, sizes);
+  if (!frame)
+    return frame.takeError();
+  if (Error e = KernelRun(op, inputs, std::move(*frame)).run(results))
+    return std::move(e);
+  std::vector<Tensor> out;
+  for (auto [n, r] : llvm::enumerate(results)) {
+    auto missing = llvm::find(r.seen, 0);
+    if (missing != r.seen.end())
+      return bug("element {0} of result {1} was never written, nor {2} others", missing - r.seen.begin(), n,
+                 llvm::count(r.seen, 0) - 1);
+    out.push_back(std::move(r.tensor));
+  }
+  return out;
+}
+
+Expected<Tensor> interpret::runPack(kernel::PackOp op, const Tensor &source) {
+  Tensor out(cast<RankedTensorType>(op.getType()));
+  int64_t k = op.getK(), n = op.getN(), panel = op.getPanel(), rows = panel ? panel : 1;
+  SmallVector<int64_t> extents{k}, strides{int64_t(op.getKStride())};
+  if (op.getKExtents() && op.getKStrides()) {
+    extents.assign(op.getKExtents()->begin(), op.getKExtents()->end());
+    strides.assign(op.getKStrides()->begin(), op.getKStrides()->end());
+  }
+  for (int64_t column = 0; column < n; ++column)
+    ir::forEach(extents, [&](int64_t at, ArrayRef<int64_t> c) {
+      int64_t from = column * op.getNStride(), to = (column / rows * k + at) * rows + column % rows;
+      for (size_t d = 0; d < c.size(); ++d)
+        from += c[d] * strides[d];
+      if (out.isFloat())
+        out.floats[to] = ir::roundTo(source.floats[from], out.type.getElementType());
+      else
+        out.ints[to] = source.ints[from];
+    });
+  return out;
+}
