@@ -20,6 +20,14 @@ using shape::Expr;
 
 namespace {
 
+/// Buffers of unsigned numbers are read and written as signless ones of the same bits; true is 1 in both.
+static void copyBits(Tensor &to, int64_t at, const Tensor &from, int64_t i) {
+  if (to.isFloat())
+    to.floats[at] = from.floats[i];
+  else
+    to.ints[at] = isa<IntegerType>(to.type.getElementType()) ? ir::wrapTo(from.ints[i], to.type.getElementType()) : from.ints[i];
+}
+
 /// A result while it is written.
 struct Written {
   Tensor tensor;
@@ -121,7 +129,7 @@ Expected<Column> KernelRun::load(kernel::LoadOp op) {
     }
     if (at < 0 || at >= size)
       return outside(op.getRef(), at, over, i);
-    out.tensor.copyFrom(from, at, i);
+    copyBits(out.tensor, i, from, at);
   }
   return out;
 }
@@ -138,14 +146,15 @@ Expected<Column> KernelRun::elements(Value ref, StringRef offset) {
   for (auto [i, at] : llvm::enumerate(*offsets)) {
     if (at < 0 || at >= from.size())
       return outside(ref, at, over, i);
-    out.tensor.copyFrom(from, at, i);
+    copyBits(out.tensor, i, from, at);
   }
   return out;
 }
 
 static bool sameElement(const Tensor &a, int64_t i, const Tensor &b, int64_t j) {
+  Type e = a.type.getElementType();
   if (!a.isFloat())
-    return a.ints[i] == b.ints[j];
+    return a.ints[i] == (isa<IntegerType>(e) ? ir::wrapTo(b.ints[j], e) : b.ints[j]);
   return a.floats[i] == b.floats[j] || (std::isnan(a.floats[i]) && std::isnan(b.floats[j]));
 }
 
@@ -173,7 +182,7 @@ Error KernelRun::store(kernel::StoreOp op) {
       return bug("element {0} of result {1} is written twice, {2} and at {3} {4}", at, number, elementText(to.tensor, at),
                  frame.pointText(over, i), elementText(value, i));
     to.seen[at] = 1;
-    to.tensor.copyFrom(value, i, at);
+    copyBits(to.tensor, at, value, i);
   }
   return Error::success();
 }

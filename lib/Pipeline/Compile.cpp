@@ -14,6 +14,7 @@
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Optimize/Passes.h"
+#include "lathe/Pipeline/Stages.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaTarget.h"
 #include "lathe/Target/Passes.h"
@@ -72,12 +73,12 @@ static Error runPasses(ModuleOp module, StringRef stage, llvm::function_ref<void
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-static Error optimize(ModuleOp module) {
+Error pipeline::optimize(ModuleOp module) {
   return runPasses(module, "optimize", [](OpPassManager &pm) { opt::buildOptimizePipeline(pm); });
 }
 
 /// lathe -> kernels.
-static Error formKernels(ModuleOp module) {
+Error pipeline::formKernels(ModuleOp module) {
   return runPasses(module, "fuse", [](OpPassManager &pm) {
     pm.addPass(fuse::createGuardSizes());
     pm.addPass(fuse::createFormKernels());
@@ -198,29 +199,7 @@ static Error emitCode(ModuleOp module, const CompileOptions &options) {
   return text ? emitText(options, *text) : text.takeError();
 }
 
-Error lathe::compile(const CompileOptions &options) {
-  DialectRegistry registry;
-  registerAllLatheDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-
-  std::vector<std::string> filesRead;
-  Expected<Module> imported = importModel(options, filesRead, context);
-  if (!imported)
-    return imported.takeError();
-  ModuleOp module = imported->get();
-  if (Error e = optimize(module))
-    return e;
-  if (options.emit == EmitStage::Graph)
-    return emitModule(options, module);
-
-  if (Error e = formKernels(module))
-    return e;
-  if (options.emit == EmitStage::Kernels)
-    return emitModule(options, module);
-  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
-    return emitCode(module, options);
-
+Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
   artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
   if (Error e = pipeline::addSignature(builder, module))
     return e;
@@ -238,8 +217,34 @@ Error lathe::compile(const CompileOptions &options) {
   bool object = options.emit == EmitStage::Object;
   if (Error e = object ? builder.writeObject(options.output, write) : builder.write(options.output, write))
     return e;
-  if (!options.report.empty())
-    if (Error e = writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str()))
-      return e;
+  return options.report.empty() ? Error::success()
+                                : writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str());
+}
+
+Error lathe::compile(const CompileOptions &options) {
+  DialectRegistry registry;
+  registerAllLatheDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+
+  std::vector<std::string> filesRead;
+  Expected<Module> imported = importModel(options, filesRead, context);
+  if (!imported)
+    return imported.takeError();
+  ModuleOp module = imported->get();
+  if (Error e = pipeline::optimize(module))
+    return e;
+  if (options.emit == EmitStage::Graph)
+    return emitModule(options, module);
+
+  if (Error e = pipeline::formKernels(module))
+    return e;
+  if (options.emit == EmitStage::Kernels)
+    return emitModule(options, module);
+  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
+    return emitCode(module, options);
+
+  if (Error e = pipeline::writeArtifact(module, options))
+    return e;
   return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }

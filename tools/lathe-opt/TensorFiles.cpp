@@ -3,7 +3,6 @@
 #include "TensorFiles.h"
 #include "../lathe/NpyFile.h"
 #include "lathe/Support/Diagnostics.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace lathe;
 using namespace lathe::tool;
@@ -29,7 +28,7 @@ static mlir::Type elementOf(DLDataType type, mlir::MLIRContext *context) {
   }
 }
 
-static DLDataType dtypeOf(mlir::Type e) {
+DLDataType tool::dtypeOf(mlir::Type e) {
   uint8_t bits = e.isInteger(1) ? 8 : uint8_t(e.getIntOrFloatBitWidth());
   uint8_t code = e.isInteger(1) ? kDLBool : e.isBF16() ? kDLBfloat : mlir::isa<mlir::FloatType>(e) ? kDLFloat : ir::isUnsignedElement(e) ? kDLUInt : kDLInt;
   return {code, bits, 1};
@@ -49,22 +48,21 @@ static Expected<std::map<std::string, Tensor>> readAll(llvm::StringRef path, mli
   return out;
 }
 
-static Error writeAll(llvm::StringRef folder, const std::vector<std::pair<std::string, Tensor>> &tensors) {
-  if (std::error_code ec = llvm::sys::fs::create_directories(folder))
-    return userError("{0}: {1}", folder, ec.message());
+static Error writeAll(llvm::StringRef path, const std::vector<std::pair<std::string, Tensor>> &tensors) {
+  std::map<std::string, HostTensor> hosts;
+  std::map<std::string, DLTensor> views;
   for (const auto &[name, t] : tensors) {
-    mlir::Type e = t.type.getElementType();
-    if (!ir::isNumber(e))
-      return userError("result '{0}' has a type that numpy's files do not hold", name);
-    Expected<HostTensor> host = HostTensor::create(dtypeOf(e), t.shape());
+    if (!ir::isNumber(t.type.getElementType()))
+      return userError("'{0}' has a type that numpy's files do not hold", name);
+    Expected<HostTensor> host = HostTensor::create(dtypeOf(t.type.getElementType()), t.shape());
     if (!host)
       return host.takeError();
     std::vector<char> bytes = interpret::toBytes(t);
     std::copy(bytes.begin(), bytes.end(), host->data());
-    if (Error error = writeNpy((folder + "/" + name + ".npy").str(), host->view()))
-      return error;
+    hosts[name] = std::move(*host);
+    views[name] = hosts[name].view();
   }
-  return Error::success();
+  return writeNpz(path, views);
 }
 
 interpret::TensorFiles tool::npyFiles() { return {readAll, writeAll}; }

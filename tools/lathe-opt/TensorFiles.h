@@ -3,10 +3,13 @@
 #define LATHE_TOOLS_LATHEOPT_TENSORFILES_H
 
 #include "lathe/Interpret/Interpret.h"
+#include "lathe/Runtime/DLPack.h"
 
 namespace lathe::tool {
 
-/// Inputs from an .npz file; results to a folder, one .npy file each.
+/// DLPack's name of an element type that the compiler computes in.
+DLDataType dtypeOf(mlir::Type element);
+/// Of .npz files.
 interpret::TensorFiles npyFiles();
 
 } // namespace lathe::tool

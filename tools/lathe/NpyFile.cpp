@@ -172,20 +172,27 @@ static std::string descrOf(DLDataType type) {
   return "|V" + std::to_string(std::max(type.bits / 8, 1));
 }
 
-Error lathe::tool::writeNpy(StringRef path, const DLTensor &tensor) {
+std::string lathe::tool::npyBytes(const DLTensor &tensor) {
   std::string shape;
   for (int32_t d = 0; d < tensor.ndim; ++d)
     shape += std::to_string(tensor.shape[d]) + (tensor.ndim == 1 ? "," : d + 1 < tensor.ndim ? ", " : "");
   std::string header = "{'descr': '" + descrOf(tensor.dtype) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');
   header.push_back('\n');
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += char(header.size() & 255);
+  file += char(header.size() >> 8);
+  file += header;
+  if (uint64_t bytes = bytesFor(*countElements({tensor.shape, size_t(tensor.ndim)}), tensor.dtype))
+    file.append(static_cast<const char *>(tensor.data) + tensor.byte_offset, bytes);
+  return file;
+}
+
+Error lathe::tool::writeNpy(StringRef path, const DLTensor &tensor) {
   std::error_code error;
   raw_fd_ostream out(path, error);
   if (!error) {
-    out << StringRef("\x93NUMPY\x01\x00", 8) << char(header.size() & 255) << char(header.size() >> 8) << header;
-    uint64_t bytes = bytesFor(*countElements({tensor.shape, size_t(tensor.ndim)}), tensor.dtype);
-    if (bytes)
-      out.write(static_cast<const char *>(tensor.data) + tensor.byte_offset, bytes);
+    out << npyBytes(tensor);
     out.close();
     error = out.error();
     out.clear_error();

@@ -10,10 +10,14 @@ namespace lathe::tool {
 /// The array in the bytes of an .npy file; `origin` names it in messages.
 llvm::Expected<HostTensor> parseNpy(llvm::StringRef bytes, llvm::StringRef origin);
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path);
+/// What an .npy file of the tensor holds.
+std::string npyBytes(const DLTensor &tensor);
 llvm::Error writeNpy(llvm::StringRef path, const DLTensor &tensor);
 
 /// The arrays of an .npz file by name, without the ".npy".
 llvm::Expected<std::map<std::string, HostTensor>> readNpz(llvm::StringRef path);
+/// Writes arrays by name, not compressed.
+llvm::Error writeNpz(llvm::StringRef path, const std::map<std::string, DLTensor> &arrays);
 
 } // namespace lathe::tool
 

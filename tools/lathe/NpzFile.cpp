@@ -59,3 +59,25 @@ Expected<std::map<std::string, HostTensor>> lathe::tool::readNpz(StringRef path)
   }
   return arrays;
 }
+
+Error lathe::tool::writeNpz(StringRef path, const std::map<std::string, DLTensor> &arrays) {
+  std::map<std::string, std::string> files; // read when the archive is closed
+  std::unique_ptr<zip_t, CloseArchive> archive(zip_open(path.str().c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr));
+  if (!archive)
+    return userError("cannot write '{0}'", path);
+  for (const auto &[name, tensor] : arrays) {
+    const std::string &bytes = files[name] = npyBytes(tensor);
+    zip_source_t *source = zip_source_buffer(archive.get(), bytes.data(), bytes.size(), 0);
+    zip_int64_t index = source ? zip_file_add(archive.get(), (name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+    if (index < 0) {
+      zip_source_free(source);
+      return userError("cannot write '{0}': {1}", path, zip_strerror(archive.get()));
+    }
+    zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0);
+    zip_file_set_mtime(archive.get(), index, 946684800, 0); // the same bytes each time
+  }
+  if (zip_close(archive.get()) < 0)
+    return userError("cannot write '{0}': {1}", path, zip_strerror(archive.get()));
+  archive.release();
+  return Error::success();
+}

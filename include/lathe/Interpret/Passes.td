@@ -16,7 +16,7 @@ def Interpret : Pass<"lathe-interpret", "::mlir::ModuleOp"> {
   let constructor = "::lathe::interpret::createInterpret({})"; // files come with registerInterpretPass
   let options = [
     Option<"inputs", "inputs", "std::string", "", "A file of arrays (.npz)">,
-    Option<"outputs", "outputs", "std::string", "", "A folder to write the results to, NAME.npy, instead of printing them">,
+    Option<"outputs", "outputs", "std::string", "", "A file of arrays (.npz) to write the results to, instead of printing them">,
     Option<"seed", "seed", "uint64_t", "0", "Of the inputs, where no file gives them">,
     ListOption<"dims", "dims", "std::string", "Values of open sizes: NAME=N,...">,
   ];

@@ -1,0 +1,23 @@
+//===- Stages.h - The compiler's stages one by one -------------------------===//
+//
+// What lathe::compile runs between reading a model and its end, for programs that look at what is between the stages.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_PIPELINE_STAGES_H
+#define LATHE_PIPELINE_STAGES_H
+
+#include "lathe/Pipeline/Compile.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace lathe::pipeline {
+
+/// lathe -> lathe.
+llvm::Error optimize(mlir::ModuleOp module);
+/// lathe -> kernels.
+llvm::Error formKernels(mlir::ModuleOp module);
+/// Kernels -> the shared object or the relocatable one; the module stays as it is.
+llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace lathe::pipeline
+
+#endif // LATHE_PIPELINE_STAGES_H

@@ -1,0 +1,33 @@
+//===- Check.h - One model through all stages ------------------------------===//
+#ifndef LATHE_TEST_FUZZ_CHECK_H
+#define LATHE_TEST_FUZZ_CHECK_H
+
+#include "Model.h"
+
+namespace lathe::fuzz {
+
+struct Settings {
+  std::vector<std::string> levels = {"baseline", "avx2", "avx512"}; ///< of the code, smallest first
+  unsigned effort = 0;   ///< of code generation
+  std::string folder;    ///< for artifacts
+};
+
+enum class Outcome { Ok, Refused, Unsure, Differs, Fault, Crash };
+
+/// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize, fuse, emit.
+struct Verdict {
+  Outcome outcome = Outcome::Ok;
+  std::string stage, message;
+  bool isFailure() const { return outcome >= Outcome::Differs; }
+};
+const char *nameOf(Outcome outcome);
+
+/// Runs it with each of the inputs. `extraSizes`: with up to so many other sizes of open dimensions besides, and numbers from the seed.
+Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings, mlir::MLIRContext &context);
+
+/// Nothing where they agree; else where they do not.
+std::optional<std::string> difference(const std::string &name, const Tensor &got, const Tensor &want, double tolerance);
+
+} // namespace lathe::fuzz
+
+#endif // LATHE_TEST_FUZZ_CHECK_H
