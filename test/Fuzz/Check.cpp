@@ -23,7 +23,7 @@ using llvm::Expected;
 using Results = std::vector<Tensor>;
 
 const char *fuzz::nameOf(Outcome outcome) {
-  static const char *const names[] = {"ok", "refused", "unsure", "differs", "fault", "crash"};
+  static const char *const names[] = {"ok", "refused", "unsure", "known", "differs", "fault", "crash"};
   return names[unsigned(outcome)];
 }
 

@@ -12,7 +12,7 @@ struct Settings {
   std::string folder;    ///< for artifacts
 };
 
-enum class Outcome { Ok, Refused, Unsure, Differs, Fault, Crash };
+enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };
 
 /// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize, fuse, emit.
 struct Verdict {

@@ -1,6 +1,7 @@
 //===- Integers.cpp - Steps: integers and conversions ----------------------===//
 
 #include "Graph.h"
+#include <cmath>
 
 using namespace lathe;
 using namespace lathe::fuzz;
@@ -15,8 +16,11 @@ static mlir::Type anyType(Graph &g) {
 }
 
 static bool cast(Graph &g) {
-  auto x = g.pick([](const Value &) { return true; });
-  return x && g.add("Cast", {*x}, {{"to", int64_t(dataTypeOf(anyType(g)))}});
+  auto to = anyType(g);
+  // What a float becomes that the integer type cannot hold is open in ONNX.
+  auto fits = [&](double v) { return std::fabs(v) < 120 && (v >= 0 || !to.isUnsignedInteger()); };
+  auto x = g.pick([&](const Value &v) { return mlir::isa<mlir::FloatType>(to) || to.isInteger(1) || llvm::all_of(v.value.floats, fits); });
+  return x && g.add("Cast", {*x}, {{"to", int64_t(dataTypeOf(to))}});
 }
 
 /// Back to a float, so that the graph goes on.

@@ -34,7 +34,7 @@ static bool conv(Graph &g, bool transposed) {
     in.push_back(g.random(e, {filters}));
   std::vector<Attr> attrs{{"group", groups}, {"strides", strides}, {"dilations", draw(g, spatial, {1, 1, 1, 2})}};
   if (g.rng.chance(0.15))
-    attrs.push_back({"auto_pad", g.rng.of<const char *>({"SAME_UPPER", "SAME_LOWER", "VALID"})});
+    attrs.push_back({"auto_pad", transposed ? "VALID" : g.rng.of<const char *>({"SAME_UPPER", "SAME_LOWER", "VALID"})});
   else
     attrs.push_back({"pads", draw(g, 2 * spatial, {0, 0, 1, 2})});
   if (transposed && g.rng.chance(0.3)) {

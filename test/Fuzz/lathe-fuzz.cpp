@@ -12,6 +12,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include <unistd.h>
 
@@ -33,6 +34,8 @@ static cl::opt<unsigned> timeout("timeout", cl::desc("Seconds for one model"), c
 static cl::opt<bool> verbose("verbose", cl::desc("Also say what was refused or unsure"));
 static cl::opt<bool> show("show", cl::desc("Print the models"));
 static cl::opt<bool> statistics("statistics", cl::desc("How often each operator was tried and taken"));
+static cl::opt<bool> oneLevel("one-level", cl::desc("One level for each seed, in turn"));
+static cl::opt<std::string> known("known", cl::desc("A file of seeds that are known to fail, `SEED REASON` a line; one that does not fail is a failure"));
 static cl::opt<std::string> replay("replay", cl::desc("Check a written model instead: FILE.onnx, with FILE.npz beside it"));
 
 static std::string work; ///< a folder for this run
@@ -46,13 +49,15 @@ static std::vector<std::string> levelsHere() {
   return out;
 }
 
-static Settings settings() {
+static Settings settings(uint64_t seed) {
   Settings s;
   std::vector<std::string> here = levelsHere();
   if (levels.empty())
     s.levels = here;
   else
     llvm::erase_if(s.levels, [](const std::string &l) { return !llvm::is_contained(levels, l); });
+  if (oneLevel)
+    s.levels = {s.levels[seed % s.levels.size()]};
   s.effort = effort;
   s.folder = work;
   return s;
@@ -72,7 +77,7 @@ static Verdict runSeed(uint64_t seed, MLIRContext &context) {
     return {Outcome::Crash, "generate", llvm::toString(std::move(e))};
   if (!writeOnly.empty())
     return {};
-  return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(), context);
+  return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(seed), context);
 }
 
 /// Reads the model that the seed's process has written.
@@ -98,7 +103,7 @@ static void reduceFile(const std::string &path, uint64_t seed, const Verdict &sh
         if (!start)
           return {};
         auto fails = [&](const Case &c) {
-          Verdict v = isolated([&] { return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(), context); }, timeout);
+          Verdict v = isolated([&] { return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(seed), context); }, timeout);
           return v.isFailure() && v.stage == shown.stage && (v.outcome == Outcome::Crash) == (shown.outcome == Outcome::Crash);
         };
         Case small = reduceCase(std::move(*start), open_, 250, fails, context);
@@ -116,6 +121,29 @@ static void keepFiles(const std::string &path, const std::string &name) {
     llvm::sys::fs::copy_file(path + end, keep + "/" + name + end);
 }
 
+static std::map<uint64_t, std::string> readKnown() {
+  std::map<uint64_t, std::string> out;
+  auto file = llvm::MemoryBuffer::getFile(known);
+  if (!file)
+    return out;
+  for (llvm::StringRef line : llvm::split((*file)->getBuffer(), '\n')) {
+    auto [number, reason] = line.trim().split(' ');
+    uint64_t seed;
+    if (!number.getAsInteger(10, seed) && seed >= first && seed < first + count)
+      out[seed] = reason.str();
+  }
+  return out;
+}
+
+/// A failure that is known is none; where there is none any more, somebody must say so.
+static void setAside(uint64_t seed, Verdict &v, std::map<uint64_t, std::string> &reasons) {
+  auto it = reasons.find(seed);
+  if (it == reasons.end())
+    return;
+  v = v.isFailure() ? Verdict{Outcome::Known, v.stage, it->second}
+                    : Verdict{Outcome::Differs, "known", "does not fail any more: remove it from " + known};
+}
+
 static void tell(uint64_t seed, const Verdict &v, MLIRContext &context) {
   if (v.outcome == Outcome::Ok || (!v.isFailure() && !verbose))
     return;
@@ -124,7 +152,7 @@ static void tell(uint64_t seed, const Verdict &v, MLIRContext &context) {
     reduceFile(pathOf(seed), seed, v, context);
   if (v.isFailure())
     keepFiles(pathOf(seed), "seed" + std::to_string(seed));
-  if (reduce || show)
+  if ((reduce && v.isFailure()) || show)
     if (auto model = loadModel(pathOf(seed) + ".onnx"))
       llvm::outs() << textOf(*model);
     else
@@ -171,6 +199,7 @@ static int runAll(MLIRContext &context) {
   std::vector<std::pair<uint64_t, Child>> running;
   std::map<Outcome, unsigned> counts;
   uint64_t next = first, end = first + count, told = first;
+  std::map<uint64_t, std::string> reasons = known.empty() ? std::map<uint64_t, std::string>() : readKnown();
   while (told < end) {
     while (running.size() < std::max(1u, jobs.getValue()) && next < end) {
       running.emplace_back(next, Child::start([&] { return seedWork(next, context); }));
@@ -181,6 +210,7 @@ static int runAll(MLIRContext &context) {
         done.emplace(seed, *v);
     llvm::erase_if(running, [](auto &job) { return !job.second.isRunning(); });
     for (; done.count(told); ++told) { // in the order of the seeds
+      setAside(told, done[told], reasons);
       ++counts[done[told].outcome];
       tell(told, done[told], context);
       removeFiles(pathOf(told));
@@ -191,7 +221,7 @@ static int runAll(MLIRContext &context) {
   }
   unsigned failures = 0;
   llvm::outs() << count << " seeds:";
-  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Differs, Outcome::Fault, Outcome::Crash}) {
+  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Known, Outcome::Differs, Outcome::Fault, Outcome::Crash}) {
     llvm::outs() << " " << counts[o] << " " << nameOf(o) << (o == Outcome::Crash ? "\n" : ",");
     failures += o >= Outcome::Differs ? counts[o] : 0;
   }
@@ -222,7 +252,7 @@ static int replayFile(MLIRContext &context) {
     llvm::errs() << "error: " << path << ".onnx and .npz cannot be read\n";
     return 1;
   }
-  Verdict v = isolated([&] { return check(c->model, c->inputs, open_ ? 2 : 0, first, settings(), context); }, timeout);
+  Verdict v = isolated([&] { return check(c->model, c->inputs, open_ ? 2 : 0, first, settings(first), context); }, timeout);
   llvm::outs() << textOf(c->model) << nameOf(v.outcome) << " " << v.stage << " " << v.message << "\n";
   return v.isFailure();
 }

@@ -1,0 +1,81 @@
+// What a kernel must not do, and inputs that do not fit.
+// RUN: not lathe-opt %s -split-input-file --lathe-interpret -o /dev/null 2>&1 | FileCheck %s
+
+// CHECK: kernel.generic @half: element 1 of result 0 was never written, nor 1 others
+func.func @main() -> tensor<4xf32> {
+  %0 = kernel.generic loop @half axes(i = "2") outs(tensor<4xf32>) {
+  ^bb0(%out: !kernel.ref<f32>):
+    %one = arith.constant 1.0 : f32
+    kernel.store %one, %out["2*i"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: kernel.generic @beyond: operand 0 has 3 elements, element 3 is accessed at i = 3
+func.func @main() -> tensor<4xf32> {
+  %x = lathe.constant dense<1.0> : tensor<3xf32>
+  %0 = kernel.generic loop @beyond axes(i = "4") ins(%x : tensor<3xf32>) outs(tensor<4xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["i"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["i"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: kernel.generic @twice: element 0 of result 0 is written twice, 0 and at i = 1 1
+func.func @main() -> tensor<1xi64> {
+  %0 = kernel.generic loop @twice axes(i = "2") outs(tensor<1xi64>) {
+  ^bb0(%out: !kernel.ref<i64>):
+    %1 = kernel.index "i"
+    kernel.store %1, %out["0"] : i64, !kernel.ref<i64>
+  }
+  return %0 : tensor<1xi64>
+}
+
+// -----
+
+// CHECK: kernel.generic @outside: result 0 has 2 elements, element -1 is accessed at i = 0
+func.func @main() -> tensor<2xi64> {
+  %0 = kernel.generic loop @outside axes(i = "3") outs(tensor<2xi64>) {
+  ^bb0(%out: !kernel.ref<i64>):
+    %1 = kernel.index "i"
+    kernel.store %1, %out["i - 1"] : i64, !kernel.ref<i64>
+  }
+  return %0 : tensor<2xi64>
+}
+
+// -----
+
+// CHECK: kernel.generic @undefined: arith.divsi: an operand for which the result is undefined
+func.func @main() -> tensor<2xi64> {
+  %0 = kernel.generic loop @undefined axes(i = "2") outs(tensor<2xi64>) {
+  ^bb0(%out: !kernel.ref<i64>):
+    %1 = kernel.index "i"
+    %2 = arith.divsi %1, %1 : i64
+    kernel.store %2, %out["i"] : i64, !kernel.ref<i64>
+  }
+  return %0 : tensor<2xi64>
+}
+
+// -----
+
+// CHECK: the model needs n eq m; it is 2 and 3
+lathe.symbol "n" range [1, -1]
+lathe.symbol "m" range [3, -1]
+lathe.relation "n" "eq" "m"
+func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>, %y: tensor<?xf32, #lathe.dims<"m">>) -> tensor<?xf32, #lathe.dims<"n">> {
+  return %x : tensor<?xf32, #lathe.dims<"n">>
+}
+
+// -----
+
+// RUN: not lathe-opt %s -split-input-file --lathe-interpret="dims=n" -o /dev/null 2>&1 | FileCheck %s --check-prefix=DIMS
+// DIMS: dims: 'n' is not NAME=N
+lathe.symbol "n" range [1, -1]
+func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>) -> tensor<?xf32, #lathe.dims<"n">> {
+  return %x : tensor<?xf32, #lathe.dims<"n">>
+}
