@@ -101,7 +101,12 @@ Error Interpreter::run(Operation &op, Frame &frame) {
     in.push_back(frame.lookup(v).get());
   Tensors out;
   if (auto k = dyn_cast<kernel::GenericOp>(op)) {
-    Expected<Tensors> results = runKernel(k, in, sizes);
+    SmallVector<const Tensor *> unpacked;
+    for (Value v : op.getOperands()) {
+      auto pack = v.getDefiningOp<kernel::PackOp>();
+      unpacked.push_back(pack ? frame.lookup(pack.getSource()).get() : nullptr);
+    }
+    Expected<Tensors> results = runKernel(k, in, unpacked, sizes);
     if (!results)
       return within(op, results.takeError());
     out = std::move(*results);

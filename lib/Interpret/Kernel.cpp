@@ -36,7 +36,8 @@ struct Written {
 
 class KernelRun {
 public:
-  KernelRun(kernel::GenericOp op, Inputs inputs, KernelFrame frame) : op(op), inputs(inputs), frame(std::move(frame)) {}
+  KernelRun(kernel::GenericOp op, Inputs inputs, Inputs unpacked, KernelFrame frame)
+      : op(op), inputs(inputs), unpacked(unpacked), frame(std::move(frame)) {}
   Error run(std::vector<Written> &results);
 
 private:
@@ -51,15 +52,19 @@ private:
 
   const Column &column(Value v) const { return columns.find(v)->second; }
   AxisSet named(ArrayAttr names) const;
-  const Tensor &buffer(Value ref) const { return *inputs[cast<BlockArgument>(ref).getArgNumber()]; }
+  /// What lies behind a reference; where the access is marked as packed, in the layout that its offsets are for.
+  const Tensor &buffer(Value ref, bool packed) const {
+    unsigned n = cast<BlockArgument>(ref).getArgNumber();
+    return packed && unpacked[n] ? *unpacked[n] : *inputs[n];
+  }
   std::vector<Tensor> expandAll(ValueRange values, const AxisSet &over) const;
   /// What lies at an offset, at each point of the offset's axes.
-  Expected<Column> elements(Value ref, StringRef offset);
+  Expected<Column> elements(Value ref, StringRef offset, bool packed = false);
   Error outside(Value ref, int64_t offset, const AxisSet &over, int64_t point) const;
   std::string refText(Value ref) const;
 
   kernel::GenericOp op;
-  Inputs inputs;
+  Inputs inputs, unpacked;
   KernelFrame frame;
   std::vector<Written> *results = nullptr;
   llvm::DenseMap<Value, Column> columns;
@@ -114,7 +119,7 @@ Expected<Column> KernelRun::load(kernel::LoadOp op) {
   Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, expandAll(op.getIndices(), over));
   if (!offsets)
     return offsets.takeError();
-  const Tensor &from = buffer(op.getRef());
+  const Tensor &from = buffer(op.getRef(), op->hasAttr("packed"));
   Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), op.getType()))};
   Tensor predicate, fill;
   if (op.getPredicate()) {
@@ -134,13 +139,13 @@ Expected<Column> KernelRun::load(kernel::LoadOp op) {
   return out;
 }
 
-Expected<Column> KernelRun::elements(Value ref, StringRef offset) {
+Expected<Column> KernelRun::elements(Value ref, StringRef offset, bool packed) {
   Expr e = parsed(offset);
   AxisSet over = frame.axesOf(e);
   Expected<std::vector<int64_t>> offsets = frame.evaluate(e, over);
   if (!offsets)
     return offsets.takeError();
-  const Tensor &from = buffer(ref);
+  const Tensor &from = buffer(ref, packed);
   Type element = cast<kernel::RefType>(ref.getType()).getElementType();
   Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), element))};
   for (auto [i, at] : llvm::enumerate(*offsets)) {
@@ -314,12 +319,10 @@ static Column sumOfProducts(const Column &a, const Column &b, const AxisSet &rem
 }
 
 Expected<Column> KernelRun::contract(kernel::ContractOp op) {
-  if (op.getPacked())
-    return bug("packed operands are not read");
   Expected<Column> a = elements(op.getLhs(), op.getLhsOffset());
   if (!a)
     return a;
-  Expected<Column> b = elements(op.getRhs(), op.getRhsOffset());
+  Expected<Column> b = elements(op.getRhs(), op.getRhsOffset(), op.getPacked().has_value());
   if (!b)
     return b;
   return sumOfProducts(*a, *b, named(op.getAxes()), op.getType(), frame);
@@ -464,7 +467,7 @@ Error KernelRun::run(std::vector<Written> &to) {
   return error;
 }
 
-Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, const Sizes &sizes) {
+Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, Inputs unpacked, const Sizes &sizes) {
   std::vector<Written> results;
   for (Type t : op.getResultTypes()) {
     Expected<RankedTensorType> type = sizes.typeAt(t);
@@ -475,7 +478,7 @@ Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs 
   Expected<KernelFrame> frame = KernelFrame::of(op, sizes);
   if (!frame)
     return frame.takeError();
-  if (Error e = KernelRun(op, inputs, std::move(*frame)).run(results))
+  if (Error e = KernelRun(op, inputs, unpacked, std::move(*frame)).run(results))
     return std::move(e);
   std::vector<Tensor> out;
   for (auto [n, r] : llvm::enumerate(results)) {

@@ -87,7 +87,7 @@ Error pipeline::formKernels(ModuleOp module) {
 }
 
 /// Kernels in the form that the CPU's code generators want.
-static Error prepareForCpu(ModuleOp module) {
+Error pipeline::prepareForCpu(ModuleOp module) {
   return runPasses(module, "cpu", [](OpPassManager &pm) {
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());
@@ -184,7 +184,7 @@ static artifact::Machine machineOf(const CompileOptions &options) {
 static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
                        const CompileOptions &options) {
   bool gpu = target.arch == "cuda";
-  if (Error e = gpu ? prepareForCuda(module, options) : prepareForCpu(module))
+  if (Error e = gpu ? prepareForCuda(module, options) : pipeline::prepareForCpu(module))
     return e;
   return gpu ? pipeline::addCuda(builder, module, target, options) : pipeline::addCpu(builder, module, target, options);
 }
@@ -193,7 +193,7 @@ static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, cons
 static Error emitCode(ModuleOp module, const CompileOptions &options) {
   const TargetSpec &target = options.targets.front();
   bool gpu = target.arch == "cuda";
-  if (Error e = gpu ? prepareForCuda(module, options) : prepareForCpu(module))
+  if (Error e = gpu ? prepareForCuda(module, options) : pipeline::prepareForCpu(module))
     return e;
   Expected<std::string> text = gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
   return text ? emitText(options, *text) : text.takeError();

@@ -83,7 +83,7 @@ private:
 
   const Settings &settings;
   MLIRContext &context;
-  Module imported, optimized, fused;
+  Module imported, optimized, fused, prepared;
   std::string path;
   double tolerance = 1e-3;
 };
@@ -117,6 +117,10 @@ Verdict Checker::prepare(const Model &model) {
   fused = optimized->clone();
   if (Error e = pipeline::formKernels(*fused))
     return failed("fuse", std::move(e));
+  enter("prepare");
+  prepared = fused->clone();
+  if (Error e = pipeline::prepareForCpu(*prepared))
+    return failed("prepare", std::move(e));
   return {};
 }
 
@@ -187,7 +191,7 @@ std::optional<std::string> Checker::runArtifact(const std::vector<Tensor> &input
 
 /// The first stage that does not compute what was imported.
 Verdict Checker::locate(const std::vector<Tensor> &inputs, const Results &want, std::string message) {
-  for (auto [stage, module] : {std::pair("optimize", *optimized), std::pair("fuse", *fused)}) {
+  for (auto [stage, module] : {std::pair("optimize", *optimized), std::pair("fuse", *fused), std::pair("prepare", *prepared)}) {
     Expected<Results> got = interpret::interpret(module, inputs);
     if (!got)
       return {Outcome::Fault, stage, text(got.takeError()) + (message.empty() ? "" : "; artifact: " + message)};
@@ -238,8 +242,7 @@ std::vector<std::vector<Tensor>> Checker::otherInputs(const Tensors &inputs, uns
   std::vector<std::vector<Tensor>> out;
   Rng rng(seed);
   for (unsigned tries = 0; tries < 10 && out.size() < count; ++tries) {
-    std::map<int64_t, int64_t> sizes;
-    std::set<std::vector<int64_t>> seen;
+    std::map<int64_t, int64_t> sizes{{1, 1}};
     Tensors changed;
     for (const auto &[name, t] : inputs) {
       Shape shape(t.shape());

@@ -14,7 +14,8 @@ struct Settings {
 
 enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };
 
-/// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize, fuse, emit.
+/// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize, fuse,
+/// prepare (for the target), emit.
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   std::string stage, message;

@@ -232,7 +232,7 @@ bool fuzz::grow(Graph &g) {
   static const std::vector<Family> all = [] {
     std::vector<Family> out;
     for (auto list : {elementwiseSteps, viewSteps, reductionSteps, windowSteps, productSteps, indexSteps, integerSteps,
-                      quantizationSteps, controlSteps})
+                      quantizationSteps, controlSteps, otherSteps})
       llvm::append_range(out, list());
     return out;
   }();

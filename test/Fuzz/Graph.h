@@ -96,6 +96,7 @@ std::vector<Family> indexSteps();
 std::vector<Family> integerSteps();
 std::vector<Family> quantizationSteps();
 std::vector<Family> controlSteps();
+std::vector<Family> otherSteps();
 
 } // namespace lathe::fuzz
 

@@ -72,7 +72,7 @@ void fuzz::setType(onnx::ValueInfoProto &info, const Tensor &t, const std::vecto
   type->mutable_shape();
   for (auto [i, d] : llvm::enumerate(t.shape())) {
     auto *dim = type->mutable_shape()->add_dim();
-    if (i < symbols.size())
+    if (i < symbols.size() && d != 1) // a 1 may be there to be repeated
       dim->set_dim_param(symbols[i]);
     else
       dim->set_dim_value(d);

@@ -34,6 +34,7 @@ mlir::Type elementOf(int32_t dataType, mlir::MLIRContext *context);
 
 onnx::TensorProto toProto(const Tensor &t, const std::string &name);
 Tensor fromProto(const onnx::TensorProto &t, mlir::MLIRContext *context);
+/// Dimensions other than 1 are these symbols, as far as there are any.
 void setType(onnx::ValueInfoProto &info, const Tensor &t, const std::vector<std::string> &symbols = {});
 onnx::NodeProto makeNode(const std::string &op, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs,
                          const std::vector<Attr> &attrs = {});

@@ -15,7 +15,9 @@ namespace lathe::pipeline {
 llvm::Error optimize(mlir::ModuleOp module);
 /// lathe -> kernels.
 llvm::Error formKernels(mlir::ModuleOp module);
-/// Kernels -> the shared object or the relocatable one; the module stays as it is.
+/// Kernels in the form that the CPU's code generators want: layouts of images and constants, results in place.
+llvm::Error prepareForCpu(mlir::ModuleOp module);
+/// Kernels, of no target yet -> the shared object or the relocatable one; the module stays as it is.
 llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace lathe::pipeline
