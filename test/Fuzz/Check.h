@@ -10,6 +10,7 @@ struct Settings {
   std::vector<std::string> levels = {"baseline", "avx2", "avx512"}; ///< of the code, smallest first
   unsigned effort = 0;   ///< of code generation
   std::string folder;    ///< for artifacts
+  bool spoil = false;    ///< change a number of what the artifact gives: the comparison must see it
 };
 
 enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };

@@ -40,7 +40,10 @@ static bool gather(Graph &g) {
 static bool gatherByValues(Graph &g) {
   auto i = g.pick([](const Value &v) { return v.isInt() && v.rank() > 0 && v.element().getIntOrFloatBitWidth() >= 32 && !v.element().isUnsignedInteger(); });
   auto x = g.pickFloat(hasAxes);
-  return i && x && g.add("Gather", {*x, *i}, {{"axis", g.rng.range(0, g[*x].rank() - 1)}});
+  if (!i || !x)
+    return false;
+  int64_t axis = g.rng.range(0, g[*x].rank() - 1);
+  return g.add("Mod", {*i, g.scalar(g[*i].element(), g[*x].dim(axis))}) && g.add("Gather", {*x, g.last[0]}, {{"axis", axis}});
 }
 
 static bool gatherElements(Graph &g) {

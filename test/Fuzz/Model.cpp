@@ -69,7 +69,7 @@ Tensor fuzz::fromProto(const onnx::TensorProto &t, MLIRContext *context) {
 void fuzz::setType(onnx::ValueInfoProto &info, const Tensor &t, const std::vector<std::string> &symbols) {
   auto *type = info.mutable_type()->mutable_tensor_type();
   type->set_elem_type(dataTypeOf(t.type.getElementType()));
-  type->mutable_shape();
+  type->mutable_shape()->clear_dim();
   for (auto [i, d] : llvm::enumerate(t.shape())) {
     auto *dim = type->mutable_shape()->add_dim();
     if (i < symbols.size() && d != 1) // a 1 may be there to be repeated
