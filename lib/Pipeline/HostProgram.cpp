@@ -62,7 +62,7 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
     if (!r.getScope()) { // the others are steps of their functions
       SizeCheck c = checkOf(r);
-      builder.addCheck(c.kind, c.a, c.b, c.says, r.getSays().has_value());
+      builder.addCheck(c.kind, c.a, c.b, c.says, r.getSays() && c.kind != LATHE_CHECK_HOLDS);
     }
   return Error::success();
 }

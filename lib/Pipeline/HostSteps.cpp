@@ -39,7 +39,7 @@ StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &pr
 SizeCheck pipeline::checkOf(ir::RelationOp r) {
   Expr a = parsed(r.getLeft()), b = parsed(r.getRight());
   static const std::map<StringRef, std::pair<LatheCheckKind, const char *>> kinds = {
-      {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}};
+      {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}, {"holds", {LATHE_CHECK_HOLDS, " <= "}}};
   auto says = [&](StringRef between) { return r.getSays() ? r.getSays()->str() : (r.getLeft() + between + r.getRight()).str(); };
   if (auto kind = kinds.find(r.getKind()); kind != kinds.end())
     return {kind->second.first, a, b, says(kind->second.second)};

@@ -155,9 +155,41 @@ static LatheStatus checkDims(LatheContext *context, const int64_t *sizes) {
   return LATHE_OK;
 }
 
+static bool isOfName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '$';
+}
+
+static bool mentions(const char *text, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = text; *at; ++at) {
+    size_t i = 0;
+    while (i < length && at[i] == name[i])
+      ++i;
+    if (i == length && length && (at == text || !isOfName(at[-1])) && !isOfName(at[length]))
+      return true;
+  }
+  return false;
+}
+
+/* A condition, and the sizes in it: "a < b, where a = 5 (from dimension 0 of input 'x'), b = 3 (...)". */
+static LatheStatus failCondition(LatheContext *context, const char *text, const int64_t *sizes) {
+  const LatheSymbol *symbols = LATHE_ARRAY(context, LatheSymbol, context->meta->symbols);
+  char values[512] = "";
+  size_t used = 0;
+  for (uint32_t i = 0; i < context->meta->numSymbols && used < sizeof values; ++i) {
+    const char *name = latheName(context, symbols[i].name);
+    if (symbols[i].input != LATHE_NONE && symbols[i].dim < LATHE_ELEMENT && mentions(text, name))
+      used += (size_t)snprintf(values + used, sizeof values - used, "%s%s = %lld (from dimension %u of input '%s')",
+                               used ? ", " : ", where ", name, (long long)sizes[i], symbols[i].dim, inputName(context, symbols[i].input));
+  }
+  return latheFail(context, LATHE_INVALID, "the inputs' dimensions do not satisfy: %s%s", text, values);
+}
+
 LatheStatus latheCheckRelation(LatheContext *context, uint32_t index, const int64_t *sizes) {
   const LatheCheck *check = &LATHE_ARRAY(context, LatheCheck, context->meta->checks)[index];
   int64_t a = sizes[check->a], b = sizes[check->b];
+  if (check->kind == LATHE_CHECK_HOLDS)
+    return a <= b ? LATHE_OK : failCondition(context, latheName(context, check->text), sizes);
   const bool holds[] = {a == b, a <= b, a < b, a != b};
   static const char *const opposite[] = {"is not", "exceeds", "is not below", "equals"};
   if (check->kind < 4 && holds[check->kind])

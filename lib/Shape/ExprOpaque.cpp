@@ -141,6 +141,24 @@ static std::optional<std::pair<Atom, Monomials>> takeInnerDivision(const Monomia
 
 //===-- floordiv -----------------------------------------------------------===//
 
+/// floor((x + t*mod(y, m)) / c), where c divides t*m and, but for a constant, x + t*y: a size that is padded to a multiple. It
+/// is floor((x + t*y) / c) - t*m/c * floor(y / m).
+static std::optional<Expr> dividePadded(const Expr &a, int64_t c) {
+  for (const Monomial &t : ExprBuilder::terms(a)) {
+    if (t.atoms.size() != 1 || t.atoms[0]->atom.kind != Kind::Mod)
+      continue;
+    const Expr &y = t.atoms[0]->atom.operands[0];
+    std::optional<int64_t> m = t.atoms[0]->atom.operands[1].constant();
+    int64_t step;
+    if (!m || llvm::MulOverflow(t.coefficient, *m, step) || step % c != 0)
+      continue;
+    Split s = splitByTerm(ExprBuilder::terms(a - build({t}) + Expr(t.coefficient) * y), {c, {}});
+    if (s.rest.empty() || (s.rest.size() == 1 && s.rest[0].atoms.empty()))
+      return build(std::move(s.whole)) - Expr(step / c) * Expr::floordiv(y, Expr(*m));
+  }
+  return std::nullopt;
+}
+
 static Expr floordivByConstant(const Expr &a, int64_t c) {
   Split s = splitByTerm(ExprBuilder::terms(a), {c, {}});
   Expr whole = build(std::move(s.whole));
@@ -162,6 +180,8 @@ static Expr floordivByConstant(const Expr &a, int64_t c) {
     if (!flat.isUnknown() && !by.isUnknown())
       return whole + Expr::floordiv(flat, by);
   }
+  if (std::optional<Expr> padded = dividePadded(x, c))
+    return whole + *padded;
   // One form for floor((-x) / c) and the ceiling that it is: -floor((x + c - 1) / c).
   if (rest.front().coefficient < 0)
     return whole - floordivByConstant(-x + Expr(c - 1), c);

@@ -32,20 +32,49 @@ Range defaultRange(llvm::StringRef symbol) {
   return symbol.starts_with("$") || isElementName(symbol) ? Range{} : Range{0, std::nullopt};
 }
 
+/// e = coefficient * symbol + constant.
+struct OfOneSymbol {
+  std::string symbol;
+  int64_t coefficient, constant;
+};
+
+static std::optional<OfOneSymbol> asOfOneSymbol(const Expr &e) {
+  std::optional<OfOneSymbol> found;
+  int64_t constant = 0;
+  for (const Monomial &t : ExprBuilder::terms(e)) {
+    if (t.atoms.empty()) {
+      constant = t.coefficient;
+      continue;
+    }
+    if (found || t.atoms.size() != 1 || t.atoms[0]->atom.kind != Atom::Kind::Symbol || t.coefficient == INT64_MIN)
+      return std::nullopt;
+    found = OfOneSymbol{t.atoms[0]->atom.name, t.coefficient, 0};
+  }
+  if (found)
+    found->constant = constant;
+  return found;
+}
+
 /// Records that e lies in the range: as the range of its symbol where e is linear in one, else as relations.
 static void constrain(Facts::State &state, const Expr &e, Range range) {
-  const Monomials &terms = ExprBuilder::terms(e);
-  std::optional<std::string> symbol =
-      terms.size() == 1 && terms[0].atoms.size() == 1 ? Expr::fromAtom(terms[0].atoms[0]->atom).asSymbol() : std::nullopt;
-  if (symbol && terms[0].coefficient > 0) {
-    int64_t c = terms[0].coefficient;
-    Range scaled;
-    if (range.min && *range.min > INT64_MIN + 1)
-      scaled.min = -floorQuotient(-*range.min, c);
-    if (range.max)
-      scaled.max = floorQuotient(*range.max, c);
-    auto it = state.ranges.find(*symbol);
-    state.ranges[*symbol] = intersect(it == state.ranges.end() ? defaultRange(*symbol) : it->second, scaled);
+  std::optional<OfOneSymbol> one = asOfOneSymbol(e);
+  auto moved = [&](std::optional<int64_t> end) -> std::optional<int64_t> {
+    int64_t result;
+    return end && !llvm::SubOverflow(*end, one->constant, result) && result > INT64_MIN + 1 ? std::optional(result) : std::nullopt;
+  };
+  if (one) {
+    Range scaled{moved(range.min), moved(range.max)};
+    int64_t c = one->coefficient;
+    if (c < 0) {
+      c = -c;
+      scaled = {scaled.max ? std::optional(-*scaled.max) : std::nullopt, scaled.min ? std::optional(-*scaled.min) : std::nullopt};
+    }
+    if (scaled.min)
+      scaled.min = -floorQuotient(-*scaled.min, c);
+    if (scaled.max)
+      scaled.max = floorQuotient(*scaled.max, c);
+    auto it = state.ranges.find(one->symbol);
+    state.ranges[one->symbol] = intersect(it == state.ranges.end() ? defaultRange(one->symbol) : it->second, scaled);
     return;
   }
   for (const Expr &relation : {range.min ? e - Expr(*range.min) : Expr(0), range.max ? Expr(*range.max) - e : Expr(0)})
@@ -154,6 +183,44 @@ static void addRewrite(Facts::State &state, const Expr &e) {
   state.changed();
 }
 
+/// e = 0 that says what one division, modulus, minimum or maximum is: floordiv(n, 4) - m. The term is written as that from now
+/// on, and what bounds it bounds that. A maximum that is one of its operands says nothing but their order.
+static bool addDefinition(Facts::State &state, const Expr &e) {
+  const Monomial *term = nullptr;
+  for (const Monomial &t : ExprBuilder::terms(e))
+    for (const AtomRef &a : t.atoms)
+      if (a->depth) {
+        if (term || t.atoms.size() != 1 || (t.coefficient != 1 && t.coefficient != -1))
+          return false;
+        term = &t;
+      }
+  if (!term || latestOf(e, state))
+    return false;
+  const Atom &atom = term->atoms[0]->atom;
+  const Expr &x = atom.operands[0], &y = atom.operands[1];
+  Expr self = Expr::fromAtom(atom), value = term->coefficient == 1 ? self - e : self + e;
+  bool isPositive = Prover(state).nonNegative(y - Expr(1));
+  auto atLeast = [&](const Expr &more, const Expr &less) { constrain(state, more - less, {0, std::nullopt}); };
+  if (atom.kind == Atom::Kind::Max || atom.kind == Atom::Kind::Min) {
+    bool isMax = atom.kind == Atom::Kind::Max;
+    for (const Expr &operand : {x, y})
+      isMax ? atLeast(value, operand) : atLeast(operand, value);
+    if (value != x && value != y)
+      state.rewrites.emplace_back(term->atoms, value);
+  } else {
+    if (isPositive && atom.kind == Atom::Kind::FloorDiv) {
+      atLeast(x, y * value);
+      atLeast(y * value + y - Expr(1), x);
+    } else if (isPositive) {
+      atLeast(value, Expr(0));
+      atLeast(y - Expr(1), value);
+    }
+    state.rewrites.emplace_back(term->atoms, value);
+  }
+  state.changed();
+  return true;
+}
+
 bool Facts::addEquality(const Expr &a, const Expr &b) {
   Expr left = simplify(a), right = simplify(b), e = left - right;
   if (e.isUnknown())
@@ -173,6 +240,8 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
     return false;
   if (g > 1 && constant % g == 0)
     e = *Expr::divideExactly(e, Expr(g));
+  if (addDefinition(*state, e))
+    return true;
   std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
   if (!symbol) {
     addRewrite(*state, e);

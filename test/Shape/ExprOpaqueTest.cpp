@@ -17,6 +17,13 @@ TEST(ExprOpaque, FloorDivSplitsWhatDivides) {
   EXPECT_EQ(E("floordiv(-7, 2)"), Expr(-4));
 }
 
+TEST(ExprOpaque, PaddingToAMultiple) {
+  EXPECT_EQ(E("mod(n + mod(4 - mod(n, 4), 4), 4)"), Expr(0));
+  EXPECT_EQ(E("floordiv(n + mod(-n, 4), 4)"), E("ceildiv(n, 4)"));
+  EXPECT_EQ(E("floordiv(4*b + n + mod(4 - mod(n, 4), 4), 4)"), E("b + ceildiv(n, 4)"));
+  EXPECT_EQ(E("floordiv(n - mod(n, 8) + 5, 4)"), E("2*floordiv(n, 8) + 1"));
+}
+
 TEST(ExprOpaque, CeilDivHasOneForm) {
   EXPECT_EQ(E("ceildiv(n, 4)"), E("floordiv(n + 3, 4)"));
   EXPECT_EQ(E("ceildiv(n, 4)").str(), "floordiv(n + 3, 4)");

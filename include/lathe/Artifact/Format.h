@@ -81,7 +81,13 @@ typedef struct {
 } LatheRead;
 
 /* A relation between sizes that must hold besides those of the inputs' dimensions; `text` is what a message says. */
-typedef enum { LATHE_CHECK_EQ = 0, LATHE_CHECK_LE = 1, LATHE_CHECK_LT = 2, LATHE_CHECK_NE = 3 } LatheCheckKind;
+typedef enum {
+  LATHE_CHECK_EQ = 0,
+  LATHE_CHECK_LE = 1,
+  LATHE_CHECK_LT = 2,
+  LATHE_CHECK_NE = 3,
+  LATHE_CHECK_HOLDS = 4, /* a <= b; only the text tells what that means, and a message gives the sizes in it */
+} LatheCheckKind;
 typedef struct {
   uint32_t kind, a, b; /* sizes[a] KIND sizes[b] */
   uint32_t flags;      /* LATHE_CHECK_VALUES */

@@ -145,6 +145,8 @@ static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationO
       facts.addEquality(left, right);
     else if (r.getKind() == "divides")
       facts.addDivides(left, right);
+    else if (r.getKind() == "holds" && !left.hasOpaque() && !right.hasOpaque())
+      facts.addEquality(Expr::max(left, right), right);
   }
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
   for (SymbolOp s : module.getOps<SymbolOp>())

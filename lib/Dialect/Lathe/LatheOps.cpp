@@ -14,8 +14,8 @@ using shape::Expr;
 static int64_t rankOf(Value v) { return typeOf(v).getRank(); }
 
 LogicalResult RelationOp::verify() {
-  if (getKind() != "eq" && getKind() != "divides" && getKind() != "le" && getKind() != "ne")
-    return emitOpError("kind is eq, divides, le or ne, not '") << getKind() << "'";
+  if (!llvm::is_contained({"eq", "divides", "le", "ne", "holds"}, getKind()))
+    return emitOpError("kind is eq, divides, le, ne or holds, not '") << getKind() << "'";
   for (StringRef text : {getLeft(), getRight()})
     if (auto e = Expr::parse(text); !e)
       return emitOpError() << "'" << text << "': " << llvm::toString(e.takeError());

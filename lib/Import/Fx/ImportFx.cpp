@@ -39,7 +39,10 @@ public:
   Importer(std::string file, Program program, Symbols symbols, Weights weights, mlir::MLIRContext &context)
       : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(std::move(weights)),
         read(readTensors(this->program)), builder(&context), unknown(mlir::UnknownLoc::get(&context)),
-        g(builder, unknown, this->symbols.facts()) {}
+        g(builder, unknown, this->symbols.facts()) {
+    for (const std::string &why : this->symbols.uncheckable())
+      refused.push_back({"", "guard", 0, why});
+  }
 
   llvm::Error build();
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -81,9 +81,10 @@ void ProgramReader::graphValues(const Object &graph) {
   if (const Object *conditions = graph.getObject("sym_bool_values"))
     for (const auto &[name, value] : *conditions)
       if (const Object *o = value.getAsObject())
-        if (const Object *e = o->getObject("as_expr"))
-          if (auto condition = parseSymPyCondition(e->getString("expr_str").value_or("")))
-            program.conditions.emplace(name.str(), *condition);
+        if (const Object *e = o->getObject("as_expr")) {
+          StringRef text = e->getString("expr_str").value_or("");
+          program.conditions.emplace(name.str(), NamedCondition{parseSymPyCondition(text), text.str()});
+        }
 }
 
 std::string ProgramReader::tensorName(const Value &value, StringRef where) { return string(asObject(value, where), "name"); }
@@ -280,9 +281,12 @@ void ProgramReader::ranges(const Object &root) {
     auto expr = parseSymPy(key.str());
     auto symbol = expr ? expr->asSymbol() : std::nullopt;
     const Object &o = asObject(value, "range_constraints");
-    // A range of a derived expression follows from those of its symbols.
+    auto min = o.getInteger("min_val"), max = o.getInteger("max_val");
     if (symbol)
-      program.ranges[*symbol] = {o.getInteger("min_val"), o.getInteger("max_val")};
+      program.ranges[*symbol] = {min, max};
+    for (auto [kind, end] : {std::pair(Condition::Kind::GreaterEqual, min), std::pair(Condition::Kind::LessEqual, max)})
+      if (expr && !symbol && end)
+        program.bounds.push_back(Condition::compare(kind, *expr, Expr(*end)));
   }
 }
 
@@ -362,10 +366,11 @@ void Program::substitute(const std::map<std::string, Expr> &with) {
   }
   for (auto &[name, size] : sizes)
     apply(size);
-  for (auto &[name, condition] : conditions) {
-    condition.left = condition.left.substitute(with);
-    condition.right = condition.right.substitute(with);
-  }
+  for (auto &[name, condition] : conditions)
+    if (condition.condition)
+      condition.condition = condition.condition->substitute(with);
+  for (Condition &bound : bounds)
+    bound = bound.substitute(with);
   for (Node &n : nodes) {
     for (NamedArgument &a : n.inputs)
       applyArgument(a.value);

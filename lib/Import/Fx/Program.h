@@ -70,15 +70,22 @@ struct OutputSpec {
   std::string what; ///< "buffer_mutation of 'cache'", where it is no user output
 };
 
+/// An assertion's operand: its condition, or (when that is none between sizes) its text.
+struct NamedCondition {
+  std::optional<Condition> condition;
+  std::string text;
+};
+
 struct Program {
   std::string torchVersion;
   std::map<std::string, TensorMeta> tensors;
   std::map<std::string, Size> sizes;               ///< sym_int_values
-  std::map<std::string, Condition> conditions;     ///< sym_bool_values that are comparisons
+  std::map<std::string, NamedCondition> conditions; ///< sym_bool_values
   std::vector<Node> nodes;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   std::map<std::string, std::pair<std::optional<int64_t>, std::optional<int64_t>>> ranges; ///< by symbol
+  std::vector<Condition> bounds; ///< ranges of other expressions
   std::vector<std::string> guards;
 
   /// Replaces symbols everywhere.

@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_IMPORT_FX_SYMPY_H
 #define LATHE_LIB_IMPORT_FX_SYMPY_H
 
-#include "lathe/Shape/Expr.h"
+#include "Condition.h"
 #include <map>
 #include <optional>
 
@@ -12,17 +12,10 @@ namespace lathe::fx {
 /// Max, ...) and plain infix ("2*s0"). Nothing for what is no integer polynomial over floordiv, mod, min and max.
 std::optional<shape::Expr> parseSymPy(llvm::StringRef text);
 
-/// A condition between sizes: what guards and runtime assertions state.
-struct Condition {
-  enum class Kind { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
-  Kind kind;
-  shape::Expr left, right;
-};
-
-/// "Eq(Mod(s0, 4), 0)" in srepr form.
+/// "Or(Eq(Mod(s0, 4), 0), Not(...))" in srepr form.
 std::optional<Condition> parseSymPyCondition(llvm::StringRef text);
 
-/// One guard in Python: `L['x'].size()[2] % 4 == 0`. `inputs` gives the sizes of the model's inputs by name; a path as
+/// One guard in Python: `L['x'].size()[2] % 4 == 0 or not (...)`. `inputs` gives the sizes of the model's inputs by name; a path as
 /// L['a'][0] is the input "a_0". Nothing for any other form.
 std::optional<Condition> parseGuard(llvm::StringRef text, const std::map<std::string, std::vector<shape::Expr>> &inputs);
 

@@ -1,9 +1,4 @@
 //===- Symbols.cpp - The size symbols of a program and what is known of them -===//
-//
-// torch.export states what it assumed in three places: ranges of symbols, guards in Python, and conditions that assertion
-// nodes check. Equalities and divisibilities become facts that the artifact's entry checks; everything else either follows
-// from these or only served torch's own choice of kernels, and restricts no result.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Symbols.h"
@@ -14,14 +9,10 @@
 using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
-using shape::Atom;
 using shape::Expr;
 using shape::Range;
 
-namespace {
-
-/// The inputs' sizes by name, in the order of the inputs.
-std::vector<std::pair<std::string, std::vector<Expr>>> inputSizes(const Program &program) {
+std::vector<std::pair<std::string, std::vector<Expr>>> fx::inputSizes(const Program &program) {
   std::vector<std::pair<std::string, std::vector<Expr>>> result;
   for (const InputSpec &input : program.inputs) {
     auto meta = program.tensors.find(input.value);
@@ -35,6 +26,8 @@ std::vector<std::pair<std::string, std::vector<Expr>>> inputSizes(const Program 
   return result;
 }
 
+namespace {
+
 bool contains(Range r, int64_t n) { return (!r.min || *r.min <= n) && (!r.max || n <= *r.max); }
 
 std::string rangeText(Range r) {
@@ -44,15 +37,6 @@ std::string rangeText(Range r) {
 bool validName(StringRef name) {
   return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
-/// No atom but symbols.
-bool isPlain(const Expr &e) {
-  for (const Expr::Term &t : e.terms())
-    for (const Atom &a : t.atoms)
-      if (a.kind != Atom::Kind::Symbol)
-        return false;
-  return !e.isUnknown();
 }
 
 } // namespace
@@ -151,32 +135,6 @@ llvm::Error Symbols::applyDims(Program &program, const ImportOptions &options, S
   return llvm::Error::success();
 }
 
-void Symbols::add(const Condition &condition) {
-  Expr left = condition.left, right = condition.right;
-  if (condition.kind != Condition::Kind::Equal || left.isUnknown() || right.isUnknown())
-    return;
-  for (const std::string &s : (left - right).symbols())
-    if (!find(s))
-      return;
-  if (known.provablyEqual(left, right))
-    return;
-  auto terms = left.terms();
-  if (right.isZero() && terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
-      terms[0].atoms[0].kind == Atom::Kind::Mod) {
-    const std::vector<Expr> &operands = terms[0].atoms[0].operands;
-    if (known.provablyPositive(operands[1])) {
-      known.addDivides(operands[1], operands[0]);
-      relations.push_back({operands[1], "divides", operands[0]});
-    }
-    return;
-  }
-  // Equalities of maxima, quotients and the like tell torch about strides; as facts they would only obscure.
-  if (!isPlain(left) || !isPlain(right))
-    return;
-  if (known.addEquality(left, right))
-    relations.push_back({left, "eq", right});
-}
-
 llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &options, StringRef file) {
   Symbols result;
   result.collect(program);
@@ -186,16 +144,8 @@ llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &op
     return e;
   for (const Symbol &s : result.symbols)
     result.known.setRange(s.name, s.range);
-  std::map<std::string, std::vector<Expr>> byName;
-  for (auto &[name, sizes] : inputSizes(program))
-    byName.emplace(name, sizes);
-  for (const std::string &guard : program.guards)
-    if (auto condition = parseGuard(guard, byName))
-      result.add(*condition);
-  for (const Node &node : program.nodes)
-    if (node.target == "aten._assert_scalar.default" && !node.inputs.empty())
-      if (auto found = program.conditions.find(node.inputs[0].value.symbol); found != program.conditions.end())
-        result.add(found->second);
+  if (llvm::Error e = result.learnConditions(program, file))
+    return e;
   return result;
 }
 
@@ -219,5 +169,6 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc) const {
                            b.getStringAttr(definition.str()), mlir::DenseI64ArrayAttr());
   }
   for (const Relation &r : relations)
-    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(), mlir::StringAttr());
+    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(),
+                             r.says.empty() ? mlir::StringAttr() : b.getStringAttr(r.says));
 }

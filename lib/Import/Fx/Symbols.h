@@ -9,6 +9,9 @@
 
 namespace lathe::fx {
 
+/// The inputs' sizes by name, in the order of the inputs.
+std::vector<std::pair<std::string, std::vector<shape::Expr>>> inputSizes(const Program &program);
+
 class Symbols {
 public:
   /// Applies the user's options to the program (its symbols are renamed or fixed in place), then learns from its ranges,
@@ -18,6 +21,8 @@ public:
   const shape::Facts &facts() const { return known; }
   /// Whether every symbol of the size is bound by an input; others (u0) are only known while the program runs.
   bool knows(const Size &size) const;
+  /// What the program asserts and the entry cannot check, as messages.
+  const std::vector<std::string> &uncheckable() const { return unsupported; }
   /// Emits the lathe.symbol and lathe.relation ops that say what `facts` says.
   void declare(mlir::OpBuilder &b, mlir::Location loc) const;
 
@@ -31,16 +36,26 @@ private:
     shape::Expr left;
     const char *kind;
     shape::Expr right;
+    std::string says;
   };
-  struct Options;
+  /// A condition of the program (nothing where it could not be read), and how a message names it.
+  struct Statement {
+    std::optional<Condition> condition;
+    std::string text;
+  };
   void collect(const Program &program);
-  void add(const Condition &condition);
+  std::vector<Statement> statements(const Program &program, llvm::StringRef file);
+  llvm::Error learnConditions(const Program &program, llvm::StringRef file);
+  bool learn(const Condition &c);
+  bool learnEquality(const Condition &c);
+  void relate(const shape::Expr &left, const char *kind, const shape::Expr &right, std::string says = "");
   Symbol *find(llvm::StringRef name);
   llvm::Error applyShapes(Program &program, const ImportOptions &options, llvm::StringRef file);
   llvm::Error applyDims(Program &program, const ImportOptions &options, llvm::StringRef file);
 
   std::vector<Symbol> symbols;
   std::vector<Relation> relations;
+  std::vector<std::string> unsupported;
   shape::Facts known;
 };
 

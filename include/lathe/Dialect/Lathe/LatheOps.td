@@ -95,7 +95,8 @@ def Lathe_SymbolOp : Lathe_Op<"symbol", []> {
 def Lathe_RelationOp : Lathe_Op<"relation", []> {
   let summary = "States a relation between sizes that the entry checks";
   let description = [{ `lathe.relation "total" eq "past + seq"`, `lathe.relation "4" divides "heads"`; `le` (left <= right)
-    and `ne` besides. `says` is how a message states it. A relation `in @body` is checked whenever that function of the host
+    and `ne` besides. `says` is how a message states it. `holds` is a condition that `says` spells out, true exactly where
+    left <= right: `lathe.relation "min(a - b, c - d)" holds "0" says "a <= b or c <= d"`. A relation `in @body` is checked whenever that function of the host
     program runs; any other as soon as its symbols have values. }];
   let arguments = (ins StrAttr:$left, StrAttr:$kind, StrAttr:$right, OptionalAttr<FlatSymbolRefAttr>:$scope,
                        OptionalAttr<StrAttr>:$says);

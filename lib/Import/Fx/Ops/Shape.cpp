@@ -29,6 +29,8 @@ static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dim
   known = c.g.facts.simplify(known);
   if (open) {
     auto quotient = known.isZero() ? std::nullopt : Expr::divideExactly(total, known);
+    if (!quotient && !known.isZero() && c.g.facts.provablyDivides(known, total))
+      quotient = Expr::floordiv(total, known);
     if (!quotient)
       return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
     dims[*open] = c.g.facts.simplify(*quotient);

@@ -1,0 +1,199 @@
+//===- Guards.cpp - What a program asserts becomes facts and checks ---------===//
+//
+// torch.export states what its trace assumed in three places: ranges, guards in Python, and assertion nodes. PyTorch refuses
+// inputs for which one of them does not hold, and so does the artifact's entry. What the shape engine can use is a fact
+// besides (equalities, divisibilities, orders of polynomials), and what follows from earlier facts is not checked again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Symbols.h"
+#include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+using shape::Atom;
+using shape::Expr;
+using Kind = Condition::Kind;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// min <= size <= max of sym_constrain_range(size, min=, max=).
+static std::optional<Condition> constrainedRange(const Node &node) {
+  const Argument &size = node.inputs[0].value;
+  if (size.ints.size() != 1 || !size.ints[0].expr)
+    return std::nullopt;
+  Condition result = Condition::all({});
+  for (const NamedArgument &end : llvm::drop_begin(node.inputs)) {
+    if (end.value.kind == Argument::Kind::None)
+      continue;
+    if (end.value.ints.size() != 1 || !end.value.ints[0].expr || (end.name != "min" && end.name != "max"))
+      return std::nullopt;
+    result.operands.push_back(Condition::compare(end.name == "min" ? Kind::GreaterEqual : Kind::LessEqual, *size.ints[0].expr,
+                                                 *end.value.ints[0].expr));
+  }
+  return result;
+}
+
+/// The condition that an _assert_scalar is given by name, or as a constant.
+static NamedCondition assertedCondition(const Node &node, const Program &program) {
+  const Argument &a = node.inputs[0].value;
+  if (auto found = program.conditions.find(a.symbol); found != program.conditions.end())
+    return found->second;
+  // A number asserts that it is not 0.
+  if ((a.kind == Argument::Kind::Int || a.kind == Argument::Kind::Bool) && a.ints[0].expr)
+    return {Condition::compare(Kind::NotEqual, *a.ints[0].expr, Expr(0)), a.ints[0].text};
+  return {std::nullopt, a.symbol};
+}
+
+std::vector<Symbols::Statement> Symbols::statements(const Program &program, StringRef file) {
+  std::map<std::string, std::vector<Expr>> byName;
+  for (auto &[name, sizes] : inputSizes(program))
+    byName.emplace(name, sizes);
+  std::vector<Statement> all;
+  for (const Condition &bound : program.bounds)
+    all.push_back({bound, "the range '" + bound.str() + "'"});
+  for (const std::string &guard : program.guards)
+    all.push_back({parseGuard(guard, byName), "the guard '" + guard + "'"});
+  for (const Node &node : program.nodes) {
+    StringRef target = node.target;
+    std::string place = "node '" + node.name + "' (" + node.target + "): ";
+    if (node.inputs.empty())
+      continue;
+    if (target == "aten._assert_scalar.default") {
+      NamedCondition asserted = assertedCondition(node, program);
+      all.push_back({asserted.condition, place + "the assertion '" + asserted.text + "'"});
+    } else if (target.starts_with("aten.sym_constrain_range")) {
+      all.push_back({constrainedRange(node), place + "the range of '" + node.inputs[0].value.symbol + "'"});
+    }
+  }
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts and checks
+//===----------------------------------------------------------------------===//
+
+/// The only term of e that is no product of symbols; null where there are none or several.
+static const Expr::Term *onlyOpaqueTerm(const std::vector<Expr::Term> &terms) {
+  const Expr::Term *found = nullptr;
+  for (const Expr::Term &t : terms)
+    if (llvm::any_of(t.atoms, [](const Atom &a) { return a.kind != Atom::Kind::Symbol; })) {
+      if (found)
+        return nullptr;
+      found = &t;
+    }
+  return found && found->atoms.size() == 1 ? found : nullptr;
+}
+
+/// k*floordiv(x, k) written as x - mod(x, k), wherever that is a factor.
+static Expr withRemainders(const Expr &e) {
+  Expr sum(0);
+  for (const Expr::Term &t : e.terms()) {
+    Expr term(t.coefficient), written = Expr::unknown();
+    for (const Atom &a : t.atoms)
+      term = term * Expr::fromAtom(a);
+    for (size_t i = 0; i < t.atoms.size() && written.isUnknown(); ++i) {
+      Expr others(t.coefficient);
+      for (size_t j = 0; j < t.atoms.size(); ++j)
+        if (j != i)
+          others = others * Expr::fromAtom(t.atoms[j]);
+      if (t.atoms[i].kind == Atom::Kind::FloorDiv) {
+        const Expr &x = t.atoms[i].operands[0], &k = t.atoms[i].operands[1];
+        if (auto factor = Expr::divideExactly(others, k))
+          written = *factor * (x - Expr::mod(x, k));
+      }
+    }
+    sum = sum + (written.isUnknown() ? term : written);
+  }
+  return sum;
+}
+
+void Symbols::relate(const Expr &left, const char *kind, const Expr &right, std::string says) {
+  relations.push_back({left, kind, right, std::move(says)});
+}
+
+/// An equality as a fact: a divisibility, where it says what a remainder is, or what addEquality takes. Without a result the
+/// engine has no use for it.
+static std::optional<std::pair<Expr, Expr>> asDivisibility(const Expr &difference, const shape::Facts &known) {
+  Expr e = withRemainders(difference);
+  std::vector<Expr::Term> terms = e.terms();
+  const Expr::Term *term = onlyOpaqueTerm(terms);
+  if (!term || term->atoms[0].kind != Atom::Kind::Mod)
+    return std::nullopt;
+  // c*mod(x, k) + rest = 0 says that x - r is a multiple of k, for r = -rest/c between 0 and k - 1.
+  const Expr &x = term->atoms[0].operands[0], &k = term->atoms[0].operands[1];
+  auto r = Expr::divideExactly(Expr(term->coefficient) * Expr::fromAtom(term->atoms[0]) - e, Expr(term->coefficient));
+  if (!r || !known.provablyPositive(k) || !known.provablyLessEqual(Expr(0), *r) || !known.provablyLess(*r, k))
+    return std::nullopt;
+  return std::pair(k, x - *r);
+}
+
+/// False where it contradicts what is known.
+bool Symbols::learnEquality(const Condition &c) {
+  Expr difference = known.simplify(c.left - c.right);
+  if (auto multiple = asDivisibility(difference, known)) {
+    known.addDivides(multiple->first, multiple->second);
+    relate(multiple->first, "divides", multiple->second);
+    return true;
+  }
+  std::vector<Expr::Term> terms = difference.terms();
+  const Expr::Term *opaque = onlyOpaqueTerm(terms);
+  if (!difference.hasOpaque() || (opaque && (opaque->coefficient == 1 || opaque->coefficient == -1))) {
+    relate(c.left, "eq", c.right);
+    return known.addEquality(c.left, c.right);
+  }
+  relate(c.excess(), "holds", Expr(0), c.str());
+  return true;
+}
+
+/// False where it contradicts what is known.
+bool Symbols::learn(const Condition &c) {
+  Expr excess = c.excess();
+  if (known.provablyLessEqual(excess, Expr(0)) || (c.kind == Kind::Equal && known.provablyEqual(c.left, c.right)))
+    return true;
+  if (known.provablyLess(Expr(0), excess))
+    return false;
+  if (c.kind == Kind::Equal)
+    return learnEquality(c);
+  relate(excess, "holds", Expr(0), c.str());
+  // An order is that a maximum is one of its operands.
+  return excess.hasOpaque() || known.addEquality(Expr::max(excess, Expr(0)), Expr(0));
+}
+
+/// What the engine can use best comes first, so that the rest may follow from it.
+static int rankOf(const Condition &c) {
+  if (c.kind != Kind::Equal)
+    return 2;
+  return c.left.hasOpaque() || c.right.hasOpaque();
+}
+
+llvm::Error Symbols::learnConditions(const Program &program, StringRef file) {
+  std::vector<std::pair<Condition, std::string>> all;
+  for (const Statement &s : statements(program, file)) {
+    auto refuse = [&](const llvm::Twine &why) { unsupported.push_back((file + ": " + s.text + " " + why).str()); };
+    if (!s.condition) {
+      refuse("is no condition between the inputs' sizes that the compiler can check");
+      continue;
+    }
+    std::set<std::string> mentioned = s.condition->symbols();
+    auto unbound = llvm::find_if(mentioned, [&](const std::string &name) { return !find(name); });
+    if (unbound != mentioned.end()) {
+      refuse("is about " + *unbound + ", which no input's size gives");
+      continue;
+    }
+    for (Condition &c : s.condition->conjuncts())
+      if (c.excess().isUnknown())
+        refuse("does not fit 64-bit arithmetic");
+      else
+        all.emplace_back(std::move(c), s.text);
+  }
+  llvm::stable_sort(all, [](const auto &a, const auto &b) { return rankOf(a.first) < rankOf(b.first); });
+  for (auto &[condition, text] : all)
+    if (!learn(condition))
+      return userError("{0}: {1} holds for no sizes that the other conditions and the options allow", file, text);
+  return llvm::Error::success();
+}
