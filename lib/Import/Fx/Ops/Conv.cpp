@@ -126,6 +126,9 @@ static llvm::Error transposedConv(OpContext &c) {
   size_t rank = typeOf(w).getRank();
   int64_t groups = c.integer("groups");
   const shape::Facts &facts = c.g.facts;
+  bool unbatched = typeOf(x).getRank() + 1 == int64_t(rank);
+  if (unbatched)
+    x = c.g.unsqueeze(x, {0});
   if (rank < 3 || typeOf(x).getRank() != int64_t(rank) || elementOf(x) != elementOf(w) || groups < 1 ||
       !facts.provablyEqual(dimsOf(x)[1], dimsOf(w)[0]))
     return c.wrong("an input of {0} and a weight of {1} in {2} groups", x.getType(), w.getType(), groups);
@@ -154,7 +157,7 @@ static llvm::Error transposedConv(OpContext &c) {
   Value r = b.create<ConvOp>(c.g.loc, tensorType(dims, elementOf(x)), x, mirrored(c, w, groups, *perGroup), ones, dilations,
                              exprArray(b, low), groups);
   LATHE_TRY(biased, addBias(c, r, c.tensor("bias")));
-  return c.give(biased);
+  return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
 }
 
 llvm::ArrayRef<OpEntry> fx::convOps() {

@@ -13,6 +13,9 @@ static bool isIndex(Value v) {
 
 static Value asIndex(OpContext &c, Value v) { return c.g.cast(v, c.g.b.getI64Type()); }
 
+/// torch takes a scalar for a tensor of one element here.
+static Value atLeastOneDim(OpContext &c, Value v) { return typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
+
 static llvm::Error take(OpContext &c, Value x, Value indices, int64_t axis) {
   if (!isIndex(indices))
     return c.wrong("the indices are {0}, not integers", indices.getType());
@@ -24,9 +27,11 @@ static llvm::Error take(OpContext &c, Value x, Value indices, int64_t axis) {
 static llvm::Error indexSelect(OpContext &c) {
   Value x = c.tensor("self"), indices = c.tensor("index");
   LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(indices).getRank() == 0)
-    indices = c.g.unsqueeze(indices, {0});
-  return take(c, x, indices, axis);
+  if (typeOf(x).getRank() > 0)
+    return take(c, x, atLeastOneDim(c, indices), axis);
+  if (!c.g.facts.provablyEqual(shape::product(dimsOf(indices)), Expr(1)))
+    return c.wrong("{0} positions in an input of rank 0", shape::product(dimsOf(indices)).str());
+  return take(c, atLeastOneDim(c, x), c.g.reshape(indices, {}), 0);
 }
 
 static llvm::Error embedding(OpContext &c) { return take(c, c.tensor("weight"), c.tensor("indices"), 0); }
@@ -140,8 +145,11 @@ static llvm::Error index(OpContext &c) {
 static llvm::Error gather(OpContext &c) {
   Value x = c.tensor("self"), indices = c.tensor("index");
   LATHE_TRY(axis, c.axis("dim", x));
+  Dims wanted = dimsOf(indices);
+  x = atLeastOneDim(c, x);
+  indices = atLeastOneDim(c, indices);
   int64_t rank = typeOf(x).getRank();
-  if (rank == 0 || typeOf(indices).getRank() != rank || !isIndex(indices))
+  if (typeOf(indices).getRank() != rank || !isIndex(indices))
     return c.wrong("an index of {0} into {1}", indices.getType(), x.getType());
   Dims dims = dimsOf(indices);
   for (int64_t i = 0; i < rank; ++i)
@@ -153,8 +161,9 @@ static llvm::Error gather(OpContext &c) {
     coordinates.push_back(c.g.unsqueeze(at, {rank}));
   }
   mlir::OpBuilder &b = c.g.b;
-  return c.give(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.concat(coordinates, rank),
-                                     b.getI64IntegerAttr(0)));
+  Value read = b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.concat(coordinates, rank),
+                                    b.getI64IntegerAttr(0));
+  return c.give(c.g.reshape(read, wanted));
 }
 
 llvm::ArrayRef<OpEntry> fx::indexOps() {

@@ -41,12 +41,20 @@ static llvm::Error layerNorm(OpContext &c) {
   return c.give(c.g.cast(y, elementOf(x)));
 }
 
+/// The mean and the reciprocal of the deviation, in the types that torch gives them.
+static llvm::Error giveStatistics(OpContext &c, Value mean, Value variance) {
+  (void)c.give(c.g.cast(mean, c.resultElement(1)));
+  return c.give(c.g.cast(c.g.unary<RsqrtOp>(c.g.binary<AddOp>(variance, c.real("eps"))), c.resultElement(2)));
+}
+
 /// Gives the mean and the reciprocal of the deviation as well.
 static llvm::Error nativeLayerNorm(OpContext &c) {
   Value x = c.tensor("input");
   LATHE_TRY(axis, firstNormalized(c, x));
   if (llvm::Error e = layerNorm(c))
     return e;
+  if (c.resultTypes.size() < 3)
+    return llvm::Error::success();
   Type type = computeType(c, x);
   Value wide = c.g.cast(x, type);
   SmallVector<int64_t> axes;
@@ -55,8 +63,7 @@ static llvm::Error nativeLayerNorm(OpContext &c) {
   Value mean = c.g.mean(wide, axes, true);
   Value centered = c.g.sub(wide, c.g.broadcastTo(mean, dimsOf(wide)));
   Value variance = c.g.mean(c.g.mul(centered, centered), axes, true);
-  (void)c.give(mean);
-  return c.give(c.g.unary<RsqrtOp>(c.g.binary<AddOp>(variance, c.real("eps"))));
+  return giveStatistics(c, mean, variance);
 }
 
 static llvm::Error rmsNorm(OpContext &c) {
@@ -144,9 +151,17 @@ static llvm::Error nativeGroupNorm(OpContext &c) {
   if (typeOf(x).getRank() < 2 || c.integer("group") < 1)
     return c.wrong("{0} groups of {1}", groups.str(), x.getType());
   Type type = computeType(c, x);
-  LATHE_TRY(y, normalizeGroups(c, c.g.cast(x, type), groups, c.real("eps")));
+  Value wide = c.g.cast(x, type);
+  LATHE_TRY(y, normalizeGroups(c, wide, groups, c.real("eps")));
   LATHE_TRY(scaled, affine(c, y, type));
-  return c.give(c.g.cast(scaled, elementOf(x)));
+  (void)c.give(c.g.cast(scaled, elementOf(x)));
+  if (c.resultTypes.size() < 3)
+    return llvm::Error::success();
+  Dims dims = dimsOf(x);
+  Expr perGroup = Expr::floordiv(c.g.facts.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front())), groups);
+  Value grouped = c.g.reshape(wide, {dims[0], groups, perGroup}), mean = c.g.mean(grouped, {2}, true);
+  Value centered = c.g.sub(grouped, c.g.broadcastTo(mean, dimsOf(grouped)));
+  return giveStatistics(c, c.g.squeeze(mean, {2}), c.g.mean(c.g.mul(centered, centered), {2}, false));
 }
 
 llvm::ArrayRef<OpEntry> fx::normOps() {
