@@ -110,3 +110,7 @@ Expr Condition::excess() const {
     result = kind == Kind::And ? Expr::max(result, operands[i].excess()) : Expr::min(result, operands[i].excess());
   return result;
 }
+
+bool Condition::follows(const shape::Facts &facts) const {
+  return facts.provablyLessEqual(excess(), Expr(0)) || (kind == Kind::Equal && facts.provablyEqual(left, right));
+}

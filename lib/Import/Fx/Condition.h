@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_IMPORT_FX_CONDITION_H
 #define LATHE_LIB_IMPORT_FX_CONDITION_H
 
-#include "lathe/Shape/Expr.h"
+#include "lathe/Shape/Facts.h"
 #include <vector>
 
 namespace lathe::fx {
@@ -32,9 +32,16 @@ struct Condition {
   std::vector<Condition> conjuncts() const;
   /// The condition holds exactly where this is at most 0: a comparison is a difference, `and` a maximum, `or` a minimum.
   shape::Expr excess() const;
+  bool follows(const shape::Facts &facts) const;
 
 private:
   Condition negated() const;
+};
+
+/// A condition that the entry checks (nothing where it could not be read), and how a message names it.
+struct Statement {
+  std::optional<Condition> condition;
+  std::string text;
 };
 
 } // namespace lathe::fx

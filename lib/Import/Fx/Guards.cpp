@@ -49,7 +49,7 @@ static NamedCondition assertedCondition(const Node &node, const Program &program
   return {std::nullopt, a.symbol};
 }
 
-std::vector<Symbols::Statement> Symbols::statements(const Program &program, StringRef file) {
+static std::vector<Statement> statementsOf(const Program &program) {
   std::map<std::string, std::vector<Expr>> byName;
   for (auto &[name, sizes] : inputSizes(program))
     byName.emplace(name, sizes);
@@ -152,9 +152,9 @@ bool Symbols::learnEquality(const Condition &c) {
 
 /// False where it contradicts what is known.
 bool Symbols::learn(const Condition &c) {
-  Expr excess = c.excess();
-  if (known.provablyLessEqual(excess, Expr(0)) || (c.kind == Kind::Equal && known.provablyEqual(c.left, c.right)))
+  if (c.follows(known))
     return true;
+  Expr excess = c.excess();
   if (known.provablyLess(Expr(0), excess))
     return false;
   if (c.kind == Kind::Equal)
@@ -165,15 +165,18 @@ bool Symbols::learn(const Condition &c) {
 }
 
 /// What the engine can use best comes first, so that the rest may follow from it.
+constexpr int lastRank = 2;
 static int rankOf(const Condition &c) {
   if (c.kind != Kind::Equal)
-    return 2;
+    return lastRank;
   return c.left.hasOpaque() || c.right.hasOpaque();
 }
 
-llvm::Error Symbols::learnConditions(const Program &program, StringRef file) {
+llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, StringRef file) {
+  std::vector<Statement> stated = statementsOf(program);
+  llvm::append_range(stated, needed);
   std::vector<std::pair<Condition, std::string>> all;
-  for (const Statement &s : statements(program, file)) {
+  for (const Statement &s : stated) {
     auto refuse = [&](const llvm::Twine &why) { unsupported.push_back((file + ": " + s.text + " " + why).str()); };
     if (!s.condition) {
       refuse("is no condition between the inputs' sizes that the compiler can check");
@@ -191,9 +194,9 @@ llvm::Error Symbols::learnConditions(const Program &program, StringRef file) {
       else
         all.emplace_back(std::move(c), s.text);
   }
-  llvm::stable_sort(all, [](const auto &a, const auto &b) { return rankOf(a.first) < rankOf(b.first); });
-  for (auto &[condition, text] : all)
-    if (!learn(condition))
-      return userError("{0}: {1} holds for no sizes that the other conditions and the options allow", file, text);
+  for (int rank = 0; rank <= lastRank; ++rank)
+    for (auto &[condition, text] : all)
+      if (rankOf(condition) == rank && !learn(condition))
+        return userError("{0}: {1} holds for no sizes that the other conditions and the options allow", file, text);
   return llvm::Error::success();
 }

@@ -36,8 +36,8 @@ std::set<std::string> readTensors(const Program &program) {
 
 class Importer {
 public:
-  Importer(std::string file, Program program, Symbols symbols, Weights weights, mlir::MLIRContext &context)
-      : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(std::move(weights)),
+  Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, mlir::MLIRContext &context)
+      : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(weights), needs(needs),
         read(readTensors(this->program)), builder(&context), unknown(mlir::UnknownLoc::get(&context)),
         g(builder, unknown, this->symbols.facts()) {
     for (const std::string &why : this->symbols.uncheckable())
@@ -67,7 +67,8 @@ private:
   std::string file;
   Program program;
   Symbols symbols;
-  Weights weights;
+  Weights &weights;
+  Needs &needs;
   std::set<std::string> read; ///< what some node or output reads
   mlir::OpBuilder builder;
   mlir::Location unknown;
@@ -252,7 +253,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   if (!entry.arguments) // an assertion
     return llvm::Error::success();
   g.loc = locationOf(builder.getContext(), node.name);
-  OpContext c(g, node, values.current());
+  OpContext c(g, node, values.current(), needs);
   c.file = file;
   for (const NamedArgument &input : node.inputs)
     for (const std::string &tensor : input.value.tensors)
@@ -270,6 +271,10 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   }
   if (c.resultTypes.empty())
     return c.wrong("the node has no results");
+  for (const NamedArgument &input : node.inputs)
+    for (const Size &size : input.value.ints)
+      if (size.expr && !size.expr->isUnknown() && !symbols.knows(size))
+        return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
   if (llvm::Error e = c.bind(entry.arguments))
     return e;
   if (llvm::Error e = entry.handler(c))
@@ -300,8 +305,10 @@ llvm::Error Importer::giveResults(const Node &node, OpContext &c, const OpEntry 
     return c.cannot("it writes to the model's input or weight '{0}'", *self);
   for (size_t i = 0; i < names.size(); ++i) {
     bool wanted = inPlace || read.count(names[i]);
-    if (names[i].empty() || !wanted || i >= c.results.size() || !c.results[i])
-      continue; // not computed by this version (a node that reads it is refused), or unread: torch describes some wrongly
+    if (names[i].empty() || !wanted)
+      continue; // torch describes some results wrongly that nobody reads
+    if (i >= c.results.size() || !c.results[i])
+      return c.cannot("its result {0} ('{1}') is used, which this version does not compute", i, names[i]);
     LATHE_TRY(v, conform(c, c.results[i], c.resultTypes[i], i));
     if (inPlace && self)
       values.overwrite(*self, names[i], v, node.name);
@@ -404,6 +411,108 @@ static llvm::Expected<std::string> modelName(const Archive &archive, StringRef f
   return userError("{0}: the archive holds no models/NAME.json; was it written by torch.export.save?", file);
 }
 
+namespace {
+
+/// An opened file, and the attempts to import it. Operators may need conditions that the program does not assert, and each
+/// attempt starts with those that the ones before it asked for.
+class Attempts {
+public:
+  Attempts(std::string file, Program program, Weights weights, const ImportOptions &options, mlir::MLIRContext &context)
+      : file(std::move(file)), program(std::move(program)), weights(std::move(weights)), options(options), context(context) {}
+
+  using Result = llvm::Expected<std::unique_ptr<Importer>>;
+  Result run();
+
+private:
+  Result runWith(const Program &assumed);
+  /// With sizes that may be 1; null where that is not possible.
+  Result withOnes(Program base, llvm::ArrayRef<std::string> sizes);
+  bool keepsResultsNonEmpty(const Program &assumed);
+
+  std::string file;
+  Program program;
+  Weights weights;
+  const ImportOptions &options;
+  mlir::MLIRContext &context;
+};
+
+constexpr unsigned maxAttempts = 8;
+
+} // namespace
+
+Attempts::Result Attempts::runWith(const Program &assumed) {
+  Needs needs;
+  for (unsigned attempt = 1;; ++attempt) {
+    needs.grew = false;
+    Program copy = assumed;
+    LATHE_TRY(symbols, Symbols::learn(copy, options, needs.stated, file));
+    auto importer = std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, context);
+    llvm::Error error = importer->build();
+    if (needs.grew && attempt < maxAttempts) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    if (error)
+      return error;
+    return importer;
+  }
+}
+
+/// Whether every size that is at least 1 in the program as it stands is so with these ranges.
+bool Attempts::keepsResultsNonEmpty(const Program &assumed) {
+  Program before = program, after = assumed;
+  auto strict = Symbols::learn(before, options, {}, file), loose = Symbols::learn(after, options, {}, file);
+  bool keeps = strict && loose;
+  for (auto &[name, meta] : before.tensors)
+    for (size_t i = 0; i < meta.sizes.size() && keeps; ++i)
+      if (const auto &size = meta.sizes[i].expr)
+        keeps = loose->facts().provablyPositive(*size) || !strict->facts().provablyPositive(*size);
+  for (auto *learned : {&strict, &loose})
+    if (!*learned)
+      llvm::consumeError(learned->takeError());
+  return keeps;
+}
+
+Attempts::Result Attempts::withOnes(Program base, llvm::ArrayRef<std::string> sizes) {
+  for (const std::string &name : sizes)
+    base.ranges[name].first = 1;
+  if (sizes.empty() || !keepsResultsNonEmpty(base))
+    return nullptr;
+  Result result = runWith(base);
+  if (result && (*result)->refused.empty())
+    return result;
+  if (!result)
+    llvm::consumeError(result.takeError());
+  return nullptr;
+}
+
+/// torch.export assumes that open sizes are at least 2, and PyTorch runs the program at 1 all the same. Where the program makes
+/// sense there (no operator relies on the assumption, and no result becomes empty), so does the artifact: all sizes together if
+/// that can be, else one after the other.
+Attempts::Result Attempts::run() {
+  std::vector<std::string> open;
+  for (const auto &[name, range] : program.ranges)
+    if (range.first == std::optional<int64_t>(2))
+      open.push_back(name);
+  if (Result all = withOnes(program, open); !all || *all)
+    return all;
+  Result best = runWith(program);
+  if (!best || !(*best)->refused.empty() || open.size() > maxAttempts)
+    return best;
+  std::vector<std::string> taken;
+  for (const std::string &name : open) {
+    taken.push_back(name);
+    Result more = withOnes(program, taken);
+    if (!more)
+      return more;
+    if (*more)
+      best = std::move(more);
+    else
+      taken.pop_back();
+  }
+  return best;
+}
+
 static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, ir::LatheDialect>();
   std::string file = path.str();
@@ -416,13 +525,8 @@ static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const Im
   }
   LATHE_TRY(json, archive->read("models/" + name + ".json"));
   LATHE_TRY(program, parseProgram(StringRef(json.data.data(), json.data.size()), file));
-  LATHE_TRY(symbols, Symbols::learn(program, options, file));
   LATHE_TRY(weights, Weights::open(*archive, name, file));
-  auto importer =
-      std::make_unique<Importer>(file, std::move(program), std::move(symbols), std::move(weights), context);
-  if (llvm::Error e = importer->build())
-    return e;
-  return importer;
+  return Attempts(file, std::move(program), std::move(weights), options, context).run();
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path, const ImportOptions &options,

@@ -213,6 +213,22 @@ llvm::Expected<SmallVector<int64_t>> OpContext::axes(StringRef name, Value x) co
   return result;
 }
 
+llvm::Error OpContext::need(const Condition &condition) {
+  if (condition.follows(g.facts))
+    return llvm::Error::success();
+  // In the inputs' own sizes: the names of quotients are another attempt's.
+  Condition stated = condition;
+  for (const auto &[name, definition] : llvm::reverse(g.facts.derived()))
+    stated = stated.substitute({{name, definition}});
+  std::string text = place() + "it needs '" + stated.str() + "', which";
+  for (const Statement &s : needs.stated)
+    if (s.text == text)
+      return llvm::Error::success();
+  needs.stated.push_back({stated, text});
+  needs.grew = true;
+  return cannot("it needs '{0}'", stated.str());
+}
+
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//

@@ -44,10 +44,17 @@ struct Operand {
   Number number;
 };
 
+/// Conditions that operators rely on beyond what the program asserts. One that is new ends this attempt; the next one starts
+/// with it among the facts and the entry's checks.
+struct Needs {
+  std::vector<Statement> stated;
+  bool grew = false;
+};
+
 class OpContext {
 public:
-  OpContext(ir::GraphBuilder &g, const Node &node, const std::map<std::string, Value> &values)
-      : g(g), node(node), values(values) {}
+  OpContext(ir::GraphBuilder &g, const Node &node, const std::map<std::string, Value> &values, Needs &needs)
+      : g(g), node(node), values(values), needs(needs) {}
 
   /// Checks the node's arguments against the entry's list and fills in defaults.
   llvm::Error bind(llvm::StringRef signature);
@@ -74,6 +81,10 @@ public:
   llvm::Expected<int64_t> axisOf(int64_t axis, int64_t rank) const;
   /// A list of dimensions, sorted; all of them when the list is empty or absent.
   llvm::Expected<SmallVector<int64_t>> axes(llvm::StringRef name, Value x) const;
+
+  /// Relies on the condition, which the entry checks unless it follows from what is known.
+  llvm::Error need(const Condition &condition);
+  llvm::Error needEqual(const Expr &a, const Expr &b) { return need(Condition::compare(Condition::Kind::Equal, a, b)); }
 
   // Results.
   Type resultElement(size_t i = 0) const { return resultTypes[i].getElementType(); }
@@ -120,6 +131,7 @@ private:
   llvm::Error check(llvm::StringRef name, const Slot &slot) const;
 
   const std::map<std::string, Value> &values;
+  Needs &needs;
   std::map<std::string, Slot, std::less<>> slots;
 };
 

@@ -284,6 +284,9 @@ void ProgramReader::ranges(const Object &root) {
     auto min = o.getInteger("min_val"), max = o.getInteger("max_val");
     if (symbol)
       program.ranges[*symbol] = {min, max};
+    // PyTorch takes a least size of 2 for its own assumption of what is traced, and does not check it.
+    if (min && *min <= 2)
+      min = std::nullopt;
     for (auto [kind, end] : {std::pair(Condition::Kind::GreaterEqual, min), std::pair(Condition::Kind::LessEqual, max)})
       if (expr && !symbol && end)
         program.bounds.push_back(Condition::compare(kind, *expr, Expr(*end)));

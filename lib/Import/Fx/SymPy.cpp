@@ -30,7 +30,7 @@ std::optional<Expr> SymPyParser::size() {
   return n && n->isInteger() && atEnd() ? std::optional<Expr>(n->top) : std::nullopt;
 }
 
-std::optional<Number> SymPyParser::apply(llvm::StringRef name, const std::vector<Number> &args) {
+std::optional<Quotient> SymPyParser::apply(llvm::StringRef name, const std::vector<Quotient> &args) {
   auto result = applyFunction(name, args);
   // What divides is the second argument, wherever there is division.
   bool divides = llvm::StringRef(name).contains("Div") || llvm::StringRef(name).contains("Mod");
@@ -40,7 +40,7 @@ std::optional<Number> SymPyParser::apply(llvm::StringRef name, const std::vector
   return result;
 }
 
-std::optional<Number> SymPyParser::sum() {
+std::optional<Quotient> SymPyParser::sum() {
   if (depth > maxDepth)
     return std::nullopt;
   ++depth;
@@ -58,7 +58,7 @@ std::optional<Number> SymPyParser::sum() {
   return left;
 }
 
-std::optional<Number> SymPyParser::term() {
+std::optional<Quotient> SymPyParser::term() {
   auto left = unary();
   while (left) {
     llvm::StringRef name =
@@ -71,7 +71,7 @@ std::optional<Number> SymPyParser::term() {
   return left;
 }
 
-std::optional<Number> SymPyParser::unary() {
+std::optional<Quotient> SymPyParser::unary() {
   bool negative = false;
   while (take("-"))
     negative = !negative;
@@ -79,7 +79,7 @@ std::optional<Number> SymPyParser::unary() {
   return n && negative ? apply("Neg", {*n}) : n;
 }
 
-std::optional<Number> SymPyParser::power() {
+std::optional<Quotient> SymPyParser::power() {
   auto base = primary();
   if (!base || !take("**"))
     return base;
@@ -87,7 +87,7 @@ std::optional<Number> SymPyParser::power() {
   return exponent ? apply("Pow", {*base, *exponent}) : std::nullopt;
 }
 
-std::optional<Number> SymPyParser::primary() {
+std::optional<Quotient> SymPyParser::primary() {
   if (take("(")) {
     auto n = sum();
     return n && take(")") ? n : std::nullopt;
@@ -97,18 +97,18 @@ std::optional<Number> SymPyParser::primary() {
     return std::nullopt;
   if (llvm::isDigit(name[0])) {
     int64_t value;
-    return name.getAsInteger(10, value) ? parseReal(name) : std::optional<Number>(Number{Expr(value)});
+    return name.getAsInteger(10, value) ? parseReal(name) : std::optional<Quotient>(Quotient{Expr(value)});
   }
   if (name == "L" && inputs)
     return inputSize();
   if (take("("))
     return call(name);
   // In guards every size is an input's; a bare name is something else.
-  return inputs || name.contains('.') ? std::nullopt : std::optional<Number>(Number{Expr::symbol(name)});
+  return inputs || name.contains('.') ? std::nullopt : std::optional<Quotient>(Quotient{Expr::symbol(name)});
 }
 
 /// After L: ['a'][0].size()[1]
-std::optional<Number> SymPyParser::inputSize() {
+std::optional<Quotient> SymPyParser::inputSize() {
   std::string name;
   while (take("[")) {
     bool quoted = take("'");
@@ -117,7 +117,9 @@ std::optional<Number> SymPyParser::inputSize() {
       rest = rest.drop_front(part.size());
     if (part.empty() || (quoted && !take("'")) || !take("]"))
       return std::nullopt;
-    name += (name.empty() ? "" : "_") + part.str();
+    name += name.empty() ? "" : "_";
+    for (char c : part) // as torch names its placeholders
+      name += llvm::isAlnum(c) ? llvm::toLower(c) : '_';
   }
   if (!take(".size()["))
     return std::nullopt;
@@ -127,15 +129,15 @@ std::optional<Number> SymPyParser::inputSize() {
   auto found = inputs->find(name);
   if (found == inputs->end() || axis >= found->second.size())
     return std::nullopt;
-  return Number{found->second[axis]};
+  return Quotient{found->second[axis]};
 }
 
-std::optional<Number> SymPyParser::call(llvm::StringRef name) {
+std::optional<Quotient> SymPyParser::call(llvm::StringRef name) {
   if (name == "Symbol")
     return quotedSymbol();
   if (name == "Float")
     return quotedReal();
-  std::vector<Number> args;
+  std::vector<Quotient> args;
   return arguments(args) ? apply(name, args) : std::nullopt;
 }
 
@@ -148,17 +150,17 @@ bool SymPyParser::skipKeywords() {
 }
 
 /// After "Symbol(": 's0', positive=True, integer=True)
-std::optional<Number> SymPyParser::quotedSymbol() {
+std::optional<Quotient> SymPyParser::quotedSymbol() {
   if (!take("'"))
     return std::nullopt;
   llvm::StringRef name = word();
   if (name.empty() || llvm::isDigit(name[0]) || name.contains('.') || !take("'") || !skipKeywords())
     return std::nullopt;
-  return Number{Expr::symbol(name)};
+  return Quotient{Expr::symbol(name)};
 }
 
 /// After "Float(": '1.5', precision=53)
-std::optional<Number> SymPyParser::quotedReal() {
+std::optional<Quotient> SymPyParser::quotedReal() {
   if (!take("'"))
     return std::nullopt;
   llvm::StringRef text = rest.take_until([](char c) { return c == '\''; });
@@ -166,7 +168,7 @@ std::optional<Number> SymPyParser::quotedReal() {
   return take("'") && skipKeywords() ? parseReal(text) : std::nullopt;
 }
 
-bool SymPyParser::arguments(std::vector<Number> &into) {
+bool SymPyParser::arguments(std::vector<Quotient> &into) {
   if (take(")"))
     return true;
   do {

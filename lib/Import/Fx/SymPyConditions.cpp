@@ -92,16 +92,16 @@ std::optional<Condition> SymPyParser::comparison() {
   for (auto [sign, kind] : signs)
     if (take(sign)) {
       auto right = sum();
-      return right ? withDivisors(compareNumbers(kind, *left, *right)) : std::nullopt;
+      return right ? withDivisors(compareQuotients(kind, *left, *right)) : std::nullopt;
     }
   return std::nullopt;
 }
 
 std::optional<Condition> SymPyParser::comparisonCall(Kind kind) {
-  std::vector<Number> args;
+  std::vector<Quotient> args;
   if (!arguments(args) || args.size() != 2)
     return std::nullopt;
-  return withDivisors(compareNumbers(kind, args[0], args[1]));
+  return withDivisors(compareQuotients(kind, args[0], args[1]));
 }
 
 /// Or(StrictLessThan(Symbol('s0'), Integer(3)), Not(...)), true

@@ -20,14 +20,14 @@ namespace {
 constexpr size_t maxTerms = 256;
 constexpr int maxFractionBits = 20;
 
-using Numbers = std::vector<Number>;
-using Result = std::optional<Number>;
+using Quotients = std::vector<Quotient>;
+using Result = std::optional<Quotient>;
 
 bool small(const Expr &e) { return e.terms().size() <= maxTerms; }
-Result integer(const Expr &e) { return small(e) ? Result(Number{e}) : std::nullopt; }
+Result integer(const Expr &e) { return small(e) ? Result(Quotient{e}) : std::nullopt; }
 
 /// The value is exact in double precision.
-bool isExact(const Number &n) {
+bool isExact(const Quotient &n) {
   std::optional<int64_t> bottom = n.bottom.constant();
   return bottom && *bottom > 0 && llvm::isPowerOf2_64(uint64_t(*bottom)) && *bottom <= int64_t(1) << maxFractionBits;
 }
@@ -38,30 +38,30 @@ std::optional<Expr> product(const Expr &a, const Expr &b) {
   return a * b;
 }
 
-Result add(const Number &a, const Number &b) {
+Result add(const Quotient &a, const Quotient &b) {
   if (!isExact(a) || !isExact(b))
     return std::nullopt;
   Expr bottom = *a.bottom.constant() > *b.bottom.constant() ? a.bottom : b.bottom;
   Expr top = a.top * Expr(*bottom.constant() / *a.bottom.constant()) + b.top * Expr(*bottom.constant() / *b.bottom.constant());
-  return small(top) ? Result(Number{top, bottom}) : std::nullopt;
+  return small(top) ? Result(Quotient{top, bottom}) : std::nullopt;
 }
 
-Result multiply(const Number &a, const Number &b) {
+Result multiply(const Quotient &a, const Quotient &b) {
   auto top = product(a.top, b.top);
   if (!top || !isExact(a) || !isExact(b))
     return std::nullopt;
-  Number result{*top, a.bottom * b.bottom};
+  Quotient result{*top, a.bottom * b.bottom};
   return isExact(result) ? Result(result) : std::nullopt;
 }
 
-Result extremum(const Number &a, const Number &b, Expr (*choose)(const Expr &, const Expr &)) {
+Result extremum(const Quotient &a, const Quotient &b, Expr (*choose)(const Expr &, const Expr &)) {
   return a.isInteger() && b.isInteger() ? integer(choose(a.top, b.top)) : std::nullopt;
 }
-Result maximum(const Number &a, const Number &b) { return extremum(a, b, Expr::max); }
-Result minimum(const Number &a, const Number &b) { return extremum(a, b, Expr::min); }
+Result maximum(const Quotient &a, const Quotient &b) { return extremum(a, b, Expr::max); }
+Result minimum(const Quotient &a, const Quotient &b) { return extremum(a, b, Expr::min); }
 
 /// Folds two or more arguments from the left; one stands for itself.
-template <Result (*combine)(const Number &, const Number &)> Result fold(const Numbers &args) {
+template <Result (*combine)(const Quotient &, const Quotient &)> Result fold(const Quotients &args) {
   Result result = args[0];
   for (size_t i = 1; i < args.size() && result; ++i)
     result = combine(*result, args[i]);
@@ -69,28 +69,28 @@ template <Result (*combine)(const Number &, const Number &)> Result fold(const N
 }
 
 /// A function of two integers, of which the second is a divisor.
-template <Expr (*function)(const Expr &, const Expr &)> Result divide(const Numbers &args) {
+template <Expr (*function)(const Expr &, const Expr &)> Result divide(const Quotients &args) {
   if (!args[0].isInteger() || !args[1].isInteger() || args[1].top.isZero())
     return std::nullopt;
   return integer(function(args[0].top, args[1].top));
 }
 
-Result trueDivide(const Numbers &args) {
-  const Number &a = args[0], &b = args[1];
+Result trueDivide(const Quotients &args) {
+  const Quotient &a = args[0], &b = args[1];
   if (!isExact(a) || !isExact(b) || b.top.isZero())
     return std::nullopt;
   auto top = product(a.top, b.bottom), bottom = product(b.top, a.bottom);
   if (!top || !bottom)
     return std::nullopt;
   std::optional<int64_t> divisor = bottom->constant();
-  return divisor && *divisor < 0 ? Number{-*top, -*bottom} : Number{*top, *bottom};
+  return divisor && *divisor < 0 ? Quotient{-*top, -*bottom} : Quotient{*top, *bottom};
 }
 
-Result negate(const Numbers &args) { return Number{-args[0].top, args[0].bottom}; }
-Result same(const Numbers &args) { return args[0]; }
-Result floorOf(const Numbers &args) { return integer(Expr::floordiv(args[0].top, args[0].bottom)); }
-Result ceilOf(const Numbers &args) { return integer(Expr::ceildiv(args[0].top, args[0].bottom)); }
-Result truncate(const Numbers &args) {
+Result negate(const Quotients &args) { return Quotient{-args[0].top, args[0].bottom}; }
+Result same(const Quotients &args) { return args[0]; }
+Result floorOf(const Quotients &args) { return integer(Expr::floordiv(args[0].top, args[0].bottom)); }
+Result ceilOf(const Quotients &args) { return integer(Expr::ceildiv(args[0].top, args[0].bottom)); }
+Result truncate(const Quotients &args) {
   // Of what is made of sizes without subtraction, it is the floor.
   auto isPositive = [](const Expr &e) {
     return !e.hasOpaque() && llvm::all_of(e.terms(), [](const Expr::Term &t) { return t.coefficient > 0; });
@@ -99,20 +99,20 @@ Result truncate(const Numbers &args) {
     return floorOf(args);
   return integer(Expr::max(floorOf(args)->top, Expr(0)) + Expr::min(ceilOf(args)->top, Expr(0)));
 }
-Result absolute(const Numbers &args) {
+Result absolute(const Quotients &args) {
   return args[0].isInteger() ? integer(Expr::max(args[0].top, -args[0].top)) : std::nullopt;
 }
 
-Result indexModulo(const Numbers &args) {
+Result indexModulo(const Quotients &args) {
   auto quotient = divide<Expr::floordiv>(args);
   return quotient ? divide<Expr::mod>({*quotient, args[2]}) : std::nullopt;
 }
 
-Result power(const Numbers &args) {
+Result power(const Quotients &args) {
   auto exponent = args[1].top.constant();
   if (!exponent || !args[1].isInteger() || *exponent < 0 || *exponent > 8)
     return std::nullopt;
-  Result result = Number{Expr(1)};
+  Result result = Quotient{Expr(1)};
   for (int64_t i = 0; i < *exponent && result; ++i)
     result = multiply(*result, args[0]);
   return result;
@@ -121,7 +121,7 @@ Result power(const Numbers &args) {
 struct Function {
   const char *name;
   size_t fewest, most;
-  Result (*apply)(const Numbers &);
+  Result (*apply)(const Quotients &);
 };
 constexpr size_t any = maxTerms;
 
@@ -162,7 +162,7 @@ const Function functions[] = {
 
 } // namespace
 
-Result fx::applyFunction(llvm::StringRef name, const Numbers &args) {
+Result fx::applyFunction(llvm::StringRef name, const Quotients &args) {
   for (const Function &f : functions)
     if (name == f.name)
       return args.size() >= f.fewest && args.size() <= f.most ? f.apply(args) : std::nullopt;
@@ -176,13 +176,13 @@ Result fx::parseReal(llvm::StringRef text) {
   double scaled = value * double(int64_t(1) << maxFractionBits);
   if (scaled != std::floor(scaled))
     return std::nullopt;
-  Number result{Expr(int64_t(scaled)), Expr(int64_t(1) << maxFractionBits)};
+  Quotient result{Expr(int64_t(scaled)), Expr(int64_t(1) << maxFractionBits)};
   while (!result.bottom.isOne() && *result.top.constant() % 2 == 0)
     result = {Expr(*result.top.constant() / 2), Expr(*result.bottom.constant() / 2)};
   return result;
 }
 
-std::optional<Condition> fx::compareNumbers(Condition::Kind kind, const Number &left, const Number &right) {
+std::optional<Condition> fx::compareQuotients(Condition::Kind kind, const Quotient &left, const Quotient &right) {
   bool isFraction = isExact(left) && isExact(right);
   bool isRounded = (isExact(left) && left.top.constant()) || (isExact(right) && right.top.constant());
   auto a = product(left.top, right.bottom), b = product(right.top, left.bottom);
@@ -190,7 +190,7 @@ std::optional<Condition> fx::compareNumbers(Condition::Kind kind, const Number &
     return std::nullopt;
   Condition result = Condition::compare(kind, *a, *b);
   std::vector<Condition> all;
-  for (const Number *n : {&left, &right})
+  for (const Quotient *n : {&left, &right})
     if (!n->bottom.constant()) // of a negative one, the order would turn round
       all.push_back(Condition::compare(Condition::Kind::Less, Expr(0), n->bottom));
   if (all.empty())

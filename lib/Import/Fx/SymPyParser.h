@@ -12,7 +12,7 @@
 namespace lathe::fx {
 
 /// What a part of an expression stands for: an integer (bottom is 1), or a quotient that torch computes in double precision.
-struct Number {
+struct Quotient {
   shape::Expr top;
   shape::Expr bottom = shape::Expr(1);
 
@@ -20,11 +20,11 @@ struct Number {
 };
 
 /// The function or operator called `name`; nothing for one that is not known, or whose value is rounded.
-std::optional<Number> applyFunction(llvm::StringRef name, const std::vector<Number> &args);
+std::optional<Quotient> applyFunction(llvm::StringRef name, const std::vector<Quotient> &args);
 /// "0.5"; nothing for a number that is no small fraction of a power of two.
-std::optional<Number> parseReal(llvm::StringRef text);
+std::optional<Quotient> parseReal(llvm::StringRef text);
 /// left KIND right over integers. Nothing where rounding of the quotients may decide it.
-std::optional<Condition> compareNumbers(Condition::Kind kind, const Number &left, const Number &right);
+std::optional<Condition> compareQuotients(Condition::Kind kind, const Quotient &left, const Quotient &right);
 
 class SymPyParser {
 public:
@@ -46,18 +46,18 @@ private:
   }
   bool takeWord(llvm::StringRef expected);
   llvm::StringRef word();
-  std::optional<Number> sum();
-  std::optional<Number> term();
-  std::optional<Number> unary();
-  std::optional<Number> power();
-  std::optional<Number> primary();
-  std::optional<Number> inputSize();
-  std::optional<Number> call(llvm::StringRef name);
-  std::optional<Number> quotedSymbol();
-  std::optional<Number> quotedReal();
-  std::optional<Number> apply(llvm::StringRef name, const std::vector<Number> &args);
+  std::optional<Quotient> sum();
+  std::optional<Quotient> term();
+  std::optional<Quotient> unary();
+  std::optional<Quotient> power();
+  std::optional<Quotient> primary();
+  std::optional<Quotient> inputSize();
+  std::optional<Quotient> call(llvm::StringRef name);
+  std::optional<Quotient> quotedSymbol();
+  std::optional<Quotient> quotedReal();
+  std::optional<Quotient> apply(llvm::StringRef name, const std::vector<Quotient> &args);
   bool skipKeywords();
-  bool arguments(std::vector<Number> &into);
+  bool arguments(std::vector<Quotient> &into);
 
   // SymPyConditions.cpp
   std::optional<Condition> disjunction();

@@ -135,7 +135,8 @@ llvm::Error Symbols::applyDims(Program &program, const ImportOptions &options, S
   return llvm::Error::success();
 }
 
-llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &options, StringRef file) {
+llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &options, llvm::ArrayRef<Statement> needed,
+                                       StringRef file) {
   Symbols result;
   result.collect(program);
   if (llvm::Error e = result.applyShapes(program, options, file))
@@ -144,7 +145,7 @@ llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &op
     return e;
   for (const Symbol &s : result.symbols)
     result.known.setRange(s.name, s.range);
-  if (llvm::Error e = result.learnConditions(program, file))
+  if (llvm::Error e = result.learnConditions(program, needed, file))
     return e;
   return result;
 }

@@ -15,8 +15,9 @@ std::vector<std::pair<std::string, std::vector<shape::Expr>>> inputSizes(const P
 class Symbols {
 public:
   /// Applies the user's options to the program (its symbols are renamed or fixed in place), then learns from its ranges,
-  /// guards and assertions.
-  static llvm::Expected<Symbols> learn(Program &program, const ImportOptions &options, llvm::StringRef file);
+  /// guards and assertions, and from what its operators need.
+  static llvm::Expected<Symbols> learn(Program &program, const ImportOptions &options, llvm::ArrayRef<Statement> needed,
+                                       llvm::StringRef file);
 
   const shape::Facts &facts() const { return known; }
   /// Whether every symbol of the size is bound by an input; others (u0) are only known while the program runs.
@@ -38,14 +39,8 @@ private:
     shape::Expr right;
     std::string says;
   };
-  /// A condition of the program (nothing where it could not be read), and how a message names it.
-  struct Statement {
-    std::optional<Condition> condition;
-    std::string text;
-  };
   void collect(const Program &program);
-  std::vector<Statement> statements(const Program &program, llvm::StringRef file);
-  llvm::Error learnConditions(const Program &program, llvm::StringRef file);
+  llvm::Error learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, llvm::StringRef file);
   bool learn(const Condition &c);
   bool learnEquality(const Condition &c);
   void relate(const shape::Expr &left, const char *kind, const shape::Expr &right, std::string says = "");

@@ -49,8 +49,12 @@ static llvm::Error alignHeads(OpContext &c, Attention &a) {
   auto misfit = [&]() {
     return c.wrong("query {0}, key {1} and value {2} do not fit", a.q.getType(), a.k.getType(), a.v.getType());
   };
-  if (!facts.provablyEqual(q[3], k[3]) || !facts.provablyEqual(k[2], v[2]))
-    return misfit();
+  for (auto [one, other] : {std::pair(q[3], k[3]), std::pair(k[2], v[2])}) {
+    if (one.constant() && other.constant() && one != other)
+      return misfit();
+    if (llvm::Error e = c.needEqual(one, other))
+      return e;
+  }
   auto heads = c.g.broadcastDims({k[1]}, {v[1]});
   auto batch = c.g.broadcastDims({q[0]}, {k[0]});
   batch = batch ? c.g.broadcastDims(*batch, {v[0]}) : batch;

@@ -115,6 +115,7 @@ static llvm::Error swap(OpContext &c, int64_t first, int64_t second) {
 }
 
 static llvm::Error transpose(OpContext &c) { return swap(c, c.integer("dim0"), c.integer("dim1")); }
+static llvm::Error swapAxes(OpContext &c) { return swap(c, c.integer("axis0"), c.integer("axis1")); }
 static llvm::Error transposeLast(OpContext &c) {
   return typeOf(c.tensor("self")).getRank() < 2 ? c.wrong("the input has rank below 2") : swap(c, -2, -1);
 }
@@ -169,6 +170,8 @@ static llvm::Error squeeze(OpContext &c) {
   for (int64_t a : axes)
     if (dimsOf(x)[a].isOne())
       ones.push_back(a);
+    else if (llvm::Error e = c.need(Condition::compare(Condition::Kind::NotEqual, dimsOf(x)[a], Expr(1))))
+      return e; // at 1, the result would have another rank
   return c.give(c.g.squeeze(x, ones));
 }
 
@@ -216,6 +219,8 @@ static Value repeatBy(OpContext &c, Value x, Dims counts) {
     wide.push_back(from[i]);
     merged.push_back(c.g.facts.simplify(counts[i] * from[i]));
   }
+  if (llvm::any_of(counts, [](const Expr &e) { return e.isZero(); }))
+    return c.g.splat(0, merged, elementOf(x)); // no elements
   return c.g.reshape(c.g.broadcastTo(c.g.reshape(x, split), wide), merged);
 }
 
@@ -276,7 +281,7 @@ llvm::ArrayRef<OpEntry> fx::shapeOps() {
       {"permute.default", "self:T dims:I*", permute, IsView},
       {"permute_copy.default", "self:T dims:I*", permute},
       {"transpose.int", "self:T dim0:I dim1:I", transpose, IsView},
-      {"swapaxes.default", "self:T dim0:I dim1:I", transpose, IsView},
+      {"swapaxes.default", "self:T axis0:I axis1:I", swapAxes, IsView},
       {"swapdims.default", "self:T dim0:I dim1:I", transpose, IsView},
       {"transpose_copy.int", "self:T dim0:I dim1:I", transpose},
       {"t.default", "self:T", transpose2d, IsView},
