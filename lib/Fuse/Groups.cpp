@@ -69,6 +69,8 @@ void Grouper::run() {
 }
 
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
+  if (group.kind == GroupKind::Host)
+    return v; // it lies in its own order, and no domain knows its places
   Value storage = v, at = v;
   Domain trial = domain, kept = domain; // `kept`: without what views after the last transpose would split
   Dims indices = domain.known.lookup(v);
@@ -293,6 +295,22 @@ void Grouper::startConv(ir::ConvOp op) {
 // Joining
 //===----------------------------------------------------------------------===//
 
+/// A value that a row program needs in two passes over the row is computed in both, and products and sums may be contracted to fused
+/// operations in one and not in the other. A maximum then equals none of the values that it is the maximum of.
+std::string Grouper::checkEquality(const Group &group, Operation *op) const {
+  for (Operation *inner : trees.opsOf(op)) {
+    auto compare = dyn_cast<ir::CompareOp>(inner);
+    bool equality = compare && (compare.getKind() == ir::CompareKind::EQ || compare.getKind() == ir::CompareKind::NE);
+    if (!equality || !isa<FloatType>(ir::elementOf(compare.getLhs())))
+      continue;
+    for (Value v : compare->getOperands())
+      for (const Trees::Leaf &leaf : trees.leaves(v))
+        if (Operation *member = leaf.value.getDefiningOp(); member && !isa<ir::ReduceOp>(member) && llvm::is_contained(group.members, member))
+          return "it compares values of this kernel for equality, which are computed anew at each pass";
+  }
+  return "";
+}
+
 std::string Grouper::tryJoin(unsigned id, Operation *op) {
   for (unsigned p : producers(op))
     if (p != id && reaches(id, p))
@@ -303,6 +321,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return "attention takes no epilogue";
   if (groups[id].weight + trees.weightOf(op) > largestKernel)
     return "the kernel is large enough";
+  if (std::string why = checkEquality(groups[id], op); !why.empty())
+    return why;
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
   if (reduce && trial.kind == GroupKind::Contraction)

@@ -54,6 +54,8 @@ private:
   mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);
 
   std::string tryJoin(unsigned id, mlir::Operation *op);
+  /// Why a value of the group must not be compared in it; nothing where none is.
+  std::string checkEquality(const Group &group, mlir::Operation *op) const;
   std::string joinPointwise(Group &trial, mlir::Operation *op, const Dims &indices, unsigned added,
                             size_t columnsBefore);
   /// Why the group's points are not those of a value with these indices, each once; nothing where they are.

@@ -78,3 +78,29 @@ module {
     return %1 : !k
   }
 }
+
+// -----
+
+// What a maximum is compared with is read from memory, not computed again: a product and a sum may be one operation in one pass over
+// the row and two in the other.
+// CHECK-LABEL: func.func @main
+// CHECK: kernel.generic {{.*}} axes(i0 = "4", i1 = "16")
+// CHECK: arith.mulf
+// CHECK: kernel.reduce max
+// CHECK: kernel.generic {{.*}} unfused = [{{.*}}it compares values of this kernel for equality, which are computed anew at each pass
+// CHECK-NOT: arith.mulf
+// CHECK: arith.cmpf oeq
+func.func @main(%x: tensor<4x16xf32>, %a: tensor<4x16xf32>, %b: tensor<4x16xf32>) -> tensor<4xi64> {
+  %m = lathe.mul %x, %a : tensor<4x16xf32>
+  %v = lathe.add %m, %b : tensor<4x16xf32>
+  %max = lathe.reduce max %v axes [1] : tensor<4x16xf32> -> tensor<4xf32>
+  %max1 = lathe.reshape %max : tensor<4xf32> -> tensor<4x1xf32>
+  %max2 = lathe.broadcast %max1 : tensor<4x1xf32> -> tensor<4x16xf32>
+  %is = lathe.compare eq %v, %max2 : tensor<4x16xf32>, tensor<4x16xf32> -> tensor<4x16xi1>
+  %at = lathe.iota 1 : tensor<4x16xi64>
+  %none = lathe.constant dense<16> : tensor<i64>
+  %none1 = lathe.broadcast %none : tensor<i64> -> tensor<4x16xi64>
+  %where = lathe.select %is, %at, %none1 : tensor<4x16xi1>, tensor<4x16xi64>, tensor<4x16xi64> -> tensor<4x16xi64>
+  %first = lathe.reduce min %where axes [1] : tensor<4x16xi64> -> tensor<4xi64>
+  return %first : tensor<4xi64>
+}
