@@ -116,8 +116,7 @@ void Symbols::relate(const Expr &left, const char *kind, const Expr &right, std:
   relations.push_back({left, kind, right, std::move(says)});
 }
 
-/// An equality as a fact: a divisibility, where it says what a remainder is, or what addEquality takes. Without a result the
-/// engine has no use for it.
+/// An equality that says what a remainder is, as a divisibility: (divisor, multiple).
 static std::optional<std::pair<Expr, Expr>> asDivisibility(const Expr &difference, const shape::Facts &known) {
   Expr e = withRemainders(difference);
   std::vector<Expr::Term> terms = e.terms();
