@@ -63,13 +63,21 @@ void Convolution::sum(ArrayRef<int64_t> at, double &total, uint64_t &count) cons
 Expected<Tensor> interpret::runConv(ir::ConvOp op, const Tensor &x, const Tensor &w) {
   Tensor out(ir::typeOf(op.getResult()));
   Type e = out.type.getElementType();
-  Convolution c{x, w, op.getStrides(), op.getDilations(), {}, stridesOf(x.shape()), stridesOf(w.shape()), int64_t(op.getGroups()),
+  Convolution c{x,
+                w,
+                op.getStrides(),
+                op.getDilations(),
+                {},
+                stridesOf(x.shape()),
+                stridesOf(w.shape()),
+                int64_t(op.getGroups()),
                 out.type.getRank() - 2};
   ir::Dims pads = ir::exprsOf(op.getPads());
   for (int64_t d = 0; d < c.spatial; ++d)
     c.lows.push_back(pads[d].constant().value_or(0));
   if (w.shape()[0] % c.groups || x.shape()[1] != w.shape()[1] * c.groups || out.shape()[1] != w.shape()[0])
-    return bug("conv: {0} channels, {1} filters and {2} groups do not go together", x.shape()[1], w.shape()[0], c.groups);
+    return bug("conv: {0} channels, {1} filters and {2} groups do not go together", x.shape()[1], w.shape()[0],
+               c.groups);
   forEach(out.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
     double total = 0;
     uint64_t count = 0;
@@ -87,11 +95,14 @@ Expected<Tensor> interpret::runConv(ir::ConvOp op, const Tensor &x, const Tensor
 //===----------------------------------------------------------------------===//
 
 /// Negative coordinates count from the end; what is still outside is clamped.
-static int64_t clamped(int64_t i, int64_t size) { return std::max<int64_t>(0, std::min(i < 0 ? i + size : i, size - 1)); }
+static int64_t clamped(int64_t i, int64_t size) {
+  return std::max<int64_t>(0, std::min(i < 0 ? i + size : i, size - 1));
+}
 
 static Expected<Tensor> gatherNd(ir::GatherNdOp op, const Tensor &x, const Tensor &indices) {
   Tensor out(ir::typeOf(op.getResult()));
-  int64_t batch = op.getBatchDims(), rank = indices.type.getRank(), n = indices.shape().back(), size = 1, inner = 1, perBatch = 1;
+  int64_t batch = op.getBatchDims(), rank = indices.type.getRank(), n = indices.shape().back(), size = 1, inner = 1,
+          perBatch = 1;
   for (int64_t d = batch; d < x.type.getRank(); ++d) {
     size *= x.shape()[d];
     inner *= d >= batch + n ? x.shape()[d] : 1;
@@ -167,7 +178,8 @@ static Expected<Tensor> modify(ir::AttentionOp op, Inputs in, Tensor scores) {
 Expected<Tensor> interpret::runAttention(ir::AttentionOp op, Inputs in) {
   const Tensor &q = *in[0], &k = *in[1], &v = *in[2];
   Tensor out(ir::typeOf(op.getResult()));
-  int64_t heads = q.shape()[1], share = heads / std::max<int64_t>(1, k.shape()[1]), depth = q.shape()[3], keys = k.shape()[2], width = v.shape()[3];
+  int64_t heads = q.shape()[1], share = heads / std::max<int64_t>(1, k.shape()[1]), depth = q.shape()[3],
+          keys = k.shape()[2], width = v.shape()[3];
   Tensor scores(RankedTensorType::get({q.shape()[0], heads, q.shape()[2], keys}, Float32Type::get(op.getContext())));
   auto group = [&](ArrayRef<int64_t> at) { return at[0] * k.shape()[1] + at[1] / share; };
   forEach(scores.shape(), [&](int64_t i, ArrayRef<int64_t> at) {

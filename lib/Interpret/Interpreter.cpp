@@ -1,7 +1,7 @@
 //===- Interpreter.cpp - Functions and the host program --------------------===//
 //
-// Runs the ops of a function one after the other. An op that mentions a size which a later step of the host program reads waits
-// for it: the order of ops in a block says nothing.
+// Runs the ops of a function one after the other. An op that mentions a size which a later step of the host program
+// reads waits for it: the order of ops in a block says nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -270,9 +270,8 @@ bool Interpreter::waits(Operation &op, Block &block, const llvm::DenseSet<Operat
 Error Interpreter::runBlock(Block &block, Frame &frame) {
   llvm::DenseSet<Operation *> done;
   bool late = llvm::any_of(block, [](Operation &op) { return ir::isHostOp(&op) && !ir::definedSymbols(&op).empty(); });
-  size_t total = std::distance(block.begin(), block.end()) - 1;
-  for (size_t before = 1; done.size() < total && before != done.size();) {
-    before = done.size();
+  for (bool progress = true; progress;) {
+    progress = false;
     for (Operation &op : block.without_terminator()) {
       if (done.contains(&op) || llvm::any_of(op.getOperands(), [&](Value v) { return !frame.count(v); }))
         continue;
@@ -281,9 +280,8 @@ Error Interpreter::runBlock(Block &block, Frame &frame) {
       if (Error e = run(op, frame))
         return e;
       done.insert(&op);
+      progress = true;
     }
-    if (before == 0 && done.empty())
-      break;
   }
   for (Operation &op : block.without_terminator())
     if (!done.contains(&op))

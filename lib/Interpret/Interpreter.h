@@ -23,9 +23,10 @@ Tensor runNarrowCast(mlir::Operation *op, const Tensor &x);
 /// A function of the runtime, by its name.
 llvm::Expected<std::vector<Tensor>> runCall(ir::CallOp op, Inputs operands, const Sizes &sizes);
 
-/// `unpacked`: for operands that a kernel.pack made, what it was made from (else null). What is marked `packed` reads there, since its
-/// offsets are those before packing.
-llvm::Expected<std::vector<Tensor>> runKernel(kernel::GenericOp op, Inputs operands, Inputs unpacked, const Sizes &sizes);
+/// `unpacked`: for operands that a kernel.pack made, what it was made from (else null). What is marked `packed` reads
+/// there, since its offsets are those before packing.
+llvm::Expected<std::vector<Tensor>> runKernel(kernel::GenericOp op, Inputs operands, Inputs unpacked,
+                                              const Sizes &sizes);
 llvm::Expected<Tensor> runPack(kernel::PackOp op, const Tensor &source);
 
 /// Scores to weights, in place. Where all are -inf the weights are NaN, or zeros.

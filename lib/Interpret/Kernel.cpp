@@ -1,14 +1,16 @@
 //===- Kernel.cpp - kernel.generic -----------------------------------------===//
 //
-// Each value of the body is computed at every point of the axes that it depends on, in the order of the body. Domains that are
-// large are computed in parts, along outer axes that no op removes. Loads are checked against their buffers, stores against one another,
-// and at the end every element must have been written.
+// Each value of the body is computed at every point of the axes that it depends on, in the order of the body. Domains
+// that are large are computed in parts, along outer axes that no op removes. Loads are checked against their buffers,
+// stores against one another, and at the end every element must have been written.
 //
 //===----------------------------------------------------------------------===//
 
 #include "KernelFrame.h"
+#include "KernelReduce.h"
 #include "lathe/Dialect/Lathe/ElementWalk.h"
 #include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
 using namespace mlir;
@@ -25,7 +27,8 @@ static void copyBits(Tensor &to, int64_t at, const Tensor &from, int64_t i) {
   if (to.isFloat())
     to.floats[at] = from.floats[i];
   else
-    to.ints[at] = isa<IntegerType>(to.type.getElementType()) ? ir::wrapTo(from.ints[i], to.type.getElementType()) : from.ints[i];
+    to.ints[at] =
+        isa<IntegerType>(to.type.getElementType()) ? ir::wrapTo(from.ints[i], to.type.getElementType()) : from.ints[i];
 }
 
 /// A result while it is written.
@@ -57,10 +60,11 @@ private:
     unsigned n = cast<BlockArgument>(ref).getArgNumber();
     return packed && unpacked[n] ? *unpacked[n] : *inputs[n];
   }
-  std::vector<Tensor> expandAll(ValueRange values, const AxisSet &over) const;
+  std::vector<Column> expandAll(ValueRange values, const AxisSet &over) const;
   /// What lies at an offset, at each point of the offset's axes.
   Expected<Column> elements(Value ref, StringRef offset, bool packed = false);
   Error outside(Value ref, int64_t offset, const AxisSet &over, int64_t point) const;
+  Error undefinedAt(const std::string &user, const AxisSet &over, int64_t point) const;
   std::string refText(Value ref) const;
 
   kernel::GenericOp op;
@@ -88,7 +92,12 @@ std::string KernelRun::refText(Value ref) const {
 Error KernelRun::outside(Value ref, int64_t offset, const AxisSet &over, int64_t point) const {
   unsigned n = cast<BlockArgument>(ref).getArgNumber();
   int64_t size = n < inputs.size() ? inputs[n]->size() : (*results)[n - inputs.size()].tensor.size();
-  return bug("{0} has {1} elements, element {2} is accessed at {3}", refText(ref), size, offset, frame.pointText(over, point));
+  return bug("{0} has {1} elements, element {2} is accessed at {3}", refText(ref), size, offset,
+             frame.pointText(over, point));
+}
+
+Error KernelRun::undefinedAt(const std::string &user, const AxisSet &over, int64_t point) const {
+  return bug("{0} uses what a predicate hides, at {1}", user, frame.pointText(over, point));
 }
 
 AxisSet KernelRun::named(ArrayAttr names) const {
@@ -100,8 +109,8 @@ AxisSet KernelRun::named(ArrayAttr names) const {
   return out;
 }
 
-std::vector<Tensor> KernelRun::expandAll(ValueRange values, const AxisSet &over) const {
-  std::vector<Tensor> out;
+std::vector<Column> KernelRun::expandAll(ValueRange values, const AxisSet &over) const {
+  std::vector<Column> out;
   for (Value v : values)
     out.push_back(frame.expand(column(v), over));
   return out;
@@ -111,31 +120,58 @@ std::vector<Tensor> KernelRun::expandAll(ValueRange values, const AxisSet &over)
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Where one of the columns has no value; empty when all have one everywhere.
+static std::vector<char> undefinedIn(ArrayRef<Column> columns) {
+  std::vector<char> out;
+  for (const Column &c : columns) {
+    out.resize(std::max(out.size(), c.undefined.size()));
+    for (size_t i = 0; i < c.undefined.size(); ++i)
+      out[i] |= c.undefined[i];
+  }
+  return out;
+}
+
+static void setOne(Tensor &t, int64_t i) {
+  if (t.isFloat())
+    t.floats[i] = 1;
+  else
+    t.ints[i] = 1;
+}
+
 Expected<Column> KernelRun::load(kernel::LoadOp op) {
   Expr offset = op.getOffsetExpr();
   AxisSet over = frame.axesOf(offset);
   for (Value v : op->getOperands().drop_front())
     over = unite(over, column(v).axes);
-  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, expandAll(op.getIndices(), over));
+  std::vector<Column> indices = expandAll(op.getIndices(), over);
+  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, indices);
   if (!offsets)
     return offsets.takeError();
   const Tensor &from = buffer(op.getRef(), op->hasAttr("packed"));
-  Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), op.getType()))};
-  Tensor predicate, fill;
-  if (op.getPredicate()) {
+  Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), op.getType())), undefinedIn(indices)}, predicate,
+      fill;
+  if (op.getPredicate())
     predicate = frame.expand(column(op.getPredicate()), over);
+  if (op.getFill())
     fill = frame.expand(column(op.getFill()), over);
-  }
+  out.undefined.resize(out.tensor.size());
   for (int64_t i = 0, n = out.tensor.size(), size = from.size(); i < n; ++i) {
     int64_t at = (*offsets)[i];
-    if (op.getPredicate() && !predicate.ints[i]) {
-      out.tensor.copyFrom(fill, i, i);
-      continue;
-    }
-    if (at < 0 || at >= size)
+    bool decided = op.getPredicate() && !predicate.isUndefined(i), skipped = decided && !predicate.tensor.ints[i];
+    if (skipped && op.getFill()) {
+      out.undefined[i] = fill.isUndefined(i);
+      out.tensor.copyFrom(fill.tensor, i, i);
+    } else if (skipped || (op.getPredicate() && !decided) || out.undefined[i]) {
+      out.undefined[i] = 1;
+      setOne(out.tensor, i);
+    } else if (at < 0 || at >= size) {
       return outside(op.getRef(), at, over, i);
-    copyBits(out.tensor, i, from, at);
+    } else {
+      copyBits(out.tensor, i, from, at);
+    }
   }
+  if (!llvm::is_contained(out.undefined, 1))
+    out.undefined.clear();
   return out;
 }
 
@@ -170,24 +206,29 @@ Error KernelRun::store(kernel::StoreOp op) {
     over = unite(over, column(v).axes);
   if (op.getPredicate())
     over = unite(over, column(op.getPredicate()).axes);
-  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, expandAll(op.getIndices(), over));
+  std::vector<Column> indices = expandAll(op.getIndices(), over);
+  Expected<std::vector<int64_t>> offsets = frame.evaluate(offset, over, indices);
   if (!offsets)
     return offsets.takeError();
-  Tensor value = frame.expand(column(op.getValue()), over), predicate;
+  Column value = frame.expand(column(op.getValue()), over), predicate;
   if (op.getPredicate())
     predicate = frame.expand(column(op.getPredicate()), over);
   unsigned number = cast<BlockArgument>(op.getRef()).getArgNumber() - inputs.size();
   Written &to = (*results)[number];
+  std::vector<char> unknown = undefinedIn(indices);
   for (auto [i, at] : llvm::enumerate(*offsets)) {
-    if (op.getPredicate() && !predicate.ints[i])
+    bool placed = unknown.empty() || !unknown[i];
+    if (op.getPredicate() && !predicate.isUndefined(i) && !predicate.tensor.ints[i])
       continue;
+    if (value.isUndefined(i) || predicate.isUndefined(i) || !placed)
+      return undefinedAt("a store to " + refText(op.getRef()), over, i);
     if (at < 0 || at >= to.tensor.size())
       return outside(op.getRef(), at, over, i);
-    if (to.seen[at] && !sameElement(to.tensor, at, value, i))
-      return bug("element {0} of result {1} is written twice, {2} and at {3} {4}", at, number, elementText(to.tensor, at),
-                 frame.pointText(over, i), elementText(value, i));
+    if (to.seen[at] && !sameElement(to.tensor, at, value.tensor, i))
+      return bug("element {0} of result {1} is written twice, {2} and at {3} {4}", at, number,
+                 elementText(to.tensor, at), frame.pointText(over, i), elementText(value.tensor, i));
     to.seen[at] = 1;
-    copyBits(to.tensor, at, value, i);
+    copyBits(to.tensor, at, value.tensor, i);
   }
   return Error::success();
 }
@@ -196,126 +237,12 @@ Error KernelRun::store(kernel::StoreOp op) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-static double combine(kernel::Combiner kind, double a, double b) {
-  if (kind == kernel::Combiner::Add)
-    return a + b;
-  if (kind == kernel::Combiner::Mul)
-    return a * b;
-  if (std::isnan(a) || std::isnan(b))
-    return NAN;
-  return kind == kernel::Combiner::Max ? std::max(a, b) : std::min(a, b);
-}
-
-static int64_t combine(kernel::Combiner kind, int64_t a, int64_t b, uint64_t mask) {
-  using K = kernel::Combiner;
-  uint64_t x = uint64_t(a) & mask, y = uint64_t(b) & mask;
-  switch (kind) {
-  case K::Add:
-    return int64_t(uint64_t(a) + uint64_t(b));
-  case K::Mul:
-    return int64_t(uint64_t(a) * uint64_t(b));
-  case K::Max:
-    return std::max(a, b);
-  case K::Min:
-    return std::min(a, b);
-  case K::UMax:
-    return x < y ? b : a;
-  case K::UMin:
-    return x < y ? a : b;
-  case K::And:
-    return a & b;
-  case K::Or:
-    return a | b;
-  case K::Xor:
-    return a ^ b;
-  }
-  return a;
-}
-
-/// The element that changes no other.
-static void setIdentity(kernel::Combiner kind, Tensor &t) {
-  using K = kernel::Combiner;
-  unsigned width = t.type.getElementType().getIntOrFloatBitWidth();
-  int64_t top = int64_t((uint64_t(1) << (width - 1)) - 1), i = 0;
-  double f = 0;
-  switch (kind) {
-  case K::Add:
-  case K::Or:
-  case K::Xor:
-  case K::UMax:
-    break;
-  case K::Mul:
-    i = 1, f = 1;
-    break;
-  case K::Max:
-    i = -top - 1, f = -INFINITY;
-    break;
-  case K::Min:
-    i = top, f = INFINITY;
-    break;
-  case K::UMin:
-  case K::And:
-    i = -1;
-    break;
-  }
-  std::fill(t.floats.begin(), t.floats.end(), f);
-  std::fill(t.ints.begin(), t.ints.end(), ir::wrapTo(i, t.type.getElementType()));
-}
-
 Expected<Column> KernelRun::reduce(kernel::ReduceOp op) {
-  AxisSet removed = named(op.getAxes()), all = unite(column(op.getValue()).axes, removed), kept = without(all, removed);
-  Tensor value = frame.expand(column(op.getValue()), all);
-  Column out{kept, Tensor(RankedTensorType::get(frame.shapeOf(kept), op.getType()))};
-  setIdentity(op.getKind(), out.tensor);
-  SmallVector<int64_t> strides = stridesIn(kept, all, frame);
-  unsigned width = op.getType().getIntOrFloatBitWidth();
-  uint64_t mask = width < 64 ? (uint64_t(1) << width) - 1 : ~uint64_t(0);
-  ir::forEach(value.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
-    int64_t to = 0;
-    for (size_t d = 0; d < at.size(); ++d)
-      to += at[d] * strides[d];
-    if (value.isFloat())
-      out.tensor.floats[to] = combine(op.getKind(), out.tensor.floats[to], value.floats[i]);
-    else
-      out.tensor.ints[to] = combine(op.getKind(), out.tensor.ints[to], value.ints[i], mask);
-  });
-  for (double &v : out.tensor.floats)
-    v = ir::roundTo(v, op.getType());
-  for (int64_t &v : out.tensor.ints)
-    v = ir::wrapTo(v, op.getType());
-  return out;
-}
-
-/// The sum over `removed` of products, at each point of the other axes of both.
-static Column sumOfProducts(const Column &a, const Column &b, const AxisSet &removed, Type type, const KernelFrame &frame) {
-  AxisSet kept = without(unite(a.axes, b.axes), removed);
-  Column out{kept, Tensor(RankedTensorType::get(frame.shapeOf(kept), type))};
-  SmallVector<int64_t> aKept = stridesIn(a.axes, kept, frame), bKept = stridesIn(b.axes, kept, frame),
-                       aSum = stridesIn(a.axes, removed, frame), bSum = stridesIn(b.axes, removed, frame),
-                       extents = frame.shapeOf(removed);
-  std::vector<std::pair<int64_t, int64_t>> steps;
-  ir::forEach(extents, [&](int64_t, ArrayRef<int64_t> at) {
-    steps.emplace_back(0, 0);
-    for (size_t d = 0; d < at.size(); ++d)
-      steps.back().first += at[d] * aSum[d], steps.back().second += at[d] * bSum[d];
-  });
-  ir::forEach(out.tensor.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
-    int64_t p = 0, q = 0;
-    for (size_t d = 0; d < at.size(); ++d)
-      p += at[d] * aKept[d], q += at[d] * bKept[d];
-    double sum = 0;
-    uint64_t count = 0;
-    for (auto [dp, dq] : steps)
-      if (a.tensor.isFloat())
-        sum += a.tensor.floats[p + dp] * b.tensor.floats[q + dq];
-      else
-        count += uint64_t(a.tensor.ints[p + dp]) * uint64_t(b.tensor.ints[q + dq]);
-    if (out.tensor.isFloat())
-      out.tensor.floats[i] = ir::roundTo(sum, type);
-    else
-      out.tensor.ints[i] = ir::wrapTo(int64_t(count), type);
-  });
-  return out;
+  AxisSet removed = named(op.getAxes()), all = unite(column(op.getValue()).axes, removed);
+  Column value = frame.expand(column(op.getValue()), all);
+  if (auto hidden = llvm::find(value.undefined, 1); hidden != value.undefined.end())
+    return undefinedAt("a reduction", all, hidden - value.undefined.begin());
+  return combineOver(op.getKind(), value, removed, frame);
 }
 
 Expected<Column> KernelRun::contract(kernel::ContractOp op) {
@@ -333,7 +260,8 @@ Expected<Column> KernelRun::contract(kernel::ContractOp op) {
 //===----------------------------------------------------------------------===//
 
 Expected<Column> KernelRun::attention(kernel::AttentionOp op) {
-  Expected<Column> q = elements(op.getQ(), op.getQOffset()), k = elements(op.getK(), op.getKOffset()), v = elements(op.getV(), op.getVOffset());
+  Expected<Column> q = elements(op.getQ(), op.getQOffset()), k = elements(op.getK(), op.getKOffset()),
+                   v = elements(op.getV(), op.getVOffset());
   for (Expected<Column> *c : {&q, &k, &v})
     if (!*c) {
       Error e = c->takeError();
@@ -355,7 +283,10 @@ Expected<Column> KernelRun::attention(kernel::AttentionOp op) {
   // Keys last, a row of them at a time.
   const Column &modified = column(region.getTerminator()->getOperand(0));
   AxisSet all = unite(unite(modified.axes, column(region.getArgument(0)).axes), key), rows = without(all, key);
-  Tensor scores = frame.expand(modified, all);
+  Column masked = frame.expand(modified, all);
+  if (auto hidden = llvm::find(masked.undefined, 1); hidden != masked.undefined.end())
+    return undefinedAt("a score", all, hidden - masked.undefined.begin());
+  Tensor scores = std::move(masked.tensor);
   SmallVector<int64_t> rowStrides = stridesIn(all, rows, frame);
   int64_t step = stridesIn(all, key, frame)[0], keys = frame.axes[key[0]].size;
   ir::forEach(frame.shapeOf(rows), [&](int64_t, ArrayRef<int64_t> at) {
@@ -379,6 +310,14 @@ Expected<Column> KernelRun::attention(kernel::AttentionOp op) {
 // The body
 //===----------------------------------------------------------------------===//
 
+/// Of a select: where the condition has no value, or the one that it chooses.
+static std::vector<char> undefinedChoice(ArrayRef<Column> in) {
+  std::vector<char> out = undefinedIn(in);
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = in[0].isUndefined(i) || in[in[0].tensor.ints[i] ? 1 : 2].isUndefined(i);
+  return out;
+}
+
 Expected<Column> KernelRun::compute(Operation *op) {
   if (auto l = dyn_cast<kernel::LoadOp>(op))
     return load(l);
@@ -388,26 +327,31 @@ Expected<Column> KernelRun::compute(Operation *op) {
     return contract(c);
   if (auto a = dyn_cast<kernel::AttentionOp>(op))
     return attention(a);
+  AxisSet over;
+  for (Value v : op->getOperands())
+    over = unite(over, column(v).axes);
   if (auto index = dyn_cast<kernel::IndexOp>(op)) {
-    Expr e = index.getIndexExpr();
-    Column out{frame.axesOf(e), Tensor(RankedTensorType::get(frame.shapeOf(frame.axesOf(e)), index.getType()))};
-    Expected<std::vector<int64_t>> values = frame.evaluate(e, out.axes);
+    over = unite(over, frame.axesOf(index.getIndexExpr()));
+    std::vector<Column> indices = expandAll(index.getIndices(), over);
+    Column out{over, Tensor(RankedTensorType::get(frame.shapeOf(over), index.getType())), undefinedIn(indices)};
+    Expected<std::vector<int64_t>> values = frame.evaluate(index.getIndexExpr(), over, indices);
     if (!values)
       return values.takeError();
     out.tensor.ints = std::move(*values);
     return out;
   }
-  AxisSet over;
-  for (Value v : op->getOperands())
-    over = unite(over, column(v).axes);
-  std::vector<Tensor> operands = expandAll(op->getOperands(), over);
+  std::vector<Column> operands = expandAll(op->getOperands(), over);
   SmallVector<const Tensor *> pointers;
-  for (Tensor &t : operands)
-    pointers.push_back(&t);
+  for (Column &c : operands)
+    pointers.push_back(&c.tensor);
   Expected<Tensor> result = runScalarOp(op, pointers, frame.shapeOf(over));
   if (!result)
     return result.takeError();
-  return Column{over, std::move(*result)};
+  Column out{over, std::move(*result), isa<arith::SelectOp>(op) ? undefinedChoice(operands) : undefinedIn(operands)};
+  for (size_t i = 0; i < out.undefined.size(); ++i)
+    if (out.undefined[i])
+      setOne(out.tensor, i);
+  return out;
 }
 
 Error KernelRun::runBody() {
@@ -467,7 +411,8 @@ Error KernelRun::run(std::vector<Written> &to) {
   return error;
 }
 
-Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, Inputs unpacked, const Sizes &sizes) {
+Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, Inputs unpacked,
+                                                   const Sizes &sizes) {
   std::vector<Written> results;
   for (Type t : op.getResultTypes()) {
     Expected<RankedTensorType> type = sizes.typeAt(t);

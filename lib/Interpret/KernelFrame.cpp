@@ -81,14 +81,18 @@ SmallVector<int64_t> interpret::stridesIn(const AxisSet &axes, const AxisSet &ov
   return out;
 }
 
-Tensor KernelFrame::expand(const Column &column, const AxisSet &over) const {
+Column KernelFrame::expand(const Column &column, const AxisSet &over) const {
   if (column.axes == over)
-    return column.tensor;
+    return column;
   SmallVector<int64_t> shape = shapeOf(over), strides = stridesIn(column.axes, over, *this), at(over.size(), 0);
-  Tensor out(RankedTensorType::get(shape, column.tensor.type.getElementType()));
-  int64_t from = 0;
-  for (int64_t i = 0, n = out.size(); i < n; ++i) {
-    out.copyFrom(column.tensor, from, i);
+  Column out{over, Tensor(RankedTensorType::get(shape, column.tensor.type.getElementType()))};
+  int64_t from = 0, n = out.tensor.size();
+  if (!column.undefined.empty())
+    out.undefined.resize(n);
+  for (int64_t i = 0; i < n; ++i) {
+    out.tensor.copyFrom(column.tensor, from, i);
+    if (column.isUndefined(from))
+      out.undefined[i] = 1;
     for (int d = int(over.size()) - 1; d >= 0; --d) {
       from += strides[d];
       if (++at[d] < shape[d])
@@ -168,7 +172,8 @@ bool Polynomial::evaluate(const int64_t *values, int64_t &out) const {
   return true;
 }
 
-Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSet &over, ArrayRef<Tensor> indirect) const {
+Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSet &over,
+                                                     ArrayRef<Column> indirect) const {
   std::map<std::string, unsigned> slots;
   std::vector<int64_t> values;
   for (const std::string &s : e.symbols()) {
@@ -184,7 +189,7 @@ Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSe
   std::vector<std::pair<int64_t *, const int64_t *>> read; // indirect indices that occur
   for (auto [n, t] : llvm::enumerate(indirect))
     if (auto it = slots.find("$" + std::to_string(n)); it != slots.end())
-      read.push_back({&values[it->second], t.ints.data()});
+      read.push_back({&values[it->second], t.tensor.ints.data()});
   SmallVector<int64_t> shape = shapeOf(over);
   SmallVector<int64_t *> counters;
   int64_t unused = 0, n = ShapedType::getNumElements(shape);

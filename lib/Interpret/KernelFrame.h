@@ -13,6 +13,11 @@ using AxisSet = llvm::SmallVector<unsigned>;
 struct Column {
   AxisSet axes;
   Tensor tensor;
+  /// Where it has no value (a load without a fill whose predicate is false, and what follows from it); empty: nowhere.
+  /// The tensor holds ones there, for which nothing that is computed from them is a fault.
+  std::vector<char> undefined = {};
+
+  bool isUndefined(int64_t point) const { return !undefined.empty() && undefined[point]; }
 };
 
 /// The part of a kernel's domain that is computed at once: `begin + i` for i below `size`.
@@ -31,9 +36,10 @@ public:
   AxisSet axesOf(const shape::Expr &e) const;
   llvm::SmallVector<int64_t> shapeOf(const AxisSet &set) const;
   /// The expression at each point of these axes; `$n` is indirect index n, which must be over the same axes.
-  llvm::Expected<std::vector<int64_t>> evaluate(const shape::Expr &e, const AxisSet &over, llvm::ArrayRef<Tensor> indirect = {}) const;
+  llvm::Expected<std::vector<int64_t>> evaluate(const shape::Expr &e, const AxisSet &over,
+                                                llvm::ArrayRef<Column> indirect = {}) const;
   /// The same value at each point of more axes.
-  Tensor expand(const Column &column, const AxisSet &over) const;
+  Column expand(const Column &column, const AxisSet &over) const;
   /// "i0 = 3, i1 = 0" for a point of these axes.
   std::string pointText(const AxisSet &over, int64_t point) const;
 

@@ -1,7 +1,7 @@
 //===- Scalars.cpp - Ops of arith and math, element by element -------------===//
 //
-// Tables from op name to a function on numbers, after MLIR's descriptions. Floats are computed in double and rounded once; integers
-// are kept sign-extended (i1 as 0 and 1). What MLIR leaves undefined is a fault.
+// Tables from op name to a function on numbers, after MLIR's descriptions. Floats are computed in double and rounded
+// once; integers are kept sign-extended (i1 as 0 and 1). What MLIR leaves undefined is a fault.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,7 +131,8 @@ static const llvm::StringMap<IntFn> &intTable() {
       {"math.ipowi", power},
       {"math.ctpop", [](I x, I, unsigned w, bool &) { return I(llvm::popcount(bitsOf(x, w))); }},
       {"math.ctlz", [](I x, I, unsigned w, bool &) { return I(llvm::countl_zero(bitsOf(x, w))) - (64 - I(w)); }},
-      {"math.cttz", [](I x, I, unsigned w, bool &) { return bitsOf(x, w) ? I(llvm::countr_zero(bitsOf(x, w))) : I(w); }},
+      {"math.cttz",
+       [](I x, I, unsigned w, bool &) { return bitsOf(x, w) ? I(llvm::countr_zero(bitsOf(x, w))) : I(w); }},
       {"arith.extsi", [](I x, I, unsigned w, bool &) { return w == 1 ? -x : x; }},
       {"arith.extui", [](I x, I, unsigned w, bool &) { return I(bitsOf(x, w)); }},
       {"arith.index_cast", [](I x, I, unsigned, bool &) { return x; }},
@@ -231,9 +232,7 @@ static double toFloat(I x, unsigned width, bool isUnsigned, Type to) {
   return roundTo(isUnsigned ? double(bitsOf(x, width)) : double(x), to);
 }
 
-static Tensor bitcast(const Tensor &x, RankedTensorType type) {
-  return fromBytes(type, toBytes(x).data());
-}
+static Tensor bitcast(const Tensor &x, RankedTensorType type) { return fromBytes(type, toBytes(x).data()); }
 
 //===----------------------------------------------------------------------===//
 // Dispatch

@@ -87,7 +87,8 @@ std::set<std::string> Sizes::roots(const std::set<std::string> &symbols) const {
   return out;
 }
 
-/// One dimension of an input: agrees with what is known, or gives a symbol its value where that is the only one without.
+/// One dimension of an input: agrees with what is known, or gives a symbol its value where that is the only one
+/// without.
 Error Sizes::solve(const Expr &dim, int64_t size, bool &progress, bool &open) {
   if (std::optional<int64_t> v = dim.evaluate(values)) {
     if (*v != size)
@@ -146,9 +147,13 @@ Error Sizes::checkRelations(std::optional<StringRef> scope) {
     std::optional<int64_t> a = parsed(r.getLeft()).evaluate(values), b = parsed(r.getRight()).evaluate(values);
     if (!a || !b) // between sizes that are known only later
       continue;
-    bool holds = r.getKind() == "eq" ? *a == *b : r.getKind() == "le" ? *a <= *b : r.getKind() == "ne" ? *a != *b : *a && *b % *a == 0;
+    bool holds = r.getKind() == "eq"   ? *a == *b
+                 : r.getKind() == "le" ? *a <= *b
+                 : r.getKind() == "ne" ? *a != *b
+                                       : *a && *b % *a == 0;
     if (!holds)
-      return userError("the model needs {0} {1} {2}; it is {3} and {4}", r.getLeft(), r.getKind(), r.getRight(), *a, *b);
+      return userError("the model needs {0} {1} {2}; it is {3} and {4}", r.getLeft(), r.getKind(), r.getRight(), *a,
+                       *b);
   }
   return Error::success();
 }

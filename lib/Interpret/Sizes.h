@@ -11,7 +11,8 @@ public:
   explicit Sizes(mlir::ModuleOp module);
   /// From the inputs' dimensions and elements. Fails where they do not fit what the model says.
   llvm::Error bind(mlir::func::FuncOp main, llvm::ArrayRef<Tensor> inputs);
-  /// A value that is known from here on, or another one than before; what is computed from it follows. Fails outside of its range.
+  /// A value that is known from here on, or another one than before; what is computed from it follows. Fails outside of
+  /// its range.
   llvm::Error set(llvm::StringRef symbol, int64_t value);
   /// Without what the model claims of it.
   void assign(llvm::StringRef symbol, int64_t value);

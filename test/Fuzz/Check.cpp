@@ -1,7 +1,8 @@
 //===- Check.cpp - One model through all stages ----------------------------===//
 //
-// The reference is the interpreter on the module as it was imported. The artifact must give the same at every level, with one thread
-// and with two; the kernels, interpreted, must give the same and do nothing that they must not. What differs is looked for stage by stage.
+// The reference is the interpreter on the module as it was imported. The artifact must give the same at every level,
+// with one thread and with two; the kernels, interpreted, must give the same and do nothing that they must not. What
+// differs is looked for stage by stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,8 @@ const char *fuzz::nameOf(Outcome outcome) {
 // Comparison
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> fuzz::difference(const std::string &name, const Tensor &got, const Tensor &want, double tolerance) {
+std::optional<std::string> fuzz::difference(const std::string &name, const Tensor &got, const Tensor &want,
+                                            double tolerance) {
   if (got.type != want.type)
     return llvm::formatv("{0}: is {1}, expected {2}", name, got.type, want.type).str();
   double most = 0;
@@ -39,9 +41,10 @@ std::optional<std::string> fuzz::difference(const std::string &name, const Tenso
     most = std::isfinite(v) ? std::max(most, std::fabs(v)) : most;
   int64_t wrong = 0, first = -1;
   for (int64_t i = 0; i < want.size(); ++i) {
-    bool same = want.isFloat() ? got.floats[i] == want.floats[i] || (std::isnan(got.floats[i]) && std::isnan(want.floats[i])) ||
-                                     std::fabs(got.floats[i] - want.floats[i]) <= tolerance * std::max(most, 0.05)
-                               : got.ints[i] == want.ints[i];
+    bool same = want.isFloat()
+                    ? got.floats[i] == want.floats[i] || (std::isnan(got.floats[i]) && std::isnan(want.floats[i])) ||
+                          std::fabs(got.floats[i] - want.floats[i]) <= tolerance * std::max(most, 0.05)
+                    : got.ints[i] == want.ints[i];
     wrong += !same;
     first = same || first >= 0 ? first : i;
   }
@@ -57,7 +60,8 @@ static double toleranceOf(ModuleOp module) {
   double most = 0;
   module.walk([&](Operation *op) {
     for (Type t : op->getResultTypes())
-      if (auto tensor = dyn_cast<RankedTensorType>(t); tensor && isa<FloatType>(tensor.getElementType()) && !isa<ir::ConstantOp>(op))
+      if (auto tensor = dyn_cast<RankedTensorType>(t);
+          tensor && isa<FloatType>(tensor.getElementType()) && !isa<ir::ConstantOp>(op))
         most = std::max(most, roundingOf(tensor.getElementType()));
   });
   return most <= 1e-15 ? 1e-6 : most <= 1e-7 ? 1e-3 : 40 * most;
@@ -75,7 +79,8 @@ private:
   Verdict compileArtifact();
   Verdict compareAll(const std::vector<Tensor> &inputs);
   std::optional<std::string> runArtifact(const std::vector<Tensor> &inputs, const Results &want);
-  std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level, int threads);
+  std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
+                                     int threads);
   Verdict locate(const std::vector<Tensor> &inputs, const Results &want, std::string message);
   std::optional<std::string> compare(const Results &got, const Results &want);
   std::vector<std::vector<Tensor>> otherInputs(const Tensors &inputs, unsigned count, uint64_t seed);
@@ -148,7 +153,8 @@ std::optional<std::string> Checker::compare(const Results &got, const Results &w
 // The artifact
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level, int threads) {
+std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
+                                            int threads) {
   LatheOptions options = {};
   options.size = sizeof options;
   options.threads = threads;
@@ -161,7 +167,13 @@ std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, c
   std::vector<DLTensor *> in, out;
   for (auto [i, t] : llvm::enumerate(inputs)) {
     bytes.push_back(interpret::toBytes(t));
-    tensors[i] = {bytes.back().data(), {kDLCPU, 0}, int32_t(t.shape().size()), tool::dtypeOf(t.type.getElementType()), const_cast<int64_t *>(t.shape().data()), nullptr, 0};
+    tensors[i] = {bytes.back().data(),
+                  {kDLCPU, 0},
+                  int32_t(t.shape().size()),
+                  tool::dtypeOf(t.type.getElementType()),
+                  const_cast<int64_t *>(t.shape().data()),
+                  nullptr,
+                  0};
     in.push_back(&tensors[i]);
   }
   for (DLTensor &t : outputs)
@@ -193,7 +205,8 @@ std::optional<std::string> Checker::runArtifact(const std::vector<Tensor> &input
 
 /// The first stage that does not compute what was imported.
 Verdict Checker::locate(const std::vector<Tensor> &inputs, const Results &want, std::string message) {
-  for (auto [stage, module] : {std::pair("optimize", *optimized), std::pair("fuse", *fused), std::pair("prepare", *prepared)}) {
+  for (auto [stage, module] :
+       {std::pair("optimize", *optimized), std::pair("fuse", *fused), std::pair("prepare", *prepared)}) {
     Expected<Results> got = interpret::interpret(module, inputs);
     if (!got)
       return {Outcome::Fault, stage, text(got.takeError()) + (message.empty() ? "" : "; artifact: " + message)};
@@ -227,7 +240,8 @@ bool Checker::isStable(const std::vector<Tensor> &inputs, const Results &want) {
   std::vector<Tensor> near = inputs;
   for (Tensor &t : near)
     for (double &v : t.floats)
-      v = ir::roundTo(v * (1 + (rng.chance(0.5) ? 10 : -10) * roundingOf(t.type.getElementType())), t.type.getElementType());
+      v = ir::roundTo(v * (1 + (rng.chance(0.5) ? 10 : -10) * roundingOf(t.type.getElementType())),
+                      t.type.getElementType());
   Expected<Results> got = interpret::interpret(*imported, near);
   if (!got) {
     llvm::consumeError(got.takeError());
@@ -276,7 +290,9 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
   if (Verdict v = compileArtifact(); v.outcome != Outcome::Ok)
     return v;
   Verdict first = compareAll(ordered(*imported, inputs));
-  for (const std::vector<Tensor> &other : first.outcome == Outcome::Ok && extraSizes ? otherInputs(inputs, extraSizes, seed) : std::vector<std::vector<Tensor>>())
+  for (const std::vector<Tensor> &other : first.outcome == Outcome::Ok && extraSizes
+                                              ? otherInputs(inputs, extraSizes, seed)
+                                              : std::vector<std::vector<Tensor>>())
     if (Verdict v = compareAll(other); v.isFailure()) {
       first = v;
       first.message += " (at sizes";
@@ -292,6 +308,7 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
   return first;
 }
 
-Verdict fuzz::check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings, MLIRContext &context) {
+Verdict fuzz::check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed,
+                    const Settings &settings, MLIRContext &context) {
   return Checker(settings, context).run(model, inputs, extraSizes, seed);
 }

@@ -8,15 +8,15 @@ namespace lathe::fuzz {
 
 struct Settings {
   std::vector<std::string> levels = {"baseline", "avx2", "avx512"}; ///< of the code, smallest first
-  unsigned effort = 0;   ///< of code generation
-  std::string folder;    ///< for artifacts
-  bool spoil = false;    ///< change a number of what the artifact gives: the comparison must see it
+  unsigned effort = 0;                                              ///< of code generation
+  std::string folder;                                               ///< for artifacts
+  bool spoil = false; ///< change a number of what the artifact gives: the comparison must see it
 };
 
 enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };
 
-/// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize, fuse,
-/// prepare (for the target), emit.
+/// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize,
+/// fuse, prepare (for the target), emit.
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   std::string stage, message;
@@ -24,8 +24,10 @@ struct Verdict {
 };
 const char *nameOf(Outcome outcome);
 
-/// Runs it with each of the inputs. `extraSizes`: with up to so many other sizes of open dimensions besides, and numbers from the seed.
-Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings, mlir::MLIRContext &context);
+/// Runs it with each of the inputs. `extraSizes`: with up to so many other sizes of open dimensions besides, and
+/// numbers from the seed.
+Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings,
+              mlir::MLIRContext &context);
 
 /// Nothing where they agree; else where they do not.
 std::optional<std::string> difference(const std::string &name, const Tensor &got, const Tensor &want, double tolerance);

@@ -36,12 +36,14 @@ struct Body {
 
 /// A condition that the model computes from a value.
 static bool condition(Graph &g, const Name &x) {
-  return g.add("ReduceMean", {x}, {{"keepdims", 0}}) && g.add(g.rng.of<const char *>({"Greater", "Less"}), {g.last[0], g.scalar(g[x].element(), 0.1)});
+  return g.add("ReduceMean", {x}, {{"keepdims", 0}}) &&
+         g.add(g.rng.of<const char *>({"Greater", "Less"}), {g.last[0], g.scalar(g[x].element(), 0.1)});
 }
 
 static bool branch(Graph &g) {
   auto x = g.pickFloat([](const Value &) { return true; });
-  auto y = x ? g.pick([&](const Value &v) { return v.element() == g[*x].element() && v.shape() == g[*x].shape(); }) : std::nullopt;
+  auto y = x ? g.pick([&](const Value &v) { return v.element() == g[*x].element() && v.shape() == g[*x].shape(); })
+             : std::nullopt;
   if (!y || !condition(g, *x))
     return false;
   Name chosen = g.last[0], c = g.scalar(g[*x].element(), 0.5 + g.rng.unit());
@@ -73,7 +75,8 @@ static bool loop(Graph &g) {
     body.node("ReduceMax", {next}, {{"keepdims", 0}});
     body.result(body.now);
   }
-  return g.add("Loop", {g.scalar(g.build.getI64Type(), g.rng.range(1, 20)), "", *x}, {{"body", body.graph}}, collects ? 2 : 1, {c});
+  return g.add("Loop", {g.scalar(g.build.getI64Type(), g.rng.range(1, 20)), "", *x}, {{"body", body.graph}},
+               collects ? 2 : 1, {c});
 }
 
 static bool scan(Graph &g) {
@@ -103,7 +106,10 @@ static bool recurrence(Graph &g) {
   auto e = g[*x].element();
   const char *op = g.rng.of<const char *>({"LSTM", "GRU", "RNN"});
   std::string direction = g.rng.of<const char *>({"forward", "reverse", "bidirectional"});
-  int64_t gates = op[0] == 'L' ? 4 : op[0] == 'G' ? 3 : 1, both = direction[0] == 'b' ? 2 : 1, hidden = g.rng.range(2, 6), width = g[*x].dim(2);
+  int64_t gates = op[0] == 'L'   ? 4
+                  : op[0] == 'G' ? 3
+                                 : 1,
+          both = direction[0] == 'b' ? 2 : 1, hidden = g.rng.range(2, 6), width = g[*x].dim(2);
   Names in{*x, g.random(e, {both, gates * hidden, width}, 0.4), g.random(e, {both, gates * hidden, hidden}, 0.4)};
   if (g.rng.chance(0.6))
     in.push_back(g.random(e, {both, 2 * gates * hidden}, 0.3));

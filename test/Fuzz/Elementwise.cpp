@@ -7,9 +7,10 @@ using namespace lathe::fuzz;
 
 static bool unary(Graph &g) {
   auto x = g.pickFloat();
-  return x && g.add(g.rng.of<const char *>({"Relu",     "Sigmoid", "Tanh",      "Abs",         "Neg",      "Exp",      "Softplus", "Erf",
-                                            "Sin",      "Cos",     "Softsign",  "HardSwish",   "Mish",     "Identity", "Atan",     "Sinh",
-                                            "Cosh",     "Asinh",   "Floor",     "Ceil",        "Round",    "Sign",     "Relu",     "Sigmoid"}),
+  return x && g.add(g.rng.of<const char *>({"Relu",     "Sigmoid",  "Tanh",  "Abs",  "Neg",      "Exp",
+                                            "Softplus", "Erf",      "Sin",   "Cos",  "Softsign", "HardSwish",
+                                            "Mish",     "Identity", "Atan",  "Sinh", "Cosh",     "Asinh",
+                                            "Floor",    "Ceil",     "Round", "Sign", "Relu",     "Sigmoid"}),
                     {*x});
 }
 
@@ -93,8 +94,7 @@ static bool quotient(Graph &g) {
   auto x = g.pickFloat();
   auto y = x ? partner(g, *x) : std::nullopt;
   return y && g.add("Mul", {*y, *y}) && g.add("Add", {g.last[0], g.scalar(g[*x].element(), 0.7)}) &&
-         g.add(g.rng.of<const char *>({"Div", "Div", "Mod", "Pow"}),
-               {*x, g.last[0]}, {});
+         g.add(g.rng.of<const char *>({"Div", "Div", "Mod", "Pow"}), {*x, g.last[0]}, {});
 }
 
 static bool power(Graph &g) {
@@ -126,7 +126,8 @@ static bool logic(Graph &g) {
 
 static bool select(Graph &g) {
   auto c = g.pick([](const Value &v) { return v.isBool(); });
-  auto x = c ? g.pick([&](const Value &v) { return !v.isBool() && broadcast(v.shape(), g[*c].shape()); }) : std::nullopt;
+  auto x =
+      c ? g.pick([&](const Value &v) { return !v.isBool() && broadcast(v.shape(), g[*c].shape()); }) : std::nullopt;
   auto y = x ? partner(g, *x) : std::nullopt;
   return y && g.add("Where", {*c, *x, *y});
 }
@@ -137,5 +138,6 @@ static bool test(Graph &g) {
 }
 
 std::vector<Family> fuzz::elementwiseSteps() {
-  return {{60, unary}, {30, activation}, {15, bounded}, {70, binary}, {12, quotient}, {6, power}, {12, compare}, {6, logic}, {10, select}, {1, test}};
+  return {{60, unary}, {30, activation}, {15, bounded}, {70, binary}, {12, quotient},
+          {6, power},  {12, compare},    {6, logic},    {10, select}, {1, test}};
 }

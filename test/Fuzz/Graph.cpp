@@ -90,7 +90,8 @@ std::optional<Name> Graph::pickFloat(llvm::function_ref<bool(const Value &)> ok)
 //===----------------------------------------------------------------------===//
 
 /// A model of these nodes alone. `inputs` become the names of its inputs, those of subgraphs among them.
-Model Graph::single(const std::vector<onnx::NodeProto> &group, const Names &results, const Names &captures, Names &inputs) {
+Model Graph::single(const std::vector<onnx::NodeProto> &group, const Names &results, const Names &captures,
+                    Names &inputs) {
   Model m = emptyModel();
   std::set<Name> used(captures.begin(), captures.end());
   for (const onnx::NodeProto &node : group) {
@@ -143,7 +144,8 @@ bool Graph::sound(const Value &v) const {
   return off <= allowed * std::max(most, 1e-2);
 }
 
-bool Graph::add(const std::string &op, const Names &inputs, const std::vector<Attr> &attrs, unsigned outputs, const Names &captures) {
+bool Graph::add(const std::string &op, const Names &inputs, const std::vector<Attr> &attrs, unsigned outputs,
+                const Names &captures) {
   Names results;
   for (unsigned i = 0; i < outputs; ++i)
     results.push_back(name("t"));
@@ -186,7 +188,6 @@ bool Graph::addGroup(const std::vector<onnx::NodeProto> &group, const Names &res
 //===----------------------------------------------------------------------===//
 // The model
 //===----------------------------------------------------------------------===//
-
 
 Tensors Graph::inputValues() const {
   Tensors out;
@@ -254,7 +255,10 @@ bool fuzz::grow(Graph &g) {
 /// The element types of a graph: one kind of float throughout, integers beside it in some.
 static Type floatType(Graph &g) {
   double q = g.rng.unit();
-  return q < 0.76 ? g.build.getF32Type() : q < 0.84 ? g.build.getF64Type() : q < 0.93 ? g.build.getF16Type() : Type(g.build.getBF16Type());
+  return q < 0.76   ? g.build.getF32Type()
+         : q < 0.84 ? g.build.getF64Type()
+         : q < 0.93 ? g.build.getF16Type()
+                    : Type(g.build.getBF16Type());
 }
 
 static Shape inputShape(Graph &g) {
@@ -272,8 +276,8 @@ void fuzz::generate(Graph &g) {
   for (int64_t i = g.rng.range(1, 3); i > 0; --i)
     g.input(type, inputShape(g));
   if (g.rng.chance(0.25))
-    g.input(g.rng.of<Type>({g.build.getI64Type(), g.build.getI32Type(), g.build.getI8Type(), g.build.getIntegerType(8, false),
-                            g.build.getI16Type(), g.build.getIntegerType(32, false)}),
+    g.input(g.rng.of<Type>({g.build.getI64Type(), g.build.getI32Type(), g.build.getI8Type(),
+                            g.build.getIntegerType(8, false), g.build.getI16Type(), g.build.getIntegerType(32, false)}),
             inputShape(g));
   if (g.rng.chance(0.1))
     g.input(g.build.getI1Type(), inputShape(g));

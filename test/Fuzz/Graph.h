@@ -10,8 +10,9 @@ namespace lathe::fuzz {
 using Name = std::string;
 using Names = std::vector<Name>;
 
-/// Of the model while it is generated. The twin is the same value computed from inputs that differ by some rounding errors: where a
-/// node makes the two differ by more than that, its result depends on how one rounds, and no comparison of it would say anything.
+/// Of the model while it is generated. The twin is the same value computed from inputs that differ by some rounding
+/// errors: where a node makes the two differ by more than that, its result depends on how one rounds, and no comparison
+/// of it would say anything.
 struct Value {
   Tensor value, twin;
   bool constant = false;
@@ -45,8 +46,8 @@ public:
   Name ints(const Shape &values, const Shape &shape);
   Name scalar(mlir::Type element, double v);
 
-  /// Adds a node if the importer takes it and its results are sound: finite, not too large, not subject to rounding. `captures`
-  /// are values that its subgraphs use. The results are in `last`.
+  /// Adds a node if the importer takes it and its results are sound: finite, not too large, not subject to rounding.
+  /// `captures` are values that its subgraphs use. The results are in `last`.
   bool add(const std::string &op, const Names &inputs, const std::vector<Attr> &attrs = {}, unsigned outputs = 1,
            const Names &captures = {});
   /// Several nodes as one step; `results` are those of its values that others may use.

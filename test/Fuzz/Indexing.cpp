@@ -33,17 +33,21 @@ static bool gather(Graph &g) {
   Shape shape(g.rng.range(0, 2));
   for (int64_t &d : shape)
     d = g.rng.range(1, 5);
-  return g.add("Gather", {*x, g.ints(indices(g, mlir::ShapedType::getNumElements(shape), g[*x].dim(axis)), shape)}, {{"axis", axis}});
+  return g.add("Gather", {*x, g.ints(indices(g, mlir::ShapedType::getNumElements(shape), g[*x].dim(axis)), shape)},
+               {{"axis", axis}});
 }
 
 /// With indices that the model computes.
 static bool gatherByValues(Graph &g) {
-  auto i = g.pick([](const Value &v) { return v.isInt() && v.rank() > 0 && v.element().getIntOrFloatBitWidth() >= 32 && !v.element().isUnsignedInteger(); });
+  auto i = g.pick([](const Value &v) {
+    return v.isInt() && v.rank() > 0 && v.element().getIntOrFloatBitWidth() >= 32 && !v.element().isUnsignedInteger();
+  });
   auto x = g.pickFloat(hasAxes);
   if (!i || !x)
     return false;
   int64_t axis = g.rng.range(0, g[*x].rank() - 1);
-  return g.add("Mod", {*i, g.scalar(g[*i].element(), g[*x].dim(axis))}) && g.add("Gather", {*x, g.last[0]}, {{"axis", axis}});
+  return g.add("Mod", {*i, g.scalar(g[*i].element(), g[*x].dim(axis))}) &&
+         g.add("Gather", {*x, g.last[0]}, {{"axis", axis}});
 }
 
 static bool gatherElements(Graph &g) {
@@ -53,14 +57,17 @@ static bool gatherElements(Graph &g) {
   int64_t axis = g.rng.range(0, g[*x].rank() - 1);
   Shape shape(g[*x].shape());
   shape[axis] = g.rng.range(1, 4);
-  return g.add("GatherElements", {*x, g.ints(indices(g, mlir::ShapedType::getNumElements(shape), g[*x].dim(axis)), shape)}, {{"axis", axis}});
+  return g.add("GatherElements",
+               {*x, g.ints(indices(g, mlir::ShapedType::getNumElements(shape), g[*x].dim(axis)), shape)},
+               {{"axis", axis}});
 }
 
 static bool gatherNd(Graph &g) {
   auto x = g.pick([](const Value &v) { return v.rank() > 1; });
   if (!x)
     return false;
-  int64_t batch = g.rng.range(0, 1), n = g.rng.range(1, g[*x].rank() - batch), count = g.rng.range(1, 4), vectors = count * (batch ? g[*x].dim(0) : 1);
+  int64_t batch = g.rng.range(0, 1), n = g.rng.range(1, g[*x].rank() - batch), count = g.rng.range(1, 4),
+          vectors = count * (batch ? g[*x].dim(0) : 1);
   Shape picks;
   for (int64_t i = 0; i < vectors; ++i)
     for (int64_t d = 0; d < n; ++d)
@@ -86,7 +93,8 @@ static bool scatterNd(Graph &g) {
   int64_t n = g[*x].dim(0), k = g.rng.range(1, n);
   Shape shape(g[*x].shape());
   shape[0] = k;
-  return g.add("ScatterND", {*x, g.ints(distinct(g, k, n), {k, 1}), updates(g, *x, shape)}, {{"reduction", reductionOf(g, *x)}});
+  return g.add("ScatterND", {*x, g.ints(distinct(g, k, n), {k, 1}), updates(g, *x, shape)},
+               {{"reduction", reductionOf(g, *x)}});
 }
 
 static bool scatterElements(Graph &g) {
@@ -101,16 +109,19 @@ static bool scatterElements(Graph &g) {
   Shape at(mlir::ShapedType::getNumElements(shape));
   for (size_t i = 0; i < at.size(); ++i)
     at[i] = picked[i / inner % k];
-  return g.add("ScatterElements", {*x, g.ints(at, shape), updates(g, *x, shape)}, {{"axis", axis}, {"reduction", reductionOf(g, *x)}});
+  return g.add("ScatterElements", {*x, g.ints(at, shape), updates(g, *x, shape)},
+               {{"axis", axis}, {"reduction", reductionOf(g, *x)}});
 }
 
 static bool oneHot(Graph &g) {
-  auto x = g.pick([](const Value &v) { return v.isInt() && v.rank() < 4 && v.element().getIntOrFloatBitWidth() >= 32; });
+  auto x =
+      g.pick([](const Value &v) { return v.isInt() && v.rank() < 4 && v.element().getIntOrFloatBitWidth() >= 32; });
   if (!x)
     return false;
   Tensor ends(mlir::RankedTensorType::get({2}, g.build.getF32Type()));
   ends.floats = {-0.5, 2};
-  return g.add("OneHot", {*x, g.scalar(g.build.getI64Type(), g.rng.range(2, 6)), g.constant(ends)}, {{"axis", g.rng.range(-1, g[*x].rank())}});
+  return g.add("OneHot", {*x, g.scalar(g.build.getI64Type(), g.rng.range(2, 6)), g.constant(ends)},
+               {{"axis", g.rng.range(-1, g[*x].rank())}});
 }
 
 /// Sizes that depend on data.
@@ -131,5 +142,6 @@ static bool unique(Graph &g) {
 }
 
 std::vector<Family> fuzz::indexSteps() {
-  return {{14, gather}, {5, gatherByValues}, {6, gatherElements}, {6, gatherNd}, {8, scatterNd}, {8, scatterElements}, {2, oneHot}, {2, nonZero}, {2, compress}, {1, unique}};
+  return {{14, gather},         {5, gatherByValues}, {6, gatherElements}, {6, gatherNd}, {8, scatterNd},
+          {8, scatterElements}, {2, oneHot},         {2, nonZero},        {2, compress}, {1, unique}};
 }

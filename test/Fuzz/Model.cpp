@@ -86,8 +86,12 @@ struct AttrWriter {
   void operator()(int64_t v) { to.set_type(to.INT), to.set_i(v); }
   void operator()(float v) { to.set_type(to.FLOAT), to.set_f(v); }
   void operator()(const std::string &v) { to.set_type(to.STRING), to.set_s(v); }
-  void operator()(const std::vector<int64_t> &v) { to.set_type(to.INTS), to.mutable_ints()->Assign(v.begin(), v.end()); }
-  void operator()(const std::vector<float> &v) { to.set_type(to.FLOATS), to.mutable_floats()->Assign(v.begin(), v.end()); }
+  void operator()(const std::vector<int64_t> &v) {
+    to.set_type(to.INTS), to.mutable_ints()->Assign(v.begin(), v.end());
+  }
+  void operator()(const std::vector<float> &v) {
+    to.set_type(to.FLOATS), to.mutable_floats()->Assign(v.begin(), v.end());
+  }
   void operator()(const std::vector<std::string> &v) {
     to.set_type(to.STRINGS);
     for (const std::string &s : v)
@@ -97,8 +101,8 @@ struct AttrWriter {
 };
 } // namespace
 
-onnx::NodeProto fuzz::makeNode(const std::string &op, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs,
-                               const std::vector<Attr> &attrs) {
+onnx::NodeProto fuzz::makeNode(const std::string &op, const std::vector<std::string> &inputs,
+                               const std::vector<std::string> &outputs, const std::vector<Attr> &attrs) {
   onnx::NodeProto node;
   node.set_op_type(op);
   for (const std::string &s : inputs)
@@ -155,7 +159,9 @@ Expected<Model> fuzz::loadModel(const std::string &path) {
   return model;
 }
 
-Expected<Tensors> fuzz::loadInputs(const std::string &path, MLIRContext *context) { return tool::npyFiles().read(path, context); }
+Expected<Tensors> fuzz::loadInputs(const std::string &path, MLIRContext *context) {
+  return tool::npyFiles().read(path, context);
+}
 
 //===----------------------------------------------------------------------===//
 // Text

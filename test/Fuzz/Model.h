@@ -17,7 +17,9 @@ using Tensors = std::map<std::string, Tensor>;
 /// An attribute of a node.
 struct Attr {
   std::string name;
-  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>, onnx::GraphProto> value;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
+               onnx::GraphProto>
+      value;
   Attr(const char *name, int i) : name(name), value(int64_t(i)) {}
   Attr(const char *name, int64_t i) : name(name), value(i) {}
   Attr(const char *name, double f) : name(name), value(float(f)) {}
@@ -36,8 +38,8 @@ onnx::TensorProto toProto(const Tensor &t, const std::string &name);
 Tensor fromProto(const onnx::TensorProto &t, mlir::MLIRContext *context);
 /// Dimensions other than 1 are these symbols, as far as there are any.
 void setType(onnx::ValueInfoProto &info, const Tensor &t, const std::vector<std::string> &symbols = {});
-onnx::NodeProto makeNode(const std::string &op, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs,
-                         const std::vector<Attr> &attrs = {});
+onnx::NodeProto makeNode(const std::string &op, const std::vector<std::string> &inputs,
+                         const std::vector<std::string> &outputs, const std::vector<Attr> &attrs = {});
 /// A model without nodes, of the operator set that all generated models have.
 Model emptyModel();
 

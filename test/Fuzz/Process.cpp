@@ -14,14 +14,18 @@ using namespace lathe::fuzz;
 static constexpr size_t kWhere = 256;
 static char *current = nullptr; ///< memory that the parent sees
 
-double fuzz::now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double fuzz::now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 void fuzz::enter(const std::string &what) {
   if (current)
     strncpy(current, what.c_str(), kWhere - 1);
 }
 
-static std::string encode(const Verdict &v) { return std::to_string(unsigned(v.outcome)) + "\n" + v.stage + "\n" + v.message; }
+static std::string encode(const Verdict &v) {
+  return std::to_string(unsigned(v.outcome)) + "\n" + v.stage + "\n" + v.message;
+}
 
 static Verdict decode(llvm::StringRef text) {
   auto [outcome, rest] = text.split('\n');

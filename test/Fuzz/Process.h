@@ -15,7 +15,8 @@ public:
   Child() = default;
   static Child start(llvm::function_ref<Verdict()> work);
   bool isRunning() const { return pid > 0; }
-  /// Its verdict; a crash, or no answer within the seconds, is one too. Nothing while it goes on and there is time left.
+  /// Its verdict; a crash, or no answer within the seconds, is one too. Nothing while it goes on and there is time
+  /// left.
   std::optional<Verdict> poll(double seconds);
 
 private:

@@ -24,7 +24,8 @@ static bool matmul(Graph &g) {
   if (auto y = g.pick(fits); y && g.rng.chance(0.6))
     return g.add("MatMul", {*x, *y});
   int64_t k = v.shape().back();
-  return g.add("MatMul", {*x, g.random(v.element(), {k, g.rng.of<int64_t>({1, 3, 8, 16, 33})}, 1 / std::sqrt(double(k)))});
+  return g.add("MatMul",
+               {*x, g.random(v.element(), {k, g.rng.of<int64_t>({1, 3, 8, 16, 33})}, 1 / std::sqrt(double(k)))});
 }
 
 /// A product with a value's own transposed form.
@@ -49,7 +50,11 @@ static bool gemm(Graph &g) {
   Names in{*x, g.random(e, ty ? Shape{n, k} : Shape{k, n}, 1 / std::sqrt(double(k)))};
   if (g.rng.chance(0.7))
     in.push_back(g.random(e, g.rng.of<Shape>({{n}, {m, n}, {1, n}, {m, 1}})));
-  return g.add("Gemm", in, {{"transA", tx ? 1 : 0}, {"transB", ty ? 1 : 0}, {"alpha", g.rng.of({1.0, 0.5})}, {"beta", g.rng.of({1.0, 2.0})}});
+  return g.add("Gemm", in,
+               {{"transA", tx ? 1 : 0},
+                {"transB", ty ? 1 : 0},
+                {"alpha", g.rng.of({1.0, 0.5})},
+                {"beta", g.rng.of({1.0, 2.0})}});
 }
 
 static bool einsum(Graph &g) {
@@ -111,7 +116,9 @@ static bool attention(Graph &g) {
 }
 
 static bool det(Graph &g) {
-  auto x = g.pickFloat([](const Value &v) { return v.rank() >= 2 && v.dim(v.rank() - 1) == v.dim(v.rank() - 2) && v.shape().back() < 5; });
+  auto x = g.pickFloat([](const Value &v) {
+    return v.rank() >= 2 && v.dim(v.rank() - 1) == v.dim(v.rank() - 2) && v.shape().back() < 5;
+  });
   return x && g.add("Det", {*x});
 }
 

@@ -5,7 +5,9 @@
 using namespace lathe;
 using namespace lathe::fuzz;
 
-static mlir::Type byteType(Graph &g, bool isSigned) { return isSigned ? mlir::Type(g.build.getI8Type()) : mlir::Type(g.build.getIntegerType(8, false)); }
+static mlir::Type byteType(Graph &g, bool isSigned) {
+  return isSigned ? mlir::Type(g.build.getI8Type()) : mlir::Type(g.build.getIntegerType(8, false));
+}
 static bool isF32(const Value &v) { return v.element().isF32(); }
 static bool isByte(const Value &v) { return v.isInt() && v.element().getIntOrFloatBitWidth() == 8; }
 
@@ -17,7 +19,9 @@ static Name scales(Graph &g, std::optional<int64_t> count) {
   return g.constant(t);
 }
 
-static Name zeros(Graph &g, mlir::Type e, std::optional<int64_t> count) { return g.random(e, count ? Shape{*count} : Shape{}); }
+static Name zeros(Graph &g, mlir::Type e, std::optional<int64_t> count) {
+  return g.random(e, count ? Shape{*count} : Shape{});
+}
 
 static bool quantize(Graph &g) {
   auto x = g.pick(isF32);
@@ -43,7 +47,8 @@ static bool fourBits(Graph &g) {
   if (!x)
     return false;
   Name narrow = g.name("n"), back = g.name("t"), scale = scales(g, std::nullopt);
-  return g.addGroup({makeNode("QuantizeLinear", {*x, scale}, {narrow}, {{"output_dtype", g.rng.of<int>({onnx::TensorProto::INT4, onnx::TensorProto::UINT4})}}),
+  return g.addGroup({makeNode("QuantizeLinear", {*x, scale}, {narrow},
+                              {{"output_dtype", g.rng.of<int>({onnx::TensorProto::INT4, onnx::TensorProto::UINT4})}}),
                      makeNode("DequantizeLinear", {narrow, scale}, {back})},
                     {back});
 }
@@ -63,8 +68,9 @@ static bool integerProduct(Graph &g) {
   if (g.rng.chance(0.5))
     return g.add("MatMulInteger", {*x, w, zeros(g, g[*x].element(), std::nullopt), zeros(g, other, std::nullopt)});
   auto e = byteType(g, g.rng.chance(0.5));
-  return g.add("QLinearMatMul", {*x, scales(g, std::nullopt), zeros(g, g[*x].element(), std::nullopt), w, scales(g, std::nullopt),
-                                 zeros(g, other, std::nullopt), scales(g, std::nullopt), zeros(g, e, std::nullopt)});
+  return g.add("QLinearMatMul",
+               {*x, scales(g, std::nullopt), zeros(g, g[*x].element(), std::nullopt), w, scales(g, std::nullopt),
+                zeros(g, other, std::nullopt), scales(g, std::nullopt), zeros(g, e, std::nullopt)});
 }
 
 static bool integerConv(Graph &g) {
@@ -78,8 +84,9 @@ static bool integerConv(Graph &g) {
   if (g.rng.chance(0.4))
     return g.add("ConvInteger", {*x, w, zeros(g, g[*x].element(), std::nullopt), zeros(g, other, std::nullopt)}, attrs);
   auto e = byteType(g, g.rng.chance(0.5));
-  return g.add("QLinearConv", {*x, scales(g, std::nullopt), zeros(g, g[*x].element(), std::nullopt), w, scales(g, filters),
-                               zeros(g, other, std::nullopt), scales(g, std::nullopt), zeros(g, e, std::nullopt)},
+  return g.add("QLinearConv",
+               {*x, scales(g, std::nullopt), zeros(g, g[*x].element(), std::nullopt), w, scales(g, filters),
+                zeros(g, other, std::nullopt), scales(g, std::nullopt), zeros(g, e, std::nullopt)},
                attrs);
 }
 

@@ -50,7 +50,8 @@ static std::set<std::string> resultsOf(const Model &m) {
 }
 
 bool Reducer::accept(Case candidate) {
-  if (!tries || candidate.model.graph().node().empty() || candidate.model.SerializeAsString() == best.model.SerializeAsString())
+  if (!tries || candidate.model.graph().node().empty() ||
+      candidate.model.SerializeAsString() == best.model.SerializeAsString())
     return false;
   --tries;
   if (!fails(candidate))

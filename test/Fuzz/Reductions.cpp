@@ -17,8 +17,9 @@ static bool reduce(Graph &g) {
       axes.push_back(g.rng.chance(0.2) ? d - g[*x].rank() : d);
   if (axes.empty())
     axes.push_back(g.rng.range(0, g[*x].rank() - 1));
-  const char *op = g.rng.of<const char *>({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare",
-                                           "ReduceL1", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd"});
+  const char *op =
+      g.rng.of<const char *>({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceLogSumExp",
+                              "ReduceSumSquare", "ReduceL1", "ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd"});
   Name y = *x;
   if (std::string(op) == "ReduceL2" && !(g.add("Abs", {y}) && g.add("Add", {g.last[0], g.scalar(g[y].element(), 0.3)})))
     return false;
@@ -70,7 +71,8 @@ static bool channelNorm(Graph &g) {
       groups.push_back(k);
   if (g.rng.chance(0.5))
     return g.add("InstanceNormalization", {*x, g.random(e, {c}), g.random(e, {c})}, {{"epsilon", 1e-2}});
-  return g.add("GroupNormalization", {*x, g.random(e, {c}), g.random(e, {c})}, {{"epsilon", 1e-2}, {"num_groups", g.rng.of(groups)}});
+  return g.add("GroupNormalization", {*x, g.random(e, {c}), g.random(e, {c})},
+               {{"epsilon", 1e-2}, {"num_groups", g.rng.of(groups)}});
 }
 
 static bool otherNorm(Graph &g) {
@@ -81,7 +83,8 @@ static bool otherNorm(Graph &g) {
     return g.add("LpNormalization", {*x}, {{"axis", g.rng.range(0, g[*x].rank() - 1)}, {"p", g.rng.range(1, 2)}});
   if (g[*x].rank() < 3)
     return false;
-  return g.rng.chance(0.5) ? g.add("LRN", {*x}, {{"size", g.rng.range(1, 3)}}) : g.add("MeanVarianceNormalization", {*x}, {{"axes", Shape{0, 2}}});
+  return g.rng.chance(0.5) ? g.add("LRN", {*x}, {{"size", g.rng.range(1, 3)}})
+                           : g.add("MeanVarianceNormalization", {*x}, {{"axes", Shape{0, 2}}});
 }
 
 static bool cumulative(Graph &g) {
@@ -95,13 +98,16 @@ static bool topK(Graph &g) {
   if (!x)
     return false;
   int64_t axis = g.rng.range(0, g[*x].rank() - 1);
-  return g.add("TopK", {*x, g.ints({g.rng.range(1, g[*x].dim(axis))})}, {{"axis", axis}, {"largest", g.rng.range(0, 1)}}, 2);
+  return g.add("TopK", {*x, g.ints({g.rng.range(1, g[*x].dim(axis))})},
+               {{"axis", axis}, {"largest", g.rng.range(0, 1)}}, 2);
 }
 
 static bool arg(Graph &g) {
   auto x = g.pickFloat(hasAxes);
   return x && g.add(g.rng.chance(0.5) ? "ArgMax" : "ArgMin", {*x},
-                    {{"axis", g.rng.range(0, g[*x].rank() - 1)}, {"keepdims", g.rng.range(0, 1)}, {"select_last_index", g.rng.range(0, 1)}});
+                    {{"axis", g.rng.range(0, g[*x].rank() - 1)},
+                     {"keepdims", g.rng.range(0, 1)},
+                     {"select_last_index", g.rng.range(0, 1)}});
 }
 
 static bool global(Graph &g) {
@@ -118,9 +124,11 @@ static bool loss(Graph &g) {
   Shape labels(mlir::ShapedType::getNumElements(shape));
   for (int64_t &l : labels)
     l = g.rng.range(0, g[*x].dim(1) - 1);
-  return g.add("SoftmaxCrossEntropyLoss", {*x, g.ints(labels, shape)}, {{"reduction", g.rng.of<const char *>({"none", "sum", "mean"})}});
+  return g.add("SoftmaxCrossEntropyLoss", {*x, g.ints(labels, shape)},
+               {{"reduction", g.rng.of<const char *>({"none", "sum", "mean"})}});
 }
 
 std::vector<Family> fuzz::reductionSteps() {
-  return {{40, reduce}, {18, soft}, {14, batchNorm}, {14, layerNorm}, {12, channelNorm}, {6, otherNorm}, {10, cumulative}, {8, topK}, {6, arg}, {8, global}, {2, loss}};
+  return {{40, reduce},     {18, soft}, {14, batchNorm}, {14, layerNorm}, {12, channelNorm}, {6, otherNorm},
+          {10, cumulative}, {8, topK},  {6, arg},        {8, global},     {2, loss}};
 }

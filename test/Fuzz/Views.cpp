@@ -73,11 +73,13 @@ static bool slice(Graph &g) {
   for (int64_t axis = 0; axis < g[*x].rank(); ++axis) {
     if (!g.rng.chance(0.5))
       continue;
-    int64_t n = g[*x].dim(axis), b = g.rng.range(0, n - 1), e = g.rng.range(b + 1, n), step = g.rng.of<int64_t>({1, 1, 1, 2, 3});
+    int64_t n = g[*x].dim(axis), b = g.rng.range(0, n - 1), e = g.rng.range(b + 1, n),
+            step = g.rng.of<int64_t>({1, 1, 1, 2, 3});
     if (g.rng.chance(0.2)) { // from the end to the begin
       steps.push_back(-step), starts.push_back(e - 1), ends.push_back(b ? b - 1 : -n - 1);
     } else {
-      steps.push_back(step), starts.push_back(g.rng.chance(0.3) ? b - n : b), ends.push_back(e == n && g.rng.chance(0.5) ? INT64_MAX : e);
+      steps.push_back(step), starts.push_back(g.rng.chance(0.3) ? b - n : b),
+          ends.push_back(e == n && g.rng.chance(0.5) ? INT64_MAX : e);
     }
     axes.push_back(axis);
   }
@@ -200,7 +202,8 @@ static bool reverse(Graph &g) {
   Shape lengths(g[*x].dim(timeFirst ? 1 : 0));
   for (int64_t &n : lengths)
     n = g.rng.range(1, g[*x].dim(timeFirst ? 0 : 1));
-  return g.add("ReverseSequence", {*x, g.ints(lengths)}, {{"time_axis", timeFirst ? 0 : 1}, {"batch_axis", timeFirst ? 1 : 0}});
+  return g.add("ReverseSequence", {*x, g.ints(lengths)},
+               {{"time_axis", timeFirst ? 0 : 1}, {"batch_axis", timeFirst ? 1 : 0}});
 }
 
 static bool crop(Graph &g) {
@@ -208,10 +211,12 @@ static bool crop(Graph &g) {
   if (!x)
     return false;
   int64_t axis = g.rng.range(0, g[*x].rank() - 1);
-  return g.add("CenterCropPad", {*x, g.ints({std::max<int64_t>(1, g[*x].dim(axis) + g.rng.range(-2, 2))})}, {{"axes", Shape{axis}}});
+  return g.add("CenterCropPad", {*x, g.ints({std::max<int64_t>(1, g[*x].dim(axis) + g.rng.range(-2, 2))})},
+               {{"axes", Shape{axis}}});
 }
 
 std::vector<Family> fuzz::viewSteps() {
-  return {{24, transpose}, {26, reshape}, {5, reshapeBySizes}, {24, slice}, {14, concat}, {14, pad}, {10, expand}, {5, tile},
-          {10, split}, {10, squeeze}, {4, flatten}, {8, blocks}, {5, triangle}, {2, reverse}, {3, crop}};
+  return {{24, transpose}, {26, reshape}, {5, reshapeBySizes}, {24, slice},  {14, concat},
+          {14, pad},       {10, expand},  {5, tile},           {10, split},  {10, squeeze},
+          {4, flatten},    {8, blocks},   {5, triangle},       {2, reverse}, {3, crop}};
 }

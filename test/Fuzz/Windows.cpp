@@ -52,7 +52,8 @@ static bool backward(Graph &g) { return conv(g, true); }
 static bool convOfValues(Graph &g) {
   auto x = g.pick(isImage);
   auto w = x ? g.pick([&](const Value &v) {
-    return v.element() == g[*x].element() && v.rank() == g[*x].rank() && v.dim(1) == g[*x].dim(1) && v.dim(2) <= g[*x].dim(2);
+    return v.element() == g[*x].element() && v.rank() == g[*x].rank() && v.dim(1) == g[*x].dim(1) &&
+           v.dim(2) <= g[*x].dim(2);
   })
              : std::nullopt;
   return w && g.add("Conv", {*x, *w}, {{"strides", draw(g, g[*x].rank() - 2, {1, 2})}});
@@ -66,7 +67,10 @@ static bool pool(Graph &g) {
   Shape kernel = draw(g, spatial, {1, 2, 3}), pads(2 * spatial);
   for (int64_t d = 0; d < 2 * spatial; ++d)
     pads[d] = g.rng.range(0, std::min<int64_t>(1, kernel[d % spatial] - 1));
-  std::vector<Attr> attrs{{"kernel_shape", kernel}, {"strides", draw(g, spatial, {1, 2})}, {"ceil_mode", g.rng.range(0, 1)}, {"pads", pads}};
+  std::vector<Attr> attrs{{"kernel_shape", kernel},
+                          {"strides", draw(g, spatial, {1, 2})},
+                          {"ceil_mode", g.rng.range(0, 1)},
+                          {"pads", pads}};
   if (g.rng.chance(0.2))
     attrs.push_back({"dilations", draw(g, spatial, {1, 2})});
   switch (g.rng.range(0, 4)) {
@@ -86,12 +90,16 @@ static bool resize(Graph &g) {
   if (!x)
     return false;
   std::string mode = g.rng.of<const char *>({"nearest", "linear", "cubic"});
-  std::vector<Attr> attrs{{"mode", mode},
-                          {"coordinate_transformation_mode", g.rng.of<const char *>({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})}};
+  std::vector<Attr> attrs{
+      {"mode", mode},
+      {"coordinate_transformation_mode",
+       g.rng.of<const char *>({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})}};
   if (mode == "nearest")
-    attrs.push_back({"nearest_mode", g.rng.of<const char *>({"floor", "round_prefer_floor", "ceil", "round_prefer_ceil"})});
+    attrs.push_back(
+        {"nearest_mode", g.rng.of<const char *>({"floor", "round_prefer_floor", "ceil", "round_prefer_ceil"})});
   if (g.rng.chance(0.4))
-    return g.add("Resize", {*x, "", "", g.ints({g[*x].dim(0), g[*x].dim(1), g.rng.range(2, 9), g.rng.range(2, 9)})}, attrs);
+    return g.add("Resize", {*x, "", "", g.ints({g[*x].dim(0), g[*x].dim(1), g.rng.range(2, 9), g.rng.range(2, 9)})},
+                 attrs);
   Tensor scales(mlir::RankedTensorType::get({4}, g.build.getF32Type()));
   scales.floats = {1, 1, g.rng.of({1.0, 2.0, 3.0, 0.5}), g.rng.of({1.0, 2.0, 0.5})};
   return g.add("Resize", {*x, "", g.constant(scales)}, attrs);
@@ -103,9 +111,10 @@ static bool gridSample(Graph &g) {
     return false;
   auto e = g[*x].element();
   Name grid = g.random(e, {g[*x].dim(0), g.rng.range(1, 4), g.rng.range(1, 4), 2}, 0.4);
-  return g.add("GridSample", {*x, grid}, {{"mode", g.rng.of<const char *>({"linear", "nearest", "cubic"})},
-                                          {"padding_mode", g.rng.of<const char *>({"zeros", "border", "reflection"})},
-                                          {"align_corners", g.rng.range(0, 1)}});
+  return g.add("GridSample", {*x, grid},
+               {{"mode", g.rng.of<const char *>({"linear", "nearest", "cubic"})},
+                {"padding_mode", g.rng.of<const char *>({"zeros", "border", "reflection"})},
+                {"align_corners", g.rng.range(0, 1)}});
 }
 
 static bool roi(Graph &g) {
@@ -114,8 +123,9 @@ static bool roi(Graph &g) {
     return false;
   Tensor boxes(mlir::RankedTensorType::get({2, 4}, g[*x].element()));
   boxes.floats = {0.25, 0.25, 2.5, 2.25, 0.5, 1, 3, 2};
-  return g.add("RoiAlign", {*x, g.constant(boxes), g.ints({0, g[*x].dim(0) - 1})},
-               {{"output_height", 2}, {"output_width", 3}, {"sampling_ratio", 2}, {"mode", g.rng.chance(0.5) ? "avg" : "max"}});
+  return g.add(
+      "RoiAlign", {*x, g.constant(boxes), g.ints({0, g[*x].dim(0) - 1})},
+      {{"output_height", 2}, {"output_width", 3}, {"sampling_ratio", 2}, {"mode", g.rng.chance(0.5) ? "avg" : "max"}});
 }
 
 static bool columns(Graph &g) {
@@ -124,5 +134,6 @@ static bool columns(Graph &g) {
 }
 
 std::vector<Family> fuzz::windowSteps() {
-  return {{34, forward}, {22, backward}, {4, convOfValues}, {20, pool}, {12, resize}, {3, gridSample}, {2, roi}, {1, columns}};
+  return {{34, forward}, {22, backward},  {4, convOfValues}, {20, pool},
+          {12, resize},  {3, gridSample}, {2, roi},          {1, columns}};
 }

@@ -1,7 +1,8 @@
 //===- lathe-fuzz.cpp - Random models through the compiler -----------------===//
 //
-// Each seed is one model, the same on every machine. It is generated, interpreted, compiled and run in a process of its own. One line
-// for each failure, and a last one with counts; exit code 1 when there is a failure. docs/Fuzzing.md says more.
+// Each seed is one model, the same on every machine. It is generated, interpreted, compiled and run in a process of its
+// own. One line for each failure, and a last one with counts; exit code 1 when there is a failure. docs/Fuzzing.md says
+// more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +25,28 @@ namespace cl = llvm::cl;
 static cl::opt<uint64_t> first("first", cl::desc("The first seed"), cl::init(0));
 static cl::opt<uint64_t> count("count", cl::desc("How many seeds"), cl::init(100));
 static cl::opt<bool> open_("open", cl::desc("Every dimension of an input is a size of its own; run at three sizes"));
-static cl::list<std::string> levels("levels", cl::desc("Levels of the code: baseline, avx2, avx512 (default: all that this machine has)"), cl::CommaSeparated);
+static cl::list<std::string>
+    levels("levels", cl::desc("Levels of the code: baseline, avx2, avx512 (default: all that this machine has)"),
+           cl::CommaSeparated);
 static cl::opt<unsigned> effort("O", cl::desc("Effort for the code, 0 to 3 (default 1)"), cl::init(1));
 static cl::opt<std::string> keep("keep", cl::desc("A folder for models that fail, with their inputs"));
 static cl::opt<bool> reduce("reduce", cl::desc("Make models that fail smaller first"));
-static cl::opt<std::string> writeOnly("write-only", cl::desc("Write the models, their inputs and what the interpreter gives to a folder, and do no more"));
+static cl::opt<std::string>
+    writeOnly("write-only",
+              cl::desc("Write the models, their inputs and what the interpreter gives to a folder, and do no more"));
 static cl::opt<unsigned> jobs("jobs", cl::desc("Processes at a time"), cl::init(1));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Seconds for one model"), cl::init(60));
 static cl::opt<bool> verbose("verbose", cl::desc("Also say what was refused or unsure"));
 static cl::opt<bool> show("show", cl::desc("Print the models"));
 static cl::opt<bool> statistics("statistics", cl::desc("How often each operator was tried and taken"));
 static cl::opt<bool> oneLevel("one-level", cl::desc("One level for each seed, in turn"));
-static cl::opt<std::string> known("known", cl::desc("A file of seeds that are known to fail, `SEED REASON` a line; one that does not fail is a failure"));
-static cl::opt<bool> selfTest("self-test", cl::desc("Change a number that each artifact gives: every seed must fail at emit"));
-static cl::opt<std::string> replay("replay", cl::desc("Check a written model instead: FILE.onnx, with FILE.npz beside it"));
+static cl::opt<std::string> known(
+    "known",
+    cl::desc("A file of seeds that are known to fail, `SEED REASON` a line; one that does not fail is a failure"));
+static cl::opt<bool> selfTest("self-test",
+                              cl::desc("Change a number that each artifact gives: every seed must fail at emit"));
+static cl::opt<std::string> replay("replay",
+                                   cl::desc("Check a written model instead: FILE.onnx, with FILE.npz beside it"));
 
 static std::string work; ///< a folder for this run
 
@@ -45,7 +54,8 @@ static std::vector<std::string> levelsHere() {
   std::vector<std::string> out{"baseline"};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     out.push_back("avx2");
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq"))
     out.push_back("avx512");
   return out;
 }
@@ -105,8 +115,10 @@ static void reduceFile(const std::string &path, uint64_t seed, const Verdict &sh
         if (!start)
           return {};
         auto fails = [&](const Case &c) {
-          Verdict v = isolated([&] { return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(seed), context); }, timeout);
-          return v.isFailure() && v.stage == shown.stage && (v.outcome == Outcome::Crash) == (shown.outcome == Outcome::Crash);
+          Verdict v =
+              isolated([&] { return check(c.model, c.inputs, open_ ? 2 : 0, seed, settings(seed), context); }, timeout);
+          return v.isFailure() && v.stage == shown.stage &&
+                 (v.outcome == Outcome::Crash) == (shown.outcome == Outcome::Crash);
         };
         Case small = reduceCase(std::move(*start), open_, 250, fails, context);
         llvm::consumeError(save(small.model, small.inputs, path));
@@ -223,7 +235,8 @@ static int runAll(MLIRContext &context) {
   }
   unsigned failures = 0;
   llvm::outs() << count << " seeds:";
-  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Known, Outcome::Differs, Outcome::Fault, Outcome::Crash}) {
+  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Known, Outcome::Differs, Outcome::Fault,
+                    Outcome::Crash}) {
     llvm::outs() << " " << counts[o] << " " << nameOf(o) << (o == Outcome::Crash ? "\n" : ",");
     failures += o >= Outcome::Differs ? counts[o] : 0;
   }
@@ -254,7 +267,8 @@ static int replayFile(MLIRContext &context) {
     llvm::errs() << "error: " << path << ".onnx and .npz cannot be read\n";
     return 1;
   }
-  Verdict v = isolated([&] { return check(c->model, c->inputs, open_ ? 2 : 0, first, settings(first), context); }, timeout);
+  Verdict v =
+      isolated([&] { return check(c->model, c->inputs, open_ ? 2 : 0, first, settings(first), context); }, timeout);
   llvm::outs() << textOf(c->model) << nameOf(v.outcome) << " " << v.stage << " " << v.message << "\n";
   return v.outcome != Outcome::Ok;
 }

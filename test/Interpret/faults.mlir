@@ -63,6 +63,23 @@ func.func @main() -> tensor<2xi64> {
 
 // -----
 
+// CHECK: kernel.generic @hidden: a store to result 0 uses what a predicate hides, at i = 1
+func.func @main() -> tensor<2xf32> {
+  %x = lathe.constant dense<1.0> : tensor<1xf32>
+  %0 = kernel.generic loop @hidden axes(i = "2") ins(%x : tensor<1xf32>) outs(tensor<2xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.index "i"
+    %one = arith.constant 1 : i64
+    %first = arith.cmpi slt, %1, %one : i64
+    %2 = kernel.load %in["i"] if %first : !kernel.ref<f32> -> f32
+    %3 = arith.addf %2, %2 : f32
+    kernel.store %3, %out["i"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
 // CHECK: the model needs n eq m; it is 2 and 3
 lathe.symbol "n" range [1, -1]
 lathe.symbol "m" range [3, -1]

@@ -177,3 +177,28 @@ func.func @main() -> (tensor<1xf32> {lathe.name = "attended"}) {
   }
   return %0 : tensor<1xf32>
 }
+
+// -----
+
+// What a predicate hides may be computed with, but must not be chosen; an index that is read, in an expression.
+// CHECK: chosen: tensor<2xf32> [6, 0]
+// CHECK: at: tensor<2xi64> [21, 10]
+func.func @main() -> (tensor<2xf32> {lathe.name = "chosen"}, tensor<2xi64> {lathe.name = "at"}) {
+  %x = lathe.constant dense<3.0> : tensor<1xf32>
+  %n = lathe.constant dense<[2, 1]> : tensor<2xi64>
+  %0:2 = kernel.generic loop @choose axes(i = "2") ins(%x, %n : tensor<1xf32>, tensor<2xi64>) outs(tensor<2xf32>, tensor<2xi64>) {
+  ^bb0(%in: !kernel.ref<f32>, %numbers: !kernel.ref<i64>, %out: !kernel.ref<f32>, %places: !kernel.ref<i64>):
+    %1 = kernel.index "i"
+    %one = arith.constant 1 : i64
+    %first = arith.cmpi slt, %1, %one : i64
+    %2 = kernel.load %in["i"] if %first : !kernel.ref<f32> -> f32
+    %3 = arith.addf %2, %2 : f32
+    %zero = arith.constant 0.0 : f32
+    %4 = arith.select %first, %3, %zero : f32
+    kernel.store %4, %out["i"] : f32, !kernel.ref<f32>
+    %5 = kernel.load %numbers["i"] : !kernel.ref<i64> -> i64
+    %6 = kernel.index "10*$0 - i + 1" indirect(%5)
+    kernel.store %6, %places["i"] : i64, !kernel.ref<i64>
+  }
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
+}

@@ -30,7 +30,11 @@ static mlir::Type elementOf(DLDataType type, mlir::MLIRContext *context) {
 
 DLDataType tool::dtypeOf(mlir::Type e) {
   uint8_t bits = e.isInteger(1) ? 8 : uint8_t(e.getIntOrFloatBitWidth());
-  uint8_t code = e.isInteger(1) ? kDLBool : e.isBF16() ? kDLBfloat : mlir::isa<mlir::FloatType>(e) ? kDLFloat : ir::isUnsignedElement(e) ? kDLUInt : kDLInt;
+  uint8_t code = e.isInteger(1)                  ? kDLBool
+                 : e.isBF16()                    ? kDLBfloat
+                 : mlir::isa<mlir::FloatType>(e) ? kDLFloat
+                 : ir::isUnsignedElement(e)      ? kDLUInt
+                                                 : kDLInt;
   return {code, bits, 1};
 }
 
@@ -42,7 +46,8 @@ static Expected<std::map<std::string, Tensor>> readAll(llvm::StringRef path, mli
   for (auto &[name, array] : *arrays) {
     mlir::Type e = elementOf(array.dtype, context);
     if (!e)
-      return userError("{0}: array '{1}' is {2}, which the interpreter does not read", path, name, dtypeName(array.dtype));
+      return userError("{0}: array '{1}' is {2}, which the interpreter does not read", path, name,
+                       dtypeName(array.dtype));
     out.emplace(name, interpret::fromBytes(mlir::RankedTensorType::get(array.shape, e), array.data()));
   }
   return out;

@@ -1,8 +1,8 @@
 //===- Interpret.h - What a module computes --------------------------------===//
 //
-// Executable semantics of the lathe and of the kernel dialect, written from their descriptions: slow, plain, and apart from all that
-// emits code. A module of either dialect, or of both, is run on given inputs. What a module must not do (a load outside of its
-// buffer, an element that nothing writes) is an error that says where.
+// Executable semantics of the lathe and of the kernel dialect, written from their descriptions: slow, plain, and apart
+// from all that emits code. A module of either dialect, or of both, is run on given inputs. What a module must not do
+// (a load outside of its buffer, an element that nothing writes) is an error that says where.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_INTERPRET_INTERPRET_H
@@ -13,10 +13,12 @@
 
 namespace lathe::interpret {
 
-/// A tensor of a static type. Floats are values of their element type, of float8 as well; float4 and powers of two are their codes.
+/// A tensor of a static type. Floats are values of their element type, of float8 as well; float4 and powers of two are
+/// their codes.
 using Tensor = ir::ConstantTensor;
 
-/// The results of @main. An error is the user's where the inputs do not fit the model, else a fault of the module (a BugError).
+/// The results of @main. An error is the user's where the inputs do not fit the model, else a fault of the module (a
+/// BugError).
 llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs);
 
 /// The sizes that an input has whose dimensions are these symbols; nothing where a size has no value.
@@ -29,7 +31,8 @@ std::vector<char> toBytes(const Tensor &tensor);
 /// Element i as text: `-1.5`, `nan`, `true`, `7`.
 std::string elementText(const Tensor &tensor, int64_t i);
 
-/// Reads and writes tensors by name; given by the program that has the pass, since files are none of the compiler's business.
+/// Reads and writes tensors by name; given by the program that has the pass, since files are none of the compiler's
+/// business.
 struct TensorFiles {
   std::function<llvm::Expected<std::map<std::string, Tensor>>(llvm::StringRef path, mlir::MLIRContext *)> read;
   std::function<llvm::Error(llvm::StringRef path, const std::vector<std::pair<std::string, Tensor>> &)> write;

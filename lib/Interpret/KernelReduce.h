@@ -1,0 +1,19 @@
+//===- KernelReduce.h - Values combined over axes --------------------------===//
+#ifndef LATHE_LIB_INTERPRET_KERNELREDUCE_H
+#define LATHE_LIB_INTERPRET_KERNELREDUCE_H
+
+#include "KernelFrame.h"
+
+namespace lathe::interpret {
+
+/// A value without some of its axes: what lies along them is combined. Of no elements it is the one that changes no
+/// other.
+Column combineOver(kernel::Combiner kind, const Column &value, const AxisSet &removed, const KernelFrame &frame);
+
+/// The sum over `removed` of products, at each point of the other axes of both.
+Column sumOfProducts(const Column &a, const Column &b, const AxisSet &removed, mlir::Type type,
+                     const KernelFrame &frame);
+
+} // namespace lathe::interpret
+
+#endif // LATHE_LIB_INTERPRET_KERNELREDUCE_H
