@@ -203,11 +203,11 @@ static Tensor cut(const Tensor &t, int64_t from, int64_t to) {
 
 /// Dimensions of one size become smaller, everywhere, and so do integers in constants that look like it.
 bool Reducer::smallerSizes() {
-  std::set<int64_t> sizes;
+  std::set<int64_t, std::greater<int64_t>> sizes;
   for (const auto &[name, t] : best.inputs)
     sizes.insert(t.shape().begin(), t.shape().end());
   bool any = false;
-  for (int64_t from : llvm::reverse(std::vector<int64_t>(sizes.begin(), sizes.end())))
+  for (int64_t from : sizes)
     for (int64_t to : {int64_t(1), int64_t(2), from / 2}) {
       if (to >= from || to < 1)
         continue;
