@@ -83,14 +83,17 @@ Value BodyBuilder::load(Value v, Expr offset, Value predicate, bool zeroElse) {
   auto zero = [&]() -> Value { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(element)); };
   Value fill = predicate && zeroElse ? zero() : Value();
   auto op = b.create<kernel::LoadOp>(loc, element, ref, b.getStringAttr(own.str()), operands, predicate, fill);
-  Expr size = facts.simplify(shape::product(ir::dimsOf(v)));
-  if (kernel::accessStaysInside(op, size, reader))
+  Dims dims = ir::dimsOf(v);
+  if (kernel::accessStaysInside(op, dims, reader))
     return op;
+  Expr size = facts.simplify(shape::product(dims));
   // What is not proven is checked when the kernel runs.
   ++guarded;
   op.erase();
   Value inside = all(compare(arith::CmpIPredicate::sge, offset, Expr(0)), compare(arith::CmpIPredicate::slt, offset, size));
-  return b.create<kernel::LoadOp>(loc, element, ref, b.getStringAttr(own.str()), operands, all(predicate, inside), zero());
+  auto guardedLoad = b.create<kernel::LoadOp>(loc, element, ref, b.getStringAttr(own.str()), operands, all(predicate, inside), zero());
+  guardedLoad->setAttr("guarded", b.getUnitAttr());
+  return guardedLoad;
 }
 
 Value BodyBuilder::emitOrZero(Value v, const Dims &indices, Value predicate) {

@@ -242,8 +242,43 @@ shape::Facts kernel::factsIn(GenericOp kernel, const shape::Facts &facts) {
   return mine;
 }
 
-bool kernel::accessStaysInside(Operation *access, const Expr &size, ConditionReader &reader) {
+/// offset = quotient * stride + rest, term by term: exact multiples of the stride, and a constant rounded to the nearest.
+static std::pair<Expr, Expr> splitBy(const Expr &offset, const Expr &stride) {
+  Expr quotient(0), rest(0);
+  for (const Expr::Term &t : offset.terms()) {
+    Expr term = termExpr(t);
+    if (std::optional<Expr> q = Expr::divideExactly(term, stride)) {
+      quotient = quotient + *q;
+    } else if (std::optional<int64_t> c = term.constant(), k = stride.constant(); c && k && *k) {
+      int64_t q = (*c + (*c < 0 ? -*k / 2 : *k / 2)) / *k;
+      quotient = quotient + Expr(q);
+      rest = rest + Expr(*c - q * *k);
+    } else {
+      rest = rest + term;
+    }
+  }
+  return {quotient, rest};
+}
+
+/// An offset is inside where each of its coordinates is: extents that are halves of a dimension bound a coordinate, but not an
+/// offset. Which part of a constant belongs to which coordinate is found by trying the neighbours of the nearest.
+static bool coordinatesInside(const Expr &offset, ArrayRef<Expr> dims, ArrayRef<Conjunct> given, const shape::Facts &facts) {
+  while (!dims.empty() && dims.front().isOne())
+    dims = dims.drop_front();
+  if (dims.size() <= 1)
+    return kernel::isInside(offset, shape::product(dims), given, facts);
+  Expr stride = facts.simplify(shape::product(dims.drop_front()));
+  auto [coordinate, rest] = splitBy(offset, stride);
+  for (int64_t shift : {0, -1, 1, -2, 2})
+    if (kernel::isInside(coordinate + Expr(shift), dims.front(), given, facts))
+      if (coordinatesInside(rest - stride * Expr(shift), dims.drop_front(), given, facts))
+        return true;
+  return false;
+}
+
+bool kernel::accessStaysInside(Operation *access, ArrayRef<Expr> dims, ConditionReader &reader) {
   Value predicate = isa<LoadOp>(access) ? cast<LoadOp>(access).getPredicate() : cast<StoreOp>(access).getPredicate();
-  Expr offset = reader.offsetOf(access);
-  return kernel::isInside(offset, size, reader.conjunctsOf(predicate), reader.facts);
+  Expr offset = reader.facts.simplify(reader.offsetOf(access)), size = reader.facts.simplify(shape::product(dims));
+  std::vector<Conjunct> given = reader.conjunctsOf(predicate);
+  return kernel::isInside(offset, size, given, reader.facts) || coordinatesInside(offset, dims, given, reader.facts);
 }

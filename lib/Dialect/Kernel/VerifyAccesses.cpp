@@ -29,8 +29,8 @@ private:
   std::optional<ElementRange> blockOfStore(StoreOp store);
   LogicalResult checkBounds(Operation *op);
   LogicalResult checkOffset(Operation *op, Value ref, const Expr &offset);
-  /// The elements of the buffer that a block argument stands for; nothing for a constant that was packed in another layout.
-  std::optional<Expr> sizeOf(Value ref);
+  /// The dimensions of the buffer that a block argument stands for; nothing for a constant that was packed in another layout.
+  std::optional<ir::Dims> dimsOf(Value ref);
 
   GenericOp kernel;
   shape::Facts facts;
@@ -41,12 +41,12 @@ private:
 
 } // namespace
 
-std::optional<Expr> Verifier::sizeOf(Value ref) {
+std::optional<ir::Dims> Verifier::dimsOf(Value ref) {
   unsigned n = cast<BlockArgument>(ref).getArgNumber(), inputs = kernel.getInputs().size();
   Value tensor = n < inputs ? kernel.getInputs()[n] : kernel.getOutputs()[n - inputs];
   if (tensor.getDefiningOp<PackOp>())
     return std::nullopt;
-  return facts.simplify(shape::product(ir::dimsOf(tensor)));
+  return ir::dimsOf(tensor);
 }
 
 /// The block that a store writes once; nothing where it may write an element again, or none.
@@ -96,11 +96,11 @@ LogicalResult Verifier::checkCoverage(unsigned result) {
 }
 
 LogicalResult Verifier::checkOffset(Operation *op, Value ref, const Expr &offset) {
-  std::optional<Expr> size = sizeOf(ref);
-  if (!size || kernel::isInside(facts.simplify(offset), *size, {}, facts))
+  std::optional<ir::Dims> dims = dimsOf(ref);
+  if (!dims || kernel::isInside(facts.simplify(offset), facts.simplify(shape::product(*dims)), {}, facts))
     return success();
   return op->emitOpError("K7: '") << kernel.getName() << "': offset " << offset.str() << " is not proven to stay inside of "
-                                  << size->str() << " elements";
+                                  << shape::product(*dims).str() << " elements";
 }
 
 LogicalResult Verifier::checkBounds(Operation *op) {
@@ -108,14 +108,14 @@ LogicalResult Verifier::checkBounds(Operation *op) {
     return success(); // it writes a block of those that partition the result
   if (isa<LoadOp, StoreOp>(op)) {
     Value ref = isa<LoadOp>(op) ? cast<LoadOp>(op).getRef() : cast<StoreOp>(op).getRef();
-    std::optional<Expr> size = sizeOf(ref);
-    if (!size || accessStaysInside(op, *size, reader))
+    std::optional<ir::Dims> dims = dimsOf(ref);
+    if (!dims || accessStaysInside(op, *dims, reader))
       return success();
     std::string where;
     for (const Conjunct &c : reader.conjunctsOf(isa<LoadOp>(op) ? cast<LoadOp>(op).getPredicate() : cast<StoreOp>(op).getPredicate()))
       where += (where.empty() ? " where 0 <= " : ", ") + (c.value ? "(a condition on data)" : c.notNegative.str());
     return op->emitOpError("K7: '") << kernel.getName() << "': offset " << reader.offsetOf(op).str() << where
-                                    << " is not proven to stay inside of " << size->str() << " elements";
+                                    << " is not proven to stay inside of " << shape::product(*dims).str() << " elements";
   }
   if (auto c = dyn_cast<ContractOp>(op))
     return success(succeeded(checkOffset(op, c.getLhs(), c.getLhsExpr())) && succeeded(checkOffset(op, c.getRhs(), c.getRhsExpr())));

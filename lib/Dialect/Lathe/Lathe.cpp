@@ -168,9 +168,6 @@ shape::Facts ir::factsOf(ModuleOp module) {
 shape::Facts ir::factsWhileRunning(ModuleOp module, StringRef function) {
   auto holds = [&](RelationOp r) { return !r.getScope() || *r.getScope() == function; };
   shape::Facts facts = factsFrom(module, [&](RelationOp r, const Expr &, const Expr &) { return holds(r); });
-  for (SymbolOp s : module.getOps<SymbolOp>())
-    if (s.getDefinition())
-      facts.addEquality(Expr::symbol(s.getName()), parseSize(*s.getDefinition()));
   module.walk([&](LoopOp loop) { // the number of an iteration is below their number
     if (loop.getBody() == function && !loop.getLimit().empty() && !loop.getCounter().empty())
       facts.setAxis(loop.getCounter(), parseSize(loop.getLimit()));

@@ -79,7 +79,7 @@ bool Layouts::collectAccesses(kernel::GenericOp kernel, unsigned argument, Value
   KernelAccesses &mine = kernels[kernel];
   shape::Facts here = factsIn(kernel, facts);
   for (Operation *user : kernel.getBody().getArgument(argument).getUsers()) {
-    if (user->getParentOp() != kernel)
+    if (user->getParentOp() != kernel || user->hasAttr("guarded"))
       return false;
     std::optional<Place> place = placeOf(user, planes, here);
     if (!place)

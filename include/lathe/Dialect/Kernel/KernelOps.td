@@ -121,7 +121,8 @@ def Kernel_LoadOp : Kernel_Op<"load", [AttrSizedOperandSegments]> {
     `kernel.load %x["768*n + d"]`; with indirect indices `kernel.load %table["768*$0 + d"] indirect(%row)`; under a
     predicate `kernel.load %x["n"] if %p else %zero`: nothing is read where the predicate is false, the value is the fill
     there. Without a fill, `kernel.load %x["n"] if %p`, there is no value where the predicate is false, and nothing that is
-    computed from it may be used there (K8).
+    computed from it may be used there (K8). `guarded` marks a load whose predicate compares the offset itself with the buffer's
+    size, since its bounds were not proven: the layout of its buffer is not to be changed.
   }];
   let arguments = (ins Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate, Optional<AnyType>:$fill);
   let results = (outs AnyType:$result);

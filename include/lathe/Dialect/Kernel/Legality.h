@@ -79,8 +79,8 @@ bool isInside(const shape::Expr &offset, const shape::Expr &size, llvm::ArrayRef
 
 /// What is known inside of a kernel: its axes as well.
 shape::Facts factsIn(GenericOp kernel, const shape::Facts &facts);
-/// K7 of one load or store of a buffer with `size` elements.
-bool accessStaysInside(mlir::Operation *access, const shape::Expr &size, ConditionReader &reader);
+/// K7 of one load or store of a buffer with these dimensions: of its elements, or dimension by dimension.
+bool accessStaysInside(mlir::Operation *access, llvm::ArrayRef<shape::Expr> dims, ConditionReader &reader);
 
 /// K6, K7 and K8 of a kernel. Says what was not proven, as an error of the op.
 mlir::LogicalResult verifyAccesses(GenericOp kernel, const shape::Facts &facts);
