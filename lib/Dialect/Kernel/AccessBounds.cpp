@@ -98,10 +98,11 @@ std::optional<Expr> Bounds::extreme(const Expr &e, bool upper) const {
 /// A comparison that was not needed, since the extents say the same, is found again.
 void Bounds::closeEnds() {
   llvm::erase_if(intervals, [&](Interval &i) {
+    shape::Range range = facts.bounds(i.x);
     if (!i.low)
-      i.low = extreme(i.x, false);
+      i.low = range.min ? Expr(*range.min) : extreme(i.x, false);
     if (!i.high)
-      if (std::optional<Expr> last = extreme(i.x, true))
+      if (std::optional<Expr> last = range.max ? Expr(*range.max) : extreme(i.x, true))
         i.high = *last + Expr(1);
     return !i.low || !i.high;
   });

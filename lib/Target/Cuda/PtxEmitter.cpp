@@ -7,6 +7,8 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
@@ -86,6 +88,26 @@ static void optimise(Module &module, TargetMachine &machine, OptimizationLevel l
   builder.buildPerModuleDefaultPipeline(level).run(module, mam);
 }
 
+/// Integer arithmetic of vectors, one element at a time. No instruction is lost but the packed ones of 16 bits, to which LLVM narrows
+/// vectors of small indices: from such an addition with a constant (add.s16x2) ptxas 13.0 makes one of 0 on sm_90.
+static void scalarizeIntegers(Module &module) {
+  for (Function &f : module)
+    for (Instruction &i : make_early_inc_range(instructions(f))) {
+      auto *type = dyn_cast<FixedVectorType>(i.getType());
+      auto *op = dyn_cast<BinaryOperator>(&i);
+      if (!op || !type || !type->getElementType()->isIntegerTy())
+        continue;
+      IRBuilder<> b(op);
+      Value *result = PoisonValue::get(type);
+      for (unsigned n = 0; n < type->getNumElements(); ++n) {
+        Value *x = b.CreateExtractElement(op->getOperand(0), n), *y = b.CreateExtractElement(op->getOperand(1), n);
+        result = b.CreateInsertElement(result, b.CreateBinOp(op->getOpcode(), x, y), n);
+      }
+      op->replaceAllUsesWith(result);
+      op->eraseFromParent();
+    }
+}
+
 static llvm::Error linkLibdevice(Module &module, StringRef path) {
   bool needed = any_of(module, [](const Function &f) { return f.isDeclaration() && f.getName().starts_with("__nv_"); });
   if (!needed)
@@ -119,6 +141,7 @@ Expected<std::unique_ptr<Module>> cuda::toDeviceLlvm(mlir::ModuleOp mlirModule, 
   if (llvm::Error e = linkLibdevice(**module, libdevice))
     return e;
   optimise(**module, **machine, OptimizationLevel::O3);
+  scalarizeIntegers(**module);
   return module;
 }
 
