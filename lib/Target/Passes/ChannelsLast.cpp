@@ -9,6 +9,7 @@
 
 #include "Filters.h"
 #include "Planes.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -77,7 +78,7 @@ static Value refOf(Operation *op) {
 /// False when an access is not understood; the buffer then stays as it is.
 bool Layouts::collectAccesses(kernel::GenericOp kernel, unsigned argument, Value buffer, const Planes &planes) {
   KernelAccesses &mine = kernels[kernel];
-  shape::Facts here = factsIn(kernel, facts);
+  shape::Facts here = kernel::factsIn(kernel, facts);
   for (Operation *user : kernel.getBody().getArgument(argument).getUsers()) {
     if (user->getParentOp() != kernel || user->hasAttr("guarded"))
       return false;

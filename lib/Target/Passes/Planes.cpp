@@ -19,13 +19,6 @@ std::optional<Planes> Planes::of(RankedTensorType type) {
   return p;
 }
 
-shape::Facts target::factsIn(kernel::GenericOp kernel, const shape::Facts &facts) {
-  shape::Facts mine = facts.clone();
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
-    mine.setAxis(kernel.getAxisName(i), kernel.getAxisExtent(i));
-  return mine;
-}
-
 namespace {
 /// What the predicate of an access says: low <= e and e < high of index expressions.
 struct Predicate {

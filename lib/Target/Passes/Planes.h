@@ -27,9 +27,6 @@ struct Place {
   shape::Expr image, channel, pixel;
 };
 
-/// What a kernel's accesses rely on: facts of the module and the ranges of its axes.
-shape::Facts factsIn(kernel::GenericOp kernel, const shape::Facts &facts);
-
 /// The place that a load or store (of a buffer with these planes) addresses: nothing without a proof that channel and pixel
 /// lie inside, at every point of the axes at which the access's predicate holds.
 std::optional<Place> placeOf(mlir::Operation *access, const Planes &planes, const shape::Facts &facts);

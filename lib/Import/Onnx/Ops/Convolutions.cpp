@@ -60,9 +60,10 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) 
       continue;
     }
     Expr room = n.simplify(size + w.low[i] + w.high[i] - reach);
-    if (room.constant() && *room.constant() < 0)
-      failWrong("the window of {0} does not fit into dimension {1} of size {2}", reach.str(), i, size.str());
     Expr steps = ceil ? Expr::ceildiv(room, stride) : Expr::floordiv(room, stride);
+    // Rounded up, there is one place for a window that is larger than what there is by less than a stride.
+    if (std::optional<int64_t> last = n.simplify(steps).constant(); last && *last < 0)
+      failWrong("the window of {0} does not fit into dimension {1} of size {2}", reach.str(), i, size.str());
     // Rounding up must not make a window that starts in the padding after the end.
     if (ceil && n.g.facts.provablyLessEqual(size + w.low[i], steps * stride))
       steps = steps - Expr(1);
