@@ -243,8 +243,7 @@ shape::Facts kernel::factsIn(GenericOp kernel, const shape::Facts &facts) {
   return mine;
 }
 
-/// offset = quotient * stride + rest, term by term: exact multiples of the stride, and a constant rounded to the nearest.
-static std::pair<Expr, Expr> splitBy(const Expr &offset, const Expr &stride) {
+std::pair<Expr, Expr> kernel::splitBy(const Expr &offset, const Expr &stride) {
   Expr quotient(0), rest(0);
   for (const Expr::Term &t : offset.terms()) {
     Expr term = termExpr(t);

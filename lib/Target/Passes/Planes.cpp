@@ -1,6 +1,7 @@
 //===- Planes.cpp - Images inside flat offsets -----------------------------===//
 
 #include "Planes.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -88,31 +89,6 @@ static bool isInside(const Expr &e, const Expr &size, const Predicate &predicate
          (llvm::any_of(predicate.below, saysHigh) || facts.provablyLess(e, size));
 }
 
-static Expr exprOf(const Expr::Term &t) {
-  Expr e(t.coefficient);
-  for (const shape::Atom &a : t.atoms)
-    e = e * Expr::fromAtom(a);
-  return e;
-}
-
-/// e = quotient * stride + rest, term by term: exact multiples of the stride, and a constant rounded to the nearest.
-static std::pair<Expr, Expr> split(const Expr &e, const Expr &stride) {
-  Expr quotient(0), rest(0);
-  for (const Expr::Term &t : e.terms()) {
-    Expr term = exprOf(t);
-    if (std::optional<Expr> q = Expr::divideExactly(term, stride)) {
-      quotient = quotient + *q;
-    } else if (std::optional<int64_t> c = term.constant(), s = stride.constant(); c && s) {
-      int64_t q = (*c + (*c < 0 ? -*s / 2 : *s / 2)) / *s;
-      quotient = quotient + Expr(q);
-      rest = rest + Expr(*c - q * *s);
-    } else {
-      rest = rest + term;
-    }
-  }
-  return {quotient, rest};
-}
-
 /// Is the pixel inside its plane? It is where its coordinates are; which part of a constant belongs to which coordinate is
 /// found by trying the neighbours of the nearest.
 static bool isPixel(const Expr &pixel, ArrayRef<Expr> spatial, const Predicate &predicate, const shape::Facts &facts) {
@@ -121,7 +97,7 @@ static bool isPixel(const Expr &pixel, ArrayRef<Expr> spatial, const Predicate &
   if (spatial.size() == 1)
     return false;
   Expr stride = shape::product(spatial.drop_front());
-  auto [coordinate, rest] = split(pixel, stride);
+  auto [coordinate, rest] = kernel::splitBy(pixel, stride);
   for (int64_t shift : {0, -1, 1, -2, 2})
     if (isInside(coordinate + Expr(shift), spatial[0], predicate, facts) &&
         isPixel(rest - stride * Expr(shift), spatial.drop_front(), predicate, facts))
@@ -148,8 +124,8 @@ std::optional<Place> target::placeOf(Operation *access, const Planes &planes, co
   shape::Facts facts = given.clone();
   addIndirect(load ? load.getIndices() : store.getIndices(), facts);
   Predicate predicate(load ? load.getPredicate() : store.getPredicate());
-  auto [plane, pixel] = split(load ? load.getOffsetExpr() : store.getOffsetExpr(), planes.pixels());
-  auto [image, channel] = split(plane, planes.channels);
+  auto [plane, pixel] = kernel::splitBy(load ? load.getOffsetExpr() : store.getOffsetExpr(), planes.pixels());
+  auto [image, channel] = kernel::splitBy(plane, planes.channels);
   if (!isPixel(pixel, planes.spatial, predicate, facts) || !isInside(channel, planes.channels, predicate, facts))
     return std::nullopt;
   return Place{image, channel, pixel};

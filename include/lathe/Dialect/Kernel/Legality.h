@@ -79,6 +79,8 @@ bool isInside(const shape::Expr &offset, const shape::Expr &size, llvm::ArrayRef
 
 /// What is known inside of a kernel: its axes as well.
 shape::Facts factsIn(GenericOp kernel, const shape::Facts &facts);
+/// offset = first * stride + second, term by term: exact multiples of the stride, and a constant rounded to the nearest.
+std::pair<shape::Expr, shape::Expr> splitBy(const shape::Expr &offset, const shape::Expr &stride);
 /// K7 of one load or store of a buffer with these dimensions: of its elements, or dimension by dimension.
 bool accessStaysInside(mlir::Operation *access, llvm::ArrayRef<shape::Expr> dims, ConditionReader &reader);
 
