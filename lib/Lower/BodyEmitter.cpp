@@ -1,6 +1,7 @@
 //===- BodyEmitter.cpp - Emits a kernel's scalar DAG at a point ------------===//
 
 #include "lathe/Lower/BodyEmitter.h"
+#include "lathe/Lower/FusedMultiplyAdd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -357,7 +358,9 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
     v = emitDivision(op, operands, computed);
   if (!v) {
     OperationState state(c.loc, op->getName(), operands, computed, op->getAttrs());
-    v = c.b.create(state)->getResult(0);
+    Operation *emitted = c.b.create(state);
+    markRounding(op, emitted);
+    v = emitted->getResult(0);
   }
   return computed == type ? v : c.hooks.convertFloat(c.b, c.loc, v, type);
 }

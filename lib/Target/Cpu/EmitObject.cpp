@@ -43,7 +43,7 @@ static Effort effortOf(unsigned level) {
   return efforts[std::min(level, 3u)];
 }
 
-/// Multiplications and additions may contract to FMA; no other fast-math.
+/// Products and sums become one operation where their flags allow it (lathe/Lower/FusedMultiplyAdd.h); no other fast-math.
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Isa &isa, llvm::CodeGenOptLevel level) {
   initializeTargets();
   std::string error;
@@ -51,7 +51,7 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Is
   if (!target)
     return bug("no LLVM target for {0}: {1}", isa.triple, error);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.FunctionSections = true;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(isa.triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,

@@ -2,6 +2,7 @@
 
 #include "BuildModule.h"
 #include "lathe/Lower/ExpandMath.h"
+#include "lathe/Lower/FusedMultiplyAdd.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -28,8 +29,9 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   math.hasRounding = isa.fma; // SSE4.1 came long before FMA
   math.hasScalef = isa.vectorBytes == 64;
   lower::expandMath(module, math);
+  lower::allowFusedMultiplyAdd(module);
   PassManager pm(module.getContext());
-  pm.enableVerifier(false);
+  pm.enableVerifier(true);
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(arith::createArithExpandOpsPass());

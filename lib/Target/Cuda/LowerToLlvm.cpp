@@ -2,6 +2,7 @@
 
 #include "PtxEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
+#include "lathe/Lower/FusedMultiplyAdd.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -159,6 +160,7 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
 llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
   if (device)
     lower::expandIntegerPowers(module);
+  lower::allowFusedMultiplyAdd(module);
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   pm.addPass(createCanonicalizerPass());

@@ -43,7 +43,7 @@ static Expected<std::unique_ptr<TargetMachine>> machineFor(StringRef triple, Str
   if (!target)
     return bug("{0}", text);
   TargetOptions options;
-  options.AllowFPOpFusion = FPOpFusion::Fast; // contraction to fma, nothing else
+  options.AllowFPOpFusion = FPOpFusion::Standard; // where flags allow it, see lathe/Lower/FusedMultiplyAdd.h
   std::unique_ptr<TargetMachine> machine(
       target->createTargetMachine(triple, cpu, features, options, Reloc::PIC_, std::nullopt, level));
   if (!machine)
