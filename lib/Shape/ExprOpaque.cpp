@@ -199,6 +199,11 @@ static Expr floordivByTerm(const Expr &a, const Monomial &divisor) {
   return whole + ExprBuilder::opaque(Kind::FloorDiv, build(std::move(s.rest)), build({divisor}));
 }
 
+/// Divisors are sizes. One like y - x keeps its sign, whatever stands first: code for it relies on what is positive.
+static bool isNegative(const Monomials &divisor) {
+  return llvm::all_of(divisor, [](const Monomial &m) { return m.coefficient < 0; });
+}
+
 Expr Expr::floordiv(const Expr &a, const Expr &b) {
   if (a.isUnknown() || b.isUnknown() || b.isZero())
     return unknown();
@@ -207,8 +212,8 @@ Expr Expr::floordiv(const Expr &a, const Expr &b) {
   if (a.isZero())
     return a;
   const Monomials &divisor = ExprBuilder::terms(b);
-  if (divisor.front().coefficient < 0) // The quotient keeps its value when both change sign.
-    return divisor.front().coefficient == INT64_MIN ? unknown() : floordiv(-a, -b);
+  if (isNegative(divisor)) // The quotient keeps its value when both change sign.
+    return llvm::any_of(divisor, [](const Monomial &m) { return m.coefficient == INT64_MIN; }) ? unknown() : floordiv(-a, -b);
   if (std::optional<int64_t> c = b.constant())
     return floordivByConstant(a, *c);
   if (divisor.size() == 1)
@@ -262,7 +267,7 @@ Expr Expr::mod(const Expr &a, const Expr &b) {
   if (a.isZero() || b.isOne())
     return Expr(0);
   const Monomials &divisor = ExprBuilder::terms(b);
-  if (divisor.front().coefficient < 0)
+  if (isNegative(divisor))
     return a - b * floordiv(a, b);
   if (std::optional<int64_t> c = b.constant())
     return modByConstant(a, *c);

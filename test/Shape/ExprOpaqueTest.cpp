@@ -14,6 +14,9 @@ TEST(ExprOpaque, FloorDivSplitsWhatDivides) {
   EXPECT_EQ(E("floordiv(floordiv(n, 4) + m, 3)"), E("floordiv(n + 4*m, 12)"));
   EXPECT_EQ(E("floordiv(a*a + 2*a*b + b*b, a + b)"), E("a + b"));
   EXPECT_NE(E("floordiv(t, 2)*2"), E("t"));
+  // A divisor that is a difference is as it was written: code divides by what is positive.
+  EXPECT_EQ(E("floordiv(i, n - min(n, 2))").terms()[0].atoms[0].operands[1], E("n - min(n, 2)"));
+  EXPECT_EQ(E("floordiv(-i, -n - m)"), E("floordiv(i, n + m)"));
   EXPECT_EQ(E("floordiv(-7, 2)"), Expr(-4));
 }
 
