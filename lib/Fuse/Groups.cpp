@@ -158,13 +158,11 @@ void Grouper::place(Operation *op) {
     // Operands are read from memory by plain strides; one that no stride describes is copied into order first.
     for (unsigned tries = 0; tries <= op->getNumOperands(); ++tries) {
       Group g = startHeavy(op);
-      Operation *copy = copyUnreadable(g, op);
-      if (!copy) {
-        return start(op, std::move(g));
-      }
+      Operation *copy = tries < op->getNumOperands() ? copyUnreadable(g, op) : nullptr;
+      if (!copy)
+        return start(op, std::move(g)); // what was copied and still is not proven is for the verifier to say
       place(copy);
     }
-    return;
   }
   if (auto c = dyn_cast<ir::ConvOp>(op))
     return startConv(c);

@@ -121,11 +121,15 @@ SymbolValue ExprEmitter::emitAtom(const Atom &a) {
   return {v, std::max(x.depth, y.depth)};
 }
 
+/// Not zero. A size that is known to be none gives 1 for 0, where nothing is computed with the result.
 Value ExprEmitter::divisorOf(const Expr &e, Value v) {
   std::optional<int64_t> c = e.constant();
-  if (c && *c > 0)
+  if (c && *c)
     return v;
-  return binary<arith::MaxSIOp>(v, constantI64(b, loc, 1));
+  Value one = constantI64(b, loc, 1);
+  if (lower::isNonNegative(e))
+    return binary<arith::MaxSIOp>(v, one);
+  return select(compare(arith::CmpIPredicate::eq, v, constantI64(b, loc, 0)), one, v);
 }
 
 SymbolValue ExprEmitter::emitDivision(const Atom &a) {
@@ -139,15 +143,18 @@ SymbolValue ExprEmitter::emitDivision(const Atom &a) {
     return {v, depth};
   }
   Value d = divisorOf(a.operands[1], y.value);
-  if (isNonNegative(a.operands[0]))
+  bool isPositive = isNonNegative(a.operands[1]);
+  if (isPositive && isNonNegative(a.operands[0]))
     return {mod ? binary<arith::RemUIOp>(x.value, d) : binary<arith::DivUIOp>(x.value, d), depth};
-  // Truncated division, corrected where the remainder is negative.
-  Value rem = binary<arith::RemSIOp>(x.value, d);
-  Value negative = compare(arith::CmpIPredicate::slt, rem, constantI64(b, loc, 0));
+  // Truncated division, corrected where the remainder has not the divisor's sign.
+  Value rem = binary<arith::RemSIOp>(x.value, d), zero = constantI64(b, loc, 0);
+  Value wrong = compare(arith::CmpIPredicate::slt, isPositive ? rem : binary<arith::XOrIOp>(rem, d), zero);
+  if (!isPositive)
+    wrong = binary<arith::AndIOp>(wrong, compare(arith::CmpIPredicate::ne, rem, zero));
   if (mod)
-    return {select(negative, binary<arith::AddIOp>(rem, d), rem), depth};
+    return {select(wrong, binary<arith::AddIOp>(rem, d), rem), depth};
   Value q = binary<arith::DivSIOp>(x.value, d);
-  return {select(negative, binary<arith::SubIOp>(q, constantI64(b, loc, 1)), q), depth};
+  return {select(wrong, binary<arith::SubIOp>(q, constantI64(b, loc, 1)), q), depth};
 }
 
 Value lower::emitExpr(OpBuilder &b, Location loc, const Expr &e, SymbolLookup lookup) {

@@ -169,17 +169,21 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
   return std::nullopt;
 }
 
-/// An equality that cannot be solved for a symbol: its leading product becomes a rewrite, where that has coefficient 1.
+/// An equality that cannot be solved for a symbol: its leading term becomes a rewrite.
 static void addRewrite(Facts::State &state, const Expr &e) {
   const Monomial &lead = ExprBuilder::terms(e).front();
-  if (latestOf(e, state) || (lead.coefficient != 1 && lead.coefficient != -1)) {
+  if (latestOf(e, state) || lead.atoms.empty()) {
     state.nonNegative.push_back(e);
     state.nonNegative.push_back(-e);
     state.changed();
     return;
   }
-  Expr product = ExprBuilder::fromTerm(1, lead.atoms);
-  state.rewrites.emplace_back(lead.atoms, lead.coefficient == 1 ? product - e : product + e);
+  Expr term = ExprBuilder::fromTerm(lead.coefficient, lead.atoms);
+  state.rewrites.push_back({lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)});
+  if (std::abs(lead.coefficient) != 1) { // a term that the coefficient does not divide is not rewritten, but bounded
+    state.nonNegative.push_back(e);
+    state.nonNegative.push_back(-e);
+  }
   state.changed();
 }
 
@@ -206,7 +210,7 @@ static bool addDefinition(Facts::State &state, const Expr &e) {
     for (const Expr &operand : {x, y})
       isMax ? atLeast(value, operand) : atLeast(operand, value);
     if (value != x && value != y)
-      state.rewrites.emplace_back(term->atoms, value);
+      state.rewrites.push_back({term->atoms, value});
   } else {
     if (isPositive && atom.kind == Atom::Kind::FloorDiv) {
       atLeast(x, y * value);
@@ -215,7 +219,7 @@ static bool addDefinition(Facts::State &state, const Expr &e) {
       atLeast(value, Expr(0));
       atLeast(y - Expr(1), value);
     }
-    state.rewrites.emplace_back(term->atoms, value);
+    state.rewrites.push_back({term->atoms, value});
   }
   state.changed();
   return true;

@@ -17,8 +17,13 @@ struct Facts::State {
   std::map<std::string, Range> ranges;
   std::map<std::string, Expr> axes;          ///< axis -> extent
   std::map<std::string, Expr> substitutions; ///< closed: no value mentions a replaced symbol
-  /// Equalities that no symbol could be solved from: a product of atoms and what it equals.
-  std::vector<std::pair<std::vector<AtomRef>, Expr>> rewrites;
+  /// An equality that no symbol could be solved from: coefficient * product = value. For 2*m = 3*n, 6*m*k becomes 9*n*k.
+  struct Rewrite {
+    std::vector<AtomRef> product;
+    Expr value;
+    int64_t coefficient = 1; ///< above 0
+  };
+  std::vector<Rewrite> rewrites;
   std::vector<Expr> nonNegative; ///< known relations e >= 0 that no single range holds
   std::vector<std::pair<std::string, Expr>> derived;
   std::map<std::string, size_t> late; ///< and in which order

@@ -106,13 +106,13 @@ Expr Simplifier::simplifyAtomAnew(const AtomRef &node) {
 Expr Simplifier::rewriteProducts(Expr e) {
   for (unsigned step = 0; step < 64; ++step) {
     bool changed = false;
-    for (const auto &[product, value] : state.rewrites) {
+    for (const auto &[product, value, coefficient] : state.rewrites) {
       for (const Monomial &t : ExprBuilder::terms(e)) {
         std::optional<std::vector<AtomRef>> factor = removeAtoms(t.atoms, product);
-        if (!factor)
+        if (!factor || t.coefficient % coefficient)
           continue;
-        Expr rest = ExprBuilder::fromTerm(t.coefficient, std::move(*factor));
-        e = e - rest * ExprBuilder::fromTerm(1, product) + rest * value;
+        Expr rest = ExprBuilder::fromTerm(t.coefficient / coefficient, std::move(*factor));
+        e = e - rest * ExprBuilder::fromTerm(coefficient, product) + rest * value;
         changed = true;
         break;
       }

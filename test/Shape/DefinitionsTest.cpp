@@ -14,6 +14,14 @@ TEST(Definitions, AQuotientHasAName) {
   EXPECT_EQ(f.simplify(E("n")), E("n"));
 }
 
+TEST(Definitions, AnEqualityWithoutAUnitCoefficientRewritesItsMultiples) {
+  Facts f;
+  EXPECT_TRUE(f.addEquality(E("2*m"), E("3*n")));
+  EXPECT_TRUE(f.provablyEqual(E("4*k*m + 6*m*m"), E("6*k*n + 9*m*n")));
+  EXPECT_TRUE(f.provablyEqual(E("floordiv(2*m, 3)"), E("n")));
+  EXPECT_FALSE(f.provablyEqual(E("m"), E("n")));
+}
+
 TEST(Definitions, AQuotientThatIsKnownBoundsItsOperand) {
   Facts f;
   EXPECT_TRUE(f.addEquality(E("floordiv(n, 4)"), Expr(3)));
