@@ -12,6 +12,9 @@ namespace lathe::cpu {
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildKernelModule(lower::DetachedKernel &kernel, const Isa &isa,
                                                                     llvm::StringRef name);
 
+/// Values of half types that the machine does not know become integers; nothing is computed with them.
+void carryAsBits(mlir::ModuleOp module, const Isa &isa);
+
 /// The same in the LLVM dialect; in place.
 llvm::Error lowerToLLVMDialect(mlir::ModuleOp module, const Isa &isa);
 

@@ -30,6 +30,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   math.hasScalef = isa.vectorBytes == 64;
   lower::expandMath(module, math);
   lower::allowFusedMultiplyAdd(module);
+  carryAsBits(module, isa);
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   pm.addPass(createCSEPass());
