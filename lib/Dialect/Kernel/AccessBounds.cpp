@@ -230,7 +230,17 @@ bool Bounds::isInside(Expr offset, const Expr &size) {
          holds(rewrite(offset, sorted, true), size);
 }
 
+/// What a guard says, word for word: 0 <= offset and offset < size.
+static bool isGiven(const Expr &offset, const Expr &size, ArrayRef<Conjunct> given, const shape::Facts &facts) {
+  auto says = [&](const Expr &e) {
+    return llvm::any_of(given, [&](const Conjunct &c) { return !c.value && !c.notNegative.isUnknown() && facts.provablyEqual(c.notNegative, e); });
+  };
+  return says(offset) && says(size - offset - Expr(1));
+}
+
 bool kernel::isInside(const Expr &offset, const Expr &size, ArrayRef<Conjunct> given, const shape::Facts &facts) {
+  if (isGiven(offset, size, given, facts))
+    return true;
   if (llvm::any_of(given, [&](const Conjunct &c) { return !c.value && facts.provablyLess(c.notNegative, Expr(0)); }))
     return true; // there is no such point
   return Bounds(given, facts).isInside(offset, size);
