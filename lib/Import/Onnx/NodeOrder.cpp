@@ -11,21 +11,38 @@ std::string onnx::nameOf(const NodeProto &node) {
   return node.op_type() + "_" + (node.output_size() ? node.output(0) : "");
 }
 
+using Visit = llvm::function_ref<void(const std::string &)>;
+
+static void forEachRead(const NodeProto &node, Visit f);
+
+/// Calls f for every name that the subgraph takes from around it. What it defines itself hides a name of its surroundings.
+static void forEachFreeName(const GraphProto &graph, Visit f) {
+  std::set<std::string> own;
+  for (const ValueInfoProto &input : graph.input())
+    own.insert(input.name());
+  for (const TensorProto &initializer : graph.initializer())
+    own.insert(initializer.name());
+  for (const NodeProto &inner : graph.node())
+    own.insert(inner.output().begin(), inner.output().end());
+  auto visit = [&](const std::string &name) {
+    if (!own.count(name))
+      f(name);
+  };
+  for (const NodeProto &inner : graph.node())
+    forEachRead(inner, visit);
+  for (const ValueInfoProto &output : graph.output())
+    visit(output.name());
+}
+
 /// Calls f for every name that the node reads, also from within its subgraphs.
-static void forEachRead(const NodeProto &node, llvm::function_ref<void(const std::string &)> f) {
+static void forEachRead(const NodeProto &node, Visit f) {
   for (const std::string &input : node.input())
     f(input);
-  auto visit = [&](const GraphProto &graph) {
-    for (const NodeProto &inner : graph.node())
-      forEachRead(inner, f);
-    for (const ValueInfoProto &output : graph.output())
-      f(output.name());
-  };
   for (const AttributeProto &attribute : node.attribute()) {
     if (attribute.has_g())
-      visit(attribute.g());
+      forEachFreeName(attribute.g(), f);
     for (const GraphProto &graph : attribute.graphs())
-      visit(graph);
+      forEachFreeName(graph, f);
   }
 }
 
