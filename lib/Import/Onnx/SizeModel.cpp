@@ -251,8 +251,8 @@ void SizeModel::declare(const std::string &name) {
   }
   for (const Definition &d : definition(name)) {
     known.setRange(name, {0, d.max});
-    if (d.late)
-      known.setLate(name);
+    // It is computed from the others, so none of these may be written as it: the next import may not come upon it again.
+    known.setLate(name);
   }
 }
 

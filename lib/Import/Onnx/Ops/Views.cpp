@@ -44,7 +44,10 @@ void reshape(Node &n) {
   Value x = n.in(0);
   Dims from = n.dims(x), to = n.values(1);
   bool zeroIsSize = n.flag("allowzero", false);
-  if (llvm::any_of(to, [&](const Expr &e) { return !e.constant() && !n.g.facts.provablyLessEqual(Expr(0), e); }))
+  auto isSize = [&](const Expr &e) { // and not -1; what the operand has as a size is one, too
+    return e.constant() || llvm::is_contained(from, e) || n.g.facts.provablyLessEqual(Expr(0), e);
+  };
+  if (!llvm::all_of(to, isSize))
     return reshapeTo(n, x, runtimeShape(n, from, to, zeroIsSize));
   std::optional<size_t> open;
   for (size_t i = 0; i < to.size(); ++i) {
