@@ -319,10 +319,37 @@ Dims Node::commonDims(ArrayRef<Expr> a, ArrayRef<Expr> b, ArrayRef<Value> blame)
       out[i + lead] = x.isOne() ? y : x;
       continue;
     }
+    if (!g.facts.provablyEqual(x, y) && importer.session().sizes.mayBroadcast(x, y)) {
+      out[i + lead] = commonSize(x, y);
+      continue;
+    }
     requireEqual(x, y, "operands " + describeAll(blame) + " do not broadcast");
     out[i + lead] = x.constant() ? x : simplify(y);
   }
   return out;
+}
+
+/// Of two sizes of which either may be 1 when the model runs.
+Expr Node::commonSize(const Expr &x, const Expr &y) {
+  SizeModel &sizes = importer.session().sizes;
+  for (auto [a, b] : {std::pair(x, y), std::pair(y, x)})
+    if (std::optional<int64_t> c = a.constant(); c && *c != 1) { // the other one is this or 1
+      sizes.requireBroadcasts(b, a);
+      return a;
+    }
+  return sizes.broadcastSize(llvm::cast<NameLoc>(g.loc).getName().str() + ".broadcast", x, y);
+}
+
+Value Node::spread(Value v, ArrayRef<Expr> dims) {
+  Dims from = this->dims(v);
+  size_t lead = dims.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i) {
+    // Places beyond the last are brought to it, and of one element that is the only one.
+    const Expr &to = dims[i + lead];
+    if (!simplify(from[i]).isOne() && !g.facts.provablyEqual(from[i], to))
+      v = g.gather(v, g.iota({to}, 0, g.b.getI64Type()), int64_t(i));
+  }
+  return v;
 }
 
 Value Node::broadcastTo(Value v, ArrayRef<Expr> dims) {
@@ -330,10 +357,17 @@ Value Node::broadcastTo(Value v, ArrayRef<Expr> dims) {
   if (from.size() > dims.size())
     failWrong("operand {0} does not broadcast to rank {1}", describe(v.getType()), dims.size());
   size_t lead = dims.size() - from.size();
-  for (size_t i = 0; i < from.size(); ++i)
-    if (!simplify(from[i]).isOne())
-      requireEqual(from[i], dims[i + lead], "operand " + describe(v.getType()) + " does not broadcast");
-  return g.broadcastTo(v, dims);
+  SizeModel &sizes = importer.session().sizes;
+  for (size_t i = 0; i < from.size(); ++i) {
+    Expr x = simplify(from[i]), to = simplify(dims[i + lead]);
+    if (x.isOne() || g.facts.provablyEqual(x, to))
+      continue;
+    if (!x.constant() && sizes.mayBroadcast(x, to))
+      sizes.requireBroadcasts(x, to);
+    else
+      requireEqual(x, to, "operand " + describe(v.getType()) + " does not broadcast");
+  }
+  return g.broadcastTo(spread(v, dims), dims);
 }
 
 void Node::broadcast(MutableArrayRef<Value> values) {
@@ -343,7 +377,7 @@ void Node::broadcast(MutableArrayRef<Value> values) {
   for (Expr &e : common)
     e = simplify(e);
   for (Value &v : values)
-    v = g.broadcastTo(v, common);
+    v = g.broadcastTo(spread(v, common), common);
 }
 
 //===----------------------------------------------------------------------===//

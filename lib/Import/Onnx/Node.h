@@ -106,6 +106,8 @@ public:
   void broadcast(llvm::MutableArrayRef<Value> values);
   Value broadcastTo(Value v, llvm::ArrayRef<Expr> dims); ///< one-way
   Dims commonDims(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b, llvm::ArrayRef<Value> blame);
+  /// The value with its dimensions repeated that may be 1 in a run and are not among the result's, `dims`.
+  Value spread(Value v, llvm::ArrayRef<Expr> dims);
   /// Two sizes that must be the same: proven, or a relation of the model, or a Failure that says what they are.
   void requireEqual(const Expr &a, const Expr &b, llvm::StringRef what);
   /// a / b, where b divides a: proven, or a relation of the model, or a Failure.
@@ -129,6 +131,7 @@ public:
   const std::vector<Value> &results() const { return outputs; }
 
 private:
+  Expr commonSize(const Expr &x, const Expr &y);
   int64_t version;
   Attributes attributes;
   std::vector<Value> inputs, outputs;

@@ -23,9 +23,9 @@ struct Imported {
 };
 } // namespace
 
-static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIRContext &context) {
+static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIRContext &context, int64_t leastUnnamed) {
   context.loadDialect<ir::LatheDialect, func::FuncDialect>();
-  Session session{file, &context, SizeModel(options), false, {}};
+  Session session{file, &context, SizeModel(options, leastUnnamed), false, {}};
   Imported result;
   for (unsigned round = 0; round < kMaxRounds; ++round) {
     size_t assumptions = session.sizes.numAssumptions();
@@ -36,6 +36,12 @@ static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIR
       break;
   }
   return result;
+}
+
+/// A dimension without a name may be 0, where nothing forbids that.
+static Imported importModel(ModelFile &file, const ImportOptions &options, MLIRContext &context) {
+  Imported result = importRounds(file, options, context, 0);
+  return result.reports.empty() ? std::move(result) : importRounds(file, options, context, 1);
 }
 
 /// Shape arithmetic is gone once the operators that read it are built.
@@ -61,7 +67,7 @@ static llvm::Error errorOf(const std::vector<Report> &reports) {
 }
 
 static llvm::Expected<OwningOpRef<ModuleOp>> importFile(ModelFile &file, const ImportOptions &options, MLIRContext &context) {
-  Imported imported = importRounds(file, options, context);
+  Imported imported = importModel(file, options, context);
   if (llvm::Error error = errorOf(imported.reports))
     return std::move(error);
   eraseDead(*imported.module);
@@ -101,7 +107,7 @@ llvm::Expected<std::vector<NodeReport>> lathe::checkOnnx(StringRef path, const I
   if (!file)
     return file.takeError();
   std::vector<NodeReport> out;
-  for (Report &r : importRounds(**file, options, context).reports)
+  for (Report &r : importModel(**file, options, context).reports)
     out.push_back({r.node, r.op, r.opset, r.message});
   return out;
 }

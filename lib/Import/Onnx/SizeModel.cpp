@@ -39,12 +39,12 @@ static std::optional<Expr> asExpression(const std::string &name, const std::set<
   return known ? std::optional<Expr>(*e) : std::nullopt;
 }
 
-void SizeModel::declareSymbol(const std::string &name) {
+void SizeModel::declareSymbol(const std::string &name, int64_t least) {
   if (llvm::any_of(symbols, [&](const Symbol &s) { return s.name == name; }))
     return;
-  Symbol symbol{name, 1, -1, {}, {}};
+  Symbol symbol{name, least, -1, {}, {}};
   if (const DimOption *option = findOption(options.dims, name, &DimOption::name)) {
-    symbol.min = option->min.value_or(1);
+    symbol.min = option->min.value_or(least);
     symbol.max = option->max.value_or(-1);
     symbol.hints = option->hints;
   }
@@ -56,7 +56,7 @@ void SizeModel::declareSymbol(const std::string &name) {
   symbols.push_back(std::move(symbol));
 }
 
-Expr SizeModel::named(const std::string &name) {
+Expr SizeModel::named(const std::string &name, int64_t least) {
   if (name.size() > kMaxName)
     failWrong("the name of a size has {0} characters, expected at most {1}", name.size(), kMaxName);
   if (std::optional<Expr> e = asExpression(name, plainNames)) {
@@ -69,8 +69,21 @@ Expr SizeModel::named(const std::string &name) {
   const DimOption *option = findOption(options.dims, name, &DimOption::name);
   if (option && option->fixed())
     return Expr(*option->fixed());
-  declareSymbol(name);
+  declareSymbol(name, least);
   return Expr::symbol(name);
+}
+
+/// What exporters write where they know no name. Each occurrence is a size of its own.
+static bool saysNothing(StringRef name) {
+  return name.empty() || name == "?" || name == "None" || (name.consume_front("unk__") && llvm::all_of(name, llvm::isDigit));
+}
+
+Expr SizeModel::unnamedDim(const std::string &input, unsigned index) {
+  std::string name = input + "_dim" + std::to_string(index);
+  while (plainNames.count(name)) // the model has a name like that, for another size
+    name += "_";
+  unnamed.insert(name);
+  return named(name, leastUnnamed);
 }
 
 Expr SizeModel::inputDim(const std::string &input, unsigned index, const TensorShapeProto::Dimension *dim,
@@ -83,10 +96,10 @@ Expr SizeModel::inputDim(const std::string &input, unsigned index, const TensorS
       failWrong("--shape {0}: dimension {1} is {2} in the model, not {3}", input, index, dim->dim_value(), *option);
     return number ? Expr(value) : named(*option);
   }
-  if (dim && dim->has_dim_param() && !dim->dim_param().empty())
+  if (dim && dim->has_dim_param() && !saysNothing(dim->dim_param()))
     return named(dim->dim_param());
   if (dynamic || dim->dim_value() == -1) // some exporters write -1 for "unknown"
-    return named(input + "_dim" + std::to_string(index));
+    return unnamedDim(input, index);
   if (dim->dim_value() < 0 || dim->dim_value() > kMaxSize)
     failWrong("input '{0}': dimension {1} is {2}", input, index, dim->dim_value());
   return Expr(dim->dim_value());
@@ -107,7 +120,7 @@ void SizeModel::checkOptions(ArrayRef<const ValueInfoProto *> protos) const {
 void SizeModel::collectNames(ArrayRef<const ValueInfoProto *> protos) {
   auto add = [&](const std::string &name) {
     int64_t value;
-    if (!name.empty() && name != "?" && !hasOperator(name) && !isNumber(name, value))
+    if (!saysNothing(name) && !hasOperator(name) && !isNumber(name, value))
       plainNames.insert(name);
   };
   for (const ValueInfoProto *input : protos)
@@ -169,7 +182,12 @@ bool SizeModel::assumeLimit(const Expr &a, const Expr &b) {
 }
 
 bool SizeModel::assume(const Expr &a, const char *kind, const Expr &b) {
-  relations.push_back({a, b, kind, {}, isIsolated() ? body : "", isIsolated() ? place : ""});
+  Relation r{a, b, kind, {}, isIsolated() ? body : "", isIsolated() ? place : ""};
+  if (llvm::any_of(relations, [&](const Relation &o) {
+        return o.left == a && o.right == b && StringRef(o.kind) == kind && o.place == r.place;
+      }))
+    return true; // known, though nothing could be concluded of it
+  relations.push_back(r);
   conclude(relations.back());
   ++numFound;
   return true;
@@ -197,9 +215,28 @@ bool SizeModel::isIsolated() const {
   return llvm::any_of(outside, [](const Outside &o) { return o.facts.has_value(); });
 }
 
+/// A size that is computed from others is written as these, never the other way round: the next import need not come upon it
+/// again.
+void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
+  Expr e = known.simplify(a - b);
+  bool isComputed = false;
+  for (const std::string &name : e.symbols()) {
+    if (!computed.count(name))
+      continue;
+    isComputed = true;
+    std::optional<Expr::Linear> l = e.linearIn(name);
+    if (l && (l->coefficient == Expr(1) || l->coefficient == Expr(-1))) {
+      known.addEquality(Expr::symbol(name), l->coefficient == Expr(1) ? -l->rest : l->rest);
+      return;
+    }
+  }
+  if (!isComputed)
+    known.addEquality(a, b);
+}
+
 void SizeModel::conclude(const Relation &r) {
   if (StringRef(r.kind) == "eq") {
-    known.addEquality(r.left, r.right);
+    concludeEqual(r.left, r.right);
   } else if (StringRef(r.kind) == "divides") {
     known.addDivides(r.left, r.right);
   } else if (std::optional<std::string> name = r.left.asSymbol()) {
@@ -251,8 +288,8 @@ void SizeModel::declare(const std::string &name) {
   }
   for (const Definition &d : definition(name)) {
     known.setRange(name, {0, d.max});
-    // It is computed from the others, so none of these may be written as it: the next import may not come upon it again.
-    known.setLate(name);
+    if (d.late)
+      known.setLate(name);
   }
 }
 
@@ -352,6 +389,7 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
   for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !definedAt.try_emplace(free, definitions.size()).second; ++next)
     free = name + "#" + std::to_string(next);
   definitions.push_back({free, value, max, fromElement, late});
+  computed.insert(free);
   declare(free);
   if (isIsolated())
     fresh.push_back(free);
@@ -374,6 +412,7 @@ void SizeModel::startRound() {
   definedAt.clear();
   nextNumber.clear();
   checks.clear();
+  broadcasts.clear();
   for (Symbol &s : symbols)
     s.used = !s.late && s.element.empty();
   // What a relation eliminated from the sizes is still what the entry checks.

@@ -17,7 +17,8 @@ namespace lathe::onnx {
 
 class SizeModel {
 public:
-  explicit SizeModel(const ImportOptions &options) : options(options) {}
+  /// `leastUnnamed`: what a dimension without a name is at least, 0 or 1, where the user says nothing.
+  explicit SizeModel(const ImportOptions &options, int64_t leastUnnamed = 0) : options(options), leastUnnamed(leastUnnamed) {}
 
   const ImportOptions &importOptions() const { return options; }
   /// The dimensions of every input, from the file and the options. Throws Failure (unknown names, no shape, ...).
@@ -54,6 +55,14 @@ public:
   shape::Expr define(const std::string &name, const shape::Expr &value, std::optional<int64_t> max);
   /// Whether an element, or what was defined of one, occurs.
   bool readsElement(const shape::Expr &e) const;
+  /// Whether either of two sizes that meet in a broadcast may be 1 in one run and the other's in the next. Sizes for which the
+  /// model has one name are one size; sums and constants that meet a named size are taken to be equal to it (BroadcastSizes.cpp).
+  bool mayBroadcast(const shape::Expr &a, const shape::Expr &b) const;
+  /// The size that a broadcast of the two has; that they are equal or one of them is 1 is checked when it runs. The same for the
+  /// same sizes; `name` is for the first that asks.
+  shape::Expr broadcastSize(const std::string &name, const shape::Expr &a, const shape::Expr &b);
+  /// Checked when it runs: a is `whole`, or 1.
+  void requireBroadcasts(const shape::Expr &a, const shape::Expr &whole);
   /// What was defined and required is said anew by each import.
   void startRound();
   /// Everything that is known, to come back to when what was built is thrown away.
@@ -74,8 +83,9 @@ private:
   bool assumeLimit(const shape::Expr &a, const shape::Expr &b);
   void declare(const std::string &name);
   bool isIsolated() const;
-  shape::Expr named(const std::string &name);
-  void declareSymbol(const std::string &name);
+  shape::Expr named(const std::string &name, int64_t least = 1);
+  shape::Expr unnamedDim(const std::string &input, unsigned index);
+  void declareSymbol(const std::string &name, int64_t least);
   void collectNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
   void checkOptions(llvm::ArrayRef<const ValueInfoProto *> inputs) const;
 
@@ -100,6 +110,7 @@ private:
     std::optional<shape::Facts> facts;
   };
   void conclude(const Relation &relation);
+  void concludeEqual(const shape::Expr &a, const shape::Expr &b);
   bool assume(const shape::Expr &a, const char *kind, const shape::Expr &b);
   struct Definition {
     std::string name;
@@ -110,14 +121,22 @@ private:
   Symbol *find(const std::string &name);
   /// The one of this name, if there is one.
   llvm::ArrayRef<Definition> definition(const std::string &name) const;
+  bool isUnnamed(const shape::Expr &e) const;
+  std::vector<shape::Expr> partsOf(const shape::Expr &size) const;
+  bool broadcastsTo(const shape::Expr &a, const shape::Expr &whole) const;
+  void requireOnce(const shape::Expr &condition, const std::string &says);
   shape::Expr lateSymbol(const std::string &symbol, int64_t min);
   const ImportOptions &options;
+  int64_t leastUnnamed;
   std::vector<Symbol> symbols;
   std::set<std::string> plainNames; ///< names that stand alone as a dimension somewhere
   std::set<std::string> seen;       ///< every name that an input has, fixed or not
+  std::set<std::string> unnamed;    ///< symbols of dimensions to which the model gives no name
+  std::map<std::string, std::vector<shape::Expr>> broadcasts; ///< a size that is defined as a broadcast's, and of what
   std::vector<Relation> relations; ///< that the facts know
   std::vector<Relation> checks;
   std::vector<Definition> definitions;
+  std::set<std::string> computed; ///< names of definitions, of earlier imports too
   std::map<std::string, size_t> definedAt;    ///< places of the definitions, by name
   std::map<std::string, unsigned> nextNumber; ///< that may make a name another one
   std::vector<ir::Dims> inputs;

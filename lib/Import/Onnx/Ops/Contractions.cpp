@@ -20,8 +20,14 @@ Value matrixProduct(Node &n, Value x, Value y) {
   std::string what = "operands " + describe(x.getType()) + " and " + describe(y.getType());
   Dims dx = n.dims(x), dy = n.dims(y);
   n.requireEqual(dx.back(), dy[dy.size() == 1 ? 0 : dy.size() - 2], what + ": the inner sizes");
-  if (dx.size() > 2 && dy.size() > 2)
-    n.commonDims(llvm::ArrayRef<Expr>(dx).drop_back(2), llvm::ArrayRef<Expr>(dy).drop_back(2), {x, y});
+  if (dx.size() > 2 && dy.size() > 2) {
+    Dims batch = n.commonDims(llvm::ArrayRef<Expr>(dx).drop_back(2), llvm::ArrayRef<Expr>(dy).drop_back(2), {x, y});
+    for (Value *v : {&x, &y}) {
+      Dims whole = batch, own = n.dims(*v);
+      whole.append(own.end() - 2, own.end());
+      *v = n.spread(*v, whole);
+    }
+  }
   std::string why;
   Value r = n.g.matmul(x, y, &why);
   if (!r)

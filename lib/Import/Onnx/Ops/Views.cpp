@@ -35,7 +35,7 @@ static Dims runtimeShape(Node &n, ArrayRef<Expr> from, const Dims &to, bool zero
       if (j != i)
         others = others * (known[j] + open[j]);
     Expr left = open[i].isZero() ? Expr(0) : n.define("left", Expr::floordiv(countOf(n, from), Expr::max(Expr(1), others)));
-    out.push_back(n.define("dim", known[i] + open[i] * left));
+    out.push_back(n.simplify(n.define("dim", known[i] + open[i] * left)));
   }
   return out;
 }

@@ -1,0 +1,86 @@
+//===- BroadcastSizes.cpp - Sizes of which one may be 1 in a run ------------===//
+//
+// Where two sizes meet that are not known to be equal, ONNX allows one of them to be 1 in any run. For a size that has a name, a
+// sum or a constant beside it says how large it is (total = past + seq), and equality is assumed. Otherwise the size of the
+// result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
+// and larger again) are meant to be equal, too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Failure.h"
+#include "SizeModel.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+using shape::Expr;
+
+/// |a - b|
+static Expr distance(const Expr &a, const Expr &b) { return Expr::max(a - b, b - a); }
+
+bool SizeModel::isUnnamed(const Expr &e) const {
+  return llvm::any_of(e.symbols(), [&](const std::string &s) { return unnamed.count(s) || broadcasts.count(s); });
+}
+
+bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
+  auto mayBeOne = [&](const Expr &e) { return known.clone().addEquality(e, Expr(1)); };
+  auto isPlain = [&](const Expr &e) {
+    std::optional<std::string> name = e.asSymbol();
+    return name && llvm::any_of(symbols, [&](const Symbol &s) { return s.name == *name && !s.late && s.element.empty(); });
+  };
+  bool differ = isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
+  bool isRelated = llvm::any_of(a.symbols(), [&](const std::string &s) { return b.mentions(s); });
+  return differ && !isRelated && (mayBeOne(a) || mayBeOne(b));
+}
+
+/// In each body once.
+void SizeModel::requireOnce(const Expr &condition, const std::string &says) {
+  if (condition.isUnknown())
+    failUnsupported("a size does not fit 64-bit arithmetic");
+  if (llvm::none_of(checks, [&](const Relation &r) { return r.body == body && r.says == says; }))
+    checks.push_back({condition, Expr(0), "holds", says, body});
+}
+
+/// What meets in a broadcast of this size; of any other, the size itself.
+std::vector<Expr> SizeModel::partsOf(const Expr &size) const {
+  auto it = broadcasts.find(size.asSymbol().value_or(""));
+  return it == broadcasts.end() ? std::vector<Expr>{size} : it->second;
+}
+
+/// Whether a has met `whole` already.
+bool SizeModel::broadcastsTo(const Expr &a, const Expr &whole) const {
+  std::vector<Expr> parts = partsOf(whole);
+  return llvm::all_of(partsOf(a), [&](const Expr &part) { return llvm::is_contained(parts, part); });
+}
+
+void SizeModel::requireBroadcasts(const Expr &a, const Expr &whole) {
+  if (!broadcastsTo(a, whole))
+    requireOnce(Expr::min(distance(a, whole), distance(a, Expr(1))), a.str() + " = 1 or " + a.str() + " = " + whole.str());
+}
+
+Expr SizeModel::broadcastSize(const std::string &name, const Expr &a, const Expr &b) {
+  for (auto [part, whole] : {std::pair(a, b), std::pair(b, a)})
+    if (broadcastsTo(part, whole))
+      return whole;
+  std::vector<Expr> parts = partsOf(a), others = partsOf(b);
+  llvm::copy_if(others, std::back_inserter(parts), [&](const Expr &e) { return !llvm::is_contained(parts, e); });
+  llvm::sort(parts);
+  requireOnce(Expr::min(distance(a, b), Expr::min(distance(a, Expr(1)), distance(b, Expr(1)))),
+              a.str() + " = " + b.str() + ", or one of them is 1");
+  for (const auto &[symbol, of] : broadcasts)
+    if (of == parts && !definition(symbol).empty()) { // an import that was given up may have defined it
+      declare(symbol);
+      if (isIsolated())
+        fresh.push_back(symbol);
+      return Expr::symbol(symbol);
+    }
+  Expr most(0), any(1); // a size of 0 beside a size of 1 is 0
+  for (const Expr &part : parts) {
+    most = Expr::max(most, part);
+    if (!known.provablyLessEqual(Expr(1), part))
+      any = any * Expr::min(Expr(1), part);
+  }
+  Expr size = define(name, known.simplify(most) * any, std::nullopt);
+  if (std::optional<std::string> symbol = size.asSymbol())
+    broadcasts[*symbol] = parts;
+  return size;
+}
