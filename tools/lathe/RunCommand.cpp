@@ -219,7 +219,8 @@ void lathe::tool::addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--atol", flags->tolerance.atol, "Absolute tolerance (default 1e-5)");
   command->add_option("--output-dir", flags->outputDir, "A folder to write the outputs to, as NAME.npy");
   command->add_flag("--bench", flags->bench, "Run for a while and print the times");
-  command->add_option("--threads", flags->threads, "Threads, the calling one included (default: the physical cores)");
+  command->add_option("--threads", flags->threads, "Threads, the calling one included (default: the physical cores)")
+      ->check(CLI::Range(1, 4096));
   command->add_option("--warmup", flags->benchOptions.warmup, "Runs before the timed ones (default 3)");
   command->add_option("--duration", flags->benchOptions.seconds, "Seconds of timed runs (default 1)");
   command->add_flag("--json", flags->benchOptions.json, "Print the times as JSON");

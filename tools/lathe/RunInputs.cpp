@@ -47,6 +47,18 @@ static Expected<std::vector<HostTensor>> arrange(const LoadedModel &model, std::
   return inputs;
 }
 
+/// The output that a key means, and of how many of its elements one is there (NAME.everyK).
+static std::optional<std::pair<uint32_t, uint64_t>> outputOf(const LoadedModel &model, StringRef key) {
+  if (auto position = positionOf(model.outputs(), key, "out"))
+    return std::pair(*position, uint64_t(1));
+  auto [base, every] = key.rsplit(".every");
+  uint64_t stride;
+  if (every.empty() || every.getAsInteger(10, stride) || stride == 0)
+    return std::nullopt;
+  auto position = positionOf(model.outputs(), base, "out");
+  return position ? std::optional(std::pair(*position, stride)) : std::nullopt;
+}
+
 Expected<std::vector<HostTensor>> lathe::tool::inputsFromNpz(const LoadedModel &model, const std::string &path) {
   auto arrays = readNpz(path);
   if (!arrays)
@@ -55,6 +67,8 @@ Expected<std::vector<HostTensor>> lathe::tool::inputsFromNpz(const LoadedModel &
   for (auto &[key, tensor] : *arrays)
     if (auto position = positionOf(model.inputs(), key, "in"))
       found[*position] = std::move(tensor);
+    else if (!outputOf(model, key)) // one file may hold both
+      return userError("'{0}' has a value '{1}', which is no input; the inputs are {2}", path, key, nameList(model.inputs()));
   return arrange(model, std::move(found), "'" + path + "'");
 }
 
@@ -98,19 +112,9 @@ Expected<std::vector<Expectation>> lathe::tool::expectationsFromNpz(const Loaded
   if (!arrays)
     return arrays.takeError();
   std::vector<Expectation> result;
-  for (auto &[key, tensor] : *arrays) {
-    StringRef name = key;
-    uint64_t stride = 1;
-    auto position = positionOf(model.outputs(), name, "out");
-    if (!position) {
-      auto [base, every] = name.rsplit(".every");
-      if (every.empty() || every.getAsInteger(10, stride) || stride == 0)
-        continue;
-      position = positionOf(model.outputs(), base, "out");
-    }
-    if (position)
-      result.push_back({*position, stride, std::move(tensor)});
-  }
+  for (auto &[key, tensor] : *arrays)
+    if (auto output = outputOf(model, key))
+      result.push_back({output->first, output->second, std::move(tensor)});
   if (result.empty())
     return userError("'{0}' expects nothing of the outputs, which are {1}", path, nameList(model.outputs()));
   return result;

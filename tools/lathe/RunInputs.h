@@ -15,7 +15,7 @@ struct Expectation {
   HostTensor want;
 };
 
-/// From an .npz: keys are inputs' names, or in0, in1, ... by position; others are ignored.
+/// From an .npz: keys are inputs' names, or in0, in1, ... by position; those of outputs are ignored, others refused.
 llvm::Expected<std::vector<HostTensor>> inputsFromNpz(const LoadedModel &model, const std::string &path);
 /// From NAME=x.npy arguments.
 llvm::Expected<std::vector<HostTensor>> inputsFromFiles(const LoadedModel &model, const std::vector<std::string> &arguments);
