@@ -201,6 +201,9 @@ case('floordiv', 'loop @r axes(i = "N") {' + ld(0, 'floordiv(i, 3) + mod(i, 3)')
 case('negative floordiv', 'loop @r axes(i = "N") { %a = kernel.index "floordiv(i - 50, K) + 7*mod(i - 50, K) + floordiv(i - 50, 4)"\n' +
      st('a', 0, 'i', 'i64') + '}', [],
      [np.array([(i - 50) // 3 + 7 * ((i - 50) % 3) + (i - 50) // 4 for i in range(100)])], {'N': 100, 'K': 3})
+# 5 - K is 2: in normal form the divisor is K - 5, below 0.
+case('floordiv by a difference', 'loop @r axes(i = "N") { %a = kernel.index "floordiv(i - 50, 5 - K) + 100*mod(i, 5 - K)"\n' +
+     st('a', 0, 'i', 'i64') + '}', [], [np.array([(i - 50) // 2 + 100 * (i % 2) for i in range(100)])], {'N': 100, 'K': 3})
 case('broadcast', 'loop @b axes(i = "M", j = "N") {' + ld(0, 'i') + ld(1, 'j') + '%y = arith.addf %x0, %x1 : f32\n' +
      st('y', 0, 'N*i + j') + '}', [x[:9], x[:41]], [x[:9, None] + x[None, :41]], {'M': 9, 'N': 41})
 case('fill', 'loop @f axes(i = "N") { %c = arith.constant 2.5 : f32\n' + st('c', 0, 'i') + '}', [], [np.full(77, 2.5, np.float32)],
