@@ -51,6 +51,26 @@ llvm::Error lathe::parseDim(StringRef text, ImportOptions &options) {
   return llvm::Error::success();
 }
 
+llvm::Error lathe::parseValue(StringRef text, ImportOptions &options) {
+  auto [name, spec] = text.rsplit('=');
+  if (name.empty() || spec.empty())
+    return userError("--value {0}: expected INPUT=16000, INPUT=true, or several values with commas", text);
+  ValueOption value;
+  value.input = name.str();
+  llvm::SmallVector<StringRef> parts;
+  spec.split(parts, ',');
+  for (StringRef part : parts) {
+    int64_t element = part == "true";
+    if (part != "true" && part != "false" && part.getAsInteger(10, element))
+      return userError("--value {0}: '{1}' is no integer, true or false", text, part);
+    value.elements.push_back(element);
+  }
+  if (llvm::any_of(options.values, [&](const ValueOption &other) { return other.input == value.input; }))
+    return userError("--value {0}: '{1}' is given twice", text, name);
+  options.values.push_back(std::move(value));
+  return llvm::Error::success();
+}
+
 llvm::Error lathe::parseShape(StringRef text, ImportOptions &options) {
   auto [name, spec] = text.rsplit('=');
   if (name.empty() || !text.contains('='))

@@ -12,7 +12,7 @@ namespace {
 struct CompileFlags {
   CompileOptions options;
   std::string target = "host", emit = "so", weights = "embed";
-  std::vector<std::string> dims, shapes;
+  std::vector<std::string> dims, shapes, values;
   bool depFile = false;
 };
 } // namespace
@@ -48,6 +48,9 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   for (const std::string &text : flags.shapes)
     if (Error e = parseShape(text, options.import))
       return e;
+  for (const std::string &text : flags.values)
+    if (Error e = parseValue(text, options.import))
+      return e;
   if (flags.weights != "embed" && flags.weights != "external")
     return userError("--weights {0}: expected embed or external", flags.weights);
   options.externalWeights = flags.weights == "external";
@@ -76,6 +79,8 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
                       "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm90+ptx]; comma separated");
   command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
   command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
+  command->add_option("--value", flags->values, "INPUT=16000: the value of an integer or boolean input, which runs are checked against")
+      ->allow_extra_args(false);
   command->add_option("--emit", flags->emit, "Stop after a stage: graph, kernels, llvm, asm, ptx, obj, so");
   command->add_option("-O", o.effort, "Effort for CPU code: 0 to 3 (default 2)")->check(CLI::Range(0, 3));
   command->add_flag("-M,--MD", flags->depFile, "Write OUT.d: the files that the output depends on, as a make rule");

@@ -11,13 +11,13 @@ namespace {
 struct InspectFlags {
   std::string file;
   bool json = false, check = false;
-  std::vector<std::string> dims, shapes;
+  std::vector<std::string> dims, shapes, values;
 };
 
 Error inspect(const InspectFlags &flags) {
   if (!isModel(flags.file)) {
-    if (flags.check || !flags.dims.empty() || !flags.shapes.empty())
-      return userError("{0}: --check, --dim and --shape are for models (.onnx, .pt2)", flags.file);
+    if (flags.check || !flags.dims.empty() || !flags.shapes.empty() || !flags.values.empty())
+      return userError("{0}: --check, --dim, --shape and --value are for models (.onnx, .pt2)", flags.file);
     return inspectArtifact(flags.file, flags.json);
   }
   ImportOptions options;
@@ -26,6 +26,9 @@ Error inspect(const InspectFlags &flags) {
       return e;
   for (const std::string &text : flags.shapes)
     if (Error e = parseShape(text, options))
+      return e;
+  for (const std::string &text : flags.values)
+    if (Error e = parseValue(text, options))
       return e;
   return flags.check ? checkModel(flags.file, options, flags.json) : inspectModel(flags.file, options, flags.json);
 }
@@ -39,5 +42,6 @@ void lathe::tool::addInspectCommand(CLI::App &app, Action &action) {
   command->add_flag("--check", flags->check, "List every node of a model that cannot be compiled, and why");
   command->add_option("--dim", flags->dims, "As for lathe compile")->allow_extra_args(false);
   command->add_option("--shape", flags->shapes, "As for lathe compile")->allow_extra_args(false);
+  command->add_option("--value", flags->values, "As for lathe compile")->allow_extra_args(false);
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }

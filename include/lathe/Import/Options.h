@@ -1,6 +1,6 @@
 //===- Options.h - What the user says of a model's sizes --------------------===//
 //
-// Both importers take these. The driver fills them from --dim and --shape.
+// Both importers take these. The driver fills them from --dim, --shape and --value.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_IMPORT_OPTIONS_H
@@ -28,9 +28,16 @@ struct ShapeOption {
   std::vector<std::string> dims;
 };
 
+/// --value INPUT=16000 or INPUT=0,1,true: the elements of an input of rank 0 or 1, which the artifact's entry checks.
+struct ValueOption {
+  std::string input;
+  std::vector<int64_t> elements;
+};
+
 struct ImportOptions {
   std::vector<DimOption> dims;
   std::vector<ShapeOption> shapes;
+  std::vector<ValueOption> values;
   /// Recurrences over more steps, or over a number of steps that is not known, become loops of the host program. Targets that
   /// run no loops want a larger limit.
   int64_t unrolledSteps = 16;
@@ -45,11 +52,15 @@ llvm::Error parseDim(llvm::StringRef text, ImportOptions &options);
 /// Takes `INPUT=1x3xheightxwidth`, or with commas where a name holds an x; `INPUT=` is a scalar.
 llvm::Error parseShape(llvm::StringRef text, ImportOptions &options);
 
+/// Takes `INPUT=16000`, `INPUT=true`, or several with commas.
+llvm::Error parseValue(llvm::StringRef text, ImportOptions &options);
+
 /// One node of a model that cannot be compiled.
 struct NodeReport {
   std::string node, op;
   int64_t opset = 0;
   std::string reason; ///< the whole message, with the node's name
+  bool isUnsupported = true; ///< else the model is wrong
 };
 
 } // namespace lathe

@@ -516,6 +516,8 @@ Attempts::Result Attempts::run() {
 static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
   context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, ir::LatheDialect>();
   std::string file = path.str();
+  if (!options.values.empty())
+    return userError("--value {0}: values are bound in ONNX models only; export the program with the value fixed", options.values[0].input);
   LATHE_TRY(archive, Archive::open(path));
   LATHE_TRY(name, modelName(*archive, file));
   if (archive->has("byteorder")) {

@@ -118,11 +118,19 @@ GraphImporter::opsetsOf(const google::protobuf::RepeatedPtrField<OperatorSetIdPr
   return opsets;
 }
 
-int64_t GraphImporter::versionFor(const NodeProto &node, const Scope &scope) const {
-  auto it = scope.opsets.find(node.domain() == "ai.onnx" ? "" : node.domain());
-  if (it == scope.opsets.end())
-    failWrong("the model imports no operator set for the domain '{0}'", node.domain());
-  return it->second;
+namespace {
+/// A node that cannot be read for a reason that is in the report already.
+struct Reported {};
+} // namespace
+
+int64_t GraphImporter::versionFor(const NodeProto &node, const Scope &scope) {
+  std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  auto it = scope.opsets.find(domain);
+  if (it != scope.opsets.end())
+    return it->second;
+  if (missingDomains.insert(domain).second)
+    failWrong("the model imports no operator set for {0}", domain.empty() ? "the default domain" : "the domain '" + domain + "'");
+  throw Reported{};
 }
 
 Attributes GraphImporter::resolveAttributes(const NodeProto &node, const Scope &scope) const {
@@ -247,6 +255,7 @@ void GraphImporter::importNode(const NodeProto &node, Scope &scope) {
     }
   } catch (const Failure &failure) {
     report(&node, &scope, version, failure);
+  } catch (const Reported &) {
   } catch (const std::bad_alloc &) {
     report(&node, &scope, version, {false, "needs more memory than there is"});
   }
@@ -296,7 +305,8 @@ void GraphImporter::importInputs(const GraphProto &graph, func::FuncOp main, Arr
     ir::Dims dims;
     for (const Expr &e : state.sizes.inputDims(i))
       dims.push_back(g.facts.simplify(e));
-    define(input->name(), g.reshape(block->getArgument(i), dims), top);
+    Value bound = boundInput(i, *input, block->getArgument(i));
+    define(input->name(), bound ? bound : g.reshape(block->getArgument(i), dims), top);
   }
 }
 
@@ -341,6 +351,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
         inputs.push_back(&input);
     for (const ValueInfoProto *input : inputs)
       inputElement(*input, state.context);
+    checkBoundInputs(inputs);
     if (!std::exchange(state.declared, true))
       state.sizes.declareInputs(inputs);
     state.sizes.startRound();

@@ -20,6 +20,9 @@ struct Session {
   mlir::MLIRContext *context;
   SizeModel sizes;
   bool declared = false; ///< sizes knows the inputs
+  /// Where the branches of an If give results of different ranks, the one that is taken to run: the other fails when it does.
+  bool takesElse = false;
+  bool ranksDiffer = false; ///< there was such an If
   std::map<const TensorProto *, mlir::ElementsAttr> constants;
 };
 
@@ -62,8 +65,13 @@ public:
     std::shared_ptr<const SizeModel::Snapshot> sizes;
     unsigned numBodies;
     std::set<std::string> lateNames;
+    size_t numFailures;
   };
-  Attempt startAttempt() const { return {state.sizes.save(), numBodies, lateNames}; }
+  Attempt startAttempt() const { return {state.sizes.save(), numBodies, lateNames, failures.size()}; }
+  /// What has failed since.
+  llvm::ArrayRef<Report> failuresSince(const Attempt &attempt) const {
+    return llvm::ArrayRef<Report>(failures).drop_front(attempt.numFailures);
+  }
   void abandon(const Attempt &attempt);
   /// A value of a surrounding function as one of the function that is being built.
   Value bring(Value v);
@@ -98,6 +106,8 @@ private:
   using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
   void importInputs(const GraphProto &graph, mlir::func::FuncOp main, llvm::ArrayRef<const ValueInfoProto *> inputs);
+  Value boundInput(unsigned index, const ValueInfoProto &input, Value argument);
+  void checkBoundInputs(llvm::ArrayRef<const ValueInfoProto *> inputs) const;
   void importOutputs(const GraphProto &graph, mlir::func::FuncOp main);
   void importNodes(const Nodes &nodes, Scope &scope);
   void importNode(const NodeProto &node, Scope &scope);
@@ -113,7 +123,7 @@ private:
   void addInitializers(const GraphProto &graph, Scope &scope);
   Attributes resolveAttributes(const NodeProto &node, const Scope &scope) const;
   std::map<std::string, int64_t> opsetsOf(const google::protobuf::RepeatedPtrField<OperatorSetIdProto> &imports) const;
-  int64_t versionFor(const NodeProto &node, const Scope &scope) const;
+  int64_t versionFor(const NodeProto &node, const Scope &scope);
   const FunctionProto *findFunction(const NodeProto &node) const;
   static std::string placeOf(const NodeProto &node, const Scope &scope); ///< the callers' names and its own
   void report(const NodeProto *node, const Scope *scope, int64_t version, const Failure &failure);
@@ -129,6 +139,7 @@ private:
   Scope *current = nullptr; ///< of the node whose handler runs
   std::vector<Report> failures;
   std::set<std::string> messages;
+  std::set<std::string> missingDomains; ///< of which no operator set is imported
   size_t nodesLeft;
 };
 

@@ -20,12 +20,14 @@ namespace {
 struct Imported {
   OwningOpRef<ModuleOp> module;
   std::vector<Report> reports;
+  bool ranksDiffer; ///< see Session
 };
 } // namespace
 
-static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIRContext &context, int64_t leastUnnamed) {
+static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIRContext &context, int64_t leastUnnamed,
+                             bool takesElse) {
   context.loadDialect<ir::LatheDialect, func::FuncDialect>();
-  Session session{file, &context, SizeModel(options, leastUnnamed), false, {}};
+  Session session{file, &context, SizeModel(options, leastUnnamed), false, takesElse, false, {}};
   Imported result;
   for (unsigned round = 0; round < kMaxRounds; ++round) {
     size_t assumptions = session.sizes.numAssumptions();
@@ -35,13 +37,23 @@ static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIR
     if (!result.reports.empty() || session.sizes.numAssumptions() == assumptions)
       break;
   }
+  result.ranksDiffer = session.ranksDiffer;
   return result;
 }
 
-/// A dimension without a name may be 0, where nothing forbids that.
+/// A dimension without a name may be 0, where nothing forbids that; where branches differ in rank, what is behind them tells
+/// which rank is meant.
 static Imported importModel(ModelFile &file, const ImportOptions &options, MLIRContext &context) {
-  Imported result = importRounds(file, options, context, 0);
-  return result.reports.empty() ? std::move(result) : importRounds(file, options, context, 1);
+  Imported result;
+  for (bool takesElse : {false, true})
+    for (int64_t leastUnnamed : {0, 1}) {
+      Imported next = importRounds(file, options, context, leastUnnamed, takesElse);
+      if (next.reports.empty() || !takesElse)
+        result = std::move(next);
+      if (result.reports.empty() || (leastUnnamed == 1 && !result.ranksDiffer))
+        return result;
+    }
+  return result;
 }
 
 /// Shape arithmetic is gone once the operators that read it are built.
@@ -108,6 +120,6 @@ llvm::Expected<std::vector<NodeReport>> lathe::checkOnnx(StringRef path, const I
     return file.takeError();
   std::vector<NodeReport> out;
   for (Report &r : importModel(**file, options, context).reports)
-    out.push_back({r.node, r.op, r.opset, r.message});
+    out.push_back({r.node, r.op, r.opset, r.message, r.isUnsupported});
   return out;
 }

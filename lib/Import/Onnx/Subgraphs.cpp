@@ -202,6 +202,9 @@ GraphImporter::Body GraphImporter::importBody(StringRef name, ArrayRef<Type> arg
 void GraphImporter::abandon(const Attempt &attempt) {
   state.sizes.restore(*attempt.sizes);
   lateNames = attempt.lateNames;
+  for (const Report &r : failuresSince(attempt))
+    messages.erase(r.message);
+  failures.resize(attempt.numFailures);
   auto module = root.function->getParentOfType<ModuleOp>();
   for (; numBodies > attempt.numBodies; --numBodies) {
     auto body = module.lookupSymbol<func::FuncOp>("body" + std::to_string(numBodies - 1));

@@ -1,4 +1,4 @@
-//===- ControlFlow.cpp - If, Loop and Scan ---------------------------------===//
+//===- ControlFlow.cpp - Loop and Scan -------------------------------------===//
 
 #include "Loops.h"
 #include "Sequences.h"
@@ -7,106 +7,6 @@ using namespace lathe;
 using llvm::SmallVector;
 
 namespace lathe::onnx {
-
-//===----------------------------------------------------------------------===//
-// If
-//===----------------------------------------------------------------------===//
-
-static GraphImporter::Body importBranch(Node &n, const GraphProto &graph, llvm::StringRef which) {
-  std::string name = llvm::cast<mlir::NameLoc>(n.g.loc).getName().str() + "." + which.str();
-  GraphImporter::Body body = n.importer.importBody(
-      name, {}, /*isBranch=*/true, [&](llvm::ArrayRef<Value>) { return n.importer.inlineSubgraph(graph, {}); });
-  if (body.results.size() < n.numOutputs())
-    failWrong("the branch '{0}' has {1} results, the node {2}", graph.name(), body.results.size(), n.numOutputs());
-  body.results.resize(n.numOutputs());
-  return body;
-}
-
-/// Both branches take what either reads.
-static SmallVector<Value> shareArguments(GraphImporter::Body &then, GraphImporter::Body &otherwise) {
-  SmallVector<Value> all(then.captures.begin(), then.captures.end());
-  all.append(otherwise.captures.begin(), otherwise.captures.end());
-  mlir::Block &first = then.function.getBody().front(), &second = otherwise.function.getBody().front();
-  for (Value v : otherwise.captures)
-    first.addArgument(v.getType(), v.getLoc());
-  for (auto [i, v] : llvm::enumerate(then.captures))
-    second.insertArgument(unsigned(i), v.getType(), v.getLoc());
-  return all;
-}
-
-/// Results that differ in a size have a symbol there, which the branch that ran decides.
-static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &elseGraph) {
-  SizeModel &model = n.importer.session().sizes;
-  GraphImporter::Body then = importBranch(n, thenGraph, "then"), otherwise = importBranch(n, elseGraph, "else");
-  SmallVector<Type> types;
-  SmallVector<mlir::Attribute> symbols;
-  Dims thenSizes, elseSizes;
-  std::string name = llvm::cast<mlir::NameLoc>(n.g.loc).getName().str();
-  // Of sequences the elements are results, as many in either branch.
-  std::vector<Value> shapes = then.results;
-  for (auto [i, a, b] : llvm::enumerate(then.results, otherwise.results))
-    if (isEmptyOptional(a) || isEmptyOptional(b) || isSequence(a) != isSequence(b) ||
-        (isSequence(a) && elementsOf(a).size() != elementsOf(b).size()))
-      failUnsupported("result {0} is a sequence of another length, or an optional that is empty, in one of the branches", i);
-  then.results = withoutSequences(then.results);
-  otherwise.results = withoutSequences(otherwise.results);
-  for (auto [i, a, b] : llvm::enumerate(then.results, otherwise.results)) {
-    if (n.element(a) != n.element(b) || n.rank(a) != n.rank(b))
-      failUnsupported("result {0} is {1} in one branch and {2} in the other", i, describe(a.getType()), describe(b.getType()));
-    Dims left = n.dims(a), right = n.dims(b), dims = left;
-    for (size_t d = 0; d < dims.size(); ++d) {
-      // Equal wherever either branch runs, or where the one runs that says it in its own words.
-      if (n.g.facts.provablyEqual(left[d], right[d]) || otherwise.facts.provablyEqual(left[d], right[d]))
-        dims[d] = left[d];
-      else if (then.facts.provablyEqual(left[d], right[d]))
-        dims[d] = right[d];
-      else
-        dims[d] = Expr::unknown();
-      if (!dims[d].isUnknown() && !model.isLate(dims[d]))
-        continue;
-      std::string symbol = name + ".result" + std::to_string(i) + "." + std::to_string(d);
-      dims[d] = model.lateSize(symbol);
-      symbols.push_back(n.g.b.getStringAttr(symbol));
-      thenSizes.push_back(left[d]);
-      elseSizes.push_back(right[d]);
-    }
-    types.push_back(ir::tensorType(dims, n.element(a)));
-  }
-  SmallVector<Value> operands = shareArguments(then, otherwise);
-  n.importer.finishBody(then);
-  n.importer.finishBody(otherwise);
-  auto op = n.g.b.create<ir::IfOp>(n.g.loc, types, n.in(0), operands, then.function.getName(), otherwise.function.getName(),
-                                   n.g.b.getArrayAttr(symbols), ir::exprArray(n.g.b, thenSizes), ir::exprArray(n.g.b, elseSizes));
-  unsigned next = 0;
-  for (unsigned i = 0; i < n.numOutputs(); ++i) {
-    if (!isSequence(shapes[i])) {
-      n.out(i, op.getResult(next++));
-      continue;
-    }
-    std::vector<Value> elements;
-    for (size_t count = elementsOf(shapes[i]).size(); elements.size() < count;)
-      elements.push_back(op.getResult(next++));
-    n.out(i, makeSequence(n.g.b, n.g.loc, elements));
-  }
-}
-
-/// A condition that follows from constants and sizes chooses its branch here; exporters write such branches around squeezes.
-void ifOp(Node &n) {
-  Value condition = n.in(0);
-  n.requireBool(condition);
-  n.requireEqual(shape::product(n.dims(condition)), Expr(1), "the elements of the condition");
-  const GraphProto *then = n.graph("then_branch"), *otherwise = n.graph("else_branch");
-  if (!then || !otherwise)
-    failWrong("the attribute of a branch is missing");
-  std::optional<Dims> known = ir::symbolicValue(condition);
-  if (!known || !(*known)[0].constant())
-    return ifOnData(n, *then, *otherwise);
-  std::vector<Value> results = n.importer.inlineSubgraph((*known)[0].isZero() ? *otherwise : *then, {});
-  if (results.size() < n.numOutputs())
-    failWrong("the branch has {0} results, the node {1}", results.size(), n.numOutputs());
-  for (unsigned i = 0; i < n.numOutputs(); ++i)
-    n.out(i, results[i]);
-}
 
 //===----------------------------------------------------------------------===//
 // Loop
