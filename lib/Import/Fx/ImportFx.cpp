@@ -239,9 +239,13 @@ llvm::Error Importer::addNode(const Node &node) {
   if (!inPlace && !isRead && llvm::any_of(results, [](const std::string &r) { return !r.empty(); }))
     return llvm::Error::success(); // nobody asks for what it computes
   std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
+  bool grew = std::exchange(needs.grew, false);
   llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
                                          : lathe::unsupported("{0}: node '{1}' ({2}): this operator is not supported{3}",
                                                               file, node.name, node.target, operandTypes(node));
+  if (needs.grew && e) // the next attempt translates it; this one looks for what others need
+    e = lathe::unsupported("{0}", llvm::toString(std::move(e)));
+  needs.grew |= grew;
   if (llvm::Error rest = note(std::move(e), node.name, node.target))
     return rest;
   placeholders(node);

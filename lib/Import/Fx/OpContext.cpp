@@ -213,7 +213,7 @@ llvm::Expected<SmallVector<int64_t>> OpContext::axes(StringRef name, Value x) co
   return result;
 }
 
-llvm::Error OpContext::need(const Condition &condition) {
+llvm::Error OpContext::need(const Condition &condition) const {
   if (condition.follows(g.facts))
     return llvm::Error::success();
   // In the inputs' own sizes: the names of quotients are another attempt's.
@@ -227,6 +227,14 @@ llvm::Error OpContext::need(const Condition &condition) {
   needs.stated.push_back({stated, text});
   needs.grew = true;
   return cannot("it needs '{0}'", stated.str());
+}
+
+bool OpContext::fits(const Expr &a, const Expr &b) const {
+  if (g.facts.provablyEqual(a, b))
+    return true;
+  if (g.facts.clone().addEquality(a, b))
+    llvm::consumeError(needEqual(a, b));
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,6 +266,11 @@ Value OpContext::scalarOf(const Number &n, Type element) {
 }
 
 llvm::Error OpContext::broadcast(llvm::MutableArrayRef<Value> all) const {
+  for (Value v : all)
+    for (Value w : all)
+      for (Dims a = ir::dimsOf(v), b = ir::dimsOf(w); !a.empty() && !b.empty(); a.pop_back(), b.pop_back())
+        if (!a.back().isOne() && !b.back().isOne())
+          fits(a.back(), b.back());
   std::string why;
   if (g.broadcastAll(all, &why))
     return llvm::Error::success();
@@ -266,10 +279,10 @@ llvm::Error OpContext::broadcast(llvm::MutableArrayRef<Value> all) const {
 
 llvm::Expected<Value> OpContext::broadcastTo(Value x, llvm::ArrayRef<Expr> dims) const {
   Dims from = ir::dimsOf(x);
-  bool fits = from.size() <= dims.size();
-  for (size_t i = 0; fits && i < from.size(); ++i)
-    fits = from[i].isOne() || g.facts.provablyEqual(from[i], dims[dims.size() - from.size() + i]);
-  if (fits)
+  bool wide = from.size() <= dims.size();
+  for (size_t i = 0; wide && i < from.size(); ++i)
+    wide = from[i].isOne() || fits(from[i], dims[dims.size() - from.size() + i]);
+  if (wide)
     return g.broadcastTo(x, dims);
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -83,8 +83,10 @@ public:
   llvm::Expected<SmallVector<int64_t>> axes(llvm::StringRef name, Value x) const;
 
   /// Relies on the condition, which the entry checks unless it follows from what is known.
-  llvm::Error need(const Condition &condition);
-  llvm::Error needEqual(const Expr &a, const Expr &b) { return need(Condition::compare(Condition::Kind::Equal, a, b)); }
+  llvm::Error need(const Condition &condition) const;
+  llvm::Error needEqual(const Expr &a, const Expr &b) const { return need(Condition::compare(Condition::Kind::Equal, a, b)); }
+  /// Whether the sizes are equal. Where they may be, but need not, the answer is no, and the next attempt relies on it.
+  bool fits(const Expr &a, const Expr &b) const;
 
   // Results.
   Type resultElement(size_t i = 0) const { return resultTypes[i].getElementType(); }

@@ -55,6 +55,9 @@ static llvm::Error alignHeads(OpContext &c, Attention &a) {
     if (llvm::Error e = c.needEqual(one, other))
       return e;
   }
+  for (auto [one, other] : {std::pair(k[1], v[1]), std::pair(q[0], k[0]), std::pair(k[0], v[0])})
+    if (!one.isOne() && !other.isOne())
+      c.fits(one, other);
   auto heads = c.g.broadcastDims({k[1]}, {v[1]});
   auto batch = c.g.broadcastDims({q[0]}, {k[0]});
   batch = batch ? c.g.broadcastDims(*batch, {v[0]}) : batch;
@@ -75,7 +78,7 @@ static llvm::Error alignHeads(OpContext &c, Attention &a) {
     return llvm::Error::success();
   Dims scores{q[0], q[1], q[2], k[2]}, mask = dimsOf(a.mask);
   for (size_t i = 0; i < mask.size(); ++i)
-    if (Expr want = scores[4 - mask.size() + i]; !mask[i].isOne() && !facts.provablyEqual(mask[i], want))
+    if (Expr want = scores[4 - mask.size() + i]; !mask[i].isOne() && !c.fits(mask[i], want))
       return c.wrong("the mask {0} does not broadcast to the scores: dimension {1} is {2}, not {3}", a.mask.getType(), i,
                      mask[i].str(), want.str());
   return llvm::Error::success();

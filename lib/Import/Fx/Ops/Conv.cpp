@@ -46,7 +46,7 @@ static llvm::Expected<Value> addBias(OpContext &c, Value r, Value bias) {
     return r;
   Dims dims = dimsOf(r), channel(dims.size(), Expr(1));
   channel[1] = dims[1];
-  if (typeOf(bias).getRank() != 1 || !c.g.facts.provablyEqual(dimsOf(bias)[0], dims[1]))
+  if (typeOf(bias).getRank() != 1 || !c.fits(dimsOf(bias)[0], dims[1]))
     return c.wrong("a bias of {0} for {1} channels", bias.getType(), dims[1].str());
   return c.g.add(r, c.g.broadcastTo(c.g.reshape(c.g.cast(bias, elementOf(r)), channel), dims));
 }
@@ -66,7 +66,7 @@ static llvm::Error conv(OpContext &c) {
   Dims dx = dimsOf(x), dw = dimsOf(w), kernel(dw.begin() + 2, dw.end());
   int64_t groups = c.integer("groups");
   const shape::Facts &facts = c.g.facts;
-  if (groups < 1 || !facts.provablyEqual(dx[1], dw[1] * Expr(groups)) || !facts.provablyDivides(Expr(groups), dw[0]))
+  if (groups < 1 || !c.fits(dx[1], dw[1] * Expr(groups)) || !facts.provablyDivides(Expr(groups), dw[0]))
     return c.wrong("{0} groups of an input of {1} and a weight of {2}", groups, x.getType(), w.getType());
   LATHE_TRY(strides, perDim(c, "stride", rank - 2, 1));
   LATHE_TRY(dilations, perDim(c, "dilation", rank - 2, 1));
@@ -130,7 +130,7 @@ static llvm::Error transposedConv(OpContext &c) {
   if (unbatched)
     x = c.g.unsqueeze(x, {0});
   if (rank < 3 || typeOf(x).getRank() != int64_t(rank) || elementOf(x) != elementOf(w) || groups < 1 ||
-      !facts.provablyEqual(dimsOf(x)[1], dimsOf(w)[0]))
+      !c.fits(dimsOf(x)[1], dimsOf(w)[0]))
     return c.wrong("an input of {0} and a weight of {1} in {2} groups", x.getType(), w.getType(), groups);
   auto perGroup = Expr::divideExactly(dimsOf(w)[0], Expr(groups));
   if (!perGroup)

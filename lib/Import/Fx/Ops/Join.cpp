@@ -11,6 +11,8 @@ static llvm::Error cat(OpContext &c) {
   for (Value v : c.tensors("tensors")) // torch ignores empty tensors of rank 1 here
     if (dimsOf(v).size() != 1 || !dimsOf(v)[0].isZero())
       parts.push_back(c.g.cast(v, c.resultElement()));
+  if (parts.empty() && !c.tensors("tensors").empty())
+    return c.give(c.g.cast(c.tensors("tensors")[0], c.resultElement()));
   if (parts.empty())
     return c.wrong("there is nothing to concatenate");
   LATHE_TRY(axis, c.axis("dim", parts[0]));
@@ -23,7 +25,7 @@ static llvm::Error cat(OpContext &c) {
     Dims want = dims;
     want[axis] = dimsOf(v)[axis];
     for (size_t i = 0; i < want.size(); ++i)
-      if (!c.g.facts.provablyEqual(want[i], dimsOf(v)[i]))
+      if (!c.fits(want[i], dimsOf(v)[i]))
         return c.wrong("{0} and {1} differ outside dimension {2}", parts[0].getType(), v.getType(), axis);
     v = c.g.reshape(v, want);
   }
@@ -40,7 +42,7 @@ static llvm::Error stack(OpContext &c) {
     v = c.g.cast(v, c.resultElement());
     bool same = dimsOf(v).size() == dims.size();
     for (size_t i = 0; same && i < dims.size(); ++i)
-      same = c.g.facts.provablyEqual(dims[i], dimsOf(v)[i]);
+      same = c.fits(dims[i], dimsOf(v)[i]);
     if (!same)
       return c.wrong("{0} and {1} differ", parts[0].getType(), v.getType());
     v = c.g.unsqueeze(c.g.reshape(v, dims), {axis});

@@ -9,6 +9,12 @@ using namespace lathe::ir;
 static llvm::Expected<Value> product(OpContext &c, Value x, Value y) {
   if (elementOf(x) != elementOf(y))
     return c.wrong("{0} times {1}: the types differ", x.getType(), y.getType());
+  Dims dx = dimsOf(x), dy = dimsOf(y);
+  if (!dx.empty() && !dy.empty())
+    c.fits(dx.back(), dy[dy.size() == 1 ? 0 : dy.size() - 2]);
+  for (size_t i = 3; i <= std::min(dx.size(), dy.size()); ++i)
+    if (Expr a = dx[dx.size() - i], b = dy[dy.size() - i]; !a.isOne() && !b.isOne())
+      c.fits(a, b);
   std::string why;
   Value r = c.g.matmul(x, y, &why);
   if (!r)
@@ -44,7 +50,7 @@ static llvm::Error linear(OpContext &c) {
   bool vector = dw.size() == 1; // one output feature, without its dimension
   if (vector)
     w = c.g.unsqueeze(w, {0});
-  if (dx.empty() || dw.empty() || dw.size() > 2 || !c.g.facts.provablyEqual(dx.back(), dw.back()) ||
+  if (dx.empty() || dw.empty() || dw.size() > 2 || !c.fits(dx.back(), dw.back()) ||
       elementOf(x) != elementOf(w))
     return c.wrong("an input of {0} and a weight of {1}", x.getType(), w.getType());
   Value r = c.g.linear(x, w, Value());
@@ -131,7 +137,7 @@ static llvm::Error einsum(OpContext &c) {
       left += label;
       continue;
     }
-    if (!c.g.facts.provablyEqual(dimsOf(x)[i], dimsOf(y)[other]))
+    if (!c.fits(dimsOf(x)[i], dimsOf(y)[other]))
       return c.wrong("label '{0}' stands for {1} and {2}", std::string(1, label), dimsOf(x)[i].str(), dimsOf(y)[other].str());
     bool isBatch = eq->result.find(label) != std::string::npos;
     (isBatch ? xBatch : xOver).push_back(i);

@@ -20,12 +20,12 @@ static llvm::Expected<int64_t> firstNormalized(OpContext &c, Value x) {
   Dims shape = c.sizes("normalized_shape"), dims = dimsOf(x);
   bool fits = !shape.empty() && shape.size() <= dims.size();
   for (size_t i = 0; fits && i < shape.size(); ++i)
-    fits = c.g.facts.provablyEqual(shape[i], dims[dims.size() - shape.size() + i]);
+    fits = c.fits(shape[i], dims[dims.size() - shape.size() + i]);
   for (const char *name : {"weight", "bias"})
     if (Value v = c.tensor(name)) {
       fits = fits && dimsOf(v).size() == shape.size();
       for (size_t i = 0; fits && i < shape.size(); ++i)
-        fits = c.g.facts.provablyEqual(shape[i], dimsOf(v)[i]);
+        fits = c.fits(shape[i], dimsOf(v)[i]);
     }
   if (!fits)
     return c.wrong("the normalised sizes are not the last ones of {0}, or those of the weights", x.getType());
@@ -85,7 +85,7 @@ static llvm::Error rmsNorm(OpContext &c) {
 static llvm::Expected<Value> perChannel(OpContext &c, Value v, Type type, llvm::ArrayRef<Expr> like) {
   if (!v)
     return Value();
-  if (typeOf(v).getRank() != 1 || !c.g.facts.provablyEqual(dimsOf(v)[0], like[1]))
+  if (typeOf(v).getRank() != 1 || !c.fits(dimsOf(v)[0], like[1]))
     return c.wrong("{0} is no vector over {1} channels", v.getType(), like[1].str());
   Dims dims(like.size(), Expr(1));
   dims[1] = like[1];
