@@ -148,6 +148,14 @@ LogicalResult Verifier::run() {
 
 LogicalResult kernel::verifyAccesses(GenericOp kernel, const shape::Facts &facts) { return Verifier(kernel, facts).run(); }
 
+/// Between kernels and at the end buffers are taken for ones of other dimensions: of as many elements.
+static LogicalResult verifyReshape(ir::ReshapeOp op, const shape::Facts &facts) {
+  Expr from = facts.simplify(shape::product(ir::dimsOf(op.getX()))), to = facts.simplify(shape::product(ir::dimsOf(op.getResult())));
+  if (facts.provablyEqual(from, to))
+    return success();
+  return op.emitOpError("K7: a buffer of ") << from.str() << " elements is not proven to have " << to.str();
+}
+
 namespace {
 struct VerifyAccessesPass : kernel::impl::VerifyAccessesBase<VerifyAccessesPass> {
   void runOnOperation() override {
@@ -155,6 +163,9 @@ struct VerifyAccessesPass : kernel::impl::VerifyAccessesBase<VerifyAccessesPass>
       shape::Facts facts = ir::factsWhileRunning(getOperation(), f.getName());
       for (auto k : f.getOps<GenericOp>())
         if (failed(verifyAccesses(k, facts)))
+          return signalPassFailure();
+      for (auto r : f.getOps<ir::ReshapeOp>())
+        if (failed(verifyReshape(r, facts)))
           return signalPassFailure();
     }
   }

@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lathe/Dialect/Lathe/WantedElements.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSet.h"
 #include <limits>
 
 using namespace mlir;
@@ -304,4 +306,20 @@ const llvm::StringMap<BuildFn> &table() {
 Value ir::buildScalar(Operation *op, OpBuilder &b, Location loc, ValueRange scalars) {
   auto it = table().find(op->getName().stripDialect());
   return it == table().end() ? Value() : it->second(Scalar{b, loc, op, scalars});
+}
+
+std::optional<StringRef> ir::wantedElements(Operation *op) {
+  static const llvm::StringSet<> ofFloats = {"exp", "exp2", "expm1", "log", "log1p", "log2", "sqrt", "rsqrt", "sin", "cos", "tan",
+                                             "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf",
+                                             "floor", "ceil", "round", "trunc", "atan2"};
+  static const llvm::StringSet<> ofIntegers = {"and", "or", "xor", "shl", "shr", "not"};
+  StringRef name = op->getName().stripDialect();
+  if (!isa<ElementwiseInterface>(op) || op->getNumOperands() == 0)
+    return std::nullopt;
+  bool isFloat = isa<FloatType>(elementOf(op->getOperand(0)));
+  if (!isFloat && ofFloats.contains(name))
+    return StringRef("floats");
+  if (isFloat && ofIntegers.contains(name))
+    return StringRef("integers or booleans");
+  return std::nullopt;
 }

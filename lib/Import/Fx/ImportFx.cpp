@@ -14,6 +14,7 @@
 #include "Symbols.h"
 #include "Values.h"
 #include "Weights.h"
+#include "lathe/Dialect/Lathe/WantedElements.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -281,8 +282,14 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
         return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
   if (llvm::Error e = c.bind(entry.arguments))
     return e;
+  mlir::Block *block = builder.getInsertionBlock();
+  mlir::Operation *before = block->empty() ? nullptr : &block->back();
   if (llvm::Error e = entry.handler(c))
     return e;
+  // The file says what its results are; an operator that does not compute such elements is not believed.
+  for (mlir::Operation *op = before ? before->getNextNode() : block->empty() ? nullptr : &block->front(); op; op = op->getNextNode())
+    if (std::optional<StringRef> wanted = ir::wantedElements(op))
+      return c.wrong("it computes with {0}, the file says that they are {1}", *wanted, ir::elementOf(op->getOperand(0)));
   return giveResults(node, c, entry, inPlace);
 }
 
