@@ -13,7 +13,7 @@ std::set<std::string> LateSymbols::rootsOf(const shape::Expr &e) const {
     shape::Expr next = left.back();
     left.pop_back();
     for (const std::string &name : next.symbols()) {
-      if (roots.count(name) || llvm::StringRef(name).starts_with("%"))
+      if (roots.count(name) || shape::kindOf(name) == shape::SymbolKind::Host)
         out.insert(name);
       if (roots.empty() || !seen.insert(name).second)
         continue;

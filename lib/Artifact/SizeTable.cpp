@@ -28,7 +28,8 @@ Expected<uint32_t> SizeTable::slotOfSymbol(const std::string &name) {
     return it->second;
   auto it = k.derived.find(name);
   if (it == k.derived.end())
-    return createStringError(inconvertibleErrorCode(), "size symbol '%s' is not bound by any input's dimension", name.c_str());
+    return createStringError(inconvertibleErrorCode(), "size symbol '%s' is not bound by any input's dimension",
+                             shape::nameOf(name).c_str());
   // Erased while it is expanded: a definition in terms of itself ends as an undefined symbol.
   shape::Expr value = it->second;
   k.derived.erase(it);

@@ -122,11 +122,11 @@ Error TableWriter::bindSymbols() {
     left.erase(left.begin());
     if (symbol->late) { // a step gives it its value
       sizes.define(symbol->name, symbols.size());
-      symbols.push_back({blob.text(symbol->name), symbol->min, symbol->max, blob.array(symbol->hints), LATHE_NONE, 0,
+      symbols.push_back({blob.text(shape::nameOf(symbol->name)), symbol->min, symbol->max, blob.array(symbol->hints), LATHE_NONE, 0,
                          uint32_t(sizes.instrs.size()), 0});
       continue;
     }
-    LatheSymbol out = {blob.text(symbol->name), symbol->min, symbol->max, blob.array(symbol->hints), 0, 0,
+    LatheSymbol out = {blob.text(shape::nameOf(symbol->name)), symbol->min, symbol->max, blob.array(symbol->hints), 0, 0,
                        uint32_t(sizes.instrs.size()), 0};
     if (!bindOne(*symbol, out)) {
       left.push_back(symbol);
@@ -139,7 +139,7 @@ Error TableWriter::bindSymbols() {
     symbols.push_back(out);
   }
   if (!left.empty())
-    return fail("size symbol '" + left.front()->name + "' cannot be computed from the inputs' dimensions");
+    return fail("size symbol '" + shape::nameOf(left.front()->name) + "' cannot be computed from the inputs' dimensions");
   for (const auto &[name, value] : state.derived) {
     sizes.define(name, value);
     late.derived.insert({name, value.substitute(late.derived)});

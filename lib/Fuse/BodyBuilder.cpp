@@ -120,9 +120,9 @@ Value BodyBuilder::splat(Value v) {
 Expr BodyBuilder::ofOneOp(const Expr &e, SmallVector<Value> &operands) const {
   std::map<std::string, Expr> rename;
   for (const std::string &s : e.symbols())
-    if (s[0] == '$') {
-      rename[s] = Expr::symbol("$" + std::to_string(operands.size()));
-      operands.push_back(indirects[std::stoul(s.substr(1))]);
+    if (auto it = indirects.find(s); it != indirects.end()) {
+      rename[s] = Expr::indirect(operands.size());
+      operands.push_back(it->second);
     }
   return e.substitute(rename);
 }
@@ -208,10 +208,10 @@ Expr BodyBuilder::indirect(Value v, const Expr &size) {
   Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, v, zero);
   v = b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, v, n), v);
   v = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, v, last), zero);
-  std::string name = "$" + std::to_string(indirects.size());
-  indirects.push_back(v);
-  domain.facts.setAxis(name, size);
-  return Expr::symbol(name);
+  Expr index = Expr::indirect(indirects.size());
+  indirects[index.str()] = v;
+  domain.facts.setAxis(index.str(), size);
+  return index;
 }
 
 Value BodyBuilder::gather(ir::GatherOp op, const Dims &indices, Value predicate) {

@@ -60,7 +60,7 @@ private:
   llvm::function_ref<bool(mlir::Value)> inMemory;
   llvm::function_ref<mlir::Value(mlir::Value)> refOf;
   std::map<std::tuple<const void *, const void *, std::string>, mlir::Value> memo;
-  std::vector<mlir::Value> indirects; ///< symbol "$i" stands for the i-th
+  std::map<std::string, mlir::Value> indirects; ///< what indirect indices stand for, in the whole body
   shape::Facts facts;
   kernel::ConditionReader reader;
   mlir::Operation *wrongPlace = nullptr;

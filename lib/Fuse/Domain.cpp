@@ -12,10 +12,10 @@ using shape::Expr;
 Expr Domain::addAxis(const Expr &extent, bool evenOfOne) {
   if (extent.isOne() && !evenOfOne)
     return Expr(0);
-  std::string name = "i" + std::to_string(counter++);
-  axes.push_back({name, extent});
-  facts.setAxis(name, extent);
-  return Expr::symbol(name);
+  Expr axis = Expr::axis(counter++);
+  axes.push_back({axis.str(), extent});
+  facts.setAxis(axis.str(), extent);
+  return axis;
 }
 
 Dims Domain::addAxes(ArrayRef<Expr> extents) {
@@ -95,7 +95,7 @@ bool Domain::splitFor(const Expr &flat, const Expr &stride, Dims &indices) {
         !facts.provablyDivides(inner, a.extent) || facts.provablyEqual(inner, a.extent))
       continue;
     Expr outer = facts.simplify(Expr::floordiv(a.extent, inner));
-    Axis hi{"i" + std::to_string(counter++), outer}, lo{"i" + std::to_string(counter++), inner};
+    Axis hi{Expr::axis(counter++).str(), outer}, lo{Expr::axis(counter++).str(), inner};
     std::string old = a.name;
     auto at = axes.begin() + (&a - axes.data());
     *at = hi;

@@ -179,7 +179,7 @@ Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSe
   for (const std::string &s : e.symbols()) {
     slots[s] = values.size();
     values.push_back(0);
-    if (s[0] == '$' || axisOf(s))
+    if (shape::kindOf(s) == shape::SymbolKind::Indirect || axisOf(s))
       continue;
     Expected<int64_t> v = sizes->value(Expr::symbol(s));
     if (!v)
@@ -188,7 +188,7 @@ Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSe
   }
   std::vector<std::pair<int64_t *, const int64_t *>> read; // indirect indices that occur
   for (auto [n, t] : llvm::enumerate(indirect))
-    if (auto it = slots.find("$" + std::to_string(n)); it != slots.end())
+    if (auto it = slots.find(Expr::indirect(n).str()); it != slots.end())
       read.push_back({&values[it->second], t.tensor.ints.data()});
   SmallVector<int64_t> shape = shapeOf(over);
   SmallVector<int64_t *> counters;

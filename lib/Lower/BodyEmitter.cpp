@@ -86,10 +86,9 @@ Value BodyEmitter::fail(Twine message, Type type) {
 Value BodyEmitter::exprWith(const Expr &e, ValueRange indices) {
   Context &c = *context;
   auto lookup = [&](StringRef name) -> SymbolValue {
-    unsigned index = 0;
-    if (name.consume_front("$"))
-      return name.getAsInteger(10, index) || index >= indices.size() ? SymbolValue{}
-                                                                     : SymbolValue{indices[index], 1000};
+    for (unsigned i = 0; i < indices.size(); ++i)
+      if (name == Expr::indirect(i).str())
+        return {indices[i], 1000};
     if (std::optional<unsigned> axis = c.info.axisIndex(name)) {
       bool lane = int(*axis) == laneAxis;
       return {lane && laneIndices ? laneIndices : axisValues[*axis], lane ? 2000 : *axis + 1};

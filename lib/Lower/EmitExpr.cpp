@@ -17,7 +17,7 @@ Value lower::constantI64(OpBuilder &b, Location loc, int64_t value) {
 
 static bool isNonNegative(const Atom &a) {
   if (a.kind == Atom::Kind::Symbol)
-    return a.name.empty() || a.name[0] != '$';
+    return a.symbol == shape::SymbolKind::Size || a.symbol == shape::SymbolKind::Axis;
   if (a.kind == Atom::Kind::Mod)
     return true;
   bool first = lower::isNonNegative(a.operands[0]), second = lower::isNonNegative(a.operands[1]);

@@ -26,7 +26,7 @@ class Diagonal {
 public:
   Diagonal(Block &body, ArrayRef<ExtraOrigin> origins, ArrayRef<Expr> base, const shape::Facts &facts)
       : body(body), origins(origins), facts(facts.clone()) {
-    this->facts.setAxis("@q", base[ScoreRegion::Q]);
+    this->facts.setAxis(Expr::variable("q").str(), base[ScoreRegion::Q]);
     everyQueryHasKey = facts.provablyLessEqual(base[ScoreRegion::Q], base[ScoreRegion::K]);
   }
   void run();
@@ -70,8 +70,8 @@ std::optional<Expr> Diagonal::positionOf(Value v, unsigned depth) {
     return o.tensor ? std::nullopt : std::optional<Expr>(o.size);
   }
   if (auto a = dyn_cast<BlockArgument>(v)) {
-    static const char *names[] = {"@b", "@h", "@q", "@q"};
-    return Expr::symbol(names[axisOf(a)]);
+    static const char *names[] = {"b", "h", "q", "q"};
+    return Expr::variable(names[axisOf(a)]);
   }
   APInt c;
   if (matchPattern(v, m_ConstantInt(&c)))

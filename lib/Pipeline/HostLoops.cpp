@@ -116,7 +116,7 @@ Error StepWriter::addIteration(Loop &loop) {
 }
 
 Error StepWriter::addLoop(ir::LoopOp op) {
-  Loop loop(op, function(op.getBodyAttr()), "%loop" + std::to_string(numFlags++));
+  Loop loop(op, function(op.getBodyAttr()), Expr::host("loop" + std::to_string(numFlags++)).str());
   startLoop(loop);
   if (loop.flags)
     loop.results.push_back(newTarget(loop.types.getResult(0)));

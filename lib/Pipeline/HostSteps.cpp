@@ -132,7 +132,7 @@ StepWriter::Values StepWriter::assignments(ArrayAttr symbols, ArrayAttr values) 
 }
 
 Error StepWriter::addIf(ir::IfOp op) {
-  std::string condition = "%if" + std::to_string(numFlags++);
+  std::string condition = Expr::host("if" + std::to_string(numFlags++)).str();
   std::vector<BufferId> operands;
   for (Value v : op.getPassed())
     operands.push_back(buffers.lookup(v));

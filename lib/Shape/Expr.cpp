@@ -117,22 +117,20 @@ Expr::Expr(int64_t value) {
   *this = value == 0 ? zero : value == 1 ? one : ExprBuilder::fromTerm(value, {});
 }
 
-static bool isIdentifier(llvm::StringRef name) {
-  auto word = [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_$.@#").contains(c); };
-  return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, word);
+Expr Expr::symbol(llvm::StringRef text) {
+  auto node = std::make_shared<AtomNode>();
+  node->atom = {Atom::Kind::Symbol, text.str(), {}, kindOf(text)};
+  node->text = text.str();
+  return ExprBuilder::fromTerm(1, {std::move(node)});
 }
 
-Expr Expr::symbol(llvm::StringRef name) {
-  auto node = std::make_shared<AtomNode>();
-  node->atom = {Atom::Kind::Symbol, name.str(), {}};
-  node->text = name.str();
-  if (!isIdentifier(name)) {
-    node->text = "'";
-    for (char c : name)
-      node->text += c == '\'' ? "''" : std::string(1, c);
-    node->text += "'";
-  }
-  return ExprBuilder::fromTerm(1, {std::move(node)});
+Expr Expr::size(llvm::StringRef name) { return symbol(quotedName(name)); }
+Expr Expr::axis(unsigned number) { return symbol("i" + std::to_string(number)); }
+Expr Expr::indirect(unsigned number) { return symbol("$" + std::to_string(number)); }
+Expr Expr::host(llvm::StringRef name) { return symbol("%" + quotedName(name)); }
+Expr Expr::variable(llvm::StringRef name) { return symbol("$" + name.str()); }
+Expr Expr::element(llvm::StringRef tensor, std::optional<int64_t> place) {
+  return symbol(quotedName(tensor) + "[" + (place ? std::to_string(*place) : std::string()) + "]");
 }
 
 Expr Expr::unknown() {
@@ -206,12 +204,6 @@ Expr product(llvm::ArrayRef<Expr> factors) {
     p = p * f;
   return p;
 }
-
-std::string elementName(llvm::StringRef tensor, std::optional<int64_t> element) {
-  return tensor.str() + "[" + (element ? std::to_string(*element) : std::string()) + "]";
-}
-
-bool isElementName(llvm::StringRef symbol) { return symbol.ends_with("]"); }
 
 //===-- Identity -----------------------------------------------------------===//
 

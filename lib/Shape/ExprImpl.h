@@ -47,6 +47,9 @@ struct ExprBuilder {
   static Expr opaque(Atom::Kind kind, const Expr &a, const Expr &b);
 };
 
+/// The text of a name: in quotes where it is no identifier or looks like an axis.
+std::string quotedName(llvm::StringRef name);
+
 /// a - b as multisets of sorted atoms; nothing when b is no part of a.
 std::optional<std::vector<AtomRef>> removeAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b);
 /// What two sorted lists of atoms share.

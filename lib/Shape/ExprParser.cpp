@@ -3,7 +3,9 @@
 //   sum     = product { ('+' | '-') product }
 //   product = unary { ('*' | '//' | '%') unary }
 //   unary   = { '-' } primary
-//   primary = number | name | name '(' sum ',' sum ')' | '(' sum ')'
+//   primary = number | symbol | name '(' sum ',' sum ')' | '(' sum ')'
+//   symbol  = name | name '[' [ number ] ']' | '%' name
+//   name    = identifier | quoted
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +20,8 @@ constexpr size_t maxLength = 1 << 16;
 
 class Parser {
 public:
-  explicit Parser(llvm::StringRef text) : text(text) {}
+  /// `sizes`: every name is a size's.
+  Parser(llvm::StringRef text, bool sizes) : text(text), sizes(sizes) {}
 
   llvm::Expected<Expr> run() {
     if (text.size() > maxLength)
@@ -104,16 +107,50 @@ private:
       return fail("a number, a name or '('");
     if (llvm::isDigit(rest.front()))
       return parseNumber(rest.take_while(llvm::isDigit), negative);
-    if (rest.front() == '\'')
-      return parseQuoted(rest.drop_front());
-    llvm::StringRef name =
-        rest.take_while([](char c) { return llvm::isAlnum(c) || llvm::StringRef("_$.@#").contains(c); });
+    if (rest.front() == '\'') {
+      std::optional<std::string> name = parseQuoted();
+      return name ? parseElement(*name) : Expr(0);
+    }
+    if (rest.front() == '%' && !sizes)
+      return parseHost();
+    llvm::StringRef name = word();
     if (name.empty())
       return fail("a number, a name or '('");
+    if (take("("))
+      return parseCall(name);
+    if (sizes)
+      return Expr::size(name);
+    return text.substr(at).starts_with("[") ? parseElement(name) : Expr::symbol(name);
+  }
+
+  llvm::StringRef word() {
+    llvm::StringRef name = text.substr(at).take_while(
+        [](char c) { return llvm::isAlnum(c) || llvm::StringRef("_$.@#").contains(c); });
     at += name.size();
-    if (!take("("))
-      return Expr::symbol(name);
-    return parseCall(name);
+    return name;
+  }
+
+  /// A size, or behind its name the place of an element.
+  Expr parseElement(llvm::StringRef name) {
+    if (sizes || !text.substr(at).starts_with("["))
+      return Expr::size(name);
+    ++at;
+    llvm::StringRef digits = text.substr(at).take_while(llvm::isDigit);
+    int64_t place;
+    at += digits.size();
+    if ((!digits.empty() && digits.getAsInteger(10, place)) || !take("]"))
+      return fail("the place of an element");
+    return Expr::element(name, digits.empty() ? std::nullopt : std::optional<int64_t>(place));
+  }
+
+  Expr parseHost() {
+    ++at;
+    if (!text.substr(at).starts_with("'")) {
+      llvm::StringRef name = word();
+      return name.empty() ? fail("a name") : Expr::host(name);
+    }
+    std::optional<std::string> name = parseQuoted();
+    return name ? Expr::host(*name) : Expr(0);
   }
 
   Expr parseNumber(llvm::StringRef digits, bool &negative) {
@@ -128,17 +165,19 @@ private:
   }
 
   /// A quote within a name is written twice.
-  Expr parseQuoted(llvm::StringRef rest) {
+  std::optional<std::string> parseQuoted() {
+    llvm::StringRef rest = text.substr(at + 1);
     std::string name;
     for (size_t i = 0; i < rest.size(); ++i) {
       if (rest[i] == '\'' && !rest.substr(i + 1).starts_with("'")) {
         at += i + 2;
-        return Expr::symbol(name);
+        return name;
       }
       i += rest[i] == '\'';
       name += rest[i];
     }
-    return fail("a closing quote");
+    fail("a closing quote");
+    return std::nullopt;
   }
 
   Expr parseCall(llvm::StringRef name) {
@@ -161,12 +200,14 @@ private:
   }
 
   llvm::StringRef text;
+  bool sizes;
   size_t at = 0;
   unsigned depth = 0;
   std::string error;
 };
 } // namespace
 
-llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text).run(); }
+llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text, /*sizes=*/false).run(); }
+llvm::Expected<Expr> Expr::parseSizes(llvm::StringRef text) { return Parser(text, /*sizes=*/true).run(); }
 
 } // namespace lathe::shape

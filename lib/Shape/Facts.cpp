@@ -29,7 +29,9 @@ static Range intersect(Range a, Range b) {
 /// What holds of a symbol of which nothing was said.
 Range defaultRange(llvm::StringRef symbol) {
   // Sizes and axes start at 0; an index or an element read from memory may be anything.
-  return symbol.starts_with("$") || isElementName(symbol) ? Range{} : Range{0, std::nullopt};
+  SymbolKind kind = kindOf(symbol);
+  bool any = kind == SymbolKind::Indirect || kind == SymbolKind::Element || kind == SymbolKind::Variable;
+  return any ? Range{} : Range{0, std::nullopt};
 }
 
 /// e = coefficient * symbol + constant.
@@ -276,9 +278,9 @@ void Facts::addDivides(const Expr &k, const Expr &e) {
   Expr divisor = simplify(k), value = simplify(e);
   if (divisor.isUnknown() || value.isUnknown() || divisor.isZero() || provablyDivides(divisor, value))
     return;
-  std::string name = wordOf(e) + ".div." + wordOf(k);
+  std::string word = wordOf(e) + ".div." + wordOf(k), name = quotedName(word);
   while (state->ranges.count(name) || state->substitutions.count(name))
-    name += "_";
+    name = quotedName(word += "_");
   Prover prover(*state);
   Range v = prover.interval(value), d = prover.interval(divisor);
   Range q{0, std::nullopt};

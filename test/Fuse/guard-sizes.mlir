@@ -5,19 +5,19 @@
 
 !n = tensor<?xf32, #lathe.dims<"n">>
 !b = tensor<?xf32, #lathe.dims<"b">>
-!k = tensor<?xf32, #lathe.dims<"'k[]'">>
+!k = tensor<?xf32, #lathe.dims<"k[]">>
 lathe.symbol "n" range [1, -1]
 lathe.symbol "b" range [1, -1]
 lathe.symbol "k[]" range [0, -1]
 lathe.symbol "s[]" range [0, -1]
 lathe.symbol "iteration" range [0, -1]
-lathe.relation "'k[]'" "eq" "b"
+lathe.relation "k[]" "eq" "b"
 // What the entry checks proves nothing of the slices; the last one needs nothing where it is empty.
-// CHECK: lathe.relation "'k[]'" "eq" "b"
+// CHECK: lathe.relation "k[]" "eq" "b"
 // CHECK-NEXT: lathe.relation "b" "le" "n" says "slice: b <= n"
-// CHECK-NEXT: lathe.relation "'s[]' + b" "le" "n" says
-// CHECK-NEXT: lathe.relation "0" "le" "8*'k[]'" says "slice: there is a result of 8*'k[]' bytes"
-// CHECK-NEXT: lathe.relation "'k[]'*min('k[]', 1)" "le" "min('k[]', 1)*n" says
+// CHECK-NEXT: lathe.relation "b + s[]" "le" "n" says
+// CHECK-NEXT: lathe.relation "0" "le" "8*k[]" says "slice: there is a result of 8*k[] bytes"
+// CHECK-NEXT: lathe.relation "k[]*min(1, k[])" "le" "min(1, k[])*n" says
 // CHECK-NEXT: lathe.relation "b" "le" "4" in @body says
 // A step of a loop is inside what it runs over; what a body takes is checked in the body.
 // CHECK-NOT: lathe.relation
@@ -28,7 +28,7 @@ func.func @main(%x: !n, %w: !b, %at: tensor<i64>, %count: tensor<i64>, %rows: te
   lathe.read %at as ["s[]"] : tensor<i64>
   lathe.read %count as ["k[]"] : tensor<i64>
   %0 = lathe.slice %x starts ["0"] steps [1] : !n -> !b
-  %1 = lathe.slice %x starts ["'s[]'"] steps [1] : !n -> !b
+  %1 = lathe.slice %x starts ["s[]"] steps [1] : !n -> !b
   %2 = lathe.add %0, %1 : !b
   %3 = lathe.add %2, %w : !b
   %4 = lathe.slice %x starts ["0"] steps [1] : !n -> !k

@@ -3,8 +3,8 @@
 // RUN: lathe-opt %s --lathe-form-kernels | FileCheck %s
 
 !x = tensor<?xf32, #lathe.dims<"n">>
-!k = tensor<?xf32, #lathe.dims<"'k[]'">>
-!i = tensor<?xi64, #lathe.dims<"'k[]'">>
+!k = tensor<?xf32, #lathe.dims<"k[]">>
+!i = tensor<?xi64, #lathe.dims<"k[]">>
 lathe.symbol "n" range [1, -1]
 lathe.symbol "k[]" range [0, -1]
 // CHECK-LABEL: func.func @main
@@ -14,7 +14,7 @@ lathe.symbol "k[]" range [0, -1]
 // CHECK: lathe.call "compact"(%[[MASK]])
 // The ops over those sizes are one kernel.
 // CHECK: kernel.generic loop
-// CHECK-SAME: axes(i0 = "'k[]'")
+// CHECK-SAME: axes(i0 = "k[]")
 // CHECK: indirect
 // CHECK: arith.mulf
 // CHECK: arith.addf

@@ -21,12 +21,12 @@ TEST(Expr, Text) {
   EXPECT_EQ(E("n // 4").str(), "floordiv(n, 4)");
   EXPECT_EQ(E("n % 4").str(), "mod(n, 4)");
   EXPECT_EQ(E("max(b, a)").str(), "max(a, b)");
-  EXPECT_EQ(Expr::symbol("batch size").str(), "'batch size'");
-  EXPECT_EQ(E("'batch size'*2"), Expr::symbol("batch size") * Expr(2));
-  EXPECT_EQ(Expr::symbol("it's").str(), "'it''s'");
-  EXPECT_EQ(E("2*'it''s'"), Expr::symbol("it's") * Expr(2));
-  EXPECT_EQ(Expr::symbol("it's").asSymbol(), "it's");
-  EXPECT_FALSE(Expr::symbol("it's") == Expr::symbol("it_s"));
+  EXPECT_EQ(Expr::size("batch size").str(), "'batch size'");
+  EXPECT_EQ(E("'batch size'*2"), Expr::size("batch size") * Expr(2));
+  EXPECT_EQ(Expr::size("it's").str(), "'it''s'");
+  EXPECT_EQ(E("2*'it''s'"), Expr::size("it's") * Expr(2));
+  EXPECT_EQ(Expr::size("it's").asSymbol(), "'it''s'");
+  EXPECT_FALSE(Expr::size("it's") == Expr::size("it_s"));
   EXPECT_EQ(E("$0*768 + d").str(), "768*$0 + d");
 }
 

@@ -72,7 +72,7 @@ Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &op
     return module.takeError();
   json::Array sizes;
   for (ir::SymbolOp s : (*module)->getOps<ir::SymbolOp>())
-    sizes.push_back(json::Object{{"name", json::fixUTF8(s.getName())},
+    sizes.push_back(json::Object{{"name", json::fixUTF8(shape::nameOf(s.getName()))},
                                  {"min", int64_t(s.getMin())},
                                  {"max", int64_t(s.getMax()) < 0 ? json::Value(nullptr) : json::Value(int64_t(s.getMax()))},
                                  {"is", s.getDefinition() ? json::Value(json::fixUTF8(*s.getDefinition())) : json::Value(nullptr)}});

@@ -25,7 +25,7 @@ inline LatheDType dtype(DTypeCode code, unsigned bits) { return {static_cast<uin
 enum class Machine { X86_64, AArch64 };
 
 struct SymbolInfo {
-  std::string name;
+  std::string name; ///< the symbol's text (see Expr.h); the artifact has its name
   int64_t min = 0, max = INT64_MAX;
   std::vector<int64_t> hints;
   std::optional<LatheRead> element = std::nullopt; ///< of an input, read when the model runs
@@ -90,7 +90,7 @@ public:
   /// A call on the calling thread of an added object's function, a LatheHostFn.
   void call(llvm::StringRef fn, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<shape::Expr> sizes);
 
-  // The host's part. Symbols of steps are those declared as late, and names that begin with '%'.
+  // The host's part. Symbols of steps are those declared as late, and the host's own (Expr::host).
   using Label = uint32_t;
   /// Memory that is allocated when a step says so, of a size that is known then.
   BufferId dynamic(LatheDType type);

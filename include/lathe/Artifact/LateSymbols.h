@@ -10,7 +10,7 @@
 namespace lathe::artifact {
 
 struct LateSymbols {
-  std::set<std::string> roots;                 ///< given their values by steps; besides them all names that begin with '%'
+  std::set<std::string> roots;                 ///< given their values by steps; besides them all of the host's own
   std::map<std::string, shape::Expr> derived;  ///< symbols that are computed from others
 
   /// The roots that the value depends on.

@@ -21,7 +21,7 @@ using SymbolLookup = llvm::function_ref<SymbolValue(llvm::StringRef)>;
 /// null value when a symbol has none.
 mlir::Value emitExpr(mlir::OpBuilder &b, mlir::Location loc, const shape::Expr &e, SymbolLookup lookup);
 
-/// True when the expression cannot be negative while its symbols (sizes and axes) are not; an indirect index may be.
+/// True when the expression cannot be negative while its symbols (sizes and axes) are not; an indirect index or an element may be.
 bool isNonNegative(const shape::Expr &e);
 
 /// A scalar i64 constant.

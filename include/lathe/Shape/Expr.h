@@ -1,11 +1,22 @@
 //===- Expr.h - Symbolic sizes and index expressions -----------------------===//
 //
-// A size or an index is a polynomial with integer coefficients over atoms. An atom is a symbol ("batch", an axis name, an
-// indirect index "$0") or an opaque term: floordiv(a, b), mod(a, b), min(a, b), max(a, b) of normalised operands.
+// A size or an index is a polynomial with integer coefficients over atoms. An atom is a symbol of some kind (a size, an axis,
+// an indirect index, ...) or an opaque term: floordiv(a, b), mod(a, b), min(a, b), max(a, b) of normalised operands.
 // The polynomial is kept in one normal form, so two expressions that are equal as polynomials are equal as values, print
 // the same text and hash the same. Text form: "2*batch*seq + 768", "floordiv(n, 4)", "mod(n, 4)", "min(a, b)",
-// "max(a, b)"; the parser also takes '-', '//', '%', ceildiv and parentheses. A symbol whose name is no identifier is
-// written in single quotes, with those of its own doubled.
+// "max(a, b)"; the parser also takes '-', '//', '%', ceildiv and parentheses.
+//
+// A symbol has a kind and a name, and the name says nothing of the kind: names come from files and may be any text. Each kind
+// is written in its own way, so that a symbol's text is a key for both, and is what the functions below take and give:
+//
+//   size      batch, 'i0', '$batch', 'it''s'   in quotes where it is no identifier or looks like an axis
+//   axis      i0, i1, ...                      an axis of a kernel
+//   indirect  $0, $1, ...                      an index that is read when a kernel runs: the op's operands, in order
+//   element   shape[1], k[], 'a b'[0]          an element of a tensor, read when the model runs
+//   host      %loop0, %'a b'                   a value of the program that runs the kernels
+//   variable  $q0, $in1, ...                   stands for something within a proof
+//
+// (A kernel that is written by hand may call its axes as it likes; see KernelOps.td.)
 //
 // Arithmetic is checked. Where a coefficient would leave 64 bits, or an expression would grow without bound, the result is
 // the unknown expression: it equals nothing (not even itself), so nothing can be proven of it.
@@ -31,24 +42,39 @@ namespace lathe::shape {
 
 class Expr;
 
+/// What a symbol stands for.
+enum class SymbolKind : uint8_t { Size, Axis, Indirect, Element, Host, Variable };
+
 /// One factor of a monomial: a symbol, or an opaque term over normalised operands.
 struct Atom {
   enum class Kind { Symbol, FloorDiv, Mod, Min, Max };
   Kind kind;
-  std::string name;           ///< for Symbol
+  std::string name;           ///< for Symbol: its text
   std::vector<Expr> operands; ///< two, for the others
+  SymbolKind symbol = SymbolKind::Size;
 };
 
 /// An immutable polynomial; cheap to copy (a shared pointer).
 class Expr {
 public:
   Expr(int64_t value = 0);
-  static Expr symbol(llvm::StringRef name);
+  /// A size by its name, which may be any text.
+  static Expr size(llvm::StringRef name);
+  static Expr axis(unsigned number);
+  static Expr indirect(unsigned number);
+  /// The element at a place of a tensor of rank 1, or of one of rank 0. Its value may be negative.
+  static Expr element(llvm::StringRef tensor, std::optional<int64_t> place);
+  static Expr host(llvm::StringRef name);
+  static Expr variable(llvm::StringRef name);
+  /// The symbol with this text, as symbols() and the intermediate forms have it.
+  static Expr symbol(llvm::StringRef text);
   /// What arithmetic gives when it cannot represent its result.
   static Expr unknown();
   bool isUnknown() const;
   /// Parses the text form; the error names the column.
   static llvm::Expected<Expr> parse(llvm::StringRef text);
+  /// The same for what a user or a model's file wrote: every name is a size's.
+  static llvm::Expected<Expr> parseSizes(llvm::StringRef text);
 
   Expr operator+(const Expr &o) const;
   Expr operator-(const Expr &o) const;
@@ -78,9 +104,9 @@ public:
   std::optional<int64_t> constant() const; ///< the value, when no atom is left
   bool isZero() const { return constant() == std::optional<int64_t>(0); }
   bool isOne() const { return constant() == std::optional<int64_t>(1); }
-  /// The symbol's name when the expression is exactly one symbol with coefficient 1.
+  /// The symbol's text when the expression is exactly one symbol with coefficient 1.
   std::optional<std::string> asSymbol() const;
-  /// Every symbol that occurs, also inside opaque terms.
+  /// The text of every symbol that occurs, also inside opaque terms.
   std::set<std::string> symbols() const;
   bool mentions(llvm::StringRef symbol) const;
 
@@ -121,10 +147,12 @@ struct Expr::Division {
   Expr remainder;
 };
 
-/// The name of a symbol that stands for an element of a tensor, read when the model runs: "shape[1]", of rank 0 "k[]". Its
-/// value may be negative.
-std::string elementName(llvm::StringRef tensor, std::optional<int64_t> element);
-bool isElementName(llvm::StringRef symbol);
+/// The kind of the symbol with this text.
+SymbolKind kindOf(llvm::StringRef symbol);
+/// The name of the symbol with this text, for messages and for the artifact: without the quotes.
+std::string nameOf(llvm::StringRef symbol);
+/// Whether this is the text of a symbol as it is written: `'a'` is not, for `a` needs no quotes.
+bool isSymbolText(llvm::StringRef text);
 
 /// The product of all of them (1 for none).
 Expr product(llvm::ArrayRef<Expr> factors);

@@ -18,8 +18,8 @@ struct Range {
 
 class Facts {
 public:
-  /// min <= symbol <= max (either may be missing); call for each declared symbol. Sizes default to [0, unbounded), symbols
-  /// that name an element of a tensor (`k[0]`, see isElementName) to every integer.
+  /// min <= symbol <= max (either may be missing); call for each declared symbol. Sizes default to [0, unbounded), elements
+  /// of tensors (`k[0]`) to every integer.
   void setRange(llvm::StringRef symbol, Range range);
   Range rangeOf(llvm::StringRef symbol) const;
   /// The symbol has its value later than those that are not late, or were declared so before: no equality replaces one of
@@ -37,7 +37,7 @@ public:
   /// k divides e: e becomes k * q for a fresh symbol q (deterministically named after the two), also where k is symbolic;
   /// floordiv(e, k) then is q.
   void addDivides(const Expr &k, const Expr &e);
-  /// The fresh symbols of addDivides and how to compute them, in the order of creation: (name, floordiv(e, k)).
+  /// The fresh symbols of addDivides and how to compute them, in the order of creation: (text, floordiv(e, k)).
   const std::vector<std::pair<std::string, Expr>> &derived() const;
 
   /// Applies the substitutions and simplifies floordiv, mod, min and max by the known ranges.

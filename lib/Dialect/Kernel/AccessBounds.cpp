@@ -48,7 +48,10 @@ private:
 /// The part of an expression that varies over the points: terms that mention an axis or an index read at run time.
 static bool varies(const Expr::Term &t, const shape::Facts &facts) {
   return llvm::any_of(t.atoms, [&](const shape::Atom &a) {
-    return llvm::any_of(Expr::fromAtom(a).symbols(), [&](const std::string &s) { return s[0] == '$' || facts.extentOf(s); });
+    return llvm::any_of(Expr::fromAtom(a).symbols(), [&](const std::string &s) {
+      shape::SymbolKind kind = shape::kindOf(s);
+      return kind == shape::SymbolKind::Indirect || kind == shape::SymbolKind::Variable || facts.extentOf(s);
+    });
   });
 }
 
@@ -136,9 +139,8 @@ std::optional<std::pair<std::string, Expr>> Bounds::solve(const Interval &i, con
 /// offset by x.
 Expr Bounds::rewrite(Expr offset, std::vector<Interval> by, bool solving) {
   for (size_t n = 0; n < by.size(); ++n) {
-    std::string name = "$in" + std::to_string(n);
-    facts.setAxis(name, facts.simplify(*by[n].high - *by[n].low));
-    Expr value = *by[n].low + Expr::symbol(name);
+    Expr place = Expr::variable("in" + std::to_string(n)), value = *by[n].low + place;
+    facts.setAxis(place.str(), facts.simplify(*by[n].high - *by[n].low));
     auto axis = solving ? solve(by[n], value) : std::nullopt;
     if (!axis) {
       Expr::Division d = Expr::divide(offset, by[n].x);
@@ -178,7 +180,7 @@ Expr Bounds::quotientAsAxis(const shape::Atom &a) {
   std::optional<Expr> last = mod ? y - Expr(1) : extreme(x, true);
   if (!last)
     return whole;
-  auto [it, isNew] = quotients.try_emplace(whole.str(), "$q" + std::to_string(quotients.size()));
+  auto [it, isNew] = quotients.try_emplace(whole.str(), Expr::variable("q" + std::to_string(quotients.size())).str());
   if (isNew)
     facts.setAxis(it->second, facts.simplify((mod ? *last : Expr::floordiv(*last, y)) + Expr(1)));
   return Expr::symbol(it->second);

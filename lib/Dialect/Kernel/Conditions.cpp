@@ -29,11 +29,11 @@ Expr IndirectNames::rename(const Expr &e, ValueRange indices, shape::Facts &fact
   std::map<std::string, Expr> with;
   for (auto [i, v] : llvm::enumerate(indices)) {
     auto [it, isNew] = numbers.try_emplace(v, numbers.size());
-    std::string name = "$" + std::to_string(it->second);
-    with.emplace("$" + std::to_string(i), Expr::symbol(name));
+    Expr name = Expr::indirect(it->second);
+    with.emplace(Expr::indirect(i).str(), name);
     if (isNew)
       if (std::optional<Expr> last = lastPlaceOf(v))
-        facts.setAxis(name, *last + Expr(1));
+        facts.setAxis(name.str(), *last + Expr(1));
   }
   return e.substitute(with);
 }

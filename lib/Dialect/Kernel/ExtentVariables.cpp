@@ -18,7 +18,7 @@ Expr ExtentVariables::quotientsAsSymbols(const Expr &e) {
         continue;
       }
       known &= llvm::none_of(atom.symbols(), [&](const std::string &s) { return facts.extentOf(s).has_value(); });
-      auto [it, isNew] = quotients.try_emplace(atom.str(), "$s" + std::to_string(quotients.size()));
+      auto [it, isNew] = quotients.try_emplace(atom.str(), Expr::variable("s" + std::to_string(quotients.size())).str());
       if (isNew)
         mine.setRange(it->second, facts.bounds(atom));
       product = product * Expr::symbol(it->second);
@@ -35,10 +35,15 @@ Expr ExtentVariables::rewrite(const Expr &e) {
   return out;
 }
 
+static bool isFixed(llvm::StringRef symbol) {
+  shape::SymbolKind kind = shape::kindOf(symbol);
+  return kind != shape::SymbolKind::Indirect && kind != shape::SymbolKind::Variable;
+}
+
 /// What is known of the symbols that were there before.
 void ExtentVariables::declare(const Expr &e) {
   for (const std::string &s : e.symbols())
-    if (s[0] != '$' && !facts.extentOf(s))
+    if (isFixed(s) && !facts.extentOf(s))
       mine.setRange(s, facts.rangeOf(s));
 }
 
@@ -54,10 +59,9 @@ ExtentVariables::ExtentVariables(const shape::Facts &facts, std::vector<Extent> 
       bool one = linear && linear->coefficient.isOne(), minusOne = linear && linear->coefficient == Expr(-1);
       if (!one && !minusOne)
         continue;
-      std::string variable = "$e" + std::to_string(n);
-      Expr value = Expr::symbol(variable) - linear->rest;
+      Expr variable = Expr::variable("e" + std::to_string(n)), value = variable - linear->rest;
       changes.push_back({{name, one ? value : -value}});
-      mine.setRange(variable, {1, std::nullopt}); // a point on the axis exists
+      mine.setRange(variable.str(), {1, std::nullopt}); // a point on the axis exists
       for (Extent &a : axes)
         a.size = a.size.substitute(changes.back());
       break;

@@ -2,6 +2,8 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -65,7 +67,7 @@ std::vector<std::string> GenericOp::getSizeSymbols() {
   });
   std::vector<std::string> sizes;
   for (const std::string &s : names)
-    if (s[0] != '$' && !getExtent(s))
+    if (shape::kindOf(s) != shape::SymbolKind::Indirect && !getExtent(s))
       sizes.push_back(s);
   return sizes;
 }
@@ -175,7 +177,12 @@ static LogicalResult verifyAxes(GenericOp op) {
     llvm::Expected<Expr> e = Expr::parse(cast<StringAttr>(op.getAxisExtents()[i]).getValue());
     if (!e)
       return op.emitOpError("K2: extent of axis '") << op.getAxisName(i) << "': " << llvm::toString(e.takeError());
-    if (!names.insert(op.getAxisName(i).str()).second)
+    StringRef name = op.getAxisName(i);
+    bool identifier = shape::isSymbolText(name) && (shape::kindOf(name) == shape::SymbolKind::Axis ||
+                                                    (shape::kindOf(name) == shape::SymbolKind::Size && shape::nameOf(name) == name));
+    if (!identifier)
+      return op.emitOpError("K2: axis '") << name << "' is no identifier";
+    if (!names.insert(name.str()).second)
       return op.emitOpError("K2: axis '") << op.getAxisName(i) << "' occurs twice";
   }
   for (unsigned i = 0; i < op.getNumAxes(); ++i)
@@ -208,31 +215,57 @@ static LogicalResult verifyClass(GenericOp op) {
 LogicalResult GenericOp::verify() {
   if (failed(verifyArguments(*this)) || failed(verifyAxes(*this)))
     return failure();
+  return verifyClass(*this);
+}
+
+/// The sizes that the kernel's module declares, by ops of the other dialect, which this one does not know.
+static llvm::StringSet<> declaredSizes(GenericOp kernel) {
+  llvm::StringSet<> names;
+  if (auto module = kernel->getParentOfType<ModuleOp>())
+    for (Operation &op : *module.getBody())
+      if (op.getName().getStringRef() == "lathe.symbol")
+        if (auto name = op.getAttrOfType<StringAttr>("name"))
+          names.insert(name.getValue());
+  return names;
+}
+
+/// The parts of K2 and K3 that speak of the module's sizes.
+LogicalResult GenericOp::verifySymbolUses(SymbolTableCollection &) {
+  llvm::StringSet<> sizes = declaredSizes(*this);
+  for (unsigned i = 0; i < getNumAxes(); ++i)
+    if (sizes.contains(getAxisName(i)))
+      return emitOpError("K2: '") << getAxisName(i) << "' is an axis and a size symbol";
+  auto isSize = [&](StringRef name) {
+    shape::SymbolKind kind = shape::kindOf(name);
+    return (kind == shape::SymbolKind::Size || kind == shape::SymbolKind::Element) && (sizes.empty() || sizes.contains(name));
+  };
+  for (unsigned i = 0; i < getNumAxes(); ++i)
+    for (const std::string &s : getAxisExtent(i).symbols())
+      if (!isSize(s))
+        return emitOpError("K2: extent of axis '") << getAxisName(i) << "' mentions '" << s << "', which is no size symbol";
   WalkResult r = getBody().walk([&](Operation *op) {
-    unsigned indirects = 0;
-    if (auto l = dyn_cast<LoadOp>(op))
-      indirects = l.getIndices().size();
-    if (auto s = dyn_cast<StoreOp>(op))
-      indirects = s.getIndices().size();
-    if (auto i = dyn_cast<IndexOp>(op))
-      indirects = i.getIndices().size();
     for (StringRef text : textsOf(op))
       for (const std::string &s : exprOf(text).symbols())
-        if (s[0] == '$' && (!llvm::all_of(s.substr(1), [](char c) { return isdigit(c); }) || s.size() > 4 ||
-                            unsigned(atoi(s.c_str() + 1)) >= indirects)) {
-          op->emitOpError("K3: '") << s << "' is not one of its " << indirects << " indirect indices";
+        if (!isSize(s) && !getExtent(s) && shape::kindOf(s) != shape::SymbolKind::Indirect) {
+          op->emitOpError("K3: '") << s << "' is neither an axis nor a size symbol";
           return WalkResult::interrupt();
         }
     return WalkResult::advance();
   });
-  return failure(r.wasInterrupted() || failed(verifyClass(*this)));
+  return failure(r.wasInterrupted());
 }
 
-static LogicalResult verifyText(Operation *op) {
+/// The op's expressions, and that their indirect indices are its own.
+static LogicalResult verifyText(Operation *op, unsigned indirects = 0) {
   for (StringRef text : textsOf(op)) {
     llvm::Expected<Expr> e = Expr::parse(text);
     if (!e)
       return op->emitOpError("K3: '") << text << "': " << llvm::toString(e.takeError());
+    for (const std::string &s : e->symbols()) {
+      unsigned number;
+      if (shape::kindOf(s) == shape::SymbolKind::Indirect && (StringRef(s).drop_front().getAsInteger(10, number) || number >= indirects))
+        return op->emitOpError("K3: '") << s << "' is not one of its " << indirects << " indirect indices";
+    }
   }
   return success();
 }
@@ -242,16 +275,16 @@ LogicalResult LoadOp::verify() {
     return emitOpError("result type differs from the buffer's element type ") << getRef().getType().getElementType();
   if (getFill() && !getPredicate())
     return emitOpError("a fill value needs a predicate");
-  return verifyText(*this);
+  return verifyText(*this, getIndices().size());
 }
 
 LogicalResult StoreOp::verify() {
   if (getRef().getType().getElementType() != getValue().getType())
     return emitOpError("value type differs from the buffer's element type ") << getRef().getType().getElementType();
-  return verifyText(*this);
+  return verifyText(*this, getIndices().size());
 }
 
-LogicalResult IndexOp::verify() { return verifyText(*this); }
+LogicalResult IndexOp::verify() { return verifyText(*this, getIndices().size()); }
 LogicalResult ContractOp::verify() { return verifyText(*this); }
 
 LogicalResult AttentionOp::verify() {

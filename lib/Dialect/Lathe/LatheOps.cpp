@@ -13,6 +13,16 @@ using shape::Expr;
 
 static int64_t rankOf(Value v) { return typeOf(v).getRank(); }
 
+LogicalResult SymbolOp::verify() {
+  shape::SymbolKind kind = shape::kindOf(getName());
+  if (!shape::isSymbolText(getName()) || (kind != shape::SymbolKind::Size && kind != shape::SymbolKind::Element))
+    return emitOpError("'") << getName() << "' is not the text of a size or of an element of a tensor";
+  if (getDefinition())
+    if (auto e = Expr::parse(*getDefinition()); !e)
+      return emitOpError() << "'" << *getDefinition() << "': " << llvm::toString(e.takeError());
+  return success();
+}
+
 LogicalResult RelationOp::verify() {
   if (!llvm::is_contained({"eq", "divides", "le", "ne", "holds"}, getKind()))
     return emitOpError("kind is eq, divides, le, ne or holds, not '") << getKind() << "'";

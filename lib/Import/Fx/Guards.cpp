@@ -184,7 +184,7 @@ llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Stat
     std::set<std::string> mentioned = s.condition->symbols();
     auto unbound = llvm::find_if(mentioned, [&](const std::string &name) { return !find(name); });
     if (unbound != mentioned.end()) {
-      refuse("is about " + *unbound + ", which no input's size gives");
+      refuse("is about " + shape::nameOf(*unbound) + ", which no input's size gives");
       continue;
     }
     for (Condition &c : s.condition->conjuncts())

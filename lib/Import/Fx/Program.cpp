@@ -277,8 +277,14 @@ void ProgramReader::ranges(const Object &root) {
   const Object *constraints = root.getObject("range_constraints");
   if (!constraints)
     return;
+  std::set<std::string> symbols; // a key is the name of one, as it is, or an expression
+  for (const auto &[name, meta] : program.tensors)
+    for (const Size &size : meta.sizes)
+      if (size.expr)
+        symbols.merge(size.expr->symbols());
   for (const auto &[key, value] : *constraints) {
-    auto expr = parseSymPy(key.str());
+    Expr named = Expr::size(key.str());
+    auto expr = symbols.count(named.str()) ? named : parseSymPy(key.str());
     auto symbol = expr ? expr->asSymbol() : std::nullopt;
     const Object &o = asObject(value, "range_constraints");
     auto min = o.getInteger("min_val"), max = o.getInteger("max_val");

@@ -2,6 +2,7 @@
 
 #include "SymPyParser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ConvertUTF.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -104,7 +105,7 @@ std::optional<Quotient> SymPyParser::primary() {
   if (take("("))
     return call(name);
   // In guards every size is an input's; a bare name is something else.
-  return inputs || name.contains('.') ? std::nullopt : std::optional<Quotient>(Quotient{Expr::symbol(name)});
+  return inputs || name.contains('.') ? std::nullopt : std::optional<Quotient>(Quotient{Expr::size(name)});
 }
 
 /// After L: ['a'][0].size()[1]
@@ -149,14 +150,46 @@ bool SymPyParser::skipKeywords() {
   return take(")");
 }
 
+/// A string as Python writes it: in single or double quotes, with escapes.
+std::optional<std::string> SymPyParser::quotedText() {
+  bool single = take("'");
+  if (!single && !take("\""))
+    return std::nullopt;
+  static constexpr std::pair<char, char> escapes[] = {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}};
+  static constexpr std::pair<char, unsigned> codes[] = {{'x', 2}, {'u', 4}, {'U', 8}};
+  std::string text;
+  while (!rest.empty()) {
+    char c = rest.front();
+    rest = rest.drop_front();
+    if (c == (single ? '\'' : '"'))
+      return text;
+    if (c != '\\' || rest.empty()) {
+      text += c;
+      continue;
+    }
+    c = rest.front();
+    rest = rest.drop_front();
+    if (const auto *code = llvm::find_if(codes, [&](auto &e) { return e.first == c; }); code != std::end(codes)) {
+      uint32_t point;
+      char utf8[4], *end = utf8;
+      if (rest.size() < code->second || rest.take_front(code->second).getAsInteger(16, point) || !llvm::ConvertCodePointToUTF8(point, end))
+        return std::nullopt;
+      text.append(utf8, end);
+      rest = rest.drop_front(code->second);
+      continue;
+    }
+    const auto *escape = llvm::find_if(escapes, [&](auto &e) { return e.first == c; });
+    text += escape == std::end(escapes) ? c : escape->second;
+  }
+  return std::nullopt;
+}
+
 /// After "Symbol(": 's0', positive=True, integer=True)
 std::optional<Quotient> SymPyParser::quotedSymbol() {
-  if (!take("'"))
+  std::optional<std::string> name = quotedText();
+  if (!name || !skipKeywords())
     return std::nullopt;
-  llvm::StringRef name = word();
-  if (name.empty() || llvm::isDigit(name[0]) || name.contains('.') || !take("'") || !skipKeywords())
-    return std::nullopt;
-  return Quotient{Expr::symbol(name)};
+  return Quotient{Expr::size(*name)};
 }
 
 /// After "Float(": '1.5', precision=53)

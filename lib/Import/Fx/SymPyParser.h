@@ -53,6 +53,7 @@ private:
   std::optional<Quotient> primary();
   std::optional<Quotient> inputSize();
   std::optional<Quotient> call(llvm::StringRef name);
+  std::optional<std::string> quotedText();
   std::optional<Quotient> quotedSymbol();
   std::optional<Quotient> quotedReal();
   std::optional<Quotient> apply(llvm::StringRef name, const std::vector<Quotient> &args);

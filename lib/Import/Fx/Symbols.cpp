@@ -48,6 +48,8 @@ Symbols::Symbol *Symbols::find(StringRef name) {
   return nullptr;
 }
 
+static std::string textOf(StringRef name) { return Expr::size(name).str(); }
+
 void Symbols::collect(const Program &program) {
   symbols.clear();
   for (const auto &[name, sizes] : inputSizes(program))
@@ -88,13 +90,13 @@ llvm::Error Symbols::applyShapes(Program &program, const ImportOptions &options,
       if (isNumber && !contains(find(*symbol)->range, number))
         return userError("{0}: --shape {1}: dimension {2} ({3}) is {4} in the model, not {5}", file, option.input, i, *symbol,
                          rangeText(find(*symbol)->range), number);
-      Expr value = isNumber ? Expr(number) : Expr::symbol(text);
+      Expr value = isNumber ? Expr(number) : Expr::size(text);
       auto [known, isNew] = with.emplace(*symbol, value);
       if (!isNew && known->second != value)
         return userError("{0}: --shape: {1} would be both {2} and {3}", file, *symbol, known->second.str(), value.str());
       if (!isNumber) {
         // Two symbols may get one name; then both ranges hold.
-        auto &range = program.ranges[text.str()];
+        auto &range = program.ranges[textOf(text)];
         Range other = find(*symbol)->range;
         range.first = std::max(range.first.value_or(0), other.min.value_or(0));
         if (other.max)
@@ -110,11 +112,11 @@ llvm::Error Symbols::applyShapes(Program &program, const ImportOptions &options,
 llvm::Error Symbols::applyDims(Program &program, const ImportOptions &options, StringRef file) {
   std::map<std::string, Expr> with;
   for (const DimOption &option : options.dims) {
-    Symbol *symbol = find(option.name);
+    Symbol *symbol = find(textOf(option.name));
     if (!symbol) {
       std::vector<std::string> names;
       for (const Symbol &s : symbols)
-        names.push_back(s.name);
+        names.push_back(shape::nameOf(s.name));
       return userError("{0}: --dim {1}: the model has no such size; it has {2}", file, option.name,
                        names.empty() ? "none" : llvm::join(names, ", "));
     }
@@ -125,7 +127,7 @@ llvm::Error Symbols::applyDims(Program &program, const ImportOptions &options, S
     if (option.min && option.max && *option.min > *option.max)
       return userError("{0}: --dim {1}: the range {2}..{3} is empty", file, option.name, *option.min, *option.max);
     if (std::optional<int64_t> fixed = option.fixed())
-      with.emplace(option.name, Expr(*fixed));
+      with.emplace(symbol->name, Expr(*fixed));
     symbol->range.min = option.min ? option.min : symbol->range.min;
     symbol->range.max = option.max ? option.max : symbol->range.max;
     symbol->hints = option.hints;

@@ -29,7 +29,7 @@ public:
 
 private:
   struct Symbol {
-    std::string name;
+    std::string name; ///< its text
     shape::Range range;
     std::vector<int64_t> hints;
   };

@@ -30,19 +30,20 @@ static bool hasOperator(StringRef name) {
 static std::optional<Expr> asExpression(const std::string &name, const std::set<std::string> &plainNames) {
   if (!hasOperator(name))
     return std::nullopt;
-  llvm::Expected<Expr> e = Expr::parse(name);
+  llvm::Expected<Expr> e = Expr::parseSizes(name);
   if (!e) {
     llvm::consumeError(e.takeError());
     return std::nullopt;
   }
-  bool known = llvm::all_of(e->symbols(), [&](const std::string &s) { return plainNames.count(s) != 0; });
+  bool known = llvm::all_of(e->symbols(), [&](const std::string &s) { return plainNames.count(shape::nameOf(s)) != 0; });
   return known ? std::optional<Expr>(*e) : std::nullopt;
 }
 
-void SizeModel::declareSymbol(const std::string &name, int64_t least) {
-  if (llvm::any_of(symbols, [&](const Symbol &s) { return s.name == name; }))
-    return;
-  Symbol symbol{name, least, -1, {}, {}};
+Expr SizeModel::declareSymbol(const std::string &name, int64_t least) {
+  Expr size = Expr::size(name);
+  if (find(size.str()))
+    return size;
+  Symbol symbol{size.str(), least, -1, {}, {}};
   if (const DimOption *option = findOption(options.dims, name, &DimOption::name)) {
     symbol.min = option->min.value_or(least);
     symbol.max = option->max.value_or(-1);
@@ -52,8 +53,9 @@ void SizeModel::declareSymbol(const std::string &name, int64_t least) {
   range.min = symbol.min;
   if (symbol.max >= 0)
     range.max = symbol.max;
-  known.setRange(name, range);
+  known.setRange(symbol.name, range);
   symbols.push_back(std::move(symbol));
+  return size;
 }
 
 Expr SizeModel::named(const std::string &name, int64_t least) {
@@ -62,15 +64,21 @@ Expr SizeModel::named(const std::string &name, int64_t least) {
   if (std::optional<Expr> e = asExpression(name, plainNames)) {
     std::map<std::string, Expr> with;
     for (const std::string &symbol : e->symbols())
-      with.emplace(symbol, named(symbol));
+      with.emplace(symbol, named(shape::nameOf(symbol)));
     return e->substitute(with);
   }
   seen.insert(name);
   const DimOption *option = findOption(options.dims, name, &DimOption::name);
   if (option && option->fixed())
     return Expr(*option->fixed());
-  declareSymbol(name, least);
-  return Expr::symbol(name);
+  return declareSymbol(name, least);
+}
+
+std::string SizeModel::ownSize(const std::string &name) const {
+  std::string free = name;
+  while (seen.count(free))
+    free += "_";
+  return Expr::size(free).str();
 }
 
 /// What exporters write where they know no name. Each occurrence is a size of its own.
@@ -82,7 +90,7 @@ Expr SizeModel::unnamedDim(const std::string &input, unsigned index) {
   std::string name = input + "_dim" + std::to_string(index);
   while (plainNames.count(name)) // the model has a name like that, for another size
     name += "_";
-  unnamed.insert(name);
+  unnamed.insert(Expr::size(name).str());
   return named(name, leastUnnamed);
 }
 
@@ -303,7 +311,7 @@ SizeModel::Symbol *SizeModel::find(const std::string &name) {
 }
 
 Expr SizeModel::inputElement(unsigned input, const std::string &name, std::optional<int64_t> place) {
-  std::string symbol = shape::elementName(name, place);
+  std::string symbol = Expr::element(name, place).str();
   if (!find(symbol)) {
     known.setRange(symbol, {});
     symbols.push_back({symbol, INT64_MIN, -1, {}, {int64_t(input), place.value_or(0)}, false});
@@ -385,9 +393,9 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
     if (value.constant() || value.asSymbol())
       return value;
   bool fromElement = readsElement(value), late = isLate(value);
-  std::string free = name;
+  std::string free = ownSize(name);
   for (unsigned &next = nextNumber.try_emplace(name, 2).first->second; !definedAt.try_emplace(free, definitions.size()).second; ++next)
-    free = name + "#" + std::to_string(next);
+    free = ownSize(name + "#" + std::to_string(next));
   definitions.push_back({free, value, max, fromElement, late});
   computed.insert(free);
   declare(free);
@@ -398,7 +406,7 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
 
 bool SizeModel::readsElement(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &name) {
-    return shape::isElementName(name) ||
+    return shape::kindOf(name) == shape::SymbolKind::Element ||
            llvm::any_of(definition(name), [](const Definition &d) { return d.fromElement; });
   });
 }

@@ -33,6 +33,9 @@ public:
 
   /// An element of an input of rank 0 (no place) or 1 as a symbol, of either sign until `restrict` says more.
   shape::Expr inputElement(unsigned input, const std::string &name, std::optional<int64_t> place);
+  /// The symbol (its text) of a size that is not the model's own. Any text may be the name of one of the inputs' sizes; it gets
+  /// another name then.
+  std::string ownSize(const std::string &name) const;
   /// An element that the host reads while the model runs.
   shape::Expr lateElement(const std::string &symbol);
   /// A size >= 0 that a branch or a loop decides while the model runs.
@@ -85,12 +88,12 @@ private:
   bool isIsolated() const;
   shape::Expr named(const std::string &name, int64_t least = 1);
   shape::Expr unnamedDim(const std::string &input, unsigned index);
-  void declareSymbol(const std::string &name, int64_t least);
+  shape::Expr declareSymbol(const std::string &name, int64_t least);
   void collectNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
   void checkOptions(llvm::ArrayRef<const ValueInfoProto *> inputs) const;
 
   struct Symbol {
-    std::string name;
+    std::string name; ///< the symbol's text, as everywhere but in what the user and the file say
     int64_t min, max;
     std::vector<int64_t> hints;
     std::vector<int64_t> element; ///< input and place, of a symbol that is an element

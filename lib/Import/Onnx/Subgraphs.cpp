@@ -120,12 +120,18 @@ std::optional<ir::Dims> GraphImporter::elementsOf(Value v) {
   }
   auto loc = dyn_cast<NameLoc>(v.getLoc());
   std::string base = loc ? loc.getName().str() : "value", name = base;
-  for (unsigned i = 2; !lateNames.insert(name).second; ++i)
+  auto isInput = [&](const std::string &tensor) {
+    for (unsigned i = 0; i < root.function.getNumArguments(); ++i)
+      if (root.function.getArgAttrOfType<StringAttr>(i, "lathe.name") == tensor)
+        return true;
+    return false;
+  };
+  for (unsigned i = 2; isInput(name) || !lateNames.insert(name).second; ++i)
     name = base + "#" + std::to_string(i);
   SmallVector<Attribute> symbols;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    symbols.push_back(b.getStringAttr(shape::elementName(name, place(i))));
-    out.push_back(state.sizes.lateElement(shape::elementName(name, place(i))));
+    out.push_back(state.sizes.lateElement(shape::Expr::element(name, place(i)).str()));
+    symbols.push_back(b.getStringAttr(out.back().str()));
   }
   b.create<ir::ReadOp>(v.getLoc(), v, b.getArrayAttr(symbols));
   return lateElements[v] = out;

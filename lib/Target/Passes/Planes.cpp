@@ -112,7 +112,7 @@ static void addIndirect(ValueRange indices, shape::Facts &facts) {
     auto high = low ? low.getLhs().getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
     std::optional<Expr> zero = low ? indexOf(low.getRhs()) : std::nullopt, last = high ? indexOf(high.getRhs()) : std::nullopt;
     if (zero && zero->isZero() && last)
-      facts.setAxis("$" + std::to_string(i), *last + Expr(1));
+      facts.setAxis(Expr::indirect(i).str(), *last + Expr(1));
   }
 }
 

@@ -11,16 +11,16 @@ lathe.symbol "m.last" range [0, -1]
 // CHECK: lathe.relation "i" "le" "m" in @step says "few"
 lathe.relation "i" "le" "m" in @step says "few"
 // CHECK-LABEL: func.func @main
-func.func @main(%x: !x, %c: tensor<i64>, %mask: tensor<?xi1, #lathe.dims<"n">>, %yes: tensor<i1>) -> (tensor<?xf32, #lathe.dims<"m.last">>, tensor<?xi64, #lathe.dims<"'c[]'">>) {
+func.func @main(%x: !x, %c: tensor<i64>, %mask: tensor<?xi1, #lathe.dims<"n">>, %yes: tensor<i1>) -> (tensor<?xf32, #lathe.dims<"m.last">>, tensor<?xi64, #lathe.dims<"c[]">>) {
   // CHECK: lathe.read %{{.*}} as ["c[]"] : tensor<i64>
   lathe.read %c as ["c[]"] : tensor<i64>
   // CHECK: lathe.call "compact"(%{{.*}}) sizes ["n"]
-  %at = lathe.call "compact"(%mask) sizes ["n"] : (tensor<?xi1, #lathe.dims<"n">>) -> tensor<?xi64, #lathe.dims<"'c[]'">>
+  %at = lathe.call "compact"(%mask) sizes ["n"] : (tensor<?xi1, #lathe.dims<"n">>) -> tensor<?xi64, #lathe.dims<"c[]">>
   // CHECK: lathe.loop @step while %{{.*}} carried(%{{.*}}) captured()
   %r = lathe.loop @step while %yes carried(%x) captured() {limit = "8", conditional, counter = "i", count = "total", symbols = ["m"], initial = ["n"], next = ["m + 1"], finals = ["m.last"]} : (tensor<i1>, !x) -> tensor<?xf32, #lathe.dims<"m.last">>
   // CHECK: lathe.if %{{.*}} then @same else @same(%{{.*}})
   %s = lathe.if %yes then @same else @same(%r) {symbols = [], thenSizes = [], elseSizes = []} : (tensor<i1>, tensor<?xf32, #lathe.dims<"m.last">>) -> tensor<?xf32, #lathe.dims<"m.last">>
-  return %s, %at : tensor<?xf32, #lathe.dims<"m.last">>, tensor<?xi64, #lathe.dims<"'c[]'">>
+  return %s, %at : tensor<?xf32, #lathe.dims<"m.last">>, tensor<?xi64, #lathe.dims<"c[]">>
 }
 func.func @step(%v: tensor<?xf32, #lathe.dims<"m">>) -> (tensor<i1>, tensor<?xf32, #lathe.dims<"m + 1">>) {
   %one = lathe.constant dense<1.0> : tensor<1xf32>

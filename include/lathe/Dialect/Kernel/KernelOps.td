@@ -10,6 +10,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Kernel_Dialect : Dialect {
@@ -20,8 +21,8 @@ def Kernel_Dialect : Dialect {
     Between fusion and code generation a model is a list of `kernel.generic` ops over tensors. What is inside one never
     goes through memory; what is between two always does. Tensors here are buffers: contiguous, row-major, and every
     access is a **flat element offset**, a polynomial (lathe::shape::Expr, written as text) over
-      - the kernel's axes (`n`, `d`, ...),
-      - the module's size symbols (`batch`, `seq`, ...),
+      - the kernel's axes: fusion calls them `i0`, `i1`, ..., kernels written by hand may use other words (`n`, `d`, ...),
+      - the module's size symbols (`batch`, `'i0'`, `k[0]`, ...),
       - indirect indices `$0`, `$1`, ...: the op's i64 operands, in order.
     Views, transposes, broadcasts and slices are no ops at this level: they are part of the offsets.
   }];
@@ -54,7 +55,8 @@ def Kernel_CombinerAttr : I32EnumAttr<"Combiner", "the combining function of a r
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
-def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoTerminator, Pure]> {
+def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoTerminator, Pure,
+                                            DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "One kernel";
   let description = [{
     Ordered axes with extents span the iteration domain. The block's arguments are the operands, then the results, each as
@@ -79,8 +81,9 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
 
     Constraints (the verifier names them):
       K1. as many block arguments as operands and results, with their element types;
-      K2. axis names are unique, no axis name is a size symbol's, extents mention no axis;
-      K3. every offset mentions only axes, size symbols and its own indirect indices;
+      K2. axis names are identifiers and unique, no axis name is a size symbol's, extents mention size symbols alone;
+      K3. every offset mentions only axes, size symbols and its own indirect indices. (Size symbols are those that the module
+          declares; in a module that declares none, a kernel on its own, every other name is a size;)
       K4. every result is stored to;
       K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `loop` no
           `kernel.reduce`.

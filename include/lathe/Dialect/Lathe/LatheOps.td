@@ -86,11 +86,14 @@ def Lathe_SymbolOp : Lathe_Op<"symbol", []> {
     -1 is unbounded. `expected` sizes choose variants. `definition`, where present, says how to compute it from others
     (`floordiv(h, hkv)`), else it is bound by an input's dimension. `element [input, place]` makes it an element of an input of
     rank 0 or 1, read at the entry: `lathe.symbol "k[0]" range [0, 64] element [1, 0]`.
+    The name is the symbol's text in expressions (lathe/Shape/Expr.h), as are those that other ops give to sizes: a dimension that a
+    model calls `i0` is `lathe.symbol "'i0'"`.
   }];
   let arguments = (ins StrAttr:$name, I64Attr:$min, I64Attr:$max, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$hints,
                        OptionalAttr<StrAttr>:$definition, OptionalAttr<DenseI64ArrayAttr>:$element);
   let assemblyFormat = [{ $name `range` `[` $min `,` $max `]` (`hints` $hints^)? (`is` $definition^)? (`element` $element^)?
                           attr-dict }];
+  let hasVerifier = 1;
 }
 def Lathe_RelationOp : Lathe_Op<"relation", []> {
   let summary = "States a relation between sizes that the entry checks";

@@ -152,7 +152,7 @@ static void ifOnData(Node &n, const GraphProto &thenGraph, const GraphProto &els
         dims[d] = Expr::unknown();
       if (!dims[d].isUnknown() && !model.isLate(dims[d]))
         continue;
-      std::string symbol = name + ".result" + std::to_string(i) + "." + std::to_string(d);
+      std::string symbol = model.ownSize(name + ".result" + std::to_string(i) + "." + std::to_string(d));
       dims[d] = model.lateSize(symbol);
       symbols.push_back(n.g.b.getStringAttr(symbol));
       thenSizes.push_back(left[d]);

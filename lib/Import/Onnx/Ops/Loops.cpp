@@ -73,7 +73,7 @@ bool LoopBuilder::widen(const GraphImporter::Body &body) {
       bool isSymbol = llvm::any_of(varying, [&](const Varying &s) { return s.value == i && s.dim == d; });
       if (isSymbol || n.g.facts.provablyEqual(after[d], dims[i][d]))
         continue;
-      varying.push_back({name + ".carried" + std::to_string(i) + "." + std::to_string(d), i, d});
+      varying.push_back({sizes.ownSize(name + ".carried" + std::to_string(i) + "." + std::to_string(d)), i, d});
       dims[i][d] = Expr::symbol(varying.back().symbol);
       changed = true;
     }
@@ -84,7 +84,7 @@ bool LoopBuilder::widen(const GraphImporter::Body &body) {
 /// The number of iterations, behind the loop.
 Expr LoopBuilder::tripCount(const GraphImporter::Body &body) {
   if (conditional || spec.condition)
-    return sizes.lateSize(countName = name + ".iterations");
+    return sizes.lateSize(countName = sizes.ownSize(name + ".iterations"));
   Expr count = Expr::max(Expr(0), *spec.limit);
   return n.readsElement(count) ? n.define("iterations", count) : n.simplify(count);
 }
@@ -98,7 +98,7 @@ SmallVector<Value> LoopBuilder::create(GraphImporter::Body &body) {
   Dims initial, next;
   unsigned first = conditional ? 1 : 0;
   for (const Varying &s : varying) { // behind the loop it is another size than in the body
-    std::string last = s.symbol + ".last";
+    std::string last = sizes.ownSize(shape::nameOf(s.symbol) + ".last");
     dims[s.value][s.dim] = sizes.lateSize(last);
     finals.push_back(g.b.getStringAttr(last));
     symbols.push_back(g.b.getStringAttr(s.symbol));
@@ -114,11 +114,12 @@ SmallVector<Value> LoopBuilder::create(GraphImporter::Body &body) {
         whole.push_back(e);
         continue;
       } // the first iteration says, the others are checked
-      std::string symbol = name + ".collected" + std::to_string(i - first) + "." + std::to_string(d);
+      std::string base = name + ".collected" + std::to_string(i - first) + "." + std::to_string(d);
+      std::string symbol = sizes.ownSize(base), soFar = sizes.ownSize(base + ".so_far");
       whole.push_back(sizes.lateSize(symbol));
       finals.push_back(g.b.getStringAttr(symbol));
-      symbols.push_back(g.b.getStringAttr(symbol + ".so_far"));
-      sizes.lateSize(symbol + ".so_far");
+      symbols.push_back(g.b.getStringAttr(soFar));
+      sizes.lateSize(soFar);
       initial.push_back(Expr(0));
       next.push_back(e);
     }
@@ -133,7 +134,7 @@ SmallVector<Value> LoopBuilder::create(GraphImporter::Body &body) {
 }
 
 SmallVector<Value> LoopBuilder::build() {
-  counter = name + ".iteration";
+  counter = sizes.ownSize(name + ".iteration");
   for (Value v : spec.carried)
     dims.push_back(n.dims(v));
   for (;;) {
