@@ -61,6 +61,8 @@ Expected<uint32_t> SizeTable::slotOfAtom(const shape::Atom &atom) {
 }
 
 Expected<uint32_t> SizeTable::slotOf(const shape::Expr &value) {
+  if (value.isUnknown())
+    return createStringError(inconvertibleErrorCode(), "a size does not fit 64-bit arithmetic");
   if (auto constant = value.constant())
     return this->constant(*constant);
   if (auto it = k.values.find(value); it != k.values.end())

@@ -21,12 +21,7 @@ HostOrder::HostOrder(Block &body) : body(body) {
   for (bool grows = true; grows;) {
     grows = false;
     for (ir::SymbolOp s : module.getOps<ir::SymbolOp>()) {
-      llvm::Expected<Expr> e = Expr::parse(s.getDefinition().value_or("0"));
-      if (!e) {
-        llvm::consumeError(e.takeError());
-        continue;
-      }
-      for (const std::string &name : e->symbols())
+      for (const std::string &name : Expr::parsed(s.getDefinition().value_or("0")).symbols())
         if (auto it = owners.find(name); it != owners.end())
           for (unsigned owner : std::set<unsigned>(it->second))
             grows |= owners[s.getName().str()].insert(owner).second;

@@ -76,14 +76,6 @@ private:
 
 } // namespace
 
-static Expr parsed(StringRef text) {
-  Expected<Expr> e = Expr::parse(text);
-  if (e)
-    return *e;
-  llvm::consumeError(e.takeError()); // the verifier has read it
-  return Expr::unknown();
-}
-
 std::string KernelRun::refText(Value ref) const {
   unsigned n = cast<BlockArgument>(ref).getArgNumber();
   return n < inputs.size() ? "operand " + std::to_string(n) : "result " + std::to_string(n - inputs.size());
@@ -176,7 +168,7 @@ Expected<Column> KernelRun::load(kernel::LoadOp op) {
 }
 
 Expected<Column> KernelRun::elements(Value ref, StringRef offset, bool packed) {
-  Expr e = parsed(offset);
+  Expr e = Expr::parsed(offset);
   AxisSet over = frame.axesOf(e);
   Expected<std::vector<int64_t>> offsets = frame.evaluate(e, over);
   if (!offsets)

@@ -174,6 +174,8 @@ bool Polynomial::evaluate(const int64_t *values, int64_t &out) const {
 
 Expected<std::vector<int64_t>> KernelFrame::evaluate(const Expr &e, const AxisSet &over,
                                                      ArrayRef<Column> indirect) const {
+  if (e.isUnknown())
+    return bug("an expression of a kernel is unknown");
   std::map<std::string, unsigned> slots;
   std::vector<int64_t> values;
   for (const std::string &s : e.symbols()) {

@@ -10,20 +10,12 @@ using llvm::Error;
 using llvm::Expected;
 using shape::Expr;
 
-static Expr parsed(StringRef text) {
-  Expected<Expr> e = Expr::parse(text);
-  if (e)
-    return *e;
-  llvm::consumeError(e.takeError()); // verified where it was made
-  return Expr::unknown();
-}
-
 Sizes::Sizes(ModuleOp module) : module(module) {
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>()) {
     int64_t max = int64_t(s.getMax());
     ranges[s.getName().str()] = {int64_t(s.getMin()), max < 0 ? INT64_MAX : max};
     if (s.getDefinition())
-      definitions.push_back({s.getName().str(), parsed(*s.getDefinition())});
+      definitions.push_back({s.getName().str(), Expr::parsed(*s.getDefinition())});
   }
   define();
 }
@@ -58,7 +50,7 @@ Expected<int64_t> Sizes::value(const Expr &e) const {
   return bug("'{0}' has no value", e.str());
 }
 
-Expected<int64_t> Sizes::value(StringRef text) const { return value(parsed(text)); }
+Expected<int64_t> Sizes::value(StringRef text) const { return value(Expr::parsed(text)); }
 
 Expected<RankedTensorType> interpret::typeAt(Type type, const std::map<std::string, int64_t> &sizes) {
   SmallVector<int64_t> shape;
@@ -144,7 +136,7 @@ Error Sizes::checkRelations(std::optional<StringRef> scope) {
   for (ir::RelationOp r : module.getOps<ir::RelationOp>()) {
     if (r.getScope() != scope)
       continue;
-    std::optional<int64_t> a = parsed(r.getLeft()).evaluate(values), b = parsed(r.getRight()).evaluate(values);
+    std::optional<int64_t> a = Expr::parsed(r.getLeft()).evaluate(values), b = Expr::parsed(r.getRight()).evaluate(values);
     if (!a || !b) // between sizes that are known only later
       continue;
     bool holds = r.getKind() == "eq"   ? *a == *b

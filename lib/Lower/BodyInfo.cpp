@@ -62,13 +62,7 @@ static std::pair<AxisSet, AxisSet> ownAxes(Operation *op, const BodyInfo &info) 
     std::optional<unsigned> i = info.axisIndex(name);
     return i ? AxisSet(1) << *i : AxisSet(0);
   };
-  auto text = [&](StringRef offset) {
-    llvm::Expected<Expr> e = Expr::parse(offset);
-    if (e)
-      return info.axesOf(*e);
-    llvm::consumeError(e.takeError());
-    return AxisSet(0);
-  };
+  auto text = [&](StringRef offset) { return info.axesOf(Expr::parsed(offset)); };
   if (auto r = dyn_cast<kernel::ReduceOp>(op))
     return {0, info.axesOf(r.getAxes())};
   if (auto c = dyn_cast<kernel::ContractOp>(op))

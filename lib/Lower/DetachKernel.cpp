@@ -40,11 +40,7 @@ public:
     op->setLoc(UnknownLoc::get(op->getContext()));
   }
   StringAttr expr(StringAttr a) const {
-    llvm::Expected<Expr> e = Expr::parse(a.getValue());
-    if (e)
-      return StringAttr::get(a.getContext(), e->substitute(with).str());
-    llvm::consumeError(e.takeError());
-    return a;
+    return StringAttr::get(a.getContext(), Expr::parsed(a.getValue()).substitute(with).str());
   }
   StringAttr name(StringAttr a) const {
     auto it = names.find(a.str());

@@ -158,6 +158,8 @@ SymbolValue ExprEmitter::emitDivision(const Atom &a) {
 }
 
 Value lower::emitExpr(OpBuilder &b, Location loc, const Expr &e, SymbolLookup lookup) {
+  if (e.isUnknown())
+    return Value();
   ExprEmitter emitter(b, loc, lookup);
   Value v = emitter.emit(e).value;
   return emitter.failed ? Value() : v;

@@ -129,7 +129,7 @@ Error StepWriter::addLoop(ir::LoopOp op) {
   program.place(head, kept);
   Expr more = Expr::symbol(loop.going);
   if (!op.getLimit().empty())
-    more = more * Expr::min(Expr(1), Expr::max(Expr(0), parsed(op.getLimit()) - loop.count));
+    more = more * Expr::min(Expr(1), Expr::max(Expr(0), Expr::parsed(op.getLimit()) - loop.count));
   program.branchIfZero(more, end);
   if (Error e = addIteration(loop))
     return e;

@@ -14,14 +14,6 @@ using shape::Expr;
 
 func::FuncOp pipeline::mainOf(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("main"); }
 
-Expr pipeline::parsed(StringRef text) {
-  Expected<Expr> e = Expr::parse(text);
-  if (e)
-    return *e;
-  llvm::consumeError(e.takeError());
-  return Expr(0);
-}
-
 static artifact::TensorInfo tensorInfo(Type type, StringAttr name, const Twine &fallback) {
   artifact::TensorInfo t;
   t.name = name ? name.str() : fallback.str();
@@ -58,7 +50,7 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
                                  "out" + Twine(i)));
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition())
-      builder.addDerived(s.getName(), parsed(*s.getDefinition()));
+      builder.addDerived(s.getName(), Expr::parsed(*s.getDefinition()));
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
     if (!r.getScope()) { // the others are steps of their functions
       SizeCheck c = checkOf(r);

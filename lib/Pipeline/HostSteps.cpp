@@ -28,7 +28,7 @@ StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &pr
   late.roots = ir::lateSymbols(module);
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition()) {
-      late.derived.insert({s.getName().str(), parsed(*s.getDefinition())});
+      late.derived.insert({s.getName().str(), Expr::parsed(*s.getDefinition())});
       late.roots.erase(s.getName().str());
     }
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
@@ -37,7 +37,7 @@ StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &pr
 }
 
 SizeCheck pipeline::checkOf(ir::RelationOp r) {
-  Expr a = parsed(r.getLeft()), b = parsed(r.getRight());
+  Expr a = Expr::parsed(r.getLeft()), b = Expr::parsed(r.getRight());
   static const std::map<StringRef, std::pair<LatheCheckKind, const char *>> kinds = {
       {"eq", {LATHE_CHECK_EQ, " = "}}, {"le", {LATHE_CHECK_LE, " <= "}}, {"ne", {LATHE_CHECK_NE, " != "}}, {"holds", {LATHE_CHECK_HOLDS, " <= "}}};
   auto says = [&](StringRef between) { return r.getSays() ? r.getSays()->str() : (r.getLeft() + between + r.getRight()).str(); };

@@ -10,8 +10,6 @@
 
 namespace lathe::pipeline {
 
-shape::Expr parsed(llvm::StringRef text);
-
 /// What a relation op asks for.
 struct SizeCheck {
   LatheCheckKind kind;

@@ -208,6 +208,15 @@ private:
 } // namespace
 
 llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text, /*sizes=*/false).run(); }
+
+Expr Expr::parsed(llvm::StringRef text) {
+  llvm::Expected<Expr> e = parse(text);
+  if (e)
+    return *e;
+  llvm::consumeError(e.takeError());
+  return unknown();
+}
+
 llvm::Expected<Expr> Expr::parseSizes(llvm::StringRef text) { return Parser(text, /*sizes=*/true).run(); }
 
 } // namespace lathe::shape

@@ -88,3 +88,11 @@ TEST(SymbolText, elementsMayBeNegative) {
   EXPECT_TRUE(facts.provablyLessEqual(Expr(0), Expr::size("$7")));
   EXPECT_FALSE(facts.provablyLessEqual(Expr(0), Expr::indirect(7)));
 }
+
+/// What could not be read is no size of 0.
+TEST(SymbolText, errorsAreUnknown) {
+  for (const char *text : {"", "a +", "<unknown>", "9999999999999999999", "f(a, b)"}) {
+    EXPECT_TRUE(Expr::parsed(text).isUnknown()) << text;
+    EXPECT_FALSE(Expr::parsed(text).isZero()) << text;
+  }
+}

@@ -73,7 +73,9 @@ public:
   bool isUnknown() const;
   /// Parses the text form; the error names the column.
   static llvm::Expected<Expr> parse(llvm::StringRef text);
-  /// The same for what a user or a model's file wrote: every name is a size's.
+  /// Of a text that a verifier has read; the unknown expression where it has none after all.
+  static Expr parsed(llvm::StringRef text);
+  /// As parse, for what a user or a model's file wrote: every name is a size's.
   static llvm::Expected<Expr> parseSizes(llvm::StringRef text);
 
   Expr operator+(const Expr &o) const;

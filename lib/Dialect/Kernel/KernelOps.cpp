@@ -10,16 +10,7 @@ using namespace lathe;
 using namespace lathe::kernel;
 using shape::Expr;
 
-/// Verified text: a parse error was reported before anybody asks for the expression.
-static Expr exprOf(StringRef text) {
-  llvm::Expected<Expr> e = Expr::parse(text);
-  if (e)
-    return *e;
-  llvm::consumeError(e.takeError());
-  return Expr(0);
-}
-
-Expr GenericOp::getAxisExtent(unsigned i) { return exprOf(cast<StringAttr>(getAxisExtents()[i]).getValue()); }
+Expr GenericOp::getAxisExtent(unsigned i) { return Expr::parsed(cast<StringAttr>(getAxisExtents()[i]).getValue()); }
 
 std::optional<Expr> GenericOp::getExtent(StringRef axis) {
   for (unsigned i = 0; i < getNumAxes(); ++i)
@@ -28,11 +19,11 @@ std::optional<Expr> GenericOp::getExtent(StringRef axis) {
   return std::nullopt;
 }
 
-Expr LoadOp::getOffsetExpr() { return exprOf(getOffset()); }
-Expr StoreOp::getOffsetExpr() { return exprOf(getOffset()); }
-Expr IndexOp::getIndexExpr() { return exprOf(getExpr()); }
-Expr ContractOp::getLhsExpr() { return exprOf(getLhsOffset()); }
-Expr ContractOp::getRhsExpr() { return exprOf(getRhsOffset()); }
+Expr LoadOp::getOffsetExpr() { return Expr::parsed(getOffset()); }
+Expr StoreOp::getOffsetExpr() { return Expr::parsed(getOffset()); }
+Expr IndexOp::getIndexExpr() { return Expr::parsed(getExpr()); }
+Expr ContractOp::getLhsExpr() { return Expr::parsed(getLhsOffset()); }
+Expr ContractOp::getRhsExpr() { return Expr::parsed(getRhsOffset()); }
 
 /// Every expression text of one op of a body.
 static SmallVector<StringRef> textsOf(Operation *op) {
@@ -62,7 +53,7 @@ std::vector<std::string> GenericOp::getSizeSymbols() {
       names.insert(s);
   getBody().walk([&](Operation *op) {
     for (StringRef text : textsOf(op))
-      for (const std::string &s : exprOf(text).symbols())
+      for (const std::string &s : Expr::parsed(text).symbols())
         names.insert(s);
   });
   std::vector<std::string> sizes;
@@ -245,7 +236,7 @@ LogicalResult GenericOp::verifySymbolUses(SymbolTableCollection &) {
         return emitOpError("K2: extent of axis '") << getAxisName(i) << "' mentions '" << s << "', which is no size symbol";
   WalkResult r = getBody().walk([&](Operation *op) {
     for (StringRef text : textsOf(op))
-      for (const std::string &s : exprOf(text).symbols())
+      for (const std::string &s : Expr::parsed(text).symbols())
         if (!isSize(s) && !getExtent(s) && shape::kindOf(s) != shape::SymbolKind::Indirect) {
           op->emitOpError("K3: '") << s << "' is neither an axis nor a size symbol";
           return WalkResult::interrupt();
@@ -299,7 +290,7 @@ LogicalResult AttentionOp::verify() {
 //===----------------------------------------------------------------------===//
 
 static void addAxes(StringRef text, GenericOp kernel, std::set<std::string> &axes) {
-  for (const std::string &s : exprOf(text).symbols())
+  for (const std::string &s : Expr::parsed(text).symbols())
     if (kernel.getExtent(s))
       axes.insert(s);
 }

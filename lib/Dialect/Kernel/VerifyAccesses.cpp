@@ -122,10 +122,7 @@ LogicalResult Verifier::checkBounds(Operation *op) {
   if (auto a = dyn_cast<AttentionOp>(op)) {
     std::pair<Value, StringRef> reads[] = {{a.getQ(), a.getQOffset()}, {a.getK(), a.getKOffset()}, {a.getV(), a.getVOffset()}};
     for (auto [ref, text] : reads) {
-      llvm::Expected<Expr> e = Expr::parse(text);
-      if (!e)
-        llvm::consumeError(e.takeError()); // the op's own verifier spoke
-      else if (failed(checkOffset(op, ref, *e)))
+      if (failed(checkOffset(op, ref, Expr::parsed(text))))
         return failure();
     }
   }

@@ -58,10 +58,7 @@ void ir::collectSymbols(Operation *op, std::set<std::string> &symbols) {
       if (auto tensor = dyn_cast<RankedTensorType>(t); tensor && tensor.getEncoding())
         addSymbolsOf(dimsOf(t), symbols);
   if (auto loop = dyn_cast<LoopOp>(op))
-    if (llvm::Expected<Expr> limit = Expr::parse(loop.getLimit()))
-      addSymbolsOf({*limit}, symbols);
-    else
-      llvm::consumeError(limit.takeError());
+    addSymbolsOf({Expr::parsed(loop.getLimit())}, symbols);
   else if (auto call = dyn_cast<CallOp>(op))
     addSymbolsOf(exprsOf(call.getSizes()), symbols);
   else if (auto size = dyn_cast<SizeOp>(op))
@@ -96,12 +93,7 @@ std::set<std::string> ir::lateSymbols(ModuleOp module) {
   for (bool grows = !late.empty(); grows;) {
     grows = false;
     for (SymbolOp s : module.getOps<SymbolOp>()) {
-      llvm::Expected<Expr> e = Expr::parse(s.getDefinition().value_or("0"));
-      if (!e) {
-        llvm::consumeError(e.takeError());
-        continue;
-      }
-      for (const std::string &name : e->symbols())
+      for (const std::string &name : Expr::parsed(s.getDefinition().value_or("0")).symbols())
         if (late.count(name) && late.insert(s.getName().str()).second)
           grows = true;
     }

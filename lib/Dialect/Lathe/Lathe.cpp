@@ -61,12 +61,8 @@ Dims ir::dimsOf(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   Dims dims;
   if (auto encoding = dyn_cast_or_null<DimsAttr>(type.getEncoding())) {
-    for (StringAttr text : encoding.getExprs()) {
-      llvm::Expected<Expr> e = Expr::parse(text.getValue());
-      if (!e)
-        llvm::consumeError(e.takeError()); // the encoding was verified; an unparsable one cannot be built
-      dims.push_back(e ? *e : Expr(0));
-    }
+    for (StringAttr text : encoding.getExprs())
+      dims.push_back(Expr::parsed(text.getValue()));
     return dims;
   }
   for (int64_t size : type.getShape())
@@ -106,20 +102,9 @@ ArrayAttr ir::exprArray(Builder &b, ArrayRef<Expr> exprs) {
 
 Dims ir::exprsOf(ArrayAttr texts) {
   Dims dims;
-  for (Attribute a : texts) {
-    llvm::Expected<Expr> e = Expr::parse(cast<StringAttr>(a).getValue());
-    if (!e)
-      llvm::consumeError(e.takeError());
-    dims.push_back(e ? *e : Expr(0));
-  }
+  for (Attribute a : texts)
+    dims.push_back(Expr::parsed(cast<StringAttr>(a).getValue()));
   return dims;
-}
-
-static Expr parseSize(StringRef text) {
-  llvm::Expected<Expr> e = Expr::parse(text);
-  if (!e)
-    llvm::consumeError(e.takeError());
-  return e ? *e : Expr(0);
 }
 
 static void declare(SymbolOp s, shape::Facts &facts) {
@@ -138,7 +123,7 @@ static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationO
     if (!s.getDefinition())
       declare(s, facts);
   for (RelationOp r : module.getOps<RelationOp>()) {
-    Expr left = parseSize(r.getLeft()), right = parseSize(r.getRight());
+    Expr left = Expr::parsed(r.getLeft()), right = Expr::parsed(r.getRight());
     if (!holds(r, left, right))
       continue;
     if (r.getKind() == "eq")
@@ -170,11 +155,11 @@ shape::Facts ir::factsWhileRunning(ModuleOp module, StringRef function) {
   shape::Facts facts = factsFrom(module, [&](RelationOp r, const Expr &, const Expr &) { return holds(r); });
   module.walk([&](LoopOp loop) { // the number of an iteration is below their number
     if (loop.getBody() == function && !loop.getLimit().empty() && !loop.getCounter().empty())
-      facts.setAxis(loop.getCounter(), parseSize(loop.getLimit()));
+      facts.setAxis(loop.getCounter(), Expr::parsed(loop.getLimit()));
   });
   for (RelationOp r : module.getOps<RelationOp>())
     if (holds(r) && r.getKind() == "le")
-      facts.addLessEqual(parseSize(r.getLeft()), parseSize(r.getRight()));
+      facts.addLessEqual(Expr::parsed(r.getLeft()), Expr::parsed(r.getRight()));
   return facts;
 }
 

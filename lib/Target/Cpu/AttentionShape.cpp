@@ -10,14 +10,6 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
-static Expr parsed(StringRef text) {
-  llvm::Expected<Expr> e = Expr::parse(text);
-  if (e)
-    return *e;
-  llvm::consumeError(e.takeError()); // the verifier parsed it before
-  return Expr(0);
-}
-
 /// The factor, when the region is exactly a multiplication of the score by a constant (or nothing at all).
 static std::optional<double> scaleOf(Value score, Value modified) {
   if (modified == score)
@@ -124,9 +116,9 @@ std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   s.vRef = op.getV();
   s.result = op.getResult();
   s.zeroMasked = op.getZeroMasked();
-  s.q = parsed(op.getQOffset());
-  s.k = parsed(op.getKOffset());
-  s.v = parsed(op.getVOffset());
+  s.q = Expr::parsed(op.getQOffset());
+  s.k = Expr::parsed(op.getKOffset());
+  s.v = Expr::parsed(op.getVOffset());
   s.queryAxis = op.getQueryAxis().str();
   s.keyAxis = op.getKeyAxis().str();
   s.depthAxis = op.getDepthAxis().str();

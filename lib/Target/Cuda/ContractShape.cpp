@@ -79,16 +79,9 @@ AttentionShape::AttentionShape(const lower::BodyInfo &info, kernel::AttentionOp 
   key = info.axisIndex(op.getKeyAxis()).value_or(0);
   depth = info.axisIndex(op.getDepthAxis()).value_or(0);
   value = info.axisIndex(op.getValueAxis()).value_or(0);
-  auto parse = [](StringRef text) {
-    llvm::Expected<Expr> e = Expr::parse(text);
-    if (e)
-      return *e;
-    llvm::consumeError(e.takeError());
-    return Expr(0);
-  };
-  q = parse(op.getQOffset());
-  k = parse(op.getKOffset());
-  v = parse(op.getVOffset());
+  q = Expr::parsed(op.getQOffset());
+  k = Expr::parsed(op.getKOffset());
+  v = Expr::parsed(op.getVOffset());
   AxisSet own = AxisSet(1) << query | AxisSet(1) << key | AxisSet(1) << depth | AxisSet(1) << value;
   for (unsigned i = 0; i < info.axes.size(); ++i)
     if (!(own >> i & 1))
