@@ -1,6 +1,7 @@
 //===- BodyInfo.cpp - What a kernel's body depends on ----------------------===//
 
 #include "lathe/Lower/BodyInfo.h"
+#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -9,6 +10,14 @@ using shape::Expr;
 
 bool lower::isRootValue(Value value) {
   return isa_and_nonnull<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(value.getDefiningOp());
+}
+
+llvm::Error lower::checkAxes(llvm::ArrayRef<kernel::GenericOp> kernels) {
+  std::vector<std::string> items;
+  for (kernel::GenericOp kernel : kernels)
+    if (kernel.getNumAxes() > maxAxes)
+      items.push_back(llvm::formatv("kernel '{0}': {1} axes, at most {2} are supported", kernel.getName(), kernel.getNumAxes(), maxAxes));
+  return items.empty() ? llvm::Error::success() : llvm::make_error<UnsupportedError>(std::move(items));
 }
 
 BodyInfo::BodyInfo(kernel::GenericOp kernel) : kernel(kernel), sizes(kernel.getSizeSymbols()) {

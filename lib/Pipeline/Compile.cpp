@@ -13,6 +13,7 @@
 #include "lathe/Fuse/Passes.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
+#include "lathe/Lower/BodyInfo.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Stages.h"
 #include "lathe/Support/Diagnostics.h"
@@ -88,6 +89,8 @@ Error pipeline::formKernels(ModuleOp module) {
 
 /// Kernels in the form that the CPU's code generators want.
 Error pipeline::prepareForCpu(ModuleOp module) {
+  if (Error e = lower::checkAxes(kernelsOf(module)))
+    return e;
   return runPasses(module, "cpu", [](OpPassManager &pm) {
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());

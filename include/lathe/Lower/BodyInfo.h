@@ -14,6 +14,9 @@ namespace lathe::lower {
 
 /// A set of a kernel's axes: bit i is axis i.
 using AxisSet = uint64_t;
+/// A kernel with more axes is refused before anybody asks for sets of them.
+constexpr unsigned maxAxes = 63;
+llvm::Error checkAxes(llvm::ArrayRef<kernel::GenericOp> kernels);
 
 class BodyInfo {
 public:

@@ -137,6 +137,8 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
 llvm::Expected<OwningOpRef<ModuleOp>> cpu::buildKernelModule(lower::DetachedKernel &detached, const Isa &isa,
                                                              StringRef name) {
   kernel::GenericOp kernel = detached.kernel;
+  if (llvm::Error e = lower::checkAxes(kernel))
+    return std::move(e);
   Location loc = kernel.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder b(kernel.getContext());

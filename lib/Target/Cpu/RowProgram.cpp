@@ -7,8 +7,6 @@ using namespace lathe;
 using namespace lathe::cpu;
 
 llvm::Error cpu::emitRowProgram(KernelFunction &f, KernelPlan &plan) {
-  if (f.info.axes.size() > 63)
-    return unsupported("kernel '{0}': {1} axes, at most 63 are supported", f.kernel.getName(), f.info.axes.size());
   RowSchedule schedule = scheduleRows(f.info, f.isa);
   planRows(f.info, schedule, plan);
   RowEmitter emitter(f, schedule);

@@ -58,6 +58,8 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
 
 static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsigned sm, const CudaOptions &options,
                                                 StringRef planName) {
+  if (llvm::Error e = lower::checkAxes(original))
+    return std::move(e);
   loadDialects(*original.getContext());
   OpBuilder copies(original);
   auto kernel = cast<kernel::GenericOp>(copies.clone(*original));
@@ -68,7 +70,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   code.device = ModuleOp::create(loc);
   code.host = ModuleOp::create(loc);
   lower::BodyInfo info(kernel);
-  if (info.sizes != lower::BodyInfo(original).sizes)
+  if (info.sizes != original.getSizeSymbols())
     return bug("kernel '{0}': its sizes changed with its axes", kernel.getName());
   PlanFunction plan(info, *code.host, planName);
   bool dependent = options.dependentLaunch && sm >= 90;
