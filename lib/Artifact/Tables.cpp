@@ -7,6 +7,7 @@
 #include "ProgramWriter.h"
 #include "State.h"
 #include "lathe/Shape/Facts.h"
+#include "lathe/Support/Version.h"
 
 using namespace llvm;
 using namespace lathe;
@@ -252,7 +253,7 @@ Expected<std::string> TableWriter::write() {
   if (!outputs)
     return outputs.takeError();
   header.machine = state.machine == Machine::X86_64 ? 62 : 183;
-  header.producer = blob.text("lathe 0.1.0");
+  header.producer = blob.text(std::string("lathe ") + version());
   header.modelName = blob.text(state.modelName);
   header.symbols = blob.array(symbols);
   header.reads = blob.array(reads);

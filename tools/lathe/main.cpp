@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "lathe/Support/Diagnostics.h"
+#include "lathe/Support/Version.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace lathe;
@@ -12,7 +13,7 @@ using namespace lathe::tool;
 
 int main(int argc, char **argv) {
   CLI::App app("lathe compiles trained models to shared objects, and runs and describes them.", "lathe");
-  app.set_version_flag("--version", "lathe 0.1.0");
+  app.set_version_flag("--version", std::string("lathe ") + version());
   app.require_subcommand(1);
   Action action;
   addCompileCommand(app, action);

@@ -277,7 +277,7 @@ typedef struct {
   int64_t dataDelta;  /* address of the data section - address of the blob, when embedded */
   uint32_t machine;   /* ELF e_machine: 62 x86-64, 183 aarch64 */
   uint32_t numSlots, numSymbols, firstRawDim;
-  LatheString producer;  /* "lathe 0.1.0" */
+  LatheString producer;  /* "lathe " and its version */
   LatheString modelName;
   LatheArray symbols;    /* LatheSymbol, numSymbols of them */
   LatheArray instrs;     /* LatheInstr: the symbols' first */
