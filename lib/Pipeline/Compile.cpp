@@ -8,6 +8,7 @@
 #include "lathe/Pipeline/Compile.h"
 #include "HostProgram.h"
 #include "Report.h"
+#include "RunPasses.h"
 #include "TargetCode.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Fuse/Passes.h"
@@ -27,12 +28,14 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace lathe;
 using llvm::Error;
 using llvm::Expected;
 using Module = OwningOpRef<ModuleOp>;
+using pipeline::runPasses;
 
 void lathe::registerAllLatheDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
@@ -59,28 +62,14 @@ static Expected<Module> importModel(const CompileOptions &options, std::vector<s
   return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
 }
 
-/// Runs passes; a failure is our bug, not the user's.
-static Error runPasses(ModuleOp module, StringRef stage, llvm::function_ref<void(OpPassManager &)> build) {
-  PassManager pm(module.getContext());
-  build(pm);
-  std::string said;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
-    said += (said.empty() ? "" : "; ") + d.str();
-    return success();
-  });
-  if (failed(pm.run(module)))
-    return bug("{0}: {1}", stage, said.empty() ? "a pass failed" : said);
-  return Error::success();
-}
-
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module) {
-  return runPasses(module, "optimize", [](OpPassManager &pm) { opt::buildOptimizePipeline(pm); });
+Error pipeline::optimize(ModuleOp module, Observer *observer) {
+  return runPasses(module, "optimize", observer, [](OpPassManager &pm) { opt::buildOptimizePipeline(pm); });
 }
 
 /// lathe -> kernels.
-Error pipeline::formKernels(ModuleOp module) {
-  return runPasses(module, "fuse", [](OpPassManager &pm) {
+Error pipeline::formKernels(ModuleOp module, Observer *observer) {
+  return runPasses(module, "fuse", observer, [](OpPassManager &pm) {
     pm.addPass(fuse::createGuardSizes());
     pm.addPass(fuse::createFormKernels());
     pm.addPass(kernel::createVerifyAccesses());
@@ -88,10 +77,10 @@ Error pipeline::formKernels(ModuleOp module) {
 }
 
 /// Kernels in the form that the CPU's code generators want.
-Error pipeline::prepareForCpu(ModuleOp module) {
+Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
   if (Error e = lower::checkAxes(kernelsOf(module)))
     return e;
-  return runPasses(module, "cpu", [](OpPassManager &pm) {
+  return runPasses(module, "cpu", observer, [](OpPassManager &pm) {
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());
     pm.addPass(target::createPackWeights());
@@ -104,7 +93,7 @@ Error pipeline::prepareForCpu(ModuleOp module) {
 static Error prepareForCuda(ModuleOp module, const CompileOptions &options) {
   if (options.precision.empty() || options.precision == "f32")
     return Error::success();
-  return runPasses(module, "cuda", [&](OpPassManager &pm) {
+  return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
     target::CudaPrecisionOptions o;
     o.precision = options.precision;
     pm.addPass(target::createCudaPrecision(o));
@@ -144,16 +133,6 @@ static Error emitText(const CompileOptions &options, StringRef text) {
   return Error::success();
 }
 
-static Error emitModule(const CompileOptions &options, ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  OpPrintingFlags flags;
-  flags.elideLargeElementsAttrs(16).elideLargeResourceString(16);
-  module.print(os, flags);
-  os << "\n";
-  return emitText(options, text);
-}
-
 /// OUT: MODEL and its files of weights, for build systems.
 static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> filesRead) {
   auto escape = [](StringRef path) {
@@ -183,20 +162,37 @@ static artifact::Machine machineOf(const CompileOptions &options) {
   return artifact::Machine::X86_64;
 }
 
-/// One target: its own copy of the kernels, since layouts and precision differ.
-static Error addTarget(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
-                       const CompileOptions &options) {
-  bool gpu = target.arch == "cuda";
-  if (Error e = gpu ? prepareForCuda(module, options) : pipeline::prepareForCpu(module))
+static Error prepareFor(const TargetSpec &target, ModuleOp module, const CompileOptions &options) {
+  return target.arch == "cuda" ? prepareForCuda(module, options) : pipeline::prepareForCpu(module, options.observer);
+}
+
+/// Tells the observer of a stage while it runs; `size`: what there is behind it.
+static Error observed(const CompileOptions &options, StringRef stage, llvm::function_ref<Error()> run,
+                      llvm::function_ref<std::string()> size) {
+  if (!options.observer)
+    return run();
+  options.observer->began(stage);
+  auto start = std::chrono::steady_clock::now();
+  if (Error e = run())
     return e;
-  return gpu ? pipeline::addCuda(builder, module, target, options) : pipeline::addCpu(builder, module, target, options);
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  options.observer->finished(stage, taken.count(), size());
+  return Error::success();
+}
+
+static std::string countOf(ModuleOp module) {
+  unsigned kernels = pipeline::kernelsOf(module).size(), ops = 0;
+  for (auto f : module.getOps<func::FuncOp>())
+    for ([[maybe_unused]] Operation &op : f.getBody().getOps())
+      ++ops;
+  return std::to_string(ops) + " ops" + (kernels ? ", " + std::to_string(kernels) + " kernels" : "");
 }
 
 /// --emit llvm, asm or ptx: the code of the first target.
 static Error emitCode(ModuleOp module, const CompileOptions &options) {
   const TargetSpec &target = options.targets.front();
   bool gpu = target.arch == "cuda";
-  if (Error e = gpu ? prepareForCuda(module, options) : pipeline::prepareForCpu(module))
+  if (Error e = prepareFor(target, module, options))
     return e;
   Expected<std::string> text = gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
   return text ? emitText(options, *text) : text.takeError();
@@ -209,19 +205,51 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
   llvm::json::Array reports;
   std::vector<Module> modules;
   for (const TargetSpec &target : options.targets) {
-    modules.emplace_back(module.clone());
-    reports.push_back(pipeline::reportOf(*modules.back(), target.arch));
-    if (Error e = addTarget(builder, *modules.back(), target, options))
+    modules.emplace_back(module.clone()); // layouts and precision differ
+    ModuleOp mine = *modules.back();
+    auto count = [&] { return countOf(mine); };
+    reports.push_back(pipeline::reportOf(mine, target.arch));
+    if (Error e = observed(options, target.arch, [&] { return prepareFor(target, mine, options); }, count))
+      return e;
+    auto add = target.arch == "cuda" ? pipeline::addCuda : pipeline::addCpu;
+    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options); }, count))
       return e;
   }
   artifact::ArtifactBuilder::Options write;
   write.prefix = options.prefix;
   write.externalData = options.externalWeights;
-  bool object = options.emit == EmitStage::Object;
-  if (Error e = object ? builder.writeObject(options.output, write) : builder.write(options.output, write))
+  auto link = [&] {
+    return options.emit == EmitStage::Object ? builder.writeObject(options.output, write) : builder.write(options.output, write);
+  };
+  auto bytes = [&] {
+    uint64_t size = 0;
+    llvm::sys::fs::file_size(options.output, size);
+    return std::to_string(size) + " bytes";
+  };
+  if (Error e = observed(options, "link", link, bytes))
     return e;
   return options.report.empty() ? Error::success()
                                 : writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str());
+}
+
+/// What follows the import.
+static Error compileModule(ModuleOp module, const CompileOptions &options, ArrayRef<std::string> filesRead) {
+  auto count = [&] { return countOf(module); };
+  if (Error e = observed(options, "optimize", [&] { return pipeline::optimize(module, options.observer); }, count))
+    return e;
+  if (options.emit == EmitStage::Graph)
+    return emitText(options, pipeline::textOf(module));
+
+  if (Error e = observed(options, "fuse", [&] { return pipeline::formKernels(module, options.observer); }, count))
+    return e;
+  if (options.emit == EmitStage::Kernels)
+    return emitText(options, pipeline::textOf(module));
+  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
+    return emitCode(module, options);
+
+  if (Error e = pipeline::writeArtifact(module, options))
+    return e;
+  return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }
 
 Error lathe::compile(const CompileOptions &options) {
@@ -231,23 +259,15 @@ Error lathe::compile(const CompileOptions &options) {
   context.loadAllAvailableDialects();
 
   std::vector<std::string> filesRead;
-  Expected<Module> imported = importModel(options, filesRead, context);
-  if (!imported)
-    return imported.takeError();
-  ModuleOp module = imported->get();
-  if (Error e = pipeline::optimize(module))
+  Module module;
+  auto import = [&]() -> Error {
+    Expected<Module> imported = importModel(options, filesRead, context);
+    if (!imported)
+      return imported.takeError();
+    module = std::move(*imported);
+    return Error::success();
+  };
+  if (Error e = observed(options, "import", import, [&] { return countOf(*module); }))
     return e;
-  if (options.emit == EmitStage::Graph)
-    return emitModule(options, module);
-
-  if (Error e = pipeline::formKernels(module))
-    return e;
-  if (options.emit == EmitStage::Kernels)
-    return emitModule(options, module);
-  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
-    return emitCode(module, options);
-
-  if (Error e = pipeline::writeArtifact(module, options))
-    return e;
-  return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
+  return compileModule(*module, options, filesRead);
 }

@@ -4,6 +4,7 @@
 #include "HostProgram.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Pipeline/Observer.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
 #include "lathe/Target/CudaTarget.h"
@@ -31,6 +32,12 @@ static artifact::KernelInfo describe(kernel::GenericOp op) {
   return info;
 }
 
+static std::function<void(StringRef, double, unsigned)> kernelsFinished(const CompileOptions &options) {
+  if (!options.observer)
+    return {};
+  return [observer = options.observer](StringRef name, double seconds, unsigned total) { observer->finishedKernel(name, seconds, total); };
+}
+
 //===----------------------------------------------------------------------===//
 // CPU
 //===----------------------------------------------------------------------===//
@@ -45,6 +52,7 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   o.variants = target.variants;
   o.threads = options.threads;
   o.effort = options.effort;
+  o.finished = kernelsFinished(options);
   o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
             : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
                                              : cpu::CpuStage::Object;
@@ -98,6 +106,7 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   bool arm = llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "aarch64"; });
   o.hostTriple = arm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
   o.jobs = options.threads;
+  o.finished = kernelsFinished(options);
   o.stage = options.emit == EmitStage::Ptx ? cuda::Stage::Ptx : cuda::Stage::Cubin;
   return o;
 }

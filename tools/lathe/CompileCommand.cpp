@@ -1,5 +1,6 @@
 //===- CompileCommand.cpp - lathe compile ----------------------------------===//
 #include "Commands.h"
+#include "CompileLog.h"
 #include "lathe/Pipeline/Compile.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
@@ -14,6 +15,7 @@ struct CompileFlags {
   std::string target = "host", emit = "so", weights = "embed";
   std::vector<std::string> dims, shapes, values;
   bool depFile = false;
+  int verbosity = 0;
 };
 } // namespace
 
@@ -92,10 +94,15 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
+  command->add_flag("-v,--verbose", flags->verbosity, "Say how long each stage takes; -vv: each pass and each kernel, too");
   command->callback([flags, &action] {
     action = [flags]() -> Error {
       Expected<CompileOptions> options = optionsOf(*flags);
-      return options ? compile(*options) : options.takeError();
+      if (!options)
+        return options.takeError();
+      CompileLog log(flags->verbosity);
+      options->observer = &log;
+      return compile(*options);
     };
   });
 }

@@ -13,6 +13,8 @@ class DialectRegistry;
 
 namespace lathe {
 
+class Observer;
+
 /// One --target: an architecture and its variants, smallest first.
 struct TargetSpec {
   std::string arch; ///< x86_64, aarch64 or cuda
@@ -36,6 +38,7 @@ struct CompileOptions {
   std::string cudaPath;   ///< CUDA toolkit; empty: found
   unsigned threads = 2;   ///< of code generation
   unsigned effort = 2;    ///< of code generation for CPUs, 0 to 3
+  Observer *observer = nullptr; ///< is told what happens; may be null
 };
 
 /// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm90+ptx], comma separated.

@@ -12,11 +12,11 @@
 namespace lathe::pipeline {
 
 /// lathe -> lathe.
-llvm::Error optimize(mlir::ModuleOp module);
+llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr);
 /// lathe -> kernels.
-llvm::Error formKernels(mlir::ModuleOp module);
+llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr);
 /// Kernels in the form that the CPU's code generators want: layouts of images and constants, results in place.
-llvm::Error prepareForCpu(mlir::ModuleOp module);
+llvm::Error prepareForCpu(mlir::ModuleOp module, Observer *observer = nullptr);
 /// Kernels, of no target yet -> the shared object or the relocatable one; the module stays as it is.
 llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
 

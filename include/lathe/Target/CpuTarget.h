@@ -4,6 +4,7 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 
 namespace lathe::cpu {
 
@@ -16,6 +17,8 @@ struct CpuOptions {
   unsigned threads = 2;
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   CpuStage stage = CpuStage::Object;
+  /// Told of each job that is done, of how many, from several threads.
+  std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };
 
 struct CompiledVariant {

@@ -12,6 +12,7 @@
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <memory>
 
 namespace llvm {
@@ -31,6 +32,8 @@ struct CudaOptions {
   std::string hostTriple;               ///< of the planning functions; empty: this machine's
   unsigned jobs = 2;
   Stage stage = Stage::Cubin;
+  /// Told of each job that is done, of how many, from several threads.
+  std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };
 
 struct CudaModule {

@@ -6,6 +6,7 @@
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/ThreadPool.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace lathe;
@@ -60,7 +61,8 @@ static llvm::Error prepare(Job &job, lower::DetachedKernel &kernel, CpuStage sta
   return llvm::Error::success();
 }
 
-static void generate(Job &job, const CpuOptions &options) {
+static void generate(Job &job, const CpuOptions &options, unsigned total) {
+  auto start = std::chrono::steady_clock::now();
   llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, options);
   if (code)
     job.code = std::move(*code);
@@ -68,6 +70,8 @@ static void generate(Job &job, const CpuOptions &options) {
     job.error = llvm::toString(code.takeError());
   job.module.reset();
   job.context.reset();
+  if (options.finished)
+    options.finished(job.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
 }
 
 llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options) {
@@ -78,6 +82,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
   std::map<std::string, CompiledKernel> known;
   std::vector<std::unique_ptr<Job>> jobs;
   llvm::Error errors = llvm::Error::success();
+  unsigned total = kernels.size() * isas->size(); // equal ones are not done twice
   {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::max(1u, options.threads)));
     for (kernel::GenericOp kernel : kernels) {
@@ -94,7 +99,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           break;
         }
         if (job->module)
-          pool.async([job = job.get(), &options] { generate(*job, options); });
+          pool.async([job = job.get(), &options, total] { generate(*job, options, total); });
         jobs.push_back(std::move(job));
       }
       result.kernels.push_back(compiled);

@@ -16,6 +16,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
@@ -146,8 +147,8 @@ namespace {
 struct Job {
   DeviceCode code;
   unsigned sm;
+  std::string name; ///< the kernel's
   std::string ptx, cubin;
-  std::string failure;
 };
 } // namespace
 
@@ -175,11 +176,15 @@ static llvm::Error runJobs(std::vector<Job> &jobs, const CudaOptions &options, c
   std::mutex lock;
   std::map<size_t, llvm::Error> failures;
   auto work = [&] {
-    for (size_t i; (i = next++) < jobs.size();)
+    for (size_t i; (i = next++) < jobs.size();) {
+      auto start = std::chrono::steady_clock::now();
       if (llvm::Error e = finishJob(jobs[i], options, toolchain)) {
         std::lock_guard<std::mutex> guard(lock);
         failures.emplace(i, std::move(e));
       }
+      if (options.finished)
+        options.finished(jobs[i].name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), jobs.size());
+    }
   };
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < options.jobs; ++i)
@@ -228,7 +233,7 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
       for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
         op.moveBefore(host->getBody(), host->getBody()->end());
       out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
-      jobs.push_back(Job{std::move(*code), sm, {}, {}, {}});
+      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), {}, {}});
     }
   }
   if (llvm::Error e = runJobs(jobs, options, *toolchain))
