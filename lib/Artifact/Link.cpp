@@ -1,5 +1,6 @@
 //===- Link.cpp - lld, in process ------------------------------------------===//
 #include "State.h"
+#include "lathe/Support/Diagnostics.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ObjCopy/ConfigManager.h"
@@ -58,7 +59,7 @@ public:
   static Expected<std::unique_ptr<LinkFolder>> create() {
     SmallString<128> path;
     if (std::error_code error = sys::fs::createUniqueDirectory("lathe-link", path))
-      return createStringError(error, "cannot make a temporary folder for linking: %s", error.message().c_str());
+      return lathe::userError("cannot make a temporary folder for linking: {0}", error.message());
     auto folder = std::make_unique<LinkFolder>();
     folder->path = path.str().str();
     return folder;
@@ -77,7 +78,7 @@ public:
       out.clear_error();
     }
     if (error)
-      return createStringError(error, "cannot write '%s': %s", file(name).c_str(), error.message().c_str());
+      return lathe::userError("cannot write '{0}': {1}", file(name), error.message());
     arguments.push_back(file(name));
     return Error::success();
   }
@@ -158,7 +159,7 @@ Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machi
   bool shared = kind == LinkKind::Shared;
   Embedded embedded = embeddedFor(machine);
   if (cuda && embedded.cuda.empty())
-    return createStringError(inconvertibleErrorCode(), "this build of lathe carries no CUDA runtime for the target machine");
+    return lathe::unsupported("this build of lathe carries no CUDA runtime for the target machine");
   Expected<std::unique_ptr<LinkFolder>> made = LinkFolder::create();
   if (!made)
     return made.takeError();

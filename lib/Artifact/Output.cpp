@@ -1,5 +1,6 @@
 //===- Output.cpp - Files and the constants that stream into them ----------===//
 #include "Output.h"
+#include "lathe/Support/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -11,7 +12,7 @@ Expected<std::unique_ptr<OutputFile>> OutputFile::create(StringRef path, unsigne
   SmallString<256> temporary;
   int fd;
   if (std::error_code error = sys::fs::createUniqueFile(path + ".tmp-%%%%%%%%", fd, temporary, sys::fs::OF_None, mode))
-    return createStringError(error, "cannot write '%s': %s", path.str().c_str(), error.message().c_str());
+    return lathe::userError("cannot write '{0}': {1}", path, error.message());
   auto file = std::make_unique<OutputFile>();
   file->path = path.str();
   file->temporary = temporary.str().str();
@@ -40,7 +41,7 @@ Error OutputFile::commit(uint64_t bytes) {
   if (!error)
     error = sys::fs::rename(temporary, path);
   if (error)
-    return createStringError(error, "cannot write '%s': %s", path.c_str(), error.message().c_str());
+    return lathe::userError("cannot write '{0}': {1}", path, error.message());
   temporary.clear();
   return Error::success();
 }

@@ -7,13 +7,12 @@
 #include "ProgramWriter.h"
 #include "State.h"
 #include "lathe/Shape/Facts.h"
+#include "lathe/Support/Diagnostics.h"
 #include "lathe/Support/Version.h"
 
 using namespace llvm;
 using namespace lathe;
 using namespace lathe::artifact;
-
-static Error fail(const Twine &message) { return createStringError(inconvertibleErrorCode(), message); }
 
 uint32_t FunctionTable::indexOf(StringRef name) {
   auto [it, isNew] = known.try_emplace(name.str(), all.size());
@@ -140,7 +139,7 @@ Error TableWriter::bindSymbols() {
     symbols.push_back(out);
   }
   if (!left.empty())
-    return fail("size symbol '" + shape::nameOf(left.front()->name) + "' cannot be computed from the inputs' dimensions");
+    return unsupported("size symbol '{0}' cannot be computed from the inputs' dimensions", shape::nameOf(left.front()->name));
   for (const auto &[name, value] : state.derived) {
     sizes.define(name, value);
     late.derived.insert({name, value.substitute(late.derived)});
@@ -159,7 +158,7 @@ Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
   for (const TensorInfo &tensor : tensors) {
     std::vector<LatheDim> dims;
     if (tensor.dims.size() > LATHE_MAX_RANK)
-      return fail("tensor '" + tensor.name + "' has rank " + Twine(tensor.dims.size()) + ", at most 64 is possible");
+      return unsupported("tensor '{0}' has rank {1}, at most {2} is possible", tensor.name, tensor.dims.size(), LATHE_MAX_RANK);
     for (const shape::Expr &dim : tensor.dims) {
       Expected<uint32_t> slot = sizes.slotOf(dim);
       if (!slot)

@@ -269,5 +269,7 @@ Error lathe::compile(const CompileOptions &options) {
   };
   if (Error e = observed(options, "import", import, [&] { return countOf(*module); }))
     return e;
-  return compileModule(*module, options, filesRead);
+  Error e = compileModule(*module, options, filesRead);
+  // Where nothing smaller shows a bug, the whole does.
+  return pipeline::writeReproducer(withForm(std::move(e), [&] { return pipeline::textOf(*module); }), options.output);
 }

@@ -14,6 +14,18 @@ void UnsupportedError::log(llvm::raw_ostream &os) const {
     os << (i ? "\n" : "") << items[i];
 }
 
+llvm::Error lathe::withForm(llvm::Error error, llvm::function_ref<std::string()> form) {
+  return llvm::handleErrors(
+      std::move(error), [](std::unique_ptr<UserError> e) { return llvm::Error(std::move(e)); },
+      [](std::unique_ptr<UnsupportedError> e) { return llvm::Error(std::move(e)); },
+      [&](std::unique_ptr<BugError> e) {
+        if (e->form.empty())
+          e->form = form();
+        return llvm::Error(std::move(e));
+      },
+      [&](const llvm::ErrorInfoBase &e) { return llvm::make_error<BugError>(e.message(), form()); });
+}
+
 ExitCode lathe::report(llvm::Error error) {
   ExitCode code = ExitCode::Done;
   auto worst = [&](ExitCode c) { code = std::max(code, c); };
@@ -33,8 +45,8 @@ ExitCode lathe::report(llvm::Error error) {
         worst(ExitCode::Bug);
       },
       [&](const llvm::ErrorInfoBase &e) {
-        llvm::errs() << "error: " << e.message() << "\n";
-        worst(ExitCode::UserMistake);
+        llvm::errs() << "internal error: " << e.message() << "\n";
+        worst(ExitCode::Bug);
       });
   return code;
 }

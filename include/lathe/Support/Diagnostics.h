@@ -7,6 +7,7 @@
 #ifndef LATHE_SUPPORT_DIAGNOSTICS_H
 #define LATHE_SUPPORT_DIAGNOSTICS_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <string>
@@ -40,10 +41,11 @@ public:
 class BugError : public llvm::ErrorInfo<BugError> {
 public:
   static char ID;
-  explicit BugError(std::string message) : message(std::move(message)) {}
+  explicit BugError(std::string message, std::string form = "") : message(std::move(message)), form(std::move(form)) {}
   void log(llvm::raw_ostream &os) const override { os << message; }
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
   std::string message;
+  std::string form; ///< the intermediate form that it is about, as text; may be empty
 };
 
 /// lathe::userError("{0}: input '{1}' has rank {2}", file, name, rank)
@@ -58,7 +60,10 @@ template <typename... Ts> llvm::Error bug(const char *format, Ts &&...args) {
   return llvm::make_error<BugError>(llvm::formatv(format, std::forward<Ts>(args)...).str());
 }
 
-/// Prints the error as `error: ...` lines on stderr and says with which code to exit.
+/// Gives bugs that have none yet the form in which they appeared; errors of no type of ours are bugs.
+llvm::Error withForm(llvm::Error error, llvm::function_ref<std::string()> form);
+
+/// Prints the error as `error: ...` lines on stderr and says with which code to exit. What has no type of ours is a bug.
 ExitCode report(llvm::Error error);
 
 } // namespace lathe

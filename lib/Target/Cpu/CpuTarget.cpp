@@ -19,6 +19,7 @@ struct Job {
   const Isa *isa;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
+  StringRef form; ///< the kernel as text, for reports of bugs
   std::string code, error;
 };
 } // namespace
@@ -93,9 +94,10 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
         auto job = std::make_unique<Job>();
         job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
         job->isa = isa;
+        job->form = it->first;
         compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan"});
         if (llvm::Error e = prepare(*job, detached, options.stage)) {
-          errors = llvm::joinErrors(std::move(errors), std::move(e));
+          errors = llvm::joinErrors(std::move(errors), withForm(std::move(e), [&] { return detached.text; }));
           break;
         }
         if (job->module)
@@ -110,7 +112,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
     return std::move(errors);
   for (std::unique_ptr<Job> &job : jobs) {
     if (!job->error.empty())
-      return bug("{0}: {1}", job->name, job->error);
+      return withForm(bug("{0}: {1}", job->name, job->error), [&] { return job->form.str(); });
     if (options.stage == CpuStage::Object)
       result.objects.push_back(std::move(job->code));
     else

@@ -7,6 +7,7 @@
 #include "RowProgram.h"
 #include "Toolchain.h"
 #include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/DetachKernel.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -147,7 +148,7 @@ namespace {
 struct Job {
   DeviceCode code;
   unsigned sm;
-  std::string name; ///< the kernel's
+  std::string name, form; ///< the kernel's, and the kernel as text for reports of bugs
   std::string ptx, cubin;
 };
 } // namespace
@@ -180,7 +181,7 @@ static llvm::Error runJobs(std::vector<Job> &jobs, const CudaOptions &options, c
       auto start = std::chrono::steady_clock::now();
       if (llvm::Error e = finishJob(jobs[i], options, toolchain)) {
         std::lock_guard<std::mutex> guard(lock);
-        failures.emplace(i, std::move(e));
+        failures.emplace(i, withForm(std::move(e), [&] { return jobs[i].form; }));
       }
       if (options.finished)
         options.finished(jobs[i].name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), jobs.size());
@@ -223,17 +224,18 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
       sms.push_back(75);
     for (unsigned sm : sms) {
       std::string plan = "lathe_cuda_plan_" + std::to_string(it->second) + "_sm" + std::to_string(sm);
+      auto form = [&] { return lower::detachKernel(kernel).text; };
       auto code = generateNamed(kernel, sm, options, plan);
       if (!code)
-        return code.takeError();
+        return withForm(code.takeError(), form);
       if (llvm::Error e = lowerToLlvmDialect(*code->device, /*device=*/true))
-        return e;
+        return withForm(std::move(e), form);
       if (!host)
         host = ModuleOp::create(UnknownLoc::get(kernel.getContext()));
       for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
         op.moveBefore(host->getBody(), host->getBody()->end());
       out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
-      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), {}, {}});
+      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}});
     }
   }
   if (llvm::Error e = runJobs(jobs, options, *toolchain))
