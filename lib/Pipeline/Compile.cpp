@@ -208,9 +208,9 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
     modules.emplace_back(module.clone()); // layouts and precision differ
     ModuleOp mine = *modules.back();
     auto count = [&] { return countOf(mine); };
-    reports.push_back(pipeline::reportOf(mine, target.arch));
     if (Error e = observed(options, target.arch, [&] { return prepareFor(target, mine, options); }, count))
       return e;
+    reports.push_back(pipeline::reportOf(mine, target.arch));
     auto add = target.arch == "cuda" ? pipeline::addCuda : pipeline::addCpu;
     if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options); }, count))
       return e;

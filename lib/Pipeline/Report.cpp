@@ -62,17 +62,18 @@ static Expr bytesOf(kernel::GenericOp op) {
 
 llvm::json::Value pipeline::reportOf(ModuleOp module, StringRef target) {
   llvm::json::Array kernels;
-  mainOf(module).walk([&](kernel::GenericOp op) {
+  for (kernel::GenericOp op : kernelsOf(module)) {
     llvm::json::Array axes;
     for (unsigned i = 0; i < op.getNumAxes(); ++i)
       axes.push_back(llvm::json::Object{{"axis", op.getAxisName(i)}, {"extent", op.getAxisExtent(i).str()}});
     kernels.push_back(llvm::json::Object{{"name", op.getName()},
+                                         {"function", op->getParentOfType<func::FuncOp>().getName()},
                                          {"class", kernel::stringifyKernelClass(op.getKernelClass())},
                                          {"domain", std::move(axes)},
                                          {"nodes", strings(op.getNodes())},
                                          {"flops", flopsOf(op).str()},
                                          {"bytes", bytesOf(op).str()},
                                          {"unfused", strings(op.getUnfused())}});
-  });
+  }
   return llvm::json::Object{{"target", target}, {"kernels", std::move(kernels)}};
 }

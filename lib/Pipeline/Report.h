@@ -8,7 +8,7 @@
 
 namespace lathe::pipeline {
 
-/// Kernels in program order: class, domain, model nodes, FLOPs and bytes as expressions, unfused edges with their reasons.
+/// Kernels of all functions in program order, once they have the target's form: class, domain, model nodes, FLOPs and bytes as expressions, unfused edges with their reasons.
 llvm::json::Value reportOf(mlir::ModuleOp module, llvm::StringRef target);
 
 } // namespace lathe::pipeline
