@@ -16,6 +16,7 @@ struct CompileFlags {
   std::vector<std::string> dims, shapes, values;
   bool depFile = false;
   int verbosity = 0;
+  const CLI::App *command = nullptr;
 };
 } // namespace
 
@@ -32,6 +33,30 @@ static Expected<EmitStage> parseEmit(StringRef text) {
 static bool isIdentifier(StringRef text) {
   auto word = [](char c) { return isAlnum(c) || c == '_'; };
   return !text.empty() && !isDigit(text.front()) && all_of(text, word);
+}
+
+/// What a flag is for.
+enum class Needs { File, GpuCode };
+
+/// A flag that says what the compilation does not do is refused.
+static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &options) {
+  static const std::pair<const char *, Needs> all[] = {
+      {"--report", Needs::File},  {"--MD", Needs::File},           {"--MF", Needs::File},          {"--prefix", Needs::File},
+      {"--weights", Needs::File}, {"--precision", Needs::GpuCode}, {"--cuda-path", Needs::GpuCode}};
+  bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
+  bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
+  bool gpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
+  for (auto [flag, needs] : all) {
+    if (!flags.command->count(flag))
+      continue;
+    if (needs == Needs::File && !file)
+      return userError("{0} does nothing with --emit {1}: it is about a finished model (so, obj)", flag, flags.emit);
+    if (needs == Needs::GpuCode && !gpu)
+      return userError("{0} does nothing without a CUDA target: it is about code for GPUs (--target cuda)", flag);
+    if (needs == Needs::GpuCode && !code)
+      return userError("{0} does nothing with --emit {1}, which stops before there is code for GPUs", flag, flags.emit);
+  }
+  return Error::success();
 }
 
 static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
@@ -62,6 +87,8 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   bool object = options.emit == EmitStage::Object;
   if (options.output.empty() && (object || options.emit == EmitStage::Artifact))
     return userError("-o OUT.{0} is missing", object ? "o" : "so");
+  if (Error e = refuseIdleFlags(flags, options))
+    return e;
   if (object && options.externalWeights)
     return userError("--weights external: an object carries its weights; leave it out or use --emit so");
   if (!isIdentifier(options.prefix))
@@ -74,6 +101,7 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
 void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   CLI::App *command = app.add_subcommand("compile", "Compile a model (.onnx, .pt2) to one shared object");
   auto flags = std::make_shared<CompileFlags>();
+  flags->command = command;
   CompileOptions &o = flags->options;
   command->add_option("MODEL", o.model, "The model file")->required();
   command->add_option("-o,--output", o.output, "The file to write");
