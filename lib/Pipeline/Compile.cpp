@@ -7,6 +7,7 @@
 
 #include "lathe/Pipeline/Compile.h"
 #include "HostProgram.h"
+#include "Notes.h"
 #include "Report.h"
 #include "RunPasses.h"
 #include "TargetCode.h"
@@ -202,6 +203,7 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
   artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
   if (Error e = pipeline::addSignature(builder, module))
     return e;
+  pipeline::addNotes(builder, options);
   llvm::json::Array reports;
   std::vector<Module> modules;
   for (const TargetSpec &target : options.targets) {

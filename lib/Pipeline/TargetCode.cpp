@@ -147,6 +147,7 @@ Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, con
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
   if (!code)
     return code.takeError();
+  builder.addNote("ptxas", code->toolkit);
   std::vector<uint32_t> modules, launches;
   for (cuda::CudaModule &m : code->modules)
     modules.push_back(builder.addCudaModule(m.sm, m.ptx, std::move(m.bytes)));

@@ -185,8 +185,11 @@ static void printText(const json::Object &root) {
   if (StringRef external = *root.getString("external_data"); !external.empty())
     outs() << " in " << external;
   outs() << "\n";
+  std::map<StringRef, StringRef> notes; // in an order of their own
   for (const auto &note : *root.getObject("notes"))
-    outs() << "note   " << StringRef(note.first) << ": " << note.second.getAsString().value_or("") << "\n";
+    notes[note.first] = note.second.getAsString().value_or("");
+  for (auto [key, value] : notes)
+    outs() << "note   " << key << ": " << value << "\n";
   printSymbols(root);
   printTensors(root, "inputs", "input ");
   printTensors(root, "outputs", "output");

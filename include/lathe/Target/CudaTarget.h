@@ -55,6 +55,7 @@ struct CudaCode {
   std::vector<std::vector<CudaVariant>> launches; ///< per distinct kernel
   std::vector<unsigned> launchOf;                 ///< per kernel given: index into `launches`
   std::string hostObject;                         ///< a relocatable object with the planning functions
+  std::string toolkit;                            ///< what ptxas says of its version, where machine code was made
 };
 
 /// Compiles the kernels. Kernels with equal text are compiled once.

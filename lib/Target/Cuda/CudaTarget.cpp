@@ -209,6 +209,12 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
   if (!toolchain)
     return toolchain.takeError();
   CudaCode out;
+  if (options.stage == Stage::Cubin) {
+    llvm::Expected<std::string> version = versionOf(*toolchain);
+    if (!version)
+      return version.takeError();
+    out.toolkit = std::move(*version);
+  }
   std::map<std::string, unsigned> known;
   std::vector<Job> jobs;
   OwningOpRef<ModuleOp> host;

@@ -58,26 +58,51 @@ public:
 };
 } // namespace
 
+/// Runs ptxas; what it prints goes to the log.
+static int runPtxas(const Toolchain &toolchain, llvm::ArrayRef<llvm::StringRef> arguments, const TemporaryFile &log, std::string &message,
+                    std::string &text) {
+  std::vector<llvm::StringRef> args{toolchain.ptxas};
+  args.insert(args.end(), arguments.begin(), arguments.end());
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), log.path.str(), log.path.str()};
+  int rc = sys::ExecuteAndWait(toolchain.ptxas, args, std::nullopt, redirects, 0, 0, &message);
+  if (auto said = llvm::MemoryBuffer::getFile(log.path))
+    text = (*said)->getBuffer().str();
+  return rc;
+}
+
+static llvm::Error noTemporary(const std::error_code &error) {
+  return userError("cannot create a temporary file for ptxas: {0}", error.message());
+}
+
+llvm::Expected<std::string> cuda::versionOf(const Toolchain &toolchain) {
+  TemporaryFile log("log");
+  if (log.error)
+    return noTemporary(log.error);
+  std::string message, text;
+  int rc = runPtxas(toolchain, {"--version"}, log, message, text);
+  size_t at = text.find("release ");
+  if (rc || at == std::string::npos)
+    return userError("{0} --version does not say which release it is: {1}{2}", toolchain.ptxas, message,
+                     llvm::StringRef(text).take_front(200).trim());
+  return llvm::StringRef(text).drop_front(at).take_until([](char c) { return c == '\n' || c == '\r'; }).trim().str();
+}
+
 llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, unsigned sm, const Toolchain &toolchain) {
   TemporaryFile in("ptx"), out("cubin"), log("log");
   for (const TemporaryFile *f : {&in, &out, &log})
     if (f->error)
-      return userError("cannot create a temporary file for ptxas: {0}", f->error.message());
+      return noTemporary(f->error);
   {
     std::error_code ec;
     llvm::raw_fd_ostream os(in.path, ec);
     os << ptx;
   }
   std::string arch = "-arch=sm_" + std::to_string(sm) + (sm == 90 ? "a" : "");
-  std::vector<llvm::StringRef> args = {toolchain.ptxas, arch, "-O3", in.path, "-o", out.path};
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), log.path.str(), log.path.str()};
-  std::string message;
-  int rc = sys::ExecuteAndWait(toolchain.ptxas, args, std::nullopt, redirects, 0, 0, &message);
-  auto logText = llvm::MemoryBuffer::getFile(log.path);
-  llvm::StringRef text = logText ? (*logText)->getBuffer() : "";
+  std::string message, text;
+  int rc = runPtxas(toolchain, {arch, "-O3", in.path, "-o", out.path}, log, message, text);
   if (rc)
     return bug("ptxas fails for sm_{0}: {1}{2}", sm, message, text.substr(0, 2000));
-  if (text.contains("C7510") || text.contains("C7508"))
+  if (llvm::StringRef(text).contains("C7510") || llvm::StringRef(text).contains("C7508"))
     return bug("ptxas for sm_{0}: {1}", sm, text.substr(0, 1000));
   auto bytes = llvm::MemoryBuffer::getFile(out.path);
   if (!bytes)

@@ -18,6 +18,9 @@ struct Toolchain {
 
 llvm::Expected<Toolchain> findToolchain(const std::string &cudaPath);
 
+/// What ptxas says of its version: "release 13.0, V13.0.88".
+llvm::Expected<std::string> versionOf(const Toolchain &toolchain);
+
 /// Runs ptxas: PTX text to a cubin. A warning about lost wgmma overlap (C7510) or about an ignored register directive is a
 /// bug of the generator and reported as one.
 llvm::Expected<std::string> assemble(llvm::StringRef ptx, unsigned sm, const Toolchain &toolchain);

@@ -1,0 +1,52 @@
+//===- Notes.cpp - How an artifact was compiled ------------------------------===//
+
+#include "Notes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Path.h"
+
+using namespace lathe;
+
+static std::string targetText(const std::vector<TargetSpec> &targets) {
+  std::vector<std::string> all;
+  for (const TargetSpec &t : targets)
+    all.push_back(t.arch + ":" + llvm::join(t.variants, "+"));
+  return llvm::join(all, ",");
+}
+
+static std::string dimText(const DimOption &dim) {
+  auto end = [](std::optional<int64_t> value) { return value ? std::to_string(*value) : std::string(); };
+  std::vector<std::string> hints;
+  for (int64_t hint : dim.hints)
+    hints.push_back(std::to_string(hint));
+  return dim.name + "=" + (dim.fixed() ? end(dim.min) : end(dim.min) + ".." + end(dim.max)) +
+         (hints.empty() ? "" : "@") + llvm::join(hints, ",");
+}
+
+std::string pipeline::flagsOf(const CompileOptions &options) {
+  std::vector<std::string> flags{"--target " + targetText(options.targets)};
+  for (const DimOption &dim : options.import.dims)
+    flags.push_back("--dim " + dimText(dim));
+  for (const ShapeOption &shape : options.import.shapes)
+    flags.push_back("--shape " + shape.input + "=" + llvm::join(shape.dims, ","));
+  if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; }))
+    flags.push_back("-O " + std::to_string(options.effort));
+  if (options.externalWeights)
+    flags.push_back("--weights external");
+  if (options.prefix != "lathe")
+    flags.push_back("--prefix " + options.prefix);
+  if (!options.precision.empty())
+    flags.push_back("--precision " + options.precision);
+  if (options.import.seed)
+    flags.push_back("--seed " + std::to_string(*options.import.seed));
+  return llvm::join(flags, " ");
+}
+
+void pipeline::addNotes(artifact::ArtifactBuilder &builder, const CompileOptions &options) {
+  llvm::StringRef extension = llvm::sys::path::extension(options.model);
+  bool onnx = extension == ".onnx" || extension == ".textproto";
+  builder.addNote("format", onnx ? "ONNX" : "PyTorch export");
+  builder.addNote("flags", flagsOf(options));
+  builder.addNote("LLVM", LLVM_VERSION_STRING);
+}
