@@ -72,6 +72,9 @@ LatheStatus latheCudaFunction(LatheContext *context, const LatheCudaVariant *var
 LatheStatus latheCudaPlanSteps(LatheContext *context, LathePlan *plan);
 void latheCudaForgetPlan(LatheContext *context, LathePlan *plan);
 LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan);
+LatheStatus latheCudaRunStep(LatheContext *context, LathePlan *plan, uint32_t step);
+/* Profile.c */
+LatheStatus latheCudaProfileSteps(LatheContext *context, LathePlan *plan);
 /* Run.c */
 LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs);
 

@@ -15,6 +15,7 @@ typedef struct CUctx *CUcontext;
 typedef struct CUmod *CUmodule;
 typedef struct CUfunc *CUfunction;
 typedef struct CUstr *CUstream;
+typedef struct CUev *CUevent;
 typedef struct CUgr *CUgraph;
 typedef struct CUgrExec *CUgraphExec;
 typedef struct __attribute__((aligned(64))) {
@@ -80,6 +81,11 @@ enum {
   F(cuFuncSetAttribute, setAttribute, (CUfunction, int, int))                                                                  \
   F(cuLaunchKernel, launch,                                                                                                    \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))            \
+  F(cuLaunchHostFunc, callHost, (CUstream, void (*)(void *), void *))                                                          \
+  F(cuEventCreate, newEvent, (CUevent *, unsigned))                                                                            \
+  F(cuEventRecord, record, (CUevent, CUstream))                                                                                \
+  F(cuEventElapsedTime, elapsed, (float *, CUevent, CUevent))                                                                  \
+  F(cuEventDestroy_v2, destroyEvent, (CUevent))                                                                                \
   F(cuGetErrorString, errorString, (CUresult, const char **))
 /* Of newer drivers; NULL where they are missing, and needed only by code for newer GPUs. */
 #define LATHE_CUDA_OPTIONAL(F)                                                                                                 \

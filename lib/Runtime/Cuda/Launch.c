@@ -206,7 +206,7 @@ static LatheStatus callOnHost(LatheContext *context, LathePlan *plan, const Lath
   return status;
 }
 
-static LatheStatus runStep(LatheContext *context, LathePlan *plan, uint32_t i) {
+LatheStatus latheCudaRunStep(LatheContext *context, LathePlan *plan, uint32_t i) {
   LatheCuda *cuda = latheCuda(context);
   LathePlannedStep *step = &plan->steps[i];
   if (step->kind == LATHE_STEP_KERNEL)
@@ -221,19 +221,10 @@ static LatheStatus runStep(LatheContext *context, LathePlan *plan, uint32_t i) {
 }
 
 LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan) {
-  LatheCuda *cuda = latheCuda(context);
+  if (context->profile)
+    return latheCudaProfileSteps(context, plan);
   LatheStatus status = LATHE_OK;
-  for (uint32_t i = 0; !status && i < plan->numSteps; ++i) {
-    int64_t start = context->profile ? latheNow() : 0;
-    status = runStep(context, plan, i);
-    if (context->profile && !status) {
-      status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "a kernel");
-      const LatheStep *step = plan->steps[i].step;
-      const char *name = step->kind == LATHE_STEP_KERNEL ? latheName(context, context->kernels[step->target].name)
-                         : step->kind == LATHE_STEP_COPY ? "copy"
-                                                         : "call";
-      context->profile(context->profileUser, i, name, start, latheNow());
-    }
-  }
+  for (uint32_t i = 0; !status && i < plan->numSteps; ++i)
+    status = latheCudaRunStep(context, plan, i);
   return status;
 }

@@ -1,0 +1,84 @@
+/* A CUDA driver without a device: a stream is a list of commands that runs when somebody waits for it, and the n-th kernel takes n
+ * milliseconds of a clock that nothing else moves. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  double time;
+  int reached;
+} Event;
+typedef struct {
+  void (*host)(void *);
+  void *data;
+  Event *event;
+} Command;
+
+static Command commands[4096];
+static unsigned numCommands, numKernels;
+static double clockTime = 1000;
+
+#define FUNCTION(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
+
+static int push(Command c) {
+  if (numCommands == sizeof commands / sizeof *commands)
+    return 2;
+  commands[numCommands++] = c;
+  return 0;
+}
+
+FUNCTION(cuInit, unsigned flags) { return 0; }
+FUNCTION(cuDeviceGetCount, int *count) { return *count = 1, 0; }
+FUNCTION(cuDeviceGet, int *device, int ordinal) { return *device = ordinal, 0; }
+FUNCTION(cuDeviceGetAttribute, int *value, int attribute, int device) {
+  *value = attribute == 75 ? 7 : attribute == 76 ? 5 : 4; /* compute capability 7.5, 4 multiprocessors */
+  return 0;
+}
+FUNCTION(cuDevicePrimaryCtxRetain, void **context, int device) { return *context = commands, 0; }
+FUNCTION(cuDevicePrimaryCtxRelease_v2, int device) { return 0; }
+FUNCTION(cuCtxPushCurrent_v2, void *context) { return 0; }
+FUNCTION(cuCtxPopCurrent_v2, void **context) { return 0; }
+FUNCTION(cuMemAlloc_v2, uint64_t *memory, size_t bytes) { return *memory = (uint64_t)(uintptr_t)calloc(1, bytes), 0; }
+FUNCTION(cuMemFree_v2, uint64_t memory) { return free((void *)(uintptr_t)memory), 0; }
+FUNCTION(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
+FUNCTION(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s) { return memcpy(to, (void *)(uintptr_t)from, n), 0; }
+FUNCTION(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t n, void *s) { return 0; }
+FUNCTION(cuStreamCreate, void **stream, unsigned flags) { return *stream = commands, 0; }
+FUNCTION(cuStreamDestroy_v2, void *stream) { return 0; }
+FUNCTION(cuStreamBeginCapture_v2, void *stream, int mode) { return 1; }
+FUNCTION(cuStreamEndCapture, void *stream, void **graph) { return 1; }
+FUNCTION(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags) { return 1; }
+FUNCTION(cuGraphDestroy, void *graph) { return 0; }
+FUNCTION(cuGraphExecDestroy, void *exec) { return 0; }
+FUNCTION(cuGraphLaunch, void *exec, void *stream) { return 1; }
+FUNCTION(cuModuleLoadData, void **module, const void *image) { return *module = commands, 0; }
+FUNCTION(cuModuleUnload, void *module) { return 0; }
+FUNCTION(cuModuleGetFunction, void **function, void *module, const char *name) { return *function = commands, 0; }
+FUNCTION(cuFuncSetAttribute, void *function, int attribute, int value) { return 0; }
+FUNCTION(cuGetErrorString, int error, const char **text) { return *text = "an error", 0; }
+FUNCTION(cuLaunchKernel, void *fn, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+         void **arguments, void **extra) {
+  return push((Command){0});
+}
+FUNCTION(cuLaunchHostFunc, void *stream, void (*fn)(void *), void *data) { return push((Command){.host = fn, .data = data}); }
+FUNCTION(cuEventCreate, Event **event, unsigned flags) { return *event = calloc(1, sizeof **event), 0; }
+FUNCTION(cuEventDestroy_v2, Event *event) { return free(event), 0; }
+FUNCTION(cuEventRecord, Event *event, void *stream) { return push((Command){.event = event}); }
+FUNCTION(cuEventElapsedTime, float *ms, Event *a, Event *b) {
+  *ms = (float)(b->time - a->time);
+  return a->reached && b->reached ? 0 : 600;
+}
+FUNCTION(cuStreamSynchronize, void *stream) {
+  for (unsigned i = 0; i < numCommands; ++i) {
+    Command *c = &commands[i];
+    if (c->host)
+      c->host(c->data); /* returns as soon as everything is sent, so at once */
+    else if (c->event)
+      *c->event = (Event){clockTime, 1};
+    else
+      clockTime += ++numKernels;
+  }
+  numCommands = 0;
+  return 0;
+}
