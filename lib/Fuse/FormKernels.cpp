@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyBuilder.h"
+#include "KernelName.h"
+#include "lathe/Dialect/Lathe/ModelNode.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -159,27 +161,41 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
 
 /// Model nodes of the group's ops, in order, without repetition. A broadcast is part of the node that needed it, and equal
 /// ones of several nodes are one op: it says nothing about what a kernel covers.
-static SmallVector<Attribute> nodesOf(Group &group, Trees &trees, Builder &b) {
-  llvm::SetVector<Attribute> nodes;
+/// Names of the model's nodes, with their operators.
+static llvm::MapVector<Attribute, std::string> nodesOf(Group &group, Trees &trees) {
+  llvm::MapVector<Attribute, std::string> nodes;
   std::function<void(Operation *)> visit = [&](Operation *op) {
     for (Value o : op->getOperands())
       if (Operation *d = o.getDefiningOp(); d && !trees.isRoot(d) && (isPointwise(d) || isView(d)))
         visit(d);
     if (isa<ir::BroadcastOp>(op))
       return;
-    op->getLoc()->walk([&](Location l) {
-      if (auto n = dyn_cast<NameLoc>(l))
-        nodes.insert(n.getName());
-      return WalkResult::advance();
-    });
+    ir::forEachNode(op->getLoc(), [&](StringAttr name, StringRef node) { nodes.insert({name, node.str()}); });
   };
   for (Operation *m : group.members)
     visit(m);
-  return {nodes.begin(), nodes.end()};
+  return nodes;
 }
 
-static std::string baseName(Group &group) {
-  switch (group.kind) {
+/// The operator that the kernel's reduction or product comes from; of several the last.
+static std::string mainOperator(Group &group) {
+  std::string last;
+  for (Operation *m : group.members) {
+    std::string op; // of nodes that became one the first
+    ir::forEachNode(m->getLoc(), [&](StringAttr, StringRef node) { op = op.empty() ? node.str() : op; });
+    if (isa<ir::ReduceOp, ir::ContractOp, ir::ConvOp>(m))
+      last = op;
+  }
+  return last;
+}
+
+static std::string baseName(Group &group, const llvm::MapVector<Attribute, std::string> &nodes) {
+  std::vector<std::string> ops;
+  for (const auto &[node, op] : nodes)
+    ops.push_back(op);
+  if (std::string name = group.kind == GroupKind::Attention ? "" : nameOf(ops, mainOperator(group)); !name.empty())
+    return name;
+  switch (group.kind) { // what no model says the operators of
   case GroupKind::Contraction:
     return "contract";
   case GroupKind::Attention:
@@ -240,15 +256,19 @@ LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
         axisNames.push_back(b.getStringAttr(a.name));
         axisExtents.push_back(b.getStringAttr(a.extent.str()));
       }
-  std::string name = baseName(group);
+  llvm::MapVector<Attribute, std::string> nodes = nodesOf(group, *trees);
+  std::string name = baseName(group, nodes);
   if (unsigned n = names[name]++)
     name += "_" + std::to_string(n);
+  SmallVector<Attribute> nodeNames;
+  for (const auto &[node, op] : nodes)
+    nodeNames.push_back(node);
   SmallVector<Attribute> unfused;
   for (const std::string &u : group.unfused)
     unfused.push_back(b.getStringAttr(u));
   auto op = b.create<kernel::GenericOp>(
       group.members.front()->getLoc(), results, classify(group, reduces), name, b.getArrayAttr(axisNames),
-      b.getArrayAttr(axisExtents), operands, b.getArrayAttr(nodesOf(group, *trees, b)),
+      b.getArrayAttr(axisExtents), operands, b.getArrayAttr(nodeNames),
       unfused.empty() ? ArrayAttr() : b.getArrayAttr(unfused), DictionaryAttr());
   op.getBody().push_back(scratch.release());
   for (auto [s, r] : llvm::zip(stored, op.getOutputs()))

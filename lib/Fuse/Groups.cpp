@@ -2,6 +2,7 @@
 
 #include "Groups.h"
 #include "lathe/Dialect/Kernel/Legality.h"
+#include "lathe/Dialect/Lathe/ModelNode.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -10,10 +11,9 @@ using shape::Expr;
 
 std::string fuse::nodeName(Operation *op) {
   std::string name;
-  op->getLoc()->walk([&](Location l) {
-    if (auto n = dyn_cast<NameLoc>(l); n && name.empty())
-      name = n.getName().str();
-    return WalkResult::advance();
+  ir::forEachNode(op->getLoc(), [&](StringAttr n, StringRef) {
+    if (name.empty())
+      name = n.str();
   });
   return name.empty() ? op->getName().stripDialect().str() : name;
 }

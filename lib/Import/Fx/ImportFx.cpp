@@ -15,6 +15,7 @@
 #include "Values.h"
 #include "Weights.h"
 #include "lathe/Dialect/Lathe/WantedElements.h"
+#include "lathe/Dialect/Lathe/ModelNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -257,7 +258,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   const OpEntry &entry = *findOp(op);
   if (!entry.arguments) // an assertion
     return llvm::Error::success();
-  g.loc = locationOf(builder.getContext(), node.name);
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
   OpContext c(g, node, values.current(), needs);
   c.file = file;
   for (const NamedArgument &input : node.inputs)

@@ -5,6 +5,7 @@
 #include "Tensors.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include "lathe/Dialect/Lathe/ModelNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -210,7 +211,7 @@ std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope
       failUnsupported("operand '{0}' is a sequence or an optional", name);
     inputs.push_back(*v);
   }
-  Location loc = NameLoc::get(b.getStringAttr(placeOf(node, scope)));
+  Location loc = ir::nodeLocation(b.getContext(), placeOf(node, scope), node.op_type());
   Node n(*this, node, version, resolveAttributes(node, scope), std::move(inputs), loc);
   Scope *outer = std::exchange(current, &scope);
   try {
