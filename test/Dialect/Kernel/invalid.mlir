@@ -267,3 +267,15 @@ func.func @k5_attention(%x: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @k2_extents() {
+  // expected-error@+1 {{K2: one extent per axis expected}}
+  %y = "kernel.generic"() <{kernelClass = 0 : i32, name = "k", axisNames = ["n"], axisExtents = []}> ({
+  ^bb0(%out: !kernel.ref<f32>):
+    %0 = arith.constant 0.0 : f32
+    kernel.store %0, %out["n"] : f32, !kernel.ref<f32>
+  }) : () -> tensor<4xf32>
+  return
+}
