@@ -26,9 +26,24 @@ llvm::Error lathe::withForm(llvm::Error error, llvm::function_ref<std::string()>
       [&](const llvm::ErrorInfoBase &e) { return llvm::make_error<BugError>(e.message(), form()); });
 }
 
+/// Of several: our bugs first; what is wrong with a model goes before what is not supported of it.
+static int weightOf(ExitCode code) {
+  switch (code) {
+  case ExitCode::Done:
+    return 0;
+  case ExitCode::Unsupported:
+    return 1;
+  case ExitCode::UserMistake:
+    return 2;
+  case ExitCode::Bug:
+    return 3;
+  }
+  return 3;
+}
+
 ExitCode lathe::report(llvm::Error error) {
   ExitCode code = ExitCode::Done;
-  auto worst = [&](ExitCode c) { code = std::max(code, c); };
+  auto worst = [&](ExitCode c) { code = weightOf(c) > weightOf(code) ? c : code; };
   llvm::handleAllErrors(
       std::move(error),
       [&](const UserError &e) {

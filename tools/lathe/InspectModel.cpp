@@ -35,6 +35,7 @@ Error lathe::tool::checkModel(const std::string &path, const ImportOptions &opti
       nodes.push_back(json::Object{{"node", json::fixUTF8(r.node)},
                                    {"op", json::fixUTF8(r.op)},
                                    {"opset", r.opset},
+                                   {"kind", r.isUnsupported ? "unsupported" : "invalid"},
                                    {"reason", json::fixUTF8(r.reason)}});
     outs() << formatv("{0:2}\n", json::Value(json::Object{{"unsupported", std::move(nodes)}}));
   } else if (reports->empty()) {
@@ -43,9 +44,13 @@ Error lathe::tool::checkModel(const std::string &path, const ImportOptions &opti
   if (reports->empty())
     return Error::success();
   std::vector<std::string> items;
+  Error error = Error::success();
   for (const NodeReport &r : *reports)
-    items.push_back(r.reason);
-  return make_error<UnsupportedError>(std::move(items));
+    if (r.isUnsupported)
+      items.push_back(r.reason);
+    else
+      error = joinErrors(std::move(error), make_error<UserError>(r.reason));
+  return items.empty() ? std::move(error) : joinErrors(std::move(error), make_error<UnsupportedError>(std::move(items)));
 }
 
 /// "f32 [batch, 3, 224]"

@@ -48,7 +48,12 @@ public:
 
   llvm::Error build();
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<NodeReport> refused; ///< nodes, inputs and outputs that cannot be compiled, with reasons
+  /// Nodes, inputs and outputs that cannot be compiled, with reasons; also what is wrong in them.
+  std::vector<NodeReport> refused;
+  std::vector<std::string> bugs; ///< nodes that came out otherwise than they should
+  bool isClean() const { return refused.empty() && bugs.empty(); }
+  /// All of it.
+  llvm::Error complaints() const;
 
 private:
   llvm::Expected<mlir::RankedTensorType> typeOf(StringRef tensor, StringRef what, bool canonical);
@@ -62,8 +67,8 @@ private:
   llvm::Error addOutputs();
   void placeholders(const Node &node);
   std::string operandTypes(const Node &node) const;
-  /// Notes an unsupported thing and goes on; passes other errors through.
-  llvm::Error note(llvm::Error error, StringRef name, StringRef op);
+  /// Notes what is unsupported, wrong, or our bug, so that one does not hide the others.
+  void note(llvm::Error error, StringRef name, StringRef op);
   void refuse(StringRef name, const llvm::Twine &reason) { refused.push_back({name.str(), "", 0, (file + ": " + reason).str()}); }
 
   std::string file;
@@ -97,11 +102,30 @@ mlir::Location locationOf(mlir::MLIRContext *context, StringRef name) {
 
 } // namespace
 
-llvm::Error Importer::note(llvm::Error error, StringRef name, StringRef op) {
-  return llvm::handleErrors(std::move(error), [&](const UnsupportedError &e) {
-    for (const std::string &item : e.items)
-      refused.push_back({name.str(), op.str(), 0, item});
-  });
+void Importer::note(llvm::Error error, StringRef name, StringRef op) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const UnsupportedError &e) {
+        for (const std::string &item : e.items)
+          refused.push_back({name.str(), op.str(), 0, item});
+      },
+      [&](const UserError &e) { refused.push_back({name.str(), op.str(), 0, e.message, /*isUnsupported=*/false}); },
+      [&](const BugError &e) { bugs.push_back(e.message); });
+}
+
+llvm::Error Importer::complaints() const {
+  llvm::Error all = llvm::Error::success();
+  std::vector<std::string> items;
+  for (const NodeReport &r : refused)
+    if (r.isUnsupported)
+      items.push_back(r.reason);
+    else
+      all = llvm::joinErrors(std::move(all), llvm::make_error<UserError>(r.reason));
+  if (!items.empty())
+    all = llvm::joinErrors(std::move(all), llvm::make_error<UnsupportedError>(std::move(items)));
+  for (const std::string &message : bugs)
+    all = llvm::joinErrors(std::move(all), llvm::make_error<BugError>(message));
+  return all;
 }
 
 llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, StringRef what, bool canonical) {
@@ -133,9 +157,9 @@ llvm::Error Importer::addUserInput(const InputSpec &spec) {
   if (spec.argument.kind == Argument::Kind::None)
     return llvm::Error::success();
   if (spec.argument.kind != Argument::Kind::Tensor)
-    return lathe::unsupported("{0}: an input is no tensor; only tensors may vary from run to run: export the model with the "
-                              "value fixed, or pass it as a tensor",
-                              file);
+    return lathe::unsupported("{0}: an input is {1}; only tensors may vary from run to run: export the model with the value fixed, "
+                              "or pass it as a tensor",
+                              file, describe(spec.argument));
   LATHE_TRY(type, typeOf(spec.value, "input", /*canonical=*/false));
   unsigned index = main.getNumArguments();
   mlir::Location loc = locationOf(builder.getContext(), spec.value);
@@ -172,11 +196,12 @@ llvm::Error Importer::addInputs() {
   for (const InputSpec &spec : program.inputs) {
     if (values.has(spec.value) && !spec.value.empty())
       return userError("{0}: two inputs have the name '{1}'", file, spec.value);
+    if (spec.kind == InputSpec::Kind::Fixed) // it is in the nodes, and no caller gives it
+      continue;
     llvm::Error e = spec.kind == InputSpec::Kind::User    ? addUserInput(spec)
                     : spec.kind == InputSpec::Kind::Other ? lathe::unsupported("{0}: an input is a {1}", file, spec.key)
                                                           : addWeight(spec);
-    if (llvm::Error rest = note(std::move(e), spec.value, "input"))
-      return rest;
+    note(std::move(e), spec.value, "input");
     if (!spec.value.empty() && !values.has(spec.value)) {
       if (auto type = typeOf(spec.value, "input", true))
         values.define(spec.value, values.placeholder(builder, unknown, *type));
@@ -229,7 +254,7 @@ llvm::Error Importer::addNode(const Node &node) {
   // A node that reads what an earlier refused one could not even describe adds nothing to the report.
   for (const NamedArgument &input : node.inputs)
     for (const std::string &tensor : input.value.tensors)
-      if (!tensor.empty() && !values.has(tensor) && !refused.empty())
+      if (!tensor.empty() && !values.has(tensor) && !isClean())
         return llvm::Error::success();
   StringRef op = node.target;
   bool isAten = op.consume_front("aten.");
@@ -243,13 +268,12 @@ llvm::Error Importer::addNode(const Node &node) {
   std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
   bool grew = std::exchange(needs.grew, false);
   llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
-                                         : lathe::unsupported("{0}: node '{1}' ({2}): this operator is not supported{3}",
-                                                              file, node.name, node.target, operandTypes(node));
+                                         : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
+                                                              operandTypes(node));
   if (needs.grew && e) // the next attempt translates it; this one looks for what others need
     e = lathe::unsupported("{0}", llvm::toString(std::move(e)));
   needs.grew |= grew;
-  if (llvm::Error rest = note(std::move(e), node.name, node.target))
-    return rest;
+  note(std::move(e), node.name, node.target);
   placeholders(node);
   return llvm::Error::success();
 }
@@ -337,7 +361,7 @@ llvm::Error Importer::giveResults(const Node &node, OpContext &c, const OpEntry 
 llvm::Error Importer::addOutputs() {
   SmallVector<Value> results;
   SmallVector<mlir::Attribute> attributes;
-  for (const OutputSpec &spec : program.outputs) {
+  for (auto [place, spec] : llvm::enumerate(program.outputs)) {
     if (!spec.user) {
       if (spec.what != "token")
         refuse(spec.what, "the model writes to its state (" + spec.what +
@@ -347,12 +371,13 @@ llvm::Error Importer::addOutputs() {
     if (spec.argument.kind == Argument::Kind::None)
       continue;
     if (spec.argument.kind != Argument::Kind::Tensor) {
-      refuse("output", "output " + llvm::Twine(results.size()) + " is no tensor");
+      refuse("output", "output " + llvm::Twine(place) + " is " + describe(spec.argument) +
+                           "; results are tensors: leave it out, or return torch.tensor of it");
       continue;
     }
     const std::string &name = spec.argument.tensors[0];
     if (!values.has(name)) {
-      if (refused.empty())
+      if (isClean())
         return userError("{0}: output '{1}' is given by no node", file, name);
       continue;
     }
@@ -361,7 +386,7 @@ llvm::Error Importer::addOutputs() {
     results.push_back(values.current().at(name));
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("lathe.name", builder.getStringAttr(name))));
   }
-  if (results.empty() && refused.empty())
+  if (results.empty() && isClean())
     return userError("{0}: the model has no outputs", file);
   builder.create<mlir::func::ReturnOp>(unknown, results);
   main.setType(builder.getFunctionType(main.getBody().getArgumentTypes(), mlir::ValueRange(results).getTypes()));
@@ -389,7 +414,7 @@ llvm::Error Importer::build() {
       return e;
   if (llvm::Error e = addOutputs())
     return e;
-  if (!refused.empty())
+  if (!isClean())
     return llvm::Error::success();
   eraseDead(main);
   std::string problems;
@@ -491,7 +516,7 @@ Attempts::Result Attempts::withOnes(Program base, llvm::ArrayRef<std::string> si
   if (sizes.empty() || !keepsResultsNonEmpty(base))
     return nullptr;
   Result result = runWith(base);
-  if (result && (*result)->refused.empty())
+  if (result && (*result)->isClean())
     return result;
   if (!result)
     llvm::consumeError(result.takeError());
@@ -509,7 +534,7 @@ Attempts::Result Attempts::run() {
   if (Result all = withOnes(program, open); !all || *all)
     return all;
   Result best = runWith(program);
-  if (!best || !(*best)->refused.empty() || open.size() > maxAttempts)
+  if (!best || !(*best)->isClean() || open.size() > maxAttempts)
     return best;
   std::vector<std::string> taken;
   for (const std::string &name : open) {
@@ -546,18 +571,16 @@ static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const Im
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path, const ImportOptions &options,
                                                                   mlir::MLIRContext &context) {
   LATHE_TRY(importer, import(path, options, context));
-  if (!importer->refused.empty()) {
-    std::vector<std::string> items;
-    for (const NodeReport &r : importer->refused)
-      items.push_back(r.reason);
-    return llvm::make_error<UnsupportedError>(std::move(items));
-  }
+  if (llvm::Error error = importer->complaints())
+    return error;
   return std::move(importer->module);
 }
 
 llvm::Expected<std::vector<NodeReport>> lathe::checkFx(StringRef path, const ImportOptions &options,
                                                        mlir::MLIRContext &context) {
   auto importer = import(path, options, context);
+  if (importer && !(*importer)->bugs.empty())
+    return (*importer)->complaints();
   if (importer)
     return std::move((*importer)->refused);
   std::vector<NodeReport> refused;

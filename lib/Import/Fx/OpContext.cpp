@@ -9,7 +9,11 @@ using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
 
-std::string OpContext::place() const { return file + ": node '" + node.name + "' (" + node.target + "): "; }
+std::string fx::placeOf(StringRef file, const Node &node) {
+  return (file + ": node '" + node.name + "' (" + node.target + ")" + (node.line.empty() ? "" : " at " + node.line) + ": ").str();
+}
+
+std::string OpContext::place() const { return placeOf(file, node); }
 
 //===----------------------------------------------------------------------===//
 // Arguments

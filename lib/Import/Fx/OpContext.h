@@ -44,6 +44,9 @@ struct Operand {
   Number number;
 };
 
+/// "model.pt2: node 'add' (aten.add.Tensor) at model.py:12: y = x + 1: ", for messages.
+std::string placeOf(llvm::StringRef file, const Node &node);
+
 /// Conditions that operators rely on beyond what the program asserts. One that is new ends this attempt; the next one starts
 /// with it among the facts and the entry's checks.
 struct Needs {

@@ -195,6 +195,37 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
   }
 }
 
+/// The innermost of the lines that a stack trace lists: `File "/home/me/model.py", line 12, in forward`, then the code.
+static std::string lineOf(StringRef trace) {
+  constexpr size_t maxCode = 100;
+  size_t last = trace.rfind("File \"");
+  if (last == StringRef::npos)
+    return "";
+  auto [place, code] = trace.substr(last + 6).split('\n');
+  auto [path, rest] = place.split("\", line ");
+  StringRef number = rest.take_while([](char c) { return llvm::isDigit(c); });
+  std::string line = (path.substr(path.find_last_of("/\\") + 1) + ":" + number).str();
+  code = code.split('\n').first.trim();
+  return code.empty() ? line : line + ": " + code.take_front(maxCode).str() + (code.size() > maxCode ? "..." : "");
+}
+
+std::string fx::describe(const Argument &a) {
+  using Kind = Argument::Kind;
+  bool symbolic = a.kind == Kind::Int && !a.ints.empty() && (!a.ints[0].expr || !a.ints[0].expr->constant());
+  std::string name = a.symbol.empty() ? "" : " '" + a.symbol + "'";
+  if (symbolic)
+    return "the Python int" + name + ", which varies";
+  if (a.kind == Kind::Int && !a.ints.empty())
+    return "the Python int " + a.ints[0].expr->str();
+  if (a.kind == Kind::Bool && !a.ints.empty())
+    return a.ints[0].expr->isZero() ? "the Python bool False" : "the Python bool True";
+  if (a.kind == Kind::Float && !a.floats.empty())
+    return llvm::formatv("the Python float {0}", a.floats[0]).str();
+  if (a.kind == Kind::String)
+    return "the Python text '" + a.text + "'";
+  return a.kind == Kind::Other ? "a value of the kind " + a.text + name : "no tensor";
+}
+
 Node ProgramReader::node(const Value &value, StringRef where) {
   const Object &o = asObject(value, where);
   Node n;
@@ -214,6 +245,8 @@ Node ProgramReader::node(const Value &value, StringRef where) {
   }
   for (const Value &v : array(o, "outputs"))
     n.outputs.push_back(argument(v, place));
+  if (const Object *metadata = o.getObject("metadata"))
+    n.line = lineOf(metadata->getString("stack_trace").value_or(""));
   if (auto name = o.getString("name"))
     n.name = name->str();
   else if (!n.outputs.empty() && !n.outputs[0].tensors.empty())
@@ -233,9 +266,10 @@ InputSpec ProgramReader::inputSpec(const Value &value, StringRef where) {
                   .Case("buffer", Kind::Buffer)
                   .Case("tensor_constant", Kind::Constant)
                   .Case("user_input", Kind::User)
+                  .Case("constant_input", Kind::Fixed)
                   .Default(Kind::Other);
   const Value *arg = o.get("arg");
-  if (spec.kind == Kind::Other)
+  if (spec.kind == Kind::Other || spec.kind == Kind::Fixed)
     return spec;
   if (!arg) {
     fail(where + " has no 'arg'");

@@ -51,18 +51,22 @@ struct NamedArgument {
 
 struct Node {
   std::string name, target;
+  std::string line; ///< of the user's program that it comes from: "model.py:12: y = x + 1"; may be empty
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
 };
 
 struct InputSpec {
-  enum class Kind { Parameter, Buffer, Constant, User, Other };
+  enum class Kind { Parameter, Buffer, Constant, User, Fixed, Other }; ///< Fixed: a Python value that the program was exported with
   Kind kind;
   std::string value;       ///< the graph's name of it
   std::string key;         ///< the weight's name; of Other, what it is
   bool persistent = true;  ///< of Buffer
   Argument argument;       ///< of User
 };
+
+/// "the Python int 3" and the like, for messages.
+std::string describe(const Argument &argument);
 
 struct OutputSpec {
   bool user;
