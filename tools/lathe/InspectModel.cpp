@@ -3,6 +3,7 @@
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
+#include "lathe/Import/Signature.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FileSystem.h"
@@ -70,11 +71,54 @@ static json::Array describeTensors(ArrayRef<mlir::Type> types, function_ref<Stri
   return result;
 }
 
+/// As JSON or as text; a size may have `min`, `max` and `is`.
+static void printSignature(json::Array inputs, json::Array outputs, json::Array sizes, bool json) {
+  if (json) {
+    outs() << formatv("{0:2}\n", json::Value(json::Object{
+                                     {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"sizes", std::move(sizes)}}));
+    return;
+  }
+  for (auto &[title, all] : {std::pair<StringRef, json::Array &>{"input", inputs}, {"output", outputs}})
+    for (const json::Value &v : all)
+      outs() << title << " " << *v.getAsObject()->getString("name") << ": " << *v.getAsObject()->getString("type") << "\n";
+  for (const json::Value &v : sizes) {
+    const json::Object &size = *v.getAsObject();
+    outs() << "size " << *size.getString("name");
+    if (auto min = size.getInteger("min"))
+      outs() << ": " << *min << "..";
+    if (auto max = size.getInteger("max"))
+      outs() << *max;
+    if (auto definition = size.getString("is"))
+      outs() << " = " << *definition;
+    outs() << "\n";
+  }
+}
+
+/// What can be said of a model that cannot be compiled; why it cannot follows as an error.
+static Error describeModel(const std::string &path, bool json, mlir::MLIRContext &context) {
+  auto signature = isFx(path) ? describeFx(path, context) : describeOnnx(path, context);
+  if (!signature) {
+    consumeError(signature.takeError()); // the file cannot be read at all, which is said already
+    return Error::success();
+  }
+  auto tensors = [](const std::vector<ModelSignature::Tensor> &all) {
+    json::Array list;
+    for (const ModelSignature::Tensor &t : all)
+      list.push_back(json::Object{{"name", json::fixUTF8(t.name)}, {"type", json::fixUTF8(t.type)}});
+    return list;
+  };
+  json::Array sizes;
+  for (const std::string &name : signature->sizes)
+    sizes.push_back(json::Object{{"name", json::fixUTF8(name)}});
+  printSignature(tensors(signature->inputs), tensors(signature->outputs), std::move(sizes), json);
+  return Error::success();
+}
+
 Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &options, bool json) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = isFx(path) ? importFx(path, options, context) : importOnnx(path, options, context);
   if (!module)
-    return module.takeError();
+    return joinErrors(describeModel(path, json, context), module.takeError());
   json::Array sizes;
   for (ir::SymbolOp s : (*module)->getOps<ir::SymbolOp>())
     sizes.push_back(json::Object{{"name", json::fixUTF8(shape::nameOf(s.getName()))},
@@ -87,22 +131,6 @@ Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &op
   auto named = [](mlir::Attribute name) { return name ? cast<mlir::StringAttr>(name).getValue() : StringRef(); };
   json::Array inputs = describeTensors(main.getArgumentTypes(), [&](unsigned i) { return named(main.getArgAttr(i, "lathe.name")); });
   json::Array outputs = describeTensors(main.getResultTypes(), [&](unsigned i) { return named(main.getResultAttr(i, "lathe.name")); });
-  if (json) {
-    outs() << formatv("{0:2}\n", json::Value(json::Object{
-                                     {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"sizes", std::move(sizes)}}));
-    return Error::success();
-  }
-  for (auto &[title, all] : {std::pair<StringRef, json::Array &>{"input", inputs}, {"output", outputs}})
-    for (const json::Value &v : all)
-      outs() << title << " " << *v.getAsObject()->getString("name") << ": " << *v.getAsObject()->getString("type") << "\n";
-  for (const json::Value &v : sizes) {
-    const json::Object &size = *v.getAsObject();
-    outs() << "size " << *size.getString("name") << ": " << *size.getInteger("min") << "..";
-    if (auto max = size.getInteger("max"))
-      outs() << *max;
-    if (auto definition = size.getString("is"))
-      outs() << " = " << *definition;
-    outs() << "\n";
-  }
+  printSignature(std::move(inputs), std::move(outputs), std::move(sizes), json);
   return Error::success();
 }

@@ -8,9 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Import/Fx/ImportFx.h"
-#include "Archive.h"
 #include "OpContext.h"
-#include "Program.h"
+#include "OpenProgram.h"
 #include "Symbols.h"
 #include "Values.h"
 #include "Weights.h"
@@ -428,25 +427,8 @@ llvm::Error Importer::build() {
 }
 
 //===----------------------------------------------------------------------===//
-// Opening a file
+// Attempts
 //===----------------------------------------------------------------------===//
-
-/// The name of the archive's model: its only one, or "model".
-static llvm::Expected<std::string> modelName(const Archive &archive, StringRef file) {
-  std::vector<std::string> models;
-  for (StringRef name : archive.names())
-    if (name.consume_front("models/") && name.consume_back(".json") && !name.contains('/'))
-      models.push_back(name.str());
-  if (models.size() == 1)
-    return models[0];
-  if (llvm::is_contained(models, "model"))
-    return std::string("model");
-  if (!models.empty())
-    return userError("{0}: the archive holds several models ({1}) and none is called 'model'", file, llvm::join(models, ", "));
-  if (archive.has("serialized_exported_program.json"))
-    return lathe::unsupported("{0}: this is the layout of torch 2.7 and older; export again with torch 2.9 or later", file);
-  return userError("{0}: the archive holds no models/NAME.json; was it written by torch.export.save?", file);
-}
 
 namespace {
 
@@ -555,17 +537,9 @@ static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const Im
   std::string file = path.str();
   if (!options.values.empty())
     return userError("--value {0}: values are bound in ONNX models only; export the program with the value fixed", options.values[0].input);
-  LATHE_TRY(archive, Archive::open(path));
-  LATHE_TRY(name, modelName(*archive, file));
-  if (archive->has("byteorder")) {
-    LATHE_TRY(order, archive->read("byteorder"));
-    if (StringRef(order.data.data(), order.data.size()).trim() != "little")
-      return lathe::unsupported("{0}: its weights are big-endian", file);
-  }
-  LATHE_TRY(json, archive->read("models/" + name + ".json"));
-  LATHE_TRY(program, parseProgram(StringRef(json.data.data(), json.data.size()), file));
-  LATHE_TRY(weights, Weights::open(*archive, name, file));
-  return Attempts(file, std::move(program), std::move(weights), options, context).run();
+  LATHE_TRY(opened, openProgram(path));
+  LATHE_TRY(weights, Weights::open(*opened.archive, opened.model, file));
+  return Attempts(file, std::move(opened.program), std::move(weights), options, context).run();
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path, const ImportOptions &options,

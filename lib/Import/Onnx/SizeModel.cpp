@@ -1,6 +1,7 @@
 //===- SizeModel.cpp - The sizes of a model --------------------------------===//
 
 #include "SizeModel.h"
+#include "DimNames.h"
 #include "Failure.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -81,8 +82,7 @@ std::string SizeModel::ownSize(const std::string &name) const {
   return Expr::size(free).str();
 }
 
-/// What exporters write where they know no name. Each occurrence is a size of its own.
-static bool saysNothing(StringRef name) {
+bool onnx::saysNothing(StringRef name) {
   return name.empty() || name == "?" || name == "None" || (name.consume_front("unk__") && llvm::all_of(name, llvm::isDigit));
 }
 
