@@ -23,7 +23,16 @@ BodyBuilder::BodyBuilder(Group &group, OpBuilder &b, const shape::Facts &given, 
     facts.setAxis(a.name, a.extent);
 }
 
-Value BodyBuilder::emit(Value v, const Dims &indices, Value predicate) {
+Value BodyBuilder::emit(Value v, const Dims &given, Value predicate) {
+  Dims indices = given;
+  // Made once, at the one place that it has, however that is written.
+  if (isa_and_nonnull<ir::ScanOp, ir::SortOp>(v.getDefiningOp()) && !inMemory(v)) {
+    const Dims known = domain.known.lookup(v);
+    if (domain.sameIndices(known, indices)) {
+      indices = known;
+      predicate = {};
+    }
+  }
   auto key = std::make_tuple(v.getAsOpaquePointer(), predicate ? predicate.getAsOpaquePointer() : nullptr, textOf(indices));
   if (auto it = memo.find(key); it != memo.end())
     return it->second;
@@ -53,7 +62,7 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
     return ir::buildScalar(op, b, loc, in);
   }
   // What has one place in the kernel's domain is not computed at another.
-  if (isa<ir::ReduceOp, ir::ContractOp, ir::AttentionOp, ir::ConvOp>(op) && !domain.sameIndices(domain.known.lookup(v), indices))
+  if ((hasOwnLoop(op) || isHeavyRoot(op)) && !domain.sameIndices(domain.known.lookup(v), indices))
     wrongPlace = op;
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](ir::ConstantOp) { return splat(v); })
@@ -64,6 +73,8 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       .Case([&](ir::GatherOp o) { return gather(o, indices, predicate); })
       .Case([&](ir::GatherNdOp o) { return gatherNd(o, indices, predicate); })
       .Case([&](ir::ReduceOp o) { return reduce(o, indices); })
+      .Case([&](ir::ScanOp o) { return scan(o); })
+      .Case([&](ir::SortOp o) { return sort(o); })
       .Case([&](ir::ContractOp o) { return contract(o); })
       .Case([&](ir::AttentionOp o) { return attention(o); })
       .Case([&](ir::ConvOp o) { return conv(o); })
@@ -272,6 +283,33 @@ Value BodyBuilder::reduce(ir::ReduceOp op, const Dims &indices) {
     kind = Combiner::UMin;
   const Dims &read = domain.reads.find(op)->second[0];
   return accumulate(kind, emit(op.getX(), read), removedAxes({read}, indices));
+}
+
+Value BodyBuilder::scan(ir::ScanOp op) {
+  using kernel::Combiner;
+  static const Combiner combiners[] = {Combiner::Add, Combiner::Mul, Combiner::Max, Combiner::Min, Combiner::LogAddExp};
+  Combiner kind = combiners[unsigned(op.getKind())];
+  bool isUnsigned = ir::elementOf(op.getX()).isUnsignedInteger() || ir::elementOf(op.getX()).isInteger(1);
+  if (isUnsigned && kind == Combiner::Max)
+    kind = Combiner::UMax;
+  if (isUnsigned && kind == Combiner::Min)
+    kind = Combiner::UMin;
+  const Dims read = domain.reads.find(op)->second[0];
+  Value v = emit(op.getX(), read);
+  Type type = v.getType();
+  bool half = isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
+  if (half)
+    v = b.create<arith::ExtFOp>(op.getLoc(), b.getF32Type(), v);
+  v = b.create<kernel::ScanOp>(op.getLoc(), v.getType(), kind, v, read[op.getAxis()].str(), op.getExclusive(), op.getReverse());
+  return half ? b.create<arith::TruncFOp>(op.getLoc(), type, v) : v;
+}
+
+Value BodyBuilder::sort(ir::SortOp op) {
+  const Dims read = domain.reads.find(op)->second[0], result = domain.known.lookup(op.getResult());
+  Type element = ir::elementOf(op.getX());
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  return b.create<kernel::SortOp>(op.getLoc(), b.getI64Type(), emit(op.getX(), read), read[op.getAxis()].str(),
+                                  result[op.getAxis()].str(), op.getDescending(), isUnsigned);
 }
 
 Value BodyBuilder::contract(ir::ContractOp op) {

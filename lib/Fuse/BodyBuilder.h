@@ -44,6 +44,8 @@ private:
   mlir::Value gather(ir::GatherOp op, const Dims &indices, mlir::Value predicate);
   mlir::Value gatherNd(ir::GatherNdOp op, const Dims &indices, mlir::Value predicate);
   mlir::Value reduce(ir::ReduceOp op, const Dims &indices);
+  mlir::Value scan(ir::ScanOp op);
+  mlir::Value sort(ir::SortOp op);
   mlir::Value contract(ir::ContractOp op);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value conv(ir::ConvOp op);

@@ -70,7 +70,7 @@ void Former::copyOutputs() {
     if (ir::isHostOp(v.getDefiningOp()))
       continue;
     if (v.getDefiningOp() && (isPointwise(v.getDefiningOp()) || isHeavyRoot(v.getDefiningOp()) ||
-                              isa<ir::ReduceOp, ir::ConvOp>(v.getDefiningOp())))
+                              hasOwnLoop(v.getDefiningOp())))
       continue;
     Location loc = v.getDefiningOp() ? v.getLoc() : ret->getLoc();
     o.set(b.create<ir::CastOp>(loc, o.get().getType(), o.get()));
@@ -111,7 +111,7 @@ void Former::copyForHost(OpOperand &o) {
   while (v.getDefiningOp<ir::ReshapeOp>())
     v = v.getDefiningOp()->getOperand(0);
   Operation *op = v.getDefiningOp();
-  if (Trees::isExternal(v) || isPointwise(op) || isHeavyRoot(op) || isa<ir::ReduceOp, ir::ConvOp>(op))
+  if (Trees::isExternal(v) || isPointwise(op) || isHeavyRoot(op) || hasOwnLoop(op))
     return;
   OpBuilder b(o.getOwner());
   o.set(b.create<ir::CastOp>(op->getLoc(), o.get().getType(), o.get()));
@@ -156,6 +156,8 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
     return kernel::KernelClass::Contraction;
   if (group.kind == GroupKind::Attention)
     return kernel::KernelClass::Attention;
+  if (group.kind == GroupKind::Ordered)
+    return isa<ir::ScanOp>(group.members.front()) ? kernel::KernelClass::Scan : kernel::KernelClass::Sort;
   return reduces ? kernel::KernelClass::Reduction : kernel::KernelClass::Loop;
 }
 
@@ -200,6 +202,8 @@ static std::string baseName(Group &group, const llvm::MapVector<Attribute, std::
     return "contract";
   case GroupKind::Attention:
     return "attention";
+  case GroupKind::Ordered:
+    return isa<ir::ScanOp>(group.members.front()) ? "scan" : "sort";
   case GroupKind::Row:
   case GroupKind::Host:
     break;

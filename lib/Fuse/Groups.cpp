@@ -81,8 +81,9 @@ Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
       break;
     std::optional<Dims> next = trial.forward(user, indices, added);
     // A contraction's columns stay one axis, for its panels.
-    // An attention's rows, keys and columns are one axis each.
-    if (!next || (group.kind == GroupKind::Attention && trial.axes.size() != domain.axes.size()) ||
+    // An attention's rows, keys and columns are one axis each, and so is what a scan or a sort goes along.
+    bool keepsAxes = group.kind == GroupKind::Attention || group.kind == GroupKind::Ordered;
+    if (!next || (keepsAxes && trial.axes.size() != domain.axes.size()) ||
         (group.kind == GroupKind::Contraction && columnAxes({group.kind, trial, group.members, {}, {}}) != columnAxes(group)))
       break;
     indices = *next;
@@ -166,6 +167,8 @@ void Grouper::place(Operation *op) {
   }
   if (auto c = dyn_cast<ir::ConvOp>(op))
     return startConv(c);
+  if (isa<ir::ScanOp, ir::SortOp>(op))
+    return startOrdered(op);
   std::set<unsigned> from = producers(op);
   std::vector<unsigned> candidates(from.rbegin(), from.rend()); // the latest first, contractions before all
   std::stable_partition(candidates.begin(), candidates.end(),
@@ -289,6 +292,26 @@ void Grouper::startConv(ir::ConvOp op) {
   start(op, {GroupKind::Row, std::move(d), {op}, producers(op), {}});
 }
 
+/// The axis that it goes along exists whatever its extent; a sort has another one for its results.
+void Grouper::startOrdered(Operation *op) {
+  Group g{GroupKind::Ordered, Domain(facts), {op}, producers(op), {}};
+  Value x = op->getOperand(0);
+  auto scan = dyn_cast<ir::ScanOp>(op);
+  auto sort = dyn_cast<ir::SortOp>(op);
+  size_t axis = scan ? scan.getAxis() : sort.getAxis();
+  Dims read;
+  for (auto [d, extent] : llvm::enumerate(ir::dimsOf(x)))
+    read.push_back(g.domain.addAxis(extent, d == axis));
+  Dims result = read;
+  if (sort)
+    result[axis] = g.domain.addAxis(ir::dimsOf(sort.getResult())[axis], true);
+  g.domain.known[x] = read;
+  g.domain.known[op->getResult(0)] = result;
+  g.domain.reads[op] = {read};
+  checkReads(g, x, read);
+  start(op, std::move(g));
+}
+
 //===----------------------------------------------------------------------===//
 // Joining
 //===----------------------------------------------------------------------===//
@@ -309,6 +332,18 @@ std::string Grouper::checkEquality(const Group &group, Operation *op) const {
   return "";
 }
 
+/// A gather along the last dimension by what a sort of the group gives, each row in its own order.
+static bool isTakenInOrder(Operation *op, const Group &group) {
+  auto gather = dyn_cast<ir::GatherNdOp>(op);
+  if (!gather || !isa<ir::SortOp>(group.members.front()) || gather.getBatchDims() + 1 != uint64_t(ir::typeOf(gather.getX()).getRank()) ||
+      gather.getBatchDims() + 2 != uint64_t(ir::typeOf(gather.getIndices()).getRank()))
+    return false;
+  Value order = gather.getIndices();
+  while (isa_and_nonnull<ir::ReshapeOp, ir::TransposeOp>(order.getDefiningOp()))
+    order = order.getDefiningOp()->getOperand(0);
+  return order.getDefiningOp() == group.members.front();
+}
+
 std::string Grouper::tryJoin(unsigned id, Operation *op) {
   for (unsigned p : producers(op))
     if (p != id && reaches(id, p))
@@ -325,14 +360,24 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   auto reduce = dyn_cast<ir::ReduceOp>(op);
   if (reduce && trial.kind == GroupKind::Contraction)
     return "a reduction does not fit a contraction's epilogue";
-  if (!reduce && !isa<ir::ElementwiseInterface>(op))
+  if (reduce && trial.kind == GroupKind::Ordered)
+    return "a reduction does not fit behind a scan or a sort";
+  auto taken = isTakenInOrder(op, groups[id]) ? cast<ir::GatherNdOp>(op) : ir::GatherNdOp();
+  if (!reduce && !taken && !isa<ir::ElementwiseInterface>(op))
     return "gathers, pads and concatenations read from memory";
   unsigned added = 0;
   size_t columnsBefore = columnAxes(trial);
-  std::optional<Dims> indices = derive(trial, reduce ? Value(reduce.getX()) : Value(op->getResult(0)), added);
+  Value placed = reduce ? Value(reduce.getX()) : taken ? Value(taken.getIndices()) : Value(op->getResult(0));
+  std::optional<Dims> indices = derive(trial, placed, added);
+  if (indices && taken)
+    indices->pop_back(); // the one coordinate
   if (!indices)
     return "the iteration domains are not provably compatible";
-  std::string why = reduce ? joinReduce(trial, reduce, *indices, added) : joinPointwise(trial, op, *indices, added, columnsBefore);
+  if (trial.kind == GroupKind::Ordered && trial.domain.axes.size() != groups[id].domain.axes.size())
+    return "it has more axes than the scan or sort";
+  std::string why = reduce  ? joinReduce(trial, reduce, *indices, added)
+                    : taken ? joinTaken(trial, taken, *indices)
+                            : joinPointwise(trial, op, *indices, added, columnsBefore);
   if (!why.empty())
     return why;
   trial.members.push_back(op);
@@ -461,6 +506,20 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
     if (std::string why = checkReads(trial, o, indices); !why.empty())
       return why;
   trial.domain.known[op->getResult(0)] = indices;
+  return "";
+}
+
+std::string Grouper::joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indices) {
+  if (std::string why = checkCoverage(trial, op.getResult(), indices); !why.empty())
+    return why;
+  for (const Trees::Leaf &l : trees.leaves(op.getX()))
+    if (llvm::is_contained(trial.members, l.value.getDefiningOp()))
+      return "it gathers from a value of the same kernel";
+  Dims coordinates = indices;
+  coordinates.push_back(Expr(0));
+  if (std::string why = checkReads(trial, op.getIndices(), coordinates); !why.empty())
+    return why;
+  trial.domain.known[op.getResult()] = indices;
   return "";
 }
 

@@ -2,7 +2,8 @@
 //
 // Roots (see Trees.h) are placed in program order: each joins the kernel of one of its producers where the iteration domains
 // are provably compatible, or starts its own. A contraction takes what follows it elementwise over the same elements; a row
-// group takes elementwise ops and reductions over the same rows. Every refusal is kept with its reason.
+// group takes elementwise ops and reductions over the same rows; a scan or a sort takes what follows it elementwise, and a sort
+// also what is gathered in its order. Every refusal is kept with its reason.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_LIB_FUSE_GROUPS_H
@@ -13,7 +14,8 @@
 
 namespace lathe::fuse {
 
-enum class GroupKind { Row, Contraction, Attention, Host }; ///< Host: one op of the host program, no kernel
+/// Ordered: a scan or a sort. Host: one op of the host program, no kernel.
+enum class GroupKind { Row, Contraction, Attention, Ordered, Host };
 
 struct Group {
   GroupKind kind;
@@ -49,6 +51,7 @@ private:
   Group startContraction(ir::ContractOp op);
   Group startAttention(ir::AttentionOp op);
   void startConv(ir::ConvOp op);
+  void startOrdered(mlir::Operation *op);
   /// The copy that was put before the first operand whose memory no stride describes, or whose reads are not proven to stay
   /// inside of it; null when all are readable.
   mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);
@@ -60,6 +63,8 @@ private:
                             size_t columnsBefore);
   /// Why the group's points are not those of a value with these indices, each once; nothing where they are.
   std::string checkCoverage(const Group &trial, mlir::Value value, const Dims &indices) const;
+  /// Takes the elements of something else in the order of a sort.
+  std::string joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indices);
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.

@@ -137,6 +137,15 @@ static void needReduce(ir::ReduceOp op, Needs &n) {
   n.equal(kept, ir::dimsOf(op.getResult()));
 }
 
+/// As many as are wanted are there, and each has a number of 32 bits.
+static void needSort(ir::SortOp op, Needs &n) {
+  Dims x = ir::dimsOf(op.getX()), result = ir::dimsOf(op.getResult());
+  n.atMost(result[op.getAxis()], x[op.getAxis()]);
+  n.atMost(x[op.getAxis()], Expr(int64_t(1) << 32));
+  result[op.getAxis()] = x[op.getAxis()];
+  n.equal(x, result);
+}
+
 static void needContract(ir::ContractOp op, Needs &n) {
   Dims lhs = ir::dimsOf(op.getLhs()), rhs = ir::dimsOf(op.getRhs()), expected;
   for (auto [l, r] : llvm::zip(op.getLhsBatch(), op.getRhsBatch())) {
@@ -185,9 +194,14 @@ static void needCall(ir::CallOp op, Needs &n) {
   auto count = [](Value v) { return shape::product(ir::dimsOf(v)); };
   if (op.getFunction() == "compact") {
     n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {sizes[0], sizes[1]});
+  } else if (op.getFunction() == "coordinates") {
+    n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {shape::product(ArrayRef<Expr>(sizes).drop_front(2)), sizes[0] * sizes[1]});
   } else if (op.getFunction() == "copy_first") {
     n.equal(count(op.getOutputs()[0]), sizes[0]);
     n.atMost(sizes[0], count(op.getInputs()[0]));
+  } else if (op.getFunction() == "order_rows") {
+    n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {sizes[0] * sizes[1], sizes[0]});
+    n.equal(count(op.getOutputs()[1]), sizes[0]);
   } else {
     Expr batch = sizes[0], classes = sizes[1], boxes = sizes[2];
     n.equal({count(op.getInputs()[0]), count(op.getInputs()[1])}, {batch * boxes * Expr(4), batch * classes * boxes});
@@ -282,6 +296,8 @@ static void needsOf(Operation *op, Needs &n) {
       .Case([&](ir::GatherOp o) { needGather(o, n); })
       .Case([&](ir::GatherNdOp o) { needGatherNd(o, n); })
       .Case([&](ir::ReduceOp o) { needReduce(o, n); })
+      .Case([&](ir::ScanOp o) { n.equal(ir::dimsOf(o.getX()), resultDims(o)); })
+      .Case([&](ir::SortOp o) { needSort(o, n); })
       .Case([&](ir::ContractOp o) { needContract(o, n); })
       .Case([&](ir::ConvOp o) { needConv(o, n); })
       .Case([&](ir::AttentionOp o) { needAttention(o, n); })

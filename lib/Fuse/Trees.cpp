@@ -17,6 +17,8 @@ bool fuse::isHeavy(Operation *op) {
              ir::AtanhOp, ir::ErfOp, ir::PowOp, ir::DivOp, ir::SqrtOp, ir::RsqrtOp, ir::Atan2Op, ir::GatherNdOp>(op);
 }
 
+bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::SortOp>(op); }
+
 bool fuse::isHeavyRoot(Operation *op) { return isa_and_nonnull<ir::ContractOp, ir::AttentionOp>(op); }
 
 bool Trees::isSplat(Value v) {
@@ -88,7 +90,7 @@ static bool isReadByWindows(Operation *op, const Uses &uses) {
 }
 
 bool Trees::mustBeRoot(Operation *op) const {
-  if (isa<ir::ReduceOp, ir::ConvOp>(op) || isHeavyRoot(op))
+  if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
   if (auto cast = dyn_cast<ir::CastOp>(op); cast && cast.getX().getType() == cast.getType())
     return true; // a copy, put here to bring elements into order
@@ -160,7 +162,7 @@ void Trees::weigh(Operation *op) {
 
 Trees::Trees(Block &body) {
   for (Operation &op : body) {
-    if (isPointwise(&op) || isa<ir::ReduceOp, ir::ConvOp>(op) || isHeavyRoot(&op))
+    if (isPointwise(&op) || hasOwnLoop(&op) || isHeavyRoot(&op))
       if (mustBeRoot(&op))
         roots.insert(&op);
     weigh(&op);

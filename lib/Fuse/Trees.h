@@ -58,6 +58,8 @@ private:
 bool isPointwise(mlir::Operation *op);
 /// A cost that is not worth paying twice: transcendental functions, divisions, roots.
 bool isHeavy(mlir::Operation *op);
+/// A reduction, a convolution, a scan, a sort: computed in a loop of its own, from elements that may be computed.
+bool hasOwnLoop(mlir::Operation *op);
 /// Contraction or attention: reads its operands from memory.
 bool isHeavyRoot(mlir::Operation *op);
 

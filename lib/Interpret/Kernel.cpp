@@ -49,6 +49,8 @@ private:
   Expected<Column> compute(Operation *op);
   Expected<Column> load(kernel::LoadOp op);
   Expected<Column> reduce(kernel::ReduceOp op);
+  Expected<Column> scan(kernel::ScanOp op);
+  Expected<Column> sort(kernel::SortOp op);
   Expected<Column> contract(kernel::ContractOp op);
   Expected<Column> attention(kernel::AttentionOp op);
   Error store(kernel::StoreOp op);
@@ -237,6 +239,25 @@ Expected<Column> KernelRun::reduce(kernel::ReduceOp op) {
   return combineOver(op.getKind(), value, removed, frame);
 }
 
+Expected<Column> KernelRun::scan(kernel::ScanOp op) {
+  AxisSet along{*frame.axisOf(op.getAxis())}, all = unite(column(op.getValue()).axes, along);
+  Column value = frame.expand(column(op.getValue()), all);
+  if (auto hidden = llvm::find(value.undefined, 1); hidden != value.undefined.end())
+    return undefinedAt("a scan", all, hidden - value.undefined.begin());
+  return scanAlong(op, std::move(value), along, frame);
+}
+
+Expected<Column> KernelRun::sort(kernel::SortOp op) {
+  AxisSet along{*frame.axisOf(op.getAxis())}, to{*frame.axisOf(op.getRankAxis())};
+  AxisSet all = unite(column(op.getKey()).axes, along);
+  Column key = frame.expand(column(op.getKey()), all);
+  if (auto hidden = llvm::find(key.undefined, 1); hidden != key.undefined.end())
+    return undefinedAt("a sort", all, hidden - key.undefined.begin());
+  if (frame.axes[to[0]].extent > frame.axes[along[0]].extent)
+    return bug("a sort gives {0} of {1} keys", frame.axes[to[0]].extent, frame.axes[along[0]].extent);
+  return orderAlong(op, key, along, to, frame);
+}
+
 Expected<Column> KernelRun::contract(kernel::ContractOp op) {
   Expected<Column> a = elements(op.getLhs(), op.getLhsOffset());
   if (!a)
@@ -315,6 +336,10 @@ Expected<Column> KernelRun::compute(Operation *op) {
     return load(l);
   if (auto r = dyn_cast<kernel::ReduceOp>(op))
     return reduce(r);
+  if (auto s = dyn_cast<kernel::ScanOp>(op))
+    return scan(s);
+  if (auto s = dyn_cast<kernel::SortOp>(op))
+    return sort(s);
   if (auto c = dyn_cast<kernel::ContractOp>(op))
     return contract(c);
   if (auto a = dyn_cast<kernel::AttentionOp>(op))
@@ -367,12 +392,15 @@ AxisSet KernelRun::removedAxes() {
   op.getBody().walk([&](Operation *inner) {
     if (auto r = dyn_cast<kernel::ReduceOp>(inner))
       out = unite(out, named(r.getAxes()));
+    Builder b(op.getContext());
+    if (auto s = dyn_cast<kernel::ScanOp>(inner))
+      out = unite(out, named(b.getStrArrayAttr({s.getAxis()})));
+    if (auto s = dyn_cast<kernel::SortOp>(inner))
+      out = unite(out, named(b.getStrArrayAttr({s.getAxis(), s.getRankAxis()})));
     if (auto c = dyn_cast<kernel::ContractOp>(inner))
       out = unite(out, named(c.getAxes()));
-    if (auto a = dyn_cast<kernel::AttentionOp>(inner)) {
-      Builder b(op.getContext());
+    if (auto a = dyn_cast<kernel::AttentionOp>(inner))
       out = unite(out, named(b.getStrArrayAttr({a.getKeyAxis(), a.getDepthAxis()})));
-    }
   });
   return out;
 }

@@ -40,6 +40,8 @@ static int64_t combine(kernel::Combiner kind, int64_t a, int64_t b, uint64_t mas
     return a | b;
   case K::Xor:
     return a ^ b;
+  case K::LogAddExp: // of floats, in scans
+    break;
   }
   return a;
 }
@@ -55,6 +57,7 @@ static void setIdentity(kernel::Combiner kind, Tensor &t) {
   case K::Or:
   case K::Xor:
   case K::UMax:
+  case K::LogAddExp:
     break;
   case K::Mul:
     i = 1, f = 1;

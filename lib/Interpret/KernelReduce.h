@@ -14,6 +14,12 @@ Column combineOver(kernel::Combiner kind, const Column &value, const AxisSet &re
 Column sumOfProducts(const Column &a, const Column &b, const AxisSet &removed, mlir::Type type,
                      const KernelFrame &frame);
 
+/// KernelOrder.cpp: along one axis, each value combined with those before it.
+Column scanAlong(kernel::ScanOp op, Column value, const AxisSet &along, const KernelFrame &frame);
+/// The places along an axis of the first keys in their order, at the points of the axis `to`.
+Column orderAlong(kernel::SortOp op, const Column &key, const AxisSet &along, const AxisSet &to,
+                  const KernelFrame &frame);
+
 } // namespace lathe::interpret
 
 #endif // LATHE_LIB_INTERPRET_KERNELREDUCE_H

@@ -9,7 +9,7 @@ using namespace lathe::lower;
 using shape::Expr;
 
 bool lower::isRootValue(Value value) {
-  return isa_and_nonnull<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(value.getDefiningOp());
+  return isa_and_nonnull<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp, kernel::ScanOp, kernel::SortOp>(value.getDefiningOp());
 }
 
 llvm::Error lower::checkAxes(llvm::ArrayRef<kernel::GenericOp> kernels) {
@@ -78,6 +78,10 @@ static std::pair<AxisSet, AxisSet> ownAxes(Operation *op, const BodyInfo &info) 
     return {text(c.getLhsOffset()) | text(c.getRhsOffset()), info.axesOf(c.getAxes())};
   if (auto a = dyn_cast<kernel::AttentionOp>(op))
     return {text(a.getQOffset()) | text(a.getKOffset()) | text(a.getVOffset()), bit(a.getKeyAxis()) | bit(a.getDepthAxis())};
+  if (auto s = dyn_cast<kernel::ScanOp>(op))
+    return {bit(s.getAxis()), 0};
+  if (auto s = dyn_cast<kernel::SortOp>(op))
+    return {bit(s.getRankAxis()), bit(s.getAxis())};
   return {info.axesOf(info.exprOf(op)), 0};
 }
 

@@ -43,6 +43,7 @@ private:
   std::vector<Axis> axes;
   std::vector<Indexing> exprs;
   std::vector<std::pair<Operation *, std::set<std::string>>> reductions; ///< reduce and contract ops with the axes they sum over
+  std::set<std::string> ordered; ///< axes that a scan or a sort goes along: they stay as they are
 };
 } // namespace
 
@@ -63,6 +64,10 @@ Collapser::Collapser(kernel::GenericOp kernel) : kernel(kernel) {
       exprs.push_back({&op, "offset", o.getOffsetExpr()});
     else if (auto o = dyn_cast<kernel::IndexOp>(op))
       exprs.push_back({&op, "expr", o.getIndexExpr()});
+    else if (auto s = dyn_cast<kernel::ScanOp>(op))
+      ordered.insert(s.getAxis().str());
+    else if (auto s = dyn_cast<kernel::SortOp>(op))
+      ordered.insert({s.getAxis().str(), s.getRankAxis().str()});
     else if (auto r = dyn_cast<kernel::ReduceOp>(op))
       reductions.push_back({&op, namesOf(r.getAxes())});
     else if (auto c = dyn_cast<kernel::ContractOp>(op)) {
@@ -75,7 +80,7 @@ Collapser::Collapser(kernel::GenericOp kernel) : kernel(kernel) {
 
 void Collapser::dropUnitAxes() {
   for (unsigned i = axes.size(); i-- > 0;) {
-    if (!axes[i].extent.isOne())
+    if (!axes[i].extent.isOne() || ordered.count(axes[i].name))
       continue;
     for (auto &[op, key, e] : exprs)
       e = e.substitute({{axes[i].name, Expr(0)}});
@@ -86,6 +91,8 @@ void Collapser::dropUnitAxes() {
 }
 
 bool Collapser::canMerge(const Axis &outer, const Axis &inner) const {
+  if (ordered.count(outer.name) || ordered.count(inner.name))
+    return false;
   for (const auto &[op, names] : reductions)
     if (names.count(outer.name) != names.count(inner.name))
       return false;
@@ -149,7 +156,7 @@ void Collapser::mergeAxes() {
 
 void lower::collapseAxes(kernel::GenericOp kernel) {
   using lathe::kernel::KernelClass;
-  if (kernel.getKernelClass() == KernelClass::Loop || kernel.getKernelClass() == KernelClass::Reduction) {
+  if (kernel.getKernelClass() != KernelClass::Contraction && kernel.getKernelClass() != KernelClass::Attention) {
     Collapser collapser(kernel);
     collapser.dropUnitAxes();
     collapser.mergeAxes();

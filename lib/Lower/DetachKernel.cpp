@@ -28,7 +28,7 @@ public:
   }
   void rename(Operation *op) {
     static constexpr StringRef exprs[] = {"offset", "lhsOffset", "rhsOffset", "qOffset", "kOffset", "vOffset", "expr"};
-    static constexpr StringRef axes[] = {"queryAxis", "keyAxis", "depthAxis", "valueAxis"};
+    static constexpr StringRef axes[] = {"queryAxis", "keyAxis", "depthAxis", "valueAxis", "axis", "rankAxis"};
     for (StringRef key : exprs)
       if (auto a = op->getAttrOfType<StringAttr>(key))
         op->setAttr(key, expr(a));

@@ -40,6 +40,8 @@ static Expr flopsOf(kernel::GenericOp op) {
       total = total + Expr(2) * pointsOf(c.getResult(), op, axes) * extentsOf(c.getAxes(), op);
     else if (auto r = dyn_cast<kernel::ReduceOp>(o))
       total = total + pointsOf(r.getResult(), op, axes) * extentsOf(r.getAxes(), op);
+    else if (auto s = dyn_cast<kernel::ScanOp>(o))
+      total = total + pointsOf(s.getResult(), op, axes);
     else if (auto a = dyn_cast<kernel::AttentionOp>(o))
       total = total + Expr(4) * pointsOf(a.getResult(), op, axes) * op.getExtent(a.getKeyAxis()).value_or(Expr(1));
     else if (o.getNumResults() == 1 && isa<FloatType>(o.getResult(0).getType()) && o.getNumOperands() &&

@@ -173,12 +173,31 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
 /*===-- HostWork.c ----------------------------------------------------------===*/
 /* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans, of true ones. */
 void lathe_host_compact(void *const *buffers, const int64_t *sizes);
+/* The same as coordinates [rank, true ones]. Sizes: rank (at least 1), number of true ones, the booleans' dimensions. */
+void lathe_host_coordinates(void *const *buffers, const int64_t *sizes);
 /* The first of some integers. Buffers: all, the first; sizes: how many. */
 void lathe_host_copy_first(void *const *buffers, const int64_t *sizes);
+/* The lexicographic order of rows of integers. Buffers: rows, their indices in order, room for as many; sizes: rows, width. */
+void lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
 /* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;
  * selected (batch, class, box) triples, their number, room for [boxes, 2] integers. Sizes: batch, classes, boxes, whether boxes
  * are given by their centers. */
 void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
+
+/*===-- Sort.c --------------------------------------------------------------===*/
+/* Called by kernels: the first `count` of `n` words in order, at the start of `words` or of `room`, both of n words. A word is
+ * a key of `keyBytes` bytes and below it, in 32 bits, its index; they come by index. */
+const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count, int64_t keyBytes);
+typedef struct {
+  uint64_t key, index;
+} LatheWideWord;
+const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count);
+/* The same for the first few of `size` words that are not written down. begin: makes a heap of the first `count` of `n` words,
+ * or says 0 where so many are sorted otherwise. offer: words that come before words[0], the last in the heap, take a place in
+ * it. end: the words in order. */
+int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count);
+void lathe_select_offer(uint64_t *heap, int64_t count, const uint64_t *words, int64_t n);
+const uint64_t *lathe_select_end(uint64_t *heap, int64_t count);
 
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);

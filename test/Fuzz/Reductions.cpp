@@ -88,13 +88,16 @@ static bool otherNorm(Graph &g) {
 }
 
 static bool cumulative(Graph &g) {
-  auto x = g.pickFloat(hasAxes);
+  auto x = g.rng.chance(0.7)
+               ? g.pickFloat(hasAxes)
+               : g.pick([](const Value &v) { return v.rank() > 0 && v.element().getIntOrFloatBitWidth() >= 32; });
   return x && g.add("CumSum", {*x, g.scalar(g.build.getI64Type(), g.rng.range(0, g[*x].rank() - 1))},
                     {{"exclusive", g.rng.range(0, 1)}, {"reverse", g.rng.range(0, 1)}});
 }
 
 static bool topK(Graph &g) {
-  auto x = g.pickFloat(hasAxes);
+  auto x =
+      g.rng.chance(0.7) ? g.pickFloat(hasAxes) : g.pick([](const Value &v) { return v.rank() > 0 && !v.isBool(); });
   if (!x)
     return false;
   int64_t axis = g.rng.range(0, g[*x].rank() - 1);

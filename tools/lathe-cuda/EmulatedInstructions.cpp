@@ -31,10 +31,16 @@ static Semantics special(StringRef name) {
       .Default(nullptr);
 }
 
-static Semantics shuffle(bool exclusive) {
-  return [exclusive](const uint64_t *a, uint64_t *r) {
+enum class Shuffle { Xor, Up, From };
+
+static Semantics shuffle(Shuffle kind) {
+  return [kind](const uint64_t *a, uint64_t *r) {
     auto all = meetWarp("shuffle", {a[1]});
-    unsigned from = exclusive ? lane() ^ unsigned(a[2]) : unsigned(a[2]);
+    unsigned amount = unsigned(a[2]), from = amount;
+    if (kind == Shuffle::Xor)
+      from = lane() ^ amount;
+    if (kind == Shuffle::Up)
+      from = lane() < amount ? lane() : lane() - amount;
     *r = all[from].empty() ? a[1] : all[from][0];
   };
 }
@@ -118,9 +124,11 @@ static Semantics intrinsic(StringRef name) {
   if (name == "barrier0")
     return [](const uint64_t *, uint64_t *) { block->meet("barrier", block->threads, {}); };
   if (name == "shfl.sync.bfly.i32")
-    return shuffle(true);
+    return shuffle(Shuffle::Xor);
+  if (name == "shfl.sync.up.i32")
+    return shuffle(Shuffle::Up);
   if (name == "shfl.sync.idx.i32")
-    return shuffle(false);
+    return shuffle(Shuffle::From);
   return arithmetic(name);
 }
 

@@ -49,7 +49,8 @@ private:
   llvm::DenseMap<mlir::Operation *, shape::Expr> exprs;
 };
 
-/// True for a value that the scheduler computes in a loop of its own: a reduction, a contraction, an attention.
+/// True for a value that the scheduler computes in a loop of its own: a reduction, a contraction, an attention, a
+/// scan, a sort.
 bool isRootValue(mlir::Value value);
 
 } // namespace lathe::lower

@@ -184,12 +184,14 @@ static LogicalResult verifyAxes(GenericOp op) {
 }
 
 static LogicalResult verifyClass(GenericOp op) {
-  unsigned contracts = 0, attentions = 0, reduces = 0;
+  unsigned contracts = 0, attentions = 0, reduces = 0, scans = 0, sorts = 0;
   llvm::SmallPtrSet<Value, 8> stored;
   op.getBody().walk([&](Operation *o) {
     contracts += isa<ContractOp>(o);
     attentions += isa<AttentionOp>(o);
     reduces += isa<ReduceOp>(o);
+    scans += isa<ScanOp>(o);
+    sorts += isa<SortOp>(o);
     if (auto s = dyn_cast<StoreOp>(o))
       stored.insert(s.getRef());
   });
@@ -197,8 +199,10 @@ static LogicalResult verifyClass(GenericOp op) {
     if (!stored.contains(op.getOutputRef(i)))
       return op.emitOpError("K4: result ") << i << " is never stored to";
   KernelClass c = op.getKernelClass();
+  bool noReduce = c == KernelClass::Loop || c == KernelClass::Scan || c == KernelClass::Sort;
   if (contracts != (c == KernelClass::Contraction ? 1u : 0u) || attentions != (c == KernelClass::Attention ? 1u : 0u) ||
-      (reduces && c == KernelClass::Loop))
+      scans != (c == KernelClass::Scan ? 1u : 0u) || sorts != (c == KernelClass::Sort ? 1u : 0u) ||
+      (reduces && noReduce))
     return op.emitOpError("K5: the body does not fit class '") << stringifyKernelClass(c) << "'";
   return success();
 }
@@ -278,6 +282,32 @@ LogicalResult StoreOp::verify() {
 LogicalResult IndexOp::verify() { return verifyText(*this, getIndices().size()); }
 LogicalResult ContractOp::verify() { return verifyText(*this); }
 
+LogicalResult ScanOp::verify() {
+  bool isFloat = isa<FloatType>(getValue().getType());
+  if (getKind() == Combiner::LogAddExp && !isFloat)
+    return emitOpError("logaddexp combines floats");
+  if (getKind() == Combiner::And || getKind() == Combiner::Or || getKind() == Combiner::Xor)
+    return emitOpError("'") << stringifyCombiner(getKind()) << "' is of reductions alone";
+  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
+  if (kernel && !kernel.getExtent(getAxis()))
+    return emitOpError("'") << getAxis() << "' is no axis of the kernel";
+  return success();
+}
+
+LogicalResult SortOp::verify() {
+  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
+  for (StringRef axis : {getAxis(), getRankAxis()})
+    if (kernel && !kernel.getExtent(axis))
+      return emitOpError("'") << axis << "' is no axis of the kernel";
+  if (getAxis() == getRankAxis())
+    return emitOpError("the order needs an axis of its own");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  return getKind() == Combiner::LogAddExp ? emitOpError("logaddexp is of scans alone") : success();
+}
+
 LogicalResult AttentionOp::verify() {
   Block &b = getScore().front();
   if (b.getNumArguments() != 1 || b.empty() || !isa<YieldOp>(b.back()))
@@ -309,6 +339,12 @@ static std::set<std::string> axesOf(Operation *op, GenericOp kernel, const Value
   if (auto c = dyn_cast<ContractOp>(op))
     for (Attribute a : c.getAxes())
       mine.erase(cast<StringAttr>(a).str());
+  if (auto s = dyn_cast<ScanOp>(op))
+    mine.insert(s.getAxis().str());
+  if (auto s = dyn_cast<SortOp>(op)) {
+    mine.erase(s.getAxis().str());
+    mine.insert(s.getRankAxis().str());
+  }
   if (auto a = dyn_cast<AttentionOp>(op)) {
     mine.erase(a.getKeyAxis().str());
     mine.erase(a.getDepthAxis().str());

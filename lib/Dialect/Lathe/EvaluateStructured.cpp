@@ -283,6 +283,8 @@ std::optional<ConstantTensor> ir::evaluateStructured(Operation *op, Inputs in) {
       .Case([&](PadOp o) { return pad(o, *in[0], *in[1]); })
       .Case([&](GatherOp o) { return gather(o, *in[0], *in[1]); })
       .Case([&](ReduceOp o) { return reduce(o, *in[0]); })
+      .Case([&](ScanOp o) { return evaluateScan(o, *in[0]); })
+      .Case([&](SortOp o) { return evaluateSort(o, *in[0]); })
       .Case([&](ContractOp o) { return contract(o, *in[0], *in[1]); })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -300,7 +302,8 @@ bool ir::canEvaluate(Operation *op) {
     return canEvaluateElementwise(op);
   if (auto s = dyn_cast<SizeOp>(op))
     return constantsOf(s.getExprs()).has_value();
-  return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, ReduceOp, ContractOp>(op);
+  return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, ReduceOp, ScanOp, SortOp,
+             ContractOp>(op);
 }
 
 std::optional<ConstantTensor> ir::evaluate(Operation *op, Inputs in) {

@@ -244,6 +244,34 @@ Value GraphBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> axes, boo
   return keepDims ? reshape(x, kept) : x;
 }
 
+Value GraphBuilder::scan(ScanKind kind, Value x, int64_t axis, bool exclusive, bool reverse) {
+  return b.createOrFold<ScanOp>(loc, x.getType(), kind, x, axis, exclusive, reverse);
+}
+
+Value GraphBuilder::sort(Value x, int64_t axis, bool descending, const Expr &count) {
+  Dims dims = dimsOf(x);
+  dims[axis] = count;
+  return b.createOrFold<SortOp>(loc, tensorType(dims, b.getI64Type()), x, axis, descending);
+}
+
+/// A gather with all dimensions but the last in its batch; that is where the axis goes and comes back from.
+Value GraphBuilder::takeAlong(Value x, Value indices, int64_t axis) {
+  int64_t rank = typeOf(x).getRank();
+  SmallVector<int64_t> last, back(rank);
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis)
+      last.push_back(d);
+  last.push_back(axis);
+  for (int64_t d = 0; d < rank; ++d)
+    back[last[d]] = d;
+  bool moves = axis != rank - 1;
+  if (moves)
+    x = transpose(x, last), indices = transpose(indices, last);
+  Type type = tensorType(dimsOf(indices), elementOf(x));
+  Value taken = b.createOrFold<GatherNdOp>(loc, type, x, unsqueeze(indices, {rank}), rank - 1);
+  return moves ? transpose(taken, back) : taken;
+}
+
 Value GraphBuilder::mean(Value x, ArrayRef<int64_t> axes, bool keepDims) {
   Expr count(1);
   for (int64_t a : axes)

@@ -150,6 +150,23 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+LogicalResult ScanOp::verify() {
+  if (int64_t(getAxis()) < 0 || int64_t(getAxis()) >= rankOf(getX()))
+    return emitOpError("axis ") << getAxis() << " is outside rank " << rankOf(getX());
+  if (getKind() == ScanKind::LogAddExp && !isa<FloatType>(elementOf(getX())))
+    return emitOpError("logaddexp combines floats");
+  return success();
+}
+
+LogicalResult SortOp::verify() {
+  int64_t axis = getAxis(), rank = rankOf(getX());
+  if (axis < 0 || axis >= rank)
+    return emitOpError("axis ") << axis << " is outside rank " << rank;
+  if (rankOf(getResult()) != rank || !elementOf(getResult()).isSignlessInteger(64))
+    return emitOpError("result type ") << getResult().getType() << " does not fit";
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   if (getLhsBatch().size() != getRhsBatch().size() || getLhsContract().size() != getRhsContract().size())
     return emitOpError("batch and contracted dimensions come in pairs");

@@ -40,6 +40,7 @@ private:
   Known broadcast(BroadcastOp op, const Dims &x);
   Known transpose(TransposeOp op, const Dims &x);
   Known reduce(ReduceOp op, const Dims &x);
+  Known scan(ScanOp op, const Dims &x);
 
   std::optional<ConstantTensor> computeNumber(Operation *op, unsigned depth);
 
@@ -169,6 +170,8 @@ Known Evaluator::compute(Operation *op, unsigned depth) {
     return transpose(o, *in[0]);
   if (auto o = dyn_cast<ReduceOp>(op))
     return reduce(o, *in[0]);
+  if (auto o = dyn_cast<ScanOp>(op))
+    return scan(o, *in[0]);
   return binary(op, in);
 }
 
@@ -354,6 +357,22 @@ Known Evaluator::reduce(ReduceOp op, const Dims &x) {
     total = *next;
   }
   return Dims{total};
+}
+
+/// Of a list: sums and products.
+Known Evaluator::scan(ScanOp op, const Dims &x) {
+  bool sums = op.getKind() == ScanKind::Sum;
+  if (typeOf(op.getX()).getRank() != 1 || (!sums && op.getKind() != ScanKind::Prod))
+    return std::nullopt;
+  Dims out(x.size(), Expr(0));
+  Expr total(sums ? 0 : 1);
+  for (size_t n = 0; n < x.size(); ++n) {
+    size_t i = op.getReverse() ? x.size() - 1 - n : n;
+    Expr next = sums ? total + x[i] : total * x[i];
+    out[i] = op.getExclusive() ? total : next;
+    total = next;
+  }
+  return out;
 }
 
 } // namespace

@@ -107,7 +107,14 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan) {
   KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
   for (const std::string &s : info.sizes)
     rows.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
-  return emitRowProgram(rows, plan);
+  switch (copy.getKernelClass()) {
+  case KernelClass::Scan:
+    return emitScan(rows, plan);
+  case KernelClass::Sort:
+    return emitSort(rows, plan);
+  default:
+    return emitRowProgram(rows, plan);
+  }
 }
 
 /// The class's own emitter, or the row program emitter for what it declines.
@@ -124,6 +131,8 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
           return taken;
       return false;
     case KernelClass::Loop:
+    case KernelClass::Scan:
+    case KernelClass::Sort:
       return false;
     }
     return false;

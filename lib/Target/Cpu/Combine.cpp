@@ -1,6 +1,7 @@
 //===- Combine.cpp - The combining functions of reductions -----------------===//
 
 #include "Combine.h"
+#include "lathe/Lower/LogAddExp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -15,6 +16,7 @@ static TypedAttr floatIdentity(OpBuilder &b, Combiner kind, FloatType type) {
     return b.getFloatAttr(type, 1.0);
   case Combiner::Max:
   case Combiner::UMax:
+  case Combiner::LogAddExp:
     return b.getFloatAttr(type, APFloat::getInf(sem, /*Negative=*/true));
   case Combiner::Min:
   case Combiner::UMin:
@@ -84,6 +86,8 @@ Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) 
     return b.create<arith::OrIOp>(loc, x, y);
   case Combiner::Xor:
     return b.create<arith::XOrIOp>(loc, x, y);
+  case Combiner::LogAddExp:
+    return lower::logAddExp(b, loc, x, y, floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y));
   }
   return x;
 }

@@ -45,6 +45,8 @@ llvm::Expected<bool> emitDepthwise(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products: a convolution, a contraction with a computed operand.
 llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);
+llvm::Error emitScan(KernelFunction &f, KernelPlan &plan);
+llvm::Error emitSort(KernelFunction &f, KernelPlan &plan);
 /// Any kernel of class loop or reduction; contractions and attentions that the others declined.
 llvm::Error emitRowProgram(KernelFunction &f, KernelPlan &plan);
 

@@ -21,6 +21,13 @@ static Type accessedType(Operation *op) {
   return cast<kernel::StoreOp>(op).getValue().getType();
 }
 
+bool cpu::masksRest(const BodyInfo &info, unsigned lane, const Isa &isa) {
+  bool bytes = llvm::any_of(info.ops, [&](Operation *op) {
+    return isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() < 32;
+  });
+  return isa.maskedMemory && (isa.maskedBytes || !bytes);
+}
+
 /// Axes at which the indirect indices of an access vary: such an access is a gather along them.
 static AxisSet indirectAxes(Operation *op, const BodyInfo &info) {
   AxisSet set = 0;
@@ -46,9 +53,8 @@ static AxisSet parallelAxes(const BodyInfo &info) {
   return set;
 }
 
-/// How well accesses move along an axis: contiguous ones count for it, gathers against it. Accesses in more axes run more
-/// often and count more.
-static int laneScore(const BodyInfo &info, unsigned axis) {
+/// Accesses in more axes run more often and count more.
+int cpu::laneScore(const BodyInfo &info, unsigned axis) {
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (extent && *extent < 2)
     return 0;
@@ -167,18 +173,14 @@ RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
     return s;
   s.width = isa.lanes();
   unsigned weight = 0;
-  bool reduces = false, bytes = false, wide = false;
+  bool reduces = false, wide = false;
   for (Operation *op : info.ops) {
     weight += weightOf(op);
     reduces |= llvm::isa<kernel::ReduceOp>(op);
-    if (isAccess(op) && has(info.domainOf(op), *s.lane)) {
-      unsigned bits = accessedType(op).getIntOrFloatBitWidth();
-      bytes |= bits < 32;
-      wide |= bits > 32;
-    }
+    wide |= isAccess(op) && has(info.domainOf(op), *s.lane) && accessedType(op).getIntOrFloatBitWidth() > 32;
   }
   s.unroll = weight <= 48 ? 4 : weight <= 120 ? 2 : 1;
-  s.maskedRest = isa.maskedMemory && (isa.maskedBytes || !bytes);
+  s.maskedRest = masksRest(info, *s.lane, isa);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);

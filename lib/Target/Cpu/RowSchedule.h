@@ -32,6 +32,11 @@ struct RowSchedule {
 
 RowSchedule scheduleRows(const lower::BodyInfo &info, const Isa &isa);
 
+/// How well accesses move along an axis: contiguous ones count for it, gathers against it.
+int laneScore(const lower::BodyInfo &info, unsigned axis);
+/// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
+bool masksRest(const lower::BodyInfo &info, unsigned lane, const Isa &isa);
+
 /// Items and the cost of one, for the plan.
 void planRows(const lower::BodyInfo &info, const RowSchedule &schedule, KernelPlan &plan);
 

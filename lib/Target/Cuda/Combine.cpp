@@ -1,6 +1,7 @@
 //===- Combine.cpp - Combining functions of reductions on a GPU ------------===//
 
 #include "Combine.h"
+#include "lathe/Lower/LogAddExp.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -13,6 +14,7 @@ static TypedAttr identityAttr(OpBuilder &b, Combiner kind, Type element) {
     case Combiner::Mul:
       return b.getFloatAttr(f, 1.0);
     case Combiner::Max:
+    case Combiner::LogAddExp:
       return b.getFloatAttr(f, APFloat::getInf(f.getFloatSemantics(), /*Negative=*/true));
     case Combiner::Min:
       return b.getFloatAttr(f, APFloat::getInf(f.getFloatSemantics()));
@@ -65,6 +67,8 @@ Value cuda::combine(DeviceBuilder &d, Combiner kind, Value x, Value y) {
     return b.create<arith::OrIOp>(d.loc, x, y);
   case Combiner::Xor:
     return b.create<arith::XOrIOp>(d.loc, x, y);
+  case Combiner::LogAddExp:
+    return lower::logAddExp(b, d.loc, x, y, b.create<arith::MaximumFOp>(d.loc, x, y));
   }
   return x;
 }

@@ -151,22 +151,25 @@ void DeviceBuilder::barrier(Value id, int64_t threads) {
   ptx("bar.sync $0, " + std::to_string(threads) + ";", "r,~{memory}", id);
 }
 
-Value DeviceBuilder::shuffleXor(Value x, int64_t mask) {
+Value DeviceBuilder::shuffle(llvm::StringRef mode, Value x, int64_t amount, int64_t clamp) {
   Type t = x.getType();
   unsigned bits = t.getIntOrFloatBitWidth();
   if (bits == 64) {
     Value pair = bitcast(x, vector(2, i32Type()));
-    Value lo = shuffleXor(extract(pair, 0), mask), hi = shuffleXor(extract(pair, 1), mask);
+    Value lo = shuffle(mode, extract(pair, 0), amount, clamp), hi = shuffle(mode, extract(pair, 1), amount, clamp);
     return bitcast(insert(insert(pair, lo, 0), hi, 1), t);
   }
   if (bits < 32) {
     Type carrier = b.getIntegerType(bits);
     Value wideBits = b.create<arith::ExtUIOp>(loc, i32Type(), bitcast(x, carrier));
-    return bitcast(b.create<arith::TruncIOp>(loc, carrier, shuffleXor(wideBits, mask)), t);
+    return bitcast(b.create<arith::TruncIOp>(loc, carrier, shuffle(mode, wideBits, amount, clamp)), t);
   }
-  Value bitsOf = bitcast(x, i32Type());
-  return bitcast(intrinsic("llvm.nvvm.shfl.sync.bfly.i32", {i32(-1), bitsOf, i32(mask), i32(31)}, i32Type()), t);
+  std::string name = ("llvm.nvvm.shfl.sync." + mode + ".i32").str();
+  return bitcast(intrinsic(name, {i32(-1), bitcast(x, i32Type()), i32(amount), i32(clamp)}, i32Type()), t);
 }
+
+Value DeviceBuilder::shuffleXor(Value x, int64_t mask) { return shuffle("bfly", x, mask, 31); }
+Value DeviceBuilder::shuffleUp(Value x, int64_t by) { return shuffle("up", x, by, 0); }
 
 Value DeviceBuilder::warpUniform(Value x) {
   return intrinsic("llvm.nvvm.shfl.sync.idx.i32", {i32(-1), x, i32(0), i32(31)}, i32Type());

@@ -108,7 +108,8 @@ public:
   Value gridSize() { return special("nctaid.x"); }
   void barrier();                                  ///< of the whole block
   void barrier(Value id, int64_t threads);         ///< a named one
-  Value shuffleXor(Value x, int64_t mask);         ///< any 32-bit type (f32, i32), or f64, i64 in two halves
+  Value shuffleXor(Value x, int64_t mask);         ///< any type of up to 32 bits (f32, i32), or f64, i64 in two halves
+  Value shuffleUp(Value x, int64_t by);            ///< of the thread so many before; of the first ones their own
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it
   Value electOne();                                ///< true for one thread of a converged warp
 
@@ -120,6 +121,7 @@ public:
   Value intrinsic(llvm::StringRef name, ValueRange args, Type result);
 
 private:
+  Value shuffle(llvm::StringRef mode, Value x, int64_t amount, int64_t clamp);
   Value special(llvm::StringRef name);
 };
 

@@ -196,7 +196,7 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
 bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
-  if (kernel.getKernelClass() == kernel::KernelClass::Contraction || kernel.getKernelClass() == kernel::KernelClass::Attention)
+  if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
     return false;
   if (mine.filter && mine.filter->isDense())
     return acceptsDense(kernel, mine);

@@ -86,6 +86,8 @@ static bool computesOnce(kernel::GenericOp kernel) {
   case kernel::KernelClass::Reduction:
     return llvm::any_of(kernel.getBody().getOps<kernel::LoadOp>(), [](kernel::LoadOp load) { return load->hasAttr("packed"); });
   case kernel::KernelClass::Attention:
+  case kernel::KernelClass::Scan:
+  case kernel::KernelClass::Sort:
     return false;
   }
   return false;

@@ -20,3 +20,26 @@ func.func @layer_norm(%x: tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">
   }
   return %y : tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">>
 }
+
+// CHECK-LABEL: @ordered
+func.func @ordered(%x: tensor<?x9xf32, #lathe.dims<"N", "9">>) {
+  // CHECK: kernel.generic scan @running
+  %y = kernel.generic scan @running axes(n = "N", d = "9") ins(%x : tensor<?x9xf32, #lathe.dims<"N", "9">>)
+      outs(tensor<?x9xf32, #lathe.dims<"N", "9">>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %0 = kernel.load %in["9*n + d"] : !kernel.ref<f32> -> f32
+    // CHECK: kernel.scan logaddexp %{{.*}} along "d" {exclusive, reverse} : f32
+    %s = kernel.scan logaddexp %0 along "d" {exclusive, reverse} : f32
+    kernel.store %s, %out["9*n + d"] : f32, !kernel.ref<f32>
+  }
+  // CHECK: kernel.generic sort @first
+  %i = kernel.generic sort @first axes(n = "N", p = "4", d = "9") ins(%x : tensor<?x9xf32, #lathe.dims<"N", "9">>)
+      outs(tensor<?x4xi64, #lathe.dims<"N", "4">>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<i64>):
+    %0 = kernel.load %in["9*n + d"] : !kernel.ref<f32> -> f32
+    // CHECK: kernel.sort %{{.*}} along "d" to "p" {descending} : f32
+    %s = kernel.sort %0 along "d" to "p" {descending} : f32
+    kernel.store %s, %out["4*n + p"] : i64, !kernel.ref<i64>
+  }
+  return
+}

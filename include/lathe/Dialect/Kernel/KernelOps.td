@@ -42,14 +42,17 @@ def Kernel_ClassAttr : I32EnumAttr<"KernelClass", "how a kernel is scheduled", [
     I32EnumAttrCase<"Loop", 0, "loop">,               // no reduction: every point on its own
     I32EnumAttrCase<"Reduction", 1, "reduction">,     // row program: reductions over inner axes, results at several depths
     I32EnumAttrCase<"Contraction", 2, "contraction">, // exactly one kernel.contract and its epilogue
-    I32EnumAttrCase<"Attention", 3, "attention">]> {  // exactly one kernel.attention
+    I32EnumAttrCase<"Attention", 3, "attention">,     // exactly one kernel.attention
+    I32EnumAttrCase<"Scan", 4, "scan">,               // exactly one kernel.scan, no reduction
+    I32EnumAttrCase<"Sort", 5, "sort">]> {            // exactly one kernel.sort, no reduction
   let cppNamespace = "::lathe::kernel";
 }
 def Kernel_CombinerAttr : I32EnumAttr<"Combiner", "the combining function of a reduction", [
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Mul", 1, "mul">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">, // floats: NaN propagates; ints: signed
     I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"UMin", 5, "umin">,
-    I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">]> {
+    I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">,
+    I32EnumAttrCase<"LogAddExp", 9, "logaddexp">]> { // log(exp(x) + exp(y)) of floats; of scans alone
   let cppNamespace = "::lathe::kernel";
 }
 
@@ -85,8 +88,8 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
       K3. every offset mentions only axes, size symbols and its own indirect indices. (Size symbols are those that the module
           declares; in a module that declares none, a kernel on its own, every other name is a size;)
       K4. every result is stored to;
-      K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `loop` no
-          `kernel.reduce`.
+      K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `scan` exactly one
+          `kernel.scan`, `sort` exactly one `kernel.sort`, other classes none; `loop`, `scan` and `sort` have no `kernel.reduce`.
     Those of memory are proven with the module's sizes by the pass `lathe-verify-accesses` (lathe/Dialect/Kernel/Legality.h):
       K6. the stores of a result write each of its elements once: each writes a block, where its offset, a number in a mixed
           radix of its axes, names each element once, and the blocks partition the result. Stores through indices come on top;
@@ -166,6 +169,35 @@ def Kernel_ReduceOp : Kernel_Op<"reduce", [AllTypesMatch<["value", "result"]>]> 
   let arguments = (ins Kernel_CombinerAttr:$kind, AnyType:$value, StrArrayAttr:$axes);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$kind $value `over` $axes attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Kernel_ScanOp : Kernel_Op<"scan", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "Combine a value with those before it along an axis";
+  let description = [{
+    `kernel.scan add %v along "d" : f32`: at point d of the axis the combination of the values at 0 to d. With `exclusive` that at
+    d itself is left out (the first result is the combiner's identity), with `reverse` it is those at d and behind it. The order
+    in which floats are combined is fixed for a target and schedule. Not pure, as `kernel.reduce`.
+  }];
+  let arguments = (ins Kernel_CombinerAttr:$kind, AnyType:$value, StrAttr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $value `along` $axis attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Kernel_SortOp : Kernel_Op<"sort"> {
+  let summary = "The order of keys along an axis: where the first, the second, .. of them stands";
+  let description = [{
+    `kernel.sort %key along "d" to "p" : f32`: at point p of the axis `to` the index along `d` of the key that p others precede.
+    That axis is at most as long as the other; a shorter one selects. Smaller keys come first, with `descending` larger ones;
+    equal keys (and -0 and 0) stay in the order of their indices. A NaN is larger than every number. Integers are signed but
+    with `unsigned_keys`. Keys and their indices are told apart by 32 bits of the index: the axis has at most 2^32 points.
+    What else is wanted in that order is loaded through the index. Not pure, as `kernel.reduce`.
+  }];
+  let arguments = (ins AnyType:$key, StrAttr:$axis, StrAttr:$rankAxis, UnitAttr:$descending, UnitAttr:$unsigned_keys);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$key `along` $axis `to` $rankAxis attr-dict `:` type($key)";
+  let hasVerifier = 1;
 }
 
 def Kernel_ContractOp : Kernel_Op<"contract"> {

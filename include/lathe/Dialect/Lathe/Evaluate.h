@@ -25,6 +25,17 @@ std::optional<ConstantTensor> evaluateElementwise(mlir::Operation *op, llvm::Arr
 std::optional<ConstantTensor> evaluateStructured(mlir::Operation *op, llvm::ArrayRef<const ConstantTensor *> operands);
 bool canEvaluateElementwise(mlir::Operation *op);
 
+// Scans and sorts, of one row along an axis and of all.
+struct Row {
+  int64_t first, step, size; ///< elements first + i * step
+};
+/// In place. `isUnsigned`: integers count as unsigned.
+void scanRow(ScanKind kind, ConstantTensor &x, const Row &row, bool exclusive, bool reverse, bool isUnsigned);
+/// The indices along the row in the order of its elements, as lathe.sort has it.
+std::vector<int64_t> orderOfRow(const ConstantTensor &x, const Row &row, bool descending, bool isUnsigned);
+std::optional<ConstantTensor> evaluateScan(ScanOp op, const ConstantTensor &x);
+std::optional<ConstantTensor> evaluateSort(SortOp op, const ConstantTensor &x);
+
 } // namespace lathe::ir
 
 #endif // LATHE_DIALECT_LATHE_EVALUATE_H

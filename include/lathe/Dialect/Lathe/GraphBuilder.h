@@ -63,6 +63,12 @@ public:
   mlir::Value reduce(ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims);
   mlir::Value mean(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims); ///< sum * (1 / size)
 
+  // Orders along an axis.
+  mlir::Value scan(ScanKind kind, mlir::Value x, int64_t axis, bool exclusive = false, bool reverse = false);
+  /// The indices of the first `count` elements of the order (see lathe.sort).
+  mlir::Value sort(mlir::Value x, int64_t axis, bool descending, const shape::Expr &count);
+  mlir::Value takeAlong(mlir::Value x, mlir::Value indices, int64_t axis); ///< numpy.take_along_axis
+
   // Contractions.
   /// numpy.matmul: 1-D operands, batch broadcasting. Nothing (and `why`) when the shapes do not fit.
   mlir::Value matmul(mlir::Value x, mlir::Value y, std::string *why = nullptr);

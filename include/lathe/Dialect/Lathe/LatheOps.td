@@ -61,6 +61,11 @@ def Lathe_ReduceKind : I32EnumAttr<"ReduceKind", "reduction", [
     I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"And", 4, "and">, I32EnumAttrCase<"Or", 5, "or">]> {
   let cppNamespace = "::lathe::ir";
 }
+def Lathe_ScanKind : I32EnumAttr<"ScanKind", "what a scan combines with", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">, I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"LogAddExp", 4, "logaddexp">]> {
+  let cppNamespace = "::lathe::ir";
+}
 
 def ElementwiseInterface : OpInterface<"ElementwiseInterface"> {
   let cppNamespace = "::lathe::ir";
@@ -316,6 +321,28 @@ def Lathe_ReduceOp : Lathe_Op<"reduce", [Pure]> {
   let arguments = (ins Lathe_ReduceKind:$kind, AnyRankedTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $x `axes` $axes attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+def Lathe_ScanOp : Lathe_Op<"scan", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "Combines each element with those before it along a dimension";
+  let description = [{ `lathe.scan sum %x axis 1 : tensor<2x3xf32>`; `exclusive` leaves the element itself out (the first result is
+    the identity), `reverse` goes from the end. Float max and min propagate NaN. Half types accumulate in f32. }];
+  let arguments = (ins Lathe_ScanKind:$kind, AnyRankedTensor:$x, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $x `axis` $axis attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+def Lathe_SortOp : Lathe_Op<"sort", [Pure]> {
+  let summary = "Where the smallest elements along a dimension stand, in their order";
+  let description = [{
+    `lathe.sort %x axis 1 : tensor<2x9xf32> -> tensor<2x4xi64>`: the indices along the dimension of its 4 smallest elements, with
+    `descending` of the largest; as many as the result has, at most all. Equal elements (and -0 and 0) stay in the order of
+    their indices; a NaN is larger than every number. The dimension has at most 2^32 elements. Gathers of the result give the
+    elements themselves.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, UnitAttr:$descending);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `axis` $axis attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 def Lathe_ContractOp : Lathe_Op<"contract", [Pure]> {

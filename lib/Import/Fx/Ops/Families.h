@@ -13,6 +13,7 @@ llvm::ArrayRef<OpEntry> compareOps();
 llvm::ArrayRef<OpEntry> convertOps();
 llvm::ArrayRef<OpEntry> reduceOps();
 llvm::ArrayRef<OpEntry> scanOps();
+llvm::ArrayRef<OpEntry> sortOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> sliceOps();
 llvm::ArrayRef<OpEntry> joinOps();

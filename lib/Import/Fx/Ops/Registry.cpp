@@ -9,7 +9,7 @@ using namespace lathe::fx;
 static const llvm::StringMap<const OpEntry *> &table() {
   static const llvm::StringMap<const OpEntry *> all = [] {
     llvm::StringMap<const OpEntry *> map;
-    for (auto family : {unaryOps, activationOps, binaryOps, compareOps, convertOps, reduceOps, scanOps, shapeOps, sliceOps,
+    for (auto family : {unaryOps, activationOps, binaryOps, compareOps, convertOps, reduceOps, scanOps, sortOps, shapeOps, sliceOps,
                         joinOps, indexOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, padOps, resizeOps, recurrentOps,
                         assertOps})
       for (const OpEntry &entry : family())

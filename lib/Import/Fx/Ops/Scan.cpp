@@ -1,4 +1,4 @@
-//===- Scan.cpp - Softmax, cumulative sums, differences ---------------------===//
+//===- Scan.cpp - Softmax, running combinations, differences ----------------===//
 
 #include "Families.h"
 
@@ -27,20 +27,29 @@ static llvm::Error logSoftmax(OpContext &c) {
   }));
 }
 
-/// y[i] = sum over j <= i of x[j]: a reduction of a masked outer product, quadratic in the dimension. Each element is summed
-/// on its own, so that it parallelises as any reduction.
-static llvm::Error cumsum(OpContext &c) {
+/// cumsum, cumprod, logcumsumexp, in the result's type.
+template <ScanKind kind> static llvm::Error cumulate(OpContext &c) {
   Value x = c.g.cast(c.tensor("self"), c.resultElement());
   LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(x).getRank() == 0)
-    return c.give(x);
-  Dims dims = dimsOf(x);
-  dims.insert(dims.begin() + axis, dims[axis]);
-  Value wide = c.g.broadcastTo(c.g.unsqueeze(x, {axis}), dims);
+  return c.give(typeOf(x).getRank() ? c.g.scan(kind, x, axis) : x);
+}
+
+/// The running extreme, and where it stands: at the last element so far that equals it, or that is NaN.
+template <ScanKind kind> static llvm::Error cumulateExtreme(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(axis, c.axis("dim", x));
   Type index = c.g.b.getI64Type();
-  Value seen = c.g.compare(CompareKind::LE, c.g.iota(dims, axis + 1, index), c.g.iota(dims, axis, index));
-  Value masked = c.g.select(seen, wide, c.g.splatLike(0, wide));
-  return c.give(c.g.reduce(ReduceKind::Sum, masked, {axis + 1}, false));
+  if (typeOf(x).getRank() == 0) {
+    (void)c.give(x);
+    return c.give(c.g.scalar(0, index));
+  }
+  Value extreme = c.g.scan(kind, x, axis);
+  Value isNew = c.g.compare(CompareKind::EQ, x, extreme);
+  if (isa<mlir::FloatType>(elementOf(x)))
+    isNew = c.g.binary<OrOp>(isNew, c.g.compare(CompareKind::NE, x, x));
+  Value places = c.g.iota(dimsOf(x), axis, index);
+  (void)c.give(extreme);
+  return c.give(c.g.scan(ScanKind::Max, c.g.select(isNew, places, c.g.splatLike(0, places)), axis));
 }
 
 static llvm::Error diff(OpContext &c) {
@@ -78,7 +87,11 @@ llvm::ArrayRef<OpEntry> fx::scanOps() {
       {"_softmax.default", "self:T dim:I half_to_float:B=false", softmax},
       {"log_softmax.int", "self:T dim:I dtype:D?", logSoftmax},
       {"_log_softmax.default", "self:T dim:I half_to_float:B=false", logSoftmax},
-      {"cumsum.default", "self:T dim:I dtype:D?", cumsum},
+      {"cumsum.default", "self:T dim:I dtype:D?", cumulate<ScanKind::Sum>},
+      {"cumprod.default", "self:T dim:I dtype:D?", cumulate<ScanKind::Prod>},
+      {"logcumsumexp.default", "self:T dim:I", cumulate<ScanKind::LogAddExp>},
+      {"cummax.default", "self:T dim:I", cumulateExtreme<ScanKind::Max>},
+      {"cummin.default", "self:T dim:I", cumulateExtreme<ScanKind::Min>},
       {"diff.default", "self:T n:I=1 dim:I=-1 prepend:T? append:T?", diff},
   };
   return table;

@@ -139,8 +139,7 @@ static void argExtreme(Node &n, ReduceKind kind) {
 void argMax(Node &n) { argExtreme(n, ReduceKind::Max); }
 void argMin(Node &n) { argExtreme(n, ReduceKind::Min); }
 
-/// Each result is the sum over the elements that the running index has passed.
-static void cumulate(Node &n, ReduceKind kind, double neutral) {
+static void cumulate(Node &n, ir::ScanKind kind) {
   Value x = n.in(0);
   n.requireNumber(x);
   n.requireRankAtLeast(x, 1);
@@ -153,20 +152,12 @@ static void cumulate(Node &n, ReduceKind kind, double neutral) {
     x = split->gathered(x);
   }
   int64_t axis = split ? n.rank(x) - 1 : *given[0].constant();
-  bool exclusive = n.flag("exclusive", false), reverse = n.flag("reverse", false);
-  Dims from = n.dims(x), dims = from;
-  dims.insert(dims.begin() + axis, from[axis]); // result index at `axis`, summed index after it
-  Type i64 = n.g.b.getI64Type();
-  Value result = n.g.iota(dims, axis, i64), summed = n.g.iota(dims, axis + 1, i64);
-  CompareKind passed = reverse ? (exclusive ? CompareKind::GT : CompareKind::GE) : (exclusive ? CompareKind::LT : CompareKind::LE);
-  Value wide = n.g.broadcastTo(n.g.unsqueeze(x, {axis}), dims);
-  Value part = n.g.select(n.g.compare(passed, summed, result), wide, n.g.splatLike(neutral, wide));
-  Value y = n.g.reduce(kind, part, {axis + 1}, false);
+  Value y = n.g.scan(kind, x, axis, n.flag("exclusive", false), n.flag("reverse", false));
   n.out(split ? split->restored(y) : y);
 }
 
-void cumSum(Node &n) { cumulate(n, ReduceKind::Sum, 0); }
-void cumProd(Node &n) { cumulate(n, ReduceKind::Prod, 1); }
+void cumSum(Node &n) { cumulate(n, ir::ScanKind::Sum); }
+void cumProd(Node &n) { cumulate(n, ir::ScanKind::Prod); }
 
 /// Over everything after the channels.
 static void globalPool(Node &n, llvm::function_ref<Value(Value, llvm::ArrayRef<int64_t>)> f) {

@@ -375,4 +375,53 @@ SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 1
 FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bias=True), lambda: attention(2, 2, 4, 300, 128, 128, t="bf16", causal=True),
                lambda: attention(2, 2, 2, 40, 24, 136, t="bf16", out="bf16", zero_masked=True, bias=True), lambda: attention(1, 2, 4, 4, 64, 64, t="bf16", merged=True),
                lambda: attention(1, 2, 1, 700, 128, 64), lambda: attention(1, 3, 7, 33, 4, 8, causal=True, bias=True)]
-GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "gemms": GEMMS, "mma": MMA}
+
+
+def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False, open_size=True):
+    """Along the last of two axes, or with columns behind it along the middle one of three."""
+    r = _rng(f"scan{n}")
+    shape = (rows, n, columns) if columns else (rows, n)
+    x = r.integers(-4, 5, shape) if t == "i64" else r.standard_normal(shape).astype(np.float32)
+    size = "C" if open_size else str(n)
+    at = f"{columns}*{size}*n + {columns}*c + k" if columns else f"{size}*n + c"
+    flags = ", ".join([f for f, on in (("exclusive", exclusive), ("reverse", reverse)) if on])
+    body = (load("x", "i0", at, t) + f'    %s = kernel.scan {kind} %x along "c" {{{flags}}} : {t}\n' + store("s", "o0", at, t))
+    y = x.astype(np.int64 if t == "i64" else np.float64)
+    y = np.flip(y, 1) if reverse else y
+    want = {"add": np.cumsum, "max": np.maximum.accumulate, "logaddexp": np.logaddexp.accumulate}[kind](y, axis=1)
+    if exclusive:
+        want = np.concatenate([np.full_like(want[:, :1], 0 if kind == "add" else -np.inf), want[:, :-1]], 1)
+    want = np.flip(want, 1) if reverse else want
+    axes = [("n", "N"), ("c", size)] + ([("k", str(columns))] if columns else [])
+    sizes = {"N": rows} | ({"C": n} if open_size else {})
+    return Case("scan", "scan", axes, body, sizes, [(t, x)], [(t, want)], 1e-4, 1e-3)
+
+
+def sort(rows, n, k, t="f32", descending=False, ties=False):
+    """The first k of each row and where they stand."""
+    r = _rng(f"sort{n}{k}{t}")
+    x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
+    if t != "i64":
+        x = x.astype(np.float32)
+        x[x == 1] = np.nan
+        x[x == 2] = -0.0
+        x[x == 3] = -np.inf
+    flag = " {descending}" if descending else ""
+    body = (load("x", "i0", "C*n + c", t) + f'    %s = kernel.sort %x along "c" to "p"{flag} : {t}\n' +
+            f'    %v = kernel.load %i0["C*n + $0"] indirect(%s) : !kernel.ref<{t}> -> {t}\n' +
+            store("v", "o0", "K*n + p", t) + store("s", "o1", "K*n + p", "i64"))
+    rank = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    order = np.argsort(-rank if descending else rank, 1, kind="stable")[:, :k]
+    return Case("sort", "sort", [("n", "N"), ("p", "K"), ("c", "C")], body, {"N": rows, "C": n, "K": k}, [(t, x)],
+                [(t, np.take_along_axis(x, order, 1)), ("i64", order)], 0, 0)
+
+
+ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: scan(2, 3001, exclusive=True), lambda: scan(2, 1, kind="max"),
+           lambda: scan(5, 64, open_size=False, exclusive=True, reverse=True), lambda: scan(2, 4096, open_size=False),
+           lambda: scan(2, 2500, open_size=False, reverse=True, kind="max"), lambda: scan(3, 50, t="i64"), lambda: scan(2, 40, columns=33),
+           lambda: scan(2, 7, columns=5, exclusive=True, reverse=True), lambda: scan(2, 300, kind="logaddexp"), lambda: scan(0, 9),
+           lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
+           lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
+           lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
+
+GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "mma": MMA}

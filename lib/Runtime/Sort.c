@@ -1,0 +1,51 @@
+/*===- Sort.c - The order of keys, for kernels that sort ---------------------===*/
+#include "Runtime.h"
+
+/* No two words are equal, so any way of sorting gives the one order. Short rows are sorted by insertion; of long ones either
+ * the few that are wanted are kept in a heap while the row passes by, or what cannot be among those wanted is dropped by the
+ * leading digit; the rest goes through a radix sort of the key's bytes, which leaves equal keys as they came: by index. */
+enum { LATHE_SORT_SHORT = 40, LATHE_SORT_DIGITS = 256, LATHE_SORT_HEAP = 1024 };
+
+static inline bool isFew(int64_t n, int64_t count) { return count <= LATHE_SORT_HEAP && count <= n / 16; }
+
+typedef uint64_t Narrow; /* key << 32 | index */
+static inline bool narrowLess(const Narrow *a, const Narrow *b) { return *a < *b; }
+static inline unsigned narrowDigit(const Narrow *w, int byte) { return (unsigned)(*w >> (32 + 8 * byte)) & 255; }
+
+typedef LatheWideWord Wide;
+static inline bool wideLess(const Wide *a, const Wide *b) {
+  return a->key < b->key || (a->key == b->key && a->index < b->index);
+}
+static inline unsigned wideDigit(const Wide *w, int byte) { return (unsigned)(w->key >> 8 * byte) & 255; }
+
+#define WORD Narrow
+#define NAME(x) narrow##x
+#include "SortWords.h"
+#undef WORD
+#undef NAME
+#define WORD Wide
+#define NAME(x) wide##x
+#include "SortWords.h"
+
+const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count, int64_t keyBytes) {
+  return narrowSort(words, room, n, count, (int)keyBytes);
+}
+
+const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count) {
+  return wideSort(words, room, n, count, 8);
+}
+
+int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count) {
+  if (count <= 0 || count > n || !isFew(size, count))
+    return 0;
+  narrowMakeHeap(words, count);
+  narrowOffer(words, count, words + count, n - count);
+  return 1;
+}
+
+void lathe_select_offer(uint64_t *heap, int64_t count, const uint64_t *words, int64_t n) { narrowOffer(heap, count, words, n); }
+
+const uint64_t *lathe_select_end(uint64_t *heap, int64_t count) {
+  narrowSortHeap(heap, count);
+  return heap;
+}

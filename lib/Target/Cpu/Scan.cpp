@@ -1,0 +1,232 @@
+//===- Scan.cpp - CPU code for running combinations along an axis ----------===//
+//
+// Each element is read once and written once. Where lanes run along another axis, every lane is a row of its own and
+// carries its running value in a register. Along the axis itself a vector is combined within itself in log2(lanes)
+// steps, which do not wait for what comes before; only the carry, one operation per vector, does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Combine.h"
+#include "RowSchedule.h"
+#include "VectorBuilder.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+
+/// Vectors side by side that a block of rows carries.
+constexpr unsigned vectorsPerBlock = 4;
+
+namespace {
+class ScanEmitter {
+public:
+  ScanEmitter(KernelFunction &f, kernel::ScanOp op);
+  llvm::Error run(KernelPlan &plan);
+
+private:
+  using Points = SmallVector<BodyEmitter, vectorsPerBlock>;
+  using Values = VectorBuilder::Values;
+
+  void emitItem(Value item);
+  void emitRow(BodyEmitter &row);
+  void emitColumns(BodyEmitter &row, Value block);
+  void columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask);
+  Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
+  Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
+  Value shifted(Value x, unsigned by);
+  void finish(BodyEmitter &point, Value result);
+  Value identity(unsigned width);
+  Value both(Value x, Value y) { return combine(f.b, f.loc, op.getKind(), x, y); }
+
+  KernelFunction &f;
+  const BodyInfo &info;
+  kernel::ScanOp op;
+  VectorBuilder v;
+  RowSchedule s;
+  unsigned axis;
+  bool masked = false;
+  Value size; ///< of the axis
+  BodyEmitter outer;
+  std::vector<kernel::StoreOp> stores;
+};
+} // namespace
+
+ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
+    : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), axis(*info.axisIndex(op.getAxis())),
+      outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+  int best = 0;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (int score = laneScore(info, a); score > best || (score == best && score && a == axis)) {
+      best = score;
+      s.lane = a;
+    }
+  s.width = s.lane ? f.isa.lanes() : 1;
+  s.laneIsParallel = s.lane && s.lane != axis;
+  masked = s.lane && masksRest(info, *s.lane, f.isa);
+  if (s.laneIsParallel)
+    s.laneBlock = s.width * vectorsPerBlock;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != axis && a != s.lane)
+      s.itemAxes.push_back(a);
+  for (Operation *o : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(o))
+      stores.push_back(store);
+}
+
+llvm::Error ScanEmitter::run(KernelPlan &plan) {
+  planRows(info, s, plan);
+  size = outer.emitExpr(info.extents[axis]);
+  v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
+  if (!outer.error().empty())
+    return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
+  return llvm::Error::success();
+}
+
+void ScanEmitter::emitItem(Value item) {
+  BodyEmitter row = outer;
+  Value block;
+  if (s.laneIsParallel) {
+    Value blocks = outer.emitExpr(laneBlocks(info, s));
+    block = v.rem(item, blocks);
+    item = v.div(item, blocks);
+  }
+  for (unsigned a : llvm::reverse(s.itemAxes)) {
+    Value extent = outer.emitExpr(info.extents[a]);
+    row.bindAxis(info.axes[a], v.rem(item, extent));
+    item = v.div(item, extent);
+  }
+  s.laneIsParallel ? emitColumns(row, block) : emitRow(row);
+}
+
+Value ScanEmitter::identity(unsigned width) {
+  Type type = op.getType();
+  return identityOf(f.b, f.loc, op.getKind(), width > 1 ? Type(VectorType::get({width}, type)) : type);
+}
+
+void ScanEmitter::finish(BodyEmitter &point, Value result) {
+  point.bindValue(op.getResult(), result);
+  for (kernel::StoreOp store : stores)
+    point.emitStore(store);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes along the axis
+//===----------------------------------------------------------------------===//
+
+/// Lanes moved `by` places in the direction of the scan; the identity comes in.
+Value ScanEmitter::shifted(Value x, unsigned by) {
+  SmallVector<int64_t> lanes;
+  for (unsigned i = 0; i < s.width; ++i)
+    if (op.getReverse())
+      lanes.push_back(i + by < s.width ? i + by : s.width);
+    else
+      lanes.push_back(i >= by ? i - by : s.width);
+  return f.b.create<vector::ShuffleOp>(f.loc, x, identity(s.width), lanes);
+}
+
+/// `width` elements from `base` on, `carry` before them; the next carry.
+Value ScanEmitter::step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry) {
+  if (width == 1) {
+    point.bindAxis(info.axes[axis], base);
+    Value next = both(carry, point.emit(op.getValue()));
+    finish(point, op.getExclusive() ? carry : next);
+    return next;
+  }
+  point.bindLane(info.axes[axis], base, width, mask);
+  Value x = point.emitLanes(op.getValue());
+  if (mask)
+    x = f.b.create<arith::SelectOp>(f.loc, mask, x, identity(width));
+  for (unsigned by = 1; by < width; by *= 2)
+    x = both(shifted(x, by), x);
+  SmallVector<int64_t> last(width, op.getReverse() ? 0 : width - 1);
+  Value total = f.b.create<vector::ShuffleOp>(f.loc, x, x, last);
+  finish(point, both(carry, op.getExclusive() ? shifted(x, 1) : x));
+  return both(carry, total);
+}
+
+/// One by one over [from, to), from the end where the scan goes there.
+Value ScanEmitter::scalars(const BodyEmitter &row, Value from, Value to, Value carry) {
+  return v.loop(from, to, 1, {carry}, [&](Value i, Values carried) {
+    Value at = op.getReverse() ? v.sub(v.sub(v.add(from, to), i), 1) : i;
+    return Values{step(row, at, 1, {}, carried[0])};
+  })[0];
+}
+
+void ScanEmitter::emitRow(BodyEmitter &row) {
+  if (s.width == 1) {
+    scalars(row, v.i(0), size, identity(1));
+    return;
+  }
+  Value whole = v.roundDown(size, s.width);
+  auto splat = [&](Value x) -> Value {
+    return f.b.create<vector::SplatOp>(f.loc, VectorType::get({s.width}, x.getType()), x);
+  };
+  auto rest = [&](Value carry) {
+    Values out{carry};
+    if (masked)
+      return v.loop(whole, size, s.width, out, [&](Value base, Values carried) {
+        return Values{step(row, base, s.width, v.firstLanes(v.sub(size, base)), carried[0])};
+      })[0];
+    Value first = f.b.create<vector::ExtractOp>(f.loc, carry, ArrayRef<int64_t>{0});
+    return splat(scalars(row, whole, size, first));
+  };
+  Value carry = identity(s.width);
+  if (op.getReverse())
+    carry = rest(carry);
+  carry = v.loop(v.i(0), whole, s.width, {carry}, [&](Value i, Values carried) {
+    Value base = op.getReverse() ? v.sub(v.sub(whole, i), s.width) : i;
+    return Values{step(row, base, s.width, {}, carried[0])};
+  })[0];
+  if (!op.getReverse())
+    rest(carry);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes across rows
+//===----------------------------------------------------------------------===//
+
+/// `count` vectors of `width` rows from `from` on, along the whole axis.
+void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask) {
+  Points columns(count, row);
+  for (unsigned i = 0; i < count; ++i)
+    columns[i].bindLane(info.axes[*s.lane], v.add(from, int64_t(i * width)), width, mask);
+  v.loop(v.i(0), size, 1, Values(count, identity(width)), [&](Value i, Values carried) {
+    Value at = op.getReverse() ? v.sub(v.sub(size, i), 1) : i;
+    for (unsigned c = 0; c < count; ++c) {
+      BodyEmitter point = columns[c];
+      point.bindAxis(info.axes[axis], at);
+      Value x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()), next = both(carried[c], x);
+      finish(point, op.getExclusive() ? carried[c] : next);
+      carried[c] = next;
+    }
+    return carried;
+  });
+}
+
+void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
+  Value extent = row.emitExpr(info.extents[*s.lane]);
+  Value from = v.mul(block, s.laneBlock), to = v.min(v.add(from, s.laneBlock), extent);
+  Value isWhole = v.equal(v.sub(to, from), v.i(s.laneBlock));
+  v.ifThen(
+      isWhole, [&] { columnLoop(row, from, vectorsPerBlock, s.width, {}); },
+      [&] {
+        Value whole = v.add(from, v.roundDown(v.sub(to, from), s.width));
+        v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, {}); });
+        if (masked)
+          v.loop(whole, to, s.width,
+                 [&](Value base) { columnLoop(row, base, 1, s.width, v.firstLanes(v.sub(to, base))); });
+        else
+          v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, 1, {}); });
+      });
+}
+
+llvm::Error lathe::cpu::emitScan(KernelFunction &f, KernelPlan &plan) {
+  for (Operation *o : f.info.ops)
+    if (auto scan = dyn_cast<kernel::ScanOp>(o))
+      return ScanEmitter(f, scan).run(plan);
+  return bug("kernel '{0}' has no scan", f.kernel.getName());
+}

@@ -1,0 +1,64 @@
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s
+
+// Scans and sorts: what makes their elements is computed inside, what follows elementwise is computed on the way out.
+
+!x = tensor<?x?x8xf32, #lathe.dims<"n", "c", "8">>
+!h = tensor<?x?xf16, #lathe.dims<"n", "c">>
+!m = tensor<?x?xf32, #lathe.dims<"n", "c">>
+!k = tensor<?x?xf32, #lathe.dims<"n", "k">>
+!i = tensor<?x?xi64, #lathe.dims<"n", "k">>
+!i1 = tensor<?x?x1xi64, #lathe.dims<"n", "k", "1">>
+
+module {
+lathe.symbol "n" range [1, -1]
+lathe.symbol "c" range [1, -1]
+lathe.symbol "k" range [0, -1]
+lathe.relation "k" "le" "c"
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[S:.*]] = kernel.generic scan @scan axes(i0 = "n", i1 = "c", i2 = "8")
+// CHECK: %[[X:.*]] = kernel.load %{{.*}}["8*c*i0 + 8*i1 + i2"]
+// CHECK: %[[E:.*]] = math.exp %[[X]]
+// CHECK: %[[R:.*]] = kernel.scan add %[[E]] along "i1" {exclusive, reverse} : f32
+// CHECK: %[[P:.*]] = arith.mulf %[[R]], %[[X]]
+// CHECK: kernel.store %[[P]], %{{.*}}["8*c*i0 + 8*i1 + i2"]
+// A reduction needs the whole row, and starts a kernel of its own.
+// CHECK: kernel.generic reduction @reduce_reduce
+// CHECK-SAME: unfused = ["mul -> reduce: a reduction does not fit behind a scan or a sort"
+// CHECK-NOT: kernel.generic
+func.func @main(%x: !x) -> (!x, !m) {
+  %0 = lathe.exp %x : !x
+  %1 = lathe.scan sum %0 axis 1 {exclusive, reverse} : !x
+  %2 = lathe.mul %1, %x : !x
+  %3 = lathe.reduce sum %2 axes [2] : !x -> !m
+  return %2, %3 : !x, !m
+}
+
+// Halves are added as f32.
+// CHECK-LABEL: func.func @half
+// CHECK: arith.extf
+// CHECK: kernel.scan max %{{.*}} along "i1" : f32
+// CHECK: arith.truncf
+func.func @half(%x: !h) -> !h {
+  %0 = lathe.scan max %x axis 1 : !h
+  return %0 : !h
+}
+
+// The elements are taken in the order that the kernel makes; the axis of the results comes before that of the keys.
+// CHECK-LABEL: func.func @top
+// CHECK: kernel.generic sort @sort axes(i0 = "n", i2 = "k", i1 = "c")
+// CHECK: %[[X:.*]] = kernel.load %[[IN:.*]]["c*i0 + i1"]
+// CHECK: %[[N:.*]] = arith.negf %[[X]]
+// CHECK: %[[S:.*]] = kernel.sort %[[N]] along "i1" to "i2" {descending} : f32
+// CHECK: kernel.store %[[S]], %{{.*}}["i0*k + i2"]
+// CHECK: %[[V:.*]] = kernel.load %{{.*}}["c*i0 + $0"] indirect(%{{.*}})
+// CHECK: kernel.store %[[V]], %{{.*}}["i0*k + i2"]
+// CHECK-NOT: kernel.generic
+func.func @top(%x: !m, %y: !m) -> (!k, !i) {
+  %0 = lathe.neg %x : !m
+  %1 = lathe.sort %0 axis 1 {descending} : !m -> !i
+  %2 = lathe.reshape %1 : !i -> !i1
+  %3 = lathe.gather_nd %y, %2 batch 1 : !m, !i1 -> !k
+  return %3, %1 : !k, !i
+}
+}
