@@ -3,6 +3,7 @@
 #include "Interpreter.h"
 #include "lathe/Support/Diagnostics.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -77,8 +78,28 @@ Expected<std::vector<Tensor>> interpret::runCall(ir::CallOp op, Inputs in, const
         out[0].ints[to++] = i;
     return out;
   }
+  if (op.getFunction() == "coordinates") {
+    int64_t to = 0;
+    for (int64_t i = 0; i < int64_t(in[0]->ints.size()) && to < given[1]; ++i) {
+      if (!in[0]->ints[i])
+        continue;
+      for (int64_t d = given[0], left = i; d-- > 0; left /= given[2 + d])
+        out[0].ints[d * given[1] + to] = left % given[2 + d];
+      ++to;
+    }
+    return out;
+  }
   if (op.getFunction() == "copy_first") {
     std::copy_n(in[0]->ints.begin(), given[0], out[0].ints.begin());
+    return out;
+  }
+  if (op.getFunction() == "order_rows") {
+    const int64_t *rows = in[0]->ints.data();
+    auto row = [&](int64_t i) { return ArrayRef(rows + i * given[1], given[1]); };
+    std::iota(out[0].ints.begin(), out[0].ints.end(), 0);
+    std::stable_sort(out[0].ints.begin(), out[0].ints.end(), [&](int64_t a, int64_t b) {
+      return std::lexicographical_compare(row(a).begin(), row(a).end(), row(b).begin(), row(b).end());
+    });
     return out;
   }
   if (op.getFunction() == "non_max_suppression")

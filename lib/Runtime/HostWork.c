@@ -1,17 +1,74 @@
 /*===- HostWork.c - Work on the calling thread that is no kernel -------------===*/
 #include "Runtime.h"
 
-void lathe_host_compact(void *const *buffers, const int64_t *sizes) {
-  const char *mask = buffers[0];
-  int64_t *out = buffers[1], *end = out + sizes[1];
-  for (int64_t i = 0; i < sizes[0] && out < end; ++i)
+/* Writes the positions of the true ones among `n` booleans, at most `room` of them; says how many. Eight at a time: a byte that
+ * is not 0 gets its highest bit set. */
+static int64_t truePositions(const unsigned char *mask, int64_t n, int64_t *out, int64_t room) {
+  const uint64_t low = 0x7f7f7f7f7f7f7f7f;
+  int64_t found = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t eight;
+    memcpy(&eight, mask + i, 8);
+    for (uint64_t set = (((eight & low) + low) | eight) & ~low; set && found < room; set &= set - 1)
+      out[found++] = i + __builtin_ctzll(set) / 8;
+  }
+  for (; i < n && found < room; ++i)
     if (mask[i])
-      *out++ = i;
+      out[found++] = i;
+  return found;
+}
+
+void lathe_host_compact(void *const *buffers, const int64_t *sizes) {
+  truePositions(buffers[0], sizes[0], buffers[1], sizes[1]);
+}
+
+void lathe_host_coordinates(void *const *buffers, const int64_t *sizes) {
+  const unsigned char *mask = buffers[0];
+  const int64_t rank = sizes[0], count = sizes[1], *dims = sizes + 2, width = dims[rank - 1];
+  int64_t *out = buffers[1], rows = 1, written = 0;
+  for (int64_t d = 0; d + 1 < rank; ++d)
+    rows *= dims[d];
+  for (int64_t row = 0; row < rows && written < count; ++row) {
+    int64_t found = truePositions(mask + row * width, width, out + (rank - 1) * count + written, count - written), left = row;
+    for (int64_t d = rank - 1; found && d-- > 0; left /= dims[d])
+      for (int64_t i = 0, at = left % dims[d]; i < found; ++i)
+        out[d * count + written + i] = at;
+    written += found;
+  }
 }
 
 void lathe_host_copy_first(void *const *buffers, const int64_t *sizes) {
   if (sizes[0] > 0)
     memcpy(buffers[1], buffers[0], (size_t)sizes[0] * sizeof(int64_t));
+}
+
+static bool rowIsLess(const int64_t *a, const int64_t *b, int64_t width) {
+  for (int64_t i = 0; i < width; ++i)
+    if (a[i] != b[i])
+      return a[i] < b[i];
+  return false;
+}
+
+/* Merges runs of growing length between the order and the room beside it. */
+void lathe_host_order_rows(void *const *buffers, const int64_t *sizes) {
+  const int64_t *rows = buffers[0];
+  int64_t count = sizes[0], width = sizes[1], *from = buffers[1], *to = buffers[2];
+  for (int64_t i = 0; i < count; ++i)
+    from[i] = i;
+  for (int64_t run = 1; run < count; run *= 2) {
+    for (int64_t begin = 0; begin < count; begin += 2 * run) {
+      int64_t middle = begin + run < count ? begin + run : count, end = middle + run < count ? middle + run : count;
+      for (int64_t i = begin, j = middle, k = begin; k < end; ++k) {
+        bool second = i >= middle || (j < end && rowIsLess(rows + from[j] * width, rows + from[i] * width, width));
+        to[k] = second ? from[j++] : from[i++];
+      }
+    }
+    int64_t *other = from;
+    from = to;
+    to = other;
+  }
+  if (from != buffers[1] && count > 0)
+    memcpy(buffers[1], from, (size_t)count * sizeof(int64_t));
 }
 
 /*===-- Non-maximum suppression ---------------------------------------------===*/
@@ -39,20 +96,12 @@ static bool overlaps(Box a, Box b, float limit) {
   return areaA > 0 && areaB > 0 && either > 0 && both / either > limit;
 }
 
-/* Sorts box numbers by falling score, equal ones by number: merges runs of growing length between the halves of `room`. */
-static int64_t *sortByScore(const float *scores, int64_t *room, int64_t count, int64_t boxes) {
-  int64_t *from = room, *to = room + boxes;
-  for (int64_t width = 1; width < count; width *= 2) {
-    for (int64_t begin = 0; begin < count; begin += 2 * width) {
-      int64_t middle = begin + width < count ? begin + width : count, end = middle + width < count ? middle + width : count;
-      for (int64_t i = begin, j = middle, k = begin; k < end; ++k)
-        to[k] = i < middle && (j >= end || scores[from[i]] >= scores[from[j]]) ? from[i++] : from[j++];
-    }
-    int64_t *other = from;
-    from = to;
-    to = other;
-  }
-  return from;
+/* A score as a number that is smaller where the score is higher; it is no NaN, and -0 is 0. */
+static uint32_t fallingKey(float score) {
+  uint32_t bits;
+  score += 0.0f;
+  memcpy(&bits, &score, sizeof bits);
+  return bits >> 31 ? bits : ~(bits | 0x80000000u);
 }
 
 void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) {
@@ -61,13 +110,15 @@ void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) 
   int64_t total = 0;
   for (int64_t s = 0; s < sizes[0] * classes; ++s) {
     const float *box = (const float *)buffers[0] + s / classes * boxes * 4, *score = (const float *)buffers[1] + s * boxes;
-    int64_t *room = buffers[7], candidates = 0, *first = triples + 3 * total, chosen = 0;
+    int64_t candidates = 0, *first = triples + 3 * total, chosen = 0;
+    uint64_t *words = buffers[7]; /* key << 32 | box, see Sort.c */
     for (int64_t i = 0; i < boxes; ++i)
       if (score[i] > threshold)
-        room[candidates++] = i;
-    const int64_t *sorted = sortByScore(score, room, candidates, boxes);
+        words[candidates++] = (uint64_t)fallingKey(score[i]) << 32 | (uint64_t)i;
+    const uint64_t *sorted = lathe_sort_words(words, words + boxes, candidates, candidates, 4);
     for (int64_t i = 0; i < candidates && chosen < limit; ++i) {
-      Box one = boxAt(box, sorted[i], sizes[3] != 0);
+      int64_t number = (int64_t)(sorted[i] & 0xffffffff);
+      Box one = boxAt(box, number, sizes[3] != 0);
       bool kept = true;
       for (int64_t j = 0; kept && j < chosen; ++j)
         kept = !overlaps(boxAt(box, first[3 * j + 2], sizes[3] != 0), one, overlap);
@@ -75,7 +126,7 @@ void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) 
         continue;
       first[3 * chosen] = s / classes;
       first[3 * chosen + 1] = s % classes;
-      first[3 * chosen++ + 2] = sorted[i];
+      first[3 * chosen++ + 2] = number;
     }
     total += chosen;
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphImporter.h"
+#include "Order.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -23,30 +24,32 @@ static Expr countOf(Node &n, Value scalar) {
   return read->front();
 }
 
+static Expr countTrue(Node &n, Value list) {
+  return countOf(n, n.g.reduce(ReduceKind::Sum, n.g.cast(list, n.g.b.getI64Type()), {0}, false));
+}
+
 /// The positions of the true elements of a list.
 static Value positionsOf(Node &n, Value mask) {
-  Type i64 = n.g.b.getI64Type();
-  Expr count = countOf(n, n.g.reduce(ReduceKind::Sum, n.g.cast(mask, i64), {0}, false));
-  auto call = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({n.simplify(count)}, i64), "compact", mlir::ValueRange{mask},
-                                       ir::exprArray(n.g.b, {n.dims(mask)[0], count}));
+  Expr count = countTrue(n, mask);
+  auto call = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({n.simplify(count)}, n.g.b.getI64Type()), "compact",
+                                       mlir::ValueRange{mask}, ir::exprArray(n.g.b, {n.dims(mask)[0], count}));
   return call.getResult(0);
 }
 
 static Value flat(Node &n, Value x) { return n.reshape(x, {n.simplify(shape::product(n.dims(x)))}); }
 
 void nonZero(Node &n) {
-  Value x = n.in(0);
-  Dims dims = n.dims(x);
-  Value positions = positionsOf(n, flat(n, n.g.cast(x, n.g.b.getI1Type())));
-  Expr count = n.dim(positions, 0), stride(1);
-  SmallVector<Value> coordinates(dims.size());
-  for (size_t d = dims.size(); d-- > 0;) {
-    auto whole = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(n.simplify(e)), {count}); };
-    Value at = n.g.binary<ir::ModOp>(n.g.binary<ir::FloorDivOp>(positions, whole(stride)), whole(dims[d]));
-    coordinates[d] = n.g.unsqueeze(at, {0});
-    stride = stride * dims[d];
+  Value x = n.in(0), mask = n.g.cast(x, n.g.b.getI1Type());
+  Expr rank(n.rank(x)), count = countTrue(n, flat(n, mask));
+  Type type = ir::tensorType({rank, n.simplify(count)}, n.g.b.getI64Type());
+  if (n.rank(x) == 0) { // no coordinates, however many there are
+    n.out(n.g.splat(0, {rank, n.simplify(count)}, n.g.b.getI64Type()));
+    return;
   }
-  n.out(coordinates.empty() ? n.g.splat(0, {Expr(0), count}, n.g.b.getI64Type()) : n.g.concat(coordinates, 0));
+  Dims sizes{rank, count};
+  llvm::append_range(sizes, n.dims(x));
+  auto call = n.g.b.create<ir::CallOp>(n.g.loc, type, "coordinates", mlir::ValueRange{mask}, ir::exprArray(n.g.b, sizes));
+  n.out(call.getResult(0));
 }
 
 void compress(Node &n) {
@@ -66,41 +69,51 @@ void compress(Node &n) {
   n.out(n.g.gather(x, positionsOf(n, condition), axis));
 }
 
-namespace {
-
-/// Elements (or slices along an axis) as rows [E, K], and how they compare with one another, [E, E].
-struct Rows {
-  Value equal, less;
-  Expr count;
-};
-
-Rows compareRows(Node &n, Value rows) {
-  Expr e = n.dim(rows, 0), k = n.dim(rows, 1);
-  Dims all{e, e, k}, pairs{e, e};
+/// Numbers of 64 bits, ordered as the elements are and equal where those are, for comparisons on the host.
+static Value comparable(Node &n, Value x) {
   Type i64 = n.g.b.getI64Type();
-  Value a = n.g.broadcastTo(n.g.unsqueeze(rows, {1}), all), b = n.g.broadcastTo(n.g.unsqueeze(rows, {0}), all);
-  // The first place in which they differ decides.
-  Value index = n.g.iota(all, 2, i64), end = n.g.broadcastTo(n.g.size(k), all);
-  Value first = n.g.reduce(ReduceKind::Min, n.g.select(n.g.compare(CompareKind::NE, a, b), index, end), {2}, true);
-  Value isFirst = n.g.compare(CompareKind::EQ, index, n.g.broadcastTo(first, all));
-  Value below = n.g.cast(n.g.binary<ir::AndOp>(isFirst, n.g.compare(CompareKind::LT, a, b)), i64);
-  Value less = n.g.compare(CompareKind::GT, n.g.reduce(ReduceKind::Sum, below, {2}, false), n.g.splat(0, pairs, i64));
-  Value equal = n.g.compare(CompareKind::EQ, n.reshape(first, pairs), n.g.broadcastTo(n.g.size(k), pairs));
-  return {equal, less, e};
+  Value top = n.constantInteger(std::numeric_limits<int64_t>::max(), i64);
+  auto whole = [&](Value scalar) { return n.g.broadcastTo(scalar, n.dims(x)); };
+  if (!n.isFloat(x)) {
+    if (!n.element(x).isUnsignedInteger(64))
+      return n.g.cast(x, i64);
+    Value least = n.constantInteger(std::numeric_limits<int64_t>::min(), i64);
+    return n.g.binary<ir::XorOp>(n.g.bitcast(x, i64), whole(least));
+  }
+  x = n.g.binary<ir::AddOp>(n.g.cast(x, n.g.b.getF64Type()), 0.0); // -0 is 0
+  Value bits = n.g.bitcast(x, i64);
+  Value isNegative = n.g.compare(CompareKind::LT, bits, n.g.splatLike(0, bits));
+  Value key = n.g.select(isNegative, n.g.binary<ir::XorOp>(bits, whole(top)), bits);
+  return n.g.select(n.g.compare(CompareKind::NE, x, x), whole(top), key);
 }
 
-Value countTrue(Node &n, Value pairs) {
-  return n.g.reduce(ReduceKind::Sum, n.g.cast(pairs, n.g.b.getI64Type()), {1}, false);
+/// The indices of rows [E, K] in their lexicographic order, equal rows in the order of their indices.
+static Value orderOfRows(Node &n, Value rows) {
+  Expr count = n.dim(rows, 0);
+  Type list = ir::tensorType({count}, n.g.b.getI64Type());
+  SmallVector<Type> types{list, list}; // the order, and room for making it
+  return n.g.b
+      .create<ir::CallOp>(n.g.loc, types, "order_rows", mlir::ValueRange{comparable(n, rows)},
+                          ir::exprArray(n.g.b, {count, n.dim(rows, 1)}))
+      .getResult(0);
 }
 
-} // namespace
+/// Where rows [E, K] differ from the one before them in an order; the first one does. A NaN differs from itself.
+static Value startsOf(Node &n, Value rows, Value order) {
+  Dims list{n.dim(rows, 0)};
+  Value place = n.g.iota(list, 0, n.g.b.getI64Type()), zero = n.g.splatLike(0, place);
+  Value previous = n.g.gather(order, n.g.binary<ir::MaxOp>(n.g.binary<ir::SubOp>(place, 1.0), zero), 0);
+  Value differs = n.g.compare(CompareKind::NE, n.g.gather(rows, order, 0), n.g.gather(rows, previous, 0));
+  return n.g.binary<ir::OrOp>(n.g.reduce(ReduceKind::Or, differs, {1}, false), n.g.compare(CompareKind::EQ, place, zero));
+}
 
+/// Equal elements stand side by side once they are sorted, each group with its first element in front.
 void unique(Node &n) {
   Value x = n.in(0);
   if (n.isBool(x))
     failUnsupported("elements of type bool");
   n.requireNumber(x);
-  bool sorted = n.flag("sorted", true), byAxis = n.hasAttribute("axis");
+  bool byAxis = n.hasAttribute("axis");
   int64_t axis = byAxis ? n.axis(n.integer("axis", 0), n.rank(x)) : 0;
   Value elements = byAxis ? x : flat(n, x), rows = elements;
   if (byAxis) {
@@ -111,42 +124,28 @@ void unique(Node &n) {
     rows = n.g.transpose(x, perm);
   }
   Dims dims = n.dims(rows);
-  rows = n.reshape(rows, {dims[0], n.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front()))});
-  Rows r = compareRows(n, rows);
-  Type i64 = n.g.b.getI64Type();
-  Dims list{r.count}, pairs{r.count, r.count};
-  Value row = n.g.iota(pairs, 0, i64), column = n.g.iota(pairs, 1, i64);
-  // Where each element stands first; an element that does not equal itself (NaN) stands for itself.
-  Value last = n.g.broadcastTo(n.g.size(r.count), pairs);
-  Value firsts = n.g.reduce(ReduceKind::Min, n.g.select(r.equal, column, last), {1}, false);
-  firsts = n.g.binary<ir::MinOp>(firsts, n.g.iota(list, 0, i64));
-  Value isFirst = n.g.compare(CompareKind::EQ, firsts, n.g.iota(list, 0, i64));
-  Value positions = positionsOf(n, isFirst);
+  Expr size = dims[0], width = n.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front()));
+  rows = n.reshape(rows, {size, width});
+  Value order = width.isOne() ? orderOf(n, n.reshape(rows, {size}), 0, false, size) : orderOfRows(n, rows);
+  Value starts = startsOf(n, rows, order), positions = positionsOf(n, starts), firsts = n.g.gather(order, positions, 0);
   Expr count = n.dim(positions, 0);
-  // The place of each element in the result: how many different ones come before it.
-  Value firstColumns = n.g.broadcastTo(n.g.unsqueeze(isFirst, {0}), pairs), before;
-  if (sorted) {
-    SmallVector<int64_t> swap{1, 0};
-    before = n.g.transpose(r.less, swap); // element j below element i
-  } else {
-    before = n.g.compare(CompareKind::LT, column, n.g.broadcastTo(n.g.unsqueeze(firsts, {1}), pairs));
-  }
-  (void)row;
-  Value place = countTrue(n, n.g.binary<ir::AndOp>(firstColumns, before));
-  if (sorted) { // the position whose place is p
-    Dims square{count, count};
-    Value at = n.g.broadcastTo(n.g.unsqueeze(n.g.gather(place, positions, 0), {0}), square);
-    Value hit = n.g.compare(CompareKind::EQ, at, n.g.iota(square, 0, i64));
-    Value from = n.g.broadcastTo(n.g.unsqueeze(positions, {0}), square);
-    positions = n.g.reduce(ReduceKind::Max, n.g.select(hit, from, n.g.splat(0, square, i64)), {1}, false);
-  }
-  n.out(0, n.g.gather(elements, positions, axis));
+  auto inverse = [&](Value permutation) { return n.g.sort(permutation, 0, false, n.dim(permutation, 0)); };
+  Value again; // of groups that are wanted in the order of their first elements
+  if (!n.flag("sorted", true))
+    again = inverse(firsts);
+  auto arranged = [&](Value v) { return again ? n.g.gather(v, again, 0) : v; };
+  n.out(0, n.g.gather(elements, arranged(firsts), axis));
   if (n.wants(1))
-    n.out(1, positions);
-  if (n.wants(2))
-    n.out(2, place);
-  if (n.wants(3))
-    n.out(3, n.g.gather(countTrue(n, r.equal), positions, 0));
+    n.out(1, arranged(firsts));
+  if (n.wants(2)) {
+    Value group = n.g.binary<ir::SubOp>(n.g.scan(ir::ScanKind::Sum, n.g.cast(starts, n.g.b.getI64Type()), 0), 1.0);
+    Value place = n.g.gather(group, inverse(order), 0);
+    n.out(2, again ? n.g.gather(inverse(again), place, 0) : place);
+  }
+  if (n.wants(3)) {
+    Value ends = n.g.slice(n.g.concat({positions, n.g.sizes({size})}, 0), 0, Expr(1), count);
+    n.out(3, arranged(n.g.sub(ends, positions)));
+  }
 }
 
 /// Boxes and scores are looked at one after the other, on the host.
