@@ -191,13 +191,16 @@ const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int
 typedef struct {
   uint64_t key, index;
 } LatheWideWord;
-const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count);
+const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count, int64_t keyBytes);
 /* The same for the first few of `size` words that are not written down. begin: makes a heap of the first `count` of `n` words,
  * or says 0 where so many are sorted otherwise. offer: words that come before words[0], the last in the heap, take a place in
  * it. end: the words in order. */
 int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count);
 void lathe_select_offer(uint64_t *heap, int64_t count, const uint64_t *words, int64_t n);
 const uint64_t *lathe_select_end(uint64_t *heap, int64_t count);
+int64_t lathe_select_wide_begin(LatheWideWord *words, int64_t n, int64_t size, int64_t count);
+void lathe_select_wide_offer(LatheWideWord *heap, int64_t count, const LatheWideWord *words, int64_t n);
+const LatheWideWord *lathe_select_wide_end(LatheWideWord *heap, int64_t count);
 
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);

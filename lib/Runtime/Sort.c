@@ -31,21 +31,26 @@ const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int
   return narrowSort(words, room, n, count, (int)keyBytes);
 }
 
-const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count) {
-  return wideSort(words, room, n, count, 8);
+const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count, int64_t keyBytes) {
+  return wideSort(words, room, n, count, (int)keyBytes);
 }
 
-int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count) {
-  if (count <= 0 || count > n || !isFew(size, count))
-    return 0;
-  narrowMakeHeap(words, count);
-  narrowOffer(words, count, words + count, n - count);
-  return 1;
+int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count) { return narrowBegin(words, n, size, count); }
+int64_t lathe_select_wide_begin(LatheWideWord *words, int64_t n, int64_t size, int64_t count) {
+  return wideBegin(words, n, size, count);
 }
 
 void lathe_select_offer(uint64_t *heap, int64_t count, const uint64_t *words, int64_t n) { narrowOffer(heap, count, words, n); }
+void lathe_select_wide_offer(LatheWideWord *heap, int64_t count, const LatheWideWord *words, int64_t n) {
+  wideOffer(heap, count, words, n);
+}
 
 const uint64_t *lathe_select_end(uint64_t *heap, int64_t count) {
   narrowSortHeap(heap, count);
+  return heap;
+}
+
+const LatheWideWord *lathe_select_wide_end(LatheWideWord *heap, int64_t count) {
+  wideSortHeap(heap, count);
   return heap;
 }

@@ -111,3 +111,11 @@ static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count,
     n = NAME(DropLast)(words, n, count, keyBytes);
   return NAME(All)(words, room, n, keyBytes);
 }
+
+static int64_t NAME(Begin)(WORD *words, int64_t n, int64_t size, int64_t count) {
+  if (count <= 0 || count > n || !isFew(size, count))
+    return 0;
+  NAME(MakeHeap)(words, count);
+  NAME(Offer)(words, count, words + count, n - count);
+  return 1;
+}

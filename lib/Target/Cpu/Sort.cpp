@@ -3,7 +3,7 @@
 // A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
 // of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
 // indices. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
-// kept, and mostly passed over.
+// kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,13 +35,15 @@ public:
 
 private:
   void emitItem(Value item);
-  void writeWords(const BodyEmitter &row, Value base, unsigned width);
+  void emitRow(const BodyEmitter &row);
+  void emitColumns(const BodyEmitter &row, Value block);
+  void emitOrdered(const BodyEmitter &row, Value order);
   Value keyAt(const BodyEmitter &row, Value base, unsigned width);
-  Value wordOf(Value key, Value base, unsigned width);
+  void writeWords(Value key, Value index, Value to, Value at, unsigned width);
   void writeAll(const BodyEmitter &row, Value from);
   void offer(const BodyEmitter &row, Value base, unsigned vectors, unsigned width);
   Value selected(const BodyEmitter &row, Value from);
-  Value sorted();
+  Value sorted(Value words);
   Value call(StringRef name, Type result, ValueRange arguments);
   void declareFunctions();
   void emitResults(const BodyEmitter &row, Value words, Value base, unsigned width);
@@ -56,9 +58,10 @@ private:
   VectorBuilder v;
   OpBuilder &b;
   unsigned axis, rankAxis;
-  unsigned wordBytes; ///< 8: the key above the index; 16: one behind the other
-  SmallVector<unsigned> rowAxes;
-  Value size, count, words, room;
+  unsigned wordBytes;            ///< 8: the key above the index; 16: one behind the other
+  SmallVector<unsigned> rowAxes; ///< without `lane`
+  std::optional<unsigned> lane;  ///< the row axis along which neighbours lie, where the sorted one is not contiguous
+  Value size, count, words, room, stride; ///< stride: bytes of a row's words
   BodyEmitter outer;
 };
 } // namespace
@@ -71,8 +74,14 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
     : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
       rankAxis(*info.axisIndex(op.getRankAxis())), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8),
       outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+  int best = std::max(0, laneScore(info, axis));
   for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (a != axis && a != rankAxis)
+    if (int score = laneScore(info, a); a != axis && a != rankAxis && score > best) {
+      best = score;
+      lane = a;
+    }
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != axis && a != rankAxis && a != lane)
       rowAxes.push_back(a);
 }
 
@@ -80,14 +89,19 @@ KernelPlan SortEmitter::plan() const {
   KernelPlan plan;
   for (unsigned a : rowAxes)
     plan.items = plan.items * info.extents[a];
-  plan.scratchBytes = roomFor(info.extents[axis], wordBytes) * Expr(2);
-  plan.cost = info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32);
+  int64_t rows = lane ? v.lanes : 1;
+  if (lane)
+    plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(rows));
+  plan.scratchBytes = roomFor(info.extents[axis], wordBytes) * Expr(rows + 1);
+  plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(rows);
   return plan;
 }
 
-/// Functions of the runtime; `result` null: none.
+/// A function of the runtime for words of this size; `result` null: none.
 Value SortEmitter::call(StringRef name, Type result, ValueRange arguments) {
-  auto made = b.create<func::CallOp>(f.loc, name, result ? TypeRange(result) : TypeRange(), arguments);
+  auto [verb, rest] = name.split('_');
+  std::string full = ("lathe_" + verb + (wordBytes == 8 ? "_" : "_wide_") + rest).str();
+  auto made = b.create<func::CallOp>(f.loc, full, result ? TypeRange(result) : TypeRange(), arguments);
   return result ? made.getResult(0) : Value();
 }
 
@@ -98,12 +112,11 @@ void SortEmitter::declareFunctions() {
   auto declare = [&](StringRef name, TypeRange arguments, TypeRange results) {
     b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
   };
-  if (wordBytes == 16)
-    return declare("lathe_sort_wide_words", {pointer, pointer, i64, i64}, {pointer});
-  declare("lathe_sort_words", {pointer, pointer, i64, i64, i64}, {pointer});
-  declare("lathe_select_begin", {pointer, i64, i64, i64}, {i64});
-  declare("lathe_select_offer", {pointer, i64, pointer, i64}, {});
-  declare("lathe_select_end", {pointer, i64}, {pointer});
+  std::string kind = wordBytes == 8 ? "" : "wide_";
+  declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64, i64}, {pointer});
+  declare("lathe_select_" + kind + "begin", {pointer, i64, i64, i64}, {i64});
+  declare("lathe_select_" + kind + "offer", {pointer, i64, pointer, i64}, {});
+  declare("lathe_select_" + kind + "end", {pointer, i64}, {pointer});
 }
 
 llvm::Error SortEmitter::run() {
@@ -111,7 +124,8 @@ llvm::Error SortEmitter::run() {
   count = outer.emitExpr(info.extents[rankAxis]);
   words = f.scratch;
   declareFunctions();
-  room = v.at(words, outer.emitExpr(roomFor(info.extents[axis], wordBytes)), b.getI8Type());
+  stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
+  room = v.at(words, v.mul(stride, lane ? v.lanes : 1), b.getI8Type());
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
@@ -129,29 +143,66 @@ void SortEmitter::along(unsigned a, Value from, Value extent, llvm::function_ref
 
 void SortEmitter::emitItem(Value item) {
   BodyEmitter row = outer;
+  Value block;
+  if (lane) {
+    Value blocks = v.ceilDiv(outer.emitExpr(info.extents[*lane]), int64_t(v.lanes));
+    block = v.rem(item, blocks);
+    item = v.div(item, blocks);
+  }
   for (unsigned a : llvm::reverse(rowAxes)) {
     Value extent = outer.emitExpr(info.extents[a]);
     row.bindAxis(info.axes[a], v.rem(item, extent));
     item = v.div(item, extent);
   }
-  Value order;
-  if (wordBytes == 8 && laneScore(info, axis) > 0) {
-    Value whole = v.roundDown(size, v.lanes);
-    Value first = v.min(v.roundDown(v.add(count, int64_t(v.lanes) - 1), v.lanes), whole);
-    v.loop(v.i(0), first, v.lanes, [&](Value base) { writeWords(row, base, v.lanes); });
-    Value few = call("lathe_select_begin", b.getI64Type(), {words, first, size, count});
-    order = v.ifValues(
-        v.equal(few, v.i(0)),
-        [&] {
-          writeAll(row, first);
-          return VectorBuilder::Values{sorted()};
-        },
-        [&] { return VectorBuilder::Values{selected(row, first)}; })[0];
-  } else {
-    writeAll(row, v.i(0));
-    order = sorted();
-  }
+  lane ? emitColumns(row, block) : emitRow(row);
+}
+
+void SortEmitter::emitOrdered(const BodyEmitter &row, Value order) {
   along(rankAxis, v.i(0), count, [&](Value base, unsigned width) { emitResults(row, order, base, width); });
+}
+
+void SortEmitter::emitRow(const BodyEmitter &row) {
+  if (laneScore(info, axis) <= 0) {
+    writeAll(row, v.i(0));
+    return emitOrdered(row, sorted(words));
+  }
+  Value whole = v.roundDown(size, v.lanes);
+  Value first = v.min(v.roundDown(v.add(count, int64_t(v.lanes) - 1), v.lanes), whole);
+  v.loop(v.i(0), first, v.lanes,
+         [&](Value base) { writeWords(keyAt(row, base, v.lanes), base, words, base, v.lanes); });
+  Value few = call("select_begin", b.getI64Type(), {words, first, size, count});
+  emitOrdered(row, v.ifValues(
+                       v.equal(few, v.i(0)),
+                       [&] {
+                         writeAll(row, first);
+                         return VectorBuilder::Values{sorted(words)};
+                       },
+                       [&] { return VectorBuilder::Values{selected(row, first)}; })[0]);
+}
+
+/// A vector of rows, or what is left of them one by one.
+void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
+  Value first = v.mul(block, int64_t(v.lanes)), left = v.sub(outer.emitExpr(info.extents[*lane]), first);
+  auto single = [&](Value i) {
+    BodyEmitter point = row;
+    point.bindAxis(info.axes[*lane], v.add(first, i));
+    return point;
+  };
+  auto wordsOf = [&](Value i) { return v.at(words, v.mul(i, stride), b.getI8Type()); };
+  auto together = [&] {
+    BodyEmitter side = row;
+    side.bindLane(info.axes[*lane], first, v.lanes);
+    v.loop(v.i(0), size, 1, [&](Value i) {
+      BodyEmitter point = side;
+      point.bindAxis(info.axes[axis], i);
+      Value keys = lower::sortKey(b, f.loc, op, point.emitLanes(op.getKey()));
+      for (unsigned l = 0; l < v.lanes; ++l)
+        writeWords(b.create<vector::ExtractOp>(f.loc, keys, int64_t(l)), i, wordsOf(v.i(l)), i, 1);
+    });
+    v.loop(v.i(0), v.i(v.lanes), 1, [&](Value i) { emitOrdered(single(i), sorted(wordsOf(i))); });
+  };
+  v.ifThen(
+      v.less(left, v.i(v.lanes)), [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); }, together);
 }
 
 /// base, base + 1, ..
@@ -173,42 +224,35 @@ Value SortEmitter::keyAt(const BodyEmitter &row, Value base, unsigned width) {
   return lower::sortKey(b, f.loc, op, width > 1 ? point.emitLanes(op.getKey()) : point.emit(op.getKey()));
 }
 
-/// Of 8 bytes.
-Value SortEmitter::wordOf(Value key, Value base, unsigned width) {
-  Type type = lanes(width, b.getI64Type());
-  Value wide = b.create<arith::ExtUIOp>(f.loc, type, key), by = v.i(32);
-  if (width > 1)
-    by = b.create<vector::SplatOp>(f.loc, type, by);
-  return b.create<arith::OrIOp>(f.loc, b.create<arith::ShLIOp>(f.loc, wide, by), indices(base, width));
-}
-
-void SortEmitter::writeWords(const BodyEmitter &row, Value base, unsigned width) {
-  Value key = keyAt(row, base, width);
-  Type i64 = b.getI64Type();
+/// The words of keys whose indices begin at `index`, as words `at` and following.
+void SortEmitter::writeWords(Value key, Value index, Value to, Value at, unsigned width) {
+  Type i64 = b.getI64Type(), type = lanes(width, i64);
+  index = indices(index, width);
   if (wordBytes == 8) {
-    b.create<LLVM::StoreOp>(f.loc, wordOf(key, base, width), v.at(words, base, i64), 8);
+    Value wide = b.create<arith::ExtUIOp>(f.loc, type, key), by = v.i(32);
+    if (width > 1)
+      by = b.create<vector::SplatOp>(f.loc, type, by);
+    Value word = b.create<arith::OrIOp>(f.loc, b.create<arith::ShLIOp>(f.loc, wide, by), index);
+    b.create<LLVM::StoreOp>(f.loc, word, v.at(to, at, i64), 8);
     return;
   }
-  Value index = indices(base, width);
   for (unsigned l = 0; l < width; ++l) {
-    auto lane = [&](Value x) -> Value {
+    auto one = [&](Value x) -> Value {
       return width > 1 ? b.create<vector::ExtractOp>(f.loc, x, int64_t(l)).getResult() : x;
     };
-    Value at = v.mul(v.add(base, int64_t(l)), 2);
-    b.create<LLVM::StoreOp>(f.loc, lane(key), v.at(words, at, i64), 8);
-    b.create<LLVM::StoreOp>(f.loc, lane(index), v.at(words, v.add(at, 1), i64), 8);
+    Value place = v.mul(v.add(at, int64_t(l)), 2);
+    b.create<LLVM::StoreOp>(f.loc, one(key), v.at(to, place, i64), 8);
+    b.create<LLVM::StoreOp>(f.loc, one(index), v.at(to, v.add(place, 1), i64), 8);
   }
 }
 
 void SortEmitter::writeAll(const BodyEmitter &row, Value from) {
-  along(axis, from, size, [&](Value base, unsigned width) { writeWords(row, base, width); });
+  along(axis, from, size,
+        [&](Value base, unsigned width) { writeWords(keyAt(row, base, width), base, words, base, width); });
 }
 
-Value SortEmitter::sorted() {
-  SmallVector<Value> arguments{words, room, size, count};
-  if (wordBytes == 8)
-    arguments.push_back(v.i(lower::sortKeyBytes(op)));
-  return call(wordBytes == 8 ? "lathe_sort_words" : "lathe_sort_wide_words", words.getType(), arguments);
+Value SortEmitter::sorted(Value words) {
+  return call("sort_words", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
 }
 
 /// Keys from `base` on, which are kept where one comes before the last of those that are; a later one that is equal
@@ -219,8 +263,10 @@ void SortEmitter::offer(const BodyEmitter &row, Value base, unsigned vectors, un
   SmallVector<Value> keys;
   for (unsigned i = 0; i < vectors; ++i)
     keys.push_back(keyAt(row, at(i), width));
-  Value last = b.create<arith::ShRUIOp>(f.loc, b.create<LLVM::LoadOp>(f.loc, i64, words, 8), v.i(32)), any;
-  last = b.create<arith::TruncIOp>(f.loc, getElementTypeOrSelf(keys[0].getType()), last);
+  Value last = b.create<LLVM::LoadOp>(f.loc, i64, words, 8), any;
+  if (wordBytes == 8)
+    last = b.create<arith::TruncIOp>(f.loc, getElementTypeOrSelf(keys[0].getType()),
+                                     b.create<arith::ShRUIOp>(f.loc, last, v.i(32)));
   if (width > 1)
     last = b.create<vector::SplatOp>(f.loc, keys[0].getType(), last);
   for (Value key : keys) {
@@ -231,8 +277,8 @@ void SortEmitter::offer(const BodyEmitter &row, Value base, unsigned vectors, un
     any = b.create<vector::ReductionOp>(f.loc, vector::CombiningKind::OR, any);
   v.ifThen(any, [&] {
     for (unsigned i = 0; i < vectors; ++i)
-      b.create<LLVM::StoreOp>(f.loc, wordOf(keys[i], at(i), width), v.at(room, v.i(int64_t(i * width)), i64), 8);
-    call("lathe_select_offer", {}, {words, count, room, v.i(int64_t(vectors * width))});
+      writeWords(keys[i], at(i), room, v.i(int64_t(i * width)), width);
+    call("select_offer", {}, {words, count, room, v.i(int64_t(vectors * width))});
   });
 }
 
@@ -242,7 +288,7 @@ Value SortEmitter::selected(const BodyEmitter &row, Value from) {
   Value blocks = v.add(from, v.mul(v.div(v.sub(size, from), step), step));
   v.loop(from, blocks, step, [&](Value base) { offer(row, base, keysTogether, v.lanes); });
   along(axis, blocks, size, [&](Value base, unsigned width) { offer(row, base, 1, width); });
-  return call("lathe_select_end", words.getType(), {words, count});
+  return call("select_end", words.getType(), {words, count});
 }
 
 void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, unsigned width) {
