@@ -78,6 +78,7 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       .Case([&](ir::ContractOp o) { return contract(o); })
       .Case([&](ir::AttentionOp o) { return attention(o); })
       .Case([&](ir::ConvOp o) { return conv(o); })
+      .Case([&](ir::ScatterOp o) { return emit(o.getData(), indices, predicate); })
       .Default([](Operation *) { return Value(); });
 }
 
@@ -211,14 +212,19 @@ Value BodyBuilder::pad(ir::PadOp op, const Dims &indices, Value predicate) {
   return inside ? b.create<arith::SelectOp>(op.getLoc(), inside, x, emit(op.getValue(), {}, predicate)) : x;
 }
 
-Expr BodyBuilder::indirect(Value v, const Expr &size) {
+Value BodyBuilder::fromStart(Value v, const Expr &size) {
   Location loc = v.getLoc();
   if (v.getType().getIntOrFloatBitWidth() < 64)
     v = b.create<arith::ExtSIOp>(loc, b.getI64Type(), v);
-  Value zero = index(Expr(0)), n = index(size), last = index(size - Expr(1));
-  Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, v, zero);
-  v = b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, v, n), v);
-  v = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, v, last), zero);
+  Value negative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, v, index(Expr(0)));
+  return b.create<arith::SelectOp>(loc, negative, b.create<arith::AddIOp>(loc, v, index(size)), v);
+}
+
+Expr BodyBuilder::indirect(Value v, const Expr &size) { return clamped(fromStart(v, size), size); }
+
+Expr BodyBuilder::clamped(Value v, const Expr &size) {
+  Location loc = v.getLoc();
+  v = b.create<arith::MaxSIOp>(loc, b.create<arith::MinSIOp>(loc, v, index(size - Expr(1))), index(Expr(0)));
   Expr index = Expr::indirect(indirects.size());
   indirects[index.str()] = v;
   domain.facts.setAxis(index.str(), size);
@@ -379,4 +385,50 @@ Value BodyBuilder::conv(ir::ConvOp op) {
   Value p = isa<FloatType>(a.getType()) ? Value(b.create<arith::MulFOp>(op.getLoc(), a, w))
                                         : Value(b.create<arith::MulIOp>(op.getLoc(), a, w));
   return accumulate(kernel::Combiner::Add, p, removedAxes(reads, domain.known.lookup(op.getResult())));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+static kernel::CombinerAttr combinerOf(ir::ScatterOp op) {
+  using kernel::Combiner;
+  Type element = ir::elementOf(op.getData());
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  switch (op.getKind()) {
+  case ir::ScatterKind::Set:
+    return {};
+  case ir::ScatterKind::Add:
+    return kernel::CombinerAttr::get(op.getContext(), Combiner::Add);
+  case ir::ScatterKind::Mul:
+    return kernel::CombinerAttr::get(op.getContext(), Combiner::Mul);
+  case ir::ScatterKind::Max:
+    return kernel::CombinerAttr::get(op.getContext(), isUnsigned ? Combiner::UMax : Combiner::Max);
+  case ir::ScatterKind::Min:
+    return kernel::CombinerAttr::get(op.getContext(), isUnsigned ? Combiner::UMin : Combiner::Min);
+  }
+  return {};
+}
+
+void BodyBuilder::storeUpdates(ir::ScatterOp op, Value out) {
+  const Dims at = domain.reads.find(op)->second[1], dims = ir::dimsOf(op.getData());
+  Dims places;
+  Value inside;
+  unsigned next = 0;
+  for (auto [d, place] : llvm::enumerate(op.getPlaces())) {
+    if (place >= 0) {
+      places.push_back(at[place]);
+      continue;
+    }
+    Value i = fromStart(emit(op.getIndices()[next++], at), dims[d]);
+    for (auto [predicate, limit] : {std::pair(arith::CmpIPredicate::sge, Expr(0)), std::pair(arith::CmpIPredicate::slt, dims[d])})
+      inside = all(inside, b.create<arith::CmpIOp>(op.getLoc(), predicate, i, index(limit)));
+    places.push_back(clamped(i, dims[d]));
+  }
+  Value v = emit(op.getUpdates(), at);
+  SmallVector<Value> operands;
+  Expr offset = ofOneOp(domain.facts.simplify(flatten(dims, places)), operands);
+  auto store = b.create<kernel::StoreOp>(op.getLoc(), v, out, b.getStringAttr(offset.str()), operands, inside);
+  if (kernel::CombinerAttr combiner = combinerOf(op))
+    store.setCombinerAttr(combiner);
 }

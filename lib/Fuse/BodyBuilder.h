@@ -28,6 +28,8 @@ public:
   /// For a value that a kernel reads by plain strides: its buffer and the offset.
   std::pair<mlir::Value, shape::Expr> access(mlir::Value v, Dims indices);
   mlir::Value index(const shape::Expr &e);
+  /// Behind the store of a scatter's data: that of its updates.
+  void storeUpdates(ir::ScatterOp op, mlir::Value out);
 
 private:
   mlir::Value compute(mlir::Value v, const Dims &indices, mlir::Value predicate);
@@ -51,6 +53,9 @@ private:
   mlir::Value conv(ir::ConvOp op);
   /// An index read at run time, as a symbol of later offsets; wraps negatives and clamps into [0, size).
   shape::Expr indirect(mlir::Value index, const shape::Expr &size);
+  /// The index as an i64, counted from the start.
+  mlir::Value fromStart(mlir::Value index, const shape::Expr &size);
+  shape::Expr clamped(mlir::Value index, const shape::Expr &size);
   mlir::Value all(mlir::Value p, mlir::Value q);
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, const shape::Expr &x, const shape::Expr &y);
   /// The axes that the operand's indices have and the result's have not.

@@ -158,6 +158,8 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
     return kernel::KernelClass::Attention;
   if (group.kind == GroupKind::Ordered)
     return isa<ir::ScanOp>(group.members.front()) ? kernel::KernelClass::Scan : kernel::KernelClass::Sort;
+  if (group.kind == GroupKind::Scatter)
+    return kernel::KernelClass::Scatter;
   return reduces ? kernel::KernelClass::Reduction : kernel::KernelClass::Loop;
 }
 
@@ -205,6 +207,7 @@ static std::string baseName(Group &group, const llvm::MapVector<Attribute, std::
   case GroupKind::Ordered:
     return isa<ir::ScanOp>(group.members.front()) ? "scan" : "sort";
   case GroupKind::Row:
+  case GroupKind::Scatter:
   case GroupKind::Host:
     break;
   }
@@ -243,6 +246,8 @@ LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
     BlockArgument out = scratch->addArgument(kernel::RefType::get(b.getContext(), ir::signless(element)), s.value.getLoc());
     Expr offset = group.domain.facts.simplify(flatten(ir::dimsOf(s.storage), group.domain.known.lookup(s.storage)));
     inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, b.getStringAttr(offset.str()), ValueRange(), Value());
+    if (auto scatter = s.value.getDefiningOp<ir::ScatterOp>(); scatter && group.kind == GroupKind::Scatter)
+      builder.storeUpdates(scatter, out);
     results.push_back(s.storage.getType());
   }
   if (Operation *op = builder.misplaced())

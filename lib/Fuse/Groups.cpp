@@ -69,7 +69,7 @@ void Grouper::run() {
 }
 
 Value Grouper::storageOf(const Group &group, Value v, Domain &domain) const {
-  if (group.kind == GroupKind::Host)
+  if (group.kind == GroupKind::Host || group.kind == GroupKind::Scatter)
     return v; // it lies in its own order, and no domain knows its places
   Value storage = v, at = v;
   Domain trial = domain, kept = domain; // `kept`: without what views after the last transpose would split
@@ -169,6 +169,8 @@ void Grouper::place(Operation *op) {
     return startConv(c);
   if (isa<ir::ScanOp, ir::SortOp>(op))
     return startOrdered(op);
+  if (auto s = dyn_cast<ir::ScatterOp>(op))
+    return startScatter(s);
   std::set<unsigned> from = producers(op);
   std::vector<unsigned> candidates(from.rbegin(), from.rend()); // the latest first, contractions before all
   std::stable_partition(candidates.begin(), candidates.end(),
@@ -312,6 +314,25 @@ void Grouper::startOrdered(Operation *op) {
   start(op, std::move(g));
 }
 
+/// An axis for each dimension of the data, and for each of the updates that is none of the data's.
+void Grouper::startScatter(ir::ScatterOp op) {
+  Domain d(facts);
+  Dims dims = ir::dimsOf(op.getData()), given = ir::dimsOf(op.getUpdates());
+  Dims data = d.addAxes(dims);
+  std::map<int64_t, Expr> shared;
+  for (auto [i, place] : llvm::enumerate(op.getPlaces()))
+    if (place >= 0 && facts.provablyEqual(given[place], dims[i]))
+      shared.emplace(place, data[i]);
+    else if (place >= 0 && !running.provablyLessEqual(given[place], dims[i]))
+      given[place] = Expr::min(given[place], dims[i]); // it is the first of them, which the entry checks
+  Dims updates;
+  for (size_t k = 0; k < given.size(); ++k)
+    updates.push_back(shared.count(k) ? shared.at(k) : d.addAxis(given[k]));
+  d.known[op.getResult()] = data;
+  d.reads[op] = {data, updates};
+  start(op, {GroupKind::Scatter, std::move(d), {op}, producers(op), {}});
+}
+
 //===----------------------------------------------------------------------===//
 // Joining
 //===----------------------------------------------------------------------===//
@@ -352,6 +373,8 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return "it is a step of the host program";
   if (groups[id].kind == GroupKind::Attention)
     return "attention takes no epilogue";
+  if (groups[id].kind == GroupKind::Scatter)
+    return "a scatter's updates are complete at its end";
   if (groups[id].weight + trees.weightOf(op) > largestKernel)
     return "the kernel is large enough";
   if (std::string why = checkEquality(groups[id], op); !why.empty())

@@ -129,6 +129,17 @@ static void needGatherNd(ir::GatherNdOp op, Needs &n) {
     needIndexed(x[batch + d], result, n);
 }
 
+/// Updates at their own places are inside of the data.
+static void needScatter(ir::ScatterOp op, Needs &n) {
+  Dims data = ir::dimsOf(op.getData()), updates = ir::dimsOf(op.getUpdates());
+  n.equal(data, ir::dimsOf(op.getResult()));
+  for (Value i : op.getIndices())
+    n.equal(ir::dimsOf(i), updates);
+  for (auto [d, place] : llvm::enumerate(op.getPlaces()))
+    if (place >= 0)
+      n.atMost(updates[place], data[d]);
+}
+
 static void needReduce(ir::ReduceOp op, Needs &n) {
   Dims kept;
   for (auto [d, e] : llvm::enumerate(ir::dimsOf(op.getX())))
@@ -295,6 +306,7 @@ static void needsOf(Operation *op, Needs &n) {
       .Case([&](ir::PadOp o) { needPad(o, n); })
       .Case([&](ir::GatherOp o) { needGather(o, n); })
       .Case([&](ir::GatherNdOp o) { needGatherNd(o, n); })
+      .Case([&](ir::ScatterOp o) { needScatter(o, n); })
       .Case([&](ir::ReduceOp o) { needReduce(o, n); })
       .Case([&](ir::ScanOp o) { n.equal(ir::dimsOf(o.getX()), resultDims(o)); })
       .Case([&](ir::SortOp o) { needSort(o, n); })

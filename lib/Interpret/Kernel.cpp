@@ -45,7 +45,14 @@ public:
 
 private:
   AxisSet removedAxes();
-  Error runBody();
+  /// Ops that are computed at the points of some axes.
+  struct Phase {
+    std::vector<Operation *> body;
+    AxisSet axes;
+  };
+  std::vector<Phase> phases();
+  Error runPhase(const Phase &phase);
+  Error runBody(ArrayRef<Operation *> body);
   Expected<Column> compute(Operation *op);
   Expected<Column> load(kernel::LoadOp op);
   Expected<Column> reduce(kernel::ReduceOp op);
@@ -218,7 +225,12 @@ Error KernelRun::store(kernel::StoreOp op) {
       return undefinedAt("a store to " + refText(op.getRef()), over, i);
     if (at < 0 || at >= to.tensor.size())
       return outside(op.getRef(), at, over, i);
-    if (to.seen[at] && !sameElement(to.tensor, at, value.tensor, i))
+    if (std::optional<kernel::Combiner> combiner = op.getCombiner()) {
+      combineAt(*combiner, to.tensor, at, value.tensor, i);
+      continue;
+    }
+    bool update = this->op.getKernelClass() == kernel::KernelClass::Scatter && !op.getIndices().empty();
+    if (to.seen[at] && !update && !sameElement(to.tensor, at, value.tensor, i))
       return bug("element {0} of result {1} is written twice, {2} and at {3} {4}", at, number,
                  elementText(to.tensor, at), frame.pointText(over, i), elementText(value.tensor, i));
     to.seen[at] = 1;
@@ -371,20 +383,50 @@ Expected<Column> KernelRun::compute(Operation *op) {
   return out;
 }
 
-Error KernelRun::runBody() {
+Error KernelRun::runBody(ArrayRef<Operation *> body) {
   columns.clear();
-  for (Operation &inner : op.getBody().front()) {
+  for (Operation *inner : body) {
     if (auto s = dyn_cast<kernel::StoreOp>(inner)) {
       if (Error e = store(s))
         return e;
       continue;
     }
-    Expected<Column> c = compute(&inner);
+    Expected<Column> c = compute(inner);
     if (!c)
       return c.takeError();
-    columns[inner.getResult(0)] = std::move(*c);
+    columns[inner->getResult(0)] = std::move(*c);
   }
   return Error::success();
+}
+
+/// What runs one after the other: a scatter's updates once its result is covered.
+std::vector<KernelRun::Phase> KernelRun::phases() {
+  Phase all;
+  for (unsigned i = 0; i < frame.axes.size(); ++i)
+    all.axes.push_back(i);
+  for (Operation &inner : op.getBody().front())
+    all.body.push_back(&inner);
+  if (op.getKernelClass() != kernel::KernelClass::Scatter)
+    return {all};
+  Phase cover, updates;
+  kernel::ValueAxes known = kernel::axesOfValues(op);
+  for (auto store : op.getBody().front().getOps<kernel::StoreOp>()) {
+    Phase &phase = store.getIndices().empty() ? cover : updates;
+    llvm::SmallPtrSet<Operation *, 16> slice{store};
+    for (Operation *inner : llvm::reverse(all.body))
+      if (slice.contains(inner))
+        for (Value v : inner->getOperands())
+          if (Operation *def = v.getDefiningOp())
+            slice.insert(def);
+    for (Operation *inner : all.body)
+      if (slice.contains(inner))
+        phase.body.push_back(inner);
+    phase.axes = frame.axesOf(store.getOffsetExpr());
+    for (Value v : store->getOperands())
+      for (const std::string &axis : known[v])
+        phase.axes = unite(phase.axes, {*frame.axisOf(axis)});
+  }
+  return {cover, updates};
 }
 
 AxisSet KernelRun::removedAxes() {
@@ -407,13 +449,20 @@ AxisSet KernelRun::removedAxes() {
 
 Error KernelRun::run(std::vector<Written> &to) {
   results = &to;
+  for (const Phase &phase : phases())
+    if (Error e = runPhase(phase))
+      return e;
+  return Error::success();
+}
+
+Error KernelRun::runPhase(const Phase &phase) {
   constexpr int64_t limit = 1 << 15; // points at once
   AxisSet removed = removedAxes(), outer;
   int64_t points = 1;
-  for (AxisRange &axis : frame.axes)
-    points *= axis.extent;
-  for (unsigned i = 0; i < frame.axes.size() && points > limit; ++i)
-    if (!llvm::is_contained(removed, i)) {
+  for (unsigned i : phase.axes)
+    points *= frame.axes[i].extent;
+  for (unsigned i : phase.axes)
+    if (points > limit && !llvm::is_contained(removed, i)) {
       outer.push_back(i);
       points /= frame.axes[i].extent;
       frame.axes[i].size = 1;
@@ -426,8 +475,10 @@ Error KernelRun::run(std::vector<Written> &to) {
     for (auto [a, i] : llvm::zip(outer, at))
       frame.axes[a].begin = i;
     if (!error)
-      error = runBody();
+      error = runBody(phase.body);
   });
+  for (unsigned a : outer)
+    frame.axes[a].begin = 0, frame.axes[a].size = frame.axes[a].extent;
   return error;
 }
 

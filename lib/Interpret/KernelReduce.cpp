@@ -134,3 +134,13 @@ Column interpret::sumOfProducts(const Column &a, const Column &b, const AxisSet 
   });
   return out;
 }
+
+void interpret::combineAt(kernel::Combiner kind, Tensor &to, int64_t at, const Tensor &value, int64_t i) {
+  Type type = to.type.getElementType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  uint64_t mask = width < 64 ? (uint64_t(1) << width) - 1 : ~uint64_t(0);
+  if (to.isFloat())
+    to.floats[at] = ir::roundTo(combine(kind, to.floats[at], value.floats[i]), type);
+  else
+    to.ints[at] = ir::wrapTo(combine(kind, to.ints[at], value.ints[i], mask), type);
+}

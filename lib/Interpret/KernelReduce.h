@@ -10,6 +10,9 @@ namespace lathe::interpret {
 /// other.
 Column combineOver(kernel::Combiner kind, const Column &value, const AxisSet &removed, const KernelFrame &frame);
 
+/// One element combined with one of another tensor.
+void combineAt(kernel::Combiner kind, Tensor &to, int64_t at, const Tensor &value, int64_t i);
+
 /// The sum over `removed` of products, at each point of the other axes of both.
 Column sumOfProducts(const Column &a, const Column &b, const AxisSet &removed, mlir::Type type,
                      const KernelFrame &frame);

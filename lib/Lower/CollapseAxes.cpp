@@ -36,6 +36,10 @@ public:
 
 private:
   bool mergeOnePair();
+  /// Updates of a scatter stay in their order where the axes do.
+  bool keepsOrder(unsigned outer, unsigned inner) {
+    return kernel.getKernelClass() != kernel::KernelClass::Scatter || inner == outer + 1;
+  }
   bool canMerge(const Axis &outer, const Axis &inner) const;
   void merge(unsigned outer, unsigned inner);
 
@@ -120,7 +124,7 @@ void Collapser::merge(unsigned outer, unsigned inner) {
 bool Collapser::mergeOnePair() {
   for (unsigned i = 0; i < axes.size(); ++i)
     for (unsigned j = 0; j < axes.size(); ++j)
-      if (i != j && canMerge(axes[i], axes[j])) {
+      if (i != j && keepsOrder(i, j) && canMerge(axes[i], axes[j])) {
         merge(i, j);
         return true;
       }

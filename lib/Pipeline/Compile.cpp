@@ -85,16 +85,18 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());
     pm.addPass(target::createPackWeights());
+    pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
     pm.addPass(kernel::createVerifyAccesses());
   });
 }
 
-/// Kernels for a GPU: operands of products in the type that --precision names.
+/// Kernels for a GPU: scatters in place, operands of products in the type that --precision names.
 static Error prepareForCuda(ModuleOp module, const CompileOptions &options) {
-  if (options.precision.empty() || options.precision == "f32")
-    return Error::success();
   return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
+    pm.addPass(target::createSplitScatters());
+    if (options.precision.empty() || options.precision == "f32")
+      return;
     target::CudaPrecisionOptions o;
     o.precision = options.precision;
     pm.addPass(target::createCudaPrecision(o));

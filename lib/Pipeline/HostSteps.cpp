@@ -81,9 +81,16 @@ StepWriter::BufferId StepWriter::bufferFor(Value v) {
   return buffers[v] = target.buffer;
 }
 
-/// A result that lies where an operand lies.
+/// A result that lies where an operand lies. A dynamic buffer moves when it is allocated, and its views with it.
 StepWriter::BufferId StepWriter::inPlaceOf(BufferId operand, Value v) {
-  return buffers[v] = program.view(dtypeOfValue(v), operand, bytesOf(v.getType()));
+  return buffers[v] = program.view(dtypeOfValue(v), operand, isLate(v.getType()) ? Expr(0) : bytesOf(v.getType()));
+}
+
+/// The operand in whose place a kernel's result lies; null where it has memory of its own. A scatter has its data nowhere else.
+Value StepWriter::replacedBy(kernel::GenericOp op) {
+  auto number = op->getAttrOfType<IntegerAttr>("in_place");
+  bool moves = isLate(op.getOutputs()[0].getType()) && op.getKernelClass() != kernel::KernelClass::Scatter;
+  return number && !moves ? op.getInputs()[number.getInt()] : Value();
 }
 
 Expected<StepWriter::BufferId> StepWriter::constant(Type type, Expected<artifact::ByteSource> bytes) {
@@ -97,9 +104,9 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   std::vector<BufferId> operands;
   for (Value v : op.getInputs())
     operands.push_back(buffers.lookup(v));
-  auto replaced = op->getAttrOfType<IntegerAttr>("in_place");
+  Value replaced = replacedBy(op);
   for (Value v : op.getOutputs())
-    operands.push_back(replaced && !isLate(v.getType()) ? inPlaceOf(operands[replaced.getInt()], v) : bufferFor(v));
+    operands.push_back(replaced ? inPlaceOf(buffers.lookup(replaced), v) : bufferFor(v));
   std::vector<Expr> sizes;
   for (const std::string &s : op.getSizeSymbols())
     sizes.push_back(Expr::symbol(s));
@@ -212,8 +219,11 @@ Error StepWriter::run(func::FuncOp function, ArrayRef<BufferId> arguments, Array
   Block &block = function.getBody().front();
   auto ret = cast<func::ReturnOp>(block.getTerminator());
   for (auto [i, v] : llvm::enumerate(ret.getOperands()))
-    if (Value base = baseOf(v); base.getDefiningOp<kernel::GenericOp>())
-      targetOf.try_emplace(base, results[i], i);
+    for (Value base = baseOf(v); base && base.getDefiningOp<kernel::GenericOp>();) {
+      if (!targetOf.try_emplace(base, results[i], i).second)
+        break;
+      base = replacedBy(base.getDefiningOp<kernel::GenericOp>());
+    }
   for (auto [argument, buffer] : llvm::zip(block.getArguments(), arguments))
     buffers[argument] = buffer;
   std::vector<SizeCheck> checks = scoped.lookup(function.getName());

@@ -62,6 +62,7 @@ private:
   Target newTarget(mlir::Type type);
   BufferId bufferFor(mlir::Value v);
   BufferId inPlaceOf(BufferId operand, mlir::Value v);
+  mlir::Value replacedBy(kernel::GenericOp op);
   mlir::func::FuncOp function(mlir::FlatSymbolRefAttr ref);
 
   artifact::ArtifactBuilder &builder;

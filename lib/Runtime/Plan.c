@@ -120,7 +120,7 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
   parts = parts < units ? parts : units;
   step->parts = parts > 1 ? (uint32_t)parts : 1;
   bool uneven = out[LATHE_PLAN_FLAGS] & LATHE_PLAN_UNEVEN;
-  int64_t pieces = uneven ? UnevenPiecesPerPart : cost / step->parts / CostPerPiece;
+  int64_t pieces = out[LATHE_PLAN_FLAGS] & LATHE_PLAN_WHOLE ? 1 : uneven ? UnevenPiecesPerPart : cost / step->parts / CostPerPiece;
   pieces = uneven || pieces < PiecesPerPart ? pieces : PiecesPerPart;
   pieces = pieces < units / step->parts ? pieces : units / step->parts;
   step->piecesPerPart = pieces > 1 ? (uint32_t)pieces : 1;

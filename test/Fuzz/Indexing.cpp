@@ -86,23 +86,30 @@ static const char *reductionOf(Graph &g, const Name &x) {
   return g.rng.chance(0.6) || !g[x].isFloat() ? "none" : g.rng.of<const char *>({"add", "mul", "max", "min"});
 }
 
+/// Rows that updates go to: in any number where they are combined, each once where not.
+static Shape places(Graph &g, int64_t count, int64_t n, bool combined) { return combined ? indices(g, count, n) : distinct(g, count, n); }
+
 static bool scatterNd(Graph &g) {
   auto x = g.pick([](const Value &v) { return v.rank() > 0 && !v.isBool(); });
   if (!x)
     return false;
-  int64_t n = g[*x].dim(0), k = g.rng.range(1, n);
+  std::string reduction = reductionOf(g, *x);
+  bool combined = reduction != "none";
+  int64_t n = g[*x].dim(0), k = g.rng.range(1, combined ? n + 3 : n);
   Shape shape(g[*x].shape());
   shape[0] = k;
-  return g.add("ScatterND", {*x, g.ints(distinct(g, k, n), {k, 1}), updates(g, *x, shape)},
-               {{"reduction", reductionOf(g, *x)}});
+  return g.add("ScatterND", {*x, g.ints(places(g, k, n, combined), {k, 1}), updates(g, *x, shape)},
+               {{"reduction", reduction.c_str()}});
 }
 
 static bool scatterElements(Graph &g) {
   auto x = g.pick([](const Value &v) { return v.rank() > 0 && !v.isBool(); });
   if (!x)
     return false;
-  int64_t axis = g.rng.range(0, g[*x].rank() - 1), n = g[*x].dim(axis), k = g.rng.range(1, n), inner = 1;
-  Shape shape(g[*x].shape()), picked = distinct(g, k, n);
+  std::string reduction = reductionOf(g, *x);
+  bool combined = reduction != "none";
+  int64_t axis = g.rng.range(0, g[*x].rank() - 1), n = g[*x].dim(axis), k = g.rng.range(1, combined ? n + 3 : n), inner = 1;
+  Shape shape(g[*x].shape()), picked = places(g, k, n, combined);
   shape[axis] = k;
   for (int64_t d = axis + 1; d < g[*x].rank(); ++d)
     inner *= shape[d];
@@ -110,7 +117,7 @@ static bool scatterElements(Graph &g) {
   for (size_t i = 0; i < at.size(); ++i)
     at[i] = picked[i / inner % k];
   return g.add("ScatterElements", {*x, g.ints(at, shape), updates(g, *x, shape)},
-               {{"axis", axis}, {"reduction", reductionOf(g, *x)}});
+               {{"axis", axis}, {"reduction", reduction.c_str()}});
 }
 
 static bool oneHot(Graph &g) {

@@ -205,10 +205,11 @@ enum {
   LATHE_PLAN_SCRATCH = 1, /* bytes of scratch per thread */
   LATHE_PLAN_COST = 2,    /* of one item: about FLOPs, or bytes / 4 where memory decides */
   LATHE_PLAN_GRAIN = 3,   /* chunks are multiples of this many items (0 is 1) */
-  LATHE_PLAN_FLAGS = 4,   /* LATHE_PLAN_UNEVEN: items differ in cost, hand them out in small chunks */
+  LATHE_PLAN_FLAGS = 4,   /* LATHE_PLAN_UNEVEN: items differ in cost, hand them out in small chunks; LATHE_PLAN_WHOLE: one per thread */
   LATHE_PLAN_WORDS = 8
 };
 #define LATHE_PLAN_UNEVEN 1
+#define LATHE_PLAN_WHOLE 2
 
 typedef void (*LatheHostFn)(void *const *buffers, const int64_t *sizes);
 

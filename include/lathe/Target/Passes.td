@@ -72,6 +72,38 @@ def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
+  let summary = "The data of a scatter are made by a kernel of their own, and updated in place";
+  let description = [{
+    What a scatter's data are is written by a kernel of class `loop`; the scatter then says `in_place = N`: its result lies where
+    operand N, these data, lie, and only updates are left to do. Where an operand holds the data as they are, and nobody reads it
+    afterwards, it is updated itself.
+
+    Before:
+    ```mlir
+    %y = kernel.generic scatter @scatter axes(i0 = "50", i1 = "20") ins(%x, %i, %u : ...) outs(tensor<50xf32>) {
+      %0 = kernel.load %x["i0"] : <f32> -> f32
+      %1 = arith.mulf %0, %c : f32
+      kernel.store %1, %out["i0"] : f32, <f32>
+      %2 = kernel.load %u["i1"] : <f32> -> f32
+      kernel.store %2, %out["$0"] indirect(%at) if %inside combine add : f32, <f32>
+    ```
+    After:
+    ```mlir
+    %d = kernel.generic loop @scatter_data axes(i0 = "50") ins(%x : ...) outs(tensor<50xf32>) {
+      %0 = kernel.load %x["i0"] : <f32> -> f32
+      %1 = arith.mulf %0, %c : f32
+      kernel.store %1, %out["i0"] : f32, <f32>
+    %y = kernel.generic scatter @scatter axes(i0 = "50", i1 = "20") ins(%i, %u, %d : ...) outs(tensor<50xf32>) attributes {in_place = 2 : i64} {
+      %0 = kernel.load %d["i0"] : <f32> -> f32
+      kernel.store %0, %out["i0"] : f32, <f32>
+      %1 = kernel.load %u["i1"] : <f32> -> f32
+      kernel.store %1, %out["$0"] indirect(%at) if %inside combine add : f32, <f32>
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect"];
+}
+
 def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
   let summary = "Operands of contractions and attentions in the type that tensor cores take";
   let description = [{

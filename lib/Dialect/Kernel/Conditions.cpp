@@ -10,8 +10,7 @@ using namespace lathe::kernel;
 using shape::Expr;
 using P = arith::CmpIPredicate;
 
-/// The last place of an index that was brought into range: max(min(i, last), 0).
-static std::optional<Expr> lastPlaceOf(Value v) {
+std::optional<Expr> kernel::lastPlaceOf(Value v) {
   auto low = v.getDefiningOp<arith::MaxSIOp>();
   auto high = low ? low.getLhs().getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
   if (!high || !matchPattern(low.getRhs(), m_Zero()))

@@ -184,7 +184,7 @@ static LogicalResult verifyAxes(GenericOp op) {
 }
 
 static LogicalResult verifyClass(GenericOp op) {
-  unsigned contracts = 0, attentions = 0, reduces = 0, scans = 0, sorts = 0;
+  unsigned contracts = 0, attentions = 0, reduces = 0, scans = 0, sorts = 0, covers = 0, indirect = 0, combining = 0;
   llvm::SmallPtrSet<Value, 8> stored;
   op.getBody().walk([&](Operation *o) {
     contracts += isa<ContractOp>(o);
@@ -192,17 +192,21 @@ static LogicalResult verifyClass(GenericOp op) {
     reduces += isa<ReduceOp>(o);
     scans += isa<ScanOp>(o);
     sorts += isa<SortOp>(o);
-    if (auto s = dyn_cast<StoreOp>(o))
+    if (auto s = dyn_cast<StoreOp>(o)) {
       stored.insert(s.getRef());
+      (s.getIndices().empty() ? covers : indirect) += 1;
+      combining += s.getCombiner().has_value();
+    }
   });
   for (unsigned i = 0; i < op.getOutputs().size(); ++i)
     if (!stored.contains(op.getOutputRef(i)))
       return op.emitOpError("K4: result ") << i << " is never stored to";
   KernelClass c = op.getKernelClass();
-  bool noReduce = c == KernelClass::Loop || c == KernelClass::Scan || c == KernelClass::Sort;
+  bool noReduce = c == KernelClass::Loop || c == KernelClass::Scan || c == KernelClass::Sort || c == KernelClass::Scatter;
   if (contracts != (c == KernelClass::Contraction ? 1u : 0u) || attentions != (c == KernelClass::Attention ? 1u : 0u) ||
       scans != (c == KernelClass::Scan ? 1u : 0u) || sorts != (c == KernelClass::Sort ? 1u : 0u) ||
-      (reduces && noReduce))
+      (reduces && noReduce) || (combining && c != KernelClass::Scatter) ||
+      (c == KernelClass::Scatter && (op.getOutputs().size() != 1 || covers != 1 || indirect != 1)))
     return op.emitOpError("K5: the body does not fit class '") << stringifyKernelClass(c) << "'";
   return success();
 }

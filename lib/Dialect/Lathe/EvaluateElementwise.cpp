@@ -346,5 +346,5 @@ bool ir::isCostly(Operation *op) {
                                           "cast", "bitcast", "compare", "select"};
   if (isa<ElementwiseInterface>(op))
     return !cheap.contains(op->getName().stripDialect());
-  return isa<ReduceOp, ScanOp, SortOp, ContractOp, GatherOp, GatherNdOp>(op);
+  return isa<ReduceOp, ScanOp, SortOp, ContractOp, GatherOp, GatherNdOp, ScatterOp>(op);
 }

@@ -268,6 +268,42 @@ static Result contract(ContractOp op, const ConstantTensor &x, const ConstantTen
 }
 
 //===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+static void combineAt(ConstantTensor &out, int64_t to, ScatterKind kind, const ConstantTensor &from, int64_t i) {
+  static const ReduceKind kinds[] = {ReduceKind::Or, ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min};
+  Type e = out.type.getElementType();
+  ReduceKind k = kinds[unsigned(kind)];
+  if (kind == ScatterKind::Set)
+    out.copyFrom(from, i, to);
+  else if (out.isFloat())
+    out.floats[to] = roundTo(combineFloat(k, out.floats[to], from.floats[i]), e);
+  else
+    out.ints[to] = wrapTo(combineInt(k, out.ints[to], from.ints[i], isUnsignedElement(e)), e);
+}
+
+static Result scatter(ScatterOp op, Inputs in) {
+  ConstantTensor out = *in[0];
+  const ConstantTensor &updates = *in[1];
+  SmallVector<int64_t> strides = stridesOf(out.shape());
+  forEach(updates.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
+    int64_t to = 0;
+    unsigned next = 2;
+    bool inside = true;
+    for (auto [d, place] : llvm::enumerate(op.getPlaces())) {
+      int64_t size = out.shape()[d], c = place >= 0 ? at[place] : in[next++]->ints[i];
+      c += place < 0 && c < 0 ? size : 0;
+      inside &= c >= 0 && c < size;
+      to += c * strides[d];
+    }
+    if (inside)
+      combineAt(out, to, op.getKind(), updates, i);
+  });
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
 
@@ -286,6 +322,7 @@ std::optional<ConstantTensor> ir::evaluateStructured(Operation *op, Inputs in) {
       .Case([&](ScanOp o) { return evaluateScan(o, *in[0]); })
       .Case([&](SortOp o) { return evaluateSort(o, *in[0]); })
       .Case([&](ContractOp o) { return contract(o, *in[0], *in[1]); })
+      .Case([&](ScatterOp o) { return scatter(o, in); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -303,7 +340,7 @@ bool ir::canEvaluate(Operation *op) {
   if (auto s = dyn_cast<SizeOp>(op))
     return constantsOf(s.getExprs()).has_value();
   return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, ReduceOp, ScanOp, SortOp,
-             ContractOp>(op);
+             ContractOp, ScatterOp>(op);
 }
 
 std::optional<ConstantTensor> ir::evaluate(Operation *op, Inputs in) {

@@ -138,6 +138,22 @@ LogicalResult GatherOp::verify() {
   return success();
 }
 
+LogicalResult ScatterOp::verify() {
+  if (getData().getType() != getResult().getType() || elementOf(getUpdates()) != elementOf(getData()))
+    return emitOpError("data, result and updates have one element type, data and result one shape");
+  if (int64_t(getPlaces().size()) != rankOf(getData()) || llvm::count(getPlaces(), -1) != int64_t(getIndices().size()) ||
+      getIndices().empty())
+    return emitOpError("expects a place per dimension of the data, and as many indices as places of -1");
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t p : getPlaces())
+    if (p != -1 && (p < 0 || p >= rankOf(getUpdates()) || !seen.insert(p).second))
+      return emitOpError("place ") << p << " is no dimension of the updates, or is there twice";
+  for (Value i : getIndices())
+    if (!elementOf(i).isIntOrIndex() || elementOf(i).isInteger(1) || typeOf(i).getShape() != typeOf(getUpdates()).getShape())
+      return emitOpError("indices are integers of the updates' shape, not ") << i.getType();
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   std::set<int64_t> axes(getAxes().begin(), getAxes().end());
   if (axes.size() != getAxes().size())

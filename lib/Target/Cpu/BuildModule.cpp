@@ -83,7 +83,7 @@ static llvm::Error addPlan(OpBuilder &b, Location loc, ModuleOp module, StringRe
     auto it = llvm::find(sizes, symbol);
     return it == sizes.end() ? lower::SymbolValue{} : lower::SymbolValue{values[it - sizes.begin()], 0};
   };
-  const Expr *answers[] = {&plan.items, &plan.scratchBytes, &plan.cost, &plan.granularity};
+  const Expr *answers[] = {&plan.items, &plan.scratchBytes, &plan.cost, &plan.granularity, &plan.flags};
   for (auto [i, e] : llvm::enumerate(answers)) {
     Value v = lower::emitExpr(b, loc, *e, lookup);
     if (!v)
@@ -125,6 +125,8 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
       return emitContraction(f, plan);
     case KernelClass::Attention:
       return emitAttention(f, plan);
+    case KernelClass::Scatter:
+      return emitScatter(f, plan);
     case KernelClass::Reduction:
       for (auto emit : {emitConvolution, emitDepthwise, emitProduct})
         if (llvm::Expected<bool> taken = emit(f, plan); !taken || *taken)

@@ -33,6 +33,7 @@ struct KernelPlan {
   shape::Expr scratchBytes = 0; ///< per thread
   shape::Expr cost = 1;         ///< of one item: FLOPs plus a quarter of the bytes moved
   shape::Expr granularity = 1;  ///< items that a thread should take at least
+  shape::Expr flags = 0;        ///< LATHE_PLAN_FLAGS
 };
 
 /// Each returns false, having emitted nothing, when it does not take the kernel (an odd stride, integers, ...): the row
@@ -44,6 +45,8 @@ llvm::Expected<bool> emitConvolution(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitDepthwise(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products: a convolution, a contraction with a computed operand.
 llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
+/// The updates of a kernel of class scatter whose result lies where its data lie.
+llvm::Expected<bool> emitScatter(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitScan(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitSort(KernelFunction &f, KernelPlan &plan);

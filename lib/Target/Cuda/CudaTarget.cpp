@@ -5,6 +5,7 @@
 #include "Gemm.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
+#include "Scatter.h"
 #include "Toolchain.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
@@ -37,7 +38,7 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
-  for (auto *generator : {generateScan, generateSort, generateHopperGemm, generateWarpGemm, generateSimtGemm,
+  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateWarpGemm, generateSimtGemm,
                           generateHopperAttention, generateSimtAttention}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)

@@ -44,7 +44,8 @@ def Kernel_ClassAttr : I32EnumAttr<"KernelClass", "how a kernel is scheduled", [
     I32EnumAttrCase<"Contraction", 2, "contraction">, // exactly one kernel.contract and its epilogue
     I32EnumAttrCase<"Attention", 3, "attention">,     // exactly one kernel.attention
     I32EnumAttrCase<"Scan", 4, "scan">,               // exactly one kernel.scan, no reduction
-    I32EnumAttrCase<"Sort", 5, "sort">]> {            // exactly one kernel.sort, no reduction
+    I32EnumAttrCase<"Sort", 5, "sort">,               // exactly one kernel.sort, no reduction
+    I32EnumAttrCase<"Scatter", 7, "scatter">]> {      // a cover of its result, then stores through indices, one after the other
   let cppNamespace = "::lathe::kernel";
 }
 def Kernel_CombinerAttr : I32EnumAttr<"Combiner", "the combining function of a reduction", [
@@ -89,7 +90,9 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
           declares; in a module that declares none, a kernel on its own, every other name is a size;)
       K4. every result is stored to;
       K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `scan` exactly one
-          `kernel.scan`, `sort` exactly one `kernel.sort`, other classes none; `loop`, `scan` and `sort` have no `kernel.reduce`.
+          `kernel.scan`, `sort` exactly one `kernel.sort`, other classes none; `loop`, `scan`, `sort` and `scatter` have no
+          `kernel.reduce`; stores with a combiner are in class `scatter` alone, which has one result, one store that covers it,
+          then one through indices.
     Those of memory are proven with the module's sizes by the pass `lathe-verify-accesses` (lathe/Dialect/Kernel/Legality.h):
       K6. the stores of a result write each of its elements once: each writes a block, where its offset, a number in a mixed
           radix of its axes, names each element once, and the blocks partition the result. Stores through indices come on top;
@@ -142,10 +145,21 @@ def Kernel_LoadOp : Kernel_Op<"load", [AttrSizedOperandSegments]> {
 
 def Kernel_StoreOp : Kernel_Op<"store", [AttrSizedOperandSegments]> {
   let summary = "Write one element of a result at every point of the axes that the offset or the value mention";
-  let description = [{ `kernel.store %v, %out["768*n + d"]`, optionally `indirect(...)` and `if %p` (skipped where false). }];
-  let arguments = (ins AnyType:$value, Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate);
+  let description = [{
+    `kernel.store %v, %out["768*n + d"]`, optionally `indirect(...)` and `if %p` (skipped where false).
+    In a kernel of class `scatter`, the store through indices writes once the other one has written the whole result: point after
+    point in the order of the axes, the last axis fastest. What comes later replaces what is there, or with `combine add` is
+    combined with it.
+  }];
+  let arguments = (ins AnyType:$value, Kernel_Ref:$ref, StrAttr:$offset, Variadic<I64>:$indices, Optional<I1>:$predicate,
+                       OptionalAttr<Kernel_CombinerAttr>:$combiner);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$ref, "::mlir::StringAttr":$offset,
+                                 "::mlir::ValueRange":$indices, "::mlir::Value":$predicate), [{
+    build($_builder, $_state, value, ref, offset, indices, predicate, CombinerAttr());
+  }]>];
   let assemblyFormat = [{
-    $value `,` $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^)? attr-dict `:` type($value) `,` type($ref)
+    $value `,` $ref `[` $offset `]` (`indirect` `(` $indices^ `)`)? (`if` $predicate^)? (`combine` $combiner^)? attr-dict
+    `:` type($value) `,` type($ref)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{ ::lathe::shape::Expr getOffsetExpr(); }];

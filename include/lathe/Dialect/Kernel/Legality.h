@@ -40,6 +40,9 @@ struct Conjunct {
   mlir::Value value;
   bool holds = true;
 };
+/// The last place of an index that was brought into range: max(min(i, last), 0).
+std::optional<shape::Expr> lastPlaceOf(mlir::Value index);
+
 /// Names for the indices that a body reads at run time: `$0` of one op and `$0` of another are told apart by their values.
 class IndirectNames {
 public:

@@ -78,6 +78,12 @@ def ElementwiseInterface : OpInterface<"ElementwiseInterface"> {
     [{ return ::lathe::ir::buildScalar($_op, builder, loc, scalars); }]>];
 }
 
+def Lathe_ScatterKind : I32EnumAttr<"ScatterKind", "what an update does to the element that is there", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">, I32EnumAttrCase<"Mul", 2, "mul">,
+    I32EnumAttrCase<"Max", 3, "max">, I32EnumAttrCase<"Min", 4, "min">]> {
+  let cppNamespace = "::lathe::ir";
+}
+
 class Lathe_Op<string mnemonic, list<Trait> traits = []> : Op<Lathe_Dialect, mnemonic, traits>;
 
 //===----------------------------------------------------------------------===//
@@ -308,6 +314,25 @@ def Lathe_GatherNdOp : Lathe_Op<"gather_nd", [Pure]> {
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$indices, I64Attr:$batch_dims);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $indices `batch` $batch_dims attr-dict `:` type($x) `,` type($indices) `->` type($result)";
+}
+
+def Lathe_ScatterOp : Lathe_Op<"scatter", [Pure]> {
+  let summary = "Data with updates written over it, or combined with it, at computed places";
+  let description = [{
+    `lathe.scatter add %data, %updates at(%row) places [-1, 1] : tensor<50x8xf32>, tensor<20x8xf32>, tensor<20x8xi64> ->
+    tensor<50x8xf32>`: each element of the updates goes to one element of the data. `places` has an entry per dimension of the data: a dimension of the updates
+    whose index it is (that dimension of the updates is not longer than the data's), or -1 for the next of the index operands.
+    These are integers of the updates' dimensions; a broadcast says that an index is the same along some. Negative ones count
+    from the end; an update whose place is outside of the data is left out.
+    Updates apply one after the other in row-major order: with `set` the last one stays. Half types combine in f32 and round at
+    each step.
+  }];
+  let arguments = (ins Lathe_ScatterKind:$kind, AnyRankedTensor:$data, AnyRankedTensor:$updates, Variadic<AnyRankedTensor>:$indices,
+                       DenseI64ArrayAttr:$places);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{ $kind $data `,` $updates `at` `(` $indices `)` `places` $places attr-dict
+                          `:` type($data) `,` type($updates) `,` type($indices) `->` type($result) }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@ llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> sliceOps();
 llvm::ArrayRef<OpEntry> joinOps();
 llvm::ArrayRef<OpEntry> indexOps();
+llvm::ArrayRef<OpEntry> scatterOps();
 llvm::ArrayRef<OpEntry> createOps();
 llvm::ArrayRef<OpEntry> matmulOps();
 llvm::ArrayRef<OpEntry> normOps();

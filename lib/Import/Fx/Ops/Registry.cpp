@@ -10,7 +10,7 @@ static const llvm::StringMap<const OpEntry *> &table() {
   static const llvm::StringMap<const OpEntry *> all = [] {
     llvm::StringMap<const OpEntry *> map;
     for (auto family : {unaryOps, activationOps, binaryOps, compareOps, convertOps, reduceOps, scanOps, sortOps, shapeOps, sliceOps,
-                        joinOps, indexOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, padOps, resizeOps, recurrentOps,
+                        joinOps, indexOps, scatterOps, createOps, matmulOps, normOps, attentionOps, convOps, poolOps, padOps, resizeOps, recurrentOps,
                         assertOps})
       for (const OpEntry &entry : family())
         map.try_emplace(entry.name, &entry);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Windows.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
 #include <limits>
 
 using namespace lathe;
@@ -160,7 +161,7 @@ void averagePool(Node &n) {
   n.out(n.g.cast(n.g.div(sum, n.g.broadcastTo(covered, n.dims(sum))), n.element(p.x)));
 }
 
-/// Every element of the result looks for the operand's that came from its place.
+/// Each element goes to the place in the whole result that its index says.
 void maxUnpool(Node &n) {
   Value x = n.in(0), at = n.in(1);
   n.requireRankAtLeast(x, 3);
@@ -182,17 +183,9 @@ void maxUnpool(Node &n) {
   SmallVector<int64_t> kernel = perDim("kernel_shape", count, 1), strides = perDim("strides", count, 1), pads = perDim("pads", 2 * count, 0);
   for (size_t i = 0; i < count; ++i)
     out.push_back(n.simplify((dims[i + 2] - Expr(1)) * Expr(strides[i]) + Expr(kernel[i] - pads[i] - pads[count + i])));
-  Expr planes = n.simplify(dims[0] * dims[1]), given = n.simplify(shape::product(dims)), made = n.simplify(shape::product(out));
-  Expr perPlane = n.exactQuotient(given, planes, "the values"), ofPlane = n.exactQuotient(made, planes, "the result");
-  Dims cube{planes, ofPlane, perPlane}, flat{planes, ofPlane};
-  Type i64 = n.g.b.getI64Type();
-  auto spread = [&](Value v) { return n.g.broadcastTo(n.reshape(v, {planes, Expr(1), perPlane}), cube); };
-  Value place = n.g.add(n.g.mul(n.g.iota(flat, 0, i64), n.g.broadcastTo(n.g.size(ofPlane), flat)), n.g.iota(flat, 1, i64));
-  Value hit = n.g.compare(ir::CompareKind::EQ, spread(n.g.cast(at, i64)), n.g.broadcastTo(n.g.unsqueeze(place, {2}), cube));
-  Value low = n.g.broadcastTo(lowest(n, n.element(x)), cube);
-  Value most = n.g.reduce(ir::ReduceKind::Max, n.g.select(hit, spread(x), low), {2}, false);
-  Value any = n.g.reduce(ir::ReduceKind::Or, hit, {2}, false);
-  Value y = n.reshape(n.g.select(any, most, n.g.splatLike(0, most)), out);
+  auto flat = [&](Value v) { return n.reshape(v, {n.simplify(shape::product(dims))}); };
+  Value zeros = n.g.splat(0, {n.simplify(shape::product(out))}, n.element(x));
+  Value y = n.reshape(ir::scatterAlong(n.g, ir::ScatterKind::Set, zeros, flat(n.broadcastTo(at, dims)), flat(x), 0), out);
   if (!n.has(2))
     return n.out(y);
   Dims wanted = n.sizes(2), low0(out.size(), Expr(0)), high;

@@ -1,14 +1,13 @@
 //===- TensorScatter.cpp - Writing a run of rows into a cache --------------===//
 
 #include "Node.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
 
 using namespace lathe;
-using ir::CompareKind;
 
 namespace lathe::onnx {
 
-/// Along the axis, rows [w, w + s) of each batch come from the update, all others stay: read from either side, which needs no
-/// write at computed places.
+/// Along the axis, rows [w, w + s) of each batch come from the update, all others stay.
 void tensorScatter(Node &n) {
   Value cache = n.in(0), update = n.in(1);
   n.requireSameElement({cache, update});
@@ -24,37 +23,19 @@ void tensorScatter(Node &n) {
   for (int64_t d = 0; d < n.rank(cache); ++d)
     if (d != axis)
       n.requireEqual(given[d], dims[d], "a dimension of the cache and of the update");
-  if (n.simplify(given[axis]).isZero())
-    return n.out(cache);
   Type i64 = n.g.b.getI64Type();
-  Dims plane{dims[0], dims[axis]};
-  auto whole = [&](const Expr &e) { return n.g.broadcastTo(n.g.size(n.simplify(e)), plane); };
-  Value row = n.g.iota(plane, 1, i64), source = row;
+  Value row = n.g.iota(given, axis, i64);
   if (n.has(2)) {
     n.requireInteger(n.in(2));
     n.requireRank(n.in(2), 1);
     n.requireEqual(n.dim(n.in(2), 0), dims[0], "one write index per batch");
-    source = n.g.sub(row, n.g.broadcastTo(n.reshape(n.g.cast(n.in(2), i64), {dims[0], Expr(1)}), plane));
+    Dims first(n.rank(cache), Expr(1));
+    first[0] = given[0];
+    row = n.g.add(row, n.g.broadcastTo(n.reshape(n.g.cast(n.in(2), i64), first), given));
   }
   if (mode == "circular")
-    source = n.g.binary<ir::ModOp>(source, whole(dims[axis]));
-  Value hit = n.g.binary<ir::AndOp>(n.g.compare(CompareKind::GE, source, n.g.splatLike(0, source)),
-                                    n.g.compare(CompareKind::LT, source, whole(given[axis])));
-  Value safe = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(source, 0), whole(given[axis] - Expr(1)));
-  // Rows move next to the batch for the gather, and back.
-  llvm::SmallVector<int64_t> there{0, axis}, back(n.rank(cache));
-  for (int64_t d = 1; d < n.rank(cache); ++d)
-    if (d != axis)
-      there.push_back(d);
-  for (auto [i, d] : llvm::enumerate(there))
-    back[d] = i;
-  Value rows = n.g.transpose(update, there), at = n.g.unsqueeze(safe, {2});
-  Dims result = n.dims(n.g.transpose(cache, there));
-  Value moved = n.g.b.createOrFold<ir::GatherNdOp>(n.g.loc, ir::tensorType(result, n.element(cache)), rows, at, 1);
-  Dims mask(n.rank(cache), Expr(1));
-  mask[0] = dims[0];
-  mask[axis] = dims[axis];
-  n.out(n.g.select(n.g.broadcastTo(n.reshape(hit, mask), dims), n.g.transpose(moved, back), cache));
+    row = n.g.binary<ir::ModOp>(row, n.g.broadcastTo(n.g.size(n.simplify(dims[axis])), given));
+  n.out(ir::scatterAlong(n.g, ir::ScatterKind::Set, cache, row, update, axis));
 }
 
 } // namespace lathe::onnx

@@ -1,0 +1,30 @@
+//===- ScatterUpdates.h - The updates of a scatter on their own ------------===//
+#ifndef LATHE_LOWER_SCATTERUPDATES_H
+#define LATHE_LOWER_SCATTERUPDATES_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::lower {
+
+/// What is left of a kernel of class scatter whose result lies where its data lie.
+struct ScatterUpdates {
+  kernel::StoreOp store; ///< without its predicate; written out, it loads what it combines with and replaces it
+  mlir::Value predicate; ///< null: every update is stored
+};
+
+/// Takes the cover and what only it needs off a kernel, and merges axes. Combinations are written out, unless the target has
+/// instructions for them.
+ScatterUpdates isolateUpdates(kernel::GenericOp kernel, bool writeOut = true);
+
+/// How the axes of the updates may be walked through.
+struct ScatterAxes {
+  AxisSet own = 0;     ///< each place writes elements of its own: the places run in any order
+  AxisSet serial = 0;  ///< the others, which run in the order of the axes
+  AxisSet indexed = 0; ///< those along which the indices or the predicate vary
+  AxisSet all() const { return own | serial; }
+};
+ScatterAxes axesOf(ScatterUpdates updates, const BodyInfo &info);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_SCATTERUPDATES_H

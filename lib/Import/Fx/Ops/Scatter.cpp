@@ -1,0 +1,242 @@
+//===- Scatter.cpp - Writes at computed positions ---------------------------===//
+
+#include "Families.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static bool isIndex(Value v) {
+  Type t = elementOf(v);
+  return llvm::isa<mlir::IntegerType>(t) && !t.isInteger(1);
+}
+
+/// torch takes a scalar for a tensor of one element here.
+static Value atLeastOneDim(OpContext &c, Value v) { return typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
+
+//===----------------------------------------------------------------------===//
+// Along a dimension
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Updates along a dimension: operands of rank 1 at least, the updates cut to the index.
+struct Along {
+  Value data, index, updates;
+  int64_t axis;
+};
+} // namespace
+
+static llvm::Error needFits(OpContext &c, const Expr &size, const Expr &room) {
+  return c.need(Condition::compare(Condition::Kind::LessEqual, size, room));
+}
+
+/// `from`: a tensor or number, the updates. A tensor that is larger than the index lends its first elements.
+static llvm::Expected<Along> along(OpContext &c, const Operand &from) {
+  Value data = c.tensor("self"), index = c.tensor("index");
+  LATHE_TRY(axis, c.axis("dim", data));
+  Along a{atLeastOneDim(c, data), atLeastOneDim(c, index), {}, axis};
+  int64_t rank = typeOf(a.data).getRank();
+  if (!isIndex(index) || typeOf(a.index).getRank() != rank)
+    return c.wrong("an index of {0} into {1}", index.getType(), data.getType());
+  Dims dims = dimsOf(a.index);
+  if (!from.tensor)
+    a.updates = c.g.broadcastTo(c.scalarOf(from.number, elementOf(data)), dims);
+  else
+    a.updates = atLeastOneDim(c, c.g.cast(from.tensor, elementOf(data)));
+  if (typeOf(a.updates).getRank() != rank)
+    return c.wrong("updates of {0} for {1}", a.updates.getType(), data.getType());
+  for (int64_t d = 0; d < rank; ++d) {
+    if (c.g.facts.provablyLess(dimsOf(a.updates)[d], dims[d]) || (d != axis && c.g.facts.provablyLess(dimsOf(a.data)[d], dims[d])))
+      return c.wrong("the index is larger than the updates or the input in dimension {0}", d);
+    if (d != axis)
+      if (llvm::Error e = needFits(c, dims[d], dimsOf(a.data)[d]))
+        return std::move(e);
+    if (llvm::Error e = needFits(c, dims[d], dimsOf(a.updates)[d]))
+      return std::move(e);
+    if (!c.g.facts.provablyEqual(dimsOf(a.updates)[d], dims[d]))
+      a.updates = c.g.slice(a.updates, d, Expr(0), dims[d]);
+  }
+  return a;
+}
+
+static llvm::Error giveAlong(OpContext &c, ScatterKind kind, const Operand &from) {
+  LATHE_TRY(a, along(c, from));
+  return c.give(c.g.reshape(scatterAlong(c.g, kind, a.data, a.index, a.updates, a.axis), dimsOf(c.tensor("self"))));
+}
+
+static llvm::Expected<ScatterKind> kindOf(OpContext &c, llvm::StringRef text) {
+  static const std::map<std::string, ScatterKind, std::less<>> kinds = {
+      {"add", ScatterKind::Add},  {"sum", ScatterKind::Add},  {"mean", ScatterKind::Add}, {"multiply", ScatterKind::Mul},
+      {"prod", ScatterKind::Mul}, {"amax", ScatterKind::Max}, {"amin", ScatterKind::Min}};
+  auto it = kinds.find(text.str());
+  if (it == kinds.end())
+    return c.wrong("the reduction '{0}'", text);
+  return it->second;
+}
+
+static llvm::Error scatterSource(OpContext &c) { return giveAlong(c, ScatterKind::Set, c.operand("src")); }
+static llvm::Error scatterValue(OpContext &c) { return giveAlong(c, ScatterKind::Set, c.operand("value")); }
+static llvm::Error scatterAdd(OpContext &c) { return giveAlong(c, ScatterKind::Add, c.operand("src")); }
+
+static llvm::Error combineSource(OpContext &c) {
+  LATHE_TRY(kind, kindOf(c, c.text("reduce")));
+  return giveAlong(c, kind, c.operand("src"));
+}
+static llvm::Error combineValue(OpContext &c) {
+  LATHE_TRY(kind, kindOf(c, c.text("reduce")));
+  return giveAlong(c, kind, c.operand("value"));
+}
+
+/// The element that changes no other.
+static Value identityOf(OpContext &c, ScatterKind kind, Type element) {
+  static const ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min};
+  mlir::TypedAttr one = reduceIdentity(kinds[unsigned(kind)], element);
+  return c.g.b.create<ConstantOp>(c.g.loc, mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, element), llvm::ArrayRef<mlir::Attribute>{one}));
+}
+
+static llvm::Error scatterReduce(OpContext &c) {
+  std::string name = c.text("reduce");
+  LATHE_TRY(kind, kindOf(c, name));
+  LATHE_TRY(a, along(c, c.operand("src")));
+  Type element = elementOf(a.data);
+  if (element.isInteger(1) && name != "amax" && name != "amin")
+    return c.cannot("the reduction '{0}' of booleans", name);
+  Value start = a.data;
+  if (!c.flag("include_self")) {
+    Value identity = c.g.broadcastTo(identityOf(c, kind, element), dimsOf(a.updates));
+    start = scatterAlong(c.g, ScatterKind::Set, start, a.index, identity, a.axis);
+  }
+  Value r = scatterAlong(c.g, kind, start, a.index, a.updates, a.axis);
+  if (name == "mean") {
+    Type counting = llvm::isa<mlir::FloatType>(element) ? Type(c.g.b.getF32Type()) : Type(c.g.b.getI64Type());
+    Value count = c.g.splat(c.flag("include_self") ? 1 : 0, dimsOf(r), counting);
+    count = scatterAlong(c.g, ScatterKind::Add, count, a.index, c.g.splat(1, dimsOf(a.updates), counting), a.axis);
+    count = c.g.cast(c.g.binary<MaxOp>(count, 1), element);
+    r = llvm::isa<mlir::FloatType>(element) ? c.g.div(r, count) : c.g.binary<FloorDivOp>(r, count);
+  }
+  return c.give(c.g.reshape(r, dimsOf(c.tensor("self"))));
+}
+
+//===----------------------------------------------------------------------===//
+// Slices at positions of a dimension
+//===----------------------------------------------------------------------===//
+
+/// index_add, index_copy, index_fill: position i of the index stands for the i-th slice of the updates.
+static llvm::Error writeSlices(OpContext &c, ScatterKind kind, Value updates) {
+  Value self = c.tensor("self"), data = atLeastOneDim(c, self), index = atLeastOneDim(c, c.tensor("index"));
+  LATHE_TRY(axis, c.axis("dim", self));
+  if (!isIndex(index) || typeOf(index).getRank() != 1)
+    return c.wrong("an index of {0}", index.getType());
+  Dims dims = dimsOf(data), along(dims.size(), Expr(1));
+  dims[axis] = along[axis] = dimsOf(index)[0];
+  updates = c.g.cast(updates, elementOf(data));
+  if (typeOf(updates).getRank() < int64_t(dims.size()) && typeOf(self).getRank() > 0 && typeOf(updates).getRank() > 0)
+    return c.wrong("updates of {0} for {1}", updates.getType(), self.getType());
+  LATHE_TRY(given, c.broadcastTo(atLeastOneDim(c, updates), dims));
+  Value at = c.g.broadcastTo(c.g.reshape(index, along), dims);
+  return c.give(c.g.reshape(scatterAlong(c.g, kind, data, at, given, axis), dimsOf(self)));
+}
+
+static llvm::Error indexCopy(OpContext &c) { return writeSlices(c, ScatterKind::Set, c.tensor("source")); }
+static llvm::Error indexFill(OpContext &c) {
+  return writeSlices(c, ScatterKind::Set, c.materialize(c.operand("value"), elementOf(c.tensor("self"))));
+}
+static llvm::Error indexAdd(OpContext &c) {
+  Value source = c.g.cast(c.tensor("source"), elementOf(c.tensor("self")));
+  Value alpha = c.scalarOf(c.number("alpha"), elementOf(source));
+  return writeSlices(c, ScatterKind::Add, c.g.mul(source, c.g.broadcastTo(alpha, dimsOf(source))));
+}
+
+//===----------------------------------------------------------------------===//
+// Advanced indexing
+//===----------------------------------------------------------------------===//
+
+/// One mask and one value for all that it covers: the number of places need not be known.
+static llvm::Expected<Value> fillMasked(OpContext &c, Value x, Value mask, Value value) {
+  Dims dims = dimsOf(x), first(dims.begin(), dims.begin() + typeOf(mask).getRank());
+  for (auto [a, b] : llvm::zip(first, dimsOf(mask)))
+    if (llvm::Error e = c.needEqual(a, b))
+      return std::move(e);
+  first.resize(dims.size(), Expr(1));
+  Value where = c.g.broadcastTo(c.g.reshape(mask, first), dims);
+  return c.g.select(where, c.g.broadcastTo(c.g.reshape(value, {}), dims), x);
+}
+
+static llvm::Error indexPut(OpContext &c) {
+  Value x = c.tensor("self"), values = c.g.cast(c.tensor("values"), elementOf(x));
+  SmallVector<Value> given = c.tensors("indices"), indices;
+  SmallVector<int64_t> indexed;
+  int64_t rank = typeOf(x).getRank();
+  if (int64_t(given.size()) > rank)
+    return c.wrong("{0} indices for rank {1}", given.size(), rank);
+  bool accumulates = c.flag("accumulate");
+  for (auto [d, v] : llvm::enumerate(given)) {
+    if (v && !isIndex(v)) {
+      bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
+      if (given.size() != 1 || accumulates || !elementOf(v).isInteger(1) || !one)
+        return c.cannot("index {0} is {1}: the number of places depends on the data", d, v.getType());
+      LATHE_TRY(filled, fillMasked(c, x, v, values));
+      return c.give(filled);
+    }
+    if (v) {
+      indices.push_back(v);
+      indexed.push_back(d);
+    }
+  }
+  if (indices.empty())
+    return c.wrong("no index");
+  if (llvm::Error e = c.broadcast(indices))
+    return e;
+  // Neighbouring indices leave their dimensions in place; separated ones put them first.
+  bool neighbours = indexed.back() - indexed.front() + 1 == int64_t(indexed.size());
+  int64_t before = neighbours ? indexed.front() : 0, shared = typeOf(indices[0]).getRank();
+  Dims wanted;
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(indexed, d))
+      wanted.push_back(dimsOf(x)[d]);
+  Dims common = dimsOf(indices[0]);
+  wanted.insert(wanted.begin() + before, common.begin(), common.end());
+  LATHE_TRY(updates, c.broadcastTo(values, wanted));
+  SmallVector<int64_t> perm;
+  for (int64_t i = 0; i < shared; ++i)
+    perm.push_back(before + i);
+  for (int64_t i = 0; i < int64_t(wanted.size()); ++i)
+    if (i < before || i >= before + shared)
+      perm.push_back(i);
+  ScatterKind kind = accumulates ? ScatterKind::Add : ScatterKind::Set;
+  return c.give(scatterSlices(c.g, kind, x, indices, indexed, c.g.transpose(updates, perm)));
+}
+
+/// Positions in the flattened input.
+static llvm::Error put(OpContext &c) {
+  Value x = c.tensor("self"), index = c.tensor("index"), source = c.g.cast(c.tensor("source"), elementOf(x));
+  if (!isIndex(index))
+    return c.wrong("an index of {0}", index.getType());
+  Expr count = shape::product(dimsOf(index));
+  if (llvm::Error e = c.needEqual(count, shape::product(dimsOf(source))))
+    return e;
+  ScatterKind kind = c.flag("accumulate") ? ScatterKind::Add : ScatterKind::Set;
+  Value flat = c.g.reshape(x, {shape::product(dimsOf(x))});
+  Value r = scatterAlong(c.g, kind, flat, c.g.reshape(index, {count}), c.g.reshape(source, {count}), 0);
+  return c.give(c.g.reshape(r, dimsOf(x)));
+}
+
+llvm::ArrayRef<OpEntry> fx::scatterOps() {
+  static const OpEntry table[] = {
+      {"scatter.src", "self:T dim:I index:T src:T", scatterSource},
+      {"scatter.value", "self:T dim:I index:T value:S", scatterValue},
+      {"scatter.reduce", "self:T dim:I index:T src:T reduce:X", combineSource},
+      {"scatter.value_reduce", "self:T dim:I index:T value:S reduce:X", combineValue},
+      {"scatter_add.default", "self:T dim:I index:T src:T", scatterAdd},
+      {"scatter_reduce.two", "self:T dim:I index:T src:T reduce:X include_self:B=true", scatterReduce},
+      {"index_add.default", "self:T dim:I index:T source:T alpha:S=1", indexAdd},
+      {"index_copy.default", "self:T dim:I index:T source:T", indexCopy},
+      {"index_fill.int_Scalar", "self:T dim:I index:T value:S", indexFill},
+      {"index_fill.int_Tensor", "self:T dim:I index:T value:T", indexFill},
+      {"index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},
+      {"_unsafe_index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},
+      {"put.default", "self:T index:T source:T accumulate:B=false", put},
+  };
+  return table;
+}

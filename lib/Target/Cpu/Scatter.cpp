@@ -1,0 +1,304 @@
+//===- Scatter.cpp - Updates at computed places on a CPU -------------------===//
+//
+// The data lie in the result already. Places that write elements of their own (rows that an index selects from, the columns of
+// what it selects) are the parallel items; within one, updates are stored one after the other, so that the result does not
+// depend on the number of threads. Where there are no such places to share out, every item has a part of the data: it reads all
+// indices and stores what falls into its part.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitters.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Dialect/Kernel/Legality.h"
+#include "lathe/Lower/ScatterUpdates.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/ScopeExit.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using shape::Expr;
+
+static bool has(AxisSet set, unsigned axis) { return set >> axis & 1; }
+
+namespace {
+
+/// Which axes the items run over, which one vectors run along, and in which order the others nest.
+struct ScatterSchedule {
+  std::vector<unsigned> items, loops; ///< loops: outermost first, the lane axis is not among them
+  std::optional<unsigned> lane;
+  std::optional<unsigned> blocked;    ///< the last of the loops: an item has `block` of its points
+  static constexpr int64_t block = 512;
+  Value part;                         ///< of the body: the index whose range the items share; null: none
+  Expr parts = 1;
+};
+
+class ScatterEmitter {
+public:
+  ScatterEmitter(KernelFunction &f, lower::ScatterUpdates updates, const lower::ScatterAxes &axes, const ScatterSchedule &s)
+      : f(f), info(f.info), b(f.b), loc(f.loc), updates(updates), axes(axes), s(s) {}
+  llvm::Error run();
+
+private:
+  void emitItem(BodyEmitter &outer, Value item);
+  void nest(BodyEmitter &point, size_t depth);
+  void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
+  void whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then);
+  void laneLoop(BodyEmitter &point);
+  Value laneMask(Value left);
+  bool maskedRest() const;
+  /// Neither the indices nor the predicate vary along the loops from this one on.
+  bool isDecidedAt(size_t depth) const;
+  Value i64(int64_t v) { return lower::constantI64(b, loc, v); }
+
+  KernelFunction &f;
+  const lower::BodyInfo &info;
+  OpBuilder &b;
+  Location loc;
+  lower::ScatterUpdates updates;
+  lower::ScatterAxes axes;
+  const ScatterSchedule &s;
+  Value blockFrom, blockTo;
+  bool decided = false; ///< the branch around what is emitted now has seen to the predicate
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The schedule
+//===----------------------------------------------------------------------===//
+
+/// The axis along which rows of the result are written that the indices do not tell apart.
+static std::optional<unsigned> chooseLane(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes) {
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    std::optional<Expr::Linear> linear = info.exprOf(updates.store).linearIn(info.axes[a]);
+    if (has(axes.own & ~axes.indexed, a) && linear && linear->coefficient.isOne() && info.extents[a].constant().value_or(2) > 1)
+      return a;
+  }
+  return std::nullopt;
+}
+
+/// The index with the most places to share out.
+static void choosePart(lower::ScatterUpdates updates, ScatterSchedule &s) {
+  int64_t most = 0;
+  for (Value v : updates.store.getIndices())
+    if (std::optional<Expr> last = kernel::lastPlaceOf(v)) {
+      Expr size = *last + Expr(1);
+      int64_t places = size.constant().value_or(INT64_MAX);
+      if (places > most) {
+        most = places;
+        s.part = v;
+        s.parts = size;
+      }
+    }
+}
+
+static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes) {
+  ScatterSchedule s;
+  s.lane = chooseLane(info, updates, axes);
+  std::vector<unsigned> own, serial, inner;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != s.lane && has(axes.all(), a))
+      (has(axes.serial, a) ? serial : has(axes.indexed, a) ? own : inner).push_back(a);
+  // Without vectors, places that are neighbours in memory stay inside, and everything else that is its own goes outside.
+  std::optional<unsigned> neighbours;
+  if (!s.lane) {
+    own.insert(own.end(), inner.begin(), inner.end());
+    inner.clear();
+    auto isNext = [&](unsigned a) {
+      std::optional<Expr::Linear> linear = info.exprOf(updates.store).linearIn(info.axes[a]);
+      return linear && linear->coefficient.isOne();
+    };
+    if (auto next = llvm::find_if(own, isNext); next != own.end()) {
+      neighbours = *next;
+      own.erase(next);
+    }
+  }
+  s.items = own;
+  s.loops = serial;
+  s.loops.insert(s.loops.end(), inner.begin(), inner.end());
+  if (neighbours)
+    s.loops.push_back(*neighbours);
+  if (!own.empty())
+    return s;
+  if (neighbours && info.extents[*neighbours].constant().value_or(INT64_MAX) >= 2 * s.block) {
+    s.blocked = neighbours;
+    s.parts = Expr::ceildiv(info.extents[*neighbours], s.block);
+  } else {
+    choosePart(updates, s);
+  }
+  return s;
+}
+
+static void plan(const lower::BodyInfo &info, const lower::ScatterAxes &axes, const ScatterSchedule &s, KernelPlan &plan) {
+  plan.items = s.parts;
+  AxisSet shared = 0;
+  for (unsigned a : s.items) {
+    plan.items = plan.items * info.extents[a];
+    shared |= AxisSet(1) << a;
+  }
+  Expr points(12);
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (has(axes.all() & ~shared, a))
+      points = points * (a == s.blocked ? Expr::min(info.extents[a], s.block) : info.extents[a]);
+  plan.cost = s.part ? Expr::ceildiv(points, Expr::max(s.parts, 1)) : points;
+  plan.flags = s.part ? LATHE_PLAN_WHOLE : 0; // each piece reads all indices
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void ScatterEmitter::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  auto loop = b.create<scf::ForOp>(loc, from, to, i64(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+bool ScatterEmitter::isDecidedAt(size_t depth) const {
+  return llvm::all_of(ArrayRef(s.loops).drop_front(depth), [&](unsigned a) { return !has(axes.indexed, a); });
+}
+
+/// A branch: indices outside of the data are rare, and inside it nothing is masked.
+void ScatterEmitter::whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then) {
+  for (Value v : updates.store.getIndices())
+    point.emit(v);
+  Value stored = updates.predicate ? point.emit(updates.predicate) : Value();
+  auto require = [&](Value c) { stored = stored ? b.create<arith::AndIOp>(loc, stored, c).getResult() : c; };
+  if (s.part) {
+    Value at = point.emit(s.part);
+    require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, at, f.begin));
+    require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, f.end));
+  }
+  OpBuilder::InsertionGuard guard(b);
+  if (stored) {
+    auto branch = b.create<scf::IfOp>(loc, stored, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  BodyEmitter inside = point;
+  then(inside);
+}
+
+void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
+  if (!decided && isDecidedAt(depth)) {
+    decided = true;
+    whenStored(point, [&](BodyEmitter &inside) { nest(inside, depth); });
+    decided = false;
+    return;
+  }
+  if (depth == s.loops.size()) {
+    if (s.lane)
+      laneLoop(point);
+    else
+      point.emitStore(updates.store);
+    return;
+  }
+  unsigned axis = s.loops[depth];
+  bool blocked = s.blocked == axis;
+  Value from = blocked ? blockFrom : i64(0), to = blocked ? blockTo : point.emitExpr(info.extents[axis]);
+  forLoop(from, to, 1, [&](Value index) {
+    BodyEmitter inner = point;
+    inner.bindAxis(info.axes[axis], index);
+    nest(inner, depth + 1);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+bool ScatterEmitter::maskedRest() const {
+  return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
+           auto load = dyn_cast<kernel::LoadOp>(op);
+           return load && load.getType().getIntOrFloatBitWidth() < 32;
+         }));
+}
+
+Value ScatterEmitter::laneMask(Value left) {
+  SmallVector<int32_t> steps(f.isa.lanes());
+  std::iota(steps.begin(), steps.end(), 0);
+  Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
+  Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, b.create<vector::SplatOp>(loc, lanes.getType(), count));
+}
+
+void ScatterEmitter::laneLoop(BodyEmitter &point) {
+  int64_t width = f.isa.lanes();
+  Value extent = point.emitExpr(info.extents[*s.lane]);
+  Value rest = b.create<arith::RemUIOp>(loc, extent, i64(width));
+  Value whole = b.create<arith::SubIOp>(loc, extent, rest);
+  auto trips = [&](Value from, Value to, unsigned lanes, bool masked) {
+    forLoop(from, to, lanes, [&](Value base) {
+      BodyEmitter inner = point;
+      inner.bindLane(info.axes[*s.lane], base, lanes, masked ? laneMask(rest) : Value());
+      inner.emitStore(updates.store);
+    });
+  };
+  trips(i64(0), whole, width, false);
+  std::optional<int64_t> known = info.extents[*s.lane].constant();
+  if (known && *known % width == 0)
+    return;
+  trips(whole, extent, maskedRest() ? width : 1, maskedRest());
+}
+
+//===----------------------------------------------------------------------===//
+// Items
+//===----------------------------------------------------------------------===//
+
+void ScatterEmitter::emitItem(BodyEmitter &outer, Value item) {
+  BodyEmitter point = outer;
+  if (s.blocked) {
+    Value extent = point.emitExpr(info.extents[*s.blocked]);
+    blockFrom = b.create<arith::MulIOp>(loc, item, i64(s.block));
+    blockTo = b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, blockFrom, i64(s.block)), extent);
+  }
+  for (size_t i = s.items.size(); i-- > 0;) {
+    Value index = item;
+    if (i) {
+      Value extent = b.create<arith::MaxSIOp>(loc, outer.emitExpr(info.extents[s.items[i]]), i64(1));
+      index = b.create<arith::RemUIOp>(loc, item, extent);
+      item = b.create<arith::DivUIOp>(loc, item, extent);
+    }
+    point.bindAxis(info.axes[s.items[i]], index);
+  }
+  nest(point, 0);
+}
+
+llvm::Error ScatterEmitter::run() {
+  BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
+  if (s.items.empty() && !s.blocked)
+    nest(outer, 0); // the range of items is a range of the data
+  else
+    forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
+  if (!outer.error().empty())
+    return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> cpu::emitScatter(KernelFunction &f, KernelPlan &kernelPlan) {
+  if (!f.kernel->hasAttr("in_place"))
+    return bug("kernel '{0}': a scatter's result does not lie where its data lie", f.kernel.getName());
+  OpBuilder copies(f.kernel);
+  auto copy = cast<kernel::GenericOp>(copies.clone(*f.kernel));
+  auto erase = llvm::make_scope_exit([&] { copy.erase(); });
+  lower::ScatterUpdates updates = lower::isolateUpdates(copy);
+  lower::BodyInfo info(copy);
+  if (info.axes.size() > 63)
+    return unsupported("kernel '{0}': {1} axes, at most 63 are supported", f.kernel.getName(), info.axes.size());
+  KernelFunction inner{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
+  for (const std::string &s : info.sizes)
+    inner.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
+  lower::ScatterAxes axes = lower::axesOf(updates, info);
+  ScatterSchedule s = schedule(info, updates, axes);
+  plan(info, axes, s, kernelPlan);
+  if (llvm::Error e = ScatterEmitter(inner, updates, axes, s).run())
+    return std::move(e);
+  return true;
+}
