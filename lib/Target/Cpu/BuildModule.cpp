@@ -113,8 +113,12 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan) {
   case KernelClass::Sort:
     return emitSort(rows, plan);
   default:
-    return emitRowProgram(rows, plan);
+    break;
   }
+  llvm::Expected<bool> taken = emitPermutation(rows, plan);
+  if (!taken)
+    return taken.takeError();
+  return *taken ? llvm::Error::success() : emitRowProgram(rows, plan);
 }
 
 /// The class's own emitter, or the row program emitter for what it declines.

@@ -50,6 +50,8 @@ llvm::Expected<bool> emitScatter(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitAttention(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitScan(KernelFunction &f, KernelPlan &plan);
 llvm::Error emitSort(KernelFunction &f, KernelPlan &plan);
+/// A kernel of class loop, with axes collapsed, whose results are contiguous along another axis than its operands.
+llvm::Expected<bool> emitPermutation(KernelFunction &f, KernelPlan &plan);
 /// Any kernel of class loop or reduction; contractions and attentions that the others declined.
 llvm::Error emitRowProgram(KernelFunction &f, KernelPlan &plan);
 

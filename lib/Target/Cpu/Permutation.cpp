@@ -1,0 +1,284 @@
+//===- Permutation.cpp - Loops whose operands run along another axis -------===//
+//
+// Where a result is contiguous along one axis and what it is made of along another, vectors along either would gather or scatter
+// the other side. Square tiles of a vector's width do neither: operands are loaded along their own axis, transposed in registers,
+// and everything else runs along the result's. A tile reads and writes whole vectors; bands of tiles keep few pages in use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitters.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+using shape::Expr;
+
+namespace {
+
+struct Permutation {
+  unsigned across = 0, along = 0; ///< the axis that is contiguous in the operands, and the results'
+  SmallVector<kernel::LoadOp> loads; ///< contiguous across
+  SmallVector<kernel::StoreOp> stores;
+  std::vector<unsigned> outer;
+};
+
+/// An item's part of either axis, in tiles and in elements.
+constexpr int64_t tilesAcross = 4, elementsAlong = 2048;
+/// Beyond this the body is copied too often for what the tile saves.
+constexpr unsigned largestBody = 40;
+
+class PermutationEmitter {
+public:
+  PermutationEmitter(KernelFunction &f, const Permutation &p) : f(f), info(f.info), b(f.b), loc(f.loc), p(p), width(f.isa.lanes()) {}
+  llvm::Error run(KernelPlan &plan);
+
+private:
+  void emitItem(BodyEmitter &outer, Value item);
+  void tile(BodyEmitter &point, Value across, Value along);
+  void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
+  SmallVector<Value> transposed(SmallVector<Value> rows);
+  Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], tilesAcross * width); }
+  Expr blocksAlong() const { return Expr::ceildiv(info.extents[p.along], elementsAlong); }
+  void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
+  Value laneMask(Value left);
+  bool maskedRest() const;
+  Value i64(int64_t v) { return lower::constantI64(b, loc, v); }
+  Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
+  Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
+
+  KernelFunction &f;
+  const BodyInfo &info;
+  OpBuilder &b;
+  Location loc;
+  Permutation p;
+  int64_t width;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is a permutation
+//===----------------------------------------------------------------------===//
+
+/// How far an access moves along an axis: 0, 1, -1 for any other distance; nothing where the axis is inside of something else.
+static std::optional<int> stepAlong(const BodyInfo &info, Operation *op, unsigned axis) {
+  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+  if (!linear)
+    return std::nullopt;
+  return linear->coefficient.isZero() ? 0 : linear->coefficient.isOne() ? 1 : -1;
+}
+
+static bool isLong(const BodyInfo &info, unsigned axis) { return info.extents[axis].constant().value_or(INT64_MAX) >= 4; }
+
+/// The axis along which all results are contiguous.
+static std::optional<unsigned> resultAxis(const BodyInfo &info, ArrayRef<kernel::StoreOp> stores) {
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (llvm::all_of(stores, [&](kernel::StoreOp s) { return stepAlong(info, s, a) == 1; }))
+      return a;
+  return std::nullopt;
+}
+
+/// Loads that are contiguous along `across` and jump along `along`.
+static SmallVector<kernel::LoadOp> loadsAcross(const BodyInfo &info, unsigned across, unsigned along) {
+  SmallVector<kernel::LoadOp> out;
+  for (Operation *op : info.ops)
+    if (auto load = dyn_cast<kernel::LoadOp>(op)) {
+      AxisSet indexed = 0;
+      for (Value v : load.getIndices())
+        indexed |= info.axesOf(v);
+      bool direct = !(indexed >> across & 1) && !(indexed >> along & 1);
+      if (direct && stepAlong(info, load, across) == 1 && stepAlong(info, load, along) == -1)
+        out.push_back(load);
+    }
+  return out;
+}
+
+static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
+  Permutation p;
+  unsigned size = 0;
+  AxisSet all = (AxisSet(1) << info.axes.size()) - 1;
+  for (Operation *op : info.ops) {
+    if (isa<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp>(op))
+      return std::nullopt;
+    size += op->getName().getDialectNamespace() == "math" ? 8 : 1;
+    if (auto store = dyn_cast<kernel::StoreOp>(op)) {
+      if (info.domainOf(store) != all || !store.getIndices().empty() || store.getPredicate())
+        return std::nullopt;
+      p.stores.push_back(store);
+    }
+  }
+  std::optional<unsigned> along = resultAxis(info, p.stores);
+  if (!along || size > largestBody || !isLong(info, *along))
+    return std::nullopt;
+  p.along = *along;
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    SmallVector<kernel::LoadOp> loads = a != p.along && isLong(info, a) ? loadsAcross(info, a, p.along) : SmallVector<kernel::LoadOp>();
+    if (loads.size() > p.loads.size()) {
+      p.across = a;
+      p.loads = loads;
+    }
+  }
+  if (p.loads.empty() || p.loads.size() > 2)
+    return std::nullopt;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != p.along && a != p.across)
+      p.outer.push_back(a);
+  return p;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// A perfect shuffle of the rows, log2(width) times: each time, row i and row i + width / 2 are interleaved.
+SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
+  auto type = cast<VectorType>(rows[0].getType());
+  Type element = type.getElementType();
+  bool boolean = element.isInteger(1), half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+  auto moved = VectorType::get(type.getShape(), boolean ? b.getI8Type() : b.getI16Type());
+  for (Value &v : rows)
+    v = boolean ? b.create<arith::ExtUIOp>(loc, moved, v).getResult() : half ? b.create<arith::BitcastOp>(loc, moved, v).getResult() : v;
+  SmallVector<int64_t> low, high;
+  for (int64_t i = 0; i < width / 2; ++i) {
+    low.append({i, width + i});
+    high.append({width / 2 + i, width + width / 2 + i});
+  }
+  for (int64_t stage = 1; stage < width; stage *= 2) {
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < width / 2; ++i) {
+      next.push_back(b.create<vector::ShuffleOp>(loc, rows[i], rows[i + width / 2], low));
+      next.push_back(b.create<vector::ShuffleOp>(loc, rows[i], rows[i + width / 2], high));
+    }
+    rows = next;
+  }
+  for (Value &v : rows)
+    v = boolean ? b.create<arith::TruncIOp>(loc, type, v).getResult() : half ? b.create<arith::BitcastOp>(loc, type, v).getResult() : v;
+  return rows;
+}
+
+void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
+  SmallVector<SmallVector<Value>> columns;
+  for (kernel::LoadOp load : p.loads) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < width; ++i) {
+      BodyEmitter row = point;
+      row.bindAxis(info.axes[p.along], add(along, i64(i)));
+      row.bindLane(info.axes[p.across], across, width);
+      rows.push_back(row.emitLanes(load.getResult()));
+    }
+    columns.push_back(transposed(rows));
+  }
+  for (int64_t i = 0; i < width; ++i) {
+    BodyEmitter column = point;
+    column.bindAxis(info.axes[p.across], add(across, i64(i)));
+    column.bindLane(info.axes[p.along], along, width);
+    for (auto [load, values] : llvm::zip(p.loads, columns))
+      column.bindValue(load.getResult(), values[i]);
+    for (kernel::StoreOp store : p.stores)
+      column.emitStore(store);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What does not fill a tile
+//===----------------------------------------------------------------------===//
+
+bool PermutationEmitter::maskedRest() const {
+  return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
+           auto load = dyn_cast<kernel::LoadOp>(op);
+           auto store = dyn_cast<kernel::StoreOp>(op);
+           return (load && load.getType().getIntOrFloatBitWidth() < 32) || (store && store.getValue().getType().getIntOrFloatBitWidth() < 32);
+         }));
+}
+
+Value PermutationEmitter::laneMask(Value left) {
+  SmallVector<int32_t> steps(width);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
+  Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, b.create<vector::SplatOp>(loc, lanes.getType(), count));
+}
+
+void PermutationEmitter::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
+  auto loop = b.create<scf::ForOp>(loc, from, to, i64(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+/// Places [from, to) across, [start, end) along, by gathers.
+void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value start, Value end) {
+  bool masked = maskedRest();
+  forLoop(from, to, 1, [&](Value across) {
+    forLoop(start, end, masked ? width : 1, [&](Value along) {
+      BodyEmitter inner = point;
+      inner.bindAxis(info.axes[p.across], across);
+      inner.bindLane(info.axes[p.along], along, masked ? width : 1,
+                     masked ? laneMask(b.create<arith::SubIOp>(loc, end, along)) : Value());
+      for (kernel::StoreOp store : p.stores)
+        inner.emitStore(store);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Items
+//===----------------------------------------------------------------------===//
+
+void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
+  BodyEmitter point = outer;
+  auto next = [&](Value count) {
+    Value safe = b.create<arith::MaxSIOp>(loc, count, i64(1)), index = b.create<arith::RemUIOp>(loc, item, safe);
+    item = b.create<arith::DivUIOp>(loc, item, safe);
+    return index;
+  };
+  auto times = [&](Value x, int64_t y) -> Value { return b.create<arith::MulIOp>(loc, x, i64(y), arith::IntegerOverflowFlags::nsw); };
+  Value from = times(next(outer.emitExpr(blocksAcross())), tilesAcross * width);
+  Value start = times(next(outer.emitExpr(blocksAlong())), elementsAlong);
+  for (unsigned a : llvm::reverse(p.outer))
+    point.bindAxis(info.axes[a], next(outer.emitExpr(info.extents[a])));
+  Value to = least(add(from, i64(tilesAcross * width)), outer.emitExpr(info.extents[p.across]));
+  Value end = least(add(start, i64(elementsAlong)), outer.emitExpr(info.extents[p.along]));
+  auto whole = [&](Value first, Value last) -> Value {
+    Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), i64(width));
+    return b.create<arith::SubIOp>(loc, last, rest);
+  };
+  Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
+  forLoop(start, tilesEnd, width, [&](Value along) {
+    forLoop(from, tilesTo, width, [&](Value across) { tile(point, across, along); });
+  });
+  strip(point, from, tilesTo, tilesEnd, end);
+  strip(point, tilesTo, to, start, end);
+}
+
+llvm::Error PermutationEmitter::run(KernelPlan &plan) {
+  plan.items = blocksAcross() * blocksAlong();
+  for (unsigned a : p.outer)
+    plan.items = plan.items * info.extents[a];
+  int64_t accesses = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
+  plan.cost = Expr::min(info.extents[p.across], tilesAcross * width) * Expr::min(info.extents[p.along], elementsAlong) * Expr(accesses);
+  BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
+  forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
+  if (!outer.error().empty())
+    return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> cpu::emitPermutation(KernelFunction &f, KernelPlan &plan) {
+  if (f.info.axes.size() > 63)
+    return false;
+  std::optional<Permutation> p = matchPermutation(f.info);
+  if (!p)
+    return false;
+  if (llvm::Error e = PermutationEmitter(f, *p).run(plan))
+    return std::move(e);
+  return true;
+}
