@@ -151,7 +151,7 @@ BodyEmitter::Address BodyEmitter::addressOf(Operation *op, Value ref, ValueRange
     offsets = splat(exprWith(e, indices));
   }
   laneIndices = {};
-  return {base, offsets, true};
+  return {base, offsets, true, linear && !vectorIndex ? linear->coefficient.constant().value_or(0) : 0};
 }
 
 Value BodyEmitter::andMask(Value predicate) {
@@ -270,6 +270,14 @@ Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value 
   Access access{op, a.pointer, perLane ? laneType(memory) : memory, active ? (perLane ? splat(active) : active) : Value()};
   if (!perLane || (a.vector && !a.offsets))
     return c.hooks.load(c.b, c.loc, access, fill);
+  if (a.stride > 1 && !access.mask) {
+    Value first = c.b.create<vector::ExtractOp>(c.loc, a.offsets, int64_t(0));
+    Type element = getElementTypeOrSelf(access.type);
+    access.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);
+    if (Value v = c.hooks.loadStrided(c.b, c.loc, access, a.stride))
+      return v;
+    access.pointer = a.pointer;
+  }
   Value offsets = a.offsets;
   if (!offsets) // one element, read only where a lane wants it
     offsets = splat(constantI64(c.b, c.loc, 0));

@@ -80,6 +80,7 @@ private:
   struct Address {
     mlir::Value pointer, offsets; // offsets: null for a contiguous or uniform access
     bool vector;                  // one element per lane moves
+    int64_t stride = 0;           // of the offsets, where it is a constant
   };
 
   mlir::Value fail(llvm::Twine message, mlir::Type type);

@@ -2,7 +2,9 @@
 
 #include "CpuHooks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace lathe::cpu;
@@ -162,6 +164,29 @@ Value CpuHooks::gather(OpBuilder &b, Location loc, const lower::Access &a, Value
   Type type = memoryType(a.type);
   Value v = EmitHooks::gather(b, loc, {a.op, a.pointer, type, a.mask}, offsets, cast(b, loc, type, fill));
   return cast(b, loc, a.type, v);
+}
+
+/// Whole vectors from the first lane to the last, and no further, of which shuffles take one element each stride.
+Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, int64_t stride) {
+  auto type = llvm::cast<VectorType>(memoryType(a.type));
+  if (stride > 4)
+    return {};
+  int64_t width = type.getNumElements(), last = (width - 1) * (stride - 1);
+  Value all;
+  for (int64_t part = 0; part < stride; ++part) {
+    int64_t begin = part + 1 < stride ? part * width : last;
+    Value at = b.create<LLVM::GEPOp>(loc, a.pointer.getType(), type.getElementType(), a.pointer,
+                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
+    Value v = EmitHooks::load(b, loc, {a.op, at, type, {}}, {});
+    SmallVector<int64_t> take;
+    for (int64_t lane = 0; lane < width; ++lane) {
+      int64_t place = lane * stride;
+      bool mine = part + 1 < stride ? place < begin + width : true, before = part && place < part * width;
+      take.push_back(before || !mine ? lane : (part ? width : 0) + place - begin);
+    }
+    all = part ? b.create<vector::ShuffleOp>(loc, all, v, take).getResult() : b.create<vector::ShuffleOp>(loc, v, v, take).getResult();
+  }
+  return cast(b, loc, a.type, all);
 }
 
 void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value value) {

@@ -73,6 +73,20 @@ private:
   llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
   void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  mlir::Value roundedEnd(mlir::Value from, mlir::Value to, int64_t step);
+
+  // RowEdges.cpp: rows of which the ends alone need predicates.
+  /// lane * step + rest, compared with the limit: at least (low), or less.
+  struct EdgeCompare {
+    mlir::Operation *op;
+    bool low;
+    int64_t step;
+    shape::Expr rest, limit;
+  };
+  std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
+  bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
+  std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+  void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
   void lanePoints(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
                   unsigned width, mlir::Value mask);

@@ -219,9 +219,9 @@ void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Val
 }
 
 /// The largest multiple of the step that fits, from `from` on.
-static Value roundedEnd(OpBuilder &b, Location loc, Value from, Value to, int64_t step) {
+Value RowEmitter::roundedEnd(Value from, Value to, int64_t step) {
   Value size = b.create<arith::SubIOp>(loc, to, from);
-  Value rest = b.create<arith::RemUIOp>(loc, size, lower::constantI64(b, loc, step));
+  Value rest = b.create<arith::RemUIOp>(loc, size, i64(step));
   return b.create<arith::SubIOp>(loc, to, rest);
 }
 
@@ -235,11 +235,14 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
     return;
   }
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
+  if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis))
+    if (std::vector<EdgeCompare> edges = edgeCompares(bound); worthPeeling(edges))
+      return edgedLoop(outer, bound, group, edges, from, to);
   int64_t width = schedule.width, trip = width * schedule.unroll;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (!extent || *extent >= trip) {
-    Value end = extent && *extent % trip == 0 ? to : roundedEnd(b, loc, from, to, trip);
+    Value end = extent && *extent % trip == 0 ? to : roundedEnd(from, to, trip);
     laneTrips(outer, bound, group, from, end, schedule.unroll, width, {});
     from = end;
   }
@@ -249,7 +252,7 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
     return;
   }
   if (left >= width) {
-    Value end = extent && left % width == 0 ? to : roundedEnd(b, loc, from, to, width);
+    Value end = extent && left % width == 0 ? to : roundedEnd(from, to, width);
     laneTrips(outer, bound, group, from, end, 1, width, {});
     from = end;
   }

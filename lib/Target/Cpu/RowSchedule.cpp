@@ -54,7 +54,7 @@ static AxisSet parallelAxes(const BodyInfo &info) {
 }
 
 /// Accesses in more axes run more often and count more.
-int cpu::laneScore(const BodyInfo &info, unsigned axis) {
+int cpu::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (extent && *extent < 2)
     return 0;
@@ -72,6 +72,8 @@ int cpu::laneScore(const BodyInfo &info, unsigned axis) {
       score -= weight;
     else if (linear->coefficient.isOne())
       score += 2 * weight;
+    else if (int64_t step = linear->coefficient.constant().value_or(0); !reduces && isa<kernel::LoadOp>(op) && step > 1 && step <= 4)
+      score += weight / 2; // whole vectors, of which a shuffle takes some lanes
     else if (!linear->coefficient.isZero())
       score -= weight;
   }
@@ -81,8 +83,9 @@ int cpu::laneScore(const BodyInfo &info, unsigned axis) {
 static std::optional<unsigned> chooseLane(const BodyInfo &info) {
   std::optional<unsigned> best;
   int bestScore = 0;
+  bool reduces = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
-    int score = laneScore(info, axis);
+    int score = laneScore(info, axis, reduces);
     if (score > 0 && score >= bestScore) {
       best = axis;
       bestScore = score;
@@ -160,6 +163,18 @@ static unsigned weightOf(Operation *op) {
   return isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op) ? 4 : 1;
 }
 
+/// Rows of windows in which not even one whole vector fits are left to shorter ones: what is predicated gathers.
+static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width) {
+  std::optional<int64_t> extent = info.extents[lane].constant();
+  auto predicated = llvm::count_if(info.ops, [](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && load.getPredicate();
+  });
+  while (extent && predicated > 1 && width > 4 && int64_t(width) >= *extent)
+    width /= 2;
+  return width;
+}
+
 RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
   RowSchedule s;
   AxisSet parallel = parallelAxes(info);
@@ -179,6 +194,8 @@ RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
     reduces |= llvm::isa<kernel::ReduceOp>(op);
     wide |= isAccess(op) && has(info.domainOf(op), *s.lane) && accessedType(op).getIntOrFloatBitWidth() > 32;
   }
+  if (s.laneIsParallel && !reduces)
+    s.width = widthFor(info, *s.lane, s.width);
   s.unroll = weight <= 48 ? 4 : weight <= 120 ? 2 : 1;
   s.maskedRest = masksRest(info, *s.lane, isa);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();

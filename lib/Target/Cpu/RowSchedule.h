@@ -32,8 +32,9 @@ struct RowSchedule {
 
 RowSchedule scheduleRows(const lower::BodyInfo &info, const Isa &isa);
 
-/// How well accesses move along an axis: contiguous ones count for it, gathers against it.
-int laneScore(const lower::BodyInfo &info, unsigned axis);
+/// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
+/// is reduced.
+int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
 /// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
 bool masksRest(const lower::BodyInfo &info, unsigned lane, const Isa &isa);
 

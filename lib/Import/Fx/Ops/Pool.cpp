@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Families.h"
+#include "lathe/Dialect/Lathe/Windows.h"
 #include <limits>
 
 using namespace lathe;
@@ -57,21 +58,10 @@ template <typename OpT> static llvm::Expected<Value> overWindow(OpContext &c, Va
   if (pads)
     x = b.create<PadOp>(c.g.loc, tensorType(padded, elementOf(x)), x, c.g.scalar(outside, elementOf(x)), exprArray(b, low),
                         exprArray(b, low));
-  SmallVector<int64_t> at(spatial, 0), steps(dims.size(), 1);
-  std::copy(w.stride.begin(), w.stride.end(), steps.begin() + lead);
-  Value result;
-  while (true) {
-    Dims starts(dims.size(), Expr(0));
-    for (size_t i = 0; i < spatial; ++i)
-      starts[lead + i] = Expr(at[i] * w.dilation[i]);
-    Value read = b.create<SliceOp>(c.g.loc, tensorType(sizes, elementOf(x)), x, exprArray(b, starts), steps);
-    result = result ? c.g.binary<OpT>(result, read) : read;
-    size_t i = spatial;
-    while (i > 0 && ++at[i - 1] == w.kernel[i - 1])
-      at[--i] = 0;
-    if (i == 0)
-      return result;
-  }
+  SmallVector<WindowDim> windows;
+  for (size_t i = 0; i < spatial; ++i)
+    windows.push_back({w.kernel[i], w.stride[i], w.dilation[i], Expr(w.padding[i]), sizes[lead + i]});
+  return combineWindows(c.g, x, windows, [&](Value a, Value b) { return c.g.binary<OpT>(a, b); });
 }
 
 /// The window of a pool over x, of as many dimensions as the operator's name says.
@@ -87,8 +77,10 @@ static llvm::Expected<Window> readPool(OpContext &c, Value x) {
 static llvm::Error maxPool(OpContext &c) {
   Value x = c.tensor("self");
   LATHE_TRY(w, readPool(c, x));
-  LATHE_TRY(r, overWindow<MaxOp>(c, x, w, -std::numeric_limits<double>::infinity()));
-  return c.give(r);
+  Type element = elementOf(x);
+  bool half = element.isF16() || element.isBF16(); // the same maxima, without a conversion at each comparison
+  LATHE_TRY(r, overWindow<MaxOp>(c, half ? c.g.cast(x, c.g.b.getF32Type()) : x, w, -std::numeric_limits<double>::infinity()));
+  return c.give(c.g.cast(r, element));
 }
 
 static llvm::Error averagePool(OpContext &c) {

@@ -1,11 +1,12 @@
 //===- Pools.cpp - Sliding maxima and means --------------------------------===//
 //
-// A pool is the combination of one strided slice of the padded operand per place in the window.
+// A pool combines one strided slice of the padded operand per place in the window.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Windows.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
+#include "lathe/Dialect/Lathe/Windows.h"
 #include <limits>
 
 using namespace lathe;
@@ -72,14 +73,34 @@ static Value elementsAt(Node &n, Value padded, const Windows &w, int64_t place) 
   return padded;
 }
 
-/// Combines, over the places of the window, the slices of x surrounded with the value.
-static Value combine(Node &n, Value x, Value around, const Windows &w, int64_t places, llvm::function_ref<Value(Value, Value)> f) {
-  Value padded = surround(n, x, around, w), r;
-  for (int64_t place = 0; place < places; ++place) {
-    Value part = elementsAt(n, padded, w, place);
-    r = r ? f(r, part) : part;
+static SmallVector<ir::WindowDim> dimsOf(const Windows &w) {
+  SmallVector<ir::WindowDim> dims;
+  for (size_t i = 0; i < w.kernel.size(); ++i)
+    dims.push_back({w.kernel[i], w.strides[i], w.dilations[i], w.low[i], w.out[i]});
+  return dims;
+}
+
+/// Is there one window, which is all of the operand?
+static bool isWhole(Node &n, const Pool &p) {
+  for (size_t i = 0; i < p.w.kernel.size(); ++i)
+    if (!p.w.out[i].isOne() || !p.w.low[i].isZero() || p.w.dilations[i] != 1 || !n.g.facts.provablyEqual(n.dims(p.x)[i + 2], Expr(p.w.kernel[i])))
+      return false;
+  return true;
+}
+
+/// Combines the elements of each window of x surrounded with the value.
+template <typename OpT> static Value combine(Node &n, const Pool &p, Value x, Value around, ir::ReduceKind kind) {
+  if (isWhole(n, p)) {
+    SmallVector<int64_t> axes;
+    for (int64_t d = 2; d < n.rank(x); ++d)
+      axes.push_back(d);
+    return n.g.reduce(kind, x, axes, true);
   }
-  return r;
+  return ir::combineWindows(n.g, surround(n, x, around, p.w), dimsOf(p.w), [&](Value a, Value b) { return n.g.binary<OpT>(a, b); });
+}
+
+static Value sumOf(Node &n, const Pool &p, Value x) {
+  return combine<ir::AddOp>(n, p, x, n.g.scalar(0, n.element(x)), ir::ReduceKind::Sum);
 }
 
 /// The smallest value of the element type.
@@ -135,29 +156,27 @@ void maxPool(Node &n) {
   Pool p = poolOf(n);
   if (n.wants(1))
     return maxPoolIndices(n, p);
-  n.out(combine(n, p.x, lowest(n, n.element(p.x)), p.w, p.places, [&](Value a, Value b) { return n.g.binary<ir::MaxOp>(a, b); }));
+  Value x = n.wide(p.x); // the same maxima, without a conversion at each comparison
+  n.out(n.g.cast(combine<ir::MaxOp>(n, p, x, lowest(n, n.element(x)), ir::ReduceKind::Max), n.element(p.x)));
 }
 
 void averagePool(Node &n) {
   Pool p = poolOf(n);
   n.requireFloat(p.x);
-  auto add = [&](Value a, Value b) { return n.g.add(a, b); };
-  Value x = n.wide(p.x), zero = n.g.scalar(0, n.element(x));
-  Value sum = combine(n, x, zero, p.w, p.places, add);
-  bool countsPads = n.flag("count_include_pad", false);
+  Value x = n.wide(p.x), sum = sumOf(n, p, x);
   // The number of elements that a window covers: those of the operand, or those and the padding.
-  Dims ones = n.dims(x);
-  ones[0] = ones[1] = Expr(1);
-  Windows inner = p.w;
-  if (countsPads)
-    for (size_t i = 0; i < inner.kernel.size(); ++i) {
-      ones[i + 2] = n.simplify(ones[i + 2] + inner.low[i] + inner.high[i]);
-      inner.low[i] = inner.high[i] = Expr(0);
-    }
-  bool padded = llvm::any_of(llvm::concat<const Expr>(inner.low, inner.high), [](const Expr &e) { return !e.isZero(); });
-  if (!padded && !n.flag("ceil_mode", false))
+  SmallVector<ir::WindowDim> dims = dimsOf(p.w);
+  Dims sizes = n.dims(x);
+  sizes.erase(sizes.begin(), sizes.begin() + 2);
+  bool padded = llvm::any_of(llvm::concat<const Expr>(p.w.low, p.w.high), [](const Expr &e) { return !e.isZero(); });
+  bool countsPads = n.flag("count_include_pad", false);
+  for (size_t i = 0; countsPads && i < dims.size(); ++i) {
+    sizes[i] = n.simplify(sizes[i] + p.w.low[i] + p.w.high[i]);
+    dims[i].low = Expr(0);
+  }
+  if ((countsPads || !padded) && !n.flag("ceil_mode", false))
     return n.out(n.g.cast(n.g.div(sum, n.g.splatLike(double(p.places), sum)), n.element(p.x)));
-  Value covered = combine(n, n.g.splat(1, ones, n.element(x)), zero, inner, p.places, add);
+  Value covered = ir::coveredPlaces(n.g, sizes, dims, n.element(x));
   n.out(n.g.cast(n.g.div(sum, n.g.broadcastTo(covered, n.dims(sum))), n.element(p.x)));
 }
 
@@ -200,10 +219,11 @@ void lpPool(Node &n) {
   Pool p = poolOf(n);
   n.requireFloat(p.x);
   double power = double(n.integer("p", 2));
-  Value x = n.wide(p.x);
-  Value powers = n.g.binary<ir::PowOp>(n.g.unary<ir::AbsOp>(x), power);
-  Value sum = combine(n, powers, n.g.scalar(0, n.element(x)), p.w, p.places, [&](Value a, Value b) { return n.g.add(a, b); });
-  n.out(n.g.cast(n.g.binary<ir::PowOp>(sum, 1 / power), n.element(p.x)));
+  Value x = n.g.unary<ir::AbsOp>(n.wide(p.x));
+  Value powers = power == 1 ? x : power == 2 ? n.g.mul(x, x) : n.g.binary<ir::PowOp>(x, power);
+  Value sum = sumOf(n, p, powers);
+  Value root = power == 1 ? sum : power == 2 ? n.g.unary<ir::SqrtOp>(sum) : n.g.binary<ir::PowOp>(sum, 1 / power);
+  n.out(n.g.cast(root, n.element(p.x)));
 }
 
 } // namespace lathe::onnx

@@ -1,0 +1,26 @@
+//===- Windows.h - Sliding windows -----------------------------------------===//
+#ifndef LATHE_DIALECT_LATHE_WINDOWS_H
+#define LATHE_DIALECT_LATHE_WINDOWS_H
+
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+
+namespace lathe::ir {
+
+/// Along one dimension: `out` windows of `kernel` places each, the first of which begins `low` before the operand.
+struct WindowDim {
+  int64_t kernel = 1, stride = 1, dilation = 1;
+  shape::Expr low = 0, out = 1;
+};
+
+using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
+
+/// Combines the elements of every window over the last dimensions of what was padded already (`low` is not read). Large windows
+/// are combined one dimension after the other, which takes the sum of their sides instead of the product.
+mlir::Value combineWindows(GraphBuilder &g, mlir::Value padded, llvm::ArrayRef<WindowDim> dims, Combine combine);
+
+/// How many places of each window lie inside of an operand of these sizes: a tensor of the windows' dimensions.
+mlir::Value coveredPlaces(GraphBuilder &g, llvm::ArrayRef<shape::Expr> sizes, llvm::ArrayRef<WindowDim> dims, mlir::Type element);
+
+} // namespace lathe::ir
+
+#endif // LATHE_DIALECT_LATHE_WINDOWS_H

@@ -1,0 +1,88 @@
+//===- Windows.cpp - Sliding windows ---------------------------------------===//
+//
+// A window is one strided slice of the operand per place, combined elementwise: they fuse into a loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Lathe/Windows.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::ir;
+using shape::Expr;
+
+/// Over some of the dimensions (numbers into `dims`, of the last dimensions of x).
+static Value combineOver(GraphBuilder &g, Value x, ArrayRef<WindowDim> dims, ArrayRef<size_t> some, Combine combine) {
+  size_t first = typeOf(x).getRank() - dims.size();
+  int64_t places = 1;
+  Dims out = dimsOf(x);
+  SmallVector<int64_t> steps(out.size(), 1);
+  for (size_t d : some) {
+    places *= dims[d].kernel;
+    out[first + d] = dims[d].out;
+    steps[first + d] = dims[d].stride;
+  }
+  Value all;
+  for (int64_t place = 0; place < places; ++place) {
+    Dims starts(out.size(), Expr(0));
+    int64_t rest = place;
+    for (size_t d : llvm::reverse(some)) {
+      starts[first + d] = Expr(rest % dims[d].kernel * dims[d].dilation);
+      rest /= dims[d].kernel;
+    }
+    Value part = g.b.create<SliceOp>(g.loc, tensorType(out, elementOf(x)), x, exprArray(g.b, starts), steps);
+    all = all ? combine(all, part) : part;
+  }
+  return all;
+}
+
+/// One dimension after the other writes and reads what lies between; a step over the last dimension leaves out columns that the first
+/// passes compute.
+static bool isSeparable(ArrayRef<WindowDim> dims) {
+  int64_t together = 1, apart = 4;
+  for (const WindowDim &w : dims.drop_back()) {
+    together *= w.kernel;
+    apart += w.kernel * std::min(dims.back().stride, dims.back().kernel);
+  }
+  return together > 1 && together * dims.back().kernel > apart + dims.back().kernel;
+}
+
+Value ir::combineWindows(GraphBuilder &g, Value padded, ArrayRef<WindowDim> dims, Combine combine) {
+  SmallVector<size_t> all(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d)
+    all[d] = d;
+  if (!isSeparable(dims))
+    return combineOver(g, padded, dims, all, combine);
+  for (size_t d : all)
+    if (dims[d].kernel > 1 || dims[d].stride > 1)
+      padded = combineOver(g, padded, dims, {d}, combine);
+  return padded;
+}
+
+/// Places k of [0, kernel) with 0 <= start + k * dilation < size, along one dimension.
+static Value coveredAlong(GraphBuilder &g, const Expr &size, const WindowDim &w) {
+  Type i64 = g.b.getI64Type();
+  Dims dims{w.out};
+  auto number = [&](const Expr &e) { return g.broadcastTo(g.size(g.facts.simplify(e)), dims); };
+  Value start = g.sub(g.binary<MulOp>(g.iota(dims, 0, i64), double(w.stride)), number(w.low));
+  // Places before a limit: ceil((limit - start) / dilation).
+  auto before = [&](Value limit) {
+    Value places = g.binary<FloorDivOp>(g.binary<AddOp>(g.sub(limit, start), double(w.dilation - 1)), double(w.dilation));
+    return g.binary<MinOp>(g.binary<MaxOp>(places, 0), double(w.kernel));
+  };
+  return g.sub(before(number(size)), before(g.splatLike(0, start)));
+}
+
+Value ir::coveredPlaces(GraphBuilder &g, ArrayRef<Expr> sizes, ArrayRef<WindowDim> dims, Type element) {
+  Dims out;
+  for (const WindowDim &w : dims)
+    out.push_back(w.out);
+  Value all;
+  for (auto [d, w] : llvm::enumerate(dims)) {
+    Dims shape(dims.size(), Expr(1));
+    shape[d] = w.out;
+    Value count = g.broadcastTo(g.reshape(g.cast(coveredAlong(g, sizes[d], w), element), shape), out);
+    all = all ? g.mul(all, count) : count;
+  }
+  return all;
+}

@@ -1,0 +1,108 @@
+//===- RowEdges.cpp - The interior of a row, and its ends ------------------===//
+//
+// Padding makes every load of a window a predicated one, though nearly all of a row lies where no predicate fails. There the row is
+// computed without them, and its ends as they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// What a comparison is with, where that is an expression or a number.
+static Expr limitOf(Value v) {
+  auto index = v.getDefiningOp<kernel::IndexOp>();
+  if (index && index.getIndices().empty())
+    return index.getIndexExpr();
+  IntegerAttr constant;
+  return matchPattern(v, m_Constant(&constant)) ? Expr(constant.getInt()) : Expr::unknown();
+}
+
+/// Comparisons of the lane's place with something that is the same along the row: what says where padding begins and ends.
+std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) const {
+  std::vector<EdgeCompare> out;
+  AxisSet lane = AxisSet(1) << *schedule.lane;
+  for (Operation *op : info.ops) {
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    auto index = compare ? compare.getLhs().getDefiningOp<kernel::IndexOp>() : kernel::IndexOp();
+    bool low = compare && compare.getPredicate() == arith::CmpIPredicate::sge;
+    bool high = compare && compare.getPredicate() == arith::CmpIPredicate::slt;
+    if (!index || !index.getIndices().empty() || !(low || high) || (info.axesOf(compare.getLhs()) & ~(bound | lane)) ||
+        (info.axesOf(compare.getRhs()) & ~bound) || limitOf(compare.getRhs()).isUnknown())
+      continue;
+    std::optional<Expr::Linear> linear = info.exprOf(index).linearIn(info.axes[*schedule.lane]);
+    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    if (step && *step > 0)
+      out.push_back({op, low, *step, linear->rest, limitOf(compare.getRhs())});
+  }
+  return out;
+}
+
+/// Where all of them hold, [begin, end) of the row: there nothing of the lane is asked any more.
+std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCompare> edges, Value from, Value to) {
+  Value begin = from, end = to;
+  for (const EdgeCompare &e : edges) {
+    BodyEmitter point = outer;
+    Value limit = point.emit(e.op->getOperand(1)), rest = point.emitExpr(e.rest);
+    Value place = b.create<arith::CeilDivSIOp>(loc, b.create<arith::SubIOp>(loc, limit, rest), i64(e.step));
+    if (e.low)
+      begin = b.create<arith::MaxSIOp>(loc, begin, place);
+    else
+      end = b.create<arith::MinSIOp>(loc, end, place);
+  }
+  begin = b.create<arith::MinSIOp>(loc, begin, to);
+  return {begin, b.create<arith::MaxSIOp>(loc, begin, end)};
+}
+
+/// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude each other, as
+/// those of a concatenation do.
+bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
+  auto predicated = llvm::count_if(info.ops, [](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && load.getPredicate();
+  });
+  if (edges.empty() || predicated < 2 || info.extents[*schedule.lane].constant().value_or(INT64_MAX) <= schedule.width)
+    return false;
+  for (const EdgeCompare &low : edges)
+    for (const EdgeCompare &high : edges)
+      if (low.low && !high.low && low.step == high.step && (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
+        return false;
+  return true;
+}
+
+/// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. What whole vectors leave
+/// over there is computed by one that ends where they do.
+void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from, Value to) {
+  int64_t width = schedule.width;
+  unsigned lanes = schedule.maskedRest ? width : 1;
+  auto edge = [&](Value first, Value last) { laneTrips(outer, bound, group, first, last, 1, lanes, schedule.maskedRest ? last : Value()); };
+  auto [begin, end] = interior(outer[0], edges, from, to);
+  edge(from, begin);
+  Points inside(outer);
+  Value yes = b.create<arith::ConstantOp>(loc, b.getBoolAttr(true));
+  for (BodyEmitter &point : inside)
+    for (const EdgeCompare &e : edges)
+      point.bindValue(e.op->getResult(0), yes);
+  Value at = begin;
+  for (unsigned count = schedule.unroll; count; count = count > 1 ? 1 : 0) {
+    Value next = roundedEnd(at, end, width * count);
+    laneTrips(inside, bound, group, at, next, count, width, {});
+    at = next;
+  }
+  if (!f.kernel->hasAttr("in_place")) { // computing an element again gives the same
+    Value left = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, end);
+    Value room = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, b.create<arith::SubIOp>(loc, end, begin), i64(width));
+    Value overlaps = b.create<arith::AndIOp>(loc, left, room);
+    Value first = b.create<arith::SelectOp>(loc, overlaps, b.create<arith::SubIOp>(loc, end, i64(width)), end);
+    laneTrips(inside, bound, group, first, end, 1, width, {});
+    at = b.create<arith::SelectOp>(loc, overlaps, end, at);
+  }
+  edge(at, to);
+}
