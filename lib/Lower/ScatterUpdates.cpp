@@ -42,7 +42,8 @@ static kernel::StoreOp plainStore(kernel::StoreOp store, bool writeOut) {
   Location loc = store.getLoc();
   Value v = store.getValue();
   if (std::optional<Combiner> kind = store.getCombiner(); kind && writeOut) {
-    Value old = b.create<kernel::LoadOp>(loc, v.getType(), store.getRef(), store.getOffsetAttr(), store.getIndices(), Value(), Value());
+    Value old = b.create<kernel::LoadOp>(loc, v.getType(), store.getRef(), store.getOffsetAttr(), store.getIndices(),
+                                         Value(), Value());
     v = combine(b, loc, *kind, old, v);
   }
   auto plain = b.create<kernel::StoreOp>(loc, v, store.getRef(), store.getOffsetAttr(), store.getIndices(), Value());

@@ -48,7 +48,7 @@ class Bound:
     """A kernel with its buffers, called without Python in the timed loop."""
 
     def __init__(self, kernel, arrays, sizes):
-        self.items, scratch, _, _ = kernel.plan(sizes)
+        self.items, scratch, *_ = kernel.plan(sizes)
         self.keep = (np.zeros(scratch + 128, np.int8), arrays, kernel)
         base = (self.keep[0].ctypes.data + 63) & ~63
         buffers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])

@@ -12,8 +12,8 @@ struct ScatterUpdates {
   mlir::Value predicate; ///< null: every update is stored
 };
 
-/// Takes the cover and what only it needs off a kernel, and merges axes. Combinations are written out, unless the target has
-/// instructions for them.
+/// Takes the cover and what only it needs off a kernel, and merges axes. Combinations are written out, unless the
+/// target has instructions for them.
 ScatterUpdates isolateUpdates(kernel::GenericOp kernel, bool writeOut = true);
 
 /// How the axes of the updates may be walked through.

@@ -12,7 +12,8 @@ static Value asIndex(GraphBuilder &g, Value v) {
   return t.isSignlessInteger(32) || t.isSignlessInteger(64) ? v : g.cast(v, g.b.getI64Type());
 }
 
-Value ir::scatter(GraphBuilder &g, ScatterKind kind, Value data, Value updates, ValueRange indices, ArrayRef<int64_t> places) {
+Value ir::scatter(GraphBuilder &g, ScatterKind kind, Value data, Value updates, ValueRange indices,
+                  ArrayRef<int64_t> places) {
   for (Value v : {data, updates})
     if (g.facts.simplify(shape::product(dimsOf(v))).isZero())
       return data;
@@ -29,7 +30,8 @@ Value ir::scatterAlong(GraphBuilder &g, ScatterKind kind, Value data, Value indi
   return scatter(g, kind, data, updates, {indices}, places);
 }
 
-Value ir::scatterSlices(GraphBuilder &g, ScatterKind kind, Value data, ArrayRef<Value> indices, ArrayRef<int64_t> indexed, Value updates) {
+Value ir::scatterSlices(GraphBuilder &g, ScatterKind kind, Value data, ArrayRef<Value> indices,
+                        ArrayRef<int64_t> indexed, Value updates) {
   Dims dims = dimsOf(updates);
   int64_t shared = typeOf(indices[0]).getRank(), next = shared;
   SmallVector<int64_t> places, added;

@@ -36,8 +36,8 @@ static Value combineOver(GraphBuilder &g, Value x, ArrayRef<WindowDim> dims, Arr
   return all;
 }
 
-/// One dimension after the other writes and reads what lies between; a step over the last dimension leaves out columns that the first
-/// passes compute.
+/// One dimension after the other writes and reads what lies between; a step over the last dimension leaves out columns
+/// that the first passes compute.
 static bool isSeparable(ArrayRef<WindowDim> dims) {
   int64_t together = 1, apart = 4;
   for (const WindowDim &w : dims.drop_back()) {
@@ -67,7 +67,8 @@ static Value coveredAlong(GraphBuilder &g, const Expr &size, const WindowDim &w)
   Value start = g.sub(g.binary<MulOp>(g.iota(dims, 0, i64), double(w.stride)), number(w.low));
   // Places before a limit: ceil((limit - start) / dilation).
   auto before = [&](Value limit) {
-    Value places = g.binary<FloorDivOp>(g.binary<AddOp>(g.sub(limit, start), double(w.dilation - 1)), double(w.dilation));
+    Value places =
+        g.binary<FloorDivOp>(g.binary<AddOp>(g.sub(limit, start), double(w.dilation - 1)), double(w.dilation));
     return g.binary<MinOp>(g.binary<MaxOp>(places, 0), double(w.kernel));
   };
   return g.sub(before(number(size)), before(g.splatLike(0, start)));

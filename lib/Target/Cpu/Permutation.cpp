@@ -1,8 +1,9 @@
 //===- Permutation.cpp - Loops whose operands run along another axis -------===//
 //
-// Where a result is contiguous along one axis and what it is made of along another, vectors along either would gather or scatter
-// the other side. Square tiles of a vector's width do neither: operands are loaded along their own axis, transposed in registers,
-// and everything else runs along the result's. A tile reads and writes whole vectors; bands of tiles keep few pages in use.
+// Where a result is contiguous along one axis and what it is made of along another, vectors along either would gather
+// or scatter the other side. Square tiles of a vector's width do neither: operands are loaded along their own axis,
+// transposed in registers, and everything else runs along the result's. A tile reads and writes whole vectors; bands of
+// tiles keep few pages in use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ using shape::Expr;
 namespace {
 
 struct Permutation {
-  unsigned across = 0, along = 0; ///< the axis that is contiguous in the operands, and the results'
+  unsigned across = 0, along = 0;    ///< the axis that is contiguous in the operands, and the results'
   SmallVector<kernel::LoadOp> loads; ///< contiguous across
   SmallVector<kernel::StoreOp> stores;
   std::vector<unsigned> outer;
@@ -37,7 +38,8 @@ constexpr unsigned largestBody = 40;
 
 class PermutationEmitter {
 public:
-  PermutationEmitter(KernelFunction &f, const Permutation &p) : f(f), info(f.info), b(f.b), loc(f.loc), p(p), width(f.isa.lanes()) {}
+  PermutationEmitter(KernelFunction &f, const Permutation &p)
+      : f(f), info(f.info), b(f.b), loc(f.loc), p(p), width(f.isa.lanes()) {}
   llvm::Error run(KernelPlan &plan);
 
 private:
@@ -68,7 +70,8 @@ private:
 // What is a permutation
 //===----------------------------------------------------------------------===//
 
-/// How far an access moves along an axis: 0, 1, -1 for any other distance; nothing where the axis is inside of something else.
+/// How far an access moves along an axis: 0, 1, -1 for any other distance; nothing where the axis is inside of
+/// something else.
 static std::optional<int> stepAlong(const BodyInfo &info, Operation *op, unsigned axis) {
   std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
   if (!linear)
@@ -76,7 +79,9 @@ static std::optional<int> stepAlong(const BodyInfo &info, Operation *op, unsigne
   return linear->coefficient.isZero() ? 0 : linear->coefficient.isOne() ? 1 : -1;
 }
 
-static bool isLong(const BodyInfo &info, unsigned axis) { return info.extents[axis].constant().value_or(INT64_MAX) >= 4; }
+static bool isLong(const BodyInfo &info, unsigned axis) {
+  return info.extents[axis].constant().value_or(INT64_MAX) >= 4;
+}
 
 /// The axis along which all results are contiguous.
 static std::optional<unsigned> resultAxis(const BodyInfo &info, ArrayRef<kernel::StoreOp> stores) {
@@ -120,7 +125,8 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
     return std::nullopt;
   p.along = *along;
   for (unsigned a = 0; a < info.axes.size(); ++a) {
-    SmallVector<kernel::LoadOp> loads = a != p.along && isLong(info, a) ? loadsAcross(info, a, p.along) : SmallVector<kernel::LoadOp>();
+    SmallVector<kernel::LoadOp> loads =
+        a != p.along && isLong(info, a) ? loadsAcross(info, a, p.along) : SmallVector<kernel::LoadOp>();
     if (loads.size() > p.loads.size()) {
       p.across = a;
       p.loads = loads;
@@ -145,7 +151,9 @@ SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
   bool boolean = element.isInteger(1), half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   auto moved = VectorType::get(type.getShape(), boolean ? b.getI8Type() : b.getI16Type());
   for (Value &v : rows)
-    v = boolean ? b.create<arith::ExtUIOp>(loc, moved, v).getResult() : half ? b.create<arith::BitcastOp>(loc, moved, v).getResult() : v;
+    v = boolean ? b.create<arith::ExtUIOp>(loc, moved, v).getResult()
+        : half  ? b.create<arith::BitcastOp>(loc, moved, v).getResult()
+                : v;
   SmallVector<int64_t> low, high;
   for (int64_t i = 0; i < width / 2; ++i) {
     low.append({i, width + i});
@@ -160,7 +168,9 @@ SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
     rows = next;
   }
   for (Value &v : rows)
-    v = boolean ? b.create<arith::TruncIOp>(loc, type, v).getResult() : half ? b.create<arith::BitcastOp>(loc, type, v).getResult() : v;
+    v = boolean ? b.create<arith::TruncIOp>(loc, type, v).getResult()
+        : half  ? b.create<arith::BitcastOp>(loc, type, v).getResult()
+                : v;
   return rows;
 }
 
@@ -193,10 +203,11 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
 
 bool PermutationEmitter::maskedRest() const {
   return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
-           auto load = dyn_cast<kernel::LoadOp>(op);
-           auto store = dyn_cast<kernel::StoreOp>(op);
-           return (load && load.getType().getIntOrFloatBitWidth() < 32) || (store && store.getValue().getType().getIntOrFloatBitWidth() < 32);
-         }));
+                                  auto load = dyn_cast<kernel::LoadOp>(op);
+                                  auto store = dyn_cast<kernel::StoreOp>(op);
+                                  return (load && load.getType().getIntOrFloatBitWidth() < 32) ||
+                                         (store && store.getValue().getType().getIntOrFloatBitWidth() < 32);
+                                }));
 }
 
 Value PermutationEmitter::laneMask(Value left) {
@@ -204,7 +215,8 @@ Value PermutationEmitter::laneMask(Value left) {
   std::iota(steps.begin(), steps.end(), 0);
   Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
   Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, b.create<vector::SplatOp>(loc, lanes.getType(), count));
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes,
+                                 b.create<vector::SplatOp>(loc, lanes.getType(), count));
 }
 
 void PermutationEmitter::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
@@ -240,7 +252,9 @@ void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
     item = b.create<arith::DivUIOp>(loc, item, safe);
     return index;
   };
-  auto times = [&](Value x, int64_t y) -> Value { return b.create<arith::MulIOp>(loc, x, i64(y), arith::IntegerOverflowFlags::nsw); };
+  auto times = [&](Value x, int64_t y) -> Value {
+    return b.create<arith::MulIOp>(loc, x, i64(y), arith::IntegerOverflowFlags::nsw);
+  };
   Value from = times(next(outer.emitExpr(blocksAcross())), tilesAcross * width);
   Value start = times(next(outer.emitExpr(blocksAlong())), elementsAlong);
   for (unsigned a : llvm::reverse(p.outer))
@@ -252,9 +266,8 @@ void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
     return b.create<arith::SubIOp>(loc, last, rest);
   };
   Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
-  forLoop(start, tilesEnd, width, [&](Value along) {
-    forLoop(from, tilesTo, width, [&](Value across) { tile(point, across, along); });
-  });
+  forLoop(start, tilesEnd, width,
+          [&](Value along) { forLoop(from, tilesTo, width, [&](Value across) { tile(point, across, along); }); });
   strip(point, from, tilesTo, tilesEnd, end);
   strip(point, tilesTo, to, start, end);
 }
@@ -264,7 +277,8 @@ llvm::Error PermutationEmitter::run(KernelPlan &plan) {
   for (unsigned a : p.outer)
     plan.items = plan.items * info.extents[a];
   int64_t accesses = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
-  plan.cost = Expr::min(info.extents[p.across], tilesAcross * width) * Expr::min(info.extents[p.along], elementsAlong) * Expr(accesses);
+  plan.cost = Expr::min(info.extents[p.across], tilesAcross * width) * Expr::min(info.extents[p.along], elementsAlong) *
+              Expr(accesses);
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
   forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
   if (!outer.error().empty())

@@ -1,7 +1,7 @@
 //===- RowEdges.cpp - The interior of a row, and its ends ------------------===//
 //
-// Padding makes every load of a window a predicated one, though nearly all of a row lies where no predicate fails. There the row is
-// computed without them, and its ends as they are.
+// Padding makes every load of a window a predicated one, though nearly all of a row lies where no predicate fails.
+// There the row is computed without them, and its ends as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,8 @@ static Expr limitOf(Value v) {
   return matchPattern(v, m_Constant(&constant)) ? Expr(constant.getInt()) : Expr::unknown();
 }
 
-/// Comparisons of the lane's place with something that is the same along the row: what says where padding begins and ends.
+/// Comparisons of the lane's place with something that is the same along the row: what says where padding begins and
+/// ends.
 std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) const {
   std::vector<EdgeCompare> out;
   AxisSet lane = AxisSet(1) << *schedule.lane;
@@ -61,8 +62,8 @@ std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCo
   return {begin, b.create<arith::MaxSIOp>(loc, begin, end)};
 }
 
-/// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude each other, as
-/// those of a concatenation do.
+/// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude
+/// each other, as those of a concatenation do.
 bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
   auto predicated = llvm::count_if(info.ops, [](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);
@@ -72,17 +73,21 @@ bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
     return false;
   for (const EdgeCompare &low : edges)
     for (const EdgeCompare &high : edges)
-      if (low.low && !high.low && low.step == high.step && (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
+      if (low.low && !high.low && low.step == high.step &&
+          (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
         return false;
   return true;
 }
 
-/// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. What whole vectors leave
-/// over there is computed by one that ends where they do.
-void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from, Value to) {
+/// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. What whole
+/// vectors leave over there is computed by one that ends where they do.
+void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from,
+                           Value to) {
   int64_t width = schedule.width;
   unsigned lanes = schedule.maskedRest ? width : 1;
-  auto edge = [&](Value first, Value last) { laneTrips(outer, bound, group, first, last, 1, lanes, schedule.maskedRest ? last : Value()); };
+  auto edge = [&](Value first, Value last) {
+    laneTrips(outer, bound, group, first, last, 1, lanes, schedule.maskedRest ? last : Value());
+  };
   auto [begin, end] = interior(outer[0], edges, from, to);
   edge(from, begin);
   Points inside(outer);
@@ -98,7 +103,8 @@ void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, Arr
   }
   if (!f.kernel->hasAttr("in_place")) { // computing an element again gives the same
     Value left = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, end);
-    Value room = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, b.create<arith::SubIOp>(loc, end, begin), i64(width));
+    Value room =
+        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, b.create<arith::SubIOp>(loc, end, begin), i64(width));
     Value overlaps = b.create<arith::AndIOp>(loc, left, room);
     Value first = b.create<arith::SelectOp>(loc, overlaps, b.create<arith::SubIOp>(loc, end, i64(width)), end);
     laneTrips(inside, bound, group, first, end, 1, width, {});

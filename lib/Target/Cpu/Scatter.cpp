@@ -1,9 +1,9 @@
 //===- Scatter.cpp - Updates at computed places on a CPU -------------------===//
 //
-// The data lie in the result already. Places that write elements of their own (rows that an index selects from, the columns of
-// what it selects) are the parallel items; within one, updates are stored one after the other, so that the result does not
-// depend on the number of threads. Where there are no such places to share out, every item has a part of the data: it reads all
-// indices and stores what falls into its part.
+// The data lie in the result already. Places that write elements of their own (rows that an index selects from, the
+// columns of what it selects) are the parallel items; within one, updates are stored one after the other, so that the
+// result does not depend on the number of threads. Where there are no such places to share out, every item has a part
+// of the data: it reads all indices and stores what falls into its part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,15 +33,16 @@ namespace {
 struct ScatterSchedule {
   std::vector<unsigned> items, loops; ///< loops: outermost first, the lane axis is not among them
   std::optional<unsigned> lane;
-  std::optional<unsigned> blocked;    ///< the last of the loops: an item has `block` of its points
+  std::optional<unsigned> blocked; ///< the last of the loops: an item has `block` of its points
   static constexpr int64_t block = 512;
-  Value part;                         ///< of the body: the index whose range the items share; null: none
+  Value part; ///< of the body: the index whose range the items share; null: none
   Expr parts = 1;
 };
 
 class ScatterEmitter {
 public:
-  ScatterEmitter(KernelFunction &f, lower::ScatterUpdates updates, const lower::ScatterAxes &axes, const ScatterSchedule &s)
+  ScatterEmitter(KernelFunction &f, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
+                 const ScatterSchedule &s)
       : f(f), info(f.info), b(f.b), loc(f.loc), updates(updates), axes(axes), s(s) {}
   llvm::Error run();
 
@@ -75,10 +76,12 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// The axis along which rows of the result are written that the indices do not tell apart.
-static std::optional<unsigned> chooseLane(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes) {
+static std::optional<unsigned> chooseLane(const lower::BodyInfo &info, lower::ScatterUpdates updates,
+                                          const lower::ScatterAxes &axes) {
   for (unsigned a = 0; a < info.axes.size(); ++a) {
     std::optional<Expr::Linear> linear = info.exprOf(updates.store).linearIn(info.axes[a]);
-    if (has(axes.own & ~axes.indexed, a) && linear && linear->coefficient.isOne() && info.extents[a].constant().value_or(2) > 1)
+    if (has(axes.own & ~axes.indexed, a) && linear && linear->coefficient.isOne() &&
+        info.extents[a].constant().value_or(2) > 1)
       return a;
   }
   return std::nullopt;
@@ -99,14 +102,16 @@ static void choosePart(lower::ScatterUpdates updates, ScatterSchedule &s) {
     }
 }
 
-static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes) {
+static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdates updates,
+                                const lower::ScatterAxes &axes) {
   ScatterSchedule s;
   s.lane = chooseLane(info, updates, axes);
   std::vector<unsigned> own, serial, inner;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != s.lane && has(axes.all(), a))
       (has(axes.serial, a) ? serial : has(axes.indexed, a) ? own : inner).push_back(a);
-  // Without vectors, places that are neighbours in memory stay inside, and everything else that is its own goes outside.
+  // Without vectors, places that are neighbours in memory stay inside, and everything else that is its own goes
+  // outside.
   std::optional<unsigned> neighbours;
   if (!s.lane) {
     own.insert(own.end(), inner.begin(), inner.end());
@@ -136,7 +141,8 @@ static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdat
   return s;
 }
 
-static void plan(const lower::BodyInfo &info, const lower::ScatterAxes &axes, const ScatterSchedule &s, KernelPlan &plan) {
+static void plan(const lower::BodyInfo &info, const lower::ScatterAxes &axes, const ScatterSchedule &s,
+                 KernelPlan &plan) {
   plan.items = s.parts;
   AxisSet shared = 0;
   for (unsigned a : s.items) {
@@ -216,9 +222,9 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
 
 bool ScatterEmitter::maskedRest() const {
   return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
-           auto load = dyn_cast<kernel::LoadOp>(op);
-           return load && load.getType().getIntOrFloatBitWidth() < 32;
-         }));
+                                  auto load = dyn_cast<kernel::LoadOp>(op);
+                                  return load && load.getType().getIntOrFloatBitWidth() < 32;
+                                }));
 }
 
 Value ScatterEmitter::laneMask(Value left) {
@@ -226,7 +232,8 @@ Value ScatterEmitter::laneMask(Value left) {
   std::iota(steps.begin(), steps.end(), 0);
   Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
   Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, b.create<vector::SplatOp>(loc, lanes.getType(), count));
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes,
+                                 b.create<vector::SplatOp>(loc, lanes.getType(), count));
 }
 
 void ScatterEmitter::laneLoop(BodyEmitter &point) {

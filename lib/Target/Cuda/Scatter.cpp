@@ -1,8 +1,8 @@
 //===- Scatter.cpp - Updates at computed places on a GPU -------------------===//
 //
-// The data lie in the result already. Integers are combined by atomic instructions, a thread for each update: their order changes
-// no bit. Everything else keeps the order of the updates: a thread has places that write elements of their own, and a part of the
-// data where these are too few; it goes through all updates and stores what falls to it.
+// The data lie in the result already. Integers are combined by atomic instructions, a thread for each update: their
+// order changes no bit. Everything else keeps the order of the updates: a thread has places that write elements of
+// their own, and a part of the data where these are too few; it goes through all updates and stores what falls to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,8 @@ private:
 
 class ScatterEmitter {
 public:
-  ScatterEmitter(KernelFrame &frame, lower::ScatterUpdates updates, const lower::ScatterAxes &axes, lower::EmitHooks &hooks)
+  ScatterEmitter(KernelFrame &frame, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
+                 lower::EmitHooks &hooks)
       : frame(frame), d(frame.d), info(frame.info), updates(updates), axes(axes),
         base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
   void emitAtomic();
@@ -128,7 +129,9 @@ void ScatterEmitter::storeOne(BodyEmitter &point, Value more) {
     put();
 }
 
-static Value threadOf(DeviceBuilder &d) { return d.add(d.mul(d.wide(d.blockId()), threadsPerBlock), d.wide(d.threadId())); }
+static Value threadOf(DeviceBuilder &d) {
+  return d.add(d.mul(d.wide(d.blockId()), threadsPerBlock), d.wide(d.threadId()));
+}
 
 void ScatterEmitter::emitAtomic() {
   Value thread = threadOf(d), mine = d.less(thread, frame.size(extentOf(info, axes.all())));

@@ -1,7 +1,7 @@
 //===- SplitScatters.cpp - A scatter's data and its updates ----------------===//
 //
-// Updates go to places that are known only when the kernel runs, so none may be stored before all of the data are there. Kernels
-// run one after the other: that is what orders the two, on a GPU as on several cores.
+// Updates go to places that are known only when the kernel runs, so none may be stored before all of the data are
+// there. Kernels run one after the other: that is what orders the two, on a GPU as on several cores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,9 +28,10 @@ static StoreOp coverOf(GenericOp kernel) {
 
 /// Made by a kernel of the same block, read by kernels alone, last by this one.
 static bool diesIn(Value v, GenericOp kernel) {
-  return v.getDefiningOp<GenericOp>() && v.getParentBlock() == kernel->getBlock() && llvm::count(kernel.getInputs(), v) == 1 &&
-         llvm::all_of(v.getUsers(), [&](Operation *user) {
-           return isa<GenericOp>(user) && user->getBlock() == kernel->getBlock() && (user == kernel || user->isBeforeInBlock(kernel));
+  return v.getDefiningOp<GenericOp>() && v.getParentBlock() == kernel->getBlock() &&
+         llvm::count(kernel.getInputs(), v) == 1 && llvm::all_of(v.getUsers(), [&](Operation *user) {
+           return isa<GenericOp>(user) && user->getBlock() == kernel->getBlock() &&
+                  (user == kernel || user->isBeforeInBlock(kernel));
          });
 }
 
@@ -96,7 +97,8 @@ static void split(GenericOp kernel) {
   StoreOp cover = coverOf(kernel);
   BlockArgument ref = kernel.getBody().insertArgument(number, cover.getRef().getType(), data.getLoc());
   OpBuilder b(cover);
-  auto load = b.create<kernel::LoadOp>(cover.getLoc(), cover.getValue().getType(), ref, cover.getOffsetAttr(), ValueRange(), Value(), Value());
+  auto load = b.create<kernel::LoadOp>(cover.getLoc(), cover.getValue().getType(), ref, cover.getOffsetAttr(),
+                                       ValueRange(), Value(), Value());
   cover.getValueMutable().assign(load);
   prune(kernel);
   kernel->setAttr("in_place", b.getI64IntegerAttr(ref.getArgNumber()));

@@ -61,12 +61,12 @@ class Kernel:
         return lib.fn, lib.plan
 
     def plan(self, sizes):
-        out = (ctypes.c_int64 * 4)()
+        out = (ctypes.c_int64 * 8)()
         self.planfn((ctypes.c_int64 * max(1, len(sizes)))(*sizes), out)
         return list(out)
 
     def bind(self, arrays, sizes):
-        items, scratch, _, _ = self.plan(sizes)
+        items, scratch, *_ = self.plan(sizes)
         memory = np.zeros(scratch + 128, np.int8)
         base = (memory.ctypes.data + 63) & ~63
         buffers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])

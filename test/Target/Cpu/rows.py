@@ -429,6 +429,78 @@ for channels, lanes in ((2, 7), (1, 16), (3, 33)):
 ''' + st('y', 0, f'k + {channels * lanes}*p + {channels}*l') + '}', [x, w, bias], [(sums[:, None] + bias).astype(np.float32)], {})
 
 
+# Operands along another axis than the results: tiles of whole vectors, and what they leave over on either side.
+KINDS = {'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'i64': np.int64, 'i8': np.int8, 'i1': np.bool_, 'i16': np.int16}
+
+
+def any_of(kind, *shape):
+    if kind == np.bool_:
+        return rng.integers(0, 2, shape).astype(bool)
+    return f32(*shape).astype(kind) if np.issubdtype(kind, np.floating) else rng.integers(-99, 99, shape).astype(kind)
+
+
+for t, kind in KINDS.items():
+    for M, N in ((64, 32), (67, 35), (3, 70), (70, 3), (17, 2100), (1, 9), (5, 0)):
+        x = any_of(kind, N, M)
+        case(f'permutation {t} {M}x{N}', 'loop @t axes(i = "M", j = "N") {' + ld(0, 'M*j + i', t) + st('x0', 0, 'N*i + j', t) + '}',
+             [x], [x.T.copy()], {'M': M, 'N': N})
+for M, N in ((48, 80), (33, 50)):
+    x, y, r, c = f32(3, N, M), f32(3, M, N), f32(M), f32(N)
+    text = ('loop @t axes(b = "3", i = "M", j = "N") {' + ld(0, 'M*N*b + M*j + i') + ld(1, 'M*N*b + N*i + j') + ld(2, 'i') + ld(3, 'j') +
+            '%s = arith.mulf %x0, %x2 : f32\n%q = arith.addf %s, %x1 : f32\n%z = arith.addf %q, %x3 : f32\n' + st('z', 0, 'M*N*b + N*i + j') + '}')
+    want = x.transpose(0, 2, 1) * r[:, None] + y + c
+    case(f'permutation with others {M}x{N}', text, [x, y, r, c], [want], {'M': M, 'N': N})
+    case(f'permutation with others, static {M}x{N}', static(text, M=M, N=N), [x, y, r, c], [want], {})
+# Under a predicate that varies along both axes, with a fill: the transpose of a padded matrix.
+x = f32(40, 30)
+case('permutation of padding', '''loop @p axes(i = "M", j = "N") {
+%a = kernel.index "i - 2"
+%zero = arith.constant 0 : i64
+%m = kernel.index "M - 4"
+%n = kernel.index "N - 1"
+%j = kernel.index "j"
+%p = arith.cmpi sge, %a, %zero : i64
+%q = arith.cmpi slt, %a, %m : i64
+%r = arith.cmpi slt, %j, %n : i64
+%pq = arith.andi %p, %q : i1
+%inside = arith.andi %pq, %r : i1
+%f = arith.constant 7.0 : f32
+%x0 = kernel.load %in0["M*j - 4*j + i - 2"] if %inside else %f : !kernel.ref<f32> else f32 -> f32
+''' + st('x0', 0, 'N*i + j') + '}', [x], [np.pad(x, ((0, 1), (2, 2)), constant_values=7).T.copy()], {'M': 34, 'N': 41})
+
+# Windows over rows with padding: ends, an interior of whole vectors, and one that overlaps.
+MAXIMUM = ('loop @max axes(n = "R", o = "O") {\n' + '%zero = arith.constant 0 : i64\n%w = kernel.index "W"\n%f = arith.constant -9.0 : f32\n' +
+           ''.join(f'''%at{k} = kernel.index "S*o + {k} - 2"
+%p{k} = arith.cmpi sge, %at{k}, %zero : i64
+%q{k} = arith.cmpi slt, %at{k}, %w : i64
+%i{k} = arith.andi %p{k}, %q{k} : i1
+%x{k} = kernel.load %in0["W*n + S*o + {k} - 2"] if %i{k} else %f : !kernel.ref<T> else T -> T
+''' for k in range(4)) + '%m0 = arith.maximumf %x0, %x1 : f32\n%m1 = arith.maximumf %m0, %x2 : f32\n%m = arith.maximumf %m1, %x3 : f32\n' +
+           st('m', 0, 'O*n + o') + '}').replace('<T>', '<f32>').replace('else T -> T', 'else f32 -> f32')
+
+
+def windows(x, stride, out):
+    padded = np.pad(x, ((0, 0), (2, stride * out + 4)), constant_values=-9)
+    return np.stack([padded[:, o * stride:o * stride + 4].max(1) for o in range(out)], 1)
+
+
+for stride in (1, 2, 3, 4, 5):
+    for W in (1, 5, 13, 31, 64, 150, 333):
+        out = W // stride + 1
+        x = f32(3, W)
+        text = MAXIMUM.replace('S*o', f'{stride}*o')
+        case(f'windows {W} by {stride}', text, [x], [windows(x, stride, out)], {'R': 3, 'W': W, 'O': out})
+        case(f'windows static {W} by {stride}', static(text, W=W, O=out), [x], [windows(x, stride, out)], {'R': 3})
+# A stride without padding, in every width of an element.
+for t, kind in KINDS.items():
+    for stride in (2, 3, 4):
+        for N in (1, 15, 16, 40, 100):
+            x = any_of(kind, stride * N)
+            other = any_of(kind, N)
+            case(f'stride {stride} {t} {N}', 'loop @s axes(i = "N") {' + ld(0, f'{stride}*i', t) + ld(1, 'i', t) + '%c = arith.constant true\n' +
+                 f'%y = arith.select %c, %x0, %x1 : {t}\n' + st('y', 0, 'i', t) + '}', [x, other], [x[::stride].copy()], {'N': N})
+
+
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
     kernel = Kernel(text, [NAMES[a.dtype] for a in ins], [NAMES[a.dtype] for a in outs], variant)
     guard = 64 # elements after each result that must stay as they are

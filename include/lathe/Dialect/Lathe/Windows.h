@@ -14,12 +14,13 @@ struct WindowDim {
 
 using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
 
-/// Combines the elements of every window over the last dimensions of what was padded already (`low` is not read). Large windows
-/// are combined one dimension after the other, which takes the sum of their sides instead of the product.
+/// Combines the elements of every window over the last dimensions of what was padded already (`low` is not read). Large
+/// windows are combined one dimension after the other, which takes the sum of their sides instead of the product.
 mlir::Value combineWindows(GraphBuilder &g, mlir::Value padded, llvm::ArrayRef<WindowDim> dims, Combine combine);
 
 /// How many places of each window lie inside of an operand of these sizes: a tensor of the windows' dimensions.
-mlir::Value coveredPlaces(GraphBuilder &g, llvm::ArrayRef<shape::Expr> sizes, llvm::ArrayRef<WindowDim> dims, mlir::Type element);
+mlir::Value coveredPlaces(GraphBuilder &g, llvm::ArrayRef<shape::Expr> sizes, llvm::ArrayRef<WindowDim> dims,
+                          mlir::Type element);
 
 } // namespace lathe::ir
 

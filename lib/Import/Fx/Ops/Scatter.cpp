@@ -1,7 +1,7 @@
 //===- Scatter.cpp - Writes at computed positions ---------------------------===//
 
-#include "Families.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
+#include "Families.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -47,7 +47,8 @@ static llvm::Expected<Along> along(OpContext &c, const Operand &from) {
   if (typeOf(a.updates).getRank() != rank)
     return c.wrong("updates of {0} for {1}", a.updates.getType(), data.getType());
   for (int64_t d = 0; d < rank; ++d) {
-    if (c.g.facts.provablyLess(dimsOf(a.updates)[d], dims[d]) || (d != axis && c.g.facts.provablyLess(dimsOf(a.data)[d], dims[d])))
+    if (c.g.facts.provablyLess(dimsOf(a.updates)[d], dims[d]) ||
+        (d != axis && c.g.facts.provablyLess(dimsOf(a.data)[d], dims[d])))
       return c.wrong("the index is larger than the updates or the input in dimension {0}", d);
     if (d != axis)
       if (llvm::Error e = needFits(c, dims[d], dimsOf(a.data)[d]))
@@ -67,8 +68,9 @@ static llvm::Error giveAlong(OpContext &c, ScatterKind kind, const Operand &from
 
 static llvm::Expected<ScatterKind> kindOf(OpContext &c, llvm::StringRef text) {
   static const std::map<std::string, ScatterKind, std::less<>> kinds = {
-      {"add", ScatterKind::Add},  {"sum", ScatterKind::Add},  {"mean", ScatterKind::Add}, {"multiply", ScatterKind::Mul},
-      {"prod", ScatterKind::Mul}, {"amax", ScatterKind::Max}, {"amin", ScatterKind::Min}};
+      {"add", ScatterKind::Add},      {"sum", ScatterKind::Add},  {"mean", ScatterKind::Add},
+      {"multiply", ScatterKind::Mul}, {"prod", ScatterKind::Mul}, {"amax", ScatterKind::Max},
+      {"amin", ScatterKind::Min}};
   auto it = kinds.find(text.str());
   if (it == kinds.end())
     return c.wrong("the reduction '{0}'", text);
@@ -90,9 +92,11 @@ static llvm::Error combineValue(OpContext &c) {
 
 /// The element that changes no other.
 static Value identityOf(OpContext &c, ScatterKind kind, Type element) {
-  static const ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max, ReduceKind::Min};
+  static const ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max,
+                                     ReduceKind::Min};
   mlir::TypedAttr one = reduceIdentity(kinds[unsigned(kind)], element);
-  return c.g.b.create<ConstantOp>(c.g.loc, mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, element), llvm::ArrayRef<mlir::Attribute>{one}));
+  return c.g.b.create<ConstantOp>(c.g.loc, mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({}, element),
+                                                                        llvm::ArrayRef<mlir::Attribute>{one}));
 }
 
 static llvm::Error scatterReduce(OpContext &c) {

@@ -41,7 +41,8 @@ void col2Im(Node &n) {
   result.append(image.begin(), image.end());
   for (int64_t d = 0; d < count; ++d) {
     Expr reach = (block[d] - Expr(1)) * Expr(dilations[d]) + Expr(1);
-    all.push_back(n.simplify(Expr::floordiv(n.simplify(image[d] + Expr(pads[d] + pads[count + d]) - reach), Expr(strides[d])) + Expr(1)));
+    all.push_back(n.simplify(
+        Expr::floordiv(n.simplify(image[d] + Expr(pads[d] + pads[count + d]) - reach), Expr(strides[d])) + Expr(1)));
     blocks = blocks * all.back();
   }
   n.requireEqual(dims[2], n.simplify(blocks), "the number of blocks");
@@ -52,7 +53,8 @@ void col2Im(Node &n) {
     Value k = n.g.iota(all, 2 + d, i64), along = n.g.iota(all, 2 + count + d, i64);
     auto times = [&](Value v, int64_t by) { return n.g.binary<ir::MulOp>(v, double(by)); };
     Value at = n.g.binary<ir::AddOp>(n.g.add(times(along, strides[d]), times(k, dilations[d])), double(-pads[d]));
-    Value outside = n.g.broadcastTo(n.g.size(n.simplify(image[d])), all); // padding in front of the image is not its end
+    Value outside =
+        n.g.broadcastTo(n.g.size(n.simplify(image[d])), all); // padding in front of the image is not its end
     indices.push_back(n.g.select(n.g.compare(CompareKind::LT, at, n.g.splatLike(0, at)), outside, at));
     places.push_back(-1);
   }

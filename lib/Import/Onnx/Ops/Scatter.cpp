@@ -1,7 +1,7 @@
 //===- Scatter.cpp - Writing updates at computed places --------------------===//
 
-#include "Node.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
+#include "Node.h"
 
 using namespace lathe;
 using ir::ScatterKind;
@@ -10,8 +10,11 @@ using llvm::SmallVector;
 namespace lathe::onnx {
 
 static ScatterKind reductionOf(Node &n, Value data) {
-  static const std::map<std::string, ScatterKind> kinds = {
-      {"none", ScatterKind::Set}, {"add", ScatterKind::Add}, {"mul", ScatterKind::Mul}, {"max", ScatterKind::Max}, {"min", ScatterKind::Min}};
+  static const std::map<std::string, ScatterKind> kinds = {{"none", ScatterKind::Set},
+                                                           {"add", ScatterKind::Add},
+                                                           {"mul", ScatterKind::Mul},
+                                                           {"max", ScatterKind::Max},
+                                                           {"min", ScatterKind::Min}};
   std::string name = n.text("reduction", "none");
   auto kind = kinds.find(name);
   if (kind == kinds.end())

@@ -30,6 +30,7 @@ class Case:
         self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
         self.flops = self.bytes = 0  # of cases that are timed on a GPU
         self.torch = None            # (torch, device inputs) -> a call that does the same
+        self.attributes = ""         # of the kernel
         self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
 
     def with_constants(self, *inputs):
@@ -55,7 +56,7 @@ class Case:
         res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
         head = f"ins({ins} : {types}) " if self.inputs else ""
         return (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
-                f"      {head}outs({outs}) {{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
+                f"      {head}outs({outs}) {self.attributes}{{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
 
 
 def load(dst, src, off, t="f32"):
@@ -249,6 +250,39 @@ def convolution(n, h, w, c, f, stride):
     return Case("convolution", "contraction", axes, body, {"N": n}, [("f32", x), ("f32", wt)], [("f32", want)])
 
 
+def scatter(rows, count, width, t="f32", combine="add"):
+    """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs."""
+    r = _rng("scatter")
+    kind = TYPES[t]
+    at = r.integers(-rows - 3, rows + 3, count)
+    updates = r.standard_normal((count, width)).astype(kind) if t in ("f32", "f16") else r.integers(-9, 9, (count, width)).astype(kind)
+    clause = f"combine {combine} " if combine else ""
+    body = (load("x", "i0", f"{width}*r + c", t) + store("x", "o0", f"{width}*r + c", t) + load("i", "i1", "n", "i64") + f'''
+    %zero = arith.constant 0 : i64
+    %rows = kernel.index "R"
+    %last = kernel.index "R - 1"
+    %negative = arith.cmpi slt, %i, %zero : i64
+    %wrapped = arith.addi %i, %rows : i64
+    %at = arith.select %negative, %wrapped, %i : i64
+    %low = arith.cmpi sge, %at, %zero : i64
+    %high = arith.cmpi slt, %at, %rows : i64
+    %inside = arith.andi %low, %high : i1
+    %most = arith.minsi %at, %last : i64
+    %to = arith.maxsi %most, %zero : i64
+''' + load("u", "i2", f"{width}*n + c", t) +
+            f'    kernel.store %u, %o0["{width}*$0 + c"] indirect(%to) if %inside {clause}: {t}, !kernel.ref<{t}>\n')
+    want = np.full((rows, width), 77, kind)
+    combined = {"add": np.add, "max": np.maximum, "mul": np.multiply, "": lambda old, new: new}[combine]
+    for i, u in zip(at, updates):
+        i += rows if i < 0 else 0
+        if 0 <= i < rows:
+            want[i] = combined(want[i], u)
+    case = Case("scatter", "scatter", [("r", "R"), ("c", str(width)), ("n", "N")], body, {"R": rows, "N": count},
+                [(t, np.full((rows, width), 77, kind)), ("i64", at), (t, updates)], [(t, want)], 1e-5, 1e-5)
+    case.attributes = "attributes {in_place = 0 : i64} "
+    return case
+
+
 ROWS = [lambda: softmax(5, 100), lambda: softmax(3, 3000), lambda: softmax(70, 1), lambda: layer_norm(7, 768),
         lambda: layer_norm(3, 4096), lambda: layer_norm(9, 64), lambda: layer_norm(2, 1000), lambda: layer_norm(5, 7),
         lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
@@ -424,4 +458,6 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
 
-GROUPS = {"few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "mma": MMA}
+SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
+            lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", "")]
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "mma": MMA}
