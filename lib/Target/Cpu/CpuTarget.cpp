@@ -6,6 +6,7 @@
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/ThreadPool.h"
+#include <atomic>
 #include <chrono>
 
 using namespace mlir;
@@ -62,7 +63,7 @@ static llvm::Error prepare(Job &job, lower::DetachedKernel &kernel, CpuStage sta
   return llvm::Error::success();
 }
 
-static void generate(Job &job, const CpuOptions &options, unsigned total) {
+static void generate(Job &job, const CpuOptions &options, const std::atomic<unsigned> &total) {
   auto start = std::chrono::steady_clock::now();
   llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, options);
   if (code)
@@ -83,13 +84,14 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
   std::map<std::string, CompiledKernel> known;
   std::vector<std::unique_ptr<Job>> jobs;
   llvm::Error errors = llvm::Error::success();
-  unsigned total = kernels.size() * isas->size(); // equal ones are not done twice
+  std::atomic<unsigned> total = kernels.size() * isas->size(); // less those that are equal to another
   {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::max(1u, options.threads)));
     for (kernel::GenericOp kernel : kernels) {
       lower::DetachedKernel detached = lower::detachKernel(kernel);
       auto [it, fresh] = known.try_emplace(detached.text);
       CompiledKernel &compiled = it->second;
+      total -= fresh ? 0 : isas->size();
       for (const Isa *isa : fresh ? ArrayRef(*isas) : ArrayRef<const Isa *>()) {
         auto job = std::make_unique<Job>();
         job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
@@ -101,7 +103,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           break;
         }
         if (job->module)
-          pool.async([job = job.get(), &options, total] { generate(*job, options, total); });
+          pool.async([job = job.get(), &options, &total] { generate(*job, options, total); });
         jobs.push_back(std::move(job));
       }
       result.kernels.push_back(compiled);
