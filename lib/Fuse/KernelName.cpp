@@ -66,8 +66,9 @@ struct Composition {
 /// Gives a composition that is there the place of its first word.
 static void nameCompositions(std::vector<std::string> &words, std::string &main) {
   static const Composition all[] = {{"layer_norm", {"reduce_mean", "sub", "sqrt", "div"}},
+                                    {"layer_norm", {"reduce_mean", "sub", "pow", "div"}},
                                     {"layer_norm", {"mean", "sub", "rsqrt", "mul"}},
-                                    {"rms_norm", {"reduce_mean", "pow", "sqrt"}},
+                                    {"rms_norm", {"reduce_mean", "pow", "div"}},
                                     {"rms_norm", {"mean", "pow", "rsqrt"}},
                                     {"softmax", {"reduce_max", "sub", "exp", "reduce_sum", "div"}},
                                     {"gelu", {"erf", "add", "mul"}}};

@@ -48,6 +48,16 @@ func.func @composed(%x: !x) -> (!x, !x) {
   return %5, %8 : !x, !x
 }
 
+// CHECK-LABEL: @root
+func.func @root(%x: !x) -> !x {
+  // CHECK: kernel.generic reduction @rms_norm axes
+  %0 = lathe.mul %x, %x : !x loc("pow"("Pow"))
+  %1 = lathe.reduce sum %0 axes [0] : !x -> tensor<8xf32> loc("mean"("ReduceMean"))
+  %2 = lathe.broadcast %1 : tensor<8xf32> -> !x loc("mean"("ReduceMean"))
+  %3 = lathe.div %x, %2 : !x loc("div"("Div"))
+  return %3 : !x
+}
+
 // The second of a name has a number; what no model says the operators of is called after its own ops.
 // CHECK-LABEL: @same
 func.func @same(%x: !x, %y: !x) -> (!x, tensor<8x4xf32>, !x) {
