@@ -256,6 +256,25 @@ static Error compileModule(ModuleOp module, const CompileOptions &options, Array
   return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }
 
+Error lathe::checkStages(const CompileOptions &options) {
+  DialectRegistry registry;
+  registerAllLatheDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::vector<std::string> filesRead;
+  Expected<Module> module = importModel(options, filesRead, context);
+  if (!module)
+    return module.takeError();
+  if (Error e = pipeline::optimize(**module))
+    return e;
+  if (Error e = pipeline::formKernels(**module))
+    return e;
+  artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
+  if (Error e = pipeline::addSignature(builder, **module))
+    return e;
+  return pipeline::prepareForCpu(**module);
+}
+
 Error lathe::compile(const CompileOptions &options) {
   DialectRegistry registry;
   registerAllLatheDialects(registry);

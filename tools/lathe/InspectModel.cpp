@@ -4,6 +4,7 @@
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Import/Signature.h"
+#include "lathe/Pipeline/Compile.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/FileSystem.h"
@@ -30,6 +31,14 @@ Error lathe::tool::checkModel(const std::string &path, const ImportOptions &opti
   auto reports = isFx(path) ? checkFx(path, options, context) : checkOnnx(path, options, context);
   if (!reports)
     return reports.takeError();
+  // Nodes may be fine and their sizes not: what ends a later stage is found by running it.
+  if (reports->empty()) {
+    CompileOptions compilation;
+    compilation.model = path;
+    compilation.import = options;
+    if (Error e = checkStages(compilation))
+      return e;
+  }
   if (json) {
     json::Array nodes;
     for (const NodeReport &r : *reports)

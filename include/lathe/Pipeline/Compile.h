@@ -47,6 +47,9 @@ llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
 /// Compiles the model and writes the output, all or nothing.
 llvm::Error compile(const CompileOptions &options);
 
+/// The stages in front of code generation, without an output: what ends one of them ends a compilation for any target.
+llvm::Error checkStages(const CompileOptions &options);
+
 /// The dialects that any stage makes.
 void registerAllLatheDialects(mlir::DialectRegistry &registry);
 

@@ -1,6 +1,7 @@
 //===- Node.cpp - What an operator's handler sees --------------------------===//
 
 #include "Node.h"
+#include "Advice.h"
 #include "GraphImporter.h"
 #include "Tensors.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
@@ -206,7 +207,8 @@ SmallVector<int64_t> Node::constants(unsigned input) const {
   SmallVector<int64_t> out;
   for (const Expr &e : sizes(input)) {
     if (!e.constant())
-      failUnsupported("operand {0} ('{1}') must be constant, it is {2}", input, proto.input(input), e.str());
+      failUnsupported("operand {0} ('{1}') must be constant, it is {2}{3}", input, proto.input(input), e.str(),
+                      adviceFor(*this, e));
     out.push_back(*e.constant());
   }
   return out;

@@ -66,6 +66,8 @@ public:
   shape::Expr broadcastSize(const std::string &name, const shape::Expr &a, const shape::Expr &b);
   /// Checked when it runs: a is `whole`, or 1.
   void requireBroadcasts(const shape::Expr &a, const shape::Expr &whole);
+  /// Whether it is the size of an input's dimension.
+  bool isNamed(const std::string &symbol) const { return seen.count(symbol) != 0; }
   /// What was defined and required is said anew by each import.
   void startRound();
   /// Everything that is known, to come back to when what was built is thrown away.

@@ -1,5 +1,6 @@
 //===- Convolutions.cpp - Convolution and its geometry ---------------------===//
 
+#include "../Advice.h"
 #include "Windows.h"
 
 using namespace lathe;
@@ -88,7 +89,7 @@ SmallVector<int64_t> kernelOf(Node &n, Value weights) {
   for (const Expr &e : llvm::ArrayRef<Expr>(dims).drop_front(2)) {
     std::optional<int64_t> c = n.simplify(e).constant();
     if (!c)
-      failUnsupported("a kernel of the symbolic size {0}", e.str());
+      failUnsupported("a kernel of the symbolic size {0}{1}", e.str(), adviceFor(n, e));
     if (*c < 1)
       failWrong("a kernel of size {0}", *c);
     kernel.push_back(*c);

@@ -1,5 +1,6 @@
 //===- Heads.cpp - The heads of attentions ---------------------------------===//
 
+#include "../Advice.h"
 #include "Heads.h"
 #include <cmath>
 
@@ -30,7 +31,7 @@ double headScale(Node &n, const Expr &headSize) {
     return n.real("scale", 1);
   std::optional<int64_t> size = n.simplify(headSize).constant();
   if (!size)
-    failUnsupported("the size of a head is {0}; without attribute 'scale' it must be constant", headSize.str());
+    failUnsupported("the size of a head is {0}; without attribute 'scale' it must be constant{1}", headSize.str(), adviceFor(n, headSize));
   return 1 / std::sqrt(double(std::max<int64_t>(1, *size)));
 }
 

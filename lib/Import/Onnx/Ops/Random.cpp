@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Advice.h"
 #include "GraphImporter.h"
 #include "Node.h"
 #include "llvm/Support/xxhash.h"
@@ -77,7 +78,7 @@ static Value numbers(Node &n, const Dims &dims, Generator &generator, double (Ge
   for (const Expr &e : dims) {
     std::optional<int64_t> c = n.simplify(e).constant();
     if (!c)
-      failUnsupported("random numbers for the symbolic size {0}", e.str());
+      failUnsupported("random numbers for the symbolic size {0}{1}", e.str(), adviceFor(n, e));
     if (*c < 0)
       failWrong("random numbers for the size {0}", *c);
     shape.push_back(*c);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Advice.h"
 #include "Sequences.h"
 #include "GraphImporter.h"
 
@@ -77,11 +78,18 @@ static void give(Node &n, unsigned output, llvm::ArrayRef<Value> elements) {
   n.out(output, makeSequence(n.g.b, n.g.loc, elements));
 }
 
+static int64_t knownPlace(Node &n, unsigned input) {
+  Expr place = n.valueScalar(input);
+  std::optional<int64_t> at = place.constant();
+  if (!at)
+    failUnsupported("operand {0} ('{1}'), a place in a sequence, is known only when the model runs{2}", input, n.proto.input(input),
+                    adviceFor(n, place));
+  return *at;
+}
+
 /// A place in the list, counted from the end when negative.
 static int64_t place(Node &n, unsigned input, int64_t count) {
-  std::optional<int64_t> at = n.valueScalar(input).constant();
-  if (!at)
-    failUnsupported("operand {0} ('{1}'), a place in a sequence, is known only when the model runs", input, n.proto.input(input));
+  std::optional<int64_t> at = knownPlace(n, input);
   if (*at < -count || *at >= count)
     failWrong("place {0} in a sequence of {1} elements", *at, count);
   return *at < 0 ? *at + count : *at;
@@ -107,10 +115,8 @@ void sequenceInsert(Node &n) {
   Value added = n.in(1);
   if (!elements.empty())
     n.requireSameElement({elements[0], added});
-  std::optional<int64_t> at = n.has(2) ? n.valueScalar(2).constant() : std::optional<int64_t>(elements.size());
   int64_t count = elements.size();
-  if (!at)
-    failUnsupported("operand 2 ('{0}'), a place in a sequence, is known only when the model runs", n.proto.input(2));
+  std::optional<int64_t> at = n.has(2) ? knownPlace(n, 2) : count;
   if (*at < -count || *at > count)
     failWrong("place {0} in a sequence of {1} elements", *at, count);
   elements.insert(elements.begin() + (*at < 0 ? *at + count : *at), added);

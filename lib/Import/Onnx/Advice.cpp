@@ -1,0 +1,23 @@
+//===- Advice.cpp - What the user can do about a size that is open ----------===//
+
+#include "Advice.h"
+#include "GraphImporter.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace lathe;
+using namespace lathe::onnx;
+
+std::string onnx::adviceFor(const Node &n, const Expr &e) {
+  const SizeModel &sizes = n.importer.session().sizes;
+  std::set<std::string> flags;
+  for (const std::string &symbol : e.symbols()) {
+    if (sizes.isLate(Expr::symbol(symbol)))
+      return "";
+    llvm::StringRef input = llvm::StringRef(symbol).rsplit('[').first;
+    if (shape::isElementName(symbol))
+      flags.insert("--value " + input.str() + "=...");
+    else if (sizes.isNamed(symbol))
+      flags.insert("--dim " + symbol + "=N");
+  }
+  return flags.empty() ? "" : "; fix it with " + llvm::join(flags, " and ");
+}
