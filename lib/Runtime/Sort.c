@@ -3,8 +3,9 @@
 
 /* No two words are equal, so any way of sorting gives the one order. Short rows are sorted by insertion; of long ones either
  * the few that are wanted are kept in a heap while the row passes by, or what cannot be among those wanted is dropped by the
- * leading digit; the rest goes through a radix sort of the key's bytes, which leaves equal keys as they came: by index. */
-enum { LATHE_SORT_SHORT = 40, LATHE_SORT_DIGITS = 256, LATHE_SORT_HEAP = 1024 };
+ * leading digit; the rest goes through a radix sort of the key's bytes, which leaves equal keys as they came: by index. What does
+ * not stay in a cache is spread by its leading digits first. */
+enum { LATHE_SORT_SHORT = 40, LATHE_SORT_DIGITS = 256, LATHE_SORT_HEAP = 1024, LATHE_SORT_NEAR = 256 << 10 };
 
 static inline bool isFew(int64_t n, int64_t count) { return count <= LATHE_SORT_HEAP && count <= n / 16; }
 

@@ -39,10 +39,46 @@ static const WORD *NAME(Radix)(WORD *words, WORD *room, int64_t n, int keyBytes)
   return words;
 }
 
-static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n, int keyBytes) {
+/* What stays in a core's cache: by insertion, or by all digits. */
+static const WORD *NAME(Near)(WORD *words, WORD *room, int64_t n, int keyBytes) {
   if (n > LATHE_SORT_SHORT)
     return NAME(Radix)(words, room, n, keyBytes);
   NAME(Insertion)(words, n);
+  return words;
+}
+
+/* From `from` to `to`, which is it or the room beside it: words are spread by the digit `byte` until what has the same digits so far
+ * stays in a cache. */
+static void NAME(Spread)(WORD *from, WORD *room, WORD *to, int64_t n, int byte) {
+  if (byte < 0 || n * (int64_t)sizeof(WORD) <= LATHE_SORT_NEAR) {
+    const WORD *sorted = byte < 0 ? from : NAME(Near)(from, room, n, byte + 1);
+    if (sorted != to)
+      memcpy(to, sorted, (size_t)n * sizeof(WORD));
+    return;
+  }
+  int64_t ends[LATHE_SORT_DIGITS] = {0}, next = 0;
+  for (int64_t i = 0; i < n; ++i)
+    ++ends[NAME(Digit)(&from[i], byte)];
+  if (ends[NAME(Digit)(&from[0], byte)] == n) {
+    NAME(Spread)(from, room, to, n, byte - 1);
+    return;
+  }
+  for (int d = 0; d < LATHE_SORT_DIGITS; ++d) {
+    int64_t c = ends[d];
+    ends[d] = next;
+    next += c;
+  }
+  for (int64_t i = 0; i < n; ++i)
+    room[ends[NAME(Digit)(&from[i], byte)]++] = from[i];
+  for (int64_t d = 0, start = 0; d < LATHE_SORT_DIGITS; start = ends[d++])
+    if (ends[d] > start)
+      NAME(Spread)(room + start, from + start, to + start, ends[d] - start, byte - 1);
+}
+
+static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n, int keyBytes) {
+  if (n * (int64_t)sizeof(WORD) <= LATHE_SORT_NEAR)
+    return NAME(Near)(words, room, n, keyBytes);
+  NAME(Spread)(words, room, words, n, keyBytes - 1);
   return words;
 }
 

@@ -111,6 +111,8 @@ def build(symbolic):
         m.scans(np.int64, (n, 3), 0)
     for n in (1, 7, 16, 17, 63, 64, 65, 130):
         m.scans(np.float32, (4, 5, n), 1)
+    for n in (257, 512, 513, 1100):
+        m.scans(np.float32, (6, n), 0)
     m.products(np.float32, (4, 70), 1)
     m.products(np.int32, (70, 20), 0)
     m.scans(np.float32, (1, 1, 1), 2)
@@ -122,6 +124,8 @@ def build(symbolic):
         m.tops(np.float32, (2, n), 1, sorted({1, n // 2, n} - {0}), n % 2 == 1)
         m.tops(np.int64, (2, n), 1, [n])
     m.tops(np.float32, (3, 4, 5), 1, [3])
+    for kind in (np.float32, np.int64, np.float16):
+        m.tops(kind, (50, 37), 0, [2, 50])
     m.tops(np.float32, (2, 60000), 1, [1, 50, 2000])
     if not symbolic:  # sizes that are open are at least 1
         m.tops(np.float32, (3, 0), 1, [0])

@@ -1,7 +1,7 @@
 //===- Scan.cpp - CPU code for running combinations along an axis ----------===//
 //
 // Each element is read once and written once. Where lanes run along another axis, every lane is a row of its own and
-// carries its running value in a register. Along the axis itself a vector is combined within itself in log2(lanes)
+// carries its running value. Along the axis itself a vector is combined within itself in log2(lanes)
 // steps, which do not wait for what comes before; only the carry, one operation per vector, does.
 //
 //===----------------------------------------------------------------------===//
@@ -10,6 +10,7 @@
 #include "RowSchedule.h"
 #include "VectorBuilder.h"
 #include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -17,9 +18,10 @@ using namespace lathe;
 using namespace lathe::cpu;
 using lower::BodyEmitter;
 using lower::BodyInfo;
+using shape::Expr;
 
-/// Vectors side by side that a block of rows carries.
-constexpr unsigned vectorsPerBlock = 4;
+/// Rows side by side that an item takes at most, and vectors of them that carry their running values in registers.
+constexpr unsigned rowsPerItem = 512, vectorsTogether = 4;
 
 namespace {
 class ScanEmitter {
@@ -28,12 +30,13 @@ public:
   llvm::Error run(KernelPlan &plan);
 
 private:
-  using Points = SmallVector<BodyEmitter, vectorsPerBlock>;
+  using Points = SmallVector<BodyEmitter, vectorsTogether>;
   using Values = VectorBuilder::Values;
 
   void emitItem(Value item);
   void emitRow(BodyEmitter &row);
   void emitColumns(BodyEmitter &row, Value block);
+  void wideLoop(const BodyEmitter &row, Value from, Value to);
   void columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask);
   Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
   Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
@@ -68,7 +71,7 @@ ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
   s.laneIsParallel = s.lane && s.lane != axis;
   masked = s.lane && masksRest(info, *s.lane, f.isa);
   if (s.laneIsParallel)
-    s.laneBlock = s.width * vectorsPerBlock;
+    s.laneBlock = rowsPerItem;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != axis && a != s.lane)
       s.itemAxes.push_back(a);
@@ -79,6 +82,8 @@ ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
 
 llvm::Error ScanEmitter::run(KernelPlan &plan) {
   planRows(info, s, plan);
+  if (s.laneIsParallel)
+    plan.scratchBytes = Expr(rowsPerItem * std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + 64);
   size = outer.emitExpr(info.extents[axis]);
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
@@ -207,20 +212,53 @@ void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count,
   });
 }
 
+/// Many rows side by side go along the axis together, so that memory is passed through in its order; their running
+/// values lie in scratch memory.
+void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
+  Type type = op.getType();
+  Value count = v.sub(to, from), whole = v.roundDown(count, s.width);
+  v.loop(v.i(0), count, s.width,
+         [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, type), 1); });
+  auto move = [&](const BodyEmitter &at, Value c, unsigned width, Value mask) {
+    BodyEmitter point = at;
+    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
+    Value running = v.at(f.scratch, c, type),
+          x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue());
+    Value carry = f.b.create<LLVM::LoadOp>(f.loc, x.getType(), running, 1), next = both(carry, x);
+    f.b.create<LLVM::StoreOp>(f.loc, next, running, 1);
+    finish(point, op.getExclusive() ? carry : next);
+  };
+  v.loop(v.i(0), size, 1, [&](Value i) {
+    BodyEmitter at = row;
+    at.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
+    v.loop(v.i(0), whole, s.width, [&](Value c) { move(at, c, s.width, {}); });
+    if (masked)
+      v.loop(whole, count, s.width, [&](Value c) { move(at, c, s.width, v.firstLanes(v.sub(count, c))); });
+    else
+      v.loop(whole, count, 1, [&](Value c) { move(at, c, 1, {}); });
+  });
+}
+
 void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
   Value extent = row.emitExpr(info.extents[*s.lane]);
-  Value from = v.mul(block, s.laneBlock), to = v.min(v.add(from, s.laneBlock), extent);
-  Value isWhole = v.equal(v.sub(to, from), v.i(s.laneBlock));
+  // Blocks of one size, but for the last.
+  Value share = v.ceilDiv(extent, outer.emitExpr(laneBlocks(info, s)));
+  share = v.mul(v.ceilDiv(share, int64_t(s.width)), int64_t(s.width));
+  Value from = v.min(v.mul(block, share), extent), to = v.min(v.add(from, share), extent), count = v.sub(to, from);
+  Value few = v.i(s.width * vectorsTogether);
+  auto vectors = [&] {
+    Value whole = v.add(from, v.roundDown(count, s.width));
+    v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, {}); });
+    if (masked)
+      v.loop(whole, to, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, v.firstLanes(v.sub(to, base))); });
+    else
+      v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, 1, {}); });
+  };
   v.ifThen(
-      isWhole, [&] { columnLoop(row, from, vectorsPerBlock, s.width, {}); },
+      v.less(few, count), [&] { wideLoop(row, from, to); },
       [&] {
-        Value whole = v.add(from, v.roundDown(v.sub(to, from), s.width));
-        v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, {}); });
-        if (masked)
-          v.loop(whole, to, s.width,
-                 [&](Value base) { columnLoop(row, base, 1, s.width, v.firstLanes(v.sub(to, base))); });
-        else
-          v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, 1, {}); });
+        v.ifThen(
+            v.equal(count, few), [&] { columnLoop(row, from, vectorsTogether, s.width, {}); }, vectors);
       });
 }
 
