@@ -39,6 +39,7 @@ public:
 private:
   void copyOutputs();
   void cutViewChains();
+  void copyGathered();
   void copyForHost(OpOperand &o);
   void emitHostOp(Operation *op, OpBuilder &b);
   bool usedOutside(Value v, unsigned group);
@@ -101,6 +102,27 @@ void Former::cutViewChains() {
     chain.crossings += crosses;
     chain.moved = !isa<ir::ReshapeOp>(op) && (chain.moved || !isa<ir::BroadcastOp>(op));
     chains[&op] = chain;
+  }
+}
+
+/// Rows that index vectors pick are read whole. Where a transpose stands before them, each of their elements would be read on its own,
+/// at every pick: elements are copied into order first, unless fewer of them are picked than there are.
+void Former::copyGathered() {
+  llvm::DenseMap<Value, Value> copies;
+  for (ir::GatherNdOp gather : llvm::make_early_inc_range(body.getOps<ir::GatherNdOp>())) {
+    Value x = gather.getX(), base = x;
+    bool moved = false;
+    for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
+      if (auto t = base.getDefiningOp<ir::TransposeOp>())
+        moved |= t.getPerm().back() != int64_t(t.getPerm().size()) - 1;
+    auto count = [](Value v) { return shape::product(ir::dimsOf(v)); };
+    if (!moved || base.getDefiningOp<ir::ConstantOp>() || facts.provablyLess(count(gather.getResult()), count(x)))
+      continue;
+    OpBuilder b(gather);
+    auto [copy, isNew] = copies.try_emplace(x);
+    if (isNew)
+      copy->second = b.create<ir::CastOp>(gather.getLoc(), x.getType(), x);
+    gather.getXMutable().assign(copy->second);
   }
 }
 
@@ -295,6 +317,7 @@ Value Former::finalValue(Value v, OpBuilder &b) {
 
 LogicalResult Former::run() {
   cutViewChains();
+  copyGathered();
   copyOutputs();
   for (Operation &op : body)
     if (ir::isHostOp(&op))

@@ -1,4 +1,4 @@
-"""Compares updates at computed places with numpy.     usage: scatters.py [--symbolic] [--target LIST] [--lathe PATH]
+"""Compares updates at computed places with numpy.     usage: scatters.py [--symbolic | --folded] [--target LIST] [--lathe PATH]
 
 One model per element type holds ScatterElements, ScatterND and TensorScatter over axes, window sizes, duplicates, indices from the end,
 no updates at all, and places that many threads share out. It runs with one thread and with three: the bits are the same. Prints what
@@ -58,14 +58,21 @@ def tensor_scatter(cache, update, first, mode):
 
 
 class Cases:
-    def __init__(self, kind, symbolic):
-        self.model, self.kind, self.symbolic, self.count = TextModel(24), kind, symbolic, 0
+    def __init__(self, kind, symbolic=False, folded=False):
+        self.model, self.kind, self.symbolic, self.folded, self.count = TextModel(24), kind, symbolic, folded, 0
         self.reductions = ("none",) if kind is np.bool_ else tuple(COMBINE)
 
     def input(self, array, kind=None):
         self.count += 1
+        if self.folded and array.size:
+            return self.model.constant(f"in{self.count}", array, kind or self.kind)
         dims = [f"size{d}" if d > 1 else d for d in array.shape] if self.symbolic else array.shape
         return self.model.input(f"in{self.count}", array, kind or self.kind, dims)
+
+    def indices(self, at):
+        """The depth of an index vector is a constant."""
+        name = f"at{self.count}"
+        return self.model.constant(name, at, np.int64) if self.folded and at.size else self.model.input(name, at, np.int64, list(at.shape))
 
     def elements(self, shape, taken, axis, reduction, index=np.int64):
         """Indices of shape `taken`; with "none", duplicates too: the last one stays."""
@@ -77,7 +84,7 @@ class Cases:
     def rows(self, shape, count, depth, reduction):
         data, updates = numbers(shape, self.kind), numbers(tuple(count) + shape[depth:], self.kind)
         at = np.stack([rng.integers(-shape[d], shape[d], count) for d in range(depth)], axis=-1)
-        operands = [self.input(data), self.model.input(f"at{self.count}", at, np.int64, list(at.shape)), self.input(updates)]
+        operands = [self.input(data), self.indices(at), self.input(updates)]
         self.model.node("ScatterND", operands, self.kind, scatter_nd(data, at, updates, reduction, self.kind), reduction=reduction)
 
     def cache(self, shape, rows, mode):
@@ -111,7 +118,7 @@ def run(folder, options, threads):
 
 
 def compare(kind, options):
-    model = Cases(kind, options.symbolic).all()
+    model = Cases(kind, options.symbolic, options.folded).all()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "model.textproto").write_text(model.text())
@@ -141,6 +148,7 @@ def compare(kind, options):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--symbolic", action="store_true", help="sizes have names")
+    parser.add_argument("--folded", action="store_true", help="operands are constants, so that the compiler computes the results")
     parser.add_argument("--target", default="host")
     parser.add_argument("--lathe", default="lathe")
     options = parser.parse_args()

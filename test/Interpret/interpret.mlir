@@ -202,3 +202,34 @@ func.func @main() -> (tensor<2xf32> {lathe.name = "chosen"}, tensor<2xi64> {lath
   }
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
 }
+
+// -----
+
+// Updates apply in their order: the last of two stays, and sums take both. What is outside of the data is left out, -1 is the last row.
+// The kernel covers its result, then adds 1, -2, 4 and 8 at 0, 2, 0 and 7.
+// CHECK: last: tensor<3x2xf32> [5, 6, 0, 0, 3, 4]
+// CHECK: sums: tensor<3x2xi32> [16, 18, 10, 10, 13, 14]
+// CHECK: kernel: tensor<3xf32> [-5, 20, 28]
+func.func @main() -> (tensor<3x2xf32> {lathe.name = "last"}, tensor<3x2xi32> {lathe.name = "sums"}, tensor<3xf32> {lathe.name = "kernel"}) {
+  %zero = lathe.constant dense<0.0> : tensor<3x2xf32>
+  %rows = lathe.constant dense<[[0, 0], [-1, -1], [0, 0], [3, -4]]> : tensor<4x2xi64>
+  %u = lathe.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf32>
+  %0 = lathe.scatter set %zero, %u at (%rows) places [-1, 1] : tensor<3x2xf32>, tensor<4x2xf32>, tensor<4x2xi64> -> tensor<3x2xf32>
+  %ten = lathe.constant dense<10> : tensor<3x2xi32>
+  %v = lathe.cast %u : tensor<4x2xf32> -> tensor<4x2xi32>
+  %1 = lathe.scatter add %ten, %v at (%rows) places [-1, 1] : tensor<3x2xi32>, tensor<4x2xi32>, tensor<4x2xi64> -> tensor<3x2xi32>
+  %x = lathe.constant dense<[-10.0, 20.0, 30.0]> : tensor<3xf32>
+  %at = lathe.constant dense<[0, 2, 0, 7]> : tensor<4xi64>
+  %w = lathe.constant dense<[1.0, -2.0, 4.0, 8.0]> : tensor<4xf32>
+  %2 = kernel.generic scatter @scatter axes(i = "3", n = "4") ins(%x, %at, %w : tensor<3xf32>, tensor<4xi64>, tensor<4xf32>) outs(tensor<3xf32>) {
+  ^bb0(%data: !kernel.ref<f32>, %places: !kernel.ref<i64>, %updates: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %3 = kernel.load %data["i"] : <f32> -> f32
+    kernel.store %3, %out["i"] : f32, <f32>
+    %4 = kernel.load %places["n"] : <i64> -> i64
+    %end = arith.constant 3 : i64
+    %inside = arith.cmpi slt, %4, %end : i64
+    %5 = kernel.load %updates["n"] : <f32> -> f32
+    kernel.store %5, %out["$0"] indirect(%4) if %inside combine add : f32, <f32>
+  }
+  return %0, %1, %2 : tensor<3x2xf32>, tensor<3x2xi32>, tensor<3xf32>
+}

@@ -31,8 +31,9 @@ struct Permutation {
   std::vector<unsigned> outer;
 };
 
-/// An item's part of either axis, in tiles and in elements.
-constexpr int64_t tilesAcross = 4, elementsAlong = 2048;
+/// An item's part of either axis. Items count along first, so that the pages of the rows that they write stay in use;
+/// each of the rows that are read is another page, of which much is taken while it is.
+constexpr int64_t elementsAcross = 512, elementsAlong = 256;
 /// Beyond this the body is copied too often for what the tile saves.
 constexpr unsigned largestBody = 40;
 
@@ -47,7 +48,7 @@ private:
   void tile(BodyEmitter &point, Value across, Value along);
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
   SmallVector<Value> transposed(SmallVector<Value> rows);
-  Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], tilesAcross * width); }
+  Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], elementsAcross); }
   Expr blocksAlong() const { return Expr::ceildiv(info.extents[p.along], elementsAlong); }
   void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
   Value laneMask(Value left);
@@ -255,11 +256,11 @@ void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
   auto times = [&](Value x, int64_t y) -> Value {
     return b.create<arith::MulIOp>(loc, x, i64(y), arith::IntegerOverflowFlags::nsw);
   };
-  Value from = times(next(outer.emitExpr(blocksAcross())), tilesAcross * width);
   Value start = times(next(outer.emitExpr(blocksAlong())), elementsAlong);
+  Value from = times(next(outer.emitExpr(blocksAcross())), elementsAcross);
   for (unsigned a : llvm::reverse(p.outer))
     point.bindAxis(info.axes[a], next(outer.emitExpr(info.extents[a])));
-  Value to = least(add(from, i64(tilesAcross * width)), outer.emitExpr(info.extents[p.across]));
+  Value to = least(add(from, i64(elementsAcross)), outer.emitExpr(info.extents[p.across]));
   Value end = least(add(start, i64(elementsAlong)), outer.emitExpr(info.extents[p.along]));
   auto whole = [&](Value first, Value last) -> Value {
     Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), i64(width));
@@ -277,7 +278,7 @@ llvm::Error PermutationEmitter::run(KernelPlan &plan) {
   for (unsigned a : p.outer)
     plan.items = plan.items * info.extents[a];
   int64_t accesses = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
-  plan.cost = Expr::min(info.extents[p.across], tilesAcross * width) * Expr::min(info.extents[p.along], elementsAlong) *
+  plan.cost = Expr::min(info.extents[p.across], elementsAcross) * Expr::min(info.extents[p.along], elementsAlong) *
               Expr(accesses);
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
   forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });

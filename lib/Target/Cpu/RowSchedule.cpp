@@ -77,7 +77,7 @@ int cpu::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
     else if (!linear->coefficient.isZero())
       score -= weight;
   }
-  return score;
+  return extent && *extent < 4 ? std::min(score, 1) : score; // nearly all lanes of a vector would lie idle
 }
 
 static std::optional<unsigned> chooseLane(const BodyInfo &info) {

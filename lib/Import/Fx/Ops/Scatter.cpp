@@ -2,6 +2,7 @@
 
 #include "lathe/Dialect/Lathe/Scatter.h"
 #include "Families.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -67,14 +68,15 @@ static llvm::Error giveAlong(OpContext &c, ScatterKind kind, const Operand &from
 }
 
 static llvm::Expected<ScatterKind> kindOf(OpContext &c, llvm::StringRef text) {
-  static const std::map<std::string, ScatterKind, std::less<>> kinds = {
-      {"add", ScatterKind::Add},      {"sum", ScatterKind::Add},  {"mean", ScatterKind::Add},
-      {"multiply", ScatterKind::Mul}, {"prod", ScatterKind::Mul}, {"amax", ScatterKind::Max},
-      {"amin", ScatterKind::Min}};
-  auto it = kinds.find(text.str());
-  if (it == kinds.end())
+  auto kind = llvm::StringSwitch<std::optional<ScatterKind>>(text)
+                  .Cases("add", "sum", "mean", ScatterKind::Add)
+                  .Cases("multiply", "prod", ScatterKind::Mul)
+                  .Case("amax", ScatterKind::Max)
+                  .Case("amin", ScatterKind::Min)
+                  .Default(std::nullopt);
+  if (!kind)
     return c.wrong("the reduction '{0}'", text);
-  return it->second;
+  return *kind;
 }
 
 static llvm::Error scatterSource(OpContext &c) { return giveAlong(c, ScatterKind::Set, c.operand("src")); }
