@@ -14,10 +14,10 @@ std::string onnx::adviceFor(const Node &n, const Expr &e) {
     if (sizes.isLate(Expr::symbol(symbol)))
       return "";
     llvm::StringRef input = llvm::StringRef(symbol).rsplit('[').first;
-    if (shape::isElementName(symbol))
+    if (shape::kindOf(symbol) == shape::SymbolKind::Element)
       flags.insert("--value " + input.str() + "=...");
-    else if (sizes.isNamed(symbol))
-      flags.insert("--dim " + symbol + "=N");
+    else if (std::string name = shape::nameOf(symbol); sizes.isNamed(name))
+      flags.insert("--dim " + name + "=N");
   }
   return flags.empty() ? "" : "; fix it with " + llvm::join(flags, " and ");
 }
