@@ -18,7 +18,10 @@ GROUPS = [("floats", {"float16": "f16", "bfloat16": "bf16", "float": "f32", "dou
 def element_types(domain, name):
     """Of the first operand (or the result, of an operator without any), by the registry of the onnx package."""
     import onnx
-    schema = onnx.defs.get_schema(name, domain)
+    try:
+        schema = onnx.defs.get_schema(name, domain)
+    except onnx.defs.SchemaError:
+        return ""  # an operator of ONNX Runtime, which the registry does not have
     first = (list(schema.inputs) + list(schema.outputs))[0]
     allowed = {t[len("tensor("):-1] for c in schema.type_constraints if c.type_param_str == first.type_str
                for t in c.allowed_type_strs if t.startswith("tensor(")} or {first.type_str[len("tensor("):-1]}

@@ -84,6 +84,8 @@ Value Resampler::positions(const ResizedAxis &axis) {
   Value isOne = n.g.compare(CompareKind::LE, whole(out), number(1));
   if (s.coordinates == "half_pixel")
     return half;
+  if (s.coordinates == "tf_half_pixel_for_nn") // of operator set 11 alone
+    return unscaled(n.g.binary<ir::AddOp>(i, 0.5), axis);
   if (s.coordinates == "asymmetric")
     return unscaled(i, axis);
   if (s.coordinates == "pytorch_half_pixel")
