@@ -145,7 +145,8 @@ Value RowEmitter::chunksOf(AxisSet inner) {
 
 Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
   Type element = op.getType();
-  bool wide = contains(info.axesOf(op.getValue()), s.lane);
+  // A value that is the same in all lanes counts once for each of them.
+  bool wide = contains(info.axesOf(op.getValue()) | info.axesOf(op.getAxes()), s.lane);
   return wide ? d.vector(s.width, element) : element;
 }
 

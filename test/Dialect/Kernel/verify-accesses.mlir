@@ -271,3 +271,14 @@ func.func @main(%x: tensor<2xf32>) -> tensor<6xf32> {
   }
   return %0 : tensor<6xf32>
 }
+
+// -----
+
+module {
+  lathe.symbol "n" range[1, -1]
+  func.func @main(%x: tensor<?xf32, #lathe.dims<"2*n">>) -> tensor<?xf32, #lathe.dims<"n">> {
+    // expected-error @+1 {{K7: a buffer of 2*n elements is taken for one of n}}
+    %0 = lathe.reshape %x : tensor<?xf32, #lathe.dims<"2*n">> -> tensor<?xf32, #lathe.dims<"n">>
+    return %0 : tensor<?xf32, #lathe.dims<"n">>
+  }
+}

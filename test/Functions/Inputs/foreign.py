@@ -16,7 +16,7 @@ static const kernel kernels[] = {%(kernels)s};
 static const planner planners[] = {%(planners)s};
 /* index, elements, bytes of each, then a file for each operand and one for the result */
 int main(int argc, char **argv) {
-  int64_t n = atol(argv[2]), bytes = n * atol(argv[3]), plan[4];
+  int64_t n = atol(argv[2]), bytes = n * atol(argv[3]), plan[8];
   void *buffers[4];
   for (int i = 4; i < argc; ++i) {
     buffers[i - 4] = malloc(bytes);

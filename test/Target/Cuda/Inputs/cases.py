@@ -82,6 +82,15 @@ def softmax(n, c):
                 [("f32", e / e.sum(1, keepdims=True))])
 
 
+def same_in_all_columns(n, c):
+    """A value that does not depend on the reduced axis counts as often as the axis is long."""
+    x = _rng("same").standard_normal(n).astype(np.float32)
+    body = (load("x", "i0", "n") + '    %s = kernel.reduce add %x over ["c"] : f32\n    %y = arith.divf %x, %s : f32\n' +
+            store("y", "o0", f"{c}*n + c"))
+    return Case("same", "reduction", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x)],
+                [("f32", np.full((n, c), 1.0 / c))])
+
+
 def layer_norm(n, c, t="f32"):
     r = _rng("layer_norm")
     x = r.standard_normal((n, c)).astype(np.float32) * 2 + 1
@@ -283,7 +292,7 @@ def scatter(rows, count, width, t="f32", combine="add"):
     return case
 
 
-ROWS = [lambda: softmax(5, 100), lambda: softmax(3, 3000), lambda: softmax(70, 1), lambda: layer_norm(7, 768),
+ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), lambda: same_in_all_columns(3, 1000), lambda: softmax(5, 100), lambda: softmax(3, 3000), lambda: softmax(70, 1), lambda: layer_norm(7, 768),
         lambda: layer_norm(3, 4096), lambda: layer_norm(9, 64), lambda: layer_norm(2, 1000), lambda: layer_norm(5, 7),
         lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
         lambda: group_norm(2, 3, 4, 20), lambda: gelu_add(9, 52), lambda: transpose(37, 50), lambda: embedding(11, 30, 24),
