@@ -1,6 +1,7 @@
 //===- BodyBuilder.cpp - The scalar DAG of a kernel ------------------------===//
 
 #include "BodyBuilder.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -280,7 +281,7 @@ Value BodyBuilder::accumulate(kernel::Combiner kind, Value v, ArrayRef<Attribute
 
 Value BodyBuilder::reduce(ir::ReduceOp op, const Dims &indices) {
   using kernel::Combiner;
-  bool isUnsigned = ir::elementOf(op.getX()).isUnsignedInteger() || ir::elementOf(op.getX()).isInteger(1);
+  bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getX()));
   static const Combiner combiners[] = {Combiner::Add, Combiner::Mul, Combiner::Max, Combiner::Min, Combiner::And, Combiner::Or};
   Combiner kind = combiners[unsigned(op.getKind())];
   if (isUnsigned && kind == Combiner::Max)
@@ -295,7 +296,7 @@ Value BodyBuilder::scan(ir::ScanOp op) {
   using kernel::Combiner;
   static const Combiner combiners[] = {Combiner::Add, Combiner::Mul, Combiner::Max, Combiner::Min, Combiner::LogAddExp};
   Combiner kind = combiners[unsigned(op.getKind())];
-  bool isUnsigned = ir::elementOf(op.getX()).isUnsignedInteger() || ir::elementOf(op.getX()).isInteger(1);
+  bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getX()));
   if (isUnsigned && kind == Combiner::Max)
     kind = Combiner::UMax;
   if (isUnsigned && kind == Combiner::Min)
@@ -312,8 +313,7 @@ Value BodyBuilder::scan(ir::ScanOp op) {
 
 Value BodyBuilder::sort(ir::SortOp op) {
   const Dims read = domain.reads.find(op)->second[0], result = domain.known.lookup(op.getResult());
-  Type element = ir::elementOf(op.getX());
-  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getX()));
   return b.create<kernel::SortOp>(op.getLoc(), b.getI64Type(), emit(op.getX(), read), read[op.getAxis()].str(),
                                   result[op.getAxis()].str(), op.getDescending(), isUnsigned);
 }
@@ -393,8 +393,7 @@ Value BodyBuilder::conv(ir::ConvOp op) {
 
 static kernel::CombinerAttr combinerOf(ir::ScatterOp op) {
   using kernel::Combiner;
-  Type element = ir::elementOf(op.getData());
-  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getData()));
   switch (op.getKind()) {
   case ir::ScatterKind::Set:
     return {};

@@ -121,7 +121,7 @@ SymbolValue ExprEmitter::emitAtom(const Atom &a) {
   return {v, std::max(x.depth, y.depth)};
 }
 
-/// Not zero. A size that is known to be none gives 1 for 0, where nothing is computed with the result.
+/// 1 in place of 0: of an empty domain, where nothing is computed with the quotient.
 Value ExprEmitter::divisorOf(const Expr &e, Value v) {
   std::optional<int64_t> c = e.constant();
   if (c && *c)

@@ -1,40 +1,15 @@
 //===- ScatterUpdates.cpp - The updates of a scatter on their own ----------===//
 
 #include "lathe/Lower/ScatterUpdates.h"
+#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Lower/CollapseAxes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "lathe/Lower/Combine.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::lower;
 using kernel::Combiner;
-
-/// The floats' forms give NaN when either is.
-static Value combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) {
-  bool real = isa<FloatType>(x.getType());
-  switch (kind) {
-  case Combiner::Add:
-    return real ? b.create<arith::AddFOp>(loc, x, y).getResult() : b.create<arith::AddIOp>(loc, x, y).getResult();
-  case Combiner::Mul:
-    return real ? b.create<arith::MulFOp>(loc, x, y).getResult() : b.create<arith::MulIOp>(loc, x, y).getResult();
-  case Combiner::Max:
-    return real ? b.create<arith::MaximumFOp>(loc, x, y).getResult() : b.create<arith::MaxSIOp>(loc, x, y).getResult();
-  case Combiner::Min:
-    return real ? b.create<arith::MinimumFOp>(loc, x, y).getResult() : b.create<arith::MinSIOp>(loc, x, y).getResult();
-  case Combiner::UMax:
-    return b.create<arith::MaxUIOp>(loc, x, y);
-  case Combiner::UMin:
-    return b.create<arith::MinUIOp>(loc, x, y);
-  case Combiner::And:
-    return b.create<arith::AndIOp>(loc, x, y);
-  case Combiner::Or:
-    return b.create<arith::OrIOp>(loc, x, y);
-  case Combiner::Xor:
-    return b.create<arith::XOrIOp>(loc, x, y);
-  }
-  return y;
-}
 
 /// A load of the result, which no other kernel may have, the combination and a store.
 static kernel::StoreOp plainStore(kernel::StoreOp store, bool writeOut) {
@@ -79,4 +54,19 @@ ScatterAxes lower::axesOf(ScatterUpdates updates, const BodyInfo &info) {
   if (updates.predicate)
     axes.indexed |= info.axesOf(updates.predicate);
   return axes;
+}
+
+std::optional<SharedIndex> lower::widestIndex(ScatterUpdates updates) {
+  std::optional<SharedIndex> widest;
+  int64_t most = 0;
+  for (Value v : updates.store.getIndices())
+    if (std::optional<shape::Expr> last = kernel::lastPlaceOf(v)) {
+      shape::Expr places = *last + shape::Expr(1);
+      int64_t n = places.constant().value_or(INT64_MAX);
+      if (n > most) {
+        most = n;
+        widest = {v, places};
+      }
+    }
+  return widest;
 }

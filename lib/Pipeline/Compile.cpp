@@ -256,11 +256,22 @@ static Error compileModule(ModuleOp module, const CompileOptions &options, Array
   return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }
 
+namespace {
+/// With all dialects; passes run on one thread, code generation has threads of its own.
+struct CompilerContext : MLIRContext {
+  CompilerContext() : MLIRContext(allDialects(), Threading::DISABLED) { loadAllAvailableDialects(); }
+
+private:
+  static DialectRegistry allDialects() {
+    DialectRegistry registry;
+    registerAllLatheDialects(registry);
+    return registry;
+  }
+};
+} // namespace
+
 Error lathe::checkStages(const CompileOptions &options) {
-  DialectRegistry registry;
-  registerAllLatheDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  CompilerContext context;
   std::vector<std::string> filesRead;
   Expected<Module> module = importModel(options, filesRead, context);
   if (!module)
@@ -276,11 +287,7 @@ Error lathe::checkStages(const CompileOptions &options) {
 }
 
 Error lathe::compile(const CompileOptions &options) {
-  DialectRegistry registry;
-  registerAllLatheDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-
+  CompilerContext context;
   std::vector<std::string> filesRead;
   Module module;
   auto import = [&]() -> Error {

@@ -17,7 +17,7 @@ struct SymbolValue {
 using SymbolLookup = llvm::function_ref<SymbolValue(llvm::StringRef)>;
 
 /// i64 arithmetic for the expression; a vector of i64 when a symbol that it mentions is one. Division rounds towards minus
-/// infinity; a divisor that is not positive counts as 1 (a hoisted division of an empty domain must not trap). Returns a
+/// infinity; a divisor of 0 counts as 1 (a hoisted division of an empty domain must not trap). Returns a
 /// null value when a symbol has none, or where the expression is unknown.
 mlir::Value emitExpr(mlir::OpBuilder &b, mlir::Location loc, const shape::Expr &e, SymbolLookup lookup);
 

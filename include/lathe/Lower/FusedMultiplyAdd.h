@@ -2,8 +2,8 @@
 //
 // A product and a sum may become one instruction that rounds once. Code generators do that wherever the two meet, so that one
 // value of a kernel could be rounded at one of its uses and not at another: t - t, with t = a * b, would be fma(a, b, -t), the
-// rounding error of t. Here the kernel decides, not the code: a product with exactly one use, which is a sum, is never rounded;
-// every other one always is. (Within a kernel. What several kernels compute is rounded by each one's own uses.)
+// rounding error of t. Here the kernel decides, not the code: only a product with exactly one use, which is a sum, may be left
+// unrounded; every other one is rounded. (Within a kernel. What several kernels compute is rounded by each one's own uses.)
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_LOWER_FUSEDMULTIPLYADD_H

@@ -25,6 +25,14 @@ struct ScatterAxes {
 };
 ScatterAxes axesOf(ScatterUpdates updates, const BodyInfo &info);
 
+/// An index whose places threads can share out, each taking the updates that fall into its part.
+struct SharedIndex {
+  mlir::Value index;  ///< of the body
+  shape::Expr places; ///< it is below this
+};
+/// The one with the most places; nothing where none has a known end.
+std::optional<SharedIndex> widestIndex(ScatterUpdates updates);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_SCATTERUPDATES_H

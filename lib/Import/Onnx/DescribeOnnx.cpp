@@ -39,7 +39,7 @@ static std::string typeText(const ValueInfoProto &value, bool isInput, mlir::MLI
       dims.push_back(std::to_string(dim.dim_value()));
       continue;
     }
-    std::string own = isInput ? value.name() + "_dim" + std::to_string(i) : "?";
+    std::string own = isInput ? nameForDim(value.name(), i) : "?";
     dims.push_back(saysNothing(dim.dim_param()) ? own : dim.dim_param());
     if (isInput && !llvm::is_contained(sizes, dims.back()))
       sizes.push_back(dims.back());

@@ -21,6 +21,7 @@ struct Imported {
   OwningOpRef<ModuleOp> module;
   std::vector<Report> reports;
   bool ranksDiffer; ///< see Session
+  bool hasUnnamed;  ///< dimensions without a name
 };
 } // namespace
 
@@ -38,6 +39,7 @@ static Imported importRounds(ModelFile &file, const ImportOptions &options, MLIR
       break;
   }
   result.ranksDiffer = session.ranksDiffer;
+  result.hasUnnamed = session.sizes.hasUnnamed();
   return result;
 }
 
@@ -50,8 +52,13 @@ static Imported importModel(ModelFile &file, const ImportOptions &options, MLIRC
       Imported next = importRounds(file, options, context, leastUnnamed, takesElse);
       if (next.reports.empty() || !takesElse)
         result = std::move(next);
-      if (result.reports.empty() || (leastUnnamed == 1 && !result.ranksDiffer))
+      if (result.reports.empty())
         return result;
+      if (leastUnnamed == 0 && result.hasUnnamed)
+        continue;
+      if (!result.ranksDiffer)
+        return result;
+      break;
     }
   return result;
 }

@@ -87,7 +87,7 @@ bool onnx::saysNothing(StringRef name) {
 }
 
 Expr SizeModel::unnamedDim(const std::string &input, unsigned index) {
-  std::string name = input + "_dim" + std::to_string(index);
+  std::string name = nameForDim(input, index);
   while (plainNames.count(name)) // the model has a name like that, for another size
     name += "_";
   unnamed.insert(Expr::size(name).str());

@@ -68,6 +68,8 @@ public:
   void requireBroadcasts(const shape::Expr &a, const shape::Expr &whole);
   /// Whether it is the size of an input's dimension.
   bool isNamed(const std::string &symbol) const { return seen.count(symbol) != 0; }
+  /// Whether an input has a dimension without a name.
+  bool hasUnnamed() const { return !unnamed.empty(); }
   /// What was defined and required is said anew by each import.
   void startRound();
   /// Everything that is known, to come back to when what was built is thrown away.

@@ -9,49 +9,6 @@ using namespace mlir;
 using namespace lathe;
 using kernel::Combiner;
 
-static TypedAttr floatIdentity(OpBuilder &b, Combiner kind, FloatType type) {
-  const llvm::fltSemantics &sem = type.getFloatSemantics();
-  switch (kind) {
-  case Combiner::Mul:
-    return b.getFloatAttr(type, 1.0);
-  case Combiner::Max:
-  case Combiner::UMax:
-  case Combiner::LogAddExp:
-    return b.getFloatAttr(type, APFloat::getInf(sem, /*Negative=*/true));
-  case Combiner::Min:
-  case Combiner::UMin:
-    return b.getFloatAttr(type, APFloat::getInf(sem));
-  default:
-    return b.getFloatAttr(type, 0.0);
-  }
-}
-
-static TypedAttr intIdentity(OpBuilder &b, Combiner kind, IntegerType type) {
-  unsigned w = type.getWidth();
-  switch (kind) {
-  case Combiner::Mul:
-    return b.getIntegerAttr(type, APInt(w, 1));
-  case Combiner::Max:
-    return b.getIntegerAttr(type, APInt::getSignedMinValue(w));
-  case Combiner::Min:
-    return b.getIntegerAttr(type, APInt::getSignedMaxValue(w));
-  case Combiner::UMin:
-  case Combiner::And:
-    return b.getIntegerAttr(type, APInt::getAllOnes(w));
-  default:
-    return b.getIntegerAttr(type, APInt(w, 0));
-  }
-}
-
-Value cpu::identityOf(OpBuilder &b, Location loc, Combiner kind, Type type) {
-  Type element = getElementTypeOrSelf(type);
-  TypedAttr a = isa<FloatType>(element) ? floatIdentity(b, kind, cast<FloatType>(element))
-                                        : intIdentity(b, kind, cast<IntegerType>(element));
-  if (auto vector = dyn_cast<VectorType>(type))
-    a = DenseElementsAttr::get(vector, Attribute(a));
-  return b.create<arith::ConstantOp>(loc, a);
-}
-
 /// The larger (smaller) of two floats, NaN when one is: cheaper than LLVM's expansion of maximum, which also orders the
 /// zeros. The first compare and select are one instruction; they give y when one is NaN.
 static Value floatExtreme(OpBuilder &b, Location loc, arith::CmpFPredicate better, Value x, Value y) {
@@ -62,34 +19,20 @@ static Value floatExtreme(OpBuilder &b, Location loc, arith::CmpFPredicate bette
 }
 
 Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) {
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x.getType()));
-  switch (kind) {
-  case Combiner::Add:
-    return isFloat ? b.create<arith::AddFOp>(loc, x, y).getResult() : b.create<arith::AddIOp>(loc, x, y).getResult();
-  case Combiner::Mul:
-    return isFloat ? b.create<arith::MulFOp>(loc, x, y).getResult() : b.create<arith::MulIOp>(loc, x, y).getResult();
-  case Combiner::Max:
-  case Combiner::UMax:
-    if (isFloat)
+  if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
+    switch (kind) {
+    case Combiner::Max:
+    case Combiner::UMax:
       return floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y);
-    return kind == Combiner::Max ? b.create<arith::MaxSIOp>(loc, x, y).getResult()
-                                 : b.create<arith::MaxUIOp>(loc, x, y).getResult();
-  case Combiner::Min:
-  case Combiner::UMin:
-    if (isFloat)
+    case Combiner::Min:
+    case Combiner::UMin:
       return floatExtreme(b, loc, arith::CmpFPredicate::OLT, x, y);
-    return kind == Combiner::Min ? b.create<arith::MinSIOp>(loc, x, y).getResult()
-                                 : b.create<arith::MinUIOp>(loc, x, y).getResult();
-  case Combiner::And:
-    return b.create<arith::AndIOp>(loc, x, y);
-  case Combiner::Or:
-    return b.create<arith::OrIOp>(loc, x, y);
-  case Combiner::Xor:
-    return b.create<arith::XOrIOp>(loc, x, y);
-  case Combiner::LogAddExp:
-    return lower::logAddExp(b, loc, x, y, floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y));
-  }
-  return x;
+    case Combiner::LogAddExp:
+      return lower::logAddExp(b, loc, x, y, floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y));
+    default:
+      break;
+    }
+  return lower::combine(b, loc, kind, x, y);
 }
 
 /// Halves: the upper half of the lanes is combined into the lower one until one is left.

@@ -7,12 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitters.h"
+#include "RowSchedule.h"
+#include "VectorBuilder.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -40,7 +38,7 @@ constexpr unsigned largestBody = 40;
 class PermutationEmitter {
 public:
   PermutationEmitter(KernelFunction &f, const Permutation &p)
-      : f(f), info(f.info), b(f.b), loc(f.loc), p(p), width(f.isa.lanes()) {}
+      : f(f), info(f.info), b(f.b), loc(f.loc), v(f.b, f.loc, f.isa, f.b.getF32Type()), p(p), width(v.lanes) {}
   llvm::Error run(KernelPlan &plan);
 
 private:
@@ -50,17 +48,13 @@ private:
   SmallVector<Value> transposed(SmallVector<Value> rows);
   Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], elementsAcross); }
   Expr blocksAlong() const { return Expr::ceildiv(info.extents[p.along], elementsAlong); }
-  void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
-  Value laneMask(Value left);
-  bool maskedRest() const;
-  Value i64(int64_t v) { return lower::constantI64(b, loc, v); }
   Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
-  Value least(Value x, Value y) { return b.create<arith::MinSIOp>(loc, x, y); }
 
   KernelFunction &f;
   const BodyInfo &info;
   OpBuilder &b;
   Location loc;
+  VectorBuilder v;
   Permutation p;
   int64_t width;
 };
@@ -145,33 +139,21 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// A perfect shuffle of the rows, log2(width) times: each time, row i and row i + width / 2 are interleaved.
+/// Booleans and half types as the integers that they are in memory.
 SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
   auto type = cast<VectorType>(rows[0].getType());
   Type element = type.getElementType();
   bool boolean = element.isInteger(1), half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   auto moved = VectorType::get(type.getShape(), boolean ? b.getI8Type() : b.getI16Type());
-  for (Value &v : rows)
-    v = boolean ? b.create<arith::ExtUIOp>(loc, moved, v).getResult()
-        : half  ? b.create<arith::BitcastOp>(loc, moved, v).getResult()
-                : v;
-  SmallVector<int64_t> low, high;
-  for (int64_t i = 0; i < width / 2; ++i) {
-    low.append({i, width + i});
-    high.append({width / 2 + i, width + width / 2 + i});
-  }
-  for (int64_t stage = 1; stage < width; stage *= 2) {
-    SmallVector<Value> next;
-    for (int64_t i = 0; i < width / 2; ++i) {
-      next.push_back(b.create<vector::ShuffleOp>(loc, rows[i], rows[i + width / 2], low));
-      next.push_back(b.create<vector::ShuffleOp>(loc, rows[i], rows[i + width / 2], high));
-    }
-    rows = next;
-  }
-  for (Value &v : rows)
-    v = boolean ? b.create<arith::TruncIOp>(loc, type, v).getResult()
-        : half  ? b.create<arith::BitcastOp>(loc, type, v).getResult()
-                : v;
+  for (Value &row : rows)
+    row = boolean ? b.create<arith::ExtUIOp>(loc, moved, row).getResult()
+        : half  ? b.create<arith::BitcastOp>(loc, moved, row).getResult()
+                : row;
+  rows = v.transpose(std::move(rows));
+  for (Value &row : rows)
+    row = boolean ? b.create<arith::TruncIOp>(loc, type, row).getResult()
+        : half  ? b.create<arith::BitcastOp>(loc, type, row).getResult()
+                : row;
   return rows;
 }
 
@@ -181,7 +163,7 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
     SmallVector<Value> rows;
     for (int64_t i = 0; i < width; ++i) {
       BodyEmitter row = point;
-      row.bindAxis(info.axes[p.along], add(along, i64(i)));
+      row.bindAxis(info.axes[p.along], add(along, v.i(i)));
       row.bindLane(info.axes[p.across], across, width);
       rows.push_back(row.emitLanes(load.getResult()));
     }
@@ -189,7 +171,7 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
   }
   for (int64_t i = 0; i < width; ++i) {
     BodyEmitter column = point;
-    column.bindAxis(info.axes[p.across], add(across, i64(i)));
+    column.bindAxis(info.axes[p.across], add(across, v.i(i)));
     column.bindLane(info.axes[p.along], along, width);
     for (auto [load, values] : llvm::zip(p.loads, columns))
       column.bindValue(load.getResult(), values[i]);
@@ -202,40 +184,15 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
 // What does not fill a tile
 //===----------------------------------------------------------------------===//
 
-bool PermutationEmitter::maskedRest() const {
-  return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
-                                  auto load = dyn_cast<kernel::LoadOp>(op);
-                                  auto store = dyn_cast<kernel::StoreOp>(op);
-                                  return (load && load.getType().getIntOrFloatBitWidth() < 32) ||
-                                         (store && store.getValue().getType().getIntOrFloatBitWidth() < 32);
-                                }));
-}
-
-Value PermutationEmitter::laneMask(Value left) {
-  SmallVector<int32_t> steps(width);
-  std::iota(steps.begin(), steps.end(), 0);
-  Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
-  Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes,
-                                 b.create<vector::SplatOp>(loc, lanes.getType(), count));
-}
-
-void PermutationEmitter::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
-  auto loop = b.create<scf::ForOp>(loc, from, to, i64(step));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
 /// Places [from, to) across, [start, end) along, by gathers.
 void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value start, Value end) {
-  bool masked = maskedRest();
-  forLoop(from, to, 1, [&](Value across) {
-    forLoop(start, end, masked ? width : 1, [&](Value along) {
+  bool masked = masksRest(info, p.along, f.isa);
+  v.loop(from, to, 1, [&](Value across) {
+    v.loop(start, end, masked ? width : 1, [&](Value along) {
       BodyEmitter inner = point;
       inner.bindAxis(info.axes[p.across], across);
       inner.bindLane(info.axes[p.along], along, masked ? width : 1,
-                     masked ? laneMask(b.create<arith::SubIOp>(loc, end, along)) : Value());
+                     masked ? v.firstLanes(b.create<arith::SubIOp>(loc, end, along)) : Value());
       for (kernel::StoreOp store : p.stores)
         inner.emitStore(store);
     });
@@ -248,27 +205,21 @@ void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value s
 
 void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
   BodyEmitter point = outer;
-  auto next = [&](Value count) {
-    Value safe = b.create<arith::MaxSIOp>(loc, count, i64(1)), index = b.create<arith::RemUIOp>(loc, item, safe);
-    item = b.create<arith::DivUIOp>(loc, item, safe);
-    return index;
-  };
   auto times = [&](Value x, int64_t y) -> Value {
-    return b.create<arith::MulIOp>(loc, x, i64(y), arith::IntegerOverflowFlags::nsw);
+    return b.create<arith::MulIOp>(loc, x, v.i(y), arith::IntegerOverflowFlags::nsw);
   };
-  Value start = times(next(outer.emitExpr(blocksAlong())), elementsAlong);
-  Value from = times(next(outer.emitExpr(blocksAcross())), elementsAcross);
-  for (unsigned a : llvm::reverse(p.outer))
-    point.bindAxis(info.axes[a], next(outer.emitExpr(info.extents[a])));
-  Value to = least(add(from, i64(elementsAcross)), outer.emitExpr(info.extents[p.across]));
-  Value end = least(add(start, i64(elementsAlong)), outer.emitExpr(info.extents[p.along]));
+  Value start = times(v.takeLast(item, outer.emitExpr(blocksAlong())), elementsAlong);
+  Value from = times(v.takeLast(item, outer.emitExpr(blocksAcross())), elementsAcross);
+  bindItem(v, point, info, p.outer, item);
+  Value to = v.min(add(from, v.i(elementsAcross)), outer.emitExpr(info.extents[p.across]));
+  Value end = v.min(add(start, v.i(elementsAlong)), outer.emitExpr(info.extents[p.along]));
   auto whole = [&](Value first, Value last) -> Value {
-    Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), i64(width));
+    Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), v.i(width));
     return b.create<arith::SubIOp>(loc, last, rest);
   };
   Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
-  forLoop(start, tilesEnd, width,
-          [&](Value along) { forLoop(from, tilesTo, width, [&](Value across) { tile(point, across, along); }); });
+  v.loop(start, tilesEnd, width,
+          [&](Value along) { v.loop(from, tilesTo, width, [&](Value across) { tile(point, across, along); }); });
   strip(point, from, tilesTo, tilesEnd, end);
   strip(point, tilesTo, to, start, end);
 }
@@ -281,15 +232,13 @@ llvm::Error PermutationEmitter::run(KernelPlan &plan) {
   plan.cost = Expr::min(info.extents[p.across], elementsAcross) * Expr::min(info.extents[p.along], elementsAlong) *
               Expr(accesses);
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
-  forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
+  v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
   return llvm::Error::success();
 }
 
 llvm::Expected<bool> cpu::emitPermutation(KernelFunction &f, KernelPlan &plan) {
-  if (f.info.axes.size() > 63)
-    return false;
   std::optional<Permutation> p = matchPermutation(f.info);
   if (!p)
     return false;

@@ -53,6 +53,11 @@ static AxisSet parallelAxes(const BodyInfo &info) {
   return set;
 }
 
+void cpu::bindItem(VectorBuilder &v, lower::BodyEmitter &point, const BodyInfo &info, ArrayRef<unsigned> axes, Value item) {
+  for (unsigned a : llvm::reverse(axes))
+    point.bindAxis(info.axes[a], v.takeLast(item, point.emitExpr(info.extents[a])));
+}
+
 /// Accesses in more axes run more often and count more.
 int cpu::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   std::optional<int64_t> extent = info.extents[axis].constant();

@@ -4,6 +4,8 @@
 
 #include "Isa.h"
 #include "KernelEmitters.h"
+#include "VectorBuilder.h"
+#include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Lower/BodyInfo.h"
 
 namespace lathe::cpu {
@@ -32,6 +34,9 @@ struct RowSchedule {
 
 RowSchedule scheduleRows(const lower::BodyInfo &info, const Isa &isa);
 
+/// Binds the axes that an item has by its number, the last of them counting fastest.
+void bindItem(VectorBuilder &v, lower::BodyEmitter &point, const lower::BodyInfo &info, llvm::ArrayRef<unsigned> axes,
+              mlir::Value item);
 /// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
 /// is reduced.
 int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);

@@ -94,16 +94,9 @@ llvm::Error ScanEmitter::run(KernelPlan &plan) {
 void ScanEmitter::emitItem(Value item) {
   BodyEmitter row = outer;
   Value block;
-  if (s.laneIsParallel) {
-    Value blocks = outer.emitExpr(laneBlocks(info, s));
-    block = v.rem(item, blocks);
-    item = v.div(item, blocks);
-  }
-  for (unsigned a : llvm::reverse(s.itemAxes)) {
-    Value extent = outer.emitExpr(info.extents[a]);
-    row.bindAxis(info.axes[a], v.rem(item, extent));
-    item = v.div(item, extent);
-  }
+  if (s.laneIsParallel)
+    block = v.takeLast(item, outer.emitExpr(laneBlocks(info, s)));
+  bindItem(v, row, info, s.itemAxes, item);
   s.laneIsParallel ? emitColumns(row, block) : emitRow(row);
 }
 

@@ -7,16 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelEmitters.h"
+#include "RowSchedule.h"
+#include "VectorBuilder.h"
 #include "lathe/Artifact/Format.h"
-#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Lower/ScatterUpdates.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/ScopeExit.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -35,7 +33,7 @@ struct ScatterSchedule {
   std::optional<unsigned> lane;
   std::optional<unsigned> blocked; ///< the last of the loops: an item has `block` of its points
   static constexpr int64_t block = 512;
-  Value part; ///< of the body: the index whose range the items share; null: none
+  std::optional<lower::SharedIndex> part; ///< whose range the items share
   Expr parts = 1;
 };
 
@@ -43,25 +41,22 @@ class ScatterEmitter {
 public:
   ScatterEmitter(KernelFunction &f, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
                  const ScatterSchedule &s)
-      : f(f), info(f.info), b(f.b), loc(f.loc), updates(updates), axes(axes), s(s) {}
+      : f(f), info(f.info), b(f.b), loc(f.loc), v(f.b, f.loc, f.isa, f.b.getF32Type()), updates(updates), axes(axes), s(s) {}
   llvm::Error run();
 
 private:
   void emitItem(BodyEmitter &outer, Value item);
   void nest(BodyEmitter &point, size_t depth);
-  void forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body);
   void whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then);
   void laneLoop(BodyEmitter &point);
-  Value laneMask(Value left);
-  bool maskedRest() const;
   /// Neither the indices nor the predicate vary along the loops from this one on.
   bool isDecidedAt(size_t depth) const;
-  Value i64(int64_t v) { return lower::constantI64(b, loc, v); }
 
   KernelFunction &f;
   const lower::BodyInfo &info;
   OpBuilder &b;
   Location loc;
+  VectorBuilder v;
   lower::ScatterUpdates updates;
   lower::ScatterAxes axes;
   const ScatterSchedule &s;
@@ -85,21 +80,6 @@ static std::optional<unsigned> chooseLane(const lower::BodyInfo &info, lower::Sc
       return a;
   }
   return std::nullopt;
-}
-
-/// The index with the most places to share out.
-static void choosePart(lower::ScatterUpdates updates, ScatterSchedule &s) {
-  int64_t most = 0;
-  for (Value v : updates.store.getIndices())
-    if (std::optional<Expr> last = kernel::lastPlaceOf(v)) {
-      Expr size = *last + Expr(1);
-      int64_t places = size.constant().value_or(INT64_MAX);
-      if (places > most) {
-        most = places;
-        s.part = v;
-        s.parts = size;
-      }
-    }
 }
 
 static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdates updates,
@@ -136,7 +116,8 @@ static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdat
     s.blocked = neighbours;
     s.parts = Expr::ceildiv(info.extents[*neighbours], s.block);
   } else {
-    choosePart(updates, s);
+    s.part = lower::widestIndex(updates);
+    s.parts = s.part ? s.part->places : Expr(1);
   }
   return s;
 }
@@ -161,13 +142,6 @@ static void plan(const lower::BodyInfo &info, const lower::ScatterAxes &axes, co
 // Loops
 //===----------------------------------------------------------------------===//
 
-void ScatterEmitter::forLoop(Value from, Value to, int64_t step, llvm::function_ref<void(Value)> body) {
-  auto loop = b.create<scf::ForOp>(loc, from, to, i64(step));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
 bool ScatterEmitter::isDecidedAt(size_t depth) const {
   return llvm::all_of(ArrayRef(s.loops).drop_front(depth), [&](unsigned a) { return !has(axes.indexed, a); });
 }
@@ -179,7 +153,7 @@ void ScatterEmitter::whenStored(BodyEmitter &point, llvm::function_ref<void(Body
   Value stored = updates.predicate ? point.emit(updates.predicate) : Value();
   auto require = [&](Value c) { stored = stored ? b.create<arith::AndIOp>(loc, stored, c).getResult() : c; };
   if (s.part) {
-    Value at = point.emit(s.part);
+    Value at = point.emit(s.part->index);
     require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, at, f.begin));
     require(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, f.end));
   }
@@ -208,8 +182,8 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
   }
   unsigned axis = s.loops[depth];
   bool blocked = s.blocked == axis;
-  Value from = blocked ? blockFrom : i64(0), to = blocked ? blockTo : point.emitExpr(info.extents[axis]);
-  forLoop(from, to, 1, [&](Value index) {
+  Value from = blocked ? blockFrom : v.i(0), to = blocked ? blockTo : point.emitExpr(info.extents[axis]);
+  v.loop(from, to, 1, [&](Value index) {
     BodyEmitter inner = point;
     inner.bindAxis(info.axes[axis], index);
     nest(inner, depth + 1);
@@ -220,39 +194,24 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-bool ScatterEmitter::maskedRest() const {
-  return f.isa.maskedMemory && (f.isa.maskedBytes || llvm::none_of(info.ops, [](Operation *op) {
-                                  auto load = dyn_cast<kernel::LoadOp>(op);
-                                  return load && load.getType().getIntOrFloatBitWidth() < 32;
-                                }));
-}
-
-Value ScatterEmitter::laneMask(Value left) {
-  SmallVector<int32_t> steps(f.isa.lanes());
-  std::iota(steps.begin(), steps.end(), 0);
-  Value lanes = b.create<arith::ConstantOp>(loc, b.getI32VectorAttr(steps));
-  Value count = b.create<arith::TruncIOp>(loc, b.getI32Type(), left);
-  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes,
-                                 b.create<vector::SplatOp>(loc, lanes.getType(), count));
-}
-
 void ScatterEmitter::laneLoop(BodyEmitter &point) {
   int64_t width = f.isa.lanes();
   Value extent = point.emitExpr(info.extents[*s.lane]);
-  Value rest = b.create<arith::RemUIOp>(loc, extent, i64(width));
+  Value rest = b.create<arith::RemUIOp>(loc, extent, v.i(width));
   Value whole = b.create<arith::SubIOp>(loc, extent, rest);
   auto trips = [&](Value from, Value to, unsigned lanes, bool masked) {
-    forLoop(from, to, lanes, [&](Value base) {
+    v.loop(from, to, lanes, [&](Value base) {
       BodyEmitter inner = point;
-      inner.bindLane(info.axes[*s.lane], base, lanes, masked ? laneMask(rest) : Value());
+      inner.bindLane(info.axes[*s.lane], base, lanes, masked ? v.firstLanes(rest) : Value());
       inner.emitStore(updates.store);
     });
   };
-  trips(i64(0), whole, width, false);
+  trips(v.i(0), whole, width, false);
   std::optional<int64_t> known = info.extents[*s.lane].constant();
   if (known && *known % width == 0)
     return;
-  trips(whole, extent, maskedRest() ? width : 1, maskedRest());
+  bool masked = masksRest(info, *s.lane, f.isa);
+  trips(whole, extent, masked ? width : 1, masked);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,18 +222,10 @@ void ScatterEmitter::emitItem(BodyEmitter &outer, Value item) {
   BodyEmitter point = outer;
   if (s.blocked) {
     Value extent = point.emitExpr(info.extents[*s.blocked]);
-    blockFrom = b.create<arith::MulIOp>(loc, item, i64(s.block));
-    blockTo = b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, blockFrom, i64(s.block)), extent);
+    blockFrom = b.create<arith::MulIOp>(loc, item, v.i(s.block));
+    blockTo = b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, blockFrom, v.i(s.block)), extent);
   }
-  for (size_t i = s.items.size(); i-- > 0;) {
-    Value index = item;
-    if (i) {
-      Value extent = b.create<arith::MaxSIOp>(loc, outer.emitExpr(info.extents[s.items[i]]), i64(1));
-      index = b.create<arith::RemUIOp>(loc, item, extent);
-      item = b.create<arith::DivUIOp>(loc, item, extent);
-    }
-    point.bindAxis(info.axes[s.items[i]], index);
-  }
+  bindItem(v, point, info, s.items, item);
   nest(point, 0);
 }
 
@@ -283,7 +234,7 @@ llvm::Error ScatterEmitter::run() {
   if (s.items.empty() && !s.blocked)
     nest(outer, 0); // the range of items is a range of the data
   else
-    forLoop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
+    v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
   return llvm::Error::success();
@@ -297,8 +248,6 @@ llvm::Expected<bool> cpu::emitScatter(KernelFunction &f, KernelPlan &kernelPlan)
   auto erase = llvm::make_scope_exit([&] { copy.erase(); });
   lower::ScatterUpdates updates = lower::isolateUpdates(copy);
   lower::BodyInfo info(copy);
-  if (info.axes.size() > 63)
-    return unsupported("kernel '{0}': {1} axes, at most 63 are supported", f.kernel.getName(), info.axes.size());
   KernelFunction inner{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
   for (const std::string &s : info.sizes)
     inner.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);

@@ -144,16 +144,9 @@ void SortEmitter::along(unsigned a, Value from, Value extent, llvm::function_ref
 void SortEmitter::emitItem(Value item) {
   BodyEmitter row = outer;
   Value block;
-  if (lane) {
-    Value blocks = v.ceilDiv(outer.emitExpr(info.extents[*lane]), int64_t(v.lanes));
-    block = v.rem(item, blocks);
-    item = v.div(item, blocks);
-  }
-  for (unsigned a : llvm::reverse(rowAxes)) {
-    Value extent = outer.emitExpr(info.extents[a]);
-    row.bindAxis(info.axes[a], v.rem(item, extent));
-    item = v.div(item, extent);
-  }
+  if (lane)
+    block = v.takeLast(item, v.ceilDiv(outer.emitExpr(info.extents[*lane]), int64_t(v.lanes)));
+  bindItem(v, row, info, rowAxes, item);
   lane ? emitColumns(row, block) : emitRow(row);
 }
 

@@ -46,6 +46,12 @@ public:
   mlir::Value div(mlir::Value x, int64_t y) { return y == 1 ? x : div(x, i(y)); }
   mlir::Value ceilDiv(mlir::Value x, mlir::Value y) { return div(add(x, sub(y, 1)), y); }
   mlir::Value ceilDiv(mlir::Value x, int64_t y) { return div(add(x, y - 1), y); }
+  /// A number's last coordinate, of `count` places; `number` is left with those before it.
+  mlir::Value takeLast(mlir::Value &number, mlir::Value count) {
+    mlir::Value last = rem(number, count);
+    number = div(number, count);
+    return last;
+  }
   /// Down to a multiple of a power of two.
   mlir::Value roundDown(mlir::Value x, int64_t powerOfTwo);
   mlir::Value less(mlir::Value x, mlir::Value y);

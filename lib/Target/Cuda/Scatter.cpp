@@ -8,7 +8,6 @@
 
 #include "Scatter.h"
 #include "RowSchedule.h"
-#include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Lower/ScatterUpdates.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -43,12 +42,12 @@ public:
       : frame(frame), d(frame.d), info(frame.info), updates(updates), axes(axes),
         base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
   void emitAtomic();
-  void emitInOrder(Value part, const Expr &places, const Expr &parts);
+  void emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts);
   const std::string &error() const { return base.error(); }
 
 private:
   void bind(BodyEmitter &point, lower::AxisSet set, Value index);
-  void storeOne(BodyEmitter &point, Value more);
+  void storeOne(BodyEmitter &point);
 
   KernelFrame &frame;
   DeviceBuilder &d;
@@ -82,6 +81,7 @@ static std::optional<LLVM::AtomicBinOp> atomicOf(Combiner kind, Type element) {
   case Combiner::Xor:
     return LLVM::AtomicBinOp::_xor;
   case Combiner::Mul:
+  case Combiner::LogAddExp:
     break;
   }
   return std::nullopt;
@@ -107,10 +107,10 @@ void ScatterEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
     point.bindAxis(info.axes[axis], i);
 }
 
-void ScatterEmitter::storeOne(BodyEmitter &point, Value more) {
+void ScatterEmitter::storeOne(BodyEmitter &point) {
   for (Value v : updates.store.getIndices())
     point.emit(v);
-  Value stored = more;
+  Value stored;
   auto require = [&](Value c) { stored = stored ? d.both(stored, c) : c; };
   if (updates.predicate)
     require(point.emit(updates.predicate));
@@ -138,25 +138,25 @@ void ScatterEmitter::emitAtomic() {
   d.when(mine, [&] {
     BodyEmitter point = base;
     bind(point, axes.all(), thread);
-    storeOne(point, {});
+    storeOne(point);
   });
 }
 
-void ScatterEmitter::emitInOrder(Value index, const Expr &places, const Expr &parts) {
+void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts) {
   Value thread = threadOf(d), own = frame.size(extentOf(info, axes.own)), shares = frame.size(parts);
   d.when(d.less(thread, d.mul(own, shares)), [&] {
     BodyEmitter outer = base;
     bind(outer, axes.own, d.rem(thread, own)); // neighbours in a warp write neighbours in memory
-    if (index) {
-      Value size = frame.size(Expr::ceildiv(places, parts)), number = d.div(thread, own);
-      part = index;
+    if (shared) {
+      Value size = frame.size(Expr::ceildiv(shared->places, parts)), number = d.div(thread, own);
+      part = shared->index;
       first = d.mul(number, size);
       last = d.add(first, size);
     }
     d.loop(d.i64(0), frame.size(extentOf(info, axes.serial)), d.i64(1), [&](Value i) {
       BodyEmitter point = outer;
       bind(point, axes.serial, i);
-      storeOne(point, {});
+      storeOne(point);
     });
   });
 }
@@ -165,23 +165,8 @@ void ScatterEmitter::emitInOrder(Value index, const Expr &places, const Expr &pa
 // The kernel
 //===----------------------------------------------------------------------===//
 
-static Value widestIndex(lower::ScatterUpdates updates, Expr &places) {
-  Value widest;
-  int64_t most = 0;
-  for (Value v : updates.store.getIndices())
-    if (std::optional<Expr> last = kernel::lastPlaceOf(v)) {
-      Expr size = *last + Expr(1);
-      if (int64_t n = size.constant().value_or(INT64_MAX); n > most) {
-        most = n;
-        widest = v;
-        places = size;
-      }
-    }
-  return widest;
-}
-
 llvm::Expected<bool> cuda::generateScatter(Generator &g) {
-  kernel::GenericOp kernel = const_cast<lower::BodyInfo &>(g.info).kernel;
+  kernel::GenericOp kernel = g.info.kernel;
   if (kernel.getKernelClass() != kernel::KernelClass::Scatter)
     return false;
   if (!kernel->hasAttr("in_place"))
@@ -197,12 +182,12 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   lower::BodyInfo info(copy);
   info.sizes = g.info.sizes; // the parameters
   lower::ScatterAxes axes = lower::axesOf(updates, info);
-  Expr threads = extentOf(info, axes.all()), places(1), parts(1);
-  Value part;
+  Expr threads = extentOf(info, axes.all()), parts(1);
+  std::optional<lower::SharedIndex> part;
   if (!atomic) {
     Expr own = extentOf(info, axes.own);
-    part = widestIndex(updates, places);
-    parts = Expr::max(1, Expr::min(places, Expr::ceildiv(wantedThreads, Expr::max(1, own))));
+    part = lower::widestIndex(updates);
+    parts = Expr::max(1, Expr::min(part ? part->places : Expr(1), Expr::ceildiv(wantedThreads, Expr::max(1, own))));
     threads = own * parts;
   }
   PlanFunction &plan = g.plan;
@@ -218,7 +203,7 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   if (atomic)
     emitter.emitAtomic();
   else
-    emitter.emitInOrder(part, places, parts);
+    emitter.emitInOrder(part, parts);
   if (llvm::Error e = g.addEntry(frame, name, emitter.error()))
     return std::move(e);
   return true;

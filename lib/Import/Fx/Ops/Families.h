@@ -37,6 +37,15 @@ template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {
   return c.g.cast(compose(half ? c.g.cast(x, c.g.b.getF32Type()) : x), element);
 }
 
+/// Whether its elements can be positions.
+inline bool isIndex(Value v) {
+  Type t = ir::elementOf(v);
+  return llvm::isa<mlir::IntegerType>(t) && !t.isInteger(1);
+}
+
+/// torch takes a scalar for a tensor of one element in many places.
+inline Value atLeastOneDim(OpContext &c, Value v) { return ir::typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
+
 /// Concatenates what is not empty.
 inline Value joinParts(OpContext &c, llvm::ArrayRef<Value> parts, int64_t axis) {
   SmallVector<Value> kept;

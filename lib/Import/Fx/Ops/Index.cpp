@@ -6,15 +6,7 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-static bool isIndex(Value v) {
-  Type t = elementOf(v);
-  return llvm::isa<mlir::IntegerType>(t) && !t.isInteger(1);
-}
-
 static Value asIndex(OpContext &c, Value v) { return c.g.cast(v, c.g.b.getI64Type()); }
-
-/// torch takes a scalar for a tensor of one element here.
-static Value atLeastOneDim(OpContext &c, Value v) { return typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
 
 static llvm::Error take(OpContext &c, Value x, Value indices, int64_t axis) {
   if (!isIndex(indices))

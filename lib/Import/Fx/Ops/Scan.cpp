@@ -45,7 +45,7 @@ template <ScanKind kind> static llvm::Error cumulateExtreme(OpContext &c) {
   }
   Value extreme = c.g.scan(kind, x, axis);
   Value isNew = c.g.compare(CompareKind::EQ, x, extreme);
-  if (isa<mlir::FloatType>(elementOf(x)))
+  if (llvm::isa<mlir::FloatType>(elementOf(x)))
     isNew = c.g.binary<OrOp>(isNew, c.g.compare(CompareKind::NE, x, x));
   Value places = c.g.iota(dimsOf(x), axis, index);
   (void)c.give(extreme);

@@ -8,14 +8,6 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-static bool isIndex(Value v) {
-  Type t = elementOf(v);
-  return llvm::isa<mlir::IntegerType>(t) && !t.isInteger(1);
-}
-
-/// torch takes a scalar for a tensor of one element here.
-static Value atLeastOneDim(OpContext &c, Value v) { return typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
-
 //===----------------------------------------------------------------------===//
 // Along a dimension
 //===----------------------------------------------------------------------===//

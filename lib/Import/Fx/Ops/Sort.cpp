@@ -14,24 +14,26 @@ static llvm::Error needElements(OpContext &c, const Expr &count, const Expr &siz
   return c.need(Condition::compare(Condition::Kind::LessEqual, size, Expr(int64_t(1) << 32)));
 }
 
-/// A tensor of rank 0 is sorted as one of a single element.
-static Value atLeast1d(OpContext &c, Value x) { return typeOf(x).getRank() ? x : c.g.unsqueeze(x, {0}); }
 static Value asResult(OpContext &c, Value x, size_t i) { return c.g.reshape(x, c.resultDims(i)); }
+
+/// The elements at the places along the axis, and the places.
+static llvm::Error giveTaken(OpContext &c, Value x, Value places, int64_t axis) {
+  (void)c.give(asResult(c, c.g.takeAlong(x, places, axis), 0));
+  return c.give(asResult(c, places, 1));
+}
 
 static llvm::Error sort(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeast1d(c, c.tensor("self"));
+  Value x = atLeastOneDim(c, c.tensor("self"));
   Expr size = dimsOf(x)[axis];
   if (llvm::Error e = needElements(c, size, size))
     return e;
-  Value order = c.g.sort(x, axis, c.flag("descending"), size);
-  (void)c.give(asResult(c, c.g.takeAlong(x, order, axis), 0));
-  return c.give(asResult(c, order, 1));
+  return giveTaken(c, x, c.g.sort(x, axis, c.flag("descending"), size), axis);
 }
 
 static llvm::Error argsort(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeast1d(c, c.tensor("self"));
+  Value x = atLeastOneDim(c, c.tensor("self"));
   Expr size = dimsOf(x)[axis];
   if (llvm::Error e = needElements(c, size, size))
     return e;
@@ -40,13 +42,11 @@ static llvm::Error argsort(OpContext &c) {
 
 static llvm::Error topk(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeast1d(c, c.tensor("self"));
+  Value x = atLeastOneDim(c, c.tensor("self"));
   Expr count = c.size("k");
   if (llvm::Error e = needElements(c, count, dimsOf(x)[axis]))
     return e;
-  Value order = c.g.sort(x, axis, c.flag("largest"), count);
-  (void)c.give(asResult(c, c.g.takeAlong(x, order, axis), 0));
-  return c.give(asResult(c, order, 1));
+  return giveTaken(c, x, c.g.sort(x, axis, c.flag("largest"), count), axis);
 }
 
 /// The place of the element of rank `rank`, counted from the smallest.
@@ -56,15 +56,13 @@ static Value placeOf(OpContext &c, Value x, int64_t axis, const Expr &rank) {
 
 static llvm::Error kthvalue(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeast1d(c, c.tensor("self"));
+  Value x = atLeastOneDim(c, c.tensor("self"));
   Expr k = c.size("k");
   if (llvm::Error e = needElements(c, k, dimsOf(x)[axis]))
     return e;
   if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), k)))
     return e;
-  Value place = placeOf(c, x, axis, c.g.facts.simplify(k - Expr(1)));
-  (void)c.give(asResult(c, c.g.takeAlong(x, place, axis), 0));
-  return c.give(asResult(c, place, 1));
+  return giveTaken(c, x, placeOf(c, x, axis, c.g.facts.simplify(k - Expr(1))), axis);
 }
 
 /// Where the lower of the middle elements stands; where there are NaNs, the first of them.
@@ -73,7 +71,7 @@ static llvm::Expected<Value> medianPlace(OpContext &c, Value x, int64_t axis) {
   if (llvm::Error e = needElements(c, Expr(1), size))
     return std::move(e);
   Value place = placeOf(c, x, axis, c.g.facts.simplify(Expr::floordiv(size - Expr(1), Expr(2))));
-  if (!isa<mlir::FloatType>(elementOf(x)))
+  if (!llvm::isa<mlir::FloatType>(elementOf(x)))
     return place;
   Value largest = c.g.sort(x, axis, true, Expr(1)), top = c.g.takeAlong(x, largest, axis);
   return c.g.select(c.g.compare(CompareKind::NE, top, top), largest, place);
@@ -87,10 +85,9 @@ static llvm::Error median(OpContext &c) {
 
 static llvm::Error medianAlong(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeast1d(c, c.tensor("self"));
+  Value x = atLeastOneDim(c, c.tensor("self"));
   LATHE_TRY(place, medianPlace(c, x, axis));
-  (void)c.give(asResult(c, c.g.takeAlong(x, place, axis), 0));
-  return c.give(asResult(c, place, 1));
+  return giveTaken(c, x, place, axis);
 }
 
 llvm::ArrayRef<OpEntry> fx::sortOps() {
