@@ -19,7 +19,7 @@ namespace {
 
 class Interpreter {
 public:
-  explicit Interpreter(ModuleOp module) : module(module), sizes(module) {}
+  Interpreter(ModuleOp module, const KernelRunner &runner) : module(module), runner(runner), sizes(module) {}
   Expected<Tensors> main(ArrayRef<Tensor> inputs);
 
 private:
@@ -31,11 +31,13 @@ private:
   Error read(ir::ReadOp op, const Tensor &x);
   Error branch(ir::IfOp op, Inputs in, Tensors &out);
   Error loop(ir::LoopOp op, Inputs in, Tensors &out);
+  Expected<Tensors> runElsewhere(kernel::GenericOp op, Inputs in);
   Expected<Operation *> atSizes(Operation *op);
   Error setAll(ArrayAttr symbols, ArrayAttr exprs);
   bool waits(Operation &op, Block &block, const llvm::DenseSet<Operation *> &done);
 
   ModuleOp module;
+  const KernelRunner &runner;
   Sizes sizes;
 };
 
@@ -95,6 +97,24 @@ static Error within(Operation &op, Error e) {
       [&](const llvm::ErrorInfoBase &b) { return bug("{0}: {1}", nameOf(op), b.message()); });
 }
 
+Expected<Tensors> Interpreter::runElsewhere(kernel::GenericOp op, Inputs in) {
+  std::vector<int64_t> values;
+  for (const std::string &name : op.getSizeSymbols()) {
+    Expected<int64_t> v = sizes.value(shape::Expr::size(name));
+    if (!v)
+      return v.takeError();
+    values.push_back(*v);
+  }
+  std::vector<RankedTensorType> types;
+  for (Type t : op.getResultTypes()) {
+    Expected<RankedTensorType> type = sizes.typeAt(t);
+    if (!type)
+      return type.takeError();
+    types.push_back(*type);
+  }
+  return runner(op, in, values, types);
+}
+
 Error Interpreter::run(Operation &op, Frame &frame) {
   SmallVector<const Tensor *> in;
   for (Value v : op.getOperands())
@@ -106,7 +126,7 @@ Error Interpreter::run(Operation &op, Frame &frame) {
       auto pack = v.getDefiningOp<kernel::PackOp>();
       unpacked.push_back(pack ? frame.lookup(pack.getSource()).get() : nullptr);
     }
-    Expected<Tensors> results = runKernel(k, in, unpacked, sizes);
+    Expected<Tensors> results = runner ? runElsewhere(k, in) : runKernel(k, in, unpacked, sizes);
     if (!results)
       return within(op, results.takeError());
     out = std::move(*results);
@@ -322,6 +342,7 @@ Expected<Tensors> Interpreter::main(ArrayRef<Tensor> inputs) {
   return call("main", Tensors(inputs));
 }
 
-Expected<std::vector<Tensor>> interpret::interpret(ModuleOp module, ArrayRef<Tensor> inputs) {
-  return Interpreter(module).main(inputs);
+Expected<std::vector<Tensor>> interpret::interpret(ModuleOp module, ArrayRef<Tensor> inputs,
+                                                   const KernelRunner &runner) {
+  return Interpreter(module, runner).main(inputs);
 }

@@ -92,7 +92,7 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
 }
 
 /// Kernels for a GPU: scatters in place, operands of products in the type that --precision names.
-static Error prepareForCuda(ModuleOp module, const CompileOptions &options) {
+Error pipeline::prepareForCuda(ModuleOp module, const CompileOptions &options) {
   return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
     pm.addPass(target::createSplitScatters());
     if (options.precision.empty() || options.precision == "f32")
@@ -166,7 +166,7 @@ static artifact::Machine machineOf(const CompileOptions &options) {
 }
 
 static Error prepareFor(const TargetSpec &target, ModuleOp module, const CompileOptions &options) {
-  return target.arch == "cuda" ? prepareForCuda(module, options) : pipeline::prepareForCpu(module, options.observer);
+  return target.arch == "cuda" ? pipeline::prepareForCuda(module, options) : pipeline::prepareForCpu(module, options.observer);
 }
 
 /// Tells the observer of a stage while it runs; `size`: what there is behind it.

@@ -9,6 +9,7 @@
 #include "Check.h"
 #include "../../tools/lathe-opt/TensorFiles.h"
 #include "../../tools/lathe/LoadedModel.h"
+#include "CudaKernels.h"
 #include "Graph.h"
 #include "Process.h"
 #include "lathe/Pipeline/Stages.h"
@@ -81,6 +82,7 @@ private:
   std::optional<std::string> runArtifact(const std::vector<Tensor> &inputs, const Results &want);
   std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
                                      int threads);
+  Verdict emulate(const std::vector<Tensor> &inputs, const Results &want);
   Verdict locate(const std::vector<Tensor> &inputs, const Results &want, std::string message);
   std::optional<std::string> compare(const Results &got, const Results &want);
   std::vector<std::vector<Tensor>> otherInputs(const Tensors &inputs, unsigned count, uint64_t seed);
@@ -88,7 +90,7 @@ private:
 
   const Settings &settings;
   MLIRContext &context;
-  Module imported, optimized, fused, prepared;
+  Module imported, optimized, fused, prepared, onGpu;
   std::string path;
   double tolerance = 1e-3;
 };
@@ -126,6 +128,11 @@ Verdict Checker::prepare(const Model &model) {
   prepared = fused->clone();
   if (Error e = pipeline::prepareForCpu(*prepared))
     return failed("prepare", std::move(e));
+  if (!settings.emulatedSm)
+    return {};
+  onGpu = fused->clone();
+  if (Error e = pipeline::prepareForCuda(*onGpu, {}))
+    return failed("cuda", std::move(e));
   return {};
 }
 
@@ -216,6 +223,16 @@ Verdict Checker::locate(const std::vector<Tensor> &inputs, const Results &want, 
   return message.empty() ? Verdict() : Verdict{Outcome::Differs, "emit", message};
 }
 
+/// The kernels as they are generated for a GPU.
+Verdict Checker::emulate(const std::vector<Tensor> &inputs, const Results &want) {
+  enter("cuda");
+  Expected<Results> got = interpret::interpret(*onGpu, inputs, cudaRunner(settings.emulatedSm));
+  if (!got)
+    return failed("cuda", got.takeError());
+  std::optional<std::string> d = compare(*got, want);
+  return d ? Verdict{Outcome::Differs, "cuda", *d} : Verdict();
+}
+
 Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
   enter("interpret");
   Expected<Results> want = interpret::interpret(*imported, inputs);
@@ -227,7 +244,9 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
     return {Outcome::Unsure, "import", "a result depends on how one rounds"};
   enter("run");
   std::optional<std::string> d = runArtifact(inputs, *want);
-  return locate(inputs, *want, d.value_or(""));
+  if (Verdict v = locate(inputs, *want, d.value_or("")); v.isFailure() || !settings.emulatedSm)
+    return v;
+  return emulate(inputs, *want);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,13 +10,14 @@ struct Settings {
   std::vector<std::string> levels = {"baseline", "avx2", "avx512"}; ///< of the code, smallest first
   unsigned effort = 0;                                              ///< of code generation
   std::string folder;                                               ///< for artifacts
+  unsigned emulatedSm = 0; ///< compute capability for which the kernels are generated and emulated as well; 0: none
   bool spoil = false; ///< change a number of what the artifact gives: the comparison must see it
 };
 
 enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };
 
 /// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize,
-/// fuse, prepare (for the target), emit.
+/// fuse, prepare (for the target), emit, cuda (emulated).
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   std::string stage, message;

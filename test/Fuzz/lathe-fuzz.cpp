@@ -40,6 +40,8 @@ static cl::opt<bool> verbose("verbose", cl::desc("Also say what was refused or u
 static cl::opt<bool> show("show", cl::desc("Print the models"));
 static cl::opt<bool> statistics("statistics", cl::desc("How often each operator was tried and taken"));
 static cl::opt<bool> oneLevel("one-level", cl::desc("One level for each seed, in turn"));
+static cl::opt<bool> emulate("emulate", cl::desc("Also generate the kernels for sm_75 or sm_90, in turn, and run them in "
+                                                "the emulator (needs CUDA's libdevice)"));
 static cl::opt<std::string> known(
     "known",
     cl::desc("A file of seeds that are known to fail, `SEED REASON` a line; one that does not fail is a failure"));
@@ -69,6 +71,7 @@ static Settings settings(uint64_t seed) {
     llvm::erase_if(s.levels, [](const std::string &l) { return !llvm::is_contained(levels, l); });
   if (oneLevel)
     s.levels = {s.levels[seed % s.levels.size()]};
+  s.emulatedSm = !emulate ? 0 : seed % 2 ? 90 : 75;
   s.effort = effort;
   s.spoil = selfTest;
   s.folder = work;

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emulator.h"
-#include "lathe/Artifact/Format.h"
+#include "RunKernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaTarget.h"
@@ -49,33 +48,7 @@ static llvm::Expected<std::vector<int64_t>> sizeValues(kernel::GenericOp kernel)
   return out;
 }
 
-static llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &values) {
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = cuda::planLlvm(*code.host, *context);
-  if (!module)
-    return module.takeError();
-  return emulator::runPlan(std::move(*module), std::move(context), values, LATHE_CUDA_PLAN_WORDS);
-}
-
-static emulator::TensorMap mapOf(const int64_t *words, const std::vector<std::vector<char>> &data) {
-  emulator::TensorMap map{};
-  map.base = const_cast<char *>(data[words[LATHE_CUDA_MAP_BUFFER]].data());
-  map.elementBytes = words[LATHE_CUDA_MAP_TYPE] == 7 ? 4 : 2;
-  map.rank = words[LATHE_CUDA_MAP_RANK];
-  map.swizzle = words[LATHE_CUDA_MAP_SWIZZLE];
-  for (unsigned i = 0; i < 5; ++i) {
-    map.dims[i] = words[LATHE_CUDA_MAP_DIMS + i];
-    map.strides[i] = words[LATHE_CUDA_MAP_STRIDES + i];
-    map.box[i] = words[LATHE_CUDA_MAP_BOX + i];
-  }
-  return map;
-}
-
 static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options) {
-  auto plan = planOf(code, values);
-  if (!plan)
-    return plan.takeError();
-  const std::vector<int64_t> &p = *plan;
   std::vector<std::vector<char>> data;
   for (const std::string &file : buffers) {
     auto bytes = llvm::MemoryBuffer::getFile(file);
@@ -83,24 +56,10 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
       return userError("{0}: {1}", file, bytes.getError().message());
     data.emplace_back((*bytes)->getBufferStart(), (*bytes)->getBufferEnd());
   }
-  emulator::Launch launch{};
-  for (unsigned i = 0; i < 3; ++i)
-    launch.grid[i] = p[LATHE_CUDA_GRID + i];
-  if (p[LATHE_CUDA_PERSISTENT]) // a small machine, so that blocks take several tiles
-    launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
-  launch.threads = p[LATHE_CUDA_BLOCK];
-  launch.shared = p[LATHE_CUDA_SHARED];
+  std::vector<char *> pointers;
   for (std::vector<char> &d : data)
-    launch.arguments.push_back(reinterpret_cast<uint64_t>(d.data()));
-  launch.arguments.insert(launch.arguments.end(), values.begin(), values.end());
-  for (int64_t i = 0; i < p[LATHE_CUDA_MAPS]; ++i)
-    launch.maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, data));
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
-  if (!module)
-    return module.takeError();
-  const std::string &entry = code.entries.at(p[LATHE_CUDA_ENTRY]);
-  if (llvm::Error e = emulator::emulate(std::move(*module), std::move(context), entry, launch))
+    pointers.push_back(d.data());
+  if (llvm::Error e = emulator::runKernel(code, sm, values, pointers, options))
     return e;
   for (unsigned i = 0; i < data.size(); ++i) {
     std::error_code ec;
@@ -132,7 +91,7 @@ static llvm::Error show(kernel::GenericOp kernel, const cuda::CudaOptions &optio
       return values.takeError();
     if (emit == "run")
       return run(*code, *values, options);
-    auto plan = planOf(*code, *values);
+    auto plan = emulator::planOf(*code, *values);
     if (!plan)
       return plan.takeError();
     for (size_t i = 0; i < plan->size(); ++i)

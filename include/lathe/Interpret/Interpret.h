@@ -8,6 +8,7 @@
 #ifndef LATHE_INTERPRET_INTERPRET_H
 #define LATHE_INTERPRET_INTERPRET_H
 
+#include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,9 +18,16 @@ namespace lathe::interpret {
 /// their codes.
 using Tensor = ir::ConstantTensor;
 
+/// Computes a kernel in the interpreter's stead: operands, the values of its size symbols in their order, and the types
+/// that its results have at these sizes.
+using KernelRunner = std::function<llvm::Expected<std::vector<Tensor>>(
+    kernel::GenericOp kernel, llvm::ArrayRef<const Tensor *> operands, llvm::ArrayRef<int64_t> sizes,
+    llvm::ArrayRef<mlir::RankedTensorType> results)>;
+
 /// The results of @main. An error is the user's where the inputs do not fit the model, else a fault of the module (a
-/// BugError).
-llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs);
+/// BugError). `runner`: code that was generated for the kernels, to be tried in the place of their interpretation.
+llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
+                                              const KernelRunner &runner = {});
 
 /// The sizes that an input has whose dimensions are these symbols; nothing where a size has no value.
 llvm::Expected<mlir::RankedTensorType> typeAt(mlir::Type type, const std::map<std::string, int64_t> &sizes);

@@ -1,0 +1,57 @@
+//===- RunKernel.cpp - A kernel's CUDA code, emulated -----------------------===//
+
+#include "RunKernel.h"
+#include "Emulator.h"
+#include "lathe/Artifact/Format.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace lathe;
+
+llvm::Expected<std::vector<int64_t>> emulator::planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = cuda::planLlvm(*code.host, *context);
+  if (!module)
+    return module.takeError();
+  return runPlan(std::move(*module), std::move(context), sizes, LATHE_CUDA_PLAN_WORDS);
+}
+
+static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *> &buffers) {
+  emulator::TensorMap map{};
+  map.base = buffers[words[LATHE_CUDA_MAP_BUFFER]];
+  map.elementBytes = words[LATHE_CUDA_MAP_TYPE] == 7 ? 4 : 2;
+  map.rank = words[LATHE_CUDA_MAP_RANK];
+  map.swizzle = words[LATHE_CUDA_MAP_SWIZZLE];
+  for (unsigned i = 0; i < 5; ++i) {
+    map.dims[i] = words[LATHE_CUDA_MAP_DIMS + i];
+    map.strides[i] = words[LATHE_CUDA_MAP_STRIDES + i];
+    map.box[i] = words[LATHE_CUDA_MAP_BOX + i];
+  }
+  return map;
+}
+
+llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
+                                const std::vector<char *> &buffers, const cuda::CudaOptions &options) {
+  auto plan = planOf(code, sizes);
+  if (!plan)
+    return plan.takeError();
+  const std::vector<int64_t> &p = *plan;
+  Launch launch{};
+  for (unsigned i = 0; i < 3; ++i)
+    launch.grid[i] = p[LATHE_CUDA_GRID + i];
+  if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2])
+    return llvm::Error::success();
+  if (p[LATHE_CUDA_PERSISTENT]) // a small machine, so that blocks take several tiles
+    launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
+  launch.threads = p[LATHE_CUDA_BLOCK];
+  launch.shared = p[LATHE_CUDA_SHARED];
+  for (char *b : buffers)
+    launch.arguments.push_back(reinterpret_cast<uint64_t>(b));
+  launch.arguments.insert(launch.arguments.end(), sizes.begin(), sizes.end());
+  for (int64_t i = 0; i < p[LATHE_CUDA_MAPS]; ++i)
+    launch.maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, buffers));
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
+  if (!module)
+    return module.takeError();
+  return emulate(std::move(*module), std::move(context), code.entries.at(p[LATHE_CUDA_ENTRY]), launch);
+}

@@ -1,0 +1,19 @@
+//===- RunKernel.h - A kernel's CUDA code, emulated -------------------------===//
+#ifndef LATHE_TOOLS_LATHE_CUDA_RUNKERNEL_H
+#define LATHE_TOOLS_LATHE_CUDA_RUNKERNEL_H
+
+#include "lathe/Target/CudaTarget.h"
+
+namespace lathe::emulator {
+
+/// The words of the launch plan (lathe/Artifact/Format.h) for these sizes.
+llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes);
+
+/// Plans the launch and runs the code as compute capability `sm` would: a pointer for each operand and result, in order.
+/// Uses the code up.
+llvm::Error runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
+                      const std::vector<char *> &buffers, const cuda::CudaOptions &options);
+
+} // namespace lathe::emulator
+
+#endif // LATHE_TOOLS_LATHE_CUDA_RUNKERNEL_H
