@@ -19,7 +19,7 @@ namespace {
 
 class Interpreter {
 public:
-  Interpreter(ModuleOp module, const KernelRunner &runner) : module(module), runner(runner), sizes(module) {}
+  Interpreter(ModuleOp module, const KernelObserver &observer) : module(module), observer(observer), sizes(module) {}
   Expected<Tensors> main(ArrayRef<Tensor> inputs);
 
 private:
@@ -31,13 +31,13 @@ private:
   Error read(ir::ReadOp op, const Tensor &x);
   Error branch(ir::IfOp op, Inputs in, Tensors &out);
   Error loop(ir::LoopOp op, Inputs in, Tensors &out);
-  Expected<Tensors> runElsewhere(kernel::GenericOp op, Inputs in);
+  Error observe(kernel::GenericOp op, Inputs in, const Tensors &results);
   Expected<Operation *> atSizes(Operation *op);
   Error setAll(ArrayAttr symbols, ArrayAttr exprs);
   bool waits(Operation &op, Block &block, const llvm::DenseSet<Operation *> &done);
 
   ModuleOp module;
-  const KernelRunner &runner;
+  const KernelObserver &observer;
   Sizes sizes;
 };
 
@@ -97,22 +97,15 @@ static Error within(Operation &op, Error e) {
       [&](const llvm::ErrorInfoBase &b) { return bug("{0}: {1}", nameOf(op), b.message()); });
 }
 
-Expected<Tensors> Interpreter::runElsewhere(kernel::GenericOp op, Inputs in) {
+Error Interpreter::observe(kernel::GenericOp op, Inputs in, const Tensors &results) {
   std::vector<int64_t> values;
   for (const std::string &name : op.getSizeSymbols()) {
-    Expected<int64_t> v = sizes.value(shape::Expr::size(name));
+    Expected<int64_t> v = sizes.value(shape::Expr::symbol(name));
     if (!v)
       return v.takeError();
     values.push_back(*v);
   }
-  std::vector<RankedTensorType> types;
-  for (Type t : op.getResultTypes()) {
-    Expected<RankedTensorType> type = sizes.typeAt(t);
-    if (!type)
-      return type.takeError();
-    types.push_back(*type);
-  }
-  return runner(op, in, values, types);
+  return observer(op, in, values, results);
 }
 
 Error Interpreter::run(Operation &op, Frame &frame) {
@@ -126,9 +119,11 @@ Error Interpreter::run(Operation &op, Frame &frame) {
       auto pack = v.getDefiningOp<kernel::PackOp>();
       unpacked.push_back(pack ? frame.lookup(pack.getSource()).get() : nullptr);
     }
-    Expected<Tensors> results = runner ? runElsewhere(k, in) : runKernel(k, in, unpacked, sizes);
+    Expected<Tensors> results = runKernel(k, in, unpacked, sizes);
     if (!results)
       return within(op, results.takeError());
+    if (Error e = observer ? observe(k, in, *results) : Error::success())
+      return within(op, std::move(e));
     out = std::move(*results);
   } else if (auto p = dyn_cast<kernel::PackOp>(op)) {
     Expected<Tensor> result = runPack(p, *in[0]);
@@ -175,7 +170,10 @@ Error Interpreter::read(ir::ReadOp op, const Tensor &x) {
   for (auto [i, symbol] : llvm::enumerate(op.getSymbols()))
     if (Error e = sizes.set(cast<StringAttr>(symbol).getValue(), x.ints[i]))
       return e;
-  return Error::success();
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (Error e = sizes.checkRelations(function.getName()))
+    return e;
+  return function.getName() == "main" ? sizes.checkRelations(std::nullopt) : Error::success();
 }
 
 /// All at once: the new values may mention the old ones.
@@ -343,6 +341,6 @@ Expected<Tensors> Interpreter::main(ArrayRef<Tensor> inputs) {
 }
 
 Expected<std::vector<Tensor>> interpret::interpret(ModuleOp module, ArrayRef<Tensor> inputs,
-                                                   const KernelRunner &runner) {
-  return Interpreter(module, runner).main(inputs);
+                                                   const KernelObserver &observer) {
+  return Interpreter(module, observer).main(inputs);
 }

@@ -139,13 +139,12 @@ Error Sizes::checkRelations(std::optional<StringRef> scope) {
     std::optional<int64_t> a = Expr::parsed(r.getLeft()).evaluate(values), b = Expr::parsed(r.getRight()).evaluate(values);
     if (!a || !b) // between sizes that are known only later
       continue;
-    bool holds = r.getKind() == "eq"   ? *a == *b
+    bool holds = r.getKind() == "eq" || r.getKind() == "holds" ? *a == *b
                  : r.getKind() == "le" ? *a <= *b
                  : r.getKind() == "ne" ? *a != *b
                                        : *a && *b % *a == 0;
     if (!holds)
-      return userError("the model needs {0} {1} {2}; it is {3} and {4}", r.getLeft(), r.getKind(), r.getRight(), *a,
-                       *b);
+      return userError("the model needs {0} {1} {2}; it is {3} and {4}", r.getLeft(), r.getKind(), r.getRight(), *a, *b);
   }
   return Error::success();
 }

@@ -34,32 +34,52 @@ Range defaultRange(llvm::StringRef symbol) {
   return any ? Range{} : Range{0, std::nullopt};
 }
 
-/// e = coefficient * symbol + constant.
-struct OfOneSymbol {
-  std::string symbol;
+/// e = coefficient * atom + constant.
+struct OfOneAtom {
+  Atom atom;
   int64_t coefficient, constant;
 };
 
-static std::optional<OfOneSymbol> asOfOneSymbol(const Expr &e) {
-  std::optional<OfOneSymbol> found;
+static std::optional<OfOneAtom> asOfOneAtom(const Expr &e) {
+  std::optional<OfOneAtom> found;
   int64_t constant = 0;
   for (const Monomial &t : ExprBuilder::terms(e)) {
     if (t.atoms.empty()) {
       constant = t.coefficient;
       continue;
     }
-    if (found || t.atoms.size() != 1 || t.atoms[0]->atom.kind != Atom::Kind::Symbol || t.coefficient == INT64_MIN)
+    if (found || t.atoms.size() != 1 || t.coefficient == INT64_MIN)
       return std::nullopt;
-    found = OfOneSymbol{t.atoms[0]->atom.name, t.coefficient, 0};
+    found = OfOneAtom{t.atoms[0]->atom, t.coefficient, 0};
   }
   if (found)
     found->constant = constant;
   return found;
 }
 
+static void constrain(Facts::State &state, const Expr &e, Range range);
+
+/// What a range of a quotient, minimum or maximum says of its operands.
+static void constrainOperands(Facts::State &state, const Atom &atom, const Range &range) {
+  const Expr &x = atom.operands[0], &y = atom.operands[1];
+  auto end = [&](std::optional<int64_t> value, int64_t times, int64_t plus) {
+    int64_t result;
+    bool known = value && !llvm::MulOverflow(*value, times, result) && !llvm::AddOverflow(result, plus, result);
+    return known ? std::optional(result) : std::nullopt;
+  };
+  std::optional<int64_t> k = y.constant();
+  if (atom.kind == Atom::Kind::FloorDiv && k && *k > 0) {
+    constrain(state, x, {end(range.min, *k, 0), end(range.max, *k, *k - 1)});
+  } else if (atom.kind == Atom::Kind::Min || atom.kind == Atom::Kind::Max) {
+    bool isMin = atom.kind == Atom::Kind::Min;
+    for (const Expr &operand : {x, y})
+      constrain(state, operand, isMin ? Range{range.min, {}} : Range{{}, range.max});
+  }
+}
+
 /// Records that e lies in the range: as the range of its symbol where e is linear in one, else as relations.
 static void constrain(Facts::State &state, const Expr &e, Range range) {
-  std::optional<OfOneSymbol> one = asOfOneSymbol(e);
+  std::optional<OfOneAtom> one = asOfOneAtom(e);
   auto moved = [&](std::optional<int64_t> end) -> std::optional<int64_t> {
     int64_t result;
     return end && !llvm::SubOverflow(*end, one->constant, result) && result > INT64_MIN + 1 ? std::optional(result) : std::nullopt;
@@ -75,9 +95,13 @@ static void constrain(Facts::State &state, const Expr &e, Range range) {
       scaled.min = -floorQuotient(-*scaled.min, c);
     if (scaled.max)
       scaled.max = floorQuotient(*scaled.max, c);
-    auto it = state.ranges.find(one->symbol);
-    state.ranges[one->symbol] = intersect(it == state.ranges.end() ? defaultRange(one->symbol) : it->second, scaled);
-    return;
+    if (one->atom.kind == Atom::Kind::Symbol) {
+      const std::string &symbol = one->atom.name;
+      auto it = state.ranges.find(symbol);
+      state.ranges[symbol] = intersect(it == state.ranges.end() ? defaultRange(symbol) : it->second, scaled);
+      return;
+    }
+    constrainOperands(state, one->atom, scaled);
   }
   for (const Expr &relation : {range.min ? e - Expr(*range.min) : Expr(0), range.max ? Expr(*range.max) - e : Expr(0)})
     if (!relation.isUnknown() && !relation.constant())

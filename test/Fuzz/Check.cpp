@@ -82,11 +82,11 @@ private:
   std::optional<std::string> runArtifact(const std::vector<Tensor> &inputs, const Results &want);
   std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
                                      int threads);
-  Verdict emulate(const std::vector<Tensor> &inputs, const Results &want);
+  Verdict emulate(const std::vector<Tensor> &inputs);
   Verdict locate(const std::vector<Tensor> &inputs, const Results &want, std::string message);
   std::optional<std::string> compare(const Results &got, const Results &want);
   std::vector<std::vector<Tensor>> otherInputs(const Tensors &inputs, unsigned count, uint64_t seed);
-  bool isStable(const std::vector<Tensor> &inputs, const Results &want);
+  bool isStable(const std::vector<Tensor> &inputs, const Results &want, unsigned seed);
 
   const Settings &settings;
   MLIRContext &context;
@@ -224,13 +224,21 @@ Verdict Checker::locate(const std::vector<Tensor> &inputs, const Results &want, 
 }
 
 /// The kernels as they are generated for a GPU.
-Verdict Checker::emulate(const std::vector<Tensor> &inputs, const Results &want) {
+Verdict Checker::emulate(const std::vector<Tensor> &inputs) {
   enter("cuda");
-  Expected<Results> got = interpret::interpret(*onGpu, inputs, cudaRunner(settings.emulatedSm));
-  if (!got)
-    return failed("cuda", got.takeError());
-  std::optional<std::string> d = compare(*got, want);
-  return d ? Verdict{Outcome::Differs, "cuda", *d} : Verdict();
+  bool differs = false;
+  auto compareKernel = [&](const Results &got, ArrayRef<Tensor> want) -> Error {
+    std::optional<std::string> d = compare(got, Results(want));
+    differs = d.has_value();
+    return d ? bug("sm_{0}: {1}", settings.emulatedSm, *d) : Error::success();
+  };
+  Expected<Results> got = interpret::interpret(*onGpu, inputs, checkCudaKernels(settings.emulatedSm, compareKernel));
+  if (got)
+    return {};
+  Verdict v = failed("cuda", got.takeError());
+  if (differs)
+    v.outcome = Outcome::Differs;
+  return v;
 }
 
 Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
@@ -240,13 +248,19 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
     bool refused = !want.errorIsA<BugError>();
     return {refused ? Outcome::Unsure : Outcome::Fault, "import", text(want.takeError())};
   }
-  if (!isStable(inputs, *want))
-    return {Outcome::Unsure, "import", "a result depends on how one rounds"};
+  const Verdict unsure{Outcome::Unsure, "import", "a result depends on how one rounds"};
+  if (!isStable(inputs, *want, 7))
+    return unsure;
   enter("run");
   std::optional<std::string> d = runArtifact(inputs, *want);
-  if (Verdict v = locate(inputs, *want, d.value_or("")); v.isFailure() || !settings.emulatedSm)
-    return v;
-  return emulate(inputs, *want);
+  Verdict v = locate(inputs, *want, d.value_or(""));
+  if (!v.isFailure() && settings.emulatedSm)
+    v = emulate(inputs);
+  // One element of thousands may lie so that few roundings show it: a difference is looked at more closely.
+  for (unsigned seed = 8; v.outcome == Outcome::Differs && seed < 24; ++seed)
+    if (!isStable(inputs, *want, seed))
+      return unsure;
+  return v;
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,8 +268,8 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
 //===----------------------------------------------------------------------===//
 
 /// Whether inputs that differ by some rounding errors give nearly the same.
-bool Checker::isStable(const std::vector<Tensor> &inputs, const Results &want) {
-  Rng rng(7);
+bool Checker::isStable(const std::vector<Tensor> &inputs, const Results &want, unsigned seed) {
+  Rng rng(seed);
   std::vector<Tensor> near = inputs;
   for (Tensor &t : near)
     for (double &v : t.floats)

@@ -7,32 +7,39 @@ using namespace mlir;
 using namespace lathe;
 using interpret::Tensor;
 
-/// Memory that nothing may take for a result: what is never written shows.
-static std::vector<char> unwritten(RankedTensorType type) { return std::vector<char>(interpret::toBytes(Tensor(type)).size(), char(0xA5)); }
+namespace {
+/// What a kernel reads and writes, as bytes.
+struct Memory {
+  std::vector<std::vector<char>> bytes;
+  std::vector<char *> buffers;
 
-interpret::KernelRunner fuzz::cudaRunner(unsigned sm) {
-  return [sm](kernel::GenericOp kernel, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> sizes,
-              ArrayRef<RankedTensorType> results) -> llvm::Expected<std::vector<Tensor>> {
+  Memory(kernel::GenericOp kernel, ArrayRef<const Tensor *> operands, ArrayRef<Tensor> results) {
+    for (const Tensor *t : operands)
+      bytes.push_back(interpret::toBytes(*t));
+    for (const Tensor &t : results) // what is never written shows
+      bytes.emplace_back(interpret::toBytes(t).size(), char(0xA5));
+    for (std::vector<char> &b : bytes)
+      buffers.push_back(b.data());
+    if (auto shared = kernel->getAttrOfType<IntegerAttr>("in_place"))
+      buffers[operands.size()] = buffers[shared.getInt()];
+  }
+};
+} // namespace
+
+interpret::KernelObserver
+fuzz::checkCudaKernels(unsigned sm, std::function<llvm::Error(const std::vector<Tensor> &got, ArrayRef<Tensor> want)> compare) {
+  return [=](kernel::GenericOp kernel, ArrayRef<const Tensor *> operands, ArrayRef<int64_t> sizes, ArrayRef<Tensor> results) -> llvm::Error {
     cuda::CudaOptions options;
     options.sms = {sm};
     llvm::Expected<cuda::DeviceCode> code = cuda::generateDeviceCode(kernel, sm, options);
     if (!code)
       return code.takeError();
-    std::vector<std::vector<char>> memory;
-    for (const Tensor *t : operands)
-      memory.push_back(interpret::toBytes(*t));
-    for (RankedTensorType type : results)
-      memory.push_back(unwritten(type));
-    std::vector<char *> buffers;
-    for (std::vector<char> &m : memory)
-      buffers.push_back(m.data());
-    if (auto shared = kernel->getAttrOfType<IntegerAttr>("in_place"))
-      buffers[operands.size()] = buffers[shared.getInt()];
-    if (llvm::Error e = emulator::runKernel(*code, sm, std::vector<int64_t>(sizes), buffers, options))
-      return std::move(e);
-    std::vector<Tensor> out;
-    for (auto [i, type] : llvm::enumerate(results))
-      out.push_back(interpret::fromBytes(type, buffers[operands.size() + i]));
-    return out;
+    Memory memory(kernel, operands, results);
+    if (llvm::Error e = emulator::runKernel(*code, sm, std::vector<int64_t>(sizes), memory.buffers, options))
+      return e;
+    std::vector<Tensor> got;
+    for (auto [i, t] : llvm::enumerate(results))
+      got.push_back(interpret::fromBytes(t.type, memory.buffers[operands.size() + i]));
+    return compare(got, results);
   };
 }

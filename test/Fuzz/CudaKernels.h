@@ -6,8 +6,10 @@
 
 namespace lathe::fuzz {
 
-/// Generates the code of a kernel for compute capability `sm` and runs it in the emulator (tools/lathe-cuda).
-interpret::KernelRunner cudaRunner(unsigned sm);
+/// Generates the code of each kernel for compute capability `sm`, runs it in the emulator (tools/lathe-cuda) and ends the run
+/// where `compare` finds a difference from what the kernel means.
+interpret::KernelObserver
+checkCudaKernels(unsigned sm, std::function<llvm::Error(const std::vector<interpret::Tensor> &got, llvm::ArrayRef<interpret::Tensor> want)> compare);
 
 } // namespace lathe::fuzz
 

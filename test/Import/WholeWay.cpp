@@ -41,6 +41,18 @@ static Sizes sizesOf(ModuleOp module, llvm::ArrayRef<tool::HostTensor> inputs) {
   return sizes;
 }
 
+/// The elements of all inputs.
+static double elementsOf(ModuleOp module, const Sizes &sizes) {
+  double elements = 0;
+  for (Type type : module.lookupSymbol<func::FuncOp>("main").getArgumentTypes()) {
+    double product = 1;
+    for (const shape::Expr &dim : ir::dimsOf(type))
+      product *= std::max<double>(0, dim.evaluate(sizes).value_or(1));
+    elements += product;
+  }
+  return elements;
+}
+
 /// The points of all kernels.
 static double workOf(ModuleOp module, const Sizes &sizes) {
   double work = 0;
@@ -54,6 +66,8 @@ static double workOf(ModuleOp module, const Sizes &sizes) {
 }
 
 Error WholeWay::run(ModuleOp kernels) {
+  if (elementsOf(kernels, sizesOf(kernels, {})) > mostWork)
+    return Error::success();
   LatheOptions options = {};
   options.size = sizeof options;
   options.threads = 2;

@@ -264,8 +264,8 @@ static Semantics assembly(StringRef text) {
       memcpy(to, reinterpret_cast<const char *>(a[1]), bytes);
     };
   }
-  if (text.starts_with("ex2.approx"))
-    return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(exp2f(asFloat(a[0]))); };
+  if (text.starts_with("ex2.approx") || text.starts_with("rcp.approx"))
+    return arithmetic(text);
   if (text.starts_with("tanh.approx"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(tanhf(asFloat(a[0]))); };
   return tensorCoreInstructionFor(text.str());

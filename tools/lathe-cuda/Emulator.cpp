@@ -77,10 +77,12 @@ void Block::run() {
 // Rewriting for the CPU
 //===----------------------------------------------------------------------===//
 
+/// By the place of their text in the module that runs.
+static std::map<const char *, Semantics> knownInstructions;
+
 /// Called by rewritten code. The instruction is looked up once per call site.
 extern "C" void lathe_emulate_instruction(const char *text, const uint64_t *args, uint64_t *results) {
-  static std::map<const char *, Semantics> known;
-  Semantics &instruction = known[text];
+  Semantics &instruction = knownInstructions[text];
   if (!instruction)
     instruction = instructionFor(text);
   if (instruction)
@@ -274,6 +276,7 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
   auto thunk = (*jit)->lookup("lathe_thunk");
   if (!thunk)
     return thunk.takeError();
+  knownInstructions.clear();
   std::vector<uint64_t> words = launch.arguments;
   for (const TensorMap &map : launch.maps)
     words.push_back(reinterpret_cast<uint64_t>(&map));

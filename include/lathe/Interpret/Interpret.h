@@ -18,16 +18,15 @@ namespace lathe::interpret {
 /// their codes.
 using Tensor = ir::ConstantTensor;
 
-/// Computes a kernel in the interpreter's stead: operands, the values of its size symbols in their order, and the types
-/// that its results have at these sizes.
-using KernelRunner = std::function<llvm::Expected<std::vector<Tensor>>(
-    kernel::GenericOp kernel, llvm::ArrayRef<const Tensor *> operands, llvm::ArrayRef<int64_t> sizes,
-    llvm::ArrayRef<mlir::RankedTensorType> results)>;
+/// Told of each kernel that was run: its operands, the values of its size symbols in their order, and its results. An error
+/// ends the run.
+using KernelObserver = std::function<llvm::Error(kernel::GenericOp kernel, llvm::ArrayRef<const Tensor *> operands,
+                                                 llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<Tensor> results)>;
 
 /// The results of @main. An error is the user's where the inputs do not fit the model, else a fault of the module (a
-/// BugError). `runner`: code that was generated for the kernels, to be tried in the place of their interpretation.
+/// BugError). `observer`: tries what was generated for a kernel on the same operands.
 llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
-                                              const KernelRunner &runner = {});
+                                              const KernelObserver &observer = {});
 
 /// The sizes that an input has whose dimensions are these symbols; nothing where a size has no value.
 llvm::Expected<mlir::RankedTensorType> typeAt(mlir::Type type, const std::map<std::string, int64_t> &sizes);

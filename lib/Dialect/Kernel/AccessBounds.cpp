@@ -256,6 +256,10 @@ shape::Facts kernel::factsIn(GenericOp kernel, const shape::Facts &facts) {
 }
 
 std::pair<Expr, Expr> kernel::splitBy(const Expr &offset, const Expr &stride) {
+  if (stride.terms().size() > 1) {
+    Expr::Division d = Expr::divide(offset, stride);
+    return {d.quotient, d.remainder};
+  }
   Expr quotient(0), rest(0);
   for (const Expr::Term &t : offset.terms()) {
     Expr term = termExpr(t);

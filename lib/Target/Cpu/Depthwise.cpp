@@ -32,6 +32,9 @@ struct DepthwiseShape {
   unsigned channel = 0;
   int64_t channels = 0, tapsInRow = 1;
   std::vector<Value> rowConditions, columnConditions; ///< of the image's predicate: by the last axes or not
+  /// Elements of the image that lie at one place are inside for the same columns: the conditions go by the place. Not so where
+  /// the last axis of pixels is no axis of the window's (a batch of images one pixel wide).
+  bool conditionsGoByPlace = true;
 
   static std::optional<DepthwiseShape> of(const BodyInfo &info);
 };
@@ -91,6 +94,12 @@ static bool splitConditions(DepthwiseShape &s, const BodyInfo &info) {
     if (column && (!index || !index.getIndices().empty()))
       return false; // at the ends of a tile, a linear comparison holds for what is between
     (column ? s.columnConditions : s.rowConditions).push_back(v);
+  }
+  std::optional<int64_t> pixelStep = strideAlong(info, s.image, s.rows.back()), tapStep = strideAlong(info, s.image, s.taps.back());
+  for (Value v : s.columnConditions) {
+    Operation *index = v.getDefiningOp<arith::CmpIOp>().getLhs().getDefiningOp();
+    std::optional<int64_t> byPixel = strideAlong(info, index, s.rows.back()), byTap = strideAlong(info, index, s.taps.back());
+    s.conditionsGoByPlace &= byPixel && byTap && pixelStep && tapStep && *byPixel * *tapStep == *byTap * *pixelStep;
   }
   return !s.image.getFill() || matchPattern(s.image.getFill(), m_AnyZeroFloat());
 }
@@ -308,11 +317,12 @@ Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, Value chann
   Values weights;
   for (int64_t k = 0; k < shape.tapsInRow; ++k)
     weights.push_back(v.loadConverted(filter, v.i(k * filterStep), f32, mask));
-  std::map<int64_t, Value> columns; // by distance from the first
+  std::map<std::pair<int64_t, int64_t>, Value> columns; // by distance from the first
   for (int64_t x = 0; x < tile.width; ++x)
     for (int64_t k = 0; k < shape.tapsInRow; ++k) {
       int64_t distance = x * pixelStep + k * tapStep;
-      auto [it, fresh] = columns.try_emplace(distance);
+      bool shared = inside || shape.conditionsGoByPlace;
+      auto [it, fresh] = columns.try_emplace({distance, shared ? 0 : x});
       if (fresh) {
         Value active = mask;
         Value condition = inside ? Value() : conditionAt(tile.point, v.add(tile.first, x), k, shape.columnConditions);

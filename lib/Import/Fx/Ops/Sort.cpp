@@ -14,7 +14,10 @@ static llvm::Error needElements(OpContext &c, const Expr &count, const Expr &siz
   return c.need(Condition::compare(Condition::Kind::LessEqual, size, Expr(int64_t(1) << 32)));
 }
 
-static Value asResult(OpContext &c, Value x, size_t i) { return c.g.reshape(x, c.resultDims(i)); }
+static Value asResult(OpContext &c, Value x, size_t i) {
+  bool isOne = c.g.facts.provablyEqual(shape::product(dimsOf(x)), Expr(1));
+  return c.resultDims(i).empty() && isOne ? c.g.reshape(x, {}) : x;
+}
 
 /// The elements at the places along the axis, and the places.
 static llvm::Error giveTaken(OpContext &c, Value x, Value places, int64_t axis) {
