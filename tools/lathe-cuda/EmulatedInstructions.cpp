@@ -64,8 +64,10 @@ static Semantics arithmetic(StringRef name) {
       {"cos.approx", one(cosf)},
       {"sqrt.rn.d", round(sqrt)},
       {"sqrt", one(sqrtf)},
+      {"rsqrt.approx.ftz.d", round([](double x) { return 1 / sqrt(x); })},
       {"rsqrt.approx.d", round([](double x) { return 1 / sqrt(x); })},
       {"rsqrt", one([](float x) { return 1.0f / sqrtf(x); })},
+      {"rcp.approx.ftz.d", round([](double x) { return 1 / x; })},
       {"rcp.approx", one([](float x) { return 1.0f / x; })},
       {"rcp.rn.d", round([](double x) { return 1 / x; })},
       {"rcp", one([](float x) { return 1.0f / x; })},
@@ -86,6 +88,8 @@ static Semantics arithmetic(StringRef name) {
       {"mul.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) * asFloat(a[1])); }},
       {"add.rn.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(asDouble(a[0]) + asDouble(a[1])); }},
       {"add.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) + asFloat(a[1])); }},
+      {"sub.rn.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(asDouble(a[0]) - asDouble(a[1])); }},
+      {"sub.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) - asFloat(a[1])); }},
       {"div", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(asFloat(a[0]) / asFloat(a[1])); }},
       {"fmax.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(fmax(asDouble(a[0]), asDouble(a[1]))); }},
       {"fmin.d", [](const uint64_t *a, uint64_t *r) { *r = fromDouble(fmin(asDouble(a[0]), asDouble(a[1]))); }},
@@ -264,8 +268,12 @@ static Semantics assembly(StringRef text) {
       memcpy(to, reinterpret_cast<const char *>(a[1]), bytes);
     };
   }
-  if (text.starts_with("ex2.approx") || text.starts_with("rcp.approx"))
-    return arithmetic(text);
+  // libdevice has some as assembly: sub.rn.f32 is the intrinsic sub.rn.f.
+  StringRef name = text.take_until([](char c) { return c == ' '; });
+  for (auto [suffix, type] : {std::pair(".f32", ".f"), std::pair(".f64", ".d")})
+    if (StringRef stem = name; stem.consume_back(suffix))
+      if (Semantics i = arithmetic((stem + type).str()))
+        return i;
   if (text.starts_with("tanh.approx"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(tanhf(asFloat(a[0]))); };
   return tensorCoreInstructionFor(text.str());

@@ -170,8 +170,13 @@ void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (has(remainingOf(group.goals), a) && isShort(a))
       inside *= *info.extents[a].constant();
+  // What is written out costs compile time by its length, worse than linearly: long bodies (cubic sampling) stay in loops.
+  constexpr int64_t mostPoints = 160, mostInstructions = 4096;
+  int64_t weight = 0;
+  for (Operation *op : info.ops)
+    weight += has(info.domainOf(op), axis) ? weightOf(op) : 0;
   std::optional<int64_t> trips = info.extents[axis].constant();
-  if (isShort(axis) && *trips * inside <= 160) {
+  if (isShort(axis) && *trips * inside <= std::min(mostPoints, mostInstructions / std::max<int64_t>(1, weight))) {
     unrolled *= *trips;
     for (int64_t i = 0; i < *trips; ++i)
       at(i64(i));

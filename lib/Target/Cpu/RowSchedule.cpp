@@ -159,8 +159,7 @@ static void chooseJam(const BodyInfo &info, const Isa &isa, RowSchedule &s) {
     s.unroll = std::min(s.unroll, 2u);
 }
 
-/// Instructions of one point, roughly.
-static unsigned weightOf(Operation *op) {
+unsigned cpu::weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return 0;
   if (op->getName().getDialectNamespace() == "math")
@@ -206,7 +205,8 @@ RowSchedule cpu::scheduleRows(const BodyInfo &info, const Isa &isa) {
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
-  if (s.laneIsParallel && reduces)
+  constexpr unsigned heaviestJammed = 240; // a long body has enough to do at one point
+  if (s.laneIsParallel && reduces && weight <= heaviestJammed)
     chooseJam(info, isa, s);
   if (s.laneIsParallel) {
     int64_t block = reduces ? int64_t(s.width) * s.unroll : 4096;

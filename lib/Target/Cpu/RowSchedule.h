@@ -43,6 +43,9 @@ int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
 /// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
 bool masksRest(const lower::BodyInfo &info, unsigned lane, const Isa &isa);
 
+/// Instructions of one point of an op, roughly.
+unsigned weightOf(mlir::Operation *op);
+
 /// Items and the cost of one, for the plan.
 void planRows(const lower::BodyInfo &info, const RowSchedule &schedule, KernelPlan &plan);
 
