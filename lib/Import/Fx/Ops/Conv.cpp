@@ -1,6 +1,7 @@
 //===- Conv.cpp - Convolutions ----------------------------------------------===//
 
 #include "Families.h"
+#include "lathe/Dialect/Lathe/TransposedConv.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -87,40 +88,7 @@ static llvm::Error conv(OpContext &c) {
   return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
 }
 
-//===----------------------------------------------------------------------===//
-// Transposed: a convolution of the spread-out input with the mirrored kernel
-//===----------------------------------------------------------------------===//
-
-/// stride - 1 zeros between neighbours of one dimension.
-static Value spread(OpContext &c, Value x, int64_t axis, int64_t stride) {
-  if (stride == 1)
-    return x;
-  Dims dims = dimsOf(x), split = dims, low, high;
-  split.insert(split.begin() + axis + 1, Expr(stride));
-  low.assign(split.size(), Expr(0));
-  high = low;
-  high[axis + 1] = Expr(stride - 1);
-  mlir::OpBuilder &b = c.g.b;
-  Value wide = b.create<PadOp>(c.g.loc, tensorType(split, elementOf(x)), c.g.unsqueeze(x, {axis + 1}),
-                               c.g.scalar(0, elementOf(x)), exprArray(b, low), exprArray(b, high));
-  Dims merged = dims;
-  merged[axis] = c.g.facts.simplify(dims[axis] * Expr(stride));
-  return c.g.slice(c.g.reshape(wide, merged), axis, Expr(0), c.g.facts.simplify(merged[axis] - Expr(stride - 1)));
-}
-
-/// [C, O / groups, k..] -> [O, C / groups, k..], mirrored.
-static Value mirrored(OpContext &c, Value w, int64_t groups, const Expr &perGroup) {
-  Dims dw = dimsOf(w), split{Expr(groups), perGroup, dw[1]}, merged{c.g.facts.simplify(dw[1] * Expr(groups)), perGroup};
-  SmallVector<int64_t> perm{0, 2, 1};
-  for (size_t i = 2; i < dw.size(); ++i) {
-    w = c.g.slice(w, i, c.g.facts.simplify(dw[i] - Expr(1)), dw[i], -1);
-    split.push_back(dw[i]);
-    merged.push_back(dw[i]);
-    perm.push_back(i + 1);
-  }
-  return c.g.reshape(c.g.transpose(c.g.reshape(w, split), perm), merged);
-}
-
+/// [C, O / groups, k..] -> [N, O, ..].
 static llvm::Error transposedConv(OpContext &c) {
   Value x = c.tensor("input"), w = c.tensor("weight");
   size_t rank = typeOf(w).getRank();
@@ -139,25 +107,24 @@ static llvm::Error transposedConv(OpContext &c) {
   LATHE_TRY(dilations, perDim(c, "dilation", rank - 2, 1));
   LATHE_TRY(padding, perDim(c, "padding", rank - 2, 0));
   LATHE_TRY(extra, perDim(c, "output_padding", rank - 2, 0));
-  Dims dims{dimsOf(x)[0], facts.simplify(dimsOf(w)[1] * Expr(groups))}, low, high;
+  SmallVector<TransposedDim> geometry;
   for (size_t i = 0; i + 2 < rank; ++i) {
-    Expr n = dimsOf(x)[i + 2], reach = Expr(dilations[i]) * (dimsOf(w)[i + 2] - Expr(1));
-    if (!facts.provablyPositive(n) || !facts.provablyPositive(dimsOf(w)[i + 2]))
+    Expr n = dimsOf(x)[i + 2];
+    std::optional<int64_t> kernel = dimsOf(w)[i + 2].constant();
+    if (!facts.provablyPositive(n) || !kernel || *kernel < 1)
       return c.wrong("dimension {0} of {1} or of {2} may be empty", i + 2, x.getType(), w.getType());
-    x = spread(c, x, i + 2, strides[i]);
-    low.push_back(facts.simplify(reach - Expr(padding[i])));
-    high.push_back(facts.simplify(reach - Expr(padding[i]) + Expr(extra[i])));
-    dims.push_back(facts.simplify((n - Expr(1)) * Expr(strides[i]) + low.back() + high.back() - reach + Expr(1)));
-    if (!facts.provablyPositive(dims.back()))
-      return c.wrong("dimension {0} would have the size {1}", i + 2, dims.back().str());
+    Expr out = facts.simplify((n - Expr(1)) * Expr(strides[i]) + Expr(dilations[i] * (*kernel - 1) + 1 - 2 * padding[i] + extra[i]));
+    if (!facts.provablyPositive(out))
+      return c.wrong("dimension {0} would have the size {1}", i + 2, out.str());
+    geometry.push_back({*kernel, strides[i], dilations[i], Expr(padding[i]), out});
   }
-  low.append(high);
-  mlir::OpBuilder &b = c.g.b;
-  SmallVector<int64_t> ones(rank - 2, 1);
-  Value r = b.create<ConvOp>(c.g.loc, tensorType(dims, elementOf(x)), x, mirrored(c, w, groups, *perGroup), ones, dilations,
-                             exprArray(b, low), groups);
-  LATHE_TRY(biased, addBias(c, r, c.tensor("bias")));
-  return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
+  Value bias = c.tensor("bias");
+  Expr channels = facts.simplify(dimsOf(w)[1] * Expr(groups));
+  if (bias && (typeOf(bias).getRank() != 1 || !c.fits(dimsOf(bias)[0], channels)))
+    return c.wrong("a bias of {0} for {1} channels", bias.getType(), channels.str());
+  bias = bias ? c.g.cast(bias, elementOf(x)) : bias;
+  Value r = transposedConv(c.g, x, w, bias, groups, geometry);
+  return c.give(unbatched ? c.g.squeeze(r, {0}) : r);
 }
 
 llvm::ArrayRef<OpEntry> fx::convOps() {

@@ -2,6 +2,7 @@
 
 #include "../Advice.h"
 #include "Windows.h"
+#include "lathe/Dialect/Lathe/TransposedConv.h"
 
 using namespace lathe;
 using llvm::SmallVector;
@@ -130,38 +131,6 @@ void conv(Node &n) {
   n.out(addBias(n, convolve(n, x, weights, w, groups), 2));
 }
 
-/// One dimension with stride-1 zeros after each element, without those after the last.
-static Value spread(Node &n, Value x, int64_t axis, int64_t stride) {
-  if (stride == 1)
-    return x;
-  Dims dims = n.dims(x), split = dims;
-  split.insert(split.begin() + axis + 1, Expr(1));
-  Dims low(split.size(), Expr(0)), high = low, wide = split;
-  high[axis + 1] = Expr(stride - 1);
-  wide[axis + 1] = Expr(stride);
-  Value r = padWith(n, n.reshape(x, split), n.g.scalar(0, n.element(x)), low, high);
-  dims[axis] = n.simplify(dims[axis] * Expr(stride));
-  return n.g.slice(n.reshape(r, dims), axis, Expr(0), n.simplify(dims[axis] - Expr(stride - 1)));
-}
-
-/// [C, O/g, k..] with flipped taps as [O, C/g, k..].
-static Value transposedKernel(Node &n, Value weights, int64_t groups) {
-  Dims dw = n.dims(weights);
-  int64_t rank = n.rank(weights);
-  Expr perGroup = n.exactQuotient(dw[0], Expr(groups), "the number of channels");
-  Dims split{Expr(groups), perGroup, dw[1]}, joined{n.simplify(Expr(groups) * dw[1]), perGroup};
-  SmallVector<int64_t> perm{0, 2, 1};
-  for (int64_t d = 2; d < rank; ++d) {
-    Expr k = dw[d];
-    weights = n.g.slice(weights, d, k - Expr(1), k, -1);
-    split.push_back(k);
-    joined.push_back(k);
-    perm.push_back(d + 1);
-  }
-  return n.reshape(n.g.transpose(n.reshape(weights, split), perm), joined);
-}
-
-/// The gradient of a convolution: a convolution of the spread operand with the flipped kernel.
 void convTranspose(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1), count = n.rank(x) - 2;
@@ -180,34 +149,34 @@ void convTranspose(Node &n) {
   for (int64_t v : llvm::concat<int64_t>(extra, pads, shape))
     if (v < 0 || v > (1 << 30))
       failWrong("'output_padding', 'pads' or 'output_shape' holds {0}", v);
-  Windows w;
-  w.kernel = kernel;
-  w.strides.assign(count, 1);
-  w.dilations = dilations;
-  Value y = x;
+  SmallVector<ir::TransposedDim> geometry;
   for (int64_t i = 0; i < count; ++i) {
     Expr size = n.simplify(n.dims(x)[i + 2]), reach((kernel[i] - 1) * dilations[i] + 1), stride(strides[i]);
     Expr full = stride * (size - Expr(1)) + Expr(extra[i]) + reach; // without pads
-    Expr low(pads[i]), high(pads[count + i]), out = full - low - high;
+    Expr low(pads[i]), out = full - low - Expr(pads[count + i]);
     bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
     if (!shape.empty() || same) {
       out = shape.empty() ? size * stride : Expr(shape[i]);
       Expr total = n.simplify(full - out);
       Expr half = n.simplify(Expr::floordiv(total, Expr(2)));
       low = mode == "SAME_UPPER" ? half : n.simplify(total - half);
-      high = n.simplify(total - low);
     } else if (mode == "VALID") {
-      low = high = Expr(0);
+      low = Expr(0);
       out = full;
     }
-    y = spread(n, y, i + 2, strides[i]);
-    w.low.push_back(n.simplify(reach - Expr(1) - low));
-    w.high.push_back(n.simplify(reach - Expr(1) - high + Expr(extra[i])));
-    w.out.push_back(n.simplify(out));
-    if (w.out.back().constant() && *w.out.back().constant() < 0)
-      failWrong("the result would have the size {0}", w.out.back().str());
+    out = n.simplify(out);
+    if (out.constant() && *out.constant() < 0)
+      failWrong("the result would have the size {0}", out.str());
+    geometry.push_back({kernel[i], strides[i], dilations[i], n.simplify(low), out});
   }
-  n.out(addBias(n, convolve(n, y, transposedKernel(n, weights, groups), w, groups), 2));
+  n.exactQuotient(n.dim(weights, 0), Expr(groups), "the number of channels");
+  Value bias = n.maybe(2);
+  if (bias) {
+    n.requireRank(bias, 1);
+    n.requireSameElement({x, bias});
+    n.requireEqual(n.dim(bias, 0), n.simplify(n.dim(weights, 1) * Expr(groups)), "the bias and the number of result channels");
+  }
+  n.out(ir::transposedConv(n.g, x, weights, bias, groups, geometry));
 }
 
 } // namespace lathe::onnx
