@@ -43,32 +43,46 @@ void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
   }
 }
 
-/// True when all results step through the group one by one, and what is read does, too, or not at all.
-bool ContractionEpilogue::areLines(const AxisGroup &group, const lower::BodyInfo &info) const {
-  auto stepsByOne = [&](Operation *op) {
+/// True when all results step through the group one by one (or at any one known distance), and what is read does, too, or not
+/// at all.
+bool ContractionEpilogue::areLines(const AxisGroup &group, const lower::BodyInfo &info, bool byOne) const {
+  auto steps = [&](Operation *op) {
     std::optional<shape::Expr> step = group.strideOf(info.exprOf(op));
-    return step && (step->isOne() || (isa<kernel::LoadOp>(op) && step->isZero()));
+    return step && (step->isOne() || (isa<kernel::LoadOp>(op) ? step->isZero() : !byOne && step->constant().value_or(0) > 1));
   };
-  return llvm::all_of(stores, [&](kernel::StoreOp s) { return s.getIndices().empty() && stepsByOne(s); }) &&
+  return llvm::all_of(stores, [&](kernel::StoreOp s) { return s.getIndices().empty() && steps(s); }) &&
          llvm::all_of(ops, [&](Operation *op) {
            if (isa<kernel::IndexOp>(op))
              return !group.isMentionedBy(info.exprOf(op));
            auto load = dyn_cast<kernel::LoadOp>(op);
-           return !load || (load.getIndices().empty() && stepsByOne(load));
+           return !load || (load.getIndices().empty() && steps(load));
          });
 }
 
-/// The longest run of inner row axes.
+/// The longest run of inner row axes. The innermost column axis may count within it (a transposed convolution, a shuffle of
+/// channels to pixels).
 void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
-  if (!shape.columnsFlat || shape.columns.empty())
+  if (shape.columns.empty())
     return;
-  for (size_t outer = 0; outer < shape.rows.axes.size() && lines.empty(); ++outer) {
-    auto at = shape.rows.axes.begin() + outer;
-    AxisGroup inner(info, {at, shape.rows.axes.end()});
-    std::optional<int64_t> extent = inner.extent().constant();
-    if (areLines(inner, info) && !(extent && *extent < v.lanes / 2)) {
-      lines = inner;
-      lineAxes = AxisGroup(info, {shape.rows.axes.begin(), at});
+  unsigned last = shape.columns.carrier();
+  std::optional<int64_t> within = shape.columnsFlat ? std::nullopt : info.extents[last].constant();
+  bool interleaves = within && llvm::isPowerOf2_64(*within) && *within > 1 && *within <= v.lanes && shape.columns.axes.back() == last;
+  if (!shape.columnsFlat && llvm::any_of(shape.columns.axes, [&](unsigned a) { return !info.extents[a].constant(); }))
+    return;
+  for (bool byOne : {true, false}) {
+    if (!byOne && (shape.columnsFlat || lanesStayInAxis()))
+      return;
+    for (size_t outer = 0; outer < shape.rows.axes.size() && lines.empty(); ++outer) {
+      auto at = shape.rows.axes.begin() + outer;
+      AxisGroup inner(info, {at, shape.rows.axes.end()}), finer = inner;
+      finer.axes.push_back(last);
+      std::optional<int64_t> extent = inner.extent().constant();
+      bool between = byOne && interleaves && areLines(finer, info);
+      if ((between || areLines(inner, info, byOne)) && !(extent && *extent < v.lanes / 2)) {
+        lines = inner;
+        lineAxes = AxisGroup(info, {shape.rows.axes.begin(), at});
+        interleaved = between ? *within : 1;
+      }
     }
   }
 }
@@ -94,19 +108,53 @@ void ContractionEpilogue::emitLine(const BodyEmitter &point, Value line, Value f
       for (unsigned r = 0; r < v.lanes; ++r)
         rows.push_back(v.load(tile, v.add(v.mul(v.add(v.add(tileRow, place), r), panelColumns), c)));
       rows = v.transpose(rows);
-      for (unsigned q = 0; q < v.lanes; ++q) {
-        Value column = v.add(firstColumn, v.add(c, q));
-        v.ifThen(v.less(column, columns), [&] {
-          BodyEmitter at = outer;
-          lines.bind(v, at, place, /*flat=*/true);
-          shape.columns.bind(v, at, column, /*flat=*/true);
-          at.bindLane(lane, place, v.lanes, v.firstLanes(v.sub(to, place)));
-          at.bindValue(shape.result, rows[q]);
-          for (kernel::StoreOp s : stores)
-            at.emitStore(s);
-        });
-      }
+      for (unsigned q = 0; q < v.lanes; q += interleaved)
+        emitColumns(outer, ArrayRef(rows).slice(q, interleaved), place, to, v.add(firstColumn, v.add(c, q)));
     });
+  });
+}
+
+/// Element l of vector h of the result is element (h * lanes + l) / n of operand l % n, of n.
+static VectorBuilder::Values interleave(VectorBuilder &v, ArrayRef<Value> values) {
+  if (values.size() == 1)
+    return {values[0]};
+  VectorBuilder::Values halves[2], result;
+  for (auto [i, value] : llvm::enumerate(values))
+    halves[i % 2].push_back(value);
+  for (VectorBuilder::Values &half : halves)
+    half = interleave(v, half);
+  for (auto [even, odd] : llvm::zip(halves[0], halves[1]))
+    for (unsigned first : {0u, v.lanes / 2}) {
+      SmallVector<int64_t> mask;
+      for (unsigned l = 0; l < v.lanes; ++l)
+        mask.push_back(first + l / 2 + (l % 2 ? v.lanes : 0));
+      result.push_back(v.shuffle(even, odd, mask));
+    }
+  return result;
+}
+
+/// A vector of places of a line for each of the columns from `column` on, which lie between one another.
+void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> values, Value place, Value to, Value column) {
+  const lower::BodyInfo &info = *lines.info;
+  const std::string &lane = info.axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
+  v.ifThen(v.less(column, columns), [&] {
+    for (auto [h, value] : llvm::enumerate(interleave(v, values))) {
+      Value first = v.add(place, h * v.lanes / interleaved);
+      auto store = [&] {
+        BodyEmitter at = point;
+        lines.bind(v, at, first, /*flat=*/true);
+        shape.columns.bind(v, at, column, shape.columnsFlat);
+        Value base = interleaved > 1 ? v.i(0) : first;
+        at.bindLane(lane, base, v.lanes, v.firstLanes(v.mul(v.sub(to, first), interleaved)));
+        at.bindValue(shape.result, value);
+        for (kernel::StoreOp s : stores)
+          at.emitStore(s);
+      };
+      if (h)
+        v.ifThen(v.less(first, to), store);
+      else
+        store();
+    }
   });
 }
 

@@ -27,7 +27,9 @@ public:
 private:
   void findRowReads(const lower::BodyInfo &info);
   void findLines(const lower::BodyInfo &info);
-  bool areLines(const AxisGroup &group, const lower::BodyInfo &info) const;
+  bool areLines(const AxisGroup &group, const lower::BodyInfo &info, bool byOne = true) const;
+  void emitColumns(const lower::BodyEmitter &point, llvm::ArrayRef<mlir::Value> values, mlir::Value place, mlir::Value to,
+                   mlir::Value column);
   void emitLines(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn, unsigned width);
   void emitLine(const lower::BodyEmitter &point, mlir::Value line, mlir::Value from, mlir::Value to, mlir::Value tileRow,
                 mlir::Value firstColumn, unsigned width);
@@ -43,6 +45,8 @@ private:
   llvm::SmallVector<mlir::Operation *> ops;   ///< what follows the sum
   llvm::SmallVector<kernel::LoadOp> rowReads; ///< what differs from row to row
   AxisGroup lines, lineAxes; ///< rows that lie side by side in the results, and the axes outside of them; empty: none do
+  /// So many neighbouring columns lie between two neighbours of a line, as the innermost axis of the columns.
+  int64_t interleaved = 1;
 };
 
 } // namespace lathe::cpu

@@ -38,6 +38,10 @@ private:
   unsigned lastWidth() const;
   void packRows(Value first, Value count);
   void packRow(const BodyEmitter &point, size_t level, Value at);
+  void packLines(Value first, Value count);
+  void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
+  int64_t strideOf(size_t level) const;
   void emitPanel(Value panel, Value first, Value count);
 
   KernelFunction &f;
@@ -144,7 +148,17 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
 // Packing
 //===----------------------------------------------------------------------===//
 
+/// Elements of a packed row from one point of a summed axis to the next.
+int64_t ConvolutionEmitter::strideOf(size_t level) const {
+  int64_t stride = 1;
+  for (size_t l = level + 1; l < product.reduced.axes.size(); ++l)
+    stride *= *f.info.extents[product.reduced.axes[l]].constant();
+  return stride;
+}
+
 void ConvolutionEmitter::packRows(Value first, Value count) {
+  if (shape.pixelsTogether && *f.info.extents[product.reduced.axes.back()].constant() >= v.lanes)
+    return packLines(first, count);
   v.loop(v.i(0), count, 1, [&](Value r) {
     BodyEmitter point = body;
     product.rows.bind(v, point, v.add(first, r), /*flat=*/false);
@@ -157,9 +171,7 @@ void ConvolutionEmitter::packRows(Value first, Value count) {
 void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value at) {
   const lower::BodyInfo &info = f.info;
   unsigned axis = product.reduced.axes[level];
-  int64_t extent = *info.extents[axis].constant(), stride = 1;
-  for (size_t l = level + 1; l < product.reduced.axes.size(); ++l)
-    stride *= *info.extents[product.reduced.axes[l]].constant();
+  int64_t extent = *info.extents[axis].constant(), stride = strideOf(level);
   if (level + 1 < product.reduced.axes.size()) {
     v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
       BodyEmitter inner = point;
@@ -178,6 +190,63 @@ void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value a
     v.loop(v.i(0), v.i(whole), v.lanes, [&](Value x) { vector(x, {}); });
   if (whole < extent)
     vector(v.i(whole), v.firstLanes(unsigned(extent - whole)));
+}
+
+/// Rows of neighbouring pixels: squares of pixels and channels are transposed in registers.
+void ConvolutionEmitter::packLines(Value first, Value count) {
+  unsigned axis = product.rows.axes.back();
+  std::vector<unsigned> outerAxes(product.rows.axes.begin(), product.rows.axes.end() - 1);
+  AxisGroup outer(f.info, outerAxes);
+  Value length = v.max(body.emitExpr(f.info.extents[axis]), v.i(1)), end = v.add(first, count);
+  v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
+    BodyEmitter point = body;
+    outer.bind(v, point, line, /*flat=*/false);
+    Value start = v.mul(line, length);
+    Value from = v.max(v.sub(first, start), v.i(0)), to = v.min(v.sub(end, start), length);
+    v.loop(from, to, v.lanes, [&](Value place) {
+      Value row = v.sub(v.add(start, place), first);
+      packPixels(point, 0, place, v.sub(to, place), v.mul(row, shape.depth));
+    });
+  });
+}
+
+/// The pixels from `place` on, `valid` of them or a whole vector.
+void ConvolutionEmitter::packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at) {
+  unsigned axis = product.reduced.axes[level];
+  int64_t extent = *f.info.extents[axis].constant(), stride = strideOf(level);
+  if (level + 1 < product.reduced.axes.size())
+    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(f.info.axes[axis], x);
+      packPixels(inner, level + 1, place, valid, v.add(at, v.mul(x, stride)));
+    });
+  int64_t whole = extent - extent % v.lanes;
+  v.loop(v.i(0), v.i(whole), v.lanes, [&](Value channel) { packBlock(point, place, channel, valid, v.add(at, channel)); });
+  if (whole < extent) // shares channels with the one before
+    packBlock(point, place, v.i(extent - v.lanes), valid, v.add(at, extent - v.lanes));
+}
+
+void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at) {
+  const std::string &pixels = f.info.axes[product.rows.axes.back()], &channels = f.info.axes[product.reduced.axes.back()];
+  VectorBuilder::Values rows;
+  Value mask = v.firstLanes(valid);
+  for (unsigned l = 0; l < v.lanes; ++l) {
+    BodyEmitter inner = point;
+    inner.bindAxis(channels, v.add(channel, l));
+    inner.bindLane(pixels, place, v.lanes, mask);
+    rows.push_back(inner.emitLanes(shape.image));
+  }
+  rows = v.transpose(rows);
+  auto put = [&](unsigned l) { v.store(rows[l], f.scratch, v.add(at, int64_t(l) * shape.depth)); };
+  v.ifThen(v.less(valid, v.i(v.lanes)),
+           [&] {
+             for (unsigned l = 0; l < v.lanes; ++l)
+               v.ifThen(v.less(v.i(l), valid), [&] { put(l); });
+           },
+           [&] {
+             for (unsigned l = 0; l < v.lanes; ++l)
+               put(l);
+           });
 }
 
 llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {

@@ -24,6 +24,23 @@ static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, 
   return {};
 }
 
+/// Do neighbouring pixels, not neighbouring channels, lie side by side in what the image is made of?
+static bool hasPixelsTogether(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const ContractionShape &s) {
+  if (s.rows.axes.empty() || s.reduced.axes.empty())
+    return false;
+  bool pixels = false;
+  for (Operation *op : ops) {
+    if (!isa<kernel::LoadOp>(op))
+      continue;
+    std::optional<Expr::Linear> pixel = info.exprOf(op).linearIn(info.axes[s.rows.axes.back()]);
+    std::optional<Expr::Linear> channel = info.exprOf(op).linearIn(info.axes[s.reduced.axes.back()]);
+    if (!pixel || !channel || channel->coefficient.isOne())
+      return false;
+    pixels |= pixel->coefficient.isOne();
+  }
+  return pixels;
+}
+
 static llvm::DenseSet<Operation *> opsBelow(Value v) {
   llvm::DenseSet<Operation *> ops;
   SmallVector<Value> work{v};
@@ -64,6 +81,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   };
   s.rowsFlat = flat(s.rows);
   s.columnsFlat = flat(s.columns);
+  c.pixelsTogether = hasPixelsTogether(info, imageOps, s);
   auto load = c.image.getDefiningOp<kernel::LoadOp>();
   if (load && !load.getPredicate() && load.getIndices().empty()) {
     s.lhs = info.exprOf(load);

@@ -1,7 +1,7 @@
 //===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
 
 #include "Filters.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -62,8 +62,14 @@ public:
     else if (f->isDepthwise())
       packDepthwise(*f);
   }
+  /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
+  void orderColumns();
 
 private:
+  int64_t resultStep(unsigned axis);
+  bool isInterleaved(Filter f);
+  void orderAxes(ArrayRef<unsigned> order);
+  bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
@@ -93,6 +99,106 @@ void Packer::replace(Filter f, Value with) {
   kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()].set(with);
 }
 
+/// How far apart neighbours along an axis lie in the kernel's results; 0 where that differs or is not known.
+int64_t Packer::resultStep(unsigned axis) {
+  std::optional<int64_t> step;
+  for (Operation *op : info.ops) {
+    if (!isa<kernel::StoreOp>(op))
+      continue;
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+    int64_t mine = linear ? linear->coefficient.constant().value_or(0) : 0;
+    if (step && *step != mine)
+      return 0;
+    step = mine;
+  }
+  return step.value_or(0);
+}
+
+/// Columns that are not one run in the results: pixels between pixels, as a transposed convolution has them.
+bool Packer::isInterleaved(Filter f) {
+  SmallVector<unsigned> columns;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if ((f.columns >> a & 1) && !info.extents[a].isOne())
+      columns.push_back(a);
+  bool run = true;
+  for (size_t i = 1; i < columns.size(); ++i) {
+    int64_t extent = info.extents[columns[i]].constant().value_or(0);
+    run &= resultStep(columns[i - 1]) == resultStep(columns[i]) * extent;
+  }
+  return !run && llvm::all_of(columns, [&](unsigned a) { return resultStep(a) > 0; });
+}
+
+void Packer::orderAxes(ArrayRef<unsigned> order) {
+  SmallVector<Attribute> names, extents;
+  for (unsigned a : order) {
+    names.push_back(kernel.getAxisNames()[a]);
+    extents.push_back(kernel.getAxisExtents()[a]);
+  }
+  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
+  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+}
+
+/// A constant with the filter's columns in this order, each with its products as they were.
+bool Packer::permuteFilter(Filter f, ArrayRef<unsigned> columns) {
+  auto constant = sourceOf(kernel, f).getDefiningOp<ir::ConstantOp>();
+  std::optional<ir::ConstantTensor> from = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
+  if (!from)
+    return false;
+  int64_t count = 1;
+  SmallVector<int64_t> extents, strides;
+  for (unsigned a : columns) {
+    std::optional<Expr::Linear> linear = info.exprOf(f.load).linearIn(info.axes[a]);
+    std::optional<int64_t> extent = info.extents[a].constant(), stride = linear ? linear->coefficient.constant() : std::nullopt;
+    if (!extent || !stride)
+      return false;
+    extents.push_back(*extent);
+    strides.push_back(*stride);
+    count *= *extent;
+  }
+  int64_t depth = count ? from->size() / count : 0;
+  if (!depth || llvm::any_of(strides, [&](int64_t s) { return s % depth; }))
+    return false;
+  ir::ConstantTensor to(from->type);
+  for (int64_t c = 0; c < count; ++c) {
+    int64_t at = 0, rest = c;
+    for (size_t i = columns.size(); i-- > 0; rest /= extents[i])
+      at += rest % extents[i] * strides[i];
+    for (int64_t k = 0; k < depth; ++k)
+      to.copyFrom(*from, at + k, c * depth + k);
+  }
+  Expr offset = info.exprOf(f.load);
+  int64_t stride = depth;
+  for (size_t i = columns.size(); i-- > 0; stride *= extents[i])
+    offset = offset + Expr::symbol(info.axes[columns[i]]) * Expr(stride - strides[i]);
+  OpBuilder b(kernel);
+  replace(f, b.create<ir::ConstantOp>(constant.getLoc(), from->type, ir::writeConstant(to, "ordered")));
+  f.load.setOffset(offset.str());
+  return true;
+}
+
+void Packer::orderColumns() {
+  std::optional<Filter> f = Filter::of(info);
+  if (!f || !isWhole(*f) || !f->isDense() || !isInterleaved(*f))
+    return;
+  SmallVector<unsigned> rows, columns, reduced;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    (f->columns >> a & 1 ? columns : f->reduced >> a & 1 ? reduced : rows).push_back(a);
+  llvm::stable_sort(columns, [&](unsigned x, unsigned y) { return resultStep(x) > resultStep(y); });
+  // Channels in the lanes also where the image has pixels side by side: they are the axis that no border is asked for.
+  auto isBordered = [&](unsigned a) {
+    return llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::IndexOp>(op) && info.exprOf(op).mentions(info.axes[a]); });
+  };
+  llvm::stable_sort(reduced, [&](unsigned x, unsigned y) {
+    int64_t mine[2] = {info.extents[x].constant().value_or(0), info.extents[y].constant().value_or(0)};
+    return std::pair(!isBordered(x), mine[0]) < std::pair(!isBordered(y), mine[1]);
+  });
+  if (!llvm::is_sorted(columns) && !permuteFilter(*f, columns))
+    return;
+  rows.append(columns);
+  rows.append(reduced);
+  orderAxes(rows);
+}
+
 /// Columns in the lanes: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
 /// short.
 bool Packer::wantsPanels(Filter f, int64_t depth) {
@@ -116,7 +222,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       for (unsigned a = 0; a < info.axes.size(); ++a)
         contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
-  return contiguous || (stored && depth <= shortFilter);
+  return contiguous || (stored && depth <= shortFilter) || isInterleaved(f);
 }
 
 void Packer::packDense(Filter f) {
@@ -165,7 +271,10 @@ namespace {
 struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
   using PackFiltersBase::PackFiltersBase;
   void runOnOperation() override {
-    getOperation().walk([&](kernel::GenericOp kernel) { Packer(kernel, panel).run(); });
+    getOperation().walk([&](kernel::GenericOp kernel) {
+      Packer(kernel, panel).orderColumns();
+      Packer(kernel, panel).run();
+    });
   }
 };
 } // namespace
