@@ -122,6 +122,9 @@ void Folder::inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &cost
 
 bool Folder::worthwhile(Operation *op) {
   auto type = typeOf(op->getResult(0));
+  // A filter is laid out anew for its convolution, whose artifact holds nothing of what it was computed from.
+  if (llvm::any_of(op->getUsers(), [&](Operation *user) { return isa<ConvOp>(user) && user->getOperand(1) == op->getResult(0); }))
+    return true;
   if (isa<BroadcastOp, IotaOp>(op)) // cheaper to compute than to load, whatever the size
     return false;
   int64_t bytes = bytesOf(type), leafBytes = 0;

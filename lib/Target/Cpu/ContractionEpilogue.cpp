@@ -101,7 +101,6 @@ void ContractionEpilogue::emitLine(const BodyEmitter &point, Value line, Value f
                                    unsigned width) {
   BodyEmitter outer = point;
   lineAxes.bind(v, outer, line, /*flat=*/false);
-  const std::string &lane = lines.info->axes[lines.carrier()];
   v.loop(from, to, v.lanes, [&](Value place) {
     v.loop(v.i(0), v.i(width), v.lanes, [&](Value c) {
       VectorBuilder::Values rows;
@@ -138,7 +137,8 @@ void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> 
   const lower::BodyInfo &info = *lines.info;
   const std::string &lane = info.axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
   v.ifThen(v.less(column, columns), [&] {
-    for (auto [h, value] : llvm::enumerate(interleave(v, values))) {
+    VectorBuilder::Values parts = interleave(v, values);
+    for (size_t h = 0; h < parts.size(); ++h) {
       Value first = v.add(place, h * v.lanes / interleaved);
       auto store = [&] {
         BodyEmitter at = point;
@@ -146,7 +146,7 @@ void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> 
         shape.columns.bind(v, at, column, shape.columnsFlat);
         Value base = interleaved > 1 ? v.i(0) : first;
         at.bindLane(lane, base, v.lanes, v.firstLanes(v.mul(v.sub(to, first), interleaved)));
-        at.bindValue(shape.result, value);
+        at.bindValue(shape.result, parts[h]);
         for (kernel::StoreOp s : stores)
           at.emitStore(s);
       };
