@@ -281,10 +281,12 @@ Group Grouper::startAttention(ir::AttentionOp op) {
 
 void Grouper::startConv(ir::ConvOp op) {
   Domain d(facts);
-  Dims result = d.addAxes(ir::dimsOf(op.getResult())), w = ir::dimsOf(op.getW()), x = ir::dimsOf(op.getX());
-  Dims inner = d.addAxes(ArrayRef<Expr>(w).drop_front());
-  Expr perGroup = d.facts.simplify(Expr::floordiv(w[0], Expr(int64_t(op.getGroups()))));
-  Expr group = op.getGroups() == 1 ? Expr(0) : d.facts.simplify(Expr::floordiv(result[1], perGroup));
+  Dims w = ir::dimsOf(op.getW()), x = ir::dimsOf(op.getX()), result{d.addAxis(x[0])};
+  // Groups and the channels of a group are axes of their own, so that no division is left in the indices.
+  Expr groups(int64_t(op.getGroups())), perGroup = d.facts.simplify(Expr::floordiv(w[0], groups)), group = d.addAxis(groups);
+  result.push_back(group * perGroup + d.addAxis(perGroup));
+  Dims pixels = d.addAxes(ArrayRef<Expr>(ir::dimsOf(op.getResult())).drop_front(2)), inner = d.addAxes(ArrayRef<Expr>(w).drop_front());
+  result.append(pixels);
   Dims xAt{result[0], group * w[1] + inner[0]}, wAt{result[1]}, pads = ir::exprsOf(op.getPads());
   wAt.append(inner.begin(), inner.end());
   for (size_t s = 0; s + 2 < x.size(); ++s)

@@ -43,6 +43,8 @@ llvm::Expected<bool> emitContraction(KernelFunction &f, KernelPlan &plan);
 llvm::Expected<bool> emitConvolution(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction: a depthwise convolution with channels side by side.
 llvm::Expected<bool> emitDepthwise(KernelFunction &f, KernelPlan &plan);
+/// A kernel of class reduction: a convolution of groups of channels, with a filter that is packed by groups.
+llvm::Expected<bool> emitGrouped(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products: a convolution, a contraction with a computed operand.
 llvm::Expected<bool> emitProduct(KernelFunction &f, KernelPlan &plan);
 /// The updates of a kernel of class scatter whose result lies where its data lie.

@@ -59,8 +59,8 @@ public:
       return;
     if (f->isDense())
       packDense(*f);
-    else if (f->isDepthwise())
-      packDepthwise(*f);
+    else if (!f->isDepthwise() || !packDepthwise(*f))
+      packGrouped(*f);
   }
   /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
   void orderColumns();
@@ -73,7 +73,9 @@ private:
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
-  void packDepthwise(Filter f);
+  bool packDepthwise(Filter f);
+  std::optional<int64_t> channelAxis(Filter f);
+  void packGrouped(Filter f);
   void replace(Filter f, Value with);
 
   kernel::GenericOp kernel;
@@ -239,19 +241,20 @@ void Packer::packDense(Filter f) {
   f.load->setAttr("packed", b.getUnitAttr());
 }
 
-/// [channel][taps..] to [taps..][channel].
-void Packer::packDepthwise(Filter f) {
+/// [channel][taps..] to [taps..][channel], where image and results have their channels together.
+bool Packer::packDepthwise(Filter f) {
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> taps = Strides::of(info, f.reduced, offset), channels = Strides::of(info, f.shared, offset);
   if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1)
-    return;
+    return false;
   unsigned channel = llvm::countr_zero(f.shared);
-  bool inLanes = llvm::any_of(info.ops, [&](Operation *op) {
+  auto together = [&](Operation *op) {
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[channel]);
-    return isa<kernel::StoreOp>(op) && linear && linear->coefficient.isOne();
-  });
-  if (!inLanes)
-    return;
+    return linear && linear->coefficient.isOne();
+  };
+  auto image = f.image.getDefiningOp<kernel::LoadOp>();
+  if (!image || !together(image) || llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::StoreOp>(op) && !together(op); }))
+    return false;
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);
   int64_t c = channels->count, t = taps->count;
@@ -265,6 +268,62 @@ void Packer::packDepthwise(Filter f) {
       stride *= *info.extents[a].constant();
     }
   f.load.setOffset(at.str());
+  return true;
+}
+
+/// The summed axis that goes on where the axis of groups steps, in all that the image is made of: its number among the summed
+/// axes, -1 where each group has one channel; nothing where channels do not lie like that.
+std::optional<int64_t> Packer::channelAxis(Filter f) {
+  unsigned group = llvm::countr_zero(f.shared);
+  auto step = [&](Operation *op, unsigned axis) {
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+    return linear ? linear->coefficient : Expr(0);
+  };
+  SmallVector<Operation *> loads;
+  for (Operation *op : info.ops)
+    if (isa<kernel::LoadOp>(op) && op != f.load && (info.domainOf(op) & f.reduced))
+      loads.push_back(op);
+  int64_t number = 0;
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    if (!(f.reduced >> a & 1))
+      continue;
+    if (!loads.empty() && llvm::all_of(loads, [&](Operation *op) { return step(op, group) == step(op, a) * info.extents[a]; }))
+      return number;
+    ++number;
+  }
+  return -1;
+}
+
+/// Groups that together fill vectors, of 16 elements where a machine has such, are a panel; others are panels of their own.
+void Packer::packGrouped(Filter f) {
+  constexpr int64_t widest = 16;
+  const Expr &offset = info.exprOf(f.load);
+  std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.shared | f.columns, offset);
+  std::optional<int64_t> step = n ? n->single() : std::nullopt, channel = channelAxis(f);
+  if (!k || !step || !channel || llvm::popcount(f.shared) != 1 || llvm::popcount(f.columns) > 1)
+    return;
+  int64_t perGroup = f.columns ? n->extents.back() : 1, channels = *channel < 0 ? 1 : k->extents[*channel];
+  if (f.columns && llvm::countr_zero(f.columns) < llvm::countr_zero(f.shared))
+    return;
+  int64_t groups = std::max<int64_t>(widest / std::max(perGroup, channels), 1), panel = groups * perGroup;
+  OpBuilder b(kernel);
+  Value source = sourceOf(kernel, f);
+  auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
+  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
+                                      b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
+  Expr group = Expr::symbol(info.axes[llvm::countr_zero(f.shared)]), column(0), row(0);
+  if (f.columns)
+    column = Expr::symbol(info.axes[llvm::countr_zero(f.columns)]);
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (f.reduced >> a & 1)
+      row = row * info.extents[a] + Expr::symbol(info.axes[a]);
+  Expr block = group;
+  if (groups > 1) {
+    block = Expr::floordiv(group, Expr(groups));
+    column = column + Expr::mod(group, Expr(groups)) * Expr(perGroup);
+  }
+  f.load.setOffset(((block * Expr(k->count) + row) * Expr(panel) + column).str());
+  f.load->setAttr("grouped", b.getDenseI64ArrayAttr({panel, *channel}));
 }
 
 namespace {
