@@ -55,6 +55,7 @@ private:
   bool collectAccesses(kernel::GenericOp kernel, unsigned argument, Value buffer, const Planes &planes);
   bool accepts(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsDense(kernel::GenericOp kernel, KernelAccesses &accesses);
+  bool acceptsGrouped(KernelAccesses &accesses);
   bool sharesLane(KernelAccesses &accesses);
   bool isLast(Value buffer) const { return last.count(buffer); }
   void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
@@ -193,6 +194,29 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
   return !resultLast || imageLast || (depth && *depth <= shortFilter);
 }
 
+/// Groups of channels: what is made of them lies in one order, and so do results with what the epilogue reads of their size.
+/// The image is packed from either order.
+bool Layouts::acceptsGrouped(KernelAccesses &mine) {
+  const BodyInfo &info = *mine.info;
+  const Filter &filter = *mine.filter;
+  AxisSet channels = filter.shared | filter.columns;
+  std::optional<bool> image, result;
+  for (Operation *op : info.ops) {
+    if (!isa<kernel::LoadOp, kernel::StoreOp>(op) || op == filter.load || !(info.domainOf(op) & filter.rows))
+      continue;
+    if (!(info.domainOf(op) & channels))
+      continue;
+    bool moved = llvm::any_of(mine.of, [&](auto &entry) {
+      return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return a.op == op; });
+    });
+    std::optional<bool> &mineIs = info.domainOf(op) & filter.reduced ? image : result;
+    if (mineIs && *mineIs != moved)
+      return false;
+    mineIs = moved;
+  }
+  return true;
+}
+
 bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
@@ -200,6 +224,8 @@ bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
     return false;
   if (mine.filter && mine.filter->isDense())
     return acceptsDense(kernel, mine);
+  if (mine.filter && !mine.filter->isDepthwise())
+    return acceptsGrouped(mine);
   return sharesLane(mine);
 }
 
