@@ -293,7 +293,12 @@ void Grouper::startConv(ir::ConvOp op) {
     xAt.push_back(result[s + 2] * Expr(op.getStrides()[s]) + inner[s + 1] * Expr(op.getDilations()[s]) - pads[s]);
   d.known[op.getResult()] = result;
   d.reads[op] = {xAt, wAt};
-  start(op, {GroupKind::Row, std::move(d), {op}, producers(op), {}});
+  std::vector<std::string> refusals;
+  for (const Trees::Leaf &leaf : trees.leaves(op.getX()))
+    if (Operation *made = leaf.value.getDefiningOp(); made && trees.repeatsOf(made))
+      refusals.push_back(nodeName(made) + " -> " + nodeName(op) + ": it would be computed again at each place of the window, " +
+                         std::to_string(trees.repeatsOf(made)) + " times");
+  start(op, {GroupKind::Row, std::move(d), {op}, producers(op), refusals});
 }
 
 /// The axis that it goes along exists whatever its extent; a sort has another one for its results.

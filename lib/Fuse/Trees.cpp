@@ -67,29 +67,59 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
 
 } // namespace
 
-/// Every element is read many times by ops that slide a window over it (a pool is a padding with one slice per place).
-static bool slides(Operation *user) { return isa<ir::ConvOp>(user) || (isa<ir::PadOp>(user) && !user->hasOneUse()); }
+/// Instructions beside which writing an element to memory and reading it again does not count.
+constexpr unsigned memoryTrip = 4;
 
-/// A value that windows read is made once, by its producer where that takes it, not at every place of the windows.
-/// A convolution with a single place reads each element once per channel, all from one packed copy: what stands before it
-/// may stay there, unless its producer takes it for nothing.
-static bool isReadByWindows(Operation *op, const Uses &uses) {
-  if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp>(op) || !llvm::any_of(uses.ops, slides))
-    return false;
-  bool places = llvm::any_of(uses.ops, [](Operation *u) {
-    auto conv = dyn_cast<ir::ConvOp>(u);
-    Dims w = conv ? ir::dimsOf(conv.getW()) : Dims();
-    return !conv || llvm::any_of(ArrayRef(w).drop_front(2), [](const shape::Expr &e) { return !e.isOne(); });
-  });
-  if (places)
-    return true;
+/// How often an op reads each element of a value, about: the places of a window that do not step over one another.
+static int64_t readsOf(Operation *user) {
+  if (auto conv = dyn_cast<ir::ConvOp>(user)) {
+    int64_t reads = 1;
+    for (auto [kernel, stride] : llvm::zip(ArrayRef(ir::dimsOf(conv.getW())).drop_front(2), conv.getStrides()))
+      reads *= std::max<int64_t>(kernel.constant().value_or(2) / stride, 1);
+    return reads;
+  }
+  if (!isa<ir::PadOp>(user))
+    return 1;
+  if (!user->hasOneUse()) // a pool: a padding with one slice for each place
+    return 2;
+  Uses uses;
+  collectUses(user->getResult(0), uses);
+  int64_t reads = 1;
+  for (Operation *op : uses.ops)
+    reads = std::max(reads, readsOf(op));
+  return reads;
+}
+
+/// What it takes to compute an element again, in instructions, without the loads of a single operand.
+static unsigned costAgain(Operation *op) {
+  if (auto concat = dyn_cast<ir::ConcatOp>(op))
+    return 2 * concat.getInputs().size(); // each operand under a mask, and a choice
+  return isa<ir::GatherOp, ir::GatherNdOp>(op) ? 8 : isHeavy(op) ? 16 : 1;
+}
+
+/// A value that windows read is made once, by its producer where that takes it, not at every place of the windows: unless
+/// making it again costs less than a trip through memory. A convolution with a single place reads each element once per
+/// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it for nothing.
+static int64_t readsByWindows(Operation *op, const Uses &uses) {
+  if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp, ir::ConcatOp>(op))
+    return 0;
+  int64_t reads = 1;
+  bool slides = false;
+  for (Operation *user : uses.ops) {
+    reads = std::max(reads, readsOf(user));
+    slides |= isa<ir::ConvOp>(user);
+  }
+  if (reads > 1)
+    return isa<ir::ElementwiseInterface>(op) || (reads - 1) * costAgain(op) > memoryTrip ? reads : 0;
+  if (!slides || isa<ir::ConcatOp>(op))
+    return 0;
   unsigned large = 0;
   for (Value v : op->getOperands())
     large += !isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(v.getDefiningOp());
   return large <= 1;
 }
 
-bool Trees::mustBeRoot(Operation *op) const {
+bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
   if (auto cast = dyn_cast<ir::CastOp>(op); cast && cast.getX().getType() == cast.getType())
@@ -105,8 +135,13 @@ bool Trees::mustBeRoot(Operation *op) const {
   // A padding is no more than a predicate.
   if (isa<ir::PadOp>(op) && (isExternal(op->getOperand(0)) || roots.contains(op->getOperand(0).getDefiningOp())))
     return false;
-  if (uses.count != 1 || isReadByWindows(op, uses))
+  if (uses.count != 1)
     return true;
+  if (int64_t reads = readsByWindows(op, uses)) {
+    if (reads > 1)
+      repeats[op] = reads;
+    return true;
+  }
   // Repeating elements repeats the work below.
   std::vector<Leaf> below;
   if (!uses.expanded)

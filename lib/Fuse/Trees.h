@@ -26,6 +26,8 @@ public:
   void addRoot(mlir::Operation *op) { roots.insert(op); }
   /// An estimate of the instructions that the op and its tree take.
   unsigned weightOf(mlir::Operation *op) const { return weights.lookup(op); }
+  /// How often the value would be computed if those who read it had not been refused; 0 where they were not.
+  int64_t repeatsOf(mlir::Operation *op) const { return repeats.lookup(op); }
   /// Read from memory by everybody: a function argument, a host op's result, or a constant that is no splat.
   static bool isExternal(mlir::Value v);
   /// A constant with one value everywhere.
@@ -46,12 +48,13 @@ public:
 private:
   void collect(mlir::Value v, std::vector<mlir::Operation *> &path, std::vector<Leaf> &out,
                llvm::DenseSet<mlir::Value> &seen) const;
-  bool mustBeRoot(mlir::Operation *op) const;
+  bool mustBeRoot(mlir::Operation *op);
   /// Weighs the op with its tree; makes roots of the heaviest below where that is too much.
   void weigh(mlir::Operation *op);
 
   llvm::DenseSet<mlir::Operation *> roots;
   llvm::DenseMap<mlir::Operation *, unsigned> weights;
+  llvm::DenseMap<mlir::Operation *, int64_t> repeats;
 };
 
 /// Ops that compute with elements and can be evaluated at any index: elementwise, concat, pad, gathers.

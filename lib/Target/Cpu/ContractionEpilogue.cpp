@@ -69,8 +69,12 @@ void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
   bool interleaves = within && llvm::isPowerOf2_64(*within) && *within > 1 && *within <= v.lanes && shape.columns.axes.back() == last;
   if (!shape.columnsFlat && llvm::any_of(shape.columns.axes, [&](unsigned a) { return !info.extents[a].constant(); }))
     return;
+  bool columnsTogether = llvm::all_of(stores, [&](kernel::StoreOp s) {
+    std::optional<shape::Expr::Linear> linear = info.exprOf(s).linearIn(info.axes[last]);
+    return linear && linear->coefficient.isOne();
+  });
   for (bool byOne : {true, false}) {
-    if (!byOne && (shape.columnsFlat || lanesStayInAxis()))
+    if (!byOne && (shape.columnsFlat || columnsTogether))
       return;
     for (size_t outer = 0; outer < shape.rows.axes.size() && lines.empty(); ++outer) {
       auto at = shape.rows.axes.begin() + outer;

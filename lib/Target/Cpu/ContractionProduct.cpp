@@ -121,6 +121,22 @@ static void joinAxes(kernel::GenericOp copy, const AxisGroup &group) {
   copy.setAxisExtentsAttr(b.getArrayAttr(extents));
 }
 
+/// Do all accesses but those that the factors are made of step through the group at one stride?
+static bool isFlatBehindSum(const AxisGroup &group, const BodyInfo &info, kernel::ReduceOp sum) {
+  AxisSet summed = info.axesOf(sum.getAxes());
+  llvm::DenseSet<Operation *> factors;
+  SmallVector<Value> work{sum.getValue()};
+  while (!work.empty())
+    if (Operation *op = work.pop_back_val().getDefiningOp(); op && factors.insert(op).second)
+      work.append(op->operand_begin(), op->operand_end());
+  return llvm::all_of(info.ops, [&](Operation *op) {
+    if (!isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op))
+      return true;
+    bool used = llvm::any_of(op->getUsers(), [&](Operation *user) { return user != sum && !factors.contains(user); });
+    return (factors.contains(op) && !used) || (info.domainOf(op) & summed) || group.strideOf(info.exprOf(op));
+  });
+}
+
 /// The contraction's roles, over the axes of the copy.
 static ContractionShape shapeOf(const Product &found, const BodyInfo &info, ArrayRef<std::string> rowNames,
                                 StringRef column) {
@@ -170,5 +186,6 @@ std::optional<ProductKernel> lathe::cpu::findProduct(const BodyInfo &original) {
     return std::nullopt;
   result.shape = shapeOf(*copied, *result.info, rowNames, original.axes[columnGroup.axes.back()]);
   result.shape.findFlatGroups(*result.info);
+  result.shape.columnsFlat = isFlatBehindSum(result.shape.columns, *result.info, copied->sum);
   return result;
 }
