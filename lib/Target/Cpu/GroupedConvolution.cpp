@@ -2,6 +2,7 @@
 
 #include "GroupedConvolution.h"
 #include "GroupedPatch.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -11,8 +12,9 @@ using lower::BodyInfo;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
-/// Neighbouring pixels of an item at most, and bytes of its patch, about: beside the sums they stay in the nearest caches.
-constexpr int64_t widestBlock = 128, patchBytes = 64 << 10;
+/// Neighbouring pixels of an item at most, and bytes of its patch, about: beside the sums they stay in the nearest caches. Of an
+/// open image the patch has room for rows of that many pixels, which most are shorter than.
+constexpr int64_t widestBlock = 128, widestOpenBlock = 64, patchBytes = 64 << 10;
 /// Taps of the innermost dimension whose elements of the filter are held at once.
 constexpr int64_t tapsAtOnce = 8;
 
@@ -50,8 +52,9 @@ private:
   Value element(const Pass &pass, int64_t vector, Value patch, int64_t place, Value channel, int64_t knownChannel);
   int64_t filterStep(unsigned axis) const;
   void writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock);
+  void writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock, bool joined);
   void writeLine(const BodyEmitter &point, StringRef lane, Value from, Value count, Value channelBlock, Value row);
-  bool joinsRows(const PixelBlock &block);
+  bool joinsRows();
 
   KernelFunction &f;
   GroupedShape shape;
@@ -74,14 +77,15 @@ static void chooseBlocks(GroupedShape &shape, const BodyInfo &info, unsigned lan
     d.block = std::max<int64_t>((*extent + blocks - 1) / blocks, 1);
   };
   int64_t channels = (shape.blockInputs() + lanes - 1) / lanes * lanes, places = 1;
-  fit(shape.dims.back(), widestBlock);
+  bool open = !info.extents[shape.dims.back().pixels].constant();
+  fit(shape.dims.back(), open ? widestOpenBlock : widestBlock);
   for (size_t d = 0; d < shape.dims.size(); ++d)
     if (d + 2 != shape.dims.size())
       places *= shape.dims[d].places();
   if (shape.dims.size() < 2)
     return;
   PatchDim &rows = shape.dims[shape.dims.size() - 2];
-  int64_t most = patchBytes / (4 * channels * places) - (rows.taps - 1) * rows.tapStep();
+  int64_t most = (open ? 2 : 1) * patchBytes / (4 * channels * places) - (rows.taps - 1) * rows.tapStep();
   fit(rows, std::min<int64_t>(most / rows.pixelStep(), info.extents[rows.pixels].constant() ? most : 16));
 }
 
@@ -122,8 +126,12 @@ SmallVector<GroupedEmitter::Pass> GroupedEmitter::passes() const {
 }
 
 int64_t GroupedEmitter::widestTile(const Pass &pass) const {
-  int64_t registers = f.isa.registers;
-  return pass.vectors == 2 ? (registers >= 32 ? 12 : 5) : (registers >= 32 ? 12 : 8);
+  bool many = f.isa.registers >= 32;
+  if (pass.vectors == 2)
+    return many ? 12 : 5;
+  // Of an open row each width has code of its own, with all channels of narrow groups.
+  bool open = !f.info.extents[shape.dims.back().pixels].constant();
+  return many && !(open && shape.inPerGroup * shape.dims.back().taps > tapsAtOnce) ? 12 : 8;
 }
 
 /// Items are (outer point, block of pixels along each dimension, block of channels), the last fastest.
@@ -170,7 +178,8 @@ void GroupedEmitter::emitRows(const BodyEmitter &point, size_t dim, const PixelB
   });
 }
 
-/// A row of pixels in tiles: of two nearly equal widths where its length is known, else of halving ones.
+/// A row of pixels in tiles: of two nearly equal widths where its length is known, else of any
+/// two such, chosen when it runs.
 void GroupedEmitter::emitRow(const BodyEmitter &point, const PixelBlock &block, Value channelBlock, Value at, Value row) {
   const PatchDim &d = shape.dims.back();
   Value first = block.first.back(), count = block.count.back();
@@ -189,12 +198,25 @@ void GroupedEmitter::emitRow(const BodyEmitter &point, const PixelBlock &block, 
       tiles(v.i(high * (low + 1)), v.i(*known), low);
       continue;
     }
-    Value from = v.i(0);
-    for (int64_t width = 8; width; width /= 2) {
-      Value to = v.add(from, v.roundDown(v.sub(count, from), width));
-      tiles(from, to, width);
-      from = to;
-    }
+    // One width or the next smaller one, each with code of its own.
+    Value number = v.ceilDiv(count, widest), low = v.div(count, v.max(number, v.i(1))), high = v.sub(count, v.mul(low, number));
+    v.loop(v.i(0), number, 1, [&](Value tile) {
+      Value x = v.add(v.mul(tile, low), v.min(tile, high)), width = v.select(v.less(tile, high), v.add(low, 1), low);
+      OpBuilder &b = v.b;
+      SmallVector<int64_t> cases;
+      for (int64_t w = 1; w <= widest; ++w)
+        cases.push_back(w);
+      auto choice = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), width), cases,
+                                                 cases.size());
+      OpBuilder::InsertionGuard guard(b);
+      for (auto [i, w] : llvm::enumerate(cases)) {
+        b.createBlock(&choice.getCaseRegions()[i]);
+        emitTile(point, {v.add(at, v.mul(x, step)), w}, pass, channelBlock, v.add(first, x), v.add(row, x));
+        b.create<scf::YieldOp>(v.loc);
+      }
+      b.createBlock(&choice.getDefaultRegion());
+      b.create<scf::YieldOp>(v.loc);
+    });
   }
 }
 
@@ -346,13 +368,12 @@ Values GroupedEmitter::sumRow(const Tile &tile, const Pass &pass, Value filter, 
 // Results with pixels side by side
 //===----------------------------------------------------------------------===//
 
-/// Do whole rows of the block lie one behind the other in all that the epilogue reads and writes?
-bool GroupedEmitter::joinsRows(const PixelBlock &block) {
+/// Do whole rows lie one behind the other in all that the epilogue reads and writes?
+bool GroupedEmitter::joinsRows() {
   if (shape.dims.size() < 2)
     return false;
   const PatchDim &rows = shape.dims[shape.dims.size() - 2], &last = shape.dims.back();
-  std::optional<int64_t> extent = f.info.extents[last.pixels].constant();
-  if (!extent || *extent != last.block || rows.pixels + 1 != last.pixels)
+  if (rows.pixels + 1 != last.pixels)
     return false;
   AxisGroup both(f.info, {rows.pixels, last.pixels});
   lower::AxisSet reduced = f.info.axesOf(shape.result.getDefiningOp<kernel::ReduceOp>().getAxes());
@@ -364,7 +385,14 @@ bool GroupedEmitter::joinsRows(const PixelBlock &block) {
 
 void GroupedEmitter::writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock) {
   size_t last = shape.dims.size() - 1;
-  bool joined = joinsRows(block);
+  Value whole = joinsRows() ? v.equal(block.count[last], body.emitExpr(f.info.extents[shape.dims[last].pixels])) : v.equal(v.i(0), v.i(1));
+  if (std::optional<int64_t> known = getConstantIntValue(whole))
+    return writeLines(point, block, channelBlock, *known != 0);
+  v.ifThen(whole, [&] { writeLines(point, block, channelBlock, true); }, [&] { writeLines(point, block, channelBlock, false); });
+}
+
+void GroupedEmitter::writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock, bool joined) {
+  size_t last = shape.dims.size() - 1;
   const std::string &lane = f.info.axes[shape.dims[last].pixels];
   std::function<void(const BodyEmitter &, size_t, Value)> each = [&](const BodyEmitter &at, size_t dim, Value row) {
     if (dim == last)

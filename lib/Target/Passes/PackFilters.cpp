@@ -66,7 +66,7 @@ public:
   void orderColumns();
 
 private:
-  int64_t resultStep(unsigned axis);
+  std::optional<Expr> resultStep(unsigned axis);
   bool isInterleaved(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
@@ -101,19 +101,29 @@ void Packer::replace(Filter f, Value with) {
   kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()].set(with);
 }
 
-/// How far apart neighbours along an axis lie in the kernel's results; 0 where that differs or is not known.
-int64_t Packer::resultStep(unsigned axis) {
-  std::optional<int64_t> step;
+/// How far apart neighbours along an axis lie in the kernel's results; nothing where that differs or is no one distance.
+std::optional<Expr> Packer::resultStep(unsigned axis) {
+  std::optional<Expr> step;
   for (Operation *op : info.ops) {
     if (!isa<kernel::StoreOp>(op))
       continue;
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-    int64_t mine = linear ? linear->coefficient.constant().value_or(0) : 0;
-    if (step && *step != mine)
-      return 0;
-    step = mine;
+    if (!linear || linear->coefficient.isZero() || (step && *step != linear->coefficient))
+      return std::nullopt;
+    step = linear->coefficient;
   }
-  return step.value_or(0);
+  return step;
+}
+
+/// The larger of two distances in one tensor: more sizes are multiplied in it, or the same ones with a larger number.
+static bool isLarger(const Expr &x, const Expr &y) {
+  auto size = [](const Expr &e) {
+    std::pair<size_t, int64_t> largest{0, 0};
+    for (const Expr::Term &t : e.terms())
+      largest = std::max(largest, std::pair(t.atoms.size(), t.coefficient));
+    return largest;
+  };
+  return size(x) > size(y);
 }
 
 /// Columns that are not one run in the results: pixels between pixels, as a transposed convolution has them.
@@ -122,12 +132,12 @@ bool Packer::isInterleaved(Filter f) {
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if ((f.columns >> a & 1) && !info.extents[a].isOne())
       columns.push_back(a);
-  bool run = true;
-  for (size_t i = 1; i < columns.size(); ++i) {
-    int64_t extent = info.extents[columns[i]].constant().value_or(0);
-    run &= resultStep(columns[i - 1]) == resultStep(columns[i]) * extent;
-  }
-  return !run && llvm::all_of(columns, [&](unsigned a) { return resultStep(a) > 0; });
+  if (llvm::any_of(columns, [&](unsigned a) { return !resultStep(a); }))
+    return false;
+  for (size_t i = 1; i < columns.size(); ++i)
+    if (*resultStep(columns[i - 1]) != *resultStep(columns[i]) * info.extents[columns[i]])
+      return true;
+  return false;
 }
 
 void Packer::orderAxes(ArrayRef<unsigned> order) {
@@ -185,7 +195,7 @@ void Packer::orderColumns() {
   SmallVector<unsigned> rows, columns, reduced;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     (f->columns >> a & 1 ? columns : f->reduced >> a & 1 ? reduced : rows).push_back(a);
-  llvm::stable_sort(columns, [&](unsigned x, unsigned y) { return resultStep(x) > resultStep(y); });
+  llvm::stable_sort(columns, [&](unsigned x, unsigned y) { return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0))); });
   // Channels in the lanes also where the image has pixels side by side: they are the axis that no border is asked for.
   auto isBordered = [&](unsigned a) {
     return llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::IndexOp>(op) && info.exprOf(op).mentions(info.axes[a]); });
