@@ -9,8 +9,8 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
-/// Fewer rows than this do not pay for packing the other factor.
-constexpr int64_t fewestRows = 4;
+/// Fewer rows than this do not pay for packing the other factor; where that is read under a predicate, they pay sooner.
+constexpr int64_t fewestRows = 4, fewestWindowRows = 2;
 
 namespace {
 /// The one reduction of a kernel, a sum of products.
@@ -169,7 +169,8 @@ std::optional<ProductKernel> lathe::cpu::findProduct(const BodyInfo &original) {
     return std::nullopt;
   AxisGroup rowGroup = AxisGroup::of(original, rows), columnGroup = AxisGroup::of(original, columns);
   std::optional<int64_t> rowCount = rowGroup.extent().constant();
-  if (rowCount && *rowCount < fewestRows)
+  auto plain = product->rhs.getDefiningOp<kernel::LoadOp>();
+  if (rowCount && *rowCount < (plain && !plain.getPredicate() ? fewestRows : fewestWindowRows))
     return std::nullopt;
   std::vector<std::string> rowNames;
   for (unsigned a : rowGroup.axes)
