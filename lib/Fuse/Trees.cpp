@@ -74,7 +74,8 @@ constexpr unsigned memoryTrip = 4;
 static int64_t readsOf(Operation *user) {
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
     int64_t reads = 1;
-    for (auto [kernel, stride] : llvm::zip(ArrayRef(ir::dimsOf(conv.getW())).drop_front(2), conv.getStrides()))
+    Dims w = ir::dimsOf(conv.getW());
+    for (auto [kernel, stride] : llvm::zip(ArrayRef(w).drop_front(2), conv.getStrides()))
       reads *= std::max<int64_t>(kernel.constant().value_or(2) / stride, 1);
     return reads;
   }

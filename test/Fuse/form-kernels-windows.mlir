@@ -41,4 +41,30 @@ func.func @rows(%q: !h, %k: !h, %v: !h) -> !c {
   %3 = lathe.exp %2 : !c
   return %3 : !c
 }
+
+// What a window would compute again at each of its places is made once, where that costs more than a trip through memory; the
+// kernel says so. One place asks for it once. Groups of channels are an axis of their own.
+// CHECK-LABEL: func.func @concatenated
+// CHECK: kernel.generic loop @concat
+// CHECK: kernel.generic reduction @conv{{.*}} axes(i0 = "4", i1 = "2", i2 = "16", i3 = "16", i4 = "4", i5 = "3", i6 = "3")
+// CHECK-SAME: unfused = ["concat -> conv: it would be computed again at each place of the window, 9 times"]
+// CHECK: kernel.load %{{.*}}["1024*i0 + 16*i2 + i3 + 256*i4 + 16*i5 + i6 - 17"]
+func.func @concatenated(%x: !x, %y: !x) -> !x {
+  %w = lathe.constant dense_resource<w> : tensor<8x4x3x3xf32>
+  %0 = lathe.concat %x, %y axis 1 : !x, !x -> tensor<1x16x16x16xf32>
+  %1 = lathe.conv %0, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 4 : tensor<1x16x16x16xf32>, tensor<8x4x3x3xf32> -> !x
+  return %1 : !x
+}
+
+// CHECK-LABEL: func.func @once
+// CHECK-NOT: kernel.generic loop
+// CHECK: kernel.generic reduction
+// CHECK: arith.select
+// CHECK: kernel.reduce
+func.func @once(%x: !x, %y: !x) -> !x {
+  %p = lathe.constant dense_resource<p> : tensor<8x16x1x1xf32>
+  %0 = lathe.concat %y, %x axis 1 : !x, !x -> tensor<1x16x16x16xf32>
+  %1 = lathe.conv %0, %p strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x16x16xf32>, tensor<8x16x1x1xf32> -> !x
+  return %1 : !x
+}
 }

@@ -116,3 +116,20 @@ func.func @mixed(%x: tensor<1000x2xf32>) -> tensor<1000x2xf32> {
   %2 = lathe.add %x, %1 : tensor<1000x2xf32>
   return %2 : tensor<1000x2xf32>
 }
+
+// -----
+
+// A filter is folded whatever its size: what it is computed from is not stored.
+// CHECK-LABEL: func @filter
+// CHECK-NOT: lathe.pad
+// CHECK: lathe.constant dense_resource<folded> : tensor<64x32x4x4xf32>
+// CHECK: lathe.conv %arg0
+func.func @filter(%x: tensor<1x32x8x8xf32>) -> tensor<1x64x5x5xf32> {
+  %p = lathe.iota 0 : tensor<64x32x3x3xf32>
+  %e = lathe.iota 1 : tensor<64x32x3x3xf32>
+  %w = lathe.mul %p, %e : tensor<64x32x3x3xf32>
+  %zero = lathe.constant dense<0.0> : tensor<f32>
+  %0 = lathe.pad %w, %zero low ["0", "0", "0", "0"] high ["0", "0", "1", "1"] : tensor<64x32x3x3xf32>, tensor<f32> -> tensor<64x32x4x4xf32>
+  %1 = lathe.conv %x, %0 strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x32x8x8xf32>, tensor<64x32x4x4xf32> -> tensor<1x64x5x5xf32>
+  return %1 : tensor<1x64x5x5xf32>
+}

@@ -20,3 +20,44 @@ func.func @main(%x: !x) -> !x {
   %3 = lathe.conv %2, %p strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x40x8x8xf32>, tensor<16x40x1x1xf32> -> !x
   return %3 : !x
 }
+
+// Four groups of four channels fill 16 lanes and are one panel; a group of 24 channels is a panel of its own. The axis that is
+// the channels of the image within a group is the first that is summed over.
+// CHECK-LABEL: func.func @grouped
+// CHECK: kernel.pack %{{.*}} {k = 36 : i64, kExtents = array<i64: 4, 3, 3>, kStride = 0 : i64, kStrides = array<i64: 9, 3, 1>, n = 16 : i64, nStride = 36 : i64, panel = 16 : i64} : tensor<16x4x3x3xf32> -> tensor<1x36x16xf32>
+// CHECK: kernel.load %{{.*}}{grouped = array<i64: 16, 0>}
+// CHECK: kernel.pack %{{.*}} n = 48 : i64, nStride = 72 : i64, panel = 24 : i64} : tensor<48x8x3x3xf32> -> tensor<2x72x24xf32>
+// CHECK: kernel.load %{{.*}}["1728*i0 + i1 + {{.*}}{grouped = array<i64: 24, 0>}
+func.func @grouped(%x: !x) -> (!x, tensor<1x48x8x8xf32>) {
+  %w = lathe.constant dense_resource<w> : tensor<16x4x3x3xf32>
+  %d = lathe.constant dense_resource<d> : tensor<48x8x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 4 : !x, tensor<16x4x3x3xf32> -> !x
+  %2 = lathe.conv %x, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 2 : !x, tensor<48x8x3x3xf32> -> tensor<1x48x8x8xf32>
+  return %1, %2 : !x, tensor<1x48x8x8xf32>
+}
+
+// A depthwise convolution of an image with its pixels together: 16 groups are a panel.
+// CHECK-LABEL: func.func @depthwise
+// CHECK: kernel.pack %{{.*}} n = 16 : i64, nStride = 9 : i64, panel = 16 : i64} : tensor<16x1x3x3xf32> -> tensor<1x9x16xf32>
+// CHECK: kernel.load %{{.*}}{grouped = array<i64: 16, -1>}
+func.func @depthwise(%x: !x) -> !x {
+  %w = lathe.constant dense_resource<w> : tensor<16x1x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
+  return %1 : !x
+}
+
+// Pixels between pixels: the columns take the order that they have in the result, (channel, row, column), and so do the filter's.
+// CHECK-LABEL: func.func @interleaved
+// CHECK: lathe.constant dense<{{.*}}[0.000000e+00]{{.*}}[1.000000e+01]{{.*}}[2.000000e+01]{{.*}}[3.000000e+01]{{.*}}[4.000000e+01]
+// CHECK: %[[O:.*]] = lathe.constant dense<{{.*}}[0.000000e+00]{{.*}}[4.000000e+01]{{.*}}[8.000000e+01]{{.*}}[1.200000e+02]{{.*}}[1.000000e+01]
+// CHECK: kernel.pack %[[O]] {k = 2 : i64
+// CHECK: axes(i1 = "8", i2 = "8", i5 = "4", i6 = "2", i7 = "2", i3 = "2")
+// CHECK: kernel.load %{{.*}}["i3 + 8*i5 + 4*i6 + 2*i7"] {packed}
+func.func @interleaved(%x: tensor<1x2x8x8xf32>) -> tensor<1x4x16x16xf32> {
+  %w = lathe.constant dense<[[[[0.0]], [[1.0]]], [[[10.0]], [[11.0]]], [[[20.0]], [[21.0]]], [[[30.0]], [[31.0]]], [[[40.0]], [[41.0]]], [[[50.0]], [[51.0]]], [[[60.0]], [[61.0]]], [[[70.0]], [[71.0]]], [[[80.0]], [[81.0]]], [[[90.0]], [[91.0]]], [[[100.0]], [[101.0]]], [[[110.0]], [[111.0]]], [[[120.0]], [[121.0]]], [[[130.0]], [[131.0]]], [[[140.0]], [[141.0]]], [[[150.0]], [[151.0]]]]> : tensor<16x2x1x1xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x2x8x8xf32>, tensor<16x2x1x1xf32> -> tensor<1x16x8x8xf32>
+  %2 = lathe.reshape %1 : tensor<1x16x8x8xf32> -> tensor<1x2x2x4x8x8xf32>
+  %3 = lathe.transpose %2 [0, 3, 4, 1, 5, 2] : tensor<1x2x2x4x8x8xf32> -> tensor<1x4x8x2x8x2xf32>
+  %4 = lathe.reshape %3 : tensor<1x4x8x2x8x2xf32> -> tensor<1x4x16x16xf32>
+  return %4 : tensor<1x4x16x16xf32>
+}
