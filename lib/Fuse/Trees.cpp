@@ -70,14 +70,16 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
 /// Instructions beside which writing an element to memory and reading it again does not count.
 constexpr unsigned memoryTrip = 4;
 
-/// How often an op reads each element of a value, about: the places of a window that do not step over one another.
+/// How often an op reads each element of a value, on average.
 static int64_t readsOf(Operation *user) {
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
-    int64_t reads = 1;
+    int64_t places = 1, steps = 1;
     Dims w = ir::dimsOf(conv.getW());
-    for (auto [kernel, stride] : llvm::zip(ArrayRef(w).drop_front(2), conv.getStrides()))
-      reads *= std::max<int64_t>(kernel.constant().value_or(2) / stride, 1);
-    return reads;
+    for (auto [kernel, stride] : llvm::zip(ArrayRef(w).drop_front(2), conv.getStrides())) {
+      places *= kernel.constant().value_or(2);
+      steps *= stride;
+    }
+    return (places + steps - 1) / steps;
   }
   if (!isa<ir::PadOp>(user))
     return 1;

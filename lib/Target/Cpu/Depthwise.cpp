@@ -171,7 +171,7 @@ static int64_t chooseTile(const Expr &extent, const Isa &isa) {
   int64_t widest = isa.registers >= 32 ? widestTile : widestTile / 2;
   std::optional<int64_t> known = extent.constant();
   if (!known)
-    return widest / 2;
+    return widest;
   if (*known <= widest)
     return std::max<int64_t>(*known, 1);
   int64_t best = widest;
@@ -229,9 +229,12 @@ void DepthwiseEmitter::emit() {
     std::optional<int64_t> known = getConstantIntValue(extent);
     if (known)
       return at(*known == tileWidth ? v.i(0) : v.min(start, v.sub(extent, tileWidth)), tileWidth);
-    v.ifThen(
-        v.less(extent, v.i(tileWidth)), [&] { v.loop(v.i(0), extent, 1, [&](Value x) { at(x, 1); }); },
-        [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
+    // A row that is shorter than a tile is two halves of one that overlap, or single pixels.
+    int64_t half = tileWidth / 2;
+    auto halves = [&] { v.loop(v.i(0), extent, half, [&](Value x) { at(v.min(x, v.sub(extent, half)), half); }); };
+    auto pixels = [&] { v.loop(v.i(0), extent, 1, [&](Value x) { at(x, 1); }); };
+    v.ifThen(v.less(extent, v.i(tileWidth)), [&] { v.ifThen(v.less(extent, v.i(half)), pixels, halves); },
+             [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
   });
 }
 

@@ -251,11 +251,13 @@ void Packer::packDense(Filter f) {
   f.load->setAttr("packed", b.getUnitAttr());
 }
 
-/// [channel][taps..] to [taps..][channel], where image and results have their channels together.
+/// [channel][taps..] to [taps..][channel], where image and results have their channels together. Larger windows gain more from
+/// an image that was packed with its border than packing costs.
 bool Packer::packDepthwise(Filter f) {
+  constexpr int64_t mostTaps = 40;
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> taps = Strides::of(info, f.reduced, offset), channels = Strides::of(info, f.shared, offset);
-  if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1)
+  if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1 || taps->count > mostTaps)
     return false;
   unsigned channel = llvm::countr_zero(f.shared);
   auto together = [&](Operation *op) {
