@@ -318,8 +318,36 @@ Value BodyBuilder::sort(ir::SortOp op) {
                                   result[op.getAxis()].str(), op.getDescending(), isUnsigned);
 }
 
+/// An operand of a product in the type of the sum: half types sum in f32, bytes in i32.
+static Value widened(OpBuilder &b, Value v, Type operand, Type sum) {
+  if (isa<FloatType>(sum) && sum.getIntOrFloatBitWidth() < 32)
+    sum = b.getF32Type();
+  if (v.getType() == sum)
+    return v;
+  if (isa<FloatType>(sum))
+    return b.create<arith::ExtFOp>(v.getLoc(), sum, v);
+  return ir::isUnsignedElement(operand) ? Value(b.create<arith::ExtUIOp>(v.getLoc(), sum, v))
+                                        : Value(b.create<arith::ExtSIOp>(v.getLoc(), sum, v));
+}
+
+/// The sum of products of two values at each point.
+Value BodyBuilder::sumOfProducts(Operation *op, Value x, Value y) {
+  const std::vector<Dims> &reads = domain.reads.find(op)->second;
+  Type sum = ir::signless(ir::elementOf(op->getResult(0)));
+  x = widened(b, x, ir::elementOf(op->getOperand(0)), sum);
+  y = widened(b, y, ir::elementOf(op->getOperand(1)), sum);
+  Value p = isa<FloatType>(x.getType()) ? Value(b.create<arith::MulFOp>(op->getLoc(), x, y))
+                                        : Value(b.create<arith::MulIOp>(op->getLoc(), x, y));
+  Value r = accumulate(kernel::Combiner::Add, p, removedAxes(reads, domain.known.lookup(op->getResult(0))));
+  return r.getType() == sum ? r : b.create<arith::TruncFOp>(op->getLoc(), sum, r);
+}
+
 Value BodyBuilder::contract(ir::ContractOp op) {
   const std::vector<Dims> &reads = domain.reads.find(op)->second;
+  if (ir::elementOf(op.getLhs()) != ir::elementOf(op.getResult())) { // products of bytes
+    Value x = emit(op.getLhs(), reads[0]);
+    return sumOfProducts(op, x, emit(op.getRhs(), reads[1]));
+  }
   SmallVector<Attribute> axes = removedAxes(reads, domain.known.lookup(op.getResult()));
   auto [lhs, lhsOffset] = access(op.getLhs(), reads[0]);
   auto [rhs, rhsOffset] = access(op.getRhs(), reads[1]);
@@ -381,10 +409,15 @@ Value BodyBuilder::conv(ir::ConvOp op) {
       inside = all(inside, compare(arith::CmpIPredicate::slt, reads[0][s], x[s]));
   }
   // The border is zero whatever makes the image.
-  Value a = emitOrZero(op.getX(), reads[0], inside), w = emit(op.getW(), reads[1]);
-  Value p = isa<FloatType>(a.getType()) ? Value(b.create<arith::MulFOp>(op.getLoc(), a, w))
-                                        : Value(b.create<arith::MulIOp>(op.getLoc(), a, w));
-  return accumulate(kernel::Combiner::Add, p, removedAxes(reads, domain.known.lookup(op.getResult())));
+  Value a = emitOrZero(op.getX(), reads[0], inside);
+  Value sum = sumOfProducts(op, a, emit(op.getW(), reads[1]));
+  if (auto r = sum.getDefiningOp<kernel::ReduceOp>(); r && r.getType().isInteger(32)) {
+    SmallVector<Attribute> places; // of the window: a target of bytes packs the image by them
+    for (const Expr &e : ArrayRef(reads[0]).drop_front(2))
+      places.push_back(b.getStringAttr(e.str()));
+    r->setAttr("slides", b.getArrayAttr(places));
+  }
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//

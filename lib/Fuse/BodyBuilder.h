@@ -49,6 +49,7 @@ private:
   mlir::Value scan(ir::ScanOp op);
   mlir::Value sort(ir::SortOp op);
   mlir::Value contract(ir::ContractOp op);
+  mlir::Value sumOfProducts(mlir::Operation *op, mlir::Value x, mlir::Value y);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value conv(ir::ConvOp op);
   /// An index read at run time, as a symbol of later offsets; wraps negatives and clamps into [0, size).

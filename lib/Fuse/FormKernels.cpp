@@ -174,7 +174,10 @@ std::vector<Stored> Former::storedOf(Group &group, unsigned id) {
 }
 
 kernel::KernelClass Former::classify(Group &group, bool reduces) {
-  if (group.kind == GroupKind::Contraction)
+  // A product of bytes is a sum of widened ones; a target knows it by that.
+  auto product = dyn_cast<ir::ContractOp>(group.members.front());
+  bool widens = product && ir::elementOf(product.getLhs()) != ir::elementOf(product.getResult());
+  if (group.kind == GroupKind::Contraction && !widens)
     return kernel::KernelClass::Contraction;
   if (group.kind == GroupKind::Attention)
     return kernel::KernelClass::Attention;

@@ -515,9 +515,12 @@ Expected<Tensor> interpret::runPack(kernel::PackOp op, const Tensor &source) {
     extents.assign(op.getKExtents()->begin(), op.getKExtents()->end());
     strides.assign(op.getKStrides()->begin(), op.getKStrides()->end());
   }
+  int64_t group = out.type.getRank() == 4 ? out.shape().back() : 1, run = std::max<int64_t>(1, extents.back());
+  int64_t perRun = (run + group - 1) / group, groups = k / run * perRun;
   for (int64_t column = 0; column < n; ++column)
     ir::forEach(extents, [&](int64_t at, ArrayRef<int64_t> c) {
-      int64_t from = column * op.getNStride(), to = (column / rows * k + at) * rows + column % rows;
+      int64_t place = at / run * perRun + at % run / group, from = column * op.getNStride();
+      int64_t to = ((column / rows * groups + place) * rows + column % rows) * group + at % run % group;
       for (size_t d = 0; d < c.size(); ++d)
         from += c[d] * strides[d];
       if (out.isFloat())

@@ -10,6 +10,8 @@ using namespace lathe;
 
 void opt::buildOptimizePipeline(OpPassManager &pm) {
   pm.addPass(createExpandNarrowTypes());
+  // While zero points and scales still stand where the model has them.
+  pm.addPass(createIntegerProducts());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

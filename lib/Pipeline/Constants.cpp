@@ -64,6 +64,15 @@ struct Packing {
   Type from, to;
   int64_t k, n, nStride, panel;
   std::vector<int64_t> rows; ///< where row k starts
+  int64_t group = 1;         ///< rows that lie side by side, an element of each
+  int64_t run = 1;           ///< rows after which a group begins anew
+
+  /// Groups of all rows, and the place of a row's first element among the elements of a column.
+  int64_t groups() const { return k / run * ((run + group - 1) / group); }
+  int64_t placeOf(int64_t row, int64_t width) const {
+    int64_t number = row / run * ((run + group - 1) / group) + row % run / group;
+    return number * width * group + row % run % group;
+  }
 
   void convert(const char *in, char *out) const {
     if (from == to) {
@@ -84,16 +93,16 @@ struct Packing {
   void block(int64_t n0, int64_t width, std::string &out) const {
     unsigned in = pipeline::elementBytes(from), size = pipeline::elementBytes(to);
     int64_t valid = std::min(width, n - n0);
-    out.assign(size_t(k) * width * size, '\0');
-    bool runs = from == to && nStride == 1;
+    out.assign(size_t(groups()) * group * width * size, '\0');
+    bool runs = from == to && nStride == 1 && group == 1;
     for (int64_t row = 0; row < k; ++row) {
-      char *at = out.data() + row * width * size;
+      char *at = out.data() + placeOf(row, width) * size;
       const char *base = source.data() + (rows[row] + n0 * nStride) * in;
       if (runs)
         std::memcpy(at, base, valid * size);
       else
         for (int64_t c = 0; c < valid; ++c)
-          convert(base + c * nStride * in, at + c * size);
+          convert(base + c * nStride * in, at + c * group * size);
     }
   }
 
@@ -153,6 +162,9 @@ Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
   p.to = ir::signless(ir::elementOf(op.getResult()));
   p.k = op.getK(), p.n = op.getN(), p.nStride = op.getNStride(), p.panel = op.getPanel();
   p.rows = rowStarts(op);
+  p.run = std::max<int64_t>(1, op.getKExtents() && !op.getKExtents()->empty() ? op.getKExtents()->back() : p.k);
+  if (ir::typeOf(op.getResult()).getRank() == 4)
+    p.group = ir::typeOf(op.getResult()).getShape().back();
   artifact::ByteSource out;
   out.size = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(p.to);
   out.stream = [p, kept](llvm::function_ref<void(ArrayRef<char>)> sink) {

@@ -8,6 +8,7 @@
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
 #include "lathe/Target/CudaTarget.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -43,7 +44,12 @@ static std::function<void(StringRef, double, unsigned)> kernelsFinished(const Co
 //===----------------------------------------------------------------------===//
 
 static LatheLevel levelOf(StringRef variant) {
-  return variant == "avx2" ? LATHE_LEVEL_AVX2 : variant == "avx512" ? LATHE_LEVEL_AVX512 : LATHE_LEVEL_BASELINE;
+  return llvm::StringSwitch<LatheLevel>(variant)
+      .Case("avx2", LATHE_LEVEL_AVX2)
+      .Case("avx2vnni", LATHE_LEVEL_AVX2_VNNI)
+      .Case("avx512", LATHE_LEVEL_AVX512)
+      .Case("avx512vnni", LATHE_LEVEL_AVX512_VNNI)
+      .Default(LATHE_LEVEL_BASELINE);
 }
 
 static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions &options) {

@@ -66,6 +66,13 @@ static LatheStatus findData(LatheContext *context) {
 
 /*===-- Code variants -------------------------------------------------------===*/
 
+/* The level in the low byte is reached, and the machine has what else the code needs. */
+static int runsAt(uint32_t variant, uint32_t machine) {
+  return (variant & 0xff) <= (machine & 0xff) && !((variant & ~machine) >> 8);
+}
+
+static uint32_t rankOf(uint32_t variant) { return (variant & 0xff) << 24 | variant >> 8; }
+
 /* The kernels that the program's steps run need code for this machine; others (of another device's program) do not. */
 static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
   uint32_t numKernels = context->meta->kernels.count;
@@ -80,9 +87,9 @@ static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
     const LatheKernel *kernel = &context->kernels[steps[s].target];
     const LatheVariant *variants = LATHE_ARRAY(context, LatheVariant, kernel->variants), *best = NULL, *least = NULL;
     for (uint32_t v = 0; v < kernel->variants.count; ++v) {
-      if (variants[v].level <= level && (!best || variants[v].level > best->level))
+      if (runsAt(variants[v].level, level) && (!best || rankOf(variants[v].level) > rankOf(best->level)))
         best = &variants[v];
-      if (!least || variants[v].level < least->level)
+      if (!least || rankOf(variants[v].level) < rankOf(least->level))
         least = &variants[v];
     }
     if (!best)
@@ -180,7 +187,7 @@ static LatheStatus openDevice(LatheContext *context, const LatheOptions *options
   uint32_t device = context->program->deviceType;
   if (device == kDLCPU) {
     uint32_t level = latheMachineLevel();
-    if (options->maxLevel && options->maxLevel - 1 < level)
+    if (options->maxLevel && options->maxLevel - 1 <= (level & 0xff)) /* and nothing beside the level */
       level = options->maxLevel - 1;
     LatheStatus status = chooseVariants(context, level);
     return status ? status : startThreads(context, options->threads);

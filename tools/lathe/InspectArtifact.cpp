@@ -53,6 +53,8 @@ static json::Array describeTensors(const ArtifactFile &file, LatheArray tensors)
 
 static StringRef levelName(uint32_t level, uint32_t machine) {
   static const char *const names[] = {"baseline", "avx2", "avx512"};
+  if (level > 0xff)
+    return level == LATHE_LEVEL_AVX2_VNNI ? "avx2vnni" : level == LATHE_LEVEL_AVX512_VNNI ? "avx512vnni" : "unknown";
   return machine == 183 && level == 0 ? "neon" : level < std::size(names) ? names[level] : "unknown";
 }
 

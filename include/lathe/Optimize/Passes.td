@@ -56,6 +56,33 @@ def ExpandNarrowTypes : Pass<"lathe-expand-narrow-types", "::mlir::ModuleOp"> {
   }];
 }
 
+def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
+  let summary = "Products of quantised operands are products of bytes, with zero points and scales behind the sum";
+  let description = [{
+    An operand that is (bytes - zero point), as i32 or f32 and there times a scale, is multiplied as bytes: a `lathe.contract` or
+    `lathe.conv` of 8-bit operands sums in i32, exactly. What the zero points add is sums over the other operand,
+        sum (a - za)(b - zb) = sum a*b - za * sum b - zb * sum a + K * za * zb,
+    and those of a constant are computed here. A constant second operand becomes i8, without a zero point where that fits. In
+    floats the scales of both operands are multiplied with the sum; one of them is a constant. This is exact where the sum in
+    floats rounds, so results differ in the last places.
+
+    Before:
+    ```mlir
+    %0 = lathe.cast %x : tensor<8x64xui8> -> tensor<8x64xi32>
+    %1 = lathe.sub %0, %zero : tensor<8x64xi32>
+    %2 = lathe.cast %w : tensor<64x32xi8> -> tensor<64x32xi32>
+    %3 = lathe.contract %1, %2 batch [] x [] over [1] x [0] : tensor<8x64xi32>, tensor<64x32xi32> -> tensor<8x32xi32>
+    ```
+    After:
+    ```mlir
+    %0 = lathe.contract %x, %w batch [] x [] over [1] x [0] : tensor<8x64xui8>, tensor<64x32xi8> -> tensor<8x32xi32>
+    %1 = lathe.mul %zero, %sums : tensor<8x32xi32>
+    %2 = lathe.sub %0, %1 : tensor<8x32xi32>
+    ```
+  }];
+  let dependentDialects = ["::lathe::ir::LatheDialect"];
+}
+
 def FoldConstants : Pass<"lathe-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Compute at compile time what depends on constants alone";
   let description = [{

@@ -211,6 +211,21 @@ Value buildCompare(const Scalar &s) {
 }
 Value buildSelect(const Scalar &s) { return s.make<arith::SelectOp>(s.in[0], s.in[1], s.in[2]); }
 
+/// The same in i32, for fewer bits: both ends are numbers of the float's type, and a comparison with a selection is one minimum or
+/// maximum. A NaN is not greater than the lower end, which is 0 without a sign.
+Value clampedToInt(const Scalar &s, Value x, unsigned width, bool toUnsigned) {
+  double low = toUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), high = std::ldexp(1.0, toUnsigned ? width : width - 1) - 1;
+  Type type = x.getType();
+  auto bounded = [&](arith::CmpFPredicate inside, Value v, double end) -> Value {
+    Value limit = s.constant(end, type);
+    return s.make<arith::SelectOp>(s.make<arith::CmpFOp>(inside, v, limit), v, limit);
+  };
+  if (!toUnsigned)
+    x = s.make<arith::SelectOp>(s.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x), s.constant(0, type), x);
+  x = bounded(arith::CmpFPredicate::OLT, bounded(arith::CmpFPredicate::OGT, x, low), high);
+  return s.make<arith::FPToSIOp>(withElement(type, s.b.getI32Type()), x);
+}
+
 /// Truncation that saturates, NaN to 0: fptosi is undefined outside the range, so the operand is clamped first and the ends
 /// are selected.
 Value floatToInt(const Scalar &s, Type to, bool toUnsigned) {
@@ -221,6 +236,8 @@ Value floatToInt(const Scalar &s, Type to, bool toUnsigned) {
     x = s.make<arith::ExtFOp>(withElement(x.getType(), wide), x);
   }
   unsigned w = getElementTypeOrSelf(to).getIntOrFloatBitWidth();
+  if (w < 32)
+    return s.make<arith::TruncIOp>(to, clampedToInt(s, x, w, toUnsigned));
   double low = toUnsigned ? 0.0 : -std::ldexp(1.0, w - 1), limit = std::ldexp(1.0, toUnsigned ? w : w - 1);
   APInt top = toUnsigned ? APInt::getMaxValue(w) : APInt::getSignedMaxValue(w);
   Value above = s.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, x, s.constant(limit, x.getType()));

@@ -132,7 +132,7 @@ static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan) {
     case KernelClass::Scatter:
       return emitScatter(f, plan);
     case KernelClass::Reduction:
-      for (auto emit : {emitConvolution, emitGrouped, emitDepthwise, emitProduct})
+      for (auto emit : {emitIntegerProduct, emitConvolution, emitGrouped, emitDepthwise, emitProduct})
         if (llvm::Expected<bool> taken = emit(f, plan); !taken || *taken)
           return taken;
       return false;

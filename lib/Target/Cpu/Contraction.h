@@ -23,6 +23,7 @@ struct ContractionShape {
   shape::Expr lhs, rhs;
   mlir::Type lhsType, rhsType;
   mlir::FloatType accumulator;
+  mlir::Type resultType; ///< of sums that are integers of the accumulator's width; null: the accumulator
   unsigned accumulatorBytes = 4;
   bool packed = false;
   bool rowsFlat = false, columnsFlat = false, batchFlat = false; ///< in the body's accesses

@@ -150,7 +150,7 @@ void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> 
         shape.columns.bind(v, at, column, shape.columnsFlat);
         Value base = interleaved > 1 ? v.i(0) : first;
         at.bindLane(lane, base, v.lanes, v.firstLanes(v.mul(v.sub(to, first), interleaved)));
-        at.bindValue(shape.result, parts[h]);
+        at.bindValue(shape.result, sumOf(parts[h]));
         for (kernel::StoreOp s : stores)
           at.emitStore(s);
       };
@@ -226,6 +226,15 @@ void ContractionEpilogue::emitRowColumns(const BodyEmitter &point, Value tileRow
   v.loop(v.i(0), v.i(panelWidth), width, one);
 }
 
+/// What the tile holds, in the type that the body sums in.
+Value ContractionEpilogue::sumOf(Value bits) {
+  if (!shape.resultType)
+    return bits;
+  auto vector = dyn_cast<VectorType>(bits.getType());
+  Type type = vector ? Type(VectorType::get(vector.getShape(), shape.resultType)) : shape.resultType;
+  return v.b.create<arith::BitcastOp>(v.loc, type, bits);
+}
+
 /// The epilogue of one vector of columns (or of one column), at a row.
 void ContractionEpilogue::emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask) {
   bool vectors = lanesStayInAxis();
@@ -238,7 +247,7 @@ void ContractionEpilogue::emitVector(BodyEmitter point, Value tileOffset, Value 
   }
   bool asVector = vectors && !shape.columns.empty();
   Value sum = asVector ? v.load(tile, tileOffset) : v.loadScalar(tile, tileOffset);
-  point.bindValue(shape.result, sum);
+  point.bindValue(shape.result, sumOf(sum));
   for (kernel::StoreOp s : stores)
     point.emitStore(s);
 }

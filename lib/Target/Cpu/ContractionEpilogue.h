@@ -37,6 +37,7 @@ private:
                       bool partial);
   void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask);
   bool lanesStayInAxis() const;
+  mlir::Value sumOf(mlir::Value bits);
 
   VectorBuilder &v;
   const ContractionShape &shape;

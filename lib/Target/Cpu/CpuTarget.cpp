@@ -3,6 +3,7 @@
 #include "lathe/Target/CpuTarget.h"
 #include "BuildModule.h"
 #include "EmitObject.h"
+#include "IntegerProduct.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/ThreadPool.h"
@@ -33,6 +34,16 @@ static llvm::Expected<std::vector<const Isa *>> isasOf(const CpuOptions &options
       return userError("no variant '{0}' of architecture '{1}'", v, options.arch);
     isas.push_back(isa);
   }
+  return isas;
+}
+
+/// A kernel of products of bytes is also made for the variants that multiply bytes in one instruction.
+static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, ArrayRef<const Isa *> asked) {
+  std::vector<const Isa *> isas(asked.begin(), asked.end());
+  if (sumsProductsOfBytes(lower::BodyInfo(kernel.kernel)))
+    for (const Isa *isa : asked)
+      if (const Isa *refined = refinementOf(*isa))
+        isas.push_back(refined);
   return isas;
 }
 
@@ -91,8 +102,10 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
       lower::DetachedKernel detached = lower::detachKernel(kernel);
       auto [it, fresh] = known.try_emplace(detached.text);
       CompiledKernel &compiled = it->second;
-      total -= fresh ? 0 : isas->size();
-      for (const Isa *isa : fresh ? ArrayRef(*isas) : ArrayRef<const Isa *>()) {
+      std::vector<const Isa *> mine = fresh ? isasFor(detached, *isas) : std::vector<const Isa *>();
+      total += mine.size();
+      total -= isas->size();
+      for (const Isa *isa : mine) {
         auto job = std::make_unique<Job>();
         job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
         job->isa = isa;

@@ -1,6 +1,8 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
+#include "lathe/Lower/BodyInfo.h"
 #include "lathe/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace lathe::target {
 #define GEN_PASS_DEF_PACKWEIGHTS
@@ -48,6 +50,116 @@ std::optional<Matrix> matrixOf(kernel::GenericOp kernel, kernel::ContractOp cont
   return Matrix{k->first, n->first, k->second, n->second};
 }
 
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+/// The constant factor of a sum of products of bytes, if it is signed as machines want it.
+kernel::LoadOp constantBytes(kernel::GenericOp kernel, kernel::ReduceOp sum) {
+  auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
+  if (!mul || !sum.getType().isInteger(32) || sum.getKind() != kernel::Combiner::Add)
+    return {};
+  for (unsigned side : {1, 0}) {
+    auto widened = mul->getOperand(side).getDefiningOp<arith::ExtSIOp>();
+    auto load = widened && widened.getIn().getType().isInteger(8) ? widened.getIn().getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
+    if (load && !load.getPredicate() && load.getIndices().empty() && load.getRef().hasOneUse() &&
+        kernel.isConstant(cast<BlockArgument>(load.getRef())))
+      return load;
+  }
+  return {};
+}
+
+/// Summed axes in the order of packing: what windows slide along, then the others, of which the last shares words.
+SmallVector<StringRef> packingOrder(kernel::ReduceOp sum) {
+  SmallVector<StringRef> taps, others;
+  SmallVector<Expr> places;
+  if (auto texts = sum->getAttrOfType<ArrayAttr>("slides"))
+    for (Attribute text : texts)
+      places.push_back(Expr::parsed(cast<StringAttr>(text).getValue()));
+  for (Attribute a : sum.getAxes()) {
+    StringRef name = cast<StringAttr>(a).getValue();
+    bool slides = llvm::any_of(places, [&](const Expr &e) { return e.mentions(name.str()); });
+    (slides ? taps : others).push_back(name);
+  }
+  if (others.empty())
+    return taps;
+  taps.append(others);
+  return taps;
+}
+
+/// The kernel's axes with the summed ones last, in this order.
+void reorderAxes(kernel::GenericOp kernel, ArrayRef<StringRef> summed) {
+  SmallVector<Attribute> names, extents;
+  auto add = [&](unsigned i) {
+    names.push_back(kernel.getAxisNames()[i]);
+    extents.push_back(kernel.getAxisExtents()[i]);
+  };
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    if (!llvm::is_contained(summed, kernel.getAxisName(i)))
+      add(i);
+  for (StringRef name : summed)
+    for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+      if (kernel.getAxisName(i) == name)
+        add(i);
+  kernel.setAxisNamesAttr(ArrayAttr::get(kernel.getContext(), names));
+  kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
+}
+
+/// Panels of words of four points of the sum: [columns / panel][words][panel][4].
+void packBytes(kernel::GenericOp kernel, int64_t panel) {
+  kernel::ReduceOp sum;
+  unsigned sums = 0;
+  for (auto r : kernel.getBody().front().getOps<kernel::ReduceOp>()) {
+    sum = r;
+    ++sums;
+  }
+  kernel::LoadOp load = sums == 1 && kernel.getKernelClass() == kernel::KernelClass::Reduction ? constantBytes(kernel, sum) : kernel::LoadOp();
+  if (!load)
+    return;
+  SmallVector<StringRef> summed = packingOrder(sum);
+  Expr offset = load.getOffsetExpr(), rest = offset;
+  SmallVector<int64_t> extents, strides;
+  int64_t depth = 1, words = 1, columns = 1, step = 0;
+  auto take = [&](StringRef axis) -> std::optional<std::pair<int64_t, int64_t>> {
+    std::optional<std::pair<int64_t, int64_t>> place = extentAndStride(kernel, axis, offset);
+    if (place)
+      rest = rest - Expr::symbol(axis.str()) * Expr(place->second);
+    return place;
+  };
+  for (StringRef axis : summed) {
+    auto place = take(axis);
+    if (!place)
+      return;
+    extents.push_back(place->first);
+    strides.push_back(place->second);
+    depth *= place->first;
+    words *= axis == summed.back() ? (place->first + 3) / 4 : place->first;
+  }
+  for (unsigned i = kernel.getNumAxes(); i-- > 0;) { // columns: what is left, at one stride
+    StringRef axis = kernel.getAxisName(i);
+    if (llvm::is_contained(summed, axis) || !offset.mentions(axis.str()))
+      continue;
+    auto place = take(axis);
+    if (!place || (step && place->second != step * columns))
+      return;
+    step = step ? step : place->second;
+    columns *= place->first;
+  }
+  lower::BodyInfo info(kernel);
+  auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
+  lower::AxisSet both = info.axesOf(mul.getLhs()) & info.axesOf(mul.getRhs()), reduced = info.axesOf(sum.getAxes());
+  if (!step || !rest.isZero() || (both & ~reduced) || (both & reduced) != reduced)
+    return;
+  reorderAxes(kernel, summed);
+  OpBuilder b(kernel);
+  Value source = kernel.getInputs()[cast<BlockArgument>(load.getRef()).getArgNumber()];
+  auto type = RankedTensorType::get({(columns + panel - 1) / panel, words, panel, 4}, cast<RankedTensorType>(source.getType()).getElementType());
+  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, columns, 0, step, panel, b.getDenseI64ArrayAttr(extents),
+                                     b.getDenseI64ArrayAttr(strides));
+  kernel.getInputsMutable()[cast<BlockArgument>(load.getRef()).getArgNumber()].set(op);
+  load->setAttr("packed", b.getUnitAttr());
+}
+
 struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
@@ -69,6 +181,7 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
 
   void runOnOperation() override {
     getOperation().walk([&](kernel::GenericOp kernel) {
+      packBytes(kernel, panel);
       kernel.getBody().walk([&](kernel::ContractOp contract) { pack(kernel, contract); });
     });
   }

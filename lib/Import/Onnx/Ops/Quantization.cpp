@@ -60,17 +60,24 @@ static Value scaleOf(Node &n, unsigned input) {
   return scale;
 }
 
+/// round(x) + zero, saturated. `zero` has x's shape, or is null.
+static Value rounded(Node &n, Value x, Value zero, Type to) {
+  Value r = n.g.unary<ir::RoundOp>(x);
+  if (zero)
+    r = n.g.add(r, n.g.cast(zero, n.element(r)));
+  if (!ir::isNarrow(to)) // casts to the machine's types saturate
+    return n.g.cast(r, to);
+  auto [low, high] = rangeOf(to);
+  return n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(r, low), high), to);
+}
+
 /// round(x / scale) + zero, saturated. `scale` and `zero` have x's shape; zero may be null.
 static Value quantize(Node &n, Value x, Value scale, Value zero, Type to) {
   if (isNarrowFloat(to)) {
     Value r = n.g.div(x, scale);
     return convert(n, zero ? n.g.add(r, n.g.cast(zero, n.element(r))) : r, to);
   }
-  auto [low, high] = rangeOf(to);
-  Value r = n.g.unary<ir::RoundOp>(n.g.div(x, scale));
-  if (zero)
-    r = n.g.add(r, n.g.cast(zero, n.element(r)));
-  return n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(r, low), high), to);
+  return rounded(n, n.g.div(x, scale), zero, to);
 }
 
 void quantizeLinear(Node &n) {
@@ -143,36 +150,40 @@ void matMulInteger(Node &n) {
   n.out(matrixProduct(n, centered(n, n.in(0), n.maybe(2), i32, true), centered(n, n.in(1), n.maybe(3), i32, false)));
 }
 
-/// A vector per channel, or a number, against y.
-static Value perColumn(Node &n, Value v, Value y, int64_t axis) {
+/// A vector per channel as [1, .., C, 1, ..] of y's rank, or a number as ones.
+static Value perChannel(Node &n, Value v, Value y, int64_t axis) {
+  Dims dims(n.rank(y), Expr(1));
+  if (n.rank(v) == 1 && !n.simplify(n.dim(v, 0)).isOne())
+    dims[axis] = n.dim(v, 0);
+  else if (n.rank(v) > 1)
+    return v;
+  return n.reshape(v, dims);
+}
+
+/// A sum of products to its quantised type: one factor for both scales and the result's, as ONNX Runtime rounds.
+static Value requantized(Node &n, Value sum, int64_t axis) {
   Type f32 = n.g.b.getF32Type();
-  v = n.g.cast(v, f32);
-  if (n.rank(v) == 1 && n.simplify(n.dim(v, 0)).isOne())
-    v = n.reshape(v, {});
-  if (n.rank(v) == 1 && axis != n.rank(y) - 1) {
-    Dims dims(n.rank(y) - axis, Expr(1));
-    dims[0] = n.dim(v, 0);
-    v = n.reshape(v, dims);
-  }
-  return n.broadcastTo(v, n.dims(y));
+  auto scale = [&](unsigned input) { return perChannel(n, n.g.cast(n.in(input), f32), sum, axis); };
+  Value factors[] = {scale(1), scale(4), scale(6)};
+  if (!n.g.broadcastAll(factors))
+    failWrong("the scales do not fit each other");
+  Value factor = n.broadcastTo(n.g.div(n.g.mul(factors[0], factors[1]), factors[2]), n.dims(sum));
+  Value zero = n.broadcastTo(perChannel(n, n.in(7), sum, axis), n.dims(sum));
+  return rounded(n, n.g.mul(n.g.cast(sum, f32), factor), zero, n.element(n.in(7)));
 }
 
 void qLinearMatMul(Node &n) {
-  Type i32 = n.g.b.getI32Type(), f32 = n.g.b.getF32Type();
+  Type i32 = n.g.b.getI32Type();
   for (unsigned i : {0, 2, 3, 5, 7})
     n.requireInteger(n.in(i));
   for (unsigned i : {1, 4, 6})
     n.requireFloat(n.in(i));
   Value sum = matrixProduct(n, centered(n, n.in(0), n.in(2), i32, true), centered(n, n.in(3), n.in(5), i32, false));
-  Value y = n.g.cast(sum, f32);
-  int64_t last = std::max<int64_t>(0, n.rank(y) - 1);
-  y = n.g.mul(y, n.g.mul(perColumn(n, n.in(1), y, last), perColumn(n, n.in(4), y, last)));
-  n.out(quantize(n, y, perColumn(n, n.in(6), y, last), perColumn(n, n.in(7), y, last), n.element(n.in(7))));
+  n.out(requantized(n, sum, std::max<int64_t>(0, n.rank(sum) - 1)));
 }
 
-/// Convolution of integers, exact in f64.
 static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Value wZero) {
-  Type f64 = n.g.b.getF64Type();
+  Type i32 = n.g.b.getI32Type();
   n.requireInteger(x);
   n.requireInteger(weights);
   n.requireRankAtLeast(x, 3);
@@ -180,8 +191,10 @@ static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Valu
   int64_t groups = n.integer("group", 1);
   if (groups < 1)
     failWrong("attribute 'group' is {0}", groups);
-  if (xZero)
+  if (xZero) {
     n.requireEqual(shape::product(n.dims(xZero)), Expr(1), "the elements of the operand's zero point");
+    xZero = n.reshape(xZero, {});
+  }
   if (wZero && n.rank(wZero) == 1 && !n.simplify(n.dim(wZero, 0)).isOne()) {
     Dims dims(n.rank(weights), Expr(1));
     dims[0] = n.dim(wZero, 0);
@@ -192,12 +205,10 @@ static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Valu
   n.exactQuotient(dw[0], Expr(groups), "the number of result channels");
   llvm::SmallVector<int64_t> kernel = kernelOf(n, weights);
   Windows w = windowsOf(n, Dims(dx.begin() + 2, dx.end()), kernel);
-  return convolve(n, centered(n, x, xZero, f64, false), centered(n, weights, wZero, f64, false), w, groups);
+  return convolve(n, centered(n, x, xZero, i32, false), centered(n, weights, wZero, i32, false), w, groups);
 }
 
-void convInteger(Node &n) {
-  n.out(n.g.cast(convolveIntegers(n, n.in(0), n.maybe(2), n.in(1), n.maybe(3)), n.g.b.getI32Type()));
-}
+void convInteger(Node &n) { n.out(convolveIntegers(n, n.in(0), n.maybe(2), n.in(1), n.maybe(3))); }
 
 void qLinearConv(Node &n) {
   for (unsigned i : {1, 4, 6})
@@ -210,9 +221,7 @@ void qLinearConv(Node &n) {
     dims[0] = n.dim(n.in(8), 0);
     y = n.g.add(y, n.broadcastTo(n.reshape(n.g.cast(n.in(8), n.element(y)), dims), n.dims(y)));
   }
-  y = n.g.cast(y, n.g.b.getF32Type());
-  y = n.g.mul(y, n.g.mul(perColumn(n, n.in(1), y, 1), perColumn(n, n.in(4), y, 1)));
-  n.out(quantize(n, y, perColumn(n, n.in(6), y, 1), perColumn(n, n.in(7), y, 1), n.element(n.in(7))));
+  n.out(requantized(n, y, 1));
 }
 
 } // namespace lathe::onnx

@@ -1,0 +1,384 @@
+//===- IntegerProducts.cpp - Products of quantised operands ----------------===//
+//
+// Models write a product of quantised numbers with their zero points taken off first, in i32 or, between Quantize and
+// Dequantize, in floats. Machines multiply bytes. So the zero points go behind the sum, as sums over the other operand, and the
+// scales behind that: see docs/Rationale/Integers.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Lathe/Evaluate.h"
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include "lathe/Optimize/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe::opt {
+#define GEN_PASS_DEF_INTEGERPRODUCTS
+#include "lathe/Optimize/Passes.h.inc"
+} // namespace lathe::opt
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::ir;
+using shape::Expr;
+
+namespace {
+
+/// scale * (bytes - zero). The zero point (i32) and the scale (f32) have the rank of the bytes, each dimension 1 or theirs; null for
+/// none.
+struct Quantised {
+  Value bytes, zero, scale;
+};
+
+class Rewriter {
+public:
+  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts) : g(b, op->getLoc(), facts) {}
+  bool rewrite(ContractOp op);
+  bool rewrite(ConvOp op);
+
+private:
+  std::optional<Quantised> match(Value v, unsigned depth = 0);
+  std::optional<Quantised> matchView(Operation *op, unsigned depth);
+  std::optional<Quantised> matchConstant(Value v);
+  Value small(Value v, int64_t rank);
+  bool shrink(Quantised &q);
+  std::optional<std::pair<Quantised, Quantised>> operandsOf(Operation *op);
+  Value sumsOf(Value bytes, ArrayRef<int64_t> axes);
+  Value placed(Value v, ContractOp op, bool lhs);
+  Value padded(const Quantised &x, ConvOp &op, SmallVector<Expr> &pads);
+  Value perChannel(Value v, const Dims &dims);
+  Value scaled(Value sum, Value x, Value y, Operation *op);
+  Type i32() { return g.b.getI32Type(); }
+
+  GraphBuilder g;
+};
+
+} // namespace
+
+static bool isByte(Type t) {
+  auto i = dyn_cast<IntegerType>(t);
+  return i && i.getWidth() == 8;
+}
+
+static bool isOne(const Expr &e) { return e.isOne(); }
+static bool isScalar(Value v) { return llvm::all_of(dimsOf(v), isOne); }
+
+static bool isConstant(Value v) {
+  while (isa_and_nonnull<TransposeOp, ReshapeOp>(v.getDefiningOp()))
+    v = v.getDefiningOp()->getOperand(0);
+  return v.getDefiningOp<ConstantOp>() != nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// What an operand is
+//===----------------------------------------------------------------------===//
+
+/// The value before it was spread to its dimensions, as a tensor of `rank` dimensions; null where it is no spread value.
+Value Rewriter::small(Value v, int64_t rank) {
+  auto ranked = [&](Value x) {
+    Dims dims(rank - typeOf(x).getRank(), Expr(1)), own = dimsOf(x);
+    dims.append(own.begin(), own.end());
+    return g.reshape(x, dims);
+  };
+  if (auto spread = v.getDefiningOp<BroadcastOp>())
+    return ranked(spread.getX());
+  if (auto cast = v.getDefiningOp<CastOp>()) {
+    Value below = small(cast.getX(), rank);
+    return below ? g.cast(below, elementOf(v)) : Value();
+  }
+  if (std::optional<double> splat = splatValue(v))
+    return g.splat(*splat, Dims(rank, Expr(1)), elementOf(v));
+  return v.getDefiningOp<ConstantOp>() ? v : Value();
+}
+
+/// Known numbers in i32 that fit into bytes.
+std::optional<Quantised> Rewriter::matchConstant(Value v) {
+  auto c = v.getDefiningOp<ConstantOp>();
+  std::optional<ConstantTensor> t = c ? readConstant(c.getValue()) : std::nullopt;
+  if (!t || t->isFloat() || llvm::any_of(t->ints, [](int64_t x) { return x < -128 || x > 127; }))
+    return std::nullopt;
+  t->type = RankedTensorType::get(t->type.getShape(), g.b.getIntegerType(8));
+  return Quantised{g.b.create<ConstantOp>(g.loc, writeConstant(*t, "bytes")), {}, {}};
+}
+
+std::optional<Quantised> Rewriter::matchView(Operation *op, unsigned depth) {
+  std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
+  if (!q)
+    return std::nullopt;
+  Dims dims = dimsOf(op->getResult(0));
+  auto each = [&](auto view) {
+    for (Value *part : {&q->bytes, &q->zero, &q->scale})
+      if (*part)
+        *part = view(*part, part == &q->bytes);
+  };
+  if (auto t = dyn_cast<TransposeOp>(op)) {
+    each([&](Value v, bool) { return g.transpose(v, t.getPerm()); });
+  } else if (isa<BroadcastOp>(op)) {
+    each([&](Value v, bool whole) {
+      Dims leading(dims.size() - typeOf(v).getRank(), Expr(1)), own = dimsOf(v);
+      leading.append(own.begin(), own.end());
+      return whole ? g.broadcastTo(v, dims) : g.reshape(v, leading);
+    });
+  } else {
+    if ((q->zero && !isScalar(q->zero)) || (q->scale && !isScalar(q->scale)))
+      return std::nullopt;
+    each([&](Value v, bool whole) { return g.reshape(v, whole ? dims : Dims(dims.size(), Expr(1))); });
+  }
+  return q;
+}
+
+std::optional<Quantised> Rewriter::match(Value v, unsigned depth) {
+  Operation *op = v.getDefiningOp();
+  if (!op || depth > 8)
+    return std::nullopt;
+  int64_t rank = typeOf(v).getRank();
+  if (isa<TransposeOp, BroadcastOp, ReshapeOp>(op))
+    return matchView(op, depth);
+  if (isa<ConstantOp>(op))
+    return matchConstant(v);
+  if (auto cast = dyn_cast<CastOp>(op))
+    return isByte(elementOf(cast.getX())) ? std::optional(Quantised{cast.getX(), {}, {}}) : std::nullopt;
+  if (!isa<SubOp, MulOp>(op))
+    return std::nullopt;
+  std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
+  Value other = q && !q->scale ? small(op->getOperand(1), rank) : Value();
+  if (!other || (isa<SubOp>(op) && q->zero) || (isa<MulOp>(op) && !isa<FloatType>(elementOf(v))))
+    return std::nullopt;
+  if (isa<MulOp>(op))
+    q->scale = other;
+  else
+    q->zero = g.cast(other, i32());
+  return q;
+}
+
+/// A constant as signed bytes, without a zero point where its numbers fit.
+bool Rewriter::shrink(Quantised &q) {
+  auto c = q.bytes.getDefiningOp<ConstantOp>();
+  std::optional<ConstantTensor> t = c ? readConstant(c.getValue()) : std::nullopt;
+  if (!t || (elementOf(q.bytes).isSignlessInteger(8) && !q.zero))
+    return false;
+  std::optional<ConstantTensor> zero = q.zero ? knownNumbers(q.zero, g.facts) : std::nullopt;
+  if (q.zero && !zero)
+    return false;
+  ConstantTensor less = *t;
+  SmallVector<int64_t> strides = q.zero ? stridesOf(zero->shape()) : SmallVector<int64_t>();
+  bool fits = true;
+  int64_t at = 0;
+  std::vector<int64_t> place(t->shape().size(), 0);
+  for (int64_t i = 0; i < t->size(); ++i) {
+    less.ints[i] -= q.zero ? zero->ints[at] : 0;
+    fits &= less.ints[i] >= -128 && less.ints[i] <= 127;
+    for (size_t d = place.size(); d-- > 0;) { // the next place, and where its zero point is
+      int64_t step = q.zero && zero->shape()[d] > 1 ? strides[d] : 0;
+      at += step;
+      if (++place[d] < t->shape()[d])
+        break;
+      at -= step * t->shape()[d];
+      place[d] = 0;
+    }
+  }
+  bool flips = !fits && elementOf(q.bytes).isUnsignedInteger();
+  if (!fits && !flips)
+    return false;
+  if (flips)
+    for (int64_t i = 0; i < t->size(); ++i)
+      less.ints[i] = t->ints[i] - 128;
+  less.type = RankedTensorType::get(t->shape(), g.b.getIntegerType(8));
+  q.bytes = g.b.create<ConstantOp>(g.loc, writeConstant(less, "bytes"));
+  q.zero = flips ? g.binary<SubOp>(q.zero ? q.zero : g.splat(0, Dims(typeOf(q.bytes).getRank(), Expr(1)), i32()), 128) : Value();
+  return true;
+}
+
+/// Both operands, where both are quantised. In floats one is a constant: what two computed operands are is for others to see.
+std::optional<std::pair<Quantised, Quantised>> Rewriter::operandsOf(Operation *op) {
+  Type element = elementOf(op->getResult(0));
+  if (!element.isSignlessInteger(32) && !element.isF32())
+    return std::nullopt;
+  if (isByte(elementOf(op->getOperand(0))) || isConstant(op->getOperand(0)))
+    return std::nullopt;
+  std::optional<Quantised> x = match(op->getOperand(0)), y = x ? match(op->getOperand(1)) : std::nullopt;
+  if (!y || (element.isF32() && (!isConstant(y->bytes) || !x->scale || !y->scale)))
+    return std::nullopt;
+  shrink(*y);
+  return std::pair(*x, *y);
+}
+
+//===----------------------------------------------------------------------===//
+// What goes behind the sum
+//===----------------------------------------------------------------------===//
+
+/// Sums of bytes over axes, which stay as dimensions of 1; those of a constant in memory at once.
+Value Rewriter::sumsOf(Value bytes, ArrayRef<int64_t> axes) {
+  auto c = bytes.getDefiningOp<ConstantOp>();
+  std::optional<ArrayRef<char>> raw = c ? rawBytes(c.getValue()) : std::nullopt;
+  if (!raw)
+    return g.reduce(ReduceKind::Sum, g.cast(bytes, i32()), axes, /*keepDims=*/true);
+  ArrayRef<int64_t> shape = typeOf(bytes).getShape();
+  SmallVector<int64_t> kept(shape);
+  for (int64_t a : axes)
+    kept[a] = 1;
+  ConstantTensor sums(RankedTensorType::get(kept, i32()));
+  SmallVector<int64_t> strides = stridesOf(kept), place(shape.size(), 0);
+  bool isSigned = elementOf(bytes).isSignlessInteger();
+  for (char x : *raw) {
+    int64_t at = 0;
+    for (size_t d = 0; d < place.size(); ++d)
+      at += kept[d] > 1 ? place[d] * strides[d] : 0;
+    sums.ints[at] = int32_t(uint32_t(sums.ints[at]) + uint32_t(isSigned ? int8_t(x) : int(uint8_t(x))));
+    for (size_t d = place.size(); d-- > 0 && ++place[d] == shape[d];)
+      place[d] = 0;
+  }
+  return g.b.create<ConstantOp>(g.loc, writeConstant(sums, "sums"));
+}
+
+/// A tensor of an operand's dimensions, the contracted ones 1, among the dimensions of the result.
+Value Rewriter::placed(Value v, ContractOp op, bool lhs) {
+  ArrayRef<int64_t> batch = lhs ? op.getLhsBatch() : op.getRhsBatch(), gone = lhs ? op.getLhsContract() : op.getRhsContract();
+  SmallVector<int64_t> perm(batch);
+  int64_t rank = typeOf(v).getRank();
+  for (int64_t d = 0; d < rank; ++d)
+    if (!llvm::is_contained(batch, d) && !llvm::is_contained(gone, d))
+      perm.push_back(d);
+  size_t own = perm.size(), others = typeOf(op.getResult()).getRank() - own;
+  perm.append(gone.begin(), gone.end());
+  Dims dims = dimsOf(g.transpose(v, perm));
+  dims.resize(own);
+  dims.insert(dims.begin() + (lhs ? own : batch.size()), others, Expr(1));
+  return g.broadcastTo(g.reshape(g.transpose(v, perm), dims), dimsOf(op.getResult()));
+}
+
+/// `sum` in place of the op's result, which is a float times both scales.
+Value Rewriter::scaled(Value sum, Value x, Value y, Operation *op) {
+  Type element = elementOf(op->getResult(0));
+  if (!isa<FloatType>(element))
+    return sum;
+  return g.mul(g.cast(sum, element), g.mul(g.cast(x, element), g.cast(y, element)));
+}
+
+static bool isOneAlong(Value v, ArrayRef<int64_t> axes) {
+  Dims dims = v ? dimsOf(v) : Dims();
+  return !v || llvm::all_of(axes, [&](int64_t a) { return dims[a].isOne(); });
+}
+
+bool Rewriter::rewrite(ContractOp op) {
+  std::optional<std::pair<Quantised, Quantised>> operands = operandsOf(op);
+  if (!operands)
+    return false;
+  auto [x, y] = *operands;
+  ArrayRef<int64_t> xGone = op.getLhsContract(), yGone = op.getRhsContract();
+  if (!isOneAlong(x.zero, xGone) || !isOneAlong(x.scale, xGone) || !isOneAlong(y.zero, yGone) || !isOneAlong(y.scale, yGone))
+    return false;
+  Value sum = g.b.create<ContractOp>(g.loc, tensorType(dimsOf(op.getResult()), i32()), x.bytes, y.bytes, op.getLhsBatch(),
+                                     op.getRhsBatch(), xGone, yGone);
+  if (x.zero)
+    sum = g.sub(sum, g.mul(placed(x.zero, op, true), placed(sumsOf(y.bytes, yGone), op, false)));
+  if (y.zero)
+    sum = g.sub(sum, g.mul(placed(y.zero, op, false), placed(sumsOf(x.bytes, xGone), op, true)));
+  if (x.zero && y.zero) {
+    Expr depth(1);
+    for (int64_t d : xGone)
+      depth = depth * dimsOf(x.bytes)[d];
+    Value count = g.broadcastTo(g.cast(g.size(g.facts.simplify(depth)), i32()), dimsOf(op.getResult()));
+    sum = g.add(sum, g.mul(count, g.mul(placed(x.zero, op, true), placed(y.zero, op, false))));
+  }
+  Value r = x.scale && y.scale && isa<FloatType>(elementOf(op.getResult()))
+                ? scaled(sum, placed(x.scale, op, true), placed(y.scale, op, false), op)
+                : sum;
+  op.getResult().replaceAllUsesWith(r);
+  op.erase();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// The image with its border made: a border of zeros is one of zero points in bytes.
+Value Rewriter::padded(const Quantised &x, ConvOp &op, SmallVector<Expr> &pads) {
+  Dims given = exprsOf(op.getPads());
+  pads.assign(given.begin(), given.end());
+  if (!x.zero || llvm::all_of(pads, [](const Expr &e) { return e.isZero(); }))
+    return x.bytes;
+  size_t spatial = pads.size() / 2;
+  Dims low(2, Expr(0)), high(2, Expr(0)), dims = dimsOf(x.bytes);
+  for (size_t s = 0; s < spatial; ++s) {
+    low.push_back(pads[s]);
+    high.push_back(pads[spatial + s]);
+    dims[s + 2] = g.facts.simplify(dims[s + 2] + pads[s] + pads[spatial + s]);
+  }
+  pads.assign(2 * spatial, Expr(0));
+  Value zero = g.reshape(g.cast(x.zero, elementOf(x.bytes)), {});
+  return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x.bytes)), x.bytes, zero, exprArray(g.b, low), exprArray(g.b, high));
+}
+
+/// [O, 1, ..] or ones as [1, O, 1, ..] spread to the result's dimensions.
+Value Rewriter::perChannel(Value v, const Dims &dims) {
+  Dims at(dims.size(), Expr(1));
+  at[1] = dimsOf(v)[0];
+  return g.broadcastTo(g.reshape(v, at), dims);
+}
+
+bool Rewriter::rewrite(ConvOp op) {
+  std::optional<std::pair<Quantised, Quantised>> operands = operandsOf(op);
+  if (!operands)
+    return false;
+  auto [x, w] = *operands;
+  SmallVector<int64_t> inner;
+  for (int64_t d = 1; d < typeOf(w.bytes).getRank(); ++d)
+    inner.push_back(d);
+  if ((x.zero && !isScalar(x.zero)) || (x.scale && !isScalar(x.scale)) || !isOneAlong(w.zero, inner) || !isOneAlong(w.scale, inner))
+    return false;
+  if (w.zero && op.getGroups() != 1) // a sum over each group of channels would be a convolution of its own kind
+    return false;
+  Dims dims = dimsOf(op.getResult());
+  SmallVector<Expr> pads;
+  Value image = padded(x, op, pads);
+  auto convolve = [&](Value filter, const Dims &to) -> Value {
+    return g.b.create<ConvOp>(g.loc, tensorType(to, i32()), image, filter, op.getStrides(), op.getDilations(), exprArray(g.b, pads),
+                              op.getGroups());
+  };
+  auto scalarOf = [&](Value v) { return g.broadcastTo(g.reshape(v, {}), dims); };
+  Value sum = convolve(w.bytes, dims);
+  if (x.zero)
+    sum = g.sub(sum, g.mul(scalarOf(x.zero), perChannel(sumsOf(w.bytes, inner), dims)));
+  if (w.zero) {
+    Dims one = dimsOf(w.bytes), single = dims;
+    one[0] = single[1] = Expr(1);
+    Value windows = g.broadcastTo(convolve(g.splat(1, one, g.b.getIntegerType(8)), single), dims);
+    sum = g.sub(sum, g.mul(perChannel(w.zero, dims), windows));
+    Expr count(1);
+    for (int64_t d : inner)
+      count = count * dimsOf(w.bytes)[d];
+    if (x.zero) {
+      Value depth = g.broadcastTo(g.cast(g.size(g.facts.simplify(count)), i32()), dims);
+      sum = g.add(sum, g.mul(depth, g.mul(scalarOf(x.zero), perChannel(w.zero, dims))));
+    }
+  }
+  Value r = isa<FloatType>(elementOf(op.getResult())) ? scaled(sum, scalarOf(x.scale), perChannel(w.scale, dims), op) : sum;
+  op.getResult().replaceAllUsesWith(r);
+  op.erase();
+  return true;
+}
+
+namespace {
+struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass> {
+  void runOnOperation() override {
+    shape::Facts facts = factsOf(getOperation());
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
+      SmallVector<Operation *> products;
+      func.walk([&](Operation *op) {
+        if (isa<ContractOp, ConvOp>(op) && !isByte(elementOf(op->getOperand(0))))
+          products.push_back(op);
+      });
+      for (Operation *op : products) {
+        OpBuilder b(op);
+        Rewriter r(b, op, facts);
+        if (auto c = dyn_cast<ContractOp>(op))
+          r.rewrite(c);
+        else
+          r.rewrite(cast<ConvOp>(op));
+      }
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,190 @@
+//===- IntegerProduct.cpp - CPU code for products of bytes -----------------===//
+
+#include "IntegerEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// Of a block of packed rows: a part of the second-level cache.
+constexpr int64_t blockBytes = 192 << 10;
+/// A block has at least as many rows as hide the traffic of a panel, and at most as many as leave several blocks to the threads.
+constexpr int64_t fewestBlockRows = 48, mostBlockRows = 192, otherwise = 96;
+/// Panels that a thread takes at least: each thread packs its own rows.
+constexpr int64_t panelsPerPacking = 4;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape)
+    : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tiles(v),
+      epilogue(v, shape.product, f.info, body, tiles.maxRows()), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
+  words = body.emitExpr(shape.words());
+  panelCount = v.max(body.emitExpr(panels()), v.i(1));
+}
+
+Value IntegerEmitter::rowsRef() {
+  auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
+  return load ? refOf(load.getRef()) : Value();
+}
+
+Expr IntegerEmitter::panelWords() const {
+  Expr starts(panelColumns);
+  return shape.product.packed ? starts : starts + shape.words() * Expr(panelColumns);
+}
+
+Value IntegerEmitter::panelAt(const BodyEmitter &point, Value panelIndex, Value room) {
+  Value firstColumn = v.mul(panelIndex, panelColumns), panel;
+  starts = room;
+  if (shape.product.packed) {
+    panel = word(refOf(shape.product.rhsRef), v.mul(v.mul(panelIndex, words), panelColumns));
+  } else {
+    panel = word(room, v.i(panelColumns));
+    packer.columns(point, firstColumn, panel);
+  }
+  if (!shape.rowsSigned)
+    return panel;
+  // Rows were shifted by 128: the sums start at -128 times the column's sum.
+  Value shifted = v.intSplat(int32_t(0x80808080)), constant = v.i(0);
+  if (!shape.columnsSigned) { // and both were: 128 * 128 for each point of the sum
+    BodyEmitter outside = point;
+    constant = v.mul(outside.emitExpr(shape.product.reduced.extent()), 128 * 128);
+  }
+  Value less = v.b.create<vector::SplatOp>(v.loc, v.b.create<arith::TruncIOp>(v.loc, v.b.getI32Type(), constant), v.intVec);
+  v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
+    auto sums = v.loop(v.i(0), words, 1, {less}, [&](Value w, VectorBuilder::Values s) {
+      Value columns = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, word(panel, v.add(v.mul(w, panelColumns), q)), 4);
+      return VectorBuilder::Values{dotBytes(v, s[0], shifted, columns)};
+    });
+    Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
+    v.b.create<LLVM::StoreOp>(v.loc, start, word(starts, q), 4);
+  });
+  return panel;
+}
+
+void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
+  std::optional<int64_t> columns = shape.product.columns.extent().constant();
+  unsigned rest = columns ? *columns % panelColumns : 0, last = v.lanes;
+  while (last < rest)
+    last *= 2;
+  if (!rest || last >= panelColumns)
+    return emit(panelColumns);
+  int64_t count = (*columns + panelColumns - 1) / panelColumns;
+  if (count == 1)
+    return emit(last);
+  v.ifThen(v.less(panelIndex, v.i(count - 1)), [&] { emit(panelColumns); }, [&] { emit(last); });
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+namespace {
+class MatrixEmitter : IntegerEmitter {
+public:
+  MatrixEmitter(KernelFunction &f, const IntegerShape &shape);
+  void emit();
+  KernelPlan plan() const;
+  using IntegerEmitter::error;
+
+private:
+  Expr blocks() const { return Expr::ceildiv(shape.product.rows.extent(), Expr(blockRows)); }
+  Expr rowWords() const { return shape.words() * Expr(stride) + Expr(stride); }
+  void emitPanel(const BodyEmitter &point, Value panelIndex, Value first, Value count);
+  void emitRowStarts(Value count);
+
+  int64_t blockRows, stride; ///< of a word's rows, in words
+  Value rowStarts, room;
+};
+} // namespace
+
+MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape) {
+  std::optional<int64_t> depth = shape.product.reduced.extent().constant(), rows = shape.product.rows.extent().constant();
+  blockRows = depth ? std::clamp(blockBytes / std::max<int64_t>(*depth, 1), fewestBlockRows, mostBlockRows) : otherwise;
+  if (rows) { // blocks of one size
+    int64_t blocks = std::max<int64_t>(1, (*rows + blockRows - 1) / blockRows);
+    blockRows = std::max<int64_t>(1, (*rows + blocks - 1) / blocks);
+    tiles.allowHeightsOf(*rows / blocks);
+    if (*rows % blocks)
+      tiles.allowHeightsOf(*rows / blocks + 1);
+  }
+  stride = (blockRows + v.lanes - 1) / v.lanes * v.lanes;
+  rowStarts = word(f.scratch, body.emitExpr(shape.words() * Expr(stride)));
+  room = word(f.scratch, body.emitExpr(rowWords()));
+}
+
+KernelPlan MatrixEmitter::plan() const {
+  KernelPlan plan;
+  Expr rows = shape.product.rows.extent();
+  plan.items = shape.product.batch.extent() * blocks() * panels();
+  plan.cost = Expr(panelColumns / 2) * shape.words() * Expr::ceildiv(rows, Expr::max(blocks(), Expr(1)));
+  plan.scratchBytes = Expr(quad) * (rowWords() + panelWords() + Expr(int64_t(v.lanes)));
+  plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsPerPacking)));
+  return plan;
+}
+
+/// Items are (batch point, block of rows, panel), the last fastest. Blocks have nearly equal numbers of rows.
+void MatrixEmitter::emit() {
+  Value rows = body.emitExpr(shape.product.rows.extent()), count = v.max(body.emitExpr(blocks()), v.i(1));
+  Value low = v.div(rows, count), highBlocks = v.sub(rows, v.mul(low, count));
+  v.loop(v.div(f.begin, panelCount), v.ceilDiv(f.end, panelCount), 1, [&](Value group) {
+    Value batch = v.div(group, count), block = v.sub(group, v.mul(batch, count)), start = v.mul(group, panelCount);
+    BodyEmitter point = body;
+    shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
+    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
+    Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
+    packer.rows(point, first, mine, stride, f.scratch);
+    emitRowStarts(mine);
+    v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
+           [&](Value panel) { emitPanel(point, panel, first, mine); });
+  });
+}
+
+/// Columns were shifted by -128: the sums start at 128 times the row's sum.
+void MatrixEmitter::emitRowStarts(Value count) {
+  if (shape.columnsSigned)
+    return;
+  Value shift = v.intSplat(int32_t(0x80808080));
+  v.loop(v.i(0), count, v.lanes, [&](Value r) {
+    auto sums = v.loop(v.i(0), words, 1, {v.intSplat(0)}, [&](Value w, VectorBuilder::Values s) {
+      Value rows = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, word(f.scratch, v.add(v.mul(w, stride), r)), 4);
+      return VectorBuilder::Values{dotBytes(v, s[0], rows, shift)};
+    });
+    v.b.create<LLVM::StoreOp>(v.loc, v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]), word(rowStarts, r), 4);
+  });
+}
+
+void MatrixEmitter::emitPanel(const BodyEmitter &point, Value panelIndex, Value first, Value count) {
+  Value panel = panelAt(point, panelIndex, room), firstColumn = v.mul(panelIndex, panelColumns);
+  Value tileCount = v.ceilDiv(count, tiles.maxRows());
+  Value high = v.ceilDiv(count, v.max(tileCount, v.i(1))), low = v.sub(high, 1), highTiles = v.sub(count, v.mul(tileCount, low));
+  WordRows at{v.i(1), v.i(stride), {}};
+  forWidth(panelIndex, [&](unsigned width) {
+    v.loop(v.i(0), tileCount, 1, [&](Value tile) {
+      Value local = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(first, local);
+      Value rows = v.select(v.less(tile, highTiles), high, low);
+      epilogue.request(point, row, rows, firstColumn, width);
+      tiles.emit(panel, word(f.scratch, local), at, rows, words, epilogue.buffer(),
+                 shape.columnsSigned ? Value() : word(rowStarts, local), columnStart(), shape.product.packed, width);
+      epilogue.emit(point, row, rows, firstColumn, width);
+    });
+  });
+}
+
+llvm::Expected<bool> lathe::cpu::emitIntegerProduct(KernelFunction &f, KernelPlan &plan) {
+  std::optional<IntegerShape> shape = IntegerShape::of(f.info);
+  if (!shape)
+    return false;
+  if (shape->isConvolution())
+    return emitIntegerConvolution(f, *shape, plan);
+  MatrixEmitter emitter(f, *shape);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}

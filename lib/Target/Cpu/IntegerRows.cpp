@@ -1,0 +1,261 @@
+//===- IntegerRows.cpp - Operands of integer products in words -------------===//
+
+#include "IntegerRows.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <functional>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// 128 in each byte: what makes a signed byte unsigned, and the other way round.
+constexpr int32_t flips = int32_t(0x80808080);
+
+static Value splat(VectorBuilder &v, Value like, int32_t bits) {
+  auto type = dyn_cast<VectorType>(like.getType());
+  TypedAttr a = v.b.getI32IntegerAttr(bits);
+  return v.b.create<arith::ConstantOp>(v.loc, type ? TypedAttr(DenseElementsAttr::get(type, Attribute(a))) : a);
+}
+
+/// Bytes 0 .. 3 of each word from four vectors of bytes (or four bytes).
+Value WordPacker::join(ArrayRef<Value> bytes, bool flip) {
+  Value words;
+  for (auto [j, byte] : llvm::enumerate(bytes)) {
+    auto shaped = dyn_cast<VectorType>(byte.getType());
+    Type wide = shaped ? Type(VectorType::get(shaped.getShape(), v.b.getI32Type())) : v.b.getI32Type();
+    Value w = v.b.create<arith::ExtUIOp>(v.loc, wide, byte);
+    if (j)
+      w = v.b.create<arith::ShLIOp>(v.loc, w, splat(v, w, 8 * j));
+    words = words ? v.b.create<arith::OrIOp>(v.loc, words, w).getResult() : w;
+  }
+  return flip ? v.b.create<arith::XOrIOp>(v.loc, words, splat(v, words, flips)).getResult() : words;
+}
+
+void WordPacker::store(Value words, Value to, Value at) {
+  v.b.create<LLVM::StoreOp>(v.loc, words, v.at(to, at, v.b.getI32Type()), 4);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void WordPacker::forWords(const BodyEmitter &point, function_ref<void(const BodyEmitter &, Value, Value)> body) {
+  const AxisGroup &reduced = shape.product.reduced;
+  std::function<void(size_t, const BodyEmitter &, Value)> nest = [&](size_t level, const BodyEmitter &at, Value outer) {
+    BodyEmitter here = at;
+    Value extent = here.emitExpr(info.extents[reduced.axes[level]]);
+    if (level + 1 < reduced.axes.size())
+      return v.loop(v.i(0), extent, 1, [&](Value x) {
+        BodyEmitter inner = at;
+        inner.bindAxis(info.axes[reduced.axes[level]], x);
+        nest(level + 1, inner, v.add(v.mul(outer, extent), x));
+      });
+    Value perRun = v.ceilDiv(extent, quad);
+    v.loop(v.i(0), perRun, 1, [&](Value w) { body(at, v.add(v.mul(outer, perRun), w), w); });
+  };
+  nest(0, point, v.i(0));
+}
+
+/// Rows that lie in memory as the sum goes along them.
+bool WordPacker::rowsAreRuns() const {
+  auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
+  const AxisGroup &reduced = shape.product.reduced;
+  if (!load || load.getPredicate() || !load.getIndices().empty())
+    return false;
+  std::optional<Expr> step = reduced.strideOf(info.exprOf(load));
+  std::optional<int64_t> last = info.extents[shape.channels()].constant();
+  return step && step->isOne() && (reduced.axes.size() == 1 || (last && *last % quad == 0));
+}
+
+void WordPacker::rows(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+  if (rowsAreRuns())
+    copyRuns(point, first, count, stride, to);
+  else
+    evaluateRows(point, first, count, stride, to);
+}
+
+/// A vector of words of as many rows as it has lanes, transposed in registers.
+void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+  auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
+  const Expr &offset = info.exprOf(load);
+  bool flat = shape.product.rows.strideOf(offset).has_value();
+  int64_t bytes = quad * v.lanes;
+  BodyEmitter origin = point;
+  shape.product.reduced.bind(v, origin, v.i(0), /*flat=*/true);
+  Value depth = origin.emitExpr(shape.product.reduced.extent()), whole = v.roundDown(depth, bytes), last = v.sub(count, 1);
+  auto vectorOfBytes = VectorType::get(bytes, v.b.getI8Type());
+  v.loop(v.i(0), count, v.lanes, [&](Value group) {
+    Values starts;
+    for (unsigned l = 0; l < v.lanes; ++l) {
+      BodyEmitter at = origin;
+      shape.product.rows.bind(v, at, v.add(first, v.min(v.add(group, l), last)), flat);
+      starts.push_back(at.emitExpr(offset));
+    }
+    Value target = v.at(to, group, v.b.getI32Type());
+    auto block = [&](Value k) {
+      Values rows;
+      for (Value start : starts) {
+        Value p = v.at(rowsRef, v.add(start, k), v.b.getI8Type());
+        rows.push_back(v.b.create<vector::BitCastOp>(v.loc, v.vec, v.b.create<LLVM::LoadOp>(v.loc, vectorOfBytes, p, 1).getResult()));
+      }
+      rows = v.transpose(rows);
+      Value at = v.mul(v.div(k, quad), stride);
+      for (unsigned q = 0; q < v.lanes; ++q) {
+        Value words = v.b.create<arith::BitcastOp>(v.loc, v.intVec, rows[q]);
+        if (shape.rowsSigned)
+          words = v.b.create<arith::XOrIOp>(v.loc, words, splat(v, words, flips));
+        store(words, target, v.add(at, q * stride));
+      }
+    };
+    v.loop(v.i(0), whole, bytes, block);
+    v.ifThen(v.less(whole, depth), [&] { runsTail(starts, whole, depth, stride, target); });
+  });
+}
+
+/// What is left of the runs, word by word; bytes past the end are zero.
+void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, int64_t stride, Value to) {
+  Type i8 = v.b.getI8Type(), i32 = v.b.getI32Type();
+  Value words = v.ceilDiv(depth, quad), full = v.div(depth, quad), last = v.sub(depth, 1);
+  auto put = [&](Value word, unsigned l, Value start, bool partial) {
+    Value k = v.mul(word, quad), bits;
+    if (!partial) {
+      bits = v.b.create<LLVM::LoadOp>(v.loc, i32, v.at(rowsRef, v.add(start, k), i8), 1);
+      if (shape.rowsSigned)
+        bits = v.b.create<arith::XOrIOp>(v.loc, bits, splat(v, bits, flips));
+    } else {
+      Value zero = v.b.create<arith::ConstantOp>(v.loc, v.b.getI8IntegerAttr(0));
+      Values bytes;
+      for (int64_t j = 0; j < quad; ++j) {
+        Value at = v.add(k, j);
+        Value byte = v.b.create<LLVM::LoadOp>(v.loc, i8, v.at(rowsRef, v.add(start, v.min(at, last)), i8), 1);
+        if (shape.rowsSigned)
+          byte = v.b.create<arith::XOrIOp>(v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, v.b.getI8IntegerAttr(-128)).getResult());
+        bytes.push_back(v.select(v.less(at, depth), byte, zero));
+      }
+      bits = join(bytes, false);
+    }
+    store(bits, to, v.add(v.mul(word, stride), l));
+  };
+  v.loop(v.div(whole, quad), full, 1, [&](Value word) {
+    for (auto [l, start] : llvm::enumerate(starts))
+      put(word, l, start, false);
+  });
+  v.loop(full, words, 1, [&](Value word) {
+    for (auto [l, start] : llvm::enumerate(starts))
+      put(word, l, start, true);
+  });
+}
+
+/// Whatever the first factor is, with the innermost rows in the lanes.
+void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+  const AxisGroup &rows = shape.product.rows;
+  BodyEmitter outside = point;
+  Value extent = outside.emitExpr(info.extents[shape.channels()]);
+  Value zero = v.b.create<arith::ConstantOp>(v.loc, v.b.getI8IntegerAttr(0));
+  auto wordAt = [&](const BodyEmitter &at, Value word, bool lanes, Value laneFrom, Value mask) {
+    Values bytes;
+    for (int64_t j = 0; j < quad; ++j) {
+      BodyEmitter here = at;
+      Value k = v.add(v.mul(word, quad), j);
+      here.bindAxis(lastAxis(), v.min(k, v.sub(extent, 1)));
+      if (lanes)
+        here.bindLane(info.axes[rows.carrier()], laneFrom, v.lanes, mask);
+      Value byte = lanes ? here.emitLanes(shape.rows) : here.emit(shape.rows);
+      if (shape.rowsSigned) {
+        auto shaped = dyn_cast<VectorType>(byte.getType());
+        TypedAttr flip = v.b.getI8IntegerAttr(-128);
+        byte = v.b.create<arith::XOrIOp>(
+            v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, shaped ? TypedAttr(DenseElementsAttr::get(shaped, Attribute(flip))) : flip).getResult());
+      }
+      Value none = zero;
+      if (isa<VectorType>(byte.getType()))
+        none = v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(byte.getType()));
+      bytes.push_back(v.select(v.less(k, extent), byte, none));
+    }
+    return join(bytes, false);
+  };
+  if (rows.empty()) {
+    forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
+      store(wordAt(at, word, false, {}, {}), to, v.mul(index, stride));
+    });
+    return;
+  }
+  unsigned carrier = rows.carrier();
+  Value length = v.max(outside.emitExpr(info.extents[carrier]), v.i(1)), end = v.add(first, count);
+  AxisGroup outer(info, {rows.axes.begin(), llvm::find(rows.axes, carrier)});
+  forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
+    v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
+      Value start = v.mul(line, length), from = v.max(v.sub(first, start), v.i(0)), until = v.min(v.sub(end, start), length);
+      BodyEmitter here = at;
+      for (unsigned a : rows.axes)
+        here.bindAxis(info.axes[a], v.i(0)); // those of one point behind the carrier
+      outer.bind(v, here, line, /*flat=*/false);
+      v.loop(from, until, v.lanes, [&](Value x) {
+        Value words = wordAt(here, word, true, x, v.firstLanes(v.sub(until, x)));
+        store(words, to, v.add(v.mul(index, stride), v.sub(v.add(start, x), first)));
+      });
+    });
+  });
+}
+
+Value WordPacker::imageWords(const BodyEmitter &at, Value channel, const std::string &lane, Value place, Value mask) {
+  BodyEmitter outside = at;
+  Value last = v.sub(outside.emitExpr(info.extents[shape.channels()]), 1);
+  Values bytes;
+  for (int64_t j = 0; j < quad; ++j) { // channels past the last meet zeros of the filter
+    BodyEmitter here = at;
+    here.bindAxis(lastAxis(), v.min(v.add(channel, j), last));
+    here.bindLane(lane, place, v.lanes, mask);
+    bytes.push_back(here.emitLanes(shape.rows));
+  }
+  return join(bytes, shape.rowsSigned);
+}
+
+//===----------------------------------------------------------------------===//
+// Columns
+//===----------------------------------------------------------------------===//
+
+void WordPacker::columns(const BodyEmitter &point, Value first, Value to) {
+  const AxisGroup &group = shape.product.columns;
+  const Expr &offset = shape.product.rhs;
+  Type i8 = v.b.getI8Type();
+  std::optional<Expr> step = group.strideOf(offset);
+  BodyEmitter outside = point;
+  Value extent = outside.emitExpr(info.extents[shape.channels()]), columns = outside.emitExpr(group.extent()), last = v.sub(columns, 1);
+  auto startOf = [&](const BodyEmitter &at, Value word, int64_t j, Value column) {
+    BodyEmitter here = at;
+    here.bindAxis(lastAxis(), v.min(v.add(v.mul(word, quad), j), v.sub(extent, 1)));
+    group.bind(v, here, column, step.has_value());
+    return here.emitExpr(offset);
+  };
+  auto inside = [&](Value word, int64_t j) { return v.less(v.add(v.mul(word, quad), j), extent); };
+  auto wordsOf = [&](bool vectors, const BodyEmitter &at, Value word, Value column) {
+    Type type = vectors ? Type(VectorType::get(v.lanes, i8)) : i8;
+    Values bytes;
+    for (int64_t j = 0; j < quad; ++j) {
+      Value byte = v.b.create<LLVM::LoadOp>(v.loc, type, v.at(columnsRef, startOf(at, word, j, column), i8), 1);
+      if (!shape.columnsSigned) {
+        TypedAttr flip = v.b.getI8IntegerAttr(-128);
+        if (vectors)
+          flip = DenseElementsAttr::get(cast<VectorType>(type), Attribute(flip));
+        byte = v.b.create<arith::XOrIOp>(v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, flip).getResult());
+      }
+      bytes.push_back(v.select(inside(word, j), byte, v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type))));
+    }
+    return join(bytes, false);
+  };
+  auto pack = [&](bool vectors) {
+    forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
+      v.loop(v.i(0), v.i(panelColumns), vectors ? v.lanes : 1, [&](Value q) {
+        Value column = vectors ? v.add(first, q) : v.min(v.add(first, q), last);
+        store(wordsOf(vectors, at, word, column), to, v.add(v.mul(index, panelColumns), q));
+      });
+    });
+  };
+  if (!step || !step->isOne())
+    return pack(false);
+  v.ifThen(v.less(v.add(first, panelColumns - 1), columns), [&] { pack(true); }, [&] { pack(false); });
+}

@@ -1,0 +1,46 @@
+//===- IntegerRows.h - Operands of integer products in words ---------------===//
+#ifndef LATHE_TARGET_CPU_INTEGERROWS_H
+#define LATHE_TARGET_CPU_INTEGERROWS_H
+
+#include "IntegerProduct.h"
+
+namespace lathe::cpu {
+
+/// Packs operands as the micro-kernels read them: four points of the sum in a word, bytes past the sum zero, rows unsigned and
+/// columns signed.
+class WordPacker {
+public:
+  WordPacker(VectorBuilder &v, const IntegerShape &shape, const lower::BodyInfo &info, mlir::Value rowsRef, mlir::Value columnsRef)
+      : v(v), shape(shape), info(info), rowsRef(rowsRef), columnsRef(columnsRef) {}
+
+  /// Rows first .. first + count - 1 as words [word][stride]. Up to a vector of rows past the last one is written, and up to a
+  /// vector of words past the last one.
+  void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
+  /// A panel of columns that are not packed.
+  void columns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value to);
+  /// Words of the image, lanes along its innermost dimension: four channels from `channel` on at width places. `at` has the
+  /// other dimensions bound; `lane` is the kernel axis that stands for the place.
+  mlir::Value imageWords(const lower::BodyEmitter &at, mlir::Value channel, const std::string &lane, mlir::Value place, mlir::Value mask);
+
+private:
+  using Values = VectorBuilder::Values;
+  mlir::Value join(mlir::ArrayRef<mlir::Value> bytes, bool flip);
+  const std::string &lastAxis() const { return info.axes[shape.channels()]; }
+  bool rowsAreRuns() const;
+  void copyRuns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
+  void runsTail(mlir::ArrayRef<mlir::Value> starts, mlir::Value whole, mlir::Value depth, int64_t stride, mlir::Value to);
+  void evaluateRows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
+  /// Calls body(point, word, channel word) for each word of the sum, with all but the last summed axis bound.
+  void forWords(const lower::BodyEmitter &point,
+                llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value)> body);
+  void store(mlir::Value words, mlir::Value to, mlir::Value at);
+
+  VectorBuilder &v;
+  const IntegerShape &shape;
+  const lower::BodyInfo &info;
+  mlir::Value rowsRef, columnsRef;
+};
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_INTEGERROWS_H
