@@ -277,6 +277,11 @@ Expected<Column> KernelRun::contract(kernel::ContractOp op) {
   Expected<Column> b = elements(op.getRhs(), op.getRhsOffset(), op.getPacked().has_value());
   if (!b)
     return b;
+  if (a->tensor.isFloat() && !b->tensor.isFloat()) { // weights in bytes
+    Tensor numbers(RankedTensorType::get(b->tensor.shape(), a->tensor.type.getElementType()));
+    numbers.floats.assign(b->tensor.ints.begin(), b->tensor.ints.end());
+    b->tensor = std::move(numbers);
+  }
   return sumOfProducts(*a, *b, named(op.getAxes()), op.getType(), frame);
 }
 

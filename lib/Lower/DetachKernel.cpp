@@ -37,6 +37,8 @@ public:
         op->setAttr(key, name(a));
     if (auto a = op->getAttrOfType<ArrayAttr>("axes"))
       op->setAttr("axes", each(a, [&](StringAttr s) { return name(s); }));
+    if (auto a = op->getAttrOfType<ArrayAttr>("slides"))
+      op->setAttr("slides", each(a, [&](StringAttr s) { return expr(s); }));
     op->setLoc(UnknownLoc::get(op->getContext()));
   }
   StringAttr expr(StringAttr a) const {

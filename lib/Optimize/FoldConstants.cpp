@@ -120,6 +120,14 @@ void Folder::inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &cost
     inspect(v.getDefiningOp(), size, leafBytes, costly);
 }
 
+/// Weights that are made of others (dequantised, say) and read by a product: what they are made of is read once, they in every run.
+static bool feedsProduct(Operation *op) {
+  Operation *source = op;
+  while (isa_and_nonnull<ReshapeOp, TransposeOp, SliceOp>(source))
+    source = source->getOperand(0).getDefiningOp();
+  return source && !isa<ConstantOp>(source) && llvm::any_of(op->getUsers(), [](Operation *user) { return isa<ContractOp, ConvOp>(user); });
+}
+
 bool Folder::worthwhile(Operation *op) {
   auto type = typeOf(op->getResult(0));
   // A filter is laid out anew for its convolution, whose artifact holds nothing of what it was computed from.
@@ -130,6 +138,8 @@ bool Folder::worthwhile(Operation *op) {
   int64_t bytes = bytesOf(type), leafBytes = 0;
   bool costly = false;
   if (bytes <= kSmall)
+    return true;
+  if (feedsProduct(op))
     return true;
   seen.clear();
   inspect(op, type.getNumElements(), leafBytes, costly);

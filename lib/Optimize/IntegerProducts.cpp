@@ -34,6 +34,7 @@ class Rewriter {
 public:
   Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts) : g(b, op->getLoc(), facts) {}
   bool rewrite(ContractOp op);
+  bool keepWeights(ContractOp op);
   bool rewrite(ConvOp op);
 
 private:
@@ -62,6 +63,11 @@ static bool isByte(Type t) {
 
 static bool isOne(const Expr &e) { return e.isOne(); }
 static bool isScalar(Value v) { return llvm::all_of(dimsOf(v), isOne); }
+
+static bool isOneAlong(Value v, ArrayRef<int64_t> axes) {
+  Dims dims = v ? dimsOf(v) : Dims();
+  return !v || llvm::all_of(axes, [&](int64_t a) { return dims[a].isOne(); });
+}
 
 static bool isConstant(Value v) {
   while (isa_and_nonnull<TransposeOp, ReshapeOp>(v.getDefiningOp()))
@@ -255,15 +261,27 @@ Value Rewriter::scaled(Value sum, Value x, Value y, Operation *op) {
   return g.mul(g.cast(sum, element), g.mul(g.cast(x, element), g.cast(y, element)));
 }
 
-static bool isOneAlong(Value v, ArrayRef<int64_t> axes) {
-  Dims dims = v ? dimsOf(v) : Dims();
-  return !v || llvm::all_of(axes, [&](int64_t a) { return dims[a].isOne(); });
+/// Floats times a quantised constant: it is multiplied as the bytes that it is, and scales per column go behind the sum.
+bool Rewriter::keepWeights(ContractOp op) {
+  if (!elementOf(op.getLhs()).isF32() || !elementOf(op.getResult()).isF32() || !op.getRhsBatch().empty() || op.getRhsContract().size() != 1)
+    return false;
+  std::optional<Quantised> y = match(op.getRhs());
+  if (!y || !y->scale || typeOf(op.getRhs()).getRank() != 2 || !isOneAlong(y->scale, op.getRhsContract()))
+    return false;
+  shrink(*y);
+  if (y->zero || !elementOf(y->bytes).isSignlessInteger(8) || !y->bytes.getDefiningOp<ConstantOp>())
+    return false;
+  Value sum = g.b.create<ContractOp>(g.loc, op.getResult().getType(), op.getLhs(), y->bytes, op.getLhsBatch(), op.getRhsBatch(),
+                                     op.getLhsContract(), op.getRhsContract());
+  op.getResult().replaceAllUsesWith(g.mul(sum, placed(y->scale, op, false)));
+  op.erase();
+  return true;
 }
 
 bool Rewriter::rewrite(ContractOp op) {
   std::optional<std::pair<Quantised, Quantised>> operands = operandsOf(op);
   if (!operands)
-    return false;
+    return keepWeights(op);
   auto [x, y] = *operands;
   ArrayRef<int64_t> xGone = op.getLhsContract(), yGone = op.getRhsContract();
   if (!isOneAlong(x.zero, xGone) || !isOneAlong(x.scale, xGone) || !isOneAlong(y.zero, yGone) || !isOneAlong(y.scale, yGone))

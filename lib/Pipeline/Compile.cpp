@@ -82,6 +82,7 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
   if (Error e = lower::checkAxes(kernelsOf(module)))
     return e;
   return runPasses(module, "cpu", observer, [](OpPassManager &pm) {
+    pm.addPass(target::createWidenHalf());
     pm.addPass(target::createChannelsLast());
     pm.addPass(target::createPackFilters());
     pm.addPass(target::createPackWeights());

@@ -25,6 +25,25 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def WidenHalf : Pass<"lathe-widen-half", "::mlir::ModuleOp"> {
+  let summary = "Half-precision operands that are multiplied many times, converted once";
+  let description = [{
+    The first operand of a contraction, where it is of a half type, is written as f32 by a kernel of its own; the constant filter of
+    a convolution becomes a constant in f32. What is summed is the same.
+
+    Before:
+    ```mlir
+    %y = kernel.generic contraction @matmul axes(m = "8", n = "16", k = "4") ins(%x, %w : tensor<8x4xf16>, tensor<4x16xf16>) ...
+    ```
+    After:
+    ```mlir
+    %0 = kernel.generic loop @widen axes(i = "32") ins(%x : tensor<8x4xf16>) outs(tensor<8x4xf32>) ...
+    %y = kernel.generic contraction @matmul axes(m = "8", n = "16", k = "4") ins(%0, %w : tensor<8x4xf32>, tensor<4x16xf16>) ...
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
   let summary = "Images between kernels with their channels side by side";
   let description = [{

@@ -227,6 +227,7 @@ static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> a, ArrayRef
 static Result contract(ContractOp op, const ConstantTensor &x, const ConstantTensor &y) {
   ConstantTensor out(typeOf(op.getResult()));
   Type e = out.type.getElementType();
+  auto number = [](const ConstantTensor &t, int64_t at) { return t.isFloat() ? t.floats[at] : double(t.ints[at]); };
   ArrayRef<int64_t> xb = op.getLhsBatch(), yb = op.getRhsBatch(), xc = op.getLhsContract(), yc = op.getRhsContract();
   SmallVector<int64_t> xs = stridesOf(x.shape()), ys = stridesOf(y.shape()), sizes;
   SmallVector<int64_t> xf = freeDims(xs.size(), xb, xc), yf = freeDims(ys.size(), yb, yc);
@@ -255,7 +256,7 @@ static Result contract(ContractOp op, const ConstantTensor &x, const ConstantTen
         qy += c[d] * ys[yc[d]];
       }
       if (out.isFloat())
-        sum += x.floats[qx] * y.floats[qy];
+        sum += number(x, qx) * number(y, qy);
       else
         total += uint64_t(x.ints[qx]) * uint64_t(y.ints[qy]);
     });

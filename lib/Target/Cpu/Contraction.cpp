@@ -14,6 +14,9 @@ using namespace lathe::cpu;
 using lower::BodyEmitter;
 using shape::Expr;
 
+/// Tiles that a thread takes at least where it converts their panel.
+constexpr int64_t tilesPerPanel = 8;
+
 namespace {
 class ContractionEmitter {
 public:
@@ -25,7 +28,9 @@ public:
 private:
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   void emitPanel(Value group, Value tileFrom, Value tileTo);
-  void emitTile(const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn);
+  void emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn);
+  void emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn);
+  void widenPanel(Value panel);
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -33,6 +38,7 @@ private:
   BodyEmitter body;
   Type panelType;
   ContractionTile tiles;
+  std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
   ContractionEpilogue epilogue;
   Value rows, columns, depth, panels, rowTiles;
 };
@@ -48,8 +54,15 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
-  if (std::optional<int64_t> known = shape.rows.extent().constant())
+  std::optional<int64_t> known = shape.rows.extent().constant();
+  if (known)
     tiles.allowHeightsOf(*known);
+  // Several tiles use a panel: it is converted once.
+  if (panelType != shape.accumulator && !(known && *known <= int64_t(tiles.maxRows()))) {
+    wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));
+    if (known)
+      wideTiles->allowHeightsOf(*known);
+  }
 }
 
 KernelPlan ContractionEmitter::plan() const {
@@ -57,7 +70,9 @@ KernelPlan ContractionEmitter::plan() const {
   Expr rowCount = shape.rows.extent(), depthCount = shape.reduced.extent();
   Expr tileCount = Expr::ceildiv(rowCount, tiles.maxRows());
   plan.items = shape.batch.extent() * Expr::ceildiv(shape.columns.extent(), panelColumns) * tileCount;
-  if (!shape.packed)
+  if (wideTiles)
+    plan.granularity = Expr::max(Expr(1), Expr::min(tileCount, Expr(tilesPerPanel)));
+  if (!shape.packed || wideTiles)
     plan.scratchBytes = panelElements(v, shape) * int64_t(shape.accumulatorBytes);
   plan.cost = Expr(2 * panelColumns) * depthCount * Expr::ceildiv(rowCount, Expr::max(tileCount, 1));
   return plan;
@@ -87,19 +102,39 @@ void ContractionEmitter::emitPanel(Value group, Value tileFrom, Value tileTo) {
     emitComputePanel(v, shape, point, firstColumn, columns, panel);
   else
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, panel);
-  v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(point, panel, tile, firstColumn); });
+  emitTiles(point, panel, tileFrom, tileTo, firstColumn);
+}
+
+void ContractionEmitter::emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn) {
+  auto each = [&](ContractionTile &kernels, Value from) {
+    v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(kernels, point, from, tile, firstColumn); });
+  };
+  auto converted = [&] {
+    widenPanel(panel);
+    each(*wideTiles, f.scratch);
+  };
+  if (!wideTiles)
+    return each(tiles, panel);
+  if (shape.rows.extent().constant())
+    return converted();
+  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), [&] { each(tiles, panel); }, converted);
+}
+
+void ContractionEmitter::widenPanel(Value panel) {
+  v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), f.scratch, at); });
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue
 /// may update in place.
-void ContractionEmitter::emitTile(const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn) {
+void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn) {
   Value high = v.ceilDiv(rows, rowTiles), low = v.sub(high, 1);
   Value highTiles = v.sub(rows, v.mul(rowTiles, low));
   Value row = v.add(v.mul(tileIndex, low), v.min(tileIndex, highTiles));
   Value count = v.select(v.less(tileIndex, highTiles), high, low);
   epilogue.request(point, row, count, firstColumn);
-  tiles.requestNext(panel, tileIndex, depth);
-  tiles.emit(point, panel, row, count, depth, epilogue.buffer());
+  if (&kernels == &tiles)
+    kernels.requestNext(panel, tileIndex, depth);
+  kernels.emit(point, panel, row, count, depth, epilogue.buffer());
   epilogue.emit(point, row, count, firstColumn);
 }
 

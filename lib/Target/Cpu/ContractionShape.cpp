@@ -44,7 +44,8 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.lhsType = op.getLhs().getType().getElementType();
   s.rhsType = op.getRhs().getType().getElementType();
   auto result = dyn_cast<FloatType>(op.getResult().getType());
-  if (!isOperandType(s.lhsType) || !isOperandType(s.rhsType) || !result || !(result.isF32() || result.isF64()))
+  bool bytes = s.rhsType.isInteger(8) && op.getPackedAttr();
+  if (!isOperandType(s.lhsType) || !(bytes || isOperandType(s.rhsType)) || !result || !(result.isF32() || result.isF64()))
     return std::nullopt;
   if (result.isF32() && (s.lhsType.isF64() || s.rhsType.isF64()))
     return std::nullopt;

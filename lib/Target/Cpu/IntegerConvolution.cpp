@@ -37,7 +37,8 @@ private:
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
   Expr lineWords() const { return spanOf(x(), width()); }
-  Expr planeWords() const { return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)); }
+  /// A vector past the last line's end is not the next plane's.
+  Expr planeWords() const { return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)); }
   Expr imageWords() const;
   void forOuterTaps(const BodyEmitter &point, llvm::function_ref<void(const BodyEmitter &, Value)> body);
   void fillTable();
@@ -138,18 +139,18 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
   if (y())
     height = v.add(v.mul(v.sub(lines, 1), y()->stride), body.emitExpr(spanOf(*y(), Expr(1))));
   forOuterTaps(point, [&](const BodyEmitter &outer, Value number) {
-    v.loop(v.i(0), perTap, 1, [&](Value c) {
-      Value plane = v.mul(v.add(v.mul(number, perTap), c), planeLength);
-      v.loop(v.i(0), height, 1, [&](Value line) {
-        BodyEmitter at = outer;
-        if (y())
-          bindPlace(at, *y(), v.add(top, line));
-        bindPlace(at, x(), v.i(0));
-        unsigned lane = x().tap && x().dilation == 1 ? *x().tap : *x().row;
-        Value to = word(f.scratch, v.add(plane, v.mul(line, lineLength)));
-        v.loop(v.i(0), lineLength, v.lanes, [&](Value place) {
-          Value words = packer.imageWords(at, v.mul(c, quad), f.info.axes[lane], place, v.firstLanes(v.sub(lineLength, place)));
-          v.b.create<LLVM::StoreOp>(v.loc, words, word(to, place), 4);
+    v.loop(v.i(0), height, 1, [&](Value line) {
+      BodyEmitter at = outer;
+      if (y())
+        bindPlace(at, *y(), v.add(top, line));
+      bindPlace(at, x(), v.i(0));
+      unsigned lane = x().tap && x().dilation == 1 ? *x().tap : *x().row;
+      v.loop(v.i(0), lineLength, v.lanes, [&](Value place) {
+        Value mask = v.firstLanes(v.sub(lineLength, place)), to = v.add(v.mul(line, lineLength), place);
+        v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
+          Value words = packer.imageWords(at, v.mul(c, quad), f.info.axes[lane], place, mask);
+          Value plane = v.mul(v.add(v.mul(number, perTap), c), planeLength);
+          v.b.create<LLVM::StoreOp>(v.loc, words, word(f.scratch, v.add(plane, to)), 4);
         });
       });
     });

@@ -75,6 +75,8 @@ Value VectorBuilder::widen(Value raw, Type from, Type to) {
   Type toElement = getElementTypeOrSelf(to);
   if (from == toElement)
     return raw;
+  if (from.isInteger(8))
+    return b.create<arith::SIToFPOp>(loc, to, raw);
   Type f32 = b.getF32Type();
   Type single = isa<VectorType>(to) ? Type(VectorType::get(lanes, f32)) : f32;
   Value v = raw;

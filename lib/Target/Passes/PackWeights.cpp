@@ -170,7 +170,8 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
     Value source = kernel.getInputs()[arg.getArgNumber()];
     auto type = cast<RankedTensorType>(source.getType());
     std::optional<Matrix> m = matrixOf(kernel, contract);
-    if (!m || !isa<FloatType>(type.getElementType()))
+    bool widens = type.getElementType().isSignlessInteger(8) && isa<FloatType>(contract.getType());
+    if (!m || !(isa<FloatType>(type.getElementType()) || widens))
       return;
     OpBuilder b(kernel);
     auto packed = RankedTensorType::get({(m->n + panel - 1) / panel, m->k, panel}, type.getElementType());
