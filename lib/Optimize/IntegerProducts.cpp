@@ -157,13 +157,24 @@ std::optional<Quantised> Rewriter::match(Value v, unsigned depth) {
   return q;
 }
 
+/// What follows from constants alone, as zero points do.
+static std::optional<ConstantTensor> numbersOf(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto c = dyn_cast_or_null<ConstantOp>(op))
+    return readConstant(c.getValue());
+  if (!op || !canEvaluate(op) || op->getNumOperands() != 1)
+    return std::nullopt;
+  std::optional<ConstantTensor> x = numbersOf(op->getOperand(0));
+  return x ? evaluate(op, {&*x}) : std::nullopt;
+}
+
 /// A constant as signed bytes, without a zero point where its numbers fit.
 bool Rewriter::shrink(Quantised &q) {
   auto c = q.bytes.getDefiningOp<ConstantOp>();
   std::optional<ConstantTensor> t = c ? readConstant(c.getValue()) : std::nullopt;
   if (!t || (elementOf(q.bytes).isSignlessInteger(8) && !q.zero))
     return false;
-  std::optional<ConstantTensor> zero = q.zero ? knownNumbers(q.zero, g.facts) : std::nullopt;
+  std::optional<ConstantTensor> zero = q.zero ? numbersOf(q.zero) : std::nullopt;
   if (q.zero && !zero)
     return false;
   ConstantTensor less = *t;

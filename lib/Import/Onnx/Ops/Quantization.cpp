@@ -1,5 +1,6 @@
 //===- Quantization.cpp - Integers with a scale ----------------------------===//
 
+#include "Quantization.h"
 #include "Contractions.h"
 #include "Narrow.h"
 #include "Windows.h"
@@ -60,8 +61,7 @@ static Value scaleOf(Node &n, unsigned input) {
   return scale;
 }
 
-/// round(x) + zero, saturated. `zero` has x's shape, or is null.
-static Value rounded(Node &n, Value x, Value zero, Type to) {
+Value rounded(Node &n, Value x, Value zero, Type to) {
   Value r = n.g.unary<ir::RoundOp>(x);
   if (zero)
     r = n.g.add(r, n.g.cast(zero, n.element(r)));
@@ -130,8 +130,7 @@ void dynamicQuantizeLinear(Node &n) {
   n.out(2, zero);
 }
 
-/// x - zero in a wider type; the zero point may be per row or per column of a matrix.
-static Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {
+Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {
   Value wide = n.g.cast(x, to);
   if (!zero)
     return wide;
@@ -150,8 +149,7 @@ void matMulInteger(Node &n) {
   n.out(matrixProduct(n, centered(n, n.in(0), n.maybe(2), i32, true), centered(n, n.in(1), n.maybe(3), i32, false)));
 }
 
-/// A vector per channel as [1, .., C, 1, ..] of y's rank, or a number as ones.
-static Value perChannel(Node &n, Value v, Value y, int64_t axis) {
+Value perChannel(Node &n, Value v, Value y, int64_t axis) {
   Dims dims(n.rank(y), Expr(1));
   if (n.rank(v) == 1 && !n.simplify(n.dim(v, 0)).isOne())
     dims[axis] = n.dim(v, 0);

@@ -1,0 +1,18 @@
+//===- Quantization.h - Integers with a scale ------------------------------===//
+#ifndef LATHE_LIB_IMPORT_ONNX_OPS_QUANTIZATION_H
+#define LATHE_LIB_IMPORT_ONNX_OPS_QUANTIZATION_H
+
+#include "Node.h"
+
+namespace lathe::onnx {
+
+/// round(x) + zero, saturated. `zero` has x's shape, or is null.
+Value rounded(Node &n, Value x, Value zero, Type to);
+/// x - zero in a wider type; the zero point may be per row or per column of a matrix.
+Value centered(Node &n, Value x, Value zero, Type to, bool perRow);
+/// A vector per channel as [1, .., C, 1, ..] of y's rank, or a number as ones.
+Value perChannel(Node &n, Value v, Value y, int64_t axis);
+
+} // namespace lathe::onnx
+
+#endif // LATHE_LIB_IMPORT_ONNX_OPS_QUANTIZATION_H
