@@ -46,6 +46,10 @@ private:
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
   void emitPanel(const BodyEmitter &point, Value panelIndex, Value firstRow, Value lines);
 
+  void findBorders();
+
+  SmallVector<Value> borders; ///< predicates of what is read of the image
+  bool intervals = true;      ///< each holds between any two places at which it does
   Value table, room, lineLength, planeLength, rowLength;
 };
 } // namespace
@@ -67,7 +71,39 @@ Expr ImageEmitter::imageWords() const {
   return n;
 }
 
+/// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
+static bool holdsAlongInterval(Value v, unsigned depth = 0) {
+  if (auto both = v.getDefiningOp<arith::AndIOp>())
+    return depth < 16 && holdsAlongInterval(both.getLhs(), depth + 1) && holdsAlongInterval(both.getRhs(), depth + 1);
+  using P = arith::CmpIPredicate;
+  auto compare = v.getDefiningOp<arith::CmpIOp>();
+  auto isIndex = [](Value x) {
+    auto index = x.getDefiningOp<kernel::IndexOp>();
+    return x.getDefiningOp<arith::ConstantOp>() || (index && index.getIndices().empty());
+  };
+  return compare && llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, compare.getPredicate()) && isIndex(compare.getLhs()) &&
+         isIndex(compare.getRhs());
+}
+
+/// The indices are linear in the lanes: IntegerShape has seen to that for what rows and taps they mention.
+void ImageEmitter::findBorders() {
+  SmallVector<Value> work{shape.rows};
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    work.append(op->operand_begin(), op->operand_end());
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (Value border = load ? load.getPredicate() : Value(); border && !llvm::is_contained(borders, border)) {
+      borders.push_back(border);
+      intervals &= holdsAlongInterval(border);
+    }
+  }
+}
+
 ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape) {
+  findBorders();
   if (std::optional<int64_t> known = width().constant())
     tiles.allowHeightsOf(*known);
   lineLength = body.emitExpr(lineWords());
@@ -146,12 +182,27 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
       bindPlace(at, x(), v.i(0));
       unsigned lane = x().tap && x().dilation == 1 ? *x().tap : *x().row;
       v.loop(v.i(0), lineLength, v.lanes, [&](Value place) {
-        Value mask = v.firstLanes(v.sub(lineLength, place)), to = v.add(v.mul(line, lineLength), place);
-        v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
-          Value words = packer.imageWords(at, v.mul(c, quad), f.info.axes[lane], place, mask);
-          Value plane = v.mul(v.add(v.mul(number, perTap), c), planeLength);
-          v.b.create<LLVM::StoreOp>(v.loc, words, word(f.scratch, v.add(plane, to)), 4);
-        });
+        Value left = v.sub(lineLength, place), to = v.add(v.mul(line, lineLength), place);
+        auto words = [&](const BodyEmitter &from, Value mask) {
+          v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
+            Value quads = packer.imageWords(from, v.mul(c, quad), f.info.axes[lane], place, mask);
+            Value plane = v.mul(v.add(v.mul(number, perTap), c), planeLength);
+            v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(plane, to)), 4);
+          });
+        };
+        if (!intervals)
+          return words(at, v.firstLanes(left));
+        BodyEmitter inside = at; // no lane is outside of the image or of the line
+        Value all = v.less(v.i(v.lanes - 1), left), yes = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+        for (Value border : borders) {
+          for (unsigned end : {0u, v.lanes - 1}) {
+            BodyEmitter point = at;
+            point.bindAxis(f.info.axes[lane], v.add(place, end));
+            all = v.b.create<arith::AndIOp>(v.loc, all, point.emit(border));
+          }
+          inside.bindValue(border, yes);
+        }
+        v.ifThen(all, [&] { words(inside, {}); }, [&] { words(at, v.firstLanes(left)); });
       });
     });
   });
