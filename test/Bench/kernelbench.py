@@ -59,13 +59,14 @@ class Bound:
         return native.once(*self.arguments, ctypes.c_long(repeat))
 
 
-def peer(nodes, inputs, output, constants={}):
+def peer(nodes, inputs, output, constants={}, kind=np.float32):
     """A function that runs the ONNX nodes once with one thread, and the session's output."""
     import onnx
     import onnxruntime
-    from onnx import helper, numpy_helper, TensorProto
-    value = lambda n, rank: helper.make_tensor_value_info(n, TensorProto.FLOAT, [f'{n}{i}' for i in range(rank)])
-    graph = helper.make_graph(nodes, 'g', [value(n, a.ndim) for n, a in inputs.items()], [value(output[0], output[1])],
+    from onnx import helper, numpy_helper
+    value = lambda n, rank, kind: helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(kind), [f'{n}{i}' for i in range(rank)])
+    graph = helper.make_graph(nodes, 'g', [value(n, a.ndim, a.dtype) for n, a in inputs.items()],
+                              [value(output[0], output[1], np.dtype(kind))],
                               [numpy_helper.from_array(a, n) for n, a in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)])
     model.ir_version = 9
@@ -81,7 +82,7 @@ def peer(nodes, inputs, output, constants={}):
 
 def compare(name, bound, run_peer, flops, variant, seconds=1.0, traffic=None):
     """Alternates kernel, peer and ceiling for a while and prints one line."""
-    peak = native.peak_avx512 if variant == 'avx512' else native.peak_avx2
+    peak = native.peak_avx512 if variant.startswith('avx512') else native.peak_avx2
     repeat = max(1, int(2e-4 / (flops / 50e9)))
     ours, theirs, ceilings = [], [], []
     end = time.monotonic() + seconds

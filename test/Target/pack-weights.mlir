@@ -27,6 +27,46 @@ func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x40xf32>) -> (tensor<8x40xf32
   return %0, %2 : tensor<8x40xf32>, tensor<8x40xf32>
 }
 
+// Bytes: four points of the sum side by side. A window's taps come first, and its channels share words, filled up.
+// CHECK-LABEL: @bytes
+// CHECK: %[[P:.*]] = kernel.pack %{{.*}} {k = 10 : i64, kExtents = array<i64: 10>, kStride = 0 : i64, kStrides = array<i64: 3>, n = 3 : i64, nStride = 1 : i64, panel = 32 : i64} : tensor<10x3xi8> -> tensor<1x3x32x4xi8>
+// CHECK: ins(%{{.*}}, %[[P]] : tensor<8x10xui8>, tensor<1x3x32x4xi8>)
+// CHECK: kernel.load %{{.*}}["3*k + n"] {packed} : <i8> -> i8
+func.func @bytes(%x: tensor<8x10xui8>) -> tensor<8x3xi32> {
+  %w = lathe.constant dense<2> : tensor<10x3xi8>
+  %0 = kernel.generic reduction @matmul axes(m = "8", n = "3", k = "10")
+      ins(%x, %w : tensor<8x10xui8>, tensor<10x3xi8>) outs(tensor<8x3xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["10*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["3*k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["3*m + n"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<8x3xi32>
+}
+
+// CHECK-LABEL: @window
+// CHECK: kernel.pack %{{.*}} {k = 15 : i64, kExtents = array<i64: 3, 5>, kStride = 0 : i64, kStrides = array<i64: 1, 3>, n = 2 : i64, nStride = 15 : i64, panel = 32 : i64} : tensor<2x5x3xi8> -> tensor<1x6x32x4xi8>
+// CHECK: kernel.generic reduction @conv axes(o = "2", i = "6", q = "3", c = "5")
+func.func @window(%x: tensor<5x8xui8>) -> tensor<2x6xi32> {
+  %w = lathe.constant dense<2> : tensor<2x5x3xi8>
+  %0 = kernel.generic reduction @conv axes(o = "2", i = "6", c = "5", q = "3")
+      ins(%x, %w : tensor<5x8xui8>, tensor<2x5x3xi8>) outs(tensor<2x6xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["8*c + i + q"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["15*o + 3*c + q"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["c", "q"] {slides = ["i + q"]} : i32
+    kernel.store %6, %o["6*o + i"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<2x6xi32>
+}
+
 {-#
   dialect_resources: { builtin: { w: "0x0400000000000000" } }
 #-}

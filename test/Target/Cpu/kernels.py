@@ -17,6 +17,13 @@ def variants():
     return found
 
 
+def byte_variants():
+    """The same, and those with dot products of bytes."""
+    flags = open('/proc/cpuinfo').read()
+    extra = {'avx2': ('avx_vnni', 'avx2vnni'), 'avx512': ('avx512_vnni', 'avx512vnni')}
+    return variants() + [name for of, (flag, name) in extra.items() if of in variants() and f' {flag} ' in flags]
+
+
 def module(text_of_kernel, ins, outs):
     """A function around one kernel: ins and outs are element types."""
     args = ', '.join(f'%a{i}: tensor<?x{t}>' for i, t in enumerate(ins))
@@ -48,7 +55,7 @@ class Kernel:
                                capture_output=True)
             if r.returncode:
                 raise SystemExit(f'{source}\n{r.stderr}')
-            _, fn, plan = r.stdout.split()
+            _, fn, plan = r.stdout.split()[:3]  # variants that come on top of this one follow
             stub = os.path.join(d, 'export.ld')
             # The kernels are hidden: two exported jumps reach them.
             with open(stub + '.s', 'w') as f:

@@ -281,6 +281,8 @@ def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
   let description = [{
     The constant operand holds a matrix: element (k, n) at offset `k*kStride + n*nStride` (elements). The result is
     [ceil(n / panel)][k][panel] of the result's element type, zero-filled past n. With panel 0: [n][k], row-major.
+    A result of four dimensions, [ceil(n / panel)][groups][panel][g], has g points of k side by side, which is how products of
+    bytes are summed; each run of the last of kExtents (of k, without them) is filled up to whole groups with zeros.
     With `kExtents` and `kStrides`, k counts through several loops, the last fastest, instead of stepping by kStride.
     Evaluated by the artifact writer, streaming; never at run time.
   }];

@@ -1,0 +1,31 @@
+// RUN: lathe-kernel %s --variant=avx512 --emit=asm | FileCheck %s --check-prefix=AVX512
+// RUN: lathe-kernel %s --variant=avx2 --emit=asm | FileCheck %s --check-prefix=AVX2
+// RUN: lathe-kernel %s --variant=baseline --emit=asm | FileCheck %s --check-prefix=SSE2
+
+// Products of bytes: with each level the variant that has dot products comes along. Nothing saturates.
+// AVX512-LABEL: matmul_avx512.body:
+// AVX512-NOT: vpmaddubsw
+// AVX512: vpmaddwd {{.*}}%zmm
+// AVX512-LABEL: matmul_avx512vnni.body:
+// AVX512: vpdpbusd {{.*}}%zmm
+// AVX2-LABEL: matmul_avx2.body:
+// AVX2-NOT: vpmaddubsw
+// AVX2: vpmaddwd {{.*}}%ymm
+// AVX2-LABEL: matmul_avx2vnni.body:
+// AVX2: vpdpbusd {{.*}}%ymm
+// SSE2-LABEL: matmul_baseline.body:
+// SSE2: pmaddwd
+func.func @main(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>) {
+  %0 = kernel.generic reduction @matmul axes(m = "64", n = "64", k = "64")
+      ins(%x, %w : tensor<64x64xui8>, tensor<64x64xi8>) outs(tensor<64x64xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["64*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["64*k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["64*m + n"] : i32, !kernel.ref<i32>
+  }
+  return
+}

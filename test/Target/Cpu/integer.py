@@ -1,0 +1,135 @@
+import itertools
+import numpy as np
+from guarded import copy, empty
+from kernels import Kernel, byte_variants
+
+rng = np.random.default_rng(0)
+wrong = 0
+
+
+def integers(shape, signed):
+    kind = np.int8 if signed else np.uint8
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+
+def words(matrix, run):
+    """[K][N] as [ceil(N / 32)][words][32][4]: each `run` rows are filled up to whole words."""
+    k, n = matrix.shape
+    filled = np.zeros((k // run, (run + 3) // 4 * 4, (n + 31) // 32 * 32), matrix.dtype)
+    filled[:, :run, :n] = matrix.reshape(k // run, run, n)
+    return np.ascontiguousarray(filled.reshape(-1, 4, filled.shape[2] // 32, 32).transpose(2, 0, 3, 1))
+
+
+def check(name, kernel, inputs, sizes, want, chunk=2):
+    global wrong
+    out = empty(want.shape, want.dtype, 77)
+    call = kernel.bind([copy(x) for x in inputs] + [out], sizes)
+    for begin in range(0, call.items, chunk):
+        call(begin, min(call.items, begin + chunk))
+    if not np.array_equal(out, want):
+        wrong += 1
+        print(f'{name}: {np.count_nonzero(out != want)} of {out.size} differ')
+
+
+def widen(name, value, signed):
+    return f'%{name} = arith.{"extsi" if signed else "extui"} %{value} : i8 to i32\n'
+
+
+def product(lhs, rhs, signs, over, packed):
+    return (f'%a = kernel.load %in0["{lhs}"] : !kernel.ref<i8> -> i8\n'
+            f'%b = kernel.load %in1["{rhs}"] {"{packed}" if packed else ""} : !kernel.ref<i8> -> i8\n' +
+            widen('aw', 'a', signs[0]) + widen('bw', 'b', signs[1]) +
+            f'%p = arith.muli %aw, %bw : i32\n%c = kernel.reduce add %p over ["{over}"] : i32\n')
+
+
+def matrices(variant):
+    everySign = list(itertools.product((False, True), repeat=2))
+    for i, (k, n) in enumerate(((64, 64), (67, 33), (5, 1), (1030, 40))):
+        for j, layout in enumerate(('packed', 'rows', 'columns')):
+            rhs = f'{k}*n + k' if layout == 'columns' else f'{n}*k + n'
+            signs = everySign[(i + j) % 4]
+            if layout == 'packed':
+                signs = (signs[0], True)  # constants are made signed
+            body = product(f'{k}*m + k', rhs, signs, 'k', layout == 'packed') + f'''
+                %e = kernel.load %in2["n"] : !kernel.ref<i32> -> i32
+                %y = arith.addi %c, %e : i32
+                kernel.store %y, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'''
+            kernel = Kernel(f'reduction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8', 'i32'], ['i32'], variant)
+            for m in (1, 2, 5, 13, 14, 15, 29, 100):
+                a, b, e = integers((m, k), signs[0]), integers((k, n), signs[1]), rng.integers(-9, 9, n).astype(np.int32)
+                laid = {'packed': words(b, k) if layout == 'packed' else None, 'rows': b, 'columns': np.ascontiguousarray(b.T)}[layout]
+                want = (a.astype(np.int32) @ b.astype(np.int32) + e).astype(np.int32)
+                check(f'{variant} {layout} {signs} {m}x{k}x{n}', kernel, [a, laid, e], [m], want)
+
+
+def strided_and_batched(variant):
+    """Rows along which the sum steps by their number; a batch; no rows at all; a sum over two axes."""
+    m, k, n = 19, 37, 45
+    body = product(f'{m}*k + m', f'{n}*k + n', (True, True), 'k', True) + f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
+    kernel = Kernel(f'reduction @x axes(m = "{m}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+    a, b = integers((k, m), True), integers((k, n), True)
+    check(f'{variant} transposed', kernel, [a, words(b, k)], [], a.T.astype(np.int32) @ b.astype(np.int32))
+
+    body = product(f'{k}*(m + {m}*h) + k', f'{n}*(k + {k}*h) + n', (False, False), 'k', False)
+    body += f'kernel.store %c, %out0["{n}*(m + {m}*h) + n"] : i32, !kernel.ref<i32>\n'
+    kernel = Kernel(f'reduction @x axes(h = "hh", m = "{m}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+    a, b = integers((3, m, k), False), integers((3, k, n), False)
+    check(f'{variant} batch', kernel, [a, b], [3], a.astype(np.int32) @ b.astype(np.int32), chunk=1)
+
+    body = product('k', f'{n}*k + n', (False, True), 'k', True) + 'kernel.store %c, %out0["n"] : i32, !kernel.ref<i32>\n'
+    kernel = Kernel(f'reduction @x axes(n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+    a, b = integers((k,), False), integers((k, n), True)
+    check(f'{variant} one row', kernel, [a, words(b, k)], [], a.astype(np.int32) @ b.astype(np.int32))
+
+    body = product(f'{k}*(m + {m}*j) + k', f'{n}*(k + {k}*j) + n', (False, True), 'j", "k', True)
+    body += f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
+    kernel = Kernel(f'reduction @x axes(m = "{m}", n = "{n}", j = "2", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+    a, b = integers((2, m, k), False), integers((2 * k, n), True)
+    want = sum(a[j].astype(np.int32) @ b.reshape(2, k, n)[j].astype(np.int32) for j in range(2))
+    check(f'{variant} two axes', kernel, [a, words(b, k)], [], want)
+
+
+def convolutions(variant):
+    """[image][channel][y][x], with a border of 7."""
+    for c, o, h, w, kernel_size, stride, dilation in ((5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2),
+                                                      (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1)):
+        pad = dilation * (kernel_size // 2)
+        oh, ow = ((s + 2 * pad - dilation * (kernel_size - 1) - 1) // stride + 1 for s in (h, w))
+        y, x, taps = f'{stride}*i + {dilation}*p - {pad}', f'{stride}*j + {dilation}*q - {pad}', kernel_size**2
+        body = ''.join(f'''
+            %{n}i = kernel.index "{e}"
+            %{n}l = arith.cmpi sge, %{n}i, %zero : i64
+            %{n}e = arith.constant {limit} : i64
+            %{n}h = arith.cmpi slt, %{n}i, %{n}e : i64
+            %{n} = arith.andi %{n}l, %{n}h : i1''' for n, e, limit in (('y', y, h), ('x', x, w)))
+        body = f'''%zero = arith.constant 0 : i64 {body}
+            %in = arith.andi %y, %x : i1
+            %l = kernel.load %in0["{h * w}*(c + {c}*b) + {w}*({y}) + {x}"] if %in : !kernel.ref<i8> -> i8
+            %border = arith.constant 7 : i8
+            %a = arith.select %in, %l, %border : i8
+            %f = kernel.load %in1["{c * taps}*o + {taps}*c + {kernel_size}*p + q"] {{packed}} : !kernel.ref<i8> -> i8
+            {widen('aw', 'a', False)} {widen('fw', 'f', True)}
+            %m = arith.muli %aw, %fw : i32
+            %s = kernel.reduce add %m over ["p", "q", "c"] {{slides = ["{stride}*i + {dilation}*p", "{stride}*j + {dilation}*q"]}} : i32
+            kernel.store %s, %out0["{oh * ow}*(o + {o}*b) + {ow}*i + j"] : i32, !kernel.ref<i32>\n'''
+        kernel = Kernel(f'reduction @x axes(b = "bb", o = "{o}", i = "{oh}", j = "{ow}", p = "{kernel_size}", q = "{kernel_size}", '
+                        f'c = "{c}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+        for images in (1, 3):
+            a, f = integers((images, c, h, w), False), integers((o, c, kernel_size, kernel_size), True)
+            framed = np.full((images, c, h + 2 * pad, w + 2 * pad), 7, np.int32)
+            framed[:, :, pad:pad + h, pad:pad + w] = a
+            want = np.zeros((images, o, oh, ow), np.int32)
+            for p, q in itertools.product(range(kernel_size), repeat=2):
+                part = framed[:, :, p * dilation:p * dilation + stride * (oh - 1) + 1:stride,
+                              q * dilation:q * dilation + stride * (ow - 1) + 1:stride]
+                want += np.einsum('bchw,oc->bohw', part, f[:, :, p, q].astype(np.int32))
+            packed = words(f.transpose(2, 3, 1, 0).reshape(-1, o), c)
+            check(f'{variant} convolution {c}->{o} {h}x{w} kernel {kernel_size} stride {stride} x{images}', kernel, [a, packed], [images], want)
+
+
+for variant in byte_variants():
+    matrices(variant)
+    strided_and_batched(variant)
+    convolutions(variant)
+print(wrong, 'wrong')
