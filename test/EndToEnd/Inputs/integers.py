@@ -1,0 +1,118 @@
+"""Compiles and runs models of quantised products: integers.py FOLDER"""
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+folder = sys.argv[1]
+rng = np.random.default_rng(0)
+wrong = 0
+
+
+def integers(kind, *shape):
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+
+def floats(*shape):
+    return (rng.standard_normal(shape) * 3).astype(np.float32)
+
+
+def scales(n):
+    return (rng.random(n) * 0.02 + 0.001).astype(np.float32)
+
+
+def save(nodes, inputs, constants, open_dims):
+    def info(name, a):
+        dims = [f'{name}{d}' if d in open_dims.get(name, ()) else n for d, n in enumerate(a.shape)]
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(a.dtype), dims)
+    graph = helper.make_graph(nodes, 'g', [info(n, a) for n, a in inputs.items()], [onnx.ValueInfoProto(name='y')],
+                              [numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items()])
+    sets = [helper.make_opsetid('', 17), helper.make_opsetid('com.microsoft', 1)]
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=9), f'{folder}/model.onnx')
+
+
+def runtime(inputs):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(f'{folder}/model.onnx', options, providers=['CPUExecutionProvider']).run(None, inputs)[0]
+
+
+def check(name, nodes, inputs, constants, open_dims={}, want=None, rtol=0, atol=0):
+    """`want`: what numpy says, else ONNX Runtime."""
+    global wrong
+    for opened in (open_dims, {}) if open_dims else ({},):
+        save(nodes, inputs, constants, opened)
+        expected = runtime(inputs) if want is None else want
+        np.savez(f'{folder}/data.npz', **inputs, out0=expected)
+        subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-o', f'{folder}/model.so'], check=True)
+        for extra in ([], ['--max-level', '2'], ['--max-level', '1'], ['--threads', '2']):
+            r = subprocess.run(['lathe', 'run', f'{folder}/model.so', '--inputs', f'{folder}/data.npz', '--expect', f'{folder}/data.npz',
+                                '--rtol', str(rtol), '--atol', str(atol)] + extra, capture_output=True, text=True)
+            if r.returncode:
+                wrong += 1
+                print(name, opened, extra, r.stderr[-300:])
+
+
+def node(op, inputs, output='y', **attributes):
+    return helper.make_node(op, inputs.split(','), output.split(','), **attributes)
+
+
+def matrices():
+    u8, i8 = np.uint8, np.int8
+    for a, b, zero, m, k, n in ((u8, i8, 0, 29, 67, 45), (u8, u8, 128, 3, 5, 33), (i8, i8, 7, 1, 130, 70), (u8, u8, 3, 40, 64, 32)):
+        constants = dict(b=integers(b, k, n), az=integers(a), bz=b(zero))
+        check('MatMulInteger', [node('MatMulInteger', 'a,b,az,bz')], dict(a=integers(a, 2, m, k)), constants, {'a': (0, 1)})
+        constants.update(sa=np.float32(0.02), sb=scales(n), bz=np.full(n, zero, b), sy=np.float32(0.9), zy=integers(a))
+        check('QLinearMatMul', [node('QLinearMatMul', 'a,sa,az,b,sb,bz,sy,zy')], dict(a=integers(a, m, k)), constants, {'a': (0,)})
+    check('two activations', [node('MatMulInteger', 'a,b,az,bz')],
+          dict(a=integers(u8, 3, 17, 37), b=integers(u8, 3, 37, 40), az=integers(u8), bz=integers(u8)), {}, {'a': (1,), 'b': (2,)})
+    dynamic = [node('DynamicQuantizeLinear', 'x', 'q,s,z'), node('MatMulInteger', 'q,w,z,wz', 'i'), node('Cast', 'i', 'c', to=1),
+               node('Mul', 's,ws', 'f'), node('Mul', 'c,f')]
+    check('dynamic', dynamic, dict(x=floats(11, 50)), dict(w=integers(i8, 50, 31), wz=i8(0), ws=np.float32(0.01)), {'x': (0,)}, rtol=1e-5)
+
+
+def microsoft():
+    inputs, constants = dict(a=integers(np.uint8, 9, 33)), dict(
+        b=integers(np.int8, 20, 33), sa=np.float32(0.02), za=np.uint8(100), sb=scales(20), zb=integers(np.int8, 20),
+        c=rng.integers(-3000, 3000, 20).astype(np.int32), sy=np.float32(1.1), zy=np.uint8(90))
+    gemm = dict(domain='com.microsoft', transB=1)
+    check('QGemm', [node('QGemm', 'a,sa,za,b,sb,zb,c,sy,zy', **gemm)], inputs, constants, {'a': (0,)})
+    for name in ('c', 'sy', 'zy'):
+        del constants[name]
+    check('QGemm to floats', [node('QGemm', 'a,sa,za,b,sb,zb', alpha=0.5, **gemm)], inputs, constants, rtol=1e-5)
+
+    k, n, block = 75, 21, 32
+    x, packed, scale, zero = floats(5, k), integers(np.uint8, n, 3, block // 2), scales(n * 3), integers(np.uint8, n, 2)
+    halves = lambda v: np.stack([v & 15, v >> 4], -1).reshape(n, -1).astype(np.float64)
+    w = (halves(packed).reshape(n, 3, block) - halves(zero)[:, :3, None]) * scale.reshape(n, 3, 1)
+    check('MatMulNBits', [node('MatMulNBits', 'x,w,s,z', domain='com.microsoft', K=k, N=n, bits=4, block_size=block)], dict(x=x),
+          dict(w=packed, s=scale, z=zero.reshape(-1)), want=(x @ w.reshape(n, -1)[:, :k].T).astype(np.float32), rtol=1e-4, atol=1e-4)
+
+    for rows in (1, 30):
+        x, w, s = floats(rows, 64), integers(np.int8, 64, 40), scales(40)
+        check('weights of 8 bits', [node('DequantizeLinear', 'w,s', 'd', axis=1), node('MatMul', 'x,d')], dict(x=x), dict(w=w, s=s), {'x': (0,)},
+              want=(x.astype(np.float64) @ (w * s.astype(np.float64))).astype(np.float32), rtol=1e-4, atol=1e-4)
+
+
+def images():
+    for channels, out, groups, shape, window, extra in ((5, 33, 1, (9, 14), (3, 3), dict(pads=[1] * 4)), (4, 8, 1, (11, 12), (3, 2), dict(strides=[2, 1])),
+                                                        (6, 9, 3, (7, 7), (3, 3), dict(pads=[1] * 4, group=3)), (7, 20, 1, (40,), (5,), dict(dilations=[2])),
+                                                        (3, 5, 1, (5, 6, 7), (2, 3, 3), dict(pads=[0, 1, 1, 1, 1, 1]))):
+        x, w = dict(x=integers(np.uint8, 2, channels, *shape)), integers(np.int8, out, channels // groups, *window)
+        constants = dict(sx=np.float32(0.02), zx=np.uint8(117), w=w, sw=scales(out), zw=np.zeros(out, np.int8), sy=np.float32(0.7),
+                         zy=np.uint8(50), b=rng.integers(-3000, 3000, out).astype(np.int32))
+        opened = {'x': (0, *range(2, 2 + len(shape)))}
+        check('QLinearConv', [node('QLinearConv', 'x,sx,zx,w,sw,zw,sy,zy,b', **extra)], x, constants, opened)
+        if groups == 1:
+            constants = dict(w=integers(np.uint8, *w.shape), zx=np.uint8(3), zw=np.uint8(201))
+            check('ConvInteger', [node('ConvInteger', 'x,w,zx,zw', **extra)], x, constants, opened)
+
+
+matrices()
+microsoft()
+images()
+print(wrong, 'wrong')
