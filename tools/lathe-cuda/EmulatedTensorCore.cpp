@@ -117,19 +117,20 @@ static Semantics loadMatrices(bool transposed) {
   };
 }
 
-/// m16n8k8: two registers of the left operand, one of the right one, four sums.
-static Semantics multiplyMatrices(Element e) {
+/// m16n8: for each 8 of the depth two registers of the left operand and one of the right one; four sums.
+static Semantics multiplyMatrices(Element e, unsigned depth) {
   return [=](const uint64_t *a, uint64_t *r) {
-    const auto &all = meetWarp("mma", {a[0], a[1], a[2]});
+    unsigned left = depth / 4, sums = left + depth / 8;
+    const auto &all = meetWarp("mma", std::vector<uint64_t>(a, a + sums));
     unsigned lane = block->current->id % 32, firstThread = block->current->id - lane;
     auto element = [&](unsigned line, unsigned reg, unsigned k) {
-      uint16_t bits = uint16_t(all.at(firstThread + line * 4 + k / 2)[reg] >> (16 * (k % 2)));
+      uint16_t bits = uint16_t(all.at(firstThread + line * 4 + k % 8 / 2)[reg] >> (16 * (k % 2)));
       return readElement(e, reinterpret_cast<const char *>(&bits));
     };
     for (unsigned i = 0; i < 4; ++i) {
-      float sum = asFloat(a[3 + i]);
-      for (unsigned k = 0; k < 8; ++k)
-        sum += element(lane / 4, i / 2, k) * element(lane % 4 * 2 + i % 2, 2, k);
+      float sum = asFloat(a[sums + i]);
+      for (unsigned k = 0; k < depth; ++k)
+        sum += element(lane / 4, i / 2 + k / 8 * 2, k) * element(lane % 4 * 2 + i % 2, left + k / 8, k);
       r[i] = fromFloat(sum);
     }
   };
@@ -141,6 +142,6 @@ Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
   if (StringRef(text).starts_with("ldmatrix"))
     return loadMatrices(StringRef(text).contains(".trans"));
   if (StringRef(text).starts_with("mma.sync"))
-    return multiplyMatrices(elementIn(text));
+    return multiplyMatrices(elementIn(text), StringRef(text).contains("m16n8k16") ? 16 : 8);
   return nullptr;
 }

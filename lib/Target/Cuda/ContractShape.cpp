@@ -16,9 +16,8 @@ static std::vector<unsigned> axesIn(const lower::BodyInfo &info, AxisSet set) {
   return out;
 }
 
-ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op)
-    : info(info), contracted(info.axesOf(op.getAxes())), lhs(op.getLhsExpr()), rhs(op.getRhsExpr()) {
-  AxisSet left = info.axesOf(lhs), right = info.axesOf(rhs);
+ContractShape::ContractShape(const lower::BodyInfo &info, AxisSet left, AxisSet right, AxisSet contracted)
+    : info(info), contracted(contracted) {
   batch = left & right & ~contracted;
   rows = left & ~right & ~contracted;
   columns = right & ~left & ~contracted;
@@ -26,6 +25,12 @@ ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op)
   rowAxes = axesIn(info, rows);
   columnAxes = axesIn(info, columns);
   depthAxes = axesIn(info, contracted);
+}
+
+ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op)
+    : ContractShape(info, info.axesOf(op.getLhsExpr()), info.axesOf(op.getRhsExpr()), info.axesOf(op.getAxes())) {
+  lhs = op.getLhsExpr();
+  rhs = op.getRhsExpr();
   DictionaryAttr packed = op.getPackedAttr();
   if (!packed)
     return;
@@ -52,7 +57,7 @@ Expr ContractShape::flatIndex(ArrayRef<unsigned> axes) const {
   return e;
 }
 
-std::optional<Expr> ContractShape::stepAlong(const Expr &offset, ArrayRef<unsigned> axes) const {
+std::optional<Expr> cuda::stepAlong(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
   Expr step(1), run(1);
   bool first = true;
   for (unsigned i = axes.size(); i-- > 0;) {
@@ -72,6 +77,36 @@ std::optional<Expr> ContractShape::stepAlong(const Expr &offset, ArrayRef<unsign
     run = run * info.extents[axes[i]];
   }
   return first ? Expr(0) : step;
+}
+
+Expr cuda::atZero(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
+  std::map<std::string, Expr> zeros;
+  for (unsigned a : axes)
+    zeros.emplace(info.axes[a], Expr(0));
+  return offset.substitute(zeros);
+}
+
+/// How many of the innermost axes one run goes along: all, one, or none.
+static size_t runLength(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
+  auto isRun = [&](ArrayRef<unsigned> of) {
+    std::optional<Expr> step = stepAlong(info, offset, of);
+    return step && step->isOne();
+  };
+  return axes.empty() ? 0 : isRun(axes) ? axes.size() : isRun(axes.take_back(1)) ? 1 : 0;
+}
+
+std::optional<Expr> cuda::runAlong(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
+  size_t count = runLength(info, offset, axes);
+  if (!count)
+    return std::nullopt;
+  Expr length(1);
+  for (unsigned a : axes.take_back(count))
+    length = length * info.extents[a];
+  return length;
+}
+
+Expr cuda::startOf(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
+  return atZero(info, offset, axes.take_back(runLength(info, offset, axes)));
 }
 
 AttentionShape::AttentionShape(const lower::BodyInfo &info, kernel::AttentionOp op) {

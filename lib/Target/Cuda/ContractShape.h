@@ -6,10 +6,23 @@
 
 namespace lathe::cuda {
 
+/// When the offset steps evenly along the flattened axes (outermost first): the step. Nothing when it does not.
+std::optional<shape::Expr> stepAlong(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
+
+/// The offset where the axes are 0.
+shape::Expr atZero(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
+/// Accesses may run along the flattened axes or, where these do not lie in one run, along the innermost one: how many elements
+/// lie side by side, nothing when neighbours lie apart.
+std::optional<shape::Expr> runAlong(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
+/// The offset of a run's first element.
+shape::Expr startOf(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
+
 /// A contraction's axes by their roles, and its operands' offsets as they lie in memory (a packed operand's offset is that
-/// of the packed array).
+/// of the packed array; a computed operand has none).
 struct ContractShape {
   ContractShape(const lower::BodyInfo &info, kernel::ContractOp op);
+  /// Of the product of two values that vary along these axes.
+  ContractShape(const lower::BodyInfo &info, lower::AxisSet left, lower::AxisSet right, lower::AxisSet contracted);
   const lower::BodyInfo &info;
   lower::AxisSet contracted = 0, batch = 0, rows = 0, columns = 0;
   std::vector<unsigned> batchAxes, rowAxes, columnAxes, depthAxes; ///< outermost first
@@ -17,8 +30,9 @@ struct ContractShape {
   shape::Expr extent(llvm::ArrayRef<unsigned> axes) const;
   /// The index of a point among flattened axes, as an expression over them.
   shape::Expr flatIndex(llvm::ArrayRef<unsigned> axes) const;
-  /// When the offset steps evenly along the flattened axes (outermost first): the step. Nothing when it does not.
-  std::optional<shape::Expr> stepAlong(const shape::Expr &offset, llvm::ArrayRef<unsigned> axes) const;
+  std::optional<shape::Expr> stepAlong(const shape::Expr &offset, llvm::ArrayRef<unsigned> axes) const {
+    return cuda::stepAlong(info, offset, axes);
+  }
 };
 
 struct AttentionShape {

@@ -38,8 +38,8 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
-  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateWarpGemm, generateSimtGemm,
-                          generateHopperAttention, generateSimtAttention}) {
+  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm, generateHopperAttention,
+                          generateSimtAttention}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)
       return taken.takeError();
@@ -60,6 +60,14 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
   return llvm::Error::success();
 }
 
+/// Longer runs, fewer divisions.
+static void collapse(kernel::GenericOp kernel) {
+  using kernel::KernelClass;
+  if (llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, kernel.getKernelClass()))
+    lower::collapseAxes(kernel);
+  lower::collapseProductAxes(kernel);
+}
+
 static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsigned sm, const CudaOptions &options,
                                                 StringRef planName) {
   if (llvm::Error e = lower::checkAxes(original))
@@ -68,7 +76,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   OpBuilder copies(original);
   auto kernel = cast<kernel::GenericOp>(copies.clone(*original));
   auto erase = llvm::make_scope_exit([&] { kernel.erase(); });
-  lower::collapseProductAxes(kernel);
+  collapse(kernel);
   Location loc = UnknownLoc::get(kernel.getContext());
   DeviceCode code;
   code.device = ModuleOp::create(loc);

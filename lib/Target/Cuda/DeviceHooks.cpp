@@ -33,7 +33,7 @@ unsigned DeviceHooks::alignmentOf(const Access &a) {
   int64_t width = vector.getNumElements();
   if (width != laneWidth)
     return bytes;
-  return bytes * knownDivisor(info.exprOf(a.op), width, laneAxis);
+  return bytes * known.divisorOf(info.exprOf(a.op), width, laneAxis);
 }
 
 Value DeviceHooks::load(OpBuilder &b, Location loc, const Access &a, Value fill) {

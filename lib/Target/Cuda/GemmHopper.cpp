@@ -41,16 +41,17 @@ constexpr unsigned threads = 384;
 /// How an operand lies in memory, for the bulk copies.
 struct OperandMap {
   MapSpec spec;
-  std::vector<unsigned> batchAxes; ///< one dimension of the map each, from the third on
+  std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
   bool byColumns = false;          ///< [k][n]
 };
 
 class HopperGemm : public EntryEmitter {
 public:
   /// `weights`: no kernel writes the right operand.
-  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &b, bool weights)
-      : EntryEmitter(frame), p(p), tile(tile), mapB(b), weights(weights) {
-    bytes = p.lhsType.getIntOrFloatBitWidth() / 8;
+  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &a, const OperandMap &b,
+             bool weights)
+      : EntryEmitter(frame), p(p), tile(tile), mapA(a), mapB(b), weights(weights) {
+    bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows() * 128;
     bBytes = tile.columns * 128;
@@ -84,7 +85,7 @@ private:
 
   const GemmProblem &p;
   HopperTile tile;
-  const OperandMap &mapB;
+  const OperandMap &mapA, &mapB;
   bool weights;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
@@ -153,21 +154,21 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   for (unsigned axis : p.shape.batchAxes)
     extents.push_back(d.narrow(frame.size(info.extents[axis])));
   batchIndex = delinearize(d, t.batch, extents);
-  auto at3 = [&](Value x, Value y) {
+  auto at3 = [&](const OperandMap &map, Value x, Value y) {
     Values c = {x, y};
-    for (size_t i = batchIndex.size(); i-- > 0;)
+    for (unsigned i : map.batchAxes)
       c.push_back(batchIndex[i]);
     return c;
   };
   if (what & Left)
-    loadTile(d, a, frame.maps[0], at3(k0, t.m), full);
+    loadTile(d, a, frame.maps[0], at3(mapA, k0, t.m), full);
   if (!(what & Right))
     return;
   Value b = d.add(a, aBytes);
   if (!mapB.byColumns)
-    return loadTile(d, b, frame.maps[1], at3(k0, t.n), full);
+    return loadTile(d, b, frame.maps[1], at3(mapB, k0, t.n), full);
   for (unsigned c = 0; c < tile.columns; c += 64)
-    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(d.add(t.n, c), k0), full);
+    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
 }
 
 /// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
@@ -220,7 +221,7 @@ void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
   Value own = tile.shared ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
   Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
-  Wgmma product{tile.columns, p.lhsType, mapB.byColumns};
+  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns};
   fenceProducts(d);
   for (unsigned kk = 0; kk < 4; ++kk)
     for (unsigned i = 0; i < tile.blocks; ++i)
@@ -319,95 +320,107 @@ void HopperGemm::emit() {
 //===----------------------------------------------------------------------===//
 
 /// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
-static std::optional<OperandMap> mapOf(const GemmProblem &p, Value ref, Type element, const Expr &offset,
-                                       ArrayRef<unsigned> lineAxes, const Expr &lines, bool byColumns) {
+/// `known` learns what open sizes must be for that.
+static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
+                                       const Expr &lines, bool byColumns, Divisibility &known) {
   const lower::BodyInfo &info = p.shape.info;
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  if (o.value)
+    return std::nullopt;
+  int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
   ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
   ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
-  std::optional<Expr> along = p.shape.stepAlong(offset, inner), across = p.shape.stepAlong(offset, outer);
-  if (!along || !along->isOne() || !across || !isBulkStride(*across, bytes) || p.shape.batchAxes.size() > 3)
+  std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
+  Divisibility needs = known;
+  if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
     return std::nullopt;
   OperandMap map;
   map.byColumns = byColumns;
-  map.spec.buffer = cast<BlockArgument>(ref).getArgNumber();
-  map.spec.element = element;
+  map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
+  map.spec.element = o.type;
   map.spec.dims = {byColumns ? lines : p.k, byColumns ? p.k : lines};
   // A stride of 0 (one line) is none that the hardware takes; any multiple of 16 will do.
   map.spec.strides = {Expr(0), (across->isZero() ? Expr(16) : *across) * Expr(bytes)};
-  Expr rest = offset;
+  Expr rest = o.offset;
   for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
     unsigned axis = p.shape.batchAxes[i];
     auto linear = rest.linearIn(info.axes[axis]);
-    if (!linear || !isBulkStride(linear->coefficient, bytes) || info.axesOf(linear->coefficient))
+    if (!linear || info.axesOf(linear->coefficient) || !needs.assume(linear->coefficient, 16 / bytes))
       return std::nullopt;
+    if (linear->coefficient.isZero())
+      continue;
+    map.batchAxes.push_back(i);
     map.spec.dims.push_back(info.extents[axis]);
     map.spec.strides.push_back(linear->coefficient * Expr(bytes));
     rest = linear->rest;
   }
-  for (unsigned axis : p.shape.depthAxes)
-    rest = rest.substitute({{info.axes[axis], Expr(0)}});
-  for (unsigned axis : lineAxes)
-    rest = rest.substitute({{info.axes[axis], Expr(0)}});
-  if (!rest.isZero())
+  rest = atZero(info, atZero(info, rest, p.shape.depthAxes), lineAxes);
+  if (!rest.isZero() || map.batchAxes.size() > 3)
     return std::nullopt;
+  known = needs;
   return map;
 }
 
 static bool usesTensorCores(const GemmProblem &p) {
-  if (p.lhsType != p.rhsType)
+  if (p.lhs.type != p.rhs.type)
     return false;
-  if (p.lhsType.isBF16() || p.lhsType.isF16())
+  if (p.lhs.type.isBF16() || p.lhs.type.isF16())
     return true;
   DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
   auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();
-  return p.lhsType.isF32() && precision && precision.getValue() == "tf32";
+  return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
 }
 
-llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
-  std::optional<GemmProblem> p = g.sm == 90 ? gemmProblem(g.info) : std::nullopt;
-  if (!p || !usesTensorCores(*p) || !p->k.constant() || *p->k.constant() < 16)
-    return false;
-  kernel::ContractOp op = p->op;
-  std::optional<OperandMap> a = mapOf(*p, op.getLhs(), p->lhsType, p->shape.lhs, p->shape.rowAxes, p->m, false);
-  std::optional<OperandMap> b = mapOf(*p, op.getRhs(), p->rhsType, p->shape.rhs, p->shape.columnAxes, p->n, false);
-  if (!b && !p->rhsType.isF32())
-    b = mapOf(*p, op.getRhs(), p->rhsType, p->shape.rhs, p->shape.columnAxes, p->n, true);
-  if (!a || !b)
-    return false;
+namespace {
+/// A product whose operands bulk copies can fetch, where the sizes are what `known` says.
+struct BulkProblem {
+  GemmProblem p;
+  OperandMap a, b;
+  Divisibility known;
+};
+} // namespace
+
+static std::optional<BulkProblem> bulkProblem(const GemmProblem &p) {
+  Divisibility known(p.shape.info);
+  std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
+  std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
+  if (a && !b && !p.rhs.type.isF32())
+    b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
+  if (a && b)
+    return BulkProblem{p, *a, *b, known};
+  // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.
+  if (p.shape.columnAxes.size() < 2 || p.shape.batchAxes.size() >= 3)
+    return std::nullopt;
+  GemmProblem apart = p;
+  apart.shape.batchAxes.push_back(apart.shape.columnAxes.front());
+  apart.shape.columnAxes.erase(apart.shape.columnAxes.begin());
+  apart.countAxes();
+  return bulkProblem(apart);
+}
+
+/// The tiles, the least time for the longest walk first chosen by the plan; words of the plan that no other launch needs too.
+static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  auto count = [&](const HopperTile &t) {
-    return plan.size(p->batch * Expr::ceildiv(p->m, t.rows()) * Expr::ceildiv(p->n, t.columns));
+  const GemmProblem &p = bulk.p;
+  struct Choice {
+    GemmLaunch launch;
+    Value rows, columns, cost;
   };
-  // The least time for the longest walk.
-  auto cost = [&](const HopperTile &t, Value n) {
-    Value walk = h.ceilDiv(n, expectedProcessors);
-    return h.mul(walk, plan.constant(t.cost()));
+  auto of = [&](unsigned i) {
+    const HopperTile &t = tiles[i];
+    Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows()) * Expr::ceildiv(p.n, t.columns));
+    Value cost = h.mul(h.ceilDiv(grid, expectedProcessors), plan.constant(t.cost()));
+    GemmLaunch launch{plan.constant(g.entries.size() + i), grid, plan.constant(threads), plan.constant(HopperGemm::sharedBytes(t))};
+    return Choice{launch, plan.constant(t.rows()), plan.constant(t.columns), cost};
   };
-  // Where the right operand lies by columns, it comes in chunks of 64 of them.
-  std::vector<HopperTile> tiles;
-  llvm::copy_if(allTiles, std::back_inserter(tiles), [&](const HopperTile &t) { return !b->byColumns || t.columns % 64 == 0; });
-  Value entry = plan.constant(0), grid = count(tiles[0]), bytes = plan.constant(HopperGemm::sharedBytes(tiles[0]));
-  Value rows = plan.constant(tiles[0].rows()), columns = plan.constant(tiles[0].columns), least = cost(tiles[0], grid);
+  Choice best = of(0);
   for (unsigned i = 1; i < tiles.size(); ++i) {
-    Value n = count(tiles[i]), own = cost(tiles[i], n);
-    Value better = h.compare(arith::CmpIPredicate::sle, own, least);
-    least = h.select(better, own, least);
-    entry = h.select(better, plan.constant(i), entry);
-    grid = h.select(better, n, grid);
-    bytes = h.select(better, plan.constant(HopperGemm::sharedBytes(tiles[i])), bytes);
-    rows = h.select(better, plan.constant(tiles[i].rows()), rows);
-    columns = h.select(better, plan.constant(tiles[i].columns), columns);
+    Choice next = of(i);
+    Value better = h.compare(arith::CmpIPredicate::sle, next.cost, best.cost);
+    best = {chooseLaunch(h, better, next.launch, best.launch), h.select(better, next.rows, best.rows),
+            h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
   }
-  plan.set(LATHE_CUDA_ENTRY, entry);
-  plan.set(LATHE_CUDA_GRID, grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, threads);
-  plan.set(LATHE_CUDA_SHARED, bytes);
-  plan.set(LATHE_CUDA_PERSISTENT, 1);
-  int64_t depth = 128 / (p->lhsType.getIntOrFloatBitWidth() / 8);
+  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
   auto addMap = [&](OperandMap &map, unsigned index, Value lines) {
     map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
     map.spec.box.resize(map.spec.dims.size(), 1);
@@ -415,15 +428,52 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     if (!map.byColumns)
       plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
   };
-  addMap(*a, 0, rows);
-  addMap(*b, 1, columns);
-  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(op.getRhs()));
+  addMap(bulk.a, 0, best.rows);
+  addMap(bulk.b, 1, best.columns);
+  return best.launch;
+}
+
+/// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
+static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, const GemmLaunch &ofBulk) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  if (bulk.known.conditions().empty() && p.k.constant()) {
+    setLaunch(plan, ofBulk);
+    plan.set(LATHE_CUDA_PERSISTENT, 1);
+    return llvm::Error::success();
+  }
+  llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, Divisibility(g.info));
+  if (!other)
+    return other.takeError();
+  // A depth of 0 has no stage to wait for.
+  Value fits = h.both(plan.holds(bulk.known), h.less(plan.constant(0), plan.size(p.k)));
+  setLaunch(plan, chooseLaunch(h, fits, ofBulk, *other));
+  plan.set(LATHE_CUDA_PERSISTENT, h.wide(fits));
+  plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
+  std::optional<GemmProblem> p = g.sm == 90 ? gemmProblem(g.info) : std::nullopt;
+  if (!p || !usesTensorCores(*p) || p->k.constant().value_or(16) < 16)
+    return false;
+  std::optional<BulkProblem> bulk = bulkProblem(*p);
+  if (!bulk)
+    return false;
+  // Where the right operand lies by columns, it comes in chunks of 64 of them.
+  std::vector<HopperTile> tiles;
+  llvm::copy_if(allTiles, std::back_inserter(tiles), [&](const HopperTile &t) { return !bulk->b.byColumns || t.columns % 64 == 0; });
+  GemmLaunch launch = planBulk(g, *bulk, tiles);
+  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
     KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
-    HopperGemm gemm(*p, frame, t, *b, weights);
+    frame.known = bulk->known;
+    HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
       return e;
   }
+  if (llvm::Error e = planEither(g, *bulk, *p, launch))
+    return e;
   return true;
 }

@@ -5,35 +5,90 @@
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
+using lower::AxisSet;
+using shape::Expr;
+
+void GemmProblem::countAxes() {
+  batch = shape.extent(shape.batchAxes);
+  m = shape.extent(shape.rowAxes);
+  n = shape.extent(shape.columnAxes);
+  k = shape.extent(shape.depthAxes);
+}
+
+static bool isSmallFloat(Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() <= 32; }
+
+static std::optional<GemmProblem> ofContract(const lower::BodyInfo &info, kernel::ContractOp op) {
+  ContractShape shape(info, op);
+  ProductOperand lhs{op.getLhs(), shape.lhs, {}, op.getLhs().getType().getElementType()};
+  ProductOperand rhs{op.getRhs(), shape.rhs, {}, op.getRhs().getType().getElementType()};
+  return GemmProblem{shape, lhs, rhs, op.getResult(), {}, {}, {}, {}, {}};
+}
+
+static Value withoutExtension(Value v) {
+  auto ext = v.getDefiningOp<arith::ExtFOp>();
+  return ext ? ext.getIn() : v;
+}
+
+static ProductOperand operandOf(const lower::BodyInfo &info, Value v) {
+  v = withoutExtension(v);
+  auto load = v.getDefiningOp<kernel::LoadOp>();
+  if (load && !load.getPredicate() && load.getIndices().empty())
+    return {load.getRef(), info.exprOf(load), {}, v.getType()};
+  return {{}, {}, v, v.getType()};
+}
+
+/// A sum of products of two values that vary along different axes: a convolution. (The product of two halves is exact in f32,
+/// where the sum is taken, whatever type the body rounds it to.)
+static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::ReduceOp sum) {
+  auto product = withoutExtension(sum.getValue()).getDefiningOp<arith::MulFOp>();
+  if (sum.getKind() != kernel::Combiner::Add || !product)
+    return std::nullopt;
+  Value left = product.getLhs(), right = product.getRhs();
+  ContractShape shape(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes()));
+  if (!shape.rows || !shape.columns)
+    return std::nullopt;
+  return GemmProblem{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
+}
+
+/// Columns are what neighbouring threads store: an image's pixels.
+static void turnTowardsStores(GemmProblem &p) {
+  const lower::BodyInfo &info = p.shape.info;
+  auto contiguous = [&](ArrayRef<unsigned> axes) {
+    return !axes.empty() && llvm::any_of(p.stores, [&](kernel::StoreOp s) {
+      auto linear = info.exprOf(s).linearIn(info.axes[axes.back()]);
+      return linear && linear->coefficient.isOne();
+    });
+  };
+  if (contiguous(p.shape.columnAxes) || !contiguous(p.shape.rowAxes))
+    return;
+  std::swap(p.lhs, p.rhs);
+  std::swap(p.shape.lhs, p.shape.rhs);
+  std::swap(p.shape.rows, p.shape.columns);
+  std::swap(p.shape.rowAxes, p.shape.columnAxes);
+}
 
 std::optional<GemmProblem> cuda::gemmProblem(const lower::BodyInfo &info) {
-  kernel::ContractOp contract;
+  Operation *sum = nullptr;
   std::vector<kernel::StoreOp> stores;
   for (Operation *op : info.ops) {
-    if (isa<kernel::ReduceOp, kernel::AttentionOp>(op))
+    if (isa<kernel::AttentionOp>(op) || (sum && isa<kernel::ReduceOp, kernel::ContractOp>(op)))
       return std::nullopt;
-    if (auto c = dyn_cast<kernel::ContractOp>(op))
-      contract = c;
+    if (isa<kernel::ReduceOp, kernel::ContractOp>(op))
+      sum = op;
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
   }
-  if (!contract)
+  if (!sum || !sum->getResult(0).getType().isF32())
     return std::nullopt;
-  Type lhs = contract.getLhs().getType().getElementType(), rhs = contract.getRhs().getType().getElementType();
-  auto small = [](Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() <= 32; };
-  if (!small(lhs) || !small(rhs) || !contract.getType().isF32())
+  auto contract = dyn_cast<kernel::ContractOp>(sum);
+  std::optional<GemmProblem> p = contract ? ofContract(info, contract) : ofSum(info, cast<kernel::ReduceOp>(sum));
+  if (!p || !isSmallFloat(p->lhs.type) || !isSmallFloat(p->rhs.type))
     return std::nullopt;
-  ContractShape shape(info, contract);
   for (kernel::StoreOp s : stores)
-    if (info.domainOf(s) != (shape.batch | shape.rows | shape.columns))
+    if (info.domainOf(s) != (p->shape.batch | p->shape.rows | p->shape.columns))
       return std::nullopt;
-  return GemmProblem{contract,
-                     shape,
-                     stores,
-                     shape.extent(shape.batchAxes),
-                     shape.extent(shape.rowAxes),
-                     shape.extent(shape.columnAxes),
-                     shape.extent(shape.depthAxes),
-                     lhs,
-                     rhs};
+  p->stores = stores;
+  turnTowardsStores(*p);
+  p->countAxes();
+  return p;
 }

@@ -88,18 +88,16 @@ void SimtGemm::emit() {
   storeTile(sumOverDepth(tile.perThread * tile.perThread, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
-llvm::Expected<bool> cuda::generateSimtGemm(Generator &g) {
-  std::optional<GemmProblem> p = gemmProblem(g.info);
-  // A depth that may be 0 has nothing to clamp addresses to.
-  if (!p || !p->k.constant() || *p->k.constant() < 4)
-    return false;
-  planTiles(g.plan, *p, {tiles[0], tiles[0].threads()}, {tiles[1], tiles[1].threads()}, manyTiles);
+llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
+  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), {tiles[0], tiles[0].threads()}, {tiles[1], tiles[1].threads()}, manyTiles);
   for (const SimtTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, t.threads(), g.sm, 0, g.dependent());
-    SimtGemm gemm(*p, frame, t);
+    std::string name = entryName(g, t);
+    KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
+    frame.known = known;
+    SimtGemm gemm(p, frame, t);
     gemm.emit();
-    if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+    if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
   }
-  return true;
+  return planned;
 }

@@ -8,10 +8,9 @@ using namespace lathe::cuda;
 using shape::Expr;
 
 static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves) {
-  kernel::ContractOp op = p.op;
-  if (left)
-    return {op.getLhs(), p.shape.lhs, p.shape.rowAxes, p.shape.depthAxes, p.m, p.k, t.m, t.k, "a", halves};
-  return {op.getRhs(), p.shape.rhs, p.shape.columnAxes, p.shape.depthAxes, p.n, p.k, t.n, t.k, "b", halves};
+  const ProductOperand &o = left ? p.lhs : p.rhs;
+  return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value};
 }
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves)
@@ -28,9 +27,18 @@ void TiledGemm::locate() {
 }
 
 Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
+  Values zeros(numSums, d.f32(0));
+  if (auto k = p.k.constant(); k && *k > 0)
+    return sumTiles(zeros, multiply);
+  // A depth of 0 has nothing to clamp addresses to.
+  return d.choose(d.equal(frame.size(p.k), 0), [&] { return zeros; }, [&] { return sumTiles(zeros, multiply); });
+}
+
+Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
+  size_t numSums = zeros.size();
   a.locate(base, m0);
   b.locate(base, n0);
-  Values carried(numSums, d.f32(0));
+  Values carried = zeros;
   Value zero = d.i64(0);
   carried.append(a.load(zero));
   carried.append(b.load(zero));
@@ -52,20 +60,77 @@ Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(Array
   return out;
 }
 
-void cuda::planTiles(PlanFunction &plan, const GemmProblem &p, const TileLaunch &small, const TileLaunch &large,
-                     int64_t manyTiles) {
+GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, const TileLaunch &small,
+                           const TileLaunch &large, int64_t manyTiles) {
   DeviceBuilder &h = plan.d;
-  auto blocks = [&](const GemmTile &t) { return plan.size(p.batch * Expr::ceildiv(p.m, t.m) * Expr::ceildiv(p.n, t.n)); };
-  Value ofLarge = blocks(large.tile), ofSmall = blocks(small.tile);
-  Value useLarge = h.compare(arith::CmpIPredicate::sge, ofLarge, plan.constant(manyTiles));
-  auto choose = [&](int64_t ifLarge, int64_t ifSmall) {
-    return h.select(useLarge, plan.constant(ifLarge), plan.constant(ifSmall));
+  auto launch = [&](const TileLaunch &t, unsigned entry) {
+    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
+    return GemmLaunch{plan.constant(entry), blocks, plan.constant(t.threads), plan.constant(t.shared)};
   };
-  plan.set(LATHE_CUDA_ENTRY, choose(1, 0));
-  plan.set(LATHE_CUDA_GRID, h.select(useLarge, ofLarge, ofSmall));
+  GemmLaunch ofSmall = launch(small, first), ofLarge = launch(large, first + 1);
+  return chooseLaunch(h, h.compare(arith::CmpIPredicate::sge, ofLarge.grid, plan.constant(manyTiles)), ofLarge, ofSmall);
+}
+
+GemmLaunch cuda::chooseLaunch(DeviceBuilder &h, Value condition, const GemmLaunch &x, const GemmLaunch &y) {
+  auto pick = [&](Value a, Value b) { return h.select(condition, a, b); };
+  return {pick(x.entry, y.entry), pick(x.grid, y.grid), pick(x.block, y.block), pick(x.shared, y.shared)};
+}
+
+std::string cuda::entryName(const Generator &g, const GemmTile &tile) {
+  std::string name = tile.name;
+  return llvm::is_contained(g.entries, name) ? name + "_any" : name;
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<GemmLaunch> cuda::addTiledGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
+  return takesWarpGemm(g, p) ? addWarpGemm(g, p, known) : addSimtGemm(g, p, known);
+}
+
+/// What gives the operands' elements and the results' wide accesses.
+static Divisibility wideSizes(const GemmProblem &p) {
+  const lower::BodyInfo &info = p.shape.info;
+  Divisibility known(info);
+  auto wide = [&](const Expr &offset, ArrayRef<unsigned> axes, Type type) {
+    std::optional<Expr> run = axes.empty() ? std::nullopt : runAlong(info, offset, axes);
+    int64_t width = 128 / type.getIntOrFloatBitWidth();
+    return run && known.assume(*run, width) && known.assume(startOf(info, offset, axes), width);
+  };
+  auto operand = [&](const ProductOperand &o, ArrayRef<unsigned> lines) {
+    if (!o.value && !wide(o.offset, lines, o.type))
+      wide(o.offset, p.shape.depthAxes, o.type);
+  };
+  operand(p.lhs, p.shape.rowAxes);
+  operand(p.rhs, p.shape.columnAxes);
+  return known;
+}
+
+llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
+  std::optional<GemmProblem> p = gemmProblem(g.info);
+  // Nothing is gained where a tile would be mostly empty.
+  if (!p || p->k.constant().value_or(8) < 4)
+    return false;
+  Divisibility wide = wideSizes(*p);
+  llvm::Expected<GemmLaunch> launch = addTiledGemm(g, *p, wide);
+  if (launch && !wide.conditions().empty()) {
+    GemmLaunch ofWide = *launch;
+    launch = addTiledGemm(g, *p, Divisibility(g.info));
+    if (launch)
+      launch = chooseLaunch(g.plan.d, g.plan.holds(wide), ofWide, *launch);
+  }
+  if (!launch)
+    return launch.takeError();
+  setLaunch(g.plan, *launch);
+  return true;
+}
+
+void cuda::setLaunch(PlanFunction &plan, const GemmLaunch &launch) {
+  plan.set(LATHE_CUDA_ENTRY, launch.entry);
+  plan.set(LATHE_CUDA_GRID, launch.grid);
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, choose(large.threads, small.threads));
-  if (large.shared || small.shared)
-    plan.set(LATHE_CUDA_SHARED, choose(large.shared, small.shared));
+  plan.set(LATHE_CUDA_BLOCK, launch.block);
+  plan.set(LATHE_CUDA_SHARED, launch.shared);
 }

@@ -33,6 +33,7 @@ protected:
   TileLoader a, b;
 
 private:
+  Values sumTiles(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
   GemmTile tile;
 };
 
@@ -41,8 +42,11 @@ struct TileLaunch {
   GemmTile tile;
   unsigned threads, shared = 0;
 };
-/// Entry point 1, the large tile's, where at least `manyTiles` of them keep the machine busy, else entry point 0.
-void planTiles(PlanFunction &plan, const GemmProblem &p, const TileLaunch &small, const TileLaunch &large, int64_t manyTiles);
+/// The large tile's entry point, the one behind `first`, where at least `manyTiles` of them keep the machine busy, else `first`.
+GemmLaunch planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, const TileLaunch &small, const TileLaunch &large,
+                     int64_t manyTiles);
+/// The name of an entry point: those that take any sizes stand beside those that take what a plan has looked at.
+std::string entryName(const Generator &g, const GemmTile &tile);
 
 } // namespace lathe::cuda
 

@@ -37,7 +37,7 @@ private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
       : TiledGemm(p, frame, tile, shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
-  Values product(ArrayRef<Value> sums, Value a0, Value a1, Value b);
+  Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
   void storeTile(ArrayRef<Value> sums);
 
   WarpTile tile;
@@ -46,14 +46,26 @@ private:
 
 } // namespace
 
-/// 16x8 sums, four of a thread, and the product of 16x8 and 8x8 halves.
-Values WarpGemm::product(ArrayRef<Value> sums, Value a0, Value a1, Value b) {
-  std::string type = p.lhsType.isBF16() ? "bf16" : "f16";
-  std::string text = "mma.sync.aligned.m16n8k8.row.col.f32." + type + "." + type +
-                     ".f32 {$0, $1, $2, $3}, {$4, $5}, {$6}, {$7, $8, $9, $10};";
-  Values args = {a0, a1, b};
-  args.append(sums.begin(), sums.end());
-  return d.ptx(text, "=f,=f,=f,=f,r,r,r,f,f,f,f", args, llvm::SmallVector<Type>(4, d.f32Type()), false);
+/// 16x8 sums, four of a thread, and the product of 16x16 and 16x8 halves: one instruction, or before 8.0 two.
+Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
+  std::string type = p.lhs.type.isBF16() ? "bf16" : "f16";
+  llvm::SmallVector<Type> four(4, d.f32Type());
+  std::string types = ".row.col.f32." + type + "." + type + ".f32 ";
+  Values now(sums);
+  if (frame.sm >= 80) {
+    Values args(x);
+    args.append(y.begin(), y.end());
+    args.append(now);
+    std::string text = "mma.sync.aligned.m16n8k16" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+    return d.ptx(text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args, four, false);
+  }
+  std::string text = "mma.sync.aligned.m16n8k8" + types + "{$0, $1, $2, $3}, {$4, $5}, {$6}, {$7, $8, $9, $10};";
+  for (unsigned half = 0; half < 2; ++half) {
+    Values args = {x[2 * half], x[2 * half + 1], y[half]};
+    args.append(now);
+    now = d.ptx(text, "=f,=f,=f,=f,r,r,r,f,f,f,f", args, four, false);
+  }
+  return now;
 }
 
 /// Sums by blocks of 16 rows, then of 8 columns.
@@ -65,12 +77,10 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
       y.push_back(b.matrices(lane, d.add(column, j), d.i32(k), false));
     for (unsigned i = 0; i < tile.blocks; ++i) {
       Values x = a.matrices(lane, d.add(row, 16 * i), d.i32(k), true);
-      for (unsigned j = 0; j < 4; ++j)
-        for (unsigned half = 0; half < 2; ++half) {
-          unsigned at = (4 * i + j) * 4;
-          Values now = product(ArrayRef<Value>(out).slice(at, 4), x[2 * half], x[2 * half + 1], y[j / 2][2 * (j % 2) + half]);
-          llvm::copy(now, out.begin() + at);
-        }
+      for (unsigned j = 0; j < 4; ++j) {
+        unsigned at = (4 * i + j) * 4;
+        llvm::copy(product(ArrayRef<Value>(out).slice(at, 4), x, ArrayRef<Value>(y[j / 2]).slice(2 * (j % 2), 2)), out.begin() + at);
+      }
     }
   }
   return out;
@@ -96,20 +106,21 @@ void WarpGemm::emit() {
   storeTile(sumOverDepth(16 * tile.blocks, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
-llvm::Expected<bool> cuda::generateWarpGemm(Generator &g) {
-  std::optional<GemmProblem> p = gemmProblem(g.info);
-  bool fits = p && p->lhsType == p->rhsType && (p->lhsType.isF16() || (p->lhsType.isBF16() && g.sm >= 80));
-  // A depth that may be 0 has nothing to clamp addresses to.
-  if (!fits || !p->k.constant() || *p->k.constant() < 8)
-    return false;
+bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
+  return p.lhs.type == p.rhs.type && (p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.sm >= 80)) && p.k.constant().value_or(8) >= 8;
+}
+
+llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
   auto launch = [](const WarpTile &t) { return TileLaunch{t, t.threads(), t.sharedBytes()}; };
-  planTiles(g.plan, *p, launch(tiles[0]), launch(tiles[1]), manyTiles);
+  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launch(tiles[0]), launch(tiles[1]), manyTiles);
   for (const WarpTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, t.threads(), g.sm, 0, g.dependent());
-    WarpGemm gemm(*p, frame, t);
+    std::string name = entryName(g, t);
+    KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
+    frame.known = known;
+    WarpGemm gemm(p, frame, t);
     gemm.emit();
-    if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+    if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
   }
-  return true;
+  return planned;
 }

@@ -26,7 +26,7 @@ struct Generator {
 class EntryEmitter {
 public:
   explicit EntryEmitter(KernelFrame &frame)
-      : frame(frame), d(frame.d), info(frame.info), hooks(info), base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
+      : frame(frame), d(frame.d), info(frame.info), hooks(info, frame.known), base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
   const std::string &error() const { return base.error(); }
 
 protected:

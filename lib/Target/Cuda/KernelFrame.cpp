@@ -63,6 +63,13 @@ void PlanFunction::addMap(const MapSpec &map) {
   set(LATHE_CUDA_MAPS, maps);
 }
 
+Value PlanFunction::holds(const Divisibility &known) {
+  Value all = d.i1(true);
+  for (const auto &[size, by] : known.conditions())
+    all = d.both(all, d.equal(d.rem(this->size(size), by), 0));
+  return all;
+}
+
 void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}); }
 
 //===----------------------------------------------------------------------===//
@@ -71,8 +78,8 @@ void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}
 
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
                          unsigned numMaps, Dependent dependent)
-    : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), builder(module.getBodyRegion()),
-      dependent(dependent != Dependent::No && sm >= 90) {
+    : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), known(info),
+      builder(module.getBodyRegion()), dependent(dependent != Dependent::No && sm >= 90) {
   MLIRContext *context = module.getContext();
   unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
   SmallVector<Type> params(numRefs, d.pointer(Global));

@@ -8,6 +8,7 @@
 #define LATHE_LIB_TARGET_CUDA_KERNELFRAME_H
 
 #include "DeviceBuilder.h"
+#include "Divisibility.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Target/CudaTarget.h"
@@ -34,6 +35,8 @@ public:
   void set(unsigned word, Value v);
   void set(unsigned word, int64_t v) { set(word, constant(v)); }
   void addMap(const MapSpec &map);
+  /// Whether the sizes are such multiples (i1).
+  Value holds(const Divisibility &known);
   void finish();
 
 private:
@@ -59,6 +62,7 @@ public:
   mlir::ModuleOp module;
   unsigned threads, sm;
   Values refs, sizes, maps;
+  Divisibility known; ///< of the sizes that come to this entry point
 
   Value size(const shape::Expr &e); ///< i64
   /// Statically sized shared memory.

@@ -7,7 +7,7 @@ using namespace lathe;
 using namespace lathe::cuda;
 
 /// The widest group of columns that lie in one run of the innermost column axis and fill 16 bytes of the widest store.
-static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info) {
+static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const Divisibility &known) {
   if (p.columnAxes.empty())
     return 1;
   unsigned inner = p.columnAxes.back();
@@ -15,12 +15,12 @@ static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &inf
   for (kernel::StoreOp s : p.stores)
     if (auto linear = info.exprOf(s).linearIn(info.axes[inner]))
       contiguous += linear->coefficient.isOne();
-  return contiguous ? knownDivisor(info.extents[inner], 4) : 1;
+  return contiguous ? known.divisorOf(info.extents[inner], 4) : 1;
 }
 
 ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
                                  lower::BodyEmitter &base)
-    : shape(shape), frame(frame), base(base), lanes(epilogueWidth(shape, frame.info)) {
+    : shape(shape), frame(frame), base(base), lanes(epilogueWidth(shape, frame.info, frame.known)) {
   if (lanes > 1)
     hooks.setLane(frame.info.axes[shape.columnAxes.back()], lanes);
 }

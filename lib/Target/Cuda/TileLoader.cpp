@@ -1,6 +1,7 @@
 //===- TileLoader.cpp - Tiles of any layout into shared memory -------------===//
 
 #include "TileLoader.h"
+#include "ContractShape.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -8,21 +9,32 @@ using namespace lathe::cuda;
 using shape::Expr;
 
 TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(frame), d(frame.d), source(source) {
-  const lower::BodyInfo &info = frame.info;
-  element = cast<kernel::RefType>(source.ref.getType()).getElementType();
-  buffer = frame.refs[cast<BlockArgument>(source.ref).getArgNumber()];
-  auto contiguous = [&](ArrayRef<unsigned> axes) {
-    auto linear = axes.empty() ? std::nullopt : source.offset.linearIn(info.axes[axes.back()]);
-    return linear && linear->coefficient.isOne();
-  };
-  alongDepth = !contiguous(source.lineAxes);
-  // Neighbours along the innermost axis are one access when its start is always a multiple of its length.
-  ArrayRef<unsigned> run = alongDepth ? source.depthAxes : source.lineAxes;
-  int64_t most = source.halves ? 8 : 4;
-  if (contiguous(run))
-    width = std::min(knownDivisor(info.extents[run.back()], most), knownDivisor(source.offset, most, info.axes[run.back()]));
+  if (source.value) {
+    element = source.value.getType();
+  } else {
+    element = cast<kernel::RefType>(source.ref.getType()).getElementType();
+    buffer = frame.refs[cast<BlockArgument>(source.ref).getArgNumber()];
+    depthStep = stepAlong(frame.info, source.offset, source.depthAxes);
+  }
+  // A computed operand is read as its lines lie: its depth is a window's, short runs.
+  alongDepth = !source.value && !run(source.lineAxes) && run(source.depthAxes);
+  width = widest(alongDepth ? source.depthAxes : source.lineAxes);
   shared = source.halves ? d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), source.halves).getResult()
                          : frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
+}
+
+std::optional<Expr> TileLoader::run(ArrayRef<unsigned> axes) const {
+  return runAlong(frame.info, source.offset, axes);
+}
+
+/// Neighbours are one access when its start is always a multiple of its length.
+unsigned TileLoader::widest(ArrayRef<unsigned> axes) const {
+  std::optional<Expr> length = source.value ? std::nullopt : run(axes);
+  if (!length)
+    return 1;
+  int64_t most = source.halves ? 8 : 4;
+  Expr start = startOf(frame.info, source.offset, axes);
+  return std::min(frame.known.divisorOf(*length, most), frame.known.divisorOf(start, most));
 }
 
 Values TileLoader::extents(ArrayRef<unsigned> axes) {
@@ -45,24 +57,32 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
     lower::BodyEmitter point = base;
     for (auto [axis, v] : llvm::zip(source.lineAxes, delinearize(d, global, lineExtents)))
       point.bindAxis(frame.info.axes[axis], v);
-    slots.push_back({line, depth, point});
+    Value start = depthStep ? point.emitExpr(atZero(frame.info, source.offset, source.depthAxes)) : Value();
+    slots.push_back({line, depth, point, start});
   }
 }
 
+/// The slot's elements from a depth (i64) on.
+Value TileLoader::loadAt(Slot &slot, Value depth) {
+  lower::BodyEmitter point = slot.point;
+  if (!depthStep)
+    for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, extents(source.depthAxes))))
+      point.bindAxis(frame.info.axes[axis], v);
+  if (source.value)
+    return point.emit(source.value);
+  Value index = depthStep ? d.add(slot.start, d.mul(depth, frame.size(*depthStep))) : point.emitExpr(source.offset);
+  return d.load(d.vector(width, element), d.at(buffer, index, element), element.getIntOrFloatBitWidth() / 8 * width);
+}
+
 Values TileLoader::load(Value k0) {
-  Values out, depthExtents = extents(source.depthAxes);
+  Values out;
   Value depths = frame.size(source.depth);
-  bool whole = knownDivisor(source.depth, source.tileDepth) == source.tileDepth;
-  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  bool whole = frame.known.divisorOf(source.depth, source.tileDepth) == source.tileDepth;
   for (Slot &slot : slots) {
     Value depth = d.add(k0, d.wide(slot.depth));
     Value inside = d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
-    lower::BodyEmitter point = slot.point;
-    for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, depthExtents)))
-      point.bindAxis(frame.info.axes[axis], v);
-    Value pointer = d.at(buffer, point.emitExpr(source.offset), element);
-    Value v = d.load(d.vector(width, element), pointer, bytes * width);
+    Value v = loadAt(slot, depth);
     if (!source.halves)
       v = d.convertF(v, d.f32Type());
     // Past the last tile a prefetch is never used; within it a rest needs zeros.

@@ -7,8 +7,8 @@
 
 namespace lathe::cuda {
 
-/// Brings tiles of an operand into shared memory, each element from the kernel's own offset: `lines` are rows or columns of a
-/// product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past the end are 0.
+/// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of the kernel's body:
+/// `lines` are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past the end are 0.
 /// In shared memory they are f32, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
 /// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
 struct TileSource {
@@ -19,6 +19,7 @@ struct TileSource {
   unsigned tileLines, tileDepth;
   std::string name;
   Value halves = {};
+  Value value = {}; ///< of the body; null: the elements of `ref` at `offset`
   /// Shared memory of a tile of halves, whichever way it lies.
   static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
     return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
@@ -43,7 +44,12 @@ private:
   struct Slot {
     Value line, depth; ///< in the tile, i32
     lower::BodyEmitter point;
+    Value start; ///< where the line begins, when the depth runs evenly
   };
+  /// The elements' extent along axes that an access may run along, or nothing where neighbours lie apart.
+  std::optional<shape::Expr> run(llvm::ArrayRef<unsigned> axes) const;
+  unsigned widest(llvm::ArrayRef<unsigned> axes) const;
+  Value loadAt(Slot &slot, Value depth);
   Values extents(llvm::ArrayRef<unsigned> axes);
   /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
   unsigned pitch() const {
@@ -57,6 +63,7 @@ private:
   TileSource source;
   Type element;
   Value buffer, shared;
+  std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
   bool alongDepth;    ///< neighbours in memory are neighbours in depth
   unsigned width = 1; ///< elements of one access
   std::vector<Slot> slots;
