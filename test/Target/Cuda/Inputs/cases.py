@@ -241,6 +241,96 @@ def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none",
     return Case("gemm", "contraction", axes, body, {} if fixed_m else {"M": m}, inputs, [(out, apply(want, bias))], tol, tol)
 
 
+def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", out="f32", relu=False):
+    """The same with every size a symbol."""
+    r = _rng(f"open_gemm {m} {n} {k}")
+    nb = max(batch, 1)
+    a, b = r.standard_normal((nb, m, k)).astype(np.float32), r.standard_normal((nb, k, n)).astype(np.float32) / max(k, 1)**0.5
+    if t == "bf16":
+        a, b = from_bf16(to_bf16(a)), from_bf16(to_bf16(b))
+    if t == "f16":
+        a, b = a.astype(np.float16).astype(np.float32), b.astype(np.float16).astype(np.float32)
+    want = a.astype(np.float64) @ b.astype(np.float64)
+    z = ("K*M*z + ", "K*N*z + ", "M*N*z + ") if batch else ("", "", "")
+    body = (f'    %y = kernel.contract %i0["{z[0]}{"M*k + m" if a_transposed else "K*m + k"}"], '
+            f'%i1["{z[1]}{"K*n + k" if b_columns else "N*k + n"}"] over ["k"] : (!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n')
+    v = "y"
+    if relu:
+        body += "    %zero = arith.constant 0.0 : f32\n    %v = arith.maximumf %y, %zero : f32\n"
+        v, want = "v", np.maximum(want, 0)
+    if out != "f32":
+        body += f"    %w = arith.truncf %{v} : f32 to {out}\n"
+        v = "w"
+    body += store(v, "o0", z[2] + "N*m + n", out)
+    axes = ([("z", "Z")] if batch else []) + [("m", "M"), ("n", "N"), ("k", "K")]
+    sizes = {"M": m, "N": n, "K": k} | ({"Z": batch} if batch else {})
+    inputs = [(t, a.swapaxes(1, 2) if a_transposed else a), (t, b.swapaxes(1, 2) if b_columns else b)]
+    tol = 2e-5 if t == "f32" and out == "f32" else 1e-2
+    return Case("open_gemm", "contraction", axes, body, sizes, inputs, [(out, want)], tol, tol)
+
+
+def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f32", bias=False, open=False):
+    """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all."""
+    r = _rng(f"window {n} {c} {f} {image} {kernel} {stride}")
+    rank = len(image)
+    per = lambda v: list(v) if isinstance(v, (list, tuple)) else [v] * rank
+    stride, dilation = per(stride), per(dilation)
+    before, behind = pads if isinstance(pads, tuple) else (pads, pads)
+    x, w = r.standard_normal((n, c, *image)).astype(np.float32), r.standard_normal((f, c // groups, *kernel)).astype(np.float32)
+    w /= np.sqrt(w[0].size)
+    b = r.standard_normal(f).astype(np.float32)
+    if t != "f32":
+        x, w = (from_bf16(to_bf16(v)) if t == "bf16" else v.astype(np.float16).astype(np.float32) for v in (x, w))
+    out = [(i + before + behind - dilation[d] * (kernel[d] - 1) - 1) // stride[d] + 1 for d, i in enumerate(image)]
+    padded = np.pad(x.astype(np.float64), [(0, 0), (0, 0)] + [(before, behind)] * rank)
+    want = np.zeros((n, f, *out))
+    fg, cg = f // groups, c // groups
+    for at in np.ndindex(*kernel):
+        cut = tuple(slice(a * dilation[d], a * dilation[d] + (out[d] - 1) * stride[d] + 1, stride[d]) for d, a in enumerate(at))
+        for g in range(groups):
+            want[:, g * fg:(g + 1) * fg] += np.einsum("nc...,fc->nf...", padded[(slice(None), slice(g * cg, (g + 1) * cg)) + cut],
+                                                      w[(slice(g * fg, (g + 1) * fg), slice(None)) + at].astype(np.float64))
+    if bias:
+        want += b.reshape(1, f, *[1] * rank)
+    sizes = [f"I{d}" for d in range(rank)] if open else [str(i) for i in image]
+    extents = [f"O{d}" for d in range(rank)] if open else [str(i) for i in out]
+    flat = lambda terms, dims: " + ".join("*".join([f"({e})"] + [str(x) for x in dims[i + 1:]]) for i, e in enumerate(terms))
+    pixel = [f"{stride[d]}*p{d} + {dilation[d]}*k{d} - {before}" for d in range(rank)]
+    channel = "c" if groups == 1 else f"{cg}*floordiv(f, {fg}) + c"
+    ext, code, last = t != "f32", "", None
+    for d in range(rank):
+        code += (f'    %a{d} = kernel.index "{pixel[d]}"\n    %s{d} = kernel.index "{sizes[d]}"\n    %z{d} = arith.constant 0 : i64\n'
+                 f"    %l{d} = arith.cmpi sge, %a{d}, %z{d} : i64\n    %h{d} = arith.cmpi slt, %a{d}, %s{d} : i64\n"
+                 f"    %b{d} = arith.andi %l{d}, %h{d} : i1\n")
+        if last:
+            code += f"    %c{d} = arith.andi %{last}, %b{d} : i1\n"
+        last = f"c{d}" if last else f"b{d}"
+    at = flat(["n", channel] + pixel, ["N", c] + sizes)
+    if before or behind:
+        code += (f"    %fill = arith.constant 0.0 : {t}\n"
+                 f'    %x = kernel.load %i0["{at}"] if %{last} else %fill : !kernel.ref<{t}> else {t} -> {t}\n')
+    else:
+        code = load("x", "i0", at, t)
+    code += load("w", "i1", flat(["f", "c"] + [f"k{d}" for d in range(rank)], [f, cg, *kernel]), t)
+    code += f"    %p = arith.mulf %x, %w : {t}\n" + (f"    %q = arith.extf %p : {t} to f32\n" if ext else "")
+    over = ", ".join(f'"{a}"' for a in ["c"] + [f"k{d}" for d in range(rank)])
+    code += f'    %y = kernel.reduce add %{"q" if ext else "p"} over [{over}] : f32\n'
+    v = "y"
+    if bias:
+        code += load("bias", "i2", "f") + "    %v = arith.addf %y, %bias : f32\n"
+        v = "v"
+    if ext:
+        code += f"    %r = arith.truncf %{v} : f32 to {t}\n"
+        v = "r"
+    code += store(v, "o0", flat(["n", "f"] + [f"p{d}" for d in range(rank)], ["N", f] + extents), t)
+    axes = ([("n", "N"), ("f", str(f))] + [(f"p{d}", e) for d, e in enumerate(extents)] + [("c", str(cg))] +
+            [(f"k{d}", str(k)) for d, k in enumerate(kernel)])
+    given = {"N": n} | ({f"I{d}": i for d, i in enumerate(image)} | {f"O{d}": o for d, o in enumerate(out)} if open else {})
+    given = {k: v for k, v in given.items() if open or k == "N"}
+    tol = 2e-5 if t == "f32" else 2e-2
+    return Case("window", "reduction", axes, code, given, [(t, x), (t, w)] + ([("f32", b)] if bias else []), [(t, want)], tol, tol)
+
+
 def convolution(n, h, w, c, f, stride):
     """3x3, no padding, NHWC, weights [kh][kw][c][f]."""
     r = _rng("convolution")
@@ -314,6 +404,28 @@ WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70,
 MMA = [lambda: gemm(70, 72, 40, t="f16"), lambda: gemm(33, 50, 19, t="f16"), lambda: gemm(65, 67, 33, t="f16", b_columns=True, epilogue="bias_relu"),
        lambda: gemm(20, 36, 24, batch=3, a_transposed=True, t="f16", out="f16"), lambda: gemm(128, 70, 100, a_transposed=True, t="bf16", out="bf16"),
        lambda: gemm(1290, 1030, 40, t="f16", b_columns=True)]
+
+# Every size open: around the tiles' edges, no depth at all, rows that begin at any address or at multiples of 16 bytes.
+OPEN = [lambda: open_gemm(65, 63, 40), lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 1, 1), lambda: open_gemm(64, 64, 64, b_columns=True),
+        lambda: open_gemm(33, 20, 17, batch=2, a_transposed=True), lambda: open_gemm(64, 65, 16, t="f16", a_transposed=True),
+        lambda: open_gemm(65, 63, 40, t="f16"), lambda: open_gemm(66, 64, 136, t="f16", out="f16"), lambda: open_gemm(5, 72, 0, t="f16"),
+        lambda: open_gemm(17, 33, 65, t="f16", b_columns=True, batch=3), lambda: open_gemm(130, 72, 200, t="f16", b_columns=True, relu=True),
+        lambda: open_gemm(40, 24, 8, t="f16", batch=2, out="f16")]
+OPEN_BF16 = [lambda: open_gemm(70, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(70, 71, 200, t="bf16"),
+             lambda: open_gemm(128, 64, 64, t="bf16", b_columns=True, relu=True), lambda: open_gemm(129, 127, 31, t="bf16", b_columns=True),
+             lambda: open_gemm(7, 8, 8, batch=3, t="bf16"), lambda: open_gemm(9, 16, 0, t="bf16", out="bf16"),
+             lambda: open_gemm(1300, 1032, 24, t="bf16", out="bf16"), lambda: open_gemm(1300, 1031, 24, t="bf16", out="bf16")]
+WINDOWS = [lambda: window(2, 5, 9, (9, 10), (3, 3), pads=1), lambda: window(1, 3, 70, (15, 13), (7, 7), stride=2, pads=3, bias=True),
+           lambda: window(2, 8, 65, (9, 9), (3, 3), dilation=2, pads=2, t="f16", bias=True),
+           lambda: window(2, 17, 12, (10, 8), (3, 2), stride=(1, 2), pads=(0, 2), t="f16"),
+           lambda: window(3, 40, 16, (14, 14), (1, 1), t="f16"), lambda: window(2, 16, 24, (9, 8), (1, 1), stride=2, t="f16"),
+           lambda: window(2, 6, 8, (50,), (5,), pads=2, t="f16", bias=True), lambda: window(1, 4, 8, (5, 6, 7), (3, 3, 3), pads=1),
+           lambda: window(2, 16, 32, (9, 7), (3, 3), pads=1, groups=4, t="f16"), lambda: window(1, 8, 8, (7, 7), (3, 3), pads=1, groups=8),
+           lambda: window(2, 6, 20, (8, 11), (3, 3), pads=1, t="f16", open=True, bias=True),
+           lambda: window(2, 16, 20, (12, 8), (1, 1), t="f16", open=True), lambda: window(1, 7, 9, (8, 11), (3, 3), stride=2, pads=1, open=True)]
+WINDOWS_BF16 = [lambda: window(2, 32, 128, (16, 8), (1, 1), t="bf16", bias=True), lambda: window(3, 24, 70, (14, 14), (1, 1), t="bf16"),
+                lambda: window(2, 24, 70, (12, 12), (3, 3), pads=1, t="bf16", bias=True),
+                lambda: window(2, 24, 40, (12, 8), (1, 1), t="bf16", open=True), lambda: window(2, 24, 40, (11, 7), (1, 1), t="bf16", open=True)]
 
 
 def _gemm_peer(t):
@@ -475,4 +587,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_bf16": WINDOWS_BF16, "mma": MMA}
