@@ -92,9 +92,16 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
   });
 }
 
-/// Kernels for a GPU: scatters in place, operands of products in the type that --precision names.
+/// Kernels for a GPU: scatters in place, images with their channels last, operands of products in the type that --precision names.
 Error pipeline::prepareForCuda(ModuleOp module, const CompileOptions &options) {
   return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
+    target::ChannelsLastOptions images;
+    images.halves = true;
+    pm.addPass(target::createChannelsLast(images));
+    target::PackFiltersOptions filters;
+    filters.halves = true;
+    filters.panel = 0;
+    pm.addPass(target::createPackFilters(filters));
     pm.addPass(target::createSplitScatters());
     if (options.precision.empty() || options.precision == "f32")
       return;

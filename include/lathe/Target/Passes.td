@@ -61,6 +61,7 @@ def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
       kernel.store %v, %o["64*p + c"] : f32, !kernel.ref<f32>
     ```
   }];
+  let options = [Option<"halves", "halves", "bool", "false", "Images of 16-bit floats too">];
 }
 
 def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
@@ -68,9 +69,11 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
   let description = [{
     The filter of a convolution whose result and image have their channels last becomes panels [columns / panel][k][panel], k
     in the order of the kernel's summed axes, and the load of it is marked `packed` (its offset remains the one before). The
-    filter of a depthwise convolution becomes [taps..][channel], and its load reads there.
+    filter of a depthwise convolution becomes [taps..][channel], and its load reads there. With panels of 0 columns a filter becomes
+    [columns][k], and its load reads there.
   }];
-  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel">];
+  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel; 0: a row for each column">,
+                 Option<"halves", "halves", "bool", "false", "Filters of 16-bit floats too">];
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 

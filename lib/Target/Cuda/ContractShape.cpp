@@ -86,8 +86,7 @@ Expr cuda::atZero(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsi
   return offset.substitute(zeros);
 }
 
-/// How many of the innermost axes one run goes along: all, one, or none.
-static size_t runLength(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
+size_t cuda::runLength(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
   auto isRun = [&](ArrayRef<unsigned> of) {
     std::optional<Expr> step = stepAlong(info, offset, of);
     return step && step->isOne();

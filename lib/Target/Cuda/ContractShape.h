@@ -14,6 +14,8 @@ shape::Expr atZero(const lower::BodyInfo &info, const shape::Expr &offset, llvm:
 /// Accesses may run along the flattened axes or, where these do not lie in one run, along the innermost one: how many elements
 /// lie side by side, nothing when neighbours lie apart.
 std::optional<shape::Expr> runAlong(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
+/// How many of the innermost axes the run goes along: all, one, or none.
+size_t runLength(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
 /// The offset of a run's first element.
 shape::Expr startOf(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
 

@@ -8,13 +8,15 @@
 
 namespace lathe::cuda {
 
-/// An operand of a product: elements of a buffer at an offset, or (an image under a window's padding, say) a value of the
-/// body, computed where it is needed.
+/// An operand of a product: elements of a buffer at an offset, where a predicate holds (an image and its borders), or a value of
+/// the body, computed where it is needed.
 struct ProductOperand {
   Value ref;
   shape::Expr offset;
   Value value; ///< null: the elements lie at the offset
   mlir::Type type;
+  Value predicate = {}; ///< of the body: elements are 0 where it does not hold
+  bool isDirect() const { return !value && !predicate; }
 };
 
 /// A sum of products that a tiled generator can take: one contraction (or a convolution's sum over its window), an epilogue of

@@ -324,7 +324,7 @@ void HopperGemm::emit() {
 static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
                                        const Expr &lines, bool byColumns, Divisibility &known) {
   const lower::BodyInfo &info = p.shape.info;
-  if (o.value)
+  if (!o.isDirect())
     return std::nullopt;
   int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
   ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);

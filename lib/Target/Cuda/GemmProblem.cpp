@@ -1,6 +1,7 @@
 //===- GemmProblem.cpp - What tiled contractions share ---------------------===//
 
 #include "Gemm.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -32,8 +33,9 @@ static Value withoutExtension(Value v) {
 static ProductOperand operandOf(const lower::BodyInfo &info, Value v) {
   v = withoutExtension(v);
   auto load = v.getDefiningOp<kernel::LoadOp>();
-  if (load && !load.getPredicate() && load.getIndices().empty())
-    return {load.getRef(), info.exprOf(load), {}, v.getType()};
+  bool border = load && load.getFill() && matchPattern(load.getFill(), m_AnyZeroFloat());
+  if (load && load.getIndices().empty() && (!load.getPredicate() || border))
+    return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate()};
   return {{}, {}, v, v.getType()};
 }
 

@@ -10,7 +10,7 @@ using shape::Expr;
 static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate};
 }
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves)
@@ -99,7 +99,7 @@ static Divisibility wideSizes(const GemmProblem &p) {
     return run && known.assume(*run, width) && known.assume(startOf(info, offset, axes), width);
   };
   auto operand = [&](const ProductOperand &o, ArrayRef<unsigned> lines) {
-    if (!o.value && !wide(o.offset, lines, o.type))
+    if (o.isDirect() && !wide(o.offset, lines, o.type))
       wide(o.offset, p.shape.depthAxes, o.type);
   };
   operand(p.lhs, p.shape.rowAxes);

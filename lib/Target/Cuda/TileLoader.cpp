@@ -8,6 +8,8 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
+constexpr int64_t shortRun = 8;
+
 TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(frame), d(frame.d), source(source) {
   if (source.value) {
     element = source.value.getType();
@@ -16,8 +18,10 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(fra
     buffer = frame.refs[cast<BlockArgument>(source.ref).getArgNumber()];
     depthStep = stepAlong(frame.info, source.offset, source.depthAxes);
   }
-  // A computed operand is read as its lines lie: its depth is a window's, short runs.
-  alongDepth = !source.value && !run(source.lineAxes) && run(source.depthAxes);
+  // A window's row is too short a run to go along.
+  auto isLong = [](const Expr &length) { return length.constant().value_or(shortRun) >= shortRun; };
+  std::optional<Expr> deep = source.value ? std::nullopt : run(source.depthAxes);
+  alongDepth = deep && !run(source.lineAxes) && isLong(*deep);
   width = widest(alongDepth ? source.depthAxes : source.lineAxes);
   shared = source.halves ? d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), source.halves).getResult()
                          : frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
@@ -30,7 +34,11 @@ std::optional<Expr> TileLoader::run(ArrayRef<unsigned> axes) const {
 /// Neighbours are one access when its start is always a multiple of its length.
 unsigned TileLoader::widest(ArrayRef<unsigned> axes) const {
   std::optional<Expr> length = source.value ? std::nullopt : run(axes);
-  if (!length)
+  // Neighbours are inside together.
+  lower::AxisSet inRun = 0;
+  for (unsigned a : axes.take_back(runLength(frame.info, source.offset, axes)))
+    inRun |= lower::AxisSet(1) << a;
+  if (!length || (source.predicate && frame.info.axesOf(source.predicate) & inRun))
     return 1;
   int64_t most = source.halves ? 8 : 4;
   Expr start = startOf(frame.info, source.offset, axes);
@@ -65,13 +73,18 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
 /// The slot's elements from a depth (i64) on.
 Value TileLoader::loadAt(Slot &slot, Value depth) {
   lower::BodyEmitter point = slot.point;
-  if (!depthStep)
+  if (!depthStep || source.predicate)
     for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, extents(source.depthAxes))))
       point.bindAxis(frame.info.axes[axis], v);
   if (source.value)
     return point.emit(source.value);
   Value index = depthStep ? d.add(slot.start, d.mul(depth, frame.size(*depthStep))) : point.emitExpr(source.offset);
-  return d.load(d.vector(width, element), d.at(buffer, index, element), element.getIntOrFloatBitWidth() / 8 * width);
+  Type type = d.vector(width, element);
+  Value pointer = d.at(buffer, index, element);
+  unsigned alignment = element.getIntOrFloatBitWidth() / 8 * width;
+  if (!source.predicate)
+    return d.load(type, pointer, alignment);
+  return d.loadIf(point.emit(source.predicate), type, pointer, alignment, d.real(type, 0));
 }
 
 Values TileLoader::load(Value k0) {

@@ -19,7 +19,8 @@ struct TileSource {
   unsigned tileLines, tileDepth;
   std::string name;
   Value halves = {};
-  Value value = {}; ///< of the body; null: the elements of `ref` at `offset`
+  Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
+  Value predicate = {}; ///< of the body: elements are 0 where it does not hold
   /// Shared memory of a tile of halves, whichever way it lies.
   static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
     return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));

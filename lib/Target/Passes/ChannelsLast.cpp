@@ -47,7 +47,7 @@ struct KernelAccesses {
 
 class Layouts {
 public:
-  Layouts(func::FuncOp func, const shape::Facts &facts) : func(func), facts(facts) {}
+  Layouts(func::FuncOp func, const shape::Facts &facts, bool halves) : func(func), facts(facts), halves(halves) {}
   void run();
 
 private:
@@ -62,6 +62,7 @@ private:
 
   func::FuncOp func;
   const shape::Facts &facts;
+  bool halves;
   llvm::MapVector<Value, Planes> last; ///< buffers that get their channels last
   llvm::MapVector<Operation *, KernelAccesses> kernels;
 };
@@ -96,13 +97,13 @@ void Layouts::collect() {
   for (auto kernel : func.getOps<kernel::GenericOp>()) {
     KernelAccesses &mine = kernels[kernel];
     mine.info = std::make_unique<BodyInfo>(kernel);
-    mine.filter = Filter::of(*mine.info);
+    mine.filter = Filter::of(*mine.info, halves);
   }
   for (auto kernel : func.getOps<kernel::GenericOp>())
     for (auto [i, result] : llvm::enumerate(kernel.getOutputs())) {
       auto type = cast<RankedTensorType>(result.getType());
       std::optional<Planes> planes = Planes::of(type);
-      if (!planes || !type.getElementType().isF32())
+      if (!planes || !isImageElement(type.getElementType(), halves))
         continue;
       bool understood = collectAccesses(kernel, kernel.getInputs().size() + i, result, *planes);
       for (OpOperand &use : result.getUses()) {
@@ -302,10 +303,11 @@ void Layouts::run() {
 
 namespace {
 struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
+  using ChannelsLastBase::ChannelsLastBase;
   void runOnOperation() override {
     shape::Facts facts = ir::factsOf(getOperation());
     for (auto f : getOperation().getOps<func::FuncOp>())
-      Layouts(f, facts).run();
+      Layouts(f, facts, halves).run();
   }
 };
 } // namespace

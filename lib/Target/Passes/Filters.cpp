@@ -8,14 +8,22 @@ using namespace lathe;
 using namespace lathe::target;
 using lower::AxisSet;
 
+bool target::isImageElement(Type t, bool halves) { return t.isF32() || (halves && (t.isF16() || t.isBF16())); }
+
 /// True for a plain load of a constant that nobody else in the kernel reads.
-static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel) {
-  if (!load || load.getPredicate() || !load.getIndices().empty() || !load.getType().isF32() || !load.getRef().hasOneUse())
+static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel, bool halves) {
+  if (!load || load.getPredicate() || !load.getIndices().empty() || !isImageElement(load.getType(), halves) ||
+      !load.getRef().hasOneUse())
     return false;
   return kernel.isConstant(cast<BlockArgument>(load.getRef()));
 }
 
-std::optional<Filter> Filter::of(const lower::BodyInfo &info) {
+static Value withoutExtension(Value v, bool halves) {
+  auto ext = halves ? v.getDefiningOp<arith::ExtFOp>() : arith::ExtFOp();
+  return ext ? ext.getIn() : v;
+}
+
+std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves) {
   Filter f;
   for (Operation *op : info.ops)
     if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
@@ -23,14 +31,14 @@ std::optional<Filter> Filter::of(const lower::BodyInfo &info) {
         return std::nullopt;
       f.sum = r;
     }
-  auto mul = f.sum ? f.sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  auto mul = f.sum ? withoutExtension(f.sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
   if (!mul)
     return std::nullopt;
   f.reduced = info.axesOf(f.sum.getAxes());
   AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
   for (unsigned side = 0; side < 2; ++side) {
-    auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>();
-    if (!isFilter(load, info.kernel))
+    auto load = withoutExtension(mul->getOperand(side), halves).getDefiningOp<kernel::LoadOp>();
+    if (!isFilter(load, info.kernel, halves))
       continue;
     f.load = load;
     f.image = mul->getOperand(1 - side);

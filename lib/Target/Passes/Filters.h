@@ -13,6 +13,9 @@ constexpr int64_t fewestChannels = 12;
 /// it are short, and gathering them costs little beside the products.
 constexpr int64_t shortFilter = 256;
 
+/// The types of images: f32, and with `halves` those of 16 bits.
+bool isImageElement(mlir::Type t, bool halves);
+
 /// A kernel whose one reduction sums products of a value with an element of a constant: a convolution. Axis sets are of the
 /// kernel's BodyInfo.
 struct Filter {
@@ -26,7 +29,8 @@ struct Filter {
 
   bool isDense() const { return columns && !shared; }
   bool isDepthwise() const { return shared && !columns; }
-  static std::optional<Filter> of(const lower::BodyInfo &info);
+  /// With `halves`, factors of 16 bits too, whose products are summed in f32.
+  static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false);
 };
 
 } // namespace lathe::target

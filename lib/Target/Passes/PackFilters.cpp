@@ -52,14 +52,14 @@ struct Strides {
 
 class Packer {
 public:
-  Packer(kernel::GenericOp kernel, int64_t panel) : kernel(kernel), info(kernel), panel(panel) {}
+  Packer(kernel::GenericOp kernel, int64_t panel, bool halves) : kernel(kernel), info(kernel), panel(panel), halves(halves) {}
   void run() {
-    std::optional<Filter> f = Filter::of(info);
+    std::optional<Filter> f = Filter::of(info, halves);
     if (!f || !isWhole(*f))
       return;
     if (f->isDense())
       packDense(*f);
-    else if (!f->isDepthwise() || !packDepthwise(*f))
+    else if ((!f->isDepthwise() || !packDepthwise(*f)) && panel)
       packGrouped(*f);
   }
   /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
@@ -73,6 +73,7 @@ private:
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
+  void packRows(Filter f, const Strides &k, int64_t columns, int64_t step);
   bool packDepthwise(Filter f);
   std::optional<int64_t> channelAxis(Filter f);
   void packGrouped(Filter f);
@@ -81,6 +82,7 @@ private:
   kernel::GenericOp kernel;
   BodyInfo info;
   int64_t panel;
+  bool halves;
 };
 
 } // namespace
@@ -243,12 +245,29 @@ void Packer::packDense(Filter f) {
   std::optional<int64_t> step = n ? n->single() : std::nullopt;
   if (!k || !step || !wantsPanels(f, k->count))
     return;
+  if (!panel)
+    return packRows(f, *k, n->count, *step);
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);
   auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
   replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
                                       b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
   f.load->setAttr("packed", b.getUnitAttr());
+}
+
+/// A row of k, in the order of the kernel's axes, for each column.
+void Packer::packRows(Filter f, const Strides &k, int64_t columns, int64_t step) {
+  OpBuilder b(kernel);
+  Value source = sourceOf(kernel, f);
+  auto type = RankedTensorType::get({columns, k.count}, f.load.getType());
+  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k.count, columns, 0, step, 0, b.getDenseI64ArrayAttr(k.extents),
+                                      b.getDenseI64ArrayAttr(k.strides)));
+  Expr at(0);
+  for (AxisSet set : {f.columns, f.reduced})
+    for (unsigned a = 0; a < info.axes.size(); ++a)
+      if (set >> a & 1)
+        at = at * info.extents[a] + Expr::symbol(info.axes[a]);
+  f.load.setOffset(at.str());
 }
 
 /// [channel][taps..] to [taps..][channel], where image and results have their channels together. Larger windows gain more from
@@ -270,7 +289,7 @@ bool Packer::packDepthwise(Filter f) {
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);
   int64_t c = channels->count, t = taps->count;
-  auto type = RankedTensorType::get({t, c}, b.getF32Type());
+  auto type = RankedTensorType::get({t, c}, f.load.getType());
   replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, c, t, channels->strides[0], *taps->single(), 0));
   Expr at = Expr::symbol(info.axes[channel]);
   int64_t stride = c;
@@ -343,8 +362,9 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
   using PackFiltersBase::PackFiltersBase;
   void runOnOperation() override {
     getOperation().walk([&](kernel::GenericOp kernel) {
-      Packer(kernel, panel).orderColumns();
-      Packer(kernel, panel).run();
+      if (panel)
+        Packer(kernel, panel, halves).orderColumns();
+      Packer(kernel, panel, halves).run();
     });
   }
 };
