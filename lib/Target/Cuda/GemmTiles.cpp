@@ -10,12 +10,12 @@ using shape::Expr;
 static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, /*stages=*/2};
 }
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves)
     : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, halves)),
-      b(frame, sourceOf(p, tile, false, halves ? d.add(halves, TileSource::halfBytes(tile.m, tile.k)) : halves)), tile(tile) {}
+      b(frame, sourceOf(p, tile, false, halves ? d.add(halves, 2 * TileSource::halfBytes(tile.m, tile.k)) : halves)), tile(tile) {}
 
 void TiledGemm::locate() {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
@@ -45,7 +45,10 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   Values out = d.loop(zero, frame.size(p.k), d.i64(tile.k), carried, [&](Value k0, ValueRange now) {
     Values state(now);
     ArrayRef<Value> all(state);
-    d.barrier();
+    // Two tiles take turns: everybody is past the barrier before last, and so done with this one.
+    Value stage = d.bitAnd(d.narrow(d.div(k0, tile.k)), 1);
+    a.use(stage);
+    b.use(stage);
     a.put(all.slice(numSums, a.count()));
     b.put(all.slice(numSums + a.count()));
     d.barrier();

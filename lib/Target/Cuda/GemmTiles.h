@@ -1,7 +1,7 @@
 //===- GemmTiles.h - Contractions by tiles of any layout -------------------===//
 //
 // What the ordinary cores and the tensor cores of single warps share: one block per tile of the product, operands by way of a
-// TileLoader, the next tile's loads in flight while this one is multiplied.
+// TileLoader, the next tile's loads in flight while this one is multiplied, two tiles in shared memory by turns.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_LIB_TARGET_CUDA_GEMMTILES_H

@@ -21,7 +21,7 @@ struct WarpTile : GemmTile {
   unsigned warpsAlongN() const { return n / 32; }
   unsigned warps() const { return m / (16 * blocks) * warpsAlongN(); }
   unsigned threads() const { return 32 * warps(); }
-  unsigned operandBytes() const { return TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k); }
+  unsigned operandBytes() const { return 2 * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k)); }
   unsigned sharedBytes() const { return operandBytes() + warps() * epilogueBytesPerWarp + 1024; }
 };
 constexpr WarpTile tiles[] = {{{"gemm_mma_64x64", 64, 64, 32}, 2}, {{"gemm_mma_128x128", 128, 128, 32}, 4}};

@@ -23,8 +23,18 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(fra
   std::optional<Expr> deep = source.value ? std::nullopt : run(source.depthAxes);
   alongDepth = deep && !run(source.lineAxes) && isLong(*deep);
   width = widest(alongDepth ? source.depthAxes : source.lineAxes);
-  shared = source.halves ? d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), source.halves).getResult()
-                         : frame.sharedArray(source.name, d.f32Type(), source.tileDepth * pitch());
+  if (!source.halves)
+    first = frame.sharedArray(source.name, d.f32Type(), source.stages * source.tileDepth * pitch());
+  use(d.i32(0));
+}
+
+void TileLoader::use(Value stage) {
+  if (!source.halves) {
+    shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), d.f32Type());
+    return;
+  }
+  address = d.add(source.halves, d.mul(stage, TileSource::halfBytes(source.tileLines, source.tileDepth)));
+  shared = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), address);
 }
 
 std::optional<Expr> TileLoader::run(ArrayRef<unsigned> axes) const {
@@ -52,15 +62,24 @@ Values TileLoader::extents(ArrayRef<unsigned> axes) {
   return out;
 }
 
+/// Line and depth of the thread's elements. Single elements of lines side by side are taken by a warp for 32 lines at one depth, so
+/// that a thread has few depths to take apart and few lines.
+std::pair<Value, Value> TileLoader::positionOf(unsigned slot) {
+  unsigned warps = frame.threads / 32, groups = source.tileLines / 32;
+  Value tid = d.threadId();
+  if (!alongDepth && width == 1 && source.tileLines % 32 == 0 && source.tileDepth % warps == 0)
+    return {d.add(d.rem(tid, 32), slot % groups * 32), d.add(d.div(tid, 32), slot / groups * warps)};
+  unsigned perRun = (alongDepth ? source.tileDepth : source.tileLines) / width;
+  Value i = d.add(tid, slot * frame.threads), inRun = d.mul(d.rem(i, perRun), width), across = d.div(i, perRun);
+  return alongDepth ? std::pair(across, inRun) : std::pair(inRun, across);
+}
+
 void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
   slots.clear();
-  unsigned groups = source.tileLines * source.tileDepth / width;
-  unsigned perRun = (alongDepth ? source.tileDepth : source.tileLines) / width;
-  Value tid = d.threadId(), lines = frame.size(source.lines);
+  Value lines = frame.size(source.lines);
   Values lineExtents = extents(source.lineAxes);
-  for (unsigned at = 0; at < groups; at += frame.threads) {
-    Value i = d.add(tid, at), inRun = d.mul(d.rem(i, perRun), width), across = d.div(i, perRun);
-    Value line = alongDepth ? across : inRun, depth = alongDepth ? inRun : across;
+  for (unsigned slot = 0; slot * frame.threads < source.tileLines * source.tileDepth / width; ++slot) {
+    auto [line, depth] = positionOf(slot);
     Value global = d.minU(d.add(first, d.wide(line)), d.sub(lines, d.i64(alongDepth ? 1 : width)));
     lower::BodyEmitter point = base;
     for (auto [axis, v] : llvm::zip(source.lineAxes, delinearize(d, global, lineExtents)))
@@ -138,7 +157,7 @@ Values TileLoader::matrices(Value lane, Value line, Value depth, bool linesFirst
     inLine = d.add(inLine, row);
   else
     inDepth = d.add(inDepth, row);
-  Value at = d.add(source.halves, d.mul(place(d.add(line, inLine), d.add(depth, inDepth)), 2));
+  Value at = d.add(address, d.mul(place(d.add(line, inLine), d.add(depth, inDepth)), 2));
   std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (alongDepth ? "" : ".trans") +
                      ".shared.b16 {$0, $1, $2, $3}, [$4];";
   return d.ptx(text, "=r,=r,=r,=r,r,~{memory}", at, llvm::SmallVector<Type>(4, d.i32Type()), true);

@@ -21,6 +21,7 @@ struct TileSource {
   Value halves = {};
   Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
   Value predicate = {}; ///< of the body: elements are 0 where it does not hold
+  unsigned stages = 1; ///< tiles that lie in shared memory side by side
   /// Shared memory of a tile of halves, whichever way it lies.
   static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
     return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
@@ -33,6 +34,8 @@ public:
   /// The tile's lines begin at `first` (i64); `base` has all other axes of the offset but the depth's bound.
   void locate(const lower::BodyEmitter &base, Value first);
   unsigned count() const { return slots.size(); }
+  /// The tile (i32) that is put and read from here on.
+  void use(Value stage);
   /// The thread's part of the tile from depth k0 (i64) on.
   Values load(Value k0);
   void put(llvm::ArrayRef<Value> values);
@@ -51,6 +54,7 @@ private:
   std::optional<shape::Expr> run(llvm::ArrayRef<unsigned> axes) const;
   unsigned widest(llvm::ArrayRef<unsigned> axes) const;
   Value loadAt(Slot &slot, Value depth);
+  std::pair<Value, Value> positionOf(unsigned slot);
   Values extents(llvm::ArrayRef<unsigned> axes);
   /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
   unsigned pitch() const {
@@ -63,7 +67,8 @@ private:
   DeviceBuilder &d;
   TileSource source;
   Type element;
-  Value buffer, shared;
+  Value buffer, first, shared;
+  Value address; ///< of the tile in use, where it is of halves
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
   bool alongDepth;    ///< neighbours in memory are neighbours in depth
   unsigned width = 1; ///< elements of one access
