@@ -179,9 +179,20 @@ void RowEmitter::emitPass(const Pass &pass) {
   }
 }
 
+/// Those of a row whose length the plan has seen to be at least 1 and no more than there is room for.
+void RowEmitter::addOpenChunks(AxisSet inner, std::vector<Chunk> &points) {
+  Value total = chunksOf(inner), last = d.sub(total, d.i64(1));
+  for (unsigned i = 0; i < s.chunks; ++i) {
+    Value index = d.add(inUnit, i * s.unit);
+    points.push_back({pointAt(inner, d.minU(index, last)), d.less(index, total)});
+  }
+}
+
 void RowEmitter::persistentPass(const Pass &pass, std::vector<Values> &partials) {
   std::vector<Chunk> &points = chunks[pass.inner];
-  int64_t total = *extentOf(info, pass.inner).constant() / (laneIn(pass.inner) ? s.width : 1);
+  if (points.empty() && s.chunks)
+    addOpenChunks(pass.inner, points);
+  int64_t total = s.chunks ? 0 : *extentOf(info, pass.inner).constant() / (laneIn(pass.inner) ? s.width : 1);
   if (points.empty())
     for (int64_t first = 0; first < total; first += s.unit) {
       Value index = d.add(inUnit, first), ok;

@@ -34,6 +34,7 @@ private:
 
   void bindRow();
   void emitPass(const Pass &pass);
+  void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);
   void persistentPass(const Pass &pass, std::vector<Values> &partials);
   void loopedPass(const Pass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);

@@ -59,10 +59,46 @@ static Expr blocksFor(const lower::BodyInfo &info, const Section &section, const
   return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? 32 : s.rowsPerBlock());
 }
 
+namespace {
+/// One way to run all sections: a schedule for each, for sizes that are what `known` says.
+struct RowOption {
+  SmallVector<RowSchedule> schedules;
+  Divisibility known;
+};
+} // namespace
+
+static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info, ArrayRef<Section> sections,
+                       const Divisibility &known) {
+  std::vector<SmallVector<RowSchedule>> each;
+  for (const Section &s : sections)
+    each.push_back(chooseRowSchedules(info, s.axes, s.roots, known));
+  // Only a single section with reductions has more than one schedule: rows of open length.
+  for (unsigned i = 0; i < (each.size() == 1 ? each[0].size() : 1); ++i) {
+    RowOption option{{}, known};
+    for (auto &schedules : each)
+      option.schedules.push_back(schedules[i]);
+    out.push_back(std::move(option));
+  }
+}
+
+/// The first one whose conditions hold is taken; the last one has none.
+static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections) {
+  Divisibility nothing(info), wide(info);
+  for (const Section &s : sections)
+    assumeWide(info, chooseLane(info, s.roots, s.axes.rows | s.axes.reduced), wide);
+  std::vector<RowOption> out;
+  if (!wide.conditions().empty())
+    addOptions(out, info, sections, wide);
+  addOptions(out, info, sections, nothing);
+  return out;
+}
+
 /// Several sections take turns in the grid's second dimension.
-static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sections, ArrayRef<RowSchedule> schedules) {
+static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sections, const RowOption &option) {
+  ArrayRef<RowSchedule> schedules = option.schedules;
   unsigned threads = schedules.front().threads;
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
+  frame.known = option.known;
   DeviceBuilder &d = frame.d;
   std::string error;
   for (unsigned i = 0; i < sections.size(); ++i) {
@@ -83,42 +119,55 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sec
   return g.addEntry(frame, name, error);
 }
 
+static std::string nameOf(const Generator &g, const RowOption &option) {
+  static const char *names[] = {"rows_by_lanes", "rows_by_block", "rows_by_columns"};
+  std::string name = names[option.schedules[0].layout];
+  return llvm::is_contained(g.entries, name) ? name + "_" + std::to_string(g.entries.size()) : name;
+}
+
+/// Whether an option's rows may be as long as they are, and sizes are the multiples that it wants.
+static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Section> sections, const RowOption &option) {
+  DeviceBuilder &h = plan.d;
+  Value ok = plan.holds(option.known);
+  int64_t most = option.schedules[0].most;
+  if (!most)
+    return ok;
+  Value length = plan.size(extentOf(info, sections[0].axes.reduced));
+  Value some = h.less(plan.constant(0), length);
+  return h.both(ok, h.both(some, h.compare(arith::CmpIPredicate::sle, length, plan.constant(most))));
+}
+
 llvm::Error cuda::generateRowProgram(Generator &g) {
   const lower::BodyInfo &info = g.info;
   std::vector<Section> sections = sectionsOf(info);
+  std::vector<RowOption> options = optionsOf(info, sections);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  plan.set(LATHE_CUDA_GRID + 1, sections.size());
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  std::vector<SmallVector<RowSchedule>> options;
-  for (const Section &s : sections)
-    options.push_back(chooseRowSchedules(info, s.axes, s.roots));
-  // Only a single section with reductions has more than one schedule: rows of unknown length.
-  bool choice = options.size() == 1 && options[0].size() > 1;
-  Value longRows;
-  if (choice) {
-    Value length = plan.size(extentOf(info, sections[0].axes.reduced));
-    longRows = h.compare(arith::CmpIPredicate::sgt, length, plan.constant(rowTuning.warpElements));
-    plan.set(LATHE_CUDA_ENTRY, h.wide(h.b.create<arith::ExtUIOp>(h.loc, h.i32Type(), longRows)));
-  }
-  auto blocks = [&](unsigned option) {
+  auto blocks = [&](const RowOption &option) {
     Value most;
     for (unsigned i = 0; i < sections.size(); ++i) {
-      Value n = plan.size(blocksFor(info, sections[i], options[i][option]));
+      Value n = plan.size(blocksFor(info, sections[i], option.schedules[i]));
       most = most ? h.b.create<arith::MaxSIOp>(h.loc, most, n) : n;
     }
     return most;
   };
-  auto threads = [&](unsigned option) { return plan.constant(options[0][option].threads); };
-  plan.set(LATHE_CUDA_GRID, choice ? h.select(longRows, blocks(1), blocks(0)) : blocks(0));
-  plan.set(LATHE_CUDA_BLOCK, choice ? h.select(longRows, threads(1), threads(0)) : threads(0));
-  for (unsigned option = 0; option < (choice ? 2u : 1u); ++option) {
-    SmallVector<RowSchedule> schedules;
-    for (auto &o : options)
-      schedules.push_back(o[option]);
-    static const char *names[] = {"rows_by_lanes", "rows_by_block", "rows_by_columns"};
-    if (llvm::Error e = emitEntry(g, names[schedules[0].layout], sections, schedules))
-      return e;
+  Value entry, grid, threads;
+  for (unsigned i = options.size(); i-- > 0;) {
+    Value own[] = {plan.constant(i), blocks(options[i]), plan.constant(options[i].schedules[0].threads)};
+    Value ok = entry ? fits(plan, info, sections, options[i]) : Value();
+    unsigned word = 0;
+    for (Value *v : {&entry, &grid, &threads}) {
+      *v = ok ? h.select(ok, own[word], *v) : own[word];
+      ++word;
+    }
   }
+  plan.set(LATHE_CUDA_ENTRY, entry);
+  plan.set(LATHE_CUDA_GRID, grid);
+  plan.set(LATHE_CUDA_GRID + 1, sections.size());
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, threads);
+  for (const RowOption &option : options)
+    if (llvm::Error e = emitEntry(g, nameOf(g, option), sections, option))
+      return e;
   return llvm::Error::success();
 }

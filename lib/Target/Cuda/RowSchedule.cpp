@@ -43,16 +43,32 @@ int cuda::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet 
   return best;
 }
 
-unsigned cuda::chooseWidth(const BodyInfo &info, int lane) {
-  if (lane < 0)
-    return 1;
+/// The elements that 16 bytes hold of the widest type among accesses along the axis, at most 8.
+static unsigned fullWidth(const BodyInfo &info, int lane, llvm::function_ref<void(Operation *)> along) {
   unsigned bits = 8;
   forEachAccess(info, [&](Operation *op, Type element) {
     auto linear = info.exprOf(op).linearIn(info.axes[lane]);
-    if (linear && linear->coefficient.isOne())
-      bits = std::max(bits, element.getIntOrFloatBitWidth());
+    if (!linear || !linear->coefficient.isOne())
+      return;
+    bits = std::max(bits, element.getIntOrFloatBitWidth());
+    along(op);
   });
-  return knownDivisor(info.extents[lane], std::min(8u, 128 / bits));
+  return std::min(8u, 128 / bits);
+}
+
+unsigned cuda::chooseWidth(const BodyInfo &info, int lane, const Divisibility &known) {
+  return lane < 0 ? 1 : known.divisorOf(info.extents[lane], fullWidth(info, lane, [](Operation *) {}));
+}
+
+void cuda::assumeWide(const BodyInfo &info, int lane, Divisibility &known) {
+  if (lane < 0)
+    return;
+  SmallVector<Operation *> accesses;
+  unsigned width = fullWidth(info, lane, [&](Operation *op) { accesses.push_back(op); });
+  if (!known.assume(info.extents[lane], width))
+    return;
+  for (Operation *op : accesses)
+    known.assume(info.exprOf(op), width, info.axes[lane]);
 }
 
 static unsigned powerUpTo(int64_t n, unsigned limit) {
@@ -62,33 +78,52 @@ static unsigned powerUpTo(int64_t n, unsigned limit) {
   return p;
 }
 
-/// Rows whose elements lie along the lane axis: part of a warp, a warp or a block, by their length.
-static void alongRows(SmallVector<RowSchedule> &out, const BodyInfo &info, RowSchedule s, AxisSet reduced) {
-  std::optional<int64_t> length = extentOf(info, reduced).constant();
-  const RowTuning &t = rowTuning;
-  auto chunks = [&](unsigned unit) { return (*length / s.width + unit - 1) / unit; };
-  if (!length || *length <= int64_t(t.warpElements)) {
-    RowSchedule warp = s;
-    warp.unit = length ? powerUpTo(*length / s.width, 32) : 32;
-    warp.persistent = length && *length > 0 && chunks(warp.unit) <= t.persistentChunks;
-    out.push_back(warp);
-  }
-  if (!length || *length > int64_t(t.warpElements)) {
-    RowSchedule block = s;
-    block.layout = RowSchedule::Block;
-    block.unit = block.threads = t.blockThreads;
-    if (length && chunks(t.blockThreads / 2) <= t.persistentChunks / 2)
-      block.unit = block.threads = t.blockThreads / 2;
-    block.persistent = length && chunks(block.unit) <= t.persistentChunks;
-    out.push_back(block);
-  }
+static RowSchedule byLanes(RowSchedule s, unsigned unit) {
+  s.unit = unit;
+  return s;
 }
 
-SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots) {
+static RowSchedule byBlock(RowSchedule s, unsigned threads) {
+  s.layout = RowSchedule::Block;
+  s.unit = s.threads = threads;
+  return s;
+}
+
+/// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
+static RowSchedule alongRow(const RowSchedule &s, int64_t length) {
+  const RowTuning &t = rowTuning;
+  auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
+  bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
+  RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, small ? t.blockThreads / 2 : t.blockThreads);
+  row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
+  return row;
+}
+
+/// Rows of open length. Their values stay in registers where accesses are wide (and a row is one axis, so that all that is
+/// computed along it has its length); else short ones go to a warp, long ones to a block.
+static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, AxisSet reduced) {
+  const RowTuning &t = rowTuning;
+  if (s.width >= 4 && llvm::popcount(reduced) == 1) {
+    for (auto [unit, chunks] : t.openRows) {
+      RowSchedule row = unit <= 32 ? byLanes(s, unit) : byBlock(s, unit);
+      row.persistent = true;
+      row.chunks = chunks;
+      row.most = int64_t(unit) * chunks * s.width;
+      out.push_back(row);
+    }
+  } else {
+    out.push_back(byLanes(s, 32));
+    out.back().most = t.warpElements;
+  }
+  out.push_back(byBlock(s, t.blockThreads));
+}
+
+SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
+                                                  const Divisibility &known) {
   RowSchedule s;
   s.threads = rowTuning.threads;
   s.lane = chooseLane(info, roots, axes.rows | axes.reduced);
-  s.width = chooseWidth(info, s.lane);
+  s.width = chooseWidth(info, s.lane, known);
   SmallVector<RowSchedule> out;
   bool shared = llvm::any_of(roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   if (!shared) {
@@ -105,6 +140,8 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
     }
     return {s};
   }
-  alongRows(out, info, s, axes.reduced);
+  if (std::optional<int64_t> length = extentOf(info, axes.reduced).constant())
+    return {alongRow(s, *length)};
+  alongOpenRows(out, s, axes.reduced);
   return out;
 }

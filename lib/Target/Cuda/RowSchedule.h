@@ -8,7 +8,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
 #define LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
 
-#include "lathe/Lower/BodyInfo.h"
+#include "Divisibility.h"
 
 namespace lathe::cuda {
 
@@ -22,6 +22,8 @@ struct RowSchedule {
   unsigned width = 1;    ///< lanes of one access
   int lane = -1;         ///< the axis along which accesses are wide
   bool persistent = false; ///< a row's values stay in registers between passes
+  unsigned chunks = 0;     ///< accesses of a thread that a persistent row of open length has room for
+  int64_t most = 0;        ///< elements that a row may have, at least one of them; 0: any number
   unsigned rowsPerBlock() const { return threads / unit; }
 };
 
@@ -33,6 +35,8 @@ struct RowTuning {
   unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
   unsigned columnMinimum = 64;    ///< from this many reduced points on
+  /// Persistent rows of open length: threads and accesses of each.
+  std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1}, {8, 2}, {32, 1}, {32, 4}, {128, 4}, {256, 8}};
 };
 extern const RowTuning rowTuning;
 
@@ -44,10 +48,13 @@ struct RowAxes {
 /// The axis that most accesses run along with stride 1, or -1.
 int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among);
 /// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
-unsigned chooseWidth(const lower::BodyInfo &info, int lane);
-/// The schedules of a kernel's rows, one per range of sizes: where the extents are not known a plan chooses between two.
+unsigned chooseWidth(const lower::BodyInfo &info, int lane, const Divisibility &known);
+/// What gives the accesses along the axis their full width.
+void assumeWide(const lower::BodyInfo &info, int lane, Divisibility &known);
+/// The schedules of a kernel's rows where sizes are what `known` says, each for rows of up to `most` elements: where the
+/// length is open, a plan takes the first that fits.
 llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
-                                                  llvm::ArrayRef<mlir::Operation *> roots);
+                                                  llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known);
 
 /// The product of the extents of the set's axes.
 shape::Expr extentOf(const lower::BodyInfo &info, AxisSet axes);

@@ -162,7 +162,7 @@ static ScanProblem problemOf(kernel::ScanOp op, const BodyInfo &info) {
   if (p.lane >= 0 && p.lane != int(p.axis))
     p.rowAxes.push_back(p.lane);
   else if (p.lane >= 0)
-    p.width = chooseWidth(info, p.lane);
+    p.width = chooseWidth(info, p.lane, Divisibility(info));
   return p;
 }
 

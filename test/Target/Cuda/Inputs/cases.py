@@ -82,6 +82,33 @@ def softmax(n, c):
                 [("f32", e / e.sum(1, keepdims=True))])
 
 
+def open_rows(n, c, t="bf16"):
+    """The root mean square of rows, and the rows by it: both sizes open."""
+    x = _rng(f"open_rows {n} {c}").standard_normal((n, c)).astype(np.float32)
+    if t == "bf16":
+        x = from_bf16(to_bf16(x))
+    ext, tr = ("    %x = arith.extf %x0 : bf16 to f32\n", "    %y = arith.truncf %y0 : f32 to bf16\n") if t == "bf16" else ("", "")
+    raw, y = ("x0", "y0") if t == "bf16" else ("x", "y")
+    body = (load(raw, "i0", "C*n + c", t) + ext + '    %q = arith.mulf %x, %x : f32\n    %s = kernel.reduce add %q over ["c"] : f32\n'
+            f"    %r = math.sqrt %s : f32\n    %{y} = arith.divf %x, %r : f32\n" + tr + store("y", "o0", "C*n + c", t) + store("r", "o1", "n"))
+    norm = np.sqrt((x.astype(np.float64) ** 2).sum(1))
+    tol = 1e-2 if t == "bf16" else 3e-5
+    return Case("open_rows", "reduction", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [(t, x)],
+                [(t, x / np.maximum(norm, 1e-30)[:, None]), ("f32", norm)], tol, tol)
+
+
+def open_loop(n, c, t="bf16"):
+    """A sum of what lies side by side and of a row: the latter keeps the axes apart."""
+    r = _rng("open_loop")
+    x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
+    if t == "bf16":
+        x, b = from_bf16(to_bf16(x)), from_bf16(to_bf16(b))
+    body = load("x", "i0", "C*n + c", t) + load("b", "i1", "c", t) + f"    %y = arith.addf %x, %b : {t}\n" + store("y", "o0", "C*n + c", t)
+    tol = 1e-2 if t == "bf16" else 1e-6
+    return Case("open_loop", "loop", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [(t, x), (t, b)],
+                [(t, x.astype(np.float64) + b)], tol, tol)
+
+
 def same_in_all_columns(n, c):
     """A value that does not depend on the reduced axis counts as often as the axis is long."""
     x = _rng("same").standard_normal(n).astype(np.float32)
@@ -387,6 +414,11 @@ ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), l
         lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
         lambda: group_norm(2, 3, 4, 20), lambda: gelu_add(9, 52), lambda: transpose(37, 50), lambda: embedding(11, 30, 24),
         lambda: causal_mask(13)]
+# Rows of open length: around those that each entry point takes, with wide accesses and without.
+OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 4096, 4104, 16384, 16392)] +
+             [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
+             [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
+              lambda: open_loop(0, 8)])
 GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64, 33, b_columns=True, epilogue="bias_relu"),
          lambda: gemm(20, 36, 24, batch=3, a_transposed=True), lambda: gemm(128, 68, 16, epilogue="bias_relu", t="bf16", out="bf16"),
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
@@ -587,4 +619,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_bf16": WINDOWS_BF16, "mma": MMA}
