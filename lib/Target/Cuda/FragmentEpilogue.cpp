@@ -15,31 +15,66 @@ static void putChunk(DeviceBuilder &d, Value buffer, Value lane, ArrayRef<Value>
   }
 }
 
+namespace {
+/// A chunk of columns of 16 rows, back from shared memory.
+struct Chunk {
+  KernelFrame &frame;
+  ProductEpilogue &epilogue;
+  const FragmentRows &rows;
+  Value buffer, readRow, readColumn; ///< the thread's, of four rows
+  unsigned first;                    ///< column
+
+  /// Calls `f` for each group of columns that go together, of the four rows from r on.
+  void visit(Value r, llvm::function_ref<void(Value row, Value column, ArrayRef<Value>)> f) {
+    DeviceBuilder &d = frame.d;
+    Value row = d.add(r, readRow);
+    Value v = d.load(d.vector(4, d.f32Type()), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), d.f32Type()), 16);
+    for (unsigned i = 0, width = epilogue.width(); i < 4; i += width) {
+      Values values;
+      for (unsigned l = 0; l < width; ++l)
+        values.push_back(d.extract(v, i + l));
+      f(d.add(rows.row, row), d.add(rows.column, d.add(readColumn, first + i)), values);
+    }
+  }
+  void storeWhole();
+  void storePart();
+};
+} // namespace
+
+/// All of it lies inside: what the epilogue reads is on its way for all rows before the first of them is stored.
+void Chunk::storeWhole() {
+  DeviceBuilder &d = frame.d;
+  std::vector<ProductEpilogue::Pending> pending;
+  for (unsigned r = 0; r < 16; r += 4)
+    visit(d.i32(r), [&](Value row, Value column, ArrayRef<Value> values) {
+      pending.push_back(epilogue.compute(epilogue.atRow(d.wide(row)), d.wide(column), values));
+    });
+  for (ProductEpilogue::Pending &p : pending)
+    epilogue.store(p);
+}
+
+void Chunk::storePart() {
+  DeviceBuilder &d = frame.d;
+  d.loop(d.i32(0), d.i32(16), d.i32(4), [&](Value r) {
+    visit(r, [&](Value row, Value column, ArrayRef<Value> values) {
+      Value inside = d.both(d.less(row, rows.rowLimit), d.less(column, rows.columnLimit));
+      d.when(inside, [&] { epilogue.store(epilogue.atRow(d.wide(row)), d.wide(column), values); });
+    });
+  });
+}
+
 void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogue, const FragmentRows &rows,
                                      ArrayRef<Value> sums) {
   DeviceBuilder &d = frame.d;
-  unsigned width = epilogue.width();
   Value buffer = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), rows.buffer);
   Value readRow = d.shr(rows.lane, 3), readColumn = d.mul(d.bitAnd(rows.lane, 7), 4);
-  Type four = d.vector(4, d.f32Type());
   for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns) {
     d.ptx("bar.warp.sync 0xffffffff;");
     putChunk(d, buffer, rows.lane, sums.slice(c / 2, epilogueColumns / 2));
     d.ptx("bar.warp.sync 0xffffffff;");
-    d.loop(d.i32(0), d.i32(16), d.i32(4), [&](Value r) {
-      Value row = d.add(r, readRow);
-      Value v = d.load(four, d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), d.f32Type()), 16);
-      Value global = d.add(rows.row, row);
-      d.when(d.less(global, rows.rowLimit), [&] {
-        lower::BodyEmitter at = epilogue.atRow(d.wide(global));
-        for (unsigned i = 0; i < 4; i += width) {
-          Value column = d.add(rows.column, d.add(readColumn, c + i));
-          Values values;
-          for (unsigned l = 0; l < width; ++l)
-            values.push_back(d.extract(v, i + l));
-          d.when(d.less(column, rows.columnLimit), [&] { epilogue.store(at, d.wide(column), values); });
-        }
-      });
-    });
+    Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
+    Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
+    Value columnsFit = d.less(d.add(rows.column, c + epilogueColumns - 1), rows.columnLimit);
+    d.branch(d.both(rowsFit, columnsFit), [&] { chunk.storeWhole(); }, [&] { chunk.storePart(); });
   }
 }

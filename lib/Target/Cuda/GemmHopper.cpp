@@ -8,6 +8,7 @@
 
 #include "Gemm.h"
 #include "FragmentEpilogue.h"
+#include "GemmTiles.h"
 #include "HopperOps.h"
 
 using namespace mlir;
@@ -32,8 +33,6 @@ constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
                                    {"gemm_wgmma_64x128", 1, 128, 8},
                                    {"gemm_wgmma_128x128", 2, 128, 6},
                                    {"gemm_wgmma_128x192", 1, 192, 5, /*shared=*/true}};
-/// The machine that the choice among them has in mind.
-constexpr int64_t expectedProcessors = 132;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;

@@ -18,13 +18,14 @@ namespace {
 struct SimtTile : GemmTile {
   unsigned perThread;
   unsigned threads() const { return m / perThread * (n / perThread); }
+  /// Larger tiles load less for each product.
+  int64_t cost() const { return m * n * (perThread < 8 ? 10 : 9) / 10; }
 };
 constexpr SimtTile tiles[] = {{{"gemm_simt_64x64", 64, 64, 16}, 4}, {{"gemm_simt_128x128", 128, 128, 8}, 8}};
-constexpr int64_t manyTiles = 100;
 
 class SimtGemm : public TiledGemm {
 public:
-  SimtGemm(const GemmProblem &p, KernelFrame &frame, const SimtTile &tile) : TiledGemm(p, frame, tile), tile(tile) {}
+  SimtGemm(const GemmProblem &p, KernelFrame &frame, const SimtTile &tile) : TiledGemm(p, frame, tile, /*stages=*/2), tile(tile) {}
   void emit();
 
 private:
@@ -89,7 +90,10 @@ void SimtGemm::emit() {
 }
 
 llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
-  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), {tiles[0], tiles[0].threads()}, {tiles[1], tiles[1].threads()}, manyTiles);
+  std::vector<TileLaunch> launches;
+  for (const SimtTile &t : tiles)
+    launches.push_back({t, t.threads(), t.cost()});
+  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launches);
   for (const SimtTile &t : tiles) {
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());

@@ -7,15 +7,16 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves) {
+static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves, unsigned stages) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, /*stages=*/2};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, stages};
 }
 
-TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves)
-    : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, halves)),
-      b(frame, sourceOf(p, tile, false, halves ? d.add(halves, 2 * TileSource::halfBytes(tile.m, tile.k)) : halves)), tile(tile) {}
+TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves)
+    : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, halves, stages)),
+      b(frame, sourceOf(p, tile, false, halves ? d.add(halves, stages * TileSource::halfBytes(tile.m, tile.k)) : halves, stages)),
+      tile(tile), stages(stages) {}
 
 void TiledGemm::locate() {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
@@ -38,6 +39,8 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   size_t numSums = zeros.size();
   a.locate(base, m0);
   b.locate(base, n0);
+  if (stages > 2 && a.isAsynchronous() && b.isAsynchronous())
+    return sumCopies(zeros, multiply);
   Values carried = zeros;
   Value zero = d.i64(0);
   carried.append(a.load(zero));
@@ -63,15 +66,42 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   return out;
 }
 
-GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, const TileLaunch &small,
-                           const TileLaunch &large, int64_t manyTiles) {
-  DeviceBuilder &h = plan.d;
-  auto launch = [&](const TileLaunch &t, unsigned entry) {
-    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
-    return GemmLaunch{plan.constant(entry), blocks, plan.constant(t.threads), plan.constant(t.shared)};
+/// Copies run ahead of the products by all stages but one.
+Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
+  auto stageOf = [&](Value step) { return d.narrow(d.rem(step, stages)); };
+  auto copy = [&](Value step) {
+    for (TileLoader *o : {&a, &b}) {
+      o->use(stageOf(step));
+      o->copy(d.mul(step, tile.k));
+    }
+    d.ptx("cp.async.commit_group;");
   };
-  GemmLaunch ofSmall = launch(small, first), ofLarge = launch(large, first + 1);
-  return chooseLaunch(h, h.compare(arith::CmpIPredicate::sge, ofLarge.grid, plan.constant(manyTiles)), ofLarge, ofSmall);
+  for (unsigned i = 0; i + 1 < stages; ++i)
+    copy(d.i64(i));
+  Value steps = d.ceilDiv(frame.size(p.k), tile.k);
+  return d.loop(d.i64(0), steps, d.i64(1), zeros, [&](Value step, ValueRange sums) {
+    d.ptx("cp.async.wait_group " + std::to_string(stages - 2) + ";");
+    d.barrier();
+    copy(d.add(step, stages - 1));
+    a.use(stageOf(step));
+    b.use(stageOf(step));
+    return multiply(Values(sums));
+  });
+}
+
+GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, ArrayRef<TileLaunch> tiles) {
+  DeviceBuilder &h = plan.d;
+  GemmLaunch best;
+  Value least;
+  for (auto [i, t] : llvm::enumerate(tiles)) {
+    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
+    GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
+    Value cost = h.mul(h.ceilDiv(blocks, expectedProcessors), plan.constant(t.cost));
+    Value better = least ? h.compare(arith::CmpIPredicate::sle, cost, least) : h.i1(true);
+    best = least ? chooseLaunch(h, better, launch, best) : launch;
+    least = least ? h.select(better, cost, least) : cost;
+  }
+  return best;
 }
 
 GemmLaunch cuda::chooseLaunch(DeviceBuilder &h, Value condition, const GemmLaunch &x, const GemmLaunch &y) {

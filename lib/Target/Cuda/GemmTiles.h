@@ -20,7 +20,8 @@ struct GemmTile {
 class TiledGemm : public EntryEmitter {
 public:
   /// `halves`: where in shared memory (i32) tiles of halves begin, the left operand's first; without it they are f32.
-  TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, Value halves = {});
+  /// `stages` tiles of each operand lie in shared memory.
+  TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves = {});
 
 protected:
   /// Which tile of which batch is this block's.
@@ -34,17 +35,22 @@ protected:
 
 private:
   Values sumTiles(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
+  Values sumCopies(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
   GemmTile tile;
+  unsigned stages;
 };
 
-/// Threads and bytes of dynamic shared memory.
+/// Threads, bytes of dynamic shared memory, and the time for a step of depth beside that of other tiles.
 struct TileLaunch {
   GemmTile tile;
-  unsigned threads, shared = 0;
+  unsigned threads;
+  int64_t cost;
+  unsigned shared = 0;
 };
-/// The large tile's entry point, the one behind `first`, where at least `manyTiles` of them keep the machine busy, else `first`.
-GemmLaunch planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, const TileLaunch &small, const TileLaunch &large,
-                     int64_t manyTiles);
+/// The tile with the least time for the multiprocessor that takes most of them; its entry point is as far behind `first`.
+GemmLaunch planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, llvm::ArrayRef<TileLaunch> tiles);
+/// The machine that choices between tiles have in mind.
+constexpr int64_t expectedProcessors = 132;
 /// The name of an entry point: those that take any sizes stand beside those that take what a plan has looked at.
 std::string entryName(const Generator &g, const GemmTile &tile);
 

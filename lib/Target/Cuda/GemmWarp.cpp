@@ -21,11 +21,15 @@ struct WarpTile : GemmTile {
   unsigned warpsAlongN() const { return n / 32; }
   unsigned warps() const { return m / (16 * blocks) * warpsAlongN(); }
   unsigned threads() const { return 32 * warps(); }
-  unsigned operandBytes() const { return 2 * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k)); }
-  unsigned sharedBytes() const { return operandBytes() + warps() * epilogueBytesPerWarp + 1024; }
+  unsigned operandBytes(unsigned stages) const { return stages * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k)); }
+  unsigned sharedBytes(unsigned stages) const { return operandBytes(stages) + warps() * epilogueBytesPerWarp + 1024; }
+  /// Its products, and what a step waits for.
+  int64_t cost() const { return m * n / 32 + 128; }
 };
-constexpr WarpTile tiles[] = {{{"gemm_mma_64x64", 64, 64, 32}, 2}, {{"gemm_mma_128x128", 128, 128, 32}, 4}};
-constexpr int64_t manyTiles = 80;
+constexpr WarpTile tiles[] = {{{"gemm_mma_64x64", 64, 64, 32}, 2}, {{"gemm_mma_128x64", 128, 64, 32}, 2},
+                              {{"gemm_mma_128x128", 128, 128, 32}, 4}};
+/// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
+unsigned stagesOn(unsigned sm) { return sm >= 80 ? 4 : 2; }
 
 class WarpGemm : public TiledGemm {
 public:
@@ -35,7 +39,7 @@ public:
 
 private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
-      : TiledGemm(p, frame, tile, shared), tile(tile), shared(shared) {}
+      : TiledGemm(p, frame, tile, stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
   Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
   void storeTile(ArrayRef<Value> sums);
@@ -88,7 +92,7 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  Value buffers = d.add(shared, tile.operandBytes());
+  Value buffers = d.add(shared, tile.operandBytes(stagesOn(frame.sm)));
   Value buffer = d.add(buffers, d.mul(warp, epilogueBytesPerWarp));
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
@@ -111,8 +115,10 @@ bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
 }
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
-  auto launch = [](const WarpTile &t) { return TileLaunch{t, t.threads(), t.sharedBytes()}; };
-  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launch(tiles[0]), launch(tiles[1]), manyTiles);
+  std::vector<TileLaunch> launches;
+  for (const WarpTile &t : tiles)
+    launches.push_back({t, t.threads(), t.cost(), t.sharedBytes(stagesOn(g.sm))});
+  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launches);
   for (const WarpTile &t : tiles) {
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());

@@ -40,7 +40,7 @@ lower::BodyEmitter ProductEpilogue::atRow(Value m) {
   return row;
 }
 
-void ProductEpilogue::store(lower::BodyEmitter point, Value n, ArrayRef<Value> values) {
+ProductEpilogue::Pending ProductEpilogue::compute(lower::BodyEmitter point, Value n, ArrayRef<Value> values) {
   DeviceBuilder &d = frame.d;
   ArrayRef<unsigned> axes = shape.columnAxes;
   Values indices = delinearize(d, n, extentsOf(frame, axes));
@@ -54,6 +54,13 @@ void ProductEpilogue::store(lower::BodyEmitter point, Value n, ArrayRef<Value> v
       v = d.insert(v, values[i], i);
   }
   point.bindValue(shape.result, v);
+  Values stored;
   for (kernel::StoreOp s : shape.stores)
-    point.emitStore(s);
+    stored.push_back(point.emit(s.getValue()));
+  return {std::move(point), std::move(stored)};
+}
+
+void ProductEpilogue::store(Pending &pending) {
+  for (auto [s, v] : llvm::zip(shape.stores, pending.stored))
+    pending.point.emitStoreOf(s, v);
 }

@@ -22,8 +22,19 @@ public:
   unsigned width() const { return lanes; }
   /// A copy of the base at row m (i64).
   lower::BodyEmitter atRow(Value m);
-  /// Stores `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on.
-  void store(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values);
+  /// What will be stored at some columns of a row.
+  struct Pending {
+    lower::BodyEmitter point;
+    Values stored; ///< one of each store
+  };
+  /// Computes what `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on become. Where several are
+  /// computed before the first is stored, what they read comes together: a store may be to what the next one reads.
+  Pending compute(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values);
+  void store(Pending &pending);
+  void store(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values) {
+    Pending pending = compute(std::move(row), n, values);
+    store(pending);
+  }
 
 private:
   EpilogueShape shape;

@@ -89,21 +89,43 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
   }
 }
 
-/// The slot's elements from a depth (i64) on.
-Value TileLoader::loadAt(Slot &slot, Value depth) {
+lower::BodyEmitter TileLoader::pointAt(Slot &slot, Value depth) {
   lower::BodyEmitter point = slot.point;
   if (!depthStep || source.predicate)
     for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, extents(source.depthAxes))))
       point.bindAxis(frame.info.axes[axis], v);
+  return point;
+}
+
+Value TileLoader::addressAt(Slot &slot, lower::BodyEmitter &point, Value depth) {
+  Value index = depthStep ? d.add(slot.start, d.mul(depth, frame.size(*depthStep))) : point.emitExpr(source.offset);
+  return d.at(buffer, index, element);
+}
+
+/// The slot's elements from a depth (i64) on.
+Value TileLoader::loadAt(Slot &slot, Value depth) {
+  lower::BodyEmitter point = pointAt(slot, depth);
   if (source.value)
     return point.emit(source.value);
-  Value index = depthStep ? d.add(slot.start, d.mul(depth, frame.size(*depthStep))) : point.emitExpr(source.offset);
   Type type = d.vector(width, element);
-  Value pointer = d.at(buffer, index, element);
+  Value pointer = addressAt(slot, point, depth);
   unsigned alignment = element.getIntOrFloatBitWidth() / 8 * width;
   if (!source.predicate)
     return d.load(type, pointer, alignment);
   return d.loadIf(point.emit(source.predicate), type, pointer, alignment, d.real(type, 0));
+}
+
+void TileLoader::copy(Value k0) {
+  Value depths = frame.size(source.depth);
+  for (Slot &slot : slots) {
+    Value depth = d.add(k0, d.wide(slot.depth)), inside = d.less(depth, depths);
+    depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
+    lower::BodyEmitter point = pointAt(slot, depth);
+    Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), 2));
+    if (source.predicate)
+      inside = d.both(inside, point.emit(source.predicate));
+    d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, d.select(inside, d.i32(16), d.i32(0))});
+  }
 }
 
 Values TileLoader::load(Value k0) {

@@ -39,6 +39,10 @@ public:
   /// The thread's part of the tile from depth k0 (i64) on.
   Values load(Value k0);
   void put(llvm::ArrayRef<Value> values);
+  /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
+  bool isAsynchronous() const { return source.halves && width == 8 && !source.value && frame.sm >= 80; }
+  /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
+  void copy(Value k0);
   /// Four lines of one depth, from a line that is a multiple of 4.
   Value four(Value depth, Value line);
   /// 16 lines by 16 depths as four registers of 8x8 halves (ldmatrix), from a line and a depth on: lines first, or depths.
@@ -53,6 +57,8 @@ private:
   /// The elements' extent along axes that an access may run along, or nothing where neighbours lie apart.
   std::optional<shape::Expr> run(llvm::ArrayRef<unsigned> axes) const;
   unsigned widest(llvm::ArrayRef<unsigned> axes) const;
+  lower::BodyEmitter pointAt(Slot &slot, Value depth);
+  Value addressAt(Slot &slot, lower::BodyEmitter &point, Value depth);
   Value loadAt(Slot &slot, Value depth);
   std::pair<Value, Value> positionOf(unsigned slot);
   Values extents(llvm::ArrayRef<unsigned> axes);
