@@ -39,7 +39,7 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   size_t numSums = zeros.size();
   a.locate(base, m0);
   b.locate(base, n0);
-  if (stages > 2 && a.isAsynchronous() && b.isAsynchronous())
+  if (isPipelined())
     return sumCopies(zeros, multiply);
   Values carried = zeros;
   Value zero = d.i64(0);

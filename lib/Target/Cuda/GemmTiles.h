@@ -23,6 +23,9 @@ public:
   /// `stages` tiles of each operand lie in shared memory.
   TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves = {});
 
+  /// Copies bring both operands: no registers hold what is on its way.
+  bool isPipelined() const { return stages > 2 && a.isAsynchronous() && b.isAsynchronous(); }
+
 protected:
   /// Which tile of which batch is this block's.
   void locate();

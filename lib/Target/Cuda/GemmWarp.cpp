@@ -124,6 +124,8 @@ llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p,
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;
     WarpGemm gemm(p, frame, t);
+    if (gemm.isPipelined())
+      frame.fitBlocks(2);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;

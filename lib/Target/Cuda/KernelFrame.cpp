@@ -108,6 +108,8 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
     awaitPrevious();
 }
 
+void KernelFrame::fitBlocks(unsigned count) { func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(count)); }
+
 void KernelFrame::awaitPrevious() {
   if (dependent)
     d.ptx("griddepcontrol.wait;");

@@ -69,6 +69,8 @@ public:
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
   /// The shared memory whose size the launch gives, aligned to 1024 bytes.
   Value dynamicShared();
+  /// So many blocks have to fit on a multiprocessor: the compiler keeps to the registers that they have.
+  void fitBlocks(unsigned count);
   void awaitPrevious();
   void finish();
 

@@ -184,7 +184,10 @@ void RowEmitter::addOpenChunks(AxisSet inner, std::vector<Chunk> &points) {
   Value total = chunksOf(inner), last = d.sub(total, d.i64(1));
   for (unsigned i = 0; i < s.chunks; ++i) {
     Value index = d.add(inUnit, i * s.unit);
-    points.push_back({pointAt(inner, d.minU(index, last)), d.less(index, total)});
+    if (i < s.full)
+      points.push_back({pointAt(inner, index), {}});
+    else
+      points.push_back({pointAt(inner, d.minU(index, last)), d.less(index, total)});
   }
 }
 
@@ -226,6 +229,12 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
     Value v = point.emit(r.getValue());
     if (isa<VectorType>(accumulator->getType()))
       v = point.splat(v);
+    if (ok && isa<VectorType>(v.getType()) && !contains(axes.rows, s.lane)) {
+      // Lanes that are past the end together are one number less to choose each.
+      Value all = d.select(ok, combineLanes(d, r.getKind(), v), identityOf(d, r.getKind(), r.getType()));
+      *accumulator = d.insert(*accumulator, combine(d, r.getKind(), d.extract(*accumulator, 0), all), 0);
+      return;
+    }
     if (ok)
       v = d.select(ok, v, identityOf(d, r.getKind(), v.getType()));
     *accumulator = combine(d, r.getKind(), *accumulator, v);

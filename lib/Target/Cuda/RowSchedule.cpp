@@ -109,6 +109,8 @@ static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, A
       row.persistent = true;
       row.chunks = chunks;
       row.most = int64_t(unit) * chunks * s.width;
+      // Shorter rows are an earlier schedule's.
+      row.full = (out.empty() ? 0 : out.back().most) / (int64_t(unit) * s.width);
       out.push_back(row);
     }
   } else {

@@ -23,6 +23,7 @@ struct RowSchedule {
   int lane = -1;         ///< the axis along which accesses are wide
   bool persistent = false; ///< a row's values stay in registers between passes
   unsigned chunks = 0;     ///< accesses of a thread that a persistent row of open length has room for
+  unsigned full = 0;       ///< so many of them are never past a row's end
   int64_t most = 0;        ///< elements that a row may have, at least one of them; 0: any number
   unsigned rowsPerBlock() const { return threads / unit; }
 };
@@ -36,7 +37,8 @@ struct RowTuning {
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
   unsigned columnMinimum = 64;    ///< from this many reduced points on
   /// Persistent rows of open length: threads and accesses of each.
-  std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1}, {8, 2}, {32, 1}, {32, 4}, {128, 4}, {256, 8}};
+  std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
+                                                         {128, 2}, {128, 4}, {256, 4}, {256, 8}};
 };
 extern const RowTuning rowTuning;
 

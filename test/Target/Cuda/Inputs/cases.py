@@ -296,8 +296,10 @@ def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", ou
     return Case("open_gemm", "contraction", axes, body, sizes, inputs, [(out, want)], tol, tol)
 
 
-def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f32", bias=False, open=False):
-    """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all."""
+def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f32", bias=False, open=False,
+           last=False):
+    """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all.
+    With `last` the channels lie last, as between kernels."""
     r = _rng(f"window {n} {c} {f} {image} {kernel} {stride}")
     rank = len(image)
     per = lambda v: list(v) if isinstance(v, (list, tuple)) else [v] * rank
@@ -332,13 +334,14 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
         if last:
             code += f"    %c{d} = arith.andi %{last}, %b{d} : i1\n"
         last = f"c{d}" if last else f"b{d}"
-    at = flat(["n", channel] + pixel, ["N", c] + sizes)
+    turn = (lambda v: [v[0]] + v[2:] + [v[1]]) if last else (lambda v: v)
+    at = flat(turn(["n", channel] + pixel), turn(["N", c] + sizes))
     if before or behind:
         code += (f"    %fill = arith.constant 0.0 : {t}\n"
                  f'    %x = kernel.load %i0["{at}"] if %{last} else %fill : !kernel.ref<{t}> else {t} -> {t}\n')
     else:
         code = load("x", "i0", at, t)
-    code += load("w", "i1", flat(["f", "c"] + [f"k{d}" for d in range(rank)], [f, cg, *kernel]), t)
+    code += load("w", "i1", flat(turn(["f", "c"] + [f"k{d}" for d in range(rank)]), turn([f, cg, *kernel])), t)
     code += f"    %p = arith.mulf %x, %w : {t}\n" + (f"    %q = arith.extf %p : {t} to f32\n" if ext else "")
     over = ", ".join(f'"{a}"' for a in ["c"] + [f"k{d}" for d in range(rank)])
     code += f'    %y = kernel.reduce add %{"q" if ext else "p"} over [{over}] : f32\n'
@@ -349,11 +352,13 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
     if ext:
         code += f"    %r = arith.truncf %{v} : f32 to {t}\n"
         v = "r"
-    code += store(v, "o0", flat(["n", "f"] + [f"p{d}" for d in range(rank)], ["N", f] + extents), t)
-    axes = ([("n", "N"), ("f", str(f))] + [(f"p{d}", e) for d, e in enumerate(extents)] + [("c", str(cg))] +
-            [(f"k{d}", str(k)) for d, k in enumerate(kernel)])
+    code += store(v, "o0", flat(turn(["n", "f"] + [f"p{d}" for d in range(rank)]), turn(["N", f] + extents)), t)
+    pixels, taps = [(f"p{d}", e) for d, e in enumerate(extents)], [(f"k{d}", str(k)) for d, k in enumerate(kernel)]
+    axes = turn([("n", "N"), ("f", str(f))] + pixels) + (taps + [("c", str(cg))] if last else [("c", str(cg))] + taps)
     given = {"N": n} | ({f"I{d}": i for d, i in enumerate(image)} | {f"O{d}": o for d, o in enumerate(out)} if open else {})
     given = {k: v for k, v in given.items() if open or k == "N"}
+    if last:
+        x, w, want = (np.ascontiguousarray(np.moveaxis(v, 1, -1)) for v in (x, w, want))
     tol = 2e-5 if t == "f32" else 2e-2
     return Case("window", "reduction", axes, code, given, [(t, x), (t, w)] + ([("f32", b)] if bias else []), [(t, want)], tol, tol)
 
@@ -455,6 +460,11 @@ WINDOWS = [lambda: window(2, 5, 9, (9, 10), (3, 3), pads=1), lambda: window(1, 3
            lambda: window(2, 16, 32, (9, 7), (3, 3), pads=1, groups=4, t="f16"), lambda: window(1, 8, 8, (7, 7), (3, 3), pads=1, groups=8),
            lambda: window(2, 6, 20, (8, 11), (3, 3), pads=1, t="f16", open=True, bias=True),
            lambda: window(2, 16, 20, (12, 8), (1, 1), t="f16", open=True), lambda: window(1, 7, 9, (8, 11), (3, 3), stride=2, pads=1, open=True)]
+WINDOWS_LAST = [lambda: window(2, 32, 72, (9, 7), (3, 3), pads=1, t="f16", bias=True, last=True),
+                lambda: window(1, 24, 40, (11, 9), (3, 3), stride=2, pads=1, t="f16", last=True),
+                lambda: window(2, 16, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16", last=True, open=True),
+                lambda: window(2, 12, 20, (8, 7), (3, 3), pads=1, t="f16", last=True), lambda: window(2, 40, 24, (9, 9), (1, 1), stride=2, t="f16", last=True),
+                lambda: window(1, 12, 20, (8, 7), (3, 3), pads=1, last=True), lambda: window(1, 9, 7, (8, 7), (3, 3), pads=1, last=True)]
 WINDOWS_BF16 = [lambda: window(2, 32, 128, (16, 8), (1, 1), t="bf16", bias=True), lambda: window(3, 24, 70, (14, 14), (1, 1), t="bf16"),
                 lambda: window(2, 24, 70, (12, 12), (3, 3), pads=1, t="bf16", bias=True),
                 lambda: window(2, 24, 40, (12, 8), (1, 1), t="bf16", open=True), lambda: window(2, 24, 40, (11, 7), (1, 1), t="bf16", open=True)]
@@ -619,4 +629,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
