@@ -6,6 +6,7 @@
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Scatter.h"
+#include "SplitGroups.h"
 #include "Toolchain.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
@@ -60,9 +61,10 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
   return llvm::Error::success();
 }
 
-/// Longer runs, fewer divisions.
+/// Longer runs, fewer divisions; groups of channels as an axis.
 static void collapse(kernel::GenericOp kernel) {
   using kernel::KernelClass;
+  splitGroups(kernel);
   if (llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, kernel.getKernelClass()))
     lower::collapseAxes(kernel);
   lower::collapseProductAxes(kernel);

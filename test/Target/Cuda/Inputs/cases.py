@@ -326,19 +326,19 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
     flat = lambda terms, dims: " + ".join("*".join([f"({e})"] + [str(x) for x in dims[i + 1:]]) for i, e in enumerate(terms))
     pixel = [f"{stride[d]}*p{d} + {dilation[d]}*k{d} - {before}" for d in range(rank)]
     channel = "c" if groups == 1 else f"{cg}*floordiv(f, {fg}) + c"
-    ext, code, last = t != "f32", "", None
+    ext, code, inside = t != "f32", "", None
     for d in range(rank):
         code += (f'    %a{d} = kernel.index "{pixel[d]}"\n    %s{d} = kernel.index "{sizes[d]}"\n    %z{d} = arith.constant 0 : i64\n'
                  f"    %l{d} = arith.cmpi sge, %a{d}, %z{d} : i64\n    %h{d} = arith.cmpi slt, %a{d}, %s{d} : i64\n"
                  f"    %b{d} = arith.andi %l{d}, %h{d} : i1\n")
-        if last:
-            code += f"    %c{d} = arith.andi %{last}, %b{d} : i1\n"
-        last = f"c{d}" if last else f"b{d}"
+        if inside:
+            code += f"    %c{d} = arith.andi %{inside}, %b{d} : i1\n"
+        inside = f"c{d}" if inside else f"b{d}"
     turn = (lambda v: [v[0]] + v[2:] + [v[1]]) if last else (lambda v: v)
     at = flat(turn(["n", channel] + pixel), turn(["N", c] + sizes))
     if before or behind:
         code += (f"    %fill = arith.constant 0.0 : {t}\n"
-                 f'    %x = kernel.load %i0["{at}"] if %{last} else %fill : !kernel.ref<{t}> else {t} -> {t}\n')
+                 f'    %x = kernel.load %i0["{at}"] if %{inside} else %fill : !kernel.ref<{t}> else {t} -> {t}\n')
     else:
         code = load("x", "i0", at, t)
     code += load("w", "i1", flat(turn(["f", "c"] + [f"k{d}" for d in range(rank)]), turn([f, cg, *kernel])), t)
@@ -457,7 +457,7 @@ WINDOWS = [lambda: window(2, 5, 9, (9, 10), (3, 3), pads=1), lambda: window(1, 3
            lambda: window(2, 17, 12, (10, 8), (3, 2), stride=(1, 2), pads=(0, 2), t="f16"),
            lambda: window(3, 40, 16, (14, 14), (1, 1), t="f16"), lambda: window(2, 16, 24, (9, 8), (1, 1), stride=2, t="f16"),
            lambda: window(2, 6, 8, (50,), (5,), pads=2, t="f16", bias=True), lambda: window(1, 4, 8, (5, 6, 7), (3, 3, 3), pads=1),
-           lambda: window(2, 16, 32, (9, 7), (3, 3), pads=1, groups=4, t="f16"), lambda: window(1, 8, 8, (7, 7), (3, 3), pads=1, groups=8),
+           lambda: window(2, 16, 32, (9, 7), (3, 3), pads=1, groups=4, t="f16"), lambda: window(2, 32, 48, (6, 7), (1, 3), pads=(0, 2), groups=2, bias=True), lambda: window(1, 8, 8, (7, 7), (3, 3), pads=1, groups=8),
            lambda: window(2, 6, 20, (8, 11), (3, 3), pads=1, t="f16", open=True, bias=True),
            lambda: window(2, 16, 20, (12, 8), (1, 1), t="f16", open=True), lambda: window(1, 7, 9, (8, 11), (3, 3), stride=2, pads=1, open=True)]
 WINDOWS_LAST = [lambda: window(2, 32, 72, (9, 7), (3, 3), pads=1, t="f16", bias=True, last=True),
