@@ -96,8 +96,9 @@ GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned fi
   for (auto [i, t] : llvm::enumerate(tiles)) {
     Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
     GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
-    Value cost = h.mul(h.ceilDiv(blocks, expectedProcessors), plan.constant(t.cost));
-    Value better = least ? h.compare(arith::CmpIPredicate::sle, cost, least) : h.i1(true);
+    Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.k)), t.tile.k);
+    Value cost = h.mul(h.mul(h.ceilDiv(blocks, expectedProcessors), depth), t.cost);
+    Value better = least ? h.less(cost, least) : h.i1(true);
     best = least ? chooseLaunch(h, better, launch, best) : launch;
     least = least ? h.select(better, cost, least) : cost;
   }

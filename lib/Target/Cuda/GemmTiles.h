@@ -43,7 +43,7 @@ private:
   unsigned stages;
 };
 
-/// Threads, bytes of dynamic shared memory, and the time for a step of depth beside that of other tiles.
+/// Threads, bytes of dynamic shared memory, and the time for an element of depth beside that of other tiles.
 struct TileLaunch {
   GemmTile tile;
   unsigned threads;

@@ -15,21 +15,25 @@ using namespace lathe::cuda;
 
 namespace {
 
-/// A warp multiplies (16 * blocks) x 32.
+/// A warp multiplies (16 * blocks) x 32. Where there are several groups of warps, each takes its part of a step's depth.
 struct WarpTile : GemmTile {
-  unsigned blocks;
+  unsigned blocks, groups, stages;
   unsigned warpsAlongN() const { return n / 32; }
-  unsigned warps() const { return m / (16 * blocks) * warpsAlongN(); }
-  unsigned threads() const { return 32 * warps(); }
-  unsigned operandBytes(unsigned stages) const { return stages * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k)); }
-  unsigned sharedBytes(unsigned stages) const { return operandBytes(stages) + warps() * epilogueBytesPerWarp + 1024; }
-  /// Its products, and what a step waits for.
-  int64_t cost() const { return m * n / 32 + 128; }
+  unsigned warpsOfGroup() const { return m / (16 * blocks) * warpsAlongN(); }
+  unsigned threads() const { return 32 * warpsOfGroup() * groups; }
+  /// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
+  unsigned stagesOn(unsigned sm) const { return sm >= 80 ? stages : 2; }
+  unsigned operandBytes(unsigned sm) const {
+    return stagesOn(sm) * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k));
+  }
+  unsigned sharedBytes(unsigned sm) const { return operandBytes(sm) + warpsOfGroup() * epilogueBytesPerWarp + 1024; }
+  /// Of 32 of the depth: its products, and what a step waits for.
+  int64_t cost() const { return m * n / 32 + (groups > 1 ? 80 : 128); }
 };
-constexpr WarpTile tiles[] = {{{"gemm_mma_64x64", 64, 64, 32}, 2}, {{"gemm_mma_128x64", 128, 64, 32}, 2},
-                              {{"gemm_mma_128x128", 128, 128, 32}, 4}};
-/// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
-unsigned stagesOn(unsigned sm) { return sm >= 80 ? 4 : 2; }
+constexpr WarpTile large = {{"gemm_mma_128x128", 128, 128, 32}, 4, 1, 4}, medium = {{"gemm_mma_128x64", 128, 64, 32}, 2, 1, 4},
+                   small = {{"gemm_mma_64x64", 64, 64, 32}, 2, 1, 4};
+/// Few tiles of a long depth: each takes as much of a multiprocessor as there is.
+constexpr WarpTile deep = {{"gemm_mma_64x64_deep", 64, 64, 128}, 2, 4, 3};
 
 class WarpGemm : public TiledGemm {
 public:
@@ -39,13 +43,14 @@ public:
 
 private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
-      : TiledGemm(p, frame, tile, stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
+      : TiledGemm(p, frame, tile, tile.stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
   Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
+  void sumGroups(Values sums);
   void storeTile(ArrayRef<Value> sums);
 
   WarpTile tile;
-  Value shared, lane, warp, row, column; ///< row and column: the warp's, in the tile
+  Value shared, lane, warp, group, row, column; ///< row and column: the warp's, in the tile
 };
 
 } // namespace
@@ -75,12 +80,14 @@ Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value
 /// Sums by blocks of 16 rows, then of 8 columns.
 Values WarpGemm::multiply(ArrayRef<Value> sums) {
   Values out(sums);
-  for (unsigned k = 0; k < tile.k; k += 16) {
+  unsigned own = tile.k / tile.groups;
+  for (unsigned k = 0; k < own; k += 16) {
+    Value depth = tile.groups > 1 ? d.add(d.mul(group, own), k) : d.i32(k);
     SmallVector<Values> y;
     for (unsigned j = 0; j < 32; j += 16)
-      y.push_back(b.matrices(lane, d.add(column, j), d.i32(k), false));
+      y.push_back(b.matrices(lane, d.add(column, j), depth, false));
     for (unsigned i = 0; i < tile.blocks; ++i) {
-      Values x = a.matrices(lane, d.add(row, 16 * i), d.i32(k), true);
+      Values x = a.matrices(lane, d.add(row, 16 * i), depth, true);
       for (unsigned j = 0; j < 4; ++j) {
         unsigned at = (4 * i + j) * 4;
         llvm::copy(product(ArrayRef<Value>(out).slice(at, 4), x, ArrayRef<Value>(y[j / 2]).slice(2 * (j % 2), 2)), out.begin() + at);
@@ -92,7 +99,7 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  Value buffers = d.add(shared, tile.operandBytes(stagesOn(frame.sm)));
+  Value buffers = d.add(shared, tile.operandBytes(frame.sm));
   Value buffer = d.add(buffers, d.mul(warp, epilogueBytesPerWarp));
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
@@ -100,14 +107,40 @@ void WarpGemm::storeTile(ArrayRef<Value> sums) {
     storeFragmentRows(frame, epilogue, {buffer, lane, d.add(firstRow, 16 * i), m, firstColumn, n}, sums.slice(16 * i, 16));
 }
 
+/// The first group adds up what the others have, through the memory of the operands, in the groups' order.
+void WarpGemm::sumGroups(Values sums) {
+  if (tile.groups == 1)
+    return storeTile(sums);
+  Value buffer = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), shared);
+  auto place = [&](Value ofGroup, unsigned i) {
+    Value of = d.add(d.mul(ofGroup, tile.warpsOfGroup()), warp);
+    return d.at(buffer, d.add(d.mul(d.add(d.mul(of, sums.size()), i), 32), lane), d.f32Type());
+  };
+  d.ptx("cp.async.wait_all;");
+  d.barrier();
+  d.when(d.less(d.i32(0), group), [&] {
+    for (unsigned i = 0; i < sums.size(); ++i)
+      d.store(sums[i], place(d.sub(group, d.i32(1)), i), 4);
+  });
+  d.barrier();
+  d.when(d.equal(group, 0), [&] {
+    for (unsigned g = 0; g + 1 < tile.groups; ++g)
+      for (unsigned i = 0; i < sums.size(); ++i)
+        sums[i] = d.addF(sums[i], d.load(d.f32Type(), place(d.i32(g), i), 4));
+    storeTile(sums);
+  });
+}
+
 void WarpGemm::emit() {
   Value tid = d.threadId();
   lane = d.bitAnd(tid, 31);
-  warp = d.warpUniform(d.shr(tid, 5));
+  Value index = d.warpUniform(d.shr(tid, 5));
+  warp = d.rem(index, tile.warpsOfGroup());
+  group = d.div(index, tile.warpsOfGroup());
   row = d.mul(d.div(warp, tile.warpsAlongN()), 16 * tile.blocks);
   column = d.mul(d.rem(warp, tile.warpsAlongN()), 32);
   locate();
-  storeTile(sumOverDepth(16 * tile.blocks, [&](ArrayRef<Value> sums) { return multiply(sums); }));
+  sumGroups(sumOverDepth(16 * tile.blocks, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
@@ -116,19 +149,21 @@ bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
   std::vector<TileLaunch> launches;
-  for (const WarpTile &t : tiles)
-    launches.push_back({t, t.threads(), t.cost(), t.sharedBytes(stagesOn(g.sm))});
-  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launches);
-  for (const WarpTile &t : tiles) {
+  unsigned first = g.entries.size();
+  bool pipelined = false;
+  for (unsigned i = 0; i < 3; ++i) {
+    const WarpTile &t = i == 0 ? large : i == 1 ? medium : pipelined ? deep : small;
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;
     WarpGemm gemm(p, frame, t);
-    if (gemm.isPipelined())
+    pipelined = gemm.isPipelined();
+    if (pipelined && t.groups == 1)
       frame.fitBlocks(2);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
+    launches.push_back({t, t.threads(), t.cost(), t.sharedBytes(g.sm)});
   }
-  return planned;
+  return planTiles(g.plan, p, first, launches);
 }
