@@ -129,6 +129,15 @@ static int64_t readsByWindows(Operation *op, const Uses &uses) {
   return large <= 1;
 }
 
+/// Bytes that a convolution reads behind a padding: the kernel that makes what they are made of stores them, rather than that.
+bool Trees::areStoredBytes(Operation *op) const {
+  Type element = isa<ir::ElementwiseInterface>(op) ? ir::elementOf(op->getResult(0)) : Type();
+  if (!isa_and_nonnull<IntegerType>(element) || element.getIntOrFloatBitWidth() != 8)
+    return false;
+  bool packed = llvm::any_of(op->getUsers(), [](Operation *u) { return isa<ir::PadOp>(u) && u->hasOneUse() && isa<ir::ConvOp>(*u->user_begin()); });
+  return packed && llvm::any_of(leaves(op->getResult(0)), [&](const Leaf &l) { return !isExternal(l.value); });
+}
+
 bool Trees::mustBeRoot(Operation *op) {
   if (hasOwnLoop(op) || isHeavyRoot(op))
     return true;
@@ -145,7 +154,7 @@ bool Trees::mustBeRoot(Operation *op) {
   // A padding is no more than a predicate.
   if (isa<ir::PadOp>(op) && (isExternal(op->getOperand(0)) || roots.contains(op->getOperand(0).getDefiningOp())))
     return false;
-  if (uses.count != 1)
+  if (uses.count != 1 || areStoredBytes(op))
     return true;
   if (int64_t reads = readsByWindows(op, uses)) {
     if (reads > 1)

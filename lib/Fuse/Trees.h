@@ -49,6 +49,7 @@ private:
   void collect(mlir::Value v, std::vector<mlir::Operation *> &path, std::vector<Leaf> &out,
                llvm::DenseSet<mlir::Value> &seen) const;
   bool mustBeRoot(mlir::Operation *op);
+  bool areStoredBytes(mlir::Operation *op) const;
   /// Weighs the op with its tree; makes roots of the heaviest below where that is too much.
   void weigh(mlir::Operation *op);
 
