@@ -391,12 +391,14 @@ bool Rewriter::rewrite(ConvOp op) {
 
 namespace {
 struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass> {
+  using IntegerProductsBase::IntegerProductsBase;
+
   void runOnOperation() override {
     shape::Facts facts = factsOf(getOperation());
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Operation *> products;
       func.walk([&](Operation *op) {
-        if (isa<ContractOp, ConvOp>(op) && !isByte(elementOf(op->getOperand(0))))
+        if (isa<ContractOp, ConvOp>(op) && !isByte(elementOf(op->getOperand(0))) && (floats || isa<IntegerType>(elementOf(op->getResult(0)))))
           products.push_back(op);
       });
       for (Operation *op : products) {

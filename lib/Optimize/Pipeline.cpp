@@ -8,10 +8,12 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm) {
+void opt::buildOptimizePipeline(OpPassManager &pm, bool quantisedFloats) {
   pm.addPass(createExpandNarrowTypes());
   // While zero points and scales still stand where the model has them.
-  pm.addPass(createIntegerProducts());
+  IntegerProductsOptions integers;
+  integers.floats = quantisedFloats;
+  pm.addPass(createIntegerProducts(integers));
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

@@ -49,11 +49,15 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+static bool isForCuda(const CompileOptions &options) {
+  return llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
+}
+
 /// Model file -> lathe dialect.
 static Expected<Module> importModel(const CompileOptions &options, std::vector<std::string> &filesRead, MLIRContext &context) {
   ImportOptions import = options.import;
   import.filesRead = &filesRead;
-  if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; })) // loops run on CPUs only
+  if (isForCuda(options)) // loops run on CPUs only
     import.unrolledSteps = 256;
   StringRef extension = llvm::sys::path::extension(options.model);
   if (extension == ".onnx" || extension == ".textproto")
@@ -64,8 +68,8 @@ static Expected<Module> importModel(const CompileOptions &options, std::vector<s
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer) {
-  return runPasses(module, "optimize", observer, [](OpPassManager &pm) { opt::buildOptimizePipeline(pm); });
+Error pipeline::optimize(ModuleOp module, Observer *observer, bool quantisedFloats) {
+  return runPasses(module, "optimize", observer, [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, quantisedFloats); });
 }
 
 /// lathe -> kernels.
@@ -247,7 +251,9 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
 /// What follows the import.
 static Error compileModule(ModuleOp module, const CompileOptions &options, ArrayRef<std::string> filesRead) {
   auto count = [&] { return countOf(module); };
-  if (Error e = observed(options, "optimize", [&] { return pipeline::optimize(module, options.observer); }, count))
+  // Tensor cores multiply halves and floats here, no bytes.
+  auto optimize = [&] { return pipeline::optimize(module, options.observer, !isForCuda(options)); };
+  if (Error e = observed(options, "optimize", optimize, count))
     return e;
   if (options.emit == EmitStage::Graph)
     return emitText(options, pipeline::textOf(module));

@@ -14,7 +14,8 @@ namespace lathe::opt {
 #include "lathe/Optimize/Passes.h.inc"
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-void buildOptimizePipeline(mlir::OpPassManager &pm);
+/// `quantisedFloats`: products between Dequantize and Quantize become products of bytes, for targets that are fast at those.
+void buildOptimizePipeline(mlir::OpPassManager &pm, bool quantisedFloats = true);
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

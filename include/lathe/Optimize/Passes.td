@@ -80,6 +80,7 @@ def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
     %2 = lathe.sub %0, %1 : tensor<8x32xi32>
     ```
   }];
+  let options = [Option<"floats", "floats", "bool", "true", "Also products in floats, between Dequantize and Quantize">];
   let dependentDialects = ["::lathe::ir::LatheDialect"];
 }
 

@@ -12,7 +12,7 @@
 namespace lathe::pipeline {
 
 /// lathe -> lathe.
-llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr);
+llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool quantisedFloats = true);
 /// lathe -> kernels.
 llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr);
 /// Kernels in the form that the CPU's code generators want: layouts of images and constants, results in place.
