@@ -96,7 +96,7 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
   });
 }
 
-/// Kernels for a GPU: scatters in place, images with their channels last, operands of products in the type that --precision names.
+/// Kernels for a GPU: images with their channels last, scatters in place, operands of products in the type of --precision.
 Error pipeline::prepareForCuda(ModuleOp module, const CompileOptions &options) {
   return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
     target::ChannelsLastOptions images;

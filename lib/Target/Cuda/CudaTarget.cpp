@@ -39,8 +39,8 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
-  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm, generateHopperAttention,
-                          generateSimtAttention}) {
+  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm,
+                          generateHopperAttention, generateSimtAttention}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)
       return taken.takeError();

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Gemm.h"
+#include "BulkProblem.h"
 #include "FragmentEpilogue.h"
 #include "GemmTiles.h"
 #include "HopperOps.h"
@@ -36,13 +36,6 @@ constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
-
-/// How an operand lies in memory, for the bulk copies.
-struct OperandMap {
-  MapSpec spec;
-  std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
-  bool byColumns = false;          ///< [k][n]
-};
 
 class HopperGemm : public EntryEmitter {
 public:
@@ -318,47 +311,6 @@ void HopperGemm::emit() {
 // Which kernels it takes
 //===----------------------------------------------------------------------===//
 
-/// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
-/// `known` learns what open sizes must be for that.
-static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
-                                       const Expr &lines, bool byColumns, Divisibility &known) {
-  const lower::BodyInfo &info = p.shape.info;
-  if (!o.isDirect())
-    return std::nullopt;
-  int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
-  ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
-  ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
-  std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
-  Divisibility needs = known;
-  if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
-    return std::nullopt;
-  OperandMap map;
-  map.byColumns = byColumns;
-  map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
-  map.spec.element = o.type;
-  map.spec.dims = {byColumns ? lines : p.k, byColumns ? p.k : lines};
-  // A stride of 0 (one line) is none that the hardware takes; any multiple of 16 will do.
-  map.spec.strides = {Expr(0), (across->isZero() ? Expr(16) : *across) * Expr(bytes)};
-  Expr rest = o.offset;
-  for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
-    unsigned axis = p.shape.batchAxes[i];
-    auto linear = rest.linearIn(info.axes[axis]);
-    if (!linear || info.axesOf(linear->coefficient) || !needs.assume(linear->coefficient, 16 / bytes))
-      return std::nullopt;
-    if (linear->coefficient.isZero())
-      continue;
-    map.batchAxes.push_back(i);
-    map.spec.dims.push_back(info.extents[axis]);
-    map.spec.strides.push_back(linear->coefficient * Expr(bytes));
-    rest = linear->rest;
-  }
-  rest = atZero(info, atZero(info, rest, p.shape.depthAxes), lineAxes);
-  if (!rest.isZero() || map.batchAxes.size() > 3)
-    return std::nullopt;
-  known = needs;
-  return map;
-}
-
 static bool usesTensorCores(const GemmProblem &p) {
   if (p.lhs.type != p.rhs.type)
     return false;
@@ -369,34 +321,7 @@ static bool usesTensorCores(const GemmProblem &p) {
   return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
 }
 
-namespace {
-/// A product whose operands bulk copies can fetch, where the sizes are what `known` says.
-struct BulkProblem {
-  GemmProblem p;
-  OperandMap a, b;
-  Divisibility known;
-};
-} // namespace
-
-static std::optional<BulkProblem> bulkProblem(const GemmProblem &p) {
-  Divisibility known(p.shape.info);
-  std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
-  std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
-  if (a && !b && !p.rhs.type.isF32())
-    b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
-  if (a && b)
-    return BulkProblem{p, *a, *b, known};
-  // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.
-  if (p.shape.columnAxes.size() < 2 || p.shape.batchAxes.size() >= 3)
-    return std::nullopt;
-  GemmProblem apart = p;
-  apart.shape.batchAxes.push_back(apart.shape.columnAxes.front());
-  apart.shape.columnAxes.erase(apart.shape.columnAxes.begin());
-  apart.countAxes();
-  return bulkProblem(apart);
-}
-
-/// The tiles, the least time for the longest walk first chosen by the plan; words of the plan that no other launch needs too.
+/// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
 static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
@@ -409,7 +334,8 @@ static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     const HopperTile &t = tiles[i];
     Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows()) * Expr::ceildiv(p.n, t.columns));
     Value cost = h.mul(h.ceilDiv(grid, expectedProcessors), plan.constant(t.cost()));
-    GemmLaunch launch{plan.constant(g.entries.size() + i), grid, plan.constant(threads), plan.constant(HopperGemm::sharedBytes(t))};
+    Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
+    GemmLaunch launch{entry, grid, plan.constant(threads), shared};
     return Choice{launch, plan.constant(t.rows()), plan.constant(t.columns), cost};
   };
   Choice best = of(0);
@@ -461,7 +387,9 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     return false;
   // Where the right operand lies by columns, it comes in chunks of 64 of them.
   std::vector<HopperTile> tiles;
-  llvm::copy_if(allTiles, std::back_inserter(tiles), [&](const HopperTile &t) { return !bulk->b.byColumns || t.columns % 64 == 0; });
+  for (const HopperTile &t : allTiles)
+    if (!bulk->b.byColumns || t.columns % 64 == 0)
+      tiles.push_back(t);
   GemmLaunch launch = planBulk(g, *bulk, tiles);
   bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {

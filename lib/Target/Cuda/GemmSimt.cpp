@@ -21,7 +21,8 @@ struct SimtTile : GemmTile {
   /// Larger tiles load less for each product.
   int64_t cost() const { return m * n * (perThread < 8 ? 10 : 9) / 10; }
 };
-constexpr SimtTile tiles[] = {{{"gemm_simt_128x128", 128, 128, 8}, 8}, {{"gemm_simt_64x64", 64, 64, 16}, 4}};
+constexpr SimtTile tiles[] = {{{"gemm_simt_128x128", 128, 128, 8}, 8},
+                              {{"gemm_simt_64x64", 64, 64, 16}, 4}};
 
 class SimtGemm : public TiledGemm {
 public:

@@ -65,7 +65,8 @@ Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value
     Values args(x);
     args.append(y.begin(), y.end());
     args.append(now);
-    std::string text = "mma.sync.aligned.m16n8k16" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+    std::string text =
+        "mma.sync.aligned.m16n8k16" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
     return d.ptx(text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args, four, false);
   }
   std::string text = "mma.sync.aligned.m16n8k8" + types + "{$0, $1, $2, $3}, {$4, $5}, {$6}, {$7, $8, $9, $10};";
@@ -90,7 +91,8 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
       Values x = a.matrices(lane, d.add(row, 16 * i), depth, true);
       for (unsigned j = 0; j < 4; ++j) {
         unsigned at = (4 * i + j) * 4;
-        llvm::copy(product(ArrayRef<Value>(out).slice(at, 4), x, ArrayRef<Value>(y[j / 2]).slice(2 * (j % 2), 2)), out.begin() + at);
+        ArrayRef<Value> sum = ArrayRef<Value>(out).slice(at, 4), right = ArrayRef<Value>(y[j / 2]).slice(2 * (j % 2), 2);
+        llvm::copy(product(sum, x, right), out.begin() + at);
       }
     }
   }
@@ -144,7 +146,8 @@ void WarpGemm::emit() {
 }
 
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
-  return p.lhs.type == p.rhs.type && (p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.sm >= 80)) && p.k.constant().value_or(8) >= 8;
+  bool known = p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.sm >= 80);
+  return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
 }
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {

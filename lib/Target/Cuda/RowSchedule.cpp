@@ -94,7 +94,8 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
-  RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, small ? t.blockThreads / 2 : t.blockThreads);
+  unsigned threads = small ? t.blockThreads / 2 : t.blockThreads;
+  RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
   row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
   return row;
 }

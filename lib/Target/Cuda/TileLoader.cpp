@@ -62,8 +62,8 @@ Values TileLoader::extents(ArrayRef<unsigned> axes) {
   return out;
 }
 
-/// Line and depth of the thread's elements. Single elements of lines side by side are taken by a warp for 32 lines at one depth, so
-/// that a thread has few depths to take apart and few lines.
+/// Line and depth of the thread's elements. Single elements of lines side by side are taken by a warp for 32 lines at one depth,
+/// so that a thread has few depths to take apart and few lines.
 std::pair<Value, Value> TileLoader::positionOf(unsigned slot) {
   unsigned warps = frame.threads / 32, groups = source.tileLines / 32;
   Value tid = d.threadId();
@@ -124,7 +124,8 @@ void TileLoader::copy(Value k0) {
     Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), 2));
     if (source.predicate)
       inside = d.both(inside, point.emit(source.predicate));
-    d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, d.select(inside, d.i32(16), d.i32(0))});
+    Value bytes = d.select(inside, d.i32(16), d.i32(0));
+    d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, bytes});
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace lathe::cuda {
 
-/// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of the kernel's body:
-/// `lines` are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past the end are 0.
+/// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of its body: `lines`
+/// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
+/// the end are 0.
 /// In shared memory they are f32, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
 /// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
 struct TileSource {

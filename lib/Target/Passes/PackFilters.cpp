@@ -260,8 +260,8 @@ void Packer::packRows(Filter f, const Strides &k, int64_t columns, int64_t step)
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);
   auto type = RankedTensorType::get({columns, k.count}, f.load.getType());
-  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k.count, columns, 0, step, 0, b.getDenseI64ArrayAttr(k.extents),
-                                      b.getDenseI64ArrayAttr(k.strides)));
+  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k.count, columns, 0, step, 0,
+                                      b.getDenseI64ArrayAttr(k.extents), b.getDenseI64ArrayAttr(k.strides)));
   Expr at(0);
   for (AxisSet set : {f.columns, f.reduced})
     for (unsigned a = 0; a < info.axes.size(); ++a)

@@ -1,0 +1,67 @@
+//===- BulkProblem.cpp - Products whose operands bulk copies can fetch ------===//
+
+#include "BulkProblem.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using shape::Expr;
+
+/// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
+/// `known` learns what open sizes must be for that.
+static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
+                                       const Expr &lines, bool byColumns, Divisibility &known) {
+  const lower::BodyInfo &info = p.shape.info;
+  if (!o.isDirect())
+    return std::nullopt;
+  int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
+  ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
+  ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
+  std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
+  Divisibility needs = known;
+  if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
+    return std::nullopt;
+  OperandMap map;
+  map.byColumns = byColumns;
+  map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
+  map.spec.element = o.type;
+  map.spec.dims = {byColumns ? lines : p.k, byColumns ? p.k : lines};
+  // A stride of 0 (one line) is none that the hardware takes; any multiple of 16 will do.
+  map.spec.strides = {Expr(0), (across->isZero() ? Expr(16) : *across) * Expr(bytes)};
+  Expr rest = o.offset;
+  for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
+    unsigned axis = p.shape.batchAxes[i];
+    auto linear = rest.linearIn(info.axes[axis]);
+    if (!linear || info.axesOf(linear->coefficient) || !needs.assume(linear->coefficient, 16 / bytes))
+      return std::nullopt;
+    if (linear->coefficient.isZero())
+      continue;
+    map.batchAxes.push_back(i);
+    map.spec.dims.push_back(info.extents[axis]);
+    map.spec.strides.push_back(linear->coefficient * Expr(bytes));
+    rest = linear->rest;
+  }
+  rest = atZero(info, atZero(info, rest, p.shape.depthAxes), lineAxes);
+  if (!rest.isZero() || map.batchAxes.size() > 3)
+    return std::nullopt;
+  known = needs;
+  return map;
+}
+
+std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
+  Divisibility known(p.shape.info);
+  std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
+  std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
+  if (a && !b && !p.rhs.type.isF32())
+    b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
+  if (a && b)
+    return BulkProblem{p, *a, *b, known};
+  // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.
+  if (p.shape.columnAxes.size() < 2 || p.shape.batchAxes.size() >= 3)
+    return std::nullopt;
+  GemmProblem apart = p;
+  apart.shape.batchAxes.push_back(apart.shape.columnAxes.front());
+  apart.shape.columnAxes.erase(apart.shape.columnAxes.begin());
+  apart.countAxes();
+  return bulkProblem(apart);
+}

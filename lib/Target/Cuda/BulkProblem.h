@@ -1,0 +1,26 @@
+//===- BulkProblem.h - Products whose operands bulk copies can fetch --------===//
+#ifndef LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
+#define LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
+
+#include "Gemm.h"
+
+namespace lathe::cuda {
+
+/// How an operand lies in memory, for the bulk copies.
+struct OperandMap {
+  MapSpec spec;
+  std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
+  bool byColumns = false;          ///< [k][n]
+};
+
+/// A product whose operands bulk copies can fetch, where the sizes are what `known` says.
+struct BulkProblem {
+  GemmProblem p; ///< columns that do not lie in one run became batch axes
+  OperandMap a, b;
+  Divisibility known;
+};
+std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
