@@ -9,6 +9,8 @@ using namespace lathe::cuda;
 using lower::AxisSet;
 using shape::Expr;
 
+constexpr int64_t fewestLines = 8;
+
 void GemmProblem::countAxes() {
   batch = shape.extent(shape.batchAxes);
   m = shape.extent(shape.rowAxes);
@@ -47,7 +49,10 @@ static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::Red
     return std::nullopt;
   Value left = product.getLhs(), right = product.getRhs();
   ContractShape shape(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes()));
-  if (!shape.rows || !shape.columns)
+  // Tiles of many small products would be mostly empty.
+  auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };
+  bool many = !shape.extent(shape.batchAxes).isOne();
+  if (!shape.rows || !shape.columns || (many && (isFew(shape.rowAxes) || isFew(shape.columnAxes))))
     return std::nullopt;
   return GemmProblem{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
 }
