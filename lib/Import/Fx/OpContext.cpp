@@ -103,13 +103,13 @@ bool OpContext::has(StringRef name) const {
   return s.argument ? s.argument->kind != Argument::Kind::None : false;
 }
 
-Value OpContext::tensor(StringRef name) const { return has(name) ? values.at(slot(name).argument->tensors[0]) : Value(); }
+Value OpContext::tensor(StringRef name) const { return has(name) ? valueOf(slot(name).argument->tensors[0]) : Value(); }
 
 SmallVector<Value> OpContext::tensors(StringRef name) const {
   SmallVector<Value> result;
   if (has(name))
     for (const std::string &t : slot(name).argument->tensors)
-      result.push_back(t.empty() ? Value() : values.at(t));
+      result.push_back(t.empty() ? Value() : valueOf(t));
   return result;
 }
 

@@ -125,6 +125,8 @@ public:
   SmallVector<mlir::RankedTensorType> resultTypes; ///< what the file says of the results, in the canonical sizes
   SmallVector<Value> results;
   std::string file;
+  /// A tensor that another value stands for in this translation.
+  std::pair<std::string, Value> replaced;
 
 private:
   struct Slot {
@@ -133,6 +135,7 @@ private:
     std::string kind;
   };
   const Slot &slot(llvm::StringRef name) const;
+  Value valueOf(const std::string &tensor) const { return tensor == replaced.first ? replaced.second : values.at(tensor); }
   llvm::Error check(llvm::StringRef name, const Slot &slot) const;
 
   const std::map<std::string, Value> &values;
@@ -142,7 +145,9 @@ private:
 
 using Handler = llvm::Error (*)(OpContext &);
 
-enum OpFlags : unsigned { NoFlags = 0, IsView = 1 };
+/// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
+/// Converts: it is the argument itself where it has its type and its strides.
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4 };
 
 struct OpEntry {
   const char *name;      ///< without "aten."

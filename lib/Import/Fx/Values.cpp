@@ -2,27 +2,109 @@
 
 #include "Values.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace lathe::fx;
 
-void Values::define(const std::string &name, mlir::Value v, const std::string &viewOf) {
+unsigned Values::addTensor(const std::string &name, mlir::Value v, unsigned memory) {
+  tensors.push_back({v, memory, memories[memory].version, -1, {}, {name}});
   byName[name] = v;
-  Place place{++next, next};
-  if (auto base = places.find(viewOf); base != places.end())
-    place.memory = base->second.memory;
-  places[name] = place;
+  return tensorOf[name] = tensors.size() - 1;
 }
 
-void Values::overwrite(const std::string &self, const std::string &result, mlir::Value v, const std::string &writer) {
-  Place place = places[self];
-  for (const auto &[name, other] : places) {
-    if (other.tensor == place.tensor)
-      byName[name] = v;
-    else if (other.memory == place.memory)
-      stale.emplace(name, writer);
+unsigned Values::addMemory(const std::string &root, std::optional<unsigned> kin) {
+  memories.push_back({root, 0, kin.value_or(memories.size())});
+  return memories.size() - 1;
+}
+
+void Values::define(const std::string &name, mlir::Value v) { addTensor(name, v, addMemory(name, std::nullopt)); }
+
+void Values::defineView(const std::string &name, mlir::Value v, const std::string &of, Sharing sharing, ViewLink link) {
+  auto base = tensorOf.find(of);
+  if (sharing == Sharing::No || base == tensorOf.end())
+    return define(name, v);
+  unsigned parent = base->second, memory = tensors[parent].memory;
+  if (sharing == Sharing::Maybe) {
+    addTensor(name, v, addMemory(name, memories[memory].kin));
+    return;
   }
-  byName[result] = v;
-  places[result] = place;
+  Tensor &view = tensors[addTensor(name, v, memory)];
+  view.parent = parent;
+  view.link = std::move(link);
+}
+
+void Values::setValue(unsigned tensor, mlir::Value v) {
+  Tensor &t = tensors[tensor];
+  t.value = v;
+  t.version = memories[t.memory].version;
+  for (const std::string &name : t.names)
+    byName[name] = v;
+}
+
+/// From the root of its memory down to the tensor.
+std::vector<unsigned> Values::pathTo(unsigned tensor) const {
+  std::vector<unsigned> path;
+  for (int at = tensor; at >= 0; at = tensors[at].parent)
+    path.push_back(at);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+llvm::Error Values::refresh(const std::string &name) {
+  auto found = tensorOf.find(name);
+  if (found == tensorOf.end())
+    return llvm::Error::success();
+  Tensor &tensor = tensors[found->second];
+  if (tensor.version == memories[tensor.memory].version)
+    return llvm::Error::success();
+  for (unsigned at : pathTo(found->second)) {
+    Tensor &t = tensors[at];
+    if (t.version == memories[t.memory].version)
+      continue;
+    auto value = t.link.read(tensors[t.parent].value);
+    if (!value)
+      return value.takeError();
+    setValue(at, *value);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Values::overwrite(const std::string &self, const std::string &result, mlir::Value v, const std::string &writer) {
+  unsigned written = tensorOf.at(self);
+  if (result != self) {
+    tensors[written].names.push_back(result);
+    tensorOf[result] = written;
+    byName[result] = v;
+  }
+  // Upwards: each tensor's old value has its part replaced.
+  std::vector<unsigned> path = pathTo(written);
+  std::vector<mlir::Value> values{v};
+  for (unsigned at : llvm::drop_end(llvm::reverse(path))) {
+    const Tensor &t = tensors[at];
+    auto whole = t.link.write(tensors[t.parent].value, values.back());
+    if (!whole)
+      return whole.takeError();
+    values.push_back(*whole);
+  }
+  Memory &memory = memories[tensors[written].memory];
+  ++memory.version;
+  for (auto [at, value] : llvm::zip(llvm::reverse(path), values))
+    setValue(at, value);
+  for (const auto &[name, other] : tensorOf)
+    if (tensors[other].memory != tensors[written].memory && memories[tensors[other].memory].kin == memory.kin)
+      stale.emplace(name, writer);
+  return llvm::Error::success();
+}
+
+void Values::become(const std::string &self, const std::string &view) {
+  unsigned from = tensorOf.at(self), to = tensorOf.at(view);
+  if (from == to)
+    return;
+  for (const std::string &name : std::exchange(tensors[from].names, {})) {
+    tensors[to].names.push_back(name);
+    tensorOf[name] = to;
+    byName[name] = tensors[to].value;
+  }
 }
 
 std::optional<std::string> Values::overwrittenBy(const std::string &name) const {
@@ -30,14 +112,8 @@ std::optional<std::string> Values::overwrittenBy(const std::string &name) const 
   return found == stale.end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 
-bool Values::sharesWith(const std::string &name, const std::set<std::string> &others) const {
-  auto place = places.find(name);
-  if (place == places.end())
-    return false;
-  for (const std::string &other : others)
-    if (auto found = places.find(other); found != places.end() && found->second.memory == place->second.memory)
-      return true;
-  return false;
+const std::string &Values::rootOf(const std::string &name) const {
+  return memories[memories[tensors[tensorOf.at(name)].memory].kin].root;
 }
 
 mlir::Value Values::placeholder(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type) {

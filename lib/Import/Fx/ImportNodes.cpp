@@ -1,0 +1,250 @@
+//===- ImportNodes.cpp - The nodes of a program -----------------------------===//
+
+#include "Importer.h"
+#include "Views.h"
+#include "lathe/Dialect/Lathe/ModelNode.h"
+#include "lathe/Dialect/Lathe/WantedElements.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+
+std::vector<std::string> fx::resultNames(const Node &node) {
+  std::vector<std::string> names;
+  for (const Argument &a : node.outputs)
+    if (a.kind == Argument::Kind::Tensor || a.kind == Argument::Kind::Tensors)
+      names.insert(names.end(), a.tensors.begin(), a.tensors.end());
+    else
+      names.push_back("");
+  return names;
+}
+
+/// Nodes that only compute sizes: the file gives their results as expressions, so that nothing is left to do. Those that
+/// read a size from a tensor's elements are not among them.
+static bool computesSizes(const Node &node) {
+  StringRef target = node.target;
+  for (StringRef prefix : {"_operator.", "torch.sym_", "math.", "aten.sym_size", "aten.sym_stride", "aten.sym_numel",
+                           "aten.sym_storage_offset", "sym_"})
+    if (target.starts_with(prefix))
+      return llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
+  return false;
+}
+
+void Importer::placeholders(const Node &node) {
+  for (const std::string &name : resultNames(node))
+    if (!name.empty() && !values.has(name)) {
+      if (auto type = typeOf(name, "node", true))
+        values.define(name, values.placeholder(builder, unknown, *type));
+      else
+        llvm::consumeError(type.takeError());
+    }
+}
+
+/// " (on tensor<2x3xf32>, ...)", for messages.
+std::string Importer::operandTypes(const Node &node) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (values.has(tensor))
+        os << (text.empty() ? " (on " : ", ") << values.current().at(tensor).getType();
+  return text.empty() ? text : text + ")";
+}
+
+llvm::Error Importer::addNode(const Node &node) {
+  if (computesSizes(node))
+    return llvm::Error::success();
+  // A node that reads what an earlier refused one could not even describe adds nothing to the report.
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (!tensor.empty() && !values.has(tensor) && !isClean())
+        return llvm::Error::success();
+  StringRef op = node.target;
+  bool isAten = op.consume_front("aten.");
+  // relu_.default is relu.default that also writes its input.
+  auto [base, overload] = op.split('.');
+  bool inPlace = isAten && base.ends_with("_") && !base.ends_with("__") && !findOp(op);
+  std::vector<std::string> results = resultNames(node);
+  bool isRead = llvm::any_of(results, [&](const std::string &r) { return read.count(r) != 0; });
+  if (!inPlace && !isRead && llvm::any_of(results, [](const std::string &r) { return !r.empty(); }))
+    return llvm::Error::success(); // nobody asks for what it computes
+  std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
+  bool grew = std::exchange(needs.grew, false);
+  llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
+                                         : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
+                                                              operandTypes(node));
+  if (needs.grew && e) // the next attempt translates it; this one looks for what others need
+    e = lathe::unsupported("{0}", llvm::toString(std::move(e)));
+  needs.grew |= grew;
+  note(std::move(e), node.name, node.target);
+  placeholders(node);
+  return llvm::Error::success();
+}
+
+/// What a write to another name of the same memory left behind.
+llvm::Error Importer::refreshOperands(const Node &node) {
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors) {
+      if (auto writer = values.overwrittenBy(tensor))
+        return lathe::unsupported("{0}'{1}' may share memory with a tensor that '{2}' has written in place, or be a copy of it: the "
+                                  "file does not say which",
+                                  placeOf(file, node), tensor, *writer);
+      if (llvm::Error e = values.refresh(tensor))
+        return e;
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
+  for (const std::string &name : resultNames(c.node)) {
+    if (name.empty() || (!inPlace && !read.count(name))) {
+      c.resultTypes.push_back(mlir::RankedTensorType::get({}, builder.getF32Type()));
+      continue;
+    }
+    if (values.has(name))
+      return c.wrong("'{0}' is defined twice", name);
+    LATHE_TRY(type, typeOf(name, StringRef(c.place()).drop_front(file.size() + 2).drop_back(2), true));
+    c.resultTypes.push_back(type);
+  }
+  return c.resultTypes.empty() ? c.wrong("the node has no results") : llvm::Error::success();
+}
+
+llvm::Error Importer::runHandler(OpContext &c, const OpEntry &entry) {
+  if (llvm::Error e = c.bind(entry.arguments))
+    return e;
+  mlir::Block *block = builder.getInsertionBlock();
+  mlir::Operation *before = block->empty() ? nullptr : &block->back();
+  if (llvm::Error e = entry.handler(c))
+    return e;
+  // The file says what its results are; an operator that does not compute such elements is not believed.
+  for (mlir::Operation *op = before ? before->getNextNode() : block->empty() ? nullptr : &block->front(); op; op = op->getNextNode())
+    if (std::optional<StringRef> wanted = ir::wantedElements(op))
+      return c.wrong("it computes with {0}, the file says that they are {1}", *wanted, ir::elementOf(op->getOperand(0)));
+  return llvm::Error::success();
+}
+
+llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
+  const OpEntry &entry = *findOp(op);
+  if (!entry.arguments) // an assertion
+    return llvm::Error::success();
+  if (llvm::Error e = refreshOperands(node))
+    return e;
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  OpContext c(g, node, values.current(), needs);
+  c.file = file;
+  if (llvm::Error e = readResultTypes(c, inPlace))
+    return e;
+  for (const NamedArgument &input : node.inputs)
+    for (const Size &size : input.value.ints)
+      if (size.expr && !size.expr->isUnknown() && !symbols.knows(size))
+        return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
+  if (llvm::Error e = runHandler(c, entry))
+    return e;
+  return giveResults(c, entry, inPlace);
+}
+
+llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i) {
+  auto have = ir::typeOf(v);
+  Dims from = ir::dimsOf(have), to = ir::dimsOf(want);
+  bool same = have.getElementType() == want.getElementType() && from.size() == to.size();
+  for (size_t d = 0; same && d < to.size(); ++d)
+    same = g.facts.provablyEqual(from[d], to[d]);
+  if (same)
+    return g.reshape(v, to);
+  std::string built, told;
+  llvm::raw_string_ostream(built) << have;
+  llvm::raw_string_ostream(told) << want;
+  return bug("{0}result {1} is {2} as built and {3} in the file", c.place(), i, built, told);
+}
+
+//===----------------------------------------------------------------------===//
+// Results that share memory
+//===----------------------------------------------------------------------===//
+
+Sharing Importer::sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const {
+  auto operand = program.tensors.find(self), meta = program.tensors.find(result);
+  if (entry.flags & IsView)
+    return Sharing::Yes;
+  if (!(entry.flags & (MayCopy | Converts)) || operand == program.tensors.end() || meta == program.tensors.end())
+    return Sharing::No;
+  if (entry.flags & MayCopy)
+    return sharingOf(operand->second, meta->second, g.facts);
+  bool copies = llvm::any_of(node.inputs, [](const NamedArgument &a) {
+    return a.name == "copy" && a.value.kind == Argument::Kind::Bool && !a.value.ints[0].expr->isZero();
+  });
+  if (copies || operand->second.dtype != meta->second.dtype)
+    return Sharing::No;
+  return sameStrides(operand->second, meta->second, g.facts);
+}
+
+/// The i-th result of a node when `self` has the value `of`.
+llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of) {
+  mlir::Location before = g.loc;
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  auto restore = llvm::make_scope_exit([&] { g.loc = before; });
+  OpContext c(g, node, values.current(), needs);
+  c.file = file;
+  c.replaced = {self, of};
+  for (const std::string &name : resultNames(node)) {
+    auto type = read.count(name) ? typeOf(name, "a view", true) : mlir::RankedTensorType::get({}, builder.getF32Type());
+    if (!type)
+      return type.takeError();
+    c.resultTypes.push_back(*type);
+  }
+  if (llvm::Error e = runHandler(c, entry))
+    return std::move(e);
+  return conform(c, c.results[i], c.resultTypes[i], i);
+}
+
+ViewLink Importer::linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i) {
+  auto read = [this, &node, &entry, self, i](Value of) { return viewAgain(node, entry, self, i, of); };
+  auto write = [this, &node, &entry, self, i](Value of, Value written) -> llvm::Expected<Value> {
+    Value stand = values.placeholder(builder, unknown, of.getType());
+    LATHE_TRY(view, viewAgain(node, entry, self, i, stand));
+    if (Value whole = writeThrough(g, view, stand, of, written))
+      return whole;
+    return lathe::unsupported("{0}a later node writes to its result, whose elements share memory", placeOf(file, node));
+  };
+  return {read, write};
+}
+
+/// The result of relu_ and the like is its operand, with another value; that of unsqueeze_ is its operand, seen otherwise.
+llvm::Error Importer::giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v) {
+  if (entry.flags & IsView) {
+    values.defineView(name, v, self, Sharing::Yes, linkTo(c.node, entry, self, 0));
+    values.become(self, name);
+    return llvm::Error::success();
+  }
+  Value before = values.current().at(self);
+  if (before.getType() != v.getType())
+    return c.wrong("it gives {0} and writes it to '{1}', which is {2}", v.getType(), self, before.getType());
+  if (given.count(values.rootOf(self)) && v != before)
+    return c.cannot("it writes to the model's input or weight '{0}'", values.rootOf(self));
+  return values.overwrite(self, name, v, c.node.name);
+}
+
+llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPlace) {
+  const Node &node = c.node;
+  std::vector<std::string> names = resultNames(node);
+  std::string self;
+  if (!node.inputs.empty() && !node.inputs[0].value.tensors.empty())
+    self = node.inputs[0].value.tensors[0];
+  for (size_t i = 0; i < names.size(); ++i) {
+    bool wanted = inPlace || read.count(names[i]);
+    if (names[i].empty() || !wanted)
+      continue; // torch describes some results wrongly that nobody reads
+    if (i >= c.results.size() || !c.results[i])
+      return c.cannot("its result {0} ('{1}') is used, which this version does not compute", i, names[i]);
+    LATHE_TRY(v, conform(c, c.results[i], c.resultTypes[i], i));
+    if (self.empty() || (inPlace && i > 0)) {
+      values.define(names[i], v);
+    } else if (inPlace) {
+      if (llvm::Error e = giveInPlace(c, entry, self, names[i], v))
+        return e;
+    } else {
+      values.defineView(names[i], v, self, sharingWith(node, entry, self, names[i]), linkTo(node, entry, self, i));
+    }
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,82 @@
+//===- Importer.h - One attempt to import a program --------------------------===//
+//
+// Inputs and weights become values, and each node is translated in turn. A node that cannot be translated is noted and replaced
+// by a placeholder of the type that the file gives, so that one run reports all of them. The file also says the type of every
+// result, which is compared with what was built.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_IMPORT_FX_IMPORTER_H
+#define LATHE_LIB_IMPORT_FX_IMPORTER_H
+
+#include "OpContext.h"
+#include "Symbols.h"
+#include "Values.h"
+#include "Weights.h"
+#include "lathe/Import/Fx/ImportFx.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace lathe::fx {
+
+/// The tensors that nodes and outputs read.
+std::set<std::string> readTensors(const Program &program);
+
+/// The tensor results of a node in order; "" for one that it does not give.
+std::vector<std::string> resultNames(const Node &node);
+
+class Importer {
+public:
+  Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, mlir::MLIRContext &context);
+
+  llvm::Error build();
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Nodes, inputs and outputs that cannot be compiled, with reasons; also what is wrong in them.
+  std::vector<NodeReport> refused;
+  std::vector<std::string> bugs; ///< nodes that came out otherwise than they should
+  bool isClean() const { return refused.empty() && bugs.empty(); }
+  /// All of it.
+  llvm::Error complaints() const;
+
+private:
+  llvm::Expected<mlir::RankedTensorType> typeOf(llvm::StringRef tensor, llvm::StringRef what, bool canonical);
+  // Inputs and outputs (Importer.cpp).
+  llvm::Error addInputs();
+  llvm::Error addUserInput(const InputSpec &spec);
+  llvm::Error addWeight(const InputSpec &spec);
+  llvm::Error addOutputs();
+  // Nodes (ImportNodes.cpp).
+  llvm::Error addNode(const Node &node);
+  llvm::Error refreshOperands(const Node &node);
+  llvm::Error translate(const Node &node, llvm::StringRef op, bool inPlace);
+  llvm::Error readResultTypes(OpContext &c, bool inPlace);
+  llvm::Error runHandler(OpContext &c, const OpEntry &entry);
+  llvm::Error giveResults(OpContext &c, const OpEntry &entry, bool inPlace);
+  llvm::Error giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v);
+  llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
+  Sharing sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const;
+  ViewLink linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i);
+  llvm::Expected<Value> viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of);
+  void placeholders(const Node &node);
+  std::string operandTypes(const Node &node) const;
+  /// Notes what is unsupported, wrong, or our bug, so that one does not hide the others.
+  void note(llvm::Error error, llvm::StringRef name, llvm::StringRef op);
+  void refuse(llvm::StringRef name, const llvm::Twine &reason) {
+    refused.push_back({name.str(), "", 0, (file + ": " + reason).str()});
+  }
+
+  std::string file;
+  Program program;
+  Symbols symbols;
+  Weights &weights;
+  Needs &needs;
+  std::set<std::string> read; ///< what some node or output reads
+  mlir::OpBuilder builder;
+  mlir::Location unknown;
+  ir::GraphBuilder g;
+  mlir::func::FuncOp main;
+  Values values;
+  std::set<std::string> given; ///< inputs and weights, which must not be written
+};
+
+} // namespace lathe::fx
+
+#endif // LATHE_LIB_IMPORT_FX_IMPORTER_H
