@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Dialect/Lathe/Windows.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -86,4 +87,22 @@ Value ir::coveredPlaces(GraphBuilder &g, ArrayRef<Expr> sizes, ArrayRef<WindowDi
     all = all ? g.mul(all, count) : count;
   }
   return all;
+}
+
+Value ir::sumBlocks(GraphBuilder &g, Value blocks, ArrayRef<Expr> image, ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+                    ArrayRef<int64_t> low) {
+  Dims all = dimsOf(blocks), result{all[0], all[1]};
+  result.append(image.begin(), image.end());
+  Type i64 = g.b.getI64Type();
+  SmallVector<Value> indices;
+  SmallVector<int64_t> places{0, 1};
+  for (size_t d = 0, count = image.size(); d < count; ++d) {
+    Value k = g.iota(all, 2 + d, i64), along = g.iota(all, 2 + count + d, i64);
+    Value at = g.add(g.binary<MulOp>(along, double(strides[d])), g.binary<MulOp>(k, double(dilations[d])));
+    at = g.binary<AddOp>(at, double(-low[d]));
+    Value outside = g.broadcastTo(g.size(g.facts.simplify(image[d])), all); // what is in front of the image is not its end
+    indices.push_back(g.select(g.compare(CompareKind::LT, at, g.splatLike(0, at)), outside, at));
+    places.push_back(-1);
+  }
+  return scatter(g, ScatterKind::Add, g.splat(0, result, elementOf(blocks)), blocks, indices, places);
 }

@@ -22,6 +22,11 @@ mlir::Value combineWindows(GraphBuilder &g, mlir::Value padded, llvm::ArrayRef<W
 mlir::Value coveredPlaces(GraphBuilder &g, llvm::ArrayRef<shape::Expr> sizes, llvm::ArrayRef<WindowDim> dims,
                           mlir::Type element);
 
+/// An image [N, C, image..] that is the sum of its blocks [N, C, places of a block.., blocks..], of which the first begins `low`
+/// before it; what lies outside is left out.
+mlir::Value sumBlocks(GraphBuilder &g, mlir::Value blocks, llvm::ArrayRef<shape::Expr> image, llvm::ArrayRef<int64_t> strides,
+                      llvm::ArrayRef<int64_t> dilations, llvm::ArrayRef<int64_t> low);
+
 } // namespace lathe::ir
 
 #endif // LATHE_DIALECT_LATHE_WINDOWS_H

@@ -10,9 +10,7 @@
 #include "../Advice.h"
 #include "GraphImporter.h"
 #include "Node.h"
-#include "llvm/Support/xxhash.h"
-#include <cmath>
-#include <random>
+#include "lathe/Import/RandomNumbers.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -23,39 +21,7 @@ namespace lathe::onnx {
 /// More numbers would make the artifact large.
 static constexpr int64_t kMaxNumbers = 1 << 22;
 
-namespace {
-
-class Generator {
-public:
-  explicit Generator(uint32_t seed) : bits(seed) {}
-  /// In [0, 1), of 53 random bits.
-  double uniform() {
-    uint64_t high = bits() >> 5, low = bits() >> 6;
-    return (double(high) * 67108864.0 + double(low)) / 9007199254740992.0;
-  }
-  /// Standard normal, by the polar method, two at a time.
-  double normal() {
-    if (std::exchange(hasNext, false))
-      return next;
-    double x, y, r;
-    do {
-      x = 2 * uniform() - 1;
-      y = 2 * uniform() - 1;
-      r = x * x + y * y;
-    } while (r >= 1 || r == 0);
-    double scale = std::sqrt(-2 * std::log(r) / r);
-    next = scale * x;
-    hasNext = true;
-    return scale * y;
-  }
-
-private:
-  std::mt19937 bits;
-  bool hasNext = false;
-  double next = 0;
-};
-
-} // namespace
+using Generator = RandomNumbers;
 
 static Generator generatorOf(Node &n) {
   std::optional<uint32_t> given = n.importer.session().sizes.importOptions().seed;
@@ -64,7 +30,7 @@ static Generator generatorOf(Node &n) {
                     "generator draws the same from a seed; accept that with --seed N (used where the node has no attribute 'seed')");
   const AttributeProto *a = n.attribute("seed");
   if (!a)
-    return Generator(*given ^ uint32_t(llvm::xxh3_64bits(llvm::cast<mlir::NameLoc>(n.g.loc).getName().getValue())));
+    return Generator(*given, llvm::cast<mlir::NameLoc>(n.g.loc).getName().getValue());
   double seed = a->type() == AttributeProto::INT || a->has_i() ? double(n.integer("seed", 0)) : n.real("seed", 0);
   if (!(seed >= 0) || seed > 4294967295.0)
     failWrong("attribute 'seed' is {0}, expected 0 to 4294967295", seed);

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Constants.h"
-#include "Resampler.h"
+#include "Node.h"
+#include "lathe/Dialect/Lathe/Resampler.h"
 #include <cmath>
 #include <numeric>
 
@@ -14,6 +15,9 @@ using namespace lathe;
 using llvm::SmallVector;
 
 namespace lathe::onnx {
+
+using ir::Resampling;
+using ir::ResizedAxis;
 
 namespace {
 
@@ -146,7 +150,12 @@ static void resizeAxes(Node &n, const Resampling &s, SmallVector<ResizedAxis> ax
       continue;
     if (axis.in.isZero() || (axis.out.constant() && *axis.out.constant() < 0))
       failWrong("dimension {0} cannot be resized from {1} to {2}", axis.dim, axis.in.str(), axis.out.str());
-    y = resample(n, s, y, axis);
+    std::string why;
+    if (s.antialias && s.mode != "nearest")
+      n.requireAtLeast(axis.out, 1, "a dimension that is resized with the attribute 'antialias'");
+    y = ir::resample(n.g, s, y, axis, why);
+    if (!y)
+      failUnsupported("{0}", why);
   }
   n.out(n.g.cast(y, n.element(x)));
 }

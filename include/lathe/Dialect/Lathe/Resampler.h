@@ -1,10 +1,11 @@
 //===- Resampler.h - Values between the elements of a dimension ------------===//
-#ifndef LATHE_LIB_IMPORT_ONNX_OPS_RESAMPLER_H
-#define LATHE_LIB_IMPORT_ONNX_OPS_RESAMPLER_H
+#ifndef LATHE_DIALECT_LATHE_RESAMPLER_H
+#define LATHE_DIALECT_LATHE_RESAMPLER_H
 
-#include "Node.h"
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include <string>
 
-namespace lathe::onnx {
+namespace lathe::ir {
 
 struct Resampling {
   std::string mode = "nearest", coordinates = "half_pixel", rounding = "round_prefer_floor";
@@ -16,19 +17,20 @@ struct Resampling {
 /// One dimension that is resized.
 struct ResizedAxis {
   int64_t dim;
-  Expr in, out;
+  shape::Expr in, out;
   std::optional<double> scale; ///< none: out / in
   double start = 0, end = 1;   ///< the region, for tf_crop_and_resize
   /// f64, rank 0: what is known only when the model runs.
-  Value givenScale = {}, givenStart = {}, givenEnd = {};
+  mlir::Value givenScale = {}, givenStart = {}, givenEnd = {};
 };
 
-/// x, resized along one axis.
-Value resample(Node &n, const Resampling &how, Value x, const ResizedAxis &axis);
+/// x, resized along one axis. Null, and why not, where a word in `how` is not known or a kernel would be too large. That a dimension
+/// which shrinks with `antialias` has elements is the caller's to see to.
+mlir::Value resample(GraphBuilder &g, const Resampling &how, mlir::Value x, const ResizedAxis &axis, std::string &why);
 
 /// The weights of the four neighbours at -1, 0, 1, 2 of a place that lies a fraction behind 0 (Keys' cubic convolution).
-llvm::SmallVector<Value> cubicWeights(ir::GraphBuilder &g, Value fraction, double a);
+llvm::SmallVector<mlir::Value> cubicWeights(GraphBuilder &g, mlir::Value fraction, double a);
 
-} // namespace lathe::onnx
+} // namespace lathe::ir
 
-#endif // LATHE_LIB_IMPORT_ONNX_OPS_RESAMPLER_H
+#endif // LATHE_DIALECT_LATHE_RESAMPLER_H
