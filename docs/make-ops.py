@@ -84,6 +84,11 @@ def fx_tests():
         for name in re.findall(r"torch\.ops\.aten\.([\w.]+)", path.read_text()):
             if not path.name.startswith("error-"):
                 tests.setdefault(name, set()).add(path.stem)
+    for path in sorted((root / "test/Conformance/Inputs/fx").glob("*.json")):
+        for name in re.findall(r"torch\.ops\.(?:aten\.)?([\w.]+)", path.read_text()):
+            base, _, overload = name.partition(".")
+            own = base[:-1] if base.endswith("_") and not base.endswith("__") else base  # relu_ is relu, written in place
+            tests.setdefault(f"{own}.{overload}", set()).add(path.stem)
     return tests
 
 
@@ -129,7 +134,11 @@ print(f"""
 ## PyTorch: {len(fx)} ATen overloads
 
 Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` explains; element types follow PyTorch's promotion. Sources are in
-`lib/Import/Fx/Ops/`, tests in `test/Import/Fx`.
+`lib/Import/Fx/Ops/`, tests in `test/Import/Fx`, and programs with what PyTorch computed of them in `test/Conformance/Inputs/fx`. Other names of
+these operators (`subtract`, `divide`), their forms that write their input (`relu_`) and views as copies (`slice_copy`) are read, too.
+
+Beside operators: `cond` (both branches are computed, and one is selected), `map` and `scan` of known lengths, regions without gradients, under
+autocast or of checkpoints. Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
 
 | overload | arguments | source | tests |
 |---|---|---|---|""")

@@ -187,6 +187,9 @@ llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Stat
       refuse("is about " + shape::nameOf(*unbound) + ", which no input's size gives");
       continue;
     }
+    for (const std::string &name : mentioned)
+      if (isLate(name))
+        aboutLate.emplace_back(name, (file + ": " + s.text + " is about " + shape::nameOf(name) + ", which no input's size and no node gives").str());
     for (Condition &c : s.condition->conjuncts())
       if (c.excess().isUnknown())
         refuse("does not fit 64-bit arithmetic");

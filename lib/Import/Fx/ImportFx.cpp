@@ -51,7 +51,7 @@ Attempts::Result Attempts::runWith(const Program &assumed) {
     needs.grew = false;
     Program copy = assumed;
     LATHE_TRY(symbols, Symbols::learn(copy, options, needs.stated, file));
-    auto importer = std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, context);
+    auto importer = std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, options, context);
     llvm::Error error = importer->build();
     if (needs.grew && attempt < maxAttempts) {
       llvm::consumeError(std::move(error));
@@ -95,9 +95,13 @@ Attempts::Result Attempts::withOnes(Program base, llvm::ArrayRef<std::string> si
 /// sense there (no operator relies on the assumption, and no result becomes empty), so does the artifact: all sizes together if
 /// that can be, else one after the other.
 Attempts::Result Attempts::run() {
+  std::set<std::string> given;
+  for (const auto &[input, sizes] : inputSizes(program))
+    for (const Expr &size : sizes)
+      given.merge(size.symbols());
   std::vector<std::string> open;
   for (const auto &[name, range] : program.ranges)
-    if (range.first == std::optional<int64_t>(2))
+    if (range.first == std::optional<int64_t>(2) && given.count(name))
       open.push_back(name);
   if (Result all = withOnes(program, open); !all || *all)
     return all;

@@ -10,6 +10,7 @@ using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
 
+/// A number that is read from a tensor is a tensor of rank 0 here.
 std::vector<std::string> fx::resultNames(const Node &node) {
   std::vector<std::string> names;
   for (const Argument &a : node.outputs)
@@ -71,7 +72,8 @@ llvm::Error Importer::addNode(const Node &node) {
     return llvm::Error::success(); // nobody asks for what it computes
   std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
   bool grew = std::exchange(needs.grew, false);
-  llvm::Error e = isAten && findOp(name) ? translate(node, name, inPlace)
+  llvm::Error e = op == "higher_order.while_loop" ? whileLoop(node)
+                  : findOp(name) ? translate(node, name, inPlace)
                                          : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
                                                               operandTypes(node));
   if (needs.grew && e) // the next attempt translates it; this one looks for what others need
@@ -96,8 +98,18 @@ llvm::Error Importer::refreshOperands(const Node &node) {
   return llvm::Error::success();
 }
 
+/// A size of values that no earlier node computes has none.
+llvm::Error Importer::requireBound(const Node &node, const Expr &size, StringRef what) const {
+  for (const std::string &symbol : size.symbols())
+    if (symbols.isLate(symbol) && !late.bound.count(symbol))
+      return lathe::unsupported("{0}{1} is {2}, which depends on data that this version does not read", placeOf(file, node), what,
+                                size.str());
+  return llvm::Error::success();
+}
+
 llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
   for (const std::string &name : resultNames(c.node)) {
+    c.wanted.push_back(!name.empty() && (inPlace || read.count(name)));
     if (name.empty() || (!inPlace && !read.count(name))) {
       c.resultTypes.push_back(mlir::RankedTensorType::get({}, builder.getF32Type()));
       continue;
@@ -133,14 +145,25 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
   OpContext c(g, node, values.current(), needs);
   c.file = file;
+  c.metas = &graph->tensors;
+  c.late = &late;
+  c.seed = options.seed;
   if (llvm::Error e = readResultTypes(c, inPlace))
     return e;
   for (const NamedArgument &input : node.inputs)
     for (const Size &size : input.value.ints)
-      if (size.expr && !size.expr->isUnknown() && !symbols.knows(size))
-        return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
+      if (size.expr && !size.expr->isUnknown()) {
+        if (!symbols.knows(size))
+          return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
+        if (llvm::Error e = requireBound(node, *size.expr, "argument '" + input.name + "'"))
+          return e;
+      }
   if (llvm::Error e = runHandler(c, entry))
     return e;
+  for (mlir::RankedTensorType type : c.resultTypes)
+    for (const Expr &size : ir::dimsOf(type))
+      if (llvm::Error e = requireBound(node, size, "a result's size"))
+        return e;
   return giveResults(c, entry, inPlace);
 }
 
@@ -163,10 +186,12 @@ llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::Ranke
 //===----------------------------------------------------------------------===//
 
 Sharing Importer::sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const {
-  auto operand = program.tensors.find(self), meta = program.tensors.find(result);
+  auto operand = graph->tensors.find(self), meta = graph->tensors.find(result);
   if (entry.flags & IsView)
     return Sharing::Yes;
-  if (!(entry.flags & (MayCopy | Converts)) || operand == program.tensors.end() || meta == program.tensors.end())
+  if (entry.flags & SharesEach) // an expansion of it in general, which is not written back
+    return Sharing::Maybe;
+  if (!(entry.flags & (MayCopy | Converts)) || operand == graph->tensors.end() || meta == graph->tensors.end())
     return Sharing::No;
   if (entry.flags & MayCopy)
     return sharingOf(operand->second, meta->second, g.facts);
@@ -185,8 +210,12 @@ llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry
   auto restore = llvm::make_scope_exit([&] { g.loc = before; });
   OpContext c(g, node, values.current(), needs);
   c.file = file;
+  c.metas = &graph->tensors;
+  c.late = &late;
+  c.seed = options.seed;
   c.replaced = {self, of};
   for (const std::string &name : resultNames(node)) {
+    c.wanted.push_back(read.count(name) != 0);
     auto type = read.count(name) ? typeOf(name, "a view", true) : mlir::RankedTensorType::get({}, builder.getF32Type());
     if (!type)
       return type.takeError();
@@ -236,14 +265,19 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
       continue; // torch describes some results wrongly that nobody reads
     if (i >= c.results.size() || !c.results[i])
       return c.cannot("its result {0} ('{1}') is used, which this version does not compute", i, names[i]);
-    LATHE_TRY(v, conform(c, c.results[i], c.resultTypes[i], i));
+    mlir::RankedTensorType want = c.resultTypes[i];
+    if (entry.flags & OwnElements)
+      want = ir::tensorType(ir::dimsOf(want), ir::elementOf(c.results[i]));
+    LATHE_TRY(v, conform(c, c.results[i], want, i));
     if (self.empty() || (inPlace && i > 0)) {
       values.define(names[i], v);
     } else if (inPlace) {
       if (llvm::Error e = giveInPlace(c, entry, self, names[i], v))
         return e;
     } else {
-      values.defineView(names[i], v, self, sharingWith(node, entry, self, names[i]), linkTo(node, entry, self, i));
+      const std::vector<std::string> &list = node.inputs[0].value.tensors;
+      const std::string &of = entry.flags & SharesEach && i < list.size() ? list[i] : self;
+      values.defineView(names[i], v, of, sharingWith(node, entry, of, names[i]), linkTo(node, entry, of, i));
     }
   }
   return llvm::Error::success();

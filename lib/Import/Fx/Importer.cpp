@@ -7,20 +7,25 @@ using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
 
-std::set<std::string> fx::readTensors(const Program &program) {
+std::set<std::string> fx::readTensors(const Graph &graph) {
   std::set<std::string> names;
-  for (const Node &node : program.nodes)
+  for (const Node &node : graph.nodes)
     for (const NamedArgument &input : node.inputs)
       names.insert(input.value.tensors.begin(), input.value.tensors.end());
-  for (const OutputSpec &output : program.outputs)
-    names.insert(output.argument.tensors.begin(), output.argument.tensors.end());
+  for (const Argument &result : graph.gives)
+    names.insert(result.tensors.begin(), result.tensors.end());
   return names;
 }
 
-Importer::Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, mlir::MLIRContext &context)
-    : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(weights), needs(needs),
-      read(readTensors(this->program)), builder(&context), unknown(mlir::UnknownLoc::get(&context)),
+Importer::Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, const ImportOptions &options,
+                   mlir::MLIRContext &context)
+    : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(weights), needs(needs), options(options),
+      builder(&context), unknown(mlir::UnknownLoc::get(&context)),
       g(builder, unknown, this->symbols.facts()) {
+  for (const OutputSpec &output : this->program.outputs)
+    this->program.gives.push_back(output.argument);
+  read = readTensors(this->program);
+  late.isLate = [this](const std::string &symbol) { return this->symbols.isLate(symbol); };
   for (const std::string &why : this->symbols.uncheckable())
     refused.push_back({"", "guard", 0, why});
 }
@@ -56,8 +61,8 @@ llvm::Error Importer::complaints() const {
 }
 
 llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, StringRef what, bool canonical) {
-  auto meta = program.tensors.find(tensor.str());
-  if (meta == program.tensors.end())
+  auto meta = graph->tensors.find(tensor.str());
+  if (meta == graph->tensors.end())
     return userError("{0}: {1}: the file does not describe the tensor '{2}'", file, what, tensor);
   Type element = elementType(meta->second.dtype, builder.getContext());
   if (!element)
@@ -190,7 +195,6 @@ static void eraseDead(mlir::func::FuncOp main) {
 llvm::Error Importer::build() {
   module = mlir::ModuleOp::create(unknown);
   builder.setInsertionPointToStart(module->getBody());
-  symbols.declare(builder, unknown);
   main = builder.create<mlir::func::FuncOp>(unknown, "main", builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(main.addEntryBlock());
   if (llvm::Error e = addInputs())
@@ -200,9 +204,17 @@ llvm::Error Importer::build() {
       return e;
   if (llvm::Error e = addOutputs())
     return e;
+  if (isClean())
+    for (const std::string &why : symbols.uncheckable(late.bound))
+      refused.push_back({"", "guard", 0, why});
   if (!isClean())
     return llvm::Error::success();
-  eraseDead(main);
+  for (auto function : module->getOps<mlir::func::FuncOp>())
+    eraseDead(function);
+  builder.setInsertionPointToStart(module->getBody());
+  symbols.declare(builder, unknown, late.bound);
+  for (const std::string &counter : counters)
+    builder.create<ir::SymbolOp>(unknown, counter, 0, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
   std::string problems;
   mlir::ScopedDiagnosticHandler handler(builder.getContext(), [&](mlir::Diagnostic &d) {
     problems += (problems.empty() ? "" : "; ") + d.str();

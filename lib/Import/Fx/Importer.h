@@ -17,15 +17,16 @@
 
 namespace lathe::fx {
 
-/// The tensors that nodes and outputs read.
-std::set<std::string> readTensors(const Program &program);
+/// The tensors that nodes and results of a graph read.
+std::set<std::string> readTensors(const Graph &graph);
 
 /// The tensor results of a node in order; "" for one that it does not give.
 std::vector<std::string> resultNames(const Node &node);
 
 class Importer {
 public:
-  Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, mlir::MLIRContext &context);
+  Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, const ImportOptions &options,
+           mlir::MLIRContext &context);
 
   llvm::Error build();
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -46,11 +47,16 @@ private:
   // Nodes (ImportNodes.cpp).
   llvm::Error addNode(const Node &node);
   llvm::Error refreshOperands(const Node &node);
+  llvm::Error requireBound(const Node &node, const shape::Expr &size, llvm::StringRef what) const;
   llvm::Error translate(const Node &node, llvm::StringRef op, bool inPlace);
   llvm::Error readResultTypes(OpContext &c, bool inPlace);
   llvm::Error runHandler(OpContext &c, const OpEntry &entry);
   llvm::Error giveResults(OpContext &c, const OpEntry &entry, bool inPlace);
   llvm::Error giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v);
+  // Loops (ImportLoops.cpp).
+  llvm::Error whileLoop(const Node &node);
+  llvm::Expected<SmallVector<Value>> runGraph(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
+  llvm::Expected<Value> loopCondition(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
   Sharing sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const;
   ViewLink linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i);
@@ -68,12 +74,17 @@ private:
   Symbols symbols;
   Weights &weights;
   Needs &needs;
-  std::set<std::string> read; ///< what some node or output reads
+  const ImportOptions &options;
   mlir::OpBuilder builder;
   mlir::Location unknown;
   ir::GraphBuilder g;
   mlir::func::FuncOp main;
+  LateSizes late;
+  std::vector<std::string> counters; ///< symbols of loops' iterations
+  // Of the graph that is being built.
+  const Graph *graph = &program;
   Values values;
+  std::set<std::string> read;  ///< what some node or result reads
   std::set<std::string> given; ///< inputs and weights, which must not be written
 };
 

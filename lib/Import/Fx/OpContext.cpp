@@ -23,7 +23,7 @@ std::string OpContext::place() const { return placeOf(file, node); }
 static bool isIrrelevant(StringRef name) {
   return llvm::StringSwitch<bool>(name)
       .Cases("device", "layout", "pin_memory", "memory_format", "non_blocking", "copy", "requires_grad", true)
-      .Cases("cudnn_enable", "cudnn_enabled", "implicit", "stride_hint", true)
+      .Cases("generator", "cudnn_enable", "cudnn_enabled", "implicit", "stride_hint", true)
       .Default(false);
 }
 
@@ -76,6 +76,8 @@ llvm::Error OpContext::check(StringRef name, const Slot &slot) const {
                   .Case("D", in({Kind::DType}))
                   .Case("X", in({Kind::String}))
                   .Default(false);
+  if (!fits && a.kind == Kind::Tensor && (base == "S" || base == "F"))
+    return cannot("argument '{0}' is the number '{1}', which is known only while the program runs", name, a.tensors[0]);
   if (!fits && a.kind == Kind::Other)
     return cannot("argument '{0}' is given as {1}, which this version cannot use", name, a.text);
   if (!fits)
@@ -104,6 +106,13 @@ bool OpContext::has(StringRef name) const {
 }
 
 Value OpContext::tensor(StringRef name) const { return has(name) ? valueOf(slot(name).argument->tensors[0]) : Value(); }
+
+const TensorMeta *OpContext::metaOf(StringRef name) const {
+  if (!has(name) || !metas)
+    return nullptr;
+  auto found = metas->find(slot(name).argument->tensors[0]);
+  return found == metas->end() ? nullptr : &found->second;
+}
 
 SmallVector<Value> OpContext::tensors(StringRef name) const {
   SmallVector<Value> result;
@@ -231,6 +240,15 @@ llvm::Error OpContext::need(const Condition &condition) const {
   needs.stated.push_back({stated, text});
   needs.grew = true;
   return cannot("it needs '{0}'", stated.str());
+}
+
+llvm::Error OpContext::bindSize(const Expr &size, Value count) {
+  auto symbol = size.asSymbol();
+  if (!symbol || !late || !late->isLate(*symbol) || !late->bound.insert(*symbol).second)
+    return cannot("it computes the size {0}, which the file gives by no symbol of its own", size.str());
+  Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
+  g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({*symbol}));
+  return llvm::Error::success();
 }
 
 bool OpContext::fits(const Expr &a, const Expr &b) const {

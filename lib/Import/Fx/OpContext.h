@@ -54,6 +54,12 @@ struct Needs {
   bool grew = false;
 };
 
+/// Symbols of values that nodes compute, and which of them have one already.
+struct LateSizes {
+  std::function<bool(const std::string &)> isLate;
+  std::set<std::string> bound;
+};
+
 class OpContext {
 public:
   OpContext(ir::GraphBuilder &g, const Node &node, const std::map<std::string, Value> &values, Needs &needs)
@@ -64,6 +70,8 @@ public:
 
   // Arguments, by name. Absent ones: null, empty, nullopt.
   Value tensor(llvm::StringRef name) const;
+  /// What the file says of the tensor's memory; null where it does not.
+  const TensorMeta *metaOf(llvm::StringRef name) const;
   SmallVector<Value> tensors(llvm::StringRef name) const;
   Operand operand(llvm::StringRef name) const;
   bool has(llvm::StringRef name) const;
@@ -91,8 +99,13 @@ public:
   /// Whether the sizes are equal. Where they may be, but need not, the answer is no, and the next attempt relies on it.
   bool fits(const Expr &a, const Expr &b) const;
 
+  /// The size that the file gives by a symbol is the value of this integer, read while the program runs.
+  llvm::Error bindSize(const Expr &size, Value count);
+
   // Results.
   Type resultElement(size_t i = 0) const { return resultTypes[i].getElementType(); }
+  /// Whether anybody reads the i-th result.
+  bool asked(size_t i) const { return i < wanted.size() && wanted[i]; }
   Dims resultDims(size_t i = 0) const { return ir::dimsOf(resultTypes[i]); }
   llvm::Error give(Value v) {
     results.push_back(v);
@@ -123,10 +136,14 @@ public:
   ir::GraphBuilder &g;
   const Node &node;
   SmallVector<mlir::RankedTensorType> resultTypes; ///< what the file says of the results, in the canonical sizes
+  SmallVector<bool> wanted;                        ///< which of them somebody reads
   SmallVector<Value> results;
   std::string file;
   /// A tensor that another value stands for in this translation.
   std::pair<std::string, Value> replaced;
+  const std::map<std::string, TensorMeta> *metas = nullptr;
+  LateSizes *late = nullptr;
+  std::optional<uint32_t> seed; ///< of random numbers, where the user accepts them
 
 private:
   struct Slot {
@@ -146,8 +163,9 @@ private:
 using Handler = llvm::Error (*)(OpContext &);
 
 /// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
-/// Converts: it is the argument itself where it has its type and its strides.
-enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4 };
+/// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i shares the memory of tensor i of a list.
+/// OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16 };
 
 struct OpEntry {
   const char *name;      ///< without "aten."

@@ -2,6 +2,7 @@
 
 #include "Program.h"
 #include "JsonReader.h"
+#include "Regions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -16,6 +17,7 @@ using shape::Expr;
 namespace {
 
 constexpr int64_t schemaMajor = 8;
+constexpr DType float64 = 8;
 
 class ProgramReader : public JsonReader {
 public:
@@ -26,6 +28,9 @@ public:
   Program program;
 
 private:
+  Graph *current = &program; ///< the graph that is being read
+  int depth = 0;             ///< of graphs in nodes
+  std::shared_ptr<Graph> innerGraph(const Value &value, StringRef where);
   Size size(const Value &value, StringRef where);
   void graphValues(const Object &graph);
   Argument argument(const Value &value, StringRef where);
@@ -74,16 +79,22 @@ TensorMeta ProgramReader::tensorMeta(const Value &value, StringRef where) {
 
 void ProgramReader::graphValues(const Object &graph) {
   for (const auto &[name, value] : object(graph, "tensor_values"))
-    program.tensors.emplace(name.str(), tensorMeta(value, "tensor_values['" + name.str() + "']"));
+    current->tensors.emplace(name.str(), tensorMeta(value, "tensor_values['" + name.str() + "']"));
   if (const Object *sizes = graph.getObject("sym_int_values"))
     for (const auto &[name, value] : *sizes)
-      program.sizes.emplace(name.str(), size(value, "sym_int_values['" + name.str() + "']"));
+      current->sizes.emplace(name.str(), size(value, "sym_int_values['" + name.str() + "']"));
+  if (const Object *numbers = graph.getObject("sym_float_values")) // tensors of rank 0
+    for (const auto &entry : *numbers) {
+      TensorMeta meta;
+      meta.dtype = float64;
+      current->tensors.emplace(entry.first.str(), meta);
+    }
   if (const Object *conditions = graph.getObject("sym_bool_values"))
     for (const auto &[name, value] : *conditions)
       if (const Object *o = value.getAsObject())
         if (const Object *e = o->getObject("as_expr")) {
           StringRef text = e->getString("expr_str").value_or("");
-          program.conditions.emplace(name.str(), NamedCondition{parseSymPyCondition(text), text.str()});
+          current->conditions.emplace(name.str(), NamedCondition{parseSymPyCondition(text), text.str()});
         }
 }
 
@@ -103,8 +114,8 @@ Size ProgramReader::symInt(const Value &value, StringRef where, std::string *sym
   std::string name = asString(*content, where);
   if (symbol)
     *symbol = name;
-  auto found = program.sizes.find(name);
-  return found == program.sizes.end() ? Size{std::nullopt, name} : found->second;
+  auto found = current->sizes.find(name);
+  return found == current->sizes.end() ? Size{std::nullopt, name} : found->second;
 }
 
 Argument ProgramReader::argument(const Value &value, StringRef where) {
@@ -117,6 +128,15 @@ Argument ProgramReader::argument(const Value &value, StringRef where) {
 
 void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value, StringRef where) {
   using Kind = Argument::Kind;
+  if (key == "as_sym_float") { // {"as_float": 2.5} or {"as_name": "item"}
+    auto [form, content] = variant(value, where);
+    a.kind = form == "as_name" ? Kind::Tensor : Kind::Float;
+    if (form == "as_name")
+      a.tensors.push_back(asString(*content, where));
+    else if (content)
+      a.floats.push_back(asNumber(*content, where));
+    return;
+  }
   a.kind = llvm::StringSwitch<Kind>(key)
                .Case("as_none", Kind::None)
                .Case("as_tensor", Kind::Tensor)
@@ -189,10 +209,34 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
     return;
   case Kind::Other:
     a.text = key.str();
+    if (key == "as_graph")
+      a.graph = innerGraph(value, where);
     if (const Object *o = value.getAsObject()) // the name of a condition, for assertions
       a.symbol = o->getString("as_name").value_or("").str();
     return;
   }
+}
+
+/// {"name": .., "graph": {..}}
+std::shared_ptr<Graph> ProgramReader::innerGraph(const Value &value, StringRef where) {
+  constexpr int deepest = 64;
+  auto inner = std::make_shared<Graph>();
+  if (++depth > deepest)
+    fail(where + ": graphs are nested more than " + llvm::Twine(deepest) + " deep");
+  if (!failed()) {
+    Graph *outer = std::exchange(current, inner.get());
+    const Object &graph = object(asObject(value, where), "graph");
+    graphValues(graph);
+    for (const Value &v : array(graph, "nodes"))
+      if (!failed())
+        inner->nodes.push_back(node(v, where));
+    for (auto [name, list] : {std::pair("inputs", &inner->takes), std::pair("outputs", &inner->gives)})
+      for (const Value &v : array(graph, name))
+        list->push_back(argument(v, where));
+    current = outer;
+  }
+  --depth;
+  return inner;
 }
 
 /// The innermost of the lines that a stack trace lists: `File "/home/me/model.py", line 12, in forward`, then the code.
@@ -376,6 +420,7 @@ llvm::Expected<Program> fx::parseProgram(StringRef json, const std::string &what
   reader.read(reader.asObject(*value, "the program"));
   if (reader.failed())
     return reader.takeError();
+  flattenRegions(reader.program);
   return std::move(reader.program);
 }
 
@@ -398,15 +443,19 @@ llvm::Expected<std::map<std::string, WeightEntry>> fx::parseWeightsConfig(String
   return result;
 }
 
-void Program::substitute(const std::map<std::string, Expr> &with) {
-  if (with.empty())
-    return;
+void Graph::substitute(const std::map<std::string, Expr> &with) {
   auto apply = [&](Size &s) {
     if (s.expr)
       s.expr = s.expr->substitute(with);
   };
   auto applyAll = [&](std::vector<Size> &all) { llvm::for_each(all, apply); };
-  auto applyArgument = [&](Argument &a) { applyAll(a.ints); };
+  auto applyArgument = [&](Argument &a) {
+    applyAll(a.ints);
+    if (a.graph) { // which copies of this program share
+      a.graph = std::make_shared<Graph>(*a.graph);
+      a.graph->substitute(with);
+    }
+  };
   for (auto &[name, meta] : tensors) {
     applyAll(meta.sizes);
     applyAll(meta.strides);
@@ -417,11 +466,17 @@ void Program::substitute(const std::map<std::string, Expr> &with) {
   for (auto &[name, condition] : conditions)
     if (condition.condition)
       condition.condition = condition.condition->substitute(with);
-  for (Condition &bound : bounds)
-    bound = bound.substitute(with);
   for (Node &n : nodes) {
     for (NamedArgument &a : n.inputs)
       applyArgument(a.value);
     llvm::for_each(n.outputs, applyArgument);
   }
+}
+
+void Program::substitute(const std::map<std::string, Expr> &with) {
+  if (with.empty())
+    return;
+  Graph::substitute(with);
+  for (Condition &bound : bounds)
+    bound = bound.substitute(with);
 }

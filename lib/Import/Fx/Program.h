@@ -33,6 +33,8 @@ struct TensorMeta {
   bool strided = true;
 };
 
+struct Graph;
+
 /// A value that a node takes or gives.
 struct Argument {
   enum class Kind { None, Tensor, Tensors, Int, Ints, Float, Floats, Bool, Bools, String, DType, Ignored, Other };
@@ -42,6 +44,7 @@ struct Argument {
   std::vector<double> floats;       ///< of Float and Floats
   std::string text;                 ///< of String; of Other, the union's key
   std::string symbol;               ///< of a symbolic Int as a result: its name
+  std::shared_ptr<Graph> graph;     ///< of Other: a graph that a higher-order operator runs
 };
 
 struct NamedArgument {
@@ -80,12 +83,19 @@ struct NamedCondition {
   std::string text;
 };
 
-struct Program {
-  std::string torchVersion;
+struct Graph {
   std::map<std::string, TensorMeta> tensors;
-  std::map<std::string, Size> sizes;               ///< sym_int_values
+  std::map<std::string, Size> sizes;                ///< sym_int_values
   std::map<std::string, NamedCondition> conditions; ///< sym_bool_values
   std::vector<Node> nodes;
+  std::vector<Argument> takes, gives; ///< of a graph in a node: what it is given and gives
+
+  /// Replaces symbols everywhere.
+  void substitute(const std::map<std::string, shape::Expr> &with);
+};
+
+struct Program : Graph {
+  std::string torchVersion;
   std::vector<InputSpec> inputs;
   std::vector<OutputSpec> outputs;
   std::map<std::string, std::pair<std::optional<int64_t>, std::optional<int64_t>>> ranges; ///< by symbol

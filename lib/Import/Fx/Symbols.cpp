@@ -64,6 +64,37 @@ void Symbols::collect(const Program &program) {
       }
 }
 
+/// The symbols of values that nodes compute. What is no tensor's size may have either sign, and is named as an element is.
+void Symbols::collectLate(Program &program) {
+  std::set<std::string> all, sizes;
+  for (const auto &[name, size] : program.sizes)
+    if (size.expr)
+      all.merge(size.expr->symbols());
+  for (const auto &[name, meta] : program.tensors)
+    for (const Size &size : meta.sizes)
+      if (size.expr)
+        sizes.merge(size.expr->symbols());
+  all.insert(sizes.begin(), sizes.end());
+  std::map<std::string, Expr> renamed;
+  for (std::string name : all) {
+    if (find(name))
+      continue;
+    Range range;
+    if (auto found = program.ranges.find(name); found != program.ranges.end())
+      range = {found->second.first, found->second.second};
+    if (sizes.count(name))
+      range.min = std::max<int64_t>(range.min.value_or(0), 0);
+    if (range.min.value_or(-1) < 0) {
+      Expr element = Expr::symbol(shape::nameOf(name) + "[]");
+      renamed.emplace(name, element);
+      name = element.str();
+    }
+    symbols.push_back({name, range, {}});
+    late.insert(name);
+  }
+  program.substitute(renamed);
+}
+
 llvm::Error Symbols::applyShapes(Program &program, const ImportOptions &options, StringRef file) {
   std::map<std::string, Expr> with;
   auto inputs = inputSizes(program);
@@ -145,8 +176,12 @@ llvm::Expected<Symbols> Symbols::learn(Program &program, const ImportOptions &op
     return e;
   if (llvm::Error e = result.applyDims(program, options, file))
     return e;
-  for (const Symbol &s : result.symbols)
+  result.collectLate(program);
+  for (const Symbol &s : result.symbols) {
     result.known.setRange(s.name, s.range);
+    if (result.isLate(s.name))
+      result.known.setLate(s.name);
+  }
   if (llvm::Error e = result.learnConditions(program, needed, file))
     return e;
   return result;
@@ -160,18 +195,33 @@ bool Symbols::knows(const Size &size) const {
   });
 }
 
-void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc) const {
+std::vector<std::string> Symbols::uncheckable(const std::set<std::string> &bound) const {
+  std::vector<std::string> messages;
+  for (const auto &[symbol, message] : aboutLate)
+    if (!bound.count(symbol))
+      messages.push_back(message);
+  return messages;
+}
+
+void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const std::set<std::string> &bound) const {
+  auto isDeclared = [&](const Expr &e) {
+    return llvm::none_of(e.symbols(), [&](const std::string &name) { return isLate(name) && !bound.count(name); });
+  };
   for (const Symbol &s : symbols)
-    b.create<ir::SymbolOp>(loc, b.getStringAttr(s.name), b.getI64IntegerAttr(s.range.min.value_or(0)),
-                           b.getI64IntegerAttr(s.range.max.value_or(-1)), b.getDenseI64ArrayAttr(s.hints),
-                           mlir::StringAttr(), mlir::DenseI64ArrayAttr());
+    if (isDeclared(Expr::symbol(s.name)))
+      b.create<ir::SymbolOp>(loc, b.getStringAttr(s.name), b.getI64IntegerAttr(s.range.min.value_or(isLate(s.name) ? INT64_MIN : 0)),
+                             b.getI64IntegerAttr(s.range.max.value_or(-1)), b.getDenseI64ArrayAttr(s.hints), mlir::StringAttr(),
+                             mlir::DenseI64ArrayAttr());
   for (const auto &[name, definition] : known.derived()) {
+    if (!isDeclared(definition))
+      continue;
     Range range = known.rangeOf(name);
     b.create<ir::SymbolOp>(loc, b.getStringAttr(name), b.getI64IntegerAttr(range.min.value_or(0)),
                            b.getI64IntegerAttr(range.max.value_or(-1)), b.getDenseI64ArrayAttr({}),
                            b.getStringAttr(definition.str()), mlir::DenseI64ArrayAttr());
   }
   for (const Relation &r : relations)
-    b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(),
-                             r.says.empty() ? mlir::StringAttr() : b.getStringAttr(r.says));
+    if (isDeclared(r.left) && isDeclared(r.right))
+      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(),
+                               r.says.empty() ? mlir::StringAttr() : b.getStringAttr(r.says));
 }

@@ -20,12 +20,17 @@ public:
                                        llvm::StringRef file);
 
   const shape::Facts &facts() const { return known; }
-  /// Whether every symbol of the size is bound by an input; others (u0) are only known while the program runs.
+  /// Whether the size is an expression of symbols that an input or a node binds.
   bool knows(const Size &size) const;
+  /// Whether it is a symbol of a value that is known only while the program runs (u0), until a node binds it.
+  bool isLate(const std::string &symbol) const { return late.count(symbol) != 0; }
   /// What the program asserts and the entry cannot check, as messages.
   const std::vector<std::string> &uncheckable() const { return unsupported; }
+  /// The same of what is about values that no node computed.
+  std::vector<std::string> uncheckable(const std::set<std::string> &bound) const;
   /// Emits the lathe.symbol and lathe.relation ops that say what `facts` says.
-  void declare(mlir::OpBuilder &b, mlir::Location loc) const;
+  /// Of late symbols those that are bound.
+  void declare(mlir::OpBuilder &b, mlir::Location loc, const std::set<std::string> &bound) const;
 
 private:
   struct Symbol {
@@ -40,6 +45,7 @@ private:
     std::string says;
   };
   void collect(const Program &program);
+  void collectLate(Program &program);
   llvm::Error learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, llvm::StringRef file);
   bool learn(const Condition &c);
   bool learnEquality(const Condition &c);
@@ -50,6 +56,8 @@ private:
 
   std::vector<Symbol> symbols;
   std::vector<Relation> relations;
+  std::set<std::string> late;
+  std::vector<std::pair<std::string, std::string>> aboutLate; ///< a late symbol, and a message if it stays without a value
   std::vector<std::string> unsupported;
   shape::Facts known;
 };

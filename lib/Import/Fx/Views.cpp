@@ -17,8 +17,7 @@ static Value undoTranspose(GraphBuilder &g, TransposeOp op, Value written) {
   return g.transpose(written, inverse);
 }
 
-/// The operand with the part of it that the slice takes replaced along one dimension.
-static Value replacePart(GraphBuilder &g, Value x, int64_t axis, const Expr &start, int64_t step, Value part) {
+Value fx::replacePart(GraphBuilder &g, Value x, int64_t axis, const Expr &start, int64_t step, Value part) {
   Expr size = dimsOf(part)[axis];
   if (step != 1) {
     Dims along(dimsOf(part).size(), Expr(1));
@@ -31,10 +30,11 @@ static Value replacePart(GraphBuilder &g, Value x, int64_t axis, const Expr &sta
   SmallVector<Value> parts;
   if (!start.isZero())
     parts.push_back(g.slice(x, axis, Expr(0), start));
-  parts.push_back(part);
+  if (!size.isZero())
+    parts.push_back(part);
   if (!rest.isZero())
     parts.push_back(g.slice(x, axis, end, rest));
-  return parts.size() == 1 ? parts[0] : g.concat(parts, axis);
+  return parts.empty() ? x : parts.size() == 1 ? parts[0] : g.concat(parts, axis);
 }
 
 /// A slice of several dimensions is one of the first, then one of the next.
@@ -49,7 +49,7 @@ static Value undoSlice(GraphBuilder &g, SliceOp op, Value x, Value written) {
     wholes.push_back(g.slice(wholes.back(), d, starts[d], sizes[d], op.getSteps()[d]));
   }
   for (size_t i = axes.size(); i-- > 0;)
-    written = replacePart(g, wholes[i], axes[i], starts[axes[i]], op.getSteps()[axes[i]], written);
+    written = fx::replacePart(g, wholes[i], axes[i], starts[axes[i]], op.getSteps()[axes[i]], written);
   return g.reshape(written, dimsOf(x));
 }
 
@@ -95,8 +95,7 @@ Value fx::writeThrough(GraphBuilder &g, Value view, Value stand, Value of, Value
   return written;
 }
 
-/// Nothing where the strides are not known.
-static std::optional<bool> isContiguous(const fx::TensorMeta &meta, const shape::Facts &facts) {
+std::optional<bool> fx::isContiguous(const TensorMeta &meta, const shape::Facts &facts) {
   if (meta.strides.size() != meta.sizes.size())
     return std::nullopt;
   Expr stride(1);

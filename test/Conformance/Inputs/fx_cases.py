@@ -110,4 +110,206 @@ def views():
         yield Case(body.__name__ + "_open", body, [(x,), (dyadic(7, 6),)], ({0: Dim("n", min=4, max=64)},))
 
 
-FAMILIES = {"views": views}
+def each(x, **bodies):
+    for name, body in bodies.items():
+        yield Case(name, body, [x if isinstance(x, tuple) else (x,)])
+
+
+def strided():
+    """Tensors by their strides, diagonals, pieces and stacks."""
+    yield from each(
+        dyadic(4, 6),
+        as_strided=lambda x: (x.as_strided((3, 2), (6, 2), 1), x.as_strided((6, 4), (1, 6)), x.as_strided((2, 3), (1, 1), 4)),
+        as_strided_write=lambda x: (z := x * 1, s := z.as_strided((3, 2), (6, 2), 1), s.mul_(3)),
+        as_strided_scatter=lambda x: x.as_strided_scatter(x[:2, :3], (2, 3), (7, 2), 1),
+        diagonal=lambda x: (x.diagonal(), x.diagonal(2), x.diagonal(-1), x.view(2, 2, 6).diagonal(0, -1, 0), x.trace()),
+        diagonal_write=lambda x: (z := x * 1, z.diagonal(1).add_(10)),
+        diagonal_scatter=lambda x: x.diagonal_scatter(x[0, :4], 1),
+        diag_embed=lambda x: (x.diag_embed(), x.diag_embed(-2, 0, 2), x[0].diag(1), x.diag(), x[0, :3].diagflat(-1)),
+        unfold=lambda x: (x.unfold(1, 3, 2), x.unfold(0, 2, 1)),
+        slice_scatter=lambda x: (x.slice_scatter(x[:, :2], 1, 1, 6, 3), x.select_scatter(x[0], 0, -1)),
+        pieces=lambda x: (*x.tensor_split(4, 1), *x.tensor_split((1, 3), 0), *x.hsplit(3), *x.vsplit((2,)), *x.chunk(4, 1)),
+        stacks=lambda x: (torch.hstack((x, x)), torch.vstack((x[0], x[1])), torch.dstack((x, x)), torch.column_stack((x[:, 0], x)),
+                          *torch.atleast_3d(x, x[0]), torch.block_diag(x, x[:2, :1])),
+        grids=lambda x: (*torch.meshgrid(x[0], x[1, :2], indexing="ij"), *torch.meshgrid(x[0], x[1, :2], indexing="xy"),
+                         torch.cartesian_prod(x[0], x[1, :2]), *torch.broadcast_tensors(x[:1], x[:, :1])),
+        turns=lambda x: (x.rot90(1), x.rot90(-1), x.rot90(2), x.fliplr(), x.flipud(), x.roll(7)),
+        triangles=lambda x: torch.tril_indices(3, 4, 1).float() @ x[:, :2].new_ones(torch.tril_indices(3, 4, 1).shape[1], 1) + x[0, 0])
+    n = Dim("n", min=3, max=64)
+    open_sizes = {"diagonal": lambda x: (x.diagonal(), x.diagonal(1), x.trace(), x.diag_embed()), "unfold": lambda x: x.unfold(0, 3, 2)}
+    for name, body in open_sizes.items():
+        yield Case(name + "_open", body, [(dyadic(4, 6),), (dyadic(9, 6),)], ({0: n},))
+
+
+def functions():
+    """Elementwise functions."""
+    x = torch.tensor([-3.5, -1, -0.5, -0.25, 0, 0.125, 0.5, 0.75, 1, 2.5, 30])
+    y = torch.tensor([0.5, -1, 2, 0, 0, 0, 3, -2, float("inf"), float("nan"), -4])
+    yield from each(
+        (x,), logit=lambda x: (x.logit(), x.logit(1e-3)), sinc=torch.sinc, angles=lambda x: (x.deg2rad(), x.rad2deg()),
+        entropy=torch.special.entr, ndtr=torch.special.ndtr, erfinv=torch.erfinv, lgamma=torch.lgamma, digamma=torch.digamma,
+        shrink=lambda x: (torch.nn.functional.hardshrink(x, 0.3), torch.nn.functional.softshrink(x, 0.3)),
+        rrelu=torch.nn.functional.rrelu, decimals=lambda x: (torch.round(x, decimals=1), torch.round(x, decimals=-1)),
+        lgamma_half=lambda x: (x.half().lgamma(), x.half().erfinv().float()))
+    yield from each(
+        (x, y), infinities=lambda x, y: (y.isposinf(), y.isneginf(), y.signbit(), x.signbit()),
+        logs=lambda x, y: (torch.xlogy(x, y), torch.special.xlog1py(x, y), torch.logaddexp(x, y), torch.logaddexp2(x, y)),
+        extremes=lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.hypot(x, y), torch.copysign(x, y), torch.heaviside(x, y)),
+        powers=lambda x, y: (torch.float_power(x.abs(), 2), torch.ldexp(x, y.clamp(-3, 3).nan_to_num())),
+        close=lambda x, y: (torch.isclose(x, y, 0.5, 0.5), torch.isclose(y, y), torch.isclose(y, y, equal_nan=True)),
+        outer=lambda x, y: torch.addr(x[:3].expand(4, 3), x[:4], x[3:6], beta=0.5, alpha=2),
+        other_names=lambda x, y: (torch.subtract(x, y), torch.divide(x, 2), torch.multiply(x, y), torch.arctan(x), torch.less(x, y)))
+
+
+def images():
+    """Pools, blocks, resizes, samples."""
+    f = torch.nn.functional
+    x, cube = dyadic(1, 2, 7, 9), dyadic(1, 2, 4, 5, 6)
+    yield from each(
+        x, max_indices=lambda x: f.max_pool2d(x, 3, 2, 1, return_indices=True),
+        max_ceil=lambda x: f.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True, return_indices=True),
+        average=lambda x: (f.avg_pool2d(x, 3, 2, 1), f.avg_pool2d(x, 3, 2, 1, count_include_pad=False), f.avg_pool2d(x, 2, divisor_override=3)),
+        average_ceil=lambda x: (f.avg_pool2d(x, 3, 2, 1, ceil_mode=True), f.avg_pool2d(x, 2, 2, ceil_mode=True, count_include_pad=False)),
+        one_dimension=lambda x: (f.max_pool1d(x[0], 2), f.avg_pool1d(x[0], 3, 1, 1), f.max_pool2d((x * 8).long(), 2)),
+        adaptive=lambda x: (f.adaptive_avg_pool2d(x, (3, 4)), f.adaptive_avg_pool2d(x, (7, 3)), f.adaptive_avg_pool1d(x[0], 1)),
+        adaptive_maximum=lambda x: (*f.adaptive_max_pool2d(x, (3, 4), return_indices=True), f.adaptive_max_pool1d(x[0], 3)),
+        unpool=lambda x: f.max_unpool2d(*f.max_pool2d(x, 2, 2, return_indices=True), 2, 2, output_size=(7, 9)),
+        blocks=lambda x: (u := f.unfold(x, (2, 3), 1, 1, 2), f.fold(u, (7, 9), (2, 3), 1, 1, 2)),
+        shuffles=lambda x: (f.pixel_unshuffle(x[..., :6, :8], 2), f.channel_shuffle(x, 2)),
+        nearest=lambda x: (f.interpolate(x, (5, 13)), f.interpolate(x, scale_factor=1.5), f.interpolate(x, (5, 4), mode="nearest-exact")),
+        linear=lambda x: (f.interpolate(x, (5, 13), mode="bilinear"), f.interpolate(x, (14, 3), mode="bilinear", align_corners=True),
+                          f.interpolate(x, scale_factor=(1.3, 0.7), mode="bilinear"), f.interpolate(x[0], 5, mode="linear")),
+        cubic=lambda x: (f.interpolate(x, (5, 13), mode="bicubic"), f.interpolate(x, (14, 3), mode="bicubic", align_corners=True)),
+        smooth=lambda x: (f.interpolate(x, (3, 4), mode="bilinear", antialias=True), f.interpolate(x, (3, 20), mode="bicubic", antialias=True)))
+    yield from each(
+        cube, cubes=lambda x: (*f.max_pool3d(x, 2, return_indices=True), f.avg_pool3d(x, 2, 2, 1), f.adaptive_avg_pool3d(x, (2, 2, 3)),
+                               f.interpolate(x, (3, 3, 9), mode="trilinear"), f.interpolate(x, (3, 3, 9))))
+    grid = dyadic(1, 3, 4, 2) / 3
+    modes = [(m, p, a) for m in ("bilinear", "nearest", "bicubic") for p in ("zeros", "border", "reflection") for a in (False, True)]
+    yield Case("grids", lambda x, g: [f.grid_sample(x, g, m, p, a) for m, p, a in modes if m != "nearest"], [(x, grid)], tolerance=1e-4)
+    yield Case("grids_nearest", lambda x, g: [f.grid_sample(x, g, m, p, a) for m, p, a in modes if m == "nearest"], [(x, grid)])
+    yield Case("grids_3d", lambda x, g: f.grid_sample(x, g, align_corners=False), [(cube, dyadic(1, 2, 3, 2, 3) / 3)], tolerance=1e-4)
+    h, w = Dim("h", min=4, max=64), Dim("w", min=4, max=64)
+    open_sizes = {
+        "pools": lambda x: (*f.max_pool2d(x, 3, 1, 1, return_indices=True), f.avg_pool2d(x, 3, 1, 1, count_include_pad=False)),
+        "adaptive": lambda x: (f.adaptive_avg_pool2d(x, (3, 2)), f.adaptive_max_pool2d(x, 3)),
+        "resizes": lambda x: (f.interpolate(x, scale_factor=2, mode="bilinear"), f.interpolate(x, (5, 6), mode="bicubic"), f.interpolate(x, (5, 6)))}
+    for name, body in open_sizes.items():
+        yield Case(name + "_open", body, [(x,), (dyadic(1, 2, 12, 5),)], ({2: h, 3: w},), tolerance=1e-4)
+
+
+def data():
+    """Sizes and places that depend on data."""
+    def number(x, n):
+        k = n.item()
+        torch._check(k >= 0)
+        torch._check(k < 3)
+        return x[:, k], x * k, x.narrow(1, k, 2)
+
+    x = dyadic(4, 6)
+    runs = [(x,), (dyadic(4, 6),), (torch.zeros(4, 6),)]
+    bodies = {
+        "nonzero": torch.nonzero, "argwhere": lambda x: torch.argwhere(x[0]), "masked_select": lambda x: x.masked_select(x > 0),
+        "mask": lambda x: (x[x > 0], x[x[:, 0] > 0], x[:, x[0] > 0] * 2), "masked_scatter": lambda x: x.masked_scatter(x > 0, x.t() * 2),
+        "static": lambda x: torch.nonzero_static(x, size=5), "unique": lambda x: torch.unique(x.round(), return_inverse=True, return_counts=True),
+        "consecutive": lambda x: torch.unique_consecutive((x > 0).long(), return_inverse=True, return_counts=True),
+        "float_number": lambda x: x * x[0, 0].item()}
+    for name, body in bodies.items():
+        yield Case(name, body, runs)
+    for at in (0, 2):
+        yield Case(f"number_{at}", number, [(x, torch.tensor(at)), (x, torch.tensor(1))])
+    counts = (torch.tensor([1, 0, 4, 2, 4]),)
+    yield Case("bincount", lambda n: torch.bincount(n, minlength=3), [counts, (torch.tensor([0, 0, 0, 1, 1]),)])
+    yield Case("repeats", lambda n: (n.repeat_interleave(n), torch.arange(10).view(5, 2).repeat_interleave(n, 0)), [counts])
+    thirds = torch.arange(24).view(4, 6)
+    yield Case("put_mask", lambda x, v: x.index_put((x % 3 == 0,), v), [(thirds, torch.arange(8) * 100)])
+    bits = torch.tensor([True, True, False, True])
+    yield Case("booleans", lambda b: b.scatter_add(0, torch.tensor([0, 0, 1, 2]), b), [(bits,)])
+
+
+def losses():
+    """Losses, distances, lookups, sums by group."""
+    f = torch.nn.functional
+    x, y, p = dyadic(4, 6), dyadic(4, 6), torch.arange(1, 25).view(4, 6) / 32
+    classes = torch.tensor([1, 5, -100, 0])
+    yield from each(
+        (x, y), pointwise=lambda x, y: (f.mse_loss(x, y), f.l1_loss(x, y, reduction="sum"), f.smooth_l1_loss(x, y, beta=2), f.huber_loss(x, y),
+                                        f.soft_margin_loss(x, y.sign(), reduction="none"), f.kl_div(x, y.abs()), f.hinge_embedding_loss(x, y.sign())),
+        logits=lambda x, y: (f.binary_cross_entropy_with_logits(x, y.sigmoid()),
+                             f.binary_cross_entropy_with_logits(x, y.sigmoid(), y.abs(), pos_weight=x[0].abs())),
+        ranking=lambda x, y: f.margin_ranking_loss(x[0], y[0], y[1].sign(), margin=0.5),
+        distances=lambda x, y: (torch.cdist(x, y), torch.cdist(x, y, p=1.0), torch.cdist(x, y, p=3.0), f.pdist(x), f.pairwise_distance(x, y),
+                                f.cosine_similarity(x, y), torch.dist(x, y)),
+        crossed=lambda x, y: torch.linalg.cross(x[:, :3], y[:, 3:]))
+    yield from each((p, y.sigmoid()), probabilities=lambda p, y: f.binary_cross_entropy(p, y))
+    yield from each(
+        (x, classes), picked=lambda x, t: (f.cross_entropy(x, t), f.cross_entropy(x, t, x[0].abs(), reduction="none"),
+                                           f.cross_entropy(x, t, label_smoothing=0.1), f.nll_loss(x, t, reduction="sum")),
+        planes=lambda x, t: f.cross_entropy(x.view(1, 6, 2, 2), t.abs().clamp(max=5).view(1, 2, 2)))
+    yield from each(
+        x, sorted=lambda x: (torch.searchsorted(x[0].sort()[0], x), torch.bucketize(x, x[1].sort()[0], right=True),
+                             torch.searchsorted(x.sort()[0], x[:, :2].contiguous())),
+        counted=lambda x: (torch.histc(x, 4, -2, 2), torch.histc(x, 3), torch.count_nonzero(x), torch.count_nonzero(x > 0, 1), *x.aminmax(dim=1),
+                           torch.isin(x, x[0])),
+        without_nans=lambda x: (torch.log(x).nansum(1), torch.log(x).nanmean()),
+        taken=lambda x: (torch.take(x, torch.tensor([5, -1])), torch.take_along_dim(x, x.argsort(1), 1)),
+        spaced=lambda x: (torch.linspace(-1, 2, 7), torch.linspace(0, 10, 5, dtype=torch.int64), torch.logspace(0, 2, 4), x.sum()))
+    table, ids = dyadic(7, 3), torch.tensor([1, 2, 4, 5, 4, 3, 2, 6])
+    yield from each(
+        (table, ids, torch.tensor([0, 4, 4])), bags=lambda t, i, o: [f.embedding_bag(i, t, o, mode=m) for m in ("sum", "mean", "max")],
+        bag_options=lambda t, i, o: (f.embedding_bag(i, t, o, padding_idx=2), f.embedding_bag(i, t, o, mode="sum", per_sample_weights=i / 4),
+                                     f.embedding_bag(i.view(2, 4), t)))
+    yield from each((dyadic(5, 3), dyadic(5, 1)), weight_norm=lambda v, g: torch._weight_norm(v, g, 0))
+    yield from each(
+        (x, y), backward=lambda x, y: (torch.ops.aten._softmax_backward_data(x, y.softmax(1), 1, torch.float32),
+                                       torch.ops.aten._log_softmax_backward_data(x, y.log_softmax(1), 1, torch.float32),
+                                       torch.ops.aten.sigmoid_backward(x, y), torch.ops.aten.tanh_backward(x, y),
+                                       torch.ops.aten.threshold_backward(x, y, 0.0)))
+    n = Dim("n", min=2, max=64)
+    yield Case("distances_open", lambda x, y: torch.cdist(x, y, p=1.0), [(x, y), (dyadic(9, 6), y)], ({0: n}, None))
+    yield Case("loss_open", lambda x, t: f.cross_entropy(x, t), [(x, classes), (dyadic(7, 6), torch.arange(7) % 6)], ({0: n}, {0: n}))
+
+
+def regions():
+    """Graphs that nodes run, and random numbers as far as they are the same for everybody."""
+    from torch._higher_order_ops.map import map as each_row
+    from torch._higher_order_ops.scan import scan
+
+    def no_grad(x):
+        with torch.no_grad():
+            y = x + 1
+            y.relu_()
+        return y * 2, y
+
+    def autocast(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x @ x.t()
+        return y.float()
+
+    def powers(x, n):
+        def more(i, v):
+            return i < n
+
+        def step(i, v):
+            return i + 1, v * 2 - x
+        return torch._higher_order_ops.while_loop(more, step, (torch.zeros((), dtype=torch.int64), x))
+
+    def chance(x):
+        u = torch.rand(3, 4)
+        inside = torch.logical_and(u >= 0, u < 1).all()
+        return inside, torch.randperm(9).sort()[0], torch.randn(2, 3).isfinite().all(), torch.randint(3, 5, (4,)) // 5, x
+
+    x = dyadic(3, 4)
+    n = Dim("n", min=2, max=64)
+    yield Case("no_grad", no_grad, [(x,)])
+    yield Case("while", powers, [(x, torch.tensor(k)) for k in (3, 0, 1)])
+    yield Case("while_open", powers, [(x, torch.tensor(3)), (dyadic(7, 4), torch.tensor(2))], ({0: n}, None))
+    yield Case("autocast", autocast, [(x,)], tolerance=0.02)
+    yield Case("branches", lambda x: torch.cond(x.sum() > 0, lambda a: (a * 2, a.sum()), lambda a: (a - 1, a.max()), (x,)), [(x.abs(),), (-x.abs(),)])
+    yield Case("branch_on_size", lambda x: torch.cond(x.shape[0] > 4, lambda a: a * 2, lambda a: a - 1, (x,)), [(x,), (dyadic(7, 4),)], ({0: n},))
+    yield Case("rows", lambda x, y: each_row(lambda a, b: a * 2 + b, x, y), [(x, dyadic(4))])
+    yield Case("scan", lambda x: scan(lambda c, a: (c + a, c * a), torch.zeros(4), x), [(x,)])
+    yield Case("chance", chance, [(x,)], flags=["--seed", "5"])
+
+
+FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions}

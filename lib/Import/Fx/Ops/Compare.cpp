@@ -25,10 +25,17 @@ static llvm::Error where(OpContext &c) { return choose(c, c.tensor("condition"),
 
 static llvm::Error maskedFill(OpContext &c) { return choose(c, c.tensor("mask"), c.operand("value"), c.operand("self")); }
 
+/// A condition between sizes: its excess is at most 0.
+static llvm::Error holds(OpContext &c) {
+  Value excess = c.g.size(c.size("excess"));
+  return c.give(c.g.compare(CompareKind::LE, excess, c.g.splatLike(0, excess)));
+}
+
 llvm::ArrayRef<OpEntry> fx::compareOps() {
   static const char *const two = "self:TS other:TS";
   static const char *const choice = "condition:T self:TS other:TS";
   static const OpEntry table[] = {
+      {"_holds.default", "excess:N", holds}, // made by Regions.cpp
       {"eq.Tensor", two, compare<CompareKind::EQ>},
       {"eq.Scalar", two, compare<CompareKind::EQ>},
       {"ne.Tensor", two, compare<CompareKind::NE>},

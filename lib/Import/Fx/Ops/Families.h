@@ -7,6 +7,7 @@
 namespace lathe::fx {
 
 llvm::ArrayRef<OpEntry> unaryOps();
+llvm::ArrayRef<OpEntry> functionOps();
 llvm::ArrayRef<OpEntry> activationOps();
 llvm::ArrayRef<OpEntry> binaryOps();
 llvm::ArrayRef<OpEntry> compareOps();
@@ -16,7 +17,11 @@ llvm::ArrayRef<OpEntry> scanOps();
 llvm::ArrayRef<OpEntry> sortOps();
 llvm::ArrayRef<OpEntry> shapeOps();
 llvm::ArrayRef<OpEntry> sliceOps();
+llvm::ArrayRef<OpEntry> splitOps();
+llvm::ArrayRef<OpEntry> diagonalOps();
+llvm::ArrayRef<OpEntry> stridedOps();
 llvm::ArrayRef<OpEntry> joinOps();
+llvm::ArrayRef<OpEntry> stackOps();
 llvm::ArrayRef<OpEntry> indexOps();
 llvm::ArrayRef<OpEntry> scatterOps();
 llvm::ArrayRef<OpEntry> createOps();
@@ -25,9 +30,22 @@ llvm::ArrayRef<OpEntry> normOps();
 llvm::ArrayRef<OpEntry> attentionOps();
 llvm::ArrayRef<OpEntry> convOps();
 llvm::ArrayRef<OpEntry> poolOps();
+llvm::ArrayRef<OpEntry> adaptivePoolOps();
+llvm::ArrayRef<OpEntry> blockOps();
 llvm::ArrayRef<OpEntry> padOps();
 llvm::ArrayRef<OpEntry> resizeOps();
 llvm::ArrayRef<OpEntry> recurrentOps();
+llvm::ArrayRef<OpEntry> gridOps();
+llvm::ArrayRef<OpEntry> lossOps();
+llvm::ArrayRef<OpEntry> randomOps();
+llvm::ArrayRef<OpEntry> dataOps();
+llvm::ArrayRef<OpEntry> distanceOps();
+llvm::ArrayRef<OpEntry> bagOps();
+llvm::ArrayRef<OpEntry> searchOps();
+llvm::ArrayRef<OpEntry> quantizeOps();
+llvm::ArrayRef<OpEntry> backwardOps();
+llvm::ArrayRef<OpEntry> fourierOps();
+llvm::ArrayRef<OpEntry> miscOps();
 llvm::ArrayRef<OpEntry> assertOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.

@@ -1,6 +1,6 @@
 //===- Index.cpp - Reads at computed positions ------------------------------===//
 
-#include "Families.h"
+#include "Data.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -98,6 +98,29 @@ static llvm::Expected<Value> takeMany(OpContext &c, Value x, SmallVector<Value> 
   return Value(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, coordinates, b.getI64IntegerAttr(0)));
 }
 
+/// A mask stands for the coordinates of its true elements, one list for each of its dimensions.
+static llvm::Expected<SmallVector<Value>> withoutMasks(OpContext &c, llvm::ArrayRef<Value> given) {
+  SmallVector<Value> result;
+  for (Value v : given) {
+    if (!v || isIndex(v)) {
+      result.push_back(v);
+      continue;
+    }
+    std::optional<Expr> count;
+    for (const Expr &e : c.resultDims())
+      if (auto symbol = e.asSymbol(); symbol && c.late->isLate(*symbol) && !c.late->bound.count(*symbol))
+        count = e;
+    if (!count || !elementOf(v).isInteger(1) || typeOf(v).getRank() == 0)
+      return c.cannot("an index of {0}: the file has no symbol for how many it picks", v.getType());
+    for (int64_t d = 0; d < typeOf(v).getRank() && result.size() < size_t(typeOf(c.tensor("self")).getRank()); ++d)
+      if (llvm::Error e = c.needEqual(dimsOf(v)[d], dimsOf(c.tensor("self"))[result.size() + d]))
+        return std::move(e);
+    LATHE_TRY(columns, coordinatesOfTrue(c, v, *count));
+    result.append(columns);
+  }
+  return result;
+}
+
 static llvm::Error index(OpContext &c) {
   Value x = c.tensor("self");
   SmallVector<Value> given = c.tensors("indices"), indices;
@@ -105,10 +128,14 @@ static llvm::Error index(OpContext &c) {
   int64_t rank = typeOf(x).getRank();
   if (int64_t(given.size()) > rank)
     return c.wrong("{0} indices for rank {1}", given.size(), rank);
+  LATHE_TRY(positions, withoutMasks(c, given));
+  given = positions;
+  if (int64_t(given.size()) > rank)
+    return c.wrong("{0} indices for rank {1}", given.size(), rank);
   for (int64_t i = 0; i < rank; ++i) {
     Value v = i < int64_t(given.size()) ? given[i] : Value();
     if (v && !isIndex(v))
-      return c.cannot("index {0} is {1}: the result's size depends on the data", i, v.getType());
+      return c.wrong("index {0} is {1}", i, v.getType());
     (v ? indexed : others).push_back(i);
     if (v)
       indices.push_back(v);

@@ -164,6 +164,36 @@ static llvm::Error nativeGroupNorm(OpContext &c) {
   return giveStatistics(c, c.g.squeeze(mean, {2}), c.g.mean(c.g.mul(centered, centered), {2}, false));
 }
 
+/// With the statistics of the batch, which are further results: nothing keeps them.
+static llvm::Error batchStatistics(OpContext &c) {
+  Value x = c.tensor("input");
+  Dims dims = dimsOf(x);
+  Type type = computeType(c, x);
+  if (dims.size() < 2)
+    return c.wrong("the input has rank {0}", dims.size());
+  if (c.tensor("running_mean"))
+    return c.cannot("batch norm is in training mode: call model.eval() before torch.export");
+  Value wide = c.g.cast(x, type);
+  SmallVector<int64_t> axes{0};
+  for (int64_t d = 2; d < int64_t(dims.size()); ++d)
+    axes.push_back(d);
+  Value mean = c.g.mean(wide, axes, true), centered = c.g.sub(wide, c.g.broadcastTo(mean, dims));
+  Value variance = c.g.mean(c.g.mul(centered, centered), axes, true);
+  Value inverse = c.g.unary<RsqrtOp>(c.g.binary<AddOp>(variance, c.real("eps")));
+  LATHE_TRY(y, affine(c, c.g.mul(centered, c.g.broadcastTo(inverse, dims)), type));
+  (void)c.give(c.g.cast(y, elementOf(x)));
+  for (auto [i, v] : llvm::enumerate(SmallVector<Value>{mean, inverse}))
+    if (c.resultTypes.size() > i + 1)
+      (void)c.give(c.g.cast(c.g.squeeze(v, axes), c.resultElement(i + 1)));
+  return llvm::Error::success();
+}
+
+/// Any batch norm: by the statistics that it is given, or its own.
+static llvm::Error anyBatchNorm(OpContext &c) {
+  bool own = c.flag("training") || !c.tensor("running_mean");
+  return own ? batchStatistics(c) : batchNorm(c);
+}
+
 llvm::ArrayRef<OpEntry> fx::normOps() {
   static const char *const batch =
       "input:T weight:T? bias:T? running_mean:T? running_var:T? training:B momentum:F eps:F";
@@ -173,7 +203,10 @@ llvm::ArrayRef<OpEntry> fx::normOps() {
       {"native_layer_norm.default", "input:T normalized_shape:N* weight:T? bias:T? eps:F", nativeLayerNorm},
       {"rms_norm.default", "input:T normalized_shape:N* weight:T? eps:F?", rmsNorm},
       {"_fused_rms_norm.default", "input:T normalized_shape:N* weight:T? eps:F?", rmsNorm},
-      {"batch_norm.default", batch, batchNorm},
+      {"batch_norm.default", batch, anyBatchNorm},
+      {"native_batch_norm.default", batch, anyBatchNorm},
+      {"_native_batch_norm_legit.default", batch, anyBatchNorm},
+      {"_native_batch_norm_legit.no_stats", "input:T weight:T? bias:T? training:B momentum:F eps:F", anyBatchNorm},
       {"_native_batch_norm_legit_no_training.default", inference, batchNorm},
       {"group_norm.default", "input:T num_groups:I weight:T? bias:T? eps:F=1e-05", groupNorm},
       {"native_group_norm.default", "input:T weight:T? bias:T? N:N C:N HxW:N group:I eps:F", nativeGroupNorm},

@@ -1,7 +1,7 @@
 //===- Scatter.cpp - Writes at computed positions ---------------------------===//
 
 #include "lathe/Dialect/Lathe/Scatter.h"
-#include "Families.h"
+#include "Data.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace lathe;
@@ -54,9 +54,21 @@ static llvm::Expected<Along> along(OpContext &c, const Operand &from) {
   return a;
 }
 
+/// Sums of booleans are their disjunction: a maximum of numbers.
+template <typename Scatter> static Value onBooleans(OpContext &c, ScatterKind kind, Value data, Value updates, Scatter scatter) {
+  Type element = elementOf(data), byte = c.g.b.getIntegerType(8, false);
+  if (!element.isInteger(1) || kind == ScatterKind::Set)
+    return scatter(kind, data, updates);
+  ScatterKind other = kind == ScatterKind::Add ? ScatterKind::Max : kind == ScatterKind::Mul ? ScatterKind::Min : kind;
+  return c.g.cast(scatter(other, c.g.cast(data, byte), c.g.cast(updates, byte)), element);
+}
+
 static llvm::Error giveAlong(OpContext &c, ScatterKind kind, const Operand &from) {
   LATHE_TRY(a, along(c, from));
-  return c.give(c.g.reshape(scatterAlong(c.g, kind, a.data, a.index, a.updates, a.axis), dimsOf(c.tensor("self"))));
+  Value r = onBooleans(c, kind, a.data, a.updates, [&](ScatterKind k, Value data, Value updates) {
+    return scatterAlong(c.g, k, data, a.index, updates, a.axis);
+  });
+  return c.give(c.g.reshape(r, dimsOf(c.tensor("self"))));
 }
 
 static llvm::Expected<ScatterKind> kindOf(OpContext &c, llvm::StringRef text) {
@@ -133,7 +145,8 @@ static llvm::Error writeSlices(OpContext &c, ScatterKind kind, Value updates) {
     return c.wrong("updates of {0} for {1}", updates.getType(), self.getType());
   LATHE_TRY(given, c.broadcastTo(atLeastOneDim(c, updates), dims));
   Value at = c.g.broadcastTo(c.g.reshape(index, along), dims);
-  return c.give(c.g.reshape(scatterAlong(c.g, kind, data, at, given, axis), dimsOf(self)));
+  Value r = onBooleans(c, kind, data, given, [&](ScatterKind k, Value d, Value u) { return scatterAlong(c.g, k, d, at, u, axis); });
+  return c.give(c.g.reshape(r, dimsOf(self)));
 }
 
 static llvm::Error indexCopy(OpContext &c) { return writeSlices(c, ScatterKind::Set, c.tensor("source")); }
@@ -161,6 +174,27 @@ static llvm::Expected<Value> fillMasked(OpContext &c, Value x, Value mask, Value
   return c.g.select(where, c.g.broadcastTo(c.g.reshape(value, {}), dims), x);
 }
 
+/// The places that a mask over the first dimensions picks take slices of the values, one after the other.
+static llvm::Expected<Value> takeMasked(OpContext &c, Value x, Value mask, Value values) {
+  Dims dims = dimsOf(x), given = dimsOf(values), first(dims.begin(), dims.begin() + typeOf(mask).getRank());
+  Dims rest(dims.begin() + first.size(), dims.end()), want = rest;
+  for (auto [a, b] : llvm::zip(first, dimsOf(mask)))
+    if (llvm::Error e = c.needEqual(a, b))
+      return std::move(e);
+  if (given.size() != rest.size() + 1) // without a number of places: each takes the same
+    return c.cannot("values of {0} at the places of {1}", values.getType(), mask.getType());
+  want.insert(want.begin(), given[0]);
+  LATHE_TRY(slices, c.broadcastTo(values, want));
+  if (given[0].isZero())
+    return x;
+  Expr count = c.g.facts.simplify(shape::product(first));
+  Value list = c.g.reshape(mask, {count}), at = c.g.scan(ScanKind::Sum, c.g.cast(list, c.g.b.getI64Type()), 0, true);
+  Value taken = c.g.reshape(c.g.gather(slices, at, 0), dims);
+  Dims wide = first;
+  wide.resize(dims.size(), Expr(1));
+  return c.g.select(c.g.broadcastTo(c.g.reshape(mask, wide), dims), taken, x);
+}
+
 static llvm::Error indexPut(OpContext &c) {
   Value x = c.tensor("self"), values = c.g.cast(c.tensor("values"), elementOf(x));
   SmallVector<Value> given = c.tensors("indices"), indices;
@@ -172,9 +206,9 @@ static llvm::Error indexPut(OpContext &c) {
   for (auto [d, v] : llvm::enumerate(given)) {
     if (v && !isIndex(v)) {
       bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
-      if (given.size() != 1 || accumulates || !elementOf(v).isInteger(1) || !one)
+      if (given.size() != 1 || accumulates || !elementOf(v).isInteger(1))
         return c.cannot("index {0} is {1}: the number of places depends on the data", d, v.getType());
-      LATHE_TRY(filled, fillMasked(c, x, v, values));
+      LATHE_TRY(filled, one ? fillMasked(c, x, v, values) : takeMasked(c, x, v, values));
       return c.give(filled);
     }
     if (v) {
@@ -203,7 +237,9 @@ static llvm::Error indexPut(OpContext &c) {
     if (i < before || i >= before + shared)
       perm.push_back(i);
   ScatterKind kind = accumulates ? ScatterKind::Add : ScatterKind::Set;
-  return c.give(scatterSlices(c.g, kind, x, indices, indexed, c.g.transpose(updates, perm)));
+  return c.give(onBooleans(c, kind, x, c.g.transpose(updates, perm), [&](ScatterKind k, Value data, Value u) {
+    return scatterSlices(c.g, k, data, indices, indexed, u);
+  }));
 }
 
 /// Positions in the flattened input.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Views.h"
 #include "Families.h"
 
 using namespace lathe;
@@ -69,25 +70,24 @@ static llvm::Error slice(OpContext &c) {
 static llvm::Error sliceScatter(OpContext &c) {
   Value x = c.tensor("self");
   LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(x).getRank() == 0 || c.integer("step") != 1)
-    return c.cannot("a step of {0}", c.integer("step"));
-  Expr n = dimsOf(x)[axis];
-  LATHE_TRY(part, partOf(c, n, 1));
+  int64_t step = c.integer("step");
+  if (typeOf(x).getRank() == 0 || step < 1)
+    return c.wrong("the input has rank 0, or the step {0} is not positive", step);
+  LATHE_TRY(part, partOf(c, dimsOf(x)[axis], step));
   Dims want = dimsOf(x);
   want[axis] = part.size;
   LATHE_TRY(source, c.broadcastTo(c.g.cast(c.tensor("src"), elementOf(x)), want));
-  Expr end = c.g.facts.simplify(part.start + part.size);
-  Value before = c.g.slice(x, axis, Expr(0), part.start);
-  Value after = c.g.slice(x, axis, end, c.g.facts.simplify(n - end));
-  return c.give(joinParts(c, {before, source, after}, axis));
+  return c.give(replacePart(c.g, x, axis, part.start, step, source));
 }
 
-/// An index into a dimension of n, made non-negative and proven to be inside.
+/// An index into a dimension of n, made non-negative; that it is inside is proven, or checked when the program runs.
 static llvm::Expected<Expr> indexInto(OpContext &c, Expr at, const Expr &n) {
   if (auto constant = at.constant(); constant && *constant < 0)
     at = c.g.facts.simplify(n + at);
-  if (!c.g.facts.provablyLessEqual(Expr(0), at) || !c.g.facts.provablyLess(at, n))
-    return c.cannot("index {0} is not provably inside a dimension of {1}", at.str(), n.str());
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), at)))
+    return std::move(e);
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Less, at, n)))
+    return std::move(e);
   return at;
 }
 
@@ -111,10 +111,7 @@ static llvm::Error selectScatter(OpContext &c) {
   Dims want = dimsOf(x);
   want.erase(want.begin() + axis);
   LATHE_TRY(source, c.broadcastTo(c.g.cast(c.tensor("src"), elementOf(x)), want));
-  Expr end = c.g.facts.simplify(at + Expr(1));
-  Value before = c.g.slice(x, axis, Expr(0), at);
-  Value after = c.g.slice(x, axis, end, c.g.facts.simplify(n - end));
-  return c.give(joinParts(c, {before, c.g.unsqueeze(source, {axis}), after}, axis));
+  return c.give(replacePart(c.g, x, axis, at, 1, c.g.unsqueeze(source, {axis})));
 }
 
 static llvm::Error narrow(OpContext &c) {
@@ -125,72 +122,10 @@ static llvm::Error narrow(OpContext &c) {
   Expr n = dimsOf(x)[axis], start = c.size("start"), length = c.size("length");
   if (auto constant = start.constant(); constant && *constant < 0)
     start = c.g.facts.simplify(n + start);
-  if (!c.g.facts.provablyLessEqual(Expr(0), start) || !c.g.facts.provablyLessEqual(Expr(0), length) ||
-      !c.g.facts.provablyLessEqual(start + length, n))
-    return c.cannot("{0} elements from {1} are not provably inside a dimension of {2}", length.str(), start.str(), n.str());
+  for (auto [low, high] : {std::pair(Expr(0), start), std::pair(Expr(0), length), std::pair(start + length, n)})
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, low, high)))
+      return e;
   return c.give(c.g.slice(x, axis, start, length));
-}
-
-/// Gives consecutive pieces, which must be the whole dimension.
-static llvm::Error pieces(OpContext &c, Value x, int64_t axis, llvm::ArrayRef<Expr> sizes) {
-  Expr start(0), n = dimsOf(x)[axis];
-  for (const Expr &size : sizes) {
-    if (!c.g.facts.provablyLessEqual(Expr(0), size))
-      return c.cannot("a piece of dimension {0} has the size {1}, which may be negative", axis, size.str());
-    (void)c.give(c.g.slice(x, axis, start, size));
-    start = c.g.facts.simplify(start + size);
-  }
-  if (!c.g.facts.provablyEqual(start, n))
-    return c.wrong("the pieces make {0} of a dimension of {1}", start.str(), n.str());
-  return llvm::Error::success();
-}
-
-/// All pieces of one size but the last; the file says how many there are.
-static llvm::Error equalPieces(OpContext &c, Value x, int64_t axis, const Expr &size) {
-  Dims sizes(c.resultTypes.size(), size);
-  if (sizes.empty())
-    return c.wrong("there are no results");
-  Expr before = c.g.facts.simplify(size * Expr(int64_t(sizes.size()) - 1));
-  sizes.back() = c.g.facts.simplify(dimsOf(x)[axis] - before);
-  if (!c.g.facts.provablyLessEqual(sizes.back(), size))
-    return c.wrong("{0} pieces of {1} do not cover a dimension of {2}", sizes.size(), size.str(), dimsOf(x)[axis].str());
-  return pieces(c, x, axis, sizes);
-}
-
-static llvm::Error split(OpContext &c) {
-  Value x = c.tensor("self");
-  LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(x).getRank() == 0)
-    return c.wrong("the input has rank 0");
-  return equalPieces(c, x, axis, c.size("split_size"));
-}
-
-static llvm::Error splitWithSizes(OpContext &c) {
-  Value x = c.tensor("self");
-  LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(x).getRank() == 0)
-    return c.wrong("the input has rank 0");
-  return pieces(c, x, axis, c.sizes(c.has("split_size") ? "split_size" : "split_sizes"));
-}
-
-static llvm::Error chunk(OpContext &c) {
-  Value x = c.tensor("self");
-  LATHE_TRY(axis, c.axis("dim", x));
-  int64_t chunks = c.integer("chunks");
-  if (typeOf(x).getRank() == 0 || chunks < 1)
-    return c.wrong("the input has rank 0, or there are {0} chunks", chunks);
-  return equalPieces(c, x, axis, c.g.facts.simplify(Expr::ceildiv(dimsOf(x)[axis], Expr(chunks))));
-}
-
-static llvm::Error unbind(OpContext &c) {
-  Value x = c.tensor("self");
-  LATHE_TRY(axis, c.axis("dim", x));
-  int64_t count = c.resultTypes.size();
-  if (typeOf(x).getRank() == 0 || dimsOf(x)[axis].constant() != std::optional<int64_t>(count))
-    return c.wrong("{0} results do not cover dimension {1} of {2}", count, axis, x.getType());
-  for (int64_t i = 0; i < count; ++i)
-    (void)c.give(c.g.squeeze(c.g.slice(x, axis, Expr(i), Expr(1)), {axis}));
-  return llvm::Error::success();
 }
 
 static llvm::Error flip(OpContext &c) {
@@ -205,10 +140,48 @@ static llvm::Error flip(OpContext &c) {
   return c.give(x);
 }
 
+template <int64_t axis> static llvm::Error flipOne(OpContext &c) {
+  Value x = c.tensor("self");
+  if (typeOf(x).getRank() <= axis)
+    return c.wrong("the input has rank {0}", typeOf(x).getRank());
+  Expr n = dimsOf(x)[axis];
+  return c.give(c.g.slice(x, axis, c.g.facts.simplify(n - Expr(1)), n, -1));
+}
+
+/// Quarter turns in the plane of two dimensions.
+static llvm::Error rotate(OpContext &c) {
+  Value x = c.tensor("self");
+  SmallVector<int64_t> dims = c.has("dims") ? c.integers("dims") : SmallVector<int64_t>{0, 1};
+  int64_t rank = typeOf(x).getRank(), turns = ((c.integer("k") % 4) + 4) % 4;
+  if (dims.size() != 2)
+    return c.wrong("{0} dimensions, expected 2", dims.size());
+  LATHE_TRY(from, c.axisOf(dims[0], rank));
+  LATHE_TRY(to, c.axisOf(dims[1], rank));
+  if (rank < 2 || from == to)
+    return c.wrong("the plane of dimensions {0} and {1} of {2}", from, to, x.getType());
+  auto flipped = [&](Value v, int64_t axis) {
+    Expr n = dimsOf(v)[axis];
+    return c.g.slice(v, axis, c.g.facts.simplify(n - Expr(1)), n, -1);
+  };
+  SmallVector<int64_t> perm;
+  for (int64_t d = 0; d < rank; ++d)
+    perm.push_back(d == from ? to : d == to ? from : d);
+  if (turns == 2)
+    return c.give(flipped(flipped(x, from), to));
+  if (turns == 1)
+    return c.give(c.g.transpose(flipped(x, to), perm));
+  return c.give(turns == 3 ? flipped(c.g.transpose(x, perm), to) : x);
+}
+
 static llvm::Error roll(OpContext &c) {
   Value x = c.tensor("self");
   SmallVector<int64_t> dims = c.integers("dims");
-  Dims shifts = c.sizes("shifts");
+  Dims shifts = c.sizes("shifts"), whole = dimsOf(x);
+  bool flat = dims.empty() && shifts.size() == 1;
+  if (flat) { // as if it had one dimension
+    x = c.g.reshape(x, {c.g.facts.simplify(shape::product(whole))});
+    dims.push_back(0);
+  }
   if (dims.size() != shifts.size())
     return c.cannot("{0} shifts for {1} dimensions", shifts.size(), dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -219,7 +192,7 @@ static llvm::Error roll(OpContext &c) {
     Expr shift = c.g.facts.simplify(Expr::mod(shifts[i], n)), rest = c.g.facts.simplify(n - shift);
     x = joinParts(c, {c.g.slice(x, axis, rest, shift), c.g.slice(x, axis, Expr(0), rest)}, axis);
   }
-  return c.give(x);
+  return c.give(flat ? c.g.reshape(x, whole) : x);
 }
 
 llvm::ArrayRef<OpEntry> fx::sliceOps() {
@@ -232,13 +205,10 @@ llvm::ArrayRef<OpEntry> fx::sliceOps() {
       {"select_copy.int", "self:T dim:I index:N", select},
       {"select_scatter.default", "self:T src:T dim:I index:N", selectScatter},
       {"narrow.default", "self:T dim:I start:N length:N", narrow, IsView},
-      {"split.Tensor", "self:T split_size:N dim:I=0", split, IsView},
-      {"split.sizes", "self:T split_size:N* dim:I=0", splitWithSizes, IsView},
-      {"split_with_sizes.default", "self:T split_sizes:N* dim:I=0", splitWithSizes, IsView},
-      {"split_with_sizes_copy.default", "self:T split_sizes:N* dim:I=0", splitWithSizes},
-      {"chunk.default", "self:T chunks:I dim:I=0", chunk, IsView},
-      {"unbind.int", "self:T dim:I=0", unbind, IsView},
       {"flip.default", "self:T dims:I*", flip},
+      {"fliplr.default", "self:T", flipOne<1>},
+      {"flipud.default", "self:T", flipOne<0>},
+      {"rot90.default", "self:T k:I=1 dims:I*?", rotate},
       {"roll.default", "self:T shifts:N* dims:I*?", roll},
   };
   return table;

@@ -1,0 +1,122 @@
+//===- Backward.cpp - Derivatives that programs compute ----------------------===//
+
+#include "Families.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
+#include "lathe/Dialect/Lathe/Windows.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static Value keepSum(OpContext &c, Value x, llvm::ArrayRef<int64_t> axes) {
+  return c.g.broadcastTo(c.g.reduce(ReduceKind::Sum, x, axes, true), dimsOf(x));
+}
+
+template <bool log> static llvm::Error softmaxBackward(OpContext &c) {
+  LATHE_TRY(xy, c.pair(c.operand("grad_output"), c.operand("output"), c.resultElement()));
+  auto [grad, y] = xy;
+  LATHE_TRY(axis, c.axis("dim", y));
+  if (typeOf(y).getRank() == 0)
+    return c.give(c.g.splatLike(0, y));
+  if (log)
+    return c.give(c.g.sub(grad, c.g.mul(c.g.unary<ExpOp>(y), keepSum(c, grad, {axis}))));
+  Value product = c.g.mul(grad, y);
+  return c.give(c.g.sub(product, c.g.mul(y, keepSum(c, product, {axis}))));
+}
+
+using Derivative = Value (*)(OpContext &, Value);
+/// Of the operand or the result that it is computed from.
+template <Derivative derivative> static llvm::Error chain(OpContext &c) {
+  LATHE_TRY(xy, c.pair(c.operand("grad_output"), c.operand(c.has("output") ? "output" : "self"), c.resultElement()));
+  return c.give(c.g.mul(xy.first, derivative(c, xy.second)));
+}
+static Value ofSigmoid(OpContext &c, Value y) { return c.g.mul(y, c.g.sub(c.g.splatLike(1, y), y)); }
+static Value ofTanh(OpContext &c, Value y) { return c.g.sub(c.g.splatLike(1, y), c.g.mul(y, y)); }
+
+static llvm::Error thresholdBackward(OpContext &c) {
+  LATHE_TRY(xy, c.pair(c.operand("grad_output"), c.operand("self"), c.resultElement()));
+  Value low = c.g.compare(CompareKind::LE, xy.second, c.g.splatLike(c.real("threshold"), xy.second));
+  return c.give(c.g.select(low, c.g.splatLike(0, xy.first), xy.first));
+}
+
+static llvm::Error dropoutBackward(OpContext &c) {
+  LATHE_TRY(xy, c.pair(c.operand("grad_output"), c.operand("mask"), c.resultElement()));
+  return c.give(c.g.mul(c.g.mul(xy.first, xy.second), c.g.splatLike(c.real("scale"), xy.first)));
+}
+
+/// Rows of gradients are added where the table was read.
+static llvm::Error embeddingBackward(OpContext &c) {
+  Value grad = c.tensor("grad_output"), indices = c.tensor("indices");
+  if (!isIndex(indices) || c.flag("scale_grad_by_freq") || typeOf(grad).getRank() != typeOf(indices).getRank() + 1)
+    return c.cannot("gradients of {0} at {1}, or by frequency", grad.getType(), indices.getType());
+  Expr count = c.g.facts.simplify(shape::product(dimsOf(indices))), width = dimsOf(grad).back(), rows = c.size("num_weights");
+  Value at = c.g.cast(c.g.reshape(indices, {count}), c.g.b.getI64Type());
+  if (int64_t padding = c.integer("padding_idx"); padding >= 0)
+    at = c.g.select(c.g.compare(CompareKind::EQ, at, c.g.splatLike(double(padding), at)), c.g.broadcastTo(c.g.size(rows), {count}), at);
+  Dims dims{count, width};
+  Value flat = c.g.reshape(grad, dims), to = c.g.broadcastTo(c.g.unsqueeze(at, {1}), dims);
+  return c.give(scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {rows, width}, elementOf(grad)), to, flat, 0));
+}
+
+/// Of (x - mean) * rstd * weight + bias over the last dimensions from `axis` on: of the operand, the weight and the bias.
+static llvm::Error layerNormBackward(OpContext &c) {
+  Type type = c.g.b.getF32Type(), element = elementOf(c.tensor("input"));
+  type = element.isF64() ? element : type;
+  Value x = c.g.cast(c.tensor("input"), type), grad = c.g.cast(c.tensor("grad_out"), type), weight = c.tensor("weight");
+  Dims dims = dimsOf(x), shape = c.sizes("normalized_shape");
+  if (shape.empty() || shape.size() > dims.size() || dimsOf(grad).size() != dims.size())
+    return c.wrong("{0} normalised over {1} dimensions", x.getType(), shape.size());
+  SmallVector<int64_t> lead, axes;
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
+    (d < int64_t(dims.size() - shape.size()) ? lead : axes).push_back(d);
+  auto wide = [&](const char *name) -> llvm::Expected<Value> { return c.broadcastTo(c.g.cast(c.tensor(name), type), dims); };
+  LATHE_TRY(mean, wide("mean"));
+  LATHE_TRY(inverse, wide("rstd"));
+  Value normal = c.g.mul(c.g.sub(x, mean), inverse), scaled = grad;
+  if (weight) {
+    LATHE_TRY(w, wide("weight"));
+    scaled = c.g.mul(grad, w);
+  }
+  auto average = [&](Value v) { return c.g.broadcastTo(c.g.mean(v, axes, true), dims); };
+  Value inner = c.g.sub(c.g.sub(scaled, average(scaled)), c.g.mul(normal, average(c.g.mul(scaled, normal))));
+  Value own = c.g.mul(inner, inverse);
+  auto over = [&](Value v) { return lead.empty() ? v : c.g.reduce(ReduceKind::Sum, v, lead, false); };
+  Value all[] = {own, over(c.g.mul(grad, normal)), over(grad)};
+  for (size_t i = 0; i < 3 && i < c.resultTypes.size(); ++i)
+    (void)c.give(c.asked(i) ? c.g.cast(all[i], c.resultElement(i)) : Value());
+  return llvm::Error::success();
+}
+
+/// Each gradient goes to where the maximum was.
+static llvm::Error maxPoolBackward(OpContext &c) {
+  Value grad = c.tensor("grad_output"), at = c.tensor("indices"), x = c.tensor("self");
+  Dims dims = dimsOf(x), out = dimsOf(grad);
+  if (dims.size() != out.size() || dims.size() < 3 || !isIndex(at))
+    return c.wrong("gradients of {0} for {1}", grad.getType(), x.getType());
+  size_t lead = dims.size() - 2;
+  auto flat = [&](llvm::ArrayRef<Expr> from) {
+    Dims to(from.begin(), from.begin() + lead);
+    to.push_back(c.g.facts.simplify(shape::product(from.drop_front(lead))));
+    return to;
+  };
+  LATHE_TRY(places, c.broadcastTo(at, out));
+  Value zeros = c.g.splat(0, flat(dims), elementOf(grad));
+  Value r = scatterAlong(c.g, ScatterKind::Add, zeros, c.g.reshape(places, flat(out)), c.g.reshape(grad, flat(out)), lead);
+  return c.give(c.g.reshape(r, dims));
+}
+
+llvm::ArrayRef<OpEntry> fx::backwardOps() {
+  static const OpEntry table[] = {
+      {"_softmax_backward_data.default", "grad_output:T output:T dim:I input_dtype:D", softmaxBackward<false>},
+      {"_log_softmax_backward_data.default", "grad_output:T output:T dim:I input_dtype:D", softmaxBackward<true>},
+      {"sigmoid_backward.default", "grad_output:T output:T", chain<ofSigmoid>},
+      {"tanh_backward.default", "grad_output:T output:T", chain<ofTanh>},
+      {"threshold_backward.default", "grad_output:T self:T threshold:F", thresholdBackward},
+      {"native_dropout_backward.default", "grad_output:T mask:T scale:F", dropoutBackward},
+      {"embedding_dense_backward.default", "grad_output:T indices:T num_weights:N padding_idx:I scale_grad_by_freq:B", embeddingBackward},
+      {"native_layer_norm_backward.default", "grad_out:T input:T normalized_shape:N* mean:T rstd:T weight:T? bias:T? output_mask:B*", layerNormBackward},
+      {"max_pool2d_with_indices_backward.default",
+       "grad_output:T self:T kernel_size:I* stride:I*? padding:I* dilation:I* ceil_mode:B indices:T", maxPoolBackward},
+  };
+  return table;
+}

@@ -1,0 +1,112 @@
+//===- Bag.cpp - Sums of rows by group --------------------------------------===//
+
+#include "Families.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
+#include <limits>
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+/// For each position of a list, the number of the group that it is in, by the places where groups begin.
+static Value groupNumbers(OpContext &c, Value begins, const Expr &count) {
+  Type i64 = c.g.b.getI64Type();
+  Dims room{c.g.facts.simplify(count + Expr(1))}; // a group that begins at the end is empty
+  Value marks = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, room, i64), c.g.cast(begins, i64), c.g.splat(1, dimsOf(begins), i64), 0);
+  return c.g.binary<SubOp>(c.g.slice(c.g.scan(ScanKind::Sum, marks, 0), 0, Expr(0), count), 1);
+}
+
+/// Sums, means or maxima of a table's rows. Rows of the index `padding_idx` do not count.
+static llvm::Error embeddingBag(OpContext &c) {
+  Value table = c.tensor("weight"), indices = c.tensor("indices"), offsets = c.tensor("offsets"), weights = c.tensor("per_sample_weights");
+  int64_t mode = c.integer("mode"), padding = c.integer("padding_idx");
+  if (typeOf(table).getRank() != 2 || typeOf(indices).getRank() != 1 || typeOf(offsets).getRank() != 1 || !isIndex(indices) ||
+      !isIndex(offsets) || mode < 0 || mode > 2 || (weights && mode != 0))
+    return c.cannot("bags of {0} by {1} and {2}, mode {3}", table.getType(), indices.getType(), offsets.getType(), mode);
+  Expr count = dimsOf(indices)[0], bags = c.resultDims()[0];
+  if (c.flag("include_last_offset"))
+    offsets = c.g.slice(offsets, 0, Expr(0), bags);
+  Type element = elementOf(table), wide = element.isF16() || element.isBF16() ? Type(c.g.b.getF32Type()) : element;
+  Value rows = c.g.cast(c.g.gather(table, indices, 0), wide);
+  if (weights)
+    rows = c.g.mul(rows, c.g.broadcastTo(c.g.unsqueeze(c.g.cast(weights, wide), {1}), dimsOf(rows)));
+  Value group = groupNumbers(c, offsets, count);
+  if (c.has("padding_idx") && padding >= 0) {
+    Value left = c.g.compare(CompareKind::EQ, indices, c.g.splatLike(double(padding), indices));
+    group = c.g.select(left, c.g.broadcastTo(c.g.size(bags), {count}), group);
+  }
+  Dims dims{bags, dimsOf(table)[1]};
+  Value at = c.g.broadcastTo(c.g.unsqueeze(group, {1}), dimsOf(rows));
+  Value counts = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {bags}, wide), group, c.g.splat(1, {count}, wide), 0);
+  counts = c.g.broadcastTo(c.g.unsqueeze(counts, {1}), dims);
+  Value start = c.g.splat(mode == 2 ? -std::numeric_limits<double>::infinity() : 0, dims, wide);
+  Value r = scatterAlong(c.g, mode == 2 ? ScatterKind::Max : ScatterKind::Add, start, at, rows, 0);
+  if (mode == 1)
+    r = c.g.div(r, c.g.binary<MaxOp>(counts, 1));
+  if (mode == 2)
+    r = c.g.select(c.g.compare(CompareKind::EQ, counts, c.g.splatLike(0, counts)), c.g.splatLike(0, r), r);
+  return c.give(c.g.cast(r, element));
+}
+
+//===----------------------------------------------------------------------===//
+// Products by group
+//===----------------------------------------------------------------------===//
+
+/// Rows of x [T, K] in consecutive groups, each times a matrix of its own of [G, K, N]; `ends` are where the groups end. One product
+/// over groups and K, of rows that are zero in other groups.
+static llvm::Expected<Value> byGroup(OpContext &c, Value x, Value matrices, Value ends) {
+  if (typeOf(x).getRank() != 2 || typeOf(matrices).getRank() != 3 || typeOf(ends).getRank() != 1 || !isIndex(ends))
+    return c.cannot("a grouped product of {0} and {1} by {2}", x.getType(), matrices.getType(), ends.getType());
+  Dims rows = dimsOf(x), stack = dimsOf(matrices);
+  if (llvm::Error e = c.needEqual(rows[1], stack[1]))
+    return std::move(e);
+  if (llvm::Error e = c.needEqual(dimsOf(ends)[0], stack[0]))
+    return std::move(e);
+  Type i64 = c.g.b.getI64Type();
+  Dims member{rows[0], stack[0]}, wide{rows[0], stack[0], rows[1]};
+  Value end = c.g.cast(ends, i64), place = c.g.iota(member, 0, i64);
+  Value before = c.g.concat({c.g.integers({0}), c.g.slice(end, 0, Expr(0), c.g.facts.simplify(stack[0] - Expr(1)))}, 0);
+  auto along = [&](Value v) { return c.g.broadcastTo(c.g.unsqueeze(v, {0}), member); };
+  Value in = c.g.binary<AndOp>(c.g.compare(CompareKind::GE, place, along(before)), c.g.compare(CompareKind::LT, place, along(end)));
+  Value spread = c.g.broadcastTo(c.g.unsqueeze(x, {1}), wide);
+  spread = c.g.select(c.g.broadcastTo(c.g.unsqueeze(in, {2}), wide), spread, c.g.splatLike(0, spread));
+  return c.g.contract(spread, matrices, {}, {}, {1, 2}, {0, 1});
+}
+
+static llvm::Error groupedProduct(OpContext &c) {
+  Value offs = c.tensor("offs");
+  if (!offs || c.tensor("bias"))
+    return c.cannot("a grouped product without places, or with a bias");
+  LATHE_TRY(r, byGroup(c, c.tensor("self"), c.tensor("mat2"), offs));
+  return c.give(c.g.cast(r, c.resultElement()));
+}
+
+/// v * (g / |v|), the length over all dimensions but one.
+static llvm::Error weightNorm(OpContext &c) {
+  Value v = c.tensor("v"), scale = c.tensor("g");
+  LATHE_TRY(axis, c.axis("dim", v));
+  SmallVector<int64_t> axes;
+  for (int64_t d = 0; d < typeOf(v).getRank(); ++d)
+    if (d != axis)
+      axes.push_back(d);
+  Value square = c.g.mul(v, v), length = c.g.unary<SqrtOp>(axes.empty() ? square : c.g.reduce(ReduceKind::Sum, square, axes, true));
+  LATHE_TRY(factor, c.broadcastTo(scale, dimsOf(length)));
+  (void)c.give(c.g.mul(v, c.g.broadcastTo(c.g.div(factor, length), dimsOf(v))));
+  return c.give(length);
+}
+
+llvm::ArrayRef<OpEntry> fx::bagOps() {
+  static const char *const bag = "weight:T indices:T offsets:T scale_grad_by_freq:B=false mode:I=0 sparse:B=false per_sample_weights:T? "
+                                 "include_last_offset:B=false padding_idx:I?";
+  static const OpEntry table[] = {
+      {"embedding_bag.default", bag, embeddingBag},
+      {"embedding_bag.padding_idx", bag, embeddingBag},
+      {"_embedding_bag.default", bag, embeddingBag},
+      {"_embedding_bag_forward_only.default", bag, embeddingBag},
+      {"_grouped_mm.default", "self:T mat2:T offs:T? bias:T? out_dtype:D?", groupedProduct},
+      {"transformers.grouped_mm_fallback.default", "self:T mat2:T offs:T bias:T?", groupedProduct},
+      {"_weight_norm.default", "v:T g:T dim:I=0", weightNorm},
+      {"_weight_norm_interface.default", "v:T g:T dim:I=0", weightNorm},
+  };
+  return table;
+}

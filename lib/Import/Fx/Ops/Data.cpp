@@ -1,0 +1,252 @@
+//===- Data.cpp - Results as large as the data says -------------------------===//
+//
+// How many elements there are is counted by a kernel and read by the host, as the symbol that the file has for it (u0); then the
+// positions are listed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Data.h"
+#include "lathe/Dialect/Lathe/Scatter.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+static Value flat(OpContext &c, Value x) { return c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}); }
+static Value asMask(OpContext &c, Value x) { return c.g.cast(x, c.g.b.getI1Type()); }
+
+/// Before each element of a list of booleans, how many are true; with it, or without.
+static Value countUpTo(OpContext &c, Value mask, bool exclusive) {
+  return c.g.scan(ScanKind::Sum, c.g.cast(mask, c.g.b.getI64Type()), 0, exclusive);
+}
+
+static Value countTrue(OpContext &c, Value mask) {
+  return c.g.reduce(ReduceKind::Sum, c.g.cast(flat(c, mask), c.g.b.getI64Type()), {0}, false);
+}
+
+/// The places of the true elements of a list.
+static Value placesOf(OpContext &c, Value mask, const Expr &count) {
+  Type type = tensorType({count}, c.g.b.getI64Type());
+  return c.g.b.create<CallOp>(c.g.loc, type, "compact", mlir::ValueRange{mask}, exprArray(c.g.b, {dimsOf(mask)[0], count})).getResult(0);
+}
+
+llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mask, const Expr &count) {
+  if (llvm::Error e = c.bindSize(count, countTrue(c, mask)))
+    return std::move(e);
+  SmallVector<Value> result;
+  int64_t rank = typeOf(mask).getRank();
+  if (rank == 1)
+    result.push_back(placesOf(c, mask, count));
+  if (rank < 2)
+    return result;
+  Dims sizes{Expr(rank), count};
+  llvm::append_range(sizes, dimsOf(mask));
+  Type type = tensorType({Expr(rank), count}, c.g.b.getI64Type());
+  Value all = c.g.b.create<CallOp>(c.g.loc, type, "coordinates", mlir::ValueRange{mask}, exprArray(c.g.b, sizes)).getResult(0);
+  for (int64_t d = 0; d < rank; ++d)
+    result.push_back(c.g.squeeze(c.g.slice(all, 0, Expr(d), Expr(1)), {0}));
+  return result;
+}
+
+static llvm::Error nonzero(OpContext &c) {
+  Value x = c.tensor("self");
+  Dims dims = c.resultDims();
+  if (dims.size() != 2)
+    return c.wrong("a result of rank {0}", dims.size());
+  LATHE_TRY(columns, coordinatesOfTrue(c, asMask(c, x), dims[0]));
+  if (columns.empty()) // a number has no coordinates
+    return c.give(c.g.splat(0, dims, c.g.b.getI64Type()));
+  for (Value &v : columns)
+    v = c.g.unsqueeze(v, {1});
+  return c.give(columns.size() == 1 ? columns[0] : c.g.concat(columns, 1));
+}
+
+static llvm::Error nonzeroColumns(OpContext &c) {
+  Value mask = asMask(c, atLeastOneDim(c, c.tensor("self")));
+  LATHE_TRY(columns, coordinatesOfTrue(c, mask, c.resultDims()[0]));
+  for (Value v : columns)
+    (void)c.give(v);
+  return llvm::Error::success();
+}
+
+/// As many as asked for; what is missing is a value.
+static llvm::Error nonzeroStatic(OpContext &c) {
+  Value x = c.tensor("self"), mask = flat(c, asMask(c, x));
+  Expr size = c.size("size");
+  Dims dims = dimsOf(x);
+  Type i64 = c.g.b.getI64Type();
+  if (dims.empty())
+    return c.give(c.g.splat(0, c.resultDims(), i64));
+  Value fill = c.g.splat(double(c.integer("fill_value")), {size}, i64), end = c.g.broadcastTo(c.g.size(size), dimsOf(mask));
+  Value to = c.g.select(mask, countUpTo(c, mask, true), end); // beyond the end: nowhere
+  SmallVector<Value> columns;
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d) {
+    Value at = flat(c, c.g.iota(dims, d, i64));
+    columns.push_back(c.g.unsqueeze(scatterAlong(c.g, ScatterKind::Set, fill, to, at, 0), {1}));
+  }
+  return c.give(columns.size() == 1 ? columns[0] : c.g.concat(columns, 1));
+}
+
+static llvm::Error maskedSelect(OpContext &c) {
+  Value both[] = {c.tensor("self"), asMask(c, c.tensor("mask"))};
+  if (llvm::Error e = c.broadcast(both))
+    return e;
+  Expr count = c.resultDims()[0];
+  LATHE_TRY(places, coordinatesOfTrue(c, flat(c, both[1]), count));
+  return c.give(c.g.gather(flat(c, both[0]), places[0], 0));
+}
+
+/// The true places take the source's elements in their order.
+Value fx::scatterMasked(OpContext &c, Value x, Value mask, Value source) {
+  Value taken = flat(c, mask), list = flat(c, source);
+  if (dimsOf(list)[0].isZero()) // there is nothing to take
+    return x;
+  Value from = c.g.gather(list, countUpTo(c, taken, true), 0);
+  return c.g.select(mask, c.g.reshape(from, dimsOf(x)), x);
+}
+
+static llvm::Error maskedScatter(OpContext &c) {
+  Value both[] = {c.tensor("self"), asMask(c, c.tensor("mask"))};
+  if (llvm::Error e = c.broadcast(both))
+    return e;
+  return c.give(scatterMasked(c, both[0], both[1], c.g.cast(c.tensor("source"), elementOf(both[0]))));
+}
+
+/// A number that the program computes with: a size, or a floating one.
+static llvm::Error item(OpContext &c) {
+  Value x = c.tensor("self");
+  if (!c.g.facts.provablyEqual(shape::product(dimsOf(x)), Expr(1)))
+    return c.wrong("one number of {0}", x.getType());
+  x = c.g.reshape(x, {});
+  const Argument *result = c.node.outputs.empty() ? nullptr : &c.node.outputs[0];
+  if (result && result->kind == Argument::Kind::Tensor)
+    return c.give(c.g.cast(x, c.resultElement()));
+  if (!result || result->kind != Argument::Kind::Int || result->ints.empty() || !result->ints[0].expr)
+    return c.cannot("its result is {0}", result ? describe(*result) : "nothing");
+  if (!llvm::isa<mlir::IntegerType>(elementOf(x)))
+    return c.wrong("an integer of {0}", x.getType());
+  return c.bindSize(c.g.facts.simplify(*result->ints[0].expr), x);
+}
+
+/// How often each number from 0 on occurs, or the sums of the weights there.
+static llvm::Error binCount(OpContext &c) {
+  Value x = c.tensor("self"), weights = c.tensor("weights");
+  Type i64 = c.g.b.getI64Type();
+  if (typeOf(x).getRank() != 1 || !isIndex(x) || (weights && typeOf(weights).getRank() != 1))
+    return c.wrong("an operand of {0}", x.getType());
+  x = c.g.cast(x, i64);
+  Value least = c.g.splat(double(c.integer("minlength")), {}, i64);
+  Value most = c.g.binary<AddOp>(c.g.reduce(ReduceKind::Max, x, {0}, false), 1);
+  Expr size = c.resultDims()[0];
+  if (!size.constant() && !c.late->bound.count(size.str()))
+    if (llvm::Error e = c.bindSize(size, c.g.binary<MaxOp>(most, least)))
+      return e;
+  Value each = c.g.splat(1, dimsOf(x), c.resultElement());
+  if (weights) {
+    LATHE_TRY(given, c.broadcastTo(c.g.cast(weights, c.resultElement()), dimsOf(x)));
+    each = given;
+  }
+  return c.give(scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {size}, c.resultElement()), x, each, 0));
+}
+
+/// The number i repeats[i] times: each beginning of a run counts one more.
+static Value repeatedPlaces(OpContext &c, Value repeats, const Expr &count) {
+  Type i64 = c.g.b.getI64Type();
+  repeats = c.g.cast(repeats, i64);
+  Value ends = c.g.scan(ScanKind::Sum, repeats, 0);
+  Value marks = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {count}, i64), ends, c.g.splatLike(1, ends), 0);
+  return c.g.scan(ScanKind::Sum, marks, 0);
+}
+
+static llvm::Expected<Value> countRepeats(OpContext &c, Value repeats, const Expr &count) {
+  if (typeOf(repeats).getRank() != 1 || !isIndex(repeats))
+    return c.wrong("repeats of {0}", repeats.getType());
+  if (!count.constant() && !c.late->bound.count(count.str()))
+    if (llvm::Error e = c.bindSize(count, c.g.reduce(ReduceKind::Sum, c.g.cast(repeats, c.g.b.getI64Type()), {0}, false)))
+      return std::move(e);
+  return repeatedPlaces(c, repeats, count);
+}
+
+static llvm::Error repeatPlaces(OpContext &c) {
+  LATHE_TRY(places, countRepeats(c, c.tensor("repeats"), c.resultDims()[0]));
+  return c.give(c.g.cast(places, c.resultElement()));
+}
+
+static llvm::Error repeatEach(OpContext &c) {
+  Value x = c.tensor("self"), repeats = c.tensor("repeats");
+  if (!c.has("dim"))
+    x = flat(c, x);
+  LATHE_TRY(axis, c.has("dim") ? c.axis("dim", x) : llvm::Expected<int64_t>(0));
+  if (typeOf(x).getRank() == 0)
+    return c.wrong("the input has rank 0");
+  if (typeOf(repeats).getRank() == 0)
+    repeats = c.g.unsqueeze(repeats, {0});
+  LATHE_TRY(each, c.broadcastTo(repeats, {dimsOf(x)[axis]}));
+  LATHE_TRY(places, countRepeats(c, each, c.resultDims()[axis]));
+  return c.give(c.g.gather(x, places, axis));
+}
+
+//===----------------------------------------------------------------------===//
+// Distinct elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Groups {
+  Value order;   ///< of the elements, equal ones side by side; null: as they are
+  Value firsts;  ///< where in the order each group begins
+  Value numbers; ///< of each element's group, in the order
+};
+} // namespace
+
+static llvm::Expected<Groups> groupsOf(OpContext &c, Value list, bool sorts, const Expr &count) {
+  Groups groups;
+  Type i64 = c.g.b.getI64Type();
+  Expr size = dimsOf(list)[0];
+  if (sorts) {
+    groups.order = c.g.sort(list, 0, false, size);
+    list = c.g.gather(list, groups.order, 0);
+  }
+  Value place = c.g.iota({size}, 0, i64), zero = c.g.splatLike(0, place);
+  Value before = c.g.gather(list, c.g.binary<MaxOp>(c.g.binary<SubOp>(place, 1), zero), 0);
+  Value begins = c.g.binary<OrOp>(c.g.compare(CompareKind::NE, list, before), c.g.compare(CompareKind::EQ, place, zero));
+  if (llvm::Error e = c.bindSize(count, countTrue(c, begins)))
+    return std::move(e);
+  groups.firsts = placesOf(c, begins, count);
+  groups.numbers = c.g.binary<SubOp>(countUpTo(c, begins, false), 1);
+  return groups;
+}
+
+/// The distinct elements; which one each element is; how often each occurs.
+template <bool sorts> static llvm::Error unique(OpContext &c) {
+  Value x = c.tensor("self"), list = flat(c, x);
+  if (c.has("dim") && typeOf(x).getRank() != 1)
+    return c.cannot("distinct slices of {0}", x.getType());
+  Expr count = c.resultDims()[0], size = dimsOf(list)[0];
+  LATHE_TRY(groups, groupsOf(c, list, sorts, count));
+  Value ordered = sorts ? c.g.gather(list, groups.order, 0) : list;
+  (void)c.give(c.g.gather(ordered, groups.firsts, 0));
+  Value back = sorts ? c.g.sort(groups.order, 0, false, size) : Value(); // of a permutation: its inverse
+  (void)c.give(c.g.reshape(back ? c.g.gather(groups.numbers, back, 0) : groups.numbers, dimsOf(x)));
+  Value ends = c.g.slice(c.g.concat({groups.firsts, c.g.sizes({size})}, 0), 0, Expr(1), count);
+  return c.give(c.g.sub(ends, groups.firsts));
+}
+
+llvm::ArrayRef<OpEntry> fx::dataOps() {
+  static const OpEntry table[] = {
+      {"item.default", "self:T", item},
+      {"_local_scalar_dense.default", "self:T", item},
+      {"nonzero.default", "self:T", nonzero},
+      {"argwhere.default", "self:T", nonzero},
+      {"nonzero_numpy.default", "self:T", nonzeroColumns},
+      {"nonzero_static.default", "self:T size:N fill_value:I=-1", nonzeroStatic},
+      {"masked_select.default", "self:T mask:T", maskedSelect},
+      {"masked_scatter.default", "self:T mask:T source:T", maskedScatter},
+      {"bincount.default", "self:T weights:T? minlength:I=0", binCount},
+      {"repeat_interleave.Tensor", "repeats:T output_size:N?", repeatPlaces},
+      {"repeat_interleave.self_Tensor", "self:T repeats:T dim:I? output_size:N?", repeatEach},
+      {"_unique2.default", "self:T sorted:B=true return_inverse:B=false return_counts:B=false", unique<true>, OwnElements},
+      {"unique_dim.default", "self:T dim:I sorted:B=true return_inverse:B=false return_counts:B=false", unique<true>, OwnElements},
+      {"unique_consecutive.default", "self:T return_inverse:B=false return_counts:B=false dim:I?", unique<false>, OwnElements},
+  };
+  return table;
+}

@@ -1,0 +1,18 @@
+//===- Regions.h - Higher-order operators as plain nodes --------------------===//
+#ifndef LATHE_LIB_IMPORT_FX_REGIONS_H
+#define LATHE_LIB_IMPORT_FX_REGIONS_H
+
+#include "Program.h"
+
+namespace lathe::fx {
+
+/// Puts the nodes of graphs that nodes run in those nodes' place, where that is possible:
+///  - regions that only say how to trace (no_grad, autocast, checkpoints): once;
+///  - `cond`: both branches, whose results a selection chooses from;
+///  - `map` and `scan` of a length that is known: once for each element.
+/// Others stay, for the importer to report or to build.
+void flattenRegions(Program &program);
+
+} // namespace lathe::fx
+
+#endif // LATHE_LIB_IMPORT_FX_REGIONS_H
