@@ -368,9 +368,9 @@ void ProgramReader::ranges(const Object &root) {
     auto min = o.getInteger("min_val"), max = o.getInteger("max_val");
     if (max && *max < std::max<int64_t>(min.value_or(0), 0))
       fail("range_constraints: no size is from " + llvm::Twine(min.value_or(0)) + " to " + llvm::Twine(*max) + ", as '" + key.str() + "' is to be");
-    constexpr int64_t mostElements = int64_t(1) << 40; // no memory holds more
+    constexpr int64_t mostElements = int64_t(1) << 56;
     if (min && *min > mostElements)
-      fail("range_constraints: no size is at least " + llvm::Twine(*min) + ", as '" + key.str() + "' is to be");
+      fail("range_constraints: '" + llvm::Twine(key.str()) + "' is to be at least " + llvm::Twine(*min) + ", and no tensor is that large");
     if (symbol)
       program.ranges[*symbol] = {min, max};
     // PyTorch takes a least size of 2 for its own assumption of what is traced, and does not check it.

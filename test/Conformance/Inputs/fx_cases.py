@@ -265,6 +265,12 @@ def losses():
                                        torch.ops.aten._log_softmax_backward_data(x, y.log_softmax(1), 1, torch.float32),
                                        torch.ops.aten.sigmoid_backward(x, y), torch.ops.aten.tanh_backward(x, y),
                                        torch.ops.aten.threshold_backward(x, y, 0.0)))
+    yield from each(
+        (dyadic(2, 3), dyadic(2, 4), dyadic(2, 4), dyadic(16, 3), dyadic(16, 4), dyadic(16)),
+        cells=lambda x, h, c, w, u, b: (*torch.lstm_cell(x, (h, c), w, u, b, b), torch.gru_cell(x, h, w[:12], u[:12]),
+                                        torch.rnn_tanh_cell(x, h, w[:4], u[:4], b[:4], b[4:8]), torch.rnn_relu_cell(x[0], h[0], w[:4], u[:4])))
+    image, window = dyadic(1, 2, 6, 5), dyadic(1, 2, 3, 3)
+    yield Case("average_backward", lambda g, x: torch.ops.aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 1], False, True, None), [(window, image)])
     n = Dim("n", min=2, max=64)
     yield Case("distances_open", lambda x, y: torch.cdist(x, y, p=1.0), [(x, y), (dyadic(9, 6), y)], ({0: n}, None))
     yield Case("loss_open", lambda x, t: f.cross_entropy(x, t), [(x, classes), (dyadic(7, 6), torch.arange(7) % 6)], ({0: n}, {0: n}))

@@ -105,6 +105,27 @@ static llvm::Error maxPoolBackward(OpContext &c) {
   return c.give(c.g.reshape(r, dims));
 }
 
+/// Each window's gradient is shared out among its elements, and windows that overlap are added.
+static llvm::Error averagePoolBackward(OpContext &c) {
+  Value grad = c.tensor("grad_output"), x = c.tensor("self");
+  SmallVector<int64_t> kernel = c.integers("kernel_size"), stride = c.integers("stride"), padding = c.integers("padding");
+  for (auto *values : {&kernel, &stride, &padding})
+    if (values->size() == 1)
+      values->push_back((*values)[0]);
+  if (stride.empty())
+    stride = kernel;
+  Dims dims = dimsOf(x), out = dimsOf(grad);
+  bool pads = llvm::any_of(padding, [](int64_t v) { return v != 0; });
+  if (kernel.size() != 2 || stride.size() != 2 || padding.size() != 2 || dims.size() != 4 || out.size() != 4 || kernel[0] < 1 || kernel[1] < 1)
+    return c.wrong("gradients of {0} for {1}", grad.getType(), x.getType());
+  if (c.flag("ceil_mode") || (pads && !c.flag("count_include_pad") && !c.has("divisor_override")))
+    return c.cannot("windows that reach beyond what is counted");
+  double count = c.has("divisor_override") ? c.real("divisor_override") : double(kernel[0]) * double(kernel[1]);
+  Value each = c.g.reshape(c.g.binary<DivOp>(grad, count), {out[0], out[1], Expr(1), Expr(1), out[2], out[3]});
+  Value blocks = c.g.broadcastTo(each, {out[0], out[1], Expr(kernel[0]), Expr(kernel[1]), out[2], out[3]});
+  return c.give(sumBlocks(c.g, blocks, {dims[2], dims[3]}, stride, {1, 1}, padding));
+}
+
 llvm::ArrayRef<OpEntry> fx::backwardOps() {
   static const OpEntry table[] = {
       {"_softmax_backward_data.default", "grad_output:T output:T dim:I input_dtype:D", softmaxBackward<false>},
@@ -115,6 +136,8 @@ llvm::ArrayRef<OpEntry> fx::backwardOps() {
       {"native_dropout_backward.default", "grad_output:T mask:T scale:F", dropoutBackward},
       {"embedding_dense_backward.default", "grad_output:T indices:T num_weights:N padding_idx:I scale_grad_by_freq:B", embeddingBackward},
       {"native_layer_norm_backward.default", "grad_out:T input:T normalized_shape:N* mean:T rstd:T weight:T? bias:T? output_mask:B*", layerNormBackward},
+      {"avg_pool2d_backward.default",
+       "grad_output:T self:T kernel_size:I* stride:I*? padding:I* ceil_mode:B count_include_pad:B divisor_override:I?", averagePoolBackward},
       {"max_pool2d_with_indices_backward.default",
        "grad_output:T self:T kernel_size:I* stride:I*? padding:I* dilation:I* ceil_mode:B indices:T", maxPoolBackward},
   };

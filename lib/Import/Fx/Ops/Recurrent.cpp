@@ -1,6 +1,6 @@
 //===- Recurrent.cpp - LSTM, GRU and plain recurrent layers -----------------===//
 //
-// The dialect has no loops: a sequence of constant length is unrolled. What does not depend on the state (the product of the
+// A sequence of constant length is unrolled. What does not depend on the state (the product of the
 // inputs with their weights) is computed for all steps at once, so that a step is one product and a few elementwise ops.
 //
 //===----------------------------------------------------------------------===//
@@ -158,7 +158,47 @@ static llvm::Error gru(OpContext &c) { return recurrent<3>(c, gruStep); }
 static llvm::Error rnnTanh(OpContext &c) { return recurrent<1>(c, tanhStep); }
 static llvm::Error rnnRelu(OpContext &c) { return recurrent<1>(c, reluStep); }
 
+/// One step, with operands of rank 1 or 2.
+template <int gates> static llvm::Error single(OpContext &c, Step step) {
+  constexpr bool isLstm = gates == 4;
+  Value x = c.tensor("input");
+  SmallVector<Value> states = isLstm ? c.tensors("hx") : SmallVector<Value>{c.tensor("hx")};
+  bool batched = typeOf(x).getRank() == 2;
+  if ((!batched && typeOf(x).getRank() != 1) || states.size() != (isLstm ? 2 : 1))
+    return c.wrong("an input of {0} with {1} states", x.getType(), states.size());
+  auto rows = [&](Value v) { return batched ? v : c.g.unsqueeze(v, {0}); };
+  x = rows(x);
+  for (Value &s : states) {
+    s = rows(s);
+    if (typeOf(s).getRank() != 2 || elementOf(s) != elementOf(x))
+      return c.wrong("a state of {0} for {1}", s.getType(), x.getType());
+    if (llvm::Error e = c.needEqual(dimsOf(s)[0], dimsOf(x)[0]))
+      return e;
+  }
+  Expr width = dimsOf(states[0])[1], all = c.g.facts.simplify(width * Expr(gates));
+  auto is = [&](Value v, llvm::ArrayRef<Expr> dims) {
+    bool same = dimsOf(v).size() == dims.size() && elementOf(v) == elementOf(x);
+    for (size_t i = 0; same && i < dims.size(); ++i)
+      same = c.g.facts.provablyEqual(dimsOf(v)[i], dims[i]);
+    return same;
+  };
+  Cell cell{c.tensor("w_ih"), c.tensor("w_hh"), c.tensor("b_ih"), c.tensor("b_hh")};
+  if (!is(cell.wIn, {all, dimsOf(x)[1]}) || !is(cell.wState, {all, width}) || (cell.bIn && !is(cell.bIn, {all})) ||
+      (cell.bState && !is(cell.bState, {all})) || (isLstm && !c.g.facts.provablyEqual(dimsOf(states[1])[1], width)))
+    return c.wrong("the weights do not fit an input of {0} and states of {1}", x.getType(), states[0].getType());
+  State next = step(c, cell, c.g.linear(x, cell.wIn, cell.bIn), {states[0], isLstm ? states[1] : Value()});
+  auto back = [&](Value v) { return batched ? v : c.g.squeeze(v, {0}); };
+  (void)c.give(back(next.h));
+  return isLstm ? c.give(back(next.c)) : llvm::Error::success();
+}
+
+static llvm::Error lstmCell(OpContext &c) { return single<4>(c, lstmStep); }
+static llvm::Error gruCell(OpContext &c) { return single<3>(c, gruStep); }
+static llvm::Error tanhCell(OpContext &c) { return single<1>(c, tanhStep); }
+static llvm::Error reluCell(OpContext &c) { return single<1>(c, reluStep); }
+
 llvm::ArrayRef<OpEntry> fx::recurrentOps() {
+  static const char *const cell = "input:T hx:T w_ih:T w_hh:T b_ih:T? b_hh:T?";
   static const char *const one =
       "input:T hx:T params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B";
   static const OpEntry table[] = {
@@ -166,6 +206,10 @@ llvm::ArrayRef<OpEntry> fx::recurrentOps() {
       {"gru.input", one, gru},
       {"rnn_tanh.input", one, rnnTanh},
       {"rnn_relu.input", one, rnnRelu},
+      {"lstm_cell.default", "input:T hx:T* w_ih:T w_hh:T b_ih:T? b_hh:T?", lstmCell},
+      {"gru_cell.default", cell, gruCell},
+      {"rnn_tanh_cell.default", cell, tanhCell},
+      {"rnn_relu_cell.default", cell, reluCell},
   };
   return table;
 }
