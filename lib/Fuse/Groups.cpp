@@ -285,7 +285,8 @@ void Grouper::startConv(ir::ConvOp op) {
   // Groups and the channels of a group are axes of their own, so that no division is left in the indices.
   Expr groups(int64_t(op.getGroups())), perGroup = d.facts.simplify(Expr::floordiv(w[0], groups)), group = d.addAxis(groups);
   result.push_back(group * perGroup + d.addAxis(perGroup));
-  Dims pixels = d.addAxes(ArrayRef<Expr>(ir::dimsOf(op.getResult())).drop_front(2)), inner = d.addAxes(ArrayRef<Expr>(w).drop_front());
+  Dims pixels = d.addAxes(ArrayRef<Expr>(ir::dimsOf(op.getResult())).drop_front(2)),
+       inner = d.addAxes(ArrayRef<Expr>(w).drop_front());
   result.append(pixels);
   Dims xAt{result[0], group * w[1] + inner[0]}, wAt{result[1]}, pads = ir::exprsOf(op.getPads());
   wAt.append(inner.begin(), inner.end());

@@ -33,7 +33,11 @@ static Grid gridOf(const TransposedDim &d, const Expr &size, const shape::Facts 
   std::optional<int64_t> low = d.low.constant();
   int64_t skipped = low ? std::max<int64_t>(*low, 0) / d.stride : 0; // before the first place
   Expr end = facts.simplify(Expr::ceildiv(d.low + d.out, Expr(d.stride)));
-  return {taps, 1, Expr(taps - 1 - skipped), facts.simplify(end - size), facts.simplify(end - Expr(skipped)),
+  return {taps,
+          1,
+          Expr(taps - 1 - skipped),
+          facts.simplify(end - size),
+          facts.simplify(end - Expr(skipped)),
           facts.simplify(d.low - Expr(skipped * d.stride))};
 }
 
@@ -44,7 +48,8 @@ static Value padEnd(GraphBuilder &g, Value x, int64_t axis, int64_t count) {
   Dims dims = dimsOf(x), low(dims.size(), Expr(0)), high = low;
   high[axis] = Expr(count);
   dims[axis] = g.facts.simplify(dims[axis] + Expr(count));
-  return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x)), x, g.scalar(0, elementOf(x)), exprArray(g.b, low), exprArray(g.b, high));
+  return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x)), x, g.scalar(0, elementOf(x)), exprArray(g.b, low),
+                           exprArray(g.b, high));
 }
 
 /// The places r + stride * j of the kernel as [j][r], with j running backwards.

@@ -66,7 +66,8 @@ void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
     return;
   unsigned last = shape.columns.carrier();
   std::optional<int64_t> within = shape.columnsFlat ? std::nullopt : info.extents[last].constant();
-  bool interleaves = within && llvm::isPowerOf2_64(*within) && *within > 1 && *within <= v.lanes && shape.columns.axes.back() == last;
+  bool interleaves =
+      within && llvm::isPowerOf2_64(*within) && *within > 1 && *within <= v.lanes && shape.columns.axes.back() == last;
   if (!shape.columnsFlat && llvm::any_of(shape.columns.axes, [&](unsigned a) { return !info.extents[a].constant(); }))
     return;
   bool columnsTogether = llvm::all_of(stores, [&](kernel::StoreOp s) {

@@ -238,15 +238,16 @@ void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value 
   }
   rows = v.transpose(rows);
   auto put = [&](unsigned l) { v.store(rows[l], f.scratch, v.add(at, int64_t(l) * shape.depth)); };
-  v.ifThen(v.less(valid, v.i(v.lanes)),
-           [&] {
-             for (unsigned l = 0; l < v.lanes; ++l)
-               v.ifThen(v.less(v.i(l), valid), [&] { put(l); });
-           },
-           [&] {
-             for (unsigned l = 0; l < v.lanes; ++l)
-               put(l);
-           });
+  v.ifThen(
+      v.less(valid, v.i(v.lanes)),
+      [&] {
+        for (unsigned l = 0; l < v.lanes; ++l)
+          v.ifThen(v.less(v.i(l), valid), [&] { put(l); });
+      },
+      [&] {
+        for (unsigned l = 0; l < v.lanes; ++l)
+          put(l);
+      });
 }
 
 llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {

@@ -233,8 +233,9 @@ void DepthwiseEmitter::emit() {
     int64_t half = tileWidth / 2;
     auto halves = [&] { v.loop(v.i(0), extent, half, [&](Value x) { at(v.min(x, v.sub(extent, half)), half); }); };
     auto pixels = [&] { v.loop(v.i(0), extent, 1, [&](Value x) { at(x, 1); }); };
-    v.ifThen(v.less(extent, v.i(tileWidth)), [&] { v.ifThen(v.less(extent, v.i(half)), pixels, halves); },
-             [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
+    v.ifThen(
+        v.less(extent, v.i(tileWidth)), [&] { v.ifThen(v.less(extent, v.i(half)), pixels, halves); },
+        [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
   });
 }
 

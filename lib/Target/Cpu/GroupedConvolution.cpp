@@ -37,18 +37,22 @@ private:
     int64_t width;
   };
   bool oneGroup() const { return shape.groupsPerBlock() == 1; }
-  int64_t columnsOf(const Pass &pass) const { return std::min<int64_t>(pass.vectors * v.lanes, shape.blockColumns - pass.column); }
+  int64_t columnsOf(const Pass &pass) const {
+    return std::min<int64_t>(pass.vectors * v.lanes, shape.blockColumns - pass.column);
+  }
   SmallVector<Pass> passes() const;
   int64_t widestTile(const Pass &pass) const;
-  Expr blocksAlong(size_t dim) const { return Expr::ceildiv(f.info.extents[shape.dims[dim].pixels], Expr(shape.dims[dim].block)); }
+  Expr blocksAlong(size_t dim) const {
+    return Expr::ceildiv(f.info.extents[shape.dims[dim].pixels], Expr(shape.dims[dim].block));
+  }
   void emitBlock(const BodyEmitter &point, const PixelBlock &block, Value channelBlock);
   void emitRows(const BodyEmitter &point, size_t dim, const PixelBlock &block, Value channelBlock, Value patch, Value row);
   void emitRow(const BodyEmitter &point, const PixelBlock &block, Value channelBlock, Value patch, Value row);
   void emitTile(const BodyEmitter &point, const Tile &tile, const Pass &pass, Value channelBlock, Value pixel, Value resultRow);
   Values sumTaps(const Tile &tile, const Pass &pass, Value filter, size_t dim, Value patch, Values sums);
   Values sumChannels(const Tile &tile, const Pass &pass, Value filter, Value patch, Values sums);
-  Values sumRow(const Tile &tile, const Pass &pass, Value filter, Value patch, Value channel, int64_t knownChannel, int64_t firstTap,
-                int64_t taps, Values sums);
+  Values sumRow(const Tile &tile, const Pass &pass, Value filter, Value patch, Value channel, int64_t knownChannel,
+                int64_t firstTap, int64_t taps, Values sums);
   Value element(const Pass &pass, int64_t vector, Value patch, int64_t place, Value channel, int64_t knownChannel);
   int64_t filterStep(unsigned axis) const;
   void writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock);
@@ -90,7 +94,8 @@ static void chooseBlocks(GroupedShape &shape, const BodyInfo &info, unsigned lan
 }
 
 GroupedEmitter::GroupedEmitter(KernelFunction &f, const GroupedShape &given)
-    : f(f), shape(given), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+    : f(f), shape(given), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
   chooseBlocks(shape, f.info, v.lanes);
   patch = std::make_unique<GroupedPatch>(v, shape, f.info, f.scratch);
   resultPitch = (shape.blockColumns + v.lanes - 1) / v.lanes * v.lanes;
@@ -166,7 +171,8 @@ void GroupedEmitter::emitBlock(const BodyEmitter &point, const PixelBlock &block
 }
 
 /// Rows of pixels; `row` counts the pixels before this one in the block's results.
-void GroupedEmitter::emitRows(const BodyEmitter &point, size_t dim, const PixelBlock &block, Value channelBlock, Value at, Value row) {
+void GroupedEmitter::emitRows(const BodyEmitter &point, size_t dim, const PixelBlock &block, Value channelBlock, Value at,
+                              Value row) {
   if (dim + 1 == shape.dims.size())
     return emitRow(point, block, channelBlock, at, row);
   const PatchDim &d = shape.dims[dim];
@@ -206,8 +212,8 @@ void GroupedEmitter::emitRow(const BodyEmitter &point, const PixelBlock &block, 
       SmallVector<int64_t> cases;
       for (int64_t w = 1; w <= widest; ++w)
         cases.push_back(w);
-      auto choice = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), width), cases,
-                                                 cases.size());
+      auto choice = b.create<scf::IndexSwitchOp>(v.loc, TypeRange{}, b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), width),
+                                                 cases, cases.size());
       OpBuilder::InsertionGuard guard(b);
       for (auto [i, w] : llvm::enumerate(cases)) {
         b.createBlock(&choice.getCaseRegions()[i]);
@@ -283,8 +289,8 @@ Values GroupedEmitter::sumChannels(const Tile &tile, const Pass &pass, Value fil
     int64_t whole = d.taps <= tapsAtOnce ? 0 : d.taps / tapsAtOnce;
     if (whole)
       state = v.loop(v.i(0), v.i(whole * tapsAtOnce), tapsAtOnce, state, [&](Value tap, Values inner) {
-        return sumRow(tile, pass, v.at(channelFilter, v.mul(tap, tapStep)), v.add(at, v.mul(tap, pitch)), channel, known, 0, tapsAtOnce,
-                      inner);
+        return sumRow(tile, pass, v.at(channelFilter, v.mul(tap, tapStep)), v.add(at, v.mul(tap, pitch)), channel, known, 0,
+                      tapsAtOnce, inner);
       });
     return sumRow(tile, pass, channelFilter, at, channel, known, whole * tapsAtOnce, d.taps - whole * tapsAtOnce, state);
   };
@@ -293,9 +299,8 @@ Values GroupedEmitter::sumChannels(const Tile &tile, const Pass &pass, Value fil
     if (llvm::is_contained(shape.inChannels.axes, a))
       channelStep = filterStep(a);
   if (oneGroup() && shape.inPerGroup > 1)
-    return v.loop(v.i(0), v.i(shape.inPerGroup), 1, sums, [&](Value c, Values state) {
-      return allTaps(v.at(filter, v.mul(c, channelStep)), c, -1, state);
-    });
+    return v.loop(v.i(0), v.i(shape.inPerGroup), 1, sums,
+                  [&](Value c, Values state) { return allTaps(v.at(filter, v.mul(c, channelStep)), c, -1, state); });
   for (int64_t c = 0; c < shape.inPerGroup; ++c)
     sums = allTaps(v.at(filter, v.i(c * channelStep)), v.i(c), c, sums);
   return sums;
@@ -385,10 +390,12 @@ bool GroupedEmitter::joinsRows() {
 
 void GroupedEmitter::writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock) {
   size_t last = shape.dims.size() - 1;
-  Value whole = joinsRows() ? v.equal(block.count[last], body.emitExpr(f.info.extents[shape.dims[last].pixels])) : v.equal(v.i(0), v.i(1));
+  Value whole =
+      joinsRows() ? v.equal(block.count[last], body.emitExpr(f.info.extents[shape.dims[last].pixels])) : v.equal(v.i(0), v.i(1));
   if (std::optional<int64_t> known = getConstantIntValue(whole))
     return writeLines(point, block, channelBlock, *known != 0);
-  v.ifThen(whole, [&] { writeLines(point, block, channelBlock, true); }, [&] { writeLines(point, block, channelBlock, false); });
+  v.ifThen(
+      whole, [&] { writeLines(point, block, channelBlock, true); }, [&] { writeLines(point, block, channelBlock, false); });
 }
 
 void GroupedEmitter::writeLines(const BodyEmitter &point, const PixelBlock &block, Value channelBlock, bool joined) {

@@ -37,12 +37,12 @@ struct GroupedShape {
   mlir::Value image, result;
   AxisGroup inChannels, outChannels;
   int64_t inPerGroup = 1, outPerGroup = 1, groups = 1;
-  int64_t blockColumns = 1;        ///< of a panel of the packed filter
-  std::vector<unsigned> outer;     ///< axes of items alone
-  std::vector<PatchDim> dims;      ///< the last one has neighbouring pixels
-  std::vector<unsigned> reduced;   ///< in the order of the packed filter
-  bool channelsTogether = false;   ///< in the image
-  bool resultTogether = false;     ///< channels of the results
+  int64_t blockColumns = 1;      ///< of a panel of the packed filter
+  std::vector<unsigned> outer;   ///< axes of items alone
+  std::vector<PatchDim> dims;    ///< the last one has neighbouring pixels
+  std::vector<unsigned> reduced; ///< in the order of the packed filter
+  bool channelsTogether = false; ///< in the image
+  bool resultTogether = false;   ///< channels of the results
   llvm::SmallVector<kernel::StoreOp> stores;
 
   int64_t groupsPerBlock() const { return std::max<int64_t>(blockColumns / outPerGroup, 1); }

@@ -100,8 +100,8 @@ void GroupedPatch::packRun(const BodyEmitter &point, StringRef lane, Value from,
   });
 }
 
-void GroupedPatch::packSquare(const BodyEmitter &point, StringRef lane, Value place, Value valid, Value channel, int64_t firstOfBlock,
-                              Value at) {
+void GroupedPatch::packSquare(const BodyEmitter &point, StringRef lane, Value place, Value valid, Value channel,
+                              int64_t firstOfBlock, Value at) {
   Value mask = v.firstLanes(valid);
   VectorBuilder::Values rows;
   for (int64_t l = 0; l < v.lanes; ++l) {

@@ -30,8 +30,8 @@ private:
   void packChannels(const lower::BodyEmitter &point, mlir::Value channel, mlir::Value at);
   void packRun(const lower::BodyEmitter &point, llvm::StringRef lane, mlir::Value from, mlir::Value count, mlir::Value channel,
                mlir::Value at);
-  void packSquare(const lower::BodyEmitter &point, llvm::StringRef lane, mlir::Value place, mlir::Value valid, mlir::Value channel,
-                  int64_t firstOfBlock, mlir::Value at);
+  void packSquare(const lower::BodyEmitter &point, llvm::StringRef lane, mlir::Value place, mlir::Value valid,
+                  mlir::Value channel, int64_t firstOfBlock, mlir::Value at);
 
   VectorBuilder &v;
   const GroupedShape &shape;

@@ -33,7 +33,8 @@ static kernel::ReduceOp findSum(GroupedShape &s, const BodyInfo &info) {
     auto sum = dyn_cast<kernel::ReduceOp>(op);
     auto mul = sum ? sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     for (unsigned side = 0; mul && side < 2; ++side)
-      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>(); load && load->getAttrOfType<DenseI64ArrayAttr>("grouped")) {
+      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>();
+          load && load->getAttrOfType<DenseI64ArrayAttr>("grouped")) {
         s.filter = load;
         s.image = mul->getOperand(1 - side);
         s.result = sum.getResult();
@@ -148,7 +149,10 @@ bool GroupedShape::findOrders(const BodyInfo &info) {
     if (!isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || op == filter)
       continue;
     bool ofImage = llvm::is_contained(inImage, op);
-    bool &together = isa<kernel::IndexOp>(op) ? indices : ofImage ? channelsTogether : isa<kernel::StoreOp>(op) ? resultTogether : others;
+    bool &together = isa<kernel::IndexOp>(op)   ? indices
+                     : ofImage                  ? channelsTogether
+                     : isa<kernel::StoreOp>(op) ? resultTogether
+                                                : others;
     if (!steps(ofImage ? inChannels : outChannels, op, together))
       return false;
     if (auto store = dyn_cast<kernel::StoreOp>(op))

@@ -197,10 +197,13 @@ void Packer::orderColumns() {
   SmallVector<unsigned> rows, columns, reduced;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     (f->columns >> a & 1 ? columns : f->reduced >> a & 1 ? reduced : rows).push_back(a);
-  llvm::stable_sort(columns, [&](unsigned x, unsigned y) { return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0))); });
+  llvm::stable_sort(columns, [&](unsigned x, unsigned y) {
+    return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0)));
+  });
   // Channels in the lanes also where the image has pixels side by side: they are the axis that no border is asked for.
   auto isBordered = [&](unsigned a) {
-    return llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::IndexOp>(op) && info.exprOf(op).mentions(info.axes[a]); });
+    return llvm::any_of(info.ops,
+                        [&](Operation *op) { return isa<kernel::IndexOp>(op) && info.exprOf(op).mentions(info.axes[a]); });
   };
   llvm::stable_sort(reduced, [&](unsigned x, unsigned y) {
     int64_t mine[2] = {info.extents[x].constant().value_or(0), info.extents[y].constant().value_or(0)};
@@ -276,7 +279,8 @@ bool Packer::packDepthwise(Filter f) {
   constexpr int64_t mostTaps = 40;
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> taps = Strides::of(info, f.reduced, offset), channels = Strides::of(info, f.shared, offset);
-  if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1 || taps->count > mostTaps)
+  if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1 ||
+      taps->count > mostTaps)
     return false;
   unsigned channel = llvm::countr_zero(f.shared);
   auto together = [&](Operation *op) {
@@ -284,7 +288,8 @@ bool Packer::packDepthwise(Filter f) {
     return linear && linear->coefficient.isOne();
   };
   auto image = f.image.getDefiningOp<kernel::LoadOp>();
-  if (!image || !together(image) || llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::StoreOp>(op) && !together(op); }))
+  if (!image || !together(image) ||
+      llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::StoreOp>(op) && !together(op); }))
     return false;
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);

@@ -113,7 +113,8 @@ static llvm::Error transposedConv(OpContext &c) {
     std::optional<int64_t> kernel = dimsOf(w)[i + 2].constant();
     if (!facts.provablyPositive(n) || !kernel || *kernel < 1)
       return c.wrong("dimension {0} of {1} or of {2} may be empty", i + 2, x.getType(), w.getType());
-    Expr out = facts.simplify((n - Expr(1)) * Expr(strides[i]) + Expr(dilations[i] * (*kernel - 1) + 1 - 2 * padding[i] + extra[i]));
+    Expr out =
+        facts.simplify((n - Expr(1)) * Expr(strides[i]) + Expr(dilations[i] * (*kernel - 1) + 1 - 2 * padding[i] + extra[i]));
     if (!facts.provablyPositive(out))
       return c.wrong("dimension {0} would have the size {1}", i + 2, out.str());
     geometry.push_back({*kernel, strides[i], dilations[i], Expr(padding[i]), out});
