@@ -442,6 +442,21 @@ static kernel::CombinerAttr combinerOf(ir::ScatterOp op) {
   return {};
 }
 
+/// Whether something of the body is at the places of an axis.
+static bool mentions(Block &body, const Expr &axis) {
+  std::set<std::string> symbols = axis.symbols();
+  auto holds = [&](const Expr &e) {
+    std::set<std::string> own = e.symbols();
+    return llvm::any_of(symbols, [&](const std::string &s) { return own.count(s) != 0; });
+  };
+  return symbols.empty() || llvm::any_of(body, [&](Operation &o) {
+           if (auto load = dyn_cast<kernel::LoadOp>(o))
+             return holds(load.getOffsetExpr());
+           auto index = dyn_cast<kernel::IndexOp>(o);
+           return index && holds(index.getIndexExpr());
+         });
+}
+
 void BodyBuilder::storeUpdates(ir::ScatterOp op, Value out) {
   const Dims at = domain.reads.find(op)->second[1], dims = ir::dimsOf(op.getData());
   Dims places;
@@ -460,6 +475,10 @@ void BodyBuilder::storeUpdates(ir::ScatterOp op, Value out) {
   Value v = emit(op.getUpdates(), at);
   SmallVector<Value> operands;
   Expr offset = ofOneOp(domain.facts.simplify(flatten(dims, places)), operands);
+  // Equal updates of one place count each for itself: the store happens along their axes, though nothing in it depends on them.
+  for (const Expr &axis : at)
+    if (combinerOf(op) && !mentions(*b.getInsertionBlock(), axis))
+      inside = all(inside, b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::sge, index(axis), index(Expr(0))));
   auto store = b.create<kernel::StoreOp>(op.getLoc(), v, out, b.getStringAttr(offset.str()), operands, inside);
   if (kernel::CombinerAttr combiner = combinerOf(op))
     store.setCombinerAttr(combiner);
