@@ -223,6 +223,10 @@ def data():
     yield Case("repeats", lambda n: (n.repeat_interleave(n), torch.arange(10).view(5, 2).repeat_interleave(n, 0)), [counts])
     thirds = torch.arange(24).view(4, 6)
     yield Case("put_mask", lambda x, v: x.index_put((x % 3 == 0,), v), [(thirds, torch.arange(8) * 100)])
+    # Equal updates of one place count each for itself.
+    yield Case("uniform", lambda x, i: (x[0].index_put((i.expand(5),), torch.ones(5), accumulate=True),
+                                        x.index_put((torch.tensor([1, 1]), torch.tensor([2, 2])), torch.tensor([1., 1.]), accumulate=True)),
+               [(x, torch.tensor(2))])
     bits = torch.tensor([True, True, False, True])
     yield Case("booleans", lambda b: b.scatter_add(0, torch.tensor([0, 0, 1, 2]), b), [(bits,)])
 
@@ -268,7 +272,7 @@ def losses():
     yield from each(
         (dyadic(2, 3), dyadic(2, 4), dyadic(2, 4), dyadic(16, 3), dyadic(16, 4), dyadic(16)),
         cells=lambda x, h, c, w, u, b: (*torch.lstm_cell(x, (h, c), w, u, b, b), torch.gru_cell(x, h, w[:12], u[:12]),
-                                        torch.rnn_tanh_cell(x, h, w[:4], u[:4], b[:4], b[4:8]), torch.rnn_relu_cell(x[0], h[0], w[:4], u[:4])))
+                                        torch.rnn_tanh_cell(x, h, w[:4], u[:4], b[:4], b[4:8]), torch.rnn_relu_cell(x, h, w[:4], u[:4])))
     image, window = dyadic(1, 2, 6, 5), dyadic(1, 2, 3, 3)
     yield Case("average_backward", lambda g, x: torch.ops.aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 1], False, True, None), [(window, image)])
     n = Dim("n", min=2, max=64)

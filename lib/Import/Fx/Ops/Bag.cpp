@@ -21,7 +21,7 @@ static llvm::Error embeddingBag(OpContext &c) {
   Value table = c.tensor("weight"), indices = c.tensor("indices"), offsets = c.tensor("offsets"), weights = c.tensor("per_sample_weights");
   int64_t mode = c.integer("mode"), padding = c.integer("padding_idx");
   if (typeOf(table).getRank() != 2 || typeOf(indices).getRank() != 1 || typeOf(offsets).getRank() != 1 || !isIndex(indices) ||
-      !isIndex(offsets) || mode < 0 || mode > 2 || (weights && mode != 0))
+      !isIndex(offsets) || mode < 0 || mode > 2 || (weights && mode != 0) || c.resultDims().size() != 2)
     return c.cannot("bags of {0} by {1} and {2}, mode {3}", table.getType(), indices.getType(), offsets.getType(), mode);
   Expr count = dimsOf(indices)[0], bags = c.resultDims()[0];
   if (c.flag("include_last_offset"))

@@ -61,9 +61,18 @@ static llvm::Error nonzero(OpContext &c) {
   return c.give(columns.size() == 1 ? columns[0] : c.g.concat(columns, 1));
 }
 
+/// A size of the first result, by which the file names how many there are.
+static llvm::Expected<Expr> countOf(OpContext &c, int64_t axis = 0) {
+  Dims dims = c.resultDims();
+  if (!c.asked(0) || axis >= int64_t(dims.size()))
+    return c.cannot("how many there are is named by a result that nobody reads, or by none");
+  return dims[axis];
+}
+
 static llvm::Error nonzeroColumns(OpContext &c) {
   Value mask = asMask(c, atLeastOneDim(c, c.tensor("self")));
-  LATHE_TRY(columns, coordinatesOfTrue(c, mask, c.resultDims()[0]));
+  LATHE_TRY(count, countOf(c));
+  LATHE_TRY(columns, coordinatesOfTrue(c, mask, count));
   for (Value v : columns)
     (void)c.give(v);
   return llvm::Error::success();
@@ -91,7 +100,7 @@ static llvm::Error maskedSelect(OpContext &c) {
   Value both[] = {c.tensor("self"), asMask(c, c.tensor("mask"))};
   if (llvm::Error e = c.broadcast(both))
     return e;
-  Expr count = c.resultDims()[0];
+  LATHE_TRY(count, countOf(c));
   LATHE_TRY(places, coordinatesOfTrue(c, flat(c, both[1]), count));
   return c.give(c.g.gather(flat(c, both[0]), places[0], 0));
 }
@@ -137,7 +146,7 @@ static llvm::Error binCount(OpContext &c) {
   x = c.g.cast(x, i64);
   Value least = c.g.splat(double(c.integer("minlength")), {}, i64);
   Value most = c.g.binary<AddOp>(c.g.reduce(ReduceKind::Max, x, {0}, false), 1);
-  Expr size = c.resultDims()[0];
+  LATHE_TRY(size, countOf(c));
   if (!size.constant() && !c.late->bound.count(size.str()))
     if (llvm::Error e = c.bindSize(size, c.g.binary<MaxOp>(most, least)))
       return e;
@@ -168,7 +177,8 @@ static llvm::Expected<Value> countRepeats(OpContext &c, Value repeats, const Exp
 }
 
 static llvm::Error repeatPlaces(OpContext &c) {
-  LATHE_TRY(places, countRepeats(c, c.tensor("repeats"), c.resultDims()[0]));
+  LATHE_TRY(count, countOf(c));
+  LATHE_TRY(places, countRepeats(c, c.tensor("repeats"), count));
   return c.give(c.g.cast(places, c.resultElement()));
 }
 
@@ -182,7 +192,8 @@ static llvm::Error repeatEach(OpContext &c) {
   if (typeOf(repeats).getRank() == 0)
     repeats = c.g.unsqueeze(repeats, {0});
   LATHE_TRY(each, c.broadcastTo(repeats, {dimsOf(x)[axis]}));
-  LATHE_TRY(places, countRepeats(c, each, c.resultDims()[axis]));
+  LATHE_TRY(count, countOf(c, axis));
+  LATHE_TRY(places, countRepeats(c, each, count));
   return c.give(c.g.gather(x, places, axis));
 }
 
@@ -221,7 +232,8 @@ template <bool sorts> static llvm::Error unique(OpContext &c) {
   Value x = c.tensor("self"), list = flat(c, x);
   if (c.has("dim") && typeOf(x).getRank() != 1)
     return c.cannot("distinct slices of {0}", x.getType());
-  Expr count = c.resultDims()[0], size = dimsOf(list)[0];
+  LATHE_TRY(count, countOf(c));
+  Expr size = dimsOf(list)[0];
   LATHE_TRY(groups, groupsOf(c, list, sorts, count));
   Value ordered = sorts ? c.g.gather(list, groups.order, 0) : list;
   (void)c.give(c.g.gather(ordered, groups.firsts, 0));

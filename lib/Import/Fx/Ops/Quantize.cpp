@@ -76,7 +76,8 @@ static llvm::Error chooseParameters(OpContext &c, bool symmetric) {
     zero = c.g.binary<MinOp>(c.g.binary<MaxOp>(zero, low), high);
   }
   for (auto [i, v] : llvm::enumerate(SmallVector<Value>{scale, zero}))
-    (void)c.give(c.g.reshape(c.g.cast(v, c.resultElement(i)), c.resultDims(i)));
+    if (i < c.resultTypes.size())
+    (void)c.give(c.g.reshape(c.g.cast(v, c.resultElement(i)), Dims(c.resultDims(i).size(), Expr(1))));
   return llvm::Error::success();
 }
 static llvm::Error choose(OpContext &c) { return chooseParameters(c, false); }

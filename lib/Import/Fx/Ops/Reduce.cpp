@@ -156,7 +156,7 @@ template <ReduceKind kind> static llvm::Error argExtremum(OpContext &c) {
     x = c.g.cast(x, c.g.b.getI8Type());
   bool keep = c.flag("keepdim");
   Value at = position(c, x, c.g.reduce(kind, x, {axis}, true), axis, keep && !whole);
-  return c.give(whole && keep ? c.g.reshape(at, c.resultDims()) : at);
+  return c.give(whole && keep ? c.g.reshape(at, Dims(c.resultDims().size(), Expr(1))) : at);
 }
 
 llvm::ArrayRef<OpEntry> fx::reduceOps() {

@@ -14,9 +14,10 @@ static llvm::Error needElements(OpContext &c, const Expr &count, const Expr &siz
   return c.need(Condition::compare(Condition::Kind::LessEqual, size, Expr(int64_t(1) << 32)));
 }
 
+/// Without the dimensions of one element that the file's result does not have.
 static Value asResult(OpContext &c, Value x, size_t i) {
-  bool isOne = c.g.facts.provablyEqual(shape::product(dimsOf(x)), Expr(1));
-  return c.resultDims(i).empty() && isOne ? c.g.reshape(x, {}) : x;
+  bool fits = c.g.facts.provablyEqual(shape::product(dimsOf(x)), shape::product(c.resultDims(i)));
+  return fits ? c.g.reshape(x, c.resultDims(i)) : x;
 }
 
 /// The elements at the places along the axis, and the places.
