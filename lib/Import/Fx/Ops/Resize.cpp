@@ -107,6 +107,8 @@ static llvm::Error cubic(OpContext &c) { return interpolate(c, resampling(c, "cu
 
 /// Smoothed where it becomes smaller; the kernel's part outside of the image does not count.
 static llvm::Error smooth(OpContext &c, const char *mode) {
+  if (c.flag("align_corners") || c.has("scale_factors") || c.has("scales_h") || c.has("scales_w"))
+    return c.cannot("smoothing with aligned corners or factors of its own");
   Resampling how = resampling(c, mode);
   how.antialias = how.dropsOutside = true;
   how.cubic = -0.5;

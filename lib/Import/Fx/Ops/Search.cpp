@@ -194,7 +194,7 @@ template <bool mean> static llvm::Error reduceNumbers(OpContext &c) {
 
 /// Down to the dims that broadcast to its own.
 static llvm::Error sumToSize(OpContext &c) {
-  Value x = c.tensor("self");
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
   Dims want = c.sizes("size"), dims = dimsOf(x);
   if (want.size() > dims.size())
     return c.wrong("{0} to {1} dimensions", x.getType(), want.size());
