@@ -77,7 +77,7 @@ static llvm::Error groupedProduct(OpContext &c) {
   Value offs = c.tensor("offs");
   if (!offs || c.tensor("bias"))
     return c.cannot("a grouped product without places, or with a bias");
-  LATHE_TRY(r, byGroup(c, c.tensor("self"), c.tensor("mat2"), offs));
+  LATHE_TRY(r, byGroup(c, c.tensor(c.has("input") ? "input" : "self"), c.tensor(c.has("weight") ? "weight" : "mat2"), offs));
   return c.give(c.g.cast(r, c.resultElement()));
 }
 
@@ -104,7 +104,7 @@ llvm::ArrayRef<OpEntry> fx::bagOps() {
       {"_embedding_bag.default", bag, embeddingBag},
       {"_embedding_bag_forward_only.default", bag, embeddingBag},
       {"_grouped_mm.default", "self:T mat2:T offs:T? bias:T? out_dtype:D?", groupedProduct},
-      {"transformers.grouped_mm_fallback.default", "self:T mat2:T offs:T bias:T?", groupedProduct},
+      {"transformers.grouped_mm_fallback.default", "input:T weight:T offs:T bias:T?", groupedProduct},
       {"_weight_norm.default", "v:T g:T dim:I=0", weightNorm},
       {"_weight_norm_interface.default", "v:T g:T dim:I=0", weightNorm},
   };
