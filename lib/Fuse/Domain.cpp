@@ -136,6 +136,8 @@ Dims Domain::reshape(ArrayRef<Expr> from, ArrayRef<Expr> to, Dims indices, bool 
 bool Domain::delinearize(ArrayRef<shape::DimGroup> groups, ArrayRef<Expr> from, ArrayRef<Expr> to, Dims &indices,
                          bool split, Dims &out) {
   out.assign(to.size(), Expr(0));
+  if (llvm::any_of(to, [](const Expr &e) { return e.isZero(); }))
+    return true; // there is no element: a division by the size would have no value
   for (const shape::DimGroup &g : groups) {
     Dims leftDims, leftIndices;
     for (unsigned l : g.left) {

@@ -27,8 +27,9 @@ bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
     std::optional<std::string> name = e.asSymbol();
     return name && llvm::any_of(symbols, [&](const Symbol &s) { return s.name == *name && !s.late && s.element.empty(); });
   };
-  // What is counted while the model runs (boxes that are left, distinct values) may well be 1.
-  bool differ = isUnnamed(a) || isUnnamed(b) || isLate(a) || isLate(b) || (isPlain(a) && isPlain(b));
+  // What is counted while the model runs (boxes that are left, distinct values) may well be 1 where a constant stands beside it.
+  bool countedBesideConstant = (isLate(a) && b.constant()) || (isLate(b) && a.constant());
+  bool differ = countedBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
   bool isRelated = llvm::any_of(a.symbols(), [&](const std::string &s) { return b.mentions(s); });
   return differ && !isRelated && (mayBeOne(a) || mayBeOne(b));
 }

@@ -88,6 +88,12 @@ static bool holdsAlongInterval(Value v, unsigned depth = 0) {
 /// The indices are linear in the lanes: IntegerShape has seen to that for what rows and taps they mention.
 void ImageEmitter::findBorders() {
   SmallVector<Value> work{shape.rows};
+  lower::AxisSet bound = 0; // channels are bound where a word is packed, behind the question
+  for (unsigned a : shape.product.rows.axes)
+    bound |= lower::AxisSet(1) << a;
+  for (const Slide &s : shape.slides)
+    if (s.tap)
+      bound |= lower::AxisSet(1) << *s.tap;
   llvm::DenseSet<Operation *> seen;
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
@@ -97,7 +103,7 @@ void ImageEmitter::findBorders() {
     auto load = dyn_cast<kernel::LoadOp>(op);
     if (Value border = load ? load.getPredicate() : Value(); border && !llvm::is_contained(borders, border)) {
       borders.push_back(border);
-      intervals &= holdsAlongInterval(border);
+      intervals &= holdsAlongInterval(border) && !(f.info.axesOf(border) & ~bound);
     }
   }
 }

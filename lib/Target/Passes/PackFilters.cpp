@@ -288,7 +288,7 @@ bool Packer::packDepthwise(Filter f) {
     return linear && linear->coefficient.isOne();
   };
   auto image = f.image.getDefiningOp<kernel::LoadOp>();
-  if (!image || !together(image) ||
+  if ((panel && (!image || !together(image))) ||
       llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::StoreOp>(op) && !together(op); }))
     return false;
   OpBuilder b(kernel);

@@ -139,13 +139,18 @@ struct WidenHalfPass : target::impl::WidenHalfBase<WidenHalfPass> {
     Widener widener;
     SmallVector<kernel::GenericOp> kernels;
     getOperation().walk([&](kernel::GenericOp kernel) { kernels.push_back(kernel); });
-    for (kernel::GenericOp kernel : kernels)
-      for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
+    for (kernel::GenericOp kernel : kernels) {
+      SmallVector<Operation *> reads; // a filter's extension, which goes, is the next op
+      for (Operation &op : kernel.getBody().front())
+        if (isa<kernel::ContractOp, kernel::LoadOp>(op))
+          reads.push_back(&op);
+      for (Operation *op : reads) {
         if (auto c = dyn_cast<kernel::ContractOp>(op))
           widener.contraction(kernel, c);
-        else if (auto load = dyn_cast<kernel::LoadOp>(op); load && kernel.getKernelClass() == kernel::KernelClass::Reduction)
-          widener.filter(kernel, load);
+        else if (kernel.getKernelClass() == kernel::KernelClass::Reduction)
+          widener.filter(kernel, cast<kernel::LoadOp>(op));
       }
+    }
   }
 };
 } // namespace
