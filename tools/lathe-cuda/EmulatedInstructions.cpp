@@ -99,6 +99,7 @@ static Semantics arithmetic(StringRef name) {
       {"mulhi.i", [](const uint64_t *a, uint64_t *r) { *r = uint64_t(int64_t(int32_t(a[0])) * int32_t(a[1])) >> 32; }},
       {"f2i.r", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(int32_t(nearbyintf(asFloat(a[0])))); }},
       {"i2f.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(float(int32_t(a[0]))); }},
+      {"d2i.rn", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(int32_t(nearbyint(asDouble(a[0])))); }},
       {"d2i.lo", [](const uint64_t *a, uint64_t *r) { *r = a[0] & 0xffffffff; }},
       {"d2i.hi", [](const uint64_t *a, uint64_t *r) { *r = a[0] >> 32; }},
       {"lohi.i2d", [](const uint64_t *a, uint64_t *r) { *r = (a[0] & 0xffffffff) | a[1] << 32; }},

@@ -8,6 +8,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/TargetSelect.h"
+#include <cmath>
+#include <cstring>
 #include <set>
 #include <sys/mman.h>
 
@@ -96,6 +98,17 @@ extern "C" uint16_t lathe_round_to_bfloat(float f) {
   if ((bits & 0x7fffffff) > 0x7f800000)
     return uint16_t(bits >> 16 | 0x40);
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Rounded to odd on the way through f32, so that it is rounded to nearest once.
+extern "C" __bf16 lathe_round_double_to_bfloat(double x) {
+  float f = float(x);
+  if (double(f) != x && f == f && !(fromFloat(f) & 1))
+    f = asFloat(fromFloat(f) + (std::fabs(double(f)) < std::fabs(x) ? 1 : -1));
+  uint16_t bits = lathe_round_to_bfloat(f);
+  __bf16 result;
+  std::memcpy(&result, &bits, sizeof bits);
+  return result;
 }
 
 static Value *toWord(IRBuilder<> &b, Value *v) {
@@ -268,6 +281,7 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
   };
   define("dynamic_shared", shared);
   define("lathe_emulate_instruction", reinterpret_cast<void *>(&lathe_emulate_instruction));
+  define("__truncdfbf2", reinterpret_cast<void *>(&lathe_round_double_to_bfloat));
   define("__truncsfbf2", reinterpret_cast<void *>(&lathe_round_to_bfloat));
   if (llvm::Error e = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(symbols)))
     return e;

@@ -127,6 +127,10 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
   s.threads = rowTuning.threads;
   s.lane = chooseLane(info, roots, axes.rows | axes.reduced);
   s.width = chooseWidth(info, s.lane, known);
+  // The thread that computes an attention sums scores one by one: its vectors run along the values' columns alone.
+  for (Operation *op : info.ops)
+    if (auto attention = dyn_cast<kernel::AttentionOp>(op); attention && s.lane >= 0 && info.axes[s.lane] != attention.getValueAxis())
+      s.width = 1;
   SmallVector<RowSchedule> out;
   bool shared = llvm::any_of(roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   if (!shared) {
