@@ -333,10 +333,12 @@ std::optional<int64_t> Packer::channelAxis(Filter f) {
 /// Groups that together fill vectors, of 16 elements where a machine has such, are a panel; others are panels of their own.
 void Packer::packGrouped(Filter f) {
   constexpr int64_t widest = 16;
+  if (llvm::popcount(f.shared) != 1 || llvm::popcount(f.columns) > 1)
+    return;
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.shared | f.columns, offset);
   std::optional<int64_t> step = n ? n->single() : std::nullopt, channel = channelAxis(f);
-  if (!k || !step || !channel || llvm::popcount(f.shared) != 1 || llvm::popcount(f.columns) > 1)
+  if (!k || !step || !channel)
     return;
   int64_t perGroup = f.columns ? n->extents.back() : 1, channels = *channel < 0 ? 1 : k->extents[*channel];
   if (f.columns && llvm::countr_zero(f.columns) < llvm::countr_zero(f.shared))
