@@ -1,6 +1,7 @@
 //===- ContractionShape.cpp - The roles of a contraction's axes ------------===//
 
 #include "Contraction.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -16,10 +17,6 @@ static bool isFlatInBody(const AxisGroup &group, const BodyInfo &info) {
   return llvm::all_of(info.ops, [&](Operation *op) {
     return !isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || group.strideOf(info.exprOf(op));
   });
-}
-
-static AxisSet allAxes(const BodyInfo &info) {
-  return info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
 }
 
 void ContractionShape::findFlatGroups(const BodyInfo &info) {

@@ -29,14 +29,7 @@ unsigned ContractionTile::maxRows() const {
   return std::min(12u, (v.target.registers - 2 - spareRegisters(v.target)) / 2);
 }
 
-void ContractionTile::allowHeightsOf(int64_t count) {
-  int64_t tiles = (count + maxRows() - 1) / maxRows();
-  if (!tiles)
-    return;
-  heights.insert((count + tiles - 1) / tiles);
-  if (count % tiles)
-    heights.insert(count / tiles);
-}
+void ContractionTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, count, maxRows()); }
 
 /// Columns per pass over the rows, in vectors: as many as the registers hold.
 unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {

@@ -3,6 +3,7 @@
 #define LATHE_TARGET_CPU_CONTRACTIONTILE_H
 
 #include "Contraction.h"
+#include "TileHeights.h"
 
 namespace lathe::cpu {
 

@@ -1,6 +1,7 @@
 //===- ConvolutionShape.cpp - The roles of a convolution's axes ------------===//
 
 #include "Convolution.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -41,15 +42,6 @@ static bool hasPixelsTogether(const BodyInfo &info, const llvm::DenseSet<Operati
   return pixels;
 }
 
-static llvm::DenseSet<Operation *> opsBelow(Value v) {
-  llvm::DenseSet<Operation *> ops;
-  SmallVector<Value> work{v};
-  while (!work.empty())
-    if (Operation *op = work.pop_back_val().getDefiningOp(); op && ops.insert(op).second)
-      work.append(op->operand_begin(), op->operand_end());
-  return ops;
-}
-
 std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   ConvolutionShape c;
   kernel::ReduceOp sum;
@@ -58,7 +50,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
     return std::nullopt;
   ContractionShape &s = c.product;
   AxisSet reduced = info.axesOf(sum.getAxes()), right = info.axesOf(filter.getResult());
-  AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+  AxisSet all = lower::allAxes(info);
   s.reduced = AxisGroup::of(info, reduced);
   s.columns = AxisGroup::of(info, right & ~reduced);
   s.rows = AxisGroup::of(info, all & ~(right | reduced));
@@ -72,7 +64,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   c.depth = s.reduced.extent().constant().value_or(0);
   c.columns = s.columns.extent().constant().value_or(0);
 
-  llvm::DenseSet<Operation *> imageOps = opsBelow(c.image);
+  llvm::DenseSet<Operation *> imageOps = lower::opsBelow(c.image);
   auto flat = [&](const AxisGroup &group) {
     return llvm::all_of(info.ops, [&](Operation *op) {
       return !isa<kernel::LoadOp, kernel::StoreOp, kernel::IndexOp>(op) || op == filter || imageOps.contains(op) ||

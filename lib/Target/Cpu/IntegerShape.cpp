@@ -1,6 +1,7 @@
 //===- IntegerShape.cpp - The roles of an integer product's axes -----------===//
 
 #include "IntegerProduct.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -47,19 +48,6 @@ static std::optional<Product> productIn(const BodyInfo &info) {
 }
 
 bool lathe::cpu::sumsProductsOfBytes(const BodyInfo &info) { return productIn(info).has_value(); }
-
-static AxisSet allAxes(const BodyInfo &info) {
-  return info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
-}
-
-static llvm::DenseSet<Operation *> opsBelow(Value v) {
-  llvm::DenseSet<Operation *> ops;
-  SmallVector<Value> work{v};
-  while (!work.empty())
-    if (Operation *op = work.pop_back_val().getDefiningOp(); op && ops.insert(op).second)
-      work.append(op->operand_begin(), op->operand_end());
-  return ops;
-}
 
 /// The group's accesses behind the sum step through it at one stride.
 static bool isFlat(const AxisGroup &group, const BodyInfo &info, const llvm::DenseSet<Operation *> &before) {
@@ -142,7 +130,7 @@ static std::optional<IntegerShape> shapeOf(const BodyInfo &info, Product p, bool
   c.rhsRef = load.getRef();
   c.rhs = info.exprOf(load);
   c.packed = load->hasAttr("packed");
-  llvm::DenseSet<Operation *> image = opsBelow(s.rows), before = image;
+  llvm::DenseSet<Operation *> image = lower::opsBelow(s.rows), before = image;
   before.insert(load);
   c.rowsFlat = isFlat(c.rows, info, before);
   c.columnsFlat = isFlat(c.columns, info, before);

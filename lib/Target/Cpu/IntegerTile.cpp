@@ -95,14 +95,7 @@ unsigned IntegerTile::maxRows() const {
   return std::min(v.target.dotsBytes() ? 14u : 12u, (v.target.registers - spare) / 2);
 }
 
-void IntegerTile::allowHeightsOf(int64_t count) {
-  int64_t tiles = (count + maxRows() - 1) / maxRows();
-  if (!tiles)
-    return;
-  heights.insert((count + tiles - 1) / tiles);
-  if (count % tiles)
-    heights.insert(count / tiles);
-}
+void IntegerTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, count, maxRows()); }
 
 void IntegerTile::emit(Value panel, Value first, const WordRows &at, Value rows, Value words, Value sums, Value rowStart,
                        Value columnStart, bool prefetched, unsigned width) {

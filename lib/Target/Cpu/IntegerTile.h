@@ -3,6 +3,7 @@
 #define LATHE_TARGET_CPU_INTEGERTILE_H
 
 #include "IntegerProduct.h"
+#include "TileHeights.h"
 
 namespace lathe::cpu {
 
@@ -31,7 +32,7 @@ private:
                 mlir::Value rowStart, mlir::Value columnStart, bool prefetched, unsigned width);
 
   VectorBuilder &v;
-  std::set<int64_t> heights; ///< empty: all
+  std::set<unsigned> heights; ///< empty: all
 };
 
 } // namespace lathe::cpu

@@ -1,6 +1,7 @@
 //===- RowSchedule.cpp - How a row program runs through its axes -----------===//
 
 #include "RowSchedule.h"
+#include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -39,7 +40,7 @@ static AxisSet indirectAxes(Operation *op, const BodyInfo &info) {
 
 /// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.
 static AxisSet parallelAxes(const BodyInfo &info) {
-  AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1, set = all;
+  AxisSet all = lower::allAxes(info), set = all;
   for (Operation *op : info.ops) {
     if (isa<kernel::StoreOp>(op))
       set &= info.domainOf(op);

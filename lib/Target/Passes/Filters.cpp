@@ -1,6 +1,7 @@
 //===- Filters.cpp - Sums of products with a constant filter ---------------===//
 
 #include "Filters.h"
+#include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -35,7 +36,7 @@ std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves) {
   if (!mul)
     return std::nullopt;
   f.reduced = info.axesOf(f.sum.getAxes());
-  AxisSet all = info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+  AxisSet all = lower::allAxes(info);
   for (unsigned side = 0; side < 2; ++side) {
     auto load = withoutExtension(mul->getOperand(side), halves).getDefiningOp<kernel::LoadOp>();
     if (!isFilter(load, info.kernel, halves))

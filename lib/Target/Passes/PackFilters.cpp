@@ -78,6 +78,7 @@ private:
   std::optional<int64_t> channelAxis(Filter f);
   void packGrouped(Filter f);
   void replace(Filter f, Value with);
+  Expr placeIn(AxisSet axes) const;
 
   kernel::GenericOp kernel;
   BodyInfo info;
@@ -101,6 +102,15 @@ bool Packer::isWhole(Filter f) {
 
 void Packer::replace(Filter f, Value with) {
   kernel.getInputsMutable()[cast<BlockArgument>(f.load.getRef()).getArgNumber()].set(with);
+}
+
+/// The number of a point among those of some axes, the last axis fastest.
+Expr Packer::placeIn(AxisSet axes) const {
+  Expr at(0);
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (axes >> a & 1)
+      at = at * info.extents[a] + Expr::symbol(info.axes[a]);
+  return at;
 }
 
 /// How far apart neighbours along an axis lie in the kernel's results; nothing where that differs or is no one distance.
@@ -265,12 +275,7 @@ void Packer::packRows(Filter f, const Strides &k, int64_t columns, int64_t step)
   auto type = RankedTensorType::get({columns, k.count}, f.load.getType());
   replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k.count, columns, 0, step, 0,
                                       b.getDenseI64ArrayAttr(k.extents), b.getDenseI64ArrayAttr(k.strides)));
-  Expr at(0);
-  for (AxisSet set : {f.columns, f.reduced})
-    for (unsigned a = 0; a < info.axes.size(); ++a)
-      if (set >> a & 1)
-        at = at * info.extents[a] + Expr::symbol(info.axes[a]);
-  f.load.setOffset(at.str());
+  f.load.setOffset((placeIn(f.columns) * Expr(k.count) + placeIn(f.reduced)).str());
 }
 
 /// [channel][taps..] to [taps..][channel], where image and results have their channels together. Larger windows gain more from
@@ -349,12 +354,9 @@ void Packer::packGrouped(Filter f) {
   auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
   replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
                                       b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
-  Expr group = Expr::symbol(info.axes[llvm::countr_zero(f.shared)]), column(0), row(0);
+  Expr group = Expr::symbol(info.axes[llvm::countr_zero(f.shared)]), column(0), row = placeIn(f.reduced);
   if (f.columns)
     column = Expr::symbol(info.axes[llvm::countr_zero(f.columns)]);
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (f.reduced >> a & 1)
-      row = row * info.extents[a] + Expr::symbol(info.axes[a]);
   Expr block = group;
   if (groups > 1) {
     block = Expr::floordiv(group, Expr(groups));

@@ -81,8 +81,6 @@ SmallVector<StringRef> packingOrder(kernel::ReduceOp sum) {
     bool slides = llvm::any_of(places, [&](const Expr &e) { return e.mentions(name.str()); });
     (slides ? taps : others).push_back(name);
   }
-  if (others.empty())
-    return taps;
   taps.append(others);
   return taps;
 }

@@ -93,16 +93,7 @@ static llvm::Error maxPoolBackward(OpContext &c) {
   Dims dims = dimsOf(x), out = dimsOf(grad);
   if (dims.size() != out.size() || dims.size() < 3 || !isIndex(at))
     return c.wrong("gradients of {0} for {1}", grad.getType(), x.getType());
-  size_t lead = dims.size() - 2;
-  auto flat = [&](llvm::ArrayRef<Expr> from) {
-    Dims to(from.begin(), from.begin() + lead);
-    to.push_back(c.g.facts.simplify(shape::product(from.drop_front(lead))));
-    return to;
-  };
-  LATHE_TRY(places, c.broadcastTo(at, out));
-  Value zeros = c.g.splat(0, flat(dims), elementOf(grad));
-  Value r = scatterAlong(c.g, ScatterKind::Add, zeros, c.g.reshape(places, flat(out)), c.g.reshape(grad, flat(out)), lead);
-  return c.give(c.g.reshape(r, dims));
+  return giveInPlanes(c, ScatterKind::Add, grad, at, dims, dims.size() - 2);
 }
 
 /// Each window's gradient is shared out among its elements, and windows that overlap are added.

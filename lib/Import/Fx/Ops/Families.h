@@ -55,6 +55,9 @@ template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {
   return c.g.cast(compose(half ? c.g.cast(x, c.g.b.getF32Type()) : x), element);
 }
 
+/// Elements of x go to the places of `at` in planes of zeros: the dimensions of `out` from `lead` on, flat.
+llvm::Error giveInPlanes(OpContext &c, ir::ScatterKind kind, Value x, Value at, const ir::Dims &out, size_t lead);
+
 /// Whether its elements can be positions.
 inline bool isIndex(Value v) {
   Type t = ir::elementOf(v);

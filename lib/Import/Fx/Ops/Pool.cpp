@@ -197,6 +197,19 @@ static llvm::Error averagePool(OpContext &c) {
   return c.give(c.g.cast(c.g.div(sum, c.g.broadcastTo(covered, dimsOf(sum))), elementOf(p.x)));
 }
 
+llvm::Error fx::giveInPlanes(OpContext &c, ScatterKind kind, Value x, Value at, const Dims &out, size_t lead) {
+  auto flat = [&](llvm::ArrayRef<Expr> from) {
+    Dims to(from.begin(), from.begin() + lead);
+    to.push_back(c.g.facts.simplify(shape::product(from.drop_front(lead))));
+    return to;
+  };
+  Dims given = flat(dimsOf(x));
+  LATHE_TRY(places, c.broadcastTo(at, dimsOf(x)));
+  Value zeros = c.g.splat(0, flat(out), elementOf(x));
+  Value r = scatterAlong(c.g, kind, zeros, c.g.reshape(places, given), c.g.reshape(x, given), lead);
+  return c.give(c.g.reshape(r, out));
+}
+
 /// Each element goes to the place in the plane that its index says.
 static llvm::Error maxUnpool(OpContext &c) {
   Value x = c.tensor("self"), at = c.tensor("indices");
@@ -204,16 +217,7 @@ static llvm::Error maxUnpool(OpContext &c) {
   size_t spatial = c.node.target.find("3d") != std::string::npos ? 3 : 2;
   if (dims.size() != out.size() || dims.size() < spatial || dimsOf(at).size() != dims.size() || !isIndex(at))
     return c.wrong("indices of {0} for {1}", at.getType(), x.getType());
-  size_t lead = dims.size() - spatial;
-  auto flat = [&](llvm::ArrayRef<Expr> from) {
-    Dims to(from.begin(), from.begin() + lead);
-    to.push_back(c.g.facts.simplify(shape::product(from.drop_front(lead))));
-    return to;
-  };
-  LATHE_TRY(places, c.broadcastTo(at, dims));
-  Value zeros = c.g.splat(0, flat(out), elementOf(x));
-  Value r = scatterAlong(c.g, ScatterKind::Set, zeros, c.g.reshape(places, flat(dims)), c.g.reshape(x, flat(dims)), lead);
-  return c.give(c.g.reshape(r, out));
+  return giveInPlanes(c, ScatterKind::Set, x, at, out, dims.size() - spatial);
 }
 
 llvm::ArrayRef<OpEntry> fx::poolOps() {

@@ -1,0 +1,19 @@
+//===- BodySlices.h - Parts of a kernel's body ------------------------------===//
+#ifndef LATHE_LOWER_BODYSLICES_H
+#define LATHE_LOWER_BODYSLICES_H
+
+#include "lathe/Lower/BodyInfo.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace lathe::lower {
+
+inline AxisSet allAxes(const BodyInfo &info) {
+  return info.axes.size() >= 64 ? ~AxisSet(0) : (AxisSet(1) << info.axes.size()) - 1;
+}
+
+/// The ops that a value is computed by, its own among them.
+llvm::DenseSet<mlir::Operation *> opsBelow(mlir::Value v);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_BODYSLICES_H
