@@ -101,13 +101,14 @@ static void replaceAttention(kernel::AttentionOp op) {
 
 bool lower::makePlain(kernel::GenericOp kernel) {
   SmallVector<Operation *> ops;
+  bool packed = false;
   kernel.getBody().walk([&](Operation *op) {
     if (isa<kernel::ContractOp, kernel::AttentionOp>(op))
       ops.push_back(op);
+    packed |= op->hasAttr("packed");
   });
-  for (Operation *op : ops)
-    if (auto c = dyn_cast<kernel::ContractOp>(op); c && c.getPacked())
-      return false;
+  if (packed)
+    return false;
   for (Operation *op : ops) {
     if (auto c = dyn_cast<kernel::ContractOp>(op))
       replaceContract(c);

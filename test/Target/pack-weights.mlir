@@ -70,3 +70,22 @@ func.func @window(%x: tensor<5x8xui8>) -> tensor<2x6xi32> {
 {-#
   dialect_resources: { builtin: { w: "0x0400000000000000" } }
 #-}
+
+// Sums that are stored several times over: no emitter of products takes the axis r, and so nothing is packed.
+// CHECK-LABEL: @repeated
+// CHECK-NOT: kernel.pack
+func.func @repeated(%x: tensor<8x10xui8>) -> tensor<2x8x3xi32> {
+  %w = lathe.constant dense<2> : tensor<10x3xi8>
+  %0 = kernel.generic reduction @matmul axes(m = "8", n = "3", r = "2", k = "10")
+      ins(%x, %w : tensor<8x10xui8>, tensor<10x3xi8>) outs(tensor<2x8x3xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["10*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["3*k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["24*r + 3*m + n"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<2x8x3xi32>
+}

@@ -1,6 +1,6 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
-#include "lathe/Lower/BodyInfo.h"
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -145,8 +145,9 @@ void packBytes(kernel::GenericOp kernel, int64_t panel) {
   }
   lower::BodyInfo info(kernel);
   auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
-  lower::AxisSet both = info.axesOf(mul.getLhs()) & info.axesOf(mul.getRhs()), reduced = info.axesOf(sum.getAxes());
-  if (!step || !rest.isZero() || (both & ~reduced) || (both & reduced) != reduced)
+  lower::AxisSet left = info.axesOf(mul.getLhs()), right = info.axesOf(mul.getRhs()), both = left & right;
+  // Axes of results alone (what repeats the sums) are none of a product's.
+  if (!step || !rest.isZero() || both != info.axesOf(sum.getAxes()) || (left | right) != lower::allAxes(info))
     return;
   reorderAxes(kernel, summed);
   OpBuilder b(kernel);
