@@ -195,24 +195,6 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
   return std::nullopt;
 }
 
-/// An equality that cannot be solved for a symbol: its leading term becomes a rewrite.
-static void addRewrite(Facts::State &state, const Expr &e) {
-  const Monomial &lead = ExprBuilder::terms(e).front();
-  if (latestOf(e, state) || lead.atoms.empty()) {
-    state.nonNegative.push_back(e);
-    state.nonNegative.push_back(-e);
-    state.changed();
-    return;
-  }
-  Expr term = ExprBuilder::fromTerm(lead.coefficient, lead.atoms);
-  state.rewrites.push_back({lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)});
-  if (std::abs(lead.coefficient) != 1) { // a term that the coefficient does not divide is not rewritten, but bounded
-    state.nonNegative.push_back(e);
-    state.nonNegative.push_back(-e);
-  }
-  state.changed();
-}
-
 /// e = 0 that says what one division, modulus, minimum or maximum is: floordiv(n, 4) - m. The term is written as that from now
 /// on, and what bounds it bounds that. A maximum that is one of its operands says nothing but their order.
 static bool addDefinition(Facts::State &state, const Expr &e) {
@@ -270,11 +252,14 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
     return false;
   if (g > 1 && constant % g == 0)
     e = *Expr::divideExactly(e, Expr(g));
+  e = withoutPositiveFactors(*state, e);
   if (addDefinition(*state, e))
     return true;
   std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
   if (!symbol) {
-    addRewrite(*state, e);
+    for (const Expr &follows : addRewrite(*state, e, latestOf(e, *state).has_value()))
+      if (!addEquality(follows, Expr(0)))
+        return false;
     return true;
   }
   Expr::Linear l = *e.linearIn(*symbol);

@@ -71,6 +71,12 @@ private:
   unsigned intervalDepth = 0;
 };
 
+/// Rewrites.cpp: e = 0 without the factors of all its terms that are proven to be above 0.
+Expr withoutPositiveFactors(const Facts::State &state, const Expr &e);
+/// e = 0, which cannot be solved for a symbol: its leading term becomes a rewrite, or two bounds where that term has its value too
+/// late. What it says together with the rewrites before it (each = 0).
+std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late);
+
 /// What holds of a symbol of which nothing was said.
 Range defaultRange(llvm::StringRef symbol);
 /// Simplify.cpp: the work behind Facts::simplify.

@@ -22,6 +22,24 @@ TEST(Definitions, AnEqualityWithoutAUnitCoefficientRewritesItsMultiples) {
   EXPECT_FALSE(f.provablyEqual(E("m"), E("n")));
 }
 
+TEST(Definitions, RulesThatShareAFactorAreCompleted) {
+  Facts f;
+  EXPECT_TRUE(f.addEquality(E("a*b*c"), E("4*a*d")));
+  EXPECT_TRUE(f.addEquality(E("a*c"), E("2*q*q")));
+  EXPECT_TRUE(f.provablyEqual(E("4*a*d"), E("2*b*q*q")));
+  EXPECT_TRUE(f.provablyEqual(E("a*a*b*c"), E("2*a*b*q*q")));
+  EXPECT_FALSE(f.provablyEqual(E("2*a"), E("b*q")));
+}
+
+TEST(Definitions, AFactorThatIsPositiveIsNoPartOfTheFact) {
+  Facts f;
+  f.setRange("a", {1, std::nullopt});
+  EXPECT_TRUE(f.addEquality(E("a*b*c"), E("4*a*d")));
+  EXPECT_TRUE(f.provablyEqual(E("b*c"), E("4*d")));
+  EXPECT_TRUE(f.addEquality(E("z*b*b"), E("z*d*d"))); // z may be 0
+  EXPECT_FALSE(f.provablyEqual(E("b*b"), E("d*d")));
+}
+
 TEST(Definitions, AQuotientThatIsKnownBoundsItsOperand) {
   Facts f;
   EXPECT_TRUE(f.addEquality(E("floordiv(n, 4)"), Expr(3)));
