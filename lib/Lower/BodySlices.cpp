@@ -12,3 +12,8 @@ llvm::DenseSet<Operation *> lathe::lower::opsBelow(Value v) {
       work.append(op->operand_begin(), op->operand_end());
   return ops;
 }
+
+bool lathe::lower::storesFollow(kernel::ReduceOp sum, const BodyInfo &info) {
+  AxisSet summed = info.axesOf(sum.getAxes());
+  return llvm::all_of(info.ops, [&](Operation *op) { return !isa<kernel::StoreOp>(op) || !(info.domainOf(op) & summed); });
+}

@@ -17,8 +17,12 @@ using shape::Expr;
 /// |a - b|
 static Expr distance(const Expr &a, const Expr &b) { return Expr::max(a - b, b - a); }
 
+/// A quotient of such a size is one, too: once 2 divides it, it is written as 2*q.
 bool SizeModel::isUnnamed(const Expr &e) const {
-  return llvm::any_of(e.symbols(), [&](const std::string &s) { return unnamed.count(s) || broadcasts.count(s); });
+  auto isQuotientOfOne = [&](const std::string &s) {
+    return llvm::any_of(known.derived(), [&](const auto &q) { return q.first == s && !q.second.mentions(s) && isUnnamed(q.second); });
+  };
+  return llvm::any_of(e.symbols(), [&](const std::string &s) { return unnamed.count(s) || broadcasts.count(s) || isQuotientOfOne(s); });
 }
 
 bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
@@ -42,10 +46,12 @@ void SizeModel::requireOnce(const Expr &condition, const std::string &says) {
     checks.push_back({condition, Expr(0), "holds", says, body});
 }
 
-/// What meets in a broadcast of this size; of any other, the size itself.
+/// What meets in a broadcast of this size, however it is written; of any other, the size itself.
 std::vector<Expr> SizeModel::partsOf(const Expr &size) const {
-  auto it = broadcasts.find(size.asSymbol().value_or(""));
-  return it == broadcasts.end() ? std::vector<Expr>{size} : it->second;
+  for (const auto &[symbol, parts] : broadcasts)
+    if (size.asSymbol() == symbol || known.simplify(Expr::symbol(symbol)) == size)
+      return parts;
+  return {size};
 }
 
 /// Whether a has met `whole` already.

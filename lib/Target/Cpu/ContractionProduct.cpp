@@ -1,6 +1,7 @@
 //===- ContractionProduct.cpp - Reductions that are contractions -----------===//
 
 #include "ContractionProduct.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -29,7 +30,7 @@ static std::optional<Product> productIn(const BodyInfo &info) {
         return std::nullopt;
       p.sum = r;
     }
-  if (!p.sum || p.sum.getKind() != kernel::Combiner::Add || !p.sum.getResult().getType().isF32())
+  if (!p.sum || p.sum.getKind() != kernel::Combiner::Add || !p.sum.getResult().getType().isF32() || !lower::storesFollow(p.sum, info))
     return std::nullopt;
   return p;
 }

@@ -8,6 +8,7 @@
 
 #include "KernelEmitters.h"
 #include "VectorBuilder.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -53,7 +54,7 @@ static bool findFactors(DepthwiseShape &s, const BodyInfo &info) {
         return false;
       s.sum = r;
     }
-  if (!s.sum || s.sum.getKind() != kernel::Combiner::Add || !s.sum.getType().isF32())
+  if (!s.sum || s.sum.getKind() != kernel::Combiner::Add || !s.sum.getType().isF32() || !lower::storesFollow(s.sum, info))
     return false;
   s.result = s.sum.getResult();
   auto mul = s.sum.getValue().getDefiningOp<arith::MulFOp>();

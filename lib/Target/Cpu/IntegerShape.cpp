@@ -41,7 +41,7 @@ static std::optional<Product> productIn(const BodyInfo &info) {
   auto mul = sum && sum.getKind() == kernel::Combiner::Add && sum.getType().isInteger(32)
                  ? sum.getValue().getDefiningOp<arith::MulIOp>()
                  : arith::MulIOp();
-  if (!mul)
+  if (!mul || !lower::storesFollow(sum, info))
     return std::nullopt;
   std::optional<Widened> x = Widened::of(mul.getLhs()), y = Widened::of(mul.getRhs());
   return x && y ? std::optional(Product{sum, {*x, *y}}) : std::nullopt;

@@ -33,7 +33,7 @@ std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves) {
       f.sum = r;
     }
   auto mul = f.sum ? withoutExtension(f.sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-  if (!mul)
+  if (!mul || !lower::storesFollow(f.sum, info))
     return std::nullopt;
   f.reduced = info.axesOf(f.sum.getAxes());
   AxisSet all = lower::allAxes(info);

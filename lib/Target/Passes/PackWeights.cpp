@@ -147,7 +147,8 @@ void packBytes(kernel::GenericOp kernel, int64_t panel) {
   auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
   lower::AxisSet left = info.axesOf(mul.getLhs()), right = info.axesOf(mul.getRhs()), both = left & right;
   // Axes of results alone (what repeats the sums) are none of a product's.
-  if (!step || !rest.isZero() || both != info.axesOf(sum.getAxes()) || (left | right) != lower::allAxes(info))
+  if (!step || !rest.isZero() || both != info.axesOf(sum.getAxes()) || (left | right) != lower::allAxes(info) ||
+      !lower::storesFollow(sum, info))
     return;
   reorderAxes(kernel, summed);
   OpBuilder b(kernel);
