@@ -2,6 +2,7 @@
 
 #include "CudaKernels.h"
 #include "../../tools/lathe-cuda/RunKernel.h"
+#include "lathe/Artifact/Format.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -9,20 +10,32 @@ using namespace lathe;
 using interpret::Tensor;
 
 namespace {
+/// Where a GPU's allocations start, and what vectors of a kernel are aligned by.
+struct alignas(LATHE_DATA_ALIGN) Line {
+  char bytes[LATHE_DATA_ALIGN];
+};
+
 /// What a kernel reads and writes, as bytes.
 struct Memory {
-  std::vector<std::vector<char>> bytes;
+  std::vector<std::vector<Line>> lines;
   std::vector<char *> buffers;
 
   Memory(kernel::GenericOp kernel, ArrayRef<const Tensor *> operands, ArrayRef<Tensor> results) {
-    for (const Tensor *t : operands)
-      bytes.push_back(interpret::toBytes(*t));
-    for (const Tensor &t : results) // what is never written shows
-      bytes.emplace_back(interpret::toBytes(t).size(), char(0xA5));
-    for (std::vector<char> &b : bytes)
-      buffers.push_back(b.data());
+    for (const Tensor *t : operands) {
+      std::vector<char> bytes = interpret::toBytes(*t);
+      std::copy(bytes.begin(), bytes.end(), add(bytes.size()));
+    }
+    for (const Tensor &t : results) { // what is never written shows
+      size_t size = interpret::toBytes(t).size();
+      std::fill_n(add(size), size, char(0xA5));
+    }
     if (auto shared = kernel->getAttrOfType<IntegerAttr>("in_place"))
       buffers[operands.size()] = buffers[shared.getInt()];
+  }
+  char *add(size_t size) {
+    lines.emplace_back(size / sizeof(Line) + 1);
+    buffers.push_back(lines.back().front().bytes);
+    return buffers.back();
   }
 };
 /// Whether a rounding of a float may show as a whole number.
