@@ -18,6 +18,7 @@
 #include "lathe/Lower/BodyInfo.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Stages.h"
+#include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaTarget.h"
 #include "lathe/Target/Passes.h"
@@ -27,6 +28,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -228,7 +230,14 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
       return e;
     reports.push_back(pipeline::reportOf(mine, target.arch));
     auto add = target.arch == "cuda" ? pipeline::addCuda : pipeline::addCpu;
-    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options); }, count))
+    unsigned found = options.cache ? options.cache->found() : 0, missed = options.cache ? options.cache->missed() : 0;
+    auto madeOrFound = [&] {
+      if (!options.cache)
+        return countOf(mine);
+      found = options.cache->found() - found;
+      return countOf(mine) + llvm::formatv(", {0} of {1} pieces of code from the cache", found, found + options.cache->missed() - missed).str();
+    };
+    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options); }, madeOrFound))
       return e;
   }
   artifact::ArtifactBuilder::Options write;
@@ -300,7 +309,20 @@ Error lathe::checkStages(const CompileOptions &options) {
   return pipeline::prepareForCpu(**module);
 }
 
-Error lathe::compile(const CompileOptions &options) {
+Error lathe::compile(const CompileOptions &given) {
+  CompileOptions options = given;
+  std::unique_ptr<CodeCache> cache;
+  if (!options.cacheFolder.empty()) {
+    Expected<std::unique_ptr<CodeCache>> opened = CodeCache::open(options.cacheFolder, options.cacheBytes);
+    if (!opened)
+      return opened.takeError();
+    cache = std::move(*opened);
+    options.cache = cache.get();
+  }
+  auto prune = llvm::make_scope_exit([&] {
+    if (cache)
+      cache->prune();
+  });
   CompilerContext context;
   std::vector<std::string> filesRead;
   Module module;

@@ -59,6 +59,7 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   o.threads = options.threads;
   o.effort = options.effort;
   o.finished = kernelsFinished(options);
+  o.cache = options.cache;
   o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
             : options.emit == EmitStage::Asm ? cpu::CpuStage::Asm
                                              : cpu::CpuStage::Object;
@@ -113,6 +114,7 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   o.hostTriple = arm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
   o.jobs = options.threads;
   o.finished = kernelsFinished(options);
+  o.cache = options.cache;
   o.stage = options.emit == EmitStage::Ptx ? cuda::Stage::Ptx : cuda::Stage::Cubin;
   return o;
 }

@@ -42,7 +42,7 @@ enum class Needs { File, GpuCode };
 static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &options) {
   static const std::pair<const char *, Needs> all[] = {
       {"--report", Needs::File},  {"--MD", Needs::File},           {"--MF", Needs::File},          {"--prefix", Needs::File},
-      {"--weights", Needs::File}, {"--precision", Needs::GpuCode}, {"--cuda-path", Needs::GpuCode}};
+      {"--weights", Needs::File}, {"--cache-dir", Needs::File},    {"--cache-size", Needs::File}, {"--precision", Needs::GpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
   bool gpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
@@ -122,6 +122,10 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
+  CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder, "Keep the code of kernels in this folder, and take it from there");
+  command->add_option("--cache-size", o.cacheBytes, "Of that folder: 500MB, 2GiB (default 1 GiB); 0 for no bound")
+      ->transform(CLI::AsSizeValue(false))
+      ->needs(cache);
   command->add_flag("-v,--verbose", flags->verbosity, "Say how long each stage takes; -vv: each pass and each kernel, too");
   command->callback([flags, &action] {
     action = [flags]() -> Error {

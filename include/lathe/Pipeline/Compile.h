@@ -14,6 +14,7 @@ class DialectRegistry;
 namespace lathe {
 
 class Observer;
+class CodeCache;
 
 /// One --target: an architecture and its variants, smallest first.
 struct TargetSpec {
@@ -38,6 +39,9 @@ struct CompileOptions {
   std::string cudaPath;   ///< CUDA toolkit; empty: found
   unsigned threads = 2;   ///< of code generation
   unsigned effort = 2;    ///< of code generation for CPUs, 0 to 3
+  std::string cacheFolder;      ///< of machine code made before; empty: none
+  uint64_t cacheBytes = 1 << 30; ///< what was not used for longest goes beyond this; 0: no bound
+  CodeCache *cache = nullptr;   ///< that folder, once it is open
   Observer *observer = nullptr; ///< is told what happens; may be null
 };
 

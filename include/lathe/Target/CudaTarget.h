@@ -15,6 +15,10 @@
 #include <functional>
 #include <memory>
 
+namespace lathe {
+class CodeCache;
+}
+
 namespace llvm {
 class LLVMContext;
 class Module;
@@ -32,6 +36,7 @@ struct CudaOptions {
   std::string hostTriple;               ///< of the planning functions; empty: this machine's
   unsigned jobs = 2;
   Stage stage = Stage::Cubin;
+  CodeCache *cache = nullptr; ///< cubins that were made before; may be null
   /// Told of each job that is done, of how many, from several threads.
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };

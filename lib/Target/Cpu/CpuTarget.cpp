@@ -4,8 +4,11 @@
 #include "BuildModule.h"
 #include "EmitObject.h"
 #include "IntegerProduct.h"
+#include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/ThreadPool.h"
 #include <atomic>
 #include <chrono>
@@ -17,8 +20,9 @@ using namespace lathe::cpu;
 namespace {
 /// One kernel for one variant. LLVM works on it in a thread of the pool.
 struct Job {
-  std::string name;
+  std::string label, name; ///< for people, and of its functions
   const Isa *isa;
+  std::string key; ///< of the cache; empty: none
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   StringRef form; ///< the kernel as text, for reports of bugs
@@ -47,12 +51,25 @@ static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, Arr
   return isas;
 }
 
-/// A name that linkers take: the model's names may hold anything.
-static std::string symbolOf(StringRef name, unsigned number, StringRef variant) {
+/// The kernel's name for people, and in text that people read. The model's names may hold anything.
+static std::string labelOf(StringRef name, unsigned number, StringRef variant) {
   std::string s = "lathe_k" + std::to_string(number) + "_";
   for (char c : name.take_front(48))
     s += isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return s + "_" + variant.str();
+}
+
+/// Objects are named by content: the code of equal kernels is equal, whatever model they are of.
+static std::string symbolOf(const lower::DetachedKernel &kernel, StringRef variant) {
+  llvm::SHA256 hash;
+  hash.update(kernel.text);
+  return "lathe_" + llvm::toHex(llvm::toStringRef(hash.final()).take_front(12), /*LowerCase=*/true) + "_" + variant.str();
+}
+
+/// All that an object depends on beside the compiler.
+static std::string keyOf(const lower::DetachedKernel &kernel, const Isa &isa, const CpuOptions &options) {
+  std::string effort = std::to_string(options.effort);
+  return CodeCache::keyOf({"cpu", isa.triple, isa.name, effort, kernel.text});
 }
 
 /// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
@@ -83,8 +100,10 @@ static void generate(Job &job, const CpuOptions &options, const std::atomic<unsi
     job.error = llvm::toString(code.takeError());
   job.module.reset();
   job.context.reset();
+  if (!job.key.empty() && job.error.empty())
+    options.cache->add(job.key, job.code);
   if (options.finished)
-    options.finished(job.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
+    options.finished(job.label, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
 }
 
 llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options) {
@@ -107,10 +126,20 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
       total -= isas->size();
       for (const Isa *isa : mine) {
         auto job = std::make_unique<Job>();
-        job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
+        job->label = labelOf(kernel.getName(), known.size() - 1, isa->name);
+        job->name = options.stage == CpuStage::Object ? symbolOf(detached, isa->name) : job->label;
         job->isa = isa;
         job->form = it->first;
         compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan"});
+        if (options.cache && options.stage == CpuStage::Object) {
+          job->key = keyOf(detached, *isa, options);
+          if (std::optional<std::string> code = options.cache->find(job->key)) {
+            job->code = std::move(*code);
+            jobs.push_back(std::move(job));
+            --total;
+            continue;
+          }
+        }
         if (llvm::Error e = prepare(*job, detached, options.stage)) {
           errors = llvm::joinErrors(std::move(errors), withForm(std::move(e), [&] { return detached.text; }));
           break;
@@ -127,7 +156,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
     return std::move(errors);
   for (std::unique_ptr<Job> &job : jobs) {
     if (!job->error.empty())
-      return withForm(bug("{0}: {1}", job->name, job->error), [&] { return job->form.str(); });
+      return withForm(bug("{0}: {1}", job->label, job->error), [&] { return job->form.str(); });
     if (options.stage == CpuStage::Object)
       result.objects.push_back(std::move(job->code));
     else

@@ -10,6 +10,7 @@
 #include "Toolchain.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -162,11 +164,41 @@ struct Job {
   unsigned sm;
   std::string name, form; ///< the kernel's, and the kernel as text for reports of bugs
   std::string ptx, cubin;
+  std::string key; ///< of the cache; empty: none
 };
 } // namespace
 
+/// PTX and cubin as one entry of the cache: the length of the one, then both.
+static bool takeCached(Job &job, CodeCache &cache, StringRef key) {
+  std::optional<std::string> code = cache.find(key);
+  if (!code)
+    return false;
+  auto [length, rest] = StringRef(*code).split('\n');
+  size_t ptx;
+  if (length.getAsInteger(10, ptx) || ptx > rest.size())
+    return false;
+  job.ptx = rest.take_front(ptx).str();
+  job.cubin = rest.drop_front(ptx).str();
+  return true;
+}
+
+/// All that a cubin depends on beside the compiler: the device code, the machine, and the toolkit.
+static std::string keyOf(Job &job, StringRef toolkit) {
+  std::string text, sm = std::to_string(job.sm);
+  llvm::raw_string_ostream os(text);
+  job.code.device->print(os);
+  return CodeCache::keyOf({"cuda", sm, toolkit, text});
+}
+
+static std::string identityOf(const Toolchain &toolchain, StringRef version) {
+  auto libdevice = llvm::MemoryBuffer::getFile(toolchain.libdevice);
+  return CodeCache::keyOf({version, libdevice ? (*libdevice)->getBuffer() : StringRef()});
+}
+
 /// The part that needs no MLIR context to itself: LLVM and ptxas.
 static llvm::Error finishJob(Job &job, const CudaOptions &options, const Toolchain &toolchain) {
+  if (!job.key.empty() && takeCached(job, *options.cache, job.key))
+    return llvm::Error::success();
   llvm::LLVMContext context;
   auto module = toDeviceLlvm(*job.code.device, context, job.sm, toolchain.libdevice);
   if (!module)
@@ -181,6 +213,8 @@ static llvm::Error finishJob(Job &job, const CudaOptions &options, const Toolcha
   if (!cubin)
     return cubin.takeError();
   job.cubin = std::move(*cubin);
+  if (!job.key.empty())
+    options.cache->add(job.key, std::to_string(job.ptx.size()) + "\n" + job.ptx + job.cubin);
   return llvm::Error::success();
 }
 
@@ -227,6 +261,8 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
       return version.takeError();
     out.toolkit = std::move(*version);
   }
+  bool cached = options.cache && options.stage == Stage::Cubin;
+  std::string toolkit = cached ? identityOf(*toolchain, out.toolkit) : "";
   std::map<std::string, unsigned> known;
   std::vector<Job> jobs;
   OwningOpRef<ModuleOp> host;
@@ -253,7 +289,9 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
       for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
         op.moveBefore(host->getBody(), host->getBody()->end());
       out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
-      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}});
+      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}, {}});
+      if (cached)
+        jobs.back().key = keyOf(jobs.back(), toolkit);
     }
   }
   if (llvm::Error e = runJobs(jobs, options, *toolchain))
