@@ -1,9 +1,10 @@
 """Runs ONNX's node tests through `lathe compile` and `lathe run`.
 
-usage: node_tests.py [--all] [--only SUBSTRING] [--jobs N] [--lathe PATH]
+usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--compile-only ARGUMENTS]
 
 The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
-where it carries them, or made by its generator. By default a fixed part of them runs, --all takes every one. A test may pass, or
+where it carries them, or made by its generator. With --part N a fixed one of N runs. With --compile-only they are compiled with these
+arguments (--target cuda:sm90 --emit ptx), and not run. A test may pass, or
 be refused (exit code 2, a line for each node that says what is not supported); it must not give another result, crash, or fail without a
 word, unless exclusions.txt says why. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
 """
@@ -13,12 +14,12 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-PART = 12  # one of so many tests runs by default
 
 
 def generate(folder):
@@ -66,8 +67,8 @@ def exclusions():
     return [tuple(part.strip() for part in line.split(":", 1)) for line in lines if line.strip() and line[0] != "#"]
 
 
-def chosen(name):
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % PART == 0
+def chosen(name, part):
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % part == 0
 
 
 def call(command):
@@ -78,15 +79,18 @@ def call(command):
     return done.returncode, (done.stderr.strip() or done.stdout.strip())
 
 
-def run(lathe, folder):
+def run(lathe, folder, cache, compile_only):
     """(verdict, message)"""
     with tempfile.TemporaryDirectory() as scratch:
         artifact = os.path.join(scratch, "t.so")
-        code, said = call([lathe, "compile", str(folder / "model.onnx"), "-o", artifact])
+        how = compile_only if compile_only is not None else ["--cache-dir", cache]  # the same kernels come again and again
+        code, said = call([lathe, "compile", str(folder / "model.onnx"), "-o", artifact, *how])
         if code == 2 and said and all(line.startswith("unsupported:") for line in said.splitlines()):
             return "refused", said
         if code:
             return "crash", f"compile: exit {code}: {said}"
+        if compile_only is not None:
+            return "pass", ""
         for data in sorted(folder.glob("test_data_set_*")):
             code, said = call([lathe, "run", artifact, "--test-data", str(data)])
             if code:
@@ -96,7 +100,8 @@ def run(lathe, folder):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--part", type=int, default=1)
+    parser.add_argument("--compile-only")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--lathe", default="lathe")
@@ -109,11 +114,12 @@ def main():
         names = sorted(p.parent.name for p in tests.glob("*/model.onnx") if options.only in p.parent.name)
         excluded = exclusions()
         names = [n for n in names if not any(n.startswith(prefix) for prefix, _ in excluded)]
-        if not options.all and not options.only:
-            names = [n for n in names if chosen(n)]
+        names = [n for n in names if chosen(n, options.part)]
         count = collections.Counter()
+        how = None if options.compile_only is None else shlex.split(options.compile_only)
+        cache = os.path.join(scratch, "cache")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n), names)):
+            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, cache, how), names)):
                 count[verdict] += 1
                 if verdict in ("wrong", "crash") or (options.only and verdict != "pass"):
                     print(f"{verdict}: {name}: {said}")
