@@ -40,6 +40,11 @@ BufferId Program::output(unsigned index) {
   return isNew ? it->second = add(LATHE_BUFFER_OUTPUT, index, LatheDType{}, 0, 0) : it->second;
 }
 
+BufferId Program::state(unsigned index) {
+  auto [it, isNew] = known.try_emplace({LATHE_BUFFER_STATE, index}, 0);
+  return isNew ? it->second = add(LATHE_BUFFER_STATE, index, LatheDType{}, 0, 0) : it->second;
+}
+
 BufferId Program::temp(LatheDType type, const shape::Expr &bytes) { return add(LATHE_BUFFER_TEMP, 0, type, bytes, 0); }
 
 BufferId Program::constant(LatheDType type, ConstantId constant) {
@@ -128,6 +133,11 @@ unsigned ArtifactBuilder::addInput(TensorInfo tensor) {
 unsigned ArtifactBuilder::addOutput(TensorInfo tensor) {
   state->outputs.push_back(std::move(tensor));
   return state->outputs.size() - 1;
+}
+
+unsigned ArtifactBuilder::addState(StateInfo info) {
+  state->states.push_back(std::move(info));
+  return state->states.size() - 1;
 }
 
 void ArtifactBuilder::addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text,

@@ -49,11 +49,15 @@ Expected<ArtifactFile> ArtifactFile::open(StringRef path) {
   file.blob.resize((std::max(blob->size(), sizeof(LatheHeader)) + 7) / 8);
   std::memcpy(file.blob.data(), blob->data(), blob->size());
   const LatheHeader &header = file.header();
-  if (blob->size() < sizeof(LatheHeader) || std::memcmp(header.magic, LATHE_FORMAT_MAGIC, sizeof header.magic))
+  constexpr size_t firstHeader = offsetof(LatheHeader, states); // of format 1.0
+  if (blob->size() < firstHeader || std::memcmp(header.magic, LATHE_FORMAT_MAGIC, sizeof header.magic))
     return userError("'{0}' is damaged: its tables do not begin as they should", path);
   if (header.major != LATHE_FORMAT_MAJOR)
     return userError("'{0}' has tables of format {1}.{2}, this lathe reads {3}.x: use the version that wrote it", path,
                      header.major, header.minor, LATHE_FORMAT_MAJOR);
+  if (header.headerBytes < sizeof(LatheHeader)) // what its writer did not know is empty
+    std::memset(reinterpret_cast<char *>(file.blob.data()) + std::max<size_t>(header.headerBytes, firstHeader), 0,
+                sizeof(LatheHeader) - std::max<size_t>(header.headerBytes, firstHeader));
   return std::move(file);
 }
 

@@ -90,7 +90,8 @@ private:
 };
 } // namespace
 
-static const char *const abi[] = {"create", "destroy", "run", "signature", "output_shapes", "workspace_size", "set_workspace", "last_error"};
+static const char *const abi[] = {"create", "destroy", "run", "signature", "output_shapes", "workspace_size", "set_workspace", "last_error",
+                                  "state_count", "state_info", "state_get", "state_set", "state_reset", "state_bind"};
 
 ArrayRef<const char *> lathe::artifact::abiNames() { return abi; }
 

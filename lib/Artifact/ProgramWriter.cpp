@@ -41,6 +41,10 @@ Error ProgramWriter::evaluateEarly() {
     for (const shape::Expr &dim : output.dims)
       if (Error error = evaluate(dim))
         return error;
+  for (const StateInfo &info : state->states)
+    for (const shape::Expr &dim : info.tensor.dims)
+      if (Error error = evaluate(dim))
+        return error;
   return Error::success();
 }
 
@@ -78,6 +82,7 @@ Error ProgramWriter::writeBuffers() {
     size_t limit = buffer.kind == LATHE_BUFFER_INPUT    ? state->inputs.size()
                    : buffer.kind == LATHE_BUFFER_OUTPUT ? state->outputs.size()
                    : buffer.kind == LATHE_BUFFER_CONST  ? state->constants.size()
+                   : buffer.kind == LATHE_BUFFER_STATE  ? state->states.size()
                    : buffer.kind == LATHE_BUFFER_VIEW   ? buffers.size()
                                                         : size_t(LATHE_NONE);
     if (buffer.index >= limit)
@@ -86,6 +91,8 @@ Error ProgramWriter::writeBuffers() {
       out.dtype = state->inputs[buffer.index].dtype;
     else if (buffer.kind == LATHE_BUFFER_OUTPUT)
       out.dtype = state->outputs[buffer.index].dtype;
+    else if (buffer.kind == LATHE_BUFFER_STATE)
+      out.dtype = state->states[buffer.index].tensor.dtype;
     else if (buffer.kind == LATHE_BUFFER_CONST)
       out.offset = buffer.index < data->offsets.size() ? data->offsets[buffer.index] : 0;
     buffers.push_back(out);

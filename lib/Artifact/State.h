@@ -26,6 +26,7 @@ struct ArtifactBuilder::State {
   std::vector<SymbolInfo> symbols;
   std::vector<std::pair<std::string, shape::Expr>> derived;
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<StateInfo> states;
   std::vector<CheckInfo> checks;
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<ByteSource> constants;

@@ -37,8 +37,10 @@ private:
   Error bindSymbols();
   void findLate();
   bool bindOne(const SymbolInfo &symbol, LatheSymbol &out);
+  Expected<LatheTensor> writeTensor(const TensorInfo &tensor);
   Expected<LatheArray> writeTensors(ArrayRef<TensorInfo> tensors);
   Error writeEntryChecks();
+  Expected<LatheArray> writeStates();
   LatheArray writeKernels();
   LatheArray writeNotes();
   uint32_t writeCuda();
@@ -153,21 +155,44 @@ void TableWriter::findLate() {
       late.roots.insert(symbol.name);
 }
 
+Expected<LatheTensor> TableWriter::writeTensor(const TensorInfo &tensor) {
+  std::vector<LatheDim> dims;
+  if (tensor.dims.size() > LATHE_MAX_RANK)
+    return unsupported("tensor '{0}' has rank {1}, at most {2} is possible", tensor.name, tensor.dims.size(), LATHE_MAX_RANK);
+  for (const shape::Expr &dim : tensor.dims) {
+    Expected<uint32_t> slot = sizes.slotOf(dim);
+    if (!slot)
+      return slot.takeError();
+    shape::Range range = facts.bounds(dim.substitute(late.derived));
+    dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
+  }
+  bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });
+  return LatheTensor{blob.text(tensor.name), tensor.dtype, dynamic ? LATHE_TENSOR_DYNAMIC : 0, blob.array(dims)};
+}
+
 Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
   std::vector<LatheTensor> out;
   for (const TensorInfo &tensor : tensors) {
-    std::vector<LatheDim> dims;
-    if (tensor.dims.size() > LATHE_MAX_RANK)
-      return unsupported("tensor '{0}' has rank {1}, at most {2} is possible", tensor.name, tensor.dims.size(), LATHE_MAX_RANK);
-    for (const shape::Expr &dim : tensor.dims) {
-      Expected<uint32_t> slot = sizes.slotOf(dim);
-      if (!slot)
-        return slot.takeError();
-      shape::Range range = facts.bounds(dim.substitute(late.derived));
-      dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
-    }
-    bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });
-    out.push_back({blob.text(tensor.name), tensor.dtype, dynamic ? LATHE_TENSOR_DYNAMIC : 0, blob.array(dims)});
+    Expected<LatheTensor> written = writeTensor(tensor);
+    if (!written)
+      return written.takeError();
+    out.push_back(*written);
+  }
+  return blob.array(out);
+}
+
+/// Their sizes follow from the inputs' like those of everything else: a state binds no symbol.
+Expected<LatheArray> TableWriter::writeStates() {
+  std::vector<LatheState> out;
+  for (const StateInfo &info : state.states) {
+    for (const shape::Expr &dim : info.tensor.dims)
+      if (late.isLate(dim))
+        return unsupported("state '{0}' has the size {1}, which is known only while the model runs", info.tensor.name, dim.str());
+    Expected<LatheTensor> tensor = writeTensor(info.tensor);
+    if (!tensor)
+      return tensor.takeError();
+    bool placed = info.initial && *info.initial < data.offsets.size();
+    out.push_back({*tensor, !info.initial ? LATHE_STATE_ZEROS : placed ? data.offsets[*info.initial] : 0});
   }
   return blob.array(out);
 }
@@ -251,6 +276,10 @@ Expected<std::string> TableWriter::write() {
   Expected<LatheArray> outputs = writeTensors(state.outputs);
   if (!outputs)
     return outputs.takeError();
+  Expected<LatheArray> states = writeStates();
+  if (!states)
+    return states.takeError();
+  header.states = *states;
   header.machine = state.machine == Machine::X86_64 ? 62 : 183;
   header.producer = blob.text(std::string("lathe ") + version());
   header.modelName = blob.text(state.modelName);

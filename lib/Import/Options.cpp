@@ -71,6 +71,21 @@ llvm::Error lathe::parseValue(StringRef text, ImportOptions &options) {
   return llvm::Error::success();
 }
 
+llvm::Error lathe::parseStates(StringRef text, ImportOptions &options) {
+  llvm::SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [input, output] = part.split('=');
+    if (input.empty() || output.empty())
+      return userError("--state {0}: expected INPUT=OUTPUT, or several with commas", text);
+    for (const StateOption &other : options.states)
+      if (other.input == input || other.output == output)
+        return userError("--state {0}: '{1}' is given twice", text, other.input == input ? input : output);
+    options.states.push_back({input.str(), output.str()});
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error lathe::parseShape(StringRef text, ImportOptions &options) {
   auto [name, spec] = text.rsplit('=');
   if (name.empty() || !text.contains('='))

@@ -45,16 +45,18 @@ static std::string expand(DenseElementsAttr dense) {
   return out;
 }
 
-Expected<artifact::ByteSource> pipeline::constantBytes(ir::ConstantOp op) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue()))
+Expected<artifact::ByteSource> pipeline::attributeBytes(ElementsAttr value) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return artifact::ByteSource::own(expand(dense));
-  auto resource = dyn_cast<DenseResourceElementsAttr>(op.getValue());
+  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
   AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
-  uint64_t want = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(ir::elementOf(op.getResult()));
+  uint64_t want = uint64_t(value.getNumElements()) * elementBytes(value.getElementType());
   if (!blob || blob->getData().size() < want)
-    return bug("the constant {0} has no bytes", op.getLoc());
+    return bug("a constant of type {0} has no bytes", value.getType());
   return artifact::ByteSource::borrow(blob->getData().take_front(want));
 }
+
+Expected<artifact::ByteSource> pipeline::constantBytes(ir::ConstantOp op) { return attributeBytes(op.getValue()); }
 
 namespace {
 

@@ -14,6 +14,8 @@ LatheDType dtypeOf(mlir::Type element);
 unsigned elementBytes(mlir::Type element);
 /// The bytes of a constant, as long as the module lives. Nothing when the attribute's bytes are missing.
 llvm::Expected<artifact::ByteSource> constantBytes(ir::ConstantOp op);
+/// The same of an attribute.
+llvm::Expected<artifact::ByteSource> attributeBytes(mlir::ElementsAttr value);
 /// The packed bytes, produced panel by panel.
 llvm::Expected<artifact::ByteSource> packedBytes(kernel::PackOp op);
 

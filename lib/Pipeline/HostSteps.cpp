@@ -2,6 +2,7 @@
 
 #include "HostSteps.h"
 #include "Constants.h"
+#include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -169,9 +170,52 @@ Error StepWriter::addIf(ir::IfOp op) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Whether the value lies where a state lies: kernels have updated it there.
+bool StepWriter::endsInPlace(Value v) {
+  for (v = baseOf(v); auto kernel = v.getDefiningOp<kernel::GenericOp>();) {
+    Value replaced = replacedBy(kernel);
+    if (!replaced)
+      return false;
+    v = baseOf(replaced);
+  }
+  return ir::isStateBefore(v);
+}
+
+/// Whether a kernel may write a state's new value over the old one: nobody needs that, or what lies in its place, any more.
+bool StepWriter::mayBeWrittenEarly(func::ReturnOp ret, unsigned result) {
+  auto main = cast<func::FuncOp>(ret->getParentOp());
+  Operation *writer = baseOf(ret.getOperand(result)).getDefiningOp();
+  StringAttr name = ir::stateOfResult(main, result);
+  for (BlockArgument before : main.getArguments())
+    if (ir::stateOfArgument(main, before.getArgNumber()) == name)
+      return llvm::all_of(before.getUsers(), [&](Operation *user) {
+        auto kernel = dyn_cast<kernel::GenericOp>(user);
+        return kernel && kernel->getBlock() == writer->getBlock() && kernel->isBeforeInBlock(writer) && !replacedBy(kernel);
+      });
+  return false;
+}
+
+/// Where kernels write what is returned: each into its result's place, and what is updated in place on the way there, too.
+void StepWriter::place(func::ReturnOp ret, ArrayRef<Target> results) {
+  auto function = cast<func::FuncOp>(ret->getParentOp());
+  for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
+    Value base = baseOf(v);
+    if (!base.getDefiningOp<kernel::GenericOp>() || endsInPlace(base))
+      continue;
+    if (ir::stateOfResult(function, i) && !mayBeWrittenEarly(ret, i))
+      continue;
+    for (; base && base.getDefiningOp<kernel::GenericOp>(); base = replacedBy(base.getDefiningOp<kernel::GenericOp>()))
+      if (!targetOf.try_emplace(base, results[i], i).second)
+        break;
+  }
+}
+
 /// What is returned twice, or is no kernel's own result, is copied to its place.
 void StepWriter::finish(func::ReturnOp ret, ArrayRef<Target> results) {
+  auto function = cast<func::FuncOp>(ret->getParentOp());
   for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
+    if (ir::stateOfResult(function, i))
+      continue;
     Value base = baseOf(v);
     auto it = targetOf.find(base);
     if (it != targetOf.end() && it->second.second == i)
@@ -180,6 +224,38 @@ void StepWriter::finish(func::ReturnOp ret, ArrayRef<Target> results) {
       program.allocate(results[i].buffer, bytesOf(v.getType()));
     program.copy(buffers.lookup(base), results[i].buffer, bytesOf(v.getType()));
   }
+  finishStates(ret, results);
+}
+
+/// New values that do not lie where they belong yet. They are copied last, when nobody reads the old ones; one that lies in the place
+/// of another state goes over memory of its own, as two states may change places.
+void StepWriter::finishStates(func::ReturnOp ret, ArrayRef<Target> results) {
+  auto main = cast<func::FuncOp>(ret->getParentOp());
+  std::vector<std::tuple<BufferId, BufferId, Expr>> copies;
+  for (auto [i, v] : llvm::enumerate(ret.getOperands())) {
+    StringAttr name = ir::stateOfResult(main, i);
+    if (!name)
+      continue;
+    Value base = baseOf(v), first = base;
+    for (; auto kernel = first.getDefiningOp<kernel::GenericOp>(); first = baseOf(replacedBy(kernel)))
+      if (!replacedBy(kernel))
+        break;
+    auto it = targetOf.find(base);
+    bool inState = ir::isStateBefore(first);
+    if ((it != targetOf.end() && it->second.second == i) ||
+        (inState && ir::stateOfArgument(main, cast<BlockArgument>(first).getArgNumber()) == name))
+      continue;
+    BufferId from = buffers.lookup(base);
+    Expr bytes = bytesOf(v.getType());
+    if (inState || (it != targetOf.end() && ir::stateOfResult(main, it->second.second))) {
+      BufferId between = newTarget(v.getType()).buffer;
+      program.copy(from, between, bytes);
+      from = between;
+    }
+    copies.push_back({from, results[i].buffer, bytes});
+  }
+  for (auto &[from, to, bytes] : copies)
+    program.copy(from, to, bytes);
 }
 
 Error StepWriter::addOp(Operation &op) {
@@ -218,12 +294,7 @@ Error StepWriter::addOp(Operation &op) {
 Error StepWriter::run(func::FuncOp function, ArrayRef<BufferId> arguments, ArrayRef<Target> results) {
   Block &block = function.getBody().front();
   auto ret = cast<func::ReturnOp>(block.getTerminator());
-  for (auto [i, v] : llvm::enumerate(ret.getOperands()))
-    for (Value base = baseOf(v); base && base.getDefiningOp<kernel::GenericOp>();) {
-      if (!targetOf.try_emplace(base, results[i], i).second)
-        break;
-      base = replacedBy(base.getDefiningOp<kernel::GenericOp>());
-    }
+  place(ret, results);
   for (auto [argument, buffer] : llvm::zip(block.getArguments(), arguments))
     buffers[argument] = buffer;
   std::vector<SizeCheck> checks = scoped.lookup(function.getName());

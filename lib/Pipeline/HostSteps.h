@@ -57,7 +57,11 @@ private:
   static Values assignments(mlir::ArrayAttr symbols, mlir::ArrayAttr values);
   static shape::Expr bytesOf(mlir::Type type);
   static LatheDType dtypeOfValue(mlir::Value v);
+  void place(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
+  bool endsInPlace(mlir::Value v);
+  bool mayBeWrittenEarly(mlir::func::ReturnOp ret, unsigned result);
   void finish(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
+  void finishStates(mlir::func::ReturnOp ret, llvm::ArrayRef<Target> results);
   llvm::Expected<BufferId> constant(mlir::Type type, llvm::Expected<artifact::ByteSource> bytes);
   Target newTarget(mlir::Type type);
   BufferId bufferFor(mlir::Value v);

@@ -30,6 +30,8 @@ std::string pipeline::flagsOf(const CompileOptions &options) {
     flags.push_back("--dim " + dimText(dim));
   for (const ShapeOption &shape : options.import.shapes)
     flags.push_back("--shape " + shape.input + "=" + llvm::join(shape.dims, ","));
+  for (const StateOption &state : options.import.states)
+    flags.push_back("--state " + state.input + "=" + state.output);
   if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; }))
     flags.push_back("-O " + std::to_string(options.effort));
   if (options.externalWeights)

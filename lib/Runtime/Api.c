@@ -54,6 +54,8 @@ LatheStatus lathe_run(LatheContext *context, DLTensor *const *inputs, size_t num
   LathePlan *current = NULL;
   LatheStatus status = plan(context, inputs, numInputs, true, &current);
   if (!status)
+    status = latheBindStates(context, current);
+  if (!status)
     status = latheBindWorkspace(context, current);
   if (!status)
     status = lathePrepareOutputs(context, current, outputs, numOutputs);

@@ -222,13 +222,16 @@ LatheStatus latheOpen(LatheContext *context, const LatheOptions *given) {
   context->device = (DLDevice){(DLDeviceType)context->program->deviceType, options.deviceId};
   if ((status = allocateBindings(context)) || (status = buildSignature(context)) || (status = findData(context)))
     return status;
-  status = openDevice(context, &options);
+  context->hostData = context->data;
+  if (!(status = openDevice(context, &options)))
+    status = latheOpenStates(context);
   context->signature.threads = context->threads;
   return status;
 }
 
 void latheClose(LatheContext *context) {
   latheFreePlans(context);
+  latheCloseStates(context);
   if (context->backend) {
     if (context->ownWorkspace)
       context->backend->release(context, context->ownWorkspace);

@@ -77,6 +77,9 @@ static char *addressOf(DynamicRun *run, uint32_t id) {
   case LATHE_BUFFER_CONST:
     base = (char *)context->data + buffers[root].offset;
     break;
+  case LATHE_BUFFER_STATE:
+    base = context->states[buffers[root].index].data;
+    break;
   default:
     base = context->dynamicBuffers[root];
   }

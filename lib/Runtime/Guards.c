@@ -196,6 +196,31 @@ LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, siz
   return readElements(context, inputs, raw);
 }
 
+LatheStatus latheCheckTensor(LatheContext *context, const char *role, const DLTensor *tensor, const LatheTensor *want) {
+  char have[32], need[32];
+  const DLDataType wanted = {want->dtype.code, want->dtype.bits, want->dtype.lanes};
+  if (!sameDType(tensor->dtype, want->dtype))
+    return latheFail(context, LATHE_INVALID, "%s is %s, expected %s", role, dtypeName(tensor->dtype, have, sizeof have),
+                     dtypeName(wanted, need, sizeof need));
+  if (tensor->ndim != (int32_t)want->dims.count)
+    return latheFail(context, LATHE_INVALID, "%s has rank %d, expected %u", role, tensor->ndim, want->dims.count);
+  uint64_t bytes;
+  for (int32_t d = 0; d < tensor->ndim; ++d)
+    if (tensor->shape[d] < 0)
+      return latheFail(context, LATHE_INVALID, "%s: dimension %d is negative", role, d);
+  if (!countBytes(tensor->shape, tensor->ndim, tensor->dtype, &bytes))
+    return latheFail(context, LATHE_INVALID, "%s has more elements than memory can hold", role);
+  if (!tensor->data && bytes)
+    return latheFail(context, LATHE_INVALID, "%s has no data", role);
+  if (!isContiguous(tensor))
+    return latheFail(context, LATHE_INVALID, "%s is not contiguous in row-major order", role);
+  bool cuda = context->device.device_type == kDLCUDA && (tensor->device.device_type == kDLCUDAManaged ||
+               (tensor->device.device_type == kDLCUDA && tensor->device.device_id == context->device.device_id));
+  return isHost(tensor->device) || cuda ? LATHE_OK
+                                        : latheFail(context, LATHE_INVALID, "%s is on device %d:%d (DLPack), which the model does not run on",
+                                                    role, (int)tensor->device.device_type, tensor->device.device_id);
+}
+
 /*===-- Outputs -------------------------------------------------------------===*/
 
 static LatheStatus checkOutput(LatheContext *context, const LatheTensor *want, const int64_t *sizes, DLTensor *tensor) {

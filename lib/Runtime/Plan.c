@@ -303,6 +303,8 @@ static void pointInto(LatheContext *context, LathePlan *plan) {
         step->buffers[b] = context->workspace + plan->arenaOffsets[root] + offset;
       else if (buffers[root].kind == LATHE_BUFFER_CONST)
         step->buffers[b] = (char *)context->data + buffers[root].offset + offset;
+      else if (buffers[root].kind == LATHE_BUFFER_STATE)
+        step->buffers[b] = context->states[buffers[root].index].data + offset;
     }
   }
 }
@@ -314,10 +316,11 @@ LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan) {
     if (status)
       return status;
   }
-  if (!plan->bound || plan->boundTo != context->workspace) {
+  if (!plan->bound || plan->boundTo != context->workspace || plan->boundStates != context->statesVersion) {
     pointInto(context, plan);
     plan->bound = true;
     plan->boundTo = context->workspace;
+    plan->boundStates = context->statesVersion;
   }
   return LATHE_OK;
 }

@@ -52,6 +52,7 @@ typedef struct LathePlan {
   uint64_t *arenaOffsets; /* per buffer; meaningful for temporaries */
   uint64_t arenaBytes, scratchBytes; /* scratch is per thread */
   char *boundTo;          /* the workspace that `pointers` speak of */
+  uint64_t boundStates;   /* the context's statesVersion then */
   void *device;           /* the backend's own */
   bool bound;             /* boundTo is meaningful */
   bool dynamic;           /* has steps that are resolved while it runs */
@@ -67,12 +68,25 @@ typedef struct {
   uint64_t ownedBytes;
 } LatheBinding;
 
+/* Where a state lies. */
+typedef struct {
+  char *data;         /* of the context or the caller */
+  int64_t *shape;
+  uint64_t bytes;
+  void *owned;        /* the context's memory, to free */
+  char *ownedData;    /* in it, aligned */
+  uint64_t ownedBytes;
+  bool isSized;       /* shape, bytes and data are meaningful */
+  bool isCallers;
+} LatheStateMemory;
+
 struct LatheContext {
   const LatheHeader *meta;
   const LatheFunction *functions;
   const LatheProgram *program;
   const LatheKernel *kernels;
   const char *data;           /* the constants */
+  const char *hostData;       /* the same in host memory */
   uint64_t mappedBytes;       /* of the data, when it was mapped from a file */
   LatheVariant *variants;     /* the chosen one of each kernel */
   LathePool *pool;
@@ -86,6 +100,9 @@ struct LatheContext {
   void **dynamicBuffers;      /* per buffer: memory of ALLOC and GROW steps, kept from run to run (Execute.c) */
   char *dynamicScratch;       /* where a kernel with such sizes needs more than its plan has */
   uint64_t dynamicScratchBytes; /* per thread */
+  LatheStateMemory *states;
+  LatheTensorInfo *stateInfos;
+  uint64_t statesVersion;     /* counts the times that a state came to lie elsewhere */
   LathePlan *plans;
   uint32_t numPlans, maxPlans;
   char *workspace;            /* in use, by either owner */
@@ -114,6 +131,8 @@ struct LatheBackend {
   void (*forget)(LatheContext *context, LathePlan *plan);
   /* Runs all steps; bindings hold the tensors' addresses, which may be host memory where the caller's tensor is. */
   LatheStatus (*run)(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs);
+  /* Copies between any of host and device, and waits for it. */
+  LatheStatus (*transfer)(LatheContext *context, void *to, bool toHost, const void *from, bool fromHost, uint64_t bytes);
 };
 
 /* Present in artifacts with a CUDA program. */
@@ -156,6 +175,9 @@ LatheStatus latheCheckInputs(LatheContext *context, DLTensor *const *inputs, siz
  * described by latheFinishOutputs. */
 LatheStatus lathePrepareOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs, size_t numOutputs);
 void latheFinishOutputs(LatheContext *context, const LathePlan *plan, DLTensor *const *outputs);
+/* Whether a tensor beside inputs and outputs has the type, the rank and a device that fit, elements, and lies in row-major order;
+ * `role` names it. */
+LatheStatus latheCheckTensor(LatheContext *context, const char *role, const DLTensor *tensor, const LatheTensor *want);
 /* Makes sure that the binding of a tensor (inputs first, then outputs) owns `bytes` of memory, which become its data. */
 LatheStatus latheProvide(LatheContext *context, uint32_t tensor, uint64_t bytes);
 
@@ -206,6 +228,12 @@ const LatheWideWord *lathe_select_wide_end(LatheWideWord *heap, int64_t count);
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);
 /* Frees what runs allocated on the way. */
 void latheFreeDynamic(LatheContext *context);
+
+/*===-- State.c -------------------------------------------------------------===*/
+LatheStatus latheOpenStates(LatheContext *context);
+void latheCloseStates(LatheContext *context);
+/* Sizes the states that have none yet, and checks the others against what the run's sizes are. */
+LatheStatus latheBindStates(LatheContext *context, const LathePlan *plan);
 
 /*===-- Context.c -----------------------------------------------------------===*/
 LatheStatus latheOpen(LatheContext *context, const LatheOptions *options);

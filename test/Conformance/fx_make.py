@@ -70,10 +70,12 @@ def export(case):
                 elif short.startswith(KEPT[1:]):
                     files[short] = z.read(name).hex()
         runs = []
+        kept = copy.deepcopy(module)  # a module with states goes through its runs as steps
         for args in case.runs:
-            want = flat(copy.deepcopy(module)(*[a.clone() for a in args]))
+            want = flat((kept if case.steps else copy.deepcopy(module))(*[a.clone() for a in args]))
+            want = [w.clone() for w in want]
             runs.append({"in": [numbers(a) for a in args], "out": [numbers(w) for w in want]})
-    return {"name": case.name, "flags": case.flags, "tolerance": case.tolerance, "program": exported, "files": files, "runs": runs}
+    return {"name": case.name, "flags": case.flags, "tolerance": case.tolerance, "steps": case.steps, "program": exported, "files": files, "runs": runs}
 
 
 def main():

@@ -42,10 +42,14 @@ def faults_of(case, lathe, folder):
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"
         return
-    for i, run in enumerate(case["runs"]):
-        np.savez(data, **{f"{way}{k}": array(t) for way in ("in", "out") for k, t in enumerate(run[way])})
+    runs = [{f"{way}{k}": array(t) for way in ("in", "out") for k, t in enumerate(run[way])} for run in case["runs"]]
+    steps = ["--steps"] if case.get("steps") else []
+    if steps:
+        runs = [{name: np.stack([run[name] for run in runs]) for name in runs[0]}]
+    for i, run in enumerate(runs):
+        np.savez(data, **run)
         tolerance = case["tolerance"]
-        code, text = call(lathe, "run", artifact, "--inputs", data, "--expect", data, "--rtol", tolerance, "--atol", tolerance)
+        code, text = call(lathe, "run", artifact, "--inputs", data, "--expect", data, "--rtol", tolerance, "--atol", tolerance, *steps)
         if code:
             yield f"{case['name']}, run {i}: {text}"
 

@@ -40,3 +40,31 @@ func.func @main(%x: !x, %i: tensor<20x8xi64>, %u: !u) -> !x {
   %1 = lathe.add %0, %e : !x
   return %1 : !x
 }
+
+// -----
+
+!x = tensor<50x8xf32>
+!u = tensor<20x8xf32>
+// What a state of the model holds before the run is updated where it lies, when this is its last use.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: kernel.generic loop
+// CHECK: kernel.generic scatter @scatter
+// CHECK-SAME: in_place = 0 : i64
+func.func @main(%x: !x {lathe.state = "rows"}, %i: tensor<20x8xi64>, %u: !u) -> (!x {lathe.state = "rows"}) {
+  %0 = lathe.scatter set %x, %u at (%i) places [-1, 1] : !x, !u, tensor<20x8xi64> -> !x
+  return %0 : !x
+}
+
+// -----
+
+!x = tensor<50x8xf32>
+!u = tensor<20x8xf32>
+// The model also gives the old value.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[D:.*]] = kernel.generic loop @scatter_data
+// CHECK: kernel.generic scatter @scatter
+// CHECK-SAME: %[[D]] :
+func.func @main(%x: !x {lathe.state = "rows"}, %i: tensor<20x8xi64>, %u: !u) -> (!x, !x {lathe.state = "rows"}) {
+  %0 = lathe.scatter set %x, %u at (%i) places [-1, 1] : !x, !u, tensor<20x8xi64> -> !x
+  return %x, %0 : !x, !x
+}

@@ -58,3 +58,21 @@ func.func @main(%a: !x) -> !x {
   %2 = lathe.conv %1, %d strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 16 : !x, tensor<16x1x3x3xf32> -> !x
   return %2 : !x
 }
+
+// -----
+
+!x = tensor<8x32xf32>
+// A state's new value takes the place of the old one; a result that is not that state's does not.
+// CHECK-LABEL: func.func @main
+// CHECK: kernel.generic loop @exp
+// CHECK-NOT: in_place
+// CHECK: kernel.generic loop @add
+// CHECK-SAME: in_place = {{[0-9]}} : i64
+func.func @main(%a: !x {lathe.state = "a"}, %b: !x {lathe.state = "b"}, %x: tensor<32x8xf32>) -> (!x, !x {lathe.state = "a"}, !x {lathe.state = "b"}) {
+  %0 = lathe.exp %b : !x
+  %t = lathe.transpose %x [1, 0] : tensor<32x8xf32> -> !x
+  %1 = lathe.add %a, %t : !x
+  %2 = lathe.contract %1, %x batch [] x [] over [1] x [0] : !x, tensor<32x8xf32> -> tensor<8x8xf32>
+  %3 = lathe.contract %2, %t batch [] x [] over [1] x [0] : tensor<8x8xf32>, !x -> !x
+  return %0, %1, %3 : !x, !x, !x
+}

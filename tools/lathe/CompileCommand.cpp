@@ -13,7 +13,7 @@ namespace {
 struct CompileFlags {
   CompileOptions options;
   std::string target = "host", emit = "so", weights = "embed";
-  std::vector<std::string> dims, shapes, values;
+  std::vector<std::string> dims, shapes, values, states;
   bool depFile = false;
   int verbosity = 0;
   const CLI::App *command = nullptr;
@@ -78,6 +78,9 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   for (const std::string &text : flags.values)
     if (Error e = parseValue(text, options.import))
       return e;
+  for (const std::string &text : flags.states)
+    if (Error e = parseStates(text, options.import))
+      return e;
   if (flags.weights != "embed" && flags.weights != "external")
     return userError("--weights {0}: expected embed or external", flags.weights);
   options.externalWeights = flags.weights == "external";
@@ -110,6 +113,8 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
   command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
   command->add_option("--value", flags->values, "INPUT=16000: the value of an integer or boolean input, which runs are checked against")
+      ->allow_extra_args(false);
+  command->add_option("--state", flags->states, "INPUT=OUTPUT,...: inputs and outputs that are one tensor, kept from run to run")
       ->allow_extra_args(false);
   command->add_option("--emit", flags->emit, "Stop after a stage: graph, kernels, llvm, asm, ptx, obj, so");
   command->add_option("-O", o.effort, "Effort for CPU code: 0 to 3 (default 2)")->check(CLI::Range(0, 3));

@@ -51,6 +51,21 @@ static json::Array describeTensors(const ArtifactFile &file, LatheArray tensors)
   return result;
 }
 
+static json::Array describeStates(const ArtifactFile &file) {
+  json::Array result;
+  for (const LatheState &state : file.array<LatheState>(file.header().states)) {
+    json::Array dims;
+    for (const LatheDim &dim : file.array<LatheDim>(state.tensor.dims))
+      dims.push_back(text(file.text(dim.text)));
+    LatheDType type = state.tensor.dtype;
+    result.push_back(json::Object{{"name", text(file.text(state.tensor.name))},
+                                  {"dtype", dtypeName({type.code, type.bits, type.lanes})},
+                                  {"shape", std::move(dims)},
+                                  {"zeros", state.initial == LATHE_STATE_ZEROS}});
+  }
+  return result;
+}
+
 static StringRef levelName(uint32_t level, uint32_t machine) {
   static const char *const names[] = {"baseline", "avx2", "avx512"};
   if (level > 0xff)
@@ -128,6 +143,7 @@ static json::Object describe(const ArtifactFile &file) {
                       {"symbols", describeSymbols(file)},
                       {"inputs", describeTensors(file, header.inputs)},
                       {"outputs", describeTensors(file, header.outputs)},
+                      {"states", describeStates(file)},
                       {"relations", std::move(checks)},
                       {"programs", describePrograms(file)},
                       {"kernels", describeKernels(file)},
@@ -195,6 +211,7 @@ static void printText(const json::Object &root) {
   printSymbols(root);
   printTensors(root, "inputs", "input ");
   printTensors(root, "outputs", "output");
+  printTensors(root, "states", "state ");
   for (const json::Value &relation : *root.getArray("relations"))
     outs() << "where  " << relation.getAsString().value_or("") << "\n";
   for (const json::Value &value : *root.getArray("programs")) {

@@ -11,13 +11,13 @@ namespace {
 struct InspectFlags {
   std::string file;
   bool json = false, check = false;
-  std::vector<std::string> dims, shapes, values;
+  std::vector<std::string> dims, shapes, values, states;
 };
 
 Error inspect(const InspectFlags &flags) {
   if (!isModel(flags.file)) {
-    if (flags.check || !flags.dims.empty() || !flags.shapes.empty() || !flags.values.empty())
-      return userError("{0}: --check, --dim, --shape and --value are for models (.onnx, .pt2)", flags.file);
+    if (flags.check || !flags.dims.empty() || !flags.shapes.empty() || !flags.values.empty() || !flags.states.empty())
+      return userError("{0}: --check, --dim, --shape, --value and --state are for models (.onnx, .pt2)", flags.file);
     return inspectArtifact(flags.file, flags.json);
   }
   ImportOptions options;
@@ -29,6 +29,9 @@ Error inspect(const InspectFlags &flags) {
       return e;
   for (const std::string &text : flags.values)
     if (Error e = parseValue(text, options))
+      return e;
+  for (const std::string &text : flags.states)
+    if (Error e = parseStates(text, options))
       return e;
   return flags.check ? checkModel(flags.file, options, flags.json) : inspectModel(flags.file, options, flags.json);
 }
@@ -43,5 +46,6 @@ void lathe::tool::addInspectCommand(CLI::App &app, Action &action) {
   command->add_option("--dim", flags->dims, "As for lathe compile")->allow_extra_args(false);
   command->add_option("--shape", flags->shapes, "As for lathe compile")->allow_extra_args(false);
   command->add_option("--value", flags->values, "As for lathe compile")->allow_extra_args(false);
+  command->add_option("--state", flags->states, "As for lathe compile")->allow_extra_args(false);
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }

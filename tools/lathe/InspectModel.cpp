@@ -1,6 +1,6 @@
 //===- InspectModel.cpp - What is in a model file, and what of it compiles --===//
 #include "Commands.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Import/Signature.h"
@@ -73,21 +73,24 @@ static std::string textOf(mlir::Type type) {
   return text + "]";
 }
 
-static json::Array describeTensors(ArrayRef<mlir::Type> types, function_ref<StringRef(unsigned)> name) {
+/// The tensors of those names; others are left out.
+static json::Array describeTensors(ArrayRef<mlir::Type> types, function_ref<mlir::Attribute(unsigned)> name) {
   json::Array result;
   for (auto [i, type] : enumerate(types))
-    result.push_back(json::Object{{"name", json::fixUTF8(name(i))}, {"type", textOf(type)}});
+    if (auto text = dyn_cast_if_present<mlir::StringAttr>(name(i)))
+      result.push_back(json::Object{{"name", json::fixUTF8(text.getValue())}, {"type", textOf(type)}});
   return result;
 }
 
 /// As JSON or as text; a size may have `min`, `max` and `is`.
-static void printSignature(json::Array inputs, json::Array outputs, json::Array sizes, bool json) {
+static void printSignature(json::Array inputs, json::Array outputs, json::Array states, json::Array sizes, bool json) {
   if (json) {
     outs() << formatv("{0:2}\n", json::Value(json::Object{
-                                     {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"sizes", std::move(sizes)}}));
+                                     {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}, {"states", std::move(states)},
+                                     {"sizes", std::move(sizes)}}));
     return;
   }
-  for (auto &[title, all] : {std::pair<StringRef, json::Array &>{"input", inputs}, {"output", outputs}})
+  for (auto &[title, all] : {std::pair<StringRef, json::Array &>{"input", inputs}, {"output", outputs}, {"state", states}})
     for (const json::Value &v : all)
       outs() << title << " " << *v.getAsObject()->getString("name") << ": " << *v.getAsObject()->getString("type") << "\n";
   for (const json::Value &v : sizes) {
@@ -119,7 +122,7 @@ static Error describeModel(const std::string &path, bool json, mlir::MLIRContext
   json::Array sizes;
   for (const std::string &name : signature->sizes)
     sizes.push_back(json::Object{{"name", json::fixUTF8(name)}});
-  printSignature(tensors(signature->inputs), tensors(signature->outputs), std::move(sizes), json);
+  printSignature(tensors(signature->inputs), tensors(signature->outputs), json::Array(), std::move(sizes), json);
   return Error::success();
 }
 
@@ -137,9 +140,10 @@ Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &op
   auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
   if (!main)
     return bug("{0}: the imported model has no main function", path);
-  auto named = [](mlir::Attribute name) { return name ? cast<mlir::StringAttr>(name).getValue() : StringRef(); };
-  json::Array inputs = describeTensors(main.getArgumentTypes(), [&](unsigned i) { return named(main.getArgAttr(i, "lathe.name")); });
-  json::Array outputs = describeTensors(main.getResultTypes(), [&](unsigned i) { return named(main.getResultAttr(i, "lathe.name")); });
-  printSignature(std::move(inputs), std::move(outputs), std::move(sizes), json);
+  auto ofArguments = [&](StringRef attribute) {
+    return describeTensors(main.getArgumentTypes(), [&](unsigned i) { return main.getArgAttr(i, attribute); });
+  };
+  json::Array outputs = describeTensors(main.getResultTypes(), [&](unsigned i) { return main.getResultAttr(i, "lathe.name"); });
+  printSignature(ofArguments("lathe.name"), std::move(outputs), ofArguments(ir::stateAttr), std::move(sizes), json);
   return Error::success();
 }

@@ -5,6 +5,7 @@
 #include "NpyFile.h"
 #include "RunBench.h"
 #include "RunInputs.h"
+#include "RunSteps.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,7 +18,7 @@ namespace {
 struct RunFlags {
   std::string artifact, inputs, expect, outputDir, testData, device = "", profile, prefix = "lathe";
   std::vector<std::string> input, random;
-  bool useRandom = false, bench = false;
+  bool useRandom = false, bench = false, steps = false;
   Tolerance tolerance;
   int threads = 0;
   unsigned level = 0;
@@ -149,7 +150,19 @@ static Error bringBack(RunTensors &tensors) {
   return Error::success();
 }
 
+static Error executeSteps(LoadedModel &model, RunTensors &tensors) {
+  Expected<std::vector<HostTensor>> outputs = runSteps(model, tensors.hostInputs);
+  if (!outputs)
+    return outputs.takeError();
+  tensors.hostOutputs = std::move(*outputs);
+  for (HostTensor &output : tensors.hostOutputs)
+    tensors.outputs.push_back(output.view());
+  return Error::success();
+}
+
 static Error execute(LoadedModel &model, const RunFlags &flags, const LatheOptions &options, RunTensors &tensors) {
+  if (flags.steps)
+    return executeSteps(model, tensors);
   for (HostTensor &input : tensors.hostInputs)
     tensors.inputs.push_back(input.view());
   tensors.outputs.resize(model.outputs().size());
@@ -175,6 +188,8 @@ static Error deliver(const LoadedModel &model, const RunFlags &flags, ArrayRef<D
 }
 
 static Error run(const RunFlags &flags) {
+  if (flags.steps && (flags.bench || flags.useRandom || !flags.testData.empty()))
+    return userError("--steps takes its inputs from --inputs or --input, and times nothing");
   Profile profile;
   LatheOptions options = {};
   options.size = sizeof options;
@@ -218,6 +233,7 @@ void lathe::tool::addRunCommand(CLI::App &app, Action &action) {
   command->add_option("--rtol", flags->tolerance.rtol, "Relative tolerance (default 1e-3, more for narrow types)");
   command->add_option("--atol", flags->tolerance.atol, "Absolute tolerance (default 1e-5)");
   command->add_option("--output-dir", flags->outputDir, "A folder to write the outputs to, as NAME.npy");
+  command->add_flag("--steps", flags->steps, "A run for each slice of the inputs along a dimension in front of their own");
   command->add_flag("--bench", flags->bench, "Run for a while and print the times");
   command->add_option("--threads", flags->threads, "Threads, the calling one included (default: the physical cores)")
       ->check(CLI::Range(1, 4096));

@@ -38,6 +38,16 @@ struct TensorInfo {
   std::vector<shape::Expr> dims;
 };
 
+using BufferId = uint32_t;
+using ConstantId = uint32_t;
+using KernelId = uint32_t;
+
+/// A tensor that a context keeps from run to run; without a constant it holds zeros at first.
+struct StateInfo {
+  TensorInfo tensor;
+  std::optional<ConstantId> initial;
+};
+
 /// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the bytes in
 /// order, in pieces of any size, `size` bytes in all. It is called once, by ArtifactBuilder::write.
 struct ByteSource {
@@ -70,15 +80,12 @@ struct CudaVariantInfo {
   std::string plan;
 };
 
-using BufferId = uint32_t;
-using ConstantId = uint32_t;
-using KernelId = uint32_t;
-
 /// The steps that run on one device and the buffers between them. Lifetimes of temporaries follow from the steps.
 class Program {
 public:
   BufferId input(unsigned index);  ///< the same id each time
   BufferId output(unsigned index); ///< the same id each time
+  BufferId state(unsigned index);  ///< the same id each time
   BufferId temp(LatheDType type, const shape::Expr &bytes);
   BufferId constant(LatheDType type, ConstantId constant);
   /// The memory of `of`, from byte `offset` on: a reshape, or a part of it.
@@ -151,6 +158,7 @@ public:
   void addDerived(llvm::StringRef name, const shape::Expr &value);
   unsigned addInput(TensorInfo tensor);
   unsigned addOutput(TensorInfo tensor);
+  unsigned addState(StateInfo info);
   /// A relation that must hold at entry besides the inputs' dimensions; `text` is how a message states it ("4 divides seq").
   void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text, bool ofValues = false);
   void addNote(std::string key, std::string value);

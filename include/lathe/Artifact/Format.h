@@ -22,7 +22,7 @@ extern "C" {
 
 #define LATHE_FORMAT_MAGIC "LATHEART"
 #define LATHE_FORMAT_MAJOR 1
-#define LATHE_FORMAT_MINOR 0
+#define LATHE_FORMAT_MINOR 1
 #define LATHE_NONE 0xffffffffu
 /* Of every constant in the data section and of every arena buffer: a line of a GPU's cache, so that rows that are whole lines
    are read as such; and two of a CPU's. */
@@ -119,6 +119,13 @@ typedef struct {
 /* An output with a dimension that is known only when the run is over. */
 #define LATHE_TENSOR_DYNAMIC 1u
 
+/* A tensor that a context keeps from run to run: it belongs to the program's inputs and outputs, not to the caller's. */
+typedef struct {
+  LatheTensor tensor;
+  uint64_t initial; /* offset in the data section of what it holds at first, or LATHE_STATE_ZEROS */
+} LatheState;
+#define LATHE_STATE_ZEROS 0xffffffffffffffffu
+
 /*===-- Programs ------------------------------------------------------------===*/
 typedef enum {
   LATHE_BUFFER_INPUT = 0,  /* index: which input */
@@ -126,7 +133,8 @@ typedef enum {
   LATHE_BUFFER_TEMP = 2,   /* in the arena; live from firstStep to lastStep, both included */
   LATHE_BUFFER_CONST = 3,  /* at `offset` of the data section */
   LATHE_BUFFER_VIEW = 4,   /* index: the buffer whose memory this one is, from its `offset` on */
-  LATHE_BUFFER_DYNAMIC = 5 /* allocated while the program runs, when its size is known */
+  LATHE_BUFFER_DYNAMIC = 5, /* allocated while the program runs, when its size is known */
+  LATHE_BUFFER_STATE = 6    /* index: which state */
 } LatheBufferKind;
 
 typedef struct {
@@ -297,6 +305,7 @@ typedef struct {
   LatheString externalData; /* name of the file beside the artifact that holds the data section; empty when embedded */
   LatheArray notes;      /* LatheString pairs: key, value (flags, precision, source format) */
   LatheArray reads;      /* LatheRead */
+  LatheArray states;     /* LatheState */
 } LatheHeader;
 
 /* The symbols that tie an artifact together; hidden in the finished file. */

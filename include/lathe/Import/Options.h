@@ -34,10 +34,16 @@ struct ValueOption {
   std::vector<int64_t> elements;
 };
 
+/// --state INPUT=OUTPUT: an input and an output that are one tensor of the context, before and behind a run.
+struct StateOption {
+  std::string input, output;
+};
+
 struct ImportOptions {
   std::vector<DimOption> dims;
   std::vector<ShapeOption> shapes;
   std::vector<ValueOption> values;
+  std::vector<StateOption> states;
   /// Recurrences over more steps, or over a number of steps that is not known, become loops of the host program. Targets that
   /// run no loops want a larger limit.
   int64_t unrolledSteps = 16;
@@ -54,6 +60,9 @@ llvm::Error parseShape(llvm::StringRef text, ImportOptions &options);
 
 /// Takes `INPUT=16000`, `INPUT=true`, or several with commas.
 llvm::Error parseValue(llvm::StringRef text, ImportOptions &options);
+
+/// Takes `INPUT=OUTPUT`, or several with commas.
+llvm::Error parseStates(llvm::StringRef text, ImportOptions &options);
 
 /// One node of a model that cannot be compiled.
 struct NodeReport {

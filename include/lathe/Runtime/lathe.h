@@ -103,6 +103,27 @@ LATHE_API LatheStatus lathe_workspace_size(LatheContext *context, DLTensor *cons
  * context's own. A run that needs more fails with LATHE_INVALID. */
 LATHE_API LatheStatus lathe_set_workspace(LatheContext *context, void *memory, size_t bytes);
 
+/* States: tensors that the model keeps from run to run, such as the keys and values of earlier tokens. They are no inputs or
+ * outputs. Each context has its own, on its device; the names are those of the model. A state with an open dimension gets its
+ * size from the first run, or from lathe_state_set, and keeps it until it is reset: a run that needs another one fails with
+ * LATHE_INVALID and computes nothing. A run that its inputs, sizes or workspace do not permit leaves all states as they were. One
+ * that fails later (a condition on computed values, no memory for a result whose size depends on data, an error of the device)
+ * may have updated some states and not others: reset or set them. */
+LATHE_API uint32_t lathe_state_count(LatheContext *context);
+/* Lives as long as the context; NULL where there are not so many states. */
+LATHE_API const LatheTensorInfo *lathe_state_info(LatheContext *context, uint32_t index);
+/* Copies the state into the tensor (dtype, shape and contiguity are checked); with data == NULL fills the tensor in with the
+ * state's own memory, which stays there until the state is reset, set or bound to another size, or the context is destroyed. */
+LATHE_API LatheStatus lathe_state_get(LatheContext *context, const char *name, DLTensor *tensor);
+/* Copies the tensor into the state. An open dimension becomes the tensor's. */
+LATHE_API LatheStatus lathe_state_set(LatheContext *context, const char *name, const DLTensor *tensor);
+/* What a new context holds: the model's values, or zeros. A NULL name means all states. */
+LATHE_API LatheStatus lathe_state_reset(LatheContext *context, const char *name);
+/* Lets the state lie in the caller's memory (on the context's device, at a multiple of 64 bytes) with what it holds: contexts,
+ * also of several models, share a state by binding it to the same memory, and take turns. NULL goes back to the context's own
+ * memory, reset. */
+LATHE_API LatheStatus lathe_state_bind(LatheContext *context, const char *name, const DLTensor *tensor);
+
 /* The message of the last call that failed; never NULL. lathe_last_error(NULL) explains a NULL context. */
 LATHE_API const char *lathe_last_error(LatheContext *context);
 

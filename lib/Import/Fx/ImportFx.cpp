@@ -127,6 +127,9 @@ static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const Im
   std::string file = path.str();
   if (!options.values.empty())
     return userError("--value {0}: values are bound in ONNX models only; export the program with the value fixed", options.values[0].input);
+  if (!options.states.empty())
+    return userError("--state {0}={1}: states are named for ONNX models; those of a PyTorch program are the buffers that it writes",
+                     options.states[0].input, options.states[0].output);
   LATHE_TRY(opened, openProgram(path));
   LATHE_TRY(weights, Weights::open(*opened.archive, opened.model, file));
   return Attempts(file, std::move(opened.program), std::move(weights), options, context).run();

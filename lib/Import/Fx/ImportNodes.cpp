@@ -248,8 +248,11 @@ llvm::Error Importer::giveInPlace(OpContext &c, const OpEntry &entry, const std:
   Value before = values.current().at(self);
   if (before.getType() != v.getType())
     return c.wrong("it gives {0} and writes it to '{1}', which is {2}", v.getType(), self, before.getType());
-  if (given.count(values.rootOf(self)) && v != before)
-    return c.cannot("it writes to the model's input or weight '{0}'", values.rootOf(self));
+  if (const std::string &root = values.rootOf(self); given.count(root) && v != before)
+    return becomesState(root) ? c.cannot("it writes to '{0}'", root)
+                              : c.cannot("it writes to the input '{0}', and inputs are only read: clone it before, or register the tensor "
+                                         "as a buffer (register_buffer), which makes it a state of the model",
+                                         root);
   return values.overwrite(self, name, v, c.node.name);
 }
 

@@ -25,6 +25,7 @@ Importer::Importer(std::string file, Program program, Symbols symbols, Weights &
   for (const OutputSpec &output : this->program.outputs)
     this->program.gives.push_back(output.argument);
   read = readTensors(this->program);
+  findStates();
   late.isLate = [this](const std::string &symbol) { return this->symbols.isLate(symbol); };
   for (const std::string &why : this->symbols.uncheckable())
     refused.push_back({"", "guard", 0, why});
@@ -107,18 +108,23 @@ llvm::Error Importer::addUserInput(const InputSpec &spec) {
   return llvm::Error::success();
 }
 
-llvm::Error Importer::addWeight(const InputSpec &spec) {
+/// A weight, as the graph describes it.
+llvm::Expected<mlir::ElementsAttr> Importer::weightValue(const InputSpec &spec) {
   auto meta = program.tensors.find(spec.value);
   if (meta == program.tensors.end())
     return userError("{0}: the file does not describe the tensor '{1}' ('{2}')", file, spec.value, spec.key);
   LATHE_TRY(type, typeOf(spec.value, "weight", /*canonical=*/true));
   LATHE_TRY(attribute, weights.value(spec, meta->second, builder.getContext()));
-  if (attribute.getType() != type) {
-    std::string stored, wanted;
-    llvm::raw_string_ostream(stored) << attribute.getType();
-    llvm::raw_string_ostream(wanted) << type;
-    return userError("{0}: weight '{1}' is {2} in the archive and {3} in the graph", file, spec.key, stored, wanted);
-  }
+  if (attribute.getType() == type)
+    return attribute;
+  std::string stored, wanted;
+  llvm::raw_string_ostream(stored) << attribute.getType();
+  llvm::raw_string_ostream(wanted) << type;
+  return userError("{0}: weight '{1}' is {2} in the archive and {3} in the graph", file, spec.key, stored, wanted);
+}
+
+llvm::Error Importer::addWeight(const InputSpec &spec) {
+  LATHE_TRY(attribute, weightValue(spec));
   values.define(spec.value, builder.create<ir::ConstantOp>(locationOf(builder.getContext(), spec.key), attribute));
   given.insert(spec.value);
   return llvm::Error::success();
@@ -131,6 +137,7 @@ llvm::Error Importer::addInputs() {
     if (spec.kind == InputSpec::Kind::Fixed) // it is in the nodes, and no caller gives it
       continue;
     llvm::Error e = spec.kind == InputSpec::Kind::User    ? addUserInput(spec)
+                    : states.count(spec.value)            ? addState(spec)
                     : spec.kind == InputSpec::Kind::Other ? lathe::unsupported("{0}: an input is a {1}", file, spec.key)
                                                           : addWeight(spec);
     note(std::move(e), spec.value, "input");
@@ -153,9 +160,9 @@ llvm::Error Importer::addOutputs() {
   SmallVector<mlir::Attribute> attributes;
   for (auto [place, spec] : llvm::enumerate(program.outputs)) {
     if (!spec.user) {
-      if (spec.what != "token")
-        refuse(spec.what, "the model writes to its state (" + spec.what +
-                              "); export it as a function of its inputs, with the state as input and output");
+      if (spec.what != "token" && spec.buffer.empty())
+        refuse(spec.what, "the model writes to its input (" + spec.what + "), and inputs are only read: return the new value as an "
+                              "output, or register the tensor as a buffer (register_buffer), which makes it a state");
       continue;
     }
     if (spec.argument.kind == Argument::Kind::None)
@@ -177,6 +184,8 @@ llvm::Error Importer::addOutputs() {
     results.push_back(values.current().at(name));
     attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr("lathe.name", builder.getStringAttr(name))));
   }
+  if (llvm::Error e = addNewStates(results, attributes))
+    return e;
   if (results.empty() && isClean())
     return userError("{0}: the model has no outputs", file);
   builder.create<mlir::func::ReturnOp>(unknown, results);

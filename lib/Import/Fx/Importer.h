@@ -43,6 +43,12 @@ private:
   llvm::Error addInputs();
   llvm::Error addUserInput(const InputSpec &spec);
   llvm::Error addWeight(const InputSpec &spec);
+  llvm::Expected<mlir::ElementsAttr> weightValue(const InputSpec &spec);
+  // States (ImportStates.cpp).
+  void findStates();
+  llvm::Error addState(const InputSpec &spec);
+  llvm::Error addNewStates(SmallVector<Value> &results, SmallVector<mlir::Attribute> &attributes);
+  bool becomesState(llvm::StringRef value);
   llvm::Error addOutputs();
   // Nodes (ImportNodes.cpp).
   llvm::Error addNode(const Node &node);
@@ -86,6 +92,7 @@ private:
   Values values;
   std::set<std::string> read;  ///< what some node or result reads
   std::set<std::string> given; ///< inputs and weights, which must not be written
+  std::map<std::string, std::string> states; ///< buffers that are written, with the names of their new values; "" for themselves
 };
 
 } // namespace lathe::fx

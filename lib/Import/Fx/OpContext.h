@@ -51,6 +51,7 @@ std::string placeOf(llvm::StringRef file, const Node &node);
 /// with it among the facts and the entry's checks.
 struct Needs {
   std::vector<Statement> stated;
+  std::set<std::string> states; ///< buffers that nodes write in place, by the graph's name: the next attempt knows that they are states
   bool grew = false;
 };
 

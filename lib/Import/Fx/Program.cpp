@@ -335,7 +335,7 @@ InputSpec ProgramReader::inputSpec(const Value &value, StringRef where) {
 
 OutputSpec ProgramReader::outputSpec(const Value &value, StringRef where) {
   auto [key, content] = variant(value, where);
-  OutputSpec spec{key == "user_output", {}, key.str()};
+  OutputSpec spec{key == "user_output", {}, key.str(), ""};
   if (!content)
     return spec;
   const Object &o = asObject(*content, where);
@@ -348,6 +348,13 @@ OutputSpec ProgramReader::outputSpec(const Value &value, StringRef where) {
   for (StringRef name : {"buffer_name", "user_input_name", "parameter_name"})
     if (auto text = o.getString(name))
       spec.what += " of '" + text->str() + "'";
+  if (key == "buffer_mutation" || key == "parameter_mutation") {
+    spec.buffer = string(o, key == "buffer_mutation" ? "buffer_name" : "parameter_name");
+    if (const Value *arg = o.get("arg"))
+      spec.argument = {Argument::Kind::Tensor, {tensorName(*arg, where)}, {}, {}, "", "", nullptr};
+    else
+      fail(where + " has no 'arg'");
+  }
   return spec;
 }
 

@@ -74,7 +74,8 @@ std::string describe(const Argument &argument);
 struct OutputSpec {
   bool user;
   Argument argument;
-  std::string what; ///< "buffer_mutation of 'cache'", where it is no user output
+  std::string what;   ///< "buffer_mutation of 'cache'", where it is no user output
+  std::string buffer; ///< the buffer or parameter that has the argument's value from then on; empty for others
 };
 
 /// An assertion's operand: its condition, or (when that is none between sizes) its text.

@@ -123,6 +123,15 @@ llvm::Expected<const WeightEntry *> Weights::entryOf(const InputSpec &spec, std:
   return userError("{0}: the archive has no value for '{1}'", file, spec.key);
 }
 
+std::string Weights::memberOf(const InputSpec &spec) const {
+  std::string folder;
+  auto entry = entryOf(spec, folder);
+  if (entry)
+    return folder + (*entry)->member;
+  llvm::consumeError(entry.takeError());
+  return "";
+}
+
 llvm::Error Weights::layoutOf(const InputSpec &spec, const TensorMeta &meta, Layout &layout) const {
   auto number = [&](const Size &size, int64_t &into) {
     std::optional<int64_t> n = size.expr ? size.expr->constant() : std::nullopt;

@@ -20,6 +20,8 @@ public:
 
   /// The value of a parameter, buffer or constant. `meta` is what the graph says of it.
   llvm::Expected<mlir::ElementsAttr> value(const InputSpec &spec, const TensorMeta &meta, mlir::MLIRContext *context);
+  /// The member of the archive with the bytes; empty where it has none.
+  std::string memberOf(const InputSpec &spec) const;
 
 private:
   struct Layout;

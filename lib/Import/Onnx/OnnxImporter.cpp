@@ -2,6 +2,7 @@
 
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "GraphImporter.h"
+#include "States.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -90,6 +91,8 @@ static llvm::Expected<OwningOpRef<ModuleOp>> importFile(ModelFile &file, const I
   if (llvm::Error error = errorOf(imported.reports))
     return std::move(error);
   eraseDead(*imported.module);
+  if (llvm::Error error = addStates(*imported.module, options))
+    return std::move(error);
   std::string complaint;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
     if (complaint.empty()) {

@@ -2,6 +2,7 @@
 #include "Cuda.h"
 
 uint32_t latheCudaTensors(const LatheContext *context) { return context->numInputs + context->numOutputs; }
+uint32_t latheCudaAddresses(const LatheContext *context) { return latheCudaTensors(context) + 2; }
 
 /*===-- Constants, uploaded once per device ---------------------------------===*/
 
@@ -223,4 +224,23 @@ static LatheStatus run(LatheContext *context, LathePlan *plan, DLTensor *const *
   return status;
 }
 
-const LatheBackend latheCudaBackend = {kDLCUDA, create, destroy, allocate, release, plan, forget, run};
+static LatheStatus copyTo(LatheContext *context, void *to, bool toHost, const void *from, bool fromHost, uint64_t bytes) {
+  LatheCuda *cuda = latheCuda(context);
+  CUdeviceptr target = (CUdeviceptr)(uintptr_t)to, source = (CUdeviceptr)(uintptr_t)from;
+  CUresult result = toHost     ? cuda->driver.download(to, source, bytes, cuda->stream)
+                    : fromHost ? cuda->driver.upload(target, from, bytes, cuda->stream)
+                               : cuda->driver.copy(target, source, bytes, cuda->stream);
+  LATHE_CUDA_TRY(context, result, "copying a state");
+  LATHE_CUDA_TRY(context, cuda->driver.synchronize(cuda->stream), "copying a state");
+  return LATHE_OK;
+}
+
+static LatheStatus transfer(LatheContext *context, void *to, bool toHost, const void *from, bool fromHost, uint64_t bytes) {
+  LatheCuda *cuda = latheCuda(context);
+  LATHE_CUDA_TRY(context, cuda->driver.push(cuda->context), "entering the device's context");
+  LatheStatus status = copyTo(context, to, toHost, from, fromHost, bytes);
+  cuda->driver.pop(NULL);
+  return status;
+}
+
+const LatheBackend latheCudaBackend = {kDLCUDA, create, destroy, allocate, release, plan, forget, run, transfer};

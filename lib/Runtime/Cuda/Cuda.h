@@ -47,7 +47,7 @@ typedef struct {
 enum { LATHE_CUDA_GRAPHS = 4 };
 /* The steps as a graph, for one set of addresses. Made when the same addresses come a second time. */
 typedef struct {
-  CUdeviceptr *addresses; /* inputs, outputs, workspace */
+  CUdeviceptr *addresses; /* inputs, outputs, workspace, and the states' by their version */
   CUgraphExec exec;
   uint64_t lastUse;
 } LatheCudaGraph;
@@ -62,6 +62,7 @@ typedef struct {
 
 static inline LatheCuda *latheCuda(LatheContext *context) { return context->backendState; }
 uint32_t latheCudaTensors(const LatheContext *context); /* inputs and outputs */
+uint32_t latheCudaAddresses(const LatheContext *context); /* what a graph is made for: see LatheCudaGraph */
 
 /* Modules.c */
 const LatheCudaTable *latheCudaTable(const LatheContext *context);

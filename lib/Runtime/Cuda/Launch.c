@@ -46,7 +46,7 @@ static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *ste
 /* One block of memory: the plan, its steps, then per step the maps, their words and the arguments. */
 static LatheCudaPlan *allocatePlan(LatheContext *context, const LathePlan *plan) {
   uint64_t perStep = LATHE_CUDA_MAX_MAPS * (sizeof(CUtensorMap) + LATHE_CUDA_MAP_WORDS * sizeof(int64_t));
-  uint32_t tensors = latheCudaTensors(context) + 1, pointers = 0;
+  uint32_t tensors = latheCudaAddresses(context), pointers = 0;
   for (uint32_t i = 0; i < plan->numSteps; ++i)
     pointers += plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS;
   uint64_t head = (sizeof(LatheCudaPlan) + 63) & ~63ull, steps = (sizeof(LatheCudaLaunchStep) * plan->numSteps + 63) & ~63ull;

@@ -66,6 +66,7 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
     LATHE_CUDA_TRY(context, result, "copying an input");
   }
   addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace;
+  addresses[latheCudaTensors(context) + 1] = (CUdeviceptr)context->statesVersion;
   for (uint32_t p = 0; p < plan->numPatches; ++p) {
     const LathePatch *patch = &plan->patches[p];
     plan->pointers[patch->pointer] = (void *)(uintptr_t)(addresses[patch->tensor] + patch->offset);
@@ -110,7 +111,7 @@ static LatheStatus capture(LatheContext *context, LathePlan *plan, CUgraphExec *
 
 /* The graph of these addresses, or the one to replace: the least recently used. */
 static LatheCudaGraph *graphFor(LatheContext *context, LatheCudaPlan *device, bool *known) {
-  size_t bytes = sizeof(CUdeviceptr) * (latheCudaTensors(context) + 1);
+  size_t bytes = sizeof(CUdeviceptr) * latheCudaAddresses(context);
   LatheCudaGraph *oldest = &device->graphs[0];
   *known = false;
   for (int g = 0; g < LATHE_CUDA_GRAPHS; ++g) {
@@ -135,7 +136,7 @@ static LatheStatus runGraph(LatheContext *context, LathePlan *plan) {
     if (graph->exec)
       cuda->driver.destroyExec(graph->exec);
     graph->exec = NULL;
-    memcpy(graph->addresses, device->addresses, sizeof(CUdeviceptr) * (latheCudaTensors(context) + 1));
+    memcpy(graph->addresses, device->addresses, sizeof(CUdeviceptr) * latheCudaAddresses(context));
     return latheCudaRunSteps(context, plan);
   }
   if (!graph->exec) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Target/Passes.h"
 
 namespace lathe::target {
@@ -26,9 +26,9 @@ static StoreOp coverOf(GenericOp kernel) {
   return {};
 }
 
-/// Made by a kernel of the same block, read by kernels alone, last by this one.
+/// Made by a kernel of the same block, or a state of the model; read by kernels alone, last by this one.
 static bool diesIn(Value v, GenericOp kernel) {
-  return v.getDefiningOp<GenericOp>() && v.getParentBlock() == kernel->getBlock() &&
+  return (v.getDefiningOp<GenericOp>() || ir::isStateBefore(v)) && v.getParentBlock() == kernel->getBlock() &&
          llvm::count(kernel.getInputs(), v) == 1 && llvm::all_of(v.getUsers(), [&](Operation *user) {
            return isa<GenericOp>(user) && user->getBlock() == kernel->getBlock() &&
                   (user == kernel || user->isBeforeInBlock(kernel));

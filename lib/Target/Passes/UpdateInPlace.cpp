@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Lower/BodyInfo.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,27 +28,43 @@ public:
   void run();
 
 private:
+  bool isNewValueOf(Value before);
   bool isLastUse(unsigned input);
   bool fits(Value operand, Value result);
   bool readsOnlyWhatItWrites(const BodyInfo &info, unsigned input, kernel::StoreOp store);
   void findEarlyReads(const BodyInfo &info);
 
   kernel::GenericOp kernel;
+  bool resultIsBetween = false;      ///< nobody but kernels reads the result
   llvm::DenseSet<Operation *> early; ///< what the body computes before a sum is complete
 };
 
 } // namespace
 
-static bool isMadeAndReadByKernels(Value v, Block *block) {
-  return v.getDefiningOp<kernel::GenericOp>() && v.getParentBlock() == block && llvm::all_of(v.getUsers(), [&](Operation *user) {
+static bool readByKernels(Value v, Block *block) {
+  return v.getParentBlock() == block && llvm::all_of(v.getUsers(), [&](Operation *user) {
            return isa<kernel::GenericOp>(user) && user->getBlock() == block;
          });
 }
 
-/// A tensor between kernels that no later kernel reads, and this one once.
+static bool isMadeAndReadByKernels(Value v, Block *block) { return v.getDefiningOp<kernel::GenericOp>() && readByKernels(v, block); }
+
+/// Whether the result is what a state holds behind the run, and this value what it holds before.
+bool Updater::isNewValueOf(Value before) {
+  if (!ir::isStateBefore(before))
+    return false;
+  auto main = cast<func::FuncOp>(kernel->getParentOp());
+  StringAttr name = ir::stateOfArgument(main, cast<BlockArgument>(before).getArgNumber());
+  return llvm::any_of(kernel.getOutputs()[0].getUses(), [&](OpOperand &use) {
+    return isa<func::ReturnOp>(use.getOwner()) && ir::stateOfResult(main, use.getOperandNumber()) == name;
+  });
+}
+
+/// A tensor between kernels, or a state of the model, that no later kernel reads, and this one once.
 bool Updater::isLastUse(unsigned input) {
   Value v = kernel.getInputs()[input];
-  if (!isMadeAndReadByKernels(v, kernel->getBlock()) || llvm::count(kernel.getInputs(), v) != 1)
+  bool fromKernel = isMadeAndReadByKernels(v, kernel->getBlock()), isState = isNewValueOf(v) && readByKernels(v, kernel->getBlock());
+  if (!(fromKernel && resultIsBetween) && !isState || llvm::count(kernel.getInputs(), v) != 1)
     return false;
   return llvm::all_of(v.getUsers(), [&](Operation *user) { return user == kernel || user->isBeforeInBlock(kernel); });
 }
@@ -103,8 +119,9 @@ void Updater::run() {
   if (out.hasOneUse())
     writer = *out.getUsers().begin();
   auto store = dyn_cast_if_present<kernel::StoreOp>(writer);
-  if (!store || !store.getIndices().empty() || store.getPredicate() || !isMadeAndReadByKernels(result, kernel->getBlock()))
+  if (!store || !store.getIndices().empty() || store.getPredicate())
     return;
+  resultIsBetween = isMadeAndReadByKernels(result, kernel->getBlock());
   BodyInfo info(kernel);
   findEarlyReads(info);
   for (unsigned i = 0; i < kernel.getInputs().size(); ++i)

@@ -14,6 +14,7 @@ class Case:
     decomposed: bool = False
     tolerance: float = 1e-5
     flags: list = field(default_factory=list)
+    steps: bool = False          # the runs follow one another on one module
 
 
 def dyadic(*shape):
@@ -322,4 +323,110 @@ def regions():
     yield Case("chance", chance, [(x,)], flags=["--seed", "5"])
 
 
-FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions}
+class Cache(torch.nn.Module):
+    """Attention over a cache of fixed length, written at a position."""
+
+    def __init__(self, write, length=12, heads=2, width=4):
+        super().__init__()
+        self.write, self.heads, self.width = write, heads, width
+        self.project = torch.nn.Linear(heads * width, 3 * heads * width)
+        self.out = torch.nn.Linear(heads * width, heads * width, bias=False)
+        self.register_buffer("keys", torch.zeros(1, heads, length, width))
+        self.register_buffer("values", torch.zeros(1, heads, length, width), persistent=False)
+
+    def forward(self, x, position):
+        batch, count, size = x.shape
+        q, k, v = self.project(x).view(batch, count, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
+        self.write(self.keys, position, k)
+        self.write(self.values, position, v)
+        seen = torch.arange(self.keys.shape[2])[None, :] <= position[:, None]
+        y = torch.nn.functional.scaled_dot_product_attention(q, self.keys, self.values, attn_mask=seen)
+        return self.out(y.transpose(1, 2).reshape(batch, count, size))
+
+
+class Decoder(torch.nn.Module):
+    def __init__(self, layers, write):
+        super().__init__()
+        self.embed, self.layers = torch.nn.Embedding(20, 8), torch.nn.ModuleList(Cache(write) for _ in range(layers))
+        self.norm, self.head = torch.nn.LayerNorm(8), torch.nn.Linear(8, 20)
+
+    def forward(self, token, position):
+        x = self.embed(token)
+        for layer in self.layers:
+            x = x + layer(self.norm(x), position)
+        return self.head(x)
+
+
+class Kept(torch.nn.Module):
+    """A module of buffers and what a step does with them."""
+
+    def __init__(self, step, **buffers):
+        super().__init__()
+        self.step = step
+        for name, value in buffers.items():
+            self.register_buffer(name, value)
+
+    def forward(self, *args):
+        return self.step(self, *args)
+
+
+def states():
+    """Buffers that a program writes, from step to step."""
+    def index_copy(cache, position, new):
+        cache.index_copy_(2, position, new)
+
+    def index_put(cache, position, new):
+        cache[:, :, position] = new
+
+    def swap(m, x):
+        a = m.a.clone()
+        m.a.copy_(m.b)
+        m.b.copy_(a + x)
+        return m.a * 2
+
+    def count(m, x):
+        m.count += 1
+        m.total.add_(x.sum())
+        return m.total / m.count, m.count
+
+    def old_value(m, x):
+        before = m.a * 1
+        m.a.mul_(0.5).add_(x)
+        return before, m.a
+
+    def window(m, x):
+        m.last.copy_(torch.cat([m.last[1:], x]))
+        return m.last.mean(0)
+
+    def part(m, x):
+        m.a[1:3, ::2] = x[1:3, ::2]
+        m.a[0].add_(1)
+        return m.a.sum(0)
+
+    def overwritten(m, x):
+        m.a.copy_(x.relu())
+        return m.a + 1
+
+    def read_only_when_kept(m, x):
+        y = x @ m.a
+        m.a.sub_(y)
+        return y
+
+    tokens = [torch.tensor([[t]]) for t in (3, 17, 0, 5, 5, 9, 1, 19)]
+    steps = [(t, torch.tensor([i])) for i, t in enumerate(tokens)]
+    x = [(dyadic(3, 4),) for _ in range(4)]
+    square = [(dyadic(4, 4) / 8,) for _ in range(4)]
+    for name, write in (("index_copy", index_copy), ("index_put", index_put)):
+        yield Case(f"decoder_{name}", Decoder(2, write), steps, steps=True)
+        yield Case(f"decoder_{name}_core", Decoder(1, write), steps, steps=True, decomposed=True)
+    yield Case("swap", Kept(swap, a=dyadic(3, 4), b=dyadic(3, 4)), x, steps=True)
+    yield Case("swap_core", Kept(swap, a=dyadic(3, 4), b=dyadic(3, 4)), x, steps=True, decomposed=True)
+    yield Case("count", Kept(count, count=torch.tensor(2), total=torch.zeros(())), x, steps=True)
+    yield Case("old_value", Kept(old_value, a=dyadic(3, 4)), x, steps=True)
+    yield Case("window", Kept(window, last=torch.zeros(5, 4)), [(dyadic(1, 4),) for _ in range(7)], steps=True)
+    yield Case("part", Kept(part, a=dyadic(3, 4)), x, steps=True)
+    yield Case("overwritten", Kept(overwritten, a=dyadic(3, 4)), x, steps=True)
+    yield Case("matrix", Kept(read_only_when_kept, a=dyadic(4, 4) / 8), square, steps=True)
+
+
+FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states}
