@@ -1,71 +1,21 @@
 //===- Signal.cpp - Fourier transforms and what goes with them -------------===//
 //
-// A transform is a product with the matrix of its roots of unity. The angles are reduced exactly, in integers, before their sine and
-// cosine are taken in f64.
+// The transforms are those of lathe/Dialect/Lathe/Fourier.h, over tensors [.., parts, length].
 //
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeAxes.h"
+#include "lathe/Dialect/Lathe/Fourier.h"
 #include <cmath>
 
 using namespace lathe;
 using ir::CompareKind;
-using ir::ReduceKind;
+using ir::FourierResult;
 
 namespace lathe::onnx {
 
-namespace {
-
-/// Real and imaginary parts; no imaginary part stands for zeros.
-struct Complex {
-  Value re, im;
-};
-
-/// The roots of unity for `from` places and `to` frequencies of a transform of length n.
-class Roots {
-public:
-  Roots(Node &n, const Expr &from, const Expr &to, const Expr &length) : n(n), dims{from, to}, length(length) {
-    Type i64 = n.g.b.getI64Type(), f64 = n.g.b.getF64Type();
-    Value turns = n.g.mul(n.g.iota(dims, 0, i64), n.g.iota(dims, 1, i64));
-    turns = n.g.binary<ir::RemOp>(turns, n.g.broadcastTo(n.g.size(length), dims));
-    Value part = n.g.div(n.g.cast(turns, f64), n.g.broadcastTo(n.g.cast(n.g.size(length), f64), dims));
-    angle = n.g.binary<ir::MulOp>(part, 2 * M_PI);
-  }
-  Value cosine(Type type) { return n.g.cast(n.g.unary<ir::CosOp>(angle), type); }
-  Value sine(Type type) { return n.g.cast(n.g.unary<ir::SinOp>(angle), type); }
-
-private:
-  Node &n;
-  Dims dims;
-  Expr length;
-  Value angle;
-};
-
-class Transform {
-public:
-  Transform(Node &n, const Expr &length, bool inverse, bool onesided)
-      : n(n), length(length), half(n.simplify(Expr::floordiv(length, Expr(2)) + Expr(1))), inverse(inverse), onesided(onesided) {}
-  /// Over the last dimension.
-  Complex run(Complex x);
-
-private:
-  Value fit(Value x, const Expr &size);
-  Value times(Value x, Value roots) { return n.g.contract(x, roots, {}, {}, {n.rank(x) - 1}, {0}); }
-  Complex forward(Complex x);
-  Complex real(Complex x);
-  Value scaled(Value x) {
-    return n.g.div(x, n.g.broadcastTo(n.g.cast(n.g.size(length), n.element(x)), n.dims(x)));
-  }
-
-  Node &n;
-  Expr length, half;
-  bool inverse, onesided;
-};
-
-/// Cut, or filled with zeros, to the size.
-Value Transform::fit(Value x, const Expr &size) {
-  if (!x)
-    return x;
+/// The last dimension cut, or filled with zeros, to the size.
+static Value fit(Node &n, Value x, const Expr &size) {
   int64_t last = n.rank(x) - 1;
   Expr have = n.simplify(n.dim(x, last)), missing = n.simplify(size - have);
   if (missing.isZero())
@@ -81,103 +31,83 @@ Value Transform::fit(Value x, const Expr &size) {
                                        ir::exprArray(n.g.b, low), ir::exprArray(n.g.b, high));
 }
 
-Complex Transform::forward(Complex x) {
-  Roots roots(n, length, onesided ? half : length, length);
-  Value c = roots.cosine(n.element(x.re)), s = roots.sine(n.element(x.re));
-  if (!inverse)
-    s = n.g.unary<ir::NegOp>(s);
-  Value re = times(x.re, c), im = times(x.re, s);
-  if (x.im) {
-    re = n.g.sub(re, times(x.im, s));
-    im = n.g.add(im, times(x.im, c));
-  }
-  return inverse ? Complex{scaled(re), scaled(im)} : Complex{re, im};
-}
-
-/// The inverse of the half that a real signal's frequencies have: the others are its mirror image.
-Complex Transform::real(Complex x) {
-  Type type = n.element(x.re), i64 = n.g.b.getI64Type();
-  Roots roots(n, half, length, length);
-  Dims dims{half, length};
-  Value bin = n.g.iota(dims, 0, i64), twice = n.g.binary<ir::MulOp>(bin, 2);
-  auto is = [&](Value v, Value w) { return n.g.compare(CompareKind::EQ, v, w); };
-  Value once = n.g.binary<ir::OrOp>(is(bin, n.g.splatLike(0, bin)), is(twice, n.g.broadcastTo(n.g.size(length), dims)));
-  Value weight = n.g.select(once, n.g.splat(1, dims, type), n.g.splat(2, dims, type));
-  Value y = times(x.re, n.g.mul(roots.cosine(type), weight));
-  if (x.im)
-    y = n.g.sub(y, times(x.im, n.g.mul(roots.sine(type), weight)));
-  return {scaled(y), {}};
-}
-
-Complex Transform::run(Complex x) {
+/// Over the last dimension of x [.., 1 or 2, m]; gives [.., parts, m'].
+static Value transformed(Node &n, Value x, const Expr &length, bool inverse, bool onesided) {
   bool isReal = inverse && onesided;
-  const Expr &size = isReal ? half : length;
-  x = {fit(x.re, size), fit(x.im, size)};
-  return isReal ? real(x) : forward(x);
+  Expr half = n.simplify(Expr::floordiv(length, Expr(2)) + Expr(1)), wanted = isReal ? half : length;
+  x = fit(n, x, wanted);
+  Dims dims = n.dims(x);
+  Expr parts = dims[dims.size() - 2];
+  Dims outer(dims.begin(), dims.end() - 2);
+  Value flat = n.g.reshape(x, {n.simplify(shape::product(outer)), parts, wanted});
+  ir::FourierTransform t{length, inverse, isReal ? FourierResult::Real : onesided ? FourierResult::Half : FourierResult::All, std::nullopt};
+  std::optional<int64_t> known = length.constant();
+  if (inverse && known)
+    t.scale = 1.0 / double(*known);
+  Value y = ir::fourier(n.g, flat, t);
+  if (inverse && !known)
+    y = n.g.div(y, n.g.broadcastTo(n.g.cast(n.g.size(length), n.element(y)), n.dims(y)));
+  outer.push_back(n.dim(y, 1));
+  outer.push_back(n.dim(y, 2));
+  return n.g.reshape(y, outer);
 }
 
-/// [.., 1 or 2] as parts, in at least f32.
-Complex partsOf(Node &n, Value x) {
-  int64_t last = n.rank(x) - 1;
-  std::optional<int64_t> parts = n.simplify(n.dim(x, last)).constant();
+/// Moves a dimension to another place.
+static Value moved(Node &n, Value x, int64_t from, int64_t to) {
+  llvm::SmallVector<int64_t> perm;
+  for (int64_t d = 0; d < n.rank(x); ++d)
+    if (d != from)
+      perm.push_back(d);
+  perm.insert(perm.begin() + to, from);
+  return n.g.transpose(x, perm);
+}
+
+static void checkParts(Node &n, Value x) {
+  std::optional<int64_t> parts = n.simplify(n.dim(x, n.rank(x) - 1)).constant();
   if (!parts || *parts < 1 || *parts > 2)
     failWrong("the last dimension of {0} must be 1 (real) or 2 (complex)", describe(x.getType()));
-  auto part = [&](int64_t i) { return n.g.squeeze(n.g.slice(n.wide(x), last, Expr(i), Expr(1)), {last}); };
-  return {part(0), *parts == 2 ? part(1) : Value()};
 }
 
-/// The way back: parts as a dimension at the end.
-Value joined(Node &n, Complex y, Type type) {
-  int64_t rank = n.rank(y.re);
-  Value re = n.g.unsqueeze(y.re, {rank});
-  return n.g.cast(y.im ? n.g.concat({re, n.g.unsqueeze(y.im, {rank})}, rank) : re, type);
-}
-
-/// Moves the last dimension to `axis`.
-Complex lastTo(Node &n, Complex y, int64_t axis) {
-  llvm::SmallVector<int64_t> perm;
-  for (int64_t d = 0; d + 1 < n.rank(y.re); ++d)
-    perm.push_back(d);
-  perm.insert(perm.begin() + axis, n.rank(y.re) - 1);
-  return {n.g.transpose(y.re, perm), y.im ? n.g.transpose(y.im, perm) : Value()};
-}
-
-Complex toLast(Node &n, Complex x, int64_t axis) {
-  llvm::SmallVector<int64_t> perm;
-  for (int64_t d = 0; d < n.rank(x.re); ++d)
-    if (d != axis)
-      perm.push_back(d);
-  perm.push_back(axis);
-  return {n.g.transpose(x.re, perm), x.im ? n.g.transpose(x.im, perm) : Value()};
-}
-
-} // namespace
-
-/// The transform's length and what it is of a dimension of that size.
-static Transform transformOf(Node &n, const Expr &size) {
-  bool inverse = n.flag("inverse", false), onesided = n.flag("onesided", false);
-  Expr length = n.has(1) ? n.sizeScalar(1) : inverse && onesided ? (size - Expr(1)) * Expr(2) : size;
-  length = n.simplify(length);
+/// How long the transform of a dimension of that size is.
+static Expr lengthOf(Node &n, const Expr &size) {
+  bool isReal = n.flag("inverse", false) && n.flag("onesided", false);
+  Expr length = n.simplify(n.has(1) ? n.sizeScalar(1) : isReal ? (size - Expr(1)) * Expr(2) : size);
   if (length.constant() && *length.constant() < 1)
     failWrong("a transform of length {0}", length.str());
-  return Transform(n, length, inverse, onesided);
+  return length;
 }
 
 /// Over the axis that an input of the model names.
 static void dftAlong(Node &n, const Expr &axis) {
   Value x = n.in(0);
-  Complex parts = partsOf(n, x);
+  int64_t last = n.rank(x) - 1;
   n.require(axis, "le", Expr(n.rank(x) - 2), "the axis is not the one of real and imaginary parts");
-  RuntimeAxes split(n, n.dims(parts.re), {axis});
-  Complex y = transformOf(n, split.named[0]).run({split.gathered(parts.re), parts.im ? split.gathered(parts.im) : Value()});
-  Dims dims = split.withNamed(n.dims(y.re).back());
-  n.out(joined(n, {split.restored(y.re, dims), y.im ? split.restored(y.im, dims) : Value()}, n.element(x)));
+  Dims outer = n.dims(x);
+  outer.pop_back();
+  RuntimeAxes split(n, outer, {axis});
+  int64_t parts = *n.simplify(n.dim(x, last)).constant();
+  llvm::SmallVector<Value> gathered;
+  for (int64_t i = 0; i < parts; ++i) {
+    Value part = split.gathered(n.g.squeeze(n.g.slice(n.wide(x), last, Expr(i), Expr(1)), {last}));
+    gathered.push_back(n.g.unsqueeze(part, {n.rank(part) - 1}));
+  }
+  Value pairs = n.g.concat(gathered, n.rank(gathered[0]) - 2);
+  Value y = transformed(n, pairs, lengthOf(n, split.named[0]), n.flag("inverse", false), n.flag("onesided", false));
+  Dims dims = split.withNamed(n.dims(y).back());
+  int64_t place = n.rank(y) - 2, made = *n.simplify(n.dim(y, place)).constant();
+  llvm::SmallVector<Value> results;
+  for (int64_t i = 0; i < made; ++i) {
+    Value part = split.restored(n.g.squeeze(n.g.slice(y, place, Expr(i), Expr(1)), {place}), dims);
+    results.push_back(n.g.unsqueeze(part, {n.rank(part)}));
+  }
+  n.out(n.g.cast(n.g.concat(results, n.rank(results[0]) - 1), n.element(x)));
 }
 
 void dft(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
+  checkParts(n, x);
   int64_t rank = n.rank(x), axis = n.opset() >= 20 ? -2 : n.integer("axis", 1);
   if (n.opset() >= 20 && n.has(2)) {
     Dims given = n.axisValues(2, rank);
@@ -190,36 +120,31 @@ void dft(Node &n) {
   axis = n.axis(axis, rank);
   if (axis == rank - 1)
     failWrong("axis {0} is the one of real and imaginary parts", axis);
-  Complex y = transformOf(n, n.dim(x, axis)).run(toLast(n, partsOf(n, x), axis));
-  n.out(joined(n, lastTo(n, y, axis), n.element(x)));
+  Value y = transformed(n, moved(n, n.wide(x), axis, rank - 1), lengthOf(n, n.dim(x, axis)), n.flag("inverse", false), n.flag("onesided", false));
+  n.out(n.g.cast(moved(n, y, rank - 1, axis), n.element(x)));
 }
 
 void stft(Node &n) {
   Value x = n.in(0), window = n.maybe(2);
   n.requireFloat(x);
   n.requireRank(x, 3);
+  checkParts(n, x);
   Expr step = n.sizeScalar(1), size = n.dim(x, 1);
-  Expr length = n.has(3) ? n.sizeScalar(3) : window ? n.dim(window, 0) : size;
+  Expr length = n.simplify(n.has(3) ? n.sizeScalar(3) : window ? n.dim(window, 0) : size);
   if ((step.constant() && *step.constant() < 1) || (length.constant() && *length.constant() < 1))
     failWrong("frames of {0} elements every {1}", length.str(), step.str());
   Expr frames = n.simplify(Expr::floordiv(n.simplify(size - length), step) + Expr(1));
-  Complex signal = toLast(n, partsOf(n, x), 1); // [batch, elements]
   Dims index{frames, length};
   Type i64 = n.g.b.getI64Type();
   Value at = n.g.add(n.g.mul(n.g.iota(index, 0, i64), n.g.broadcastTo(n.g.size(step), index)), n.g.iota(index, 1, i64));
-  auto framed = [&](Value part) {
-    if (!part)
-      return part;
-    Value f = n.g.gather(part, at, 1);
-    if (window) {
-      n.requireRank(window, 1);
-      n.requireEqual(n.dim(window, 0), length, "the window and the frame");
-      f = n.g.mul(f, n.g.broadcastTo(n.g.cast(window, n.element(f)), n.dims(f)));
-    }
-    return f;
-  };
-  Complex y = Transform(n, length, false, n.flag("onesided", true)).run({framed(signal.re), framed(signal.im)});
-  n.out(joined(n, lastTo(n, y, 2), n.element(x)));
+  Value framed = n.g.gather(moved(n, n.wide(x), 2, 1), at, 2); // [batch, parts, frames, length]
+  if (window) {
+    n.requireRank(window, 1);
+    n.requireEqual(n.dim(window, 0), length, "the window and the frame");
+    framed = n.g.mul(framed, n.g.broadcastTo(n.g.cast(window, n.element(framed)), n.dims(framed)));
+  }
+  Value y = transformed(n, moved(n, framed, 1, 2), length, false, n.flag("onesided", true)); // [batch, frames, 2, frequencies]
+  n.out(n.g.cast(moved(n, y, 2, 3), n.element(x)));
 }
 
 //===----------------------------------------------------------------------===//

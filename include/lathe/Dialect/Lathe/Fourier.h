@@ -1,0 +1,31 @@
+//===- Fourier.h - Discrete Fourier transforms ------------------------------===//
+//
+// Complex numbers are pairs: a tensor [batch, 2, n] holds n real parts, then n imaginary ones; [batch, 1, n] holds real numbers.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_DIALECT_LATHE_FOURIER_H
+#define LATHE_DIALECT_LATHE_FOURIER_H
+
+#include "lathe/Dialect/Lathe/GraphBuilder.h"
+
+namespace lathe::ir {
+
+/// What a transform of length n gives: all n frequencies; those up to n / 2 of real numbers; or the n real numbers that half of the
+/// frequencies stand for.
+enum class FourierResult { All, Half, Real };
+
+struct FourierTransform {
+  shape::Expr length;
+  bool inverse = false;                      ///< the sign of the exponent is plus
+  FourierResult result = FourierResult::All;
+  std::optional<double> scale = std::nullopt; ///< what everything is multiplied with
+};
+
+/// Over the last dimension of x [batch, 1 or 2, m], of f32 or f64: m is the length, or length / 2 + 1 for FourierResult::Real.
+/// Gives [batch, 2, ..], or [batch, 1, length] for FourierResult::Real. The work is that of a fast transform where the length is
+/// constant, and a product with the matrix of the roots of unity where it is not.
+mlir::Value fourier(GraphBuilder &g, mlir::Value x, const FourierTransform &transform);
+
+} // namespace lathe::ir
+
+#endif // LATHE_DIALECT_LATHE_FOURIER_H

@@ -1,0 +1,93 @@
+"""FOLDER: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64."""
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+folder = sys.argv[1]
+random = np.random.default_rng(3)
+wrong = count = 0
+
+
+def model(op, shape, element, initializers, **attributes):
+    inputs = ["x"] + [i.name if i is not None else "" for i in initializers]
+    graph = helper.make_graph([helper.make_node(op, inputs, ["y"], "node", **attributes)], "g",
+                              [helper.make_tensor_value_info("x", element, shape)], [helper.make_tensor_value_info("y", element, None)],
+                              [i for i in initializers if i is not None])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), f"{folder}/m.onnx")
+
+
+def number(name, value):
+    return helper.make_tensor(name, TensorProto.INT64, [], [value])
+
+
+def check(name, x, want, flags=()):
+    global wrong, count
+    count += 1
+    want = np.asarray(want)
+    scale = max(np.abs(want).max(), 1e-30)
+    tolerance = (1e-13 if x.dtype == np.float64 else 2e-6) * scale
+    np.savez(f"{folder}/d.npz", x=x, y=want.astype(x.dtype))
+    commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", *flags],
+                ["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--rtol", "0", "--atol", str(tolerance)]]
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            wrong += 1
+            print(name, done.stderr.strip()[-300:], done.stdout.strip()[-300:])
+            return
+
+
+def pairs(z):
+    return np.stack([z.real, z.imag], -1)
+
+
+def fitted(z, length, axis):
+    z = np.moveaxis(z, axis, -1)[..., :length]
+    pad = [(0, 0)] * (z.ndim - 1) + [(0, length - z.shape[-1])]
+    return np.moveaxis(np.pad(z, pad), -1, axis)
+
+
+def dft(shape, axis=-2, inverse=0, onesided=0, length=None, dtype=np.float32, names=None):
+    x = random.standard_normal(shape).astype(dtype)
+    z = x[..., 0].astype(np.float64) + (1j * x[..., 1] if shape[-1] == 2 else 0)
+    axis %= len(shape)
+    size = length or (2 * (z.shape[axis] - 1) if inverse and onesided else z.shape[axis])
+    if inverse and onesided:
+        want = np.fft.irfft(fitted(z, size // 2 + 1, axis), size, axis=axis)[..., None]
+    else:
+        want = (np.fft.ifft if inverse else np.fft.fft)(fitted(z, size, axis), axis=axis)
+        want = pairs(np.take(want, range(size // 2 + 1), axis=axis) if onesided else want)
+    element = TensorProto.FLOAT if dtype == np.float32 else TensorProto.DOUBLE
+    model("DFT", names or shape, element, [None if length is None else number("n", length), number("axis", axis)], inverse=inverse, onesided=onesided)
+    check(f"dft {shape} axis {axis} inverse {inverse} onesided {onesided} length {length} {names or ''}", x, want)
+
+
+# Powers, products of small primes, primes that are done directly, by convolution, and as a factor.
+KINDS = [(1, 0, 0), (1, 0, 1), (2, 0, 0), (2, 1, 0), (1, 1, 0), (2, 1, 1)]
+for i, n in enumerate((1, 2, 3, 16, 60, 64, 66, 67, 101, 243, 268, 512, 1000, 1021, 4096)):
+    for parts, inverse, onesided in (KINDS[i % 6], KINDS[(i * 5 + 3) % 6]):
+        half = inverse and onesided
+        dft([3, n // 2 + 1 if half else n, parts], inverse=inverse, onesided=onesided, length=n if half else None)
+for n, (parts, inverse, onesided) in zip((30, 67, 1000, 1021), KINDS[1:]):
+    dft([2, n, parts], inverse=inverse, onesided=onesided, dtype=np.float64)
+dft([1, 65536, 1], onesided=1)
+dft([1, 65536, 2], inverse=1)
+for axis in (0, 1, 2):
+    dft([12, 90, 7, 2], axis=axis)
+dft([2, 50, 1], length=64, onesided=1)
+dft([2, 50, 2], length=40, inverse=1)
+dft([2, 9, 1], onesided=1, names=[2, "n", 1])
+dft([2, 40, 2], inverse=1, names=["b", "n", 2])
+dft([5, 100, 2], names=["b", 100, 2])
+
+for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90, 1, 1)):
+    for onesided in (0, 1):
+        x, window = random.standard_normal([batch, size, 1]).astype(np.float32), np.hanning(length).astype(np.float32)
+        frames = np.stack([x[:, t * step:t * step + length, 0] * window for t in range((size - length) // step + 1)], 1).astype(np.float64)
+        names = ["b", size, 1] if onesided else [batch, size, 1]
+        model("STFT", names, TensorProto.FLOAT, [number("step", step), helper.make_tensor("w", TensorProto.FLOAT, [length], window)], onesided=onesided)
+        check(f"stft {size} {length} {step} {onesided} {names}", x, pairs((np.fft.rfft if onesided else np.fft.fft)(frames)))
+print(count, "transforms,", wrong, "wrong")
