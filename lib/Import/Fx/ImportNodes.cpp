@@ -123,6 +123,13 @@ llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
 }
 
 llvm::Error Importer::runHandler(OpContext &c, const OpEntry &entry) {
+  if (!isComplex(c.node) || (entry.flags & TakesPairs))
+    return runAlone(c, entry);
+  const OpEntry *own = findComplexOp(entry.name);
+  return own ? runAlone(c, *own) : runOnParts(c, entry);
+}
+
+llvm::Error Importer::runAlone(OpContext &c, const OpEntry &entry) {
   if (llvm::Error e = c.bind(entry.arguments))
     return e;
   mlir::Block *block = builder.getInsertionBlock();
@@ -148,6 +155,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   c.metas = &graph->tensors;
   c.late = &late;
   c.seed = options.seed;
+  c.unrolledSteps = options.unrolledSteps;
   if (llvm::Error e = readResultTypes(c, inPlace))
     return e;
   for (const NamedArgument &input : node.inputs)
@@ -213,6 +221,7 @@ llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry
   c.metas = &graph->tensors;
   c.late = &late;
   c.seed = options.seed;
+  c.unrolledSteps = options.unrolledSteps;
   c.replaced = {self, of};
   for (const std::string &name : resultNames(node)) {
     c.wanted.push_back(read.count(name) != 0);
@@ -269,8 +278,10 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
     if (i >= c.results.size() || !c.results[i])
       return c.cannot("its result {0} ('{1}') is used, which this version does not compute", i, names[i]);
     mlir::RankedTensorType want = c.resultTypes[i];
-    if (entry.flags & OwnElements)
-      want = ir::tensorType(ir::dimsOf(want), ir::elementOf(c.results[i]));
+    if (entry.flags & OwnElements) { // nor ranks: those of an LSTM's states
+      bool sameRank = want.getRank() == ir::typeOf(c.results[i]).getRank();
+      want = ir::tensorType(sameRank ? ir::dimsOf(want) : ir::dimsOf(c.results[i]), ir::elementOf(c.results[i]));
+    }
     LATHE_TRY(v, conform(c, c.results[i], want, i));
     if (self.empty() || (inPlace && i > 0)) {
       values.define(names[i], v);

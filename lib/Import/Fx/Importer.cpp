@@ -65,7 +65,8 @@ llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, String
   auto meta = graph->tensors.find(tensor.str());
   if (meta == graph->tensors.end())
     return userError("{0}: {1}: the file does not describe the tensor '{2}'", file, what, tensor);
-  Type element = elementType(meta->second.dtype, builder.getContext());
+  bool pairs = isComplexType(meta->second.dtype);
+  Type element = elementType(pairs ? partsType(meta->second.dtype) : meta->second.dtype, builder.getContext());
   if (!element)
     return lathe::unsupported("{0}: {1}: '{2}' has the type {3}, which the compiler does not have", file, what, tensor,
                               dtypeName(meta->second.dtype));
@@ -79,6 +80,8 @@ llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, String
       return userError("{0}: {1}: '{2}' has the size {3}, which may be negative", file, what, tensor, e.str());
     dims.push_back(e);
   }
+  if (pairs)
+    dims.push_back(Expr(2));
   return ir::tensorType(dims, element);
 }
 

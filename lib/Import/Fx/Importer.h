@@ -57,6 +57,14 @@ private:
   llvm::Error translate(const Node &node, llvm::StringRef op, bool inPlace);
   llvm::Error readResultTypes(OpContext &c, bool inPlace);
   llvm::Error runHandler(OpContext &c, const OpEntry &entry);
+  llvm::Error runAlone(OpContext &c, const OpEntry &entry);
+  // Complex numbers (ImportComplex.cpp).
+  bool isComplex(llvm::StringRef tensor) const;
+  bool isComplex(const Node &node) const;
+  llvm::Error runOnParts(OpContext &c, const OpEntry &entry);
+  llvm::Error runProduct(OpContext &c, const OpEntry &entry, std::map<std::string, Value> re, std::map<std::string, Value> im,
+                         SmallVector<Value> &reals, SmallVector<Value> &imaginaries);
+  llvm::Expected<SmallVector<Value>> runWith(OpContext &c, const OpEntry &entry, const std::map<std::string, Value> &operands);
   llvm::Error giveResults(OpContext &c, const OpEntry &entry, bool inPlace);
   llvm::Error giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v);
   // Loops (ImportLoops.cpp).

@@ -145,6 +145,7 @@ public:
   const std::map<std::string, TensorMeta> *metas = nullptr;
   LateSizes *late = nullptr;
   std::optional<uint32_t> seed; ///< of random numbers, where the user accepts them
+  int64_t unrolledSteps = 0;    ///< recurrences over more steps are loops
 
 private:
   struct Slot {
@@ -165,8 +166,8 @@ using Handler = llvm::Error (*)(OpContext &);
 
 /// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
 /// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i shares the memory of tensor i of a list.
-/// OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
-enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16 };
+/// TakesPairs: complex numbers come as pairs, a last dimension of 2. OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32 };
 
 struct OpEntry {
   const char *name;      ///< without "aten."
@@ -177,6 +178,8 @@ struct OpEntry {
 
 /// The entry of an operator ("add.Tensor"), or null.
 const OpEntry *findOp(llvm::StringRef name);
+/// What an operator of real numbers does with complex ones, where that is more than with their parts; or null.
+const OpEntry *findComplexOp(llvm::StringRef name);
 
 } // namespace lathe::fx
 

@@ -16,6 +16,7 @@
 using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
+using shape::Expr;
 
 static constexpr uint64_t maxExpandedBytes = 256u << 20; // of a weight that is larger than its storage (stride 0)
 static constexpr uint64_t smallBytes = 1024;             // constants up to this are printed and folded in full
@@ -65,6 +66,28 @@ mlir::Type fx::elementType(DType dtype, mlir::MLIRContext *context) {
 std::string fx::dtypeName(DType dtype) {
   const DTypeInfo *info = findDType(dtype);
   return info ? info->name : "dtype " + std::to_string(dtype);
+}
+
+static constexpr DType float32 = 7, float64 = 8, complex64 = 10, complex128 = 11;
+
+bool fx::isComplexType(DType dtype) { return dtype == complex64 || dtype == complex128; }
+DType fx::partsType(DType dtype) { return dtype == complex64 ? float32 : float64; }
+
+/// The same tensor with its complex numbers as pairs.
+static TensorMeta asPairs(TensorMeta meta) {
+  if (!isComplexType(meta.dtype))
+    return meta;
+  auto twice = [](Size &s) {
+    if (s.expr)
+      s.expr = *s.expr * Expr(2);
+  };
+  meta.dtype = partsType(meta.dtype);
+  meta.sizes.push_back({Expr(2), "2"});
+  llvm::for_each(meta.strides, twice);
+  if (!meta.strides.empty() || meta.sizes.size() == 1)
+    meta.strides.push_back({Expr(1), "1"});
+  twice(meta.offset);
+  return meta;
 }
 
 /// A view with constant sizes, checked against overflow.
@@ -214,7 +237,7 @@ llvm::Expected<mlir::ElementsAttr> Weights::value(const InputSpec &spec, const T
     return entry.takeError();
   if ((*entry)->pickled)
     return unsupported("{0}: weight '{1}' is stored as a pickled tensor subclass; only plain tensors are read", file, spec.key);
-  const TensorMeta &meta = (*entry)->meta ? *(*entry)->meta : graphMeta;
+  TensorMeta meta = asPairs((*entry)->meta ? *(*entry)->meta : graphMeta);
   mlir::Type element = elementType(meta.dtype, context);
   if (!element || !meta.strided)
     return unsupported("{0}: weight '{1}' has {2}, which the compiler has no type for", file, spec.key,

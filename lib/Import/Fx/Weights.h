@@ -14,6 +14,10 @@ mlir::Type elementType(DType dtype, mlir::MLIRContext *context);
 /// "float32", for messages.
 std::string dtypeName(DType dtype);
 
+/// complex64 and complex128: tensors with a last dimension of 2, for the real and the imaginary part, of the type that these have.
+bool isComplexType(DType dtype);
+DType partsType(DType dtype);
+
 class Weights {
 public:
   static llvm::Expected<Weights> open(const Archive &archive, llvm::StringRef model, llvm::StringRef file);

@@ -429,4 +429,96 @@ def states():
     yield Case("matrix", Kept(read_only_when_kept, a=dyadic(4, 4) / 8), square, steps=True)
 
 
-FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states}
+def recurrences():
+    """Recurrent layers: written out when they are short, loops when they are long or of open length."""
+    class Layer(torch.nn.Module):
+        def __init__(self, kind, *args, **kwargs):
+            super().__init__()
+            self.layer = getattr(torch.nn, kind)(*args, **kwargs)
+
+        def forward(self, *args):
+            return self.layer(*args)
+
+    steps = Dim("steps", min=2, max=600)
+    x = dyadic(40, 2, 3)
+    for kind, extra in (("LSTM", {}), ("GRU", {}), ("RNN", {}), ("RNN", {"nonlinearity": "relu"})):
+        name = kind.lower() + ("_relu" if extra else "")
+        yield Case(f"{name}_short", Layer(kind, 3, 4, **extra), [(x[:5],)])
+        yield Case(f"{name}_long", Layer(kind, 3, 4, **extra), [(x,)])
+    yield Case("lstm_two_ways", Layer("LSTM", 3, 4, num_layers=2, bidirectional=True, batch_first=True), [(x.transpose(0, 1),)])
+    yield Case("gru_two_ways", Layer("GRU", 3, 4, bidirectional=True, bias=False), [(x, dyadic(2, 2, 4))])
+    yield Case("lstm_projected", Layer("LSTM", 3, 5, proj_size=2, num_layers=2), [(x,)])
+    yield Case("lstm_open", Layer("LSTM", 3, 4), [(x,), (x[:3],), (dyadic(100, 2, 3),)], {"args": ({0: steps},)})
+    yield Case("gru_open_back", Layer("GRU", 3, 4, bidirectional=True), [(x,), (x[:2],)], {"args": ({0: steps},)})
+    yield Case("rnn_open", Layer("RNN", 3, 4), [(x,), (x[:17],)], {"args": ({0: steps},)})
+    yield Case("lstm_one_sequence", Layer("LSTM", 3, 4), [(x[:, 0],)])
+
+
+def complexes():
+    """Complex numbers and Fourier transforms."""
+    fft = torch.fft
+
+    def arithmetic(a, b):
+        x, y = torch.complex(a, b), torch.complex(b + 1, a)
+        z = x * y + x / (y + 2) - x.conj() * 0.5
+        return torch.view_as_real(z), z.abs(), z.angle(), z.real, z.imag
+
+    def rotation(q, angles):
+        pairs = torch.view_as_complex(q.reshape(3, 4, 2))
+        turned = pairs * torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(turned).flatten(1)
+
+    def shapes(a, b):
+        x = torch.complex(a, b)
+        y = torch.cat([x.t(), x.t() * 2], dim=-1).reshape(2, -1)[:, 1:5].unsqueeze(-1)
+        return torch.view_as_real(y.sum(0)), torch.view_as_real(y.flip(0).permute(2, 1, 0))
+
+    def product(a, b):
+        x = torch.complex(a, b)
+        return torch.view_as_real(x @ x.t()), torch.view_as_real(torch.nn.functional.pad(x, (1, 2)) * x.sum()), torch.view_as_real(torch.exp(x).reciprocal())
+
+    def ways(x):
+        y = fft.rfft(x)
+        return torch.view_as_real(fft.fft(x)), torch.view_as_real(y), fft.irfft(y, 11), fft.irfft(y, norm="ortho"), torch.view_as_real(fft.ifft(fft.fft(x), dim=0))
+
+    def mirrored(x):
+        y = torch.complex(x, x.flip(-1))
+        return fft.hfft(y, 12), torch.view_as_real(fft.ihfft(x, norm="ortho").resolve_conj()), torch.view_as_real(fft.fft(y, 16)), torch.view_as_real(fft.fft(y, 5, norm="forward"))
+
+    def planes(x):
+        y = fft.rfft2(x)
+        return torch.view_as_real(y), fft.irfft2(y, s=x.shape[-2:]), torch.view_as_real(fft.fftn(x, norm="ortho")), torch.view_as_real(fft.ifft2(y)), torch.view_as_real(fft.fftn(y, dim=(0,)))
+
+    def frames(x, w):
+        return torch.view_as_real(torch.stft(x, 16, 5, 12, w, return_complex=True)), torch.stft(x[0], 8, center=False, onesided=False, normalized=True, return_complex=True).abs()
+
+    class Spectrum(torch.nn.Module):
+        """A layer with complex weights."""
+
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.complex(dyadic(3, 6), dyadic(3, 6)))
+
+        def forward(self, x):
+            return fft.irfft(fft.rfft(x, norm="ortho") * self.weight, n=10, norm="ortho")
+
+    a, b, x = dyadic(3, 4), dyadic(3, 4), dyadic(3, 10)
+    n = Dim("n", min=2, max=64)
+    yield Case("arithmetic", arithmetic, [(a, b)])
+    yield Case("arithmetic_open", arithmetic, [(a, b), (dyadic(5, 4), dyadic(5, 4))], ({0: n}, {0: n}))
+    yield Case("rotation", rotation, [(dyadic(3, 8), dyadic(3, 4))])
+    yield Case("shapes", shapes, [(a, b)])
+    yield Case("product", product, [(a, b)])
+    for body in (ways, mirrored):
+        yield Case(body.__name__, body, [(x,)])
+        yield Case(f"{body.__name__}_core", body, [(x,)], decomposed=True)
+    yield Case("planes", planes, [(dyadic(2, 6, 7),)], tolerance=2e-5)
+    yield Case("planes_core", planes, [(dyadic(2, 6, 7),)], decomposed=True, tolerance=2e-5)
+    yield Case("long", lambda x: torch.view_as_real(fft.rfft(x)), [(dyadic(1, 200),)], tolerance=1e-4)
+    yield Case("open", lambda x: fft.rfft(x).abs(), [(x,), (dyadic(3, 7),)], ({1: n},))
+    yield Case("frames", frames, [(dyadic(2, 40), torch.hann_window(12))])
+    yield Case("spectrum", Spectrum(), [(x,)])
+
+
+FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states,
+            "recurrences": recurrences, "complexes": complexes}

@@ -45,6 +45,7 @@ llvm::ArrayRef<OpEntry> searchOps();
 llvm::ArrayRef<OpEntry> quantizeOps();
 llvm::ArrayRef<OpEntry> backwardOps();
 llvm::ArrayRef<OpEntry> fourierOps();
+llvm::ArrayRef<OpEntry> complexOps();
 llvm::ArrayRef<OpEntry> miscOps();
 llvm::ArrayRef<OpEntry> assertOps();
 

@@ -1,0 +1,142 @@
+//===- ImportComplex.cpp - Complex numbers as pairs -------------------------===//
+//
+// A complex tensor is a tensor of real ones with a last dimension of 2. Operators that know of complex numbers (Ops/Complex.cpp,
+// Ops/Fourier.cpp) work with it as it is. Of the others, those that act on real and imaginary parts alike are translated twice, once
+// for each, and products four times.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using llvm::StringRef;
+
+using Operands = std::map<std::string, Value>;
+
+/// Views, copies, sums: f(a + i b) = f(a) + i f(b).
+static bool actsOnParts(StringRef op) {
+  static const llvm::StringSet<> names = {
+      "view", "_unsafe_view", "reshape", "permute", "transpose", "t", "select", "slice", "narrow", "split", "split_with_sizes", "chunk",
+      "unbind", "unsqueeze", "squeeze", "expand", "expand_as", "clone", "contiguous", "flatten", "unflatten", "cat", "stack", "sum", "mean", "cumsum", "neg", "flip", "roll", "index", "index_select", "gather", "where", "constant_pad_nd", "pad", "repeat", "tile",
+      "movedim", "swapaxes", "swapdims", "diagonal", "tril", "triu", "alias", "detach", "detach_", "lift_fresh_copy", "zeros_like", "copy",
+      "slice_scatter", "select_scatter", "view_as", "reshape_as", "expand_copy", "squeeze_copy", "hstack", "vstack", "fft_fftshift",
+      "fft_ifftshift", "as_strided", "mT", "numpy_T"};
+  return names.contains(op.split('.').first) && !op.starts_with("where.Scalar");
+}
+
+/// f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c)) of its first two operands.
+static bool isProduct(StringRef op) {
+  static const llvm::StringSet<> names = {"mul", "mm", "bmm", "matmul", "mv", "dot", "outer", "linalg_matmul", "multiply"};
+  return names.contains(op.split('.').first);
+}
+
+bool Importer::isComplex(StringRef tensor) const {
+  auto meta = graph->tensors.find(tensor.str());
+  return meta != graph->tensors.end() && isComplexType(meta->second.dtype);
+}
+
+bool Importer::isComplex(const Node &node) const {
+  for (const NamedArgument &input : node.inputs)
+    for (const std::string &tensor : input.value.tensors)
+      if (isComplex(tensor))
+        return true;
+  return llvm::any_of(resultNames(node), [&](const std::string &name) { return isComplex(name); });
+}
+
+/// The node's results with these operands.
+llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry &entry, const Operands &operands) {
+  OpContext part(c.g, c.node, operands, needs);
+  part.file = c.file;
+  part.metas = c.metas;
+  part.late = c.late;
+  part.seed = c.seed;
+  part.unrolledSteps = c.unrolledSteps;
+  part.wanted = c.wanted;
+  for (mlir::RankedTensorType type : c.resultTypes) {
+    Dims dims = ir::dimsOf(type);
+    if (!dims.empty())
+      dims.pop_back();
+    part.resultTypes.push_back(ir::tensorType(dims, type.getElementType()));
+  }
+  if (llvm::Error e = runAlone(part, entry))
+    return std::move(e);
+  return part.results;
+}
+
+static Value partOf(ir::GraphBuilder &g, Value pairs, int64_t i) {
+  int64_t last = ir::typeOf(pairs).getRank() - 1;
+  return g.squeeze(g.slice(pairs, last, Expr(i), Expr(1)), {last});
+}
+
+/// Both parts of each operand; of a real one the imaginary part is zeros. Indices and conditions are the same for both.
+static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands &operands, llvm::function_ref<bool(StringRef)> isComplex) {
+  Operands re, im;
+  for (const auto &[name, v] : operands) {
+    bool pairs = isComplex(name), real = !pairs && llvm::isa<mlir::FloatType>(ir::elementOf(v));
+    re[name] = pairs ? partOf(g, v, 0) : v;
+    im[name] = pairs ? partOf(g, v, 1) : real ? g.splatLike(0, v) : v;
+  }
+  return {re, im};
+}
+
+/// A product of the first two operands, either of which may be real.
+llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re, Operands im, SmallVector<Value> &reals,
+                                 SmallVector<Value> &imaginaries) {
+  const std::string &left = c.node.inputs[0].value.tensors.at(0), &right = c.node.inputs[1].value.tensors.at(0);
+  if (left == right)
+    return c.cannot("a product of a complex tensor with itself, but for one by elements");
+  auto gather = [&](const Operands &operands, SmallVector<Value> &into, bool subtract) -> llvm::Error {
+    LATHE_TRY(part, runWith(c, entry, operands));
+    into = into.empty() ? part : SmallVector<Value>{subtract ? c.g.sub(into[0], part[0]) : c.g.add(into[0], part[0])};
+    return llvm::Error::success();
+  };
+  Operands mixed = re, crossed = im;
+  mixed[right] = im[right], crossed[right] = re[right];
+  if (llvm::Error e = gather(re, reals, false))
+    return e;
+  if (isComplex(right))
+    if (llvm::Error e = gather(mixed, imaginaries, false))
+      return e;
+  if (isComplex(left))
+    if (llvm::Error e = gather(crossed, imaginaries, false))
+      return e;
+  return isComplex(left) && isComplex(right) ? gather(im, reals, true) : llvm::Error::success();
+}
+
+llvm::Error Importer::runOnParts(OpContext &c, const OpEntry &entry) {
+  if (!isProduct(entry.name) && !actsOnParts(entry.name))
+    return c.cannot("it computes with complex numbers, which this version does not for this operator");
+  Operands operands;
+  for (const NamedArgument &input : c.node.inputs) {
+    for (const std::string &name : input.value.tensors)
+      if (!name.empty() && values.has(name))
+        operands[name] = name == c.replaced.first ? c.replaced.second : values.current().at(name);
+    if (StringRef(input.value.text).starts_with("as_complex"))
+      return c.cannot("argument '{0}' is a complex number", input.name);
+    bool isNumber = input.value.kind == Argument::Kind::Float || input.value.kind == Argument::Kind::Int;
+    if (input.name == "value" && isNumber && !(input.value.floats == std::vector<double>{0}) &&
+        !(input.value.ints.size() == 1 && input.value.ints[0].expr && input.value.ints[0].expr->isZero()))
+      return c.cannot("argument '{0}' is a number other than 0, of complex numbers", input.name);
+  }
+  for (const std::string &name : resultNames(c.node))
+    if (!name.empty() && !isComplex(name))
+      return c.cannot("it makes real numbers of complex ones, which this version does not for this operator");
+  auto [re, im] = partsOf(c.g, operands, [&](StringRef name) { return isComplex(name); });
+  SmallVector<Value> reals, imaginaries;
+  bool ofTwo = isProduct(entry.name) && c.node.inputs.size() > 1 && !c.node.inputs[1].value.tensors.empty();
+  if (ofTwo) {
+    if (llvm::Error e = runProduct(c, entry, re, im, reals, imaginaries))
+      return e;
+  } else {
+    LATHE_TRY(a, runWith(c, entry, re));
+    LATHE_TRY(b, runWith(c, entry, im));
+    reals = a, imaginaries = b;
+  }
+  for (auto [a, b] : llvm::zip(reals, imaginaries)) {
+    int64_t rank = a ? ir::typeOf(a).getRank() : 0;
+    c.results.push_back(a && b ? c.g.concat({c.g.unsqueeze(a, {rank}), c.g.unsqueeze(b, {rank})}, rank) : Value());
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,195 @@
+//===- Complex.cpp - Operators of complex numbers ---------------------------===//
+//
+// A complex tensor comes and goes with a last dimension of 2: real and imaginary part (ImportComplex.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+namespace {
+struct Parts {
+  Value re, im;
+};
+} // namespace
+
+static Parts partsOf(OpContext &c, Value pairs) {
+  int64_t last = typeOf(pairs).getRank() - 1;
+  auto part = [&](int64_t i) { return c.g.squeeze(c.g.slice(pairs, last, Expr(i), Expr(1)), {last}); };
+  return {part(0), part(1)};
+}
+
+static Value joined(OpContext &c, const Parts &p) {
+  int64_t rank = typeOf(p.re).getRank();
+  return c.g.concat({c.g.unsqueeze(p.re, {rank}), c.g.unsqueeze(p.im, {rank})}, rank);
+}
+
+/// Whether the tensor is one of complex numbers.
+static bool isPairs(OpContext &c, llvm::StringRef name) {
+  const TensorMeta *meta = c.metaOf(name);
+  return meta && size_t(typeOf(c.tensor(name)).getRank()) == meta->sizes.size() + 1;
+}
+
+static llvm::Error same(OpContext &c) { return c.give(c.tensor("self")); }
+
+static llvm::Error made(OpContext &c) {
+  SmallVector<Value> parts{c.tensor("real"), c.tensor("imag")};
+  if (elementOf(parts[0]) != elementOf(parts[1]))
+    return c.wrong("parts of different types");
+  if (llvm::Error e = c.broadcast(parts))
+    return e;
+  return c.give(joined(c, {parts[0], parts[1]}));
+}
+
+static llvm::Error polar(OpContext &c) {
+  SmallVector<Value> parts{c.tensor("abs"), c.tensor("angle")};
+  if (elementOf(parts[0]) != elementOf(parts[1]))
+    return c.wrong("parts of different types");
+  if (llvm::Error e = c.broadcast(parts))
+    return e;
+  return c.give(joined(c, {c.g.mul(parts[0], c.g.unary<CosOp>(parts[1])), c.g.mul(parts[0], c.g.unary<SinOp>(parts[1]))}));
+}
+
+/// Of a real tensor itself.
+template <bool imaginary> static llvm::Error part(OpContext &c) {
+  Value x = c.tensor("self");
+  if (!isPairs(c, "self"))
+    return imaginary ? c.wrong("the imaginary part of real numbers") : c.give(x);
+  Parts p = partsOf(c, x);
+  return c.give(imaginary ? p.im : p.re);
+}
+
+/// sqrt(re^2 + im^2) without overflow: the larger part times the root of 1 + the quotient's square.
+static Value magnitude(OpContext &c, const Parts &p) {
+  Value a = c.g.unary<AbsOp>(p.re), b = c.g.unary<AbsOp>(p.im);
+  Value large = c.g.binary<MaxOp>(a, b), small = c.g.binary<MinOp>(a, b), zero = c.g.splatLike(0, large), one = c.g.splatLike(1, large);
+  Value none = c.g.compare(CompareKind::EQ, large, zero);
+  Value ratio = c.g.div(small, c.g.select(none, one, large));
+  return c.g.mul(large, c.g.unary<SqrtOp>(c.g.add(one, c.g.mul(ratio, ratio))));
+}
+
+static llvm::Error absolute(OpContext &c) { return c.give(magnitude(c, partsOf(c, c.tensor("self")))); }
+
+static llvm::Error angle(OpContext &c) {
+  Value x = c.tensor("self");
+  if (!isPairs(c, "self")) { // pi where it is negative, 0 elsewhere, NaN where it is NaN
+    x = c.g.cast(x, c.resultElement());
+    Value half = c.g.select(c.g.compare(CompareKind::LT, x, c.g.splatLike(0, x)), c.g.splatLike(3.14159265358979323846, x), c.g.splatLike(0, x));
+    return c.give(c.g.select(c.g.compare(CompareKind::NE, x, x), x, half));
+  }
+  Parts p = partsOf(c, c.tensor("self"));
+  return c.give(c.g.binary<Atan2Op>(p.im, p.re));
+}
+
+static llvm::Error conjugate(OpContext &c) {
+  Value x = c.tensor("self");
+  if (!isPairs(c, "self"))
+    return c.give(x);
+  Parts p = partsOf(c, x);
+  return c.give(joined(c, {p.re, c.g.unary<NegOp>(p.im)}));
+}
+
+/// Between complex types, from real numbers, or their real part.
+static llvm::Error converted(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  bool pairs = isPairs(c, "self"), wanted = c.resultTypes[0].getRank() == typeOf(x).getRank() + (pairs ? 0 : 1);
+  if (pairs == wanted)
+    return c.give(x);
+  return c.give(wanted ? joined(c, {x, c.g.splatLike(0, x)}) : partsOf(c, x).re);
+}
+
+static Parts product(OpContext &c, const Parts &a, const Parts &b) {
+  return {c.g.sub(c.g.mul(a.re, b.re), c.g.mul(a.im, b.im)), c.g.add(c.g.mul(a.re, b.im), c.g.mul(a.im, b.re))};
+}
+
+/// 1 / z = conj z / |z|^2, each part divided by the magnitude twice.
+static Parts reciprocal(OpContext &c, const Parts &p) {
+  Value m = magnitude(c, p);
+  auto over = [&](Value v) { return c.g.div(c.g.div(v, m), m); };
+  return {over(p.re), over(c.g.unary<NegOp>(p.im))};
+}
+
+static llvm::Error inverted(OpContext &c) { return c.give(joined(c, reciprocal(c, partsOf(c, c.tensor("self"))))); }
+
+static llvm::Error exponential(OpContext &c) {
+  Parts p = partsOf(c, c.tensor("self"));
+  Value size = c.g.unary<ExpOp>(p.re);
+  return c.give(joined(c, {c.g.mul(size, c.g.unary<CosOp>(p.im)), c.g.mul(size, c.g.unary<SinOp>(p.im))}));
+}
+
+/// Two operands, each complex, real, or a number: the operation on their parts, broadcast to each other.
+static llvm::Error ofTwo(OpContext &c, Parts (*compute)(OpContext &, const Parts &, const Parts &)) {
+  Type element = c.resultElement();
+  SmallVector<Value> all;
+  for (llvm::StringRef name : {"self", "other"}) {
+    Operand o = c.operand(name);
+    if (o.tensor && isPairs(c, name)) {
+      Parts p = partsOf(c, o.tensor);
+      all.append({p.re, p.im});
+      continue;
+    }
+    Value v = c.materialize(o, element);
+    all.append({v, c.g.splatLike(0, v)});
+  }
+  if (llvm::Error e = c.broadcast(all))
+    return e;
+  return c.give(joined(c, compute(c, {all[0], all[1]}, {all[2], all[3]})));
+}
+
+static llvm::Error multiply(OpContext &c) { return ofTwo(c, product); }
+static llvm::Error divide(OpContext &c) {
+  return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) { return product(c, a, reciprocal(c, b)); });
+}
+
+/// self + alpha other, or self - alpha other.
+template <bool minus> static llvm::Error sum(OpContext &c) {
+  return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) -> Parts {
+    Value factor = c.g.broadcastTo(c.scalarOf(c.number("alpha"), elementOf(a.re)), dimsOf(a.re));
+    auto one = [&](Value v, Value w) { return minus ? c.g.sub(v, c.g.mul(w, factor)) : c.g.add(v, c.g.mul(w, factor)); };
+    return {one(a.re, b.re), one(a.im, b.im)};
+  });
+}
+
+llvm::ArrayRef<OpEntry> fx::complexOps() {
+  static const OpEntry table[] = {
+      {"view_as_real.default", "self:T", same, TakesPairs},
+      {"view_as_complex.default", "self:T", same, TakesPairs},
+      {"complex.default", "real:T imag:T", made, TakesPairs},
+      {"polar.default", "abs:T angle:T", polar, TakesPairs},
+      {"real.default", "self:T", part<false>, TakesPairs},
+      {"imag.default", "self:T", part<true>, TakesPairs},
+      {"angle.default", "self:T", angle, TakesPairs},
+      {"conj.default", "self:T", conjugate, TakesPairs},
+      {"_conj.default", "self:T", conjugate, TakesPairs},
+      {"conj_physical.default", "self:T", conjugate, TakesPairs},
+      {"_conj_physical.default", "self:T", conjugate, TakesPairs},
+      {"resolve_conj.default", "self:T", same, TakesPairs},
+      {"resolve_neg.default", "self:T", same, TakesPairs},
+  };
+  return table;
+}
+
+const OpEntry *fx::findComplexOp(llvm::StringRef name) {
+  static const OpEntry table[] = {
+      {"abs.default", "self:T", absolute},
+      {"_to_copy.default", "self:T dtype:D?", converted},
+      {"to.dtype", "self:T dtype:D?", converted},
+      {"reciprocal.default", "self:T", inverted},
+      {"exp.default", "self:T", exponential},
+      {"add.Tensor", "self:T other:TS alpha:S=1", sum<false>},
+      {"add.Scalar", "self:T other:TS alpha:S=1", sum<false>},
+      {"sub.Tensor", "self:T other:TS alpha:S=1", sum<true>},
+      {"sub.Scalar", "self:T other:TS alpha:S=1", sum<true>},
+      {"mul.Tensor", "self:T other:TS", multiply},
+      {"mul.Scalar", "self:T other:TS", multiply},
+      {"div.Tensor", "self:T other:TS", divide},
+      {"div.Scalar", "self:T other:TS", divide},
+  };
+  for (const OpEntry &entry : table)
+    if (name == entry.name)
+      return &entry;
+  return nullptr;
+}

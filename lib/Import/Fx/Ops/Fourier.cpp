@@ -1,0 +1,260 @@
+//===- Fourier.cpp - torch.fft and stft --------------------------------------===//
+//
+// Complex operands and results are pairs (ImportComplex.cpp); the transforms are those of lathe/Dialect/Lathe/Fourier.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Lathe/Fourier.h"
+#include "Families.h"
+
+using namespace lathe;
+using namespace lathe::fx;
+using namespace lathe::ir;
+
+namespace {
+/// What a transform of length n is divided by.
+enum class Norm { None, Root, Length };
+
+struct Along {
+  int64_t axis; ///< of the tensor without the dimension of the parts
+  Expr length;
+  bool inverse;
+  FourierResult result;
+  Norm norm;
+};
+} // namespace
+
+static bool isPairs(OpContext &c, llvm::StringRef name) {
+  const TensorMeta *meta = c.metaOf(name);
+  return meta && size_t(typeOf(c.tensor(name)).getRank()) == meta->sizes.size() + 1;
+}
+
+static llvm::Expected<Value> fit(OpContext &c, Value x, int64_t axis, const Expr &size) {
+  Expr have = dimsOf(x)[axis], missing = c.g.facts.simplify(size - have);
+  if (missing.isZero())
+    return x;
+  if (c.g.facts.provablyLessEqual(size, have))
+    return c.g.slice(x, axis, Expr(0), size);
+  if (!c.g.facts.provablyLess(have, size))
+    return c.cannot("a signal of {0} elements for a transform of {1}", have.str(), size.str());
+  Dims low(typeOf(x).getRank(), Expr(0)), high = low, dims = dimsOf(x);
+  high[axis] = missing;
+  dims[axis] = size;
+  return c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.scalar(0, elementOf(x)), exprArray(c.g.b, low),
+                                   exprArray(c.g.b, high));
+}
+
+/// x with pairs as its last dimension, or real numbers; gives pairs, or the real numbers of FourierResult::Real.
+static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, const Along &t) {
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), t.length)))
+    return std::move(e);
+  if (!elementOf(x).isF32() && !elementOf(x).isF64())
+    return c.cannot("a transform of {0}", elementOf(x));
+  Expr wanted = t.result == FourierResult::Real ? c.g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1)) : t.length;
+  LATHE_TRY(fitted, fit(c, x, t.axis, wanted));
+  if (!pairs)
+    fitted = c.g.unsqueeze(fitted, {typeOf(fitted).getRank()});
+  int64_t rank = typeOf(fitted).getRank();
+  SmallVector<int64_t> perm, back(rank);
+  for (int64_t d = 0; d + 1 < rank; ++d)
+    if (d != t.axis)
+      perm.push_back(d);
+  perm.append({rank - 1, t.axis});
+  for (int64_t d = 0; d < rank; ++d)
+    back[perm[d]] = d;
+  Value y = c.g.transpose(fitted, perm);
+  Dims outer = dimsOf(y);
+  Expr parts = outer[rank - 2];
+  outer.truncate(rank - 2);
+  FourierTransform transform{t.length, t.inverse, t.result, std::nullopt};
+  std::optional<int64_t> known = t.length.constant();
+  if (known && t.norm != Norm::None)
+    transform.scale = 1 / (t.norm == Norm::Root ? std::sqrt(double(*known)) : double(*known));
+  y = fourier(c.g, c.g.reshape(y, {c.g.facts.simplify(shape::product(outer)), parts, wanted}), transform);
+  if (!known && t.norm != Norm::None) {
+    Value n = c.g.broadcastTo(c.g.cast(c.g.size(t.length), elementOf(y)), dimsOf(y));
+    y = c.g.div(y, t.norm == Norm::Root ? c.g.unary<SqrtOp>(n) : n);
+  }
+  outer.push_back(dimsOf(y)[1]);
+  outer.push_back(dimsOf(y)[2]);
+  y = c.g.transpose(c.g.reshape(y, outer), back);
+  return t.result == FourierResult::Real ? c.g.squeeze(y, {rank - 1}) : y;
+}
+
+/// torch's name of a scaling: "backward" divides inverse transforms, "forward" the others.
+static llvm::Expected<Norm> normOf(OpContext &c, bool inverse) {
+  std::string name = c.has("norm") ? c.text("norm") : "backward";
+  if (name == "ortho")
+    return Norm::Root;
+  if (name != "backward" && name != "forward")
+    return c.wrong("norm is '{0}', expected backward, ortho or forward", name);
+  return (name == "backward") == inverse ? Norm::Length : Norm::None;
+}
+
+static Value conjugated(OpContext &c, Value pairs) {
+  int64_t last = typeOf(pairs).getRank() - 1;
+  auto part = [&](int64_t i) { return c.g.slice(pairs, last, Expr(i), Expr(1)); };
+  return c.g.concat({part(0), c.g.unary<NegOp>(part(1))}, last);
+}
+
+static int64_t rankOf(OpContext &c) { return typeOf(c.tensor("self")).getRank() - (isPairs(c, "self") ? 1 : 0); }
+
+/// Integers are transformed as floats.
+static Value signal(OpContext &c) {
+  Value x = c.tensor("self");
+  return mlir::isa<mlir::FloatType>(elementOf(x)) ? x : c.g.cast(x, c.resultElement());
+}
+
+/// One dimension. `mirrored`: hfft and ihfft, which take or give the conjugate and scale the other way round.
+template <bool inverse, FourierResult result, bool mirrored = false> static llvm::Error one(OpContext &c) {
+  LATHE_TRY(axis, c.axisOf(c.integer("dim"), rankOf(c)));
+  LATHE_TRY(norm, normOf(c, inverse));
+  Value x = signal(c);
+  bool pairs = isPairs(c, "self");
+  if (result == FourierResult::Half && pairs)
+    return c.wrong("a transform of real numbers is given complex ones");
+  if (mirrored && result == FourierResult::Real && pairs)
+    x = conjugated(c, x);
+  Expr size = dimsOf(x)[axis], length = c.has("n") ? c.size("n") : result == FourierResult::Real ? (size - Expr(1)) * Expr(2) : size;
+  LATHE_TRY(y, transformed(c, x, pairs, {axis, c.g.facts.simplify(length), mirrored ? !inverse : inverse, result, norm}));
+  return c.give(mirrored && result == FourierResult::Half ? conjugated(c, y) : y);
+}
+
+/// Several dimensions, the last of which may be half of one.
+static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<Expr> lengths, bool inverse, FourierResult result, Norm norm) {
+  Value x = signal(c);
+  bool pairs = isPairs(c, "self");
+  if (axes.empty())
+    return c.cannot("a transform over no dimension");
+  if (result == FourierResult::Half && pairs)
+    return c.wrong("a transform of real numbers is given complex ones");
+  size_t last = axes.size() - 1;
+  auto along = [&](size_t i) -> llvm::Error {
+    LATHE_TRY(y, transformed(c, x, pairs, {axes[i], lengths[i], inverse, i == last ? result : FourierResult::All, norm}));
+    x = y;
+    pairs = true;
+    return llvm::Error::success();
+  };
+  if (result != FourierResult::Real) // the half comes first, so that the others have half to do
+    if (llvm::Error e = along(last))
+      return e;
+  for (size_t i = 0; i < last; ++i)
+    if (llvm::Error e = along(i))
+      return e;
+  if (result == FourierResult::Real)
+    if (llvm::Error e = along(last))
+      return e;
+  return c.give(x);
+}
+
+template <bool inverse, FourierResult result, int64_t usual> static llvm::Error many(OpContext &c) {
+  int64_t rank = rankOf(c);
+  SmallVector<int64_t> axes;
+  Dims given = c.has("s") ? c.sizes("s") : Dims();
+  if (c.has("dim")) {
+    for (int64_t d : c.integers("dim")) {
+      LATHE_TRY(axis, c.axisOf(d, rank));
+      axes.push_back(axis);
+    }
+  } else {
+    int64_t count = usual ? usual : given.empty() ? rank : int64_t(given.size());
+    for (int64_t d = std::max<int64_t>(rank - count, 0); d < rank; ++d)
+      axes.push_back(d);
+  }
+  if (!given.empty() && given.size() != axes.size())
+    return c.wrong("{0} sizes for {1} dimensions", given.size(), axes.size());
+  LATHE_TRY(norm, normOf(c, inverse));
+  Dims lengths;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    Expr size = dimsOf(c.tensor("self"))[axis];
+    bool half = result == FourierResult::Real && i + 1 == axes.size();
+    bool asked = !given.empty() && given[i].constant() != std::optional<int64_t>(-1);
+    lengths.push_back(c.g.facts.simplify(asked ? given[i] : half ? (size - Expr(1)) * Expr(2) : size));
+  }
+  return several(c, axes, lengths, inverse, result, norm);
+}
+
+/// The forms of the core set: a number says what to divide by.
+template <FourierResult result> static llvm::Error core(OpContext &c, bool inverse) {
+  static const Norm norms[] = {Norm::None, Norm::Root, Norm::Length};
+  int64_t number = c.integer("normalization");
+  if (number < 0 || number > 2)
+    return c.wrong("normalization is {0}", number);
+  SmallVector<int64_t> axes;
+  Dims lengths;
+  for (int64_t d : c.integers("dim")) {
+    LATHE_TRY(axis, c.axisOf(d, rankOf(c)));
+    axes.push_back(axis);
+    lengths.push_back(dimsOf(c.tensor("self"))[axis]);
+  }
+  if (result == FourierResult::Real && !axes.empty())
+    lengths.back() = c.size("last_dim_size");
+  return several(c, axes, lengths, inverse, result, norms[number]);
+}
+
+static llvm::Error coreComplex(OpContext &c) { return core<FourierResult::All>(c, !c.flag("forward")); }
+static llvm::Error coreInverse(OpContext &c) { return core<FourierResult::Real>(c, true); }
+static llvm::Error coreReal(OpContext &c) {
+  return c.flag("onesided") ? core<FourierResult::Half>(c, false) : core<FourierResult::All>(c, false);
+}
+
+/// [.., L] -> [.., frequencies, frames]
+static llvm::Error stft(OpContext &c) {
+  Value x = c.tensor("self");
+  int64_t rank = rankOf(c), size = c.integer("n_fft"), step = c.has("hop_length") ? c.integer("hop_length") : size / 4;
+  if (isPairs(c, "self") || rank < 1 || rank > 2 || size < 1 || step < 1)
+    return c.cannot("frames of {0} elements every {1} of {2}", size, step, x.getType());
+  bool onesided = !c.has("onesided") || c.flag("onesided");
+  if (rank == 1)
+    x = c.g.unsqueeze(x, {0});
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(size), dimsOf(x)[1])))
+    return e;
+  Expr frames = c.g.facts.simplify(Expr::floordiv(dimsOf(x)[1] - Expr(size), Expr(step)) + Expr(1));
+  Dims index{frames, Expr(size)};
+  Type i64 = c.g.b.getI64Type();
+  Value at = c.g.add(c.g.binary<MulOp>(c.g.iota(index, 0, i64), double(step)), c.g.iota(index, 1, i64));
+  Value framed = c.g.gather(x, at, 1);
+  if (Value window = c.tensor("window")) {
+    std::optional<int64_t> have = typeOf(window).getRank() == 1 ? dimsOf(window)[0].constant() : std::nullopt;
+    if (!have || *have > size || elementOf(window) != elementOf(x))
+      return c.cannot("a window of {0} for frames of {1}", window.getType(), size);
+    if (*have < size) { // in the middle
+      int64_t left = (size - *have) / 2;
+      window = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType({Expr(size)}, elementOf(x)), window, c.g.scalar(0, elementOf(x)),
+                                         exprArray(c.g.b, {Expr(left)}), exprArray(c.g.b, {Expr(size - *have - left)}));
+    }
+    framed = c.g.mul(framed, c.g.broadcastTo(window, dimsOf(framed)));
+  }
+  Norm norm = c.flag("normalized") ? Norm::Root : Norm::None;
+  LATHE_TRY(y, transformed(c, framed, false, {2, Expr(size), false, onesided ? FourierResult::Half : FourierResult::All, norm}));
+  y = c.g.transpose(y, {0, 2, 1, 3});
+  return c.give(rank == 1 ? c.g.squeeze(y, {0}) : y);
+}
+
+llvm::ArrayRef<OpEntry> fx::fourierOps() {
+  constexpr FourierResult all = FourierResult::All, half = FourierResult::Half, real = FourierResult::Real;
+  static const char *const single = "self:T n:N? dim:I=-1 norm:X?", *const list = "self:T s:N*? dim:I*? norm:X?";
+  static const OpEntry table[] = {
+      {"fft_fft.default", single, one<false, all>, TakesPairs},
+      {"fft_ifft.default", single, one<true, all>, TakesPairs},
+      {"fft_rfft.default", single, one<false, half>, TakesPairs},
+      {"fft_irfft.default", single, one<true, real>, TakesPairs},
+      {"fft_hfft.default", single, one<false, real, true>, TakesPairs},
+      {"fft_ihfft.default", single, one<true, half, true>, TakesPairs},
+      {"fft_fft2.default", list, many<false, all, 2>, TakesPairs},
+      {"fft_ifft2.default", list, many<true, all, 2>, TakesPairs},
+      {"fft_rfft2.default", list, many<false, half, 2>, TakesPairs},
+      {"fft_irfft2.default", list, many<true, real, 2>, TakesPairs},
+      {"fft_fftn.default", list, many<false, all, 0>, TakesPairs},
+      {"fft_ifftn.default", list, many<true, all, 0>, TakesPairs},
+      {"fft_rfftn.default", list, many<false, half, 0>, TakesPairs},
+      {"fft_irfftn.default", list, many<true, real, 0>, TakesPairs},
+      {"_fft_c2c.default", "self:T dim:I* normalization:I forward:B", coreComplex, TakesPairs},
+      {"_fft_r2c.default", "self:T dim:I* normalization:I onesided:B", coreReal, TakesPairs},
+      {"_fft_c2r.default", "self:T dim:I* normalization:I last_dim_size:N", coreInverse, TakesPairs},
+      {"stft.default",
+       "self:T n_fft:I hop_length:I? win_length:I? window:T? normalized:B=False onesided:B? return_complex:B? align_to_window:B?", stft,
+       TakesPairs},
+  };
+  return table;
+}
