@@ -37,6 +37,7 @@ def save(nodes, inputs, constants, open_dims):
 
 def runtime(inputs):
     options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(f'{folder}/model.onnx', options, providers=['CPUExecutionProvider']).run(None, inputs)[0]
 
@@ -85,6 +86,13 @@ def microsoft():
         del constants[name]
     check('QGemm to floats', [node('QGemm', 'a,sa,za,b,sb,zb', alpha=0.5, **gemm)], inputs, constants, rtol=1e-5)
 
+    ws = dict(w=integers(np.int8, 50, 31), ws=scales(31), wz=integers(np.int8, 31), bias=floats(31))
+    ms = dict(domain='com.microsoft')
+    check('DynamicQuantizeMatMul', [node('DynamicQuantizeMatMul', 'x,w,ws,wz,bias', **ms)], dict(x=floats(3, 11, 50)), ws, {'x': (1,)}, rtol=1e-5,
+          atol=1e-5)
+    check('MatMulIntegerToFloat', [node('MatMulIntegerToFloat', 'x,w,xs,ws,xz,wz,bias', **ms)], dict(x=integers(np.uint8, 3, 11, 50)),
+          dict(ws, xs=np.float32(0.02), xz=np.uint8(9)), {'x': (1,)}, rtol=1e-5, atol=1e-5)
+
     k, n, block = 75, 21, 32
     x, packed, scale, zero = floats(5, k), integers(np.uint8, n, 3, block // 2), scales(n * 3), integers(np.uint8, n, 2)
     halves = lambda v: np.stack([v & 15, v >> 4], -1).reshape(n, -1).astype(np.float64)
@@ -112,7 +120,48 @@ def images():
             check('ConvInteger', [node('ConvInteger', 'x,w,zx,zw', **extra)], x, constants, opened)
 
 
+def recurrence():
+    """The operand and each step's state are quantised when they are known."""
+    ms = dict(domain='com.microsoft', hidden_size=20)
+    for steps, directions in ((5, 1), (40, 2)):
+        constants = dict(w=integers(np.int8, directions, 12, 80), r=integers(np.int8, directions, 20, 80), b=floats(directions, 160) * np.float32(.1),
+                         ws=scales(directions), wz=np.zeros(directions, np.int8), rs=scales(directions), rz=np.zeros(directions, np.int8))
+        kind = 'bidirectional' if directions == 2 else 'reverse'
+        check('DynamicQuantizeLSTM', [node('DynamicQuantizeLSTM', 'x,w,r,b,,,,,ws,wz,rs,rz', direction=kind, **ms)],
+              dict(x=floats(steps, 1, 12)), constants, {'x': (0,)}, atol=1e-3)
+
+
+def between():
+    """Operators between Dequantize and Quantize, one step beside ONNX Runtime's tables at most."""
+    ms = dict(domain='com.microsoft')
+    for kind in (np.uint8, np.int8):
+        q = lambda name: {f's{name}': np.float32(rng.random() * 0.03 + 0.01), f'z{name}': np.asarray(integers(kind) // 4, kind)}
+        x, constants = dict(a=integers(kind, 2, 6, 9, 7)), dict(q('a'), **q('b'), **q('y'), b=integers(kind, 6, 1, 7))
+        opened = {'a': (0, 2)}
+        for op in ('QLinearAdd', 'QLinearMul'):
+            check(op, [node(op, 'a,sa,za,b,sb,zb,sy,zy', **ms)], x, constants, opened, atol=1)
+        for op, extra in (('QLinearSigmoid', {}), ('QLinearLeakyRelu', dict(alpha=0.2)), ('QLinearGlobalAveragePool', {}),
+                          ('QLinearAveragePool', dict(kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1])),
+                          ('QLinearAveragePool', dict(kernel_shape=[2, 2], count_include_pad=1, pads=[1, 1, 0, 0])),
+                          ('QLinearSoftmax', dict(axis=-1, opset=13))):
+            small = dict(constants, sy=np.float32(1 / 256), zy=kind(np.iinfo(kind).min)) if op == 'QLinearSoftmax' else constants
+            check(op, [node(op, 'a,sa,za,sy,zy', **extra, **ms)], x, small, opened, atol=1)
+        means = ((x['a'].astype(np.float64) - constants['za']) * constants['sa']).mean((2, 3)) / constants['sy'] + constants['zy']
+        limits = np.iinfo(kind)
+        check('QLinearReduceMean', [node('QLinearReduceMean', 'a,sa,za,sy,zy', axes=[2, 3], keepdims=0, **ms)], x, constants, opened,
+              want=np.clip(np.rint(means), limits.min, limits.max).astype(kind), atol=1) # ONNX Runtime has no kernel for it
+        joined = dict(constants, b=integers(kind, 2, 3, 9, 7))
+        check('QLinearConcat', [node('QLinearConcat', 'sy,zy,a,sa,za,b,sb,zb', axis=1, **ms)], x, joined, atol=1)
+        choice = dict(constants, c=rng.integers(0, 2, (6, 9, 7)).astype(bool))
+        check('QLinearWhere', [node('QLinearWhere', 'c,a,sa,za,b,sb,zb,sy,zy', **ms)], x, choice, opened, atol=1)
+    x, constants = dict(a=integers(np.uint8, 2, 9, 7, 6)), dict(sa=np.float32(.02), za=np.uint8(7), sy=np.float32(.01), zy=np.uint8(3))
+    for op, extra in (('QLinearGlobalAveragePool', {}), ('QLinearAveragePool', dict(kernel_shape=[3, 3]))):
+        check(op, [node(op, 'a,sa,za,sy,zy', channels_last=1, **extra, **ms)], x, constants, {'a': (0, 1)}, atol=1)
+
+
 matrices()
 microsoft()
+recurrence()
+between()
 images()
 print(wrong, 'wrong')

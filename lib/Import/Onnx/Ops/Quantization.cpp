@@ -110,11 +110,7 @@ void dequantizeLinear(Node &n) {
   n.out(n.g.cast(y, to));
 }
 
-/// uint8 with the range of the operand and 0.
-void dynamicQuantizeLinear(Node &n) {
-  Value x = n.in(0);
-  if (!n.element(x).isF32())
-    failWrong("operand {0} must be of type float", describe(x.getType()));
+DynamicBytes dynamicBytes(Node &n, Value x) {
   llvm::SmallVector<int64_t> axes;
   for (int64_t d = 0; d < n.rank(x); ++d)
     axes.push_back(d);
@@ -122,12 +118,22 @@ void dynamicQuantizeLinear(Node &n) {
   Value low = n.g.binary<ir::MinOp>(n.g.reduce(ReduceKind::Min, x, axes, false), 0);
   Value high = n.g.binary<ir::MaxOp>(n.g.reduce(ReduceKind::Max, x, axes, false), 0);
   Value scale = n.g.binary<ir::DivOp>(n.g.sub(high, low), 255);
+  // Where all are zero any scale does; ONNX Runtime's is 1.
+  scale = n.g.select(n.g.compare(ir::CompareKind::EQ, scale, n.g.splatLike(0, scale)), n.g.splatLike(1, scale), scale);
   Value zero = n.g.unary<ir::RoundOp>(n.g.unary<ir::NegOp>(n.g.div(low, scale)));
   zero = n.g.cast(n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(zero, 0), 255), ui8);
   Dims dims = n.dims(x);
-  n.out(0, quantize(n, x, n.g.broadcastTo(scale, dims), n.g.broadcastTo(zero, dims), ui8));
-  n.out(1, scale);
-  n.out(2, zero);
+  return {quantize(n, x, n.g.broadcastTo(scale, dims), n.g.broadcastTo(zero, dims), ui8), scale, zero};
+}
+
+void dynamicQuantizeLinear(Node &n) {
+  Value x = n.in(0);
+  if (!n.element(x).isF32())
+    failWrong("operand {0} must be of type float", describe(x.getType()));
+  DynamicBytes q = dynamicBytes(n, x);
+  n.out(0, q.bytes);
+  n.out(1, q.scale);
+  n.out(2, q.zero);
 }
 
 Value centered(Node &n, Value x, Value zero, Type to, bool perRow) {

@@ -10,6 +10,11 @@ namespace lathe::onnx {
 Value rounded(Node &n, Value x, Value zero, Type to);
 /// x - zero in a wider type; the zero point may be per row or per column of a matrix.
 Value centered(Node &n, Value x, Value zero, Type to, bool perRow);
+/// uint8 with the range of the operand and 0.
+struct DynamicBytes {
+  Value bytes, scale, zero;
+};
+DynamicBytes dynamicBytes(Node &n, Value x);
 /// A vector per channel as [1, .., C, 1, ..] of y's rank, or a number as ones.
 Value perChannel(Node &n, Value v, Value y, int64_t axis);
 

@@ -8,6 +8,7 @@
 
 #include "Activations.h"
 #include "Loops.h"
+#include "Quantization.h"
 
 using namespace lathe;
 using llvm::SmallVector;
@@ -42,7 +43,19 @@ protected:
   virtual bool addsBiasesFirst() const { return true; }
   Value activate(unsigned which, Value v);
   Value block(Value v, int64_t gate, int64_t count = 1); ///< of the last dimension
-  Value byState(Value hidden, Value weights) { return n.g.contract(hidden, weights, {}, {}, {1}, {1}); }
+  virtual Value byState(Value hidden, Value weights) { return n.g.contract(hidden, weights, {}, {}, {1}, {1}); }
+  /// The operand [steps, batch, size] times a direction's weights.
+  virtual Value byOperand(Value x, int64_t direction) {
+    return n.g.contract(x, ofDirection(1, direction, {n.simplify(hidden * Expr(gates)), n.dim(x, 2)}), {}, {}, {2}, {1});
+  }
+  virtual Value recurrentOf(int64_t direction) { return ofDirection(2, direction, {n.simplify(hidden * Expr(gates)), hidden}); }
+  /// Checks the weights' types; the dimension of the recurrent ones that is the state's size.
+  virtual int64_t checkWeights() {
+    n.requireSameElement({n.in(0), n.in(1), n.in(2)});
+    return 2;
+  }
+  Value operand(unsigned i) { return n.importer.bring(n.in(i)); }
+  Value ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims, bool ofOperandsType = true);
   Value rows(int64_t gate, int64_t count);               ///< of the recurrent weights
   Value plus(Value v, Value bias) { return bias ? n.g.add(v, n.g.broadcastTo(bias, n.dims(v))) : v; }
 
@@ -51,19 +64,18 @@ protected:
   bool hasCell;
   Value recurrent, recurrentBias, peepholes; ///< of the current direction
   Expr hidden, batch;
+  int64_t directions = 1, current = 0;
 
 private:
   void readOperands();
   void readActivations();
   bool isReverse(int64_t direction) const { return reversed || direction == 1; }
-  Value operand(unsigned i) { return n.importer.bring(n.in(i)); }
   Value project(int64_t direction);
   void enter(int64_t direction);
   State initialState(int64_t direction);
   std::pair<State, Value> stepAt(Value projected, const State &before, const Expr &t);
   void unroll(int64_t direction);
   void loop(int64_t direction);
-  Value ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims);
   Value initial(unsigned input, int64_t direction);
   Value join(llvm::ArrayRef<Value> parts, int64_t axis);
 
@@ -73,7 +85,6 @@ private:
   Value x, lengths;
   bool batchFirst = false, reversed = false;
   Expr steps;
-  int64_t directions = 1, current = 0;
   SmallVector<Value> outputs; ///< per direction, [steps, batch, hidden]
   SmallVector<State> finals;
 };
@@ -97,7 +108,7 @@ void Recurrence::readOperands() {
   x = n.in(0);
   n.requireFloat(x);
   n.requireRank(x, 3);
-  n.requireSameElement({x, n.in(1), n.in(2)});
+  int64_t sizeAt = checkWeights();
   batchFirst = n.flag("layout", false);
   x = batchFirst ? n.g.transpose(x, {1, 0, 2}) : x;
   if (n.hasAttribute("clip"))
@@ -108,7 +119,7 @@ void Recurrence::readOperands() {
   steps = n.simplify(dx[0]);
   batch = n.simplify(dx[1]);
   n.requireRank(n.in(2), 3);
-  hidden = n.simplify(n.dim(n.in(2), 2));
+  hidden = n.simplify(n.dim(n.in(2), sizeAt));
   if (n.has(4)) {
     n.requireInteger(n.in(4));
     n.requireRank(n.in(4), 1);
@@ -118,11 +129,12 @@ void Recurrence::readOperands() {
 }
 
 /// The operand's part for a direction, checked against the dimensions that it must have.
-Value Recurrence::ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims) {
+Value Recurrence::ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims, bool ofOperandsType) {
   if (!n.has(input))
     return {};
   Value v = operand(input);
-  n.requireSameElement({n.in(0), v});
+  if (ofOperandsType)
+    n.requireSameElement({n.in(0), v});
   n.requireRank(v, int64_t(dims.size()) + 1);
   Dims all = n.dims(v);
   n.requireEqual(all[0], Expr(directions), llvm::formatv("the directions of operand {0}", input).str());
@@ -150,7 +162,7 @@ Value Recurrence::initial(unsigned input, int64_t direction) {
 void Recurrence::enter(int64_t direction) {
   current = direction;
   Expr width = n.simplify(hidden * Expr(gates));
-  recurrent = ofDirection(2, direction, {width, hidden});
+  recurrent = recurrentOf(direction);
   Value biases = addsBiasesFirst() ? Value() : ofDirection(3, direction, {n.simplify(width * Expr(2))});
   recurrentBias = biases ? block(biases, gates, gates) : Value();
   peepholes = hasCell ? ofDirection(7, direction, {n.simplify(hidden * Expr(3))}) : Value();
@@ -159,11 +171,10 @@ void Recurrence::enter(int64_t direction) {
 /// The operand's part in all steps, [steps, batch, gates * hidden].
 Value Recurrence::project(int64_t direction) {
   Expr width = n.simplify(hidden * Expr(gates));
-  Value weights = ofDirection(1, direction, {width, n.dim(x, 2)});
   Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))}), bias;
   if (biases)
     bias = addsBiasesFirst() ? n.g.add(block(biases, 0, gates), block(biases, gates, gates)) : block(biases, 0, gates);
-  return plus(n.g.contract(x, weights, {}, {}, {2}, {1}), bias);
+  return plus(byOperand(x, direction), bias);
 }
 
 State Recurrence::initialState(int64_t direction) {
@@ -341,10 +352,46 @@ private:
   bool couplesForget; ///< what the input gate lets in, the forget gate drops
 };
 
+/// ONNX Runtime's: weights of 8 bits, transposed, whose other factor is quantised when it is known: all of the operand at once, the
+/// state in each step.
+class QuantisedLstm : public Lstm {
+public:
+  explicit QuantisedLstm(Node &n) : Lstm(n) {}
+  int64_t checkWeights() override {
+    n.requireInteger(n.in(1));
+    n.requireInteger(n.in(2));
+    return 1;
+  }
+  Value byOperand(Value x, int64_t direction) override {
+    return product(x, ofDirection(1, direction, {n.dim(x, 2), width()}, false), 8, direction);
+  }
+  Value recurrentOf(int64_t direction) override { return ofDirection(2, direction, {hidden, width()}, false); }
+  Value byState(Value hidden, Value weights) override { return product(hidden, weights, 10, current); }
+
+private:
+  Expr width() const { return n.simplify(hidden * Expr(gates)); }
+  /// A scale or zero point, one per direction or one per column of each.
+  Value perColumn(unsigned input, int64_t direction) {
+    Value v = operand(input);
+    bool perDirection = n.rank(v) == 1;
+    Value mine = n.reshape(n.g.slice(v, 0, Expr(direction), Expr(1)), {perDirection ? Expr(1) : width()});
+    return n.broadcastTo(mine, {width()});
+  }
+  Value product(Value x, Value weights, unsigned scaleAt, int64_t direction) {
+    Type i32 = n.g.b.getI32Type();
+    DynamicBytes q = dynamicBytes(n, x);
+    Value zeros = n.has(scaleAt + 1) ? perColumn(scaleAt + 1, direction) : Value();
+    Value sum = n.g.contract(centered(n, q.bytes, q.zero, i32, false), centered(n, weights, zeros, i32, false), {}, {}, {n.rank(x) - 1}, {0});
+    Value factor = n.g.mul(perColumn(scaleAt, direction), n.g.broadcastTo(q.scale, {width()}));
+    return n.g.mul(n.g.cast(sum, n.element(x)), n.broadcastTo(factor, n.dims(sum)));
+  }
+};
+
 } // namespace
 
 void rnn(Node &n) { Rnn(n).build(); }
 void gru(Node &n) { Gru(n).build(); }
 void lstm(Node &n) { Lstm(n).build(); }
+void dynamicQuantizeLstm(Node &n) { QuantisedLstm(n).build(); }
 
 } // namespace lathe::onnx

@@ -1,0 +1,131 @@
+//===- QLinear.cpp - ONNX Runtime's operators on quantised values ----------===//
+//
+// Each is an operator of the format between Dequantize and Quantize: it is built as that, on the numbers that the bytes mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Binary.h"
+#include "Contractions.h"
+#include "Quantization.h"
+
+using namespace lathe;
+
+namespace lathe::onnx {
+
+// Of the format, by its own files.
+void averagePool(Node &);
+void concat(Node &);
+void globalAveragePool(Node &);
+void leakyRelu(Node &);
+void reduceMean(Node &);
+void sigmoid(Node &);
+void softmax(Node &);
+void where(Node &);
+
+/// (bytes - zero point) * scale of three operands from `at` on; the zero point may be missing.
+static Value meant(Node &n, unsigned at) {
+  Value x = n.in(at), scale = n.in(at + 1);
+  n.requireInteger(x);
+  n.requireFloat(scale);
+  Type f32 = n.g.b.getF32Type();
+  Value wide = centered(n, x, n.maybe(at + 2), f32, false);
+  return n.g.mul(wide, n.broadcastTo(n.g.cast(scale, f32), n.dims(x)));
+}
+
+/// y as bytes of the scale and the zero point from `at` on.
+static void quantised(Node &n, Value y, unsigned at, Type otherwise) {
+  Value scale = n.in(at), zero = n.maybe(at + 1);
+  n.requireFloat(scale);
+  Dims dims = n.dims(y);
+  Value steps = n.g.div(y, n.broadcastTo(n.g.cast(scale, n.element(y)), dims));
+  n.out(rounded(n, steps, zero ? n.broadcastTo(zero, dims) : Value(), zero ? n.element(zero) : otherwise));
+}
+
+/// What the handler makes of the same node with other operands, as the operator set has it.
+static Value made(Node &n, Handler handler, std::vector<Value> operands, int64_t opset = 17) {
+  Attributes attributes;
+  for (const AttributeProto &a : n.proto.attribute())
+    attributes[a.name()] = n.attribute(a.name());
+  Node inner(n.importer, n.proto, opset, std::move(attributes), std::move(operands), n.g.loc);
+  handler(inner);
+  return inner.results().at(0);
+}
+
+static void ofOne(Node &n, Handler handler, int64_t opset = 17) {
+  quantised(n, made(n, handler, {meant(n, 0)}, opset), 3, n.element(n.in(0)));
+}
+static void ofTwo(Node &n, Handler handler) {
+  quantised(n, made(n, handler, {meant(n, 0), meant(n, 3)}), 6, n.element(n.in(0)));
+}
+
+void qLinearAdd(Node &n) { ofTwo(n, binary<ir::AddOp, Accepts::Numbers>); }
+void qLinearMul(Node &n) { ofTwo(n, binary<ir::MulOp, Accepts::Numbers>); }
+void qLinearSigmoid(Node &n) { ofOne(n, sigmoid); }
+void qLinearLeakyRelu(Node &n) { ofOne(n, leakyRelu); }
+void qLinearReduceMean(Node &n) { ofOne(n, reduceMean); }
+void qLinearSoftmax(Node &n) { ofOne(n, softmax, n.requiredInteger("opset")); }
+
+void qLinearWhere(Node &n) {
+  quantised(n, made(n, where, {n.in(0), meant(n, 1), meant(n, 4)}), 7, n.element(n.in(1)));
+}
+
+/// The result's scale and zero point come first, then operands with theirs.
+void qLinearConcat(Node &n) {
+  std::vector<Value> parts;
+  for (unsigned at = 2; at < n.numInputs(); at += 3)
+    parts.push_back(meant(n, at));
+  quantised(n, made(n, concat, parts), 0, n.element(n.in(2)));
+}
+
+/// Of an image whose channels may come last.
+static void pool(Node &n, Handler handler) {
+  Value x = meant(n, 0);
+  llvm::SmallVector<int64_t> toFront{0, n.rank(x) - 1}, toBack{0};
+  for (int64_t d = 1; d + 1 < n.rank(x); ++d)
+    toFront.push_back(d);
+  for (int64_t d = 2; d < n.rank(x); ++d)
+    toBack.push_back(d);
+  toBack.push_back(1);
+  bool last = n.flag("channels_last", false);
+  if (last)
+    n.requireRankAtLeast(x, 3);
+  Value y = made(n, handler, {last ? n.g.transpose(x, toFront) : x});
+  quantised(n, last ? n.g.transpose(y, toBack) : y, 3, n.element(n.in(0)));
+}
+
+void qLinearAveragePool(Node &n) { pool(n, averagePool); }
+void qLinearGlobalAveragePool(Node &n) { pool(n, globalAveragePool); }
+
+//===----------------------------------------------------------------------===//
+// Products with a float result
+//===----------------------------------------------------------------------===//
+
+/// The sum of products of bytes times both scales, plus a bias.
+static void scaledProduct(Node &n, const DynamicBytes &a, Value b, Value bScale, Value bZero, Value bias) {
+  Type i32 = n.g.b.getI32Type(), f32 = n.g.b.getF32Type();
+  n.requireInteger(b);
+  n.requireFloat(bScale);
+  Value sum = matrixProduct(n, centered(n, a.bytes, a.zero, i32, true), centered(n, b, bZero, i32, false));
+  Dims dims = n.dims(sum);
+  int64_t last = std::max<int64_t>(0, n.rank(sum) - 1);
+  Value factors[] = {perChannel(n, n.g.cast(a.scale, f32), sum, last), perChannel(n, n.g.cast(bScale, f32), sum, last)};
+  if (!n.g.broadcastAll(factors))
+    failWrong("the scales do not fit each other");
+  Value y = n.g.mul(n.g.cast(sum, f32), n.broadcastTo(n.g.mul(factors[0], factors[1]), dims));
+  n.out(bias ? n.g.add(y, n.broadcastTo(n.g.cast(bias, f32), dims)) : y);
+}
+
+void matMulIntegerToFloat(Node &n) {
+  n.requireInteger(n.in(0));
+  n.requireFloat(n.in(2));
+  scaledProduct(n, {n.in(0), n.in(2), n.maybe(4)}, n.in(1), n.in(3), n.maybe(5), n.maybe(6));
+}
+
+/// A float operand that is quantised as DynamicQuantizeLinear has it.
+void dynamicQuantizeMatMul(Node &n) {
+  if (!n.element(n.in(0)).isF32())
+    failWrong("operand {0} must be of type float", describe(n.in(0).getType()));
+  scaledProduct(n, dynamicBytes(n, n.in(0)), n.in(1), n.in(2), n.maybe(3), n.maybe(4));
+}
+
+} // namespace lathe::onnx
