@@ -19,7 +19,9 @@ void opt::buildOptimizePipeline(OpPassManager &pm, bool quantisedFloats) {
   pm.addPass(createFoldConstants());
   pm.addPass(createCSEPass());
   pm.addPass(createRecognizeAttention());
-  // Behind attention's matching, which would otherwise see slices where the projections were.
+  // Behind attention's matching, which knows scores as they are written.
+  pm.addPass(createByteTables());
+  // Behind attention's matching, too, which would otherwise see slices where the projections were.
   pm.addPass(createMergeContractions());
   // What attention no longer reads goes, and the views that it built fold.
   pm.addPass(createSimplifyGraph());

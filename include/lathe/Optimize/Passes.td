@@ -157,4 +157,28 @@ def MergeContractions : Pass<"lathe-merge-contractions", "::mlir::ModuleOp"> {
   }];
 }
 
+def ByteTables : Pass<"lathe-byte-tables", "::mlir::ModuleOp"> {
+  let summary = "Read functions of one byte from tables";
+  let description = [{
+    Elementwise ops that start from one value of bytes and otherwise read numbers that are the same for all elements have 256
+    results. Where they take longer than a load from a table (an activation between Dequantize and Quantize), the results are
+    computed here. Functions of a byte that has several readers start from that byte.
+
+    Before:
+    ```mlir
+    %0 = lathe.cast %x : tensor<8xui8> -> tensor<8xf32>
+    %1 = lathe.erf %0 : tensor<8xf32>
+    ... // divided, rounded, limited
+    %9 = lathe.cast %8 : tensor<8xf32> -> tensor<8xui8>
+    ```
+    After:
+    ```mlir
+    %table = lathe.constant dense<[...]> : tensor<256xi32>
+    %0 = lathe.cast %x : tensor<8xui8> -> tensor<8xi64>
+    %1 = lathe.gather %table, %0 axis 0 : tensor<256xi32>, tensor<8xi64> -> tensor<8xi32>
+    %9 = lathe.cast %1 : tensor<8xi32> -> tensor<8xui8>
+    ```
+  }];
+}
+
 #endif // LATHE_OPTIMIZE_PASSES

@@ -154,6 +154,20 @@ def between():
         check('QLinearConcat', [node('QLinearConcat', 'sy,zy,a,sa,za,b,sb,zb', axis=1, **ms)], x, joined, atol=1)
         choice = dict(constants, c=rng.integers(0, 2, (6, 9, 7)).astype(bool))
         check('QLinearWhere', [node('QLinearWhere', 'c,a,sa,za,b,sb,zb,sy,zy', **ms)], x, choice, opened, atol=1)
+    # A function written out between Dequantize and Quantize, as tables.
+    gelu, names = [node('DequantizeLinear', 'a,sa,za', 'x')], iter('bcdefgh')
+    def again(v):
+        q, d = next(names), next(names)
+        gelu.extend([node('QuantizeLinear', f'{v},s{v},z', q), node('DequantizeLinear', f'{q},s{v},z', d)])
+        return d
+    gelu.append(node('Div', 'x,root', 'u'))
+    gelu.append(node('Erf', 'u', 'v'))
+    gelu.append(node('Add', f'{again("v")},one', 'w'))
+    gelu.append(node('Mul', f'x,{again("w")}', 'm'))
+    gelu.append(node('QuantizeLinear', 'm,sy,zy'))
+    constants = dict(sa=np.float32(.05), za=np.uint8(117), root=np.float32(2 ** .5), one=np.float32(1), z=np.uint8(120), sv=np.float32(.008),
+                     sw=np.float32(.016), sy=np.float32(.03), zy=np.uint8(9))
+    check('GELU between bytes', gelu, dict(a=integers(np.uint8, 5, 300)), constants, {'a': (0, 1)}, atol=1)
     x, constants = dict(a=integers(np.uint8, 2, 9, 7, 6)), dict(sa=np.float32(.02), za=np.uint8(7), sy=np.float32(.01), zy=np.uint8(3))
     for op, extra in (('QLinearGlobalAveragePool', {}), ('QLinearAveragePool', dict(kernel_shape=[3, 3]))):
         check(op, [node(op, 'a,sa,za,sy,zy', channels_last=1, **extra, **ms)], x, constants, {'a': (0, 1)}, atol=1)
