@@ -131,12 +131,15 @@ Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value ro
   });
 }
 
-/// Where each row of the tile starts. Rows at one known distance share a base register.
+/// Where each row of the tile starts. Rows at one known distance share a base register. Others have one each, which keeps them
+/// apart: what is left to derive each row's address from the one before it adds up addresses between the loads, and holds back
+/// more loaded elements than there are registers.
 SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter point, Value row, unsigned count) const {
   SmallVector<Row> result;
+  auto add = [&](Value start, int64_t displacement) { result.push_back({v.at(lhs, start, shape.lhsType), displacement}); };
   if (packedRow) {
     for (unsigned r = 0; r < count; ++r)
-      result.push_back({v.mul(row, *packedRow), *packedRow * int64_t(r)});
+      add(v.mul(row, *packedRow), *packedRow * int64_t(r));
     return result;
   }
   std::optional<Expr> stride = shape.rows.strideOf(shape.lhs);
@@ -144,7 +147,7 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
     for (unsigned r = 0; r < count; ++r) {
       lower::BodyEmitter at = point;
       shape.rows.bind(v, at, v.add(row, r), /*flat=*/false);
-      result.push_back({at.emitExpr(shape.lhs), 0});
+      add(at.emitExpr(shape.lhs), 0);
     }
     return result;
   }
@@ -153,10 +156,12 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
   std::optional<int64_t> known = stride->constant();
   Value step = known ? Value() : point.emitExpr(*stride);
   for (unsigned r = 0; r < count; ++r) {
-    if (known)
-      result.push_back({start, *known * int64_t(r)});
-    else
-      result.push_back({r ? v.add(start, v.mul(step, r)) : start, 0});
+    if (known) {
+      add(start, *known * int64_t(r));
+      continue;
+    }
+    add(r ? v.add(start, v.mul(step, r)) : start, 0);
+    result.back().start = v.apart(result.back().start);
   }
   return result;
 }
@@ -180,7 +185,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {
-      Value base = v.at(lhs, v.add(starts[r].start, moved), shape.lhsType);
+      Value base = v.at(starts[r].start, moved, shape.lhsType);
       Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
       Value spread = v.splat(element);
       for (unsigned q = 0; q < vectors; ++q) {

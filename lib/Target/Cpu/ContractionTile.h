@@ -33,7 +33,7 @@ public:
 
 private:
   using Values = VectorBuilder::Values;
-  /// A row of the first operand: element (row, k) lies at start + displacement + k * stride.
+  /// A row of the first operand: element (row, k) lies displacement + k * stride elements behind the pointer.
   struct Row {
     mlir::Value start;
     int64_t displacement;

@@ -41,6 +41,11 @@ Value VectorBuilder::at(Value pointer, Value offset, Type elementType) {
                                /*inbounds=*/true);
 }
 
+Value VectorBuilder::apart(Value pointer) {
+  return b.create<LLVM::CallIntrinsicOp>(loc, pointer.getType(), b.getStringAttr("llvm.launder.invariant.group"), ValueRange{pointer})
+      .getResult(0);
+}
+
 Value VectorBuilder::load(Value pointer, Value offset) {
   return b.create<LLVM::LoadOp>(loc, vec, at(pointer, offset), bytesOf(element));
 }

@@ -61,6 +61,8 @@ public:
   //===--- memory: element offsets from a pointer --------------------------===//
   mlir::Value at(mlir::Value pointer, mlir::Value offset, mlir::Type elementType);
   mlir::Value at(mlir::Value pointer, mlir::Value offset) { return at(pointer, offset, element); }
+  /// The same pointer, whose relation to others the code generator does not see (what it may alias it does).
+  mlir::Value apart(mlir::Value pointer);
   mlir::Value load(mlir::Value pointer, mlir::Value offset);
   void store(mlir::Value v, mlir::Value pointer, mlir::Value offset);
   /// One element of `type` (f32, f64, bf16, f16), converted to the vector's element type.
