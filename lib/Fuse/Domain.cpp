@@ -69,10 +69,10 @@ bool Domain::covers(ArrayRef<Expr> dims, ArrayRef<Expr> indices) const {
   return block && block->begin.isZero() && facts.provablyEqual(block->size, shape::product(dims));
 }
 
-bool Domain::divides(const Expr &e) const {
+bool Domain::divides(const Expr &e, bool minimaFine) const {
   for (const Expr::Term &t : e.terms())
     for (const Atom &atom : t.atoms)
-      if (atom.kind != Atom::Kind::Symbol && !axesIn({Expr::fromAtom(atom)}).empty())
+      if (atom.kind != Atom::Kind::Symbol && !(minimaFine && atom.kind == Atom::Kind::Min) && !axesIn({Expr::fromAtom(atom)}).empty())
         return true;
   return false;
 }
@@ -161,8 +161,26 @@ bool Domain::delinearize(ArrayRef<shape::DimGroup> groups, ArrayRef<Expr> from, 
   return true;
 }
 
+/// The least value that a size has.
+static int64_t leastOf(const Expr &size, ModuleOp module) {
+  if (std::optional<int64_t> c = size.constant())
+    return *c;
+  for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
+    if (s.getName() == size.asSymbol().value_or(""))
+      return s.getMin();
+  return 0;
+}
+
+/// x at min(i, n - 1) along one dimension, of n >= 1 places: where a run may have one place that stands for all.
+static bool repeatsLast(ir::GatherOp op) {
+  if (!op || !op.getIndices().getDefiningOp<ir::IotaOp>() || ir::typeOf(op.getIndices()).getRank() != 1)
+    return false;
+  return leastOf(ir::dimsOf(op.getX())[op.getAxis()], op->getParentOfType<ModuleOp>()) >= 1;
+}
+
 bool fuse::isView(Operation *op) {
-  return isa_and_nonnull<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp>(op);
+  return isa_and_nonnull<ir::ReshapeOp, ir::TransposeOp, ir::BroadcastOp, ir::SliceOp>(op) ||
+         repeatsLast(dyn_cast_or_null<ir::GatherOp>(op));
 }
 
 Dims Domain::backward(Operation *view, ArrayRef<Expr> indices) {
@@ -173,6 +191,11 @@ Dims Domain::backward(Operation *view, ArrayRef<Expr> indices) {
   if (auto t = dyn_cast<ir::TransposeOp>(view)) {
     for (auto [i, p] : llvm::enumerate(t.getPerm()))
       out[p] = indices[i];
+    return out;
+  }
+  if (auto g = dyn_cast<ir::GatherOp>(view)) {
+    out.assign(indices.begin(), indices.end());
+    out[g.getAxis()] = Expr::min(indices[g.getAxis()], dims[g.getAxis()] - Expr(1));
     return out;
   }
   if (auto s = dyn_cast<ir::SliceOp>(view)) {
@@ -201,7 +224,7 @@ std::optional<Dims> Domain::forward(Operation *view, ArrayRef<Expr> indices, uns
       out.push_back(indices[p]);
     return out;
   }
-  if (isa<ir::SliceOp>(view))
+  if (isa<ir::SliceOp, ir::GatherOp>(view))
     return std::nullopt;
   Dims out;
   size_t lead = result.size() - dims.size();

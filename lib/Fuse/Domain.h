@@ -47,8 +47,8 @@ public:
   std::set<std::string> reducedAxes() const;
   /// The axes that expressions mention, in the domain's order.
   std::vector<std::string> axesIn(llvm::ArrayRef<shape::Expr> exprs) const;
-  /// Does an axis occur inside a division, remainder, minimum or maximum?
-  bool divides(const shape::Expr &e) const;
+  /// Does an axis occur inside a division, remainder, minimum (unless these are fine) or maximum?
+  bool divides(const shape::Expr &e, bool minimaFine = false) const;
   bool divides(llvm::ArrayRef<shape::Expr> exprs) const {
     return llvm::any_of(exprs, [&](const shape::Expr &e) { return divides(e); });
   }
@@ -75,7 +75,7 @@ private:
   unsigned counter = 0;
 };
 
-/// reshape, transpose, broadcast or slice.
+/// reshape, transpose, broadcast or slice, or a gather of 0, 1, .. that stays at the last place.
 bool isView(mlir::Operation *op);
 /// Where a value read at indices lies: views are followed down to what `inMemory` accepts (or a value that is no view), and
 /// the offset is the row-major one there. Reshapes on top of it move nothing, so they cost no division.

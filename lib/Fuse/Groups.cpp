@@ -142,7 +142,7 @@ Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
     shape::Facts inside = running.clone();
     for (const Axis &a : g.domain.axes)
       inside.setAxis(a.name, a.extent);
-    if (!computed && !g.domain.divides(offset) &&
+    if (!computed && !g.domain.divides(offset, /*minimaFine=*/true) &&
         kernel::isInside(inside.simplify(offset), inside.simplify(shape::product(ir::dimsOf(base))), {}, inside))
       continue;
     OpBuilder b(op);

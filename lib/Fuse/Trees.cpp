@@ -8,7 +8,7 @@ using namespace lathe;
 using namespace lathe::fuse;
 
 bool fuse::isPointwise(Operation *op) {
-  return isa_and_nonnull<ir::ElementwiseInterface, ir::ConcatOp, ir::PadOp, ir::GatherOp, ir::GatherNdOp>(op);
+  return isa_and_nonnull<ir::ElementwiseInterface, ir::ConcatOp, ir::PadOp, ir::GatherOp, ir::GatherNdOp>(op) && !isView(op);
 }
 
 bool fuse::isHeavy(Operation *op) {

@@ -34,6 +34,8 @@ private:
   Expr rewrite(Expr offset, std::vector<Interval> by, bool solving);
   Expr quotientsAsAxes(const Expr &e);
   Expr quotientAsAxis(const shape::Atom &a);
+  Expr minimumAsAxis(const Expr &whole, const Expr &x, const Expr &y);
+  Expr axisFor(const Expr &whole, const Expr &last);
   std::vector<Extent> axesOf(const Expr &offset) const;
   bool isBlockInside(const Expr &offset, const Expr &size) const;
   bool holds(const Expr &offset, const Expr &size);
@@ -157,7 +159,7 @@ Expr Bounds::rewrite(Expr offset, std::vector<Interval> by, bool solving) {
 }
 
 /// Quotients and remainders of what is not negative are axes, too: floordiv(x, k) with x < n has floordiv(n - 1, k) + 1 places,
-/// mod(x, k) has k. An offset over axes is bounded one axis after the other, without the slack of x - k < k*floordiv(x, k).
+/// mod(x, k) has k, and so has min(x, k - 1). An offset over axes is bounded one axis after the other, without the slack of x - k < k*floordiv(x, k).
 Expr Bounds::quotientsAsAxes(const Expr &e) {
   Expr out(0);
   for (const Expr::Term &t : e.terms()) {
@@ -174,15 +176,29 @@ Expr Bounds::quotientAsAxis(const shape::Atom &a) {
     return Expr::fromAtom(a);
   Expr x = quotientsAsAxes(a.operands[0]), y = quotientsAsAxes(a.operands[1]);
   Expr whole = Expr::fromAtom({a.kind, "", {x, y}});
+  if (a.kind == shape::Atom::Kind::Min)
+    return minimumAsAxis(whole, x, y);
   bool mod = a.kind == shape::Atom::Kind::Mod;
   if ((!mod && a.kind != shape::Atom::Kind::FloorDiv) || !facts.provablyPositive(y) || !facts.provablyLessEqual(Expr(0), x))
     return whole;
   std::optional<Expr> last = mod ? y - Expr(1) : extreme(x, true);
   if (!last)
     return whole;
+  return axisFor(whole, mod ? *last : Expr::floordiv(*last, y));
+}
+
+/// The least of a size and what varies.
+Expr Bounds::minimumAsAxis(const Expr &whole, const Expr &x, const Expr &y) {
+  auto isFixed = [&](const Expr &e) { return llvm::none_of(e.terms(), [&](const Expr::Term &t) { return varies(t, facts); }); };
+  if (isFixed(x) == isFixed(y) || !facts.provablyLessEqual(Expr(0), x) || !facts.provablyLessEqual(Expr(0), y))
+    return whole;
+  return axisFor(whole, isFixed(x) ? x : y);
+}
+
+Expr Bounds::axisFor(const Expr &whole, const Expr &last) {
   auto [it, isNew] = quotients.try_emplace(whole.str(), Expr::variable("q" + std::to_string(quotients.size())).str());
   if (isNew)
-    facts.setAxis(it->second, facts.simplify((mod ? *last : Expr::floordiv(*last, y)) + Expr(1)));
+    facts.setAxis(it->second, facts.simplify(last + Expr(1)));
   return Expr::symbol(it->second);
 }
 
