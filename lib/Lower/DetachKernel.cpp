@@ -10,6 +10,10 @@ using namespace lathe;
 using namespace lathe::lower;
 using shape::Expr;
 
+/// The attributes of a body's ops that hold one expression, and those that hold a list of them.
+static constexpr StringRef exprKeys[] = {"offset", "lhsOffset", "rhsOffset", "qOffset", "kOffset", "vOffset", "expr"};
+static constexpr StringRef exprListKey = "slides";
+
 namespace {
 /// Renames symbols in the attributes of a kernel.
 class Renamer {
@@ -27,9 +31,8 @@ public:
       with.emplace(from, Expr::symbol(to));
   }
   void rename(Operation *op) {
-    static constexpr StringRef exprs[] = {"offset", "lhsOffset", "rhsOffset", "qOffset", "kOffset", "vOffset", "expr"};
     static constexpr StringRef axes[] = {"queryAxis", "keyAxis", "depthAxis", "valueAxis", "axis", "rankAxis"};
-    for (StringRef key : exprs)
+    for (StringRef key : exprKeys)
       if (auto a = op->getAttrOfType<StringAttr>(key))
         op->setAttr(key, expr(a));
     for (StringRef key : axes)
@@ -37,8 +40,8 @@ public:
         op->setAttr(key, name(a));
     if (auto a = op->getAttrOfType<ArrayAttr>("axes"))
       op->setAttr("axes", each(a, [&](StringAttr s) { return name(s); }));
-    if (auto a = op->getAttrOfType<ArrayAttr>("slides"))
-      op->setAttr("slides", each(a, [&](StringAttr s) { return expr(s); }));
+    if (auto a = op->getAttrOfType<ArrayAttr>(exprListKey))
+      op->setAttr(exprListKey, each(a, [&](StringAttr s) { return expr(s); }));
     op->setLoc(UnknownLoc::get(op->getContext()));
   }
   StringAttr expr(StringAttr a) const {
@@ -85,6 +88,9 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   d.kernel.setName("kernel");
   d.kernel.removeNodesAttr();
   d.kernel.removeUnfusedAttr();
+  for (NamedAttribute a : llvm::to_vector(d.kernel->getDiscardableAttrs())) // how it runs is no part of what it is
+    if (a.getName().strref().starts_with("schedule."))
+      d.kernel->removeAttr(a.getName());
   d.kernel->setLoc(loc);
   for (Value v : d.kernel->getResults())
     v.setType(shapeless(v.getType()));
@@ -97,4 +103,27 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   llvm::raw_string_ostream os(d.text);
   d.module->print(os, OpPrintingFlags().useLocalScope());
   return d;
+}
+
+void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string, Expr> &with) {
+  shape::Facts facts;
+  auto rewritten = [&](Attribute a) {
+    return StringAttr::get(a.getContext(), facts.simplify(Expr::parsed(cast<StringAttr>(a).getValue()).substitute(with)).str());
+  };
+  auto rewriteAll = [&](ArrayAttr a) {
+    SmallVector<Attribute> out;
+    for (Attribute x : a)
+      out.push_back(rewritten(x));
+    return ArrayAttr::get(a.getContext(), out);
+  };
+  kernel.setAxisExtentsAttr(rewriteAll(kernel.getAxisExtents()));
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    facts.setAxis(kernel.getAxisName(i), kernel.getAxisExtent(i));
+  kernel.getBody().walk([&](Operation *op) {
+    for (StringRef key : exprKeys)
+      if (auto a = op->getAttrOfType<StringAttr>(key))
+        op->setAttr(key, rewritten(a));
+    if (auto a = op->getAttrOfType<ArrayAttr>(exprListKey))
+      op->setAttr(exprListKey, rewriteAll(a));
+  });
 }

@@ -19,6 +19,7 @@
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Stages.h"
 #include "lathe/Support/CodeCache.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaTarget.h"
 #include "lathe/Target/Passes.h"
@@ -43,7 +44,7 @@ using pipeline::runPasses;
 void lathe::registerAllLatheDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registry.insert<ir::LatheDialect, kernel::KernelDialect>();
+  registry.insert<ir::LatheDialect, kernel::KernelDialect, schedule::ScheduleDialect>();
   cuda::registerCudaDialects(registry);
 }
 

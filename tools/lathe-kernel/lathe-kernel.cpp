@@ -7,6 +7,7 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,7 +68,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect>();
+  registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect, lathe::schedule::ScheduleDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(inputFile, &context);

@@ -9,6 +9,7 @@
 #include "TensorFiles.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
+#include "lathe/Schedule/Passes.h"
 #include "lathe/Target/Passes.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/InitAllDialects.h"
@@ -20,13 +21,14 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect>();
+  registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect, lathe::schedule::ScheduleDialect>();
   mlir::registerTransformsPasses();
   lathe::opt::registerLatheOptimizePasses();
   lathe::opt::registerOptimizePipeline();
   lathe::fuse::registerLatheFusePasses();
   lathe::kernel::registerLatheKernelPasses();
   lathe::lower::registerLatheLowerPasses();
+  lathe::schedule::registerLatheSchedulePasses();
   lathe::target::registerLatheTargetPasses();
   lathe::interpret::registerInterpretPass(lathe::tool::npyFiles());
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));

@@ -18,6 +18,9 @@ struct DetachedKernel {
 };
 DetachedKernel detachKernel(kernel::GenericOp kernel);
 
+/// Writes these expressions for size symbols, in extents and offsets, and simplifies.
+void substituteSizes(kernel::GenericOp kernel, const std::map<std::string, shape::Expr> &with);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_DETACHKERNEL_H

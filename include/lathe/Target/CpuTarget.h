@@ -6,8 +6,8 @@
 #include "llvm/Support/Error.h"
 #include <functional>
 
-namespace lathe {
-class CodeCache;
+namespace lathe::schedule {
+class Tuning;
 }
 
 namespace lathe::cpu {
@@ -21,17 +21,29 @@ struct CpuOptions {
   unsigned threads = 2;
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   CpuStage stage = CpuStage::Object;
-  CodeCache *cache = nullptr; ///< objects that were made before; may be null
+  unsigned mostSchedules = 6; ///< of one kernel
+  const schedule::Tuning *tuning = nullptr;
   /// Told of each job that is done, of how many, from several threads.
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
+};
+
+/// One way in which a kernel runs, for those who read about it.
+struct CompiledCase {
+  std::string when, schedule; ///< the condition, over the kernel's own sizes, empty: all others; the schedule
+  std::string form;           ///< who emitted it: "row program", "contraction in tiles", ..
+  std::vector<std::pair<std::string, int64_t>> costs; ///< expected cycles of one core, at sizes where it serves
 };
 
 struct CompiledVariant {
   std::string variant;  ///< as in the options
   std::string fn, plan; ///< global symbols of one of the objects
+  std::vector<CompiledCase> cases;
+  std::vector<std::string> remarks;
+  std::optional<double> efficiency; ///< the share of the machine's peak that is expected
 };
 
 struct CompiledKernel {
+  std::string hash; ///< what a tuning file calls it
   std::vector<CompiledVariant> variants; ///< in the order of the options
 };
 

@@ -4,13 +4,27 @@
 
 #include "Isa.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 #include "llvm/IR/Module.h"
 
 namespace lathe::cpu {
 
-/// A module with the functions NAME and NAME_plan in scf, arith, math, vector and llvm ops.
-llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> buildKernelModule(lower::DetachedKernel &kernel, const Isa &isa,
-                                                                    llvm::StringRef name);
+/// One way to run a kernel, and the sizes that it serves.
+struct KernelCase {
+  schedule::Predicate when; ///< over the detached kernel's sizes
+  mlir::Attribute schedule;
+};
+
+struct BuiltKernel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<std::string> forms;   ///< for each case: who emitted it
+  std::vector<std::string> remarks; ///< of the last, general case: what was declined, and why
+};
+
+/// A module with the functions NAME and NAME_plan in scf, arith, math, vector and llvm ops. They ask the cases in their order which one
+/// serves the sizes; the last one always does. What is emitted for several cases alike is there once.
+llvm::Expected<BuiltKernel> buildKernelModule(lower::DetachedKernel &kernel, llvm::ArrayRef<KernelCase> cases, const Isa &isa,
+                                              llvm::StringRef name);
 
 /// Values of half types that the machine does not know become integers; nothing is computed with them.
 void carryAsBits(mlir::ModuleOp module, const Isa &isa);

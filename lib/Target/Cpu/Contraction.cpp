@@ -6,6 +6,7 @@
 #include "ContractionProduct.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -28,12 +29,14 @@ public:
 private:
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   void emitPanel(Value group, Value tileFrom, Value tileTo);
-  void emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn);
-  void emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn);
+  void emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn, unsigned width);
+  void emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn, unsigned width);
+  void emitWidths(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn);
   void widenPanel(Value panel);
 
   KernelFunction &f;
   const ContractionShape &shape;
+  schedule::TilesAttr asked;
   VectorBuilder v;
   BodyEmitter body;
   Type panelType;
@@ -45,10 +48,12 @@ private:
 } // namespace
 
 ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape &shape)
-    : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.accumulator),
+    : f(f), shape(shape), asked(llvm::dyn_cast_or_null<schedule::TilesAttr>(f.schedule)), v(f.b, f.loc, f.isa, shape.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       panelType(shape.packed ? shape.rhsType : shape.accumulator),
       tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, tiles.maxRows()) {
+  if (asked && asked.getHeight() > 0)
+    tiles.limitRows(asked.getHeight());
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
@@ -60,6 +65,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   // Several tiles use a panel: it is converted once.
   if (panelType != shape.accumulator && !(known && *known <= int64_t(tiles.maxRows()))) {
     wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));
+    wideTiles->limitRows(tiles.maxRows());
     if (known)
       wideTiles->allowHeightsOf(*known);
   }
@@ -102,12 +108,26 @@ void ContractionEmitter::emitPanel(Value group, Value tileFrom, Value tileTo) {
     emitComputePanel(v, shape, point, firstColumn, columns, panel);
   else
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, panel);
-  emitTiles(point, panel, tileFrom, tileTo, firstColumn);
+  emitWidths(point, panel, tileFrom, tileTo, firstColumn);
 }
 
-void ContractionEmitter::emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn) {
+/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough.
+void ContractionEmitter::emitWidths(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn) {
+  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
+  auto emit = [&](unsigned width) { emitTiles(point, panel, tileFrom, tileTo, firstColumn, width); };
+  std::optional<int64_t> known = shape.columns.extent().constant();
+  int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
+  if (narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow))
+    return emit(panelColumns);
+  if (known && *known <= int64_t(narrow))
+    return emit(narrow);
+  v.ifThen(v.less(columns, v.add(firstColumn, narrow + 1)), [&] { emit(narrow); }, [&] { emit(panelColumns); });
+}
+
+void ContractionEmitter::emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn,
+                                   unsigned width) {
   auto each = [&](ContractionTile &kernels, Value from) {
-    v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(kernels, point, from, tile, firstColumn); });
+    v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(kernels, point, from, tile, firstColumn, width); });
   };
   auto converted = [&] {
     widenPanel(panel);
@@ -126,16 +146,17 @@ void ContractionEmitter::widenPanel(Value panel) {
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue
 /// may update in place.
-void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn) {
+void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn,
+                                  unsigned width) {
   Value high = v.ceilDiv(rows, rowTiles), low = v.sub(high, 1);
   Value highTiles = v.sub(rows, v.mul(rowTiles, low));
   Value row = v.add(v.mul(tileIndex, low), v.min(tileIndex, highTiles));
   Value count = v.select(v.less(tileIndex, highTiles), high, low);
-  epilogue.request(point, row, count, firstColumn);
+  epilogue.request(point, row, count, firstColumn, width);
   if (&kernels == &tiles)
     kernels.requestNext(panel, tileIndex, depth);
-  kernels.emit(point, panel, row, count, depth, epilogue.buffer());
-  epilogue.emit(point, row, count, firstColumn);
+  kernels.emit(point, panel, row, count, depth, epilogue.buffer(), width);
+  epilogue.emit(point, row, count, firstColumn, width);
 }
 
 static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan) {

@@ -26,7 +26,7 @@ ContractionTile::ContractionTile(VectorBuilder &v, const ContractionShape &shape
 static unsigned spareRegisters(const Isa &target) { return target.fma ? 1 : 3; }
 
 unsigned ContractionTile::maxRows() const {
-  return std::min(12u, (v.target.registers - 2 - spareRegisters(v.target)) / 2);
+  return std::min(rowLimit, (v.target.registers - 2 - spareRegisters(v.target)) / 2);
 }
 
 void ContractionTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, count, maxRows()); }

@@ -15,6 +15,8 @@ public:
 
   /// The largest number of rows that the table has a kernel for.
   unsigned maxRows() const;
+  /// Makes it at most this.
+  void limitRows(unsigned rows) { rowLimit = rows; }
   /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the first `width` columns of the
   /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
@@ -52,6 +54,7 @@ private:
   mlir::Type panelType;
   mlir::Value lhs;
   std::set<unsigned> heights; ///< empty: all
+  unsigned rowLimit = 12;
   std::optional<int64_t> packedRow;
   bool prefetched; ///< the panel comes from memory, not from scratch
   mlir::Value ahead; ///< what a tile requests of the next panel; null for nothing

@@ -4,11 +4,10 @@
 #include "BuildModule.h"
 #include "EmitObject.h"
 #include "IntegerProduct.h"
-#include "lathe/Support/CodeCache.h"
+#include "lathe/Schedule/Choose.h"
+#include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/ThreadPool.h"
 #include <atomic>
 #include <chrono>
@@ -20,9 +19,8 @@ using namespace lathe::cpu;
 namespace {
 /// One kernel for one variant. LLVM works on it in a thread of the pool.
 struct Job {
-  std::string label, name; ///< for people, and of its functions
+  std::string name;
   const Isa *isa;
-  std::string key; ///< of the cache; empty: none
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   StringRef form; ///< the kernel as text, for reports of bugs
@@ -51,40 +49,114 @@ static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, Arr
   return isas;
 }
 
-/// The kernel's name for people, and in text that people read. The model's names may hold anything.
-static std::string labelOf(StringRef name, unsigned number, StringRef variant) {
+/// A name that linkers take: the model's names may hold anything.
+static std::string symbolOf(StringRef name, unsigned number, StringRef variant) {
   std::string s = "lathe_k" + std::to_string(number) + "_";
   for (char c : name.take_front(48))
     s += isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return s + "_" + variant.str();
 }
 
-/// Objects are named by content: the code of equal kernels is equal, whatever model they are of.
-static std::string symbolOf(const lower::DetachedKernel &kernel, StringRef variant) {
-  llvm::SHA256 hash;
-  hash.update(kernel.text);
-  return "lathe_" + llvm::toHex(llvm::toStringRef(hash.final()).take_front(12), /*LowerCase=*/true) + "_" + variant.str();
+namespace {
+/// A kernel in its canonical form, the sizes that are expected of it, and the cases that it came with, over the canonical sizes.
+struct ScheduledKernel {
+  lower::DetachedKernel detached;
+  std::vector<schedule::SizeHints> hints;
+  std::vector<schedule::Candidate> forced;
+  std::vector<std::string> sizes; ///< the kernel's own, in the order of the canonical ones
+
+  explicit ScheduledKernel(kernel::GenericOp kernel);
+  /// Equal for kernels that are compiled to the same code.
+  std::string key() const;
+  schedule::Choice choose(const Isa &isa, const CpuOptions &options) const;
+};
+} // namespace
+
+ScheduledKernel::ScheduledKernel(kernel::GenericOp kernel)
+    : detached(lower::detachKernel(kernel)), hints(schedule::hintsOf(kernel)), sizes(kernel.getSizeSymbols()) {
+  std::map<std::string, shape::Expr> canonical;
+  for (auto [own, renamed] : llvm::zip(sizes, detached.sizes))
+    canonical.emplace(own, shape::Expr::symbol(renamed));
+  for (schedule::CaseAttr c : schedule::casesOf(kernel))
+    forced.push_back({schedule::conditionOf(c).substitute(canonical), c.getSchedule(), shape::Expr::unknown()});
 }
 
-/// All that an object depends on beside the compiler.
-static std::string keyOf(const lower::DetachedKernel &kernel, const Isa &isa, const CpuOptions &options) {
-  std::string effort = std::to_string(options.effort);
-  return CodeCache::keyOf({"cpu", isa.triple, isa.name, effort, kernel.text});
+std::string ScheduledKernel::key() const {
+  std::string key = detached.text + schedule::textOf(hints);
+  llvm::raw_string_ostream os(key);
+  for (const schedule::Candidate &c : forced)
+    os << "|" << c.when.str() << ":" << c.schedule;
+  return key;
+}
+
+schedule::Choice ScheduledKernel::choose(const Isa &isa, const CpuOptions &options) const {
+  schedule::ChooseOptions o{options.mostSchedules, options.tuning};
+  schedule::Choice choice = schedule::choose(detached.kernel, hints, isa, o, detached.text);
+  if (!forced.empty())
+    choice.cases = forced;
+  return choice;
+}
+
+/// The points that a case serves, of few: the smallest, the largest and one between them.
+static std::vector<std::pair<std::string, int64_t>> costsOf(const schedule::Choice &choice, const schedule::Candidate &c,
+                                                            const std::map<std::string, std::string> &own) {
+  std::vector<std::pair<std::string, int64_t>> all;
+  for (const schedule::Point &p : choice.points) {
+    std::optional<int64_t> cost = &choice.at(p) == &c ? c.cost.evaluate(p) : std::nullopt;
+    if (!cost)
+      continue;
+    std::string text;
+    for (auto [size, value] : p)
+      text += (text.empty() ? "" : ", ") + own.at(size) + " = " + std::to_string(value);
+    all.emplace_back(text, *cost);
+  }
+  constexpr size_t most = 3;
+  if (all.size() <= most)
+    return all;
+  return {all.front(), all[all.size() / 2], all.back()};
+}
+
+/// What is told of the variant, in the names of the model.
+static void describe(CompiledVariant &v, const ScheduledKernel &kernel, const schedule::Choice &choice, const BuiltKernel &built) {
+  std::map<std::string, shape::Expr> names;
+  std::map<std::string, std::string> own;
+  for (auto [renamed, name] : llvm::zip(kernel.detached.sizes, kernel.sizes)) {
+    names.emplace(renamed, shape::Expr::symbol(name));
+    own.emplace(renamed, shape::nameOf(name));
+  }
+  for (auto [c, form] : llvm::zip(choice.cases, built.forms)) {
+    CompiledCase out{c.when.substitute(names).str(), "", form, {}};
+    llvm::raw_string_ostream(out.schedule) << c.schedule;
+    out.costs = costsOf(choice, c, own);
+    v.cases.push_back(std::move(out));
+  }
+  bool rows = built.forms.back() == "row program";
+  if (rows)
+    v.remarks = choice.remarks;
+  v.remarks.insert(v.remarks.end(), built.remarks.begin(), built.remarks.end());
+  bool reckoned = rows || built.forms.back() == "contraction in tiles";
+  v.efficiency = reckoned ? choice.efficiency() : std::nullopt;
 }
 
 /// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
-static llvm::Error prepare(Job &job, lower::DetachedKernel &kernel, CpuStage stage) {
-  auto module = buildKernelModule(kernel, *job.isa, job.name);
-  if (!module)
-    return module.takeError();
-  if (stage == CpuStage::Mlir) {
-    llvm::raw_string_ostream(job.code) << **module << "\n";
+static llvm::Error prepare(Job &job, ScheduledKernel &kernel, CompiledVariant &variant, const CpuOptions &options) {
+  schedule::Choice choice = kernel.choose(*job.isa, options);
+  std::vector<KernelCase> cases;
+  for (const schedule::Candidate &c : choice.cases)
+    cases.push_back({c.when, c.schedule});
+  llvm::Expected<BuiltKernel> built = buildKernelModule(kernel.detached, cases, *job.isa, job.name);
+  if (!built)
+    return built.takeError();
+  describe(variant, kernel, choice, *built);
+  OwningOpRef<ModuleOp> &module = built->module;
+  if (options.stage == CpuStage::Mlir) {
+    llvm::raw_string_ostream(job.code) << *module << "\n";
     return llvm::Error::success();
   }
-  if (llvm::Error e = lowerToLLVMDialect(**module, *job.isa))
+  if (llvm::Error e = lowerToLLVMDialect(*module, *job.isa))
     return e;
   job.context = std::make_unique<llvm::LLVMContext>();
-  auto ir = toLLVMIR(**module, *job.isa, *job.context);
+  auto ir = toLLVMIR(*module, *job.isa, *job.context);
   if (!ir)
     return ir.takeError();
   job.module = std::move(*ir);
@@ -100,10 +172,8 @@ static void generate(Job &job, const CpuOptions &options, const std::atomic<unsi
     job.error = llvm::toString(code.takeError());
   job.module.reset();
   job.context.reset();
-  if (!job.key.empty() && job.error.empty())
-    options.cache->add(job.key, job.code);
   if (options.finished)
-    options.finished(job.label, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
+    options.finished(job.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
 }
 
 llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options) {
@@ -118,29 +188,21 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
   {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::max(1u, options.threads)));
     for (kernel::GenericOp kernel : kernels) {
-      lower::DetachedKernel detached = lower::detachKernel(kernel);
-      auto [it, fresh] = known.try_emplace(detached.text);
+      ScheduledKernel scheduled(kernel);
+      const lower::DetachedKernel &detached = scheduled.detached;
+      auto [it, fresh] = known.try_emplace(scheduled.key());
       CompiledKernel &compiled = it->second;
+      compiled.hash = schedule::hashOf(detached.text);
       std::vector<const Isa *> mine = fresh ? isasFor(detached, *isas) : std::vector<const Isa *>();
       total += mine.size();
       total -= isas->size();
       for (const Isa *isa : mine) {
         auto job = std::make_unique<Job>();
-        job->label = labelOf(kernel.getName(), known.size() - 1, isa->name);
-        job->name = options.stage == CpuStage::Object ? symbolOf(detached, isa->name) : job->label;
+        job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
         job->isa = isa;
         job->form = it->first;
-        compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan"});
-        if (options.cache && options.stage == CpuStage::Object) {
-          job->key = keyOf(detached, *isa, options);
-          if (std::optional<std::string> code = options.cache->find(job->key)) {
-            job->code = std::move(*code);
-            jobs.push_back(std::move(job));
-            --total;
-            continue;
-          }
-        }
-        if (llvm::Error e = prepare(*job, detached, options.stage)) {
+        compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan", {}, {}, {}});
+        if (llvm::Error e = prepare(*job, scheduled, compiled.variants.back(), options)) {
           errors = llvm::joinErrors(std::move(errors), withForm(std::move(e), [&] { return detached.text; }));
           break;
         }
@@ -156,7 +218,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
     return std::move(errors);
   for (std::unique_ptr<Job> &job : jobs) {
     if (!job->error.empty())
-      return withForm(bug("{0}: {1}", job->label, job->error), [&] { return job->form.str(); });
+      return withForm(bug("{0}: {1}", job->name, job->error), [&] { return job->form.str(); });
     if (options.stage == CpuStage::Object)
       result.objects.push_back(std::move(job->code));
     else

@@ -25,6 +25,8 @@ struct KernelFunction {
   llvm::SmallVector<mlir::Value> sizes; ///< i64 per size symbol
   mlir::Value begin, end;               ///< i64, the range of parallel items
   mlir::Value scratch;                  ///< !llvm.ptr, 64-byte aligned, private to the thread
+  mlir::Attribute schedule = {};        ///< #schedule.rows, #schedule.tiles or null: how to run, as far as it says
+  shape::Facts facts = {};              ///< what holds of the sizes where the schedule serves
 };
 
 /// What NAME_plan answers, as expressions over the size symbols (min, max and floordiv are fine).

@@ -107,10 +107,10 @@ void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &grou
   std::vector<Value> outerKeeping = keeping;
   keep(points[0], values);
   Points persistent;
-  int64_t persist = schedule.persist;
-  schedule.persist = 0; // rows in scratch memory: inner trips read them from there
+  RowSchedule mine = schedule;
+  schedule.persist = schedule.persistVectors = 0; // rows in scratch memory: inner trips read them from there
   laneLoop(points, bound, Group{{}, schedule.lane}, persistent);
-  schedule.persist = persist;
+  schedule = mine;
   keeping = outerKeeping;
 }
 

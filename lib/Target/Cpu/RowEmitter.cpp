@@ -143,7 +143,7 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
       if (schedule.width > 1 && group.axis == schedule.lane) {
         std::vector<Value> outerKeeping = keeping;
         keeping.clear();
-        if (!schedule.persist && !has(bound, *group.axis))
+        if (!persists() && !has(bound, *group.axis))
           keep(points[0], valuesToKeep(bound, group, ArrayRef(groups).drop_front(i + 1)));
         laneLoop(points, bound, group, persistent);
         keeping = outerKeeping;

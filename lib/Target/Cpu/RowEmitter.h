@@ -87,6 +87,9 @@ private:
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
   std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+  bool persists() const { return schedule.persist || schedule.persistVectors; }
+  void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
+  void addOpenRow(lower::BodyEmitter &outer, Points &persistent);
   void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
   void lanePoints(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
                   unsigned width, mlir::Value mask);

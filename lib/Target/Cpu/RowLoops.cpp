@@ -98,8 +98,7 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
   SmallVector<Value> extents;
   AxisSet bound = 0;
   for (unsigned a : schedule.itemAxes) {
-    extents.push_back(a == schedule.jam ? i64(*info.extents[a].constant() / schedule.jamFactor)
-                                        : outer.emitExpr(info.extents[a]));
+    extents.push_back(outer.emitExpr(jammedExtent(info, schedule, a)));
     bound |= AxisSet(1) << a;
   }
   if (schedule.laneBlock)
@@ -235,7 +234,7 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
   // Inside a lane loop, a second one recomputes what is the same in all lanes: once.
   Points outer(points.begin(), has(bound, axis) ? points.begin() + 1 : points.end());
   bool whole = !schedule.laneIsParallel || has(bound, axis);
-  if (schedule.persist && !has(bound, axis)) {
+  if (persists() && !has(bound, axis)) {
     persistentLanes(outer[0], bound, group, persistent);
     return;
   }
@@ -265,22 +264,39 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
     laneTrips(outer, bound, group, from, to, 1, 1, {});
 }
 
-/// A short row of static length: straight-line code, values stay in registers from pass to pass.
-void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
-  int64_t width = schedule.width, vectors = schedule.persist / width, left = schedule.persist % width;
-  if (persistent.empty()) {
-    auto add = [&](int64_t base, unsigned lanes, Value mask) {
-      persistent.push_back(outer);
-      persistent.back().bindLane(info.axes[*schedule.lane], i64(base), lanes, mask);
-    };
-    for (int64_t i = 0; i < vectors; ++i)
-      add(i * width, width, {});
-    if (left && schedule.maskedRest)
-      add(vectors * width, width, laneMask(i64(left)));
-    else
-      for (int64_t i = 0; i < left; ++i)
-        add(vectors * width + i, 1, {});
+/// The vectors of a short row of known length.
+void RowEmitter::addRowOf(BodyEmitter &outer, Points &persistent, int64_t length) {
+  int64_t width = schedule.width, vectors = length / width, left = length % width;
+  auto add = [&](int64_t base, unsigned lanes, Value mask) {
+    persistent.push_back(outer);
+    persistent.back().bindLane(info.axes[*schedule.lane], i64(base), lanes, mask);
+  };
+  for (int64_t i = 0; i < vectors; ++i)
+    add(i * width, width, {});
+  if (left && schedule.maskedRest)
+    add(vectors * width, width, laneMask(i64(left)));
+  else
+    for (int64_t i = 0; i < left; ++i)
+      add(vectors * width + i, 1, {});
+}
+
+/// Of one of open length: the vectors that need not be whole have masks, which may be empty.
+void RowEmitter::addOpenRow(BodyEmitter &outer, Points &persistent) {
+  Value length = outer.emitExpr(info.extents[*schedule.lane]);
+  for (int64_t i = 0; i < schedule.persistVectors; ++i) {
+    Value base = i64(i * schedule.width);
+    Value mask = i < schedule.fullVectors ? Value() : laneMask(b.create<arith::SubIOp>(loc, length, base));
+    persistent.push_back(outer);
+    persistent.back().bindLane(info.axes[*schedule.lane], base, schedule.width, mask);
   }
+}
+
+/// A short row: straight-line code, values stay in registers from pass to pass.
+void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
+  if (persistent.empty() && schedule.persist)
+    addRowOf(outer, persistent, schedule.persist);
+  else if (persistent.empty())
+    addOpenRow(outer, persistent);
   for (BodyEmitter &point : persistent) {
     point.adopt(outer);
     loadCached(point);

@@ -82,7 +82,7 @@ static std::optional<unsigned> chooseLane(const lower::BodyInfo &info, lower::Sc
   return std::nullopt;
 }
 
-static ScatterSchedule schedule(const lower::BodyInfo &info, lower::ScatterUpdates updates,
+static ScatterSchedule scheduleUpdates(const lower::BodyInfo &info, lower::ScatterUpdates updates,
                                 const lower::ScatterAxes &axes) {
   ScatterSchedule s;
   s.lane = chooseLane(info, updates, axes);
@@ -252,7 +252,7 @@ llvm::Expected<bool> cpu::emitScatter(KernelFunction &f, KernelPlan &kernelPlan)
   for (const std::string &s : info.sizes)
     inner.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
   lower::ScatterAxes axes = lower::axesOf(updates, info);
-  ScatterSchedule s = schedule(info, updates, axes);
+  ScatterSchedule s = scheduleUpdates(info, updates, axes);
   plan(info, axes, s, kernelPlan);
   if (llvm::Error e = ScatterEmitter(inner, updates, axes, s).run())
     return std::move(e);

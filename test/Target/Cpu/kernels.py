@@ -24,7 +24,7 @@ def byte_variants():
     return variants() + [name for of, (flag, name) in extra.items() if of in variants() and f' {flag} ' in flags]
 
 
-def module(text_of_kernel, ins, outs):
+def module(text_of_kernel, ins, outs, attributes=''):
     """A function around one kernel: ins and outs are element types."""
     args = ', '.join(f'%a{i}: tensor<?x{t}>' for i, t in enumerate(ins))
     operands = ', '.join(f'%a{i}' for i in range(len(ins)))
@@ -33,7 +33,7 @@ def module(text_of_kernel, ins, outs):
     names = ', '.join(f'%r{i}' for i in range(len(outs)))
     given = f'ins({operands} : {types}) ' if ins else ''
     head, body = text_of_kernel.split('{', 1)
-    return (f'func.func @f({args}) {{\n{names} = kernel.generic {head} {given}outs({results}) {{\n^bb0(' +
+    return (f'func.func @f({args}) {{\n{names} = kernel.generic {head} {given}outs({results}) {attributes}{{\n^bb0(' +
             ', '.join([f'%in{i}: !kernel.ref<{t}>' for i, t in enumerate(ins)] +
                       [f'%out{i}: !kernel.ref<{t}>' for i, t in enumerate(outs)]) + f'):\n{body}\nreturn\n}}\n')
 
@@ -41,10 +41,10 @@ def module(text_of_kernel, ins, outs):
 class Kernel:
     """text: 'loop @name axes(n = "N") { body }' over %in0.., %out0..; sizes: names of its size symbols, sorted."""
 
-    def __init__(self, text, ins, outs, variant):
-        key = (text, tuple(ins), tuple(outs), variant)
+    def __init__(self, text, ins, outs, variant, attributes=''):
+        key = (text, tuple(ins), tuple(outs), variant, attributes)
         if key not in _cache:
-            _cache[key] = self._build(module(text, ins, outs), variant)
+            _cache[key] = self._build(module(text, ins, outs, attributes), variant)
         self.fn, self.planfn = _cache[key]
 
     @staticmethod

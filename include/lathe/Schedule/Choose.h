@@ -1,0 +1,63 @@
+//===- Choose.h - Which ways a kernel runs in, and when --------------------===//
+//
+// Templates propose ways to run a kernel, each with the sizes that it is for and what it is expected to cost there. They are compared
+// at the sizes that are expected, and few are kept: see docs/Rationale/Schedules.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_SCHEDULE_CHOOSE_H
+#define LATHE_SCHEDULE_CHOOSE_H
+
+#include "lathe/Lower/BodyInfo.h"
+#include "lathe/Schedule/Hints.h"
+#include "lathe/Schedule/Machine.h"
+#include "lathe/Schedule/ScheduleDialect.h"
+
+namespace lathe::schedule {
+
+class Tuning;
+
+/// One way to run a kernel.
+struct Candidate {
+  Predicate when;           ///< where it may be chosen; always, for a general one
+  mlir::Attribute schedule; ///< RowsAttr, TilesAttr or PlainAttr
+  shape::Expr cost;         ///< cycles of one core, about; unknown where nobody reckons
+};
+
+/// What was chosen for a kernel on a machine.
+struct Choice {
+  std::vector<Candidate> cases;     ///< in the order in which they are asked; the last one is general
+  std::vector<std::string> remarks; ///< what no fast template takes, and why
+  std::vector<Point> points;        ///< the sizes that they were compared at
+  shape::Expr ideal;                ///< cycles that the machine would take at its peak; unknown where nobody reckons
+  bool tuned = false;               ///< by a tuning file
+
+  mlir::ArrayAttr asCases(mlir::MLIRContext *context) const;
+  /// The case that serves the sizes.
+  const Candidate &at(const Point &sizes) const;
+  /// The share of the machine's peak that is expected, at the point with the most work; nothing where nobody reckons.
+  std::optional<double> efficiency() const;
+};
+
+struct ChooseOptions {
+  unsigned mostSchedules = 6; ///< of one kernel
+  const Tuning *tuning = nullptr;
+};
+
+/// `canonical`: the kernel's canonical text, by which a tuning file knows it.
+Choice choose(kernel::GenericOp kernel, llvm::ArrayRef<SizeHints> hints, const Machine &machine, const ChooseOptions &options,
+              llvm::StringRef canonical = {});
+
+/// What has to hold of sizes for the schedule to be right.
+Predicate needsOf(kernel::GenericOp kernel, mlir::Attribute schedule, const Machine &machine);
+
+/// What is known where the condition holds.
+shape::Facts factsWhere(const Predicate &condition);
+
+// Templates: candidates of a class, the general one last, and remarks.
+void proposeRows(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
+void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
+void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
+
+} // namespace lathe::schedule
+
+#endif // LATHE_SCHEDULE_CHOOSE_H

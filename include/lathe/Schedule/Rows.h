@@ -1,0 +1,51 @@
+//===- Rows.h - How a row program runs through its axes --------------------===//
+#ifndef LATHE_SCHEDULE_ROWS_H
+#define LATHE_SCHEDULE_ROWS_H
+
+#include "lathe/Lower/BodyInfo.h"
+#include "lathe/Schedule/Machine.h"
+#include "lathe/Schedule/ScheduleDialect.h"
+
+namespace lathe::schedule {
+
+/// The decisions of one row program. Axes are numbers of BodyInfo::axes.
+struct RowSchedule {
+  /// Axes that the parallel items run over (without the lane axis), outermost first.
+  std::vector<unsigned> itemAxes;
+  /// The axis that vector lanes run along; nothing: scalar code.
+  std::optional<unsigned> lane;
+  /// The lane axis is free of reductions: items also split it, into blocks of this many elements (0: not split).
+  bool laneIsParallel = false;
+  int64_t laneBlock = 0;
+  /// All axes in the order in which loops nest.
+  std::vector<unsigned> order;
+  unsigned width = 1;      ///< lanes
+  unsigned unroll = 1;     ///< vectors per trip of the main loop
+  bool maskedRest = false; ///< the rest of a row runs under a mask, not as scalar code
+  /// Vertical reductions: an item works on this many neighbours along this axis at once, so that what is loaded along the
+  /// lanes serves all of them. Divides the axis's extent.
+  std::optional<unsigned> jam;
+  int64_t jamFactor = 1;
+  /// Whole rows stay in registers: the row's static length, else 0.
+  int64_t persist = 0;
+  /// The same for rows of open length: at most so many vectors, of which the first `fullVectors` are whole; 0: no such rows.
+  int64_t persistVectors = 0, fullVectors = 0;
+};
+
+/// What `asked` leaves open follows from the kernel and the machine. `facts`: what holds of the sizes where the schedule serves; an error
+/// says what of `asked` is not proven to be right there.
+llvm::Expected<RowSchedule> scheduleRows(const lower::BodyInfo &info, const Machine &machine, RowsAttr asked, const shape::Facts &facts);
+
+/// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
+/// is reduced.
+int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
+/// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
+bool masksRest(const lower::BodyInfo &info, unsigned lane, const Machine &machine);
+/// Instructions of one point of an op, roughly.
+unsigned weightOf(mlir::Operation *op);
+/// The type that a load or a store moves.
+mlir::Type accessedType(mlir::Operation *op);
+
+} // namespace lathe::schedule
+
+#endif // LATHE_SCHEDULE_ROWS_H

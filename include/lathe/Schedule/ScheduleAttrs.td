@@ -1,0 +1,81 @@
+//===- ScheduleAttrs.td - How a kernel runs ---------------------*- tablegen -*-===//
+//
+// Schedules are attributes: they are printed, can be written by hand in a test, and are all that an emitter goes by beside the
+// kernel and the machine. See docs/Rationale/Schedules.md.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_SCHEDULE_ATTRS
+#define LATHE_SCHEDULE_ATTRS
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Schedule_Dialect : Dialect {
+  let name = "schedule";
+  let cppNamespace = "::lathe::schedule";
+  let summary = "How kernels run: attributes alone";
+  let description = [{
+    A kernel that carries `schedule.cases` runs in one of several ways, of which the sizes of a call choose: the first case whose
+    condition holds. The last one has none.
+
+    ```mlir
+    kernel.generic reduction @softmax axes(i0 = "m", i1 = "n") ... attributes {schedule.cases = [
+        #schedule.case<"n <= 128 and 64 < n", #schedule.rows<persist = 8>>, #schedule.case<#schedule.rows<>>]}
+    ```
+
+    Constraints (the verifier names them):
+      S1. `schedule.cases` stands at a `kernel.generic` and is an array of `#schedule.case`, of which the last one alone has no
+          condition;
+      S2. conditions are comparisons of expressions over the kernel's size symbols;
+      S3. `#schedule.rows` is for kernels of class loop and reduction, `#schedule.tiles` for contractions.
+  }];
+  let hasOperationAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Schedule_Attr<string name, string attrMnemonic> : AttrDef<Schedule_Dialect, name> {
+  let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Schedule_RowsAttr : Schedule_Attr<"Rows", "rows"> {
+  let summary = "Of a row program: how it walks its lane axis";
+  let description = [{
+    `#schedule.rows<persist = 8, unroll = 2>`. What is not written is derived from the kernel and the machine.
+      - `persist`: rows of at most this many vectors stay in registers from pass to pass; the last of them run under masks. 0: each pass
+        walks the row in memory.
+      - `unroll`: vectors per trip of the main loop.
+      - `jam`: neighbours along a parallel axis that are worked on together, so that what all of them need is loaded once; 1: none.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$persist, DefaultValuedParameter<"int64_t", "-1">:$unroll,
+                        DefaultValuedParameter<"int64_t", "-1">:$jam);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_TilesAttr : Schedule_Attr<"Tiles", "tiles"> {
+  let summary = "Of a contraction: the tiles that it is made of";
+  let description = [{
+    `#schedule.tiles<height = 6, narrow = 16>`. What is not written is derived from the kernel and the machine.
+      - `height`: rows of a tile at most;
+      - `narrow`: the last panel of columns is worked off in this many columns where they are enough; 32: always whole panels.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_PlainAttr : AttrDef<Schedule_Dialect, "Plain"> {
+  let mnemonic = "plain";
+  let summary = "Everything is derived from the kernel and the machine";
+}
+
+def Schedule_CaseAttr : Schedule_Attr<"Case", "case"> {
+  let summary = "A schedule and when it serves";
+  let description = [{
+    `#schedule.case<"n <= 128", #schedule.rows<persist = 8>>`; without a condition it always serves. Where the condition says
+    that sizes are equal, or equal to numbers, the kernel is compiled with that: `"seq = 128"` is a kernel of fixed size.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$condition, "::mlir::Attribute":$schedule);
+  let genVerifyDecl = 1;
+}
+
+#endif // LATHE_SCHEDULE_ATTRS

@@ -1,0 +1,177 @@
+//===- Choose.cpp - Which ways a kernel runs in, and when ------------------===//
+
+#include "lathe/Schedule/Choose.h"
+#include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/PlainKernel.h"
+#include "lathe/Schedule/Rows.h"
+#include "lathe/Schedule/Tuning.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using kernel::KernelClass;
+using lower::BodyInfo;
+using shape::Expr;
+
+ArrayAttr Choice::asCases(MLIRContext *context) const {
+  SmallVector<Attribute> out;
+  for (const Candidate &c : cases)
+    out.push_back(makeCase(context, c.when, c.schedule));
+  return ArrayAttr::get(context, out);
+}
+
+const Candidate &Choice::at(const Point &sizes) const {
+  for (const Candidate &c : cases)
+    if (c.when.holds(sizes))
+      return c;
+  return cases.back();
+}
+
+std::optional<double> Choice::efficiency() const {
+  std::optional<double> share;
+  int64_t most = -1;
+  for (const Point &p : points) {
+    std::optional<int64_t> best = ideal.evaluate(p), expected = at(p).cost.evaluate(p);
+    if (!best || !expected || *best <= most || *expected <= 0)
+      continue;
+    most = *best;
+    share = double(*best) / double(*expected);
+  }
+  return share;
+}
+
+shape::Facts schedule::factsWhere(const Predicate &condition) {
+  shape::Facts facts;
+  for (const Comparison &c : condition.all()) {
+    if (c.relation != Relation::Equal) {
+      facts.addLessEqual(c.relation == Relation::Less ? c.left + Expr(1) : c.left, c.right);
+      continue;
+    }
+    std::vector<Expr::Term> terms = c.left.terms();
+    bool remainder = c.right.isZero() && terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
+                     terms[0].atoms[0].kind == shape::Atom::Kind::Mod;
+    if (remainder)
+      facts.addDivides(terms[0].atoms[0].operands[1], terms[0].atoms[0].operands[0]);
+    else
+      facts.addEquality(c.left, c.right);
+  }
+  return facts;
+}
+
+namespace {
+/// The kernel as row programs see it: plain reductions, axes collapsed.
+struct RowForm {
+  OwningOpRef<kernel::GenericOp> kernel;
+  std::unique_ptr<BodyInfo> info;
+
+  explicit RowForm(kernel::GenericOp original) {
+    OpBuilder copies(original.getContext());
+    kernel = cast<kernel::GenericOp>(copies.clone(*original.getOperation()));
+    if (!lower::makePlain(*kernel))
+      return;
+    lower::collapseAxes(*kernel);
+    info = std::make_unique<BodyInfo>(*kernel);
+  }
+};
+} // namespace
+
+static bool isRowClass(KernelClass c) { return c == KernelClass::Loop || c == KernelClass::Reduction; }
+
+Predicate schedule::needsOf(kernel::GenericOp kernel, Attribute schedule, const Machine &machine) {
+  Predicate needs;
+  auto rows = dyn_cast<RowsAttr>(schedule);
+  if (!rows || rows.getPersist() <= 0)
+    return needs;
+  RowForm form(kernel);
+  if (!form.info)
+    return needs;
+  llvm::Expected<RowSchedule> s = scheduleRows(*form.info, machine, {}, shape::Facts());
+  if (!s) {
+    llvm::consumeError(s.takeError());
+    return needs;
+  }
+  if (s->lane && !form.info->extents[*s->lane].constant())
+    needs.add(form.info->extents[*s->lane], Relation::LessEqual, Expr(rows.getPersist() * int64_t(s->width)));
+  return needs;
+}
+
+/// Keeps those that are the best at some point, by enough to be worth their code, and the general one.
+static void keepBest(std::vector<Candidate> candidates, const ChooseOptions &options, Choice &choice) {
+  constexpr double worth = 0.97;
+  Candidate general = candidates.back();
+  candidates.pop_back();
+  std::vector<unsigned> wins(candidates.size(), 0);
+  for (const Point &p : choice.points) {
+    std::optional<int64_t> usual = general.cost.evaluate(p);
+    int best = -1;
+    double least = usual ? worth * double(*usual) : 0;
+    for (auto [i, c] : llvm::enumerate(candidates)) {
+      std::optional<int64_t> cost = c.when.holds(p) ? c.cost.evaluate(p) : std::nullopt;
+      if (cost && double(*cost) < least) {
+        best = int(i);
+        least = double(*cost);
+      }
+    }
+    if (best >= 0)
+      ++wins[best];
+  }
+  // The most useful ones, in the order of the templates, which put the most special first.
+  std::vector<unsigned> order(candidates.size());
+  for (unsigned i = 0; i < order.size(); ++i)
+    order[i] = i;
+  llvm::sort(order, [&](unsigned a, unsigned b) { return std::pair(wins[b], a) < std::pair(wins[a], b); });
+  order.resize(std::min<size_t>(order.size(), options.mostSchedules ? options.mostSchedules - 1 : 0));
+  llvm::sort(order);
+  for (unsigned i : order)
+    if (wins[i])
+      choice.cases.push_back(candidates[i]);
+  choice.cases.push_back(general);
+}
+
+/// What a tuning file says takes the place of what templates say; where it says nothing of other sizes, the general way remains.
+static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const ChooseOptions &options, StringRef canonical, Choice &choice) {
+  std::vector<Candidate> tuned;
+  std::optional<Candidate> general;
+  for (const TuningEntry &e : options.tuning->find(canonical, machine.name)) {
+    Candidate c{e.conditionFor(kernel.getSizeSymbols()), e.schedule, Expr::unknown()};
+    for (const Comparison &needed : needsOf(kernel, e.schedule, machine).all())
+      c.when.add(needed.left, needed.relation, needed.right);
+    choice.tuned = true;
+    if (c.when.always())
+      general = c;
+    else
+      tuned.push_back(c);
+  }
+  if (!choice.tuned)
+    return;
+  if (general)
+    choice.cases = {*general};
+  choice.cases.insert(choice.cases.begin(), tuned.begin(), tuned.end());
+}
+
+Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine, const ChooseOptions &options,
+                        StringRef canonical) {
+  Choice choice;
+  choice.ideal = Expr::unknown();
+  std::vector<Candidate> candidates;
+  KernelClass c = kernel.getKernelClass();
+  choice.points = pointsOf(kernel.getSizeSymbols(), hints);
+  if (c == KernelClass::Contraction)
+    proposeTiles(kernel, machine, candidates, choice);
+  if (isRowClass(c))
+    if (RowForm form(kernel); form.info) {
+      proposeBroadcasts(*form.info, candidates);
+      proposeRows(*form.info, machine, candidates, choice);
+    }
+  if (candidates.empty())
+    candidates.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
+  if (candidates.size() == 1)
+    choice.cases = candidates;
+  else
+    keepBest(std::move(candidates), options, choice);
+  if (options.tuning)
+    applyTuning(kernel, machine, options, canonical, choice);
+  return choice;
+}

@@ -1,0 +1,160 @@
+//===- RowTemplates.cpp - Ways to run a row program ------------------------===//
+//
+// Rows that are read in several passes stay in registers where they fit; longer ones are walked in memory, pass by pass. Of a row of
+// open length the sizes of a call decide.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Choose.h"
+#include "lathe/Schedule/Rows.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+namespace {
+/// What the cost of a row program is made of.
+struct RowWork {
+  unsigned passes = 0;   ///< over the lane axis
+  unsigned weight = 0;   ///< instructions per vector of the lane axis, in all passes
+  unsigned again = 0;    ///< loads that later passes repeat
+  unsigned gathers = 0;  ///< accesses of which every lane moves on its own
+  int64_t bytes = 0;     ///< moved per point of the lane axis
+  Expr rows = Expr(1);   ///< points of all other axes
+};
+} // namespace
+
+/// Cycles to begin and end a loop over a row, with a vector's lanes combined at its end.
+constexpr int64_t passCycles = 12;
+
+static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
+  RowWork w;
+  unsigned loads = 0;
+  bool stores = false;
+  AxisSet lane = AxisSet(1) << *s.lane;
+  for (Operation *op : info.ops) {
+    bool along = info.domainOf(op) & lane;
+    if (auto r = dyn_cast<kernel::ReduceOp>(op); r && info.axesOf(r.getAxes()) & lane) {
+      ++w.passes;
+      along = true;
+    }
+    if (!along)
+      continue;
+    w.weight += weightOf(op);
+    loads += isa<kernel::LoadOp>(op);
+    stores |= isa<kernel::StoreOp>(op);
+    if (!isa<kernel::LoadOp, kernel::StoreOp>(op))
+      continue;
+    w.bytes += std::max(1u, accessedType(op).getIntOrFloatBitWidth() / 8);
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*s.lane]);
+    w.gathers += !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+  }
+  w.passes = std::max(1u, w.passes + stores);
+  w.again = (w.passes - 1) * loads;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != *s.lane)
+      w.rows = w.rows * info.extents[a];
+  return w;
+}
+
+/// Masks take a sixteenth more.
+static Expr masked(const Expr &cost) { return Expr::floordiv(cost * Expr(17), Expr(16)); }
+
+static Expr half(const Expr &e) { return Expr::floordiv(e + Expr(1), Expr(2)); }
+
+/// Instructions issue two at a time; a gather takes a lane a cycle.
+static Expr costOf(const RowWork &w, const Expr &vectors, int64_t width, bool persistent) {
+  int64_t gathers = 2 * int64_t(w.gathers) * width;
+  Expr each = half(vectors * Expr(int64_t(w.weight) + (persistent ? 0 : w.again) + gathers));
+  return w.rows * (each + Expr(persistent ? passCycles / 2 : passCycles * int64_t(w.passes)));
+}
+
+/// No axis has its elements side by side: one point after the other.
+static void costOfScalars(const BodyInfo &info, const Machine &machine, Choice &choice, Expr &cost) {
+  Expr points(0);
+  for (Operation *op : info.ops) {
+    Expr n(std::max(1u, weightOf(op)));
+    AxisSet domain = info.domainOf(op);
+    if (auto r = dyn_cast<kernel::ReduceOp>(op))
+      domain |= info.axesOf(r.getAxes());
+    for (unsigned a = 0; a < info.axes.size(); ++a)
+      if (domain >> a & 1)
+        n = n * info.extents[a];
+    points = points + n;
+  }
+  cost = points;
+  choice.ideal = Expr::floordiv(points, Expr(2 * int64_t(machine.lanes())));
+}
+
+void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
+  MLIRContext *context = info.kernel->getContext();
+  llvm::Expected<RowSchedule> usual = scheduleRows(info, machine, {}, shape::Facts());
+  if (!usual) { // nothing was asked for
+    llvm::consumeError(usual.takeError());
+    return;
+  }
+  const RowSchedule &s = *usual;
+  auto looped = RowsAttr::get(context, -1, -1, -1);
+  if (!s.lane) {
+    Expr cost(0);
+    costOfScalars(info, machine, choice, cost);
+    if (!info.axes.empty())
+      choice.remarks.push_back("row program: along no axis do its elements lie side by side: scalar code");
+    candidates.push_back({{}, looped, cost});
+    return;
+  }
+  RowWork work = workOf(info, s);
+  if (work.gathers)
+    choice.remarks.push_back("row program: " + std::to_string(work.gathers) + " accesses gather along the lanes");
+  const Expr &row = info.extents[*s.lane];
+  int64_t width = s.width;
+  Expr vectors = Expr::ceildiv(row, Expr(width));
+  Expr arithmetic = half(work.rows * vectors * Expr(work.weight)), bytes = Expr::floordiv(work.rows * row * Expr(work.bytes), Expr(int64_t(machine.costs.memoryBytes) * 8));
+  choice.ideal = Expr::max(arithmetic, bytes);
+  // Wide elements take two registers each.
+  bool wide = llvm::any_of(info.ops, [](Operation *op) {
+    return isa<kernel::LoadOp, kernel::StoreOp>(op) && accessedType(op).getIntOrFloatBitWidth() > 32;
+  });
+  constexpr unsigned heaviest = 120;
+  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
+    for (int64_t v = 2; v <= (wide ? 4 : 8); v *= 2) {
+      if (v > 2) // whole vectors alone have no masks
+        candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1), costOf(work, Expr(v), width, true)});
+      Predicate when;
+      when.add(row, Relation::LessEqual, Expr(v * width));
+      if (v > 2)
+        when.add(Expr(v / 2 * width), Relation::Less, row);
+      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true))});
+    }
+  candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
+}
+
+/// Where a run may have one place that stands for all, offsets hold min(i, n - 1): lanes along i gather. Where n is the axis's extent
+/// in a call, as it mostly is, they do not.
+void schedule::proposeBroadcasts(const BodyInfo &info, std::vector<Candidate> &candidates) {
+  Predicate when;
+  std::map<std::string, Expr> known;
+  for (Operation *op : info.ops)
+    for (const Expr::Term &t : info.exprOf(op).terms())
+      for (const shape::Atom &a : t.atoms) {
+        if (a.kind != shape::Atom::Kind::Min)
+          continue;
+        for (unsigned axis = 0; axis < info.axes.size(); ++axis)
+          for (bool first : {true, false}) {
+            const Expr &index = a.operands[first ? 0 : 1], size = a.operands[first ? 1 : 0] + Expr(1);
+            std::optional<std::string> symbol = size.asSymbol();
+            if (index != Expr::symbol(info.axes[axis]) || !symbol || !info.extents[axis].asSymbol() || known.count(*symbol))
+              continue;
+            known.emplace(*symbol, info.extents[axis]);
+            when.add(size, Relation::Equal, info.extents[axis]);
+          }
+      }
+  if (when.always())
+    return;
+  // Cheaper than what gathers, at every point: one access is worth a vector.
+  candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});
+}

@@ -1,0 +1,253 @@
+//===- Rows.cpp - How a row program runs through its axes ------------------===//
+
+#include "lathe/Schedule/Rows.h"
+#include "lathe/Lower/BodySlices.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+static bool has(AxisSet set, unsigned axis) { return set >> axis & 1; }
+
+static bool isAccess(Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); }
+
+Type schedule::accessedType(Operation *op) {
+  if (auto load = dyn_cast<kernel::LoadOp>(op))
+    return load.getResult().getType();
+  return cast<kernel::StoreOp>(op).getValue().getType();
+}
+
+bool schedule::masksRest(const BodyInfo &info, unsigned lane, const Machine &machine) {
+  bool bytes = llvm::any_of(info.ops, [&](Operation *op) {
+    return isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() < 32;
+  });
+  return machine.maskedMemory && (machine.maskedBytes || !bytes);
+}
+
+/// Axes at which the indirect indices of an access vary: such an access is a gather along them.
+static AxisSet indirectAxes(Operation *op, const BodyInfo &info) {
+  AxisSet set = 0;
+  auto indices = isa<kernel::LoadOp>(op) ? cast<kernel::LoadOp>(op).getIndices() : cast<kernel::StoreOp>(op).getIndices();
+  for (Value v : indices)
+    set |= info.axesOf(v);
+  return set;
+}
+
+/// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.
+static AxisSet parallelAxes(const BodyInfo &info) {
+  AxisSet all = lower::allAxes(info), set = all;
+  for (Operation *op : info.ops) {
+    if (isa<kernel::StoreOp>(op))
+      set &= info.domainOf(op);
+    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
+      set &= ~info.axesOf(r.getAxes());
+      // A reduction to one value is made once per call; any other belongs to its items.
+      if (AxisSet axes = info.axesOf(r.getResult()))
+        set &= axes;
+    }
+  }
+  return set;
+}
+
+/// Accesses in more axes run more often and count more.
+int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
+  std::optional<int64_t> extent = info.extents[axis].constant();
+  if (extent && *extent < 2)
+    return 0;
+  int score = 0;
+  for (Operation *op : info.ops) {
+    if (!isAccess(op))
+      continue;
+    int weight = 1 << std::min(6, llvm::popcount(info.domainOf(op)));
+    if (isa<kernel::StoreOp>(op))
+      weight += weight / 2;
+    if (!has(info.domainOf(op), axis))
+      continue;
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+    if (has(indirectAxes(op, info), axis) || !linear)
+      score -= weight;
+    else if (linear->coefficient.isOne())
+      score += 2 * weight;
+    else if (int64_t step = linear->coefficient.constant().value_or(0); !reduces && isa<kernel::LoadOp>(op) && step > 1 && step <= 4)
+      score += weight / 2; // whole vectors, of which a shuffle takes some lanes
+    else if (!linear->coefficient.isZero())
+      score -= weight;
+  }
+  return extent && *extent < 4 ? std::min(score, 1) : score; // nearly all lanes of a vector would lie idle
+}
+
+static std::optional<unsigned> chooseLane(const BodyInfo &info) {
+  std::optional<unsigned> best;
+  int bestScore = 0;
+  bool reduces = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
+    int score = laneScore(info, axis, reduces);
+    if (score > 0 && score >= bestScore) {
+      best = axis;
+      bestScore = score;
+    }
+  }
+  return best;
+}
+
+/// Loop order: parallel axes first, and a reduction's own axes before those that it reduces where that is possible for all;
+/// otherwise the kernel's order. The lane axis goes innermost among its equals.
+static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, std::optional<unsigned> lane) {
+  unsigned n = info.axes.size();
+  std::vector<AxisSet> before(n, 0);
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op))
+      for (unsigned a = 0; a < n; ++a)
+        if (has(info.axesOf(r.getAxes()), a))
+          before[a] |= info.axesOf(r.getResult());
+  for (unsigned a = 0; a < n; ++a)
+    if (!has(parallel, a))
+      before[a] |= parallel;
+  std::vector<unsigned> order;
+  AxisSet done = 0;
+  while (order.size() < n) {
+    std::optional<unsigned> pick;
+    for (unsigned a = 0; a < n; ++a)
+      if (!has(done, a) && !(before[a] & ~done & ~(AxisSet(1) << a)) && (!pick || pick == lane))
+        pick = a;
+    if (!pick) // contradicting reductions: some are recomputed, in whatever order
+      for (unsigned a = 0; a < n && !pick; ++a)
+        if (!has(done, a))
+          pick = a;
+    order.push_back(*pick);
+    done |= AxisSet(1) << *pick;
+  }
+  return order;
+}
+
+/// The parallel axis and the number of its points to work on together: loads that run along the lanes and not along this
+/// axis are shared by all (the input of a convolution by output channels). `asked`: how many; else what divides a known extent.
+static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t asked, const shape::Facts &facts, RowSchedule &s) {
+  int best = 0;
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op); r && has(info.axesOf(r.getAxes()), *s.lane))
+      return;
+  for (unsigned axis : s.itemAxes) {
+    std::optional<int64_t> extent = info.extents[axis].constant();
+    int64_t factor = asked > 0 ? asked : machine.registers >= 32 ? 8 : 4;
+    if (extent)
+      while (factor > 1 && *extent % factor)
+        --factor;
+    else if (asked <= 1 || !facts.provablyDivides(Expr(asked), info.extents[axis]))
+      continue;
+    int shared = 0;
+    for (Operation *op : info.ops) {
+      AxisSet domain = info.domainOf(op);
+      if (llvm::isa<kernel::LoadOp>(op) && llvm::popcount(domain) > 1 && has(domain, *s.lane) && !has(domain, axis))
+        ++shared;
+    }
+    if (factor > 1 && shared > best) {
+      best = shared;
+      s.jam = axis;
+      s.jamFactor = factor;
+    }
+  }
+  if (s.jam)
+    s.unroll = std::min(s.unroll, 2u);
+}
+
+unsigned schedule::weightOf(Operation *op) {
+  if (isa<arith::ConstantOp>(op))
+    return 0;
+  if (op->getName().getDialectNamespace() == "math")
+    return isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op) ? 2 : 16;
+  return isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op) ? 4 : 1;
+}
+
+/// Rows of windows in which not even one whole vector fits are left to shorter ones: what is predicated gathers.
+static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width) {
+  std::optional<int64_t> extent = info.extents[lane].constant();
+  auto predicated = llvm::count_if(info.ops, [](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && load.getPredicate();
+  });
+  while (extent && predicated > 1 && width > 4 && int64_t(width) >= *extent)
+    width /= 2;
+  return width;
+}
+
+/// What a row program's lane loop works on.
+struct LaneWork {
+  unsigned weight = 0;
+  bool reduces = false, wide = false;
+};
+
+static LaneWork workOf(const BodyInfo &info, unsigned lane) {
+  LaneWork w;
+  for (Operation *op : info.ops) {
+    w.weight += weightOf(op);
+    w.reduces |= isa<kernel::ReduceOp>(op);
+    w.wide |= isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() > 32;
+  }
+  return w;
+}
+
+/// Long bodies have enough to do at one point; rows of many registers' worth of values are walked in memory.
+constexpr unsigned heaviestJammed = 240, heaviestPersistent = 120;
+
+/// Rows that stay in registers.
+static llvm::Error choosePersistence(const BodyInfo &info, const LaneWork &work, RowsAttr asked, const shape::Facts &facts, RowSchedule &s) {
+  const Expr &row = info.extents[*s.lane];
+  std::optional<int64_t> extent = row.constant();
+  int64_t vectors = asked ? asked.getPersist() : -1, most = vectors < 0 ? (work.wide ? 4 : 8) : vectors, width = s.width;
+  if (extent && vectors > 0 && *extent > vectors * width)
+    return llvm::createStringError("persist = " + std::to_string(vectors) + ": rows have " + row.str() + " elements, more than " +
+                                   std::to_string(vectors) + " vectors of " + std::to_string(width));
+  if (extent && *extent > 0 && *extent <= most * width && (vectors > 0 || work.weight <= heaviestPersistent))
+    s.persist = *extent;
+  if (extent || vectors <= 0)
+    return llvm::Error::success();
+  if (!s.maskedRest)
+    return llvm::createStringError("persist: rows of open length end under masks, which the machine has not for these types");
+  if (!facts.provablyLessEqual(row, Expr(vectors * width)))
+    return llvm::createStringError("persist = " + std::to_string(vectors) + ": the condition does not say that " + row.str() + " <= " +
+                                   std::to_string(vectors * width));
+  s.persistVectors = vectors;
+  while (s.fullVectors < vectors && facts.provablyLessEqual(Expr((s.fullVectors + 1) * width), row))
+    ++s.fullVectors;
+  return llvm::Error::success();
+}
+
+llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const Machine &machine, RowsAttr asked, const shape::Facts &facts) {
+  RowSchedule s;
+  AxisSet parallel = parallelAxes(info);
+  s.lane = chooseLane(info);
+  s.laneIsParallel = s.lane && has(parallel, *s.lane);
+  s.order = loopOrder(info, parallel, s.lane);
+  for (unsigned a : s.order)
+    if (has(parallel, a) && a != s.lane)
+      s.itemAxes.push_back(a);
+  if (!s.lane)
+    return s;
+  s.width = machine.lanes();
+  LaneWork work = workOf(info, *s.lane);
+  if (s.laneIsParallel && !work.reduces)
+    s.width = widthFor(info, *s.lane, s.width);
+  s.unroll = work.weight <= 48 ? 4 : work.weight <= 120 ? 2 : 1;
+  s.maskedRest = masksRest(info, *s.lane, machine);
+  std::optional<int64_t> extent = info.extents[*s.lane].constant();
+  if (extent)
+    s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
+  if (asked && asked.getUnroll() > 0)
+    s.unroll = asked.getUnroll();
+  int64_t jam = asked ? asked.getJam() : -1;
+  if (s.laneIsParallel && work.reduces && work.weight <= heaviestJammed && jam != 1)
+    chooseJam(info, machine, jam, facts, s);
+  if (s.laneIsParallel) {
+    int64_t block = work.reduces ? int64_t(s.width) * s.unroll : 4096;
+    s.laneBlock = extent && *extent <= block ? 0 : block;
+  } else if (llvm::Error e = choosePersistence(info, work, asked, facts, s)) {
+    return std::move(e);
+  }
+  return s;
+}

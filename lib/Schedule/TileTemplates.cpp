@@ -1,0 +1,56 @@
+//===- TileTemplates.cpp - Ways to run a contraction -----------------------===//
+//
+// Columns are worked off in panels. Of few columns the last panel is mostly empty: half a panel then is half the work. Of an open
+// number of columns both are made, and each panel asks which it needs: one test beside thousands of products.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Choose.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using lower::AxisSet;
+using lower::BodyInfo;
+using shape::Expr;
+
+/// Columns of a panel, and of half of one, which is nothing beside so many whole ones.
+constexpr int64_t whole = 32, narrow = 16, mostPanels = 8;
+
+static Expr extentOf(const BodyInfo &info, AxisSet axes) {
+  Expr e(1);
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (axes >> a & 1)
+      e = e * info.extents[a];
+  return e;
+}
+
+void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
+  MLIRContext *context = kernel.getContext();
+  BodyInfo info(kernel);
+  kernel::ContractOp op;
+  for (Operation *o : info.ops)
+    if (auto c = dyn_cast<kernel::ContractOp>(o))
+      op = c;
+  if (!op)
+    return;
+  AxisSet left = info.axesOf(op.getLhsExpr()), right = info.axesOf(op.getRhsExpr()), summed = info.axesOf(op.getAxes());
+  AxisSet outer = lower::allAxes(info) & ~summed;
+  Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
+  Expr rows = extentOf(info, outer & ~(right & ~left));
+  Expr peak(int64_t(machine.peak()));
+  auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
+  choice.ideal = costFor(columns);
+  Expr panels = Expr::ceildiv(columns, Expr(whole)) * Expr(whole);
+  Expr left16 = Expr::floordiv(columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
+  auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast); };
+  std::optional<int64_t> known = columns.constant();
+  if (known) {
+    int64_t last = *known % whole;
+    bool half = last > 0 && last <= narrow && *known < mostPanels * whole;
+    candidates.push_back({{}, with(half ? narrow : whole), costFor(half ? left16 : panels)});
+    return;
+  }
+  candidates.push_back({{}, with(narrow), costFor(left16)});
+}

@@ -1,0 +1,94 @@
+// RUN: lathe-opt %s --lathe-schedule=machine=avx512 | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-opt --lathe-schedule=machine=baseline | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule="machine=avx2 most=2" | FileCheck %s --check-prefix=AVX2
+// RUN: lathe-opt %s --lathe-schedule=machine=baseline | FileCheck %s --check-prefix=BASELINE
+// RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s --check-prefix=CODE
+// RUN: not lathe-opt %s --lathe-schedule=machine=sm_90 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: no CPU variant 'sm_90' in the table of machines
+
+!x = tensor<?x?xf32, #lathe.dims<"m", "n">>
+!y = tensor<?x?xf32, #lathe.dims<"m", "k">>
+!w = tensor<?x?xf32, #lathe.dims<"k", "n">>
+!h = tensor<?x?xf32, #lathe.dims<"m", "h">>
+!b = tensor<?x?xf32, #lathe.dims<"m", "p">>
+
+module {
+lathe.symbol "m" range [1, -1]
+lathe.symbol "n" range [1, -1]
+lathe.symbol "k" range [1, -1]
+lathe.symbol "p" range [1, -1]
+lathe.symbol "h" range [1, 4096] hints [100, 1000]
+
+// Rows that are read three times: in registers where they fit, which masks make possible.
+// CHECK: @softmax {{.*}} attributes {schedule.cases = [#schedule.case<"n <= 32", #schedule.rows<persist = 2>>,
+// CHECK-SAME: #schedule.case<"n = 64", #schedule.rows<persist = 4>>, #schedule.case<"n <= 64 and 32 < n", #schedule.rows<persist = 4>>,
+// CHECK-SAME: #schedule.case<"n = 128", #schedule.rows<persist = 8>>, #schedule.case<"n <= 128 and 64 < n", #schedule.rows<persist = 8>>,
+// CHECK-SAME: #schedule.case<#schedule.rows<>>]}
+// AVX2: @softmax {{.*}} attributes {schedule.cases = [#schedule.case<"n <= 16", #schedule.rows<persist = 2>>, #schedule.case<#schedule.rows<>>]}
+// BASELINE: @softmax {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.rows<>>]}
+
+// The entry and the plan ask in this order; a kernel that runs in one way has one body.
+// CODE: func.func private @lathe_k0_softmax_avx512.body
+// CODE: func.func private @lathe_k0_softmax_avx512.way5.body
+// CODE: func.func @lathe_k0_softmax_avx512(
+// CODE: arith.cmpi sle, %{{.*}}, %c32_i64
+// CODE-NEXT: scf.if
+// CODE-NEXT: func.call @lathe_k0_softmax_avx512.body(
+// CODE: func.call @lathe_k0_softmax_avx512.way5.body(
+// CODE: func.func @lathe_k0_softmax_avx512_plan(
+// CODE-COUNT-5: scf.if
+func.func @softmax(%x: !x) -> !x {
+  %0 = kernel.generic reduction @softmax axes(i0 = "m", i1 = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*n + i1"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i1"] : f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = math.exp %3 : f32
+    %5 = kernel.reduce add %4 over ["i1"] : f32
+    %6 = arith.divf %4, %5 : f32
+    kernel.store %6, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
+// Of the sizes that are expected, 100 alone fits: what serves no other is not made.
+// CHECK: @hinted {{.*}} attributes {schedule.cases = [#schedule.case<"h <= 128 and 64 < h", #schedule.rows<persist = 8>>, #schedule.case<#schedule.rows<>>]}
+func.func @hinted(%x: !h) -> !h {
+  %0 = kernel.generic reduction @hinted axes(i0 = "m", i1 = "h") ins(%x : !h) outs(!h) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["h*i0 + i1"] : <f32> -> f32
+    %2 = math.exp %1 : f32
+    %5 = kernel.reduce add %2 over ["i1"] : f32
+    %6 = arith.divf %2, %5 : f32
+    kernel.store %6, %out["h*i0 + i1"] : f32, <f32>
+  }
+  return %0 : !h
+}
+
+// Few columns beyond whole panels: half a panel for them, where each panel asks.
+// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.tiles<narrow = 16>>]}
+func.func @product(%x: !y, %w: !w) -> !x {
+  %0 = kernel.generic contraction @product axes(i0 = "m", i1 = "n", i2 = "k") ins(%x, %w : !y, !w) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.contract %a["i0*k + i2"], %b["i2*n + i1"] over ["i2"] : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
+// Where nothing is repeated in a call, nothing gathers.
+// CHECK: @broadcast {{.*}} attributes {schedule.cases = [#schedule.case<"p = n", #schedule.plain>, #schedule.case<#schedule.rows<>>]}
+// CODE-LABEL: func.func private @lathe_k3_broadcast_avx512.body(
+// CODE-NOT: llvm.intr.masked.gather
+// CODE-LABEL: func.func private @lathe_k3_broadcast_avx512.way1.body(
+func.func @broadcast(%x: !b, %y: !x) -> !x {
+  %0 = kernel.generic loop @broadcast axes(i0 = "m", i1 = "n") ins(%x, %y : !b, !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*p + min(i1, p - 1)"] : <f32> -> f32
+    %2 = kernel.load %b["i0*n + i1"] : <f32> -> f32
+    %3 = arith.addf %1, %2 : f32
+    kernel.store %3, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+}
