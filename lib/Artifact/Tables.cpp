@@ -42,6 +42,7 @@ private:
   Error writeEntryChecks();
   Expected<LatheArray> writeStates();
   LatheArray writeKernels();
+  LatheArray writeSchedules();
   LatheArray writeNotes();
   uint32_t writeCuda();
 
@@ -221,6 +222,13 @@ LatheArray TableWriter::writeKernels() {
   return blob.array(out);
 }
 
+LatheArray TableWriter::writeSchedules() {
+  std::vector<LatheArray> out;
+  for (const KernelInfo &kernel : state.kernels)
+    out.push_back(blob.texts(kernel.schedules));
+  return blob.array(out);
+}
+
 uint32_t TableWriter::writeCuda() {
   if (state.cudaLaunches.empty())
     return 0;
@@ -290,6 +298,7 @@ Expected<std::string> TableWriter::write() {
   header.checks = blob.array(checks);
   header.programs = blob.array(programs);
   header.kernels = writeKernels();
+  header.schedules = writeSchedules();
   header.notes = writeNotes();
   header.cuda = writeCuda();
   header.externalData = blob.text(data.externalName);

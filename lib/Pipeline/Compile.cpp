@@ -238,7 +238,7 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
       found = options.cache->found() - found;
       return countOf(mine) + llvm::formatv(", {0} of {1} pieces of code from the cache", found, found + options.cache->missed() - missed).str();
     };
-    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options); }, madeOrFound))
+    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options, reports.back()); }, madeOrFound))
       return e;
   }
   artifact::ArtifactBuilder::Options write;

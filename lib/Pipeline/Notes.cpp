@@ -34,6 +34,10 @@ std::string pipeline::flagsOf(const CompileOptions &options) {
     flags.push_back("--state " + state.input + "=" + state.output);
   if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; }))
     flags.push_back("-O " + std::to_string(options.effort));
+  if (options.maxSchedules != CompileOptions().maxSchedules)
+    flags.push_back("--max-schedules " + std::to_string(options.maxSchedules));
+  if (!options.tuning.empty())
+    flags.push_back("--tuning " + llvm::sys::path::filename(options.tuning).str());
   if (options.externalWeights)
     flags.push_back("--weights external");
   if (options.prefix != "lathe")

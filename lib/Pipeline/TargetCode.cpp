@@ -2,9 +2,11 @@
 
 #include "TargetCode.h"
 #include "HostProgram.h"
+#include "ScheduleReport.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Pipeline/Observer.h"
+#include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
 #include "lathe/Target/CudaTarget.h"
@@ -58,6 +60,7 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   o.variants = target.variants;
   o.threads = options.threads;
   o.effort = options.effort;
+  o.mostSchedules = options.maxSchedules;
   o.finished = kernelsFinished(options);
   o.cache = options.cache;
   o.stage = options.emit == EmitStage::Llvm  ? cpu::CpuStage::Llvm
@@ -66,19 +69,32 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   return o;
 }
 
+static Expected<cpu::CompiledKernels> compileForCpu(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
+  cpu::CpuOptions o = cpuOptions(target, options);
+  schedule::Tuning tuning;
+  if (!options.tuning.empty()) {
+    Expected<schedule::Tuning> read = schedule::Tuning::read(options.tuning, module.getContext());
+    if (!read)
+      return read.takeError();
+    tuning = std::move(*read);
+    o.tuning = &tuning;
+  }
+  return cpu::compileCpuKernels(pipeline::kernelsOf(module), o);
+}
+
 Expected<std::string> pipeline::cpuText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
   if (options.emit == EmitStage::Ptx)
     return userError("--emit ptx needs --target cuda");
-  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernelsOf(module), cpuOptions(target, options));
+  Expected<cpu::CompiledKernels> code = compileForCpu(module, target, options);
   if (!code)
     return code.takeError();
   return code->text;
 }
 
 Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
-                       const CompileOptions &options) {
+                       const CompileOptions &options, llvm::json::Value &report) {
   std::vector<kernel::GenericOp> kernels = kernelsOf(module);
-  Expected<cpu::CompiledKernels> code = cpu::compileCpuKernels(kernels, cpuOptions(target, options));
+  Expected<cpu::CompiledKernels> code = compileForCpu(module, target, options);
   if (!code)
     return code.takeError();
   for (std::string &object : code->objects)
@@ -86,10 +102,13 @@ Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, cons
   std::vector<artifact::KernelId> ids;
   for (auto [op, compiled] : llvm::zip(kernels, code->kernels)) {
     artifact::KernelInfo info = describe(op);
+    info.schedules = linesOf(compiled);
     for (const cpu::CompiledVariant &v : compiled.variants)
       info.variants.push_back({levelOf(v.variant), v.fn, v.plan});
     ids.push_back(builder.addKernel(std::move(info)));
   }
+  addSchedules(report, code->kernels);
+  adviseOfSlowKernels(kernels, code->kernels, options);
   return addProgram(builder, /*CPU=*/1, module, ids);
 }
 
@@ -148,7 +167,7 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
 }
 
 Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
-                        const CompileOptions &options) {
+                        const CompileOptions &options, llvm::json::Value &) {
   if (Error e = refuseHostOps(module))
     return e;
   std::vector<kernel::GenericOp> kernels = kernelsOf(module);

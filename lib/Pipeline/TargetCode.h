@@ -5,15 +5,16 @@
 #include "lathe/Artifact/ArtifactBuilder.h"
 #include "lathe/Pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 
 namespace lathe::pipeline {
 
-/// Kernels -> objects and steps for the CPU.
+/// Kernels -> objects and steps for the CPU. `report`: the target's part of --report, which learns how each kernel runs.
 llvm::Error addCpu(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
-                   const CompileOptions &options);
+                   const CompileOptions &options, llvm::json::Value &report);
 /// Kernels -> cubins, their launch plans and steps for the GPU.
 llvm::Error addCuda(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
-                    const CompileOptions &options);
+                    const CompileOptions &options, llvm::json::Value &report);
 
 /// The code of all kernels as text (or one object's bytes), for --emit.
 llvm::Expected<std::string> cpuText(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options);

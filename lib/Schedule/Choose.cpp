@@ -30,11 +30,12 @@ const Candidate &Choice::at(const Point &sizes) const {
 }
 
 std::optional<double> Choice::efficiency() const {
+  constexpr int64_t fewestCycles = 100000; // below, it does not matter
   std::optional<double> share;
   int64_t most = -1;
   for (const Point &p : points) {
     std::optional<int64_t> best = ideal.evaluate(p), expected = at(p).cost.evaluate(p);
-    if (!best || !expected || *best <= most || *expected <= 0)
+    if (!best || !expected || *best <= most || *expected < fewestCycles)
       continue;
     most = *best;
     share = double(*best) / double(*expected);
@@ -136,7 +137,8 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(canonical, machine.name)) {
     Candidate c{e.conditionFor(kernel.getSizeSymbols()), e.schedule, Expr::unknown()};
-    for (const Comparison &needed : needsOf(kernel, e.schedule, machine).all())
+    Predicate needs = needsOf(kernel, e.schedule, machine);
+    for (const Comparison &needed : needs.all())
       c.when.add(needed.left, needed.relation, needed.right);
     choice.tuned = true;
     if (c.when.always())

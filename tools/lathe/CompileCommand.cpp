@@ -36,16 +36,18 @@ static bool isIdentifier(StringRef text) {
 }
 
 /// What a flag is for.
-enum class Needs { File, GpuCode };
+enum class Needs { File, GpuCode, CpuCode };
 
 /// A flag that says what the compilation does not do is refused.
 static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &options) {
   static const std::pair<const char *, Needs> all[] = {
       {"--report", Needs::File},  {"--MD", Needs::File},           {"--MF", Needs::File},          {"--prefix", Needs::File},
-      {"--weights", Needs::File}, {"--cache-dir", Needs::File},    {"--cache-size", Needs::File}, {"--precision", Needs::GpuCode}, {"--cuda-path", Needs::GpuCode}};
+      {"--weights", Needs::File}, {"--cache-dir", Needs::File},    {"--cache-size", Needs::File},    {"--precision", Needs::GpuCode},
+      {"--tuning", Needs::CpuCode}, {"--max-schedules", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
   bool gpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
+  bool cpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; });
   for (auto [flag, needs] : all) {
     if (!flags.command->count(flag))
       continue;
@@ -53,6 +55,8 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
       return userError("{0} does nothing with --emit {1}: it is about a finished model (so, obj)", flag, flags.emit);
     if (needs == Needs::GpuCode && !gpu)
       return userError("{0} does nothing without a CUDA target: it is about code for GPUs (--target cuda)", flag);
+    if (needs == Needs::CpuCode && (!cpu || !code))
+      return userError("{0} does nothing here: it is about code for CPUs", flag);
     if (needs == Needs::GpuCode && !code)
       return userError("{0} does nothing with --emit {1}, which stops before there is code for GPUs", flag, flags.emit);
   }
@@ -126,6 +130,9 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
   command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
+  command->add_option("--max-schedules", o.maxSchedules, "Ways that one kernel may run in, by its sizes, on CPUs (default 6)")
+      ->check(CLI::Range(1, 16));
+  command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
   CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder, "Keep the code of kernels in this folder, and take it from there");
   command->add_option("--cache-size", o.cacheBytes, "Of that folder: 500MB, 2GiB (default 1 GiB); 0 for no bound")

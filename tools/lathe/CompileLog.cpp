@@ -57,3 +57,5 @@ void CompileLog::finishedKernel(StringRef kernel, double seconds, unsigned total
   }
   showProgress("code of kernel " + std::to_string(done) + " of " + std::to_string(total));
 }
+
+void CompileLog::advised(StringRef text) { log->warn("note: {}", text.str()); }

@@ -25,6 +25,7 @@ public:
   void finished(llvm::StringRef stage, double seconds, llvm::StringRef size) override;
   void finishedPass(llvm::StringRef pass, double seconds) override;
   void finishedKernel(llvm::StringRef kernel, double seconds, unsigned total) override;
+  void advised(llvm::StringRef text) override;
 
 private:
   void showProgress(const std::string &text);

@@ -81,6 +81,9 @@ static json::Array describeKernels(const ArtifactFile &file) {
     for (const LatheStep &step : file.array<LatheStep>(program.steps))
       if (step.kind == LATHE_STEP_KERNEL)
         ++launches[step.target];
+  ArrayRef<LatheArray> schedules;
+  if (file.header().headerBytes >= sizeof(LatheHeader)) // not in format 1.0
+    schedules = file.array<LatheArray>(file.header().schedules);
   json::Array result;
   for (auto [i, kernel] : enumerate(file.array<LatheKernel>(file.header().kernels))) {
     json::Array variants;
@@ -92,6 +95,7 @@ static json::Array describeKernels(const ArtifactFile &file) {
                                   {"class", text(file.text(kernel.kernelClass))},
                                   {"launches", launches[i]},
                                   {"variants", std::move(variants)},
+                                  {"schedules", i < schedules.size() ? texts(file.texts(schedules[i])) : json::Array()},
                                   {"nodes", texts(file.texts(kernel.nodes))},
                                   {"unfused", texts(file.texts(kernel.unfused))}});
   }
@@ -191,6 +195,8 @@ static void printKernels(const json::Object &root) {
            << joined(kernel.getArray("variants"), "+") << ", " << *kernel.getInteger("launches") << " launches)\n";
     if (!kernel.getArray("nodes")->empty())
       outs() << "         nodes: " << joined(kernel.getArray("nodes"), ", ") << "\n";
+    for (const json::Value &line : *kernel.getArray("schedules"))
+      outs() << "         " << line.getAsString().value_or("") << "\n";
     for (const json::Value &reason : *kernel.getArray("unfused"))
       outs() << "         unfused: " << reason.getAsString().value_or("") << "\n";
   }

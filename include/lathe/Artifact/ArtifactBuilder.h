@@ -70,6 +70,7 @@ struct KernelInfo {
   std::vector<std::string> unfused; ///< "producer -> consumer: reason"
   std::vector<VariantInfo> variants;
   uint32_t cuda = LATHE_NONE;       ///< index of its launch in the CUDA table
+  std::vector<std::string> schedules; ///< how it runs, and what is slow about it, a line each
 };
 
 /// One kernel's code for one compute capability: entry points of a module, and the symbol of an added object's LathePlanFn

@@ -306,6 +306,7 @@ typedef struct {
   LatheArray notes;      /* LatheString pairs: key, value (flags, precision, source format) */
   LatheArray reads;      /* LatheRead */
   LatheArray states;     /* LatheState */
+  LatheArray schedules;  /* LatheArray for each kernel, of LatheString: how it runs, a line each; since 1.1 */
 } LatheHeader;
 
 /* The symbols that tie an artifact together; hidden in the finished file. */

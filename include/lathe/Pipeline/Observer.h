@@ -15,6 +15,8 @@ public:
   virtual void finishedPass(llvm::StringRef pass, double seconds) {}
   /// The code of one kernel, of `total` in this stage. From several threads.
   virtual void finishedKernel(llvm::StringRef kernel, double seconds, unsigned total) {}
+  /// Something about the speed of what was compiled that its user should know.
+  virtual void advised(llvm::StringRef text) {}
 };
 
 } // namespace lathe

@@ -27,11 +27,17 @@ struct CpuOptions {
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };
 
-/// One way in which a kernel runs, for those who read about it.
+/// What a way is expected to take at some sizes.
+struct ExpectedCost {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  int64_t cycles; ///< of one core
+};
+
+/// One way in which a kernel runs, for those who read about it, in the names of the kernel's own sizes.
 struct CompiledCase {
-  std::string when, schedule; ///< the condition, over the kernel's own sizes, empty: all others; the schedule
+  std::string when, schedule; ///< the condition, empty: all others; the schedule
   std::string form;           ///< who emitted it: "row program", "contraction in tiles", ..
-  std::vector<std::pair<std::string, int64_t>> costs; ///< expected cycles of one core, at sizes where it serves
+  std::vector<ExpectedCost> costs; ///< at sizes where it serves
 };
 
 struct CompiledVariant {

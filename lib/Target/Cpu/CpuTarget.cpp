@@ -98,36 +98,23 @@ schedule::Choice ScheduledKernel::choose(const Isa &isa, const CpuOptions &optio
 }
 
 /// The points that a case serves, of few: the smallest, the largest and one between them.
-static std::vector<std::pair<std::string, int64_t>> costsOf(const schedule::Choice &choice, const schedule::Candidate &c,
-                                                            const std::map<std::string, std::string> &own) {
-  std::vector<std::pair<std::string, int64_t>> all;
-  for (const schedule::Point &p : choice.points) {
-    std::optional<int64_t> cost = &choice.at(p) == &c ? c.cost.evaluate(p) : std::nullopt;
-    if (!cost)
-      continue;
-    std::string text;
-    for (auto [size, value] : p)
-      text += (text.empty() ? "" : ", ") + own.at(size) + " = " + std::to_string(value);
-    all.emplace_back(text, *cost);
-  }
+static std::vector<ExpectedCost> costsOf(const schedule::Choice &choice, const schedule::Candidate &c) {
+  std::vector<ExpectedCost> all;
+  for (const schedule::Point &p : choice.points)
+    if (&choice.at(p) == &c)
+      if (std::optional<int64_t> cost = c.cost.evaluate(p))
+        all.push_back({{p.begin(), p.end()}, *cost});
   constexpr size_t most = 3;
   if (all.size() <= most)
     return all;
   return {all.front(), all[all.size() / 2], all.back()};
 }
 
-/// What is told of the variant, in the names of the model.
-static void describe(CompiledVariant &v, const ScheduledKernel &kernel, const schedule::Choice &choice, const BuiltKernel &built) {
-  std::map<std::string, shape::Expr> names;
-  std::map<std::string, std::string> own;
-  for (auto [renamed, name] : llvm::zip(kernel.detached.sizes, kernel.sizes)) {
-    names.emplace(renamed, shape::Expr::symbol(name));
-    own.emplace(renamed, shape::nameOf(name));
-  }
+/// What is told of the variant, in canonical names.
+static void describe(CompiledVariant &v, const schedule::Choice &choice, const BuiltKernel &built) {
   for (auto [c, form] : llvm::zip(choice.cases, built.forms)) {
-    CompiledCase out{c.when.substitute(names).str(), "", form, {}};
+    CompiledCase out{c.when.str(), "", form, costsOf(choice, c)};
     llvm::raw_string_ostream(out.schedule) << c.schedule;
-    out.costs = costsOf(choice, c, own);
     v.cases.push_back(std::move(out));
   }
   bool rows = built.forms.back() == "row program";
@@ -136,6 +123,27 @@ static void describe(CompiledVariant &v, const ScheduledKernel &kernel, const sc
   v.remarks.insert(v.remarks.end(), built.remarks.begin(), built.remarks.end());
   bool reckoned = rows || built.forms.back() == "contraction in tiles";
   v.efficiency = reckoned ? choice.efficiency() : std::nullopt;
+}
+
+/// The same in the names of one of the kernels that share the code.
+static CompiledKernel named(CompiledKernel compiled, const ScheduledKernel &kernel) {
+  std::map<std::string, shape::Expr> names;
+  std::map<std::string, std::string> own;
+  for (auto [canonical, name] : llvm::zip(kernel.detached.sizes, kernel.sizes)) {
+    names.emplace(canonical, shape::Expr::symbol(name));
+    own.emplace(canonical, shape::nameOf(name));
+  }
+  for (CompiledVariant &v : compiled.variants)
+    for (CompiledCase &c : v.cases) {
+      if (llvm::Expected<schedule::Predicate> when = schedule::Predicate::parse(c.when))
+        c.when = when->substitute(names).str();
+      else
+        llvm::consumeError(when.takeError());
+      for (ExpectedCost &cost : c.costs)
+        for (auto &[size, value] : cost.sizes)
+          size = own[size];
+    }
+  return compiled;
 }
 
 /// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
@@ -147,7 +155,7 @@ static llvm::Error prepare(Job &job, ScheduledKernel &kernel, CompiledVariant &v
   llvm::Expected<BuiltKernel> built = buildKernelModule(kernel.detached, cases, *job.isa, job.name);
   if (!built)
     return built.takeError();
-  describe(variant, kernel, choice, *built);
+  describe(variant, choice, *built);
   OwningOpRef<ModuleOp> &module = built->module;
   if (options.stage == CpuStage::Mlir) {
     llvm::raw_string_ostream(job.code) << *module << "\n";
@@ -210,7 +218,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           pool.async([job = job.get(), &options, &total] { generate(*job, options, total); });
         jobs.push_back(std::move(job));
       }
-      result.kernels.push_back(compiled);
+      result.kernels.push_back(named(compiled, scheduled));
     }
     pool.wait();
   }
