@@ -6,6 +6,10 @@
 #include "llvm/Support/Error.h"
 #include <functional>
 
+namespace lathe {
+class CodeCache;
+}
+
 namespace lathe::schedule {
 class Tuning;
 }
@@ -21,6 +25,7 @@ struct CpuOptions {
   unsigned threads = 2;
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   CpuStage stage = CpuStage::Object;
+  CodeCache *cache = nullptr; ///< objects that were made before; may be null
   unsigned mostSchedules = 6; ///< of one kernel
   const schedule::Tuning *tuning = nullptr;
   /// Told of each job that is done, of how many, from several threads.

@@ -6,8 +6,11 @@
 #include "IntegerProduct.h"
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Schedule/Tuning.h"
+#include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/ThreadPool.h"
 #include <atomic>
 #include <chrono>
@@ -19,8 +22,9 @@ using namespace lathe::cpu;
 namespace {
 /// One kernel for one variant. LLVM works on it in a thread of the pool.
 struct Job {
-  std::string name;
+  std::string label, name; ///< for people, and of its functions
   const Isa *isa;
+  std::string key; ///< of the cache; empty: none
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
   StringRef form; ///< the kernel as text, for reports of bugs
@@ -49,12 +53,27 @@ static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, Arr
   return isas;
 }
 
-/// A name that linkers take: the model's names may hold anything.
-static std::string symbolOf(StringRef name, unsigned number, StringRef variant) {
+/// The kernel's name for people, and in text that people read. The model's names may hold anything.
+static std::string labelOf(StringRef name, unsigned number, StringRef variant) {
   std::string s = "lathe_k" + std::to_string(number) + "_";
   for (char c : name.take_front(48))
     s += isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return s + "_" + variant.str();
+}
+
+/// Objects are named by content: the code of equal kernels is equal, whatever model they are of.
+static std::string symbolOf(StringRef kernel, StringRef variant) {
+  llvm::SHA256 hash;
+  hash.update(kernel);
+  return "lathe_" + llvm::toHex(llvm::toStringRef(hash.final()).take_front(12), /*LowerCase=*/true) + "_" + variant.str();
+}
+
+/// All that an object depends on beside the compiler: what was built, with the choice of schedules in it, and for what.
+static std::string keyOf(ModuleOp module, const Isa &isa, const CpuOptions &options) {
+  std::string text, effort = std::to_string(options.effort);
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  return CodeCache::keyOf({"cpu", isa.triple, isa.name, isa.features, effort, text});
 }
 
 namespace {
@@ -161,6 +180,13 @@ static llvm::Error prepare(Job &job, ScheduledKernel &kernel, CompiledVariant &v
     llvm::raw_string_ostream(job.code) << *module << "\n";
     return llvm::Error::success();
   }
+  if (options.cache && options.stage == CpuStage::Object) {
+    job.key = keyOf(*module, *job.isa, options);
+    if (std::optional<std::string> code = options.cache->find(job.key)) {
+      job.code = std::move(*code);
+      return llvm::Error::success();
+    }
+  }
   if (llvm::Error e = lowerToLLVMDialect(*module, *job.isa))
     return e;
   job.context = std::make_unique<llvm::LLVMContext>();
@@ -180,8 +206,10 @@ static void generate(Job &job, const CpuOptions &options, const std::atomic<unsi
     job.error = llvm::toString(code.takeError());
   job.module.reset();
   job.context.reset();
+  if (!job.key.empty() && job.error.empty())
+    options.cache->add(job.key, job.code);
   if (options.finished)
-    options.finished(job.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
+    options.finished(job.label, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), total);
 }
 
 llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options) {
@@ -206,7 +234,8 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
       total -= isas->size();
       for (const Isa *isa : mine) {
         auto job = std::make_unique<Job>();
-        job->name = symbolOf(kernel.getName(), known.size() - 1, isa->name);
+        job->label = labelOf(kernel.getName(), known.size() - 1, isa->name);
+        job->name = options.stage == CpuStage::Object ? symbolOf(it->first, isa->name) : job->label;
         job->isa = isa;
         job->form = it->first;
         compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan", {}, {}, {}});
@@ -214,7 +243,9 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           errors = llvm::joinErrors(std::move(errors), withForm(std::move(e), [&] { return detached.text; }));
           break;
         }
-        if (job->module)
+        if (!job->module)
+          --total;
+        else
           pool.async([job = job.get(), &options, &total] { generate(*job, options, total); });
         jobs.push_back(std::move(job));
       }
@@ -226,7 +257,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
     return std::move(errors);
   for (std::unique_ptr<Job> &job : jobs) {
     if (!job->error.empty())
-      return withForm(bug("{0}: {1}", job->name, job->error), [&] { return job->form.str(); });
+      return withForm(bug("{0}: {1}", job->label, job->error), [&] { return job->form.str(); });
     if (options.stage == CpuStage::Object)
       result.objects.push_back(std::move(job->code));
     else
