@@ -198,10 +198,12 @@ static void threadMain() {
   swapcontext(&block->current->context, &block->scheduler);
 }
 
+static std::string thunkOf(StringRef entry) { return ("lathe_thunk_" + entry).str(); }
+
 static void addThunk(Module &module, Function &entry) {
   IRBuilder<> b(module.getContext());
   auto *type = FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
-  Function *thunk = Function::Create(type, Function::ExternalLinkage, "lathe_thunk", module);
+  Function *thunk = Function::Create(type, Function::ExternalLinkage, thunkOf(entry.getName()), module);
   b.SetInsertPoint(BasicBlock::Create(module.getContext(), "", thunk));
   std::vector<Value *> args;
   for (Argument &a : entry.args()) {
@@ -258,15 +260,18 @@ static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &
 }
 
 llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
-                                     const std::string &entry, const Launch &launch) {
+                                     ArrayRef<Launch> launches) {
   auto jit = makeJit();
   if (!jit)
     return jit.takeError();
-  Function *f = module->getFunction(entry);
-  if (!f)
-    return bug("no entry point {0}", entry);
+  for (const Launch &launch : launches)
+    if (!module->getFunction(launch.entry))
+      return bug("no entry point {0}", launch.entry);
   rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
-  addThunk(*module, *f);
+  std::set<std::string> entries;
+  for (const Launch &launch : launches)
+    if (entries.insert(launch.entry).second)
+      addThunk(*module, *module->getFunction(launch.entry));
   // Shared memory lies low: its addresses are numbers of 32 bits on a GPU, and descriptors hold 18 of them.
   size_t bytes = 256 * 1024;
   char *shared = static_cast<char *>(mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
@@ -287,21 +292,25 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     return e;
   if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
     return e;
-  auto thunk = (*jit)->lookup("lathe_thunk");
-  if (!thunk)
-    return thunk.takeError();
   knownInstructions.clear();
-  std::vector<uint64_t> words = launch.arguments;
-  for (const TensorMap &map : launch.maps)
-    words.push_back(reinterpret_cast<uint64_t>(&map));
-  words.push_back(0);
-  llvm::Error e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
+  llvm::Error e = llvm::Error::success();
+  for (const Launch &launch : launches) {
+    auto thunk = (*jit)->lookup(thunkOf(launch.entry));
+    if (!thunk)
+      return thunk.takeError();
+    std::vector<uint64_t> words = launch.arguments;
+    for (const TensorMap &map : launch.maps)
+      words.push_back(reinterpret_cast<uint64_t>(&map));
+    words.push_back(launch.scratch);
+    if (!e)
+      e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
+  }
   munmap(mapped, 2 * bytes);
   return e;
 }
 
-Expected<std::vector<int64_t>> lathe::emulator::runPlan(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
-                                                        const std::vector<int64_t> &sizes, size_t words) {
+llvm::Error lathe::emulator::runPlan(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context,
+                                     const std::vector<int64_t> &sizes, std::vector<int64_t> &words) {
   auto jit = makeJit();
   if (!jit)
     return jit.takeError();
@@ -312,7 +321,6 @@ Expected<std::vector<int64_t>> lathe::emulator::runPlan(std::unique_ptr<Module> 
   auto plan = (*jit)->lookup("plan");
   if (!plan)
     return plan.takeError();
-  std::vector<int64_t> out(words);
-  plan->toPtr<void (*)(const int64_t *, int64_t *)>()(sizes.data(), out.data());
-  return out;
+  plan->toPtr<void (*)(const int64_t *, int64_t *)>()(sizes.data(), words.data());
+  return llvm::Error::success();
 }

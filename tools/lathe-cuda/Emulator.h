@@ -78,18 +78,20 @@ Semantics instructionFor(const std::string &text);
 Semantics tensorCoreInstructionFor(const std::string &text);
 
 struct Launch {
+  std::string entry;
   unsigned grid[3], threads, shared, cluster = 1;
   std::vector<uint64_t> arguments; ///< pointers and sizes
   std::vector<TensorMap> maps;
+  uint64_t scratch = 0; ///< the address of memory that launches share
 };
 
-/// Rewrites the module for this CPU and runs an entry point.
+/// Rewrites the module for this CPU and runs its entry points one after the other.
 llvm::Error emulate(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
-                    const std::string &entry, const Launch &launch);
+                    llvm::ArrayRef<Launch> launches);
 
-/// Runs a planning function.
-llvm::Expected<std::vector<int64_t>> runPlan(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
-                                             const std::vector<int64_t> &sizes, size_t words);
+/// Runs a planning function. `words`: what it is told, and then what it says.
+llvm::Error runPlan(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
+                    const std::vector<int64_t> &sizes, std::vector<int64_t> &words);
 
 inline float asFloat(uint64_t v) {
   uint32_t bits = uint32_t(v);

@@ -7,12 +7,17 @@
 
 using namespace lathe;
 
-llvm::Expected<std::vector<int64_t>> emulator::planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes) {
+llvm::Expected<std::vector<int64_t>> emulator::planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes,
+                                                      int64_t processors) {
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::planLlvm(*code.host, *context);
   if (!module)
     return module.takeError();
-  return runPlan(std::move(*module), std::move(context), sizes, LATHE_CUDA_PLAN_WORDS);
+  std::vector<int64_t> words(LATHE_CUDA_PLAN_WORDS);
+  words[LATHE_CUDA_PROCESSORS] = processors;
+  if (llvm::Error e = runPlan(std::move(*module), std::move(context), sizes, words))
+    return std::move(e);
+  return words;
 }
 
 static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *> &buffers) {
@@ -30,12 +35,15 @@ static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *>
 }
 
 llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
-                                const std::vector<char *> &buffers, const cuda::CudaOptions &options) {
-  auto plan = planOf(code, sizes);
+                                const std::vector<char *> &buffers, const cuda::CudaOptions &options,
+                                int64_t processors) {
+  auto plan = planOf(code, sizes, processors);
   if (!plan)
     return plan.takeError();
   const std::vector<int64_t> &p = *plan;
+  std::vector<char> scratch(p[LATHE_CUDA_SCRATCH] + 16, 0x7f); // not zero: nothing may rely on it
   Launch launch{};
+  launch.entry = code.entries.at(p[LATHE_CUDA_ENTRY]);
   for (unsigned i = 0; i < 3; ++i)
     launch.grid[i] = p[LATHE_CUDA_GRID + i];
   if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2])
@@ -47,11 +55,22 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
   for (char *b : buffers)
     launch.arguments.push_back(reinterpret_cast<uint64_t>(b));
   launch.arguments.insert(launch.arguments.end(), sizes.begin(), sizes.end());
+  launch.scratch = (reinterpret_cast<uint64_t>(scratch.data()) + 15) & ~uint64_t(15);
+  std::vector<Launch> launches(1, launch);
   for (int64_t i = 0; i < p[LATHE_CUDA_MAPS]; ++i)
-    launch.maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, buffers));
+    launches[0].maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, buffers));
+  for (int64_t i = 0; i < p[LATHE_CUDA_FOLLOWING]; ++i) {
+    const int64_t *w = p.data() + LATHE_CUDA_FOLLOWING0 + i * LATHE_CUDA_FOLLOWING_WORDS;
+    launch.entry = code.entries.at(w[0]);
+    launch.grid[0] = w[1];
+    launch.grid[1] = launch.grid[2] = 1;
+    launch.threads = w[2];
+    launch.shared = w[3];
+    launches.push_back(launch);
+  }
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
   if (!module)
     return module.takeError();
-  return emulate(std::move(*module), std::move(context), code.entries.at(p[LATHE_CUDA_ENTRY]), launch);
+  return emulate(std::move(*module), std::move(context), launches);
 }

@@ -6,13 +6,18 @@
 
 namespace lathe::emulator {
 
+/// The multiprocessors that plans are told of: an H100's.
+constexpr int64_t usualProcessors = 132;
+
 /// The words of the launch plan (lathe/Artifact/Format.h) for these sizes.
-llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes);
+llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes,
+                                            int64_t processors = usualProcessors);
 
 /// Plans the launch and runs the code as compute capability `sm` would: a pointer for each operand and result, in order.
 /// Uses the code up.
 llvm::Error runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
-                      const std::vector<char *> &buffers, const cuda::CudaOptions &options);
+                      const std::vector<char *> &buffers, const cuda::CudaOptions &options,
+                      int64_t processors = usualProcessors);
 
 } // namespace lathe::emulator
 

@@ -27,6 +27,8 @@ static cl::opt<std::string> kernelName("kernel", cl::desc("which kernel (default
 static cl::opt<std::string> outputFile("o", cl::init("-"), cl::desc("output file"));
 static cl::opt<std::string> cudaPath("cuda-path", cl::desc("CUDA toolkit"));
 static cl::opt<bool> dependentLaunch("dependent-launch", cl::init(true));
+static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcessors),
+                                   cl::desc("multiprocessors, for plan and run"));
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
 static cl::list<std::string> buffers("buffer", cl::desc("for run: a file per operand and result, in order; read and written back"));
 
@@ -59,7 +61,7 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
   std::vector<char *> pointers;
   for (std::vector<char> &d : data)
     pointers.push_back(d.data());
-  if (llvm::Error e = emulator::runKernel(code, sm, values, pointers, options))
+  if (llvm::Error e = emulator::runKernel(code, sm, values, pointers, options, processors))
     return e;
   for (unsigned i = 0; i < data.size(); ++i) {
     std::error_code ec;
@@ -91,7 +93,7 @@ static llvm::Error show(kernel::GenericOp kernel, const cuda::CudaOptions &optio
       return values.takeError();
     if (emit == "run")
       return run(*code, *values, options);
-    auto plan = emulator::planOf(*code, *values);
+    auto plan = emulator::planOf(*code, *values, processors);
     if (!plan)
       return plan.takeError();
     for (size_t i = 0; i < plan->size(); ++i)

@@ -226,7 +226,7 @@ typedef void (*LatheHostFn)(void *const *buffers, const int64_t *sizes);
 
 /*===-- CUDA ----------------------------------------------------------------===*/
 typedef struct {
-  uint32_t sm;   /* 75, 90 */
+  uint32_t sm;   /* 75, 80, 90 */
   uint32_t kind; /* 0 cubin, 1 PTX text */
   uint64_t offset, bytes; /* in the data section */
 } LatheCudaModule;
@@ -244,8 +244,9 @@ typedef struct {
   LatheArray variants; /* LatheCudaVariant, the best first */
 } LatheCudaLaunch;
 
-/* What a CUDA plan says. Nothing is launched when a grid dimension is 0. The kernel's parameters are one pointer per buffer,
- * one int64 per size parameter, then the tensor maps by value (CUtensorMap, 128 bytes each). */
+/* What a CUDA plan says, and what it is told of the device in the same words. Nothing is launched when a grid dimension is 0.
+ * The kernel's parameters are one pointer per buffer, one int64 per size parameter, then the tensor maps by value (CUtensorMap,
+ * 128 bytes each), then the address of the scratch memory. */
 enum {
   LATHE_CUDA_ENTRY = 0, /* index into entries */
   LATHE_CUDA_GRID = 1,  /* x, y, z */
@@ -253,12 +254,18 @@ enum {
   LATHE_CUDA_SHARED = 5, /* bytes of dynamic shared memory */
   LATHE_CUDA_CLUSTER = 6, /* blocks per cluster along x; 0 is 1 */
   LATHE_CUDA_FLAGS = 7,
-  LATHE_CUDA_MAPS = 8,      /* number of tensor maps */
-  LATHE_CUDA_PERSISTENT = 9, /* grid x is at most this many times the multiprocessors; 0: no such limit */
+  LATHE_CUDA_MAPS = 8,        /* number of tensor maps */
+  LATHE_CUDA_PERSISTENT = 9,  /* grid x is at most this many times the multiprocessors; 0: no such limit */
+  LATHE_CUDA_SCRATCH = 10,    /* bytes of device memory that this kernel's launches share among themselves */
+  LATHE_CUDA_FOLLOWING = 11,  /* launches of this kernel after the first one */
+  LATHE_CUDA_PROCESSORS = 12, /* told: the device's multiprocessors */
   LATHE_CUDA_MAP0 = 16,
   LATHE_CUDA_MAP_WORDS = 24,
   LATHE_CUDA_MAX_MAPS = 6,
-  LATHE_CUDA_PLAN_WORDS = 16 + 24 * 6
+  LATHE_CUDA_FOLLOWING0 = 16 + 24 * 6,
+  LATHE_CUDA_FOLLOWING_WORDS = 4, /* entry, grid x, block, bytes of dynamic shared memory; there are no tensor maps */
+  LATHE_CUDA_MAX_FOLLOWING = 3,
+  LATHE_CUDA_PLAN_WORDS = 16 + 24 * 6 + 4 * 3
 };
 #define LATHE_CUDA_DEPENDENT 1 /* the kernel waits for the one before it by itself: it may be launched early */
 /* Words of one tensor map; sizes, strides (bytes) and box are innermost first, the innermost stride is unused. */

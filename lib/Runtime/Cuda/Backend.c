@@ -2,7 +2,6 @@
 #include "Cuda.h"
 
 uint32_t latheCudaTensors(const LatheContext *context) { return context->numInputs + context->numOutputs; }
-uint32_t latheCudaAddresses(const LatheContext *context) { return latheCudaTensors(context) + 2; }
 
 /*===-- Constants, uploaded once per device ---------------------------------===*/
 
@@ -162,6 +161,8 @@ static void destroy(LatheContext *context) {
     for (uint32_t i = 0; i < latheCudaTensors(context); ++i)
       if (cuda->staging[i].memory)
         d->release(cuda->staging[i].memory);
+    if (cuda->scratch.memory)
+      d->release(cuda->scratch.memory);
     dropConstants(cuda);
     if (cuda->stream)
       d->destroyStream(cuda->stream);

@@ -29,9 +29,15 @@ typedef struct {
   LatheCudaConstants *constants;
   CUmodule *modules;        /* of the table, loaded on first use */
   LatheCudaStaging *staging; /* inputs, then outputs */
+  LatheCudaStaging scratch;  /* of one kernel at a time, as large as any plan so far wants it */
 } LatheCuda;
 
 /*===-- A plan on the device ------------------------------------------------===*/
+
+typedef struct {
+  CUfunction fn;
+  uint32_t grid, block, shared;
+} LatheCudaFollowing;
 
 /* One kernel step with everything but its pointers. */
 typedef struct {
@@ -42,12 +48,14 @@ typedef struct {
   CUtensorMap *maps;
   int64_t *mapWords; /* as the plan function gave them */
   void **arguments;
+  uint32_t numFollowing;
+  LatheCudaFollowing following[LATHE_CUDA_MAX_FOLLOWING]; /* launches that finish what the first one began */
 } LatheCudaLaunchStep;
 
 enum { LATHE_CUDA_GRAPHS = 4 };
 /* The steps as a graph, for one set of addresses. Made when the same addresses come a second time. */
 typedef struct {
-  CUdeviceptr *addresses; /* inputs, outputs, workspace, and the states' by their version */
+  CUdeviceptr *addresses; /* inputs, outputs, workspace, the states' by their version, scratch */
   CUgraphExec exec;
   uint64_t lastUse;
 } LatheCudaGraph;
@@ -62,7 +70,8 @@ typedef struct {
 
 static inline LatheCuda *latheCuda(LatheContext *context) { return context->backendState; }
 uint32_t latheCudaTensors(const LatheContext *context); /* inputs and outputs */
-uint32_t latheCudaAddresses(const LatheContext *context); /* what a graph is made for: see LatheCudaGraph */
+/* All that a graph of the steps has written into it: see LatheCudaGraph. */
+static inline uint32_t latheCudaAddresses(const LatheContext *context) { return latheCudaTensors(context) + 3; }
 
 /* Modules.c */
 const LatheCudaTable *latheCudaTable(const LatheContext *context);

@@ -3,6 +3,40 @@
 
 /*===-- Planning ------------------------------------------------------------===*/
 
+/* Kernels run one after the other on the context's stream, so one piece of memory serves them all. */
+static LatheStatus reserveScratch(LatheContext *context, uint64_t bytes) {
+  LatheCuda *cuda = latheCuda(context);
+  if (cuda->scratch.bytes >= bytes)
+    return LATHE_OK;
+  if (cuda->scratch.memory) {
+    cuda->driver.synchronize(cuda->stream);
+    cuda->driver.release(cuda->scratch.memory);
+  }
+  cuda->scratch = (LatheCudaStaging){0, 0};
+  LATHE_CUDA_TRY(context, cuda->driver.allocate(&cuda->scratch.memory, bytes),
+                 "allocating memory between a kernel's steps");
+  cuda->scratch.bytes = bytes;
+  return LATHE_OK;
+}
+
+static LatheStatus planFollowing(LatheContext *context, const LatheCudaVariant *variant, const int64_t *words,
+                                 LatheCudaLaunchStep *out) {
+  if (words[LATHE_CUDA_FOLLOWING] < 0 || words[LATHE_CUDA_FOLLOWING] > LATHE_CUDA_MAX_FOLLOWING)
+    return latheFail(context, LATHE_FAILED, "the artifact's launch plan has more steps than a kernel may have");
+  out->numFollowing = (uint32_t)words[LATHE_CUDA_FOLLOWING];
+  LatheStatus status =
+      words[LATHE_CUDA_SCRATCH] > 0 ? reserveScratch(context, (uint64_t)words[LATHE_CUDA_SCRATCH]) : LATHE_OK;
+  for (uint32_t i = 0; !status && i < out->numFollowing; ++i) {
+    const int64_t *w = words + LATHE_CUDA_FOLLOWING0 + i * LATHE_CUDA_FOLLOWING_WORDS;
+    LatheCudaFollowing *next = &out->following[i];
+    next->grid = (uint32_t)w[1];
+    next->block = (uint32_t)w[2];
+    next->shared = (uint32_t)w[3];
+    status = latheCudaFunction(context, variant, (uint32_t)w[0], next->shared, &next->fn);
+  }
+  return status;
+}
+
 static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *out) {
   LatheCuda *cuda = latheCuda(context);
   const LatheKernel *kernel = &context->kernels[step->step->target];
@@ -11,6 +45,7 @@ static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *ste
   if (status)
     return status;
   int64_t words[LATHE_CUDA_PLAN_WORDS] = {0};
+  words[LATHE_CUDA_PROCESSORS] = cuda->multiprocessors;
   ((LathePlanFn)context->functions[variant->plan])(step->sizes, words);
   for (int i = 0; i < 3; ++i) {
     int64_t limit = i ? 65535 : INT32_MAX;
@@ -40,7 +75,10 @@ static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *ste
     *argument++ = &step->sizes[s];
   for (uint32_t m = 0; m < out->numMaps; ++m)
     *argument++ = &out->maps[m];
-  return latheCudaFunction(context, variant, (uint32_t)words[LATHE_CUDA_ENTRY], out->shared, &out->fn);
+  *argument++ = &cuda->scratch.memory;
+  status = planFollowing(context, variant, words, out);
+  return status ? status
+                : latheCudaFunction(context, variant, (uint32_t)words[LATHE_CUDA_ENTRY], out->shared, &out->fn);
 }
 
 /* One block of memory: the plan, its steps, then per step the maps, their words and the arguments. */
@@ -48,7 +86,7 @@ static LatheCudaPlan *allocatePlan(LatheContext *context, const LathePlan *plan)
   uint64_t perStep = LATHE_CUDA_MAX_MAPS * (sizeof(CUtensorMap) + LATHE_CUDA_MAP_WORDS * sizeof(int64_t));
   uint32_t tensors = latheCudaAddresses(context), pointers = 0;
   for (uint32_t i = 0; i < plan->numSteps; ++i)
-    pointers += plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS;
+    pointers += plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS + 1;
   uint64_t head = (sizeof(LatheCudaPlan) + 63) & ~63ull, steps = (sizeof(LatheCudaLaunchStep) * plan->numSteps + 63) & ~63ull;
   uint64_t addresses = sizeof(CUdeviceptr) * tensors * (LATHE_CUDA_GRAPHS + 1);
   uint64_t bytes = (head + steps + perStep * plan->numSteps + sizeof(void *) * pointers + addresses + 63) & ~63ull;
@@ -69,7 +107,8 @@ static LatheCudaPlan *allocatePlan(LatheContext *context, const LathePlan *plan)
   }
   for (uint32_t i = 0; i < plan->numSteps; ++i) {
     out->steps[i].arguments = (void **)at;
-    at += sizeof(void *) * (plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS);
+    at += sizeof(void *) *
+          (plan->steps[i].step->buffers.count + plan->steps[i].step->slots.count + LATHE_CUDA_MAX_MAPS + 1);
   }
   for (int g = 0; g < LATHE_CUDA_GRAPHS; ++g) {
     out->graphs[g].addresses = (CUdeviceptr *)at;
@@ -133,6 +172,27 @@ static LatheStatus encodeMaps(LatheContext *context, const LathePlannedStep *ste
   return LATHE_OK;
 }
 
+/* One launch: the step's first, or one that follows. */
+static CUresult launchGrid(LatheCuda *cuda, const LatheCudaLaunchStep *launch, CUfunction fn, const uint32_t *g,
+                           uint32_t block, uint32_t shared, uint32_t cluster) {
+  if (cluster <= 1 && !launch->dependent)
+    return cuda->driver.launch(fn, g[0], g[1], g[2], block, 1, 1, shared, cuda->stream, launch->arguments, NULL);
+  CUlaunchAttribute attributes[2];
+  memset(attributes, 0, sizeof attributes);
+  CUlaunchConfig config = {{g[0], g[1], g[2]}, {block, 1, 1}, shared, cuda->stream, attributes, 0};
+  if (launch->dependent) {
+    attributes[config.numAttributes].id = CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION;
+    attributes[config.numAttributes++].value.flag = 1;
+  }
+  if (cluster > 1) {
+    attributes[config.numAttributes].id = CU_ATTRIBUTE_CLUSTER;
+    attributes[config.numAttributes].value.cluster.x = cluster;
+    attributes[config.numAttributes].value.cluster.y = attributes[config.numAttributes].value.cluster.z = 1;
+    ++config.numAttributes;
+  }
+  return cuda->driver.launchEx(&config, fn, launch->arguments, NULL);
+}
+
 static LatheStatus launchKernel(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *launch) {
   LatheCuda *cuda = latheCuda(context);
   if (launch->empty)
@@ -140,29 +200,14 @@ static LatheStatus launchKernel(LatheContext *context, const LathePlannedStep *s
   LatheStatus status = encodeMaps(context, step, launch);
   if (status)
     return status;
-  const uint32_t *g = launch->grid;
-  const char *name = latheName(context, context->kernels[step->step->target].name);
-  CUresult result;
-  if (launch->cluster > 1 || launch->dependent) {
-    CUlaunchAttribute attributes[2];
-    memset(attributes, 0, sizeof attributes);
-    CUlaunchConfig config = {{g[0], g[1], g[2]}, {launch->block, 1, 1}, launch->shared, cuda->stream, attributes, 0};
-    if (launch->dependent) {
-      attributes[config.numAttributes].id = CU_ATTRIBUTE_PROGRAMMATIC_SERIALIZATION;
-      attributes[config.numAttributes++].value.flag = 1;
-    }
-    if (launch->cluster > 1) {
-      attributes[config.numAttributes].id = CU_ATTRIBUTE_CLUSTER;
-      attributes[config.numAttributes].value.cluster.x = launch->cluster;
-      attributes[config.numAttributes].value.cluster.y = attributes[config.numAttributes].value.cluster.z = 1;
-      ++config.numAttributes;
-    }
-    result = cuda->driver.launchEx(&config, launch->fn, launch->arguments, NULL);
-  } else {
-    result = cuda->driver.launch(launch->fn, g[0], g[1], g[2], launch->block, 1, 1, launch->shared, cuda->stream,
-                                 launch->arguments, NULL);
+  CUresult result = launchGrid(cuda, launch, launch->fn, launch->grid, launch->block, launch->shared, launch->cluster);
+  for (uint32_t i = 0; !result && i < launch->numFollowing; ++i) {
+    const LatheCudaFollowing *next = &launch->following[i];
+    uint32_t grid[3] = {next->grid, 1, 1};
+    if (next->grid)
+      result = launchGrid(cuda, launch, next->fn, grid, next->block, next->shared, 1);
   }
-  return latheCudaCheck(context, &cuda->driver, result, name);
+  return latheCudaCheck(context, &cuda->driver, result, latheName(context, context->kernels[step->step->target].name));
 }
 
 /* A function of the host on device memory: what it may read comes to the host, what it may write goes back. */

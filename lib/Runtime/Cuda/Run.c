@@ -67,6 +67,7 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
   }
   addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace;
   addresses[latheCudaTensors(context) + 1] = (CUdeviceptr)context->statesVersion;
+  addresses[latheCudaTensors(context) + 2] = cuda->scratch.memory;
   for (uint32_t p = 0; p < plan->numPatches; ++p) {
     const LathePatch *patch = &plan->patches[p];
     plan->pointers[patch->pointer] = (void *)(uintptr_t)(addresses[patch->tensor] + patch->offset);

@@ -53,6 +53,7 @@ public:
   Value rem(Value x, Value y) { return b.create<mlir::arith::RemUIOp>(loc, x, y); }
   Value rem(Value x, int64_t y) { return rem(x, constant(x.getType(), y)); }
   Value ceilDiv(Value x, int64_t y) { return div(add(x, y - 1), y); }
+  Value ceilDiv(Value x, Value y) { return div(sub(add(x, y), constant(x.getType(), 1)), y); }
   Value bitAnd(Value x, int64_t y) { return b.create<mlir::arith::AndIOp>(loc, x, constant(x.getType(), y)); }
   Value both(Value x, Value y) { return b.create<mlir::arith::AndIOp>(loc, x, y); }
   Value bitXor(Value x, Value y) { return b.create<mlir::arith::XOrIOp>(loc, x, y); }

@@ -333,7 +333,7 @@ static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
     Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows()) * Expr::ceildiv(p.n, t.columns));
-    Value cost = h.mul(h.ceilDiv(grid, expectedProcessors), plan.constant(t.cost()));
+    Value cost = h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(t.cost()));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
     return Choice{launch, plan.constant(t.rows()), plan.constant(t.columns), cost};

@@ -92,12 +92,12 @@ Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(Array
 GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, ArrayRef<TileLaunch> tiles) {
   DeviceBuilder &h = plan.d;
   GemmLaunch best;
-  Value least;
+  Value least, processors = plan.processors();
   for (auto [i, t] : llvm::enumerate(tiles)) {
     Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
     GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
     Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.k)), t.tile.k);
-    Value cost = h.mul(h.mul(h.ceilDiv(blocks, expectedProcessors), depth), t.cost);
+    Value cost = h.mul(h.mul(h.ceilDiv(blocks, processors), depth), t.cost);
     Value better = least ? h.less(cost, least) : h.i1(true);
     best = least ? chooseLaunch(h, better, launch, best) : launch;
     least = least ? h.select(better, cost, least) : cost;

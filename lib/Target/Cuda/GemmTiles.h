@@ -52,8 +52,6 @@ struct TileLaunch {
 };
 /// The tile with the least time for the multiprocessor that takes most of them; its entry point is as far behind `first`.
 GemmLaunch planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, llvm::ArrayRef<TileLaunch> tiles);
-/// The machine that choices between tiles have in mind.
-constexpr int64_t expectedProcessors = 132;
 /// The name of an entry point: those that take any sizes stand beside those that take what a plan has looked at.
 std::string entryName(const Generator &g, const GemmTile &tile);
 

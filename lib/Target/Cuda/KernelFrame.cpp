@@ -39,6 +39,17 @@ void PlanFunction::set(unsigned word, Value v) {
   d.store(v, d.at(func.getArgument(1), d.i64(word), d.i64Type()), 8);
 }
 
+Value PlanFunction::word(unsigned index) {
+  return d.load(d.i64Type(), d.at(func.getArgument(1), d.i64(index), d.i64Type()), 8);
+}
+
+void PlanFunction::follow(Value entry, Value grid, Value block) {
+  unsigned at = LATHE_CUDA_FOLLOWING0 + LATHE_CUDA_FOLLOWING_WORDS * following++;
+  for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, constant(0)}))
+    set(at + i, v);
+  set(LATHE_CUDA_FOLLOWING, following);
+}
+
 /// CUtensorMapDataType.
 static int64_t mapType(Type element) {
   if (element.isBF16())
@@ -85,6 +96,8 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   SmallVector<Type> params(numRefs, d.pointer(Global));
   params.append(info.sizes.size(), d.i64Type());
   params.append(numMaps, d.pointer(0));
+  unsigned numParams = params.size();
+  params.push_back(d.pointer(Global)); // scratch memory
   builder.setInsertionPointToEnd(module.getBody());
   func = builder.create<LLVM::LLVMFuncOp>(d.loc, name,
                                           LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), params));
@@ -93,10 +106,10 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   Block *entry = func.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
-  for (unsigned i = 0; i < params.size(); ++i)
+  for (unsigned i = 0; i < numParams; ++i)
     (i < numRefs ? refs : i < numRefs + info.sizes.size() ? sizes : maps).push_back(entry->getArgument(i));
   Type raw = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
-  for (unsigned i = numRefs + info.sizes.size(); i < params.size(); ++i) {
+  for (unsigned i = numRefs + info.sizes.size(); i < numParams; ++i) {
     func.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(raw));
     func.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
     func.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
@@ -114,6 +127,8 @@ void KernelFrame::awaitPrevious() {
   if (dependent)
     d.ptx("griddepcontrol.wait;");
 }
+
+Value KernelFrame::scratch() { return func.getBody().front().getArguments().back(); }
 
 Value KernelFrame::size(const Expr &e) { return sizeValue(d, info, sizes, e); }
 

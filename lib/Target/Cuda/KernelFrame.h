@@ -35,16 +35,22 @@ public:
   void set(unsigned word, Value v);
   void set(unsigned word, int64_t v) { set(word, constant(v)); }
   void addMap(const MapSpec &map);
+  /// How many multiprocessors the device has (i64).
+  Value processors() { return word(LATHE_CUDA_PROCESSORS); }
+  /// Another launch of the kernel, behind those before it; an empty grid is none. All entry points see the scratch
+  /// memory.
+  void follow(Value entry, Value grid, Value block);
   /// Whether the sizes are such multiples (i1).
   Value holds(const Divisibility &known);
   void finish();
 
 private:
+  Value word(unsigned index);
   mlir::OpBuilder builder;
   const lower::BodyInfo &info;
   mlir::LLVM::LLVMFuncOp func;
   Values sizes;
-  unsigned maps = 0;
+  unsigned maps = 0, following = 0;
 };
 
 /// Whether an entry point may start before the kernel ahead of it is done (programmatic dependent launch, sm_90), and who
@@ -65,6 +71,8 @@ public:
   Divisibility known; ///< of the sizes that come to this entry point
 
   Value size(const shape::Expr &e); ///< i64
+  /// The memory that a kernel's launches share (its address is the parameter behind all others).
+  Value scratch();
   /// Statically sized shared memory.
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
   /// The shared memory whose size the launch gives, aligned to 1024 bytes.

@@ -617,6 +617,10 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: scan(5, 64, open_size=False, exclusive=True, reverse=True), lambda: scan(2, 4096, open_size=False),
            lambda: scan(2, 2500, open_size=False, reverse=True, kind="max"), lambda: scan(3, 50, t="i64"), lambda: scan(2, 40, columns=33),
            lambda: scan(2, 7, columns=5, exclusive=True, reverse=True), lambda: scan(2, 300, kind="logaddexp"), lambda: scan(0, 9),
+           # Rows and columns in chunks: open and fixed, with wide accesses and without, several rows.
+           lambda: scan(1, 9000), lambda: scan(2, 8193, exclusive=True, reverse=True), lambda: scan(1, 20000, open_size=False),
+           lambda: scan(2, 4100, t="i64", reverse=True), lambda: scan(1, 12290, open_size=False, kind="max"), lambda: scan(1, 4097, kind="logaddexp"),
+           lambda: scan(1, 200, columns=33), lambda: scan(2, 300, columns=5, exclusive=True, reverse=True), lambda: scan(1, 33, columns=70, open_size=False, kind="max"),
            lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
