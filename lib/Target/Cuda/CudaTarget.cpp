@@ -2,6 +2,7 @@
 
 #include "lathe/Target/CudaTarget.h"
 #include "Attention.h"
+#include "FewLines.h"
 #include "Gemm.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
@@ -41,6 +42,10 @@ static void loadDialects(MLIRContext &context) {
 
 /// In the order of preference; each says false when it does not take the kernel.
 static llvm::Error generate(Generator &g) {
+  if (alwaysFewLines(g)) {
+    llvm::Expected<bool> taken = generateFewLines(g);
+    return taken ? llvm::Error::success() : taken.takeError();
+  }
   for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm,
                           generateHopperAttention, generateSimtAttention}) {
     llvm::Expected<bool> taken = generator(g);
@@ -94,6 +99,10 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
   if (llvm::Error e = generate(g))
     return e;
+  // Where sizes that are open may be those of few lines, the plan says so last.
+  if (!alwaysFewLines(g))
+    if (llvm::Expected<bool> taken = generateFewLines(g); !taken)
+      return taken.takeError();
   plan.finish();
   code.entries = g.entries;
   if (llvm::Error e = verifyGenerated(*code.device, kernel.getName()))

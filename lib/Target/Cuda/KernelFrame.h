@@ -44,8 +44,10 @@ public:
   Value holds(const Divisibility &known);
   void finish();
 
-private:
+  /// What was set before, or told.
   Value word(unsigned index);
+
+private:
   mlir::OpBuilder builder;
   const lower::BodyInfo &info;
   mlir::LLVM::LLVMFuncOp func;

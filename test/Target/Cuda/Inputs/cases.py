@@ -429,6 +429,19 @@ GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
          lambda: gemm(1300, 1024, 8), lambda: gemm(70, 72, 40, packed=True, b_columns=True),
          lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
+# Few rows or few columns: 1, fewer than there are sums for, odd ones; depths that warps share and that blocks share; batches.
+FEW_LINES = [lambda: gemm(1, 72, 40, fixed_m=True), lambda: gemm(1, 100, 1029, fixed_m=True, b_columns=True, epilogue="bias_relu"),
+             lambda: gemm(3, 130, 2100, fixed_m=True, b_columns=True), lambda: gemm(16, 200, 600, fixed_m=True, b_columns=True),
+             lambda: gemm(11, 260, 1300, fixed_m=True, epilogue="bias_relu"), lambda: gemm(2, 33, 300, fixed_m=True),
+             lambda: gemm(100, 16, 520, fixed_m=True), lambda: gemm(70, 5, 64, b_columns=True), lambda: gemm(90, 1, 700, a_transposed=True),
+             lambda: gemm(2, 40, 64, batch=3, fixed_m=True, b_columns=True), lambda: gemm(4, 136, 1000, batch=2, fixed_m=True),
+             lambda: gemm(1, 1, 3000, fixed_m=True), lambda: gemm(5, 64, 300), lambda: gemm(1, 64, 300, b_columns=True), lambda: gemm(0, 64, 30),
+             lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 264, 1160), lambda: open_gemm(2, 263, 1160, b_columns=True, relu=True),
+             lambda: open_gemm(13, 132, 516, b_columns=True), lambda: open_gemm(16, 70, 17, batch=2), lambda: open_gemm(17, 70, 40)]
+FEW_LINES_HALVES = [lambda: gemm(1, 300, 1200, t="bf16", out="bf16", fixed_m=True, b_columns=True), lambda: gemm(4, 264, 1200, t="bf16", fixed_m=True),
+                    lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
+                    lambda: open_gemm(1, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(4, 71, 200, t="bf16", b_columns=True),
+                    lambda: open_gemm(5, 72, 200, t="bf16", b_columns=True), lambda: open_gemm(0, 72, 200, t="bf16")]
 WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
@@ -633,4 +646,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}

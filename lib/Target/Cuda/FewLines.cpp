@@ -1,0 +1,438 @@
+//===- FewLines.cpp - Products of few rows or few columns -------------------===//
+//
+// What takes time is the wide operand's way from memory. Every thread reads it in pieces of 16 bytes, several in flight, and
+// multiplies each with what all few lines have there. Where its elements lie side by side in depth, the warps of a block
+// take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring lines, warps and blocks
+// parts of the depth. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FewLines.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+namespace {
+
+constexpr unsigned threads = 256, warps = threads / 32;
+constexpr unsigned linesOfWarp = 4;     ///< whose pieces a warp has in flight
+constexpr unsigned depthsAhead = 4;     ///< pieces that a thread has in flight where lines lie side by side
+constexpr unsigned mostForAllWarps = 4; ///< few lines up to which all of a block's warps take the same lines
+constexpr int64_t leastDepth = 128;     ///< of a block
+constexpr int64_t blocksPerProcessor = 4;
+constexpr int64_t scratchHeader = 16; ///< bytes in front of the sums: into how many parts the depth is cut
+
+class FewLinesEmitter : public EntryEmitter {
+public:
+  /// `few`: lines that there are sums for.
+  FewLinesEmitter(const FewLines &f, unsigned few, KernelFrame &frame)
+      : EntryEmitter(frame), f(f), few(few), epilogue(f.p.epilogue(), frame, hooks, base) {}
+  void emitByDepth();
+  void emitByLines();
+  /// The second launch: adds up the parts of the depth.
+  void emitSum();
+  /// How many groups of a block's warps take lines of their own.
+  static unsigned groupsOf(const FewLines &f, unsigned few) {
+    unsigned groups = few <= mostForAllWarps ? 1 : 4;
+    while (groups < warps && 32 * f.width * (warps / groups) > f.p.k.constant().value_or(INT64_MAX))
+      groups *= 2; // warps past the end of a short depth would have nothing to do
+    return groups;
+  }
+  static unsigned linesOfBlock(const FewLines &f, unsigned few) {
+    return f.byDepth ? linesOfWarp * groupsOf(f, few) : 32 * f.width;
+  }
+
+private:
+  struct Line {
+    Value start; ///< of the elements along the depth (i64)
+  };
+  void prepare(Value block, unsigned perBlock);
+  Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
+  Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
+  Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
+  Values multiplyLines(ArrayRef<Value> depths, ValueRange sums);
+  void finishAt(Value line, Value m, Value sum);
+  Value partialAt(Value part, Value m, Value line);
+
+  const FewLines &f;
+  unsigned few;
+  ProductEpilogue epilogue;
+  Value tid, lane, warp, lines, count, depth, batch, batches, first, parts, part;
+  SmallVector<Line> wide, narrow;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// Which lines of which batch are this block's.
+void FewLinesEmitter::prepare(Value block, unsigned perBlock) {
+  tid = d.threadId();
+  lane = d.bitAnd(tid, 31);
+  warp = d.warpUniform(d.shr(tid, 5));
+  lines = frame.size(f.lines());
+  count = frame.size(f.count());
+  depth = frame.size(f.p.k);
+  batches = frame.size(f.p.batch);
+  Value perBatch = d.ceilDiv(lines, perBlock);
+  batch = d.div(block, perBatch);
+  first = d.mul(d.rem(block, perBatch), perBlock);
+  bindBatch(base, f.p.shape.batchAxes, batch);
+  for (unsigned m = 0; m < few; ++m)
+    narrow.push_back(lineOf(f.few(), f.fewAxes(), d.minU(d.i64(m), d.sub(count, d.i64(1)))));
+}
+
+FewLinesEmitter::Line FewLinesEmitter::lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index) {
+  BodyEmitter point = base;
+  Values extents;
+  for (unsigned a : axes)
+    extents.push_back(frame.size(info.extents[a]));
+  for (auto [axis, i] : llvm::zip(axes, delinearize(d, index, extents)))
+    point.bindAxis(info.axes[axis], i);
+  return {point.emitExpr(atZero(info, o.offset, f.p.shape.depthAxes))};
+}
+
+/// `width` elements from a depth on, as f32: one access where they lie side by side at a multiple of its size.
+Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
+  Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
+  Expr step = *f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes);
+  Value start = d.add(line.start, d.mul(at, frame.size(step)));
+  unsigned bytes = o.type.getIntOrFloatBitWidth() / 8;
+  auto isMultiple = [&](const Expr &e) { return frame.known.divisorOf(e, width) == width; };
+  bool wholly = width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
+  if (wholly)
+    return d.convertF(d.load(d.vector(width, o.type), d.at(buffer, start, o.type), bytes * width), d.f32Type());
+  Value out = d.real(d.vector(width, d.f32Type()), 0);
+  for (unsigned i = 0; i < width; ++i) {
+    Value x = d.load(o.type, d.at(buffer, d.add(start, d.mul(d.i64(i), frame.size(step))), o.type), bytes);
+    out = d.insert(out, d.convertF(x, d.f32Type()), i);
+  }
+  return out;
+}
+
+static Value elementOf(DeviceBuilder &d, Value v, unsigned i) { return isa<VectorType>(v.getType()) ? d.extract(v, i) : v; }
+
+//===----------------------------------------------------------------------===//
+// Elements side by side in depth
+//===----------------------------------------------------------------------===//
+
+/// Adds the products of all of the warp's lines at some depths; `inside`: null, or whether they are before the end.
+Values FewLinesEmitter::multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums) {
+  Values out(sums), loaded;
+  auto load = [&](const ProductOperand &o, const Line &line, Value at) {
+    Value v = elements(o, line, at, f.width);
+    return inside ? d.select(inside, v, d.real(v.getType(), 0)) : v;
+  };
+  for (Value at : depths)
+    for (const Line &line : wide)
+      loaded.push_back(load(f.wide(), line, at));
+  for (auto [n, at] : llvm::enumerate(depths))
+    for (unsigned m = 0; m < few; ++m) {
+      Value x = load(f.few(), narrow[m], at);
+      for (unsigned i = 0; i < wide.size(); ++i)
+        for (unsigned e = 0; e < f.width; ++e) {
+          Value &sum = out[i * few + m];
+          sum = d.fma(elementOf(d, loaded[n * wide.size() + i], e), elementOf(d, x, e), sum);
+        }
+    }
+  return out;
+}
+
+void FewLinesEmitter::emitByDepth() {
+  unsigned groups = groupsOf(f, few), inDepth = warps / groups, perBlock = linesOfBlock(f, few);
+  prepare(d.wide(d.blockId()), perBlock);
+  Value group = d.rem(warp, groups), number = d.div(warp, groups), last = d.sub(lines, d.i64(1));
+  for (unsigned i = 0; i < linesOfWarp; ++i) {
+    Value line = d.add(first, d.wide(d.add(d.mul(group, linesOfWarp), i)));
+    wide.push_back(lineOf(f.wide(), f.wideAxes(), d.minU(line, last)));
+  }
+  unsigned ahead = few <= mostForAllWarps ? 2 : 1;
+  int64_t step = int64_t(32) * f.width * inDepth;
+  Value own = d.wide(d.mul(d.add(d.mul(number, 32), lane), f.width)), end = d.sub(depth, d.rem(depth, step * ahead));
+  Values sums(linesOfWarp * few, d.f32(0));
+  sums = d.loop(d.i64(0), end, d.i64(step * ahead), sums, [&](Value from, ValueRange now) {
+    Values depths;
+    for (unsigned i = 0; i < ahead; ++i)
+      depths.push_back(d.add(d.add(from, own), i * step));
+    return multiplyAt(depths, {}, now);
+  });
+  sums = d.loop(end, depth, d.i64(step), sums, [&](Value from, ValueRange now) {
+    Value at = d.add(from, own), inside = d.less(at, depth);
+    return multiplyAt(d.select(inside, at, d.i64(0)), inside, now);
+  });
+  Value array = frame.sharedArray("sums", d.f32Type(), inDepth * perBlock * few);
+  for (Value &sum : sums)
+    for (unsigned m = 16; m; m /= 2)
+      sum = d.addF(sum, d.shuffleXor(sum, m));
+  d.when(d.equal(lane, 0), [&] {
+    Value at = d.mul(d.add(d.mul(number, perBlock), d.mul(group, linesOfWarp)), few);
+    for (auto [i, sum] : llvm::enumerate(sums))
+      d.store(sum, d.at(array, d.add(at, i), d.f32Type()), 4);
+  });
+  d.barrier();
+  d.loop(tid, d.i32(perBlock * few), d.i32(threads), [&](Value i) {
+    Value sum = d.f32(0);
+    for (unsigned w = 0; w < inDepth; ++w)
+      sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * perBlock * few), d.f32Type()), 4));
+    finishAt(d.add(first, d.wide(d.div(i, few))), d.wide(d.rem(i, few)), sum);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Lines side by side
+//===----------------------------------------------------------------------===//
+
+/// Adds the products of the thread's lines at some depths.
+Values FewLinesEmitter::multiplyLines(ArrayRef<Value> depths, ValueRange sums) {
+  Values out(sums), loaded;
+  const ProductOperand &o = f.wide();
+  Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
+  Value step = frame.size(*f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes));
+  for (Value at : depths) {
+    Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(at, step)), o.type);
+    Value v = d.load(d.vector(f.width, o.type), pointer, o.type.getIntOrFloatBitWidth() / 8 * f.width);
+    loaded.push_back(d.convertF(v, d.f32Type()));
+  }
+  for (auto [n, at] : llvm::enumerate(depths))
+    for (unsigned m = 0; m < few; ++m) {
+      Value x = elements(f.few(), narrow[m], at, 1);
+      for (unsigned e = 0; e < f.width; ++e) {
+        Value &sum = out[m * f.width + e];
+        sum = d.fma(elementOf(d, loaded[n], e), x, sum);
+      }
+    }
+  return out;
+}
+
+void FewLinesEmitter::emitByLines() {
+  unsigned perBlock = linesOfBlock(f, few);
+  Value all = d.mul(d.ceilDiv(frame.size(f.lines()), perBlock), frame.size(f.p.batch)), block = d.wide(d.blockId());
+  parts = d.div(d.wide(d.gridSize()), all);
+  part = d.div(block, all);
+  prepare(d.rem(block, all), perBlock);
+  constexpr int64_t step = warps * depthsAhead;
+  Value size = d.mul(d.ceilDiv(d.ceilDiv(depth, parts), step), step);
+  Value from = d.minU(d.mul(part, size), depth), to = d.minU(d.add(from, size), depth);
+  Value own = d.add(first, d.wide(d.mul(lane, f.width)));
+  wide = {lineOf(f.wide(), f.wideAxes(), d.minU(own, d.sub(lines, d.i64(f.width))))};
+  Value number = d.wide(warp), end = d.add(from, d.sub(d.sub(to, from), d.rem(d.sub(to, from), step)));
+  Values sums(f.width * few, d.f32(0));
+  sums = d.loop(from, end, d.i64(step), sums, [&](Value k, ValueRange now) {
+    Values depths;
+    for (unsigned i = 0; i < depthsAhead; ++i)
+      depths.push_back(d.add(d.add(k, number), i * warps));
+    return multiplyLines(depths, now);
+  });
+  sums = d.loop(d.add(end, number), to, d.i64(warps), sums, [&](Value k, ValueRange now) { return multiplyLines(k, now); });
+  Value array = frame.sharedArray("sums", d.f32Type(), warps * perBlock);
+  for (unsigned m = 0; m < few; ++m) {
+    if (m)
+      d.barrier();
+    for (unsigned e = 0; e < f.width; ++e) {
+      Value at = d.add(d.mul(d.add(d.mul(warp, 32), lane), f.width), e);
+      d.store(sums[m * f.width + e], d.at(array, at, d.f32Type()), 4);
+    }
+    d.barrier();
+    d.when(d.less(tid, d.i32(perBlock)), [&] {
+      Value sum = d.f32(0);
+      for (unsigned w = 0; w < warps; ++w)
+        sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(tid, w * perBlock), d.f32Type()), 4));
+      Value line = d.add(first, d.wide(tid)), at = d.i64(m);
+      d.branch(d.equal(parts, 1), [&] { finishAt(line, at, sum); },
+               [&] {
+                 d.when(d.both(d.less(line, lines), d.less(at, count)), [&] { d.store(sum, partialAt(part, at, line), 4); });
+               });
+    });
+  }
+  d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)), [&] {
+    d.when(d.less(d.i64(1), parts), [&] { d.store(parts, frame.scratch(), 8); });
+  });
+}
+
+Value FewLinesEmitter::partialAt(Value part, Value m, Value line) {
+  Value row = d.add(d.mul(d.add(d.mul(part, batches), batch), count), m);
+  return d.at(d.byteAt(frame.scratch(), scratchHeader), d.add(d.mul(row, lines), line), d.f32Type());
+}
+
+void FewLinesEmitter::emitSum() {
+  lines = frame.size(f.lines());
+  count = frame.size(f.count());
+  batches = frame.size(f.p.batch);
+  Value index = d.add(d.mul(d.wide(d.blockId()), threads), d.wide(d.threadId())), each = d.mul(lines, count);
+  d.when(d.less(index, d.mul(each, batches)), [&] {
+    batch = d.div(index, each);
+    bindBatch(base, f.p.shape.batchAxes, batch);
+    Value rest = d.rem(index, each), line = d.rem(rest, lines), m = d.div(rest, lines);
+    Value all = d.load(d.i64Type(), frame.scratch(), 8);
+    Values sum = d.loop(d.i64(0), all, d.i64(1), Values{d.f32(0)}, [&](Value i, ValueRange now) {
+      return Values{d.addF(now[0], d.load(d.f32Type(), partialAt(i, m, line), 4))};
+    });
+    finishAt(line, m, sum[0]);
+  });
+}
+
+/// The product's element at one of the few lines and one of the others, where there are so many.
+void FewLinesEmitter::finishAt(Value line, Value m, Value sum) {
+  d.when(d.both(d.less(line, lines), d.less(m, count)), [&] {
+    BodyEmitter row = epilogue.atRow(f.fewAreRows ? m : line);
+    epilogue.store(row, f.fewAreRows ? line : m, sum);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+/// On tensor cores more lines cost nothing; on the ordinary cores a tile of few lines is mostly empty.
+static int64_t mostLines(const Generator &g, const GemmProblem &p) { return takesWarpGemm(g, p) ? 4 : 16; }
+
+/// As many lines as entry points are there for: those that there are, or where that is open 1, 4, 16. Sizes that no wide access
+/// can read make do with one.
+static SmallVector<unsigned> countsOf(const FewLines &f, int64_t most, bool anySize) {
+  SmallVector<unsigned> out;
+  std::optional<int64_t> fixed = f.count().constant();
+  for (unsigned n : {1u, 4u, 8u, 16u})
+    if (n <= most && (fixed ? *fixed <= n : anySize ? n == most : n != 8)) {
+      out.push_back(n);
+      if (fixed)
+        break;
+    }
+  return out;
+}
+
+static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume) {
+  std::optional<GemmProblem> p = gemmProblem(g.info);
+  if (!p || !p->lhs.isDirect() || !p->rhs.isDirect())
+    return std::nullopt;
+  int64_t most = mostLines(g, *p), many = most + 1;
+  int64_t rows = p->m.constant().value_or(0), columns = p->n.constant().value_or(many);
+  bool fewAreRows = rows <= most && rows <= columns;
+  if (!fewAreRows && columns > most)
+    return std::nullopt;
+  FewLines f{*p, fewAreRows, false, 1, Divisibility(g.info)};
+  const Expr &offset = f.wide().offset;
+  std::optional<Expr> step = p->shape.stepAlong(offset, p->shape.depthAxes);
+  if (!step || !p->shape.stepAlong(f.few().offset, p->shape.depthAxes) || f.lines().constant().value_or(many) <= most)
+    return std::nullopt;
+  f.byDepth = step->isOne();
+  ArrayRef<unsigned> run = f.byDepth ? ArrayRef<unsigned>(p->shape.depthAxes) : f.wideAxes();
+  std::optional<Expr> length = runAlong(g.info, offset, run);
+  if (!length)
+    return std::nullopt;
+  int64_t full = 128 / f.wide().type.getIntOrFloatBitWidth();
+  Expr start = startOf(g.info, offset, run);
+  if (mayAssume && f.known.assume(*length, full))
+    f.known.assume(start, full);
+  f.width = std::min(f.known.divisorOf(*length, full), f.known.divisorOf(start, full));
+  // The few lines' own pieces are as wide, or else taken apart.
+  if (f.byDepth && mayAssume)
+    f.known.assume(startOf(g.info, f.few().offset, p->shape.depthAxes), f.width);
+  return f;
+}
+
+bool cuda::alwaysFewLines(const Generator &g) {
+  std::optional<FewLines> f = problemOf(g, true);
+  return f && f->count().constant();
+}
+
+namespace {
+/// Words of a plan.
+struct FewLaunch {
+  Value entry, grid, next, nextGrid, scratch;
+};
+} // namespace
+
+static FewLaunch choose(DeviceBuilder &h, Value c, const FewLaunch &x, const FewLaunch &y) {
+  auto pick = [&](Value a, Value b) { return h.select(c, a, b); };
+  return {pick(x.entry, y.entry), pick(x.grid, y.grid), pick(x.next, y.next), pick(x.nextGrid, y.nextGrid), pick(x.scratch, y.scratch)};
+}
+
+static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, unsigned few, StringRef suffix) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  auto add = [&](std::string name, llvm::function_ref<void(FewLinesEmitter &)> emit) {
+    name += std::to_string(few) + suffix.str();
+    KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
+    frame.known = f.known;
+    frame.fitBlocks(2);
+    FewLinesEmitter emitter(f, few, frame);
+    emit(emitter);
+    return g.addEntry(frame, name, emitter.error());
+  };
+  Value entry = plan.constant(g.entries.size()), none = plan.constant(0);
+  Expr each = Expr::ceildiv(f.lines(), FewLinesEmitter::linesOfBlock(f, few));
+  Value blocks = plan.size(f.p.batch * each * Expr::min(Expr(1), f.count()));
+  if (f.byDepth) {
+    if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
+      return std::move(e);
+    return FewLaunch{entry, blocks, entry, none, none};
+  }
+  if (llvm::Error e = add("few_lines_", [](FewLinesEmitter &e) { e.emitByLines(); }))
+    return std::move(e);
+  if (llvm::Error e = add("few_lines_sum_", [](FewLinesEmitter &e) { e.emitSum(); }))
+    return std::move(e);
+  Value one = plan.constant(1), wanted = h.mul(plan.processors(), blocksPerProcessor);
+  auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
+  Value most = largest(one, h.div(plan.size(f.p.k), leastDepth));
+  Value parts = h.minU(h.ceilDiv(wanted, largest(one, blocks)), most), cut = h.less(one, parts);
+  Value results = plan.size(f.p.batch * f.lines() * f.count());
+  Value bytes = h.add(h.mul(h.mul(results, parts), 4), scratchHeader);
+  return FewLaunch{entry, h.mul(blocks, parts), h.add(entry, 1), h.select(cut, h.ceilDiv(results, threads), none),
+                   h.select(cut, bytes, none)};
+}
+
+/// The entry points for as many lines as there may be; `most` lines at most.
+static llvm::Expected<FewLaunch> addCounts(Generator &g, const FewLines &f, int64_t most, StringRef suffix) {
+  std::optional<FewLaunch> launch;
+  SmallVector<unsigned> counts = countsOf(f, most, /*anySize=*/!suffix.empty());
+  for (unsigned few : llvm::reverse(counts)) {
+    llvm::Expected<FewLaunch> own = addEntries(g, f, few, suffix);
+    if (!own)
+      return own.takeError();
+    Value fits = g.plan.d.compare(arith::CmpIPredicate::sle, g.plan.size(f.count()), g.plan.constant(few));
+    launch = launch ? choose(g.plan.d, fits, *own, *launch) : *own;
+  }
+  return *launch;
+}
+
+llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
+  std::optional<FewLines> f = problemOf(g, /*mayAssume=*/true);
+  if (!f)
+    return false;
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  int64_t most = mostLines(g, f->p);
+  bool always = f->count().constant().has_value();
+  Value taken = always ? h.i1(true) : h.compare(arith::CmpIPredicate::sle, plan.size(f->count()), plan.constant(most));
+  llvm::Expected<FewLaunch> launch = addCounts(g, *f, most, "");
+  if (launch && !f->known.conditions().empty()) {
+    FewLaunch ofWide = *launch;
+    Value wide = plan.holds(f->known);
+    std::optional<FewLines> any = problemOf(g, /*mayAssume=*/false);
+    if (any && any->byDepth == f->byDepth) {
+      launch = addCounts(g, *any, most, "_any");
+      if (launch)
+        launch = choose(h, wide, ofWide, *launch);
+    }
+  }
+  if (!launch)
+    return launch.takeError();
+  auto set = [&](unsigned word, Value v) { plan.set(word, always ? v : h.select(taken, v, plan.word(word))); };
+  Value none = plan.constant(0);
+  set(LATHE_CUDA_ENTRY, launch->entry);
+  set(LATHE_CUDA_GRID, launch->grid);
+  for (unsigned word : {LATHE_CUDA_GRID + 1, LATHE_CUDA_GRID + 2})
+    plan.set(word, 1);
+  set(LATHE_CUDA_BLOCK, plan.constant(threads));
+  set(LATHE_CUDA_SHARED, none);
+  set(LATHE_CUDA_PERSISTENT, none);
+  set(LATHE_CUDA_MAPS, none);
+  plan.set(LATHE_CUDA_SCRATCH, h.select(taken, launch->scratch, none));
+  plan.follow(launch->next, h.select(taken, launch->nextGrid, none), plan.constant(threads));
+  return true;
+}
