@@ -1,16 +1,19 @@
 //===- Scatter.cpp - Updates at computed places on a GPU -------------------===//
 //
 // The data lie in the result already. Integers are combined by atomic instructions, a thread for each update: their
-// order changes no bit. Everything else keeps the order of the updates: a thread has places that write elements of
-// their own, and a part of the data where these are too few; it goes through all updates and stores what falls to it.
+// order changes no bit. The last of the updates, the largest of floats and sums of floats are found in memory of the kernel's
+// own (ScatterPhases.cpp), in which, too, no order changes a bit. Everything else, and few updates for an element, keep the
+// order of the updates: a thread has places that write elements of their own, and a part of the data where these are too few;
+// it goes through all updates and stores what falls to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Scatter.h"
+#include "ScatterPhases.h"
 #include "RowSchedule.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/ScatterUpdates.h"
 #include "lathe/Support/Diagnostics.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -24,6 +27,8 @@ namespace {
 constexpr unsigned threadsPerBlock = 128;
 /// As many threads as keep a large GPU busy while each goes through all updates.
 constexpr int64_t wantedThreads = 1 << 14;
+/// So many updates of an element, or fewer, are gone through in order.
+constexpr int64_t fewUpdates = 16;
 
 /// Stores become atomic updates.
 class AtomicHooks : public DeviceHooks {
@@ -41,7 +46,8 @@ public:
                  lower::EmitHooks &hooks)
       : frame(frame), d(frame.d), info(frame.info), updates(updates), axes(axes),
         base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
-  void emitAtomic();
+  /// A thread for each update; its number, in the order of the updates, goes to `started`.
+  void emitEach(llvm::function_ref<void(Value)> started = [](Value) {});
   void emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts);
   const std::string &error() const { return base.error(); }
 
@@ -133,9 +139,10 @@ static Value threadOf(DeviceBuilder &d) {
   return d.add(d.mul(d.wide(d.blockId()), threadsPerBlock), d.wide(d.threadId()));
 }
 
-void ScatterEmitter::emitAtomic() {
+void ScatterEmitter::emitEach(llvm::function_ref<void(Value)> started) {
   Value thread = threadOf(d), mine = d.less(thread, frame.size(extentOf(info, axes.all())));
   d.when(mine, [&] {
+    started(thread);
     BodyEmitter point = base;
     bind(point, axes.all(), thread);
     storeOne(point);
@@ -165,46 +172,149 @@ void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared
 // The kernel
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// A copy of the kernel with the updates alone.
+struct Isolated {
+  Isolated(Generator &g, bool writeOut)
+      : kernel(copyOf(g.info.kernel)), erase{kernel}, updates(lower::isolateUpdates(kernel, writeOut)), info(kernel) {
+    info.sizes = g.info.sizes; // the parameters
+    axes = lower::axesOf(updates, info);
+  }
+  static kernel::GenericOp copyOf(kernel::GenericOp kernel) { return cast<kernel::GenericOp>(OpBuilder(kernel).clone(*kernel)); }
+  struct Eraser {
+    kernel::GenericOp kernel;
+    ~Eraser() { kernel.erase(); }
+  };
+  kernel::GenericOp kernel;
+  Eraser erase; ///< after all that speaks of the copy is gone
+  lower::ScatterUpdates updates;
+  lower::BodyInfo info;
+  lower::ScatterAxes axes;
+};
+
+/// Words of a plan.
+struct ScatterLaunch {
+  Value entry, grid, scratch;
+  Values next; ///< launches that follow: entry points
+  Value nextGrid;
+};
+
+class ScatterPlanner {
+public:
+  explicit ScatterPlanner(Generator &g) : g(g), plan(g.plan) {}
+  llvm::Expected<ScatterLaunch> atomic(Isolated &s, Combiner kind);
+  llvm::Expected<ScatterLaunch> inOrder(Isolated &s);
+  llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements);
+
+private:
+  llvm::Error add(Isolated &s, StringRef name, lower::EmitHooks &hooks, KernelFrame &frame,
+                  llvm::function_ref<void(ScatterEmitter &)> emit) {
+    ScatterEmitter emitter(frame, s.updates, s.axes, hooks);
+    emit(emitter);
+    return g.addEntry(frame, name, emitter.error());
+  }
+  ScatterLaunch launchOf(const Expr &threads) {
+    Value none = plan.constant(0);
+    return {plan.constant(g.entries.size()), plan.size(Expr::ceildiv(threads, threadsPerBlock)), none, {}, none};
+  }
+  Generator &g;
+  PlanFunction &plan;
+};
+
+} // namespace
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::atomic(Isolated &s, Combiner kind) {
+  ScatterLaunch launch = launchOf(extentOf(s.info, s.axes.all()));
+  KernelFrame frame(s.info, g.device, "scatter_atomic", threadsPerBlock, g.sm, 0, g.dependent());
+  AtomicHooks hooks(s.info, kind);
+  if (llvm::Error e = add(s, "scatter_atomic", hooks, frame, [](ScatterEmitter &e) { e.emitEach(); }))
+    return std::move(e);
+  return launch;
+}
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::inOrder(Isolated &s) {
+  Expr own = extentOf(s.info, s.axes.own);
+  std::optional<lower::SharedIndex> part = lower::widestIndex(s.updates);
+  Expr parts = Expr::max(1, Expr::min(part ? part->places : Expr(1), Expr::ceildiv(wantedThreads, Expr::max(1, own))));
+  ScatterLaunch launch = launchOf(own * parts);
+  KernelFrame frame(s.info, g.device, "scatter_in_order", threadsPerBlock, g.sm, 0, g.dependent());
+  DeviceHooks hooks(s.info);
+  if (llvm::Error e = add(s, "scatter_in_order", hooks, frame, [&](ScatterEmitter &e) { e.emitInOrder(part, parts); }))
+    return std::move(e);
+  return launch;
+}
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements) {
+  ScatterLaunch launch = launchOf(extentOf(s.info, s.axes.all()));
+  launch.scratch = plan.size(elements * Expr(phases.bytes()));
+  launch.nextGrid = launch.grid;
+  for (unsigned phase = 0; phase < phases.count(); ++phase) {
+    if (phase)
+      launch.next.push_back(plan.constant(g.entries.size()));
+    std::string name = "scatter_" + phases.name(phase).str();
+    KernelFrame frame(s.info, g.device, name, threadsPerBlock, g.sm, 0, g.dependent());
+    Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
+    PhaseHooks hooks(s.info, phases, phase, {result, frame.scratch(), frame.size(elements)});
+    auto emit = [&](ScatterEmitter &e) { e.emitEach([&](Value thread) { hooks.setUpdate(thread); }); };
+    if (llvm::Error e = add(s, name, hooks, frame, emit))
+      return std::move(e);
+  }
+  return launch;
+}
+
+/// How many elements the result has, where the launch knows.
+static std::optional<Expr> elementsOf(Isolated &s) {
+  unsigned output = cast<BlockArgument>(s.updates.store.getRef()).getArgNumber() - s.kernel.getInputs().size();
+  Expr elements = shape::product(ir::dimsOf(s.kernel.getResult(output)));
+  for (const std::string &symbol : elements.symbols())
+    if (!llvm::is_contained(s.info.sizes, symbol))
+      return std::nullopt;
+  return elements;
+}
+
 llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   kernel::GenericOp kernel = g.info.kernel;
   if (kernel.getKernelClass() != kernel::KernelClass::Scatter)
     return false;
   if (!kernel->hasAttr("in_place"))
     return bug("kernel '{0}': a scatter's result does not lie where its data lie", kernel.getName());
-  OpBuilder copies(kernel);
-  auto copy = cast<kernel::GenericOp>(copies.clone(*kernel));
-  auto erase = llvm::make_scope_exit([&] { copy.erase(); });
-  std::optional<Combiner> atomic;
-  for (auto store : copy.getBody().front().getOps<kernel::StoreOp>())
-    if (std::optional<Combiner> kind = store.getCombiner(); kind && atomicOf(*kind, store.getValue().getType()))
-      atomic = kind;
-  lower::ScatterUpdates updates = lower::isolateUpdates(copy, /*writeOut=*/!atomic);
-  lower::BodyInfo info(copy);
-  info.sizes = g.info.sizes; // the parameters
-  lower::ScatterAxes axes = lower::axesOf(updates, info);
-  Expr threads = extentOf(info, axes.all()), parts(1);
-  std::optional<lower::SharedIndex> part;
-  if (!atomic) {
-    Expr own = extentOf(info, axes.own);
-    part = lower::widestIndex(updates);
-    parts = Expr::max(1, Expr::min(part ? part->places : Expr(1), Expr::ceildiv(wantedThreads, Expr::max(1, own))));
-    threads = own * parts;
-  }
+  Isolated updates(g, /*writeOut=*/false), ordered(g, /*writeOut=*/true);
+  std::optional<Combiner> kind;
+  for (auto store : kernel.getBody().front().getOps<kernel::StoreOp>())
+    if (store.getCombiner())
+      kind = store.getCombiner();
+  Type element = updates.updates.store.getValue().getType();
+  std::optional<ScatterPhases> phases = ScatterPhases::of(kind, element);
+  std::optional<Expr> elements = elementsOf(updates);
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_GRID, plan.size(Expr::ceildiv(threads, threadsPerBlock)));
+  DeviceBuilder &h = plan.d;
+  ScatterPlanner planner(g);
+  Expr serial = extentOf(ordered.info, ordered.axes.serial);
+  std::optional<int64_t> many = serial.constant();
+  bool takesPhases = phases && elements && many.value_or(INT64_MAX) > fewUpdates;
+  llvm::Expected<ScatterLaunch> launch = kind && atomicOf(*kind, element) ? planner.atomic(updates, *kind)
+                                         : takesPhases                    ? planner.inPhases(updates, *phases, *elements)
+                                                                          : planner.inOrder(ordered);
+  if (launch && takesPhases && !many) {
+    llvm::Expected<ScatterLaunch> few = planner.inOrder(ordered);
+    if (!few)
+      return few.takeError();
+    Value several = h.less(plan.constant(fewUpdates), plan.size(serial));
+    launch->entry = h.select(several, launch->entry, few->entry);
+    launch->grid = h.select(several, launch->grid, few->grid);
+    launch->scratch = h.select(several, launch->scratch, few->scratch);
+    launch->nextGrid = h.select(several, launch->nextGrid, few->nextGrid);
+  }
+  if (!launch)
+    return launch.takeError();
+  plan.set(LATHE_CUDA_ENTRY, launch->entry);
+  plan.set(LATHE_CUDA_GRID, launch->grid);
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, int64_t(threadsPerBlock));
-  StringRef name = atomic ? "scatter_atomic" : "scatter_in_order";
-  KernelFrame frame(info, g.device, name, threadsPerBlock, g.sm, 0, g.dependent());
-  DeviceHooks plain(info);
-  AtomicHooks atomics(info, atomic.value_or(Combiner::Add));
-  ScatterEmitter emitter(frame, updates, axes, atomic ? static_cast<lower::EmitHooks &>(atomics) : plain);
-  if (atomic)
-    emitter.emitAtomic();
-  else
-    emitter.emitInOrder(part, parts);
-  if (llvm::Error e = g.addEntry(frame, name, emitter.error()))
-    return std::move(e);
+  plan.set(LATHE_CUDA_SCRATCH, launch->scratch);
+  for (Value entry : launch->next)
+    plan.follow(entry, launch->nextGrid, plan.constant(threadsPerBlock));
   return true;
 }

@@ -381,12 +381,16 @@ def convolution(n, h, w, c, f, stride):
     return Case("convolution", "contraction", axes, body, {"N": n}, [("f32", x), ("f32", wt)], [("f32", want)])
 
 
-def scatter(rows, count, width, t="f32", combine="add"):
+def scatter(rows, count, width, t="f32", combine="add", special=False):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs."""
     r = _rng("scatter")
-    kind = TYPES[t]
+    kind = TYPES.get(t, np.float32)
     at = r.integers(-rows - 3, rows + 3, count)
-    updates = r.standard_normal((count, width)).astype(kind) if t in ("f32", "f16") else r.integers(-9, 9, (count, width)).astype(kind)
+    updates = r.standard_normal((count, width)).astype(kind) if t in ("f32", "f16", "bf16") else r.integers(-9, 9, (count, width)).astype(kind)
+    if special:  # numbers that are none, and some that others of the same element cannot hold
+        updates.flat[::7], updates.flat[3::11], updates.flat[5::13], updates.flat[1::17] = np.nan, np.inf, -np.inf, 1e30
+    if t == "bf16":
+        updates = from_bf16(to_bf16(updates))
     clause = f"combine {combine} " if combine else ""
     body = (load("x", "i0", f"{width}*r + c", t) + store("x", "o0", f"{width}*r + c", t) + load("i", "i1", "n", "i64") + f'''
     %zero = arith.constant 0 : i64
@@ -402,14 +406,14 @@ def scatter(rows, count, width, t="f32", combine="add"):
     %to = arith.maxsi %most, %zero : i64
 ''' + load("u", "i2", f"{width}*n + c", t) +
             f'    kernel.store %u, %o0["{width}*$0 + c"] indirect(%to) if %inside {clause}: {t}, !kernel.ref<{t}>\n')
-    want = np.full((rows, width), 77, kind)
-    combined = {"add": np.add, "max": np.maximum, "mul": np.multiply, "": lambda old, new: new}[combine]
+    want = np.full((rows, width), 77, np.float64 if t in ("f32", "f16", "bf16") else kind)
+    combined = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply, "": lambda old, new: new}[combine]
     for i, u in zip(at, updates):
         i += rows if i < 0 else 0
         if 0 <= i < rows:
             want[i] = combined(want[i], u)
     case = Case("scatter", "scatter", [("r", "R"), ("c", str(width)), ("n", "N")], body, {"R": rows, "N": count},
-                [(t, np.full((rows, width), 77, kind)), ("i64", at), (t, updates)], [(t, want)], 1e-5, 1e-5)
+                [(t, np.full((rows, width), 77, kind)), ("i64", at), (t, updates)], [(t, want)], *[{"f16": 2e-3, "bf16": 1e-2}.get(t, 1e-5)] * 2)
     case.attributes = "attributes {in_place = 0 : i64} "
     return case
 
@@ -639,7 +643,11 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
 
 SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
-            lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", "")]
+            lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", ""),
+            lambda: scatter(9, 300, 5), lambda: scatter(1, 400, 3), lambda: scatter(40, 300, 2, special=True), lambda: scatter(3, 200, 3, "f16"),
+            lambda: scatter(5, 60, 2, "bf16"), lambda: scatter(30, 90, 3, combine="max"), lambda: scatter(30, 90, 3, "bf16", "min"),
+            lambda: scatter(40, 300, 2, combine="max", special=True), lambda: scatter(40, 300, 2, combine="min", special=True),
+            lambda: scatter(7, 90, 2, combine="mul"), lambda: scatter(7, 3, 2), lambda: scatter(7, 90, 2, "i32", "")]
 SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(1, 1 << 20).timed(bytes=8.0 * (1 << 20), torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(64, 512, columns=512).timed(bytes=8.0 * 64 * 512 * 512, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
