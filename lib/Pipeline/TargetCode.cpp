@@ -123,7 +123,7 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
     if (v == "ptx")
       o.keepPtx = true;
     else
-      o.sms.push_back(v == "sm75" ? 75 : 90);
+      o.sms.push_back(std::stoi(v.substr(2))); // sm75 and so on
   }
   if (o.sms.empty()) // PTX alone: of the oldest, which every later GPU takes
     o.sms = {75};

@@ -21,7 +21,7 @@ static const std::vector<Known> &knownTargets() {
   static const std::vector<Known> t = {
       {"x86_64", {"baseline", "avx2", "avx512"}, {"baseline", "avx2", "avx512"}},
       {"aarch64", {"neon"}, {"neon"}},
-      {"cuda", {"sm75", "sm90", "ptx"}, {"sm75", "sm90"}},
+      {"cuda", {"sm75", "sm80", "sm90", "ptx"}, {"sm75", "sm90"}},
   };
   return t;
 }

@@ -113,7 +113,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("MODEL", o.model, "The model file")->required();
   command->add_option("-o,--output", o.output, "The file to write");
   command->add_option("--target", flags->target,
-                      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm90+ptx]; comma separated");
+                      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx]; comma separated");
   command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
   command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
   command->add_option("--value", flags->values, "INPUT=16000: the value of an integer or boolean input, which runs are checked against")

@@ -47,7 +47,7 @@ struct CompileOptions {
   Observer *observer = nullptr; ///< is told what happens; may be null
 };
 
-/// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm90+ptx], comma separated.
+/// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx], comma separated.
 llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
 
 /// Compiles the model and writes the output, all or nothing.

@@ -24,11 +24,17 @@ LatheStatus latheCudaChooseVariant(LatheContext *context, const LatheKernel *ker
   const LatheCudaModule *modules = LATHE_ARRAY(context, LatheCudaModule, table->modules);
   int32_t capability = latheCuda(context)->capability;
   *variant = NULL;
+  int32_t best = -1;
   for (uint32_t i = 0; i < launch->variants.count; ++i) {
+    int32_t sm = (int32_t)variants[i].sm;
     bool text = modules[variants[i].module].kind == 1;
-    bool fits = text ? (int32_t)variants[i].sm <= capability : (int32_t)variants[i].sm == capability;
-    if (fits && (!*variant || (modules[(*variant)->module].kind == 1 && !text)))
+    /* Text runs on everything later, machine code on later GPUs of its generation, sm_90a's on 9.0 alone. */
+    bool fits = text ? sm <= capability : sm == 90 ? capability == 90 : sm <= capability && sm / 10 == capability / 10;
+    int32_t rank = 2 * sm + !text;
+    if (fits && rank > best) {
       *variant = &variants[i];
+      best = rank;
+    }
   }
   if (*variant)
     return LATHE_OK;

@@ -94,7 +94,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   if (info.sizes != original.getSizeSymbols())
     return bug("kernel '{0}': its sizes changed with its axes", kernel.getName());
   PlanFunction plan(info, *code.host, planName);
-  bool dependent = options.dependentLaunch && sm >= 90;
+  bool dependent = options.dependentLaunch && machineOf(sm).dependentLaunch;
   Generator g{info, *code.device, plan, sm, dependent, {}};
   plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
   if (llvm::Error e = generate(g))
@@ -259,6 +259,16 @@ static llvm::Error runJobs(std::vector<Job> &jobs, const CudaOptions &options, c
   return first;
 }
 
+/// PTX for later GPUs is that of the newest architecture which has no instructions of its own (sm_90a's runs nowhere else), or of
+/// the oldest one.
+static unsigned textOf(const CudaOptions &options) {
+  unsigned text = 75;
+  for (unsigned sm : options.sms)
+    if (!*machineOf(sm).suffix)
+      text = std::max(text, sm);
+  return text;
+}
+
 llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, const CudaOptions &options) {
   llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
   if (!toolchain)
@@ -281,10 +291,9 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
     if (!fresh)
       continue;
     out.launches.emplace_back();
-    // PTX for later GPUs is that of the oldest architecture: sm_90a's runs nowhere else.
     std::vector<unsigned> sms = options.sms;
-    if (options.keepPtx && !llvm::is_contained(sms, 75u))
-      sms.push_back(75);
+    if (options.keepPtx && !llvm::is_contained(sms, textOf(options)))
+      sms.push_back(textOf(options));
     for (unsigned sm : sms) {
       std::string plan = "lathe_cuda_plan_" + std::to_string(it->second) + "_sm" + std::to_string(sm);
       auto form = [&] { return lower::detachKernel(kernel).text; };
@@ -310,9 +319,9 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
   for (std::vector<CudaVariant> &variants : out.launches)
     for (size_t i = 0, n = variants.size(); i < n && options.keepPtx && options.stage == Stage::Cubin; ++i) {
       CudaVariant text = variants[i];
-      if (text.sm != 75)
+      if (text.sm != textOf(options))
         continue;
-      out.modules.push_back({75, true, jobs[text.module].ptx});
+      out.modules.push_back({text.sm, true, jobs[text.module].ptx});
       text.module = out.modules.size() - 1;
       variants.push_back(text);
     }

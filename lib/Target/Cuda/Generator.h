@@ -14,6 +14,7 @@ struct Generator {
   PlanFunction &plan;
   unsigned sm;
   bool dependentLaunch;
+  const Machine &machine() const { return machineOf(sm); }
   Dependent dependent(bool later = false) const {
     return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
   }

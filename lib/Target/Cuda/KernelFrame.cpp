@@ -90,7 +90,7 @@ void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
                          unsigned numMaps, Dependent dependent)
     : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), known(info),
-      builder(module.getBodyRegion()), dependent(dependent != Dependent::No && sm >= 90) {
+      builder(module.getBodyRegion()), dependent(dependent != Dependent::No && machineOf(sm).dependentLaunch) {
   MLIRContext *context = module.getContext();
   unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
   SmallVector<Type> params(numRefs, d.pointer(Global));

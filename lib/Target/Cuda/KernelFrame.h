@@ -9,6 +9,7 @@
 
 #include "DeviceBuilder.h"
 #include "Divisibility.h"
+#include "Machine.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Target/CudaTarget.h"

@@ -1,6 +1,7 @@
 //===- PtxEmitter.cpp - Device MLIR to PTX, host MLIR to objects -----------===//
 
 #include "PtxEmitter.h"
+#include "Machine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -52,8 +53,8 @@ static Expected<std::unique_ptr<TargetMachine>> machineFor(StringRef triple, Str
 }
 
 static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
-  return machineFor("nvptx64-nvidia-cuda", sm == 90 ? "sm_90a" : "sm_" + std::to_string(sm), sm >= 90 ? "+ptx84" : "+ptx65",
-                    CodeGenOptLevel::Aggressive);
+  const cuda::Machine &machine = cuda::machineOf(sm);
+  return machineFor("nvptx64-nvidia-cuda", machine.name(), machine.ptx, CodeGenOptLevel::Aggressive);
 }
 
 static Expected<std::unique_ptr<Module>> translate(mlir::ModuleOp module, LLVMContext &context) {

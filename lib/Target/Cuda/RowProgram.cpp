@@ -133,6 +133,8 @@ static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Sect
   if (!most)
     return ok;
   Value length = plan.size(extentOf(info, sections[0].axes.reduced));
+  if (option.schedules[0].exact)
+    return h.both(ok, h.equal(length, plan.constant(most)));
   Value some = h.less(plan.constant(0), length);
   return h.both(ok, h.both(some, h.compare(arith::CmpIPredicate::sle, length, plan.constant(most))));
 }

@@ -101,7 +101,7 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length) {
 }
 
 /// Rows of open length. Their values stay in registers where accesses are wide (and a row is one axis, so that all that is
-/// computed along it has its length); else short ones go to a warp, long ones to a block.
+/// computed along it has its length), with tests where a row may end before its room does; else short ones go to a warp, long ones to a block.
 static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, AxisSet reduced) {
   const RowTuning &t = rowTuning;
   if (s.width >= 4 && llvm::popcount(reduced) == 1) {
@@ -112,6 +112,10 @@ static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, A
       row.most = int64_t(unit) * chunks * s.width;
       // Shorter rows are an earlier schedule's.
       row.full = (out.empty() ? 0 : out.back().most) / (int64_t(unit) * s.width);
+      RowSchedule whole = row;
+      whole.exact = true;
+      whole.full = chunks;
+      out.push_back(whole);
       out.push_back(row);
     }
   } else {

@@ -25,6 +25,7 @@ struct RowSchedule {
   unsigned chunks = 0;     ///< accesses of a thread that a persistent row of open length has room for
   unsigned full = 0;       ///< so many of them are never past a row's end
   int64_t most = 0;        ///< elements that a row may have, at least one of them; 0: any number
+  bool exact = false;      ///< a row has just as many: no access needs a test
   unsigned rowsPerBlock() const { return threads / unit; }
 };
 

@@ -91,9 +91,16 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
 
 lower::BodyEmitter TileLoader::pointAt(Slot &slot, Value depth) {
   lower::BodyEmitter point = slot.point;
-  if (!depthStep || source.predicate)
-    for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, depth, extents(source.depthAxes))))
-      point.bindAxis(frame.info.axes[axis], v);
+  if (depthStep && !source.predicate)
+    return point;
+  // A window of constant size is taken apart in 32 bits, which is a fraction of the instructions.
+  bool small = source.depth.constant().value_or(INT64_MAX) < INT32_MAX;
+  Values sizes = extents(source.depthAxes);
+  if (small)
+    for (Value &size : sizes)
+      size = d.narrow(size);
+  for (auto [axis, v] : llvm::zip(source.depthAxes, delinearize(d, small ? d.narrow(depth) : depth, sizes)))
+    point.bindAxis(frame.info.axes[axis], d.wide(v));
   return point;
 }
 
