@@ -182,7 +182,7 @@ void SimtAttention::storeRows(ArrayRef<Value> sums, ArrayRef<Value> totals) {
     Value row = d.add(q0, d.wide(d.add(d.mul(ty, 4), i)));
     Value inverse = inverseOf(totals[i], d, op);
     d.when(d.less(row, queries), [&] {
-      BodyEmitter point = epilogue.atRow(row);
+      ProductEpilogue::Row point = epilogue.atRow(row);
       for (unsigned c = 0; c < perRow; c += width) {
         Value column = d.wide(d.add(d.mul(tx, 4), c / 4 * 64 + c % 4));
         Values out;

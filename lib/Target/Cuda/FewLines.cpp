@@ -3,7 +3,7 @@
 // What takes time is the wide operand's way from memory. Every thread reads it in pieces of 16 bytes, several in flight, and
 // multiplies each with what all few lines have there. Where its elements lie side by side in depth, the warps of a block
 // take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring lines, warps and blocks
-// parts of the depth. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
+// parts of the depth. Few lines that would have to be gathered are turned by a launch of their own. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,9 @@ public:
   void emitByLines();
   /// The second launch: adds up the parts of the depth.
   void emitSum();
+  /// The first launch, where the few lines lie side by side and the wide operand's depths: they come to the scratch memory as f32
+  /// with their depths side by side.
+  void emitTurn();
   /// How many groups of a block's warps take lines of their own.
   static unsigned groupsOf(const FewLines &f, unsigned few) {
     unsigned groups = few <= mostForAllWarps ? 1 : 4;
@@ -47,9 +50,11 @@ public:
 
 private:
   struct Line {
-    Value start; ///< of the elements along the depth (i64)
+    Value start;         ///< of the elements along the depth (i64)
+    bool turned = false; ///< they lie in the scratch memory
   };
   void prepare(Value block, unsigned perBlock);
+  Line fewLineAt(Value m);
   Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
@@ -84,7 +89,13 @@ void FewLinesEmitter::prepare(Value block, unsigned perBlock) {
   first = d.mul(d.rem(block, perBatch), perBlock);
   bindBatch(base, f.p.shape.batchAxes, batch);
   for (unsigned m = 0; m < few; ++m)
-    narrow.push_back(lineOf(f.few(), f.fewAxes(), d.minU(d.i64(m), d.sub(count, d.i64(1)))));
+    narrow.push_back(fewLineAt(d.minU(d.i64(m), d.sub(count, d.i64(1)))));
+}
+
+FewLinesEmitter::Line FewLinesEmitter::fewLineAt(Value m) {
+  if (!f.isTurned())
+    return lineOf(f.few(), f.fewAxes(), m);
+  return {d.mul(d.add(d.mul(batch, count), m), depth), true};
 }
 
 FewLinesEmitter::Line FewLinesEmitter::lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index) {
@@ -99,6 +110,10 @@ FewLinesEmitter::Line FewLinesEmitter::lineOf(const ProductOperand &o, ArrayRef<
 
 /// `width` elements from a depth on, as f32: one access where they lie side by side at a multiple of its size.
 Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
+  if (line.turned) {
+    Value pointer = d.at(frame.scratch(), d.add(line.start, at), d.f32Type());
+    return d.load(d.vector(width, d.f32Type()), pointer, std::min(16u, 4 * width));
+  }
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Expr step = *f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes);
   Value start = d.add(line.start, d.mul(at, frame.size(step)));
@@ -276,11 +291,24 @@ void FewLinesEmitter::emitSum() {
   });
 }
 
+void FewLinesEmitter::emitTurn() {
+  count = frame.size(f.count());
+  depth = frame.size(f.p.k);
+  Value index = d.add(d.mul(d.wide(d.blockId()), threads), d.wide(d.threadId())), each = d.mul(count, depth);
+  d.when(d.less(index, d.mul(each, frame.size(f.p.batch))), [&] {
+    bindBatch(base, f.p.shape.batchAxes, d.div(index, each));
+    // Neighbouring threads read neighbouring lines.
+    Value rest = d.rem(index, each), m = d.rem(rest, count), at = d.div(rest, count);
+    Value x = elements(f.few(), lineOf(f.few(), f.fewAxes(), m), at, 1);
+    Value to = d.add(d.mul(d.add(d.mul(d.div(index, each), count), m), depth), at);
+    d.store(x, d.at(frame.scratch(), to, d.f32Type()), 4);
+  });
+}
+
 /// The product's element at one of the few lines and one of the others, where there are so many.
 void FewLinesEmitter::finishAt(Value line, Value m, Value sum) {
   d.when(d.both(d.less(line, lines), d.less(m, count)), [&] {
-    BodyEmitter row = epilogue.atRow(f.fewAreRows ? m : line);
-    epilogue.store(row, f.fewAreRows ? line : m, sum);
+    epilogue.store(epilogue.atRow(f.fewAreRows ? m : line), f.fewAreRows ? line : m, sum);
   });
 }
 
@@ -291,13 +319,13 @@ void FewLinesEmitter::finishAt(Value line, Value m, Value sum) {
 /// On tensor cores more lines cost nothing; on the ordinary cores a tile of few lines is mostly empty.
 static int64_t mostLines(const Generator &g, const GemmProblem &p) { return takesWarpGemm(g, p) ? 4 : 16; }
 
-/// As many lines as entry points are there for: those that there are, or where that is open 1, 4, 16. Sizes that no wide access
+/// As many lines as entry points are there for: those that there are, or where that is open all up to the most. Sizes that no wide access
 /// can read make do with one.
 static SmallVector<unsigned> countsOf(const FewLines &f, int64_t most, bool anySize) {
   SmallVector<unsigned> out;
   std::optional<int64_t> fixed = f.count().constant();
   for (unsigned n : {1u, 4u, 8u, 16u})
-    if (n <= most && (fixed ? *fixed <= n : anySize ? n == most : n != 8)) {
+    if (n <= most && (fixed ? *fixed <= n : !anySize || n == most)) {
       out.push_back(n);
       if (fixed)
         break;
@@ -367,6 +395,16 @@ static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, uns
   Value entry = plan.constant(g.entries.size()), none = plan.constant(0);
   Expr each = Expr::ceildiv(f.lines(), FewLinesEmitter::linesOfBlock(f, few));
   Value blocks = plan.size(f.p.batch * each * Expr::min(Expr(1), f.count()));
+  if (f.isTurned()) {
+    Value elements = plan.size(f.p.batch * f.count() * f.p.k);
+    if (llvm::Error e = add("few_lines_turn_", [](FewLinesEmitter &e) { e.emitTurn(); }))
+      return std::move(e);
+    if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
+      return std::move(e);
+    // Without depth there is nothing to turn, but there are results.
+    Value grid = h.b.create<arith::MaxSIOp>(h.loc, h.ceilDiv(elements, threads), h.minU(blocks, plan.constant(1)));
+    return FewLaunch{entry, grid, h.add(entry, 1), blocks, h.mul(elements, 4)};
+  }
   if (f.byDepth) {
     if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
       return std::move(e);
@@ -432,7 +470,8 @@ llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
   set(LATHE_CUDA_SHARED, none);
   set(LATHE_CUDA_PERSISTENT, none);
   set(LATHE_CUDA_MAPS, none);
-  plan.set(LATHE_CUDA_SCRATCH, h.select(taken, launch->scratch, none));
+  set(LATHE_CUDA_SCRATCH, launch->scratch);
+  plan.dropFollowing(taken);
   plan.follow(launch->next, h.select(taken, launch->nextGrid, none), plan.constant(threads));
   return true;
 }

@@ -18,6 +18,8 @@ struct FewLines {
   const ProductOperand &few() const { return fewAreRows ? p.lhs : p.rhs; }
   llvm::ArrayRef<unsigned> wideAxes() const { return fewAreRows ? p.shape.columnAxes : p.shape.rowAxes; }
   llvm::ArrayRef<unsigned> fewAxes() const { return fewAreRows ? p.shape.rowAxes : p.shape.columnAxes; }
+  /// Whether the few lines would have to be gathered.
+  bool isTurned() const { return byDepth && width > 1 && !p.shape.stepAlong(few().offset, p.shape.depthAxes)->isOne(); }
   const shape::Expr &lines() const { return fewAreRows ? p.n : p.m; }
   const shape::Expr &count() const { return fewAreRows ? p.m : p.n; }
 };

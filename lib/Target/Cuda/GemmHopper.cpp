@@ -2,7 +2,8 @@
 //
 // One warpgroup brings tiles into a ring of shared memory buffers. Two others multiply: they take turns, one multiplying while
 // the other runs its epilogue, or share large tiles, for products that the machine takes in one go. The grid is as large as
-// the machine and walks over tiles, in groups of rows for the sake of the L2 cache.
+// the machine and walks over tiles, in groups of rows for the sake of the L2 cache. A deep product of few tiles is cut in depth:
+// each part leaves its sums in scratch memory, and a launch that follows adds them up in order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,7 @@ struct HopperTile {
   const char *name;
   unsigned blocks, columns, stages;
   bool shared = false;
+  bool inParts = false; ///< of the depth
   unsigned rows() const { return 64 * blocks * (shared ? 2 : 1); }
   /// Clocks for 128 bytes of depth: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock.
   int64_t cost() const { return std::max(2 * (rows() + columns), rows() * columns / 32); }
@@ -33,6 +35,11 @@ constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
                                    {"gemm_wgmma_64x128", 1, 128, 8},
                                    {"gemm_wgmma_128x128", 2, 128, 6},
                                    {"gemm_wgmma_128x192", 1, 192, 5, /*shared=*/true}};
+constexpr HopperTile partTile = {"gemm_wgmma_64x64_parts", 1, 64, 8, false, /*inParts=*/true};
+/// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
+constexpr int64_t leastSteps = 8, worthSteps = 28;
+constexpr unsigned sumThreads = 256;
+constexpr int64_t scratchHeader = 16; ///< bytes in front of the sums: into how many parts the depth is cut
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
@@ -56,6 +63,7 @@ public:
 private:
   struct Tile {
     Value batch, m, n; ///< batch flattened; the first row and column
+    Value part;        ///< of the depth, where it is cut
   };
   struct Position {
     Value stage, phase;
@@ -81,6 +89,17 @@ private:
   bool weights;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
+  Value ofPart; ///< tiles of a part
+};
+
+/// Adds up the parts of the depth.
+class PartsSum : public EntryEmitter {
+public:
+  PartsSum(const GemmProblem &p, KernelFrame &frame) : EntryEmitter(frame), p(p) {}
+  void emit();
+
+private:
+  const GemmProblem &p;
 };
 
 } // namespace
@@ -106,6 +125,16 @@ void HopperGemm::prepare() {
   depthTiles = d.ceilDiv(d.narrow(frame.size(p.k)), depth);
   first = d.blockId();
   step = d.gridSize();
+  if (tile.inParts) {
+    Value parts = d.div(step, total);
+    ofPart = total;
+    depthTiles = d.ceilDiv(depthTiles, parts);
+    total = step;
+    d.when(d.both(d.equal(tid, 0), d.equal(first, 0)), [&] {
+      frame.awaitPrevious(); // who may still be adding up others' parts
+      d.store(d.wide(parts), frame.scratch(), 8);
+    });
+  }
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
       initBarrier(d, fullBarrier(d.i32(s)), 1);
@@ -119,12 +148,15 @@ void HopperGemm::prepare() {
 }
 
 HopperGemm::Tile HopperGemm::tileAt(Value t) {
+  Value part = tile.inParts ? d.div(t, ofPart) : Value();
+  if (part)
+    t = d.rem(t, ofPart);
   Value batch = d.div(t, perBatch), rest = d.rem(t, perBatch);
   Value inGroup = d.mul(tilesN, groupRows), g = d.div(rest, inGroup), within = d.rem(rest, inGroup);
   Value firstRow = d.mul(g, groupRows);
   Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
   Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
-  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns)};
+  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns), part};
 }
 
 HopperGemm::Position HopperGemm::next(Position at) {
@@ -141,7 +173,9 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   Value full = fullBarrier(at.stage);
   if (what & Right)
     arriveExpecting(d, full, d.i32(aBytes + bBytes));
-  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(k, depth);
+  // Past the end of the depth copies bring zeros.
+  Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
   Values batchIndex, extents;
   for (unsigned axis : p.shape.batchAxes)
     extents.push_back(d.narrow(frame.size(info.extents[axis])));
@@ -293,6 +327,11 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   BodyEmitter point = base;
   bindBatch(point, p.shape.batchAxes, d.wide(t.batch));
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
+  if (t.part) {
+    Value slice = d.wide(d.add(d.mul(t.part, d.narrow(frame.size(p.batch))), t.batch)), columns = frame.size(p.n);
+    Value sums = d.byteAt(frame.scratch(), scratchHeader), at = d.mul(d.mul(slice, frame.size(p.m)), columns);
+    epilogue.storeParts(d.at(sums, at, d.f32Type()), columns);
+  }
   Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
   Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
   Value warpRow = d.add(t.m, d.mul(d.bitAnd(warp, 3), 16));
@@ -305,6 +344,28 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
 void HopperGemm::emit() {
   prepare();
   d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
+}
+
+void PartsSum::emit() {
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  unsigned width = epilogue.width();
+  Value rows = frame.size(p.m), columns = frame.size(p.n), across = d.div(columns, width), each = d.mul(rows, across);
+  Value index = d.add(d.mul(d.wide(d.blockId()), sumThreads), d.wide(d.threadId())), batches = frame.size(p.batch);
+  d.when(d.less(index, d.mul(each, batches)), [&] {
+    Value rest = d.rem(index, each), row = d.div(rest, across), column = d.mul(d.rem(rest, across), width);
+    bindBatch(base, p.shape.batchAxes, d.div(index, each));
+    Value parts = d.load(d.i64Type(), frame.scratch(), 8), sums = d.byteAt(frame.scratch(), scratchHeader);
+    Type type = d.vector(width, d.f32Type());
+    Value ofPart = d.mul(d.mul(batches, rows), columns), at = d.mul(index, width);
+    Value sum = d.loop(d.i64(0), parts, d.i64(1), Values{d.real(type, 0)}, [&](Value part, ValueRange now) {
+      Value x = d.load(type, d.at(sums, d.add(d.mul(part, ofPart), at), d.f32Type()), 4 * width);
+      return Values{d.addF(now[0], x)};
+    })[0];
+    Values lanes;
+    for (unsigned i = 0; i < width; ++i)
+      lanes.push_back(d.extract(sum, i));
+    epilogue.store(epilogue.atRow(row), column, lanes);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,8 +382,24 @@ static bool usesTensorCores(const GemmProblem &p) {
   return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
 }
 
+namespace {
+struct BulkLaunch {
+  GemmLaunch launch;
+  Value inParts = {}; ///< null: never
+  Value scratch = {}; ///< of the parts
+};
+} // namespace
+
+/// Whether there may be so few tiles of such a depth that it is cut.
+static bool mayBeCut(const GemmProblem &p) {
+  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  constexpr int64_t manyTiles = 256; // on any machine
+  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, partTile.rows()) * Expr::ceildiv(p.n, partTile.columns)).constant();
+  return p.k.constant().value_or(INT64_MAX) > worthSteps * depth && tiles.value_or(0) < manyTiles;
+}
+
 /// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
-static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
+static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   const GemmProblem &p = bulk.p;
@@ -346,6 +423,21 @@ static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
             h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
   }
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  BulkLaunch out;
+  if (mayBeCut(p)) {
+    Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows()) * Expr::ceildiv(p.n, partTile.columns));
+    Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
+    auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
+    Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
+    Value saved = h.sub(steps, h.ceilDiv(steps, parts));
+    out.inParts = h.compare(arith::CmpIPredicate::sge, saved, plan.constant(worthSteps));
+    out.scratch = h.add(h.mul(h.mul(plan.size(p.batch * p.m * p.n), parts), 4), scratchHeader);
+    Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
+    GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
+    best.launch = chooseLaunch(h, out.inParts, cut, best.launch);
+    best.rows = h.select(out.inParts, plan.constant(partTile.rows()), best.rows);
+    best.columns = h.select(out.inParts, plan.constant(partTile.columns), best.columns);
+  }
   auto addMap = [&](OperandMap &map, unsigned index, Value lines) {
     map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
     map.spec.box.resize(map.spec.dims.size(), 1);
@@ -355,16 +447,33 @@ static GemmLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   };
   addMap(bulk.a, 0, best.rows);
   addMap(bulk.b, 1, best.columns);
-  return best.launch;
+  out.launch = best.launch;
+  return out;
+}
+
+/// The words that parts of the depth need, where bulk copies are chosen (`fits`; null: always).
+static void planParts(Generator &g, const GemmProblem &p, const BulkLaunch &bulk, unsigned sumEntry, Value fits) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  Value none = plan.constant(0), persistent = fits ? h.wide(fits) : plan.constant(1);
+  if (bulk.inParts) {
+    Value cut = fits ? h.both(fits, bulk.inParts) : bulk.inParts;
+    persistent = h.select(cut, none, persistent);
+    plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bulk.scratch, none));
+    Value sums = h.ceilDiv(plan.size(p.batch * p.m * p.n), sumThreads); // enough for single columns
+    plan.follow(plan.constant(sumEntry), h.select(cut, sums, none), plan.constant(sumThreads));
+  }
+  plan.set(LATHE_CUDA_PERSISTENT, persistent);
 }
 
 /// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
-static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, const GemmLaunch &ofBulk) {
+static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, const BulkLaunch &ofBulk) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
+  unsigned sumEntry = g.entries.size() - 1;
   if (bulk.known.conditions().empty() && p.k.constant()) {
-    setLaunch(plan, ofBulk);
-    plan.set(LATHE_CUDA_PERSISTENT, 1);
+    setLaunch(plan, ofBulk.launch);
+    planParts(g, bulk.p, ofBulk, sumEntry, {});
     return llvm::Error::success();
   }
   llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, Divisibility(g.info));
@@ -372,8 +481,8 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
     return other.takeError();
   // A depth of 0 has no stage to wait for.
   Value fits = h.both(plan.holds(bulk.known), h.less(plan.constant(0), plan.size(p.k)));
-  setLaunch(plan, chooseLaunch(h, fits, ofBulk, *other));
-  plan.set(LATHE_CUDA_PERSISTENT, h.wide(fits));
+  setLaunch(plan, chooseLaunch(h, fits, ofBulk.launch, *other));
+  planParts(g, bulk.p, ofBulk, sumEntry, fits);
   plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
   return llvm::Error::success();
 }
@@ -390,7 +499,9 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   for (const HopperTile &t : allTiles)
     if (!bulk->b.byColumns || t.columns % 64 == 0)
       tiles.push_back(t);
-  GemmLaunch launch = planBulk(g, *bulk, tiles);
+  BulkLaunch launch = planBulk(g, *bulk, tiles);
+  if (launch.inParts)
+    tiles.push_back(partTile);
   bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
     KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
@@ -398,6 +509,14 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+      return e;
+  }
+  if (launch.inParts) {
+    KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
+    frame.known = bulk->known;
+    PartsSum sum(bulk->p, frame);
+    sum.emit();
+    if (llvm::Error e = g.addEntry(frame, "gemm_sum_parts", sum.error()))
       return e;
   }
   if (llvm::Error e = planEither(g, *bulk, *p, launch))

@@ -70,7 +70,7 @@ void SimtGemm::storeTile(ArrayRef<Value> sums) {
   for (unsigned i = 0; i < tile.perThread; ++i) {
     Value row = d.add(d.wide(d.add(d.mul(ty, 4), i / 4 * (tile.m / quarters) + i % 4)), m0);
     d.when(d.less(row, m), [&] {
-      BodyEmitter point = epilogue.atRow(row);
+      ProductEpilogue::Row point = epilogue.atRow(row);
       for (unsigned j = 0; j < tile.perThread; j += width) {
         Value column = d.add(d.wide(d.add(d.mul(tx, 4), j / 4 * (tile.n / quarters) + j % 4)), n0);
         d.when(d.less(column, n), [&] { epilogue.store(point, column, sums.slice(i * tile.perThread + j, width)); });

@@ -50,6 +50,13 @@ void PlanFunction::follow(Value entry, Value grid, Value block) {
   set(LATHE_CUDA_FOLLOWING, following);
 }
 
+void PlanFunction::dropFollowing(Value condition) {
+  for (unsigned i = 0; i < following; ++i) {
+    unsigned grid = LATHE_CUDA_FOLLOWING0 + LATHE_CUDA_FOLLOWING_WORDS * i + 1;
+    set(grid, d.select(condition, constant(0), word(grid)));
+  }
+}
+
 /// CUtensorMapDataType.
 static int64_t mapType(Type element) {
   if (element.isBF16())

@@ -41,6 +41,8 @@ public:
   /// Another launch of the kernel, behind those before it; an empty grid is none. All entry points see the scratch
   /// memory.
   void follow(Value entry, Value grid, Value block);
+  /// None of the launches so far follows where the condition holds.
+  void dropFollowing(Value condition);
   /// Whether the sizes are such multiples (i1).
   Value holds(const Divisibility &known);
   void finish();

@@ -32,16 +32,28 @@ static Values extentsOf(KernelFrame &frame, ArrayRef<unsigned> axes) {
   return out;
 }
 
-lower::BodyEmitter ProductEpilogue::atRow(Value m) {
+ProductEpilogue::Row ProductEpilogue::atRow(Value m) {
   lower::BodyEmitter row = base;
+  if (parts)
+    return {row, m};
   ArrayRef<unsigned> axes = shape.rowAxes;
   for (auto [axis, i] : llvm::zip(axes, delinearize(frame.d, m, extentsOf(frame, axes))))
     row.bindAxis(frame.info.axes[axis], i);
-  return row;
+  return {row, m};
 }
 
-ProductEpilogue::Pending ProductEpilogue::compute(lower::BodyEmitter point, Value n, ArrayRef<Value> values) {
+static Value together(DeviceBuilder &d, ArrayRef<Value> values) {
+  Value v = d.splat(values[0], values.size());
+  for (size_t i = 1; i < values.size(); ++i)
+    v = d.insert(v, values[i], i);
+  return v;
+}
+
+ProductEpilogue::Pending ProductEpilogue::compute(Row row, Value n, ArrayRef<Value> values) {
   DeviceBuilder &d = frame.d;
+  if (parts)
+    return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), d.f32Type())};
+  lower::BodyEmitter point = std::move(row.point);
   ArrayRef<unsigned> axes = shape.columnAxes;
   Values indices = delinearize(d, n, extentsOf(frame, axes));
   for (auto [axis, i] : llvm::zip(axes, indices))
@@ -49,18 +61,18 @@ ProductEpilogue::Pending ProductEpilogue::compute(lower::BodyEmitter point, Valu
   Value v = values[0];
   if (values.size() > 1) {
     point.bindLane(frame.info.axes[axes.back()], indices.back(), values.size());
-    v = d.splat(v, values.size());
-    for (size_t i = 1; i < values.size(); ++i)
-      v = d.insert(v, values[i], i);
+    v = together(d, values);
   }
   point.bindValue(shape.result, v);
   Values stored;
   for (kernel::StoreOp s : shape.stores)
     stored.push_back(point.emit(s.getValue()));
-  return {std::move(point), std::move(stored)};
+  return {std::move(point), std::move(stored), {}};
 }
 
 void ProductEpilogue::store(Pending &pending) {
+  if (pending.part)
+    return frame.d.store(pending.stored[0], pending.part, 4 * lanes);
   for (auto [s, v] : llvm::zip(shape.stores, pending.stored))
     pending.point.emitStoreOf(s, v);
 }

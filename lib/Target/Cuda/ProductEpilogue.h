@@ -20,18 +20,28 @@ public:
   ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
   /// Columns that one access may take together, from a column that is a multiple of it.
   unsigned width() const { return lanes; }
+  /// Sums of a part of the depth go to memory as they are: f32, `columns` of them in a row.
+  void storeParts(Value pointer, Value columns) {
+    parts = pointer;
+    partColumns = columns;
+  }
   /// A copy of the base at row m (i64).
-  lower::BodyEmitter atRow(Value m);
+  struct Row {
+    lower::BodyEmitter point;
+    Value index;
+  };
+  Row atRow(Value m);
   /// What will be stored at some columns of a row.
   struct Pending {
     lower::BodyEmitter point;
     Values stored; ///< one of each store
+    Value part;    ///< where a part goes
   };
   /// Computes what `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on become. Where several are
   /// computed before the first is stored, what they read comes together: a store may be to what the next one reads.
-  Pending compute(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values);
+  Pending compute(Row row, Value n, llvm::ArrayRef<Value> values);
   void store(Pending &pending);
-  void store(lower::BodyEmitter row, Value n, llvm::ArrayRef<Value> values) {
+  void store(Row row, Value n, llvm::ArrayRef<Value> values) {
     Pending pending = compute(std::move(row), n, values);
     store(pending);
   }
@@ -41,6 +51,7 @@ private:
   KernelFrame &frame;
   lower::BodyEmitter &base;
   unsigned lanes;
+  Value parts, partColumns;
 };
 
 } // namespace lathe::cuda

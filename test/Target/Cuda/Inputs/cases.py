@@ -442,7 +442,8 @@ FEW_LINES = [lambda: gemm(1, 72, 40, fixed_m=True), lambda: gemm(1, 100, 1029, f
              lambda: gemm(1, 1, 3000, fixed_m=True), lambda: gemm(5, 64, 300), lambda: gemm(1, 64, 300, b_columns=True), lambda: gemm(0, 64, 30),
              lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 264, 1160), lambda: open_gemm(2, 263, 1160, b_columns=True, relu=True),
              lambda: open_gemm(13, 132, 516, b_columns=True), lambda: open_gemm(16, 70, 17, batch=2), lambda: open_gemm(17, 70, 40)]
-FEW_LINES_HALVES = [lambda: gemm(1, 300, 1200, t="bf16", out="bf16", fixed_m=True, b_columns=True), lambda: gemm(4, 264, 1200, t="bf16", fixed_m=True),
+FEW_LINES_HALVES = [lambda: gemm(300, 3, 264, t="bf16", fixed_m=True), lambda: open_gemm(5, 40, 2400, t="bf16"), lambda: open_gemm(12, 41, 2400, t="bf16"),
+                    lambda: gemm(1, 300, 1200, t="bf16", out="bf16", fixed_m=True, b_columns=True), lambda: gemm(4, 264, 1200, t="bf16", fixed_m=True),
                     lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
                     lambda: open_gemm(1, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(4, 71, 200, t="bf16", b_columns=True),
                     lambda: open_gemm(5, 72, 200, t="bf16", b_columns=True), lambda: open_gemm(0, 72, 200, t="bf16")]
@@ -450,6 +451,9 @@ WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70,
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(70, 72, 1100, t="bf16").with_constants(1),
+         # A deep product of few tiles is cut in depth.
+         lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
+         lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),
          # Enough tiles for the machine to take the larger ones.
          lambda: gemm(2890, 190, 64, t="bf16", b_columns=True, out="bf16").with_constants(1),
          lambda: gemm(5830, 380, 64, t="f16", b_columns=True, out="f16", epilogue="bias_relu")]
