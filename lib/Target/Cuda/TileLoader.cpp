@@ -10,6 +10,25 @@ using shape::Expr;
 
 constexpr int64_t shortRun = 8;
 
+/// The terms of an offset that the depth is in, where no line is in them.
+static std::optional<Expr> partOf(const lower::BodyInfo &info, const TileSource &source) {
+  auto mentions = [&](const Expr &e, ArrayRef<unsigned> axes) {
+    return llvm::any_of(axes, [&](unsigned a) { return e.mentions(info.axes[a]); });
+  };
+  Expr part(0);
+  for (const Expr::Term &term : source.offset.terms()) {
+    Expr product(term.coefficient);
+    for (const shape::Atom &a : term.atoms)
+      product = product * Expr::fromAtom(a);
+    if (!mentions(product, source.depthAxes))
+      continue;
+    if (mentions(product, source.lineAxes))
+      return std::nullopt;
+    part = part + product;
+  }
+  return part;
+}
+
 TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(frame), d(frame.d), source(source) {
   if (source.value) {
     element = source.value.getType();
@@ -17,6 +36,7 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(fra
     element = cast<kernel::RefType>(source.ref.getType()).getElementType();
     buffer = frame.refs[cast<BlockArgument>(source.ref).getArgNumber()];
     depthStep = stepAlong(frame.info, source.offset, source.depthAxes);
+    depthPart = partOf(frame.info, source);
   }
   // A window's row is too short a run to go along.
   auto isLong = [](const Expr &length) { return length.constant().value_or(shortRun) >= shortRun; };
@@ -84,7 +104,7 @@ void TileLoader::locate(const lower::BodyEmitter &base, Value first) {
     lower::BodyEmitter point = base;
     for (auto [axis, v] : llvm::zip(source.lineAxes, delinearize(d, global, lineExtents)))
       point.bindAxis(frame.info.axes[axis], v);
-    Value start = depthStep ? point.emitExpr(atZero(frame.info, source.offset, source.depthAxes)) : Value();
+    Value start = depthStep || depthPart ? point.emitExpr(atZero(frame.info, source.offset, source.depthAxes)) : Value();
     slots.push_back({line, depth, point, start});
   }
 }
@@ -105,7 +125,9 @@ lower::BodyEmitter TileLoader::pointAt(Slot &slot, Value depth) {
 }
 
 Value TileLoader::addressAt(Slot &slot, lower::BodyEmitter &point, Value depth) {
-  Value index = depthStep ? d.add(slot.start, d.mul(depth, frame.size(*depthStep))) : point.emitExpr(source.offset);
+  Value index = depthStep   ? d.add(slot.start, d.mul(depth, frame.size(*depthStep)))
+                : depthPart ? d.add(slot.start, point.emitExpr(*depthPart)) // the same for all lines: computed once
+                            : point.emitExpr(source.offset);
   return d.at(buffer, index, element);
 }
 

@@ -77,6 +77,7 @@ private:
   Value buffer, first, shared;
   Value address; ///< of the tile in use, where it is of halves
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
+  std::optional<shape::Expr> depthPart; ///< what an element's depth adds to the offset of its line, whichever that is
   bool alongDepth;    ///< neighbours in memory are neighbours in depth
   unsigned width = 1; ///< elements of one access
   std::vector<Slot> slots;
