@@ -9,6 +9,7 @@
 
 #include "BulkProblem.h"
 #include "FragmentEpilogue.h"
+#include "GemmParts.h"
 #include "GemmTiles.h"
 #include "HopperOps.h"
 
@@ -38,8 +39,6 @@ constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
 constexpr HopperTile partTile = {"gemm_wgmma_64x64_parts", 1, 64, 8, false, /*inParts=*/true};
 /// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
 constexpr int64_t leastSteps = 8, worthSteps = 28;
-constexpr unsigned sumThreads = 256;
-constexpr int64_t scratchHeader = 16; ///< bytes in front of the sums: into how many parts the depth is cut
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
@@ -92,16 +91,6 @@ private:
   Value ofPart; ///< tiles of a part
 };
 
-/// Adds up the parts of the depth.
-class PartsSum : public EntryEmitter {
-public:
-  PartsSum(const GemmProblem &p, KernelFrame &frame) : EntryEmitter(frame), p(p) {}
-  void emit();
-
-private:
-  const GemmProblem &p;
-};
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -130,10 +119,7 @@ void HopperGemm::prepare() {
     ofPart = total;
     depthTiles = d.ceilDiv(depthTiles, parts);
     total = step;
-    d.when(d.both(d.equal(tid, 0), d.equal(first, 0)), [&] {
-      frame.awaitPrevious(); // who may still be adding up others' parts
-      d.store(d.wide(parts), frame.scratch(), 8);
-    });
+    tellParts(frame, parts);
   }
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
@@ -328,9 +314,7 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   bindBatch(point, p.shape.batchAxes, d.wide(t.batch));
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
   if (t.part) {
-    Value slice = d.wide(d.add(d.mul(t.part, d.narrow(frame.size(p.batch))), t.batch)), columns = frame.size(p.n);
-    Value sums = d.byteAt(frame.scratch(), scratchHeader), at = d.mul(d.mul(slice, frame.size(p.m)), columns);
-    epilogue.storeParts(d.at(sums, at, d.f32Type()), columns);
+    epilogue.storeParts(partOfSums(frame, p, d.wide(t.part), d.wide(t.batch)), frame.size(p.n));
   }
   Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
   Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
@@ -344,28 +328,6 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
 void HopperGemm::emit() {
   prepare();
   d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
-}
-
-void PartsSum::emit() {
-  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  unsigned width = epilogue.width();
-  Value rows = frame.size(p.m), columns = frame.size(p.n), across = d.div(columns, width), each = d.mul(rows, across);
-  Value index = d.add(d.mul(d.wide(d.blockId()), sumThreads), d.wide(d.threadId())), batches = frame.size(p.batch);
-  d.when(d.less(index, d.mul(each, batches)), [&] {
-    Value rest = d.rem(index, each), row = d.div(rest, across), column = d.mul(d.rem(rest, across), width);
-    bindBatch(base, p.shape.batchAxes, d.div(index, each));
-    Value parts = d.load(d.i64Type(), frame.scratch(), 8), sums = d.byteAt(frame.scratch(), scratchHeader);
-    Type type = d.vector(width, d.f32Type());
-    Value ofPart = d.mul(d.mul(batches, rows), columns), at = d.mul(index, width);
-    Value sum = d.loop(d.i64(0), parts, d.i64(1), Values{d.real(type, 0)}, [&](Value part, ValueRange now) {
-      Value x = d.load(type, d.at(sums, d.add(d.mul(part, ofPart), at), d.f32Type()), 4 * width);
-      return Values{d.addF(now[0], x)};
-    })[0];
-    Values lanes;
-    for (unsigned i = 0; i < width; ++i)
-      lanes.push_back(d.extract(sum, i));
-    epilogue.store(epilogue.atRow(row), column, lanes);
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,7 +393,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
     Value saved = h.sub(steps, h.ceilDiv(steps, parts));
     out.inParts = h.compare(arith::CmpIPredicate::sge, saved, plan.constant(worthSteps));
-    out.scratch = h.add(h.mul(h.mul(plan.size(p.batch * p.m * p.n), parts), 4), scratchHeader);
+    out.scratch = bytesOfParts(plan, p, parts);
     Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
     GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
     best.launch = chooseLaunch(h, out.inParts, cut, best.launch);
@@ -460,8 +422,7 @@ static void planParts(Generator &g, const GemmProblem &p, const BulkLaunch &bulk
     Value cut = fits ? h.both(fits, bulk.inParts) : bulk.inParts;
     persistent = h.select(cut, none, persistent);
     plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bulk.scratch, none));
-    Value sums = h.ceilDiv(plan.size(p.batch * p.m * p.n), sumThreads); // enough for single columns
-    plan.follow(plan.constant(sumEntry), h.select(cut, sums, none), plan.constant(sumThreads));
+    followBySum(plan, p, sumEntry, cut);
   }
   plan.set(LATHE_CUDA_PERSISTENT, persistent);
 }
@@ -511,14 +472,9 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
       return e;
   }
-  if (launch.inParts) {
-    KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
-    frame.known = bulk->known;
-    PartsSum sum(bulk->p, frame);
-    sum.emit();
-    if (llvm::Error e = g.addEntry(frame, "gemm_sum_parts", sum.error()))
+  if (launch.inParts)
+    if (llvm::Error e = addPartsSum(g, bulk->p, bulk->known))
       return e;
-  }
   if (llvm::Error e = planEither(g, *bulk, *p, launch))
     return e;
   return true;

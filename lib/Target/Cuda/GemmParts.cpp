@@ -1,0 +1,77 @@
+//===- GemmParts.cpp - Products that are cut in depth -----------------------===//
+
+#include "GemmParts.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+
+constexpr unsigned sumThreads = 256;
+constexpr int64_t header = 16; ///< bytes in front of the sums
+
+namespace {
+class PartsSum : public EntryEmitter {
+public:
+  PartsSum(const GemmProblem &p, KernelFrame &frame) : EntryEmitter(frame), p(p) {}
+  void emit();
+
+private:
+  const GemmProblem &p;
+};
+} // namespace
+
+Value cuda::partOfSums(KernelFrame &frame, const GemmProblem &p, Value part, Value batch) {
+  DeviceBuilder &d = frame.d;
+  Value slice = d.add(d.mul(part, frame.size(p.batch)), batch);
+  Value at = d.mul(d.mul(slice, frame.size(p.m)), frame.size(p.n));
+  return d.at(d.byteAt(frame.scratch(), header), at, d.f32Type());
+}
+
+Value cuda::bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts) {
+  DeviceBuilder &h = plan.d;
+  return h.add(h.mul(h.mul(plan.size(p.batch * p.m * p.n), parts), 4), header);
+}
+
+void cuda::tellParts(KernelFrame &frame, Value parts) {
+  DeviceBuilder &d = frame.d;
+  d.when(d.both(d.equal(d.threadId(), 0), d.equal(d.blockId(), 0)), [&] {
+    frame.awaitPrevious(); // it may still be adding up parts of its own
+    d.store(d.wide(parts), frame.scratch(), 8);
+  });
+}
+
+void PartsSum::emit() {
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  unsigned width = epilogue.width();
+  Value rows = frame.size(p.m), columns = frame.size(p.n), across = d.div(columns, width), each = d.mul(rows, across);
+  Value index = d.add(d.mul(d.wide(d.blockId()), sumThreads), d.wide(d.threadId())), batches = frame.size(p.batch);
+  d.when(d.less(index, d.mul(each, batches)), [&] {
+    Value rest = d.rem(index, each), row = d.div(rest, across), column = d.mul(d.rem(rest, across), width);
+    bindBatch(base, p.shape.batchAxes, d.div(index, each));
+    Value parts = d.load(d.i64Type(), frame.scratch(), 8), sums = d.byteAt(frame.scratch(), header);
+    Type type = d.vector(width, d.f32Type());
+    Value ofPart = d.mul(d.mul(batches, rows), columns), at = d.mul(index, width);
+    Value sum = d.loop(d.i64(0), parts, d.i64(1), Values{d.real(type, 0)}, [&](Value part, ValueRange now) {
+      Value x = d.load(type, d.at(sums, d.add(d.mul(part, ofPart), at), d.f32Type()), 4 * width);
+      return Values{d.addF(now[0], x)};
+    })[0];
+    Values lanes;
+    for (unsigned i = 0; i < width; ++i)
+      lanes.push_back(d.extract(sum, i));
+    epilogue.store(epilogue.atRow(row), column, lanes);
+  });
+}
+
+llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const Divisibility &known) {
+  KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
+  frame.known = known;
+  PartsSum sum(p, frame);
+  sum.emit();
+  return g.addEntry(frame, "gemm_sum_parts", sum.error());
+}
+
+void cuda::followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry, Value inParts) {
+  DeviceBuilder &h = plan.d;
+  Value blocks = h.ceilDiv(plan.size(p.batch * p.m * p.n), sumThreads); // enough for single columns
+  plan.follow(plan.constant(entry), h.select(inParts, blocks, plan.constant(0)), plan.constant(sumThreads));
+}

@@ -1,0 +1,22 @@
+//===- GemmParts.h - Products that are cut in depth -------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
+#define LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
+
+#include "Gemm.h"
+
+namespace lathe::cuda {
+
+/// Each part of the depth leaves its sums in scratch memory, as f32; a launch that follows adds them up in the parts' order. In front
+/// of them stands how many parts there are: the plan decides that, and no parameter tells it.
+Value partOfSums(KernelFrame &frame, const GemmProblem &p, Value part, Value batch); ///< of a batch (i64): where its rows begin
+Value bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts);
+/// One thread of the launch writes it (i32).
+void tellParts(KernelFrame &frame, Value parts);
+
+/// Adds the entry point of the sum, and the launch where there are parts (i1).
+llvm::Error addPartsSum(Generator &g, const GemmProblem &p, const Divisibility &known);
+void followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry, Value inParts);
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
