@@ -1,6 +1,7 @@
 //===- KernelFrame.cpp - A device function and its launch plan -------------===//
 
 #include "KernelFrame.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -121,11 +122,28 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
     func.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
     func.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
   }
+  assumeSizes();
   // The next kernel may start to fill the machine at once, but it reads and writes nothing before this one is done.
   if (this->dependent)
     d.ptx("griddepcontrol.launch_dependents;");
   if (dependent == Dependent::Waits)
     awaitPrevious();
+}
+
+/// A tensor's dimension is not negative: of the two comparisons with a border that leaves one.
+void KernelFrame::assumeSizes() {
+  kernel::GenericOp kernel = const_cast<lower::BodyInfo &>(info).kernel;
+  std::set<std::string> dims;
+  auto collect = [&](Value tensor) {
+    for (const Expr &e : ir::dimsOf(tensor))
+      if (std::optional<std::string> symbol = e.asSymbol())
+        dims.insert(*symbol);
+  };
+  llvm::for_each(kernel.getInputs(), collect);
+  llvm::for_each(kernel.getOutputs(), collect);
+  for (auto [name, size] : llvm::zip(info.sizes, sizes))
+    if (dims.count(name))
+      builder.create<LLVM::AssumeOp>(d.loc, d.compare(arith::CmpIPredicate::sge, size, d.i64(0)));
 }
 
 void KernelFrame::fitBlocks(unsigned count) { func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(count)); }

@@ -88,6 +88,7 @@ public:
   void finish();
 
 private:
+  void assumeSizes();
   mlir::OpBuilder builder;
   mlir::LLVM::LLVMFuncOp func;
   bool dependent;
