@@ -70,12 +70,15 @@ def onnx_tests():
 
 
 def fx_rows():
-    """(overload, arguments, file)"""
-    for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp")):
+    """(overload, arguments, file); what an operator does with complex numbers (findComplexOp) is no row of its own."""
+    seen = set()
+    for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp"), key=lambda path: (path.name == "Complex.cpp", path)):
         text = path.read_text()
         named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
         for name, shape in re.findall(r'^\s*\{"([\w.]+)",\s*("[^"]*"|\w+)', text, re.M):
-            yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
+            if name not in seen:
+                seen.add(name)
+                yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
 
 
 def fx_tests():
@@ -138,7 +141,10 @@ Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` exp
 these operators (`subtract`, `divide`), their forms that write their input (`relu_`) and views as copies (`slice_copy`) are read, too.
 
 Beside operators: `cond` (both branches are computed, and one is selected), `map` and `scan` of known lengths, regions without gradients, under
-autocast or of checkpoints. Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
+autocast or of checkpoints. Complex numbers are pairs: a complex input, output or weight is a tensor with a last dimension of 2. Views,
+copies, sums and products take them, beside the operators of `Complex.cpp` and `Fourier.cpp`. Buffers that a program writes are states of
+the artifact ([Artifact.md](Artifact.md)). Recurrent layers of more than 16 steps, or of an open number of them, are loops of the host
+program ("cpu"). Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
 
 | overload | arguments | source | tests |
 |---|---|---|---|""")

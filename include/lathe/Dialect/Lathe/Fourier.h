@@ -14,6 +14,9 @@ namespace lathe::ir {
 /// frequencies stand for.
 enum class FourierResult { All, Half, Real };
 
+/// The longest transform of constant length: its roots of unity are constants, and so is the filter of a large prime's convolution.
+constexpr int64_t longestFourier = int64_t(1) << 22;
+
 struct FourierTransform {
   shape::Expr length;
   bool inverse = false;                      ///< the sign of the exponent is plus

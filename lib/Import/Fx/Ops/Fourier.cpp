@@ -50,6 +50,8 @@ static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, cons
     return std::move(e);
   if (!elementOf(x).isF32() && !elementOf(x).isF64())
     return c.cannot("a transform of {0}", elementOf(x));
+  if (t.length.constant() && *t.length.constant() > longestFourier)
+    return c.cannot("a transform of length {0}; the longest one has {1}", t.length.str(), longestFourier);
   Expr wanted = t.result == FourierResult::Real ? c.g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1)) : t.length;
   LATHE_TRY(fitted, fit(c, x, t.axis, wanted));
   if (!pairs)

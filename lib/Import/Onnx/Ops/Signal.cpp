@@ -33,6 +33,8 @@ static Value fit(Node &n, Value x, const Expr &size) {
 
 /// Over the last dimension of x [.., 1 or 2, m]; gives [.., parts, m'].
 static Value transformed(Node &n, Value x, const Expr &length, bool inverse, bool onesided) {
+  if (length.constant() && *length.constant() > ir::longestFourier)
+    failUnsupported("a transform of length {0}; the longest one has {1}", length.str(), ir::longestFourier);
   bool isReal = inverse && onesided;
   Expr half = n.simplify(Expr::floordiv(length, Expr(2)) + Expr(1)), wanted = isReal ? half : length;
   x = fit(n, x, wanted);
