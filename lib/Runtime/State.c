@@ -1,7 +1,9 @@
 /*===- State.c - What a context keeps from run to run -----------------------===*\
 |*
-|* A state lies in memory of the context, on its device, or where the caller says. Kernels write to it in place, or a run ends by
-|* copying the new value there. One whose size is open gets it from the first run, or from the tensor that it is set to, and keeps
+|* A state lies in memory of the context, on its device, or where the caller says. Kernels write to it in place, or a
+run ends by
+|* copying the new value there. One whose size is open gets it from the first run, or from the tensor that it is set to,
+and keeps
 |* it until it is reset: the size is that of a conversation, and nobody has to know the largest one.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -11,7 +13,9 @@ static const LatheState *stateAt(const LatheContext *context, uint32_t i) {
   return &LATHE_ARRAY(context, LatheState, context->meta->states)[i];
 }
 
-static const char *nameOf(const LatheContext *context, uint32_t i) { return latheName(context, stateAt(context, i)->tensor.name); }
+static const char *nameOf(const LatheContext *context, uint32_t i) {
+  return latheName(context, stateAt(context, i)->tensor.name);
+}
 
 static bool isHost(DLDevice device) { return device.device_type == kDLCPU || device.device_type == kDLCUDAHost; }
 
@@ -37,7 +41,8 @@ static LatheStatus provide(LatheContext *context, uint32_t i, bool *isZero) {
       state->owned = state->ownedData = tooMany ? NULL : context->backend->allocate(context, state->bytes);
     } else {
       state->owned = tooMany ? NULL : calloc(1, state->bytes + LATHE_DATA_ALIGN);
-      state->ownedData = (char *)(((uintptr_t)state->owned + LATHE_DATA_ALIGN - 1) & ~(uintptr_t)(LATHE_DATA_ALIGN - 1));
+      state->ownedData =
+          (char *)(((uintptr_t)state->owned + LATHE_DATA_ALIGN - 1) & ~(uintptr_t)(LATHE_DATA_ALIGN - 1));
       *isZero = true;
     }
     if (!state->owned) {
@@ -54,7 +59,8 @@ static LatheStatus provide(LatheContext *context, uint32_t i, bool *isZero) {
 }
 
 /* To or from the state's memory. */
-static LatheStatus transfer(LatheContext *context, void *to, bool toHost, const void *from, bool fromHost, uint64_t bytes) {
+static LatheStatus transfer(LatheContext *context, void *to, bool toHost, const void *from, bool fromHost,
+                            uint64_t bytes) {
   if (!bytes)
     return LATHE_OK;
   if (context->backend)
@@ -85,8 +91,9 @@ static LatheStatus initialise(LatheContext *context, uint32_t i) {
   uint64_t initial = stateAt(context, i)->initial;
   if (status || (isZero && initial == LATHE_STATE_ZEROS))
     return status;
-  return initial == LATHE_STATE_ZEROS ? clear(context, state->data, state->bytes)
-                                      : transfer(context, state->data, false, context->hostData + initial, true, state->bytes);
+  return initial == LATHE_STATE_ZEROS
+             ? clear(context, state->data, state->bytes)
+             : transfer(context, state->data, false, context->hostData + initial, true, state->bytes);
 }
 
 /*===-- Sizes ---------------------------------------------------------------===*/
@@ -109,7 +116,8 @@ static LatheStatus setShape(LatheContext *context, uint32_t i, const int64_t *sh
   for (uint32_t d = 0; d < tensor->dims.count; ++d)
     fits = !__builtin_mul_overflow(bytes, (uint64_t)shape[d], &bytes) && fits;
   if (!fits || bytes > INT64_MAX)
-    return latheFail(context, LATHE_INVALID, "state '%s' would have more elements than memory can hold", nameOf(context, i));
+    return latheFail(context, LATHE_INVALID, "state '%s' would have more elements than memory can hold",
+                     nameOf(context, i));
   memcpy(state->shape, shape, sizeof(int64_t) * tensor->dims.count);
   state->bytes = bytes;
   state->isSized = true;
@@ -125,12 +133,13 @@ static LatheStatus bindState(LatheContext *context, const LathePlan *plan, uint3
     const LatheDim *dim = &LATHE_ARRAY(context, LatheDim, dims)[d];
     shape[d] = plan->sizes[dim->slot];
     if (shape[d] < 0)
-      return latheFail(context, LATHE_INVALID, "the inputs' dimensions give state '%s' a negative size: %s = %lld", nameOf(context, i),
-                       latheName(context, dim->text), (long long)shape[d]);
+      return latheFail(context, LATHE_INVALID, "the inputs' dimensions give state '%s' a negative size: %s = %lld",
+                       nameOf(context, i), latheName(context, dim->text), (long long)shape[d]);
     if (state->isSized && shape[d] != state->shape[d])
-      return latheFail(context, LATHE_INVALID,
-                       "state '%s': dimension %u is %lld, these inputs need %s = %lld: reset the state before runs of another size",
-                       nameOf(context, i), d, (long long)state->shape[d], latheName(context, dim->text), (long long)shape[d]);
+      return latheFail(
+          context, LATHE_INVALID,
+          "state '%s': dimension %u is %lld, these inputs need %s = %lld: reset the state before runs of another size",
+          nameOf(context, i), d, (long long)state->shape[d], latheName(context, dim->text), (long long)shape[d]);
   }
   if (state->isSized)
     return LATHE_OK;
@@ -159,8 +168,12 @@ static void describe(LatheContext *context, uint32_t i, LatheTensorInfo *info, i
     bounds[rank + d] = dims[d].max;
     texts[d] = latheName(context, dims[d].text);
   }
-  *info = (LatheTensorInfo){latheName(context, tensor->name), {tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes},
-                            (int32_t)rank, bounds, bounds + rank, texts};
+  *info = (LatheTensorInfo){latheName(context, tensor->name),
+                            {tensor->dtype.code, tensor->dtype.bits, tensor->dtype.lanes},
+                            (int32_t)rank,
+                            bounds,
+                            bounds + rank,
+                            texts};
 }
 
 LatheStatus latheOpenStates(LatheContext *context) {
@@ -200,7 +213,9 @@ void latheCloseStates(LatheContext *context) {
 
 /*===-- The caller's part ---------------------------------------------------===*/
 
-uint32_t lathe_state_count(LatheContext *context) { return context && context->states ? context->meta->states.count : 0; }
+uint32_t lathe_state_count(LatheContext *context) {
+  return context && context->states ? context->meta->states.count : 0;
+}
 
 const LatheTensorInfo *lathe_state_info(LatheContext *context, uint32_t index) {
   return index < lathe_state_count(context) ? &context->stateInfos[index] : NULL;
@@ -228,8 +243,8 @@ static LatheStatus checkTensor(LatheContext *context, uint32_t i, const DLTensor
   LatheStatus status = latheCheckTensor(context, role, tensor, &stateAt(context, i)->tensor);
   for (int32_t d = 0; !status && d < info->ndim; ++d)
     if (tensor->shape[d] < info->min[d] || tensor->shape[d] > info->max[d])
-      status = latheFail(context, LATHE_INVALID, "%s: dimension %d is %lld, expected %s", role, d, (long long)tensor->shape[d],
-                         info->dims[d]);
+      status = latheFail(context, LATHE_INVALID, "%s: dimension %d is %lld, expected %s", role, d,
+                         (long long)tensor->shape[d], info->dims[d]);
   return status;
 }
 
@@ -249,10 +264,11 @@ LatheStatus lathe_state_get(LatheContext *context, const char *name, DLTensor *t
   status = checkTensor(context, i, tensor);
   for (int32_t d = 0; !status && d < tensor->ndim; ++d)
     if (tensor->shape[d] != state->shape[d])
-      return latheFail(context, LATHE_INVALID, "the tensor for state '%s': dimension %d is %lld, the state's is %lld", name, d,
-                       (long long)tensor->shape[d], (long long)state->shape[d]);
+      return latheFail(context, LATHE_INVALID, "the tensor for state '%s': dimension %d is %lld, the state's is %lld",
+                       name, d, (long long)tensor->shape[d], (long long)state->shape[d]);
   return status ? status
-                : transfer(context, (char *)tensor->data + tensor->byte_offset, isHost(tensor->device), state->data, false, state->bytes);
+                : transfer(context, (char *)tensor->data + tensor->byte_offset, isHost(tensor->device), state->data,
+                           false, state->bytes);
 }
 
 LatheStatus lathe_state_set(LatheContext *context, const char *name, const DLTensor *tensor) {
@@ -275,15 +291,17 @@ LatheStatus lathe_state_set(LatheContext *context, const char *name, const DLTen
     state->isSized = !status;
   }
   return status ? status
-                : transfer(context, state->data, false, (const char *)tensor->data + tensor->byte_offset, isHost(tensor->device), state->bytes);
+                : transfer(context, state->data, false, (const char *)tensor->data + tensor->byte_offset,
+                           isHost(tensor->device), state->bytes);
 }
 
 static LatheStatus reset(LatheContext *context, uint32_t i) {
   LatheStateMemory *state = &context->states[i];
   if (state->isCallers) {
     uint64_t initial = stateAt(context, i)->initial;
-    return initial == LATHE_STATE_ZEROS ? clear(context, state->data, state->bytes)
-                                        : transfer(context, state->data, false, context->hostData + initial, true, state->bytes);
+    return initial == LATHE_STATE_ZEROS
+               ? clear(context, state->data, state->bytes)
+               : transfer(context, state->data, false, context->hostData + initial, true, state->bytes);
   }
   if (isOpen(context, i)) { /* the next run sizes it */
     state->isSized = false;
@@ -318,7 +336,8 @@ LatheStatus lathe_state_bind(LatheContext *context, const char *name, const DLTe
     return status;
   char *data = (char *)tensor->data + tensor->byte_offset;
   if (isHost(tensor->device) != !context->backend || (uintptr_t)data % LATHE_WORKSPACE_ALIGN)
-    return latheFail(context, LATHE_INVALID, "the tensor for state '%s' must lie on the context's device, at a multiple of %d bytes", name,
+    return latheFail(context, LATHE_INVALID,
+                     "the tensor for state '%s' must lie on the context's device, at a multiple of %d bytes", name,
                      LATHE_WORKSPACE_ALIGN);
   if ((status = setShape(context, i, tensor->shape)))
     return status;

@@ -14,7 +14,8 @@ static Expected<int64_t> stepsOf(ArrayRef<HostTensor> inputs, ArrayRef<LatheTens
     if (tensor.shape.empty())
       return userError("--steps: input '{0}' is a scalar; it needs a dimension of steps in front", info.name);
     if (steps && *steps != tensor.shape[0])
-      return userError("--steps: input '{0}' has {1} steps, '{2}' has {3}", info.name, tensor.shape[0], infos[0].name, *steps);
+      return userError("--steps: input '{0}' has {1} steps, '{2}' has {3}", info.name, tensor.shape[0], infos[0].name,
+                       *steps);
     steps = tensor.shape[0];
   }
   if (!steps || *steps == 0)
@@ -33,11 +34,13 @@ static Error keep(HostTensor &all, const DLTensor &output, int64_t step, int64_t
     all = std::move(*made);
   }
   if (all.shape != shape)
-    return userError("--steps: output '{0}' is {1} at step {2} and {3} before", name, shapeText(ArrayRef<int64_t>(shape).drop_front()), step,
+    return userError("--steps: output '{0}' is {1} at step {2} and {3} before", name,
+                     shapeText(ArrayRef<int64_t>(shape).drop_front()), step,
                      shapeText(ArrayRef<int64_t>(all.shape).drop_front()));
   uint64_t bytes = all.bytes() / uint64_t(steps);
   if (bytes)
-    std::memcpy(all.data() + uint64_t(step) * bytes, static_cast<const char *>(output.data) + output.byte_offset, bytes);
+    std::memcpy(all.data() + uint64_t(step) * bytes, static_cast<const char *>(output.data) + output.byte_offset,
+                bytes);
   return Error::success();
 }
 

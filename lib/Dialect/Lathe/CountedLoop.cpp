@@ -52,7 +52,7 @@ SmallVector<Value> ir::buildLoop(GraphBuilder &g, const CountedLoop &loop) {
     types.push_back(tensorType(dims, elementOf(v)));
   }
   ArrayAttr none = g.b.getArrayAttr({});
-  auto op = g.b.create<LoopOp>(g.loc, types, Value(), loop.carried, captured, function.getName(), loop.steps.str(), /*conditional=*/false,
-                               counter, "", none, none, none, none);
+  auto op = g.b.create<LoopOp>(g.loc, types, Value(), loop.carried, captured, function.getName(), loop.steps.str(),
+                               /*conditional=*/false, counter, "", none, none, none, none);
   return SmallVector<Value>(op.getResults().begin(), op.getResults().end());
 }

@@ -1,14 +1,15 @@
 //===- Fourier.cpp - Discrete Fourier transforms ----------------------------===//
 //
-// A length is split into factors of at most 32. With n = a * b, and the places i * b + j (i < a, j < b): a small transform over i for
-// each j, a product with roots of unity (the twiddles), and what is left is a transform of length b over j for each of the first's a
-// frequencies. Frequencies found so far stand behind j, the newer ones in front of the older, so that the last stage leaves all of
-// them in order and nothing is permuted on the way (Stockham). A small transform is a contraction with the 2a x 2a matrix of a complex
-// product, so that a stage is a matrix product and an elementwise kernel.
+// A length is split into factors of at most 32. With n = a * b, and the places i * b + j (i < a, j < b): a small
+// transform over i for each j, a product with roots of unity (the twiddles), and what is left is a transform of length
+// b over j for each of the first's a frequencies. Frequencies found so far stand behind j, the newer ones in front of
+// the older, so that the last stage leaves all of them in order and nothing is permuted on the way (Stockham). A small
+// transform is a contraction with the 2a x 2a matrix of a complex product, so that a stage is a matrix product and an
+// elementwise kernel.
 //
-// Two by two, real numbers are complex ones: a transform of half the length has what theirs is made of. Where their number is odd,
-// the first stage computes half of its frequencies; the others are their mirror image, put in at the end. A factor that is a large
-// prime becomes a convolution whose length is a power of two (Bluestein).
+// Two by two, real numbers are complex ones: a transform of half the length has what theirs is made of. Where their
+// number is odd, the first stage computes half of its frequencies; the others are their mirror image, put in at the
+// end. A factor that is a large prime becomes a convolution whose length is a power of two (Bluestein).
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,8 +139,10 @@ Value Fourier::constant(ArrayRef<int64_t> dims, llvm::function_ref<double(ArrayR
   constexpr size_t smallBytes = 1024;
   if (bytes.size() <= smallBytes)
     return g.b.create<ConstantOp>(g.loc, cast<ElementsAttr>(DenseElementsAttr::getFromRawBuffer(type, bytes)));
-  AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, isDouble ? 8 : 4, /*dataIsMutable=*/false);
-  return g.b.create<ConstantOp>(g.loc, cast<ElementsAttr>(DenseResourceElementsAttr::get(type, "roots", std::move(blob))));
+  AsmResourceBlob blob =
+      HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, isDouble ? 8 : 4, /*dataIsMutable=*/false);
+  return g.b.create<ConstantOp>(g.loc,
+                                cast<ElementsAttr>(DenseResourceElementsAttr::get(type, "roots", std::move(blob))));
 }
 
 /// [parts, radix, 2, frequencies]: the matrix of complex products with roots of unity.
@@ -161,7 +164,8 @@ Value Fourier::times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(
   return g.add(g.mul(x, g.broadcastTo(re, dimsOf(x))), g.mul(swapped, g.broadcastTo(im, dimsOf(x))));
 }
 
-/// One transform over the radix: [batch, parts, radix, rest, found] -> [batch, 2, rest, frequencies, found], with twiddles.
+/// One transform over the radix: [batch, parts, radix, rest, found] -> [batch, 2, rest, frequencies, found], with
+/// twiddles.
 Value Fourier::stage(Value x, const Stage &s, int64_t frequencies, double scale, bool onlyReal) {
   Value y;
   if (s.radix > largestDirect) {
@@ -173,20 +177,24 @@ Value Fourier::stage(Value x, const Stage &s, int64_t frequencies, double scale,
       y = g.slice(y, 2, Expr(0), Expr(frequencies));
     if (onlyReal)
       y = g.slice(y, 1, Expr(0), Expr(1));
-    y = g.transpose(reshaped(y, {batch, Expr(s.rest), Expr(s.found), Expr(onlyReal ? 1 : 2), Expr(frequencies)}), {0, 3, 1, 4, 2});
+    y = g.transpose(reshaped(y, {batch, Expr(s.rest), Expr(s.found), Expr(onlyReal ? 1 : 2), Expr(frequencies)}),
+                    {0, 3, 1, 4, 2});
   } else if (s.found == 1) {
-    y = g.contract(reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.rest)}), matrix(s, frequencies, scale, onlyReal), {}, {}, {1, 2}, {0, 1});
+    y = g.contract(reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.rest)}),
+                   matrix(s, frequencies, scale, onlyReal), {}, {}, {1, 2}, {0, 1});
     y = g.transpose(y, {0, 2, 1, 3});
   } else {
     Value places = reshaped(x, {batch, Expr(s.parts), Expr(s.radix), Expr(s.rest * s.found)});
-    y = g.contract(matrix(s, frequencies, scale, onlyReal), places, {}, {}, {0, 1}, {1, 2}); // [2, frequencies, batch, rest * found]
+    y = g.contract(matrix(s, frequencies, scale, onlyReal), places, {}, {}, {0, 1},
+                   {1, 2}); // [2, frequencies, batch, rest * found]
     y = reshaped(y, {Expr(onlyReal ? 1 : 2), Expr(frequencies), batch, Expr(s.rest), Expr(s.found)});
     y = g.transpose(y, {2, 0, 3, 1, 4});
   }
   if (s.rest == 1)
     return y;
   y = reshaped(y, {batch, Expr(2), Expr(s.rest), Expr(frequencies), Expr(s.found)});
-  return times(y, {s.rest, frequencies, 1}, [&](ArrayRef<int64_t> at) { return unit(at[0] * at[1], s.radix * s.rest); });
+  return times(y, {s.rest, frequencies, 1},
+               [&](ArrayRef<int64_t> at) { return unit(at[0] * at[1], s.radix * s.rest); });
 }
 
 /// The stages that are left, of pairs [batch, 2, rest, found]; gives [batch, parts, rest * found].
@@ -217,8 +225,8 @@ Value Fourier::conjugate(Value x) {
   return g.mul(x, g.broadcastTo(reshaped(sign, dims), dimsOf(x)));
 }
 
-/// Of an even number of real numbers: z = even + i odd has the frequencies Z, and theirs are E + w^k O with E and O the parts of Z
-/// that are symmetric and not, which Z and its mirror image give.
+/// Of an even number of real numbers: z = even + i odd has the frequencies Z, and theirs are E + w^k O with E and O the
+/// parts of Z that are symmetric and not, which Z and its mirror image give.
 Value Fourier::packed(Value x, int64_t n, double scale) {
   int64_t pairs = n / 2;
   Value z = g.transpose(reshaped(x, {batch, Expr(pairs), Expr(2)}), {0, 2, 1});
@@ -246,7 +254,8 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
   int64_t rows = (wanted - 1) / first + 1;
   SmallVector<Value> parts{g.slice(y, 2, Expr(0), Expr(rows))};
   if (first > kept) { // frequency k is the conjugate of frequency n - k
-    Value mirror = g.slice(g.slice(y, 2, Expr(rest - 1), Expr(rows), -1), 3, Expr(first - kept), Expr(first - kept), -1);
+    Value mirror =
+        g.slice(g.slice(y, 2, Expr(rest - 1), Expr(rows), -1), 3, Expr(first - kept), Expr(first - kept), -1);
     parts.push_back(conjugate(mirror));
   }
   Value table = reshaped(g.concat(parts, 3), {batch, Expr(2), Expr(rows * first)});
@@ -278,7 +287,8 @@ Value Fourier::chirp(Value x, int64_t n, double scale) {
   Dims low(3, Expr(0)), high = low, dims = dimsOf(x);
   high[2] = Expr(length - n);
   dims[2] = Expr(length);
-  x = g.b.createOrFold<PadOp>(g.loc, tensorType(dims, element), x, g.scalar(0, element), exprArray(g.b, low), exprArray(g.b, high));
+  x = g.b.createOrFold<PadOp>(g.loc, tensorType(dims, element), x, g.scalar(0, element), exprArray(g.b, low),
+                              exprArray(g.b, high));
   bool outer = std::exchange(inverse, false);
   x = times(all(x, length, 1), {length}, [&](ArrayRef<int64_t> at) { return filter[at[0]]; });
   inverse = true;
@@ -311,7 +321,8 @@ static Roots rootsOf(GraphBuilder &g, Type element, const Expr &from, const Expr
 Value Fourier::open(Value x, const FourierTransform &t) {
   Expr half = g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1));
   bool isReal = t.result == FourierResult::Real, isPair = !dimsOf(x)[1].isOne();
-  Roots roots = rootsOf(g, element, isReal ? half : t.length, t.result == FourierResult::Half ? half : t.length, t.length);
+  Roots roots =
+      rootsOf(g, element, isReal ? half : t.length, t.result == FourierResult::Half ? half : t.length, t.length);
   auto part = [&](int64_t i) { return g.squeeze(g.slice(x, 1, Expr(i), Expr(1)), {1}); };
   auto product = [&](Value v, Value w) { return g.contract(v, w, {}, {}, {1}, {0}); };
   auto scaled = [&](Value v) { return t.scale ? g.binary<MulOp>(v, *t.scale) : v; };

@@ -1,8 +1,8 @@
 //===- ImportComplex.cpp - Complex numbers as pairs -------------------------===//
 //
-// A complex tensor is a tensor of real ones with a last dimension of 2. Operators that know of complex numbers (Ops/Complex.cpp,
-// Ops/Fourier.cpp) work with it as it is. Of the others, those that act on real and imaginary parts alike are translated twice, once
-// for each, and products four times.
+// A complex tensor is a tensor of real ones with a last dimension of 2. Operators that know of complex numbers
+// (Ops/Complex.cpp, Ops/Fourier.cpp) work with it as it is. Of the others, those that act on real and imaginary parts
+// alike are translated twice, once for each, and products four times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,21 @@ using Operands = std::map<std::string, Value>;
 
 /// Views, copies, sums: f(a + i b) = f(a) + i f(b).
 static bool actsOnParts(StringRef op) {
-  static const llvm::StringSet<> names = {
-      "view", "_unsafe_view", "reshape", "permute", "transpose", "t", "select", "slice", "narrow", "split", "split_with_sizes", "chunk",
-      "unbind", "unsqueeze", "squeeze", "expand", "expand_as", "clone", "contiguous", "flatten", "unflatten", "cat", "stack", "sum", "mean", "cumsum", "neg", "flip", "roll", "index", "index_select", "gather", "where", "constant_pad_nd", "pad", "repeat", "tile",
-      "movedim", "swapaxes", "swapdims", "diagonal", "tril", "triu", "alias", "detach", "detach_", "lift_fresh_copy", "zeros_like", "copy",
-      "slice_scatter", "select_scatter", "view_as", "reshape_as", "expand_copy", "squeeze_copy", "hstack", "vstack", "fft_fftshift",
-      "fft_ifftshift", "as_strided", "mT", "numpy_T"};
-  return names.contains(op.split('.').first) && !op.starts_with("where.Scalar");
+  static constexpr llvm::StringLiteral names =
+      "view _unsafe_view reshape permute transpose t select slice narrow split split_with_sizes chunk unbind "
+      "unsqueeze squeeze expand expand_as clone contiguous flatten unflatten cat stack sum mean cumsum neg flip "
+      "roll index index_select gather where constant_pad_nd pad repeat tile movedim swapaxes swapdims diagonal "
+      "tril triu alias detach detach_ lift_fresh_copy zeros_like copy slice_scatter select_scatter view_as "
+      "reshape_as expand_copy squeeze_copy hstack vstack fft_fftshift fft_ifftshift as_strided mT numpy_T";
+  SmallVector<StringRef> all;
+  names.split(all, ' ');
+  return llvm::is_contained(all, op.split('.').first) && !op.starts_with("where.Scalar");
 }
 
 /// f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c)) of its first two operands.
 static bool isProduct(StringRef op) {
-  static const llvm::StringSet<> names = {"mul", "mm", "bmm", "matmul", "mv", "dot", "outer", "linalg_matmul", "multiply"};
+  static const llvm::StringSet<> names = {"mul", "mm",    "bmm",           "matmul",  "mv",
+                                          "dot", "outer", "linalg_matmul", "multiply"};
   return names.contains(op.split('.').first);
 }
 
@@ -71,7 +74,8 @@ static Value partOf(ir::GraphBuilder &g, Value pairs, int64_t i) {
 }
 
 /// Both parts of each operand; of a real one the imaginary part is zeros. Indices and conditions are the same for both.
-static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands &operands, llvm::function_ref<bool(StringRef)> isComplex) {
+static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands &operands,
+                                             llvm::function_ref<bool(StringRef)> isComplex) {
   Operands re, im;
   for (const auto &[name, v] : operands) {
     bool pairs = isComplex(name), real = !pairs && llvm::isa<mlir::FloatType>(ir::elementOf(v));
@@ -82,8 +86,8 @@ static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands
 }
 
 /// A product of the first two operands, either of which may be real.
-llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re, Operands im, SmallVector<Value> &reals,
-                                 SmallVector<Value> &imaginaries) {
+llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re, Operands im,
+                                 SmallVector<Value> &reals, SmallVector<Value> &imaginaries) {
   const std::string &left = c.node.inputs[0].value.tensors.at(0), &right = c.node.inputs[1].value.tensors.at(0);
   if (left == right)
     return c.cannot("a product of a complex tensor with itself, but for one by elements");

@@ -1,8 +1,8 @@
 //===- ImportStates.cpp - Buffers that a program writes ----------------------===//
 //
-// They are states of the model: arguments and results of @main that belong to the context (States.h). A program that was
-// functionalised lists them among its outputs; another one writes to them in place, which is known only when the write comes, and
-// the attempt after that one has them as states from its start.
+// They are states of the model: arguments and results of @main that belong to the context (States.h). A program that
+// was functionalised lists them among its outputs; another one writes to them in place, which is known only when the
+// write comes, and the attempt after that one has them as states from its start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +14,18 @@ using namespace lathe::fx;
 using llvm::StringRef;
 
 static bool isWeight(const InputSpec &spec) {
-  return spec.kind == InputSpec::Kind::Buffer || spec.kind == InputSpec::Kind::Parameter || spec.kind == InputSpec::Kind::Constant;
+  return spec.kind == InputSpec::Kind::Buffer || spec.kind == InputSpec::Kind::Parameter ||
+         spec.kind == InputSpec::Kind::Constant;
 }
 
 void Importer::findStates() {
   for (const OutputSpec &output : program.outputs)
-    if (!output.buffer.empty() &&
-        llvm::none_of(program.inputs, [&](const InputSpec &spec) { return isWeight(spec) && spec.key == output.buffer; }))
-      refused.push_back({"", "output", 0, file + ": the model writes to '" + output.buffer + "', and has no such buffer", /*isUnsupported=*/false});
+    if (!output.buffer.empty() && llvm::none_of(program.inputs, [&](const InputSpec &spec) {
+          return isWeight(spec) && spec.key == output.buffer;
+        }))
+      refused.push_back({"", "output", 0,
+                         file + ": the model writes to '" + output.buffer + "', and has no such buffer",
+                         /*isUnsupported=*/false});
   for (const InputSpec &spec : program.inputs) {
     if (!isWeight(spec))
       continue;
@@ -49,12 +53,15 @@ llvm::Error Importer::addState(const InputSpec &spec) {
   LATHE_TRY(initial, weightValue(spec));
   std::string member = weights.memberOf(spec);
   for (const InputSpec &other : program.inputs)
-    if (&other != &spec && isWeight(other) && !member.empty() && weights.memberOf(other) == member && read.count(other.value))
-      return lathe::unsupported("{0}: '{1}', which the model writes to, shares its memory with '{2}'; give each its own tensor", file,
-                                spec.key, other.key);
+    if (&other != &spec && isWeight(other) && !member.empty() && weights.memberOf(other) == member &&
+        read.count(other.value))
+      return lathe::unsupported(
+          "{0}: '{1}', which the model writes to, shares its memory with '{2}'; give each its own tensor", file,
+          spec.key, other.key);
   unsigned index = main.getNumArguments();
   mlir::Location loc = mlir::NameLoc::get(builder.getStringAttr(spec.key));
-  llvm::SmallVector<mlir::NamedAttribute> attributes{builder.getNamedAttr(ir::stateAttr, builder.getStringAttr(spec.key))};
+  llvm::SmallVector<mlir::NamedAttribute> attributes{
+      builder.getNamedAttr(ir::stateAttr, builder.getStringAttr(spec.key))};
   if (!ir::isZeros(initial))
     attributes.push_back(builder.getNamedAttr(ir::initialAttr, initial));
   main.insertArgument(index, initial.getType(), builder.getDictionaryAttr(attributes), loc);
@@ -84,7 +91,8 @@ llvm::Error Importer::addNewStates(SmallVector<Value> &results, SmallVector<mlir
     if (v.getType() != *type && isClean())
       return userError("{0}: the buffer '{1}' gets the value '{2}', which has another type", file, spec.key, name);
     results.push_back(v);
-    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(ir::stateAttr, builder.getStringAttr(spec.key))));
+    attributes.push_back(
+        builder.getDictionaryAttr(builder.getNamedAttr(ir::stateAttr, builder.getStringAttr(spec.key))));
   }
   return llvm::Error::success();
 }

@@ -64,7 +64,7 @@ bool Updater::isNewValueOf(Value before) {
 bool Updater::isLastUse(unsigned input) {
   Value v = kernel.getInputs()[input];
   bool fromKernel = isMadeAndReadByKernels(v, kernel->getBlock()), isState = isNewValueOf(v) && readByKernels(v, kernel->getBlock());
-  if (!(fromKernel && resultIsBetween) && !isState || llvm::count(kernel.getInputs(), v) != 1)
+  if ((!(fromKernel && resultIsBetween) && !isState) || llvm::count(kernel.getInputs(), v) != 1)
     return false;
   return llvm::all_of(v.getUsers(), [&](Operation *user) { return user == kernel || user->isBeforeInBlock(kernel); });
 }

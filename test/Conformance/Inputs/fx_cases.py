@@ -520,5 +520,18 @@ def complexes():
     yield Case("spectrum", Spectrum(), [(x,)])
 
 
+def gradients():
+    """Derivatives that programs compute."""
+    def group_norm(grad, x, weight):
+        y, mean, inverse = torch.ops.aten.native_group_norm(x, weight, None, 2, 6, 20, 3, 1e-5)
+        return torch.ops.aten.native_group_norm_backward(grad, x, mean, inverse, weight, 2, 6, 20, 3, [True, True, True])
+
+    def adaptive(grad, x):
+        return torch.ops.aten._adaptive_avg_pool2d_backward(grad, x)
+
+    yield Case("group_norm", group_norm, [(dyadic(2, 6, 4, 5), dyadic(2, 6, 4, 5), dyadic(6))])
+    yield Case("adaptive_average", adaptive, [(dyadic(2, 3, 4, 3), dyadic(2, 3, 7, 9))])
+
+
 FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states,
-            "recurrences": recurrences, "complexes": complexes}
+            "recurrences": recurrences, "complexes": complexes, "gradients": gradients}

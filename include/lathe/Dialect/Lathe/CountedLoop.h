@@ -12,10 +12,10 @@ struct CountedLoop {
   shape::Expr steps;
   llvm::SmallVector<mlir::Value> carried;  ///< keep their types
   llvm::SmallVector<mlir::Value> captured; ///< what the body reads from outside; constants stay constants in it
-  /// The body's results: the next carried values, then what each step adds to the collected results. `captured` are the values
-  /// that it has inside.
-  std::function<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value> carried, llvm::ArrayRef<mlir::Value> captured,
-                                               const shape::Expr &step)>
+  /// The body's results: the next carried values, then what each step adds to the collected results. `captured` are the
+  /// values that it has inside.
+  std::function<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value> carried,
+                                               llvm::ArrayRef<mlir::Value> captured, const shape::Expr &step)>
       body;
 };
 

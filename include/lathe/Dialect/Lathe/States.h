@@ -1,8 +1,8 @@
 //===- States.h - Tensors that live from run to run -------------------------===//
 //
-// A state of the model is an argument and a result of @main with the attribute `lathe.state`, its name: the value before a run and
-// the one behind it. Both lie in one place, the context's. `lathe.initial` on the argument is what it holds at first; without it,
-// zeros.
+// A state of the model is an argument and a result of @main with the attribute `lathe.state`, its name: the value
+// before a run and the one behind it. Both lie in one place, the context's. `lathe.initial` on the argument is what it
+// holds at first; without it, zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_DIALECT_LATHE_STATES_H

@@ -50,7 +50,8 @@ static llvm::Error polar(OpContext &c) {
     return c.wrong("parts of different types");
   if (llvm::Error e = c.broadcast(parts))
     return e;
-  return c.give(joined(c, {c.g.mul(parts[0], c.g.unary<CosOp>(parts[1])), c.g.mul(parts[0], c.g.unary<SinOp>(parts[1]))}));
+  return c.give(
+      joined(c, {c.g.mul(parts[0], c.g.unary<CosOp>(parts[1])), c.g.mul(parts[0], c.g.unary<SinOp>(parts[1]))}));
 }
 
 /// Of a real tensor itself.
@@ -65,7 +66,8 @@ template <bool imaginary> static llvm::Error part(OpContext &c) {
 /// sqrt(re^2 + im^2) without overflow: the larger part times the root of 1 + the quotient's square.
 static Value magnitude(OpContext &c, const Parts &p) {
   Value a = c.g.unary<AbsOp>(p.re), b = c.g.unary<AbsOp>(p.im);
-  Value large = c.g.binary<MaxOp>(a, b), small = c.g.binary<MinOp>(a, b), zero = c.g.splatLike(0, large), one = c.g.splatLike(1, large);
+  Value large = c.g.binary<MaxOp>(a, b), small = c.g.binary<MinOp>(a, b), zero = c.g.splatLike(0, large),
+        one = c.g.splatLike(1, large);
   Value none = c.g.compare(CompareKind::EQ, large, zero);
   Value ratio = c.g.div(small, c.g.select(none, one, large));
   return c.g.mul(large, c.g.unary<SqrtOp>(c.g.add(one, c.g.mul(ratio, ratio))));
@@ -77,7 +79,8 @@ static llvm::Error angle(OpContext &c) {
   Value x = c.tensor("self");
   if (!isPairs(c, "self")) { // pi where it is negative, 0 elsewhere, NaN where it is NaN
     x = c.g.cast(x, c.resultElement());
-    Value half = c.g.select(c.g.compare(CompareKind::LT, x, c.g.splatLike(0, x)), c.g.splatLike(3.14159265358979323846, x), c.g.splatLike(0, x));
+    Value half = c.g.select(c.g.compare(CompareKind::LT, x, c.g.splatLike(0, x)),
+                            c.g.splatLike(3.14159265358979323846, x), c.g.splatLike(0, x));
     return c.give(c.g.select(c.g.compare(CompareKind::NE, x, x), x, half));
   }
   Parts p = partsOf(c, c.tensor("self"));
@@ -148,7 +151,9 @@ static llvm::Error divide(OpContext &c) {
 template <bool minus> static llvm::Error sum(OpContext &c) {
   return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) -> Parts {
     Value factor = c.g.broadcastTo(c.scalarOf(c.number("alpha"), elementOf(a.re)), dimsOf(a.re));
-    auto one = [&](Value v, Value w) { return minus ? c.g.sub(v, c.g.mul(w, factor)) : c.g.add(v, c.g.mul(w, factor)); };
+    auto one = [&](Value v, Value w) {
+      return minus ? c.g.sub(v, c.g.mul(w, factor)) : c.g.add(v, c.g.mul(w, factor));
+    };
     return {one(a.re, b.re), one(a.im, b.im)};
   });
 }

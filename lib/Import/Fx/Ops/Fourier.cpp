@@ -1,6 +1,7 @@
 //===- Fourier.cpp - torch.fft and stft --------------------------------------===//
 //
-// Complex operands and results are pairs (ImportComplex.cpp); the transforms are those of lathe/Dialect/Lathe/Fourier.h.
+// Complex operands and results are pairs (ImportComplex.cpp); the transforms are those of
+// lathe/Dialect/Lathe/Fourier.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +41,8 @@ static llvm::Expected<Value> fit(OpContext &c, Value x, int64_t axis, const Expr
   Dims low(typeOf(x).getRank(), Expr(0)), high = low, dims = dimsOf(x);
   high[axis] = missing;
   dims[axis] = size;
-  return c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.scalar(0, elementOf(x)), exprArray(c.g.b, low),
-                                   exprArray(c.g.b, high));
+  return c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.scalar(0, elementOf(x)),
+                                   exprArray(c.g.b, low), exprArray(c.g.b, high));
 }
 
 /// x with pairs as its last dimension, or real numbers; gives pairs, or the real numbers of FourierResult::Real.
@@ -52,7 +53,8 @@ static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, cons
     return c.cannot("a transform of {0}", elementOf(x));
   if (t.length.constant() && *t.length.constant() > longestFourier)
     return c.cannot("a transform of length {0}; the longest one has {1}", t.length.str(), longestFourier);
-  Expr wanted = t.result == FourierResult::Real ? c.g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1)) : t.length;
+  Expr wanted =
+      t.result == FourierResult::Real ? c.g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1)) : t.length;
   LATHE_TRY(fitted, fit(c, x, t.axis, wanted));
   if (!pairs)
     fitted = c.g.unsqueeze(fitted, {typeOf(fitted).getRank()});
@@ -117,13 +119,17 @@ template <bool inverse, FourierResult result, bool mirrored = false> static llvm
     return c.wrong("a transform of real numbers is given complex ones");
   if (mirrored && result == FourierResult::Real && pairs)
     x = conjugated(c, x);
-  Expr size = dimsOf(x)[axis], length = c.has("n") ? c.size("n") : result == FourierResult::Real ? (size - Expr(1)) * Expr(2) : size;
-  LATHE_TRY(y, transformed(c, x, pairs, {axis, c.g.facts.simplify(length), mirrored ? !inverse : inverse, result, norm}));
+  Expr size = dimsOf(x)[axis], length = c.has("n")                      ? c.size("n")
+                                        : result == FourierResult::Real ? (size - Expr(1)) * Expr(2)
+                                                                        : size;
+  LATHE_TRY(y,
+            transformed(c, x, pairs, {axis, c.g.facts.simplify(length), mirrored ? !inverse : inverse, result, norm}));
   return c.give(mirrored && result == FourierResult::Half ? conjugated(c, y) : y);
 }
 
 /// Several dimensions, the last of which may be half of one.
-static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<Expr> lengths, bool inverse, FourierResult result, Norm norm) {
+static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<Expr> lengths, bool inverse,
+                           FourierResult result, Norm norm) {
   Value x = signal(c);
   bool pairs = isPairs(c, "self");
   if (axes.empty())
@@ -132,7 +138,8 @@ static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::Arr
     return c.wrong("a transform of real numbers is given complex ones");
   size_t last = axes.size() - 1;
   auto along = [&](size_t i) -> llvm::Error {
-    LATHE_TRY(y, transformed(c, x, pairs, {axes[i], lengths[i], inverse, i == last ? result : FourierResult::All, norm}));
+    LATHE_TRY(y,
+              transformed(c, x, pairs, {axes[i], lengths[i], inverse, i == last ? result : FourierResult::All, norm}));
     x = y;
     pairs = true;
     return llvm::Error::success();
@@ -222,13 +229,15 @@ static llvm::Error stft(OpContext &c) {
       return c.cannot("a window of {0} for frames of {1}", window.getType(), size);
     if (*have < size) { // in the middle
       int64_t left = (size - *have) / 2;
-      window = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType({Expr(size)}, elementOf(x)), window, c.g.scalar(0, elementOf(x)),
-                                         exprArray(c.g.b, {Expr(left)}), exprArray(c.g.b, {Expr(size - *have - left)}));
+      window = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType({Expr(size)}, elementOf(x)), window,
+                                         c.g.scalar(0, elementOf(x)), exprArray(c.g.b, {Expr(left)}),
+                                         exprArray(c.g.b, {Expr(size - *have - left)}));
     }
     framed = c.g.mul(framed, c.g.broadcastTo(window, dimsOf(framed)));
   }
   Norm norm = c.flag("normalized") ? Norm::Root : Norm::None;
-  LATHE_TRY(y, transformed(c, framed, false, {2, Expr(size), false, onesided ? FourierResult::Half : FourierResult::All, norm}));
+  LATHE_TRY(y, transformed(c, framed, false,
+                           {2, Expr(size), false, onesided ? FourierResult::Half : FourierResult::All, norm}));
   y = c.g.transpose(y, {0, 2, 1, 3});
   return c.give(rank == 1 ? c.g.squeeze(y, {0}) : y);
 }
@@ -255,8 +264,9 @@ llvm::ArrayRef<OpEntry> fx::fourierOps() {
       {"_fft_r2c.default", "self:T dim:I* normalization:I onesided:B", coreReal, TakesPairs},
       {"_fft_c2r.default", "self:T dim:I* normalization:I last_dim_size:N", coreInverse, TakesPairs},
       {"stft.default",
-       "self:T n_fft:I hop_length:I? win_length:I? window:T? normalized:B=False onesided:B? return_complex:B? align_to_window:B?", stft,
-       TakesPairs},
+       "self:T n_fft:I hop_length:I? win_length:I? window:T? normalized:B=False onesided:B? return_complex:B? "
+       "align_to_window:B?",
+       stft, TakesPairs},
   };
   return table;
 }

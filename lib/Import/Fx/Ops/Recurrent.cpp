@@ -1,7 +1,8 @@
 //===- Recurrent.cpp - LSTM, GRU and plain recurrent layers -----------------===//
 //
-// A short sequence of constant length is written out, any other is a loop of the host program. What does not depend on the state (the
-// product of the inputs with their weights) is computed for all steps at once, so that a step is one product and a few elementwise ops.
+// A short sequence of constant length is written out, any other is a loop of the host program. What does not depend on
+// the state (the product of the inputs with their weights) is computed for all steps at once, so that a step is one
+// product and a few elementwise ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +83,8 @@ static llvm::Expected<Cell> cellOf(OpContext &c, const Layers &layers, int64_t i
   bool biases = c.flag("has_biases");
   size_t each = (biases ? 4 : 2) + (layers.projects ? 1 : 0);
   llvm::ArrayRef<Value> w = llvm::ArrayRef<Value>(layers.weights).slice(index * each, each);
-  Expr state = dimsOf(layers.h)[2], width = dimsOf(layers.lstm ? layers.c : layers.h)[2], rows = width * Expr(layers.gates);
+  Expr state = dimsOf(layers.h)[2], width = dimsOf(layers.lstm ? layers.c : layers.h)[2],
+       rows = width * Expr(layers.gates);
   auto is = [&](Value v, llvm::ArrayRef<Expr> dims) {
     bool same = dimsOf(v).size() == dims.size() && elementOf(v) == elementOf(layers.h);
     for (size_t i = 0; same && i < dims.size(); ++i)
@@ -110,7 +112,8 @@ static Outcome unroll(OpContext &c, const Layers &layers, const Cell &cell, Valu
 }
 
 /// Each direction is a loop of its own: its weights stay in the cache from one iteration to the next.
-static Outcome loop(OpContext &c, const Layers &layers, const Cell &cell, Value in, State first, bool back, int64_t index) {
+static Outcome loop(OpContext &c, const Layers &layers, const Cell &cell, Value in, State first, bool back,
+                    int64_t index) {
   CountedLoop spec;
   spec.name = c.node.name + ".step" + std::to_string(index);
   spec.steps = layers.length;
@@ -123,7 +126,8 @@ static Outcome loop(OpContext &c, const Layers &layers, const Cell &cell, Value 
   spec.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value> captured, const Expr &step) {
     Expr t = back ? layers.length - Expr(1) - step : step;
     Value now = c.g.reshape(c.g.slice(captured[0], 0, t, Expr(1)), one);
-    State next = layers.step(c, {Value(), captured[1], Value(), captured[2], captured[3]}, now, {carried[0], layers.lstm ? carried[1] : Value()});
+    State next = layers.step(c, {Value(), captured[1], Value(), captured[2], captured[3]}, now,
+                             {carried[0], layers.lstm ? carried[1] : Value()});
     SmallVector<Value> results{next.h};
     if (layers.lstm)
       results.push_back(next.c);
@@ -143,7 +147,8 @@ static llvm::Expected<Outcome> runLayer(OpContext &c, const Layers &layers, Valu
   Value in = c.g.linear(x, cell.wIn, cell.bIn);
   State state{row(c, layers.h, index), row(c, layers.c, index)};
   std::optional<int64_t> length = layers.length.constant();
-  return length && *length <= c.unrolledSteps ? unroll(c, layers, cell, in, state, back) : loop(c, layers, cell, in, state, back, index);
+  return length && *length <= c.unrolledSteps ? unroll(c, layers, cell, in, state, back)
+                                              : loop(c, layers, cell, in, state, back, index);
 }
 
 static llvm::Error runLayers(OpContext &c, Layers &layers, Value x, bool batchFirst) {
@@ -166,7 +171,16 @@ static llvm::Error runLayers(OpContext &c, Layers &layers, Value x, bool batchFi
 
 template <int gates> static llvm::Error recurrent(OpContext &c, Step step) {
   Value x = c.tensor("input");
-  Layers layers{step, gates, c.integer("num_layers"), c.flag("bidirectional") ? 2 : 1, Expr(0), gates == 4, false, c.tensors("params"), {}, {}};
+  Layers layers{step,
+                gates,
+                c.integer("num_layers"),
+                c.flag("bidirectional") ? 2 : 1,
+                Expr(0),
+                gates == 4,
+                false,
+                c.tensors("params"),
+                {},
+                {}};
   SmallVector<Value> states = layers.lstm ? c.tensors("hx") : SmallVector<Value>{c.tensor("hx")};
   if (c.flag("train") && c.real("dropout") != 0)
     return c.cannot("dropout is on (train=True): call model.eval() before torch.export");
@@ -181,7 +195,8 @@ template <int gates> static llvm::Error recurrent(OpContext &c, Step step) {
   layers.c = layers.lstm ? states[1] : Value();
   int64_t cells = 0, biases = c.flag("has_biases") ? 4 : 2;
   if (layers.count < 1 || llvm::MulOverflow(layers.count, layers.directions, cells) || cells > maxCells)
-    return c.cannot("{0} layers in {1} directions; this version takes up to {2} in all", layers.count, layers.directions, maxCells);
+    return c.cannot("{0} layers in {1} directions; this version takes up to {2} in all", layers.count,
+                    layers.directions, maxCells);
   layers.projects = layers.lstm && int64_t(layers.weights.size()) == cells * (biases + 1);
   if (!layers.projects && int64_t(layers.weights.size()) != cells * biases)
     return c.wrong("{0} weights for {1} cells", layers.weights.size(), cells);
@@ -242,7 +257,9 @@ llvm::ArrayRef<OpEntry> fx::recurrentOps() {
   static const char *const one =
       "input:T hx:T params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B";
   static const OpEntry table[] = {
-      {"lstm.input", "input:T hx:T* params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B", lstm, OwnElements},
+      {"lstm.input",
+       "input:T hx:T* params:T* has_biases:B num_layers:I dropout:F train:B bidirectional:B batch_first:B", lstm,
+       OwnElements},
       {"gru.input", one, gru},
       {"rnn_tanh.input", one, rnnTanh},
       {"rnn_relu.input", one, rnnRelu},

@@ -42,7 +42,11 @@ static Value transformed(Node &n, Value x, const Expr &length, bool inverse, boo
   Expr parts = dims[dims.size() - 2];
   Dims outer(dims.begin(), dims.end() - 2);
   Value flat = n.g.reshape(x, {n.simplify(shape::product(outer)), parts, wanted});
-  ir::FourierTransform t{length, inverse, isReal ? FourierResult::Real : onesided ? FourierResult::Half : FourierResult::All, std::nullopt};
+  ir::FourierTransform t{length, inverse,
+                         isReal     ? FourierResult::Real
+                         : onesided ? FourierResult::Half
+                                    : FourierResult::All,
+                         std::nullopt};
   std::optional<int64_t> known = length.constant();
   if (inverse && known)
     t.scale = 1.0 / double(*known);
@@ -122,7 +126,8 @@ void dft(Node &n) {
   axis = n.axis(axis, rank);
   if (axis == rank - 1)
     failWrong("axis {0} is the one of real and imaginary parts", axis);
-  Value y = transformed(n, moved(n, n.wide(x), axis, rank - 1), lengthOf(n, n.dim(x, axis)), n.flag("inverse", false), n.flag("onesided", false));
+  Value y = transformed(n, moved(n, n.wide(x), axis, rank - 1), lengthOf(n, n.dim(x, axis)), n.flag("inverse", false),
+                        n.flag("onesided", false));
   n.out(n.g.cast(moved(n, y, rank - 1, axis), n.element(x)));
 }
 
@@ -145,7 +150,8 @@ void stft(Node &n) {
     n.requireEqual(n.dim(window, 0), length, "the window and the frame");
     framed = n.g.mul(framed, n.g.broadcastTo(n.g.cast(window, n.element(framed)), n.dims(framed)));
   }
-  Value y = transformed(n, moved(n, framed, 1, 2), length, false, n.flag("onesided", true)); // [batch, frames, 2, frequencies]
+  Value y = transformed(n, moved(n, framed, 1, 2), length, false,
+                        n.flag("onesided", true)); // [batch, frames, 2, frequencies]
   n.out(n.g.cast(moved(n, y, 2, 3), n.element(x)));
 }
 
