@@ -171,6 +171,8 @@ void Grouper::place(Operation *op) {
     return startOrdered(op);
   if (auto s = dyn_cast<ir::ScatterOp>(op))
     return startScatter(s);
+  if (isUnpackedProduct(op))
+    return startRow(op);
   std::set<unsigned> from = producers(op);
   std::vector<unsigned> candidates(from.rbegin(), from.rend()); // the latest first, contractions before all
   std::stable_partition(candidates.begin(), candidates.end(),
@@ -183,7 +185,7 @@ void Grouper::place(Operation *op) {
       read.insert(leaf.value);
   size_t producing = candidates.size();
   for (unsigned g = groups.size(), tried = 0; g-- > 0 && tried < 4;) {
-    bool shares = groups[g].kind == GroupKind::Row && !groups[g].domain.reads.empty() && !from.count(g) &&
+    bool shares = groups[g].kind == GroupKind::Row && !groups[g].domain.reads.empty() && !from.count(g) && !isUnpackedProduct(groups[g].members.front()) &&
                   llvm::any_of(groups[g].domain.known, [&](auto &entry) { return read.count(entry.first) != 0; });
     if (shares && ++tried)
       candidates.push_back(g);
@@ -389,7 +391,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
     return why;
   Group trial = groups[id];
   auto reduce = dyn_cast<ir::ReduceOp>(op);
-  if (reduce && trial.kind == GroupKind::Contraction)
+  if (reduce && (trial.kind == GroupKind::Contraction || isUnpackedProduct(trial.members.front())))
     return "a reduction does not fit a contraction's epilogue";
   if (reduce && trial.kind == GroupKind::Ordered)
     return "a reduction does not fit behind a scan or a sort";

@@ -21,6 +21,24 @@ bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::
 
 bool fuse::isHeavyRoot(Operation *op) { return isa_and_nonnull<ir::ContractOp, ir::AttentionOp>(op); }
 
+/// Bits of a constant's words, cast and scaled, seen through views.
+static bool isUnpacked(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto bits = dyn_cast_or_null<ir::AndOp>(op))
+    return bits.getLhs().getDefiningOp<ir::ShrOp>() != nullptr;
+  return op && (isView(op) || isa<ir::CastOp, ir::SubOp, ir::MulOp>(op)) && isUnpacked(op->getOperand(0));
+}
+
+static bool multipliesUnpacked(Operation *op) {
+  return isa<ir::MulOp>(op) && op->hasOneUse() && isUnpackedProduct(*op->user_begin());
+}
+
+bool fuse::isUnpackedProduct(Operation *op) {
+  auto sum = dyn_cast<ir::ReduceOp>(op);
+  auto mul = sum && sum.getKind() == ir::ReduceKind::Sum ? sum.getX().getDefiningOp<ir::MulOp>() : ir::MulOp();
+  return mul && mul->hasOneUse() && isUnpacked(mul.getRhs()) && !isUnpacked(mul.getLhs());
+}
+
 bool Trees::isSplat(Value v) {
   auto c = v.getDefiningOp<ir::ConstantOp>();
   auto dense = c ? dyn_cast<DenseElementsAttr>(c.getValue()) : DenseElementsAttr();
@@ -145,7 +163,10 @@ bool Trees::mustBeRoot(Operation *op) {
     return true; // a copy, put here to bring elements into order
   Uses uses;
   collectUses(op->getResult(0), uses);
-  bool fromMemory = llvm::any_of(uses.ops, [](Operation *u) { return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u); });
+  bool unpacked = isUnpacked(op->getResult(0)); // what it is multiplied with is read from memory, as for a contraction
+  bool fromMemory = llvm::any_of(uses.ops, [&](Operation *u) {
+    return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u) || (!unpacked && multipliesUnpacked(u));
+  });
   unsigned cost = 0;
   if (!fromMemory && isFree(op->getResult(0), 12, cost))
     return false;

@@ -66,6 +66,8 @@ bool isHeavy(mlir::Operation *op);
 bool hasOwnLoop(mlir::Operation *op);
 /// Contraction or attention: reads its operands from memory.
 bool isHeavyRoot(mlir::Operation *op);
+/// A sum of products with a matrix that is unpacked from words: a contraction but for how its second factor is made.
+bool isUnpackedProduct(mlir::Operation *op);
 
 } // namespace lathe::fuse
 

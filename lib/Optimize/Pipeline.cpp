@@ -14,6 +14,8 @@ void opt::buildOptimizePipeline(OpPassManager &pm, bool quantisedFloats) {
   IntegerProductsOptions integers;
   integers.floats = quantisedFloats;
   pm.addPass(createIntegerProducts(integers));
+  if (quantisedFloats) // GPUs multiply floats: theirs are unpacked when the model is compiled
+    pm.addPass(createBlockedWeights());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

@@ -181,4 +181,27 @@ def ByteTables : Pass<"lathe-byte-tables", "::mlir::ModuleOp"> {
   }];
 }
 
+def BlockedWeights : Pass<"lathe-blocked-weights", "::mlir::ModuleOp"> {
+  let summary = "Keep constant matrices of 4 or 8 bits with a scale per block as they are";
+  let description = [{
+    The second operand of a product that is codes of a constant, less zero points, times scales, both of which are the same for runs
+    of 16 to 256 rows of each column, becomes words of codes in panels of 32 columns, and the product a sum over these. Each
+    element is computed as before, in registers.
+
+    Before:
+    ```mlir
+    %q = lathe.cast %codes : tensor<64x32xi8> -> tensor<64x32xf32>
+    %w = lathe.mul %q, %scales : tensor<64x32xf32>
+    %y = lathe.contract %x, %w batch [] x [] over [1] x [0] : tensor<5x64xf32>, tensor<64x32xf32> -> tensor<5x32xf32>
+    ```
+    After:
+    ```mlir
+    %words = lathe.constant dense_resource<weights> : tensor<1x2x4x1x32xi32>
+    ... // (words >> 4 * i) & 15, less the zero points, times the scales
+    %p = lathe.mul %rows, %w : tensor<5x1x2x4x8x32xf32>
+    %y = lathe.reduce sum %p axes [2, 3, 4] : tensor<5x1x2x4x8x32xf32> -> tensor<5x1x32xf32>
+    ```
+  }];
+}
+
 #endif // LATHE_OPTIMIZE_PASSES

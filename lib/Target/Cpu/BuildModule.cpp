@@ -10,6 +10,7 @@
 #include "BuildModule.h"
 #include "CpuHooks.h"
 #include "KernelEmitters.h"
+#include "UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Schedule/Choose.h"
@@ -213,6 +214,7 @@ static ArrayRef<std::pair<Emitter, StringRef>> emittersOf(KernelClass c) {
                                                             {emitConvolution, "convolution in tiles"},
                                                             {emitGrouped, "convolution of groups"},
                                                             {emitDepthwise, "depthwise convolution"},
+                                                            {emitUnpackedProduct, "product with unpacked weights"},
                                                             {emitProduct, "product in tiles"}};
   switch (c) {
   case KernelClass::Contraction:

@@ -100,6 +100,21 @@ def microsoft():
     check('MatMulNBits', [node('MatMulNBits', 'x,w,s,z', domain='com.microsoft', K=k, N=n, bits=4, block_size=block)], dict(x=x),
           dict(w=packed, s=scale, z=zero.reshape(-1)), want=(x @ w.reshape(n, -1)[:, :k].T).astype(np.float32), rtol=1e-4, atol=1e-4)
 
+    # Words in panels of 32 columns: with one zero point for all, with one for each block, with codes of 8 bits.
+    ms = dict(domain='com.microsoft')
+    for rows, k, block, bits in ((1, 64, 32, 4), (3, 96, 16, 4), (30, 256, 128, 4), (2, 64, 32, 8)):
+        n, per = 64, 8 // bits
+        packed, scale = integers(np.uint8, n, k // block, block // per), scales(n * k // block)
+        codes = np.stack([packed >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, k // block, block).astype(np.float64)
+        zeros = integers(np.uint8, n, (k // block * bits + 7) // 8)
+        each = np.stack([zeros >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, -1)[:, :k // block, None].astype(np.float64)
+        x = floats(rows, k)
+        for zero, given in ((2 ** (bits - 1), {}), (each, dict(z=zeros.reshape(-1)))):
+            w, bias = ((codes - zero) * scale.reshape(n, -1, 1)).reshape(n, k), floats(n)
+            check(f'blocks of {block} x {bits} bits', [node('MatMulNBits', 'x,w,s,z' if given else 'x,w,s', 'p', K=k, N=n, bits=bits, block_size=block, **ms),
+                                                       node('Add', 'p,bias')],
+                  dict(x=x), dict(w=packed, s=scale, bias=bias, **given), {'x': (0,)}, want=(x @ w.T + bias).astype(np.float32), rtol=1e-4, atol=1e-4)
+
     for rows in (1, 30):
         x, w, s = floats(rows, 64), integers(np.int8, 64, 40), scales(40)
         check('weights of 8 bits', [node('DequantizeLinear', 'w,s', 'd', axis=1), node('MatMul', 'x,d')], dict(x=x), dict(w=w, s=s), {'x': (0,)},
