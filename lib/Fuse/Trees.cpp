@@ -125,9 +125,22 @@ static unsigned costAgain(Operation *op) {
   return isa<ir::GatherOp, ir::GatherNdOp>(op) ? 8 : isHeavy(op) ? 16 : 1;
 }
 
+/// How many elements of others an element is made of, views and what has one reader looked through.
+static unsigned elementsOf(Value v, unsigned depth = 0) {
+  Operation *op = v.getDefiningOp();
+  if (isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(op))
+    return 0;
+  bool through = op && depth < 16 && (isView(op) || (isa<ir::ElementwiseInterface>(op) && op->hasOneUse()));
+  unsigned sum = 0;
+  for (Value x : through ? op->getOperands() : OperandRange(nullptr, 0))
+    sum += elementsOf(x, depth + 1);
+  return through ? sum : 1;
+}
+
 /// A value that windows read is made once, by its producer where that takes it, not at every place of the windows: unless
 /// making it again costs less than a trip through memory. A convolution with a single place reads each element once per
-/// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it for nothing.
+/// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it for nothing, or it is
+/// a pool, which reads several elements for each.
 static int64_t readsByWindows(Operation *op, const Uses &uses) {
   if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp, ir::ConcatOp>(op))
     return 0;
@@ -144,7 +157,10 @@ static int64_t readsByWindows(Operation *op, const Uses &uses) {
   unsigned large = 0;
   for (Value v : op->getOperands())
     large += !isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(v.getDefiningOp());
-  return large <= 1;
+  unsigned elements = 0;
+  for (Value v : op->getOperands())
+    elements += elementsOf(v);
+  return large <= 1 || elements > 2;
 }
 
 /// Bytes that a convolution reads behind a padding: the kernel that makes what they are made of stores them, rather than that.

@@ -1,0 +1,23 @@
+// RUN: lathe-opt %s --lathe-form-kernels | FileCheck %s
+
+// A 1x1 convolution reads each element once for each of its channels. A maximum of several elements is made before it; a sum of two images is
+// computed as the convolution packs its rows.
+func.func @main(%x: tensor<1x16x8x32xf32>, %y: tensor<1x16x8x8xf32>, %w: tensor<24x16x1x1xf32>) -> (tensor<1x24x8x8xf32>, tensor<1x24x8x8xf32>) {
+  %a = lathe.slice %x starts ["0", "0", "0", "0"] steps [1, 1, 1, 4] : tensor<1x16x8x32xf32> -> tensor<1x16x8x8xf32>
+  %b = lathe.slice %x starts ["0", "0", "0", "1"] steps [1, 1, 1, 4] : tensor<1x16x8x32xf32> -> tensor<1x16x8x8xf32>
+  %c = lathe.slice %x starts ["0", "0", "0", "2"] steps [1, 1, 1, 4] : tensor<1x16x8x32xf32> -> tensor<1x16x8x8xf32>
+  %0 = lathe.max %a, %b : tensor<1x16x8x8xf32>
+  %1 = lathe.max %0, %c : tensor<1x16x8x8xf32>
+  %2 = lathe.conv %1, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x8x8xf32>, tensor<24x16x1x1xf32> -> tensor<1x24x8x8xf32>
+  %3 = lathe.add %a, %y : tensor<1x16x8x8xf32>
+  %4 = lathe.conv %3, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x8x8xf32>, tensor<24x16x1x1xf32> -> tensor<1x24x8x8xf32>
+  return %2, %4 : tensor<1x24x8x8xf32>, tensor<1x24x8x8xf32>
+}
+// CHECK: kernel.generic loop
+// CHECK: arith.maximumf
+// CHECK: kernel.generic reduction
+// CHECK-NOT: arith.maximumf
+// CHECK: kernel.reduce add
+// CHECK: kernel.generic reduction
+// CHECK: arith.addf
+// CHECK: kernel.reduce add
