@@ -94,6 +94,12 @@ static bool packsOnce(Operation *user) {
   return conv && conv.getGroups() == 1 && !isa<FloatType>(ir::elementOf(conv.getX()));
 }
 
+/// Groups of bytes that windows step over by more than one: no vector of them is read under a mask.
+static bool stepsOverBytes(Operation *pad) {
+  auto conv = pad->hasOneUse() ? dyn_cast<ir::ConvOp>(*pad->user_begin()) : ir::ConvOp();
+  return conv && conv.getGroups() != 1 && !isa<FloatType>(ir::elementOf(conv.getX())) && llvm::any_of(conv.getStrides(), [](int64_t s) { return s > 1; });
+}
+
 /// How often an op reads each element of a value, on average.
 static int64_t readsOf(Operation *user) {
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
@@ -189,6 +195,8 @@ bool Trees::mustBeRoot(Operation *op) {
   if (fromMemory)
     return true;
   // A padding is no more than a predicate.
+  if (isa<ir::PadOp>(op) && stepsOverBytes(op))
+    return true;
   if (isa<ir::PadOp>(op) && (isExternal(op->getOperand(0)) || roots.contains(op->getOperand(0).getDefiningOp())))
     return false;
   if (uses.count != 1 || areStoredBytes(op))

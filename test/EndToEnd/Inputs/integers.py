@@ -123,7 +123,8 @@ def microsoft():
 
 def images():
     for channels, out, groups, shape, window, extra in ((5, 33, 1, (9, 14), (3, 3), dict(pads=[1] * 4)), (4, 8, 1, (11, 12), (3, 2), dict(strides=[2, 1])),
-                                                        (6, 9, 3, (7, 7), (3, 3), dict(pads=[1] * 4, group=3)), (7, 20, 1, (40,), (5,), dict(dilations=[2])),
+                                                        (6, 9, 3, (7, 7), (3, 3), dict(pads=[1] * 4, group=3)),
+                                                        (20, 20, 20, (9, 37), (3, 3), dict(pads=[1] * 4, group=20, strides=[2, 2])), (7, 20, 1, (40,), (5,), dict(dilations=[2])),
                                                         (3, 5, 1, (5, 6, 7), (2, 3, 3), dict(pads=[0, 1, 1, 1, 1, 1]))):
         x, w = dict(x=integers(np.uint8, 2, channels, *shape)), integers(np.int8, out, channels // groups, *window)
         constants = dict(sx=np.float32(0.02), zx=np.uint8(117), w=w, sw=scales(out), zw=np.zeros(out, np.int8), sy=np.float32(0.7),
