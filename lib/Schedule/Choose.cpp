@@ -162,7 +162,8 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   choice.points = pointsOf(kernel.getSizeSymbols(), hints);
   if (c == KernelClass::Contraction)
     proposeTiles(kernel, machine, candidates, choice);
-  if (isRowClass(c))
+  // A contraction that tiles do not multiply runs as a sum of products.
+  if (isRowClass(c) || (c == KernelClass::Contraction && candidates.empty()))
     if (RowForm form(kernel); form.info) {
       proposeBroadcasts(*form.info, candidates);
       proposeRows(*form.info, machine, candidates, choice);

@@ -51,7 +51,10 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
       continue;
     w.bytes += std::max(1u, accessedType(op).getIntOrFloatBitWidth() / 8);
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*s.lane]);
-    w.gathers += !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    ValueRange indices = load ? ValueRange(load.getIndices()) : ValueRange(cast<kernel::StoreOp>(op).getIndices());
+    bool indirect = llvm::any_of(indices, [&](Value v) { return bool(info.axesOf(v) & lane); });
+    w.gathers += indirect || !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
   }
   w.passes = std::max(1u, w.passes + stores);
   w.again = (w.passes - 1) * loads;
@@ -130,6 +133,11 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
         when.add(Expr(v / 2 * width), Relation::Less, row);
       candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true))});
     }
+  // With as many registers, rows of this length, whole, gain as much.
+  constexpr int64_t longest = 16;
+  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && machine.registers >= 32 && !wide && work.passes > 1)
+    candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)), RowsAttr::get(context, longest, -1, -1),
+                          costOf(work, Expr(longest), width, true)});
   candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
 }
 

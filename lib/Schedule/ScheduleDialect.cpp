@@ -132,7 +132,7 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
     if (!llvm::is_contained(sizes, s))
       return kernel.emitOpError("S2: condition '") << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
   KernelClass k = kernel.getKernelClass();
-  bool rows = k == KernelClass::Loop || k == KernelClass::Reduction;
+  bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
   if ((isa<RowsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction))
     return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class " << kernel::stringifyKernelClass(k);
   return success();

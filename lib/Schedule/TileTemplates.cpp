@@ -26,6 +26,9 @@ static Expr extentOf(const BodyInfo &info, AxisSet axes) {
   return e;
 }
 
+/// What tiles multiply: floats, and bytes that were packed for it.
+static bool isMultiplied(Type t, bool packed) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16() || (packed && t.isInteger(8)); }
+
 void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
   MLIRContext *context = kernel.getContext();
   BodyInfo info(kernel);
@@ -33,7 +36,8 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   for (Operation *o : info.ops)
     if (auto c = dyn_cast<kernel::ContractOp>(o))
       op = c;
-  if (!op)
+  if (!op || !isa<FloatType>(op.getType()) || !isMultiplied(op.getLhs().getType().getElementType(), false) ||
+      !isMultiplied(op.getRhs().getType().getElementType(), bool(op.getPackedAttr())))
     return;
   AxisSet left = info.axesOf(op.getLhsExpr()), right = info.axesOf(op.getRhsExpr()), summed = info.axesOf(op.getAxes());
   AxisSet outer = lower::allAxes(info) & ~summed;

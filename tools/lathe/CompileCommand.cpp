@@ -130,7 +130,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
   command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
-  command->add_option("--max-schedules", o.maxSchedules, "Ways that one kernel may run in, by its sizes, on CPUs (default 6)")
+  command->add_option("--max-schedules", o.maxSchedules, "Ways that one kernel may run in, by its sizes, on CPUs (default 7)")
       ->check(CLI::Range(1, 16));
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));

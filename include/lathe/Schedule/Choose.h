@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 6; ///< of one kernel
+  unsigned mostSchedules = 7; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 

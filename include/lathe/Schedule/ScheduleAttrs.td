@@ -27,7 +27,8 @@ def Schedule_Dialect : Dialect {
       S1. `schedule.cases` stands at a `kernel.generic` and is an array of `#schedule.case`, of which the last one alone has no
           condition;
       S2. conditions are comparisons of expressions over the kernel's size symbols;
-      S3. `#schedule.rows` is for kernels of class loop and reduction, `#schedule.tiles` for contractions.
+      S3. `#schedule.rows` is for kernels of class loop and reduction, and for contractions that run as sums of products;
+          `#schedule.tiles` is for contractions.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
