@@ -21,7 +21,8 @@ static std::string textOf(const cpu::CompiledCase &c, bool several) {
     out += c.when.empty() ? "otherwise " : "where " + c.when + ": ";
   out += c.form + " " + c.schedule;
   for (auto [i, cost] : llvm::enumerate(c.costs))
-    out += (i ? "; " : ", expected cycles: ") + std::to_string(cost.cycles) + (cost.sizes.empty() ? "" : " at " + textOf(cost));
+    out += (i ? "; " : ", expected cycles: ") + std::to_string(cost.cycles) +
+           (cost.sizes.empty() ? "" : " at " + textOf(cost));
   return out;
 }
 
@@ -56,7 +57,8 @@ void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<cpu::CompiledKer
         llvm::json::Array costs;
         for (const cpu::ExpectedCost &cost : c.costs)
           costs.push_back(llvm::json::Object{{"at", textOf(cost)}, {"cycles", cost.cycles}});
-        cases.push_back(llvm::json::Object{{"when", c.when}, {"schedule", c.schedule}, {"form", c.form}, {"costs", std::move(costs)}});
+        cases.push_back(llvm::json::Object{
+            {"when", c.when}, {"schedule", c.schedule}, {"form", c.form}, {"costs", std::move(costs)}});
       }
       for (const std::string &remark : v.remarks)
         remarks.push_back(remark);
@@ -71,7 +73,8 @@ void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<cpu::CompiledKer
   }
 }
 
-void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef<cpu::CompiledKernel> compiled, const CompileOptions &options) {
+void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef<cpu::CompiledKernel> compiled,
+                                   const CompileOptions &options) {
   constexpr double least = 0.1;
   if (!options.observer)
     return;
@@ -81,9 +84,12 @@ void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef
     const cpu::CompiledVariant &best = code.variants.back();
     if (!best.efficiency || *best.efficiency >= least || ++count > 1)
       continue;
-    first = llvm::formatv("'{0}' {1:P1}{2}", kernel::GenericOp(kernel).getName(), *best.efficiency, best.remarks.empty() ? "" : " (" + best.remarks.front() + ")");
+    first = llvm::formatv("'{0}' {1:P1}{2}", kernel::GenericOp(kernel).getName(), *best.efficiency,
+                          best.remarks.empty() ? "" : " (" + best.remarks.front() + ")");
   }
   if (count)
-    options.observer->advised(llvm::formatv("{0} of {1} kernels are expected to run below a tenth of the machine's peak: {2}{3}; lathe inspect lists them",
-                                            count, kernels.size(), first, count > 1 ? ", .." : "").str());
+    options.observer->advised(llvm::formatv("{0} of {1} kernels are expected to run below a tenth of the machine's "
+                                            "peak: {2}{3}; lathe inspect lists them",
+                                            count, kernels.size(), first, count > 1 ? ", .." : "")
+                                  .str());
 }

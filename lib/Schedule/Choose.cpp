@@ -131,8 +131,10 @@ static void keepBest(std::vector<Candidate> candidates, const ChooseOptions &opt
   choice.cases.push_back(general);
 }
 
-/// What a tuning file says takes the place of what templates say; where it says nothing of other sizes, the general way remains.
-static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const ChooseOptions &options, StringRef canonical, Choice &choice) {
+/// What a tuning file says takes the place of what templates say; where it says nothing of other sizes, the general way
+/// remains.
+static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const ChooseOptions &options,
+                        StringRef canonical, Choice &choice) {
   std::vector<Candidate> tuned;
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(canonical, machine.name)) {
@@ -153,8 +155,8 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   choice.cases.insert(choice.cases.begin(), tuned.begin(), tuned.end());
 }
 
-Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine, const ChooseOptions &options,
-                        StringRef canonical) {
+Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,
+                        const ChooseOptions &options, StringRef canonical) {
   Choice choice;
   choice.ideal = Expr::unknown();
   std::vector<Candidate> candidates;

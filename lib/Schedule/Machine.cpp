@@ -1,7 +1,7 @@
 //===- Machine.cpp - What machines can do ----------------------------------===//
 //
-// The facts of GPUs are those of the CUDA C++ Programming Guide (technical specifications per compute capability) and of the
-// PTX ISA (mma and wgmma shapes).
+// The facts of GPUs are those of the CUDA C++ Programming Guide (technical specifications per compute capability) and
+// of the PTX ISA (mma and wgmma shapes).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,12 +10,15 @@
 using namespace lathe::schedule;
 
 static const TensorShape turing[] = {{"f16", 16, 8, 8, false}, {"i8", 8, 8, 16, false}};
-static const TensorShape ampere[] = {{"f16", 16, 8, 16, false}, {"bf16", 16, 8, 16, false}, {"tf32", 16, 8, 8, false},
-                                     {"i8", 16, 8, 32, false},  {"f64", 8, 8, 4, false}};
-static const TensorShape hopper[] = {{"f16", 16, 8, 16, false}, {"bf16", 16, 8, 16, false}, {"tf32", 16, 8, 8, false},
-                                     {"i8", 16, 8, 32, false},  {"f64", 16, 8, 16, false},  {"f16", 64, 256, 16, true},
-                                     {"bf16", 64, 256, 16, true}, {"tf32", 64, 256, 8, true}, {"i8", 64, 256, 32, true},
-                                     {"f8", 64, 256, 32, true}};
+static const TensorShape ampere[] = {{"f16", 16, 8, 16, false},
+                                     {"bf16", 16, 8, 16, false},
+                                     {"tf32", 16, 8, 8, false},
+                                     {"i8", 16, 8, 32, false},
+                                     {"f64", 8, 8, 4, false}};
+static const TensorShape hopper[] = {
+    {"f16", 16, 8, 16, false}, {"bf16", 16, 8, 16, false}, {"tf32", 16, 8, 8, false},   {"i8", 16, 8, 32, false},
+    {"f64", 16, 8, 16, false}, {"f16", 64, 256, 16, true}, {"bf16", 64, 256, 16, true}, {"tf32", 64, 256, 8, true},
+    {"i8", 64, 256, 32, true}, {"f8", 64, 256, 32, true}};
 
 // clang-format off
 static const Machine table[] = {

@@ -14,8 +14,11 @@ static const struct {
   StringRef text;
   Relation relation;
   bool swapped;
-} relations[] = {{"<=", Relation::LessEqual, false}, {"<", Relation::Less, false}, {"=", Relation::Equal, false},
-                 {">=", Relation::LessEqual, true},  {">", Relation::Less, true}};
+} relations[] = {{"<=", Relation::LessEqual, false},
+                 {"<", Relation::Less, false},
+                 {"=", Relation::Equal, false},
+                 {">=", Relation::LessEqual, true},
+                 {">", Relation::Less, true}};
 
 static llvm::Error errorAt(StringRef text, const llvm::Twine &what) {
   return llvm::createStringError("condition '" + text + "': " + what);

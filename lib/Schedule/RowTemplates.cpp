@@ -1,7 +1,7 @@
 //===- RowTemplates.cpp - Ways to run a row program ------------------------===//
 //
-// Rows that are read in several passes stay in registers where they fit; longer ones are walked in memory, pass by pass. Of a row of
-// open length the sizes of a call decide.
+// Rows that are read in several passes stay in registers where they fit; longer ones are walked in memory, pass by
+// pass. Of a row of open length the sizes of a call decide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@ using shape::Expr;
 namespace {
 /// What the cost of a row program is made of.
 struct RowWork {
-  unsigned passes = 0;   ///< over the lane axis
-  unsigned weight = 0;   ///< instructions per vector of the lane axis, in all passes
-  unsigned again = 0;    ///< loads that later passes repeat
-  unsigned gathers = 0;  ///< accesses of which every lane moves on its own
-  int64_t bytes = 0;     ///< moved per point of the lane axis
-  Expr rows = Expr(1);   ///< points of all other axes
+  unsigned passes = 0;  ///< over the lane axis
+  unsigned weight = 0;  ///< instructions per vector of the lane axis, in all passes
+  unsigned again = 0;   ///< loads that later passes repeat
+  unsigned gathers = 0; ///< accesses of which every lane moves on its own
+  int64_t bytes = 0;    ///< moved per point of the lane axis
+  Expr rows = Expr(1);  ///< points of all other axes
 };
 } // namespace
 
@@ -93,7 +93,8 @@ static void costOfScalars(const BodyInfo &info, const Machine &machine, Choice &
   choice.ideal = Expr::floordiv(points, Expr(2 * int64_t(machine.lanes())));
 }
 
-void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
+void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates,
+                           Choice &choice) {
   MLIRContext *context = info.kernel->getContext();
   llvm::Expected<RowSchedule> usual = scheduleRows(info, machine, {}, shape::Facts());
   if (!usual) { // nothing was asked for
@@ -116,7 +117,8 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   const Expr &row = info.extents[*s.lane];
   int64_t width = s.width;
   Expr vectors = Expr::ceildiv(row, Expr(width));
-  Expr arithmetic = half(work.rows * vectors * Expr(work.weight)), bytes = Expr::floordiv(work.rows * row * Expr(work.bytes), Expr(int64_t(machine.costs.memoryBytes) * 8));
+  Expr arithmetic = half(work.rows * vectors * Expr(work.weight)),
+       bytes = Expr::floordiv(work.rows * row * Expr(work.bytes), Expr(int64_t(machine.costs.memoryBytes) * 8));
   choice.ideal = Expr::max(arithmetic, bytes);
   // Wide elements take two registers each.
   bool wide = llvm::any_of(info.ops, [](Operation *op) {
@@ -126,7 +128,8 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
     for (int64_t v = 2; v <= (wide ? 4 : 8); v *= 2) {
       if (v > 2) // whole vectors alone have no masks
-        candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1), costOf(work, Expr(v), width, true)});
+        candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1),
+                              costOf(work, Expr(v), width, true)});
       Predicate when;
       when.add(row, Relation::LessEqual, Expr(v * width));
       if (v > 2)
@@ -135,14 +138,15 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
     }
   // With as many registers, rows of this length, whole, gain as much.
   constexpr int64_t longest = 16;
-  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && machine.registers >= 32 && !wide && work.passes > 1)
-    candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)), RowsAttr::get(context, longest, -1, -1),
-                          costOf(work, Expr(longest), width, true)});
+  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && machine.registers >= 32 &&
+      !wide && work.passes > 1)
+    candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)),
+                          RowsAttr::get(context, longest, -1, -1), costOf(work, Expr(longest), width, true)});
   candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
 }
 
-/// Where a run may have one place that stands for all, offsets hold min(i, n - 1): lanes along i gather. Where n is the axis's extent
-/// in a call, as it mostly is, they do not.
+/// Where a run may have one place that stands for all, offsets hold min(i, n - 1): lanes along i gather. Where n is the
+/// axis's extent in a call, as it mostly is, they do not.
 void schedule::proposeBroadcasts(const BodyInfo &info, std::vector<Candidate> &candidates) {
   Predicate when;
   std::map<std::string, Expr> known;
@@ -155,7 +159,8 @@ void schedule::proposeBroadcasts(const BodyInfo &info, std::vector<Candidate> &c
           for (bool first : {true, false}) {
             const Expr &index = a.operands[first ? 0 : 1], size = a.operands[first ? 1 : 0] + Expr(1);
             std::optional<std::string> symbol = size.asSymbol();
-            if (index != Expr::symbol(info.axes[axis]) || !symbol || !info.extents[axis].asSymbol() || known.count(*symbol))
+            if (index != Expr::symbol(info.axes[axis]) || !symbol || !info.extents[axis].asSymbol() ||
+                known.count(*symbol))
               continue;
             known.emplace(*symbol, info.extents[axis]);
             when.add(size, Relation::Equal, info.extents[axis]);

@@ -32,7 +32,8 @@ bool schedule::masksRest(const BodyInfo &info, unsigned lane, const Machine &mac
 /// Axes at which the indirect indices of an access vary: such an access is a gather along them.
 static AxisSet indirectAxes(Operation *op, const BodyInfo &info) {
   AxisSet set = 0;
-  auto indices = isa<kernel::LoadOp>(op) ? cast<kernel::LoadOp>(op).getIndices() : cast<kernel::StoreOp>(op).getIndices();
+  auto indices =
+      isa<kernel::LoadOp>(op) ? cast<kernel::LoadOp>(op).getIndices() : cast<kernel::StoreOp>(op).getIndices();
   for (Value v : indices)
     set |= info.axesOf(v);
   return set;
@@ -73,7 +74,8 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
       score -= weight;
     else if (linear->coefficient.isOne())
       score += 2 * weight;
-    else if (int64_t step = linear->coefficient.constant().value_or(0); !reduces && isa<kernel::LoadOp>(op) && step > 1 && step <= 4)
+    else if (int64_t step = linear->coefficient.constant().value_or(0);
+             !reduces && isa<kernel::LoadOp>(op) && step > 1 && step <= 4)
       score += weight / 2; // whole vectors, of which a shuffle takes some lanes
     else if (!linear->coefficient.isZero())
       score -= weight;
@@ -95,8 +97,8 @@ static std::optional<unsigned> chooseLane(const BodyInfo &info) {
   return best;
 }
 
-/// Loop order: parallel axes first, and a reduction's own axes before those that it reduces where that is possible for all;
-/// otherwise the kernel's order. The lane axis goes innermost among its equals.
+/// Loop order: parallel axes first, and a reduction's own axes before those that it reduces where that is possible for
+/// all; otherwise the kernel's order. The lane axis goes innermost among its equals.
 static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, std::optional<unsigned> lane) {
   unsigned n = info.axes.size();
   std::vector<AxisSet> before(n, 0);
@@ -125,9 +127,11 @@ static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, s
   return order;
 }
 
-/// The parallel axis and the number of its points to work on together: loads that run along the lanes and not along this
-/// axis are shared by all (the input of a convolution by output channels). `asked`: how many; else what divides a known extent.
-static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t asked, const shape::Facts &facts, RowSchedule &s) {
+/// The parallel axis and the number of its points to work on together: loads that run along the lanes and not along
+/// this axis are shared by all (the input of a convolution by output channels). `asked`: how many; else what divides a
+/// known extent.
+static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t asked, const shape::Facts &facts,
+                      RowSchedule &s) {
   int best = 0;
   for (Operation *op : info.ops)
     if (auto r = dyn_cast<kernel::ReduceOp>(op); r && has(info.axesOf(r.getAxes()), *s.lane))
@@ -196,29 +200,34 @@ static LaneWork workOf(const BodyInfo &info, unsigned lane) {
 constexpr unsigned heaviestJammed = 240, heaviestPersistent = 120;
 
 /// Rows that stay in registers.
-static llvm::Error choosePersistence(const BodyInfo &info, const LaneWork &work, RowsAttr asked, const shape::Facts &facts, RowSchedule &s) {
+static llvm::Error choosePersistence(const BodyInfo &info, const LaneWork &work, RowsAttr asked,
+                                     const shape::Facts &facts, RowSchedule &s) {
   const Expr &row = info.extents[*s.lane];
   std::optional<int64_t> extent = row.constant();
-  int64_t vectors = asked ? asked.getPersist() : -1, most = vectors < 0 ? (work.wide ? 4 : 8) : vectors, width = s.width;
+  int64_t vectors = asked ? asked.getPersist() : -1, most = vectors < 0 ? (work.wide ? 4 : 8) : vectors,
+          width = s.width;
   if (extent && vectors > 0 && *extent > vectors * width)
-    return llvm::createStringError("persist = " + std::to_string(vectors) + ": rows have " + row.str() + " elements, more than " +
-                                   std::to_string(vectors) + " vectors of " + std::to_string(width));
+    return llvm::createStringError("persist = " + std::to_string(vectors) + ": rows have " + row.str() +
+                                   " elements, more than " + std::to_string(vectors) + " vectors of " +
+                                   std::to_string(width));
   if (extent && *extent > 0 && *extent <= most * width && (vectors > 0 || work.weight <= heaviestPersistent))
     s.persist = *extent;
   if (extent || vectors <= 0)
     return llvm::Error::success();
   if (!s.maskedRest)
-    return llvm::createStringError("persist: rows of open length end under masks, which the machine has not for these types");
+    return llvm::createStringError(
+        "persist: rows of open length end under masks, which the machine has not for these types");
   if (!facts.provablyLessEqual(row, Expr(vectors * width)))
-    return llvm::createStringError("persist = " + std::to_string(vectors) + ": the condition does not say that " + row.str() + " <= " +
-                                   std::to_string(vectors * width));
+    return llvm::createStringError("persist = " + std::to_string(vectors) + ": the condition does not say that " +
+                                   row.str() + " <= " + std::to_string(vectors * width));
   s.persistVectors = vectors;
   while (s.fullVectors < vectors && facts.provablyLessEqual(Expr((s.fullVectors + 1) * width), row))
     ++s.fullVectors;
   return llvm::Error::success();
 }
 
-llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const Machine &machine, RowsAttr asked, const shape::Facts &facts) {
+llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const Machine &machine, RowsAttr asked,
+                                                   const shape::Facts &facts) {
   RowSchedule s;
   AxisSet parallel = parallelAxes(info);
   s.lane = chooseLane(info);

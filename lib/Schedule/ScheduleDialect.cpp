@@ -55,14 +55,17 @@ static ParseResult parseFields(AsmParser &parser, MutableArrayRef<Field> fields)
   });
 }
 
-void RowsAttr::print(AsmPrinter &p) const { printFields(p, {{"persist", getPersist()}, {"unroll", getUnroll()}, {"jam", getJam()}}); }
+void RowsAttr::print(AsmPrinter &p) const {
+  printFields(p, {{"persist", getPersist()}, {"unroll", getUnroll()}, {"jam", getJam()}});
+}
 
 Attribute RowsAttr::parse(AsmParser &parser, Type) {
   Field fields[] = {{"persist", -1}, {"unroll", -1}, {"jam", -1}};
   auto loc = parser.getCurrentLocation();
   if (parseFields(parser, fields))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second, fields[2].second);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
+                    fields[2].second);
 }
 
 void TilesAttr::print(AsmPrinter &p) const { printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}}); }
@@ -89,8 +92,8 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
   if (parser.parseLess() || (succeeded(parser.parseOptionalString(&condition)) && parser.parseComma()) ||
       parser.parseAttribute(schedule) || parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), StringAttr::get(parser.getContext(), condition),
-                    schedule);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    StringAttr::get(parser.getContext(), condition), schedule);
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +102,8 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 
 constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24;
 
-LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll, int64_t jam) {
+LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,
+                               int64_t jam) {
   if (persist > mostVectors)
     return error() << "persist: at most " << mostVectors << " vectors stay in registers";
   if (unroll == 0 || unroll > mostUnrolled)
@@ -117,7 +121,8 @@ LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, 
   return success();
 }
 
-LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition, Attribute schedule) {
+LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition,
+                               Attribute schedule) {
   llvm::Expected<Predicate> p = Predicate::parse(condition.getValue());
   if (!p)
     return error() << "S2: " << llvm::toString(p.takeError());
@@ -130,11 +135,13 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
   std::vector<std::string> sizes = kernel.getSizeSymbols();
   for (const std::string &s : conditionOf(c).symbols())
     if (!llvm::is_contained(sizes, s))
-      return kernel.emitOpError("S2: condition '") << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
+      return kernel.emitOpError("S2: condition '")
+             << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
   KernelClass k = kernel.getKernelClass();
   bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
   if ((isa<RowsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction))
-    return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class " << kernel::stringifyKernelClass(k);
+    return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class "
+                                      << kernel::stringifyKernelClass(k);
   return success();
 }
 

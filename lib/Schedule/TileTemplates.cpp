@@ -1,7 +1,8 @@
 //===- TileTemplates.cpp - Ways to run a contraction -----------------------===//
 //
-// Columns are worked off in panels. Of few columns the last panel is mostly empty: half a panel then is half the work. Of an open
-// number of columns both are made, and each panel asks which it needs: one test beside thousands of products.
+// Columns are worked off in panels. Of few columns the last panel is mostly empty: half a panel then is half the work.
+// Of an open number of columns both are made, and each panel asks which it needs: one test beside thousands of
+// products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +28,12 @@ static Expr extentOf(const BodyInfo &info, AxisSet axes) {
 }
 
 /// What tiles multiply: floats, and bytes that were packed for it.
-static bool isMultiplied(Type t, bool packed) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16() || (packed && t.isInteger(8)); }
+static bool isMultiplied(Type t, bool packed) {
+  return t.isF32() || t.isF64() || t.isF16() || t.isBF16() || (packed && t.isInteger(8));
+}
 
-void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
+void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates,
+                            Choice &choice) {
   MLIRContext *context = kernel.getContext();
   BodyInfo info(kernel);
   kernel::ContractOp op;

@@ -14,7 +14,9 @@ using namespace lathe;
 using namespace lathe::schedule;
 using shape::Expr;
 
-std::string schedule::hashOf(StringRef canonical) { return llvm::utohexstr(llvm::xxh3_64bits(canonical), /*LowerCase=*/true, /*Width=*/16); }
+std::string schedule::hashOf(StringRef canonical) {
+  return llvm::utohexstr(llvm::xxh3_64bits(canonical), /*LowerCase=*/true, /*Width=*/16);
+}
 
 Predicate TuningEntry::conditionFor(ArrayRef<std::string> symbols) const {
   Predicate p;
