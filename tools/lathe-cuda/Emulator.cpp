@@ -299,9 +299,10 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     if (!thunk)
       return thunk.takeError();
     std::vector<uint64_t> words = launch.arguments;
+    words.push_back(launch.scratch);
     for (const TensorMap &map : launch.maps)
       words.push_back(reinterpret_cast<uint64_t>(&map));
-    words.push_back(launch.scratch);
+    words.push_back(0);
     if (!e)
       e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
   }

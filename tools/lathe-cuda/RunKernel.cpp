@@ -67,6 +67,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launch.threads = w[2];
     launch.shared = w[3];
     launches.push_back(launch);
+    launches.back().maps = launches[0].maps; // as the runtime hands them on: behind what the launch looks at
   }
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::deviceLlvm(*code.device, sm, *context, options);

@@ -245,8 +245,8 @@ typedef struct {
 } LatheCudaLaunch;
 
 /* What a CUDA plan says, and what it is told of the device in the same words. Nothing is launched when a grid dimension is 0.
- * The kernel's parameters are one pointer per buffer, one int64 per size parameter, then the tensor maps by value (CUtensorMap,
- * 128 bytes each), then the address of the scratch memory. */
+ * The kernel's parameters are one pointer per buffer, one int64 per size parameter, the address of the scratch memory, then of
+ * the first launch the tensor maps by value (CUtensorMap, 128 bytes each). */
 enum {
   LATHE_CUDA_ENTRY = 0, /* index into entries */
   LATHE_CUDA_GRID = 1,  /* x, y, z */

@@ -73,9 +73,9 @@ static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *ste
     *argument++ = &step->buffers[b];
   for (uint32_t s = 0; s < step->step->slots.count; ++s)
     *argument++ = &step->sizes[s];
-  for (uint32_t m = 0; m < out->numMaps; ++m)
-    *argument++ = &out->maps[m];
   *argument++ = &cuda->scratch.memory;
+  for (uint32_t m = 0; m < out->numMaps; ++m) /* launches that follow take none and do not look so far */
+    *argument++ = &out->maps[m];
   status = planFollowing(context, variant, words, out);
   return status ? status
                 : latheCudaFunction(context, variant, (uint32_t)words[LATHE_CUDA_ENTRY], out->shared, &out->fn);

@@ -103,9 +103,9 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
   SmallVector<Type> params(numRefs, d.pointer(Global));
   params.append(info.sizes.size(), d.i64Type());
+  params.push_back(d.pointer(Global)); // scratch memory: in front of the maps, which launches that follow do not have
+  unsigned firstMap = params.size();
   params.append(numMaps, d.pointer(0));
-  unsigned numParams = params.size();
-  params.push_back(d.pointer(Global)); // scratch memory
   builder.setInsertionPointToEnd(module.getBody());
   func = builder.create<LLVM::LLVMFuncOp>(d.loc, name,
                                           LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), params));
@@ -114,10 +114,11 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
   Block *entry = func.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
-  for (unsigned i = 0; i < numParams; ++i)
-    (i < numRefs ? refs : i < numRefs + info.sizes.size() ? sizes : maps).push_back(entry->getArgument(i));
+  for (unsigned i = 0; i < numRefs + info.sizes.size(); ++i)
+    (i < numRefs ? refs : sizes).push_back(entry->getArgument(i));
   Type raw = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
-  for (unsigned i = numRefs + info.sizes.size(); i < numParams; ++i) {
+  for (unsigned i = firstMap; i < params.size(); ++i) {
+    maps.push_back(entry->getArgument(i));
     func.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(raw));
     func.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
     func.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
@@ -153,7 +154,7 @@ void KernelFrame::awaitPrevious() {
     d.ptx("griddepcontrol.wait;");
 }
 
-Value KernelFrame::scratch() { return func.getBody().front().getArguments().back(); }
+Value KernelFrame::scratch() { return func.getBody().front().getArgument(refs.size() + sizes.size()); }
 
 Value KernelFrame::size(const Expr &e) { return sizeValue(d, info, sizes, e); }
 

@@ -76,7 +76,7 @@ public:
   Divisibility known; ///< of the sizes that come to this entry point
 
   Value size(const shape::Expr &e); ///< i64
-  /// The memory that a kernel's launches share (its address is the parameter behind all others).
+  /// The memory that a kernel's launches share (its address is the parameter behind the sizes).
   Value scratch();
   /// Statically sized shared memory.
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
