@@ -169,11 +169,12 @@ static void tell(uint64_t seed, const Verdict &v, MLIRContext &context) {
     reduceFile(pathOf(seed), seed, v, context);
   if (v.isFailure())
     keepFiles(pathOf(seed), "seed" + std::to_string(seed));
-  if ((reduce && v.isFailure()) || show)
+  if ((reduce && v.isFailure()) || show) {
     if (auto model = loadModel(pathOf(seed) + ".onnx"))
       llvm::outs() << textOf(*model);
     else
       llvm::consumeError(model.takeError());
+  }
   llvm::outs().flush();
 }
 
