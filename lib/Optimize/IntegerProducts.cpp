@@ -38,6 +38,7 @@ public:
   bool rewrite(ConvOp op);
 
 private:
+  bool rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w);
   std::optional<Quantised> match(Value v, unsigned depth = 0);
   std::optional<Quantised> matchView(Operation *op, unsigned depth);
   std::optional<Quantised> matchConstant(Value v);
@@ -347,6 +348,40 @@ Value Rewriter::perChannel(Value v, const Dims &dims) {
   return g.broadcastTo(g.reshape(v, at), dims);
 }
 
+/// A zero point that is a byte, or lies within the bytes' range.
+static bool isByteZero(Value zero) {
+  if (std::optional<ConstantTensor> t = zero ? numbersOf(zero) : std::nullopt)
+    return llvm::all_of(t->ints, [](int64_t z) { return z >= -128 && z <= 255; });
+  while (zero && !isByte(elementOf(zero)) && isa_and_nonnull<CastOp, ReshapeOp>(zero.getDefiningOp()))
+    zero = zero.getDefiningOp()->getOperand(0);
+  return !zero || isByte(elementOf(zero));
+}
+
+/// A channel by itself has no neighbours to multiply four at a time, and lanes of channels multiply floats as fast as integers of 32
+/// bits. Products of bytes and sums of so few of them are exact in f32, whatever their order.
+bool Rewriter::rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w) {
+  constexpr int64_t mostTaps = 120; // of at most 383 * 383 each: below 2^24
+  Dims filter = dimsOf(w.bytes), dims = dimsOf(op.getResult());
+  Expr taps(1);
+  for (const Expr &d : llvm::drop_begin(filter))
+    taps = taps * d;
+  if (op.getGroups() == 1 || !filter[1].isOne() || !isConstant(w.bytes) || taps.constant().value_or(mostTaps + 1) > mostTaps ||
+      !isByteZero(x.zero) || !isByteZero(w.zero))
+    return false;
+  auto whole = [&](const Quantised &q) {
+    Value v = g.cast(q.bytes, g.b.getF32Type());
+    return q.zero ? g.sub(v, g.broadcastTo(g.cast(q.zero, g.b.getF32Type()), dimsOf(v))) : v;
+  };
+  Value sum = g.b.create<ConvOp>(g.loc, tensorType(dims, g.b.getF32Type()), whole(x), whole(w), op.getStrides(), op.getDilations(),
+                                 op.getPads(), op.getGroups());
+  Type element = elementOf(op.getResult());
+  Value r = isa<FloatType>(element) ? scaled(sum, g.broadcastTo(g.reshape(x.scale, {}), dims), perChannel(w.scale, dims), op)
+                                    : g.cast(sum, element);
+  op.getResult().replaceAllUsesWith(r);
+  op.erase();
+  return true;
+}
+
 bool Rewriter::rewrite(ConvOp op) {
   std::optional<std::pair<Quantised, Quantised>> operands = operandsOf(op);
   if (!operands)
@@ -357,6 +392,8 @@ bool Rewriter::rewrite(ConvOp op) {
     inner.push_back(d);
   if ((x.zero && !isScalar(x.zero)) || (x.scale && !isScalar(x.scale)) || !isOneAlong(w.zero, inner) || !isOneAlong(w.scale, inner))
     return false;
+  if (rewriteDepthwise(op, x, w))
+    return true;
   if (w.zero && op.getGroups() != 1) // a sum over each group of channels would be a convolution of its own kind
     return false;
   Dims dims = dimsOf(op.getResult());

@@ -90,3 +90,27 @@ func.func @varies(%x: tensor<4x3xui8>, %z: tensor<3xi32>, %w: tensor<3x2xi8>) ->
   %4 = lathe.contract %2, %3 batch [] x [] over [1] x [0] : tensor<4x3xi32>, tensor<3x2xi32> -> tensor<4x2xi32>
   return %4 : tensor<4x2xi32>
 }
+
+// A channel by itself: floats, in which so few products are exact; what is too long for that stays in bytes.
+// CHECK-LABEL: @depthwise
+// CHECK: %[[X:.*]] = lathe.cast %arg0 : tensor<1x2x9xui8> -> tensor<1x2x9xf32>
+// CHECK: %[[Z:.*]] = lathe.sub %[[X]]
+// CHECK: %[[S:.*]] = lathe.conv %[[Z]], {{.*}} pads ["1", "1"] groups 2 : tensor<1x2x9xf32>, tensor<2x1x3xf32> -> tensor<1x2x9xf32>
+// CHECK: lathe.cast %[[S]] : tensor<1x2x9xf32> -> tensor<1x2x9xi32>
+func.func @depthwise(%x: tensor<1x2x9xui8>) -> tensor<1x2x9xi32> {
+  %w = lathe.constant dense<[[[1, 2, 3]], [[4, 5, 6]]]> : tensor<2x1x3xi32>
+  %z = lathe.constant dense<7> : tensor<1x2x9xi32>
+  %0 = lathe.cast %x : tensor<1x2x9xui8> -> tensor<1x2x9xi32>
+  %1 = lathe.sub %0, %z : tensor<1x2x9xi32>
+  %2 = lathe.conv %1, %w strides [1] dilations [1] pads ["1", "1"] groups 2 : tensor<1x2x9xi32>, tensor<2x1x3xi32> -> tensor<1x2x9xi32>
+  return %2 : tensor<1x2x9xi32>
+}
+
+// CHECK-LABEL: @depthwise_long
+// CHECK: lathe.conv {{.*}} groups 2 : tensor<1x2x209xui8>, tensor<2x1x200xi8> -> tensor<1x2x10xi32>
+func.func @depthwise_long(%x: tensor<1x2x209xui8>) -> tensor<1x2x10xi32> {
+  %w = lathe.constant dense<3> : tensor<2x1x200xi32>
+  %0 = lathe.cast %x : tensor<1x2x209xui8> -> tensor<1x2x209xi32>
+  %2 = lathe.conv %0, %w strides [1] dilations [1] pads ["0", "0"] groups 2 : tensor<1x2x209xi32>, tensor<2x1x200xi32> -> tensor<1x2x10xi32>
+  return %2 : tensor<1x2x10xi32>
+}
