@@ -47,6 +47,8 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   AxisSet outer = lower::allAxes(info) & ~summed;
   Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
   Expr rows = extentOf(info, outer & ~(right & ~left));
+  if (columns.isOne() && extentOf(info, outer & left & ~right).isOne())
+    return; // a tile of one number would leave the lanes empty: rows of products
   Expr peak(int64_t(machine.peak()));
   auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
   choice.ideal = costFor(columns);
