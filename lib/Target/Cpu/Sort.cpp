@@ -74,8 +74,9 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
     : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
       rankAxis(*info.axisIndex(op.getRankAxis())), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8),
       outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
-  int best = std::max(0, laneScore(info, axis));
-  for (unsigned a = 0; a < info.axes.size(); ++a)
+  // Every key is read, and few of them are results: where keys lie side by side decides.
+  int best = 0;
+  for (unsigned a = 0; laneScore(info, axis) <= 0 && a < info.axes.size(); ++a)
     if (int score = laneScore(info, a); a != axis && a != rankAxis && score > best) {
       best = score;
       lane = a;
