@@ -47,8 +47,8 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   AxisSet outer = lower::allAxes(info) & ~summed;
   Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
   Expr rows = extentOf(info, outer & ~(right & ~left));
-  if (columns.isOne() && extentOf(info, outer & left & ~right).isOne())
-    return; // a tile of one number would leave the lanes empty: rows of products
+  if (!op.getPackedAttr() && extentOf(info, outer & left & ~right).isOne())
+    return; // one row: a panel of columns would be read down a matrix that is read along faster
   Expr peak(int64_t(machine.peak()));
   auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
   choice.ideal = costFor(columns);

@@ -55,8 +55,8 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rows = AxisGroup::of(info, outer & left & ~right);
   s.columns = AxisGroup::of(info, outer & right & ~left);
   s.batch = AxisGroup::of(info, outer & ~(left ^ right));
-  if (s.rows.extent().isOne() && s.columns.extent().isOne() && !op.getPackedAttr())
-    return std::nullopt; // the dot products of a batch are rows
+  if (s.rows.extent().isOne() && !op.getPackedAttr())
+    return std::nullopt; // one row is a row of products: nothing is used twice
   s.findFlatGroups(info);
   if (DictionaryAttr packed = op.getPackedAttr()) {
     auto panel = packed.getAs<IntegerAttr>("n_panel");
