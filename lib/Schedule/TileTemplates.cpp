@@ -47,13 +47,18 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   AxisSet outer = lower::allAxes(info) & ~summed;
   Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
   Expr rows = extentOf(info, outer & ~(right & ~left));
-  if (!op.getPackedAttr() && extentOf(info, outer & left & ~right).isOne())
+  Expr lines = extentOf(info, outer & left & ~right);
+  if (!op.getPackedAttr() && lines.isOne())
     return; // one row: a panel of columns would be read down a matrix that is read along faster
   Expr peak(int64_t(machine.peak()));
   auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
   choice.ideal = costFor(columns);
   Expr panels = Expr::ceildiv(columns, Expr(whole)) * Expr(whole);
   Expr left16 = Expr::floordiv(columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
+  // The same where that is found in a run. Tiles of one row take twice the time of rows of products, measured.
+  if (!op.getPackedAttr() && lines.asSymbol())
+    candidates.push_back({Predicate().add(lines, Relation::Equal, Expr(1)), PlainAttr::get(context),
+                          Expr::floordiv(rows * depth * columns, Expr(2) * peak) + rows});
   auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast); };
   std::optional<int64_t> known = columns.constant();
   if (known) {

@@ -78,7 +78,7 @@ for variant in variants():
         check(f'squares {length} {variant}', Kernel(SUM, ['f32'], ['f32'], variant), [x], (x.astype(np.float64) ** 2).sum(1).astype(np.float32), [length, 7], 1e-4)
         count += 1
     for b, m, n, k in ((1, 1, 1, 1), (2, 13, 5, 9), (3, 12, 16, 8), (1, 25, 17, 30), (2, 7, 33, 4), (1, 24, 40, 17), (2, 3, 48, 5), (1, 9, 64, 11),
-                       (2, 5, 100, 3), (0, 3, 4, 5), (2, 3, 4, 0), (1, 14, 260, 7)):
+                       (2, 5, 100, 3), (0, 3, 4, 5), (2, 3, 4, 0), (1, 14, 260, 7), (3, 1, 40, 17), (1, 1, 100, 64), (2, 1, 5, 0), (2, 1, 0, 7)):
         x, w = (rng.standard_normal(s).astype(np.float32) for s in ((b, m, k), (b, k, n)))
         for forced in ('', '#schedule.case<"N <= 20", #schedule.tiles<height = 5, narrow = 16>>, #schedule.case<#schedule.tiles<height = 1>>'):
             check(f'product {b} {m} {n} {k} {variant}', Kernel(PRODUCT, ['f32', 'f32'], ['f32'], variant, rows(forced)), [x, w], x @ w,

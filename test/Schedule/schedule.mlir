@@ -65,8 +65,8 @@ func.func @hinted(%x: !h) -> !h {
   return %0 : !h
 }
 
-// Few columns beyond whole panels: half a panel for them, where each panel asks.
-// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.tiles<narrow = 16>>]}
+// Few columns beyond whole panels: half a panel for them, where each panel asks. One row is a row of products.
+// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<"m = 1", #schedule.plain>, #schedule.case<#schedule.tiles<narrow = 16>>]}
 func.func @product(%x: !y, %w: !w) -> !x {
   %0 = kernel.generic contraction @product axes(i0 = "m", i1 = "n", i2 = "k") ins(%x, %w : !y, !w) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
