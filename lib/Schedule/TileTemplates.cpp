@@ -48,8 +48,8 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
   Expr rows = extentOf(info, outer & ~(right & ~left));
   Expr lines = extentOf(info, outer & left & ~right);
-  if (!op.getPackedAttr() && lines.isOne())
-    return; // one row: a panel of columns would be read down a matrix that is read along faster
+  if (!op.getPackedAttr() && (lines.isOne() || depth.isOne()))
+    return; // one row: a panel of columns would be read down a matrix that is read along faster; one product: nothing is summed
   Expr peak(int64_t(machine.peak()));
   auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
   choice.ideal = costFor(columns);

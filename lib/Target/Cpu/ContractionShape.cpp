@@ -55,7 +55,7 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rows = AxisGroup::of(info, outer & left & ~right);
   s.columns = AxisGroup::of(info, outer & right & ~left);
   s.batch = AxisGroup::of(info, outer & ~(left ^ right));
-  if (s.rows.extent().isOne() && !op.getPackedAttr())
+  if ((s.rows.extent().isOne() || s.reduced.extent().isOne()) && !op.getPackedAttr())
     return std::nullopt; // one row is a row of products: nothing is used twice
   s.findFlatGroups(info);
   if (DictionaryAttr packed = op.getPackedAttr()) {
