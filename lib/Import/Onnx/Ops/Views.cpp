@@ -200,16 +200,21 @@ static void blocks(Node &n, Value x, int64_t size) {
     failWrong("attribute 'blocksize' is {0}", size);
 }
 
+/// Whether the places of a block stand in front of the channels (DCR), not behind them (CRD).
+static bool placesFirst(Node &n) {
+  std::string mode = n.text("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    failWrong("attribute 'mode' is '{0}', expected DCR or CRD", mode);
+  return mode == "DCR";
+}
+
 void depthToSpace(Node &n) {
   Value x = n.in(0);
   int64_t s = n.requiredInteger("blocksize");
   blocks(n, x, s);
-  std::string mode = n.text("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    failWrong("attribute 'mode' is '{0}', expected DCR or CRD", mode);
   Dims d = n.dims(x);
   Expr c = n.exactQuotient(d[1], Expr(s * s), "the number of channels");
-  Value r = mode == "DCR" ? n.g.transpose(n.reshape(x, {d[0], s, s, c, d[2], d[3]}), {0, 3, 4, 1, 5, 2})
+  Value r = placesFirst(n) ? n.g.transpose(n.reshape(x, {d[0], s, s, c, d[2], d[3]}), {0, 3, 4, 1, 5, 2})
                           : n.g.transpose(n.reshape(x, {d[0], c, s, s, d[2], d[3]}), {0, 1, 4, 2, 5, 3});
   n.out(n.reshape(r, {d[0], c, n.simplify(d[2] * Expr(s)), n.simplify(d[3] * Expr(s))}));
 }
@@ -220,7 +225,8 @@ void spaceToDepth(Node &n) {
   blocks(n, x, s);
   Dims d = n.dims(x);
   Expr h = n.exactQuotient(d[2], Expr(s), "the height"), w = n.exactQuotient(d[3], Expr(s), "the width");
-  Value r = n.g.transpose(n.reshape(x, {d[0], d[1], h, s, w, s}), {0, 3, 5, 1, 2, 4});
+  Value parts = n.reshape(x, {d[0], d[1], h, s, w, s}); // the mode is there since operator set 28
+  Value r = placesFirst(n) ? n.g.transpose(parts, {0, 3, 5, 1, 2, 4}) : n.g.transpose(parts, {0, 1, 3, 5, 2, 4});
   n.out(n.reshape(r, {d[0], n.simplify(d[1] * Expr(s * s)), h, w}));
 }
 
