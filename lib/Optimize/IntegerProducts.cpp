@@ -360,7 +360,7 @@ static bool isByteZero(Value zero) {
 /// A channel by itself has no neighbours to multiply four at a time, and lanes of channels multiply floats as fast as integers of 32
 /// bits. Products of bytes and sums of so few of them are exact in f32, whatever their order.
 bool Rewriter::rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w) {
-  constexpr int64_t mostTaps = 120; // of at most 383 * 383 each: below 2^24
+  constexpr int64_t mostTaps = 114; // of at most 383 * 383 each: below 2^24
   Dims filter = dimsOf(w.bytes), dims = dimsOf(op.getResult());
   Expr taps(1);
   for (const Expr &d : llvm::drop_begin(filter))
