@@ -3,6 +3,7 @@
 #include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
+using namespace lathe;
 
 llvm::DenseSet<Operation *> lathe::lower::opsBelow(Value v) {
   llvm::DenseSet<Operation *> ops;
@@ -16,4 +17,20 @@ llvm::DenseSet<Operation *> lathe::lower::opsBelow(Value v) {
 bool lathe::lower::storesFollow(kernel::ReduceOp sum, const BodyInfo &info) {
   AxisSet summed = info.axesOf(sum.getAxes());
   return llvm::all_of(info.ops, [&](Operation *op) { return !isa<kernel::StoreOp>(op) || !(info.domainOf(op) & summed); });
+}
+
+kernel::ReduceOp lathe::lower::onlySum(const BodyInfo &info) {
+  kernel::ReduceOp sum;
+  for (Operation *op : info.ops)
+    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
+      if (sum)
+        return {};
+      sum = r;
+    }
+  return sum && sum.getKind() == kernel::Combiner::Add && storesFollow(sum, info) ? sum : kernel::ReduceOp();
+}
+
+kernel::LoadOp lathe::lower::plainLoad(Value v) {
+  auto load = v.getDefiningOp<kernel::LoadOp>();
+  return load && !load.getPredicate() && load.getIndices().empty() ? load : kernel::LoadOp();
 }

@@ -32,6 +32,34 @@ static bool isMultiplied(Type t, bool packed) {
   return t.isF32() || t.isF64() || t.isF16() || t.isBF16() || (packed && t.isInteger(8));
 }
 
+namespace {
+/// Numbers of points of a contraction: of its own axes, and of those of one operand alone.
+struct Counts {
+  Expr lines, columns, rows, depth; ///< rows: lines in all batches
+
+  Counts(const BodyInfo &info, kernel::ContractOp op) {
+    AxisSet left = info.axesOf(op.getLhsExpr()), right = info.axesOf(op.getRhsExpr()), summed = info.axesOf(op.getAxes());
+    AxisSet outer = lower::allAxes(info) & ~summed, alone = outer & right & ~left;
+    lines = extentOf(info, outer & left & ~right);
+    columns = extentOf(info, alone);
+    rows = extentOf(info, outer & ~alone);
+    depth = extentOf(info, summed);
+  }
+};
+} // namespace
+
+Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {
+  Type x = op.getLhs().getType().getElementType(), y = op.getRhs().getType().getElementType(), sum = op.getType();
+  bool packed = bool(op.getPackedAttr());
+  if (!isMultiplied(x, false) || !isMultiplied(y, packed) || !(sum.isF32() || sum.isF64()))
+    return Tiling::OtherTypes;
+  if (sum.isF32() && (x.isF64() || y.isF64()))
+    return Tiling::OtherTypes;
+  // One row: a panel of columns would be read down a matrix that is read along faster. One product: nothing is summed.
+  Counts n(info, op);
+  return !packed && (n.lines.isOne() || n.depth.isOne()) ? Tiling::LeaveRows : Tiling::Multiply;
+}
+
 void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates,
                             Choice &choice) {
   MLIRContext *context = kernel.getContext();
@@ -40,27 +68,20 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   for (Operation *o : info.ops)
     if (auto c = dyn_cast<kernel::ContractOp>(o))
       op = c;
-  if (!op || !isa<FloatType>(op.getType()) || !isMultiplied(op.getLhs().getType().getElementType(), false) ||
-      !isMultiplied(op.getRhs().getType().getElementType(), bool(op.getPackedAttr())))
+  if (!op || tilingOf(info, op) != Tiling::Multiply)
     return;
-  AxisSet left = info.axesOf(op.getLhsExpr()), right = info.axesOf(op.getRhsExpr()), summed = info.axesOf(op.getAxes());
-  AxisSet outer = lower::allAxes(info) & ~summed;
-  Expr columns = extentOf(info, outer & right & ~left), depth = extentOf(info, summed);
-  Expr rows = extentOf(info, outer & ~(right & ~left));
-  Expr lines = extentOf(info, outer & left & ~right);
-  if (!op.getPackedAttr() && (lines.isOne() || depth.isOne()))
-    return; // one row: a panel of columns would be read down a matrix that is read along faster; one product: nothing is summed
+  Counts n(info, op);
   Expr peak(int64_t(machine.peak()));
-  auto costFor = [&](const Expr &worked) { return Expr::floordiv(rows * depth * worked, peak) + rows; };
-  choice.ideal = costFor(columns);
-  Expr panels = Expr::ceildiv(columns, Expr(whole)) * Expr(whole);
-  Expr left16 = Expr::floordiv(columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
-  // The same where that is found in a run. Tiles of one row take twice the time of rows of products, measured.
-  if (!op.getPackedAttr() && lines.asSymbol())
-    candidates.push_back({Predicate().add(lines, Relation::Equal, Expr(1)), PlainAttr::get(context),
-                          Expr::floordiv(rows * depth * columns, Expr(2) * peak) + rows});
+  auto costFor = [&](const Expr &worked) { return Expr::floordiv(n.rows * n.depth * worked, peak) + n.rows; };
+  choice.ideal = costFor(n.columns);
+  Expr panels = Expr::ceildiv(n.columns, Expr(whole)) * Expr(whole);
+  Expr left16 = Expr::floordiv(n.columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
+  // One row that is found in a run. Tiles take twice the time of rows of products, measured.
+  if (!op.getPackedAttr() && n.lines.asSymbol())
+    candidates.push_back({Predicate().add(n.lines, Relation::Equal, Expr(1)), PlainAttr::get(context),
+                          Expr::floordiv(n.rows * n.depth * n.columns, Expr(2) * peak) + n.rows});
   auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast); };
-  std::optional<int64_t> known = columns.constant();
+  std::optional<int64_t> known = n.columns.constant();
   if (known) {
     int64_t last = *known % whole;
     bool half = last > 0 && last <= narrow && *known < mostPanels * whole;

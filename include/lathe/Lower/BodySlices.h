@@ -18,6 +18,12 @@ llvm::DenseSet<mlir::Operation *> opsBelow(mlir::Value v);
 /// those products) is none that an epilogue could make.
 bool storesFollow(kernel::ReduceOp sum, const BodyInfo &info);
 
+/// The one reduction of a kernel, where it is a sum that all stores follow; null otherwise.
+kernel::ReduceOp onlySum(const BodyInfo &info);
+
+/// The load that a value is, without predicate and computed indices; null for anything else.
+kernel::LoadOp plainLoad(mlir::Value v);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_BODYSLICES_H

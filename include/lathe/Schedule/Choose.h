@@ -53,6 +53,14 @@ Predicate needsOf(kernel::GenericOp kernel, mlir::Attribute schedule, const Mach
 /// What is known where the condition holds.
 shape::Facts factsWhere(const Predicate &condition);
 
+/// What tiles do with a contraction. Its emitter and its template go by this one answer.
+enum class Tiling {
+  Multiply,   ///< all of it
+  LeaveRows,  ///< nothing would be used twice: one row, or one product a point; a row of products is faster
+  OtherTypes, ///< types that they do not multiply
+};
+Tiling tilingOf(const lower::BodyInfo &info, kernel::ContractOp op);
+
 // Templates: candidates of a class, the general one last, and remarks.
 void proposeRows(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);

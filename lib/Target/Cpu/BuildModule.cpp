@@ -256,6 +256,8 @@ static std::string whyDeclined(kernel::GenericOp kernel, StringRef form) {
   if (kernel.getKernelClass() != KernelClass::Contraction)
     return "";
   for (auto op : kernel.getBody().front().getOps<kernel::ContractOp>()) {
+    if (schedule::tilingOf(BodyInfo(kernel), op) != schedule::Tiling::OtherTypes)
+      return "";
     std::string why;
     llvm::raw_string_ostream os(why);
     os << "contraction: no tiles for " << op.getLhs().getType().getElementType() << " x " << op.getRhs().getType().getElementType()

@@ -23,22 +23,14 @@ struct Product {
 } // namespace
 
 static std::optional<Product> productIn(const BodyInfo &info) {
-  Product p;
-  for (Operation *op : info.ops)
-    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      if (p.sum)
-        return std::nullopt;
-      p.sum = r;
-    }
-  if (!p.sum || p.sum.getKind() != kernel::Combiner::Add || !p.sum.getResult().getType().isF32() || !lower::storesFollow(p.sum, info))
-    return std::nullopt;
-  return p;
+  kernel::ReduceOp sum = lower::onlySum(info);
+  return sum && sum.getType().isF32() ? std::optional(Product{sum, {}, {}}) : std::nullopt;
 }
 
 /// True when `v` is a load that a micro-kernel can walk.
-static kernel::LoadOp plainLoad(Value v) {
-  auto load = v.getDefiningOp<kernel::LoadOp>();
-  return load && !load.getPredicate() && load.getIndices().empty() && load.getType().isF32() ? load : kernel::LoadOp();
+static kernel::LoadOp walkedLoad(Value v) {
+  kernel::LoadOp load = lower::plainLoad(v);
+  return load && load.getType().isF32() ? load : kernel::LoadOp();
 }
 
 /// The largest set of inner axes of `candidates` that all stores step through with stride 1.
@@ -68,7 +60,7 @@ static bool assignFactors(Product &p, const BodyInfo &info, AxisSet &rows, AxisS
     return false;
   AxisSet summed = info.axesOf(p.sum.getAxes());
   for (unsigned side = 0; side < 2; ++side) {
-    kernel::LoadOp lhs = plainLoad(mul->getOperand(side));
+    kernel::LoadOp lhs = walkedLoad(mul->getOperand(side));
     Value rhs = mul->getOperand(1 - side);
     if (!lhs)
       continue;

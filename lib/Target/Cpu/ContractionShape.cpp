@@ -2,6 +2,7 @@
 
 #include "Contraction.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Choose.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -9,8 +10,6 @@ using namespace lathe::cpu;
 using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
-
-static bool isOperandType(Type t) { return t.isF32() || t.isF64() || t.isBF16() || t.isF16(); }
 
 /// True when all accesses of the epilogue step through the group at one stride.
 static bool isFlatInBody(const AxisGroup &group, const BodyInfo &info) {
@@ -31,7 +30,7 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   for (Operation *o : info.ops)
     if (auto c = dyn_cast<kernel::ContractOp>(o))
       op = c;
-  if (!op)
+  if (!op || schedule::tilingOf(info, op) != schedule::Tiling::Multiply)
     return std::nullopt;
   s.lhsRef = op.getLhs();
   s.rhsRef = op.getRhs();
@@ -40,14 +39,8 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rhs = op.getRhsExpr();
   s.lhsType = op.getLhs().getType().getElementType();
   s.rhsType = op.getRhs().getType().getElementType();
-  auto result = dyn_cast<FloatType>(op.getResult().getType());
-  bool bytes = s.rhsType.isInteger(8) && op.getPackedAttr();
-  if (!isOperandType(s.lhsType) || !(bytes || isOperandType(s.rhsType)) || !result || !(result.isF32() || result.isF64()))
-    return std::nullopt;
-  if (result.isF32() && (s.lhsType.isF64() || s.rhsType.isF64()))
-    return std::nullopt;
-  s.accumulator = result;
-  s.accumulatorBytes = result.getWidth() / 8;
+  s.accumulator = cast<FloatType>(op.getResult().getType());
+  s.accumulatorBytes = s.accumulator.getWidth() / 8;
 
   AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(op.getAxes());
   AxisSet outer = allAxes(info) & ~summed;
@@ -55,8 +48,6 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rows = AxisGroup::of(info, outer & left & ~right);
   s.columns = AxisGroup::of(info, outer & right & ~left);
   s.batch = AxisGroup::of(info, outer & ~(left ^ right));
-  if ((s.rows.extent().isOne() || s.reduced.extent().isOne()) && !op.getPackedAttr())
-    return std::nullopt; // one row is a row of products: nothing is used twice
   s.findFlatGroups(info);
   if (DictionaryAttr packed = op.getPackedAttr()) {
     auto panel = packed.getAs<IntegerAttr>("n_panel");

@@ -48,13 +48,8 @@ static std::optional<int64_t> strideAlong(const BodyInfo &info, Operation *op, u
 
 /// The factors: a plain load of one channel axis and the summed ones, and one with zeros around the image.
 static bool findFactors(DepthwiseShape &s, const BodyInfo &info) {
-  for (Operation *op : info.ops)
-    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      if (s.sum)
-        return false;
-      s.sum = r;
-    }
-  if (!s.sum || s.sum.getKind() != kernel::Combiner::Add || !s.sum.getType().isF32() || !lower::storesFollow(s.sum, info))
+  s.sum = lower::onlySum(info);
+  if (!s.sum || !s.sum.getType().isF32())
     return false;
   s.result = s.sum.getResult();
   auto mul = s.sum.getValue().getDefiningOp<arith::MulFOp>();

@@ -31,17 +31,9 @@ struct Product {
 } // namespace
 
 static std::optional<Product> productIn(const BodyInfo &info) {
-  kernel::ReduceOp sum;
-  for (Operation *op : info.ops)
-    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      if (sum)
-        return std::nullopt;
-      sum = r;
-    }
-  auto mul = sum && sum.getKind() == kernel::Combiner::Add && sum.getType().isInteger(32)
-                 ? sum.getValue().getDefiningOp<arith::MulIOp>()
-                 : arith::MulIOp();
-  if (!mul || !lower::storesFollow(sum, info))
+  kernel::ReduceOp sum = lower::onlySum(info);
+  auto mul = sum && sum.getType().isInteger(32) ? sum.getValue().getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+  if (!mul)
     return std::nullopt;
   std::optional<Widened> x = Widened::of(mul.getLhs()), y = Widened::of(mul.getRhs());
   return x && y ? std::optional(Product{sum, {*x, *y}}) : std::nullopt;
@@ -108,8 +100,8 @@ Expr IntegerShape::words() const {
 
 static std::optional<IntegerShape> shapeOf(const BodyInfo &info, Product p, bool swapped) {
   Widened rows = p.factors[swapped], columns = p.factors[!swapped];
-  auto load = columns.byte.getDefiningOp<kernel::LoadOp>();
-  if (!load || load.getPredicate() || !load.getIndices().empty())
+  kernel::LoadOp load = lower::plainLoad(columns.byte);
+  if (!load)
     return std::nullopt;
   AxisSet reduced = info.axesOf(p.sum.getAxes()), left = info.axesOf(rows.byte), right = info.axesOf(columns.byte);
   if ((left & right & reduced) != reduced || (left | right) != allAxes(info))

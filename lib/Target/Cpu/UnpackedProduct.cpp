@@ -52,11 +52,6 @@ struct UnpackedShape {
 };
 } // namespace
 
-static kernel::LoadOp plainLoad(Value v) {
-  auto load = v.getDefiningOp<kernel::LoadOp>();
-  return load && !load.getPredicate() && load.getIndices().empty() ? load : kernel::LoadOp();
-}
-
 /// Words among what the value is made of, read as they lie.
 static bool isUnpacked(Value v) {
   bool words = false;
@@ -65,7 +60,7 @@ static bool isUnpacked(Value v) {
       return false;
     if (!isa<kernel::LoadOp>(op))
       continue;
-    kernel::LoadOp load = plainLoad(op->getResult(0));
+    kernel::LoadOp load = lower::plainLoad(op->getResult(0));
     if (!load)
       return false;
     words |= load.getType().isInteger(32);
@@ -74,19 +69,12 @@ static bool isUnpacked(Value v) {
 }
 
 static std::optional<Product> productIn(const BodyInfo &info) {
-  Product p;
-  for (Operation *op : info.ops)
-    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      if (p.sum)
-        return std::nullopt;
-      p.sum = r;
-    }
-  auto mul = p.sum && p.sum.getKind() == kernel::Combiner::Add && p.sum.getType().isF32() ? p.sum.getValue().getDefiningOp<arith::MulFOp>()
-                                                                                          : arith::MulFOp();
+  Product p{lower::onlySum(info), {}, {}};
+  auto mul = p.sum && p.sum.getType().isF32() ? p.sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
   if (!mul)
     return std::nullopt;
   for (unsigned side : {0, 1}) {
-    p.lhs = plainLoad(mul->getOperand(side));
+    p.lhs = lower::plainLoad(mul->getOperand(side));
     p.rhs = mul->getOperand(1 - side);
     if (p.lhs && p.lhs.getType().isF32() && isUnpacked(p.rhs))
       return p;
@@ -135,8 +123,6 @@ static std::optional<UnpackedShape> shapeOf(const BodyInfo &info) {
     return std::nullopt;
   AxisSet summed = info.axesOf(p->sum.getAxes()), left = info.axesOf(p->lhs.getResult()), right = info.axesOf(p->rhs);
   if ((left & right) != summed || (left | right) != allAxes(info) || !summed)
-    return std::nullopt;
-  if (llvm::any_of(info.ops, [&](Operation *op) { return isa<kernel::StoreOp>(op) && (info.axesOf(info.exprOf(op)) & summed); }))
     return std::nullopt;
   std::optional<unsigned> column;
   for (unsigned a = 0; a < info.axes.size(); ++a)

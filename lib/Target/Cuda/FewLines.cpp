@@ -3,7 +3,8 @@
 // What takes time is the wide operand's way from memory. Every thread reads it in pieces of 16 bytes, several in flight, and
 // multiplies each with what all few lines have there. Where its elements lie side by side in depth, the warps of a block
 // take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring lines, warps and blocks
-// parts of the depth. Few lines that would have to be gathered are turned by a launch of their own. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
+// parts of the depth. Few lines that would have to be gathered are turned by a launch of their own. Sums meet in shared memory
+// and, between blocks, in a second launch, always in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -368,19 +369,7 @@ bool cuda::alwaysFewLines(const Generator &g) {
   return f && f->count().constant();
 }
 
-namespace {
-/// Words of a plan.
-struct FewLaunch {
-  Value entry, grid, next, nextGrid, scratch;
-};
-} // namespace
-
-static FewLaunch choose(DeviceBuilder &h, Value c, const FewLaunch &x, const FewLaunch &y) {
-  auto pick = [&](Value a, Value b) { return h.select(c, a, b); };
-  return {pick(x.entry, y.entry), pick(x.grid, y.grid), pick(x.next, y.next), pick(x.nextGrid, y.nextGrid), pick(x.scratch, y.scratch)};
-}
-
-static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, unsigned few, StringRef suffix) {
+static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, unsigned few, StringRef suffix) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   auto add = [&](std::string name, llvm::function_ref<void(FewLinesEmitter &)> emit) {
@@ -392,7 +381,7 @@ static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, uns
     emit(emitter);
     return g.addEntry(frame, name, emitter.error());
   };
-  Value entry = plan.constant(g.entries.size()), none = plan.constant(0);
+  Value entry = plan.constant(g.entries.size()), block = plan.constant(threads), none = plan.constant(0);
   Expr each = Expr::ceildiv(f.lines(), FewLinesEmitter::linesOfBlock(f, few));
   Value blocks = plan.size(f.p.batch * each * Expr::min(Expr(1), f.count()));
   if (f.isTurned()) {
@@ -403,12 +392,12 @@ static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, uns
       return std::move(e);
     // Without depth there is nothing to turn, but there are results.
     Value grid = h.b.create<arith::MaxSIOp>(h.loc, h.ceilDiv(elements, threads), h.minU(blocks, plan.constant(1)));
-    return FewLaunch{entry, grid, h.add(entry, 1), blocks, h.mul(elements, 4)};
+    return LaunchWords{entry, grid, block, h.add(entry, 1), blocks, h.mul(elements, 4)};
   }
   if (f.byDepth) {
     if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
       return std::move(e);
-    return FewLaunch{entry, blocks, entry, none, none};
+    return LaunchWords{entry, blocks, block, entry, none, none};
   }
   if (llvm::Error e = add("few_lines_", [](FewLinesEmitter &e) { e.emitByLines(); }))
     return std::move(e);
@@ -420,20 +409,20 @@ static llvm::Expected<FewLaunch> addEntries(Generator &g, const FewLines &f, uns
   Value parts = h.minU(h.ceilDiv(wanted, largest(one, blocks)), most), cut = h.less(one, parts);
   Value results = plan.size(f.p.batch * f.lines() * f.count());
   Value bytes = h.add(h.mul(h.mul(results, parts), 4), scratchHeader);
-  return FewLaunch{entry, h.mul(blocks, parts), h.add(entry, 1), h.select(cut, h.ceilDiv(results, threads), none),
+  return LaunchWords{entry, h.mul(blocks, parts), block, h.add(entry, 1), h.select(cut, h.ceilDiv(results, threads), none),
                    h.select(cut, bytes, none)};
 }
 
 /// The entry points for as many lines as there may be; `most` lines at most.
-static llvm::Expected<FewLaunch> addCounts(Generator &g, const FewLines &f, int64_t most, StringRef suffix) {
-  std::optional<FewLaunch> launch;
+static llvm::Expected<LaunchWords> addCounts(Generator &g, const FewLines &f, int64_t most, StringRef suffix) {
+  std::optional<LaunchWords> launch;
   SmallVector<unsigned> counts = countsOf(f, most, /*anySize=*/!suffix.empty());
   for (unsigned few : llvm::reverse(counts)) {
-    llvm::Expected<FewLaunch> own = addEntries(g, f, few, suffix);
+    llvm::Expected<LaunchWords> own = addEntries(g, f, few, suffix);
     if (!own)
       return own.takeError();
     Value fits = g.plan.d.compare(arith::CmpIPredicate::sle, g.plan.size(f.count()), g.plan.constant(few));
-    launch = launch ? choose(g.plan.d, fits, *own, *launch) : *own;
+    launch = launch ? own->orElse(g.plan.d, fits, *launch) : *own;
   }
   return *launch;
 }
@@ -447,15 +436,15 @@ llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
   int64_t most = mostLines(g, f->p);
   bool always = f->count().constant().has_value();
   Value taken = always ? h.i1(true) : h.compare(arith::CmpIPredicate::sle, plan.size(f->count()), plan.constant(most));
-  llvm::Expected<FewLaunch> launch = addCounts(g, *f, most, "");
+  llvm::Expected<LaunchWords> launch = addCounts(g, *f, most, "");
   if (launch && !f->known.conditions().empty()) {
-    FewLaunch ofWide = *launch;
+    LaunchWords ofWide = *launch;
     Value wide = plan.holds(f->known);
     std::optional<FewLines> any = problemOf(g, /*mayAssume=*/false);
     if (any && any->byDepth == f->byDepth) {
       launch = addCounts(g, *any, most, "_any");
       if (launch)
-        launch = choose(h, wide, ofWide, *launch);
+        launch = ofWide.orElse(h, wide, *launch);
     }
   }
   if (!launch)
@@ -466,12 +455,12 @@ llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
   set(LATHE_CUDA_GRID, launch->grid);
   for (unsigned word : {LATHE_CUDA_GRID + 1, LATHE_CUDA_GRID + 2})
     plan.set(word, 1);
-  set(LATHE_CUDA_BLOCK, plan.constant(threads));
+  set(LATHE_CUDA_BLOCK, launch->block);
   set(LATHE_CUDA_SHARED, none);
   set(LATHE_CUDA_PERSISTENT, none);
   set(LATHE_CUDA_MAPS, none);
   set(LATHE_CUDA_SCRATCH, launch->scratch);
   plan.dropFollowing(taken);
-  plan.follow(launch->next, h.select(taken, launch->nextGrid, none), plan.constant(threads));
+  plan.follow(launch->next, h.select(taken, launch->nextGrid, none), launch->block);
   return true;
 }

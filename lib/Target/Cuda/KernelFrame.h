@@ -26,6 +26,17 @@ struct MapSpec {
   std::vector<int64_t> box;
 };
 
+/// Words of a plan: a launch, and one that follows where its grid is not empty.
+struct LaunchWords {
+  Value entry, grid, block, next, nextGrid, scratch;
+  /// These where the condition holds, else the others.
+  LaunchWords orElse(DeviceBuilder &h, Value condition, const LaunchWords &other) const {
+    auto pick = [&](Value x, Value y) { return h.select(condition, x, y); };
+    return {pick(entry, other.entry), pick(grid, other.grid),         pick(block, other.block),
+            pick(next, other.next),   pick(nextGrid, other.nextGrid), pick(scratch, other.scratch)};
+  }
+};
+
 /// `void plan(const int64_t *sizes, int64_t *out)`, see LATHE_CUDA_* in Format.h.
 class PlanFunction {
 public:

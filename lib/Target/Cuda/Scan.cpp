@@ -317,29 +317,19 @@ static ScanProblem problemOf(kernel::ScanOp op, const BodyInfo &info, const Divi
 
 namespace {
 
-/// Words of a plan: a scan's launches. Without chunks the second one is empty.
-struct ScanLaunch {
-  Value entry, grid, block, next, nextGrid, scratch;
-  ScanLaunch orElse(DeviceBuilder &h, Value condition, const ScanLaunch &other) const {
-    auto pick = [&](Value x, Value y) { return h.select(condition, x, y); };
-    return {pick(entry, other.entry), pick(grid, other.grid),         pick(block, other.block),
-            pick(next, other.next),   pick(nextGrid, other.nextGrid), pick(scratch, other.scratch)};
-  }
-};
-
 /// Adds the entry points for sizes that are what `known` says, and plans their launches.
 class ScanPlanner {
 public:
   ScanPlanner(Generator &g, kernel::ScanOp op, const Divisibility &known)
       : g(g), plan(g.plan), h(plan.d), known(known), p(problemOf(op, g.info, known)) {}
-  llvm::Expected<ScanLaunch> columns();
-  llvm::Expected<ScanLaunch> rows();
+  llvm::Expected<LaunchWords> columns();
+  llvm::Expected<LaunchWords> rows();
   bool byColumns() const { return p.byColumns(); }
 
 private:
   llvm::Error add(StringRef name, unsigned threads, llvm::function_ref<void(ScanEmitter &)> emit);
-  ScanLaunch whole(Value grid);
-  ScanLaunch inChunks(Value wanted, Expr groups, unsigned threads, Value &several);
+  LaunchWords whole(Value grid);
+  LaunchWords inChunks(Value wanted, Expr groups, unsigned threads, Value &several);
   bool mayBeCut() const { return p.size.constant().value_or(INT64_MAX) > p.leastChunk(); }
 
   Generator &g;
@@ -363,14 +353,14 @@ llvm::Error ScanPlanner::add(StringRef base, unsigned threads, llvm::function_re
 }
 
 /// The entry point that is added next takes all rows.
-ScanLaunch ScanPlanner::whole(Value grid) {
+LaunchWords ScanPlanner::whole(Value grid) {
   Value none = plan.constant(0);
   return {plan.constant(g.entries.size()), grid, plan.constant(threads), none, none, none};
 }
 
 /// The entry points that are added next take rows in chunks: as many as are `wanted`, but none that is too short to be
 /// one.
-ScanLaunch ScanPlanner::inChunks(Value wanted, Expr groups, unsigned threads, Value &several) {
+LaunchWords ScanPlanner::inChunks(Value wanted, Expr groups, unsigned threads, Value &several) {
   int64_t least = p.leastChunk();
   Value one = plan.constant(1), size = plan.size(p.size), rows = plan.size(p.rows);
   auto atLeastOne = [&](Value v) { return h.b.create<arith::MaxSIOp>(h.loc, v, one).getResult(); };
@@ -381,8 +371,8 @@ ScanLaunch ScanPlanner::inChunks(Value wanted, Expr groups, unsigned threads, Va
   return {entry, grid, plan.constant(threads), h.add(entry, 1), grid, h.mul(h.mul(rows, chunks), p.bytes())};
 }
 
-llvm::Expected<ScanLaunch> ScanPlanner::columns() {
-  ScanLaunch launch = whole(plan.size(Expr::ceildiv(p.rows, threads)));
+llvm::Expected<LaunchWords> ScanPlanner::columns() {
+  LaunchWords launch = whole(plan.size(Expr::ceildiv(p.rows, threads)));
   if (llvm::Error e = add("scan_by_columns", threads, [](ScanEmitter &e) { e.emitColumns(Part::Whole); }))
     return std::move(e);
   if (!mayBeCut())
@@ -390,7 +380,7 @@ llvm::Expected<ScanLaunch> ScanPlanner::columns() {
   Value rows = plan.size(Expr::max(Expr(1), p.rows)), several;
   Value wanted =
       h.minU(h.ceilDiv(h.mul(plan.processors(), threadsPerProcessor), rows), plan.constant(mostColumnChunks));
-  ScanLaunch cut = inChunks(wanted, Expr::ceildiv(p.rows, columnThreads), columnThreads, several);
+  LaunchWords cut = inChunks(wanted, Expr::ceildiv(p.rows, columnThreads), columnThreads, several);
   for (auto [name, part] :
        {std::pair("scan_columns_totals", Part::Totals), std::pair("scan_columns_chunks", Part::Chunks)})
     if (llvm::Error e = add(name, columnThreads, [part = part](ScanEmitter &e) { e.emitColumns(part); }))
@@ -400,9 +390,9 @@ llvm::Expected<ScanLaunch> ScanPlanner::columns() {
 
 /// Short rows take a warp each, long ones a block or, where these are few, several blocks; the plan chooses where sizes
 /// are open.
-llvm::Expected<ScanLaunch> ScanPlanner::rows() {
+llvm::Expected<LaunchWords> ScanPlanner::rows() {
   std::optional<int64_t> size = p.size.constant();
-  std::optional<ScanLaunch> launch;
+  std::optional<LaunchWords> launch;
   Value isShort = h.compare(arith::CmpIPredicate::sle, plan.size(p.size), plan.constant(rowTuning.warpElements));
   if (!size || *size > int64_t(rowTuning.warpElements)) {
     launch = whole(plan.size(p.rows));
@@ -411,14 +401,14 @@ llvm::Expected<ScanLaunch> ScanPlanner::rows() {
   }
   if (mayBeCut()) {
     Value several, rows = plan.size(Expr::max(Expr(1), p.rows));
-    ScanLaunch cut = inChunks(h.ceilDiv(h.mul(plan.processors(), blocksPerProcessor), rows), p.rows, threads, several);
+    LaunchWords cut = inChunks(h.ceilDiv(h.mul(plan.processors(), blocksPerProcessor), rows), p.rows, threads, several);
     for (auto [name, part] : {std::pair("scan_rows_totals", Part::Totals), std::pair("scan_rows_chunks", Part::Chunks)})
       if (llvm::Error e = add(name, threads, [part = part](ScanEmitter &e) { e.emitRows(threads, part); }))
         return std::move(e);
     launch = cut.orElse(h, several, *launch);
   }
   if (!size || *size <= int64_t(rowTuning.warpElements)) {
-    ScanLaunch byWarps = whole(plan.size(Expr::ceildiv(p.rows, warps)));
+    LaunchWords byWarps = whole(plan.size(Expr::ceildiv(p.rows, warps)));
     if (llvm::Error e = add("scan_by_warps", threads, [](ScanEmitter &e) { e.emitRows(32, Part::Whole); }))
       return std::move(e);
     launch = launch ? byWarps.orElse(h, isShort, *launch) : byWarps;
@@ -441,9 +431,9 @@ llvm::Expected<bool> cuda::generateScan(Generator &g) {
   ScanPlanner any(g, op, nothing);
   if (!any.byColumns())
     assumeWide(g.info, chooseLane(g.info, {}, (AxisSet(1) << g.info.axes.size()) - 1), wide);
-  llvm::Expected<ScanLaunch> launch = add(wide);
+  llvm::Expected<LaunchWords> launch = add(wide);
   if (launch && !wide.conditions().empty()) {
-    ScanLaunch ofWide = *launch;
+    LaunchWords ofWide = *launch;
     launch = add(nothing);
     if (launch)
       launch = ofWide.orElse(plan.d, plan.holds(wide), *launch);

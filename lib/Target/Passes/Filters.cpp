@@ -26,14 +26,9 @@ static Value withoutExtension(Value v, bool halves) {
 
 std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves) {
   Filter f;
-  for (Operation *op : info.ops)
-    if (auto r = dyn_cast<kernel::ReduceOp>(op)) {
-      if (f.sum || r.getKind() != kernel::Combiner::Add || !r.getType().isF32())
-        return std::nullopt;
-      f.sum = r;
-    }
-  auto mul = f.sum ? withoutExtension(f.sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-  if (!mul || !lower::storesFollow(f.sum, info))
+  f.sum = lower::onlySum(info);
+  auto mul = f.sum && f.sum.getType().isF32() ? withoutExtension(f.sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!mul)
     return std::nullopt;
   f.reduced = info.axesOf(f.sum.getAxes());
   AxisSet all = lower::allAxes(info);
