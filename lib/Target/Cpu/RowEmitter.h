@@ -73,6 +73,8 @@ private:
   llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
   void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  std::vector<mlir::Operation *> sumsInBlocks(const Group &group) const;
+  void blockOfSums(llvm::ArrayRef<mlir::Operation *> sums, llvm::function_ref<void()> body);
   mlir::Value roundedEnd(mlir::Value from, mlir::Value to, int64_t step);
 
   // RowEdges.cpp: rows of which the ends alone need predicates.

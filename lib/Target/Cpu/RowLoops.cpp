@@ -1,5 +1,6 @@
 //===- RowLoops.cpp - Loops of a row program -------------------------------===//
 
+#include "Combine.h"
 #include "RowEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,6 +13,9 @@ using namespace lathe::cpu;
 using lower::AxisSet;
 using lower::BodyEmitter;
 using shape::Expr;
+
+/// Terms of a block of a long sum, and the fewest for which a block is worth its addition.
+static constexpr int64_t sumBlock = 128, shortSum = 32;
 
 //===----------------------------------------------------------------------===//
 // Building blocks
@@ -183,7 +187,54 @@ void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
     return;
   }
   Value extent = points[0].emitExpr(info.extents[axis]);
-  forLoop(i64(0), extent, 1, group.goals, at);
+  std::vector<Operation *> sums = sumsInBlocks(group);
+  if (sums.empty())
+    return forLoop(i64(0), extent, 1, group.goals, at);
+  forLoop(i64(0), extent, sumBlock, group.goals, [&](Value base) {
+    Value end = b.create<arith::AddIOp>(loc, base, i64(sumBlock), arith::IntegerOverflowFlags::nsw);
+    blockOfSums(sums, [&] { forLoop(base, b.create<arith::MinSIOp>(loc, end, extent), 1, group.goals, at); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sums in blocks
+//===----------------------------------------------------------------------===//
+
+/// The sums of floats that run along this axis last and may be long. One running sum of n terms is off by up to n/2 roundings;
+/// blocks of B, added up, by B/2 + n/(2B) (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Sums across lanes
+/// have short parts already.
+std::vector<Operation *> RowEmitter::sumsInBlocks(const Group &group) const {
+  std::vector<Operation *> sums;
+  std::optional<int64_t> trips = info.extents[*group.axis].constant();
+  for (const Goal &g : group.goals) {
+    auto sum = dyn_cast<kernel::ReduceOp>(g.op);
+    auto running = accumulators.find(g.op);
+    if (!sum || running == accumulators.end() || sum.getKind() != kernel::Combiner::Add || !isa<FloatType>(sum.getType()) || reducesLane(sum))
+      continue;
+    bool longInside = llvm::any_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
+      return has(g.remaining, a) && info.extents[a].constant().value_or(sumBlock) >= shortSum;
+    });
+    // A loop around this one carries the sum along.
+    bool carried = isa<BlockArgument>(running->second.parts[0]);
+    if (!longInside && (carried ? trips.value_or(sumBlock) >= shortSum : trips.value_or(2 * sumBlock) >= 2 * sumBlock))
+      sums.push_back(g.op);
+  }
+  return sums;
+}
+
+/// Runs the body with the sums at zero, and adds what it gives to what they were.
+void RowEmitter::blockOfSums(ArrayRef<Operation *> sums, llvm::function_ref<void()> body) {
+  std::vector<SmallVector<Value>> before;
+  for (Operation *op : sums) {
+    SmallVector<Value> &parts = accumulators[op].parts;
+    before.push_back(parts);
+    for (Value &v : parts)
+      v = identityOf(b, loc, kernel::Combiner::Add, v.getType());
+  }
+  body();
+  for (auto [op, was] : llvm::zip(sums, before))
+    for (auto [i, v] : llvm::enumerate(accumulators[op].parts))
+      v = combine(b, loc, kernel::Combiner::Add, was[i], v);
 }
 
 Value RowEmitter::laneMask(Value left) {

@@ -53,6 +53,17 @@ for C in (1, 7, 15, 16, 17, 64, 100, 1000, 4096):
 case('softmax 0 rows', SOFTMAX, [f32(0, 9)], [f32(0, 9)], {'N': 0, 'C': 9})
 case('softmax 0 columns', SOFTMAX, [f32(3, 0)], [f32(3, 0)], {'N': 3, 'C': 0})
 
+# Long sums across the rows run in blocks: a single running sum of these would be off by 1e-5 and more.
+LONG = 'reduction @long axes(p = "P", q = "Q", c = "C") {' + ld(0, 'C*Q*p + C*q + c') + '''
+%s = kernel.reduce add %x0 over ["p", "q"] : f32
+''' + st('s', 0, 'c') + '}'
+for P, Q in ((1, 100000), (100000, 1), (300, 333), (1, 127), (1, 129), (128, 128), (5000, 20), (0, 9), (9, 0)):
+    for C in (3, 16, 40):
+        x = f32(P, Q, C) + np.float32(1)
+        want = x.astype(np.float64).sum((0, 1)).astype(np.float32)
+        case(f'long sums {P} {Q} {C}', LONG, [x], [want], {'P': P, 'Q': Q, 'C': C}, 2.5e-6, 1e-5)
+        case(f'long sums static {P} {Q} {C}', static(LONG, P=P, Q=Q, C=C), [x], [want], {}, 2.5e-6, 1e-5)
+
 # Softmax over an axis that is not the last: lanes run across rows.
 x = f32(3, 11, 50)
 case('softmax middle', 'reduction @s axes(n = "N", c = "C", r = "R") {' + ld(0, 'C*R*n + C*r + c') + '''
