@@ -12,8 +12,47 @@ using namespace lathe;
 using namespace lathe::ir;
 using shape::Expr;
 
+/// A side of more places than this is long: a slice for each would make more code than it saves time.
+static constexpr int64_t kLongSide = 32;
+
+static Value combine(GraphBuilder &g, ReduceKind kind, Value x, Value y) {
+  return kind == ReduceKind::Max ? g.binary<MaxOp>(x, y) : g.add(x, y);
+}
+
+/// Windows that lie side by side are blocks of a row.
+static Value combineBlocks(GraphBuilder &g, Value x, int64_t d, const WindowDim &w, ReduceKind kind) {
+  Expr covered = g.facts.simplify(w.out * Expr(w.kernel));
+  Dims blocks = dimsOf(x);
+  blocks[d] = w.out;
+  blocks.insert(blocks.begin() + d + 1, Expr(w.kernel));
+  return g.reduce(kind, g.reshape(g.slice(x, d, Expr(0), covered), blocks), {d + 1}, false);
+}
+
+/// Runs of 1, 2, 4, ... elements from every place on, each from two of the half length; a window is made of the runs of the bits
+/// of its length.
+static Value combineByDoubling(GraphBuilder &g, Value x, int64_t d, const WindowDim &w, ReduceKind kind) {
+  Value all;
+  Expr length = dimsOf(x)[d];
+  for (int64_t run = 1, done = 0;; run *= 2) {
+    if (w.kernel & run) {
+      Value part = g.slice(x, d, Expr(done * w.dilation), w.out, w.stride);
+      all = all ? combine(g, kind, all, part) : part;
+      done += run;
+    }
+    if (done == w.kernel)
+      return all;
+    length = g.facts.simplify(length - Expr(run * w.dilation));
+    x = combine(g, kind, g.slice(x, d, Expr(0), length), g.slice(x, d, Expr(run * w.dilation), length));
+  }
+}
+
+static Value combineLongSide(GraphBuilder &g, Value x, int64_t d, const WindowDim &w, ReduceKind kind) {
+  bool sideBySide = w.dilation == 1 && (w.stride == w.kernel || w.out.isOne());
+  return sideBySide ? combineBlocks(g, x, d, w, kind) : combineByDoubling(g, x, d, w, kind);
+}
+
 /// Over some of the dimensions (numbers into `dims`, of the last dimensions of x).
-static Value combineOver(GraphBuilder &g, Value x, ArrayRef<WindowDim> dims, ArrayRef<size_t> some, Combine combine) {
+static Value combineOver(GraphBuilder &g, Value x, ArrayRef<WindowDim> dims, ArrayRef<size_t> some, ReduceKind kind) {
   size_t first = typeOf(x).getRank() - dims.size();
   int64_t places = 1;
   Dims out = dimsOf(x);
@@ -32,7 +71,7 @@ static Value combineOver(GraphBuilder &g, Value x, ArrayRef<WindowDim> dims, Arr
       rest /= dims[d].kernel;
     }
     Value part = g.b.create<SliceOp>(g.loc, tensorType(out, elementOf(x)), x, exprArray(g.b, starts), steps);
-    all = all ? combine(all, part) : part;
+    all = all ? combine(g, kind, all, part) : part;
   }
   return all;
 }
@@ -48,15 +87,22 @@ static bool isSeparable(ArrayRef<WindowDim> dims) {
   return together > 1 && together * dims.back().kernel > apart + dims.back().kernel;
 }
 
-Value ir::combineWindows(GraphBuilder &g, Value padded, ArrayRef<WindowDim> dims, Combine combine) {
-  SmallVector<size_t> all(dims.size());
-  for (size_t d = 0; d < dims.size(); ++d)
-    all[d] = d;
-  if (!isSeparable(dims))
-    return combineOver(g, padded, dims, all, combine);
+Value ir::combineWindows(GraphBuilder &g, Value padded, ArrayRef<WindowDim> dims, ReduceKind kind) {
+  size_t first = typeOf(padded).getRank() - dims.size();
+  SmallVector<WindowDim> rest(dims);
+  SmallVector<size_t> all;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    all.push_back(d);
+    if (dims[d].kernel <= kLongSide)
+      continue;
+    padded = combineLongSide(g, padded, first + d, dims[d], kind);
+    rest[d] = {1, 1, 1, 0, dims[d].out};
+  }
+  if (!isSeparable(rest))
+    return combineOver(g, padded, rest, all, kind);
   for (size_t d : all)
-    if (dims[d].kernel > 1 || dims[d].stride > 1)
-      padded = combineOver(g, padded, dims, {d}, combine);
+    if (rest[d].kernel > 1 || rest[d].stride > 1)
+      padded = combineOver(g, padded, rest, {d}, kind);
   return padded;
 }
 

@@ -12,11 +12,10 @@ struct WindowDim {
   shape::Expr low = 0, out = 1;
 };
 
-using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
-
-/// Combines the elements of every window over the last dimensions of what was padded already (`low` is not read). Large
-/// windows are combined one dimension after the other, which takes the sum of their sides instead of the product.
-mlir::Value combineWindows(GraphBuilder &g, mlir::Value padded, llvm::ArrayRef<WindowDim> dims, Combine combine);
+/// The sum or the largest (`kind`: Sum or Max) of every window's elements, over the last dimensions of what was padded already
+/// (`low` is not read). Large windows are combined one dimension after the other, which takes the sum of their sides instead of
+/// the product, and long sides as reductions of blocks or by doubling, in a number of steps that is logarithmic in the side.
+mlir::Value combineWindows(GraphBuilder &g, mlir::Value padded, llvm::ArrayRef<WindowDim> dims, ReduceKind kind);
 
 /// How many places of each window lie inside of an operand of these sizes: a tensor of the windows' dimensions.
 mlir::Value coveredPlaces(GraphBuilder &g, llvm::ArrayRef<shape::Expr> sizes, llvm::ArrayRef<WindowDim> dims,

@@ -13,7 +13,7 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-constexpr int64_t maxWindow = 1024; // reads per result
+constexpr int64_t maxSearched = 1024; // places that the search for an index looks at, one by one
 
 namespace {
 /// The windows over the last dimensions of an operand.
@@ -82,8 +82,8 @@ static llvm::Expected<Pool> readPool(OpContext &c) {
   p.padding = padding;
   p.dims.resize(spatial);
   for (size_t i = 0; i < spatial; ++i) {
-    if (kernel[i] > maxWindow || (p.places *= kernel[i]) > maxWindow)
-      return c.cannot("a window of more than {0} elements", maxWindow);
+    if (llvm::MulOverflow(p.places, kernel[i], p.places))
+      return c.wrong("argument 'kernel_size' holds {0}", kernel[i]);
     p.dims[i].kernel = kernel[i];
     p.dims[i].stride = stride[i];
     p.dims[i].dilation = dilation[i];
@@ -121,7 +121,7 @@ static Value lowest(OpContext &c, Type element) {
 
 static Value maxima(OpContext &c, const Pool &p) {
   Value x = widened(c, p.x), padded = surround(c, p, x, lowest(c, elementOf(x)));
-  Value r = combineWindows(c.g, padded, p.dims, [&](Value a, Value b) { return c.g.binary<MaxOp>(a, b); });
+  Value r = combineWindows(c.g, padded, p.dims, ReduceKind::Max);
   return c.g.cast(r, elementOf(p.x));
 }
 
@@ -148,6 +148,8 @@ static llvm::Error maxPoolWithIndices(OpContext &c) {
   LATHE_TRY(p, readPool(c));
   if (c.resultTypes.size() < 2 || !c.asked(1))
     return c.give(maxima(c, p));
+  if (p.places > maxSearched)
+    return c.cannot("the indices of maxima in a window of more than {0} elements", maxSearched);
   Value padded = surround(c, p, p.x, lowest(c, elementOf(p.x))), most, at;
   Dims out = dimsOf(p.x);
   SmallVector<int64_t> index(p.dims.size(), 0);
@@ -178,7 +180,7 @@ static llvm::Error maxPoolWithIndices(OpContext &c) {
 static llvm::Error averagePool(OpContext &c) {
   LATHE_TRY(p, readPool(c));
   Value x = widened(c, p.x), padded = surround(c, p, x, c.g.scalar(0, elementOf(x)));
-  Value sum = combineWindows(c.g, padded, p.dims, [&](Value a, Value b) { return c.g.add(a, b); });
+  Value sum = combineWindows(c.g, padded, p.dims, ReduceKind::Sum);
   if (!llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.cannot("an input of {0}", p.x.getType());
   bool pads = llvm::any_of(p.padding, [](int64_t v) { return v != 0; }), counts = c.flag("count_include_pad");

@@ -7,6 +7,7 @@
 #include "Windows.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 #include "lathe/Dialect/Lathe/Windows.h"
+#include "llvm/Support/MathExtras.h"
 #include <limits>
 
 using namespace lathe;
@@ -14,8 +15,9 @@ using llvm::SmallVector;
 
 namespace lathe::onnx {
 
-/// Windows with more places than this would make graphs that nobody wants to compile.
-static constexpr int64_t kMaxPlaces = 1024;
+/// The search for the largest element's index looks at the places one by one: with more places than this the graph would be one
+/// that nobody wants to compile.
+static constexpr int64_t kMaxSearched = 1024;
 
 namespace {
 struct Pool {
@@ -36,8 +38,8 @@ static Pool poolOf(Node &n) {
   for (int64_t k : kernel) {
     if (k < 1)
       failWrong("attribute 'kernel_shape' holds {0}", k);
-    if (k > kMaxPlaces || (p.places *= k) > kMaxPlaces)
-      failUnsupported("a window of more than {0} elements", kMaxPlaces);
+    if (llvm::MulOverflow(p.places, k, p.places))
+      failWrong("attribute 'kernel_shape' holds {0}", k);
   }
   Dims dims = n.dims(p.x);
   p.w = windowsOf(n, Dims(dims.begin() + 2, dims.end()), kernel);
@@ -89,18 +91,18 @@ static bool isWhole(Node &n, const Pool &p) {
 }
 
 /// Combines the elements of each window of x surrounded with the value.
-template <typename OpT> static Value combine(Node &n, const Pool &p, Value x, Value around, ir::ReduceKind kind) {
+static Value combine(Node &n, const Pool &p, Value x, Value around, ir::ReduceKind kind) {
   if (isWhole(n, p)) {
     SmallVector<int64_t> axes;
     for (int64_t d = 2; d < n.rank(x); ++d)
       axes.push_back(d);
     return n.g.reduce(kind, x, axes, true);
   }
-  return ir::combineWindows(n.g, surround(n, x, around, p.w), dimsOf(p.w), [&](Value a, Value b) { return n.g.binary<OpT>(a, b); });
+  return ir::combineWindows(n.g, surround(n, x, around, p.w), dimsOf(p.w), kind);
 }
 
 static Value sumOf(Node &n, const Pool &p, Value x) {
-  return combine<ir::AddOp>(n, p, x, n.g.scalar(0, n.element(x)), ir::ReduceKind::Sum);
+  return combine(n, p, x, n.g.scalar(0, n.element(x)), ir::ReduceKind::Sum);
 }
 
 /// The smallest value of the element type.
@@ -137,6 +139,8 @@ static Value indexOf(Node &n, const Windows &w, Value place, const Dims &in, boo
 
 /// The maxima, and where the first of each window is.
 static void maxPoolIndices(Node &n, const Pool &p) {
+  if (p.places > kMaxSearched)
+    failUnsupported("the indices of maxima in a window of more than {0} elements", kMaxSearched);
   Value padded = surround(n, p.x, lowest(n, n.element(p.x)), p.w), most, at;
   for (int64_t place = 0; place < p.places; ++place) {
     Value part = elementsAt(n, padded, p.w, place), here = n.g.splat(double(place), n.dims(part), n.g.b.getI64Type());
@@ -157,7 +161,7 @@ void maxPool(Node &n) {
   if (n.wants(1))
     return maxPoolIndices(n, p);
   Value x = n.wide(p.x); // the same maxima, without a conversion at each comparison
-  n.out(n.g.cast(combine<ir::MaxOp>(n, p, x, lowest(n, n.element(x)), ir::ReduceKind::Max), n.element(p.x)));
+  n.out(n.g.cast(combine(n, p, x, lowest(n, n.element(x)), ir::ReduceKind::Max), n.element(p.x)));
 }
 
 void averagePool(Node &n) {
