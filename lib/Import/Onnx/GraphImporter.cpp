@@ -7,6 +7,7 @@
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -191,6 +192,18 @@ void GraphImporter::checkResult(Value v) const {
   }
 }
 
+/// What no handler reads might change what the node means.
+static void checkAttributes(const NodeProto &node, const OpEntry &entry) {
+  if (!node.attribute_size())
+    return;
+  StringRef known = attributesOf(entry.domain, entry.name);
+  SmallVector<StringRef> names;
+  known.split(names, ' ', -1, /*KeepEmpty=*/false);
+  for (const AttributeProto &a : node.attribute())
+    if (!llvm::is_contained(names, StringRef(a.name())))
+      failWrong("attribute '{0}' is none of this operator's; it has {1}", a.name(), names.empty() ? "none" : llvm::join(names, ", "));
+}
+
 std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope, int64_t version) {
   const OpEntry *entry = findOp(node.domain(), node.op_type(), version);
   if (!entry) {
@@ -202,6 +215,7 @@ std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope
       failUnsupported("lathe knows this operator from opset {0} on; convert the model to a newer one", newer->since);
     failUnsupported("lathe does not know this operator");
   }
+  checkAttributes(node, *entry);
   std::vector<Value> inputs;
   for (const std::string &name : node.input()) {
     std::optional<Value> v = isAbsent(name, scope) ? Value() : lookup(name, scope);

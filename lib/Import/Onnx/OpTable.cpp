@@ -45,3 +45,22 @@ const OpEntry *onnx::findOp(llvm::StringRef domain, llvm::StringRef name, int64_
       best = &entry;
   return best;
 }
+
+namespace {
+struct AttributeEntry {
+  const char *domain, *name, *attributes;
+};
+} // namespace
+
+static const AttributeEntry attributeTable[] = {
+#define ATTRIBUTES(domain, name, attributes) {domain, name, attributes},
+#include "Attributes.def"
+#undef ATTRIBUTES
+};
+
+llvm::StringRef onnx::attributesOf(llvm::StringRef domain, llvm::StringRef name) {
+  for (const AttributeEntry &entry : attributeTable)
+    if (domain == entry.domain && name == entry.name)
+      return entry.attributes;
+  return "";
+}

@@ -20,6 +20,9 @@ llvm::ArrayRef<OpEntry> opTable();
 /// The entry with the largest since-version that the operator set reaches; null when there is none.
 const OpEntry *findOp(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 
+/// The names of the attributes that the operator has, blanks between them (Attributes.def).
+llvm::StringRef attributesOf(llvm::StringRef domain, llvm::StringRef name);
+
 } // namespace lathe::onnx
 
 #endif // LATHE_LIB_IMPORT_ONNX_OPTABLE_H

@@ -54,9 +54,7 @@ Value AttentionBuilder::unpack(Value x, const char *attribute) {
   int64_t count = n.requiredInteger(attribute);
   if (count < 1)
     failWrong("attribute '{0}' is {1}", attribute, count);
-  Dims d = n.dims(x);
-  Expr size = n.exactQuotient(d[2], Expr(count), llvm::formatv("{0} heads", count).str());
-  return n.g.transpose(n.reshape(x, {d[0], d[1], Expr(count), size}), {0, 2, 1, 3});
+  return splitHeads(n, x, count);
 }
 
 Value AttentionBuilder::withPast(Value x, unsigned input) {
@@ -172,12 +170,10 @@ void AttentionBuilder::build() {
   n.out(1, k);
   n.out(2, v);
   Type type = n.element(n.in(0));
-  double scale = headScale(n, dq[3]);
-
   scoreDims = {dq[0], dq[1], dq[2], dk[2]};
   Value scores = n.g.contract(n.wide(q), n.wide(repeatHeads(n, k, dq[1])), {0, 1}, {0, 1}, {3}, {3});
   scoreDims = n.dims(scores);
-  scores = n.g.binary<ir::MulOp>(scores, scale);
+  scores = scaled(n, scores, dq[3]);
   // What the fourth result shows: the scaled scores, those after the cap, those after the masks, or the probabilities.
   int64_t shows = n.integer("qk_matmul_output_mode", 0);
   if (shows < 0 || shows > 3)
@@ -196,9 +192,7 @@ void AttentionBuilder::build() {
     n.out(3, n.g.cast(shown[shows], type));
   Value y = n.g.contract(p, n.g.cast(repeatHeads(n, v, dq[1]), n.element(p)), {0, 1}, {0, 1}, {3}, {2});
   y = n.g.cast(y, type);
-  if (heads.packed)
-    y = n.reshape(n.g.transpose(y, {0, 2, 1, 3}), {dq[0], dq[2], n.simplify(dq[1] * dv[3])});
-  n.out(0, y);
+  n.out(0, heads.packed ? mergeHeads(n, y) : y);
 }
 
 } // namespace
@@ -221,37 +215,25 @@ static Value rotaryTable(Node &n, unsigned input, const Dims &x, const Expr &hal
 }
 
 void rotaryEmbedding(Node &n) {
-  Value input = n.in(0), x = input;
+  Value x = n.in(0);
   n.requireFloat(x);
   n.requireSameElement({x, n.in(1), n.in(2)});
   bool packed = n.rank(x) == 3;
-  Dims original = n.dims(x);
   if (packed) {
     int64_t heads = n.integer("num_heads", 0);
     if (heads < 1)
       failWrong("attribute 'num_heads' is {0}", heads);
-    Expr size = n.exactQuotient(original[2], Expr(heads), llvm::formatv("{0} heads", heads).str());
-    x = n.g.transpose(n.reshape(x, {original[0], original[1], Expr(heads), size}), {0, 2, 1, 3});
+    x = splitHeads(n, x, heads);
   }
   n.requireRank(x, 4);
   Dims d = n.dims(x);
-  int64_t rotatedSize = n.integer("rotary_embedding_dim", 0);
-  Expr rotated = rotatedSize ? Expr(rotatedSize) : n.simplify(d[3]), rest = n.simplify(d[3] - rotated);
-  if (rotatedSize < 0 || (rest.constant() && *rest.constant() < 0))
-    failWrong("attribute 'rotary_embedding_dim' is {0}, a head has {1}", rotatedSize, d[3].str());
-  Expr half = n.exactQuotient(rotated, Expr(2), "the rotated size");
-  Value cos = rotaryTable(n, 1, d, half), sin = rotaryTable(n, 2, d, half);
-  bool interleaved = n.flag("interleaved", false);
-  Value a = interleaved ? n.g.slice(x, 3, Expr(0), half, 2) : n.g.slice(x, 3, Expr(0), half);
-  Value b = interleaved ? n.g.slice(x, 3, Expr(1), half, 2) : n.g.slice(x, 3, half, half);
-  Value real = n.g.sub(n.g.mul(cos, a), n.g.mul(sin, b)), imaginary = n.g.add(n.g.mul(sin, a), n.g.mul(cos, b));
-  Value y = interleaved ? n.reshape(n.g.concat({n.g.unsqueeze(real, {4}), n.g.unsqueeze(imaginary, {4})}, 4), {d[0], d[1], d[2], rotated})
-                        : n.g.concat({real, imaginary}, 3);
-  if (!rest.isZero())
-    y = n.g.concat({y, n.g.slice(x, 3, rotated, rest)}, 3);
-  if (packed)
-    y = n.reshape(n.g.transpose(y, {0, 2, 1, 3}), original);
-  n.out(y);
+  int64_t turnedSize = n.integer("rotary_embedding_dim", 0);
+  Expr turned = turnedSize ? Expr(turnedSize) : n.simplify(d[3]), rest = n.simplify(d[3] - turned);
+  if (turnedSize < 0 || (rest.constant() && *rest.constant() < 0))
+    failWrong("attribute 'rotary_embedding_dim' is {0}, a head has {1}", turnedSize, d[3].str());
+  Expr half = n.exactQuotient(turned, Expr(2), "the rotated size");
+  Value y = rotated(n, x, rotaryTable(n, 1, d, half), rotaryTable(n, 2, d, half), n.flag("interleaved", false));
+  n.out(packed ? mergeHeads(n, y) : y);
 }
 
 } // namespace lathe::onnx

@@ -35,7 +35,7 @@ Value matrixProduct(Node &n, Value x, Value y) {
   return r;
 }
 
-void gemm(Node &n) {
+Value gemmOf(Node &n) {
   Value a = n.in(0), b = n.in(1);
   n.requireSameElement({a, b});
   n.requireNumber(a);
@@ -50,7 +50,9 @@ void gemm(Node &n) {
     n.requireSameElement({a, c});
     r = n.g.add(r, n.broadcastTo(scaled(c, n.real("beta", 1)), n.dims(r)));
   }
-  n.out(r);
+  return r;
 }
+
+void gemm(Node &n) { n.out(gemmOf(n)); }
 
 } // namespace lathe::onnx

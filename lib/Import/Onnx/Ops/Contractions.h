@@ -8,6 +8,8 @@ namespace lathe::onnx {
 
 /// numpy.matmul; a Failure where the sizes do not fit.
 Value matrixProduct(Node &n, Value x, Value y);
+/// What Gemm computes of the node's operands and attributes.
+Value gemmOf(Node &n);
 
 } // namespace lathe::onnx
 

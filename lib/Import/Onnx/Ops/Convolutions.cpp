@@ -120,7 +120,7 @@ static void checkConvolution(Node &n, Value x, Value weights, int64_t groups) {
     failWrong("attribute 'group' is {0}", groups);
 }
 
-void conv(Node &n) {
+Value convolution(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1);
   checkConvolution(n, x, weights, groups);
@@ -128,8 +128,10 @@ void conv(Node &n) {
   n.requireEqual(dx[1], dw[1] * Expr(groups), "the channels of the operand and of the weights times the groups");
   n.exactQuotient(dw[0], Expr(groups), "the number of result channels");
   Windows w = windowsOf(n, spatial, kernelOf(n, weights));
-  n.out(addBias(n, convolve(n, x, weights, w, groups), 2));
+  return addBias(n, convolve(n, x, weights, w, groups), 2);
 }
+
+void conv(Node &n) { n.out(convolution(n)); }
 
 void convTranspose(Node &n) {
   Value x = n.in(0), weights = n.in(1);

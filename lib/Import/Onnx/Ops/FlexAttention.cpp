@@ -32,12 +32,11 @@ void flexAttention(Node &n) {
   n.requireSameElement({q, k});
   requireMatchingHeads(n, q, k, v);
   Expr heads = n.dim(q, 1);
-  double scale = headScale(n, n.dim(q, 3));
   Type precision = n.element(n.wide(q));
   if (int64_t asked = n.integer("softmax_precision", 0))
     precision = n.elementOfOnnx(asked);
   Value scores = n.g.contract(n.wide(q), n.wide(repeatHeads(n, k, heads)), {0, 1}, {0, 1}, {3}, {3});
-  scores = n.g.cast(n.g.binary<ir::MulOp>(scores, scale), precision);
+  scores = n.g.cast(scaled(n, scores, n.dim(q, 3)), precision);
   Value p = modified(n, "prob_mod", n.g.softmax(modified(n, "score_mod", scores), 3));
   Value y = n.g.contract(p, n.g.cast(repeatHeads(n, v, heads), n.element(p)), {0, 1}, {0, 1}, {3}, {2});
   n.out(n.g.cast(y, n.element(v)));

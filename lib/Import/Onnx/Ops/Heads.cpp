@@ -1,6 +1,5 @@
 //===- Heads.cpp - The heads of attentions ---------------------------------===//
 
-#include "../Advice.h"
 #include "Heads.h"
 #include <cmath>
 
@@ -26,13 +25,40 @@ Value repeatHeads(Node &n, Value x, const Expr &heads) {
   return n.reshape(wide, {d[0], heads, d[2], d[3]});
 }
 
-double headScale(Node &n, const Expr &headSize) {
-  if (n.hasAttribute("scale"))
-    return n.real("scale", 1);
-  std::optional<int64_t> size = n.simplify(headSize).constant();
-  if (!size)
-    failUnsupported("the size of a head is {0}; without attribute 'scale' it must be constant{1}", headSize.str(), adviceFor(n, headSize));
-  return 1 / std::sqrt(double(std::max<int64_t>(1, *size)));
+Value scaled(Node &n, Value scores, const Expr &headSize, bool zeroIsUnset) {
+  double scale = n.real("scale", 0);
+  if (n.hasAttribute("scale") && !(zeroIsUnset && scale == 0))
+    return n.g.binary<ir::MulOp>(scores, scale);
+  if (std::optional<int64_t> size = n.simplify(headSize).constant())
+    return n.g.binary<ir::MulOp>(scores, 1 / std::sqrt(double(std::max<int64_t>(1, *size))));
+  Value size = n.g.cast(n.g.size(n.simplify(headSize)), n.element(scores));
+  return n.g.mul(scores, n.g.broadcastTo(n.g.unary<ir::RsqrtOp>(size), n.dims(scores)));
+}
+
+Value splitHeads(Node &n, Value x, int64_t heads) {
+  n.requireRank(x, 3);
+  Dims d = n.dims(x);
+  Expr size = n.exactQuotient(d[2], Expr(heads), llvm::formatv("{0} heads", heads).str());
+  return n.g.transpose(n.reshape(x, {d[0], d[1], Expr(heads), size}), {0, 2, 1, 3});
+}
+
+Value mergeHeads(Node &n, Value x) {
+  Dims d = n.dims(x);
+  return n.reshape(n.g.transpose(x, {0, 2, 1, 3}), {d[0], d[2], n.simplify(d[1] * d[3])});
+}
+
+Value rotated(Node &n, Value x, Value cos, Value sin, bool interleaved) {
+  Dims d = n.dims(x);
+  Expr half = n.dims(cos).back(), turned = n.simplify(half + half), rest = n.simplify(d[3] - turned);
+  Dims table{d[0], d[1], d[2], half};
+  cos = n.broadcastTo(cos, table);
+  sin = n.broadcastTo(sin, table);
+  Value a = interleaved ? n.g.slice(x, 3, Expr(0), half, 2) : n.g.slice(x, 3, Expr(0), half);
+  Value b = interleaved ? n.g.slice(x, 3, Expr(1), half, 2) : n.g.slice(x, 3, half, half);
+  Value real = n.g.sub(n.g.mul(cos, a), n.g.mul(sin, b)), imaginary = n.g.add(n.g.mul(sin, a), n.g.mul(cos, b));
+  Value y = interleaved ? n.reshape(n.g.concat({n.g.unsqueeze(real, {4}), n.g.unsqueeze(imaginary, {4})}, 4), {d[0], d[1], d[2], turned})
+                        : n.g.concat({real, imaginary}, 3);
+  return rest.isZero() ? y : n.g.concat({y, n.g.slice(x, 3, turned, rest)}, 3);
 }
 
 } // namespace lathe::onnx

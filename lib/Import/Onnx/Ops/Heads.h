@@ -10,8 +10,14 @@ namespace lathe::onnx {
 void requireMatchingHeads(Node &n, Value q, Value k, Value v);
 /// Each head of x, for the heads / its own heads neighbouring query heads that share it.
 Value repeatHeads(Node &n, Value x, const Expr &heads);
-/// The attribute, else what the size of a head gives.
-double headScale(Node &n, const Expr &headSize);
+/// The scores times attribute 'scale', else times 1 / sqrt(size of a head). Without `zeroIsUnset` a scale of 0 is one.
+Value scaled(Node &n, Value scores, const Expr &headSize, bool zeroIsUnset = false);
+/// [batch, sequence, heads * size] as [batch, heads, sequence, size], and back.
+Value splitHeads(Node &n, Value x, int64_t heads);
+Value mergeHeads(Node &n, Value x);
+/// Pairs of elements of each head of x, [batch, heads, sequence, size], turned by the angles of the tables, which broadcast to
+/// [batch, heads, sequence, half of what turns]: neighbours (`interleaved`), or those that lie that half apart.
+Value rotated(Node &n, Value x, Value cos, Value sin, bool interleaved);
 
 } // namespace lathe::onnx
 

@@ -17,6 +17,8 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel);
 /// The constant sizes of a kernel [O, I, spatial...].
 llvm::SmallVector<int64_t> kernelOf(Node &n, Value weights);
 Value convolve(Node &n, Value x, Value weights, const Windows &windows, int64_t groups);
+/// What Conv computes of the node's operands and attributes.
+Value convolution(Node &n);
 /// Adds the operand [C], where it is there, to y [N, C, spatial...].
 Value addBias(Node &n, Value y, unsigned input);
 /// x surrounded with the rank-0 value.
