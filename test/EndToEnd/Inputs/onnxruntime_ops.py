@@ -100,6 +100,19 @@ def attention():
     check('Attention', x, floats(D, 54) / 5, floats(54), num_heads=N, qkv_hidden_sizes=[12, 12, 30], constants=(1, 2))
 
 
+def quantised_attention():
+    x, bias = rng.integers(0, 256, (B, S, D)).astype(np.uint8), floats(3 * D)
+    for kind, zero in ((np.int8, 0), (np.uint8, 120)):
+        w = rng.integers(np.iinfo(kind).min, np.iinfo(kind).max, (D, 3 * D)).astype(kind)
+        scales = np.float32(0.02), np.float32(0.003)
+        for mask in (None, ints(5, 3)):
+            check('QAttention', x, w, bias, *map(np.array, scales), mask, np.array(np.uint8(128)), np.array(kind(zero)), num_heads=N,
+                  constants=(1, 2, 4, 7), open_dims={B: 'b', S: 's'})
+    check('QAttention', x, w.astype(np.int8), bias, np.array(np.float32(0.02)), rng.random(3 * D).astype(np.float32) / 300, None,
+          np.array(np.uint8(128)), np.zeros(3 * D, np.int8), floats(2, B, N, 4, D // N), outputs=2, num_heads=N, unidirectional=1,
+          constants=(1, 2, 4, 7))
+
+
 def multi_head():
     q, k, v = floats(B, S, D), floats(B, 7, D), floats(B, 7, D)
     keys = np.array([[1] * 7, [1] * 4 + [0] * 3], np.int32)
@@ -155,6 +168,6 @@ def group_query():
     case(1, 6, room=12, do_rotary=1)
 
 
-for group in (fused, attention, multi_head, rotary, group_query):
+for group in (fused, attention, quantised_attention, multi_head, rotary, group_query):
     group()
 print(f'{wrong} of {total} results wrong')

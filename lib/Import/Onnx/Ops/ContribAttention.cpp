@@ -1,12 +1,13 @@
 //===- ContribAttention.cpp - ONNX Runtime's attentions --------------------===//
 //
-// Attention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding of the domain com.microsoft, in which models come that
+// Attention, QAttention, MultiHeadAttention, GroupQueryAttention and RotaryEmbedding of the domain com.microsoft, in which models come that
 // ONNX Runtime's tools have optimised or built. They are written out as the format's own attention is (Attention.cpp).
 // Source: ONNX Runtime, docs/ContribOperators.md.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Heads.h"
+#include "Quantization.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 #include <limits>
 
@@ -143,22 +144,20 @@ static ScoreTerms termsOf(Node &n, const Dims &scores, const Expr &past, Value m
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Queries, keys and values are one product with the input; past and present are one tensor [2, batch, heads, keys, size].
-void contribAttention(Node &n) {
-  Value x = n.in(0), w = n.in(1);
+/// The product of the input and the weights: x [batch, sequence, width], w [width, columns].
+static void requireProduct(Node &n, Value x, Value w) {
   n.requireRank(x, 3);
   n.requireRank(w, 2);
-  n.requireFloat(x);
-  n.requireSameElement({x, w});
-  if (n.flag("do_rotary", false) || n.has(6))
-    failUnsupported(n.has(6) ? "a shared buffer of past and present keys" : "rotary embedding inside of the attention");
-  int64_t heads = headsOf(n, "num_heads");
   n.requireEqual(n.dim(x, 2), n.dim(w, 0), "the inner sizes of the input and the weights");
-  Value all = n.g.matmul(x, w);
-  if (Value bias = n.maybe(2))
-    all = n.g.add(all, n.broadcastTo(bias, n.dims(all)));
+  if (n.flag("do_rotary", false))
+    failUnsupported("rotary embedding inside of the attention");
+}
+
+/// Attention of queries, keys and values that lie side by side; past and present are one tensor [2, batch, heads, keys, size].
+static void attendTogether(Node &n, Value all, Value mask, Value before, Value bias) {
+  int64_t heads = headsOf(n, "num_heads");
   llvm::SmallVector<int64_t> given = n.integers("qkv_hidden_sizes");
-  Expr third = given.empty() ? n.exactQuotient(n.dim(w, 1), Expr(3), "the columns of the weights") : Expr(0);
+  Expr columns = n.dim(all, 2), third = given.empty() ? n.exactQuotient(columns, Expr(3), "the columns of the weights") : Expr(0);
   if (!given.empty() && given.size() != 3)
     failWrong("attribute 'qkv_hidden_sizes' has {0} entries, expected 3", given.size());
   Value parts[3];
@@ -168,9 +167,9 @@ void contribAttention(Node &n) {
     parts[i] = splitHeads(n, n.g.slice(all, 2, at, size), heads);
     at = n.simplify(at + size);
   }
-  n.requireEqual(at, n.dim(w, 1), "the sizes of queries, keys and values together and the columns of the weights");
+  n.requireEqual(at, columns, "the sizes of queries, keys and values together and the columns of the weights");
   Expr past(0);
-  if (Value before = n.maybe(4)) {
+  if (before) {
     n.requireRank(before, 5);
     n.requireEqual(n.dim(before, 0), Expr(2), "the past's first dimension");
     past = n.dim(before, 3);
@@ -178,9 +177,40 @@ void contribAttention(Node &n) {
       parts[i + 1] = withPast(n, n.g.squeeze(n.g.slice(before, 0, Expr(i), Expr(1)), {0}), parts[i + 1]);
   }
   Dims dq = n.dims(parts[0]), scores{dq[0], dq[1], dq[2], n.dim(parts[1], 2)};
-  n.out(0, mergeHeads(n, attend(n, parts[0], parts[1], parts[2], termsOf(n, scores, past, n.maybe(3), n.maybe(5)))));
+  n.out(0, mergeHeads(n, attend(n, parts[0], parts[1], parts[2], termsOf(n, scores, past, mask, bias))));
   if (n.wants(1))
     n.out(1, n.g.concat({n.g.unsqueeze(parts[1], {0}), n.g.unsqueeze(parts[2], {0})}, 0));
+}
+
+void contribAttention(Node &n) {
+  Value x = n.in(0), w = n.in(1);
+  n.requireFloat(x);
+  n.requireSameElement({x, w});
+  requireProduct(n, x, w);
+  if (n.has(6))
+    failUnsupported("a shared buffer of past and present keys");
+  Value all = n.g.matmul(x, w);
+  if (Value bias = n.maybe(2))
+    all = n.g.add(all, n.broadcastTo(bias, n.dims(all)));
+  attendTogether(n, all, n.maybe(3), n.maybe(4), n.maybe(5));
+}
+
+/// The same of a product of quantised operands.
+void qAttention(Node &n) {
+  Value x = n.in(0), w = n.in(1), bias = n.in(2);
+  Type i32 = n.g.b.getI32Type();
+  for (Value v : {x, w})
+    n.requireInteger(v);
+  n.requireFloat(bias);
+  requireProduct(n, x, w);
+  Value sum = n.g.matmul(centered(n, x, n.maybe(6), i32, false), centered(n, w, n.maybe(7), i32, false));
+  Dims dims = n.dims(sum);
+  Type element = n.element(bias);
+  Value factors[] = {perChannel(n, n.g.cast(n.in(3), element), sum, 2), perChannel(n, n.g.cast(n.in(4), element), sum, 2)};
+  if (!n.g.broadcastAll(factors))
+    failWrong("the scales do not fit each other");
+  Value all = n.g.mul(n.g.cast(sum, element), n.broadcastTo(n.g.mul(factors[0], factors[1]), dims));
+  attendTogether(n, n.g.add(all, n.broadcastTo(bias, dims)), n.maybe(5), n.maybe(8), {});
 }
 
 //===----------------------------------------------------------------------===//
