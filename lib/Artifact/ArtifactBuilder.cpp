@@ -1,6 +1,7 @@
 //===- ArtifactBuilder.cpp - Collecting an artifact's parts ----------------===//
 #include "lathe/Artifact/ArtifactBuilder.h"
 #include "State.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace lathe;
@@ -25,7 +26,8 @@ ByteSource ByteSource::own(std::string bytes) {
 // Program
 //===----------------------------------------------------------------------===//
 
-BufferId Program::add(LatheBufferKind kind, uint32_t index, LatheDType type, const shape::Expr &bytes, uint64_t offset) {
+BufferId Program::add(LatheBufferKind kind, uint32_t index, LatheDType type, const shape::Expr &bytes,
+                      uint64_t offset) {
   buffers.push_back({kind, index, type, bytes, offset});
   return buffers.size() - 1;
 }
@@ -115,37 +117,43 @@ void Program::branchIfZero(const shape::Expr &condition, Label label) {
 // ArtifactBuilder
 //===----------------------------------------------------------------------===//
 
-ArtifactBuilder::ArtifactBuilder(Machine machine, std::string modelName) : state(std::make_unique<State>()) {
+ArtifactBuilder::ArtifactBuilder(Machine machine, std::string modelName, ArrayRef<std::string> entries)
+    : state(std::make_unique<State>()) {
   state->machine = machine;
+  state->entries.resize(std::max<size_t>(1, entries.size()));
+  state->entries[0].name = sys::path::stem(modelName).str();
+  for (auto [entry, name] : zip(state->entries, entries))
+    entry.name = name;
   state->modelName = std::move(modelName);
 }
 ArtifactBuilder::~ArtifactBuilder() = default;
 
-void ArtifactBuilder::addSymbol(SymbolInfo symbol) { state->symbols.push_back(std::move(symbol)); }
+void ArtifactBuilder::select(unsigned entry) { state->current = entry; }
 
-void ArtifactBuilder::addDerived(StringRef name, const shape::Expr &value) { state->derived.push_back({name.str(), value}); }
+void ArtifactBuilder::addSymbol(SymbolInfo symbol) { state->entry().symbols.push_back(std::move(symbol)); }
+
+void ArtifactBuilder::addDerived(StringRef name, const shape::Expr &value) {
+  state->entry().derived.push_back({name.str(), value});
+}
 
 unsigned ArtifactBuilder::addInput(TensorInfo tensor) {
-  state->inputs.push_back(std::move(tensor));
-  return state->inputs.size() - 1;
+  state->entry().inputs.push_back(std::move(tensor));
+  return state->entry().inputs.size() - 1;
 }
 
 unsigned ArtifactBuilder::addOutput(TensorInfo tensor) {
-  state->outputs.push_back(std::move(tensor));
-  return state->outputs.size() - 1;
-}
-
-unsigned ArtifactBuilder::addState(StateInfo info) {
-  state->states.push_back(std::move(info));
-  return state->states.size() - 1;
+  state->entry().outputs.push_back(std::move(tensor));
+  return state->entry().outputs.size() - 1;
 }
 
 void ArtifactBuilder::addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text,
                                bool ofValues) {
-  state->checks.push_back({kind, a, b, std::move(text), ofValues});
+  state->entry().checks.push_back({kind, a, b, std::move(text), ofValues});
 }
 
-void ArtifactBuilder::addNote(std::string key, std::string value) { state->notes.push_back({std::move(key), std::move(value)}); }
+void ArtifactBuilder::addNote(std::string key, std::string value) {
+  state->notes.push_back({std::move(key), std::move(value)});
+}
 
 ConstantId ArtifactBuilder::addConstant(ByteSource bytes) {
   state->constants.push_back(std::move(bytes));
@@ -173,10 +181,11 @@ KernelId ArtifactBuilder::addKernel(KernelInfo kernel) {
 }
 
 Program &ArtifactBuilder::program(uint32_t deviceType) {
-  for (auto &program : state->programs)
+  std::vector<std::unique_ptr<Program>> &programs = state->entry().programs;
+  for (auto &program : programs)
     if (program->deviceType == deviceType)
       return *program;
-  state->programs.push_back(std::make_unique<Program>());
-  state->programs.back()->deviceType = deviceType;
-  return *state->programs.back();
+  programs.push_back(std::make_unique<Program>());
+  programs.back()->deviceType = deviceType;
+  return *programs.back();
 }

@@ -67,3 +67,15 @@ std::vector<StringRef> ArtifactFile::texts(LatheArray ref) const {
     result.push_back(text(one));
   return result;
 }
+
+std::vector<ArtifactFile::Entry> ArtifactFile::entries() const {
+  std::vector<Entry> result;
+  for (const LatheEntry &entry : array<LatheEntry>(header().entries))
+    if (!entry.tables)
+      result.push_back({text(entry.name), &header()});
+    else if (ArrayRef<LatheHeader> tables = array<LatheHeader>({entry.tables, 1}); !tables.empty())
+      result.push_back({text(entry.name), tables.data()});
+  if (result.empty())
+    result.push_back({"", &header()});
+  return result;
+}

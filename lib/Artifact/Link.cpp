@@ -45,7 +45,8 @@ static Embedded embeddedFor(Machine machine) {
 #define BYTES(name) between(name, name##_end)
   if (machine == Machine::X86_64)
     return {BYTES(lathe_embedded_runtime_x86_64), BYTES(lathe_embedded_libc_x86_64), BYTES(lathe_embedded_cuda_x86_64)};
-  return {BYTES(lathe_embedded_runtime_aarch64), BYTES(lathe_embedded_libc_aarch64), BYTES(lathe_embedded_cuda_aarch64)};
+  return {BYTES(lathe_embedded_runtime_aarch64), BYTES(lathe_embedded_libc_aarch64),
+          BYTES(lathe_embedded_cuda_aarch64)};
 #undef BYTES
 }
 
@@ -90,8 +91,10 @@ private:
 };
 } // namespace
 
-static const char *const abi[] = {"create", "destroy", "run", "signature", "output_shapes", "workspace_size", "set_workspace", "last_error",
-                                  "state_count", "state_info", "state_get", "state_set", "state_reset", "state_bind"};
+static const char *const abi[] = {"create",         "destroy",       "run",         "signature",   "output_shapes",
+                                  "workspace_size", "set_workspace", "last_error",  "state_count", "state_info",
+                                  "state_get",      "state_set",     "state_reset", "state_bind",  "entry_count",
+                                  "entry_name",     "entry"};
 
 ArrayRef<const char *> lathe::artifact::abiNames() { return abi; }
 
@@ -119,17 +122,29 @@ static Error runLinker(ArrayRef<std::string> arguments) {
 }
 
 static std::vector<std::string> sharedFlags(const LinkFolder &folder, StringRef prefix) {
-  std::vector<std::string> flags = {"-shared", "-Bsymbolic", "-z", "defs", "-z", "relro", "-z", "now", "--hash-style=gnu",
-                                    "--build-id=none", "--strip-debug", "--gc-sections", "--no-rosegment",
-                                    "--version-script=" + folder.file("exports.map"), "--undefined=lathe_create"};
+  std::vector<std::string> flags = {"-shared",
+                                    "-Bsymbolic",
+                                    "-z",
+                                    "defs",
+                                    "-z",
+                                    "relro",
+                                    "-z",
+                                    "now",
+                                    "--hash-style=gnu",
+                                    "--build-id=none",
+                                    "--strip-debug",
+                                    "--gc-sections",
+                                    "--no-rosegment",
+                                    "--version-script=" + folder.file("exports.map"),
+                                    "--undefined=lathe_create"};
   if (prefix != "lathe")
     for (const char *name : abi)
       flags.push_back("--defsym=" + prefix.str() + "_" + name + "=lathe_" + name);
   return flags;
 }
 
-/// The object's symbols become its own, but for the entry points, which get their prefix: several models may be linked into
-/// one program.
+/// The object's symbols become its own, but for the entry points, which get their prefix: several models may be linked
+/// into one program.
 static Expected<std::string> hideSymbols(StringRef object, StringRef prefix) {
   auto binary = object::createBinary(MemoryBufferRef(object, "model"));
   if (!binary)
@@ -155,8 +170,8 @@ static Expected<std::string> hideSymbols(StringRef object, StringRef prefix) {
   return out;
 }
 
-Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machine, ArrayRef<StringRef> objects, bool cuda,
-                                                    StringRef prefix) {
+Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machine, ArrayRef<StringRef> objects,
+                                                    bool cuda, StringRef prefix) {
   bool shared = kind == LinkKind::Shared;
   Embedded embedded = embeddedFor(machine);
   if (cuda && embedded.cuda.empty())
@@ -179,14 +194,15 @@ Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machi
   if (Error error = folder.add("exports.map", exportList(prefix)))
     return error;
 
-  std::vector<std::string> arguments = {"ld.lld", "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux", "-o",
-                                        folder.file("out")};
+  std::vector<std::string> arguments = {"ld.lld", "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux",
+                                        "-o", folder.file("out")};
   append_range(arguments, shared ? sharedFlags(folder, prefix) : std::vector<std::string>{"-r", "--strip-debug"});
   append_range(arguments, inputs);
   if (Error error = runLinker(arguments))
     return error;
   auto buffer = MemoryBuffer::getFile(folder.file("out"), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return createStringError(buffer.getError(), "the linker's output cannot be read: %s", buffer.getError().message().c_str());
+    return createStringError(buffer.getError(), "the linker's output cannot be read: %s",
+                             buffer.getError().message().c_str());
   return shared ? (*buffer)->getBuffer().str() : hideSymbols((*buffer)->getBuffer(), prefix);
 }

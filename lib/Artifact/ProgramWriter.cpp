@@ -1,7 +1,8 @@
 //===- ProgramWriter.cpp - The steps of a program as tables ----------------===//
 //
-// Sizes that are known at the entry are evaluated there, once per shape. The others are evaluated in front of the step that
-// needs them, each time that it is reached: what was computed before a label, or before a symbol changed, is computed anew.
+// Sizes that are known at the entry are evaluated there, once per shape. The others are evaluated in front of the step
+// that needs them, each time that it is reached: what was computed before a label, or before a symbol changed, is
+// computed anew.
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
@@ -37,12 +38,12 @@ Error ProgramWriter::evaluateEarly() {
     for (const shape::Expr &size : step.sizes)
       if (Error error = evaluate(size))
         return error;
-  for (const TensorInfo &output : state->outputs)
+  for (const TensorInfo &output : owner->outputs)
     for (const shape::Expr &dim : output.dims)
       if (Error error = evaluate(dim))
         return error;
-  for (const StateInfo &info : state->states)
-    for (const shape::Expr &dim : info.tensor.dims)
+  for (const auto &[index, dims] : owner->stateDims)
+    for (const shape::Expr &dim : dims)
       if (Error error = evaluate(dim))
         return error;
   return Error::success();
@@ -65,7 +66,8 @@ uint32_t ProgramWriter::symbolSlot(const std::string &name) {
 void ProgramWriter::flushInstructions() {
   if (sizes->instrs.size() == flushed)
     return;
-  steps.push_back({LATHE_STEP_EVAL, uint32_t(flushed), uint32_t(sizes->instrs.size() - flushed), LATHE_STEP_DYNAMIC, {}, {}});
+  steps.push_back(
+      {LATHE_STEP_EVAL, uint32_t(flushed), uint32_t(sizes->instrs.size() - flushed), LATHE_STEP_DYNAMIC, {}, {}});
   flushed = sizes->instrs.size();
 }
 
@@ -79,18 +81,19 @@ Error ProgramWriter::writeBuffers() {
     if (!bytes)
       return bytes.takeError();
     LatheBuffer out = {uint32_t(buffer.kind), buffer.index, *bytes, LATHE_NONE, 0, buffer.dtype, buffer.offset};
-    size_t limit = buffer.kind == LATHE_BUFFER_INPUT    ? state->inputs.size()
-                   : buffer.kind == LATHE_BUFFER_OUTPUT ? state->outputs.size()
+    size_t limit = buffer.kind == LATHE_BUFFER_INPUT    ? owner->inputs.size()
+                   : buffer.kind == LATHE_BUFFER_OUTPUT ? owner->outputs.size()
                    : buffer.kind == LATHE_BUFFER_CONST  ? state->constants.size()
                    : buffer.kind == LATHE_BUFFER_STATE  ? state->states.size()
                    : buffer.kind == LATHE_BUFFER_VIEW   ? buffers.size()
                                                         : size_t(LATHE_NONE);
     if (buffer.index >= limit)
-      return fail("buffer " + Twine(buffers.size()) + " refers to number " + Twine(buffer.index) + " of " + Twine(limit));
+      return fail("buffer " + Twine(buffers.size()) + " refers to number " + Twine(buffer.index) + " of " +
+                  Twine(limit));
     if (buffer.kind == LATHE_BUFFER_INPUT)
-      out.dtype = state->inputs[buffer.index].dtype;
+      out.dtype = owner->inputs[buffer.index].dtype;
     else if (buffer.kind == LATHE_BUFFER_OUTPUT)
-      out.dtype = state->outputs[buffer.index].dtype;
+      out.dtype = owner->outputs[buffer.index].dtype;
     else if (buffer.kind == LATHE_BUFFER_STATE)
       out.dtype = state->states[buffer.index].tensor.dtype;
     else if (buffer.kind == LATHE_BUFFER_CONST)
@@ -112,7 +115,7 @@ bool ProgramWriter::isDynamic(BufferId id) const {
   for (; buffers[id].kind == LATHE_BUFFER_VIEW; id = buffers[id].index)
     ;
   if (buffers[id].kind == LATHE_BUFFER_OUTPUT)
-    return llvm::any_of(state->outputs[buffers[id].index].dims, [&](const shape::Expr &e) { return late->isLate(e); });
+    return llvm::any_of(owner->outputs[buffers[id].index].dims, [&](const shape::Expr &e) { return late->isLate(e); });
   return buffers[id].kind == LATHE_BUFFER_DYNAMIC;
 }
 
@@ -123,7 +126,8 @@ void ProgramWriter::finishLoops() {
       continue;
     steps[i].target = labels[steps[i].target];
     for (LatheBuffer &b : buffers) // back to an earlier step
-      if (steps[i].target <= i && b.firstStep != LATHE_NONE && b.firstStep < steps[i].target && b.lastStep >= steps[i].target)
+      if (steps[i].target <= i && b.firstStep != LATHE_NONE && b.firstStep < steps[i].target &&
+          b.lastStep >= steps[i].target)
         b.lastStep = std::max(b.lastStep, i);
   }
 }
@@ -132,12 +136,13 @@ void ProgramWriter::finishLoops() {
 // Steps
 //===----------------------------------------------------------------------===//
 
-void ProgramWriter::push(LatheStepKind kind, uint32_t target, ArrayRef<BufferId> ids, ArrayRef<uint32_t> slots, Blob *blob,
-                         bool dynamic) {
+void ProgramWriter::push(LatheStepKind kind, uint32_t target, ArrayRef<BufferId> ids, ArrayRef<uint32_t> slots,
+                         Blob *blob, bool dynamic) {
   flushInstructions();
   for (BufferId id : ids)
     touch(id, steps.size());
-  steps.push_back({uint32_t(kind), target, 0, dynamic ? LATHE_STEP_DYNAMIC : 0, blob->array(ids.vec()), blob->array(slots.vec())});
+  steps.push_back(
+      {uint32_t(kind), target, 0, dynamic ? LATHE_STEP_DYNAMIC : 0, blob->array(ids.vec()), blob->array(slots.vec())});
 }
 
 /// Checks of the model that a symbol's new value completes, and the symbol's range.
@@ -150,11 +155,13 @@ Error ProgramWriter::writeLateChecks(const std::vector<std::string> &defined, Bl
       continue;
     shape::Expr value = shape::Expr::symbol(name);
     if (info->second->min != INT64_MIN)
-      due.push_back({LATHE_CHECK_LE, info->second->min, value, std::to_string(info->second->min) + " <= " + name, true});
+      due.push_back(
+          {LATHE_CHECK_LE, info->second->min, value, std::to_string(info->second->min) + " <= " + name, true});
     if (info->second->max != INT64_MAX)
-      due.push_back({LATHE_CHECK_LE, value, info->second->max, name + " <= " + std::to_string(info->second->max), true});
+      due.push_back(
+          {LATHE_CHECK_LE, value, info->second->max, name + " <= " + std::to_string(info->second->max), true});
   }
-  for (const CheckInfo &check : state->checks) {
+  for (const CheckInfo &check : owner->checks) {
     std::set<std::string> roots = late->rootsOf(check.a), more = late->rootsOf(check.b);
     roots.insert(more.begin(), more.end());
     bool complete = llvm::all_of(roots, [&](const std::string &r) { return available.count(r) != 0; });
@@ -211,7 +218,8 @@ Error ProgramWriter::writeStep(const Program::Step &step, Blob &blob) {
   if (step.kind == LATHE_STEP_KERNEL && step.target >= state->kernels.size())
     return fail("step " + Twine(steps.size()) + " runs a kernel that was not added");
   if (step.kind == LATHE_STEP_CHECK) {
-    Expected<LatheCheck> check = writeCheck({LatheCheckKind(step.target), step.sizes[0], step.sizes[1], step.fn, true}, *sizes, blob);
+    Expected<LatheCheck> check =
+        writeCheck({LatheCheckKind(step.target), step.sizes[0], step.sizes[1], step.fn, true}, *sizes, blob);
     if (!check)
       return check.takeError();
     push(LATHE_STEP_CHECK, checks->size(), {}, {}, &blob, true);
@@ -240,7 +248,7 @@ Error ProgramWriter::writeStep(const Program::Step &step, Blob &blob) {
 }
 
 Error ProgramWriter::evaluateOutputs() {
-  for (const TensorInfo &output : state->outputs)
+  for (const TensorInfo &output : owner->outputs)
     for (const shape::Expr &dim : output.dims)
       if (Expected<uint32_t> slot = sizes->slotOf(dim); !slot)
         return slot.takeError();
@@ -253,7 +261,7 @@ Expected<LatheProgram> ProgramWriter::write(Blob &blob) {
     return error;
   flushed = sizes->instrs.size();
   entry = sizes->known();
-  for (const SymbolInfo &symbol : state->symbols)
+  for (const SymbolInfo &symbol : owner->symbols)
     if (symbol.late)
       lateInfo[symbol.name] = &symbol;
   for (const Program::Step &step : program->steps)

@@ -13,13 +13,16 @@ llvm::Expected<LatheCheck> writeCheck(const CheckInfo &check, SizeTable &sizes, 
 
 class ProgramWriter {
 public:
-  ProgramWriter(const Program &program, const ArtifactBuilder::State &state, const ConstantLayout &data, SizeTable &sizes,
-                FunctionTable &functions, const LateSymbols &late, std::vector<LatheCheck> &checks)
-      : program(&program), state(&state), data(&data), sizes(&sizes), functions(&functions), late(&late), checks(&checks) {}
+  ProgramWriter(const Program &program, const EntryInfo &owner, const ArtifactBuilder::State &state,
+                const ConstantLayout &data, SizeTable &sizes, FunctionTable &functions, const LateSymbols &late,
+                std::vector<LatheCheck> &checks)
+      : program(&program), owner(&owner), state(&state), data(&data), sizes(&sizes), functions(&functions), late(&late),
+        checks(&checks) {}
 
   /// Instructions for every size that is known at the entry.
   llvm::Error evaluateEarly();
-  /// The steps, with instructions for the other sizes where they are known. The outputs' sizes are evaluated at the end.
+  /// The steps, with instructions for the other sizes where they are known. The outputs' sizes are evaluated at the
+  /// end.
   llvm::Expected<LatheProgram> write(Blob &blob);
 
 private:
@@ -28,8 +31,8 @@ private:
   llvm::Error writeDefinition(const Program::Step &step, Blob &blob);
   llvm::Error writeLateChecks(const std::vector<std::string> &defined, Blob &blob);
   llvm::Error evaluateOutputs();
-  void push(LatheStepKind kind, uint32_t target, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<uint32_t> slots, Blob *blob,
-            bool dynamic);
+  void push(LatheStepKind kind, uint32_t target, llvm::ArrayRef<BufferId> buffers, llvm::ArrayRef<uint32_t> slots,
+            Blob *blob, bool dynamic);
   void flushInstructions();
   void touch(BufferId id, uint32_t step);
   void finishLoops();
@@ -38,6 +41,7 @@ private:
   void forget();
 
   const Program *program;
+  const EntryInfo *owner; ///< the entry point that it is of
   const ArtifactBuilder::State *state;
   const ConstantLayout *data;
   SizeTable *sizes;

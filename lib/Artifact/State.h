@@ -20,21 +20,31 @@ struct CudaModuleInfo {
   uint64_t bytes;
 };
 
-struct ArtifactBuilder::State {
-  Machine machine;
-  std::string modelName;
+/// What belongs to one entry point.
+struct EntryInfo {
+  std::string name;
   std::vector<SymbolInfo> symbols;
   std::vector<std::pair<std::string, shape::Expr>> derived;
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<StateInfo> states;
+  std::map<uint32_t, std::vector<shape::Expr>> stateDims; ///< of the states that it touches, in its own sizes
   std::vector<CheckInfo> checks;
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+struct ArtifactBuilder::State {
+  Machine machine;
+  std::string modelName;
+  std::vector<EntryInfo> entries;
+  unsigned current = 0;          ///< the entry point that is added to
+  std::vector<StateInfo> states; ///< with the sizes of the first entry point that has it
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<ByteSource> constants;
   std::vector<std::string> objects;
   std::vector<KernelInfo> kernels;
   std::vector<CudaModuleInfo> cudaModules;
   std::vector<std::vector<CudaVariantInfo>> cudaLaunches;
-  std::vector<std::unique_ptr<Program>> programs;
+
+  EntryInfo &entry() { return entries[current]; }
 };
 
 /// The function pointer table: names of the added objects' symbols, in the order of first use.
@@ -52,12 +62,13 @@ private:
 struct ConstantLayout {
   std::vector<uint64_t> offsets; ///< per constant
   uint64_t bytes = 0;
-  int64_t delta = 0;             ///< see LatheHeader::dataDelta
+  int64_t delta = 0; ///< see LatheHeader::dataDelta
   std::string externalName;
 };
 
 /// The blob of Format.h. Its size does not depend on `data`.
-llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data, FunctionTable &functions);
+llvm::Expected<std::string> writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data,
+                                        FunctionTable &functions);
 
 enum class LinkKind { Shared, Relocatable };
 
@@ -68,16 +79,18 @@ std::string writeTableObject(Machine machine, llvm::StringRef blob, llvm::ArrayR
 llvm::Expected<std::string> linkTables(LinkKind kind, const ArtifactBuilder::State &state, const ConstantLayout &layout,
                                        llvm::StringRef prefix);
 
-/// Links a shared or relocatable object out of objects' bytes and the runtime; returns its bytes. Only the ABI is visible.
-llvm::Expected<std::string> linkArtifact(LinkKind kind, Machine machine, llvm::ArrayRef<llvm::StringRef> objects, bool cuda,
-                                         llvm::StringRef prefix);
+/// Links a shared or relocatable object out of objects' bytes and the runtime; returns its bytes. Only the ABI is
+/// visible.
+llvm::Expected<std::string> linkArtifact(LinkKind kind, Machine machine, llvm::ArrayRef<llvm::StringRef> objects,
+                                         bool cuda, llvm::StringRef prefix);
 
 /// The entry points without their prefix.
 llvm::ArrayRef<const char *> abiNames();
 /// A C header that declares the entry points under the prefix and needs no other file.
 std::string headerText(llvm::StringRef prefix);
 
-/// The linked file, with its placeholder turned into a data segment of `dataBytes` that begins `dataOffset` bytes into the file.
+/// The linked file, with its placeholder turned into a data segment of `dataBytes` that begins `dataOffset` bytes into
+/// the file.
 struct DataSegment {
   uint64_t fileOffset, address;
   uint64_t blobFileOffset, blobAddress;

@@ -1,7 +1,8 @@
 //===- Tables.cpp - The blob of Format.h -----------------------------------===//
 //
-// Writes what a builder holds as tables. Symbols are bound from the inputs' dimensions first, in an order in which each can
-// be solved; everything else is computed afterwards, each distinct expression once.
+// Writes what a builder holds as tables: a header for each entry point, and what they have in common. Symbols are bound
+// from the inputs' dimensions first, in an order in which each can be solved; everything else is computed afterwards,
+// each distinct expression once.
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
@@ -26,6 +27,41 @@ uint32_t FunctionTable::indexOf(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The sizes, the signature and the programs of one entry point.
+class EntryWriter {
+public:
+  EntryWriter(const EntryInfo &entry, const ArtifactBuilder::State &state, const ConstantLayout &data,
+              FunctionTable &functions, Blob &blob)
+      : entry(entry), state(state), data(data), functions(functions), blob(blob) {}
+
+  /// Fills in the entry point's part of a header but for its states, of which it tells the dimensions.
+  Error write(LatheHeader &out, std::map<uint32_t, std::vector<LatheDim>> &stateDims);
+
+private:
+  Error bindSymbols();
+  void findLate();
+  bool bindOne(const SymbolInfo &symbol, LatheSymbol &out);
+  Expected<std::vector<LatheDim>> writeDims(StringRef name, ArrayRef<shape::Expr> dims);
+  Expected<LatheArray> writeTensors(ArrayRef<TensorInfo> tensors);
+  Error writeEntryChecks();
+  Expected<LatheArray> writePrograms();
+  Error writeStateDims(std::map<uint32_t, std::vector<LatheDim>> &out);
+
+  const EntryInfo &entry;
+  const ArtifactBuilder::State &state;
+  const ConstantLayout &data;
+  FunctionTable &functions;
+  Blob &blob;
+  SizeTable sizes;
+  shape::Facts facts;
+  std::vector<LatheSymbol> symbols;
+  LateSymbols late;
+  std::vector<LatheRead> reads;
+  std::vector<LatheCheck> checks; ///< those of the entry, then those of steps
+  uint32_t firstRead = 0;         ///< slot of the first of them
+  LatheHeader header = {};
+};
+
 class TableWriter {
 public:
   TableWriter(const ArtifactBuilder::State &state, const ConstantLayout &data, FunctionTable &functions)
@@ -34,35 +70,23 @@ public:
   Expected<std::string> write();
 
 private:
-  Error bindSymbols();
-  void findLate();
-  bool bindOne(const SymbolInfo &symbol, LatheSymbol &out);
-  Expected<LatheTensor> writeTensor(const TensorInfo &tensor);
-  Expected<LatheArray> writeTensors(ArrayRef<TensorInfo> tensors);
-  Error writeEntryChecks();
-  Expected<LatheArray> writeStates();
+  LatheArray writeStates(ArrayRef<std::map<uint32_t, std::vector<LatheDim>>> dims, unsigned entry);
   LatheArray writeKernels();
   LatheArray writeSchedules();
   LatheArray writeNotes();
   uint32_t writeCuda();
+  void writeCommon(MutableArrayRef<LatheHeader> headers);
+  LatheArray writeEntries(ArrayRef<LatheHeader> headers);
 
   const ArtifactBuilder::State &state;
   const ConstantLayout &data;
   FunctionTable &functions;
   Blob blob;
-  SizeTable sizes;
-  shape::Facts facts;
-  std::vector<LatheSymbol> symbols;
-  LateSymbols late;
-  std::vector<LatheRead> reads;
-  std::vector<LatheCheck> checks; ///< those of the entry, then those of steps
-  uint32_t firstRead = 0; ///< slot of the first of them
-  LatheHeader header = {};
 };
 } // namespace
 
 /// Solves one input dimension for the symbol; the slot it gets is the next symbol's.
-bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
+bool EntryWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
   if (symbol.element) {
     out.input = symbol.element->input;
     out.dim = LATHE_ELEMENT + symbol.element->element;
@@ -73,9 +97,9 @@ bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
   // A dimension that is the symbol itself is the better source: its message is the plainest.
   for (bool exact : {true, false}) {
     uint32_t raw = header.firstRawDim;
-    for (uint32_t i = 0; i < state.inputs.size(); ++i)
-      for (uint32_t d = 0; d < state.inputs[i].dims.size(); ++d, ++raw) {
-        const shape::Expr &dim = state.inputs[i].dims[d];
+    for (uint32_t i = 0; i < entry.inputs.size(); ++i)
+      for (uint32_t d = 0; d < entry.inputs[i].dims.size(); ++d, ++raw) {
+        const shape::Expr &dim = entry.inputs[i].dims[d];
         out.input = i;
         out.dim = d;
         if (exact) {
@@ -103,10 +127,10 @@ bool TableWriter::bindOne(const SymbolInfo &symbol, LatheSymbol &out) {
   return false;
 }
 
-Error TableWriter::bindSymbols() {
+Error EntryWriter::bindSymbols() {
   std::vector<const SymbolInfo *> left;
   uint32_t numReads = 0;
-  for (const SymbolInfo &symbol : state.symbols) {
+  for (const SymbolInfo &symbol : entry.symbols) {
     left.push_back(&symbol);
     if (symbol.element)
       ++numReads;
@@ -116,7 +140,7 @@ Error TableWriter::bindSymbols() {
   header.numSymbols = left.size();
   header.firstRawDim = left.size();
   sizes.numSlots = left.size();
-  for (const TensorInfo &input : state.inputs)
+  for (const TensorInfo &input : entry.inputs)
     sizes.numSlots += input.dims.size();
   firstRead = sizes.numSlots;
   sizes.numSlots += numReads;
@@ -125,12 +149,18 @@ Error TableWriter::bindSymbols() {
     left.erase(left.begin());
     if (symbol->late) { // a step gives it its value
       sizes.define(symbol->name, symbols.size());
-      symbols.push_back({blob.text(shape::nameOf(symbol->name)), symbol->min, symbol->max, blob.array(symbol->hints), LATHE_NONE, 0,
-                         uint32_t(sizes.instrs.size()), 0});
+      symbols.push_back({blob.text(shape::nameOf(symbol->name)), symbol->min, symbol->max, blob.array(symbol->hints),
+                         LATHE_NONE, 0, uint32_t(sizes.instrs.size()), 0});
       continue;
     }
-    LatheSymbol out = {blob.text(shape::nameOf(symbol->name)), symbol->min, symbol->max, blob.array(symbol->hints), 0, 0,
-                       uint32_t(sizes.instrs.size()), 0};
+    LatheSymbol out = {blob.text(shape::nameOf(symbol->name)),
+                       symbol->min,
+                       symbol->max,
+                       blob.array(symbol->hints),
+                       0,
+                       0,
+                       uint32_t(sizes.instrs.size()),
+                       0};
     if (!bindOne(*symbol, out)) {
       left.push_back(symbol);
       ++tries;
@@ -142,64 +172,64 @@ Error TableWriter::bindSymbols() {
     symbols.push_back(out);
   }
   if (!left.empty())
-    return unsupported("size symbol '{0}' cannot be computed from the inputs' dimensions", shape::nameOf(left.front()->name));
-  for (const auto &[name, value] : state.derived) {
+    return unsupported("size symbol '{0}' cannot be computed from the inputs' dimensions",
+                       shape::nameOf(left.front()->name));
+  for (const auto &[name, value] : entry.derived) {
     sizes.define(name, value);
     late.derived.insert({name, value.substitute(late.derived)});
   }
   return Error::success();
 }
 
-void TableWriter::findLate() {
-  for (const SymbolInfo &symbol : state.symbols)
+void EntryWriter::findLate() {
+  for (const SymbolInfo &symbol : entry.symbols)
     if (symbol.late)
       late.roots.insert(symbol.name);
 }
 
-Expected<LatheTensor> TableWriter::writeTensor(const TensorInfo &tensor) {
-  std::vector<LatheDim> dims;
-  if (tensor.dims.size() > LATHE_MAX_RANK)
-    return unsupported("tensor '{0}' has rank {1}, at most {2} is possible", tensor.name, tensor.dims.size(), LATHE_MAX_RANK);
-  for (const shape::Expr &dim : tensor.dims) {
+Expected<std::vector<LatheDim>> EntryWriter::writeDims(StringRef name, ArrayRef<shape::Expr> dims) {
+  std::vector<LatheDim> out;
+  if (dims.size() > LATHE_MAX_RANK)
+    return unsupported("tensor '{0}' has rank {1}, at most {2} is possible", name, dims.size(), LATHE_MAX_RANK);
+  for (const shape::Expr &dim : dims) {
     Expected<uint32_t> slot = sizes.slotOf(dim);
     if (!slot)
       return slot.takeError();
     shape::Range range = facts.bounds(dim.substitute(late.derived));
-    dims.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
+    out.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
   }
-  bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });
-  return LatheTensor{blob.text(tensor.name), tensor.dtype, dynamic ? LATHE_TENSOR_DYNAMIC : 0, blob.array(dims)};
+  return out;
 }
 
-Expected<LatheArray> TableWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
+Expected<LatheArray> EntryWriter::writeTensors(ArrayRef<TensorInfo> tensors) {
   std::vector<LatheTensor> out;
   for (const TensorInfo &tensor : tensors) {
-    Expected<LatheTensor> written = writeTensor(tensor);
-    if (!written)
-      return written.takeError();
-    out.push_back(*written);
+    Expected<std::vector<LatheDim>> dims = writeDims(tensor.name, tensor.dims);
+    if (!dims)
+      return dims.takeError();
+    bool dynamic = llvm::any_of(tensor.dims, [&](const shape::Expr &e) { return late.isLate(e); });
+    out.push_back({blob.text(tensor.name), tensor.dtype, dynamic ? LATHE_TENSOR_DYNAMIC : 0, blob.array(*dims)});
   }
   return blob.array(out);
 }
 
 /// Their sizes follow from the inputs' like those of everything else: a state binds no symbol.
-Expected<LatheArray> TableWriter::writeStates() {
-  std::vector<LatheState> out;
-  for (const StateInfo &info : state.states) {
-    for (const shape::Expr &dim : info.tensor.dims)
+Error EntryWriter::writeStateDims(std::map<uint32_t, std::vector<LatheDim>> &out) {
+  for (const auto &[index, dims] : entry.stateDims) {
+    StringRef name = state.states[index].tensor.name;
+    for (const shape::Expr &dim : dims)
       if (late.isLate(dim))
-        return unsupported("state '{0}' has the size {1}, which is known only while the model runs", info.tensor.name, dim.str());
-    Expected<LatheTensor> tensor = writeTensor(info.tensor);
-    if (!tensor)
-      return tensor.takeError();
-    bool placed = info.initial && *info.initial < data.offsets.size();
-    out.push_back({*tensor, !info.initial ? LATHE_STATE_ZEROS : placed ? data.offsets[*info.initial] : 0});
+        return unsupported("state '{0}' has the size {1}, which is known only while the model runs", name, dim.str());
+    Expected<std::vector<LatheDim>> written = writeDims(name, dims);
+    if (!written)
+      return written.takeError();
+    out[index] = std::move(*written);
   }
-  return blob.array(out);
+  return Error::success();
 }
 
-Error TableWriter::writeEntryChecks() {
-  for (const CheckInfo &check : state.checks) {
+Error EntryWriter::writeEntryChecks() {
+  for (const CheckInfo &check : entry.checks) {
     if (late.isLate(check.a) || late.isLate(check.b))
       continue;
     Expected<LatheCheck> written = writeCheck(check, sizes, blob);
@@ -210,14 +240,88 @@ Error TableWriter::writeEntryChecks() {
   return Error::success();
 }
 
+Expected<LatheArray> EntryWriter::writePrograms() {
+  std::vector<ProgramWriter> writers;
+  for (const auto &program : entry.programs)
+    writers.emplace_back(*program, entry, state, data, sizes, functions, late, checks);
+  for (ProgramWriter &writer : writers)
+    if (Error error = writer.evaluateEarly())
+      return error;
+  header.evalCount = sizes.instrs.size() - header.evalFirst; // what follows is evaluated by steps
+  std::vector<LatheProgram> programs;
+  for (ProgramWriter &writer : writers) {
+    Expected<LatheProgram> written = writer.write(blob);
+    if (!written)
+      return written.takeError();
+    programs.push_back(*written);
+  }
+  return blob.array(programs);
+}
+
+Error EntryWriter::write(LatheHeader &out, std::map<uint32_t, std::vector<LatheDim>> &stateDims) {
+  if (Error error = bindSymbols())
+    return error;
+  findLate();
+  header.evalFirst = sizes.instrs.size();
+  Expected<LatheArray> inputs = writeTensors(entry.inputs);
+  if (!inputs)
+    return inputs.takeError();
+  if (Error error = writeEntryChecks())
+    return error;
+  header.entryChecks = checks.size();
+  Expected<LatheArray> programs = writePrograms();
+  if (!programs)
+    return programs.takeError();
+  Expected<LatheArray> outputs = writeTensors(entry.outputs);
+  if (!outputs)
+    return outputs.takeError();
+  if (Error error = writeStateDims(stateDims))
+    return error;
+  header.symbols = blob.array(symbols);
+  header.reads = blob.array(reads);
+  header.inputs = *inputs;
+  header.outputs = *outputs;
+  header.checks = blob.array(checks);
+  header.programs = *programs;
+  header.instrs = blob.array(sizes.instrs);
+  header.numSlots = sizes.numSlots;
+  out = header;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// What entry points have in common
+//===----------------------------------------------------------------------===//
+
+/// All states, in the sizes of the entry point; of one that it does not touch in another's, with no slots.
+LatheArray TableWriter::writeStates(ArrayRef<std::map<uint32_t, std::vector<LatheDim>>> dims, unsigned entry) {
+  std::vector<LatheState> out;
+  for (auto [i, info] : llvm::enumerate(state.states)) {
+    std::vector<LatheDim> own;
+    if (auto it = dims[entry].find(i); it != dims[entry].end()) {
+      own = it->second;
+    } else {
+      own = llvm::find_if(dims, [&, i = i](const auto &d) { return d.count(i) != 0; })->at(i);
+      for (LatheDim &dim : own)
+        dim.slot = LATHE_NONE;
+    }
+    bool placed = info.initial && *info.initial < data.offsets.size();
+    out.push_back({LatheTensor{blob.text(info.tensor.name), info.tensor.dtype, 0, blob.array(own)},
+                   !info.initial ? LATHE_STATE_ZEROS
+                   : placed      ? data.offsets[*info.initial]
+                                 : 0});
+  }
+  return blob.array(out);
+}
+
 LatheArray TableWriter::writeKernels() {
   std::vector<LatheKernel> out;
   for (const KernelInfo &kernel : state.kernels) {
     std::vector<LatheVariant> variants;
     for (const VariantInfo &variant : kernel.variants)
       variants.push_back({uint32_t(variant.level), functions.indexOf(variant.fn), functions.indexOf(variant.plan), 0});
-    out.push_back({blob.text(kernel.name), blob.text(kernel.kernelClass), blob.texts(kernel.nodes), blob.texts(kernel.unfused),
-                   blob.array(variants), kernel.cuda, 0});
+    out.push_back({blob.text(kernel.name), blob.text(kernel.kernelClass), blob.texts(kernel.nodes),
+                   blob.texts(kernel.unfused), blob.array(variants), kernel.cuda, 0});
   }
   return blob.array(out);
 }
@@ -234,8 +338,8 @@ uint32_t TableWriter::writeCuda() {
     return 0;
   std::vector<LatheCudaModule> modules;
   for (const CudaModuleInfo &module : state.cudaModules)
-    modules.push_back({module.sm, module.ptx ? 1u : 0u, module.code < data.offsets.size() ? data.offsets[module.code] : 0,
-                       module.bytes});
+    modules.push_back({module.sm, module.ptx ? 1u : 0u,
+                       module.code < data.offsets.size() ? data.offsets[module.code] : 0, module.bytes});
   std::vector<LatheCudaLaunch> launches;
   for (const std::vector<CudaVariantInfo> &launch : state.cudaLaunches) {
     std::vector<LatheCudaVariant> variants;
@@ -256,58 +360,45 @@ LatheArray TableWriter::writeNotes() {
   return blob.texts(pairs);
 }
 
-Expected<std::string> TableWriter::write() {
-  if (Error error = bindSymbols())
-    return error;
-  findLate();
-  header.evalFirst = sizes.instrs.size();
-  Expected<LatheArray> inputs = writeTensors(state.inputs);
-  if (!inputs)
-    return inputs.takeError();
-  if (Error error = writeEntryChecks())
-    return error;
-  header.entryChecks = checks.size();
-  std::vector<ProgramWriter> writers;
-  for (const auto &program : state.programs)
-    writers.emplace_back(*program, state, data, sizes, functions, late, checks);
-  for (ProgramWriter &writer : writers)
-    if (Error error = writer.evaluateEarly())
-      return error;
-  header.evalCount = sizes.instrs.size() - header.evalFirst; // what follows is evaluated by steps
-  std::vector<LatheProgram> programs;
-  for (ProgramWriter &writer : writers) {
-    Expected<LatheProgram> written = writer.write(blob);
-    if (!written)
-      return written.takeError();
-    programs.push_back(*written);
+void TableWriter::writeCommon(MutableArrayRef<LatheHeader> headers) {
+  LatheString producer = blob.text(std::string("lathe ") + version()), model = blob.text(state.modelName);
+  LatheString external = blob.text(data.externalName);
+  LatheArray kernels = writeKernels(), schedules = writeSchedules(), notes = writeNotes();
+  uint32_t cuda = writeCuda();
+  for (LatheHeader &header : headers) {
+    header.machine = state.machine == Machine::X86_64 ? 62 : 183;
+    header.producer = producer;
+    header.modelName = model;
+    header.externalData = external;
+    header.kernels = kernels;
+    header.schedules = schedules;
+    header.notes = notes;
+    header.cuda = cuda;
+    header.numFunctions = functions.names().size();
+    header.dataBytes = data.bytes;
+    header.dataDelta = data.delta;
   }
-  Expected<LatheArray> outputs = writeTensors(state.outputs);
-  if (!outputs)
-    return outputs.takeError();
-  Expected<LatheArray> states = writeStates();
-  if (!states)
-    return states.takeError();
-  header.states = *states;
-  header.machine = state.machine == Machine::X86_64 ? 62 : 183;
-  header.producer = blob.text(std::string("lathe ") + version());
-  header.modelName = blob.text(state.modelName);
-  header.symbols = blob.array(symbols);
-  header.reads = blob.array(reads);
-  header.inputs = *inputs;
-  header.outputs = *outputs;
-  header.checks = blob.array(checks);
-  header.programs = blob.array(programs);
-  header.kernels = writeKernels();
-  header.schedules = writeSchedules();
-  header.notes = writeNotes();
-  header.cuda = writeCuda();
-  header.externalData = blob.text(data.externalName);
-  header.instrs = blob.array(sizes.instrs);
-  header.numSlots = sizes.numSlots;
-  header.numFunctions = functions.names().size();
-  header.dataBytes = data.bytes;
-  header.dataDelta = data.delta;
-  return blob.finish(header);
+}
+
+/// The headers behind the first, which is the file's own, and where each entry point's is.
+LatheArray TableWriter::writeEntries(ArrayRef<LatheHeader> headers) {
+  std::vector<LatheEntry> out;
+  for (auto [i, info] : llvm::enumerate(state.entries))
+    out.push_back({blob.text(info.name), i ? blob.array(headers.slice(i, 1)).offset : 0, 0});
+  return blob.array(out);
+}
+
+Expected<std::string> TableWriter::write() {
+  std::vector<std::map<uint32_t, std::vector<LatheDim>>> stateDims(state.entries.size());
+  std::vector<LatheHeader> headers(state.entries.size());
+  for (auto [info, header, dims] : llvm::zip_equal(state.entries, headers, stateDims))
+    if (Error error = EntryWriter(info, state, data, functions, blob).write(header, dims))
+      return error;
+  writeCommon(headers);
+  for (auto [i, header] : llvm::enumerate(headers))
+    header.states = writeStates(stateDims, i);
+  headers[0].entries = writeEntries(headers);
+  return blob.finish(headers[0]);
 }
 
 Expected<std::string> lathe::artifact::writeTables(const ArtifactBuilder::State &state, const ConstantLayout &data,

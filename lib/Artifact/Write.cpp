@@ -1,7 +1,8 @@
 //===- Write.cpp - From a builder to a file --------------------------------===//
 //
-// The linker sees the code and the tables, with the constants' offsets still open; then the constants are streamed behind
-// its output, equal ones once; then the tables, whose size does not depend on the offsets, are written again in place.
+// The linker sees the code and the tables, with the constants' offsets still open; then the constants are streamed
+// behind its output, equal ones once; then the tables, whose size does not depend on the offsets, are written again in
+// place.
 //
 //===----------------------------------------------------------------------===//
 #include "Output.h"
@@ -16,8 +17,8 @@ using namespace lathe::artifact;
 // The whole
 //===----------------------------------------------------------------------===//
 
-Expected<std::string> lathe::artifact::linkTables(LinkKind kind, const ArtifactBuilder::State &state, const ConstantLayout &layout,
-                                                  StringRef prefix) {
+Expected<std::string> lathe::artifact::linkTables(LinkKind kind, const ArtifactBuilder::State &state,
+                                                  const ConstantLayout &layout, StringRef prefix) {
   FunctionTable functions;
   Expected<std::string> blob = writeTables(state, layout, functions);
   if (!blob)
@@ -26,7 +27,7 @@ Expected<std::string> lathe::artifact::linkTables(LinkKind kind, const ArtifactB
   SmallVector<StringRef> objects = {tables};
   for (const std::string &object : state.objects)
     objects.push_back(object);
-  bool cuda = any_of(state.programs, [](const auto &program) { return program->isFor(2); });
+  bool cuda = any_of(state.entries[0].programs, [](const auto &program) { return program->isFor(2); });
   return linkArtifact(kind, state.machine, objects, cuda, prefix);
 }
 

@@ -1,7 +1,7 @@
 //===- Compile.cpp - The compiler from top to bottom -----------------------===//
 //
-// A model file goes in, one shared object comes out. Each stage is one function below, in the order in which they run; what a
-// stage may rely on is what the verifiers of the dialects it reads say.
+// A model file goes in, one shared object comes out. Each stage is one function below, in the order in which they run;
+// what a stage may rely on is what the verifiers of the dialects it reads say.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,8 @@
 #include "lathe/Lower/BodyInfo.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Stages.h"
-#include "lathe/Support/CodeCache.h"
 #include "lathe/Schedule/ScheduleDialect.h"
+#include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaTarget.h"
 #include "lathe/Target/Passes.h"
@@ -56,23 +56,34 @@ static bool isForCuda(const CompileOptions &options) {
   return llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
 }
 
+static bool isOnnx(StringRef model) {
+  StringRef extension = llvm::sys::path::extension(model);
+  return extension == ".onnx" || extension == ".textproto";
+}
+
+static bool isExport(StringRef model) {
+  StringRef extension = llvm::sys::path::extension(model);
+  return extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(model);
+}
+
 /// Model file -> lathe dialect.
-static Expected<Module> importModel(const CompileOptions &options, std::vector<std::string> &filesRead, MLIRContext &context) {
-  ImportOptions import = options.import;
+static Expected<Module> importModel(const EntryPoint &entry, const CompileOptions &options,
+                                    std::vector<std::string> &filesRead, MLIRContext &context) {
+  ImportOptions import = entry.import;
   import.filesRead = &filesRead;
   if (isForCuda(options)) // loops run on CPUs only
     import.unrolledSteps = 256;
-  StringRef extension = llvm::sys::path::extension(options.model);
-  if (extension == ".onnx" || extension == ".textproto")
-    return importOnnx(options.model, import, context);
-  if (extension == ".pt2" || extension == ".json" || llvm::sys::fs::is_directory(options.model))
-    return importFx(options.model, import, context);
-  return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", options.model);
+  if (isOnnx(entry.model))
+    return importOnnx(entry.model, import, context);
+  if (isExport(entry.model))
+    return importFx(entry.model, import, context, entry.program);
+  return userError("{0}: unknown kind of model; expected a file that ends in .onnx or .pt2", entry.model);
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
 Error pipeline::optimize(ModuleOp module, Observer *observer, bool quantisedFloats) {
-  return runPasses(module, "optimize", observer, [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, quantisedFloats); });
+  return runPasses(module, "optimize", observer,
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, quantisedFloats); });
 }
 
 /// lathe -> kernels.
@@ -99,7 +110,8 @@ Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
   });
 }
 
-/// Kernels for a GPU: images with their channels last, scatters in place, operands of products in the type of --precision.
+/// Kernels for a GPU: images with their channels last, scatters in place, operands of products in the type of
+/// --precision.
 Error pipeline::prepareForCuda(ModuleOp module, const CompileOptions &options) {
   return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
     target::ChannelsLastOptions images;
@@ -151,7 +163,7 @@ static Error emitText(const CompileOptions &options, StringRef text) {
   return Error::success();
 }
 
-/// OUT: MODEL and its files of weights, for build systems.
+/// OUT: the models and their files of weights, for build systems.
 static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> filesRead) {
   auto escape = [](StringRef path) {
     std::string out;
@@ -159,13 +171,9 @@ static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> f
       out += c == ' ' ? "\\ " : c == '$' ? "$$" : c == '#' ? "\\#" : std::string(1, c);
     return out;
   };
-  std::string rule = escape(options.output) + ": " + escape(options.model);
-  StringRef folder = llvm::sys::path::parent_path(options.model);
-  for (const std::string &file : filesRead) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, file);
-    rule += " " + escape(path);
-  }
+  std::string rule = escape(options.output) + ":";
+  for (const std::string &file : filesRead)
+    rule += " " + escape(file);
   return writeFile(options.depFile, rule + "\n");
 }
 
@@ -181,7 +189,8 @@ static artifact::Machine machineOf(const CompileOptions &options) {
 }
 
 static Error prepareFor(const TargetSpec &target, ModuleOp module, const CompileOptions &options) {
-  return target.arch == "cuda" ? pipeline::prepareForCuda(module, options) : pipeline::prepareForCpu(module, options.observer);
+  return target.arch == "cuda" ? pipeline::prepareForCuda(module, options)
+                               : pipeline::prepareForCpu(module, options.observer);
 }
 
 /// Tells the observer of a stage while it runs; `size`: what there is behind it.
@@ -198,11 +207,13 @@ static Error observed(const CompileOptions &options, StringRef stage, llvm::func
   return Error::success();
 }
 
-static std::string countOf(ModuleOp module) {
-  unsigned kernels = pipeline::kernelsOf(module).size(), ops = 0;
-  for (auto f : module.getOps<func::FuncOp>())
-    for ([[maybe_unused]] Operation &op : f.getBody().getOps())
-      ++ops;
+static std::string countOf(ArrayRef<ModuleOp> modules) {
+  unsigned kernels = 0, ops = 0;
+  for (ModuleOp module : modules) {
+    kernels += pipeline::kernelsOf(module).size();
+    for (auto f : module.getOps<func::FuncOp>())
+      ops += std::distance(f.getBody().getOps().begin(), f.getBody().getOps().end());
+  }
   return std::to_string(ops) + " ops" + (kernels ? ", " + std::to_string(kernels) + " kernels" : "");
 }
 
@@ -212,40 +223,76 @@ static Error emitCode(ModuleOp module, const CompileOptions &options) {
   bool gpu = target.arch == "cuda";
   if (Error e = prepareFor(target, module, options))
     return e;
-  Expected<std::string> text = gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
+  Expected<std::string> text =
+      gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
   return text ? emitText(options, *text) : text.takeError();
 }
 
-Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
-  artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
-  if (Error e = pipeline::addSignature(builder, module))
-    return e;
+static artifact::ArtifactBuilder builderFor(const CompileOptions &options) {
+  std::vector<std::string> names, files;
+  for (const EntryPoint &entry : options.entries) {
+    names.push_back(nameOf(entry));
+    std::string file = llvm::sys::path::filename(entry.model).str();
+    if (!llvm::is_contained(files, file))
+      files.push_back(file);
+  }
+  return artifact::ArtifactBuilder(machineOf(options), llvm::join(files, ", "), names);
+}
+
+/// The modules in the form that a target's code generators want; what comes in stays as it is.
+static Expected<std::vector<Module>> preparedFor(const TargetSpec &target, ArrayRef<ModuleOp> modules,
+                                                 const CompileOptions &options) {
+  std::vector<Module> out;
+  for (ModuleOp module : modules) {
+    out.emplace_back(module.clone()); // layouts and precision differ
+    ModuleOp mine = *out.back();
+    if (Error e = observed(
+            options, target.arch, [&] { return prepareFor(target, mine, options); }, [&] { return countOf(mine); }))
+      return e;
+  }
+  return out;
+}
+
+Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &options) {
+  artifact::ArtifactBuilder builder = builderFor(options);
+  for (auto [i, module] : llvm::enumerate(modules)) {
+    builder.select(i);
+    if (Error e = pipeline::addSignature(builder, module))
+      return e;
+  }
   pipeline::addNotes(builder, options);
   llvm::json::Array reports;
-  std::vector<Module> modules;
+  std::vector<std::vector<Module>> prepared; // constants are borrowed from them
   for (const TargetSpec &target : options.targets) {
-    modules.emplace_back(module.clone()); // layouts and precision differ
-    ModuleOp mine = *modules.back();
-    auto count = [&] { return countOf(mine); };
-    if (Error e = observed(options, target.arch, [&] { return prepareFor(target, mine, options); }, count))
-      return e;
-    reports.push_back(pipeline::reportOf(mine, target.arch));
+    Expected<std::vector<Module>> made = preparedFor(target, modules, options);
+    if (!made)
+      return made.takeError();
+    prepared.push_back(std::move(*made));
+    std::vector<ModuleOp> mine;
+    for (Module &module : prepared.back())
+      mine.push_back(*module);
+    reports.push_back(pipeline::reportOf(mine, target.arch, options));
     auto add = target.arch == "cuda" ? pipeline::addCuda : pipeline::addCpu;
     unsigned found = options.cache ? options.cache->found() : 0, missed = options.cache ? options.cache->missed() : 0;
     auto madeOrFound = [&] {
       if (!options.cache)
         return countOf(mine);
       found = options.cache->found() - found;
-      return countOf(mine) + llvm::formatv(", {0} of {1} pieces of code from the cache", found, found + options.cache->missed() - missed).str();
+      return countOf(mine) + llvm::formatv(", {0} of {1} pieces of code from the cache", found,
+                                           found + options.cache->missed() - missed)
+                                 .str();
     };
-    if (Error e = observed(options, target.arch + " code", [&] { return add(builder, mine, target, options, reports.back()); }, madeOrFound))
+    if (Error e = observed(
+            options, target.arch + " code", [&] { return add(builder, mine, target, options, reports.back()); },
+            madeOrFound))
       return e;
   }
   artifact::ArtifactBuilder::Options write;
   write.prefix = options.prefix;
   write.externalData = options.externalWeights;
   auto link = [&] {
-    return options.emit == EmitStage::Object ? builder.writeObject(options.output, write) : builder.write(options.output, write);
+    return options.emit == EmitStage::Object ? builder.writeObject(options.output, write)
+                                             : builder.write(options.output, write);
   };
   auto bytes = [&] {
     uint64_t size = 0;
@@ -254,12 +301,13 @@ Error pipeline::writeArtifact(ModuleOp module, const CompileOptions &options) {
   };
   if (Error e = observed(options, "link", link, bytes))
     return e;
-  return options.report.empty() ? Error::success()
-                                : writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str());
+  return options.report.empty()
+             ? Error::success()
+             : writeFile(options.report, llvm::formatv("{0:2}\n", llvm::json::Value(std::move(reports))).str());
 }
 
-/// What follows the import.
-static Error compileModule(ModuleOp module, const CompileOptions &options, ArrayRef<std::string> filesRead) {
+/// The stages up to kernels, of one model.
+static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   // Tensor cores multiply halves and floats here, no bytes.
   auto optimize = [&] { return pipeline::optimize(module, options.observer, !isForCuda(options)); };
@@ -268,16 +316,13 @@ static Error compileModule(ModuleOp module, const CompileOptions &options, Array
   if (options.emit == EmitStage::Graph)
     return emitText(options, pipeline::textOf(module));
 
-  if (Error e = observed(options, "fuse", [&] { return pipeline::formKernels(module, options.observer); }, count))
+  if (Error e = observed(
+          options, "fuse", [&] { return pipeline::formKernels(module, options.observer); }, count))
     return e;
   if (options.emit == EmitStage::Kernels)
     return emitText(options, pipeline::textOf(module));
-  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
-    return emitCode(module, options);
-
-  if (Error e = pipeline::writeArtifact(module, options))
-    return e;
-  return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
+  bool whole = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
+  return whole ? Error::success() : emitCode(module, options);
 }
 
 namespace {
@@ -297,17 +342,51 @@ private:
 Error lathe::checkStages(const CompileOptions &options) {
   CompilerContext context;
   std::vector<std::string> filesRead;
-  Expected<Module> module = importModel(options, filesRead, context);
-  if (!module)
-    return module.takeError();
-  if (Error e = pipeline::optimize(**module))
-    return e;
-  if (Error e = pipeline::formKernels(**module))
-    return e;
-  artifact::ArtifactBuilder builder(machineOf(options), llvm::sys::path::filename(options.model).str());
-  if (Error e = pipeline::addSignature(builder, **module))
-    return e;
-  return pipeline::prepareForCpu(**module);
+  artifact::ArtifactBuilder builder = builderFor(options);
+  for (auto [i, entry] : llvm::enumerate(options.entries)) {
+    Expected<Module> module = importModel(entry, options, filesRead, context);
+    if (!module)
+      return module.takeError();
+    if (Error e = pipeline::optimize(**module))
+      return e;
+    if (Error e = pipeline::formKernels(**module))
+      return e;
+    builder.select(i);
+    if (Error e = pipeline::addSignature(builder, **module))
+      return e;
+    if (Error e = pipeline::prepareForCpu(**module))
+      return e;
+  }
+  return Error::success();
+}
+
+/// Where nothing smaller shows a bug, the whole does.
+static Error reproducible(Error error, ArrayRef<ModuleOp> modules, const CompileOptions &options) {
+  auto whole = [&] {
+    std::string text;
+    for (ModuleOp module : modules)
+      text += pipeline::textOf(module);
+    return text;
+  };
+  return pipeline::writeReproducer(withForm(std::move(error), whole), options.output);
+}
+
+/// Imports, and adds the files that were read with the paths that they have for the caller.
+static Error importInto(Module &module, const EntryPoint &entry, const CompileOptions &options,
+                        std::vector<std::string> &filesRead, MLIRContext &context) {
+  std::vector<std::string> beside;
+  Expected<Module> imported = importModel(entry, options, beside, context);
+  if (!imported)
+    return imported.takeError();
+  module = std::move(*imported);
+  if (!llvm::is_contained(filesRead, entry.model))
+    filesRead.push_back(entry.model);
+  for (const std::string &file : beside) {
+    llvm::SmallString<128> path(llvm::sys::path::parent_path(entry.model));
+    llvm::sys::path::append(path, file);
+    filesRead.push_back(path.str().str());
+  }
+  return Error::success();
 }
 
 Error lathe::compile(const CompileOptions &given) {
@@ -326,17 +405,21 @@ Error lathe::compile(const CompileOptions &given) {
   });
   CompilerContext context;
   std::vector<std::string> filesRead;
-  Module module;
-  auto import = [&]() -> Error {
-    Expected<Module> imported = importModel(options, filesRead, context);
-    if (!imported)
-      return imported.takeError();
-    module = std::move(*imported);
+  std::vector<Module> modules; // each lives until the artifact is written: constants are borrowed
+  std::vector<ModuleOp> formed;
+  for (const EntryPoint &entry : options.entries) {
+    modules.emplace_back();
+    if (Error e = observed(
+            options, "import", [&] { return importInto(modules.back(), entry, options, filesRead, context); },
+            [&] { return countOf(*modules.back()); }))
+      return e;
+    formed.push_back(*modules.back());
+    if (Error e = reproducible(formKernelsOf(formed.back(), options), formed, options))
+      return e;
+  }
+  if (options.emit != EmitStage::Artifact && options.emit != EmitStage::Object)
     return Error::success();
-  };
-  if (Error e = observed(options, "import", import, [&] { return countOf(*module); }))
+  if (Error e = reproducible(pipeline::writeArtifact(formed, options), formed, options))
     return e;
-  Error e = compileModule(*module, options, filesRead);
-  // Where nothing smaller shows a bug, the whole does.
-  return pipeline::writeReproducer(withForm(std::move(e), [&] { return pipeline::textOf(*module); }), options.output);
+  return options.depFile.empty() ? Error::success() : writeDepFile(options, filesRead);
 }

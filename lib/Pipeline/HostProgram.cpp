@@ -8,9 +8,9 @@
 
 using namespace mlir;
 using namespace lathe;
+using artifact::BufferId;
 using llvm::Error;
 using llvm::Expected;
-using artifact::BufferId;
 using shape::Expr;
 
 func::FuncOp pipeline::mainOf(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("main"); }
@@ -27,21 +27,14 @@ static artifact::TensorInfo tensorInfo(Type type, StringAttr name, const Twine &
 /// The type for the caller, where the model keeps its elements in another one.
 static Type seenType(Type type, Attribute seen) { return seen ? cast<TypeAttr>(seen).getValue() : type; }
 
-/// The number among the inputs of each argument, and among the outputs of each result: states are neither, and have numbers of their
-/// own, in the order of the arguments.
+/// The number among the inputs of each argument, and among the outputs of each result: states are neither.
 struct Places {
   std::vector<std::optional<unsigned>> inputs, outputs;
-  std::map<std::string, unsigned> states;
 
   explicit Places(func::FuncOp main) {
     unsigned count = 0;
     for (unsigned i = 0; i < main.getNumArguments(); ++i)
-      if (StringAttr name = ir::stateOfArgument(main, i)) {
-        states.try_emplace(name.str(), states.size());
-        inputs.push_back(std::nullopt);
-      } else {
-        inputs.push_back(count++);
-      }
+      inputs.push_back(ir::stateOfArgument(main, i) ? std::nullopt : std::optional<unsigned>(count++));
     count = 0;
     for (unsigned i = 0; i < main.getNumResults(); ++i)
       outputs.push_back(ir::stateOfResult(main, i) ? std::nullopt : std::optional<unsigned>(count++));
@@ -57,8 +50,7 @@ static Error addState(artifact::ArtifactBuilder &builder, func::FuncOp main, uns
       return bytes.takeError();
     info.initial = builder.addConstant(std::move(*bytes));
   }
-  builder.addState(std::move(info));
-  return Error::success();
+  return builder.addState(std::move(info)).takeError();
 }
 
 static Error addTensors(artifact::ArtifactBuilder &builder, func::FuncOp main) {
@@ -68,13 +60,13 @@ static Error addTensors(artifact::ArtifactBuilder &builder, func::FuncOp main) {
         return e;
       continue;
     }
-    builder.addInput(tensorInfo(seenType(main.getArgument(i).getType(), main.getArgAttr(i, "lathe.type")), main.getArgAttrOfType<StringAttr>(i, "lathe.name"),
-                                "in" + Twine(i)));
+    builder.addInput(tensorInfo(seenType(main.getArgument(i).getType(), main.getArgAttr(i, "lathe.type")),
+                                main.getArgAttrOfType<StringAttr>(i, "lathe.name"), "in" + Twine(i)));
   }
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     if (!ir::stateOfResult(main, i))
-      builder.addOutput(tensorInfo(seenType(main.getResultTypes()[i], main.getResultAttr(i, "lathe.type")), main.getResultAttrOfType<StringAttr>(i, "lathe.name"),
-                                   "out" + Twine(i)));
+      builder.addOutput(tensorInfo(seenType(main.getResultTypes()[i], main.getResultAttr(i, "lathe.type")),
+                                   main.getResultAttrOfType<StringAttr>(i, "lathe.name"), "out" + Twine(i)));
   return Error::success();
 }
 
@@ -128,7 +120,7 @@ Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceTy
   Places places(main);
   std::vector<BufferId> arguments;
   std::vector<StepWriter::Target> targets;
-  auto state = [&](StringAttr name) { return program.state(places.states.at(name.str())); };
+  auto state = [&](StringAttr name) { return program.state(builder.stateNamed(name)); };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     arguments.push_back(places.inputs[i] ? program.input(*places.inputs[i]) : state(ir::stateOfArgument(main, i)));
   StepWriter writer(builder, program, module, ids);

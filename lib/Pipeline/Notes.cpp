@@ -26,12 +26,16 @@ static std::string dimText(const DimOption &dim) {
 
 std::string pipeline::flagsOf(const CompileOptions &options) {
   std::vector<std::string> flags{"--target " + targetText(options.targets)};
-  for (const DimOption &dim : options.import.dims)
-    flags.push_back("--dim " + dimText(dim));
-  for (const ShapeOption &shape : options.import.shapes)
-    flags.push_back("--shape " + shape.input + "=" + llvm::join(shape.dims, ","));
-  for (const StateOption &state : options.import.states)
-    flags.push_back("--state " + state.input + "=" + state.output);
+  bool several = options.entries.size() > 1;
+  for (const EntryPoint &entry : options.entries) {
+    std::string of = several ? nameOf(entry) + ":" : "";
+    for (const DimOption &dim : entry.import.dims)
+      flags.push_back("--dim " + of + dimText(dim));
+    for (const ShapeOption &shape : entry.import.shapes)
+      flags.push_back("--shape " + of + shape.input + "=" + llvm::join(shape.dims, ","));
+    for (const StateOption &state : entry.import.states)
+      flags.push_back("--state " + of + state.input + "=" + state.output);
+  }
   if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; }))
     flags.push_back("-O " + std::to_string(options.effort));
   if (options.maxSchedules != CompileOptions().maxSchedules)
@@ -44,15 +48,20 @@ std::string pipeline::flagsOf(const CompileOptions &options) {
     flags.push_back("--prefix " + options.prefix);
   if (!options.precision.empty())
     flags.push_back("--precision " + options.precision);
-  if (options.import.seed)
-    flags.push_back("--seed " + std::to_string(*options.import.seed));
+  if (options.entries[0].import.seed)
+    flags.push_back("--seed " + std::to_string(*options.entries[0].import.seed));
   return llvm::join(flags, " ");
 }
 
 void pipeline::addNotes(artifact::ArtifactBuilder &builder, const CompileOptions &options) {
-  llvm::StringRef extension = llvm::sys::path::extension(options.model);
-  bool onnx = extension == ".onnx" || extension == ".textproto";
-  builder.addNote("format", onnx ? "ONNX" : "PyTorch export");
+  std::vector<std::string> formats;
+  for (const EntryPoint &entry : options.entries) {
+    llvm::StringRef extension = llvm::sys::path::extension(entry.model);
+    std::string format = extension == ".onnx" || extension == ".textproto" ? "ONNX" : "PyTorch export";
+    if (!llvm::is_contained(formats, format))
+      formats.push_back(format);
+  }
+  builder.addNote("format", llvm::join(formats, ", "));
   builder.addNote("flags", flagsOf(options));
   builder.addNote("LLVM", LLVM_VERSION_STRING);
 }

@@ -55,27 +55,36 @@ static Expr flopsOf(kernel::GenericOp op) {
 static Expr bytesOf(kernel::GenericOp op) {
   Expr total(0);
   auto add = [&](Type t) {
-    total = total + shape::product(ir::dimsOf(t)) * Expr(pipeline::elementBytes(cast<RankedTensorType>(t).getElementType()));
+    total = total +
+            shape::product(ir::dimsOf(t)) * Expr(pipeline::elementBytes(cast<RankedTensorType>(t).getElementType()));
   };
   llvm::for_each(op.getInputs().getTypes(), add);
   llvm::for_each(op.getOutputs().getTypes(), add);
   return total;
 }
 
-llvm::json::Value pipeline::reportOf(ModuleOp module, StringRef target) {
+static llvm::json::Object describe(kernel::GenericOp op) {
+  llvm::json::Array axes;
+  for (unsigned i = 0; i < op.getNumAxes(); ++i)
+    axes.push_back(llvm::json::Object{{"axis", op.getAxisName(i)}, {"extent", op.getAxisExtent(i).str()}});
+  return llvm::json::Object{{"name", op.getName()},
+                            {"function", op->getParentOfType<func::FuncOp>().getName()},
+                            {"class", kernel::stringifyKernelClass(op.getKernelClass())},
+                            {"domain", std::move(axes)},
+                            {"nodes", strings(op.getNodes())},
+                            {"flops", flopsOf(op).str()},
+                            {"bytes", bytesOf(op).str()},
+                            {"unfused", strings(op.getUnfused())}};
+}
+
+llvm::json::Value pipeline::reportOf(ArrayRef<ModuleOp> modules, StringRef target, const CompileOptions &options) {
   llvm::json::Array kernels;
-  for (kernel::GenericOp op : kernelsOf(module)) {
-    llvm::json::Array axes;
-    for (unsigned i = 0; i < op.getNumAxes(); ++i)
-      axes.push_back(llvm::json::Object{{"axis", op.getAxisName(i)}, {"extent", op.getAxisExtent(i).str()}});
-    kernels.push_back(llvm::json::Object{{"name", op.getName()},
-                                         {"function", op->getParentOfType<func::FuncOp>().getName()},
-                                         {"class", kernel::stringifyKernelClass(op.getKernelClass())},
-                                         {"domain", std::move(axes)},
-                                         {"nodes", strings(op.getNodes())},
-                                         {"flops", flopsOf(op).str()},
-                                         {"bytes", bytesOf(op).str()},
-                                         {"unfused", strings(op.getUnfused())}});
-  }
+  for (auto [entry, module] : llvm::zip_equal(options.entries, modules))
+    for (kernel::GenericOp op : kernelsOf(module)) {
+      llvm::json::Object described = describe(op);
+      if (modules.size() > 1)
+        described["entry"] = nameOf(entry);
+      kernels.push_back(std::move(described));
+    }
   return llvm::json::Object{{"target", target}, {"kernels", std::move(kernels)}};
 }

@@ -3,13 +3,15 @@
 #define LATHE_LIB_PIPELINE_REPORT_H
 
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 
 namespace lathe::pipeline {
 
 /// Kernels of all functions in program order, once they have the target's form: class, domain, model nodes, FLOPs and bytes as expressions, unfused edges with their reasons.
-llvm::json::Value reportOf(mlir::ModuleOp module, llvm::StringRef target);
+/// Of several entry points each kernel says whose it is.
+llvm::json::Value reportOf(llvm::ArrayRef<mlir::ModuleOp> modules, llvm::StringRef target, const CompileOptions &options);
 
 } // namespace lathe::pipeline
 

@@ -38,7 +38,9 @@ static artifact::KernelInfo describe(kernel::GenericOp op) {
 static std::function<void(StringRef, double, unsigned)> kernelsFinished(const CompileOptions &options) {
   if (!options.observer)
     return {};
-  return [observer = options.observer](StringRef name, double seconds, unsigned total) { observer->finishedKernel(name, seconds, total); };
+  return [observer = options.observer](StringRef name, double seconds, unsigned total) {
+    observer->finishedKernel(name, seconds, total);
+  };
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,17 +71,39 @@ static cpu::CpuOptions cpuOptions(const TargetSpec &target, const CompileOptions
   return o;
 }
 
-static Expected<cpu::CompiledKernels> compileForCpu(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
+/// The kernels of all modules, one module's after the other's: what is equal in them is compiled once.
+static std::vector<kernel::GenericOp> allKernels(ArrayRef<ModuleOp> modules) {
+  std::vector<kernel::GenericOp> all;
+  for (ModuleOp module : modules)
+    llvm::append_range(all, pipeline::kernelsOf(module));
+  return all;
+}
+
+/// Each module's steps as the program of its entry point; `ids`: of all kernels.
+static Error addPrograms(artifact::ArtifactBuilder &builder, uint32_t deviceType, ArrayRef<ModuleOp> modules,
+                         ArrayRef<artifact::KernelId> ids) {
+  for (auto [i, module] : llvm::enumerate(modules)) {
+    builder.select(i);
+    size_t count = pipeline::kernelsOf(module).size();
+    if (Error e = pipeline::addProgram(builder, deviceType, module, ids.take_front(count)))
+      return e;
+    ids = ids.drop_front(count);
+  }
+  return Error::success();
+}
+
+static Expected<cpu::CompiledKernels> compileForCpu(ArrayRef<ModuleOp> modules, const TargetSpec &target,
+                                                    const CompileOptions &options) {
   cpu::CpuOptions o = cpuOptions(target, options);
   schedule::Tuning tuning;
   if (!options.tuning.empty()) {
-    Expected<schedule::Tuning> read = schedule::Tuning::read(options.tuning, module.getContext());
+    Expected<schedule::Tuning> read = schedule::Tuning::read(options.tuning, modules[0]->getContext());
     if (!read)
       return read.takeError();
     tuning = std::move(*read);
     o.tuning = &tuning;
   }
-  return cpu::compileCpuKernels(pipeline::kernelsOf(module), o);
+  return cpu::compileCpuKernels(allKernels(modules), o);
 }
 
 Expected<std::string> pipeline::cpuText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
@@ -91,10 +115,10 @@ Expected<std::string> pipeline::cpuText(ModuleOp module, const TargetSpec &targe
   return code->text;
 }
 
-Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> modules, const TargetSpec &target,
                        const CompileOptions &options, llvm::json::Value &report) {
-  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
-  Expected<cpu::CompiledKernels> code = compileForCpu(module, target, options);
+  std::vector<kernel::GenericOp> kernels = allKernels(modules);
+  Expected<cpu::CompiledKernels> code = compileForCpu(modules, target, options);
   if (!code)
     return code.takeError();
   for (std::string &object : code->objects)
@@ -109,7 +133,7 @@ Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ModuleOp module, cons
   }
   addSchedules(report, code->kernels);
   adviseOfSlowKernels(kernels, code->kernels, options);
-  return addProgram(builder, /*CPU=*/1, module, ids);
+  return addPrograms(builder, /*CPU=*/1, modules, ids);
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,9 +169,10 @@ static Error refuseHostOps(ModuleOp module) {
     if (!ir::isHostOp(op))
       return;
     auto name = dyn_cast<NameLoc>(op->getLoc());
-    items.push_back(llvm::formatv("node '{0}': sizes and control flow that depend on data ({1}) are not there for CUDA targets",
-                                  name ? name.getName().getValue() : "?", op->getName().getStringRef())
-                        .str());
+    items.push_back(
+        llvm::formatv("node '{0}': sizes and control flow that depend on data ({1}) are not there for CUDA targets",
+                      name ? name.getName().getValue() : "?", op->getName().getStringRef())
+            .str());
   });
   return items.empty() ? Error::success() : llvm::make_error<UnsupportedError>(std::move(items));
 }
@@ -166,22 +191,23 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
   return text;
 }
 
-Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, const TargetSpec &target,
+Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> modules, const TargetSpec &target,
                         const CompileOptions &options, llvm::json::Value &) {
-  if (Error e = refuseHostOps(module))
-    return e;
-  std::vector<kernel::GenericOp> kernels = kernelsOf(module);
+  for (ModuleOp module : modules)
+    if (Error e = refuseHostOps(module))
+      return e;
+  std::vector<kernel::GenericOp> kernels = allKernels(modules);
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
   if (!code)
     return code.takeError();
   builder.addNote("ptxas", code->toolkit);
-  std::vector<uint32_t> modules, launches;
+  std::vector<uint32_t> images, launches;
   for (cuda::CudaModule &m : code->modules)
-    modules.push_back(builder.addCudaModule(m.sm, m.ptx, std::move(m.bytes)));
+    images.push_back(builder.addCudaModule(m.sm, m.ptx, std::move(m.bytes)));
   for (const std::vector<cuda::CudaVariant> &variants : code->launches) {
     std::vector<artifact::CudaVariantInfo> infos;
     for (const cuda::CudaVariant &v : variants)
-      infos.push_back({v.sm, modules[v.module], v.entries, v.plan});
+      infos.push_back({v.sm, images[v.module], v.entries, v.plan});
     launches.push_back(builder.addCudaLaunch(std::move(infos)));
   }
   builder.addObject(std::move(code->hostObject));
@@ -191,5 +217,5 @@ Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ModuleOp module, con
     info.cuda = launches[launch];
     ids.push_back(builder.addKernel(std::move(info)));
   }
-  return addProgram(builder, /*CUDA=*/2, module, ids);
+  return addPrograms(builder, /*CUDA=*/2, modules, ids);
 }

@@ -9,11 +9,11 @@
 
 namespace lathe::pipeline {
 
-/// Kernels -> objects and steps for the CPU. `report`: the target's part of --report, which learns how each kernel runs.
-llvm::Error addCpu(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
+/// Kernels of all entry points -> objects and steps for the CPU. `report`: the target's part of --report, which learns how each kernel runs.
+llvm::Error addCpu(artifact::ArtifactBuilder &builder, llvm::ArrayRef<mlir::ModuleOp> modules, const TargetSpec &target,
                    const CompileOptions &options, llvm::json::Value &report);
-/// Kernels -> cubins, their launch plans and steps for the GPU.
-llvm::Error addCuda(artifact::ArtifactBuilder &builder, mlir::ModuleOp module, const TargetSpec &target,
+/// Kernels of all entry points -> cubins, their launch plans and steps for the GPU.
+llvm::Error addCuda(artifact::ArtifactBuilder &builder, llvm::ArrayRef<mlir::ModuleOp> modules, const TargetSpec &target,
                     const CompileOptions &options, llvm::json::Value &report);
 
 /// The code of all kernels as text (or one object's bytes), for --emit.

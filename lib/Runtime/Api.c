@@ -29,7 +29,7 @@ LatheStatus lathe_create(const LatheOptions *options, LatheContext **result) {
 }
 
 void lathe_destroy(LatheContext *context) {
-  if (!context)
+  if (!context || (context->first && context->first != context)) /* an entry point's lives as long as the first one */
     return;
   latheClose(context);
   free(context);
@@ -103,8 +103,10 @@ LatheStatus lathe_set_workspace(LatheContext *context, void *memory, size_t byte
     return LATHE_INVALID;
   if ((uintptr_t)memory % LATHE_WORKSPACE_ALIGN)
     return latheFail(context, LATHE_INVALID, "the workspace must lie at a multiple of %d bytes", LATHE_WORKSPACE_ALIGN);
-  context->callersWorkspace = memory != NULL;
-  context->workspace = memory;
-  context->workspaceBytes = memory ? bytes : 0;
+  if (!context->workspace)
+    return context->broken;
+  context->workspace->isCallers = memory != NULL;
+  context->workspace->memory = memory;
+  context->workspace->bytes = memory ? bytes : 0;
   return LATHE_OK;
 }

@@ -13,13 +13,16 @@ static LatheStatus checkTables(LatheContext *context) {
   return LATHE_OK;
 }
 
-static LatheStatus chooseProgram(LatheContext *context, int32_t deviceType) {
+/* The kind of device: the one asked for, or what the artifact has code for. Every entry point has code for the same ones. */
+static LatheStatus chooseProgram(LatheContext *context, const LatheOptions *options) {
   const LatheProgram *programs = LATHE_ARRAY(context, LatheProgram, context->meta->programs);
-  for (uint32_t i = 0; i < context->meta->programs.count; ++i)
-    if ((int32_t)programs[i].deviceType == deviceType || (!deviceType && programs[i].deviceType == kDLCPU))
-      context->program = &programs[i];
-  if (!context->program && !deviceType && context->meta->programs.count)
+  int32_t deviceType = options->deviceType;
+  context->device = (DLDevice){deviceType ? (DLDeviceType)deviceType : kDLCPU, options->deviceId};
+  context->program = latheEntryProgram(context, 0);
+  if (!context->program && !deviceType && context->meta->programs.count) {
     context->program = &programs[0];
+    context->device.device_type = (DLDeviceType)programs[0].deviceType;
+  }
   if (context->program)
     return LATHE_OK;
   const char *device = deviceType == kDLCUDA ? "CUDA" : deviceType == kDLCPU ? "the CPU" : "this kind of device";
@@ -74,14 +77,9 @@ static int runsAt(uint32_t variant, uint32_t machine) {
 static uint32_t rankOf(uint32_t variant) { return (variant & 0xff) << 24 | variant >> 8; }
 
 /* The kernels that the program's steps run need code for this machine; others (of another device's program) do not. */
-static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
-  uint32_t numKernels = context->meta->kernels.count;
-  context->kernels = LATHE_ARRAY(context, LatheKernel, context->meta->kernels);
-  context->variants = calloc(numKernels + 1, sizeof(LatheVariant));
-  if (!context->variants)
-    return latheOutOfMemory(context, sizeof(LatheVariant) * numKernels, "the kernels' table");
-  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, context->program->steps);
-  for (uint32_t s = 0; s < context->program->steps.count; ++s) {
+static LatheStatus chooseVariantsOf(LatheContext *context, const LatheProgram *program, uint32_t level) {
+  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, program->steps);
+  for (uint32_t s = 0; s < program->steps.count; ++s) {
     if (steps[s].kind != LATHE_STEP_KERNEL)
       continue;
     const LatheKernel *kernel = &context->kernels[steps[s].target];
@@ -98,6 +96,17 @@ static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
     context->variants[steps[s].target] = *best;
   }
   return LATHE_OK;
+}
+
+static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
+  uint32_t numKernels = context->meta->kernels.count;
+  context->variants = calloc(numKernels + 1, sizeof(LatheVariant));
+  if (!context->variants)
+    return latheOutOfMemory(context, sizeof(LatheVariant) * numKernels, "the kernels' table");
+  LatheStatus status = LATHE_OK;
+  for (uint32_t e = 0; !status && e < latheCountEntries(context); ++e)
+    status = chooseVariantsOf(context, latheEntryProgram(context, e), level);
+  return status;
 }
 
 static LatheStatus startThreads(LatheContext *context, int32_t threads) {
@@ -160,7 +169,8 @@ static LatheStatus buildSignature(LatheContext *context) {
   describe(context, meta->inputs, &room);
   describe(context, meta->outputs, &room);
   context->signature = (LatheSignature){LATHE_ABI_VERSION, latheName(context, meta->modelName), context->numInputs,
-                                        context->numOutputs, first, first + context->numInputs, 0};
+                                        context->numOutputs, first, first + context->numInputs, context->threads,
+                                        lathe_entry_name(context->first, context->entry)};
   return LATHE_OK;
 }
 
@@ -183,6 +193,24 @@ static LatheStatus allocateBindings(LatheContext *context) {
   return LATHE_OK;
 }
 
+LatheStatus latheOpenSignature(LatheContext *context) {
+  context->numInputs = context->meta->inputs.count;
+  context->numOutputs = context->meta->outputs.count;
+  LatheStatus status = allocateBindings(context);
+  return status ? status : buildSignature(context);
+}
+
+void latheCloseSignature(LatheContext *context) {
+  for (uint32_t i = 0; context->bindings && i < context->numInputs + context->numOutputs; ++i)
+    free(context->bindings[i].owned);
+  free(context->bindings);
+  free(context->outputShapes);
+  latheFreeDynamic(context);
+  free(context->dynamicBuffers);
+  free(context->rawDims);
+  free(context->signatureMemory);
+}
+
 static LatheStatus openDevice(LatheContext *context, const LatheOptions *options) {
   uint32_t device = context->program->deviceType;
   if (device == kDLCPU) {
@@ -194,7 +222,6 @@ static LatheStatus openDevice(LatheContext *context, const LatheOptions *options
   }
   if (device != kDLCUDA || !&latheCudaBackend)
     return latheFail(context, LATHE_UNSUPPORTED, "the artifact's runtime has no support for device type %u", device);
-  context->kernels = LATHE_ARRAY(context, LatheKernel, context->meta->kernels);
   context->threads = 1;
   LatheStatus status = latheCudaBackend.create(context, options->deviceId);
   if (!status)
@@ -207,7 +234,8 @@ LatheStatus latheOpen(LatheContext *context, const LatheOptions *given) {
   memset(&options, 0, sizeof options);
   if (given)
     memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
-  context->meta = &lathe_meta;
+  context->blob = context->meta = &lathe_meta;
+  context->first = context;
   context->functions = lathe_functions;
   context->maxPlans = options.cachedShapes ? options.cachedShapes : 16;
   context->profile = options.profile;
@@ -215,40 +243,38 @@ LatheStatus latheOpen(LatheContext *context, const LatheOptions *given) {
   LatheStatus status = checkTables(context);
   if (status)
     return status;
-  context->numInputs = context->meta->inputs.count;
-  context->numOutputs = context->meta->outputs.count;
-  if ((status = chooseProgram(context, options.deviceType)))
-    return status;
-  context->device = (DLDevice){(DLDeviceType)context->program->deviceType, options.deviceId};
-  if ((status = allocateBindings(context)) || (status = buildSignature(context)) || (status = findData(context)))
+  context->kernels = LATHE_ARRAY(context, LatheKernel, context->meta->kernels);
+  context->workspace = calloc(1, sizeof(LatheWorkspace));
+  if (!context->workspace)
+    return latheOutOfMemory(context, sizeof(LatheWorkspace), "a context");
+  if ((status = chooseProgram(context, &options)) || (status = latheOpenSignature(context)) || (status = findData(context)))
     return status;
   context->hostData = context->data;
   if (!(status = openDevice(context, &options)))
     status = latheOpenStates(context);
   context->signature.threads = context->threads;
-  return status;
+  return status ? status : latheOpenEntries(context);
+}
+
+static void closeWorkspace(LatheContext *context) {
+  char *own = context->workspace ? context->workspace->own : NULL;
+  if (own && context->backend)
+    context->backend->release(context, own);
+  else
+    free(own);
+  free(context->workspace);
 }
 
 void latheClose(LatheContext *context) {
+  latheCloseEntries(context);
   latheFreePlans(context);
   latheCloseStates(context);
-  if (context->backend) {
-    if (context->ownWorkspace)
-      context->backend->release(context, context->ownWorkspace);
+  closeWorkspace(context);
+  if (context->backend)
     context->backend->destroy(context);
-  } else {
-    free(context->ownWorkspace);
-  }
   lathePoolDestroy(context->pool);
   if (context->mappedBytes)
     munmap((void *)context->data, context->mappedBytes);
-  for (uint32_t i = 0; context->bindings && i < context->numInputs + context->numOutputs; ++i)
-    free(context->bindings[i].owned);
-  free(context->bindings);
-  free(context->outputShapes);
-  latheFreeDynamic(context);
-  free(context->dynamicBuffers);
-  free(context->rawDims);
+  latheCloseSignature(context);
   free(context->variants);
-  free(context->signatureMemory);
 }

@@ -72,13 +72,13 @@ static char *addressOf(DynamicRun *run, uint32_t id) {
     base = context->bindings[context->numInputs + buffers[root].index].data;
     break;
   case LATHE_BUFFER_TEMP:
-    base = context->workspace + run->plan->arenaOffsets[root];
+    base = context->workspace->memory + run->plan->arenaOffsets[root];
     break;
   case LATHE_BUFFER_CONST:
     base = (char *)context->data + buffers[root].offset;
     break;
   case LATHE_BUFFER_STATE:
-    base = context->states[buffers[root].index].data;
+    base = context->states->memory[buffers[root].index].data;
     break;
   default:
     base = context->dynamicBuffers[root];
@@ -227,7 +227,7 @@ static const char *stepName(const LatheContext *context, const LathePlannedStep 
 
 /* The general walk: control flow, sizes that appear on the way, profiles. */
 static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
-  DynamicRun run = {context, plan, context->workspace + plan->arenaBytes, plan->scratchBytes};
+  DynamicRun run = {context, plan, context->workspace->memory + plan->arenaBytes, plan->scratchBytes};
   LatheStatus status = LATHE_OK;
   for (uint32_t at = 0; !status && at < plan->numSteps;) {
     uint32_t index = at;
@@ -242,7 +242,7 @@ static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan) {
   if (plan->dynamic || context->profile)
     return executeGeneral(context, plan);
-  char *scratch = context->workspace + plan->arenaBytes;
+  char *scratch = context->workspace->memory + plan->arenaBytes;
   for (uint32_t i = 0; i < plan->numSteps; ++i) {
     const LathePlannedStep *step = &plan->steps[i];
     if (step->kind == LATHE_STEP_KERNEL)

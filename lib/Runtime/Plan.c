@@ -274,20 +274,20 @@ static LatheStatus failWorkspace(LatheContext *context, const LathePlan *plan, u
 }
 
 static LatheStatus growWorkspace(LatheContext *context, const LathePlan *plan, uint64_t bytes) {
-  if (context->callersWorkspace)
+  LatheWorkspace *workspace = context->workspace;
+  if (workspace->isCallers)
     return latheFail(context, LATHE_INVALID, "the workspace has %llu bytes, a run with these inputs needs %llu",
-                     (unsigned long long)context->workspaceBytes, (unsigned long long)bytes);
-  if (context->ownWorkspace && context->backend)
-    context->backend->release(context, context->ownWorkspace);
+                     (unsigned long long)workspace->bytes, (unsigned long long)bytes);
+  if (workspace->own && context->backend)
+    context->backend->release(context, workspace->own);
   else
-    free(context->ownWorkspace);
-  context->workspace = context->ownWorkspace = NULL;
-  context->workspaceBytes = 0;
-  context->ownWorkspace = allocateWorkspace(context, bytes);
-  if (!context->ownWorkspace)
+    free(workspace->own);
+  *workspace = (LatheWorkspace){0};
+  workspace->own = allocateWorkspace(context, bytes);
+  if (!workspace->own)
     return failWorkspace(context, plan, bytes);
-  context->workspace = context->ownWorkspace;
-  context->workspaceBytes = bytes;
+  workspace->memory = workspace->own;
+  workspace->bytes = bytes;
   return LATHE_OK;
 }
 
@@ -300,27 +300,27 @@ static void pointInto(LatheContext *context, LathePlan *plan) {
       uint64_t offset;
       uint32_t root = latheRootOf(buffers, ids[b], &offset);
       if (buffers[root].kind == LATHE_BUFFER_TEMP)
-        step->buffers[b] = context->workspace + plan->arenaOffsets[root] + offset;
+        step->buffers[b] = context->workspace->memory + plan->arenaOffsets[root] + offset;
       else if (buffers[root].kind == LATHE_BUFFER_CONST)
         step->buffers[b] = (char *)context->data + buffers[root].offset + offset;
       else if (buffers[root].kind == LATHE_BUFFER_STATE)
-        step->buffers[b] = context->states[buffers[root].index].data + offset;
+        step->buffers[b] = context->states->memory[buffers[root].index].data + offset;
     }
   }
 }
 
 LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan) {
   uint64_t bytes = lathePlanWorkspace(context, plan);
-  if (bytes > context->workspaceBytes) {
+  if (bytes > context->workspace->bytes) {
     LatheStatus status = growWorkspace(context, plan, bytes);
     if (status)
       return status;
   }
-  if (!plan->bound || plan->boundTo != context->workspace || plan->boundStates != context->statesVersion) {
+  if (!plan->bound || plan->boundTo != context->workspace->memory || plan->boundStates != context->states->version) {
     pointInto(context, plan);
     plan->bound = true;
-    plan->boundTo = context->workspace;
-    plan->boundStates = context->statesVersion;
+    plan->boundTo = context->workspace->memory;
+    plan->boundStates = context->states->version;
   }
   return LATHE_OK;
 }

@@ -1,6 +1,7 @@
 /*===- Runtime.h - The runtime's own structs --------------------------------===*\
 |*
-|* A context runs one program of the artifact. The first run with inputs of some shape makes a plan: every size evaluated,
+|* A context runs one program of the artifact: that of an entry point for a device. Contexts of further entry points belong to the one
+|* that lathe_create made, and use its code, its threads, its states and its working memory. The first run with inputs of some shape makes a plan: every size evaluated,
 |* every kernel's plan function called, the arena laid out, every step's pointers and parameters gathered. Plans are kept,
 |* so that a later run checks its tensors, patches the pointers of inputs and outputs, and walks the steps.
 |*
@@ -52,7 +53,7 @@ typedef struct LathePlan {
   uint64_t *arenaOffsets; /* per buffer; meaningful for temporaries */
   uint64_t arenaBytes, scratchBytes; /* scratch is per thread */
   char *boundTo;          /* the workspace that `pointers` speak of */
-  uint64_t boundStates;   /* the context's statesVersion then */
+  uint64_t boundStates;   /* the states' version then */
   void *device;           /* the backend's own */
   bool bound;             /* boundTo is meaningful */
   bool dynamic;           /* has steps that are resolved while it runs */
@@ -80,8 +81,27 @@ typedef struct {
   bool isCallers;
 } LatheStateMemory;
 
+/* The states of a context and of those that belong to it. */
+typedef struct {
+  LatheStateMemory *memory;
+  LatheTensorInfo *infos;
+  uint64_t version; /* counts the times that a state came to lie elsewhere */
+} LatheStates;
+
+/* Working memory: the arena of temporaries, then the threads' scratch. */
+typedef struct {
+  char *memory; /* in use, by either owner */
+  uint64_t bytes;
+  char *own;
+  bool isCallers;
+} LatheWorkspace;
+
 struct LatheContext {
-  const LatheHeader *meta;
+  const LatheHeader *blob;    /* the file's tables, where offsets count from */
+  const LatheHeader *meta;    /* the entry point's */
+  LatheContext *first;        /* that of lathe_create, which owns what is shared; perhaps this one */
+  LatheContext **entries;     /* the first one's: contexts of the entry points behind its own */
+  uint32_t entry;             /* the number of its entry point */
   const LatheFunction *functions;
   const LatheProgram *program;
   const LatheKernel *kernels;
@@ -100,15 +120,10 @@ struct LatheContext {
   void **dynamicBuffers;      /* per buffer: memory of ALLOC and GROW steps, kept from run to run (Execute.c) */
   char *dynamicScratch;       /* where a kernel with such sizes needs more than its plan has */
   uint64_t dynamicScratchBytes; /* per thread */
-  LatheStateMemory *states;
-  LatheTensorInfo *stateInfos;
-  uint64_t statesVersion;     /* counts the times that a state came to lie elsewhere */
+  LatheStates *states;        /* shared */
   LathePlan *plans;
   uint32_t numPlans, maxPlans;
-  char *workspace;            /* in use, by either owner */
-  uint64_t workspaceBytes;
-  char *ownWorkspace;
-  bool callersWorkspace;
+  LatheWorkspace *workspace;  /* shared */
   LatheSignature signature;
   void *signatureMemory;
   const LatheBackend *backend; /* NULL for the CPU */
@@ -150,9 +165,9 @@ void latheDescribeBuffer(const LatheContext *context, uint32_t buffer, uint32_t 
 const char *latheUserOfSlot(const LatheContext *context, uint32_t slot);
 
 /*===-- Tables --------------------------------------------------------------===*/
-#define LATHE_ARRAY(context, type, array) ((const type *)latheAt((context)->meta, (array)))
+#define LATHE_ARRAY(context, type, array) ((const type *)latheAt((context)->blob, (array)))
 
-static inline const char *latheName(const LatheContext *context, LatheString name) { return latheText(context->meta, name); }
+static inline const char *latheName(const LatheContext *context, LatheString name) { return latheText(context->blob, name); }
 
 /* A buffer's address before run-time patches, by kind: see Plan.c. */
 static inline uint32_t latheRootOf(const LatheBuffer *buffers, uint32_t id, uint64_t *offset) {
@@ -160,6 +175,15 @@ static inline uint32_t latheRootOf(const LatheBuffer *buffers, uint32_t id, uint
     *offset += buffers[id].offset;
   return id;
 }
+
+/*===-- Entries.c -----------------------------------------------------------===*/
+/* The tables of an entry point, and its program for the context's device; NULL where it has none. */
+uint32_t latheCountEntries(const LatheContext *context);
+const LatheHeader *latheEntryTables(const LatheContext *context, uint32_t entry);
+const LatheProgram *latheEntryProgram(const LatheContext *context, uint32_t entry);
+/* Contexts for the entry points behind the first, once that is open. */
+LatheStatus latheOpenEntries(LatheContext *context);
+void latheCloseEntries(LatheContext *context);
 
 /*===-- Sizes.c -------------------------------------------------------------===*/
 /* Executes instructions; LATHE_INVALID on overflow or a division by zero. */
@@ -237,6 +261,9 @@ LatheStatus latheBindStates(LatheContext *context, const LathePlan *plan);
 
 /*===-- Context.c -----------------------------------------------------------===*/
 LatheStatus latheOpen(LatheContext *context, const LatheOptions *options);
+/* What a context has of its own: the signature, and memory for runs. */
+LatheStatus latheOpenSignature(LatheContext *context);
+void latheCloseSignature(LatheContext *context);
 void latheClose(LatheContext *context);
 
 #pragma GCC visibility pop

@@ -9,8 +9,9 @@ and keeps
 \*===----------------------------------------------------------------------===*/
 #include "Runtime.h"
 
+/* As the first entry point sees it: the same for the contexts of all of them. */
 static const LatheState *stateAt(const LatheContext *context, uint32_t i) {
-  return &LATHE_ARRAY(context, LatheState, context->meta->states)[i];
+  return &LATHE_ARRAY(context, LatheState, context->blob->states)[i];
 }
 
 static const char *nameOf(const LatheContext *context, uint32_t i) {
@@ -32,7 +33,7 @@ static void releaseOwned(LatheContext *context, LatheStateMemory *state) {
 
 /* Pages of zeros cost nothing before they are written. */
 static LatheStatus provide(LatheContext *context, uint32_t i, bool *isZero) {
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   *isZero = false;
   if (!state->owned || state->ownedBytes < state->bytes) {
     releaseOwned(context, state);
@@ -53,7 +54,7 @@ static LatheStatus provide(LatheContext *context, uint32_t i, bool *isZero) {
     state->ownedBytes = state->bytes;
   }
   if (state->data != state->ownedData)
-    ++context->statesVersion;
+    ++context->states->version;
   state->data = state->ownedData;
   return LATHE_OK;
 }
@@ -85,7 +86,7 @@ static LatheStatus clear(LatheContext *context, char *data, uint64_t bytes) {
 
 /* What it holds at first. */
 static LatheStatus initialise(LatheContext *context, uint32_t i) {
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   bool isZero;
   LatheStatus status = provide(context, i, &isZero);
   uint64_t initial = stateAt(context, i)->initial;
@@ -109,7 +110,7 @@ static bool isOpen(const LatheContext *context, uint32_t i) {
 }
 
 static LatheStatus setShape(LatheContext *context, uint32_t i, const int64_t *shape) {
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   const LatheTensor *tensor = &stateAt(context, i)->tensor;
   uint64_t bytes = ((uint64_t)tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
   bool fits = true;
@@ -124,13 +125,15 @@ static LatheStatus setShape(LatheContext *context, uint32_t i, const int64_t *sh
   return LATHE_OK;
 }
 
-/* What the inputs of a run make of its dimensions. */
+/* What the inputs of a run make of its dimensions, where the entry point has to do with it. */
 static LatheStatus bindState(LatheContext *context, const LathePlan *plan, uint32_t i) {
-  LatheStateMemory *state = &context->states[i];
-  LatheArray dims = stateAt(context, i)->tensor.dims;
+  LatheStateMemory *state = &context->states->memory[i];
+  LatheArray dims = LATHE_ARRAY(context, LatheState, context->meta->states)[i].tensor.dims;
   int64_t shape[LATHE_MAX_RANK];
   for (uint32_t d = 0; d < dims.count; ++d) {
     const LatheDim *dim = &LATHE_ARRAY(context, LatheDim, dims)[d];
+    if (dim->slot == LATHE_NONE)
+      return LATHE_OK;
     shape[d] = plan->sizes[dim->slot];
     if (shape[d] < 0)
       return latheFail(context, LATHE_INVALID, "the inputs' dimensions give state '%s' a negative size: %s = %lld",
@@ -178,26 +181,29 @@ static void describe(LatheContext *context, uint32_t i, LatheTensorInfo *info, i
 
 LatheStatus latheOpenStates(LatheContext *context) {
   uint32_t count = context->meta->states.count, rank = 0;
+  context->states = calloc(1, sizeof(LatheStates));
+  if (!context->states)
+    return latheOutOfMemory(context, sizeof(LatheStates), "the states' table");
   if (!count)
     return LATHE_OK;
   for (uint32_t i = 0; i < count; ++i)
     rank += stateAt(context, i)->tensor.dims.count;
-  context->states = calloc(count, sizeof(LatheStateMemory));
-  context->stateInfos = calloc(1, sizeof(LatheTensorInfo) * count + (3 * sizeof(int64_t) + sizeof(char *)) * rank);
-  if (!context->states || !context->stateInfos)
+  context->states->memory = calloc(count, sizeof(LatheStateMemory));
+  context->states->infos = calloc(1, sizeof(LatheTensorInfo) * count + (3 * sizeof(int64_t) + sizeof(char *)) * rank);
+  if (!context->states->memory || !context->states->infos)
     return latheOutOfMemory(context, sizeof(LatheStateMemory) * count, "the states' table");
-  int64_t *numbers = (int64_t *)(context->stateInfos + count);
+  int64_t *numbers = (int64_t *)(context->states->infos + count);
   const char **texts = (const char **)(numbers + 3 * rank);
   LatheStatus status = LATHE_OK;
   for (uint32_t i = 0; !status && i < count; ++i) {
     uint32_t own = stateAt(context, i)->tensor.dims.count;
-    describe(context, i, &context->stateInfos[i], numbers, texts);
-    context->states[i].shape = numbers + 2 * own;
+    describe(context, i, &context->states->infos[i], numbers, texts);
+    context->states->memory[i].shape = numbers + 2 * own;
     numbers += 3 * own;
     texts += own;
     if (isOpen(context, i))
       continue;
-    status = setShape(context, i, context->stateInfos[i].min);
+    status = setShape(context, i, context->states->infos[i].min);
     if (!status)
       status = initialise(context, i);
   }
@@ -205,20 +211,23 @@ LatheStatus latheOpenStates(LatheContext *context) {
 }
 
 void latheCloseStates(LatheContext *context) {
-  for (uint32_t i = 0; context->states && i < context->meta->states.count; ++i)
-    releaseOwned(context, &context->states[i]);
+  if (!context->states)
+    return;
+  for (uint32_t i = 0; context->states->memory && i < context->meta->states.count; ++i)
+    releaseOwned(context, &context->states->memory[i]);
+  free(context->states->memory);
+  free(context->states->infos);
   free(context->states);
-  free(context->stateInfos);
 }
 
 /*===-- The caller's part ---------------------------------------------------===*/
 
 uint32_t lathe_state_count(LatheContext *context) {
-  return context && context->states ? context->meta->states.count : 0;
+  return context && context->states && context->states->memory ? context->meta->states.count : 0;
 }
 
 const LatheTensorInfo *lathe_state_info(LatheContext *context, uint32_t index) {
-  return index < lathe_state_count(context) ? &context->stateInfos[index] : NULL;
+  return index < lathe_state_count(context) ? &context->states->infos[index] : NULL;
 }
 
 static LatheStatus find(LatheContext *context, const char *name, uint32_t *index) {
@@ -235,7 +244,7 @@ static LatheStatus find(LatheContext *context, const char *name, uint32_t *index
 }
 
 static LatheStatus checkTensor(LatheContext *context, uint32_t i, const DLTensor *tensor) {
-  const LatheTensorInfo *info = &context->stateInfos[i];
+  const LatheTensorInfo *info = &context->states->infos[i];
   char role[LATHE_MAX_NAME];
   snprintf(role, sizeof role, "the tensor for state '%s'", info->name);
   if (!tensor)
@@ -253,11 +262,11 @@ LatheStatus lathe_state_get(LatheContext *context, const char *name, DLTensor *t
   LatheStatus status = find(context, name, &i);
   if (status)
     return status;
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   if (!state->isSized)
     return latheFail(context, LATHE_INVALID, "state '%s' has no size yet: its first run decides it", name);
   if (tensor && !tensor->data) {
-    const LatheTensorInfo *info = &context->stateInfos[i];
+    const LatheTensorInfo *info = &context->states->infos[i];
     *tensor = (DLTensor){state->data, context->device, info->ndim, info->dtype, state->shape, NULL, 0};
     return LATHE_OK;
   }
@@ -278,7 +287,7 @@ LatheStatus lathe_state_set(LatheContext *context, const char *name, const DLTen
     status = checkTensor(context, i, tensor);
   if (status)
     return status;
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   bool isZero, same = state->isSized;
   for (int32_t d = 0; d < tensor->ndim; ++d)
     same = same && tensor->shape[d] == state->shape[d];
@@ -296,7 +305,7 @@ LatheStatus lathe_state_set(LatheContext *context, const char *name, const DLTen
 }
 
 static LatheStatus reset(LatheContext *context, uint32_t i) {
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   if (state->isCallers) {
     uint64_t initial = stateAt(context, i)->initial;
     return initial == LATHE_STATE_ZEROS
@@ -327,7 +336,7 @@ LatheStatus lathe_state_bind(LatheContext *context, const char *name, const DLTe
   LatheStatus status = find(context, name, &i);
   if (status)
     return status;
-  LatheStateMemory *state = &context->states[i];
+  LatheStateMemory *state = &context->states->memory[i];
   if (!tensor) {
     state->isCallers = false;
     return reset(context, i);
@@ -344,6 +353,6 @@ LatheStatus lathe_state_bind(LatheContext *context, const char *name, const DLTe
   releaseOwned(context, state);
   state->data = data;
   state->isCallers = true;
-  ++context->statesVersion;
+  ++context->states->version;
   return LATHE_OK;
 }

@@ -1,4 +1,5 @@
 """Lesson 3: a compiled model as a Python callable, with numpy and the standard library alone."""
+import copy
 import ctypes
 
 import numpy as np
@@ -30,7 +31,8 @@ class TensorInfo(ctypes.Structure):
 
 class Signature(ctypes.Structure):
     _fields_ = [("abi", ctypes.c_uint32), ("model", ctypes.c_char_p), ("num_inputs", ctypes.c_uint32), ("num_outputs", ctypes.c_uint32),
-                ("inputs", ctypes.POINTER(TensorInfo)), ("outputs", ctypes.POINTER(TensorInfo))]
+                ("inputs", ctypes.POINTER(TensorInfo)), ("outputs", ctypes.POINTER(TensorInfo)), ("threads", ctypes.c_uint32),
+                ("entry", ctypes.c_char_p)]
 
 
 def describe(array):
@@ -41,18 +43,31 @@ def describe(array):
 
 class Model:
     """Model("net.so")(array, ...) -> [array, ...]"""
+    first = None  # of an entry point: the model that it belongs to
 
     def __init__(self, path):
         self.library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
-        self.library.lathe_last_error.restype = ctypes.c_char_p
+        self.library.lathe_last_error.restype = self.library.lathe_entry_name.restype = ctypes.c_char_p
         self.library.lathe_signature.restype = ctypes.POINTER(Signature)
         self.library.lathe_destroy.restype = None
         self.context = ctypes.c_void_p()
         self.check(self.library.lathe_create(None, ctypes.byref(self.context)))
         self.signature = self.library.lathe_signature(self.context).contents
+        count = self.library.lathe_entry_count(self.context)
+        self.entries = [self.library.lathe_entry_name(self.context, i).decode() for i in range(count)]
 
     def __del__(self):
-        self.library.lathe_destroy(self.context)
+        if not self.first:
+            self.library.lathe_destroy(self.context)
+
+    def entry(self, name):
+        """Another entry point of an artifact of several models, with the same states."""
+        context = ctypes.c_void_p()
+        self.check(self.library.lathe_entry(self.context, name.encode(), ctypes.byref(context)))
+        other = copy.copy(self)
+        other.first, other.context = self, context
+        other.signature = self.library.lathe_signature(context).contents
+        return other
 
     def check(self, status):
         if status:

@@ -61,13 +61,17 @@ Opened::Opened(const std::string &path) {
   workspaceSize = reinterpret_cast<decltype(workspaceSize)>(dlsym(library, "lathe_workspace_size"));
   setWorkspace = reinterpret_cast<decltype(setWorkspace)>(dlsym(library, "lathe_set_workspace"));
   lastError = reinterpret_cast<decltype(lastError)>(dlsym(library, "lathe_last_error"));
+  entryCount = reinterpret_cast<decltype(entryCount)>(dlsym(library, "lathe_entry_count"));
+  entryName = reinterpret_cast<decltype(entryName)>(dlsym(library, "lathe_entry_name"));
+  entry = reinterpret_cast<decltype(entry)>(dlsym(library, "lathe_entry"));
 }
 Opened::~Opened() {
   if (library)
     dlclose(library);
 }
 
-FloatTensor::FloatTensor(std::vector<int64_t> dims, std::vector<float> data) : shape(std::move(dims)), values(std::move(data)) {
+FloatTensor::FloatTensor(std::vector<int64_t> dims, std::vector<float> data)
+    : shape(std::move(dims)), values(std::move(data)) {
   tensor = {values.data(), {kDLCPU, 0}, int32_t(shape.size()), {kDLFloat, 32, 1}, shape.data(), nullptr, 0};
 }
 FloatTensor::FloatTensor(std::vector<int64_t> dims) : FloatTensor(dims, {}) {

@@ -33,6 +33,9 @@ public:
   decltype(&lathe_workspace_size) workspaceSize = nullptr;
   decltype(&lathe_set_workspace) setWorkspace = nullptr;
   decltype(&lathe_last_error) lastError = nullptr;
+  decltype(&lathe_entry_count) entryCount = nullptr;
+  decltype(&lathe_entry_name) entryName = nullptr;
+  decltype(&lathe_entry) entry = nullptr;
 };
 
 /// A float32 tensor with its own data.

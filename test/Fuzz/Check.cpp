@@ -139,12 +139,12 @@ Verdict Checker::prepare(const Model &model) {
 Verdict Checker::compileArtifact() {
   enter("emit");
   CompileOptions options;
-  options.model = "model.onnx";
+  options.entries = {{"model.onnx", "", {}}};
   options.output = path = settings.folder + "/" + std::to_string(getpid()) + ".so";
   options.targets = {{"x86_64", settings.levels}};
   options.effort = settings.effort;
   options.threads = 1;
-  if (Error e = pipeline::writeArtifact(*fused, options))
+  if (Error e = pipeline::writeArtifact({*fused}, options))
     return failed("emit", std::move(e));
   return {};
 }

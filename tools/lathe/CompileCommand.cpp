@@ -13,7 +13,8 @@ namespace {
 struct CompileFlags {
   CompileOptions options;
   std::string target = "host", emit = "so", weights = "embed";
-  std::vector<std::string> dims, shapes, values, states;
+  std::vector<std::string> models, entries, dims, shapes, values, states;
+  std::optional<uint32_t> seed;
   bool depFile = false;
   int verbosity = 0;
   const CLI::App *command = nullptr;
@@ -22,7 +23,7 @@ struct CompileFlags {
 
 static Expected<EmitStage> parseEmit(StringRef text) {
   static const std::pair<StringRef, EmitStage> stages[] = {
-      {"graph", EmitStage::Graph}, {"kernels", EmitStage::Kernels}, {"llvm", EmitStage::Llvm}, {"asm", EmitStage::Asm},
+      {"graph", EmitStage::Graph}, {"kernels", EmitStage::Kernels}, {"llvm", EmitStage::Llvm},  {"asm", EmitStage::Asm},
       {"ptx", EmitStage::Ptx},     {"obj", EmitStage::Object},      {"so", EmitStage::Artifact}};
   for (auto [name, stage] : stages)
     if (name == text)
@@ -41,9 +42,10 @@ enum class Needs { File, GpuCode, CpuCode };
 /// A flag that says what the compilation does not do is refused.
 static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &options) {
   static const std::pair<const char *, Needs> all[] = {
-      {"--report", Needs::File},  {"--MD", Needs::File},           {"--MF", Needs::File},          {"--prefix", Needs::File},
-      {"--weights", Needs::File}, {"--cache-dir", Needs::File},    {"--cache-size", Needs::File},    {"--precision", Needs::GpuCode},
-      {"--tuning", Needs::CpuCode}, {"--max-schedules", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
+      {"--report", Needs::File},           {"--MD", Needs::File},           {"--MF", Needs::File},
+      {"--prefix", Needs::File},           {"--weights", Needs::File},      {"--cache-dir", Needs::File},
+      {"--cache-size", Needs::File},       {"--precision", Needs::GpuCode}, {"--tuning", Needs::CpuCode},
+      {"--max-schedules", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
   bool gpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
@@ -63,6 +65,39 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
   return Error::success();
 }
 
+/// The models, in the order of the artifact's entry points.
+static Error parseEntries(const CompileFlags &flags, CompileOptions &options) {
+  ImportOptions import;
+  import.seed = flags.seed;
+  for (const std::string &model : flags.models)
+    options.entries.push_back({model, "", import});
+  for (StringRef text : flags.entries) {
+    auto [name, model] = text.split('=');
+    if (name.empty() || model.empty())
+      return userError("--entry {0}: expected NAME=MODEL", text);
+    options.entries.push_back({model.str(), name.str(), import});
+  }
+  if (options.entries.empty())
+    return userError("no model is given: lathe compile MODEL -o OUT.so");
+  return expandEntries(options);
+}
+
+using ParseFlag = Error(StringRef, ImportOptions &);
+
+/// What flags say of models' sizes and inputs: of all of them, or of one by ENTRY:FLAG.
+static Error parseForModels(const std::vector<std::string> &texts, ParseFlag *parse, std::vector<EntryPoint> &entries) {
+  for (StringRef text : texts) {
+    auto [scope, rest] = text.split(':');
+    bool scoped =
+        any_of(entries, [&, scope = scope](const EntryPoint &e) { return nameOf(e) == scope; }) && !rest.empty();
+    for (EntryPoint &entry : entries)
+      if (!scoped || nameOf(entry) == scope)
+        if (Error e = parse(scoped ? rest : text, entry.import))
+          return e;
+  }
+  return Error::success();
+}
+
 static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   CompileOptions options = flags.options;
   Expected<std::vector<TargetSpec>> targets = parseTargets(flags.target);
@@ -73,17 +108,12 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   if (!emit)
     return emit.takeError();
   options.emit = *emit;
-  for (const std::string &text : flags.dims)
-    if (Error e = parseDim(text, options.import))
-      return e;
-  for (const std::string &text : flags.shapes)
-    if (Error e = parseShape(text, options.import))
-      return e;
-  for (const std::string &text : flags.values)
-    if (Error e = parseValue(text, options.import))
-      return e;
-  for (const std::string &text : flags.states)
-    if (Error e = parseStates(text, options.import))
+  if (Error e = parseEntries(flags, options))
+    return e;
+  const std::pair<const std::vector<std::string> *, ParseFlag *> perModel[] = {
+      {&flags.dims, parseDim}, {&flags.shapes, parseShape}, {&flags.values, parseValue}, {&flags.states, parseStates}};
+  for (auto [texts, parse] : perModel)
+    if (Error e = parseForModels(*texts, parse, options.entries))
       return e;
   if (flags.weights != "embed" && flags.weights != "external")
     return userError("--weights {0}: expected embed or external", flags.weights);
@@ -92,6 +122,8 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   if (!is_contained(precisions, StringRef(options.precision)))
     return userError("--precision {0}: expected f32, tf32, bf16 or f16", options.precision);
   bool object = options.emit == EmitStage::Object;
+  if (options.entries.size() > 1 && !object && options.emit != EmitStage::Artifact)
+    return userError("--emit {0}: of one model only; several make one artifact (so, obj)", flags.emit);
   if (options.output.empty() && (object || options.emit == EmitStage::Artifact))
     return userError("-o OUT.{0} is missing", object ? "o" : "so");
   if (Error e = refuseIdleFlags(flags, options))
@@ -106,19 +138,29 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
 }
 
 void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
-  CLI::App *command = app.add_subcommand("compile", "Compile a model (.onnx, .pt2) to one shared object");
+  CLI::App *command = app.add_subcommand("compile", "Compile a model (.onnx, .pt2), or several, to one shared object");
   auto flags = std::make_shared<CompileFlags>();
   flags->command = command;
   CompileOptions &o = flags->options;
-  command->add_option("MODEL", o.model, "The model file")->required();
-  command->add_option("-o,--output", o.output, "The file to write");
-  command->add_option("--target", flags->target,
-                      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx]; comma separated");
-  command->add_option("--dim", flags->dims, "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it");
-  command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
-  command->add_option("--value", flags->values, "INPUT=16000: the value of an integer or boolean input, which runs are checked against")
+  command->add_option("MODEL", flags->models,
+                      "The model file; of several each is an entry point, called after its file");
+  command->add_option("--entry", flags->entries, "NAME=MODEL: a model, and what the artifact calls it")
       ->allow_extra_args(false);
-  command->add_option("--state", flags->states, "INPUT=OUTPUT,...: inputs and outputs that are one tensor, kept from run to run")
+  command->add_option("-o,--output", o.output, "The file to write");
+  command->add_option(
+      "--target", flags->target,
+      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx]; comma separated");
+  command->add_option(
+      "--dim", flags->dims,
+      "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it; ENTRY:NAME=... of one model of several");
+  command->add_option("--shape", flags->shapes, "INPUT=1x3x224x224: fixes or names the dimensions of an input");
+  command
+      ->add_option("--value", flags->values,
+                   "INPUT=16000: the value of an integer or boolean input, which runs are checked against")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--state", flags->states,
+                   "INPUT=OUTPUT,...: inputs and outputs that are one tensor, kept from run to run")
       ->allow_extra_args(false);
   command->add_option("--emit", flags->emit, "Stop after a stage: graph, kernels, llvm, asm, ptx, obj, so");
   command->add_option("-O", o.effort, "Effort for CPU code: 0 to 3 (default 2)")->check(CLI::Range(0, 3));
@@ -128,17 +170,22 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--report", o.report, "Write what became of the model's nodes, as JSON");
   command->add_option("--prefix", o.prefix, "Of the artifact's entry points: PREFIX_create, ...");
   command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
-  command->add_option("--seed", o.import.seed, "Accept random numbers, drawn when compiling; for operators that say no seed");
+  command->add_option("--seed", flags->seed,
+                      "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
-  command->add_option("--max-schedules", o.maxSchedules, "Ways that one kernel may run in, by its sizes, on CPUs (default 7)")
+  command
+      ->add_option("--max-schedules", o.maxSchedules,
+                   "Ways that one kernel may run in, by its sizes, on CPUs (default 7)")
       ->check(CLI::Range(1, 16));
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
-  CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder, "Keep the code of kernels in this folder, and take it from there");
+  CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder,
+                                           "Keep the code of kernels in this folder, and take it from there");
   command->add_option("--cache-size", o.cacheBytes, "Of that folder: 500MB, 2GiB (default 1 GiB); 0 for no bound")
       ->transform(CLI::AsSizeValue(false))
       ->needs(cache);
-  command->add_flag("-v,--verbose", flags->verbosity, "Say how long each stage takes; -vv: each pass and each kernel, too");
+  command->add_flag("-v,--verbose", flags->verbosity,
+                    "Say how long each stage takes; -vv: each pass and each kernel, too");
   command->callback([flags, &action] {
     action = [flags]() -> Error {
       Expected<CompileOptions> options = optionsOf(*flags);

@@ -26,14 +26,16 @@ static json::Array texts(ArrayRef<StringRef> all) {
 
 static json::Value bound(int64_t value) { return value == INT64_MAX ? json::Value(nullptr) : json::Value(value); }
 
-static json::Array describeSymbols(const ArtifactFile &file) {
+static json::Array describeSymbols(const ArtifactFile &file, const LatheHeader &tables) {
   json::Array result;
-  for (const LatheSymbol &symbol : file.array<LatheSymbol>(file.header().symbols)) {
+  for (const LatheSymbol &symbol : file.array<LatheSymbol>(tables.symbols)) {
     json::Array hints;
     for (int64_t hint : file.array<int64_t>(symbol.hints))
       hints.push_back(hint);
-    result.push_back(json::Object{
-        {"name", text(file.text(symbol.name))}, {"min", symbol.min}, {"max", bound(symbol.max)}, {"hints", std::move(hints)}});
+    result.push_back(json::Object{{"name", text(file.text(symbol.name))},
+                                  {"min", symbol.min},
+                                  {"max", bound(symbol.max)},
+                                  {"hints", std::move(hints)}});
   }
   return result;
 }
@@ -77,13 +79,12 @@ static StringRef deviceName(uint32_t type) { return type == kDLCPU ? "cpu" : typ
 
 static json::Array describeKernels(const ArtifactFile &file) {
   std::map<uint32_t, int64_t> launches;
-  for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs))
-    for (const LatheStep &step : file.array<LatheStep>(program.steps))
-      if (step.kind == LATHE_STEP_KERNEL)
-        ++launches[step.target];
-  ArrayRef<LatheArray> schedules;
-  if (file.header().headerBytes >= sizeof(LatheHeader)) // not in format 1.0
-    schedules = file.array<LatheArray>(file.header().schedules);
+  for (const ArtifactFile::Entry &entry : file.entries())
+    for (const LatheProgram &program : file.array<LatheProgram>(entry.tables->programs))
+      for (const LatheStep &step : file.array<LatheStep>(program.steps))
+        if (step.kind == LATHE_STEP_KERNEL)
+          ++launches[step.target];
+  ArrayRef<LatheArray> schedules = file.array<LatheArray>(file.header().schedules);
   json::Array result;
   for (auto [i, kernel] : enumerate(file.array<LatheKernel>(file.header().kernels))) {
     json::Array variants;
@@ -102,9 +103,9 @@ static json::Array describeKernels(const ArtifactFile &file) {
   return result;
 }
 
-static json::Array describePrograms(const ArtifactFile &file) {
+static json::Array describePrograms(const ArtifactFile &file, const LatheHeader &tables) {
   json::Array result;
-  for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs)) {
+  for (const LatheProgram &program : file.array<LatheProgram>(tables.programs)) {
     int64_t temporaries = 0, kernels = 0;
     for (const LatheBuffer &buffer : file.array<LatheBuffer>(program.buffers))
       temporaries += buffer.kind == LATHE_BUFFER_TEMP;
@@ -124,35 +125,53 @@ static json::Array describeCuda(const ArtifactFile &file) {
   LatheArray reference = {file.header().cuda, 1};
   for (const LatheCudaTable &table : file.array<LatheCudaTable>(reference))
     for (const LatheCudaModule &module : file.array<LatheCudaModule>(table.modules))
-      result.push_back(json::Object{{"sm", int64_t(module.sm)}, {"kind", module.kind ? "ptx" : "cubin"}, {"bytes", int64_t(module.bytes)}});
+      result.push_back(json::Object{
+          {"sm", int64_t(module.sm)}, {"kind", module.kind ? "ptx" : "cubin"}, {"bytes", int64_t(module.bytes)}});
   return result;
 }
 
+static json::Object describeEntry(const ArtifactFile &file, const ArtifactFile::Entry &entry) {
+  json::Array checks;
+  for (const LatheCheck &check : file.array<LatheCheck>(entry.tables->checks))
+    checks.push_back(text(file.text(check.text)));
+  return json::Object{{"name", text(entry.name)},
+                      {"symbols", describeSymbols(file, *entry.tables)},
+                      {"inputs", describeTensors(file, entry.tables->inputs)},
+                      {"outputs", describeTensors(file, entry.tables->outputs)},
+                      {"relations", std::move(checks)},
+                      {"programs", describePrograms(file, *entry.tables)}};
+}
+
+/// The first entry point stands at the top level, as that of an artifact of one model does; all of them are in
+/// "entries".
 static json::Object describe(const ArtifactFile &file) {
   const LatheHeader &header = file.header();
   json::Object notes;
   std::vector<StringRef> pairs = file.texts(header.notes);
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
     notes[json::fixUTF8(pairs[i])] = text(pairs[i + 1]);
-  json::Array checks;
-  for (const LatheCheck &check : file.array<LatheCheck>(header.checks))
-    checks.push_back(text(file.text(check.text)));
-  return json::Object{{"format", std::to_string(header.major) + "." + std::to_string(header.minor)},
+  json::Array entries;
+  for (const ArtifactFile::Entry &entry : file.entries())
+    entries.push_back(describeEntry(file, entry));
+  json::Object result = *entries[0].getAsObject();
+  result.erase("name");
+  json::Object common{{"format", std::to_string(header.major) + "." + std::to_string(header.minor)},
                       {"producer", text(file.text(header.producer))},
                       {"model", text(file.text(header.modelName))},
-                      {"machine", header.machine == 62 ? "x86_64" : header.machine == 183 ? "aarch64" : "unknown"},
+                      {"machine", header.machine == 62    ? "x86_64"
+                                  : header.machine == 183 ? "aarch64"
+                                                          : "unknown"},
                       {"file_bytes", int64_t(file.fileBytes())},
                       {"data_bytes", int64_t(header.dataBytes)},
                       {"external_data", text(file.text(header.externalData))},
-                      {"symbols", describeSymbols(file)},
-                      {"inputs", describeTensors(file, header.inputs)},
-                      {"outputs", describeTensors(file, header.outputs)},
                       {"states", describeStates(file)},
-                      {"relations", std::move(checks)},
-                      {"programs", describePrograms(file)},
+                      {"entries", std::move(entries)},
                       {"kernels", describeKernels(file)},
                       {"cuda_modules", describeCuda(file)},
                       {"notes", std::move(notes)}};
+  for (auto &[key, value] : common)
+    result[key] = std::move(value);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,10 +221,28 @@ static void printKernels(const json::Object &root) {
   }
 }
 
+/// `shared`: the states, of an artifact of one entry point.
+static void printEntry(const json::Object &entry, const json::Object *shared) {
+  printSymbols(entry);
+  printTensors(entry, "inputs", "input ");
+  printTensors(entry, "outputs", "output");
+  if (shared)
+    printTensors(*shared, "states", "state ");
+  for (const json::Value &relation : *entry.getArray("relations"))
+    outs() << "where  " << relation.getAsString().value_or("") << "\n";
+  for (const json::Value &value : *entry.getArray("programs")) {
+    const json::Object &program = *value.getAsObject();
+    outs() << "program for " << *program.getString("device") << ": " << *program.getInteger("steps") << " steps, "
+           << *program.getInteger("kernel_launches") << " kernel launches, " << *program.getInteger("temporaries")
+           << " temporaries\n";
+  }
+}
+
 static void printText(const json::Object &root) {
-  outs() << "model  " << *root.getString("model") << " for " << *root.getString("machine") << ", by " << *root.getString("producer")
-         << " (format " << *root.getString("format") << ")\n";
-  outs() << "bytes  " << *root.getInteger("file_bytes") << " in the file, " << *root.getInteger("data_bytes") << " of constants";
+  outs() << "model  " << *root.getString("model") << " for " << *root.getString("machine") << ", by "
+         << *root.getString("producer") << " (format " << *root.getString("format") << ")\n";
+  outs() << "bytes  " << *root.getInteger("file_bytes") << " in the file, " << *root.getInteger("data_bytes")
+         << " of constants";
   if (StringRef external = *root.getString("external_data"); !external.empty())
     outs() << " in " << external;
   outs() << "\n";
@@ -214,20 +251,18 @@ static void printText(const json::Object &root) {
     notes[note.first] = note.second.getAsString().value_or("");
   for (auto [key, value] : notes)
     outs() << "note   " << key << ": " << value << "\n";
-  printSymbols(root);
-  printTensors(root, "inputs", "input ");
-  printTensors(root, "outputs", "output");
-  printTensors(root, "states", "state ");
-  for (const json::Value &relation : *root.getArray("relations"))
-    outs() << "where  " << relation.getAsString().value_or("") << "\n";
-  for (const json::Value &value : *root.getArray("programs")) {
-    const json::Object &program = *value.getAsObject();
-    outs() << "program for " << *program.getString("device") << ": " << *program.getInteger("steps") << " steps, "
-           << *program.getInteger("kernel_launches") << " kernel launches, " << *program.getInteger("temporaries") << " temporaries\n";
+  const json::Array &entries = *root.getArray("entries");
+  for (const json::Value &entry : entries) {
+    if (entries.size() > 1)
+      outs() << "entry  " << *entry.getAsObject()->getString("name") << "\n";
+    printEntry(*entry.getAsObject(), entries.size() > 1 ? nullptr : &root);
   }
+  if (entries.size() > 1)
+    printTensors(root, "states", "state ");
   for (const json::Value &value : *root.getArray("cuda_modules")) {
     const json::Object &module = *value.getAsObject();
-    outs() << "cuda   " << *module.getString("kind") << " sm_" << *module.getInteger("sm") << ", " << *module.getInteger("bytes") << " bytes\n";
+    outs() << "cuda   " << *module.getString("kind") << " sm_" << *module.getInteger("sm") << ", "
+           << *module.getInteger("bytes") << " bytes\n";
   }
   printKernels(root);
 }

@@ -34,8 +34,7 @@ Error lathe::tool::checkModel(const std::string &path, const ImportOptions &opti
   // Nodes may be fine and their sizes not: what ends a later stage is found by running it.
   if (reports->empty()) {
     CompileOptions compilation;
-    compilation.model = path;
-    compilation.import = options;
+    compilation.entries = {{path, "", options}};
     if (Error e = checkStages(compilation))
       return e;
   }

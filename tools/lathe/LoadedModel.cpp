@@ -17,7 +17,9 @@ static constexpr uint32_t hostMachine =
     62;
 #endif
 
-static const char *machineName(uint32_t machine) { return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "an unknown machine"; }
+static const char *machineName(uint32_t machine) {
+  return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "an unknown machine";
+}
 
 Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
   // The tables first: loading a file that is no artifact would run its constructors.
@@ -25,7 +27,8 @@ Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
   if (!tables)
     return tables.takeError();
   if (uint32_t machine = tables->header().machine; machine != hostMachine)
-    return unsupported("'{0}' was compiled for {1}, this machine is {2}", path, machineName(machine), machineName(hostMachine));
+    return unsupported("'{0}' was compiled for {1}, this machine is {2}", path, machineName(machine),
+                       machineName(hostMachine));
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
@@ -37,7 +40,8 @@ Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
   if (find("create", create) && find("destroy", destroy) && find("run", runFn) && find("signature", getSignature) &&
       find("output_shapes", shapesFn) && find("last_error", lastError))
     return Error::success();
-  return userError("'{0}' has no functions named {1}_create, {1}_run, ...: give --prefix as when it was compiled", path, prefix);
+  return userError("'{0}' has no functions named {1}_create, {1}_run, ...: give --prefix as when it was compiled", path,
+                   prefix);
 }
 
 Error LoadedModel::failure(LatheStatus status) const {
@@ -49,23 +53,41 @@ Error LoadedModel::failure(LatheStatus status) const {
   return bug("{0}", message);
 }
 
-Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::string &prefix, const LatheOptions &options) {
+/// Artifacts of format 1.1 and before have no such function, and one entry point without a name.
+Error LoadedModel::select(const std::string &prefix, const std::string &entry) {
+  auto find = reinterpret_cast<decltype(&lathe_entry)>(dlsym(library, (prefix + "_entry").c_str()));
+  if (!find)
+    return userError("--entry {0}: the artifact was written before there were entry points", entry);
+  LatheContext *found = nullptr;
+  if (LatheStatus status = find(first, entry.c_str(), &found))
+    return failure(status);
+  context = found;
+  return Error::success();
+}
+
+Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::string &prefix, const LatheOptions &options,
+                                        const std::string &entry) {
   LoadedModel model;
   if (Error error = model.resolve(path, prefix))
     return std::move(error);
-  if (LatheStatus status = model.create(&options, &model.context))
+  LatheStatus status = model.create(&options, &model.first);
+  model.context = model.first;
+  if (status)
     return model.failure(status);
+  if (!entry.empty())
+    if (Error error = model.select(prefix, entry))
+      return std::move(error);
   return std::move(model);
 }
 
 LoadedModel::LoadedModel(LoadedModel &&other)
-    : library(std::exchange(other.library, nullptr)), context(std::exchange(other.context, nullptr)), create(other.create),
-      destroy(other.destroy), runFn(other.runFn), getSignature(other.getSignature), shapesFn(other.shapesFn),
-      lastError(other.lastError) {}
+    : library(std::exchange(other.library, nullptr)), first(std::exchange(other.first, nullptr)),
+      context(other.context), create(other.create), destroy(other.destroy), runFn(other.runFn),
+      getSignature(other.getSignature), shapesFn(other.shapesFn), lastError(other.lastError) {}
 
 LoadedModel::~LoadedModel() {
-  if (context)
-    destroy(context);
+  if (first)
+    destroy(first);
   if (library)
     dlclose(library);
 }

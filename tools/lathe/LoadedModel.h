@@ -9,8 +9,10 @@ namespace lathe::tool {
 
 class LoadedModel {
 public:
-  /// Loads the shared object and creates a context. `prefix` is that of its functions' names.
-  static llvm::Expected<LoadedModel> open(const std::string &path, const std::string &prefix, const LatheOptions &options);
+  /// Loads the shared object and creates a context. `prefix` is that of its functions' names; `entry` the entry point
+  /// to run, empty: the first one.
+  static llvm::Expected<LoadedModel> open(const std::string &path, const std::string &prefix,
+                                          const LatheOptions &options, const std::string &entry = "");
   LoadedModel(LoadedModel &&other);
   ~LoadedModel();
 
@@ -28,8 +30,10 @@ private:
   llvm::Error resolve(const std::string &path, const std::string &prefix);
   llvm::Error failure(LatheStatus status) const;
 
+  llvm::Error select(const std::string &prefix, const std::string &entry);
+
   void *library = nullptr;
-  LatheContext *context = nullptr;
+  LatheContext *first = nullptr, *context = nullptr; ///< of the first entry point, and of the one to run
   decltype(&lathe_create) create = nullptr;
   decltype(&lathe_destroy) destroy = nullptr;
   decltype(&lathe_run) runFn = nullptr;

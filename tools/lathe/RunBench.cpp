@@ -63,8 +63,8 @@ void Profile::record(void *self, uint32_t step, const char *kernel, int64_t star
 }
 
 /// The model nodes behind a step of the device's program.
-static std::vector<StringRef> nodesOf(const artifact::ArtifactFile &file, int32_t device, uint32_t step) {
-  for (const LatheProgram &program : file.array<LatheProgram>(file.header().programs)) {
+static std::vector<StringRef> nodesOf(const artifact::ArtifactFile &file, const LatheHeader &tables, int32_t device, uint32_t step) {
+  for (const LatheProgram &program : file.array<LatheProgram>(tables.programs)) {
     auto steps = file.array<LatheStep>(program.steps);
     auto kernels = file.array<LatheKernel>(file.header().kernels);
     if (int32_t(program.deviceType) == device && step < steps.size() && steps[step].kind == LATHE_STEP_KERNEL &&
@@ -74,10 +74,13 @@ static std::vector<StringRef> nodesOf(const artifact::ArtifactFile &file, int32_
   return {};
 }
 
-Error Profile::write(const std::string &path, const std::string &artifactPath, int32_t deviceType) const {
+Error Profile::write(const std::string &path, const std::string &artifactPath, StringRef entryName, int32_t deviceType) const {
   Expected<artifact::ArtifactFile> file = artifact::ArtifactFile::open(artifactPath);
   if (!file)
     return file.takeError();
+  std::vector<artifact::ArtifactFile::Entry> entries = file->entries();
+  auto entry = find_if(entries, [&](const auto &e) { return e.name == entryName; });
+  const LatheHeader &tables = entry == entries.end() ? file->header() : *entry->tables;
   std::error_code code;
   raw_fd_ostream stream(path, code);
   if (code)
@@ -94,7 +97,7 @@ Error Profile::write(const std::string &path, const std::string &artifactPath, i
     out.attributeObject("args", [&] {
       out.attribute("step", int64_t(event.step));
       out.attributeArray("nodes", [&] {
-        for (StringRef node : nodesOf(*file, deviceType, event.step))
+        for (StringRef node : nodesOf(*file, tables, deviceType, event.step))
           out.value(json::fixUTF8(node));
       });
     });

@@ -19,8 +19,8 @@ llvm::Error bench(LoadedModel &model, llvm::ArrayRef<DLTensor *> inputs, llvm::A
 class Profile {
 public:
   static void record(void *self, uint32_t step, const char *kernel, int64_t startNs, int64_t endNs);
-  /// `artifact` tells which model nodes the kernels of its program for the device cover.
-  llvm::Error write(const std::string &path, const std::string &artifact, int32_t deviceType) const;
+  /// `artifact` tells which model nodes the kernels of the entry point's program for the device cover.
+  llvm::Error write(const std::string &path, const std::string &artifact, llvm::StringRef entry, int32_t deviceType) const;
 
 private:
   struct Event {

@@ -16,7 +16,7 @@ using namespace lathe::tool;
 
 namespace {
 struct RunFlags {
-  std::string artifact, inputs, expect, outputDir, testData, device = "", profile, prefix = "lathe";
+  std::string artifact, inputs, expect, outputDir, testData, device = "", profile, prefix = "lathe", entry;
   std::vector<std::string> input, random;
   bool useRandom = false, bench = false, steps = false;
   Tolerance tolerance;
@@ -203,7 +203,7 @@ static Error run(const RunFlags &flags) {
     return error;
   if (options.deviceType != kDLCUDA) // a driver reserves addresses as it likes
     limitMemory();
-  Expected<LoadedModel> model = LoadedModel::open(flags.artifact, flags.prefix, options);
+  Expected<LoadedModel> model = LoadedModel::open(flags.artifact, flags.prefix, options, flags.entry);
   if (!model)
     return model.takeError();
   RunTensors tensors;
@@ -214,7 +214,7 @@ static Error run(const RunFlags &flags) {
   if (Error error = execute(*model, flags, options, tensors))
     return error;
   if (!flags.profile.empty())
-    if (Error error = profile.write(flags.profile, flags.artifact, options.deviceType ? options.deviceType : kDLCPU))
+    if (Error error = profile.write(flags.profile, flags.artifact, flags.entry, options.deviceType ? options.deviceType : kDLCPU))
       return error;
   return deliver(*model, flags, tensors.outputs);
 }
@@ -242,6 +242,7 @@ void lathe::tool::addRunCommand(CLI::App &app, Action &action) {
   command->add_flag("--json", flags->benchOptions.json, "Print the times as JSON");
   command->add_option("--device", flags->device, "cpu or cuda:N");
   command->add_option("--profile", flags->profile, "A file for the steps' times, in Chrome's trace format");
+  command->add_option("--entry", flags->entry, "The entry point to run, of an artifact of several models (default: the first)");
   command->add_option("--prefix", flags->prefix, "The prefix of the artifact's functions, as when it was compiled");
   command->add_option("--max-level", flags->level, "Use no code above this level: 1 baseline, 2 AVX2, 3 AVX-512");
   command->callback([flags, random, &action] {

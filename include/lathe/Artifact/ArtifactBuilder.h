@@ -1,8 +1,8 @@
 //===- ArtifactBuilder.h - Writing OUT.so ----------------------------------===//
 //
-// Collects what an artifact consists of, in plain structs with symbolic sizes, and writes the shared object: tables (see
-// Format.h), compiled kernels, constants and the C runtime, linked in process. The file depends on libc.so.6 alone and its
-// bytes on nothing but what was added, in the order it was added.
+// Collects what an artifact consists of, in plain structs with symbolic sizes, and writes the shared object: tables
+// (see Format.h), compiled kernels, constants and the C runtime, linked in process. The file depends on libc.so.6 alone
+// and its bytes on nothing but what was added, in the order it was added.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_ARTIFACT_ARTIFACTBUILDER_H
@@ -19,7 +19,9 @@ namespace lathe::artifact {
 
 /// DLPack's names of element types: {kDLFloat, 32} is {2, 32, 1}.
 enum DTypeCode : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
-inline LatheDType dtype(DTypeCode code, unsigned bits) { return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1}; }
+inline LatheDType dtype(DTypeCode code, unsigned bits) {
+  return {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+}
 
 /// Which machine the artifact is for.
 enum class Machine { X86_64, AArch64 };
@@ -42,14 +44,16 @@ using BufferId = uint32_t;
 using ConstantId = uint32_t;
 using KernelId = uint32_t;
 
-/// A tensor that a context keeps from run to run; without a constant it holds zeros at first.
+/// A tensor that a context keeps from run to run; without a constant it holds zeros at first. Entry points share those
+/// of one name.
 struct StateInfo {
   TensorInfo tensor;
   std::optional<ConstantId> initial;
 };
 
-/// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the bytes in
-/// order, in pieces of any size, `size` bytes in all. It is called once, by ArtifactBuilder::write.
+/// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the
+/// bytes in order, in pieces of any size, `size` bytes in all. It is called by ArtifactBuilder::write; of states also
+/// when they are added.
 struct ByteSource {
   uint64_t size = 0;
   std::function<llvm::Error(llvm::function_ref<void(llvm::ArrayRef<char>)>)> stream;
@@ -69,12 +73,12 @@ struct KernelInfo {
   std::vector<std::string> nodes;   ///< model nodes that it covers
   std::vector<std::string> unfused; ///< "producer -> consumer: reason"
   std::vector<VariantInfo> variants;
-  uint32_t cuda = LATHE_NONE;       ///< index of its launch in the CUDA table
+  uint32_t cuda = LATHE_NONE;         ///< index of its launch in the CUDA table
   std::vector<std::string> schedules; ///< how it runs, and what is slow about it, a line each
 };
 
-/// One kernel's code for one compute capability: entry points of a module, and the symbol of an added object's LathePlanFn
-/// that picks one of them and says how to launch it.
+/// One kernel's code for one compute capability: entry points of a module, and the symbol of an added object's
+/// LathePlanFn that picks one of them and says how to launch it.
 struct CudaVariantInfo {
   uint32_t sm = 0, module = 0;
   std::vector<std::string> entries;
@@ -149,8 +153,13 @@ private:
 
 class ArtifactBuilder {
 public:
-  ArtifactBuilder(Machine machine, std::string modelName);
+  /// `entries`: the names of the entry points, at least one; empty: one, called after the model.
+  ArtifactBuilder(Machine machine, std::string modelName, llvm::ArrayRef<std::string> entries = {});
   ~ArtifactBuilder();
+
+  /// Symbols, sizes, inputs, outputs, checks and programs that are added from here on are this entry point's; at first,
+  /// number 0's.
+  void select(unsigned entry);
 
   /// A size symbol of the model. Each must occur in an input's dimension from which it can be solved: as the dimension
   /// itself, or linearly beside symbols that are already bound; or be an element of an input.
@@ -159,9 +168,15 @@ public:
   void addDerived(llvm::StringRef name, const shape::Expr &value);
   unsigned addInput(TensorInfo tensor);
   unsigned addOutput(TensorInfo tensor);
-  unsigned addState(StateInfo info);
-  /// A relation that must hold at entry besides the inputs' dimensions; `text` is how a message states it ("4 divides seq").
-  void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text, bool ofValues = false);
+  /// Its number among the states of all entry points. One that another entry point has already must have its type, its
+  /// fixed sizes and what it holds at first.
+  llvm::Expected<unsigned> addState(StateInfo info);
+  /// The number of a state that was added.
+  unsigned stateNamed(llvm::StringRef name) const;
+  /// A relation that must hold at entry besides the inputs' dimensions; `text` is how a message states it ("4 divides
+  /// seq").
+  void addCheck(LatheCheckKind kind, const shape::Expr &a, const shape::Expr &b, std::string text,
+                bool ofValues = false);
   void addNote(std::string key, std::string value);
 
   /// Equal contents are stored once.
@@ -173,7 +188,7 @@ public:
   /// Gives the index for KernelInfo::cuda. Kernels may share one.
   uint32_t addCudaLaunch(std::vector<CudaVariantInfo> variants);
   KernelId addKernel(KernelInfo kernel);
-  /// The program for a device (DLPack's numbers: 1 CPU, 2 CUDA), created on the first call.
+  /// The entry point's program for a device (DLPack's numbers: 1 CPU, 2 CUDA), created on the first call.
   Program &program(uint32_t deviceType);
 
   struct Options {

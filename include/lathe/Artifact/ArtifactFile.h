@@ -1,7 +1,7 @@
 //===- ArtifactFile.h - Reading an artifact's tables from disk -------------===//
 //
-// Looks into a shared object without loading it, also one of another machine. Every offset is checked against the file, so
-// damaged or hostile files give errors or empty tables, never a crash.
+// Looks into a shared object without loading it, also one of another machine. Every offset is checked against the file,
+// so damaged or hostile files give errors or empty tables, never a crash.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_ARTIFACT_ARTIFACTFILE_H
@@ -22,9 +22,16 @@ public:
   static llvm::Expected<ArtifactFile> open(llvm::StringRef path);
 
   const LatheHeader &header() const { return *reinterpret_cast<const LatheHeader *>(blob.data()); }
+  /// The entry points: their names and their own tables. One without a name where the file has no list of them.
+  struct Entry {
+    llvm::StringRef name;
+    const LatheHeader *tables;
+  };
+  std::vector<Entry> entries() const;
   /// The elements, none when the reference leads out of the blob.
   template <typename T> llvm::ArrayRef<T> array(LatheArray ref) const {
-    if (ref.offset % alignof(T) || uint64_t(ref.offset) + uint64_t(ref.count) * sizeof(T) > 8 * blob.size() || !ref.offset)
+    if (ref.offset % alignof(T) || uint64_t(ref.offset) + uint64_t(ref.count) * sizeof(T) > 8 * blob.size() ||
+        !ref.offset)
       return {};
     return {reinterpret_cast<const T *>(bytes() + ref.offset), ref.count};
   }

@@ -22,7 +22,7 @@ extern "C" {
 
 #define LATHE_FORMAT_MAGIC "LATHEART"
 #define LATHE_FORMAT_MAJOR 1
-#define LATHE_FORMAT_MINOR 1
+#define LATHE_FORMAT_MINOR 2
 #define LATHE_NONE 0xffffffffu
 /* Of every constant in the data section and of every arena buffer: a line of a GPU's cache, so that rows that are whole lines
    are read as such; and two of a CPU's. */
@@ -103,7 +103,7 @@ typedef struct {
 } LatheDType;
 
 typedef struct {
-  uint32_t slot; /* the expected (input) or resulting (output) size */
+  uint32_t slot; /* the expected (input) or resulting (output) size; LATHE_NONE in a state that the entry point does not touch */
   uint32_t reserved;
   LatheString text; /* "seq", "past + seq", "768" */
   int64_t min, max; /* what it can be; INT64_MAX for no bound */
@@ -119,7 +119,8 @@ typedef struct {
 /* An output with a dimension that is known only when the run is over. */
 #define LATHE_TENSOR_DYNAMIC 1u
 
-/* A tensor that a context keeps from run to run: it belongs to the program's inputs and outputs, not to the caller's. */
+/* A tensor that a context keeps from run to run: it belongs to the program's inputs and outputs, not to the caller's. The tables
+ * of every entry point list all states, in one order. */
 typedef struct {
   LatheTensor tensor;
   uint64_t initial; /* offset in the data section of what it holds at first, or LATHE_STATE_ZEROS */
@@ -287,6 +288,14 @@ typedef struct {
 } LatheCudaTable;
 
 /*===-- The header ----------------------------------------------------------===*/
+/* An entry point: a model of its own, with sizes, a signature and programs in a header of its own. In that, what belongs to the
+ * whole file (kernels, code, constants, notes) is as in the file's. */
+typedef struct {
+  LatheString name;
+  uint32_t tables; /* offset of its LatheHeader; 0 for the first entry point: the file's own */
+  uint32_t reserved;
+} LatheEntry;
+
 typedef struct {
   char magic[8];
   uint16_t major, minor;
@@ -314,6 +323,7 @@ typedef struct {
   LatheArray reads;      /* LatheRead */
   LatheArray states;     /* LatheState */
   LatheArray schedules;  /* LatheArray for each kernel, of LatheString: how it runs, a line each; since 1.1 */
+  LatheArray entries;    /* LatheEntry, at least one; since 1.2. Before, there was one, without a name */
 } LatheHeader;
 
 /* The symbols that tie an artifact together; hidden in the finished file. */

@@ -25,27 +25,40 @@ struct TargetSpec {
 /// Where compilation stops; every stage before Artifact is text on the output (stdout where none is named).
 enum class EmitStage { Graph, Kernels, Llvm, Asm, Ptx, Object, Artifact };
 
-struct CompileOptions {
-  std::string model;
-  std::string output;
+/// A model to compile, and what the artifact calls it.
+struct EntryPoint {
+  std::string model; ///< the file
+  std::string name;  ///< empty: after the file
   ImportOptions import;
+  std::string program = ""; ///< of a file that holds several
+};
+
+struct CompileOptions {
+  std::vector<EntryPoint> entries; ///< at least one, in the artifact's order
+  std::string output;
   std::vector<TargetSpec> targets;
   EmitStage emit = EmitStage::Artifact;
   bool externalWeights = false;
   std::string prefix = "lathe";
-  std::string report;     ///< JSON file; empty: none
-  std::string depFile;    ///< make rule of the model's files; empty: none
-  std::string precision;  ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
-  std::string cudaPath;   ///< CUDA toolkit; empty: found
-  unsigned maxSchedules = 7; ///< of one kernel for CPUs
-  std::string tuning;     ///< file of measured schedules for CPUs; empty: none
-  unsigned threads = 2;   ///< of code generation
-  unsigned effort = 2;    ///< of code generation for CPUs, 0 to 3
-  std::string cacheFolder;      ///< of machine code made before; empty: none
+  std::string report;            ///< JSON file; empty: none
+  std::string depFile;           ///< make rule of the model's files; empty: none
+  std::string precision;         ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
+  std::string cudaPath;          ///< CUDA toolkit; empty: found
+  unsigned maxSchedules = 7;     ///< of one kernel for CPUs
+  std::string tuning;            ///< file of measured schedules for CPUs; empty: none
+  unsigned threads = 2;          ///< of code generation
+  unsigned effort = 2;           ///< of code generation for CPUs, 0 to 3
+  std::string cacheFolder;       ///< of machine code made before; empty: none
   uint64_t cacheBytes = 1 << 30; ///< what was not used for longest goes beyond this; 0: no bound
-  CodeCache *cache = nullptr;   ///< that folder, once it is open
-  Observer *observer = nullptr; ///< is told what happens; may be null
+  CodeCache *cache = nullptr;    ///< that folder, once it is open
+  Observer *observer = nullptr;  ///< is told what happens; may be null
 };
+
+/// What the artifact calls it: as the user says, else as its program in a file of several, else after the file.
+std::string nameOf(const EntryPoint &entry);
+
+/// Makes an entry point of each program of a file that holds several, and refuses names that are given twice.
+llvm::Error expandEntries(CompileOptions &options);
 
 /// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx], comma separated.
 llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);

@@ -17,10 +17,12 @@ llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool q
 llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr);
 /// Kernels in the form that the CPU's code generators want: layouts of images and constants, results in place.
 llvm::Error prepareForCpu(mlir::ModuleOp module, Observer *observer = nullptr);
-/// Kernels for GPUs: images with their channels last, scatters in place, operands of products in the type that `options.precision` names.
+/// Kernels for GPUs: images with their channels last, scatters in place, operands of products in the type that
+/// `options.precision` names.
 llvm::Error prepareForCuda(mlir::ModuleOp module, const CompileOptions &options);
-/// Kernels, of no target yet -> the shared object or the relocatable one; the module stays as it is.
-llvm::Error writeArtifact(mlir::ModuleOp module, const CompileOptions &options);
+/// Kernels, of no target yet -> the shared object or the relocatable one; the modules, one for each of the options'
+/// entry points, stay as they are.
+llvm::Error writeArtifact(llvm::ArrayRef<mlir::ModuleOp> modules, const CompileOptions &options);
 
 } // namespace lathe::pipeline
 

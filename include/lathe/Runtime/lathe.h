@@ -73,6 +73,7 @@ typedef struct {
   uint32_t numInputs, numOutputs;
   const LatheTensorInfo *inputs, *outputs;
   uint32_t threads; /* that the context runs on, the calling one included */
+  const char *entry; /* the name of the entry point */
 } LatheSignature;
 
 /*===- Functions ----------------------------------------------------------------===*/
@@ -123,6 +124,16 @@ LATHE_API LatheStatus lathe_state_reset(LatheContext *context, const char *name)
  * also of several models, share a state by binding it to the same memory, and take turns. NULL goes back to the context's own
  * memory, reset. */
 LATHE_API LatheStatus lathe_state_bind(LatheContext *context, const char *name, const DLTensor *tensor);
+
+/* Entry points: an artifact that was compiled from several models runs each of them. lathe_create gives the context of the first
+ * one; of a model compiled alone it is the only one. */
+LATHE_API uint32_t lathe_entry_count(LatheContext *context);
+/* NULL where there are not so many. */
+LATHE_API const char *lathe_entry_name(LatheContext *context, uint32_t index);
+/* The context of an entry point, for all other functions. It is a part of the one that lathe_create gave: it lives as long, belongs
+ * to the same thread at a time, and has the same states, threads and working memory, so that one entry point reads what another one
+ * has left in a state. lathe_destroy leaves it alone. */
+LATHE_API LatheStatus lathe_entry(LatheContext *context, const char *name, LatheContext **entry);
 
 /* The message of the last call that failed; never NULL. lathe_last_error(NULL) explains a NULL context. */
 LATHE_API const char *lathe_last_error(LatheContext *context);

@@ -1,6 +1,7 @@
 //===- ImportFx.cpp - torch.export programs into the lathe dialect ----------===//
 //
-// Order: the program is read, the user's sizes are applied to it, its symbols become facts, and an Importer builds the graph.
+// Order: the program is read, the user's sizes are applied to it, its symbols become facts, and an Importer builds the
+// graph.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,13 @@ using llvm::StringRef;
 
 namespace {
 
-/// An opened file, and the attempts to import it. Operators may need conditions that the program does not assert, and each
-/// attempt starts with those that the ones before it asked for.
+/// An opened file, and the attempts to import it. Operators may need conditions that the program does not assert, and
+/// each attempt starts with those that the ones before it asked for.
 class Attempts {
 public:
   Attempts(std::string file, Program program, Weights weights, const ImportOptions &options, mlir::MLIRContext &context)
-      : file(std::move(file)), program(std::move(program)), weights(std::move(weights)), options(options), context(context) {}
+      : file(std::move(file)), program(std::move(program)), weights(std::move(weights)), options(options),
+        context(context) {}
 
   using Result = llvm::Expected<std::unique_ptr<Importer>>;
   Result run();
@@ -51,7 +53,8 @@ Attempts::Result Attempts::runWith(const Program &assumed) {
     needs.grew = false;
     Program copy = assumed;
     LATHE_TRY(symbols, Symbols::learn(copy, options, needs.stated, file));
-    auto importer = std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, options, context);
+    auto importer =
+        std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, options, context);
     llvm::Error error = importer->build();
     if (needs.grew && attempt < maxAttempts) {
       llvm::consumeError(std::move(error));
@@ -91,9 +94,9 @@ Attempts::Result Attempts::withOnes(Program base, llvm::ArrayRef<std::string> si
   return nullptr;
 }
 
-/// torch.export assumes that open sizes are at least 2, and PyTorch runs the program at 1 all the same. Where the program makes
-/// sense there (no operator relies on the assumption, and no result becomes empty), so does the artifact: all sizes together if
-/// that can be, else one after the other.
+/// torch.export assumes that open sizes are at least 2, and PyTorch runs the program at 1 all the same. Where the
+/// program makes sense there (no operator relies on the assumption, and no result becomes empty), so does the artifact:
+/// all sizes together if that can be, else one after the other.
 Attempts::Result Attempts::run() {
   std::set<std::string> given;
   for (const auto &[input, sizes] : inputSizes(program))
@@ -122,22 +125,25 @@ Attempts::Result Attempts::run() {
   return best;
 }
 
-static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const ImportOptions &options, mlir::MLIRContext &context) {
+static llvm::Expected<std::unique_ptr<Importer>> import(StringRef path, const ImportOptions &options,
+                                                        mlir::MLIRContext &context, StringRef program = "") {
   context.loadDialect<mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, ir::LatheDialect>();
   std::string file = path.str();
   if (!options.values.empty())
-    return userError("--value {0}: values are bound in ONNX models only; export the program with the value fixed", options.values[0].input);
+    return userError("--value {0}: values are bound in ONNX models only; export the program with the value fixed",
+                     options.values[0].input);
   if (!options.states.empty())
-    return userError("--state {0}={1}: states are named for ONNX models; those of a PyTorch program are the buffers that it writes",
-                     options.states[0].input, options.states[0].output);
-  LATHE_TRY(opened, openProgram(path));
+    return userError(
+        "--state {0}={1}: states are named for ONNX models; those of a PyTorch program are the buffers that it writes",
+        options.states[0].input, options.states[0].output);
+  LATHE_TRY(opened, openProgram(path, program));
   LATHE_TRY(weights, Weights::open(*opened.archive, opened.model, file));
   return Attempts(file, std::move(opened.program), std::move(weights), options, context).run();
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path, const ImportOptions &options,
-                                                                  mlir::MLIRContext &context) {
-  LATHE_TRY(importer, import(path, options, context));
+                                                                  mlir::MLIRContext &context, StringRef program) {
+  LATHE_TRY(importer, import(path, options, context, program));
   if (llvm::Error error = importer->complaints())
     return error;
   return std::move(importer->module);

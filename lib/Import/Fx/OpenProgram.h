@@ -13,7 +13,8 @@ struct OpenedProgram {
   Program program;
 };
 
-llvm::Expected<OpenedProgram> openProgram(llvm::StringRef path);
+/// `wanted`: its name in the archive; empty: the only one.
+llvm::Expected<OpenedProgram> openProgram(llvm::StringRef path, llvm::StringRef wanted = "");
 
 } // namespace lathe::fx
 

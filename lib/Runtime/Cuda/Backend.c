@@ -14,13 +14,16 @@ static void lockConstants(void) {
 }
 static void unlockConstants(void) { __atomic_store_n(&constantsLock, 0, __ATOMIC_RELEASE); }
 
-/* Where the program's constants begin in the data section. */
+/* Where the programs' constants begin in the data section. */
 static uint64_t firstConstant(const LatheContext *context) {
-  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
   uint64_t first = context->meta->dataBytes;
-  for (uint32_t i = 0; i < context->program->buffers.count; ++i)
-    if (buffers[i].kind == LATHE_BUFFER_CONST && buffers[i].offset < first)
-      first = buffers[i].offset;
+  for (uint32_t e = 0; e < latheCountEntries(context); ++e) {
+    LatheArray all = latheEntryProgram(context, e)->buffers;
+    const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, all);
+    for (uint32_t i = 0; i < all.count; ++i)
+      if (buffers[i].kind == LATHE_BUFFER_CONST && buffers[i].offset < first)
+        first = buffers[i].offset;
+  }
   return first & ~(uint64_t)255;
 }
 
@@ -118,14 +121,32 @@ static LatheStatus openDevice(LatheContext *context, int32_t deviceId) {
   return status;
 }
 
-static LatheStatus checkCode(LatheContext *context) {
-  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, context->program->steps);
+static LatheStatus checkCodeOf(LatheContext *context, const LatheProgram *program) {
+  const LatheStep *steps = LATHE_ARRAY(context, LatheStep, program->steps);
   const LatheCudaVariant *variant;
   LatheStatus status = LATHE_OK;
-  for (uint32_t i = 0; !status && i < context->program->steps.count; ++i)
+  for (uint32_t i = 0; !status && i < program->steps.count; ++i)
     if (steps[i].kind == LATHE_STEP_KERNEL)
       status = latheCudaChooseVariant(context, &context->kernels[steps[i].target], &variant);
   return status;
+}
+
+static LatheStatus checkCode(LatheContext *context) {
+  LatheStatus status = LATHE_OK;
+  for (uint32_t e = 0; !status && e < latheCountEntries(context); ++e)
+    status = checkCodeOf(context, latheEntryProgram(context, e));
+  return status;
+}
+
+/* Staging memory is there by the tensors' numbers, whichever entry point they are of. */
+static uint32_t mostTensors(const LatheContext *context) {
+  uint32_t most = 0;
+  for (uint32_t e = 0; e < latheCountEntries(context); ++e) {
+    const LatheHeader *tables = latheEntryTables(context, e);
+    uint32_t count = tables->inputs.count + tables->outputs.count;
+    most = count > most ? count : most;
+  }
+  return most;
 }
 
 static void destroy(LatheContext *context);
@@ -137,7 +158,8 @@ static LatheStatus create(LatheContext *context, int32_t deviceId) {
   cuda->hostData = context->data;
   const LatheCudaTable *table = latheCudaTable(context);
   cuda->modules = calloc((table ? table->modules.count : 0) + 1, sizeof(CUmodule));
-  cuda->staging = calloc(latheCudaTensors(context) + 1, sizeof(LatheCudaStaging));
+  cuda->numStaging = mostTensors(context);
+  cuda->staging = calloc(cuda->numStaging + 1, sizeof(LatheCudaStaging));
   LatheStatus status = cuda->modules && cuda->staging ? openDevice(context, deviceId) : latheOutOfMemory(context, 0, "a context");
   if (!status)
     status = checkCode(context);
@@ -158,7 +180,7 @@ static void destroy(LatheContext *context) {
     for (uint32_t i = 0; table && i < table->modules.count; ++i)
       if (cuda->modules[i])
         d->unloadModule(cuda->modules[i]);
-    for (uint32_t i = 0; i < latheCudaTensors(context); ++i)
+    for (uint32_t i = 0; cuda->staging && i < cuda->numStaging; ++i)
       if (cuda->staging[i].memory)
         d->release(cuda->staging[i].memory);
     if (cuda->scratch.memory)

@@ -29,6 +29,7 @@ typedef struct {
   LatheCudaConstants *constants;
   CUmodule *modules;        /* of the table, loaded on first use */
   LatheCudaStaging *staging; /* inputs, then outputs */
+  uint32_t numStaging;
   LatheCudaStaging scratch;  /* of one kernel at a time, as large as any plan so far wants it */
 } LatheCuda;
 

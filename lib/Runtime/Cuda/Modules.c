@@ -2,7 +2,7 @@
 #include "Cuda.h"
 
 const LatheCudaTable *latheCudaTable(const LatheContext *context) {
-  return context->meta->cuda ? (const LatheCudaTable *)((const char *)context->meta + context->meta->cuda) : NULL;
+  return context->meta->cuda ? (const LatheCudaTable *)((const char *)context->blob + context->meta->cuda) : NULL;
 }
 
 /* "sm_75, sm_90a" of what a kernel has. */

@@ -65,8 +65,8 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
                                        : cuda->driver.upload(addresses[i], data, bytes, cuda->stream);
     LATHE_CUDA_TRY(context, result, "copying an input");
   }
-  addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace;
-  addresses[latheCudaTensors(context) + 1] = (CUdeviceptr)context->statesVersion;
+  addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace->memory;
+  addresses[latheCudaTensors(context) + 1] = (CUdeviceptr)context->states->version;
   addresses[latheCudaTensors(context) + 2] = cuda->scratch.memory;
   for (uint32_t p = 0; p < plan->numPatches; ++p) {
     const LathePatch *patch = &plan->patches[p];

@@ -21,9 +21,12 @@ namespace lathe {
 /// a program with parameters is then an error.
 ///
 /// Weights that lie contiguous and uncompressed in the file are not copied: they are mapped, and the mapping lives as long as
-/// the context's resources do.
+/// the context's resources do. `program`: which, of an archive that holds several.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFx(llvm::StringRef path, const ImportOptions &options,
-                                                           mlir::MLIRContext &context);
+                                                           mlir::MLIRContext &context, llvm::StringRef program = "");
+
+/// The names of an archive's programs, sorted; torch.export.save writes one, called "model".
+llvm::Expected<std::vector<std::string>> programsOfFx(llvm::StringRef path);
 
 /// Every node that cannot be compiled, with its reason; empty when all can. The error is a file that cannot be read.
 llvm::Expected<std::vector<NodeReport>> checkFx(llvm::StringRef path, const ImportOptions &options,
