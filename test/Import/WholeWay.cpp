@@ -100,7 +100,7 @@ Error WholeWay::go(ModuleOp module, unsigned mutation) {
     return e;
   static const char *const levels[] = {"baseline", "avx2", "avx512"};
   CompileOptions options;
-  options.model = "mutated";
+  options.entries = {{"mutated", "", {}}};
   options.output = artifact;
   options.targets = {{"x86_64", {levels[mutation % 3]}}};
   options.effort = 0;
