@@ -81,8 +81,9 @@ TINY = dict(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_atte
 
 
 def made(kind, auto, **more):
-    """A model of a configuration class, its sizes small."""
+    """A model of a configuration class, its sizes small; None: what the class itself has."""
     import transformers
+    more = {key: value for key, value in more.items() if value is not None}
     config = transformers.AutoConfig.for_model(kind, **more)
     config.use_cache = False
     config._attn_implementation = "sdpa"
@@ -136,18 +137,19 @@ def picture(kind, auto="AutoModel", size=32, other=32, **more):
 
 def transformers_text():
     for kind in ("bert", "roberta", "electra", "xlm-roberta", "camembert", "ernie", "data2vec-text", "roformer", "nystromformer", "megatron-bert",
-                 "mra", "squeezebert", "rembert", "ibert", "layoutlm", "esm", "modernbert"):
+                 "mra", "rembert", "ibert", "layoutlm", "esm", "modernbert"):
         encoder(kind)
     encoder("albert", embedding_size=32)
     encoder("distilbert", dim=64, n_layers=2, n_heads=4, hidden_dim=128)
     encoder("mpnet")
+    encoder("squeezebert", embedding_size=64)
     encoder("mobilebert", embedding_size=64, intra_bottleneck_size=32)
     encoder("deberta", relative_attention=True, pos_att_type=["c2p", "p2c"])
     encoder("deberta-v2", relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=16)
     encoder("convbert", embedding_size=64)
     MODELS["fnet"] = lambda: (made("fnet", "AutoModel", **TINY), lambda m, i: only_tensors(m(i)), lambda i: [ids(2 + i, 16 + 8 * i)], [(0, 1)])
-    encoder("funnel", d_model=64, n_head=4, d_head=16, d_inner=128, block_sizes=[1, 1], num_decoder_layers=1)
-    encoder("xlnet", d_model=64, n_layer=2, n_head=4, d_inner=128)
+    encoder("funnel", num_hidden_layers=None, d_model=64, n_head=4, d_head=16, d_inner=128, block_sizes=[1, 1], num_decoder_layers=1)
+    encoder("xlnet", max_position_embeddings=None, d_model=64, n_layer=2, n_head=4, d_inner=128)
     encoder("bert", "AutoModelForTokenClassification", "bert_tokens")
     encoder("bert", "AutoModelForMaskedLM", "bert_masked")
     encoder("bert", "AutoModelForSequenceClassification", "bert_class")
