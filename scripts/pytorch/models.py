@@ -35,7 +35,7 @@ def vision(name, make, size=64, other=96, batch=2, call=lambda m, x: m(x), open_
 def torchvision_models():
     import torchvision.models as tv
     from torchvision.models.swin_transformer import SwinTransformer, SwinTransformerBlockV2, PatchMergingV2
-    for name, size, other in (("alexnet", 64, 96), ("vgg11", 32, 64), ("resnet18", 64, 96), ("resnet50", 64, 96), ("resnext50_32x4d", 64, 96),
+    for name, size, other in (("alexnet", 64, 96), ("vgg11", 64, 96), ("resnet18", 64, 96), ("resnet50", 64, 96), ("resnext50_32x4d", 64, 96),
                               ("mobilenet_v2", 64, 96), ("mobilenet_v3_small", 64, 96), ("shufflenet_v2_x0_5", 64, 96),
                               ("squeezenet1_1", 64, 96), ("efficientnet_b0", 64, 96), ("efficientnet_v2_s", 64, 96),
                               ("regnet_y_400mf", 64, 96), ("regnet_x_400mf", 64, 96), ("densenet121", 64, 96), ("googlenet", 64, 96),
