@@ -26,15 +26,36 @@ bool lathe::tool::isModel(StringRef path) {
   return isFx(path) || extension == ".onnx" || extension == ".textproto";
 }
 
-Error lathe::tool::checkModel(const std::string &path, const ImportOptions &options, bool json) {
+/// The file's programs, one where it is no archive of several; a title in front of each of several.
+static Error forPrograms(const std::string &path, const ImportOptions &options, bool json, function_ref<Error(const EntryPoint &)> run) {
+  CompileOptions compilation;
+  compilation.entries = {{path, "", options}};
+  if (Error e = expandEntries(compilation))
+    return e;
+  bool several = compilation.entries.size() > 1;
+  Error errors = Error::success();
+  for (const EntryPoint &entry : compilation.entries) {
+    if (several && json)
+      outs() << (&entry == &compilation.entries.front() ? "{" : ",") << json::Value(json::fixUTF8(entry.program)) << ": ";
+    else if (several)
+      outs() << "program " << entry.program << "\n";
+    errors = joinErrors(std::move(errors), run(entry));
+  }
+  if (several && json)
+    outs() << "}\n";
+  return errors;
+}
+
+static Error checkProgram(const EntryPoint &entry, bool json) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto reports = isFx(path) ? checkFx(path, options, context) : checkOnnx(path, options, context);
+  auto reports = isFx(entry.model) ? checkFx(entry.model, entry.import, context, entry.program)
+                                   : checkOnnx(entry.model, entry.import, context);
   if (!reports)
     return reports.takeError();
   // Nodes may be fine and their sizes not: what ends a later stage is found by running it.
   if (reports->empty()) {
     CompileOptions compilation;
-    compilation.entries = {{path, "", options}};
+    compilation.entries = {entry};
     if (Error e = checkStages(compilation))
       return e;
   }
@@ -60,6 +81,10 @@ Error lathe::tool::checkModel(const std::string &path, const ImportOptions &opti
     else
       error = joinErrors(std::move(error), make_error<UserError>(r.reason));
   return items.empty() ? std::move(error) : joinErrors(std::move(error), make_error<UnsupportedError>(std::move(items)));
+}
+
+Error lathe::tool::checkModel(const std::string &path, const ImportOptions &options, bool json) {
+  return forPrograms(path, options, json, [&](const EntryPoint &entry) { return checkProgram(entry, json); });
 }
 
 /// "f32 [batch, 3, 224]"
@@ -106,8 +131,8 @@ static void printSignature(json::Array inputs, json::Array outputs, json::Array 
 }
 
 /// What can be said of a model that cannot be compiled; why it cannot follows as an error.
-static Error describeModel(const std::string &path, bool json, mlir::MLIRContext &context) {
-  auto signature = isFx(path) ? describeFx(path, context) : describeOnnx(path, context);
+static Error describeModel(const EntryPoint &entry, bool json, mlir::MLIRContext &context) {
+  auto signature = isFx(entry.model) ? describeFx(entry.model, context, entry.program) : describeOnnx(entry.model, context);
   if (!signature) {
     consumeError(signature.takeError()); // the file cannot be read at all, which is said already
     return Error::success();
@@ -125,11 +150,12 @@ static Error describeModel(const std::string &path, bool json, mlir::MLIRContext
   return Error::success();
 }
 
-Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &options, bool json) {
+static Error inspectProgram(const EntryPoint &entry, bool json) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = isFx(path) ? importFx(path, options, context) : importOnnx(path, options, context);
+  auto module = isFx(entry.model) ? importFx(entry.model, entry.import, context, entry.program)
+                                  : importOnnx(entry.model, entry.import, context);
   if (!module)
-    return joinErrors(describeModel(path, json, context), module.takeError());
+    return joinErrors(describeModel(entry, json, context), module.takeError());
   json::Array sizes;
   for (ir::SymbolOp s : (*module)->getOps<ir::SymbolOp>())
     sizes.push_back(json::Object{{"name", json::fixUTF8(shape::nameOf(s.getName()))},
@@ -138,11 +164,15 @@ Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &op
                                  {"is", s.getDefinition() ? json::Value(json::fixUTF8(*s.getDefinition())) : json::Value(nullptr)}});
   auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
   if (!main)
-    return bug("{0}: the imported model has no main function", path);
+    return bug("{0}: the imported model has no main function", entry.model);
   auto ofArguments = [&](StringRef attribute) {
     return describeTensors(main.getArgumentTypes(), [&](unsigned i) { return main.getArgAttr(i, attribute); });
   };
   json::Array outputs = describeTensors(main.getResultTypes(), [&](unsigned i) { return main.getResultAttr(i, "lathe.name"); });
   printSignature(ofArguments("lathe.name"), std::move(outputs), ofArguments(ir::stateAttr), std::move(sizes), json);
   return Error::success();
+}
+
+Error lathe::tool::inspectModel(const std::string &path, const ImportOptions &options, bool json) {
+  return forPrograms(path, options, json, [&](const EntryPoint &entry) { return inspectProgram(entry, json); });
 }

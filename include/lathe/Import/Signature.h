@@ -26,7 +26,7 @@ struct ModelSignature {
 };
 
 llvm::Expected<ModelSignature> describeOnnx(llvm::StringRef path, mlir::MLIRContext &context);
-llvm::Expected<ModelSignature> describeFx(llvm::StringRef path, mlir::MLIRContext &context);
+llvm::Expected<ModelSignature> describeFx(llvm::StringRef path, mlir::MLIRContext &context, llvm::StringRef program = "");
 
 } // namespace lathe
 

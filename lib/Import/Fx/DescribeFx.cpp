@@ -28,8 +28,8 @@ static std::string typeText(const Program &program, const Argument &argument, ml
   return text + " [" + llvm::join(dims, ", ") + "]";
 }
 
-llvm::Expected<ModelSignature> lathe::describeFx(llvm::StringRef path, mlir::MLIRContext &context) {
-  LATHE_TRY(opened, openProgram(path));
+llvm::Expected<ModelSignature> lathe::describeFx(llvm::StringRef path, mlir::MLIRContext &context, llvm::StringRef which) {
+  LATHE_TRY(opened, openProgram(path, which));
   const Program &program = opened.program;
   ModelSignature signature;
   auto nameOf = [](const Argument &a) { return a.tensors.empty() ? a.symbol : a.tensors[0]; };

@@ -150,8 +150,8 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> lathe::importFx(StringRef path
 }
 
 llvm::Expected<std::vector<NodeReport>> lathe::checkFx(StringRef path, const ImportOptions &options,
-                                                       mlir::MLIRContext &context) {
-  auto importer = import(path, options, context);
+                                                       mlir::MLIRContext &context, StringRef program) {
+  auto importer = import(path, options, context, program);
   if (importer && !(*importer)->bugs.empty())
     return (*importer)->complaints();
   if (importer)

@@ -30,7 +30,7 @@ llvm::Expected<std::vector<std::string>> programsOfFx(llvm::StringRef path);
 
 /// Every node that cannot be compiled, with its reason; empty when all can. The error is a file that cannot be read.
 llvm::Expected<std::vector<NodeReport>> checkFx(llvm::StringRef path, const ImportOptions &options,
-                                                mlir::MLIRContext &context);
+                                                mlir::MLIRContext &context, llvm::StringRef program = "");
 
 } // namespace lathe
 
