@@ -56,7 +56,7 @@ def torchvision_models():
 
     def video(name):
         MODELS[f"tv_{name}"] = lambda: (getattr(tv.video, name)(weights=None), lambda m, x: m(x),
-                                        lambda i: [noise(1 + i, 3, 8 + 4 * i, 32, 32)], [(0, 2)])
+                                        lambda i: [noise(2 + i, 3, 8 + 4 * i, 32, 32)], [(0, 2)])
     for name in ("r3d_18", "mc3_18", "r2plus1d_18"):
         video(name)
     MODELS["tv_raft_small"] = lambda: (tv.optical_flow.raft_small(weights=None), lambda m, a, b: m(a, b, num_flow_updates=2)[-1],
@@ -70,7 +70,7 @@ def torchvision_models():
             features = list(m.backbone(x).values())
             found = m.head(features)
             return found["cls_logits"], found["bbox_regression"]
-        return model, heads, lambda i: [noise(1 + i, 3, 64 + 32 * i, 64 + 32 * i)], [(0, 2, 3)]
+        return model, heads, lambda i: [noise(2 + i, 3, 64 + 32 * i, 64 + 32 * i)], [(0, 2, 3)]
     MODELS["tv_retinanet_heads"] = retina
 
 
@@ -88,10 +88,14 @@ def made(kind, auto, **more):
     config.use_cache = False
     config._attn_implementation = "sdpa"
     try:
-        return getattr(transformers, auto).from_config(config)
+        model = getattr(transformers, auto).from_config(config)
     except ValueError:
         config._attn_implementation = "eager"
-        return getattr(transformers, auto).from_config(config)
+        model = getattr(transformers, auto).from_config(config)
+    for p in model.parameters():  # heads that begin with zeros would give scores that are all equal
+        if p.is_floating_point() and not p.any():
+            torch.nn.init.normal_(p, std=0.02)
+    return model
 
 
 def mask_of(batch, length):
@@ -148,7 +152,7 @@ def transformers_text():
     encoder("deberta-v2", relative_attention=True, pos_att_type=["c2p", "p2c"], position_buckets=16)
     encoder("convbert", embedding_size=64)
     MODELS["fnet"] = lambda: (made("fnet", "AutoModel", **TINY), lambda m, i: only_tensors(m(i)), lambda i: [ids(2 + i, 16 + 8 * i)], [(0, 1)])
-    encoder("funnel", num_hidden_layers=None, d_model=64, n_head=4, d_head=16, d_inner=128, block_sizes=[1, 1], num_decoder_layers=1)
+    encoder("funnel", architectures=["FunnelModel"], num_hidden_layers=None, d_model=64, n_head=4, d_head=16, d_inner=128, block_sizes=[1, 1], num_decoder_layers=1)
     encoder("xlnet", max_position_embeddings=None, d_model=64, n_layer=2, n_head=4, d_inner=128)
     encoder("bert", "AutoModelForTokenClassification", "bert_tokens")
     encoder("bert", "AutoModelForMaskedLM", "bert_masked")
@@ -166,7 +170,7 @@ def transformers_decoders():
     decoder("mpt", d_model=64, n_layers=2, n_heads=4, max_seq_len=128)
     decoder("falcon")
     decoder("xglm", d_model=64, num_layers=2, attention_heads=4, ffn_dim=128)
-    for kind in ("gpt_neox", "phi", "biogpt", "stablelm", "persimmon"):
+    for kind in ("gpt_neox", "phi", "biogpt", "persimmon"):
         decoder(kind)
     heads = dict(num_key_value_heads=2)
     for kind in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "starcoder2", "olmo", "olmo2", "cohere", "granite", "glm",
@@ -178,7 +182,7 @@ def transformers_decoders():
     for kind in ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "phimoe", "gpt_oss", "ernie4_5_moe"):
         decoder(kind, **moe)
     decoder("deepseek_v3", **{**moe, "num_key_value_heads": 4, "n_routed_experts": 4, "n_group": 2, "topk_group": 1, "kv_lora_rank": 16,
-                              "q_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16, "n_shared_experts": 1,
+                              "q_lora_rank": 16, "qk_rope_head_dim": 8, "head_dim": 8, "qk_nope_head_dim": 8, "v_head_dim": 16, "n_shared_experts": 1,
                               "first_k_dense_replace": 1})
     decoder("mamba", state_size=8, expand=2)
     decoder("mamba2", state_size=8, num_heads=8, head_dim=16, n_groups=1, chunk_size=8)
@@ -241,7 +245,7 @@ def transformers_speech():
                 [(0, 1), (0, 1)])
     MODELS["vits_text"] = vits
     MODELS["encodec_decoder"] = lambda: (made("encodec", "EncodecModel", num_filters=8, hidden_size=32, codebook_dim=32, upsampling_ratios=[4, 2]).decoder,
-                                         lambda m, x: m(x), lambda i: [noise(1 + i, 32, 20 + 5 * i)], [(0, 2)])
+                                         lambda m, x: m(x), lambda i: [noise(2 + i, 32, 20 + 5 * i)], [(0, 2)])
 
 
 def transformers_vision():
@@ -300,7 +304,7 @@ def transformers_vision():
             if kind == "rt_detr":
                 more.update(encoder_in_channels=[32, 48, 64], decoder_in_channels=[64] * 3, encoder_hidden_dim=64, feat_strides=[8, 16, 32])
             return (made(kind, "AutoModelForObjectDetection", backbone_config=backbone, **more),
-                    lambda m, x: only_tensors(m(pixel_values=x)), lambda i: [noise(1 + i, 3, 64, 64)], [(0,)])
+                    lambda m, x: only_tensors(m(pixel_values=x)), lambda i: [noise(2 + i, 3, 64, 64)], [(0,)])
         MODELS[kind] = entry
     for kind in ("detr", "conditional_detr", "rt_detr"):
         detr(kind)
@@ -324,8 +328,8 @@ def diffusion():
             model = AutoencoderKL(block_out_channels=(16, 32), down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2,
                                   norm_num_groups=8, latent_channels=4)
             if part == "decoder":
-                return model, lambda m, x: m.decode(x).sample, lambda i: [noise(1 + i, 4, 8 + 4 * i, 8 + 4 * i)], [(0, 2, 3)]
-            return model, lambda m, x: m.encode(x).latent_dist.mean, lambda i: [noise(1 + i, 3, 32 + 8 * i, 32 + 8 * i)], [(0, 2, 3)]
+                return model, lambda m, x: m.decode(x).sample, lambda i: [noise(2 + i, 4, 8 + 4 * i, 8 + 4 * i)], [(0, 2, 3)]
+            return model, lambda m, x: m.encode(x).latent_dist.mean, lambda i: [noise(2 + i, 3, 32 + 8 * i, 32 + 8 * i)], [(0, 2, 3)]
         MODELS[f"diffusers_vae_{part}"] = entry
     vae("encoder")
     vae("decoder")
