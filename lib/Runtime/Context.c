@@ -116,6 +116,7 @@ static LatheStatus startThreads(LatheContext *context, int32_t threads) {
   context->threads = threads ? (uint32_t)threads : cores;
   if (context->threads > LATHE_MAX_THREADS)
     context->threads = LATHE_MAX_THREADS;
+  context->cacheBytes = latheCacheBytes();
   context->pool = lathePoolCreate(context->threads, logical);
   return context->pool ? LATHE_OK : latheFail(context, LATHE_FAILED, "cannot start %u threads", context->threads);
 }

@@ -24,7 +24,7 @@ static uint32_t countPointers(const LatheContext *context, uint32_t *parameters)
   *parameters = 0;
   for (uint32_t i = 0; i < context->program->steps.count; ++i) {
     pointers += steps[i].buffers.count;
-    *parameters += steps[i].slots.count;
+    *parameters += steps[i].slots.count + LATHE_FACT_WORDS;
   }
   return pointers;
 }
@@ -154,9 +154,11 @@ static void planSteps(LatheContext *context, LathePlan *plan) {
                               .kind = step->kind, .step = step};
     for (uint32_t s = 0; s < step->slots.count; ++s)
       out->sizes[s] = plan->sizes[slots[s]];
+    out->sizes[step->slots.count + LATHE_FACT_THREADS] = context->threads;
+    out->sizes[step->slots.count + LATHE_FACT_CACHE] = (int64_t)context->cacheBytes;
     recordPatches(context, plan, step, pointer);
     pointer += step->buffers.count;
-    parameter += step->slots.count;
+    parameter += step->slots.count + LATHE_FACT_WORDS;
     bool dynamic = step->flags & LATHE_STEP_DYNAMIC;
     plan->dynamic |= dynamic;
     if (step->kind != LATHE_STEP_KERNEL || context->backend)

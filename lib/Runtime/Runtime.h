@@ -110,6 +110,7 @@ struct LatheContext {
   uint64_t mappedBytes;       /* of the data, when it was mapped from a file */
   LatheVariant *variants;     /* the chosen one of each kernel */
   LathePool *pool;
+  uint64_t cacheBytes;        /* of a core's second-level cache, 0: unknown */
   uint32_t threads;
   uint32_t numRawDims;
   uint32_t numInputs, numOutputs;

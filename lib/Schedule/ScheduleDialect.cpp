@@ -68,14 +68,15 @@ Attribute RowsAttr::parse(AsmParser &parser, Type) {
                     fields[2].second);
 }
 
-void TilesAttr::print(AsmPrinter &p) const { printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}}); }
+void TilesAttr::print(AsmPrinter &p) const { printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}, {"panels", getPanels()}}); }
 
 Attribute TilesAttr::parse(AsmParser &parser, Type) {
-  Field fields[] = {{"height", -1}, {"narrow", -1}};
+  Field fields[] = {{"height", -1}, {"narrow", -1}, {"panels", -1}};
   auto loc = parser.getCurrentLocation();
   if (parseFields(parser, fields))
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second);
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
+                    fields[2].second);
 }
 
 void CaseAttr::print(AsmPrinter &p) const {
@@ -100,7 +101,7 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24;
+constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64;
 
 LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,
                                int64_t jam) {
@@ -113,11 +114,14 @@ LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, i
   return success();
 }
 
-LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t height, int64_t narrow) {
+LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t height, int64_t narrow,
+                                int64_t panels) {
   if (height == 0 || height > highestTile)
     return error() << "height: expected 1 to " << highestTile;
   if (narrow >= 0 && narrow != 16 && narrow != 32)
     return error() << "narrow: expected 16 or 32";
+  if (panels == 0 || panels > mostPanels)
+    return error() << "panels: expected 1 to " << mostPanels;
   return success();
 }
 

@@ -80,7 +80,7 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   if (!op.getPackedAttr() && n.lines.asSymbol())
     candidates.push_back({Predicate().add(n.lines, Relation::Equal, Expr(1)), PlainAttr::get(context),
                           Expr::floordiv(n.rows * n.depth * n.columns, Expr(2) * peak) + n.rows});
-  auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast); };
+  auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast, -1); };
   std::optional<int64_t> known = n.columns.constant();
   if (known) {
     int64_t last = *known % whole;

@@ -80,3 +80,8 @@ module attributes {x = #schedule.rows<persist = 17>} {}
 
 // expected-error @below {{narrow: expected 16 or 32}}
 module attributes {x = #schedule.tiles<narrow = 8>} {}
+
+// -----
+
+// expected-error @below {{panels: expected 1 to 64}}
+module attributes {x = #schedule.tiles<panels = 65>} {}

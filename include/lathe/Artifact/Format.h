@@ -210,6 +210,13 @@ typedef struct {
  * its order; `scratch` is 64-byte aligned and this thread's alone. */
 typedef void (*LatheKernelFn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch);
 
+/* Behind a kernel's sizes, in NAME and NAME_plan alike: what the run knows of its machine (0: it does not). */
+enum {
+  LATHE_FACT_THREADS = 0, /* that the context has */
+  LATHE_FACT_CACHE = 1,   /* bytes of the second-level cache of a core */
+  LATHE_FACT_WORDS = 2
+};
+
 /* Called once per shape. out[] is zeroed before the call. */
 typedef void (*LathePlanFn)(const int64_t *sizes, int64_t *out);
 enum {

@@ -58,9 +58,12 @@ def Schedule_TilesAttr : Schedule_Attr<"Tiles", "tiles"> {
   let description = [{
     `#schedule.tiles<height = 6, narrow = 16>`. What is not written is derived from the kernel and the machine.
       - `height`: rows of a tile at most;
+      - `panels`: so many panels of columns are worked on together, so that a tile of rows is read once for all of them. Not written:
+        as many as the second-level cache of the machine that runs holds, where the rows do not lie there themselves;
       - `narrow`: the last panel of columns is worked off in this many columns where they are enough; 32: always whole panels.
   }];
-  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow);
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow,
+                        DefaultValuedParameter<"int64_t", "-1">:$panels);
   let genVerifyDecl = 1;
 }
 

@@ -48,7 +48,7 @@ static func::FuncOp addBody(OpBuilder &b, kernel::GenericOp kernel, ModuleOp mod
   auto replaced = kernel->getAttrOfType<IntegerAttr>("in_place");
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   SmallVector<Type> types(refs, pointer);
-  types.append(sizes + 2, i64);
+  types.append(sizes + std::size(runFacts) + 2, i64);
   types.push_back(pointer);
   func::FuncOp fn = addFunction(b, loc, module, name + ".body", types);
   fn.setPrivate();
@@ -61,6 +61,18 @@ static func::FuncOp addBody(OpBuilder &b, kernel::GenericOp kernel, ModuleOp mod
         fn.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(), b.getUnitAttr());
     }
   return fn;
+}
+
+static lower::SymbolValue valueOf(StringRef symbol, ArrayRef<std::string> sizes, ValueRange values, ValueRange run) {
+  if (auto size = llvm::find(sizes, symbol); size != sizes.end())
+    return {values[size - sizes.begin()], 0};
+  auto fact = llvm::find(runFacts, symbol);
+  size_t number = fact - std::begin(runFacts);
+  return number < run.size() ? lower::SymbolValue{run[number], 0} : lower::SymbolValue{};
+}
+
+Value KernelFunction::emitExpr(const Expr &e) const {
+  return lower::emitExpr(b, loc, e, [&](StringRef symbol) { return valueOf(symbol, info.sizes, sizes, run); });
 }
 
 namespace {
@@ -83,8 +95,7 @@ public:
 private:
   Value emit(const Expr &e) {
     return lower::emitExpr(b, loc, e, [&](StringRef symbol) -> lower::SymbolValue {
-      auto it = llvm::find(sizes, symbol);
-      return it == sizes.end() ? lower::SymbolValue{} : lower::SymbolValue{values[it - sizes.begin()], 0};
+      return valueOf(symbol, sizes, values, ArrayRef(values).drop_front(sizes.size()));
     });
   }
   void loadSizes(Value array);
@@ -99,14 +110,14 @@ private:
   const std::vector<std::string> &sizes;
   ArrayRef<EmittedCase> cases;
   Type pointer;
-  SmallVector<Value> values; ///< of the sizes
+  SmallVector<Value> values; ///< of the sizes, and of runFacts behind them
   std::string unknown;       ///< an expression that mentions what is no size
 };
 } // namespace
 
 void Chooser::loadSizes(Value array) {
   values.clear();
-  for (unsigned i = 0; i < sizes.size(); ++i)
+  for (unsigned i = 0; i < sizes.size() + std::size(runFacts); ++i)
     values.push_back(loadAt(b, loc, array, b.getI64Type(), i));
 }
 
@@ -183,7 +194,7 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
     return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
   lower::collapseAxes(copy);
   BodyInfo info(copy);
-  KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch, f.schedule, f.facts};
+  KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch, f.schedule, f.facts, f.run};
   for (const std::string &s : info.sizes)
     rows.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
   switch (copy.getKernelClass()) {
@@ -298,6 +309,8 @@ llvm::Expected<EmittedCase> CaseEmitter::emit(const KernelCase &c, size_t number
   for (const std::string &s : info.sizes)
     f.sizes.push_back(args[refs + (llvm::find(detached.sizes, s) - detached.sizes.begin())]);
   unsigned next = refs + detached.sizes.size();
+  f.run.append(args.begin() + next, args.begin() + next + std::size(runFacts));
+  next += std::size(runFacts);
   f.begin = args[next];
   f.end = args[next + 1];
   f.scratch = args[next + 2];

@@ -6,6 +6,7 @@
 #include "ContractionProduct.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
+#include "lathe/Artifact/Format.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -18,6 +19,11 @@ using shape::Expr;
 /// Tiles that a thread takes at least where it converts their panel.
 constexpr int64_t tilesPerPanel = 8;
 
+/// What tiles read lies half of the second-level cache at most; the rest is for what passes by. No cache is smaller than this.
+constexpr int64_t smallestHalf = 128 << 10;
+/// Items that each thread has at least, where panels are put together.
+constexpr int64_t itemsPerThread = 4;
+
 namespace {
 class ContractionEmitter {
 public:
@@ -28,11 +34,17 @@ public:
 
 private:
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
-  void emitPanel(Value group, Value tileFrom, Value tileTo);
+  Expr tileCount() const { return Expr::ceildiv(shape.rows.extent(), tiles.maxRows()); }
+  Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
+  Expr panelsTogether() const;
+  void emitGroup(Value group, Value tileFrom, Value tileTo);
+  Value packedPanel(Value panelIndex);
+  void packPanel(const BodyEmitter &point, Value firstColumn, Value to);
+  void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
+  void emitWidths(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tile, Value firstColumn);
   void emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn, unsigned width);
-  void emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn, unsigned width);
-  void emitWidths(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn);
-  void widenPanel(Value panel);
+  Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
+  void widenPanel(Value panel, Value to);
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -43,7 +55,7 @@ private:
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
   ContractionEpilogue epilogue;
-  Value rows, columns, depth, panels, rowTiles;
+  Value rows, columns, depth, panels, rowTiles, together, scratchElements;
 };
 } // namespace
 
@@ -59,6 +71,8 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
+  together = f.emitExpr(panelsTogether());
+  scratchElements = body.emitExpr(panelElements(v, shape));
   std::optional<int64_t> known = shape.rows.extent().constant();
   if (known)
     tiles.allowHeightsOf(*known);
@@ -71,50 +85,94 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   }
 }
 
+/// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes by
+/// them, each tile of rows is read once for as many panels as that cache holds.
+Expr ContractionEmitter::panelsTogether() const {
+  Expr all = Expr::max(Expr(1), panelCount());
+  if (asked && asked.getPanels() > 0)
+    return Expr::min(Expr(asked.getPanels()), all);
+  int64_t lhsBytes = std::max(1u, shape.lhsType.getIntOrFloatBitWidth() / 8);
+  Expr rowBytes = shape.rows.extent() * shape.reduced.extent() * lhsBytes;
+  std::optional<int64_t> known = rowBytes.constant();
+  if (f.run.empty() || (known && *known <= smallestHalf))
+    return Expr(1);
+  Expr threads = Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS])),
+       half = Expr::max(Expr(smallestHalf), Expr::floordiv(Expr::symbol(runFacts[LATHE_FACT_CACHE]), Expr(2)));
+  Expr panelBytes = Expr::max(Expr(1), shape.reduced.extent() * int64_t(panelColumns * shape.accumulatorBytes));
+  Expr held = Expr::floordiv(half, panelBytes), passes = Expr(1) + all * Expr::floordiv(rowBytes, half),
+       balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
+  return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
+}
+
 KernelPlan ContractionEmitter::plan() const {
   KernelPlan plan;
-  Expr rowCount = shape.rows.extent(), depthCount = shape.reduced.extent();
-  Expr tileCount = Expr::ceildiv(rowCount, tiles.maxRows());
-  plan.items = shape.batch.extent() * Expr::ceildiv(shape.columns.extent(), panelColumns) * tileCount;
+  Expr rowCount = shape.rows.extent(), group = panelsTogether();
+  plan.items = shape.batch.extent() * Expr::ceildiv(panelCount(), group) * tileCount();
   if (wideTiles)
-    plan.granularity = Expr::max(Expr(1), Expr::min(tileCount, Expr(tilesPerPanel)));
+    plan.granularity = Expr::max(Expr(1), Expr::min(tileCount(), Expr(tilesPerPanel)));
   if (!shape.packed || wideTiles)
-    plan.scratchBytes = panelElements(v, shape) * int64_t(shape.accumulatorBytes);
-  plan.cost = Expr(2 * panelColumns) * depthCount * Expr::ceildiv(rowCount, Expr::max(tileCount, 1));
+    plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
+  plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;
   return plan;
 }
 
-/// Items are (batch point, panel, tile of rows), the last fastest: a group is a batch point and a panel.
+/// Items are (batch point, group of panels, tile of rows), the last fastest.
 void ContractionEmitter::emit() {
   Value perGroup = v.max(rowTiles, v.i(1));
   Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
-    emitPanel(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
+    emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
   });
 }
 
-void ContractionEmitter::emitPanel(Value group, Value tileFrom, Value tileTo) {
-  Value panelCount = v.max(panels, v.i(1));
-  Value batch = v.div(group, panelCount);
-  Value panelIndex = v.sub(group, v.mul(batch, panelCount));
+void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
+  Value groups = v.max(v.ceilDiv(panels, together), v.i(1));
+  Value batch = v.div(group, groups);
+  Value firstPanel = v.mul(v.sub(group, v.mul(batch, groups)), together);
+  Value count = v.min(together, v.sub(panels, firstPanel));
   BodyEmitter point = body;
   shape.batch.bind(v, point, batch, shape.batchFlat);
-  Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value panel = f.scratch;
-  if (shape.packed)
-    panel = v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
-  else if (shape.rhsValue)
-    emitComputePanel(v, shape, point, firstColumn, columns, panel);
+  auto each = [&](llvm::function_ref<void(Value)> prepare) { v.loop(v.i(0), count, 1, prepare); };
+  if (!shape.packed)
+    each([&](Value p) { packPanel(point, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+  if (!wideTiles)
+    return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
+  auto converted = [&] {
+    each([&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+    emitTiles(*wideTiles, point, tileFrom, tileTo, firstPanel, count);
+  };
+  if (shape.rows.extent().constant())
+    return converted();
+  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), [&] { emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count); }, converted);
+}
+
+Value ContractionEmitter::packedPanel(Value panelIndex) {
+  return v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
+}
+
+void ContractionEmitter::packPanel(const BodyEmitter &point, Value firstColumn, Value to) {
+  if (shape.rhsValue)
+    emitComputePanel(v, shape, point, firstColumn, columns, to);
   else
-    emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, panel);
-  emitWidths(point, panel, tileFrom, tileTo, firstColumn);
+    emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
+}
+
+void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel,
+                                   Value count) {
+  bool inPlace = shape.packed && &kernels == &tiles;
+  v.loop(tileFrom, tileTo, 1, [&](Value tile) {
+    v.loop(v.i(0), count, 1, [&](Value p) {
+      Value panelIndex = v.add(firstPanel, p);
+      emitWidths(kernels, point, inPlace ? packedPanel(panelIndex) : scratchPanel(p), tile, v.mul(panelIndex, panelColumns));
+    });
+  });
 }
 
 /// Where a schedule says so, the last panel is worked off in fewer columns if they are enough.
-void ContractionEmitter::emitWidths(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn) {
+void ContractionEmitter::emitWidths(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tile, Value firstColumn) {
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
-  auto emit = [&](unsigned width) { emitTiles(point, panel, tileFrom, tileTo, firstColumn, width); };
+  auto emit = [&](unsigned width) { emitTile(kernels, point, panel, tile, firstColumn, width); };
   std::optional<int64_t> known = shape.columns.extent().constant();
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   if (narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow))
@@ -124,24 +182,8 @@ void ContractionEmitter::emitWidths(const BodyEmitter &point, Value panel, Value
   v.ifThen(v.less(columns, v.add(firstColumn, narrow + 1)), [&] { emit(narrow); }, [&] { emit(panelColumns); });
 }
 
-void ContractionEmitter::emitTiles(const BodyEmitter &point, Value panel, Value tileFrom, Value tileTo, Value firstColumn,
-                                   unsigned width) {
-  auto each = [&](ContractionTile &kernels, Value from) {
-    v.loop(tileFrom, tileTo, 1, [&](Value tile) { emitTile(kernels, point, from, tile, firstColumn, width); });
-  };
-  auto converted = [&] {
-    widenPanel(panel);
-    each(*wideTiles, f.scratch);
-  };
-  if (!wideTiles)
-    return each(tiles, panel);
-  if (shape.rows.extent().constant())
-    return converted();
-  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), [&] { each(tiles, panel); }, converted);
-}
-
-void ContractionEmitter::widenPanel(Value panel) {
-  v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), f.scratch, at); });
+void ContractionEmitter::widenPanel(Value panel, Value to) {
+  v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue
@@ -180,6 +222,7 @@ llvm::Expected<bool> lathe::cpu::emitProduct(KernelFunction &f, KernelPlan &plan
   if (!product)
     return false;
   KernelFunction joined{*product->kernel, *product->info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
+  joined.run = f.run;
   for (const std::string &s : product->info->sizes) {
     auto it = llvm::find(f.info.sizes, s);
     if (it == f.info.sizes.end())

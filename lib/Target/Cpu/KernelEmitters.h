@@ -13,6 +13,9 @@
 
 namespace lathe::cpu {
 
+/// What a run knows of its machine, as symbols of a plan's expressions, in the order of LATHE_FACTS; 0 where it does not.
+constexpr llvm::StringLiteral runFacts[] = {"run.threads", "run.cache"};
+
 /// The function being emitted; the builder stands at its end. Values are function arguments or were loaded at entry.
 struct KernelFunction {
   kernel::GenericOp kernel;
@@ -27,9 +30,13 @@ struct KernelFunction {
   mlir::Value scratch;                  ///< !llvm.ptr, 64-byte aligned, private to the thread
   mlir::Attribute schedule = {};        ///< #schedule.rows, #schedule.tiles or null: how to run, as far as it says
   shape::Facts facts = {};              ///< what holds of the sizes where the schedule serves
+  llvm::SmallVector<mlir::Value> run = {}; ///< i64 per runFacts; empty in a part of a kernel that needs none
+
+  /// An expression over sizes and runFacts.
+  mlir::Value emitExpr(const shape::Expr &e) const;
 };
 
-/// What NAME_plan answers, as expressions over the size symbols (min, max and floordiv are fine).
+/// What NAME_plan answers, as expressions over the size symbols and runFacts (min, max and floordiv are fine).
 struct KernelPlan {
   shape::Expr items = 1;        ///< parallel items
   shape::Expr scratchBytes = 0; ///< per thread

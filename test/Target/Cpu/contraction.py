@@ -1,4 +1,5 @@
 import numpy as np
+import kernels
 from guarded import copy, empty, pack
 from kernels import Kernel, variants
 
@@ -109,6 +110,37 @@ def channels_first(variant):
         check(f'{variant} channels first {n}x{pixels}', kernel, [a, pack(w), bias, r], [3, pixels], want, chunk=2)
 
 
+def panels_together(variant):
+    """Rows that no cache holds pass by several panels at once: the plan says how many by the run's cache and threads, the last ones are
+    fewer; the same where a schedule says so."""
+    global wrong
+    m, k, n = 173, 401, 133
+    a, b = normal(2, m, k), normal(k, n)
+    want = a.astype(float) @ b
+    for layout in ('packed', 'rows'):
+        body = contract('401*(m + mm*b) + k', f'{n}*k + n', 'k', layout == 'packed') + store('%c', f'{n}*(m + mm*b) + n')
+        text = f'contraction @x axes(b = "bb", m = "mm", n = "{n}", k = "{k}") {{ {body} }}'
+        inputs = [a, pack(b) if layout == 'packed' else b]
+        kernel, items = Kernel(text, ['f32'] * 2, ['f32'], variant), []
+        for facts in ([1000, 1 << 20], [0, 0], [1, 300 << 10], [2, 1 << 19]):
+            kernels.FACTS[:] = facts
+            items.append(kernel.plan([2, m])[0])
+            check(f'{variant} {layout} panels together {facts}', kernel, inputs, [2, m], want, chunk=7)
+        if not items[0] > items[1] == items[2] > items[3]:
+            wrong += 1
+            print(f'{variant} {layout}: items {items} for different machines')
+        for forced in ('panels = 3', 'panels = 64', 'height = 3, panels = 2'):
+            kernel = Kernel(text, ['f32'] * 2, ['f32'], variant, f'attributes {{schedule.cases = [#schedule.case<#schedule.tiles<{forced}>>]}} ')
+            check(f'{variant} {layout} {forced}', kernel, inputs, [2, m], want, chunk=5)
+    kernels.FACTS[:] = [1, 1 << 20]
+    body = contract('k*1 + 4001*m', f'{n}*k + n', 'k', True, ('f32', 'bf16', 'f32')) + store('%c', f'{n}*m + n')
+    kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "4001") {{ {body} }}', ['f32', 'bf16'], ['f32'], variant)
+    for m in (2, 41):
+        a, b = normal(m, 4001), bfloat(normal(4001, n))
+        check(f'{variant} converted panels together', kernel, [a, pack(b)], [m], a.astype(float) @ (b.astype(np.uint32) << 16).view(np.float32),
+              chunk=3, tolerance=2e-3)
+
+
 def bfloat(x):
     return ((x.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
 
@@ -142,6 +174,6 @@ def vectors(variant):
 
 
 for v in variants():
-    for test in (heights_and_panels, permuted_store, channels_first, batches, several_contracted_axes, element_types, vectors):
+    for test in (heights_and_panels, permuted_store, channels_first, batches, several_contracted_axes, panels_together, element_types, vectors):
         test(v)
 print(f'{wrong} wrong')
