@@ -30,6 +30,18 @@ public:
     for (auto &[from, to] : names)
       with.emplace(from, Expr::symbol(to));
   }
+  /// Sizes alone: from[i] becomes to[i].
+  Renamer(ArrayRef<std::string> from, ArrayRef<std::string> to) {
+    for (auto [f, t] : llvm::zip(from, to)) {
+      names[f] = t;
+      with.emplace(f, Expr::symbol(t));
+    }
+  }
+  void renameKernel(kernel::GenericOp kernel) {
+    kernel.setAxisNamesAttr(each(kernel.getAxisNames(), [&](StringAttr a) { return name(a); }));
+    kernel.setAxisExtentsAttr(each(kernel.getAxisExtents(), [&](StringAttr a) { return expr(a); }));
+    kernel.getBody().walk([&](Operation *op) { rename(op); });
+  }
   void rename(Operation *op) {
     static constexpr StringRef axes[] = {"queryAxis", "keyAxis", "depthAxis", "valueAxis", "axis", "rankAxis"};
     for (StringRef key : exprKeys)
@@ -68,6 +80,60 @@ static Type shapeless(Type t) {
   return RankedTensorType::get({ShapedType::kDynamic}, cast<RankedTensorType>(t).getElementType());
 }
 
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, OpPrintingFlags().useLocalScope());
+  return text;
+}
+
+/// All expressions of a kernel, in their order: extents, then the body's.
+static std::vector<Expr> exprsOf(kernel::GenericOp kernel) {
+  std::vector<Expr> all;
+  auto add = [&](Attribute a) { all.push_back(Expr::parsed(cast<StringAttr>(a).getValue())); };
+  llvm::for_each(kernel.getAxisExtents(), add);
+  kernel.getBody().walk([&](Operation *op) {
+    for (StringRef key : exprKeys)
+      if (auto a = op->getAttrOfType<StringAttr>(key))
+        add(a);
+    if (auto a = op->getAttrOfType<ArrayAttr>(exprListKey))
+      llvm::for_each(a, add);
+  });
+  return all;
+}
+
+/// The sizes by the first expression that mentions them. Of those that begin in one expression, the first is the one whose role reads first,
+/// expression by expression: sizes in front of it by number, the others without distinction. (Where roles are equal, so is the text.)
+static std::vector<std::string> orderOf(kernel::GenericOp kernel, ArrayRef<std::string> sizes) {
+  std::vector<std::string> left(sizes), ordered;
+  std::vector<Expr> exprs = left.size() > 1 ? exprsOf(kernel) : std::vector<Expr>();
+  auto roleOf = [&](const std::string &size) {
+    std::map<std::string, Expr> names;
+    for (const std::string &other : left)
+      names.emplace(other, Expr::symbol(other == size ? "this" : "other"));
+    for (auto [i, other] : llvm::enumerate(ordered))
+      names.emplace(other, Expr::symbol("size" + std::to_string(i)));
+    std::string role;
+    for (auto [i, e] : llvm::enumerate(exprs))
+      if (e.mentions(size))
+        role += std::to_string(i) + ":" + e.substitute(names).str() + ";";
+    return role;
+  };
+  while (left.size() > 1) {
+    auto first = llvm::find_if(exprs, [&](const Expr &e) { return llvm::any_of(left, [&](const std::string &s) { return e.mentions(s); }); });
+    std::vector<std::string> next = left;
+    if (first != exprs.end())
+      llvm::erase_if(next, [&](const std::string &s) { return !first->mentions(s); });
+    auto chosen = next.begin();
+    if (next.size() > 1)
+      chosen = std::min_element(next.begin(), next.end(), [&](const std::string &x, const std::string &y) { return roleOf(x) < roleOf(y); });
+    ordered.push_back(*chosen);
+    llvm::erase(left, *chosen);
+  }
+  ordered.insert(ordered.end(), left.begin(), left.end());
+  return ordered;
+}
+
 DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   DetachedKernel d;
   Location loc = UnknownLoc::get(original.getContext());
@@ -94,14 +160,19 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   d.kernel->setLoc(loc);
   for (Value v : d.kernel->getResults())
     v.setType(shapeless(v.getType()));
-  d.kernel.setAxisNamesAttr(renamer.each(original.getAxisNames(), [&](StringAttr a) { return renamer.name(a); }));
-  d.kernel.setAxisExtentsAttr(renamer.each(original.getAxisExtents(), [&](StringAttr a) { return renamer.expr(a); }));
-  d.kernel.getBody().walk([&](Operation *op) { renamer.rename(op); });
+  renamer.renameKernel(d.kernel);
   for (Value v : d.kernel.getBody().getArguments())
     v.setLoc(loc);
   d.sizes = d.kernel.getSizeSymbols();
-  llvm::raw_string_ostream os(d.text);
-  d.module->print(os, OpPrintingFlags().useLocalScope());
+  d.text = textOf(*d.module);
+  d.ordered = orderOf(d.kernel, d.sizes);
+  d.canonical = d.text;
+  if (d.ordered != d.sizes) {
+    OwningOpRef<ModuleOp> renamed(d.module->clone());
+    Renamer byPlace(d.ordered, d.sizes);
+    renamed->walk([&](kernel::GenericOp kernel) { byPlace.renameKernel(kernel); });
+    d.canonical = textOf(*renamed);
+  }
   return d;
 }
 

@@ -3,6 +3,7 @@
 #include "ScheduleReport.h"
 #include "lathe/Pipeline/Observer.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -42,6 +43,8 @@ std::vector<std::string> pipeline::linesOf(const cpu::CompiledKernel &kernel) {
       add("remark: " + remark, v.variant);
   }
   std::vector<std::string> lines{"tuning key: " + kernel.hash};
+  if (!kernel.sizes.empty())
+    lines[0] += ", sizes: " + llvm::join(kernel.sizes, ", ");
   for (const auto &[line, names] : said)
     lines.push_back(names + " " + line);
   return lines;
@@ -69,6 +72,7 @@ void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<cpu::CompiledKer
     }
     llvm::json::Object &out = *entry.getAsObject();
     out["tuning_key"] = kernel.hash;
+    out["tuning_sizes"] = llvm::json::Array(kernel.sizes);
     out["schedules"] = std::move(variants);
   }
 }

@@ -134,15 +134,21 @@ static void keepBest(std::vector<Candidate> candidates, const ChooseOptions &opt
 /// What a tuning file says takes the place of what templates say; where it says nothing of other sizes, the general way
 /// remains.
 static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const ChooseOptions &options,
-                        StringRef canonical, Choice &choice) {
+                        const TuningName &name, Choice &choice) {
   std::vector<Candidate> tuned;
   std::optional<Candidate> general;
-  for (const TuningEntry &e : options.tuning->find(canonical, machine.name)) {
-    Candidate c{e.conditionFor(kernel.getSizeSymbols()), e.schedule, Expr::unknown()};
+  for (const TuningEntry &e : options.tuning->find(name.text, machine.name)) {
+    choice.tuned = true;
+    if (isa<RowsAttr>(e.schedule) && isPacked(kernel)) {
+      std::string remark = "tuning: not taken, an operand is packed for tiles: ";
+      llvm::raw_string_ostream(remark) << e.schedule;
+      choice.remarks.push_back(remark);
+      continue;
+    }
+    Candidate c{e.conditionFor(name.sizes), e.schedule, Expr::unknown()};
     Predicate needs = needsOf(kernel, e.schedule, machine);
     for (const Comparison &needed : needs.all())
       c.when.add(needed.left, needed.relation, needed.right);
-    choice.tuned = true;
     if (c.when.always())
       general = c;
     else
@@ -156,7 +162,7 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
 }
 
 Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,
-                        const ChooseOptions &options, StringRef canonical) {
+                        const ChooseOptions &options, const TuningName &name) {
   Choice choice;
   choice.ideal = Expr::unknown();
   std::vector<Candidate> candidates;
@@ -177,6 +183,6 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   else
     keepBest(std::move(candidates), options, choice);
   if (options.tuning)
-    applyTuning(kernel, machine, options, canonical, choice);
+    applyTuning(kernel, machine, options, name, choice);
   return choice;
 }

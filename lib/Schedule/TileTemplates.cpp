@@ -48,6 +48,10 @@ struct Counts {
 };
 } // namespace
 
+bool schedule::isPacked(kernel::GenericOp kernel) {
+  return llvm::any_of(kernel.getBody().front().getOps<kernel::ContractOp>(), [](kernel::ContractOp c) { return bool(c.getPackedAttr()); });
+}
+
 Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {
   Type x = op.getLhs().getType().getElementType(), y = op.getRhs().getType().getElementType(), sum = op.getType();
   bool packed = bool(op.getPackedAttr());

@@ -14,7 +14,11 @@ struct DetachedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   kernel::GenericOp kernel;
   std::vector<std::string> sizes; ///< the size parameters: as many and in the same order as the original's
-  std::string text;               ///< the canonical text
+  std::string text;               ///< equal for kernels that share code
+  /// The same sizes in an order that their names have no part in, by where the kernel mentions them, and the text with the sizes numbered in
+  /// that order: what tuning files know a kernel by.
+  std::vector<std::string> ordered;
+  std::string canonical;
 };
 DetachedKernel detachKernel(kernel::GenericOp kernel);
 

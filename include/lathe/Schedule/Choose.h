@@ -29,7 +29,7 @@ struct Choice {
   std::vector<std::string> remarks; ///< what no fast template takes, and why
   std::vector<Point> points;        ///< the sizes that they were compared at
   shape::Expr ideal;                ///< cycles that the machine would take at its peak; unknown where nobody reckons
-  bool tuned = false;               ///< by a tuning file
+  bool tuned = false;               ///< by a tuning file, or by cases that the kernel came with
 
   mlir::ArrayAttr asCases(mlir::MLIRContext *context) const;
   /// The case that serves the sizes.
@@ -43,9 +43,14 @@ struct ChooseOptions {
   const Tuning *tuning = nullptr;
 };
 
-/// `canonical`: the kernel's canonical text, by which a tuning file knows it.
+/// What a tuning file knows a kernel by: its text, and its sizes in the order of s000, s001, ..
+struct TuningName {
+  llvm::StringRef text;
+  llvm::ArrayRef<std::string> sizes;
+};
+
 Choice choose(kernel::GenericOp kernel, llvm::ArrayRef<SizeHints> hints, const Machine &machine, const ChooseOptions &options,
-              llvm::StringRef canonical = {});
+              const TuningName &name = {});
 
 /// What has to hold of sizes for the schedule to be right.
 Predicate needsOf(kernel::GenericOp kernel, mlir::Attribute schedule, const Machine &machine);
@@ -59,6 +64,8 @@ enum class Tiling {
   LeaveRows,  ///< nothing would be used twice: one row, or one product a point; a row of products is faster
   OtherTypes, ///< types that they do not multiply
 };
+/// Whether an operand of the contraction is packed, which tiles alone can read.
+bool isPacked(kernel::GenericOp kernel);
 Tiling tilingOf(const lower::BodyInfo &info, kernel::ContractOp op);
 
 // Templates: candidates of a class, the general one last, and remarks.

@@ -7,7 +7,7 @@
 //     3f9c61a07be2d815 avx512 s000=1024,s001=128 #schedule.rows<persist = 8>
 //
 // KERNEL is the hash of a kernel's canonical text, as `lathe inspect` and --report give it: names of sizes and of the model do not
-// enter. SIZES are the sizes that the choice was measured at, in the canonical names s000, s001, ..; it serves sizes within a
+// enter. SIZES are the sizes that the choice was measured at, in the order in which the kernel mentions them; it serves sizes within a
 // factor of two of them. * is for all others.
 //
 //===----------------------------------------------------------------------===//

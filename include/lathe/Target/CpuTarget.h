@@ -55,6 +55,7 @@ struct CompiledVariant {
 
 struct CompiledKernel {
   std::string hash; ///< what a tuning file calls it
+  std::vector<std::string> sizes; ///< those that it calls s000, s001, ..
   std::vector<CompiledVariant> variants; ///< in the order of the options
 };
 

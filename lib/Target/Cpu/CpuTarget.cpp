@@ -110,9 +110,11 @@ std::string ScheduledKernel::key() const {
 
 schedule::Choice ScheduledKernel::choose(const Isa &isa, const CpuOptions &options) const {
   schedule::ChooseOptions o{options.mostSchedules, options.tuning};
-  schedule::Choice choice = schedule::choose(detached.kernel, hints, isa, o, detached.text);
-  if (!forced.empty())
+  schedule::Choice choice = schedule::choose(detached.kernel, hints, isa, o, {detached.canonical, detached.ordered});
+  if (!forced.empty()) {
     choice.cases = forced;
+    choice.tuned = true;
+  }
   return choice;
 }
 
@@ -129,6 +131,13 @@ static std::vector<ExpectedCost> costsOf(const schedule::Choice &choice, const s
   return {all.front(), all[all.size() / 2], all.back()};
 }
 
+/// Whether what emitted the case goes by its schedule.
+static bool follows(const CompiledCase &c) {
+  StringRef schedule = c.schedule;
+  return schedule.starts_with("#schedule.rows") ? c.form == "row program"
+                                                : !schedule.starts_with("#schedule.tiles") || c.form == "contraction in tiles";
+}
+
 /// What is told of the variant, in canonical names.
 static void describe(CompiledVariant &v, const schedule::Choice &choice, const BuiltKernel &built) {
   for (auto [c, form] : llvm::zip(choice.cases, built.forms)) {
@@ -136,9 +145,12 @@ static void describe(CompiledVariant &v, const schedule::Choice &choice, const B
     llvm::raw_string_ostream(out.schedule) << c.schedule;
     v.cases.push_back(std::move(out));
   }
-  bool rows = built.forms.back() == "row program";
-  if (rows)
+  bool rows = built.forms.back() == "row program", asked = choice.tuned;
+  if (rows || asked)
     v.remarks = choice.remarks;
+  for (const CompiledCase &c : v.cases)
+    if (asked && !follows(c))
+      v.remarks.push_back(c.schedule + " was asked for, and does nothing: the kernel runs as " + c.form);
   v.remarks.insert(v.remarks.end(), built.remarks.begin(), built.remarks.end());
   bool reckoned = rows || built.forms.back() == "contraction in tiles";
   v.efficiency = reckoned ? choice.efficiency() : std::nullopt;
@@ -152,6 +164,8 @@ static CompiledKernel named(CompiledKernel compiled, const ScheduledKernel &kern
     names.emplace(canonical, shape::Expr::symbol(name));
     own.emplace(canonical, shape::nameOf(name));
   }
+  for (std::string &size : compiled.sizes)
+    size = own[size];
   for (CompiledVariant &v : compiled.variants)
     for (CompiledCase &c : v.cases) {
       if (llvm::Expected<schedule::Predicate> when = schedule::Predicate::parse(c.when))
@@ -228,7 +242,8 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
       const lower::DetachedKernel &detached = scheduled.detached;
       auto [it, fresh] = known.try_emplace(scheduled.key());
       CompiledKernel &compiled = it->second;
-      compiled.hash = schedule::hashOf(detached.text);
+      compiled.hash = schedule::hashOf(detached.canonical);
+      compiled.sizes = detached.ordered;
       std::vector<const Isa *> mine = fresh ? isasFor(detached, *isas) : std::vector<const Isa *>();
       total += mine.size();
       total -= isas->size();
