@@ -30,6 +30,10 @@ foreign = "/usr/aarch64-linux-gnu"  # Debian's libc6-dev-arm64-cross
 if shutil.which("qemu-aarch64") and os.path.exists(os.path.join(foreign, "lib", "crt1.o")):
     config.available_features.add("qemu-aarch64")
 config.substitutions.append(("%foreign", foreign))
+riscv = "/usr/riscv64-linux-gnu"  # Debian's libc6-dev-riscv64-cross
+if shutil.which("qemu-riscv64") and os.path.exists(os.path.join(riscv, "lib", "crt1.o")):
+    config.available_features.add("qemu-riscv64")
+config.substitutions.append(("%riscv", riscv))
 config.substitutions.append(("%python", python))
 for package in ("numpy", "onnx", "onnxruntime"):
     if subprocess.run([python, "-c", "import " + package], capture_output=True).returncode == 0:

@@ -1,5 +1,6 @@
 //===- Link.cpp - lld, in process ------------------------------------------===//
 #include "State.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -27,10 +28,13 @@ using namespace lathe::artifact;
 extern "C" {
 LATHE_EMBEDDED(lathe_embedded_runtime_x86_64, )
 LATHE_EMBEDDED(lathe_embedded_runtime_aarch64, )
+LATHE_EMBEDDED(lathe_embedded_runtime_riscv64, )
 LATHE_EMBEDDED(lathe_embedded_libc_x86_64, )
 LATHE_EMBEDDED(lathe_embedded_libc_aarch64, )
+LATHE_EMBEDDED(lathe_embedded_libc_riscv64, )
 LATHE_EMBEDDED(lathe_embedded_cuda_x86_64, LATHE_OPTIONAL)
 LATHE_EMBEDDED(lathe_embedded_cuda_aarch64, LATHE_OPTIONAL)
+LATHE_EMBEDDED(lathe_embedded_cuda_riscv64, LATHE_OPTIONAL)
 }
 
 namespace {
@@ -43,10 +47,17 @@ static StringRef between(const char *begin, const char *end) { return StringRef(
 
 static Embedded embeddedFor(Machine machine) {
 #define BYTES(name) between(name, name##_end)
-  if (machine == Machine::X86_64)
-    return {BYTES(lathe_embedded_runtime_x86_64), BYTES(lathe_embedded_libc_x86_64), BYTES(lathe_embedded_cuda_x86_64)};
-  return {BYTES(lathe_embedded_runtime_aarch64), BYTES(lathe_embedded_libc_aarch64),
-          BYTES(lathe_embedded_cuda_aarch64)};
+#define EMBEDDED(arch) {BYTES(lathe_embedded_runtime_##arch), BYTES(lathe_embedded_libc_##arch), BYTES(lathe_embedded_cuda_##arch)}
+  switch (machine) {
+  case Machine::X86_64:
+    return EMBEDDED(x86_64);
+  case Machine::AArch64:
+    return EMBEDDED(aarch64);
+  case Machine::RiscV64:
+    return EMBEDDED(riscv64);
+  }
+  return {};
+#undef EMBEDDED
 #undef BYTES
 }
 
@@ -194,8 +205,8 @@ Expected<std::string> lathe::artifact::linkArtifact(LinkKind kind, Machine machi
   if (Error error = folder.add("exports.map", exportList(prefix)))
     return error;
 
-  std::vector<std::string> arguments = {"ld.lld", "-m", machine == Machine::X86_64 ? "elf_x86_64" : "aarch64linux",
-                                        "-o", folder.file("out")};
+  std::vector<std::string> arguments = {"ld.lld", "-m", elfOf(machine).emulation.str(), "-o",
+                                        folder.file("out")};
   append_range(arguments, shared ? sharedFlags(folder, prefix) : std::vector<std::string>{"-r", "--strip-debug"});
   append_range(arguments, inputs);
   if (Error error = runLinker(arguments))

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "State.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFTypes.h"
 #include <cstring>
@@ -78,7 +79,8 @@ private:
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_VERSION] = EV_CURRENT;
     header.e_type = ET_REL;
-    header.e_machine = machine == Machine::X86_64 ? EM_X86_64 : EM_AARCH64;
+    header.e_machine = elfOf(machine).number;
+    header.e_flags = elfOf(machine).flags;
     header.e_version = EV_CURRENT;
     header.e_ehsize = sizeof header;
     header.e_shoff = out.size();
@@ -132,7 +134,7 @@ static std::string placeholderNote() {
 std::string lathe::artifact::writeTableObject(Machine machine, StringRef blob, ArrayRef<std::string> functions) {
   ObjectWriter object(machine);
   Symbols symbols;
-  const uint32_t absolute = machine == Machine::X86_64 ? uint32_t(R_X86_64_64) : uint32_t(R_AARCH64_ABS64);
+  const uint32_t absolute = elfOf(machine).absolute;
   uint64_t tableBytes = 8 * std::max<size_t>(functions.size(), 1);
   uint32_t meta = object.addSection(LATHE_SECTION_META, SHT_PROGBITS, SHF_ALLOC, 64, blob.str());
   uint32_t table = object.addSection(".data.rel.ro.lathe", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8, std::string(tableBytes, '\0'));

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "ProgramWriter.h"
 #include "State.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "lathe/Shape/Facts.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Support/Version.h"
@@ -366,7 +367,7 @@ void TableWriter::writeCommon(MutableArrayRef<LatheHeader> headers) {
   LatheArray kernels = writeKernels(), schedules = writeSchedules(), notes = writeNotes();
   uint32_t cuda = writeCuda();
   for (LatheHeader &header : headers) {
-    header.machine = state.machine == Machine::X86_64 ? 62 : 183;
+    header.machine = elfOf(state.machine).number;
     header.producer = producer;
     header.modelName = model;
     header.externalData = external;

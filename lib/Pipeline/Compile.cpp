@@ -11,6 +11,7 @@
 #include "Report.h"
 #include "RunPasses.h"
 #include "TargetCode.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Fuse/Passes.h"
 #include "lathe/Import/Fx/ImportFx.h"
@@ -183,8 +184,8 @@ static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> f
 
 static artifact::Machine machineOf(const CompileOptions &options) {
   for (const TargetSpec &t : options.targets)
-    if (t.arch == "aarch64")
-      return artifact::Machine::AArch64;
+    if (const artifact::ElfMachine *elf = artifact::findElfMachine(t.arch))
+      return elf->machine;
   return artifact::Machine::X86_64;
 }
 

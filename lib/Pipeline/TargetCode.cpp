@@ -153,8 +153,10 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
     o.sms = {75};
   o.cudaPath = options.cudaPath;
   // Launches are planned on the artifact's CPU, which need not be this machine's.
-  bool arm = llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "aarch64"; });
-  o.hostTriple = arm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
+  o.hostTriple = "x86_64-unknown-linux-gnu";
+  for (const TargetSpec &t : options.targets)
+    if (t.arch != "cuda")
+      o.hostTriple = t.arch + "-unknown-linux-gnu";
   o.jobs = options.threads;
   o.finished = kernelsFinished(options);
   o.cache = options.cache;

@@ -21,6 +21,7 @@ static const std::vector<Known> &knownTargets() {
   static const std::vector<Known> t = {
       {"x86_64", {"baseline", "avx2", "avx512"}, {"baseline", "avx2", "avx512"}},
       {"aarch64", {"neon"}, {"neon"}},
+      {"riscv64", {"rvv"}, {"rvv"}},
       {"cuda", {"sm75", "sm80", "sm90", "ptx"}, {"sm75", "sm90"}},
   };
   return t;
@@ -29,10 +30,10 @@ static const std::vector<Known> &knownTargets() {
 static llvm::Expected<TargetSpec> parseOne(llvm::StringRef text) {
   auto [arch, list] = text.split(':');
   if (arch == "host")
-    arch = llvm::Triple(llvm::sys::getProcessTriple()).getArch() == llvm::Triple::aarch64 ? "aarch64" : "x86_64";
+    arch = llvm::Triple::getArchTypeName(llvm::Triple(llvm::sys::getProcessTriple()).getArch());
   auto known = llvm::find_if(knownTargets(), [arch = arch](const Known &k) { return k.arch == arch; });
   if (known == knownTargets().end())
-    return userError("--target: unknown architecture '{0}'; known are host, x86_64, aarch64, cuda", arch);
+    return userError("--target: unknown architecture '{0}'; known are host, x86_64, aarch64, riscv64, cuda", arch);
   TargetSpec spec{arch.str(), {}};
   if (list.empty()) {
     if (text.ends_with(":"))

@@ -39,6 +39,8 @@ static const Machine table[] = {
      {48 << 10, 1 << 20, 2, 8}},
     {"neon", "aarch64", "aarch64-unknown-linux-gnu", "generic",
      "+neon,+fp-armv8", 16, 32, true, false, false, true, "", {64 << 10, 1 << 20, 2, 8}},
+    {"rvv", "riscv64", "riscv64-unknown-linux-gnu", "generic-rv64",
+     "+m,+a,+f,+d,+c,+v,+zvl128b", 16, 32, true, true, false, true, "", {32 << 10, 512 << 10, 1, 8}},
     {"sm_75", "cuda", "nvptx64-nvidia-cuda", "sm_75", "", 16, 255, true, false, false, true, "",
      {32 << 10, 128 << 10, 64, 8},
      {75, 63, 32, 1024, 65536, 255, 64 << 10, 64 << 10, false, false, turing}},

@@ -149,7 +149,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("-o,--output", o.output, "The file to write");
   command->add_option(
       "--target", flags->target,
-      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx]; comma separated");
+      "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], riscv64[:rvv], cuda[:sm75+sm80+sm90+ptx]; comma separated");
   command->add_option(
       "--dim", flags->dims,
       "NAME=MIN..MAX[@H1,H2,...]: range and expected sizes; NAME=N fixes it; ENTRY:NAME=... of one model of several");

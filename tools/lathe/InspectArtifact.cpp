@@ -6,6 +6,7 @@
 #include "Commands.h"
 #include "HostTensor.h"
 #include "lathe/Artifact/ArtifactFile.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -72,7 +73,8 @@ static StringRef levelName(uint32_t level, uint32_t machine) {
   static const char *const names[] = {"baseline", "avx2", "avx512"};
   if (level > 0xff)
     return level == LATHE_LEVEL_AVX2_VNNI ? "avx2vnni" : level == LATHE_LEVEL_AVX512_VNNI ? "avx512vnni" : "unknown";
-  return machine == 183 && level == 0 ? "neon" : level < std::size(names) ? names[level] : "unknown";
+  const artifact::ElfMachine *elf = artifact::findElfMachine(machine);
+  return elf && level == 0 ? elf->baseline : level < std::size(names) ? names[level] : "unknown";
 }
 
 static StringRef deviceName(uint32_t type) { return type == kDLCPU ? "cpu" : type == kDLCUDA ? "cuda" : "unknown"; }
@@ -146,6 +148,7 @@ static json::Object describeEntry(const ArtifactFile &file, const ArtifactFile::
 /// "entries".
 static json::Object describe(const ArtifactFile &file) {
   const LatheHeader &header = file.header();
+  const artifact::ElfMachine *elf = artifact::findElfMachine(header.machine);
   json::Object notes;
   std::vector<StringRef> pairs = file.texts(header.notes);
   for (size_t i = 0; i + 1 < pairs.size(); i += 2)
@@ -158,9 +161,7 @@ static json::Object describe(const ArtifactFile &file) {
   json::Object common{{"format", std::to_string(header.major) + "." + std::to_string(header.minor)},
                       {"producer", text(file.text(header.producer))},
                       {"model", text(file.text(header.modelName))},
-                      {"machine", header.machine == 62    ? "x86_64"
-                                  : header.machine == 183 ? "aarch64"
-                                                          : "unknown"},
+                      {"machine", elf ? elf->arch : "unknown"},
                       {"file_bytes", int64_t(file.fileBytes())},
                       {"data_bytes", int64_t(header.dataBytes)},
                       {"external_data", text(file.text(header.externalData))},

@@ -1,6 +1,7 @@
 //===- LoadedModel.cpp - An artifact, opened to run ------------------------===//
 #include "LoadedModel.h"
 #include "lathe/Artifact/ArtifactFile.h"
+#include "lathe/Artifact/ElfMachine.h"
 #include "lathe/Support/Diagnostics.h"
 #include <dlfcn.h>
 #include <utility>
@@ -9,26 +10,14 @@ using namespace llvm;
 using namespace lathe;
 using namespace lathe::tool;
 
-/// ELF's number of the machine that this program runs on.
-static constexpr uint32_t hostMachine =
-#if defined(__aarch64__)
-    183;
-#else
-    62;
-#endif
-
-static const char *machineName(uint32_t machine) {
-  return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "an unknown machine";
-}
-
 Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
   // The tables first: loading a file that is no artifact would run its constructors.
   Expected<artifact::ArtifactFile> tables = artifact::ArtifactFile::open(path);
   if (!tables)
     return tables.takeError();
-  if (uint32_t machine = tables->header().machine; machine != hostMachine)
-    return unsupported("'{0}' was compiled for {1}, this machine is {2}", path, machineName(machine),
-                       machineName(hostMachine));
+  const artifact::ElfMachine *known = artifact::findElfMachine(tables->header().machine);
+  if (known != &artifact::hostMachine())
+    return unsupported("'{0}' was compiled for {1}, this machine is {2}", path, known ? known->arch : "an unknown machine", artifact::hostMachine().arch);
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)

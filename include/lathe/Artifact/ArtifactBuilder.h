@@ -24,7 +24,7 @@ inline LatheDType dtype(DTypeCode code, unsigned bits) {
 }
 
 /// Which machine the artifact is for.
-enum class Machine { X86_64, AArch64 };
+enum class Machine { X86_64, AArch64, RiscV64 }; // ElfMachine.h says what each is
 
 struct SymbolInfo {
   std::string name; ///< the symbol's text (see Expr.h); the artifact has its name

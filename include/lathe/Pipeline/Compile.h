@@ -18,7 +18,7 @@ class CodeCache;
 
 /// One --target: an architecture and its variants, smallest first.
 struct TargetSpec {
-  std::string arch; ///< x86_64, aarch64 or cuda
+  std::string arch; ///< x86_64, aarch64, riscv64 or cuda
   std::vector<std::string> variants;
 };
 
@@ -60,7 +60,7 @@ std::string nameOf(const EntryPoint &entry);
 /// Makes an entry point of each program of a file that holds several, and refuses names that are given twice.
 llvm::Error expandEntries(CompileOptions &options);
 
-/// host, x86_64[:v+v..], aarch64[:neon], cuda[:sm75+sm80+sm90+ptx], comma separated.
+/// host, x86_64[:v+v..], aarch64[:neon], riscv64[:rvv], cuda[:sm75+sm80+sm90+ptx], comma separated.
 llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
 
 /// Compiles the model and writes the output, all or nothing.

@@ -23,6 +23,9 @@ static inline void relax(void) { __builtin_ia32_pause(); }
 #elif defined(__aarch64__)
 enum { SysFutex = 98 };
 static inline void relax(void) { __asm__ volatile("yield"); }
+#elif defined(__riscv)
+enum { SysFutex = 98 };
+static inline void relax(void) { __asm__ volatile(".word 0x0100000f"); } /* pause: nothing where it is not known */
 #else
 #error "no futex number for this machine"
 #endif
