@@ -98,11 +98,12 @@ Value Rewriter::small(Value v, int64_t rank) {
   return v.getDefiningOp<ConstantOp>() ? v : Value();
 }
 
-/// Known numbers in i32 that fit into bytes.
+/// Known numbers in i32 that fit into bytes. (Of a model in floats, all weights are asked: nothing of them is read.)
 std::optional<Quantised> Rewriter::matchConstant(Value v) {
   auto c = v.getDefiningOp<ConstantOp>();
-  std::optional<ConstantTensor> t = c ? readConstant(c.getValue()) : std::nullopt;
-  if (!t || t->isFloat() || llvm::any_of(t->ints, [](int64_t x) { return x < -128 || x > 127; }))
+  bool integers = c && isa<IntegerType>(elementOf(v));
+  std::optional<ConstantTensor> t = integers ? readConstant(c.getValue()) : std::nullopt;
+  if (!t || llvm::any_of(t->ints, [](int64_t x) { return x < -128 || x > 127; }))
     return std::nullopt;
   t->type = RankedTensorType::get(t->type.getShape(), g.b.getIntegerType(8));
   return Quantised{g.b.create<ConstantOp>(g.loc, writeConstant(*t, "bytes")), {}, {}};
