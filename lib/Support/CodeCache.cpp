@@ -129,6 +129,30 @@ void CodeCache::add(StringRef key, StringRef bytes) {
   bool failed = os.has_error();
   os.clear_error();
   llvm::consumeError(failed ? file->discard() : file->keep(path));
+  added += failed ? 0 : sumBytes + bytes.size();
+}
+
+/// A file beside the entries has a byte for each KiB that was added under this bound since the folder was looked through; appending is
+/// safe with several compilers at once. Where it is not there (a new folder, another bound), nobody knows.
+bool CodeCache::isWorthLooking() {
+  constexpr uint64_t unit = 1024, share = 32;
+  llvm::SmallString<128> counter(folder);
+  llvm::sys::path::append(counter, "added-" + std::to_string(maxBytes));
+  uint64_t known = 0;
+  bool isKnown = !llvm::sys::fs::file_size(counter, known);
+  if (isKnown && !added)
+    return false;
+  uint64_t mine = (added + unit - 1) / unit;
+  bool looks = !isKnown || (known + mine) * unit * share >= maxBytes;
+  std::error_code failed;
+  using namespace llvm::sys::fs;
+  llvm::raw_fd_ostream os(counter, failed, looks ? CD_CreateAlways : CD_OpenAlways, FA_Write, looks ? OF_None : OF_Append);
+  if (!failed && !looks)
+    os << std::string(mine, '+');
+  os.close();
+  os.clear_error();
+  added = 0;
+  return looks;
 }
 
 void CodeCache::prune() {
@@ -138,6 +162,6 @@ void CodeCache::prune() {
   policy.MaxSizePercentageOfAvailableSpace = 0;
   policy.MaxSizeFiles = 0;
   policy.MaxSizeBytes = maxBytes;
-  if (maxBytes)
+  if (maxBytes && isWorthLooking())
     llvm::pruneCache(folder, policy);
 }

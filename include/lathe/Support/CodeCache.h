@@ -30,7 +30,8 @@ public:
   std::optional<std::string> find(llvm::StringRef key);
   /// Keeps the bytes. What cannot be written (a full disk) is not kept: the code is there all the same. From any thread.
   void add(llvm::StringRef key, llvm::StringRef bytes);
-  /// Removes entries until the folder is within its bound.
+  /// Removes entries until the folder is within its bound. The folder is looked through when a thirty-second of the bound was
+  /// added since it last was, by whomever: most calls look at one file alone.
   void prune();
 
   unsigned found() const { return hits; }
@@ -39,10 +40,12 @@ public:
 private:
   CodeCache(llvm::StringRef folder, uint64_t maxBytes) : folder(folder), maxBytes(maxBytes) {}
   std::string pathOf(llvm::StringRef key) const;
+  bool isWorthLooking();
 
   std::string folder;
   uint64_t maxBytes;
   std::atomic<unsigned> hits{0}, misses{0};
+  std::atomic<uint64_t> added{0}; ///< bytes
 };
 
 } // namespace lathe
