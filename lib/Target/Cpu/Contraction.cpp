@@ -9,6 +9,7 @@
 #include "lathe/Artifact/Format.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -33,6 +34,10 @@ public:
   const std::string &error() const { return body.error(); }
 
 private:
+  /// A tile of rows: its number, its first row, and how many rows it has.
+  struct Tile {
+    Value index, row, count;
+  };
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   Expr tileCount() const { return Expr::ceildiv(shape.rows.extent(), tiles.maxRows()); }
   Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
@@ -41,8 +46,12 @@ private:
   Value packedPanel(Value panelIndex);
   void packPanel(const BodyEmitter &point, Value firstColumn, Value to);
   void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
-  void emitWidths(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tile, Value firstColumn);
-  void emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn, unsigned width);
+  void eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body);
+  void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width);
+  /// Of a group. One alone needs no loop: without columns there are no items.
+  void eachPanel(Value from, Value to, llvm::function_ref<void(Value)> body) {
+    getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
+  }
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void widenPanel(Value panel, Value to);
 
@@ -55,7 +64,8 @@ private:
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
   ContractionEpilogue epilogue;
-  Value rows, columns, depth, panels, rowTiles, together, scratchElements;
+  Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
+  Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
 };
 } // namespace
 
@@ -71,7 +81,10 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   depth = body.emitExpr(shape.reduced.extent());
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, tiles.maxRows());
+  high = v.ceilDiv(rows, v.max(rowTiles, v.i(1)));
+  highTiles = v.sub(rows, v.mul(rowTiles, v.sub(high, 1)));
   together = f.emitExpr(panelsTogether());
+  groups = v.max(v.ceilDiv(panels, together), v.i(1));
   scratchElements = body.emitExpr(panelElements(v, shape));
   std::optional<int64_t> known = shape.rows.extent().constant();
   if (known)
@@ -127,19 +140,17 @@ void ContractionEmitter::emit() {
 }
 
 void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
-  Value groups = v.max(v.ceilDiv(panels, together), v.i(1));
   Value batch = v.div(group, groups);
   Value firstPanel = v.mul(v.sub(group, v.mul(batch, groups)), together);
   Value count = v.min(together, v.sub(panels, firstPanel));
   BodyEmitter point = body;
   shape.batch.bind(v, point, batch, shape.batchFlat);
-  auto each = [&](llvm::function_ref<void(Value)> prepare) { v.loop(v.i(0), count, 1, prepare); };
   if (!shape.packed)
-    each([&](Value p) { packPanel(point, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+    eachPanel(v.i(0), count, [&](Value p) { packPanel(point, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
   if (!wideTiles)
     return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
   auto converted = [&] {
-    each([&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+    eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
     emitTiles(*wideTiles, point, tileFrom, tileTo, firstPanel, count);
   };
   if (shape.rows.extent().constant())
@@ -158,47 +169,50 @@ void ContractionEmitter::packPanel(const BodyEmitter &point, Value firstColumn, 
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
 }
 
+/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough: behind the others, so that these ask nothing.
 void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel,
                                    Value count) {
-  bool inPlace = shape.packed && &kernels == &tiles;
-  v.loop(tileFrom, tileTo, 1, [&](Value tile) {
-    v.loop(v.i(0), count, 1, [&](Value p) {
-      Value panelIndex = v.add(firstPanel, p);
-      emitWidths(kernels, point, inPlace ? packedPanel(panelIndex) : scratchPanel(p), tile, v.mul(panelIndex, panelColumns));
+  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
+  std::optional<int64_t> known = shape.columns.extent().constant();
+  int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
+  bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
+  auto each = [&](Value from, Value to, unsigned width) {
+    eachTile(tileFrom, tileTo, [&](const Tile &tile) {
+      eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width); });
     });
+  };
+  if (whole || (known && *known <= int64_t(narrow)))
+    return each(v.i(0), count, whole ? panelColumns : narrow);
+  Value lastPanel = v.sub(count, 1), firstOfLast = v.mul(v.add(firstPanel, lastPanel), panelColumns);
+  Value isNarrow = v.less(columns, v.add(firstOfLast, narrow + 1));
+  Value wholes = v.select(isNarrow, lastPanel, count);
+  v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns); });
+  v.ifThen(isNarrow, [&] { each(lastPanel, count, narrow); });
+}
+
+/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update in
+/// place.
+void ContractionEmitter::eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
+  v.loop(from, to, 1, [&](Value index) {
+    Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
+    body({index, row, v.select(v.less(index, highTiles), high, low)});
   });
 }
 
-/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough.
-void ContractionEmitter::emitWidths(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tile, Value firstColumn) {
-  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
-  auto emit = [&](unsigned width) { emitTile(kernels, point, panel, tile, firstColumn, width); };
-  std::optional<int64_t> known = shape.columns.extent().constant();
-  int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
-  if (narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow))
-    return emit(panelColumns);
-  if (known && *known <= int64_t(narrow))
-    return emit(narrow);
-  v.ifThen(v.less(columns, v.add(firstColumn, narrow + 1)), [&] { emit(narrow); }, [&] { emit(panelColumns); });
+void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p,
+                                  unsigned width) {
+  Value panelIndex = v.add(firstPanel, p), firstColumn = v.mul(panelIndex, panelColumns);
+  bool inPlace = shape.packed && &kernels == &tiles;
+  Value panel = inPlace ? packedPanel(panelIndex) : scratchPanel(p);
+  epilogue.request(point, tile.row, tile.count, firstColumn, width);
+  if (&kernels == &tiles)
+    kernels.requestNext(panel, tile.index, depth);
+  kernels.emit(point, panel, tile.row, tile.count, depth, epilogue.buffer(), width);
+  epilogue.emit(point, tile.row, tile.count, firstColumn, width);
 }
 
 void ContractionEmitter::widenPanel(Value panel, Value to) {
   v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
-}
-
-/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue
-/// may update in place.
-void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, Value panel, Value tileIndex, Value firstColumn,
-                                  unsigned width) {
-  Value high = v.ceilDiv(rows, rowTiles), low = v.sub(high, 1);
-  Value highTiles = v.sub(rows, v.mul(rowTiles, low));
-  Value row = v.add(v.mul(tileIndex, low), v.min(tileIndex, highTiles));
-  Value count = v.select(v.less(tileIndex, highTiles), high, low);
-  epilogue.request(point, row, count, firstColumn, width);
-  if (&kernels == &tiles)
-    kernels.requestNext(panel, tileIndex, depth);
-  kernels.emit(point, panel, row, count, depth, epilogue.buffer(), width);
-  epilogue.emit(point, row, count, firstColumn, width);
 }
 
 static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan) {

@@ -3,7 +3,8 @@
 // One design for all shapes: the second operand is read as panels of 32 columns ([K][32], packed at compile time or into
 // scratch here), the rows are split exactly into tiles of nearly equal height, and a table of micro-kernels has one entry for
 // each height. A tile is left in an L1-resident buffer, and a loop over its rows applies the epilogue with the columns in
-// the lanes. An item of the parallel loop is one tile; items walk the rows of a panel first, so that the panel stays in L2.
+// the lanes. An item of the parallel loop is one tile, times a group of panels; items walk the rows of a group first, so that its panels
+// stay in L2. How many panels a group has follows in a call from the sizes and the machine that runs (Contraction.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_TARGET_CPU_CONTRACTION_H

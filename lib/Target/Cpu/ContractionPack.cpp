@@ -9,11 +9,6 @@ using namespace lathe::cpu;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
-/// Rows that are requested from memory before they are copied.
-constexpr int64_t rowsAhead = 16;
-/// Of 4 bytes; narrower ones are requested twice.
-constexpr unsigned elementsPerLine = 16;
-
 namespace {
 struct Packer {
   VectorBuilder &v;
@@ -44,9 +39,6 @@ void Packer::copyRows() {
   auto copy = [&](bool partial) {
     v.loop(v.i(0), depth, 1, [&](Value k) {
       Value from = offsetAt(k, first);
-      if (depthFlat) // rows lie far apart, often each in a page of its own, where no hardware requests the next
-        for (unsigned q = 0; q < panelColumns; q += elementsPerLine)
-          v.prefetch(v.at(rhs, offsetAt(v.add(k, rowsAhead), first), shape.rhsType), v.i(q), shape.rhsType);
       for (unsigned q = 0; q < panelColumns; q += v.lanes) {
         Value mask = partial ? v.firstLanes(v.sub(v.sub(columns, first), q)) : Value();
         Value row = v.loadConverted(v.at(rhs, from, shape.rhsType), v.i(q), shape.rhsType, mask);
