@@ -113,9 +113,9 @@ print(f"""# Operators
 Made by `docs/make-ops.py` from the importers' tables and the tests. What a particular node asks beyond what its operator's
 translation does is reported when the model is read: `lathe compile` exits with 2 and lists all such nodes.
 
-Every operator is a composition of the `lathe` dialect's ops, which every target has: the CPU variants and CUDA. The exceptions are marked "cpu":
-what such an operator decides while the model runs (sizes that depend on data, branches, loops) are steps of the host program, which CUDA
-artifacts do not have; decided when compiling, it is there for CUDA, too.
+Every operator is a composition of the `lathe` dialect's ops, which every target has: the CPU variants and CUDA. Those marked "host" decide
+something while the model runs (sizes that depend on data, branches, loops), in steps of the host program: for CUDA, too, where such a size
+is read back from the device.
 
 ## ONNX: {len(onnx)} operators
 
@@ -131,7 +131,7 @@ ONNX's node tests run every operator that they have.
 tests = onnx_tests()
 for name, since, where in onnx:
     domain, _, operator = name.rpartition(".")
-    targets = "cpu" if decided_at_run_time(root / "lib/Import/Onnx/Ops" / where) else "all"
+    targets = "host" if decided_at_run_time(root / "lib/Import/Onnx/Ops" / where) else "all"
     print(f"| {name} | {', '.join(map(str, sorted(since)))} | {element_types(domain, operator)} | {where} | {shortened(tests.get(operator, ()))} | {targets} |")
 print(f"""
 ## PyTorch: {len(fx)} ATen overloads
@@ -144,7 +144,7 @@ Beside operators: `cond` (both branches are computed, and one is selected), `map
 autocast or of checkpoints. Complex numbers are pairs: a complex input, output or weight is a tensor with a last dimension of 2. Views,
 copies, sums and products take them, beside the operators of `Complex.cpp` and `Fourier.cpp`. Buffers that a program writes are states of
 the artifact ([Artifact.md](Artifact.md)). Recurrent layers of more than 16 steps, or of an open number of them, are loops of the host
-program ("cpu"). Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
+program ("host"). Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
 
 | overload | arguments | source | tests |
 |---|---|---|---|""")

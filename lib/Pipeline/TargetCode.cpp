@@ -164,26 +164,9 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   return o;
 }
 
-/// What the host decides between kernels runs on CPUs only.
-static Error refuseHostOps(ModuleOp module) {
-  std::vector<std::string> items;
-  module.walk([&](Operation *op) {
-    if (!ir::isHostOp(op))
-      return;
-    auto name = dyn_cast<NameLoc>(op->getLoc());
-    items.push_back(
-        llvm::formatv("node '{0}': sizes and control flow that depend on data ({1}) are not there for CUDA targets",
-                      name ? name.getName().getValue() : "?", op->getName().getStringRef())
-            .str());
-  });
-  return items.empty() ? Error::success() : llvm::make_error<UnsupportedError>(std::move(items));
-}
-
 Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
   if (options.emit != EmitStage::Ptx)
     return userError("of a CUDA target, --emit ptx is what can be printed");
-  if (Error e = refuseHostOps(module))
-    return std::move(e);
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernelsOf(module), cudaOptions(target, options));
   if (!code)
     return code.takeError();
@@ -195,9 +178,6 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
 
 Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> modules, const TargetSpec &target,
                         const CompileOptions &options, llvm::json::Value &) {
-  for (ModuleOp module : modules)
-    if (Error e = refuseHostOps(module))
-      return e;
   std::vector<kernel::GenericOp> kernels = allKernels(modules);
   Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
   if (!code)

@@ -138,15 +138,15 @@ static LatheStatus checkCode(LatheContext *context) {
   return status;
 }
 
-/* Staging memory is there by the tensors' numbers, whichever entry point they are of. */
-static uint32_t mostTensors(const LatheContext *context) {
-  uint32_t most = 0;
+/* Staging memory is there by the tensors' numbers, and that of steps by the buffers', whichever entry point they are of. */
+static void countShared(const LatheContext *context, uint32_t *tensors, uint32_t *buffers) {
   for (uint32_t e = 0; e < latheCountEntries(context); ++e) {
     const LatheHeader *tables = latheEntryTables(context, e);
-    uint32_t count = tables->inputs.count + tables->outputs.count;
-    most = count > most ? count : most;
+    const LatheProgram *program = latheEntryProgram(context, e);
+    uint32_t count = tables->inputs.count + tables->outputs.count, all = program ? program->buffers.count : 0;
+    *tensors = count > *tensors ? count : *tensors;
+    *buffers = all > *buffers ? all : *buffers;
   }
-  return most;
 }
 
 static void destroy(LatheContext *context);
@@ -158,9 +158,12 @@ static LatheStatus create(LatheContext *context, int32_t deviceId) {
   cuda->hostData = context->data;
   const LatheCudaTable *table = latheCudaTable(context);
   cuda->modules = calloc((table ? table->modules.count : 0) + 1, sizeof(CUmodule));
-  cuda->numStaging = mostTensors(context);
+  countShared(context, &cuda->numStaging, &cuda->numBuffers);
   cuda->staging = calloc(cuda->numStaging + 1, sizeof(LatheCudaStaging));
-  LatheStatus status = cuda->modules && cuda->staging ? openDevice(context, deviceId) : latheOutOfMemory(context, 0, "a context");
+  cuda->dynamics = calloc(cuda->numBuffers + 1, sizeof(LatheCudaStaging));
+  cuda->owners = calloc(cuda->numBuffers + 1, sizeof(uint32_t));
+  bool complete = cuda->modules && cuda->staging && cuda->dynamics && cuda->owners;
+  LatheStatus status = complete ? openDevice(context, deviceId) : latheOutOfMemory(context, 0, "a context");
   if (!status)
     status = checkCode(context);
   if (status)
@@ -183,6 +186,9 @@ static void destroy(LatheContext *context) {
     for (uint32_t i = 0; cuda->staging && i < cuda->numStaging; ++i)
       if (cuda->staging[i].memory)
         d->release(cuda->staging[i].memory);
+    for (uint32_t i = 0; cuda->dynamics && i < cuda->numBuffers; ++i)
+      if (cuda->dynamics[i].memory)
+        d->release(cuda->dynamics[i].memory);
     if (cuda->scratch.memory)
       d->release(cuda->scratch.memory);
     dropConstants(cuda);
@@ -195,6 +201,8 @@ static void destroy(LatheContext *context) {
   context->data = cuda->hostData;
   free(cuda->modules);
   free(cuda->staging);
+  free(cuda->dynamics);
+  free(cuda->owners);
   free(cuda);
   context->backendState = NULL;
 }

@@ -13,10 +13,11 @@ typedef struct LatheCudaConstants {
   uint64_t first; /* of the data section: what lies before no buffer speaks of */
 } LatheCudaConstants;
 
-/* A tensor of the caller that lies in host memory has device memory of the context's own. */
+/* Device memory of the context's own: for a tensor of the caller that lies in host memory, or what steps allocate. */
 typedef struct {
   CUdeviceptr memory;
   uint64_t bytes;
+  uint64_t used; /* of those, where a step has said how many it wants */
 } LatheCudaStaging;
 
 typedef struct {
@@ -29,8 +30,11 @@ typedef struct {
   LatheCudaConstants *constants;
   CUmodule *modules;        /* of the table, loaded on first use */
   LatheCudaStaging *staging; /* inputs, then outputs */
-  uint32_t numStaging;
+  uint32_t numStaging, numBuffers;
   LatheCudaStaging scratch;  /* of one kernel at a time, as large as any plan so far wants it */
+  LatheCudaStaging *dynamics; /* per buffer: memory of ALLOC and GROW steps, kept from run to run (Walk.c) */
+  uint32_t *owners;           /* per buffer: whose memory it has at this point of a walk */
+  uint64_t memoryVersion;     /* counts the times that such memory came to lie elsewhere */
 } LatheCuda;
 
 /*===-- A plan on the device ------------------------------------------------===*/
@@ -56,7 +60,7 @@ typedef struct {
 enum { LATHE_CUDA_GRAPHS = 4 };
 /* The steps as a graph, for one set of addresses. Made when the same addresses come a second time. */
 typedef struct {
-  CUdeviceptr *addresses; /* inputs, outputs, workspace, the states' by their version, scratch */
+  CUdeviceptr *addresses; /* inputs, outputs, workspace, scratch; the states' and what steps allocate by their versions */
   CUgraphExec exec;
   uint64_t lastUse;
 } LatheCudaGraph;
@@ -66,13 +70,14 @@ typedef struct {
   LatheCudaGraph graphs[LATHE_CUDA_GRAPHS];
   CUdeviceptr *addresses; /* of the run in progress */
   uint64_t uses;
-  bool capturable; /* nothing runs on the host between kernels */
+  uint32_t launched; /* in the last walk */
+  bool capturable;   /* nothing runs on the host between kernels */
 } LatheCudaPlan;
 
 static inline LatheCuda *latheCuda(LatheContext *context) { return context->backendState; }
 uint32_t latheCudaTensors(const LatheContext *context); /* inputs and outputs */
 /* All that a graph of the steps has written into it: see LatheCudaGraph. */
-static inline uint32_t latheCudaAddresses(const LatheContext *context) { return latheCudaTensors(context) + 3; }
+static inline uint32_t latheCudaAddresses(const LatheContext *context) { return latheCudaTensors(context) + 4; }
 
 /* Modules.c */
 const LatheCudaTable *latheCudaTable(const LatheContext *context);
@@ -80,10 +85,17 @@ LatheStatus latheCudaChooseVariant(LatheContext *context, const LatheKernel *ker
 LatheStatus latheCudaFunction(LatheContext *context, const LatheCudaVariant *variant, uint32_t entry, uint32_t shared,
                               CUfunction *fn);
 /* Launch.c */
+LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *out);
 LatheStatus latheCudaPlanSteps(LatheContext *context, LathePlan *plan);
 void latheCudaForgetPlan(LatheContext *context, LathePlan *plan);
 LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan);
 LatheStatus latheCudaRunStep(LatheContext *context, LathePlan *plan, uint32_t step);
+/* HostCall.c */
+LatheStatus latheCudaCallOnHost(LatheContext *context, LathePlan *plan, const LathePlannedStep *step);
+/* Walk.c */
+LatheStatus latheCudaWalk(LatheContext *context, LathePlan *plan);
+bool latheCudaWalksAlike(const LatheContext *context, const LathePlan *plan);
+bool latheCudaIsDynamicOutput(const LatheContext *context, uint32_t output);
 /* Profile.c */
 LatheStatus latheCudaProfileSteps(LatheContext *context, LathePlan *plan);
 /* Run.c */

@@ -12,7 +12,7 @@ static LatheStatus reserveScratch(LatheContext *context, uint64_t bytes) {
     cuda->driver.synchronize(cuda->stream);
     cuda->driver.release(cuda->scratch.memory);
   }
-  cuda->scratch = (LatheCudaStaging){0, 0};
+  cuda->scratch = (LatheCudaStaging){0, 0, 0};
   LATHE_CUDA_TRY(context, cuda->driver.allocate(&cuda->scratch.memory, bytes),
                  "allocating memory between a kernel's steps");
   cuda->scratch.bytes = bytes;
@@ -37,7 +37,7 @@ static LatheStatus planFollowing(LatheContext *context, const LatheCudaVariant *
   return status;
 }
 
-static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *out) {
+LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *out) {
   LatheCuda *cuda = latheCuda(context);
   const LatheKernel *kernel = &context->kernels[step->step->target];
   const LatheCudaVariant *variant;
@@ -47,6 +47,7 @@ static LatheStatus planLaunch(LatheContext *context, const LathePlannedStep *ste
   int64_t words[LATHE_CUDA_PLAN_WORDS] = {0};
   words[LATHE_CUDA_PROCESSORS] = cuda->multiprocessors;
   ((LathePlanFn)context->functions[variant->plan])(step->sizes, words);
+  out->empty = false;
   for (int i = 0; i < 3; ++i) {
     int64_t limit = i ? 65535 : INT32_MAX;
     if (words[LATHE_CUDA_GRID + i] > limit)
@@ -119,23 +120,15 @@ static LatheCudaPlan *allocatePlan(LatheContext *context, const LathePlan *plan)
 }
 
 LatheStatus latheCudaPlanSteps(LatheContext *context, LathePlan *plan) {
-  if (plan->dynamic)
-    return latheFail(context, LATHE_UNSUPPORTED, "the model's control flow or data-dependent sizes run on the CPU only");
   LatheCudaPlan *out = allocatePlan(context, plan);
   if (!out)
     return latheOutOfMemory(context, 0, "a plan");
   plan->device = out;
-  out->capturable = true;
+  out->capturable = latheCudaWalksAlike(context, plan);
   LatheStatus status = LATHE_OK;
-  for (uint32_t i = 0; !status && i < plan->numSteps; ++i) {
-    uint32_t kind = plan->steps[i].kind;
-    if (kind == LATHE_STEP_KERNEL)
-      status = planLaunch(context, &plan->steps[i], &out->steps[i]);
-    else if (kind == LATHE_STEP_CALL)
-      out->capturable = false;
-    else if (kind != LATHE_STEP_COPY)
-      status = latheFail(context, LATHE_UNSUPPORTED, "the artifact has a step of kind %u in its program for a GPU", kind);
-  }
+  for (uint32_t i = 0; !status && i < plan->numSteps; ++i)
+    if (plan->steps[i].kind == LATHE_STEP_KERNEL && !(plan->steps[i].step->flags & LATHE_STEP_DYNAMIC))
+      status = latheCudaPlanLaunch(context, &plan->steps[i], &out->steps[i]);
   return status;
 }
 
@@ -210,62 +203,24 @@ static LatheStatus launchKernel(LatheContext *context, const LathePlannedStep *s
   return latheCudaCheck(context, &cuda->driver, result, latheName(context, context->kernels[step->step->target].name));
 }
 
-/* A function of the host on device memory: what it may read comes to the host, what it may write goes back. */
-static LatheStatus callOnHost(LatheContext *context, LathePlan *plan, const LathePlannedStep *step) {
-  LatheCuda *cuda = latheCuda(context);
-  const LatheBuffer *buffers = LATHE_ARRAY(context, LatheBuffer, context->program->buffers);
-  const uint32_t *ids = LATHE_ARRAY(context, uint32_t, step->step->buffers);
-  uint32_t count = step->step->buffers.count;
-  uint64_t total = 64;
-  for (uint32_t i = 0; i < count; ++i)
-    total += ((uint64_t)plan->sizes[buffers[ids[i]].bytesSlot] + 63) & ~63ull;
-  char *memory = aligned_alloc(64, total);
-  void **pointers = malloc(sizeof(void *) * (count + 1));
-  LatheStatus status = memory && pointers ? LATHE_OK : latheOutOfMemory(context, total, "a step on the host");
-  char *at = memory;
-  for (uint32_t i = 0; !status && i < count; ++i) {
-    uint64_t bytes = (uint64_t)plan->sizes[buffers[ids[i]].bytesSlot];
-    pointers[i] = at;
-    if (bytes)
-      status = latheCudaCheck(context, &cuda->driver,
-                              cuda->driver.download(at, (CUdeviceptr)(uintptr_t)step->buffers[i], bytes, cuda->stream),
-                              "copying to the host");
-    at += (bytes + 63) & ~63ull;
-  }
-  if (!status)
-    status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "a step before one on the host");
-  if (!status)
-    ((LatheHostFn)context->functions[step->step->target])(pointers, step->sizes);
-  for (uint32_t i = 0; !status && i < count; ++i) {
-    uint64_t bytes = (uint64_t)plan->sizes[buffers[ids[i]].bytesSlot];
-    uint64_t offset;
-    if (bytes && buffers[latheRootOf(buffers, ids[i], &offset)].kind != LATHE_BUFFER_CONST)
-      status = latheCudaCheck(context, &cuda->driver,
-                              cuda->driver.upload((CUdeviceptr)(uintptr_t)step->buffers[i], pointers[i], bytes, cuda->stream),
-                              "copying from the host");
-  }
-  if (!status)
-    status = latheCudaCheck(context, &cuda->driver, cuda->driver.synchronize(cuda->stream), "copying from the host");
-  free(memory);
-  free(pointers);
-  return status;
-}
-
 LatheStatus latheCudaRunStep(LatheContext *context, LathePlan *plan, uint32_t i) {
   LatheCuda *cuda = latheCuda(context);
   LathePlannedStep *step = &plan->steps[i];
   if (step->kind == LATHE_STEP_KERNEL)
     return launchKernel(context, step, &((LatheCudaPlan *)plan->device)->steps[i]);
   if (step->kind == LATHE_STEP_CALL)
-    return callOnHost(context, plan, step);
+    return latheCudaCallOnHost(context, plan, step);
   if (step->sizes[0] <= 0)
     return LATHE_OK;
-  CUresult result = cuda->driver.copy((CUdeviceptr)(uintptr_t)step->buffers[1], (CUdeviceptr)(uintptr_t)step->buffers[0],
-                                      (size_t)step->sizes[0], cuda->stream);
+  uint64_t offset = step->step->slots.count > 1 ? (uint64_t)step->sizes[1] : 0;
+  CUresult result = cuda->driver.copy((CUdeviceptr)(uintptr_t)step->buffers[1] + offset,
+                                      (CUdeviceptr)(uintptr_t)step->buffers[0], (size_t)step->sizes[0], cuda->stream);
   return latheCudaCheck(context, &cuda->driver, result, "a copy");
 }
 
 LatheStatus latheCudaRunSteps(LatheContext *context, LathePlan *plan) {
+  if (plan->dynamic)
+    return latheCudaWalk(context, plan);
   if (context->profile)
     return latheCudaProfileSteps(context, plan);
   LatheStatus status = LATHE_OK;

@@ -32,7 +32,7 @@ static LatheStatus stagingFor(LatheContext *context, uint32_t i, uint64_t bytes)
     cuda->driver.synchronize(cuda->stream);
     cuda->driver.release(staging->memory);
   }
-  *staging = (LatheCudaStaging){0, 0};
+  *staging = (LatheCudaStaging){0, 0, 0};
   LATHE_CUDA_TRY(context, cuda->driver.allocate(&staging->memory, bytes ? bytes : 1), "allocating memory for a tensor");
   staging->bytes = bytes;
   return LATHE_OK;
@@ -48,6 +48,10 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
   for (uint32_t i = 0; i < latheCudaTensors(context); ++i) {
     const DLTensor *tensor = i < context->numInputs ? inputs[i] : outputs[i - context->numInputs];
     const char *data = context->bindings[i].data;
+    if (i >= context->numInputs && latheCudaIsDynamicOutput(context, i - context->numInputs)) {
+      addresses[i] = cuda->staging[i].memory; /* steps see to it */
+      continue;
+    }
     if (usable(tensor, data)) {
       addresses[i] = (CUdeviceptr)(uintptr_t)data;
       continue;
@@ -68,11 +72,25 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
   addresses[latheCudaTensors(context)] = (CUdeviceptr)(uintptr_t)context->workspace->memory;
   addresses[latheCudaTensors(context) + 1] = (CUdeviceptr)context->states->version;
   addresses[latheCudaTensors(context) + 2] = cuda->scratch.memory;
+  addresses[latheCudaTensors(context) + 3] = (CUdeviceptr)cuda->memoryVersion;
   for (uint32_t p = 0; p < plan->numPatches; ++p) {
     const LathePatch *patch = &plan->patches[p];
     plan->pointers[patch->pointer] = (void *)(uintptr_t)(addresses[patch->tensor] + patch->offset);
   }
   return LATHE_OK;
+}
+
+/* An output whose size the run decided, in memory of the host. */
+static LatheStatus fetchDynamic(LatheContext *context, uint32_t output) {
+  LatheCuda *cuda = latheCuda(context);
+  const LatheCudaStaging *staging = &cuda->staging[context->numInputs + output];
+  LatheStatus status = latheProvide(context, context->numInputs + output, staging->used);
+  if (!status && staging->used)
+    status = latheCudaCheck(context, &cuda->driver,
+                            cuda->driver.download(context->bindings[context->numInputs + output].data, staging->memory,
+                                                  staging->used, cuda->stream),
+                            "copying an output");
+  return status;
 }
 
 static LatheStatus fetchOutputs(LatheContext *context, LathePlan *plan, DLTensor *const *outputs) {
@@ -82,6 +100,12 @@ static LatheStatus fetchOutputs(LatheContext *context, LathePlan *plan, DLTensor
     const DLTensor *tensor = outputs[i];
     char *data = context->bindings[context->numInputs + i].data;
     uint64_t bytes;
+    if (latheCudaIsDynamicOutput(context, i)) {
+      LatheStatus status = fetchDynamic(context, i);
+      if (status)
+        return status;
+      continue;
+    }
     if (usable(tensor, data) || !bytesOf(context, tensor, &bytes) || !bytes)
       continue;
     CUdeviceptr from = addresses[context->numInputs + i];
@@ -154,5 +178,9 @@ LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const
   bool graphs = ((LatheCudaPlan *)plan->device)->capturable && !context->profile && plan->numSteps > 0;
   if (!status)
     status = graphs ? runGraph(context, plan) : latheCudaRunSteps(context, plan);
-  return status ? status : fetchOutputs(context, plan, outputs);
+  if (!status)
+    status = fetchOutputs(context, plan, outputs);
+  if (!status && plan->dynamic)
+    latheFinishOutputs(context, plan, outputs);
+  return status;
 }

@@ -1,5 +1,6 @@
 /* A CUDA driver without a device: a stream is a list of commands that runs when somebody waits for it, and the n-th kernel takes n
- * milliseconds of a clock that nothing else moves. */
+ * milliseconds of a clock that nothing else moves. Kernels do nothing, copies copy at once. With FAKE_DRIVER_LOG the driver tells on
+ * stderr of kernels, copies between host and device, and graphs. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,11 @@ static double clockTime = 1000;
 
 #define FUNCTION(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
 
+static unsigned captured; /* kernels, while a stream is captured */
+static int capturing;
+
+#define LOG(...) (getenv("FAKE_DRIVER_LOG") ? (void)fprintf(stderr, __VA_ARGS__) : (void)0)
+
 static int push(Command c) {
   if (numCommands == sizeof commands / sizeof *commands)
     return 2;
@@ -41,24 +47,46 @@ FUNCTION(cuCtxPushCurrent_v2, void *context) { return 0; }
 FUNCTION(cuCtxPopCurrent_v2, void **context) { return 0; }
 FUNCTION(cuMemAlloc_v2, uint64_t *memory, size_t bytes) { return *memory = (uint64_t)(uintptr_t)calloc(1, bytes), 0; }
 FUNCTION(cuMemFree_v2, uint64_t memory) { return free((void *)(uintptr_t)memory), 0; }
-FUNCTION(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
-FUNCTION(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s) { return memcpy(to, (void *)(uintptr_t)from, n), 0; }
-FUNCTION(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t n, void *s) { return 0; }
+FUNCTION(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t n, void *s) {
+  LOG("%zu bytes to the device\n", n);
+  return memcpy((void *)(uintptr_t)to, from, n), 0;
+}
+FUNCTION(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t n, void *s) {
+  LOG("%zu bytes to the host\n", n);
+  return memcpy(to, (void *)(uintptr_t)from, n), 0;
+}
+FUNCTION(cuCtxSetCurrent, void *context) { return 0; }
+FUNCTION(cuGetErrorName, int error, const char **text) { return *text = "ERROR", 0; }
+FUNCTION(cuMemsetD8_v2, uint64_t to, unsigned char value, size_t n) { return memset((void *)(uintptr_t)to, value, n), 0; }
+FUNCTION(cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t n) { return memcpy((void *)(uintptr_t)to, from, n), 0; }
+FUNCTION(cuMemcpyDtoH_v2, void *to, uint64_t from, size_t n) { return memcpy(to, (void *)(uintptr_t)from, n), 0; }
+FUNCTION(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t n, void *s) {
+  return memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n), 0;
+}
 FUNCTION(cuStreamCreate, void **stream, unsigned flags) { return *stream = commands, 0; }
 FUNCTION(cuStreamDestroy_v2, void *stream) { return 0; }
-FUNCTION(cuStreamBeginCapture_v2, void *stream, int mode) { return 1; }
-FUNCTION(cuStreamEndCapture, void *stream, void **graph) { return 1; }
-FUNCTION(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags) { return 1; }
+FUNCTION(cuStreamBeginCapture_v2, void *stream, int mode) { return capturing = 1, captured = 0; }
+FUNCTION(cuStreamEndCapture, void *stream, void **graph) {
+  LOG("a graph of %u kernels\n", captured);
+  return *graph = commands, capturing = 0;
+}
+FUNCTION(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags) { return *exec = commands, 0; }
 FUNCTION(cuGraphDestroy, void *graph) { return 0; }
 FUNCTION(cuGraphExecDestroy, void *exec) { return 0; }
-FUNCTION(cuGraphLaunch, void *exec, void *stream) { return 1; }
+FUNCTION(cuGraphLaunch, void *exec, void *stream) {
+  LOG("the graph\n");
+  return 0;
+}
 FUNCTION(cuModuleLoadData, void **module, const void *image) { return *module = commands, 0; }
 FUNCTION(cuModuleUnload, void *module) { return 0; }
-FUNCTION(cuModuleGetFunction, void **function, void *module, const char *name) { return *function = commands, 0; }
+FUNCTION(cuModuleGetFunction, void **function, void *module, const char *name) { return *function = strdup(name), 0; }
 FUNCTION(cuFuncSetAttribute, void *function, int attribute, int value) { return 0; }
 FUNCTION(cuGetErrorString, int error, const char **text) { return *text = "an error", 0; }
 FUNCTION(cuLaunchKernel, void *fn, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
          void **arguments, void **extra) {
+  if (capturing)
+    return ++captured, 0;
+  LOG("kernel %s\n", (const char *)fn);
   return push((Command){0});
 }
 FUNCTION(cuLaunchHostFunc, void *stream, void (*fn)(void *), void *data) { return push((Command){.host = fn, .data = data}); }
@@ -70,6 +98,8 @@ FUNCTION(cuEventElapsedTime, float *ms, Event *a, Event *b) {
   return a->reached && b->reached ? 0 : 600;
 }
 FUNCTION(cuStreamSynchronize, void *stream) {
+  if (capturing)
+    return 900;
   for (unsigned i = 0; i < numCommands; ++i) {
     Command *c = &commands[i];
     if (c->host)
