@@ -72,8 +72,8 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
                                     std::vector<std::string> &filesRead, MLIRContext &context) {
   ImportOptions import = entry.import;
   import.filesRead = &filesRead;
-  if (isForCuda(options)) // loops run on CPUs only
-    import.unrolledSteps = 256;
+  if (isForCuda(options)) // a loop is one launch there, however short it is
+    import.unrolledSteps = 2;
   if (isOnnx(entry.model))
     return importOnnx(entry.model, import, context);
   if (isExport(entry.model))

@@ -111,10 +111,7 @@ std::vector<kernel::GenericOp> pipeline::kernelsOf(ModuleOp module) {
 }
 
 Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, ModuleOp module,
-                           ArrayRef<artifact::KernelId> kernelIds) {
-  llvm::DenseMap<Operation *, artifact::KernelId> ids;
-  for (auto [op, id] : llvm::zip(kernelsOf(module), kernelIds))
-    ids[op] = id;
+                           llvm::DenseMap<Operation *, artifact::KernelId> ids, std::vector<LaunchedLoops> loops) {
   artifact::Program &program = builder.program(deviceType);
   func::FuncOp main = mainOf(module);
   Places places(main);
@@ -123,7 +120,7 @@ Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceTy
   auto state = [&](StringAttr name) { return program.state(builder.stateNamed(name)); };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     arguments.push_back(places.inputs[i] ? program.input(*places.inputs[i]) : state(ir::stateOfArgument(main, i)));
-  StepWriter writer(builder, program, module, ids);
+  StepWriter writer(builder, program, module, ids, loops);
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     if (places.outputs[i])
       targets.push_back({program.output(*places.outputs[i]), writer.isLate(main.getResultTypes()[i])});

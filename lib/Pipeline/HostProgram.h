@@ -11,11 +11,20 @@ namespace lathe::pipeline {
 /// Symbols, relations, inputs and outputs of the model. Once per artifact.
 llvm::Error addSignature(artifact::ArtifactBuilder &builder, mlir::ModuleOp module);
 
-/// @main's kernels as steps of the program for the device; `kernelIds`: one per kernel.generic, in program order.
-llvm::Error addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, mlir::ModuleOp module,
-                       llvm::ArrayRef<artifact::KernelId> kernelIds);
+/// Loops that are one launch: a kernel of these buffers, which stands where the last of them does.
+struct LaunchedLoops {
+  std::vector<mlir::Operation *> loops;
+  std::vector<mlir::Value> operands; ///< also constants of the bodies
+  std::vector<mlir::Value> results;
+  std::vector<std::string> sizes;
+  artifact::KernelId id;
+};
 
-/// All kernels of the module, in the order of kernelIds.
+/// @main's kernels as steps of the program for the device.
+llvm::Error addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, mlir::ModuleOp module,
+                       llvm::DenseMap<mlir::Operation *, artifact::KernelId> kernelIds, std::vector<LaunchedLoops> loops = {});
+
+/// All kernels of the module.
 std::vector<kernel::GenericOp> kernelsOf(mlir::ModuleOp module);
 
 /// The model: the function @main.

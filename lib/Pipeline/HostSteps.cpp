@@ -24,8 +24,8 @@ static Value baseOf(Value v) {
 }
 
 StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, ModuleOp module,
-                       const llvm::DenseMap<Operation *, artifact::KernelId> &kernels)
-    : builder(builder), program(program), module(module), kernels(kernels) {
+                       const llvm::DenseMap<Operation *, artifact::KernelId> &kernels, ArrayRef<LaunchedLoops> launched)
+    : builder(builder), program(program), module(module), kernels(kernels), launched(launched) {
   late.roots = ir::lateSymbols(module);
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition()) {

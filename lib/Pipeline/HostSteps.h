@@ -2,6 +2,7 @@
 #ifndef LATHE_LIB_PIPELINE_HOSTSTEPS_H
 #define LATHE_LIB_PIPELINE_HOSTSTEPS_H
 
+#include "HostProgram.h"
 #include "lathe/Artifact/ArtifactBuilder.h"
 #include "lathe/Artifact/LateSymbols.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
@@ -31,7 +32,7 @@ public:
   };
 
   StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, mlir::ModuleOp module,
-             const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels);
+             const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels, llvm::ArrayRef<LaunchedLoops> launched);
 
   llvm::Error run(mlir::func::FuncOp function, llvm::ArrayRef<BufferId> arguments, llvm::ArrayRef<Target> results);
   bool isLate(mlir::Type type) const;
@@ -48,6 +49,7 @@ private:
   llvm::Error addIf(ir::IfOp op);
   // HostLoops.cpp
   llvm::Error addLoop(ir::LoopOp op);
+  llvm::Error addLaunched(const LaunchedLoops &loops, ir::LoopOp op);
   void startLoop(Loop &loop);
   void placeCarried(Loop &loop);
   void placeCollected(Loop &loop);
@@ -73,6 +75,7 @@ private:
   artifact::Program &program;
   mlir::ModuleOp module;
   const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
+  llvm::ArrayRef<LaunchedLoops> launched;
   artifact::LateSymbols late;
   llvm::StringMap<std::vector<SizeCheck>> scoped; ///< by function
   std::set<std::string> available;                ///< late symbols that have values

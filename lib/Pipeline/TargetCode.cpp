@@ -9,6 +9,7 @@
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
+#include "lathe/Target/CudaLoops.h"
 #include "lathe/Target/CudaTarget.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -79,15 +80,13 @@ static std::vector<kernel::GenericOp> allKernels(ArrayRef<ModuleOp> modules) {
   return all;
 }
 
-/// Each module's steps as the program of its entry point; `ids`: of all kernels.
+/// Each module's steps as the program of its entry point; `ids` and `loops`: of all modules.
 static Error addPrograms(artifact::ArtifactBuilder &builder, uint32_t deviceType, ArrayRef<ModuleOp> modules,
-                         ArrayRef<artifact::KernelId> ids) {
+                         const llvm::DenseMap<Operation *, artifact::KernelId> &ids, const std::vector<pipeline::LaunchedLoops> &loops = {}) {
   for (auto [i, module] : llvm::enumerate(modules)) {
     builder.select(i);
-    size_t count = pipeline::kernelsOf(module).size();
-    if (Error e = pipeline::addProgram(builder, deviceType, module, ids.take_front(count)))
+    if (Error e = pipeline::addProgram(builder, deviceType, module, ids, loops))
       return e;
-    ids = ids.drop_front(count);
   }
   return Error::success();
 }
@@ -123,13 +122,13 @@ Error pipeline::addCpu(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> mo
     return code.takeError();
   for (std::string &object : code->objects)
     builder.addObject(std::move(object));
-  std::vector<artifact::KernelId> ids;
+  llvm::DenseMap<Operation *, artifact::KernelId> ids;
   for (auto [op, compiled] : llvm::zip(kernels, code->kernels)) {
     artifact::KernelInfo info = describe(op);
     info.schedules = linesOf(compiled);
     for (const cpu::CompiledVariant &v : compiled.variants)
       info.variants.push_back({levelOf(v.variant), v.fn, v.plan});
-    ids.push_back(builder.addKernel(std::move(info)));
+    ids[op] = builder.addKernel(std::move(info));
   }
   addSchedules(report, code->kernels);
   adviseOfSlowKernels(kernels, code->kernels, options);
@@ -164,10 +163,30 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
   return o;
 }
 
+namespace {
+/// What is compiled for a GPU: loops that are one launch, and the kernels outside of them.
+struct CudaWork {
+  std::vector<cuda::LoopGroup> loops;
+  std::vector<kernel::GenericOp> kernels;
+
+  explicit CudaWork(ArrayRef<ModuleOp> modules) {
+    llvm::DenseSet<Operation *> inside;
+    for (ModuleOp module : modules)
+      llvm::append_range(loops, cuda::loopGroups(module));
+    for (const cuda::LoopGroup &group : loops)
+      inside.insert(group.kernels.begin(), group.kernels.end());
+    for (kernel::GenericOp op : allKernels(modules))
+      if (!inside.contains(op))
+        kernels.push_back(op);
+  }
+};
+} // namespace
+
 Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
   if (options.emit != EmitStage::Ptx)
     return userError("of a CUDA target, --emit ptx is what can be printed");
-  Expected<cuda::CudaCode> code = cuda::compileForCuda(kernelsOf(module), cudaOptions(target, options));
+  CudaWork work(module);
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, cudaOptions(target, options));
   if (!code)
     return code.takeError();
   std::string text;
@@ -178,8 +197,8 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
 
 Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> modules, const TargetSpec &target,
                         const CompileOptions &options, llvm::json::Value &) {
-  std::vector<kernel::GenericOp> kernels = allKernels(modules);
-  Expected<cuda::CudaCode> code = cuda::compileForCuda(kernels, cudaOptions(target, options));
+  CudaWork work(modules);
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, cudaOptions(target, options));
   if (!code)
     return code.takeError();
   builder.addNote("ptxas", code->toolkit);
@@ -193,11 +212,18 @@ Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> m
     launches.push_back(builder.addCudaLaunch(std::move(infos)));
   }
   builder.addObject(std::move(code->hostObject));
-  std::vector<artifact::KernelId> ids;
-  for (auto [op, launch] : llvm::zip(kernels, code->launchOf)) {
+  llvm::DenseMap<Operation *, artifact::KernelId> ids;
+  for (auto [op, launch] : llvm::zip(work.kernels, code->launchOf)) {
     artifact::KernelInfo info = describe(op);
     info.cuda = launches[launch];
-    ids.push_back(builder.addKernel(std::move(info)));
+    ids[op] = builder.addKernel(std::move(info));
   }
-  return addPrograms(builder, /*CUDA=*/2, modules, ids);
+  std::vector<LaunchedLoops> loops;
+  for (auto [group, launch] : llvm::zip(work.loops, ArrayRef<unsigned>(code->launchOf).drop_front(work.kernels.size()))) {
+    artifact::KernelInfo info = describe(group.kernels[0]);
+    info.kernelClass = "recurrence";
+    info.cuda = launches[launch];
+    loops.push_back({{group.loops.begin(), group.loops.end()}, group.operands, group.results, group.sizes, builder.addKernel(std::move(info))});
+  }
+  return addPrograms(builder, /*CUDA=*/2, modules, ids, loops);
 }

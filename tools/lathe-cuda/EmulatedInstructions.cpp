@@ -224,7 +224,20 @@ static Semantics mbarrier(StringRef text) {
   return nullptr;
 }
 
+/// Blocks that run together: a counter, and waiting until it has come so far.
+static Semantics gridBarrier(StringRef text) {
+  if (text.contains("red.release.gpu"))
+    return [](const uint64_t *a, uint64_t *) { ++*reinterpret_cast<uint32_t *>(a[0]); };
+  return [](const uint64_t *a, uint64_t *) {
+    auto *counter = reinterpret_cast<volatile uint32_t *>(a[0]);
+    uint32_t target = uint32_t(a[1]);
+    block->wait("other blocks, for " + std::to_string(target), [counter, target] { return *counter >= target; });
+  };
+}
+
 static Semantics assembly(StringRef text) {
+  if (text.contains("red.release.gpu") || text.contains("ld.acquire.gpu"))
+    return gridBarrier(text);
   if (text.contains("mbarrier."))
     if (Semantics i = mbarrier(text); i && !text.contains("cp.async.bulk"))
       return i;

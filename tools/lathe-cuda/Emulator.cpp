@@ -46,33 +46,38 @@ const std::map<unsigned, std::vector<uint64_t>> &Block::meet(const std::string &
   return m.last;
 }
 
+bool Block::isDone() const {
+  return llvm::all_of(all, [](const Thread &t) { return t.done; });
+}
+
+bool Block::round() {
+  bool progress = false;
+  for (Thread &t : all) {
+    if (t.done || (t.waiting && !t.waiting()))
+      continue;
+    progress = true;
+    current = &t;
+    swapcontext(&scheduler, &t.context);
+  }
+  return progress;
+}
+
+static std::string deadlockOf(const Block &b) {
+  std::set<std::string> reasons;
+  for (const Thread &t : b.all)
+    if (!t.done)
+      reasons.insert(t.waitingFor);
+  std::string text = "deadlock in block " + std::to_string(b.index[0]) + ":";
+  for (const std::string &r : reasons)
+    text += " [" + r + "]";
+  return text;
+}
+
 /// Round robin until all threads are done; a round without progress is a deadlock.
 void Block::run() {
-  for (;;) {
-    bool progress = false, left = false;
-    for (Thread &t : all) {
-      if (t.done)
-        continue;
-      left = true;
-      if (t.waiting && !t.waiting())
-        continue;
-      progress = true;
-      current = &t;
-      swapcontext(&scheduler, &t.context);
-    }
-    if (!left)
-      return;
-    if (!progress) {
-      std::set<std::string> reasons;
-      for (Thread &t : all)
-        if (!t.done)
-          reasons.insert(t.waitingFor);
-      failure = "deadlock in block " + std::to_string(index[0]) + ":";
-      for (const std::string &r : reasons)
-        failure += " [" + r + "]";
-      return;
-    }
-  }
+  while (!isDone() && failure.empty())
+    if (!round())
+      failure = deadlockOf(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,34 +232,62 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
   return jit;
 }
 
+/// A block at the start of its threads.
+static std::unique_ptr<Block> blockAt(const Launch &launch, unsigned x, unsigned y, unsigned z) {
+  auto made = std::make_unique<Block>();
+  made->threads = launch.threads;
+  unsigned index[] = {x, y, z};
+  for (unsigned i = 0; i < 3; ++i) {
+    made->index[i] = index[i];
+    made->grid[i] = launch.grid[i];
+  }
+  made->all.resize(launch.threads);
+  for (unsigned t = 0; t < launch.threads; ++t) {
+    Thread &thread = made->all[t];
+    thread.id = t;
+    thread.stack.resize(128 * 1024);
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = thread.stack.data();
+    thread.context.uc_stack.ss_size = thread.stack.size();
+    thread.context.uc_link = nullptr;
+    makecontext(&thread.context, threadMain, 0);
+  }
+  return made;
+}
+
+/// All blocks by turns.
+static llvm::Error runTogether(const Launch &launch) {
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (unsigned x = 0; x < launch.grid[0]; ++x)
+    blocks.push_back(blockAt(launch, x, 0, 0));
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (auto &b : blocks) {
+      block = b.get();
+      progress |= b->round();
+      if (!b->failure.empty())
+        return lathe::bug("{0}", b->failure);
+    }
+  }
+  for (auto &b : blocks)
+    if (!b->isDone())
+      return lathe::bug("{0}", deadlockOf(*b));
+  return llvm::Error::success();
+}
+
 static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared) {
   start = {thunk, words.data()};
+  if (launch.together)
+    return runTogether(launch);
   for (unsigned z = 0; z < launch.grid[2]; ++z)
     for (unsigned y = 0; y < launch.grid[1]; ++y)
       for (unsigned x = 0; x < launch.grid[0]; ++x) {
-        Block current;
-        block = &current;
-        current.threads = launch.threads;
-        unsigned index[] = {x, y, z};
-        for (unsigned i = 0; i < 3; ++i) {
-          current.index[i] = index[i];
-          current.grid[i] = launch.grid[i];
-        }
+        std::unique_ptr<Block> current = blockAt(launch, x, y, z);
+        block = current.get();
         memset(shared, 0x7f, launch.shared); // not zero: nothing may rely on it
-        current.all.resize(launch.threads);
-        for (unsigned t = 0; t < launch.threads; ++t) {
-          Thread &thread = current.all[t];
-          thread.id = t;
-          thread.stack.resize(128 * 1024);
-          getcontext(&thread.context);
-          thread.context.uc_stack.ss_sp = thread.stack.data();
-          thread.context.uc_stack.ss_size = thread.stack.size();
-          thread.context.uc_link = nullptr;
-          makecontext(&thread.context, threadMain, 0);
-        }
-        current.run();
-        if (!current.failure.empty())
-          return lathe::bug("{0}", current.failure);
+        current->run();
+        if (!current->failure.empty())
+          return lathe::bug("{0}", current->failure);
       }
   return llvm::Error::success();
 }

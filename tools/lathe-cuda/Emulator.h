@@ -67,6 +67,9 @@ struct Block {
   /// Deposits the caller's values and waits for `count` threads; gives everybody's.
   const std::map<unsigned, std::vector<uint64_t>> &meet(const std::string &where, unsigned count,
                                                        std::vector<uint64_t> values);
+  /// Lets every thread go as far as it can, once; false when none could.
+  bool round();
+  bool isDone() const;
   void run();
 };
 extern Block *block;
@@ -83,6 +86,7 @@ struct Launch {
   std::vector<uint64_t> arguments; ///< pointers and sizes
   std::vector<TensorMap> maps;
   uint64_t scratch = 0; ///< the address of memory that launches share
+  bool together = false; ///< blocks wait for one another; they have no shared memory then
 };
 
 /// Rewrites the module for this CPU and runs its entry points one after the other.

@@ -66,6 +66,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launch.grid[1] = launch.grid[2] = 1;
     launch.threads = w[2];
     launch.shared = w[3];
+    launch.together = p[LATHE_CUDA_FLAGS] & LATHE_CUDA_TOGETHER && i + 1 == p[LATHE_CUDA_FOLLOWING];
     launches.push_back(launch);
     launches.back().maps = launches[0].maps; // as the runtime hands them on: behind what the launch looks at
   }

@@ -1,6 +1,6 @@
 //===- lathe-cuda.cpp - One kernel through the CUDA target -----------------===//
 //
-// A tool for tests: shows what the CUDA target makes of a kernel.generic (device MLIR, PTX, a cubin, the launch plan for
+// A tool for tests: shows what the CUDA target makes of a kernel.generic, or of loops that are one launch (device MLIR, PTX, a cubin, the launch plan for
 // given sizes) and runs it on the CPU (see Emulator.h).
 //
 //===----------------------------------------------------------------------===//
@@ -8,7 +8,7 @@
 #include "RunKernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
-#include "lathe/Target/CudaTarget.h"
+#include "lathe/Target/CudaLoops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -32,7 +32,7 @@ static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcess
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
 static cl::list<std::string> buffers("buffer", cl::desc("for run: a file per operand and result, in order; read and written back"));
 
-static llvm::Expected<std::vector<int64_t>> sizeValues(kernel::GenericOp kernel) {
+static llvm::Expected<std::vector<int64_t>> sizeValues(const std::vector<std::string> &names) {
   std::map<std::string, int64_t> given;
   for (llvm::StringRef text : sizes) {
     auto [name, value] = text.split('=');
@@ -42,7 +42,7 @@ static llvm::Expected<std::vector<int64_t>> sizeValues(kernel::GenericOp kernel)
     given[name.str()] = v;
   }
   std::vector<int64_t> out;
-  for (const std::string &name : kernel.getSizeSymbols()) {
+  for (const std::string &name : names) {
     if (!given.count(name))
       return userError("--size {0}=VALUE is missing", name);
     out.push_back(given[name]);
@@ -71,15 +71,30 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
   return llvm::Error::success();
 }
 
-static llvm::Error show(kernel::GenericOp kernel, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
+namespace {
+/// What is shown: a kernel, or a group of loops that are one launch.
+struct Work {
+  kernel::GenericOp kernel;
+  std::vector<cuda::LoopGroup> loops;
+  std::vector<std::string> sizes() { return loops.empty() ? kernel.getSizeSymbols() : loops[0].sizes; }
+  llvm::Expected<cuda::DeviceCode> generate(const cuda::CudaOptions &options) {
+    return loops.empty() ? cuda::generateDeviceCode(kernel, sm, options) : cuda::generateLoopCode(loops[0], sm);
+  }
+};
+} // namespace
+
+static llvm::Error show(Work work, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
   if (emit == "cubin") {
-    auto all = cuda::compileForCuda({kernel}, options);
+    std::vector<kernel::GenericOp> kernels;
+    if (work.loops.empty())
+      kernels = {work.kernel};
+    auto all = cuda::compileForCuda(kernels, work.loops, options);
     if (!all)
       return all.takeError();
     os << all->modules[0].bytes;
     return llvm::Error::success();
   }
-  auto code = cuda::generateDeviceCode(kernel, sm, options);
+  auto code = work.generate(options);
   if (!code)
     return code.takeError();
   if (emit == "device") {
@@ -88,7 +103,7 @@ static llvm::Error show(kernel::GenericOp kernel, const cuda::CudaOptions &optio
     for (const std::string &e : code->entries)
       os << e << '\n';
   } else if (emit == "plan" || emit == "run") {
-    auto values = sizeValues(kernel);
+    auto values = sizeValues(work.sizes());
     if (!values)
       return values.takeError();
     if (emit == "run")
@@ -132,6 +147,7 @@ int main(int argc, char **argv) {
     if (!kernel && (kernelName.empty() || op.getName() == kernelName))
       kernel = op;
   });
+  Work work{kernel, kernelName.empty() ? cuda::loopGroups(*module) : std::vector<cuda::LoopGroup>()};
   if (!kernel)
     return int(report(userError("{0}: no such kernel", inputFile)));
   cuda::CudaOptions options;
@@ -142,7 +158,7 @@ int main(int argc, char **argv) {
   llvm::raw_fd_ostream os(outputFile, ec);
   if (ec)
     return int(report(userError("{0}: {1}", outputFile, ec.message())));
-  if (llvm::Error e = show(kernel, options, os))
+  if (llvm::Error e = show(std::move(work), options, os))
     return int(report(std::move(e)));
   return 0;
 }

@@ -276,6 +276,7 @@ enum {
   LATHE_CUDA_PLAN_WORDS = 16 + 24 * 6 + 4 * 3
 };
 #define LATHE_CUDA_DEPENDENT 1 /* the kernel waits for the one before it by itself: it may be launched early */
+#define LATHE_CUDA_TOGETHER 2  /* the blocks of the last launch that follows wait for one another: all are there at the same time */
 /* Words of one tensor map; sizes, strides (bytes) and box are innermost first, the innermost stride is unused. */
 enum {
   LATHE_CUDA_MAP_BUFFER = 0, /* index among the kernel's buffers */

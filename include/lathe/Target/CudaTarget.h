@@ -55,16 +55,19 @@ struct CudaVariant {
   std::string plan;                 ///< symbol in the host object: a LathePlanFn
 };
 
+struct LoopGroup;
+
 struct CudaCode {
   std::vector<CudaModule> modules;
   std::vector<std::vector<CudaVariant>> launches; ///< per distinct kernel
-  std::vector<unsigned> launchOf;                 ///< per kernel given: index into `launches`
+  std::vector<unsigned> launchOf;                 ///< per kernel given, then per group of loops: index into `launches`
   std::string hostObject;                         ///< a relocatable object with the planning functions
   std::string toolkit;                            ///< what ptxas says of its version, where machine code was made
 };
 
-/// Compiles the kernels. Kernels with equal text are compiled once.
-llvm::Expected<CudaCode> compileForCuda(llvm::ArrayRef<kernel::GenericOp> kernels, const CudaOptions &options);
+/// Compiles the kernels, and the loops that are one launch. Kernels with equal text are compiled once.
+llvm::Expected<CudaCode> compileForCuda(llvm::ArrayRef<kernel::GenericOp> kernels, llvm::ArrayRef<LoopGroup> loops,
+                                        const CudaOptions &options);
 
 /// What `compileForCuda` does to one kernel before machine code: a module with the device function, and one with the plan.
 struct DeviceCode {

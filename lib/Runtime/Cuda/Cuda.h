@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   CUfunction fn;
   uint32_t grid[3], block, shared, cluster;
-  bool empty, dependent;
+  bool empty, dependent, together;
   uint32_t numMaps;
   CUtensorMap *maps;
   int64_t *mapWords; /* as the plan function gave them */

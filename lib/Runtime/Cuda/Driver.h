@@ -81,6 +81,8 @@ enum {
   F(cuFuncSetAttribute, setAttribute, (CUfunction, int, int))                                                                  \
   F(cuLaunchKernel, launch,                                                                                                    \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))            \
+  F(cuLaunchCooperativeKernel, launchTogether,                                                                                 \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **))                     \
   F(cuLaunchHostFunc, callHost, (CUstream, void (*)(void *), void *))                                                          \
   F(cuEventCreate, newEvent, (CUevent *, unsigned))                                                                            \
   F(cuEventRecord, record, (CUevent, CUstream))                                                                                \

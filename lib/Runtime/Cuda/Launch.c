@@ -65,6 +65,7 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   out->shared = (uint32_t)words[LATHE_CUDA_SHARED];
   out->cluster = (uint32_t)words[LATHE_CUDA_CLUSTER];
   out->dependent = (words[LATHE_CUDA_FLAGS] & LATHE_CUDA_DEPENDENT) && cuda->driver.launchEx;
+  out->together = words[LATHE_CUDA_FLAGS] & LATHE_CUDA_TOGETHER;
   out->numMaps = (uint32_t)words[LATHE_CUDA_MAPS];
   if (out->numMaps && !cuda->driver.encodeMap)
     return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncodeTiled");
@@ -197,7 +198,9 @@ static LatheStatus launchKernel(LatheContext *context, const LathePlannedStep *s
   for (uint32_t i = 0; !result && i < launch->numFollowing; ++i) {
     const LatheCudaFollowing *next = &launch->following[i];
     uint32_t grid[3] = {next->grid, 1, 1};
-    if (next->grid)
+    if (next->grid && launch->together && i + 1 == launch->numFollowing)
+      result = cuda->driver.launchTogether(next->fn, next->grid, 1, 1, next->block, 1, 1, next->shared, cuda->stream, launch->arguments);
+    else if (next->grid)
       result = launchGrid(cuda, launch, next->fn, grid, next->block, next->shared, 1);
   }
   return latheCudaCheck(context, &cuda->driver, result, latheName(context, context->kernels[step->step->target].name));

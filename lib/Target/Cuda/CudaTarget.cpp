@@ -4,6 +4,7 @@
 #include "Attention.h"
 #include "FewLines.h"
 #include "Gemm.h"
+#include "LoopTracks.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Scatter.h"
@@ -35,7 +36,7 @@ void cuda::registerCudaDialects(DialectRegistry &registry) {
                   math::MathDialect, scf::SCFDialect, vector::VectorDialect, kernel::KernelDialect>();
 }
 
-static void loadDialects(MLIRContext &context) {
+void cuda::loadDialects(MLIRContext &context) {
   context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                       math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
 }
@@ -269,7 +270,48 @@ static unsigned textOf(const CudaOptions &options) {
   return text;
 }
 
-llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, const CudaOptions &options) {
+namespace {
+/// Collects what is to be compiled.
+struct Collector {
+  const CudaOptions &options;
+  const std::string &toolkit; ///< where there is a cache
+  bool cached;
+  CudaCode &out;
+  std::vector<Job> jobs;
+  OwningOpRef<ModuleOp> host;
+
+  using Generate = llvm::function_ref<llvm::Expected<DeviceCode>(unsigned sm, StringRef plan)>;
+  /// One more launch; `form`: the kernel as text.
+  llvm::Error add(MLIRContext *context, StringRef name, Generate generate, llvm::function_ref<std::string()> form);
+};
+} // namespace
+
+llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate generate, llvm::function_ref<std::string()> form) {
+  size_t number = out.launches.size();
+  out.launches.emplace_back();
+  std::vector<unsigned> sms = options.sms;
+  if (options.keepPtx && !llvm::is_contained(sms, textOf(options)))
+    sms.push_back(textOf(options));
+  for (unsigned sm : sms) {
+    std::string plan = "lathe_cuda_plan_" + std::to_string(number) + "_sm" + std::to_string(sm);
+    auto code = generate(sm, plan);
+    if (!code)
+      return withForm(code.takeError(), form);
+    if (llvm::Error e = lowerToLlvmDialect(*code->device, /*device=*/true))
+      return withForm(std::move(e), form);
+    if (!host)
+      host = ModuleOp::create(UnknownLoc::get(context));
+    for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
+      op.moveBefore(host->getBody(), host->getBody()->end());
+    out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
+    jobs.push_back(Job{std::move(*code), sm, (name + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}, {}});
+    if (cached)
+      jobs.back().key = keyOf(jobs.back(), toolkit);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, ArrayRef<LoopGroup> loops, const CudaOptions &options) {
   llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
   if (!toolchain)
     return toolchain.takeError();
@@ -282,36 +324,34 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
   }
   bool cached = options.cache && options.stage == Stage::Cubin;
   std::string toolkit = cached ? identityOf(*toolchain, out.toolkit) : "";
+  Collector all{options, toolkit, cached, out, {}, {}};
   std::map<std::string, unsigned> known;
-  std::vector<Job> jobs;
-  OwningOpRef<ModuleOp> host;
   for (kernel::GenericOp kernel : kernels) {
     auto [it, fresh] = known.emplace(canonicalText(kernel), out.launches.size());
     out.launchOf.push_back(it->second);
     if (!fresh)
       continue;
-    out.launches.emplace_back();
-    std::vector<unsigned> sms = options.sms;
-    if (options.keepPtx && !llvm::is_contained(sms, textOf(options)))
-      sms.push_back(textOf(options));
-    for (unsigned sm : sms) {
-      std::string plan = "lathe_cuda_plan_" + std::to_string(it->second) + "_sm" + std::to_string(sm);
-      auto form = [&] { return lower::detachKernel(kernel).text; };
-      auto code = generateNamed(kernel, sm, options, plan);
-      if (!code)
-        return withForm(code.takeError(), form);
-      if (llvm::Error e = lowerToLlvmDialect(*code->device, /*device=*/true))
-        return withForm(std::move(e), form);
-      if (!host)
-        host = ModuleOp::create(UnknownLoc::get(kernel.getContext()));
-      for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
-        op.moveBefore(host->getBody(), host->getBody()->end());
-      out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
-      jobs.push_back(Job{std::move(*code), sm, (kernel.getName() + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}, {}});
-      if (cached)
-        jobs.back().key = keyOf(jobs.back(), toolkit);
-    }
+    auto generate = [&](unsigned sm, StringRef plan) { return generateNamed(kernel, sm, options, plan); };
+    if (llvm::Error e = all.add(kernel.getContext(), kernel.getName(), generate, [&] { return lower::detachKernel(kernel).text; }))
+      return std::move(e);
   }
+  for (const LoopGroup &group : loops) {
+    out.launchOf.push_back(out.launches.size());
+    kernel::GenericOp first = group.kernels[0];
+    auto generate = [&](unsigned sm, StringRef plan) -> llvm::Expected<DeviceCode> {
+      auto code = generateLoopCode(group, sm, plan);
+      if (!code)
+        return code.takeError();
+      for (ModuleOp module : {*code->device, *code->host})
+        if (llvm::Error e = verifyGenerated(module, group.name))
+          return std::move(e);
+      return code;
+    };
+    if (llvm::Error e = all.add(first.getContext(), group.name, generate, [&] { return lower::detachKernel(first).text; }))
+      return std::move(e);
+  }
+  std::vector<Job> &jobs = all.jobs;
+  OwningOpRef<ModuleOp> &host = all.host;
   if (llvm::Error e = runJobs(jobs, options, *toolchain))
     return e;
   for (Job &job : jobs)

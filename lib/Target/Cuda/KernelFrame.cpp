@@ -96,11 +96,11 @@ void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}
 //===----------------------------------------------------------------------===//
 
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
-                         unsigned numMaps, Dependent dependent)
+                         unsigned numMaps, Dependent dependent, std::optional<unsigned> numBuffers)
     : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), known(info),
       builder(module.getBodyRegion()), dependent(dependent != Dependent::No && machineOf(sm).dependentLaunch) {
   MLIRContext *context = module.getContext();
-  unsigned numRefs = const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments();
+  unsigned numRefs = numBuffers.value_or(const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments());
   SmallVector<Type> params(numRefs, d.pointer(Global));
   params.append(info.sizes.size(), d.i64Type());
   params.push_back(d.pointer(Global)); // scratch memory: in front of the maps, which launches that follow do not have

@@ -74,11 +74,11 @@ private:
 /// kernel wrote or writes anything.
 enum class Dependent { No, Waits, WaitsLater };
 
-/// One entry point of a device module.
+/// One entry point of a device module. Without `numBuffers` it has those of the kernel.
 class KernelFrame {
 public:
   KernelFrame(const lower::BodyInfo &info, mlir::ModuleOp module, llvm::StringRef name, unsigned threads, unsigned sm,
-              unsigned numMaps = 0, Dependent dependent = Dependent::No);
+              unsigned numMaps = 0, Dependent dependent = Dependent::No, std::optional<unsigned> numBuffers = {});
   DeviceBuilder d;
   const lower::BodyInfo &info;
   mlir::ModuleOp module;

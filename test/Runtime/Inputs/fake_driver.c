@@ -89,6 +89,10 @@ FUNCTION(cuLaunchKernel, void *fn, unsigned x, unsigned y, unsigned z, unsigned 
   LOG("kernel %s\n", (const char *)fn);
   return push((Command){0});
 }
+FUNCTION(cuLaunchCooperativeKernel, void *fn, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+         void *stream, void **arguments) {
+  return cuLaunchKernel(fn, x, y, z, bx, by, bz, shared, stream, arguments, 0);
+}
 FUNCTION(cuLaunchHostFunc, void *stream, void (*fn)(void *), void *data) { return push((Command){.host = fn, .data = data}); }
 FUNCTION(cuEventCreate, Event **event, unsigned flags) { return *event = calloc(1, sizeof **event), 0; }
 FUNCTION(cuEventDestroy_v2, Event *event) { return free(event), 0; }
