@@ -100,8 +100,31 @@ static bool stepsOverBytes(Operation *pad) {
   return conv && conv.getGroups() != 1 && !isa<FloatType>(ir::elementOf(conv.getX())) && llvm::any_of(conv.getStrides(), [](int64_t s) { return s > 1; });
 }
 
+/// A cast to floats of more bits. Whoever reads its value reads less memory without it, and makes it by one instruction.
+static bool widens(Operation *op) {
+  auto cast = dyn_cast_or_null<ir::CastOp>(op);
+  auto from = cast ? dyn_cast<FloatType>(ir::elementOf(cast.getX())) : FloatType();
+  auto to = cast ? dyn_cast<FloatType>(ir::elementOf(cast.getResult())) : FloatType();
+  return from && to && from.getWidth() < to.getWidth() && from.getWidth() >= 16;
+}
+
+/// What is widened, a value that is not its own.
+static Value narrowOf(Value v) {
+  while (widens(v.getDefiningOp()))
+    v = v.getDefiningOp()->getOperand(0);
+  return v;
+}
+
 /// How often an op reads each element of a value, on average.
 static int64_t readsOf(Operation *user) {
+  if (widens(user)) {
+    Uses uses;
+    collectUses(user->getResult(0), uses);
+    int64_t reads = 1;
+    for (Operation *op : uses.ops)
+      reads = std::max(reads, isa<ir::PadOp>(op) ? readsOf(op) : 1);
+    return reads;
+  }
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
     int64_t places = 1, steps = 1;
     Dims w = ir::dimsOf(conv.getW());
@@ -197,7 +220,10 @@ bool Trees::mustBeRoot(Operation *op) {
   // A padding is no more than a predicate.
   if (isa<ir::PadOp>(op) && stepsOverBytes(op))
     return true;
-  if (isa<ir::PadOp>(op) && (isExternal(op->getOperand(0)) || roots.contains(op->getOperand(0).getDefiningOp())))
+  auto isInMemory = [&](Value v) { return isExternal(v) || roots.contains(v.getDefiningOp()); };
+  if (isa<ir::PadOp>(op) && isInMemory(narrowOf(op->getOperand(0))))
+    return false;
+  if (widens(op) && uses.count == 1 && isa<ir::PadOp>(uses.ops[0]) && isInMemory(narrowOf(op->getResult(0))))
     return false;
   if (uses.count != 1 || areStoredBytes(op))
     return true;
