@@ -292,15 +292,20 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   ScatterPlanner planner(g);
   Expr serial = extentOf(ordered.info, ordered.axes.serial);
   std::optional<int64_t> many = serial.constant();
-  bool takesPhases = phases && elements && many.value_or(INT64_MAX) > fewUpdates;
+  // Of one element, as far as anybody knows.
+  std::optional<int64_t> all = extentOf(updates.info, updates.axes.all()).constant();
+  bool takesPhases = phases && elements && many.value_or(INT64_MAX) > fewUpdates && all.value_or(0) <= phases->mostUpdates();
+  bool mayBeTooMany = takesPhases && !all && phases->mostUpdates() != INT64_MAX;
   llvm::Expected<ScatterLaunch> launch = kind && atomicOf(*kind, element) ? planner.atomic(updates, *kind)
                                          : takesPhases                    ? planner.inPhases(updates, *phases, *elements)
                                                                           : planner.inOrder(ordered);
-  if (launch && takesPhases && !many) {
+  if (launch && takesPhases && (!many || mayBeTooMany)) {
     llvm::Expected<ScatterLaunch> few = planner.inOrder(ordered);
     if (!few)
       return few.takeError();
     Value several = h.less(plan.constant(fewUpdates), plan.size(serial));
+    Value sum = plan.size(extentOf(updates.info, updates.axes.all()));
+    several = h.both(several, h.compare(arith::CmpIPredicate::sle, sum, plan.constant(phases->mostUpdates())));
     launch->entry = h.select(several, launch->entry, few->entry);
     launch->grid = h.select(several, launch->grid, few->grid);
     launch->scratch = h.select(several, launch->scratch, few->scratch);

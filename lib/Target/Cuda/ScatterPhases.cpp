@@ -17,7 +17,7 @@ using namespace lathe;
 using namespace lathe::cuda;
 using kernel::Combiner;
 
-/// Bits below the largest update of an element that its updates are rounded to. 2^30 of them still have a sum.
+/// Bits below the largest update of an element that its updates are rounded to.
 constexpr int64_t bitsBelow = 32;
 /// Flags in a word of exponents.
 constexpr int64_t plusInfinity = 1 << 16, minusInfinity = 1 << 17, notANumber = 1 << 18;
@@ -32,6 +32,11 @@ std::optional<ScatterPhases> ScatterPhases::of(std::optional<Combiner> kind, Typ
   if (*kind == Combiner::Add)
     return ScatterPhases{Sum, *kind, element};
   return std::nullopt;
+}
+
+int64_t ScatterPhases::mostUpdates() const {
+  // Numbers begin at 1; an update has up to bitsBelow + 1 bits, and the sum a sign.
+  return kind == Last ? (int64_t(1) << 32) - 2 : kind == Sum ? int64_t(1) << (63 - bitsBelow - 1) : INT64_MAX;
 }
 
 StringRef ScatterPhases::name(unsigned phase) const {

@@ -20,6 +20,8 @@ public:
   unsigned count() const { return kind == Sum ? 4 : 3; }
   llvm::StringRef name(unsigned phase) const;
   int64_t bytes() const { return kind == Sum ? 12 : 4; } ///< of scratch memory for each element
+  /// So many updates of one element have numbers of 32 bits, or a sum of 64.
+  int64_t mostUpdates() const;
 };
 
 /// The memory that phases work on.
