@@ -45,14 +45,14 @@ SmallVector<Value> ir::buildLoop(GraphBuilder &g, const CountedLoop &loop) {
   function.setType(g.b.getFunctionType(block->getArgumentTypes(), ValueRange(results).getTypes()));
   g.b.restoreInsertionPoint(before);
   SmallVector<Type> types;
-  for (auto [i, v] : llvm::enumerate(results)) {
+  for (auto [i, v] : llvm::enumerate(llvm::ArrayRef<Value>(results).drop_front(loop.condition ? 1 : 0))) {
     Dims dims = dimsOf(v);
     if (i >= loop.carried.size())
       dims.insert(dims.begin(), loop.steps);
     types.push_back(tensorType(dims, elementOf(v)));
   }
   ArrayAttr none = g.b.getArrayAttr({});
-  auto op = g.b.create<LoopOp>(g.loc, types, Value(), loop.carried, captured, function.getName(), loop.steps.str(),
-                               /*conditional=*/false, counter, "", none, none, none, none);
+  auto op = g.b.create<LoopOp>(g.loc, types, loop.condition, loop.carried, captured, function.getName(), loop.steps.str(),
+                               /*conditional=*/bool(loop.condition), counter, "", none, none, none, none);
   return SmallVector<Value>(op.getResults().begin(), op.getResults().end());
 }

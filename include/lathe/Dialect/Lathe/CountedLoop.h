@@ -12,6 +12,8 @@ struct CountedLoop {
   shape::Expr steps;
   llvm::SmallVector<mlir::Value> carried;  ///< keep their types
   llvm::SmallVector<mlir::Value> captured; ///< what the body reads from outside; constants stay constants in it
+  /// Where there is one, the loop goes on only while it holds: before the first step this, then the body's first result, before the others.
+  mlir::Value condition;
   /// The body's results: the next carried values, then what each step adds to the collected results. `captured` are the
   /// values that it has inside.
   std::function<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<mlir::Value> carried,

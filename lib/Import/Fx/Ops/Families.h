@@ -48,6 +48,15 @@ llvm::ArrayRef<OpEntry> fourierOps();
 llvm::ArrayRef<OpEntry> complexOps();
 llvm::ArrayRef<OpEntry> miscOps();
 llvm::ArrayRef<OpEntry> assertOps();
+llvm::ArrayRef<OpEntry> specialOps();
+llvm::ArrayRef<OpEntry> polynomialOps();
+llvm::ArrayRef<OpEntry> productOps();
+llvm::ArrayRef<OpEntry> integralOps();
+llvm::ArrayRef<OpEntry> orderOps();
+llvm::ArrayRef<OpEntry> maskedOps();
+llvm::ArrayRef<OpEntry> windowOps();
+llvm::ArrayRef<OpEntry> linalgOps();
+llvm::ArrayRef<OpEntry> trainingOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
 template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {

@@ -1,12 +1,14 @@
 //===- Functions.cpp - Elementwise functions as compositions -----------------===//
 
-#include "Families.h"
+#include "Special.h"
 #include <cmath>
 #include <limits>
 
 using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
+using special::digamma;
+using special::logGamma;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -134,7 +136,7 @@ static Value stirling(OpContext &c, Value x) {
 }
 
 /// Below 1/2 by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
-static Value logGamma(OpContext &c, Value x) {
+Value special::logGamma(OpContext &c, Value x) {
   Value low = is(c, CompareKind::LT, x, 0.5), far = c.g.compare(CompareKind::GT, c.g.unary<AbsOp>(x), c.g.splatLike(1e15, x));
   Value inside = c.g.select(far, c.g.splatLike(1, x), x);
   Value other = c.g.select(low, c.g.sub(c.g.splatLike(1, x), inside), inside);
@@ -149,7 +151,7 @@ static Value logGamma(OpContext &c, Value x) {
 }
 
 /// The derivative of logGamma's series; below 1/2 by reflection.
-static Value digamma(OpContext &c, Value x) {
+Value special::digamma(OpContext &c, Value x) {
   Value low = is(c, CompareKind::LT, x, 0.5), t = c.g.select(low, c.g.sub(c.g.splatLike(1, x), x), x), sum;
   for (int k = 0; k < 8; ++k) {
     Value part = c.g.div(c.g.splatLike(1, t), c.g.binary<AddOp>(t, k));
