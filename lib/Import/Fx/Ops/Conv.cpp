@@ -142,6 +142,7 @@ llvm::ArrayRef<OpEntry> fx::convOps() {
       {"conv3d.default", direct, conv},
       {"conv1d.padding", named, conv},
       {"conv2d.padding", named, conv},
+      {"conv3d.padding", named, conv},
       {"convolution.default",
        "input:T weight:T bias:T? stride:I* padding:I* dilation:I* transposed:B output_padding:I*=0 groups:I", conv},
   };

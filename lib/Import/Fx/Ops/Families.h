@@ -52,11 +52,10 @@ llvm::ArrayRef<OpEntry> specialOps();
 llvm::ArrayRef<OpEntry> polynomialOps();
 llvm::ArrayRef<OpEntry> productOps();
 llvm::ArrayRef<OpEntry> integralOps();
-llvm::ArrayRef<OpEntry> orderOps();
-llvm::ArrayRef<OpEntry> maskedOps();
-llvm::ArrayRef<OpEntry> windowOps();
+llvm::ArrayRef<OpEntry> marginOps();
+llvm::ArrayRef<OpEntry> bitOps();
+llvm::ArrayRef<OpEntry> segmentOps();
 llvm::ArrayRef<OpEntry> linalgOps();
-llvm::ArrayRef<OpEntry> trainingOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
 template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {

@@ -129,9 +129,11 @@ template <bool inverse, FourierResult result, bool mirrored = false> static llvm
 
 /// Several dimensions, the last of which may be half of one.
 static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<Expr> lengths, bool inverse,
-                           FourierResult result, Norm norm) {
+                           FourierResult result, Norm norm, bool conjugate = false) {
   Value x = signal(c);
   bool pairs = isPairs(c, "self");
+  if (conjugate && pairs)
+    x = conjugated(c, x);
   if (axes.empty())
     return c.cannot("a transform over no dimension");
   if (result == FourierResult::Half && pairs)
@@ -156,7 +158,7 @@ static llvm::Error several(OpContext &c, llvm::ArrayRef<int64_t> axes, llvm::Arr
   return c.give(x);
 }
 
-template <bool inverse, FourierResult result, int64_t usual> static llvm::Error many(OpContext &c) {
+template <bool inverse, FourierResult result, int64_t usual, bool mirrored = false> static llvm::Error many(OpContext &c) {
   int64_t rank = rankOf(c);
   SmallVector<int64_t> axes;
   Dims given = c.has("s") ? c.sizes("s") : Dims();
@@ -180,7 +182,24 @@ template <bool inverse, FourierResult result, int64_t usual> static llvm::Error 
     bool asked = !given.empty() && given[i].constant() != std::optional<int64_t>(-1);
     lengths.push_back(c.g.facts.simplify(asked ? given[i] : half ? (size - Expr(1)) * Expr(2) : size));
   }
-  return several(c, axes, lengths, inverse, result, norm);
+  if (!mirrored)
+    return several(c, axes, lengths, inverse, result, norm);
+  if (llvm::Error e = several(c, axes, lengths, !inverse, result, norm, result == FourierResult::Real))
+    return e;
+  Value y = c.results.pop_back_val();
+  return c.give(result == FourierResult::Half ? conjugated(c, y) : y);
+}
+
+/// The halves of each dimension change places.
+template <bool back> static llvm::Error shift(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(axes, c.axes("dim", x));
+  for (int64_t axis : axes) {
+    Expr n = dimsOf(x)[axis], half = c.g.facts.simplify(Expr::floordiv(n, Expr(2)));
+    Expr first = back ? half : c.g.facts.simplify(n - half), rest = c.g.facts.simplify(n - first);
+    x = joinParts(c, {c.g.slice(x, axis, first, rest), c.g.slice(x, axis, Expr(0), first)}, axis);
+  }
+  return c.give(x);
 }
 
 /// The forms of the core set: a number says what to divide by.
@@ -260,6 +279,12 @@ llvm::ArrayRef<OpEntry> fx::fourierOps() {
       {"fft_ifftn.default", list, many<true, all, 0>, TakesPairs},
       {"fft_rfftn.default", list, many<false, half, 0>, TakesPairs},
       {"fft_irfftn.default", list, many<true, real, 0>, TakesPairs},
+      {"fft_hfft2.default", list, many<false, real, 2, true>, TakesPairs},
+      {"fft_ihfft2.default", list, many<true, half, 2, true>, TakesPairs},
+      {"fft_hfftn.default", list, many<false, real, 0, true>, TakesPairs},
+      {"fft_ihfftn.default", list, many<true, half, 0, true>, TakesPairs},
+      {"fft_fftshift.default", "self:T dim:I*?", shift<false>},
+      {"fft_ifftshift.default", "self:T dim:I*?", shift<true>},
       {"_fft_c2c.default", "self:T dim:I* normalization:I forward:B", coreComplex, TakesPairs},
       {"_fft_r2c.default", "self:T dim:I* normalization:I onesided:B", coreReal, TakesPairs},
       {"_fft_c2r.default", "self:T dim:I* normalization:I last_dim_size:N", coreInverse, TakesPairs},

@@ -160,6 +160,19 @@ static llvm::Error index(OpContext &c) {
   return c.give(c.g.transpose(result, back));
 }
 
+/// Where the mask is false the indices may be any, and the result is a value.
+static llvm::Error maskedIndex(OpContext &c) {
+  Value mask = c.tensor("mask"), x = c.tensor("self");
+  if (c.g.facts.provablyEqual(shape::product(dimsOf(x)), Expr(0)))
+    return c.give(c.g.broadcastTo(c.scalarOf(c.number("fill"), elementOf(x)), c.resultDims()));
+  if (llvm::Error e = index(c))
+    return e;
+  Value taken = c.results.pop_back_val();
+  LATHE_TRY(kept, c.broadcastTo(c.g.cast(mask, c.g.b.getI1Type()), dimsOf(taken)));
+  Value fill = c.g.broadcastTo(c.scalarOf(c.number("fill"), elementOf(x)), dimsOf(taken));
+  return c.give(c.g.select(kept, taken, fill));
+}
+
 /// result[i, j, k] = x[i, index[i, j, k], k] for dim 1.
 static llvm::Error gather(OpContext &c) {
   Value x = c.tensor("self"), indices = c.tensor("index");
@@ -191,6 +204,7 @@ llvm::ArrayRef<OpEntry> fx::indexOps() {
       {"index_select.default", "self:T dim:I index:T", indexSelect},
       {"index.Tensor", "self:T indices:T*?", index},
       {"_unsafe_index.Tensor", "self:T indices:T*?", index},
+      {"_unsafe_masked_index.default", "self:T mask:T indices:T*? fill:S", maskedIndex},
       {"gather.default", "self:T dim:I index:T sparse_grad:B=false", gather},
   };
   return table;

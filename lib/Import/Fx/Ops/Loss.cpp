@@ -1,11 +1,14 @@
 //===- Loss.cpp - Losses and distances --------------------------------------===//
 
-#include "Families.h"
+#include "Losses.h"
 #include <cmath>
 
 using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
+using loss::giveReduced;
+using loss::normOf;
+using loss::wideType;
 
 static SmallVector<int64_t> allAxes(Value x) {
   SmallVector<int64_t> axes;
@@ -14,8 +17,7 @@ static SmallVector<int64_t> allAxes(Value x) {
   return axes;
 }
 
-/// As it is, its mean, or its sum.
-static llvm::Error giveReduced(OpContext &c, Value loss) {
+llvm::Error loss::giveReduced(OpContext &c, Value loss) {
   int64_t how = c.integer("reduction");
   if (how < 0 || how > 2)
     return c.wrong("the reduction {0}", how);
@@ -27,7 +29,7 @@ static llvm::Error giveReduced(OpContext &c, Value loss) {
 }
 
 using Loss = Value (*)(OpContext &, Value, Value);
-static Type wideType(OpContext &c) {
+Type loss::wideType(OpContext &c) {
   Type t = c.resultElement();
   return t.isF16() || t.isBF16() ? Type(c.g.b.getF32Type()) : t;
 }
@@ -194,8 +196,7 @@ static llvm::Error crossEntropy(OpContext &c) {
 // Distances
 //===----------------------------------------------------------------------===//
 
-/// The p-norm along the last dimension of what is not negative.
-static Value normOf(OpContext &c, Value d, double p) {
+Value loss::normOf(OpContext &c, Value d, double p) {
   int64_t last = typeOf(d).getRank() - 1;
   if (p == 2)
     return c.g.unary<SqrtOp>(c.g.reduce(ReduceKind::Sum, c.g.mul(d, d), {last}, false));

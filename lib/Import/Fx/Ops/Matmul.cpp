@@ -77,87 +77,6 @@ static llvm::Error outer(OpContext &c) {
   return c.give(c.g.mul(both[0], both[1]));
 }
 
-//===----------------------------------------------------------------------===//
-// einsum of two operands
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct Equation {
-  std::string left, right, result;
-};
-} // namespace
-
-static std::optional<Equation> parseEquation(llvm::StringRef text) {
-  std::string compact;
-  for (char ch : text)
-    if (ch != ' ')
-      compact += ch;
-  auto [inputs, result] = llvm::StringRef(compact).split("->");
-  auto [left, right] = inputs.split(',');
-  if (!llvm::StringRef(compact).contains("->"))
-    return std::nullopt;
-  for (llvm::StringRef labels : {left, right, result}) {
-    std::set<char> seen;
-    for (char ch : labels)
-      if (!llvm::isAlpha(ch) || !seen.insert(ch).second)
-        return std::nullopt; // an ellipsis, a diagonal, or a third operand
-  }
-  return Equation{left.str(), right.str(), result.str()};
-}
-
-/// Sums x over the labels that neither the other operand nor the result has.
-static Value sumLonely(OpContext &c, Value x, std::string &labels, const std::string &others) {
-  SmallVector<int64_t> axes;
-  std::string kept;
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (others.find(labels[i]) == std::string::npos)
-      axes.push_back(i);
-    else
-      kept += labels[i];
-  labels = kept;
-  return axes.empty() ? x : c.g.reduce(ReduceKind::Sum, x, axes, false);
-}
-
-static llvm::Error einsum(OpContext &c) {
-  auto eq = parseEquation(c.text("equation"));
-  SmallVector<Value> in = c.tensors("tensors");
-  if (!eq || in.size() != 2)
-    return c.cannot("the equation '{0}' of {1} operands; this version takes two, without '...' or repeated labels",
-                    c.text("equation"), in.size());
-  if (typeOf(in[0]).getRank() != int64_t(eq->left.size()) || typeOf(in[1]).getRank() != int64_t(eq->right.size()))
-    return c.wrong("the equation '{0}' does not fit {1} and {2}", c.text("equation"), in[0].getType(), in[1].getType());
-  Value x = sumLonely(c, c.g.cast(in[0], c.resultElement()), eq->left, eq->right + eq->result);
-  Value y = sumLonely(c, c.g.cast(in[1], c.resultElement()), eq->right, eq->left + eq->result);
-  SmallVector<int64_t> xBatch, yBatch, xOver, yOver;
-  std::string batch, left, right;
-  for (size_t i = 0; i < eq->left.size(); ++i) {
-    char label = eq->left[i];
-    size_t other = eq->right.find(label);
-    if (other == std::string::npos) {
-      left += label;
-      continue;
-    }
-    if (!c.fits(dimsOf(x)[i], dimsOf(y)[other]))
-      return c.wrong("label '{0}' stands for {1} and {2}", std::string(1, label), dimsOf(x)[i].str(), dimsOf(y)[other].str());
-    bool isBatch = eq->result.find(label) != std::string::npos;
-    (isBatch ? xBatch : xOver).push_back(i);
-    (isBatch ? yBatch : yOver).push_back(other);
-    if (isBatch)
-      batch += label;
-  }
-  for (char label : eq->right)
-    if (eq->left.find(label) == std::string::npos)
-      right += label;
-  std::string order = batch + left + right;
-  SmallVector<int64_t> perm;
-  for (char label : eq->result) {
-    if (order.find(label) == std::string::npos)
-      return c.wrong("the equation '{0}' has a result label that no operand has", c.text("equation"));
-    perm.push_back(order.find(label));
-  }
-  return c.give(c.g.transpose(c.g.contract(x, y, xBatch, yBatch, xOver, yOver), perm));
-}
-
 llvm::ArrayRef<OpEntry> fx::matmulOps() {
   static const OpEntry table[] = {
       {"linear.default", "input:T weight:T bias:T?", linear},
@@ -170,7 +89,6 @@ llvm::ArrayRef<OpEntry> fx::matmulOps() {
       {"mv.default", "self:T vec:T", dot},
       {"dot.default", "self:T tensor:T", dot},
       {"outer.default", "self:T vec2:T", outer},
-      {"einsum.default", "equation:X tensors:T* path:I*?", einsum},
   };
   return table;
 }

@@ -181,8 +181,6 @@ static llvm::Error averagePool(OpContext &c) {
   LATHE_TRY(p, readPool(c));
   Value x = widened(c, p.x), padded = surround(c, p, x, c.g.scalar(0, elementOf(x)));
   Value sum = combineWindows(c.g, padded, p.dims, ReduceKind::Sum);
-  if (!llvm::isa<mlir::FloatType>(elementOf(x)))
-    return c.cannot("an input of {0}", p.x.getType());
   bool pads = llvm::any_of(p.padding, [](int64_t v) { return v != 0; }), counts = c.flag("count_include_pad");
   if (c.has("divisor_override"))
     return c.give(c.g.cast(c.g.binary<DivOp>(sum, c.real("divisor_override")), elementOf(p.x)));

@@ -6,6 +6,7 @@
 
 #include "Families.h"
 #include "lathe/Import/RandomNumbers.h"
+#include <cmath>
 #include <numeric>
 
 using namespace lathe;
@@ -64,6 +65,78 @@ static llvm::Error integers(OpContext &c) {
   return c.give(c.g.cast(whole, c.resultElement()));
 }
 
+/// The distribution's quantile at a uniform number.
+template <Value (*quantile)(OpContext &, Value)> static llvm::Error fromUniform(OpContext &c) {
+  LATHE_TRY(u, numbers(c, c.resultDims(), &RandomNumbers::uniform));
+  return c.give(c.g.cast(quantile(c, u), c.resultElement()));
+}
+static Value logOfRest(OpContext &c, Value u) { return c.g.unary<Log1pOp>(c.g.unary<NegOp>(u)); }
+static Value exponentialAt(OpContext &c, Value u) { return c.g.binary<DivOp>(logOfRest(c, u), -c.real("lambd")); }
+static Value cauchyAt(OpContext &c, Value u) {
+  Value t = c.g.unary<TanOp>(c.g.binary<MulOp>(c.g.binary<SubOp>(u, 0.5), M_PI));
+  return c.g.binary<AddOp>(c.g.binary<MulOp>(t, c.real("sigma")), c.real("median"));
+}
+static Value geometricAt(OpContext &c, Value u) {
+  Value tries = c.g.unary<CeilOp>(c.g.binary<DivOp>(logOfRest(c, u), std::log1p(-c.real("p"))));
+  return c.g.binary<MaxOp>(tries, 1.0);
+}
+
+static llvm::Error logNormal(OpContext &c) {
+  LATHE_TRY(n, numbers(c, c.resultDims(), &RandomNumbers::normal));
+  Value x = c.g.binary<AddOp>(c.g.binary<MulOp>(n, c.real("std")), c.real("mean"));
+  return c.give(c.g.cast(c.g.unary<ExpOp>(x), c.resultElement()));
+}
+
+/// Around each element, or with each deviation.
+static llvm::Error normalEach(OpContext &c) {
+  LATHE_TRY(n, numbers(c, c.resultDims(), &RandomNumbers::normal));
+  Value all[] = {c.materialize(c.operand("mean"), elementOf(n)), c.materialize(c.operand("std"), elementOf(n)), n};
+  if (llvm::Error e = c.broadcast(all))
+    return e;
+  return c.give(c.g.cast(c.g.add(c.g.mul(all[2], all[1]), all[0]), c.resultElement()));
+}
+
+/// With replacement: where a uniform number falls among the running sums. Without: the first in the order of log(u) / weight
+/// (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
+static llvm::Error multinomial(OpContext &c) {
+  Value weights = c.g.cast(c.tensor("self"), c.g.b.getF64Type());
+  int64_t last = typeOf(weights).getRank() - 1;
+  if (last < 0)
+    return c.wrong("weights of {0}", weights.getType());
+  if (!c.flag("replacement")) {
+    LATHE_TRY(u, numbers(c, dimsOf(weights), &RandomNumbers::uniform));
+    Value key = c.g.div(logOfRest(c, u), weights);
+    key = c.g.select(c.g.compare(CompareKind::GT, weights, c.g.splatLike(0, weights)), key, c.g.splatLike(-INFINITY, key));
+    return c.give(c.g.cast(c.g.sort(key, last, true, c.resultDims()[last]), c.resultElement()));
+  }
+  LATHE_TRY(u, numbers(c, c.resultDims(), &RandomNumbers::uniform));
+  Value sums = c.g.scan(ScanKind::Sum, weights, last), total = c.g.reduce(ReduceKind::Max, sums, {last}, true);
+  Dims dims = dimsOf(u); // [.., draws, weights]
+  dims.push_back(dimsOf(weights)[last]);
+  Value draw = c.g.broadcastTo(c.g.unsqueeze(c.g.mul(u, c.g.broadcastTo(total, dimsOf(u))), {last + 1}), dims);
+  Value passed = c.g.compare(CompareKind::LE, c.g.broadcastTo(c.g.unsqueeze(sums, {last}), dims), draw);
+  return c.give(c.g.reduce(ReduceKind::Sum, c.g.cast(passed, c.resultElement()), {last + 1}, false));
+}
+
+/// Dropout that keeps mean and deviation of what scaled exponential units give; `whole`: of channels.
+template <bool whole> static llvm::Error alphaDropout(OpContext &c) {
+  Value x = c.tensor("input");
+  double p = c.real("p");
+  if (!c.flag("train") || p == 0)
+    return c.give(x);
+  if (p >= 1)
+    return c.give(c.g.splatLike(0, x));
+  Dims dims = dimsOf(x);
+  for (size_t i = 2; whole && i < dims.size(); ++i)
+    dims[i] = Expr(1);
+  LATHE_TRY(u, numbers(c, dims, &RandomNumbers::uniform));
+  constexpr double alpha = 1.7580993408473766;
+  double a = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
+  Value keep = c.g.broadcastTo(c.g.compare(CompareKind::GE, u, c.g.splatLike(p, u)), dimsOf(x));
+  Value kept = c.g.binary<AddOp>(c.g.binary<MulOp>(x, a), alpha * a * p);
+  return c.give(c.g.select(keep, kept, c.g.splatLike(alpha * a * (p - 1), x)));
+}
+
 /// Fisher and Yates.
 static llvm::Error permutation(OpContext &c) {
   auto n = c.size("n").constant();
@@ -114,6 +187,16 @@ llvm::ArrayRef<OpEntry> fx::randomOps() {
       {"normal_functional.default", "self:T mean:F=0 std:F=1", normalAround},
       {"normal.default", "self:T mean:F=0 std:F=1", normalAround},
       {"normal.float_float", "mean:F std:F size:N* dtype:D?", normalAround},
+      {"normal.Tensor_float", "mean:TS std:TS=1", normalEach},
+      {"normal.float_Tensor", "mean:TS std:TS", normalEach},
+      {"normal.Tensor_Tensor", "mean:TS std:TS", normalEach},
+      {"log_normal.default", "self:T mean:F=1 std:F=2", logNormal},
+      {"exponential.default", "self:T lambd:F=1", fromUniform<exponentialAt>},
+      {"cauchy.default", "self:T median:F=0 sigma:F=1", fromUniform<cauchyAt>},
+      {"geometric.default", "self:T p:F", fromUniform<geometricAt>},
+      {"multinomial.default", "self:T num_samples:N replacement:B=false", multinomial},
+      {"alpha_dropout.default", "input:T p:F train:B", alphaDropout<false>},
+      {"feature_alpha_dropout.default", "input:T p:F train:B", alphaDropout<true>},
       {"randint.default", "high:F size:N* low:F=0 dtype:D?", integers},
       {"randint.low", "low:F high:F size:N* dtype:D?", integers},
       {"randint_like.default", "self:T high:F low:F=0 dtype:D?", integers},

@@ -134,13 +134,16 @@ static Value position(OpContext &c, Value x, Value extremum, int64_t axis, bool 
 template <ReduceKind kind> static llvm::Error extremumWithIndex(OpContext &c) {
   Value x = c.tensor("self");
   LATHE_TRY(axis, c.axis("dim", x));
-  if (typeOf(x).getRank() == 0)
-    return c.cannot("the input has rank 0");
-  if (elementOf(x).isInteger(1))
-    return c.cannot("the input is boolean");
+  if (typeOf(x).getRank() == 0) {
+    (void)c.give(x);
+    return c.give(c.g.scalar(0, c.g.b.getI64Type()));
+  }
+  Type element = elementOf(x);
+  if (element.isInteger(1))
+    x = c.g.cast(x, c.g.b.getI8Type());
   bool keep = c.flag("keepdim");
   Value extremum = c.g.reduce(kind, x, {axis}, true);
-  (void)c.give(keep ? extremum : c.g.squeeze(extremum, {axis}));
+  (void)c.give(c.g.cast(keep ? extremum : c.g.squeeze(extremum, {axis}), element));
   return c.give(position(c, x, extremum, axis, keep));
 }
 
@@ -193,6 +196,9 @@ llvm::ArrayRef<OpEntry> fx::reduceOps() {
       {"std.dim", unbiased, spread<true, false>},
       {"std.default", unbiased, spread<true, false>},
       {"var_mean.correction", corrected, spread<false, true>},
+      {"var_mean.default", unbiased, spread<false, true>},
+      {"std_mean.default", unbiased, spread<true, true>},
+      {"std_mean.dim", unbiased, spread<true, true>},
       {"var_mean.dim", unbiased, spread<false, true>},
       {"std_mean.correction", corrected, spread<true, true>},
       {"linalg_vector_norm.default", "self:T ord:F=2 dim:I*? keepdim:B=false dtype:D?", norm},

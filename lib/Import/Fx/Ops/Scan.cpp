@@ -1,6 +1,7 @@
 //===- Scan.cpp - Softmax, running combinations, differences ----------------===//
 
 #include "Families.h"
+#include <limits>
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -12,6 +13,18 @@ static llvm::Error softmax(OpContext &c) {
   if (typeOf(x).getRank() == 0)
     return c.give(c.g.splatLike(1, x));
   return c.give(inFloat(c, x, [&](Value v) { return c.g.softmax(v, axis); }));
+}
+
+/// Where a row has nothing but -infinity, zeros.
+static llvm::Error safeSoftmax(OpContext &c) {
+  if (llvm::Error e = softmax(c))
+    return e;
+  Value x = c.g.cast(c.tensor("self"), c.resultElement()), y = c.results.pop_back_val();
+  LATHE_TRY(axis, c.axis("dim", x));
+  Value none = c.g.compare(CompareKind::EQ, x, c.g.splatLike(-std::numeric_limits<double>::infinity(), x));
+  if (typeOf(x).getRank())
+    none = c.g.broadcastTo(c.g.reduce(ReduceKind::And, none, {axis}, true), dimsOf(x));
+  return c.give(c.g.select(none, c.g.splatLike(0, y), y));
 }
 
 static llvm::Error logSoftmax(OpContext &c) {
@@ -85,6 +98,7 @@ llvm::ArrayRef<OpEntry> fx::scanOps() {
   static const OpEntry table[] = {
       {"softmax.int", "self:T dim:I dtype:D?", softmax},
       {"_softmax.default", "self:T dim:I half_to_float:B=false", softmax},
+      {"_safe_softmax.default", "self:T dim:I dtype:D?", safeSoftmax},
       {"log_softmax.int", "self:T dim:I dtype:D?", logSoftmax},
       {"_log_softmax.default", "self:T dim:I half_to_float:B=false", logSoftmax},
       {"cumsum.default", "self:T dim:I dtype:D?", cumulate<ScanKind::Sum>},

@@ -105,13 +105,18 @@ static Value identityOf(OpContext &c, ScatterKind kind, Type element) {
                                                                         llvm::ArrayRef<mlir::Attribute>{one}));
 }
 
-static llvm::Error scatterReduce(OpContext &c) {
-  std::string name = c.text("reduce");
+/// Each element of the updates to where its index says.
+static llvm::Error giveReduction(OpContext &c, const std::string &name, Along a) {
   LATHE_TRY(kind, kindOf(c, name));
-  LATHE_TRY(a, along(c, c.operand("src")));
+  if (elementOf(a.data).isInteger(1) && name == "mean")
+    return c.cannot("the mean of booleans");
+  if (elementOf(a.data).isInteger(1)) { // as numbers, of which a sum is the largest and a product the smallest
+    Type byte = c.g.b.getIntegerType(8, false);
+    a.data = c.g.cast(a.data, byte);
+    a.updates = c.g.cast(a.updates, byte);
+    kind = kind == ScatterKind::Add ? ScatterKind::Max : kind == ScatterKind::Mul ? ScatterKind::Min : kind;
+  }
   Type element = elementOf(a.data);
-  if (element.isInteger(1) && name != "amax" && name != "amin")
-    return c.cannot("the reduction '{0}' of booleans", name);
   Value start = a.data;
   if (!c.flag("include_self")) {
     Value identity = c.g.broadcastTo(identityOf(c, kind, element), dimsOf(a.updates));
@@ -125,7 +130,27 @@ static llvm::Error scatterReduce(OpContext &c) {
     count = c.g.cast(c.g.binary<MaxOp>(count, 1), element);
     r = llvm::isa<mlir::FloatType>(element) ? c.g.div(r, count) : c.g.binary<FloorDivOp>(r, count);
   }
-  return c.give(c.g.reshape(r, dimsOf(c.tensor("self"))));
+  return c.give(c.g.reshape(c.g.cast(r, elementOf(c.tensor("self"))), dimsOf(c.tensor("self"))));
+}
+
+static llvm::Error scatterReduce(OpContext &c) {
+  LATHE_TRY(a, along(c, c.operand("src")));
+  return giveReduction(c, c.text("reduce"), a);
+}
+
+/// Position i of the index stands for the i-th slice of the source.
+static llvm::Error indexReduce(OpContext &c) {
+  Value self = c.tensor("self"), data = atLeastOneDim(c, self), index = atLeastOneDim(c, c.tensor("index"));
+  Value source = c.g.cast(atLeastOneDim(c, c.tensor("source")), elementOf(data));
+  LATHE_TRY(axis, c.axis("dim", self));
+  if (!isIndex(index) || typeOf(index).getRank() != 1 || typeOf(source).getRank() != typeOf(data).getRank())
+    return c.wrong("an index of {0} for {1} and {2}", index.getType(), self.getType(), source.getType());
+  Dims dims = dimsOf(data), along(dims.size(), Expr(1));
+  dims[axis] = along[axis] = dimsOf(index)[0];
+  for (auto [a, b] : llvm::zip(dims, dimsOf(source)))
+    if (llvm::Error e = c.needEqual(a, b))
+      return e;
+  return giveReduction(c, c.text("reduce"), {data, c.g.broadcastTo(c.g.reshape(index, along), dims), source, axis});
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,14 +220,13 @@ static llvm::Expected<Value> takeMasked(OpContext &c, Value x, Value mask, Value
   return c.g.select(c.g.broadcastTo(c.g.reshape(mask, wide), dims), taken, x);
 }
 
-static llvm::Error indexPut(OpContext &c) {
-  Value x = c.tensor("self"), values = c.g.cast(c.tensor("values"), elementOf(x));
+static llvm::Error putValues(OpContext &c, Value values, bool accumulates) {
+  Value x = c.tensor("self");
   SmallVector<Value> given = c.tensors("indices"), indices;
   SmallVector<int64_t> indexed;
   int64_t rank = typeOf(x).getRank();
   if (int64_t(given.size()) > rank)
     return c.wrong("{0} indices for rank {1}", given.size(), rank);
-  bool accumulates = c.flag("accumulate");
   for (auto [d, v] : llvm::enumerate(given)) {
     if (v && !isIndex(v)) {
       bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
@@ -242,6 +266,19 @@ static llvm::Error indexPut(OpContext &c) {
   }));
 }
 
+static llvm::Error indexPut(OpContext &c) {
+  return putValues(c, c.g.cast(c.tensor("values"), elementOf(c.tensor("self"))), c.flag("accumulate"));
+}
+
+/// Where the mask is false nothing is added, wherever that is.
+static llvm::Error maskedAccumulate(OpContext &c) {
+  Value values = c.g.cast(c.tensor("values"), elementOf(c.tensor("self")));
+  Value both[] = {c.g.cast(c.tensor("mask"), c.g.b.getI1Type()), values};
+  if (llvm::Error e = c.broadcast(both))
+    return e;
+  return putValues(c, c.g.select(both[0], both[1], c.g.splatLike(0, both[1])), true);
+}
+
 /// Positions in the flattened input.
 static llvm::Error put(OpContext &c) {
   Value x = c.tensor("self"), index = c.tensor("index"), source = c.g.cast(c.tensor("source"), elementOf(x));
@@ -270,6 +307,8 @@ llvm::ArrayRef<OpEntry> fx::scatterOps() {
       {"index_fill.int_Tensor", "self:T dim:I index:T value:T", indexFill},
       {"index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},
       {"_unsafe_index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},
+      {"_unsafe_masked_index_put_accumulate.default", "self:T mask:T indices:T*? values:T", maskedAccumulate},
+      {"index_reduce.default", "self:T dim:I index:T source:T reduce:X include_self:B=true", indexReduce},
       {"put.default", "self:T index:T source:T accumulate:B=false", put},
   };
   return table;

@@ -67,6 +67,12 @@ static llvm::Error flatten(OpContext &c) {
   return c.give(c.g.reshape(x, dims));
 }
 
+/// A number becomes a vector, too.
+static llvm::Error ravel(OpContext &c) {
+  Value x = c.tensor("self");
+  return c.give(c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}));
+}
+
 static llvm::Error unflatten(OpContext &c) {
   Value x = c.tensor("self");
   LATHE_TRY(axis, c.axis("dim", x));
@@ -284,7 +290,10 @@ llvm::ArrayRef<OpEntry> fx::shapeOps() {
       {"swapaxes.default", "self:T axis0:I axis1:I", swapAxes, IsView},
       {"swapdims.default", "self:T dim0:I dim1:I", transpose, IsView},
       {"transpose_copy.int", "self:T dim0:I dim1:I", transpose},
+      {"ravel.default", "self:T", ravel, MayCopy},
       {"t.default", "self:T", transpose2d, IsView},
+      {"mH.default", "self:T", transposeLast, IsView},
+      {"matrix_H.default", "self:T", transposeLast, IsView},
       {"mT.default", "self:T", transposeLast, IsView},
       {"numpy_T.default", "self:T", reverseDims, IsView},
       {"movedim.int", "self:T source:I* destination:I*", moveDim, IsView},

@@ -2,6 +2,7 @@
 
 #include "../Condition.h"
 #include "Families.h"
+#include <functional>
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -94,6 +95,92 @@ static llvm::Error medianAlong(OpContext &c) {
   return giveTaken(c, x, place, axis);
 }
 
+static llvm::Error firstSorted(OpContext &c) {
+  Value x = c.tensor("self");
+  if (typeOf(x).getRank() == 0)
+    return c.give(x);
+  if (llvm::Error e = needElements(c, dimsOf(x)[0], dimsOf(x)[0]))
+    return e;
+  return c.give(c.g.takeAlong(x, c.g.sort(x, 0, false, dimsOf(x)[0]), 0));
+}
+
+/// The middle of the numbers: those that are none come last in the order. Of nothing but NaNs it is the first.
+static llvm::Expected<Value> middleNumber(OpContext &c, Value x, int64_t axis) {
+  Expr size = dimsOf(x)[axis];
+  if (llvm::Error e = needElements(c, Expr(1), size))
+    return std::move(e);
+  Type i64 = c.g.b.getI64Type();
+  Value order = c.g.sort(x, axis, false, size), isNumber = c.g.cast(c.g.compare(CompareKind::EQ, x, x), i64);
+  Value count = c.g.reduce(ReduceKind::Sum, isNumber, {axis}, true);
+  Value middle = c.g.binary<MaxOp>(c.g.binary<DivOp>(c.g.binary<SubOp>(count, 1), 2), 0.0);
+  return c.g.takeAlong(order, middle, axis);
+}
+
+static llvm::Error nanMedian(OpContext &c) {
+  Value x = c.g.reshape(c.tensor("self"), {c.g.facts.simplify(shape::product(dimsOf(c.tensor("self"))))});
+  LATHE_TRY(place, middleNumber(c, x, 0));
+  return c.give(asResult(c, c.g.takeAlong(x, place, 0), 0));
+}
+
+static llvm::Error nanMedianAlong(OpContext &c) {
+  LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
+  Value x = atLeastOneDim(c, c.tensor("self"));
+  LATHE_TRY(place, middleNumber(c, x, axis));
+  return giveTaken(c, x, place, axis);
+}
+
+/// The smallest of the values that occur most often, and where it stands last: in the order, how far each run of equal elements has come.
+static llvm::Error mode(OpContext &c) {
+  LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
+  Value x = atLeastOneDim(c, c.tensor("self"));
+  Expr size = dimsOf(x)[axis], rest = c.g.facts.simplify(size - Expr(1));
+  if (llvm::Error e = needElements(c, Expr(1), size))
+    return e;
+  Type i64 = c.g.b.getI64Type();
+  Value order = c.g.sort(x, axis, false, size), sorted = c.g.takeAlong(x, order, axis), at = c.g.iota(dimsOf(x), axis, i64);
+  Value start = c.g.splatLike(0, at);
+  if (!rest.isZero()) {
+    Value next = c.g.slice(sorted, axis, Expr(1), rest), before = c.g.slice(sorted, axis, Expr(0), rest);
+    Value begins = c.g.cast(c.g.compare(CompareKind::NE, next, before), i64);
+    begins = c.g.concat({c.g.slice(start, axis, Expr(0), Expr(1)), begins}, axis);
+    start = c.g.scan(ScanKind::Max, c.g.mul(begins, at), axis);
+  }
+  Value length = c.g.sub(at, start), most = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, length, {axis}, true), dimsOf(x));
+  Value none = c.g.broadcastTo(c.g.size(size), dimsOf(x));
+  Value place = c.g.reduce(ReduceKind::Min, c.g.select(c.g.compare(CompareKind::EQ, length, most), at, none), {axis}, true);
+  return giveTaken(c, x, c.g.takeAlong(order, place, axis), axis);
+}
+
+/// All choices of r elements, in the order of their places.
+static llvm::Error combinations(OpContext &c) {
+  Value x = c.tensor("self");
+  int64_t r = c.integer("r"), again = c.flag("with_replacement") ? 0 : 1;
+  auto n = typeOf(x).getRank() == 1 ? dimsOf(x)[0].constant() : std::nullopt;
+  if (!n || r < 0 || r > 16)
+    return c.cannot("choices of {0} of {1}", r, x.getType());
+  if (r == 0)
+    return c.give(c.g.splat(0, {Expr(0)}, elementOf(x)));
+  SmallVector<int64_t> all, places(r);
+  std::function<bool(int64_t, int64_t)> choose = [&](int64_t i, int64_t from) {
+    if (i == r) {
+      llvm::append_range(all, places);
+      return all.size() < (size_t(1) << 20);
+    }
+    for (int64_t v = from; v < *n; ++v) {
+      places[i] = v;
+      if (!choose(i + 1, v + again))
+        return false;
+    }
+    return true;
+  };
+  if (!choose(0, 0))
+    return c.cannot("more than {0} numbers", all.size());
+  Dims dims{Expr(int64_t(all.size()) / r), Expr(r)};
+  if (all.empty())
+    return c.give(c.g.splat(0, dims, elementOf(x)));
+  return c.give(c.g.reshape(c.g.gather(x, c.g.integers(all), 0), dims));
+}
+
 llvm::ArrayRef<OpEntry> fx::sortOps() {
   static const OpEntry table[] = {
       {"sort.default", "self:T dim:I=-1 descending:B=false", sort},
@@ -103,6 +190,11 @@ llvm::ArrayRef<OpEntry> fx::sortOps() {
       {"topk.default", "self:T k:N dim:I=-1 largest:B=true sorted:B=true", topk},
       {"kthvalue.default", "self:T k:N dim:I=-1 keepdim:B=false", kthvalue},
       {"median.default", "self:T", median},
+      {"msort.default", "self:T", firstSorted},
+      {"nanmedian.default", "self:T", nanMedian},
+      {"nanmedian.dim", "self:T dim:I keepdim:B=false", nanMedianAlong},
+      {"mode.default", "self:T dim:I=-1 keepdim:B=false", mode},
+      {"combinations.default", "self:T r:I=2 with_replacement:B=false", combinations},
       {"median.dim", "self:T dim:I keepdim:B=false", medianAlong},
   };
   return table;
