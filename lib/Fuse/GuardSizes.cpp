@@ -199,11 +199,49 @@ static void needAttention(ir::AttentionOp op, Needs &n) {
 // Ops of the host program
 //===----------------------------------------------------------------------===//
 
+/// Of the functions of lib/Runtime/Lapack.c: the elements of each input, then of each output. Nothing for another one.
+static std::optional<Dims> matrixCounts(StringRef function, ArrayRef<Expr> s) {
+  if (function == "pivot_order")
+    return Dims{s[0] * s[2], s[0] * s[1]};
+  if (!function.consume_front("lapack_"))
+    return std::nullopt;
+  Expr batch = s[0], n = s[1], square = batch * n * n, vector = batch * n;
+  if (function == "cholesky")
+    return Dims{square, square, batch};
+  if (function == "ldl")
+    return Dims{square, square, vector, batch};
+  if (function == "eigh")
+    return Dims{square, vector, square};
+  if (function == "eig")
+    return Dims{square, vector, vector, square};
+  Expr m = s[1], columns = s[2], right = batch * m * columns, least = Expr::min(m, columns);
+  if (function == "lu")
+    return Dims{right, right, batch * least, batch};
+  if (function == "solve")
+    return Dims{square, right, right, square, vector, batch};
+  if (function == "lu_solve" || function == "ldl_solve")
+    return Dims{square, vector, right, right};
+  if (function == "triangular")
+    return Dims{square, right, right};
+  if (function == "qr")
+    return Dims{right, right, batch * least};
+  if (function == "householder")
+    return Dims{right, batch * s[3], right};
+  bool full = function == "svd" && s[3].isOne();
+  Expr p = full ? m : least, q = full ? columns : least;
+  return Dims{right, batch * m * p, batch * least, batch * q * columns};
+}
+
 /// See lib/Runtime/HostWork.c for what the functions read and write.
 static void needCall(ir::CallOp op, Needs &n) {
   Dims sizes = ir::exprsOf(op.getSizes());
   auto count = [](Value v) { return shape::product(ir::dimsOf(v)); };
-  if (op.getFunction() == "compact") {
+  if (std::optional<Dims> counts = matrixCounts(op.getFunction(), sizes)) {
+    size_t i = 0;
+    for (ValueRange values : {ValueRange(op.getInputs()), ValueRange(op.getOutputs())})
+      for (Value v : values)
+        n.equal(count(v), (*counts)[i++]);
+  } else if (op.getFunction() == "compact") {
     n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {sizes[0], sizes[1]});
   } else if (op.getFunction() == "coordinates") {
     n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {shape::product(ArrayRef<Expr>(sizes).drop_front(2)), sizes[0] * sizes[1]});

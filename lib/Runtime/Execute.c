@@ -177,6 +177,11 @@ static void readStep(DynamicRun *run, const LathePlannedStep *step) {
   run->plan->sizes[slot] = value;
 }
 
+LatheStatus latheCallHost(LatheContext *context, uint32_t function, void *const *buffers, const int64_t *sizes) {
+  const char *why = ((LatheHostFn)context->functions[function])(buffers, sizes);
+  return why ? latheFail(context, LATHE_FAILED, "%s", why) : LATHE_OK;
+}
+
 /* Executes the step at *at and moves *at to the next one. */
 static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
   LatheContext *context = run->context;
@@ -206,8 +211,7 @@ static LatheStatus dynamicStep(DynamicRun *run, uint32_t *at) {
   case LATHE_STEP_CHECK:
     return latheCheckRelation(context, source->target, run->plan->sizes);
   case LATHE_STEP_CALL:
-    ((LatheHostFn)context->functions[source->target])(step->buffers, step->sizes);
-    return LATHE_OK;
+    return latheCallHost(context, source->target, step->buffers, step->sizes);
   case LATHE_STEP_ALLOC:
   case LATHE_STEP_GROW:
     return allocateStep(run, step);
@@ -249,9 +253,11 @@ LatheStatus latheExecute(LatheContext *context, LathePlan *plan) {
       runKernel(context, step, scratch, plan->scratchBytes);
     else if (step->kind == LATHE_STEP_COPY)
       memmove(step->buffers[1], step->buffers[0], (size_t)step->sizes[0]);
-    else if (step->kind == LATHE_STEP_CALL)
-      ((LatheHostFn)context->functions[step->step->target])(step->buffers, step->sizes);
-    else
+    else if (step->kind == LATHE_STEP_CALL) {
+      LatheStatus status = latheCallHost(context, step->step->target, step->buffers, step->sizes);
+      if (status)
+        return status;
+    } else
       return latheFail(context, LATHE_FAILED, "the artifact has a step of kind %u outside a dynamic program", step->kind);
   }
   return LATHE_OK;

@@ -18,11 +18,12 @@ static int64_t truePositions(const unsigned char *mask, int64_t n, int64_t *out,
   return found;
 }
 
-void lathe_host_compact(void *const *buffers, const int64_t *sizes) {
+const char *lathe_host_compact(void *const *buffers, const int64_t *sizes) {
   truePositions(buffers[0], sizes[0], buffers[1], sizes[1]);
+  return NULL;
 }
 
-void lathe_host_coordinates(void *const *buffers, const int64_t *sizes) {
+const char *lathe_host_coordinates(void *const *buffers, const int64_t *sizes) {
   const unsigned char *mask = buffers[0];
   const int64_t rank = sizes[0], count = sizes[1], *dims = sizes + 2, width = dims[rank - 1];
   int64_t *out = buffers[1], rows = 1, written = 0;
@@ -35,11 +36,13 @@ void lathe_host_coordinates(void *const *buffers, const int64_t *sizes) {
         out[d * count + written + i] = at;
     written += found;
   }
+  return NULL;
 }
 
-void lathe_host_copy_first(void *const *buffers, const int64_t *sizes) {
+const char *lathe_host_copy_first(void *const *buffers, const int64_t *sizes) {
   if (sizes[0] > 0)
     memcpy(buffers[1], buffers[0], (size_t)sizes[0] * sizeof(int64_t));
+  return NULL;
 }
 
 static bool rowIsLess(const int64_t *a, const int64_t *b, int64_t width) {
@@ -50,7 +53,7 @@ static bool rowIsLess(const int64_t *a, const int64_t *b, int64_t width) {
 }
 
 /* Merges runs of growing length between the order and the room beside it. */
-void lathe_host_order_rows(void *const *buffers, const int64_t *sizes) {
+const char *lathe_host_order_rows(void *const *buffers, const int64_t *sizes) {
   const int64_t *rows = buffers[0];
   int64_t count = sizes[0], width = sizes[1], *from = buffers[1], *to = buffers[2];
   for (int64_t i = 0; i < count; ++i)
@@ -69,6 +72,7 @@ void lathe_host_order_rows(void *const *buffers, const int64_t *sizes) {
   }
   if (from != buffers[1] && count > 0)
     memcpy(buffers[1], from, (size_t)count * sizeof(int64_t));
+  return NULL;
 }
 
 /*===-- Non-maximum suppression ---------------------------------------------===*/
@@ -104,7 +108,7 @@ static uint32_t fallingKey(float score) {
   return bits >> 31 ? bits : ~(bits | 0x80000000u);
 }
 
-void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) {
+const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) {
   int64_t classes = sizes[1], boxes = sizes[2], limit = *(const int64_t *)buffers[2], *triples = buffers[5];
   float overlap = *(const float *)buffers[3], threshold = *(const float *)buffers[4];
   int64_t total = 0;
@@ -131,4 +135,5 @@ void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes) 
     total += chosen;
   }
   *(int64_t *)buffers[6] = total;
+  return NULL;
 }

@@ -219,17 +219,47 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
 
 /*===-- HostWork.c ----------------------------------------------------------===*/
 /* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans, of true ones. */
-void lathe_host_compact(void *const *buffers, const int64_t *sizes);
+const char *lathe_host_compact(void *const *buffers, const int64_t *sizes);
 /* The same as coordinates [rank, true ones]. Sizes: rank (at least 1), number of true ones, the booleans' dimensions. */
-void lathe_host_coordinates(void *const *buffers, const int64_t *sizes);
+const char *lathe_host_coordinates(void *const *buffers, const int64_t *sizes);
 /* The first of some integers. Buffers: all, the first; sizes: how many. */
-void lathe_host_copy_first(void *const *buffers, const int64_t *sizes);
+const char *lathe_host_copy_first(void *const *buffers, const int64_t *sizes);
 /* The lexicographic order of rows of integers. Buffers: rows, their indices in order, room for as many; sizes: rows, width. */
-void lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
+const char *lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
 /* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;
  * selected (batch, class, box) triples, their number, room for [boxes, 2] integers. Sizes: batch, classes, boxes, whether boxes
  * are given by their centers. */
-void lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
+const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
+
+/*===-- Lapack.c ------------------------------------------------------------===*/
+/* Matrices of float64 column by column; sizes: first the batch, then rows and columns. A: n x n where it is square, m x n. Pivots and
+ * info (0, or the place that LAPACK names) are int32.
+ * lu: A; LU, pivots, info. Sizes: batch, m, n. */
+const char *lathe_host_lapack_lu(void *const *buffers, const int64_t *sizes);
+/* A, B; X, LU, pivots, info. Sizes: batch, n, columns of B, whether a singular matrix is an error. */
+const char *lathe_host_lapack_solve(void *const *buffers, const int64_t *sizes);
+/* LU, pivots, B; X. Sizes: batch, n, columns of B, whether A is transposed. */
+const char *lathe_host_lapack_lu_solve(void *const *buffers, const int64_t *sizes);
+/* A, B; X. Sizes: batch, n, columns of B, whether A is upper, whether its diagonal is 1. */
+const char *lathe_host_lapack_triangular(void *const *buffers, const int64_t *sizes);
+/* A; L (above its diagonal what A has), info. Sizes: batch, n, whether a matrix that is not positive is an error. */
+const char *lathe_host_lapack_cholesky(void *const *buffers, const int64_t *sizes);
+/* A, of which the lower triangle is read; LD, pivots, info. Sizes: batch, n. */
+const char *lathe_host_lapack_ldl(void *const *buffers, const int64_t *sizes);
+/* LD, pivots, B; X. Sizes: batch, n, columns of B. */
+const char *lathe_host_lapack_ldl_solve(void *const *buffers, const int64_t *sizes);
+/* Pivots; the rows (int64) in the order that they make. Sizes: batch, rows, pivots. */
+const char *lathe_host_pivot_order(void *const *buffers, const int64_t *sizes);
+/* A; R with the reflectors below it, their factors. Sizes: batch, m, n. */
+const char *lathe_host_lapack_qr(void *const *buffers, const int64_t *sizes);
+/* Reflectors, their factors; the first columns of their product. Sizes: batch, m, n, number of reflectors. */
+const char *lathe_host_lapack_householder(void *const *buffers, const int64_t *sizes);
+/* A, of which one triangle is read; eigenvalues, vectors. Sizes: batch, n, whether it is the upper one. */
+const char *lathe_host_lapack_eigh(void *const *buffers, const int64_t *sizes);
+/* A; real and imaginary parts of the eigenvalues, vectors as LAPACK packs them. Sizes: batch, n. */
+const char *lathe_host_lapack_eig(void *const *buffers, const int64_t *sizes);
+/* A; U, singular values, V transposed. Sizes: batch, m, n, whether U and V are square. */
+const char *lathe_host_lapack_svd(void *const *buffers, const int64_t *sizes);
 
 /*===-- Sort.c --------------------------------------------------------------===*/
 /* Called by kernels: the first `count` of `n` words in order, at the start of `words` or of `room`, both of n words. A word is
@@ -251,6 +281,8 @@ const LatheWideWord *lathe_select_wide_end(LatheWideWord *heap, int64_t count);
 
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);
+/* Calls a function of the host, a LatheHostFn. */
+LatheStatus latheCallHost(LatheContext *context, uint32_t function, void *const *buffers, const int64_t *sizes);
 /* Frees what runs allocated on the way. */
 void latheFreeDynamic(LatheContext *context);
 

@@ -230,7 +230,8 @@ enum {
 #define LATHE_PLAN_UNEVEN 1
 #define LATHE_PLAN_WHOLE 2
 
-typedef void (*LatheHostFn)(void *const *buffers, const int64_t *sizes);
+/* NULL, or why it failed. */
+typedef const char *(*LatheHostFn)(void *const *buffers, const int64_t *sizes);
 
 /*===-- CUDA ----------------------------------------------------------------===*/
 typedef struct {

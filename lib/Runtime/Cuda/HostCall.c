@@ -93,8 +93,8 @@ static LatheStatus call(LatheContext *context, const LathePlannedStep *step, con
     return status;
   for (uint32_t i = 0; i < step->step->buffers.count; ++i)
     pointers[i] = placed[i].host;
-  ((LatheHostFn)context->functions[step->step->target])(pointers, step->sizes);
-  return upload(context, step, placed);
+  status = latheCallHost(context, step->step->target, pointers, step->sizes);
+  return status ? status : upload(context, step, placed);
 }
 
 LatheStatus latheCudaCallOnHost(LatheContext *context, LathePlan *plan, const LathePlannedStep *step) {

@@ -71,7 +71,11 @@ static llvm::Error poisson(OpContext &c) {
 }
 
 /// As rows of classes; a single one is a row.
-static Value rowsOf(OpContext &c, Value x, int64_t rank) { return typeOf(x).getRank() < rank ? c.g.unsqueeze(x, {0}) : x; }
+static Value rowsOf(OpContext &c, Value x, int64_t rank) {
+  while (typeOf(x).getRank() < rank)
+    x = c.g.unsqueeze(x, {0});
+  return x;
+}
 
 /// The mean over the classes of how much each comes closer to the target's than the margin, to the power p.
 static llvm::Error multiMargin(OpContext &c) {
@@ -120,8 +124,7 @@ static llvm::Error multilabelMargin(OpContext &c) {
     return e;
   if (c.resultTypes.size() < 2)
     return llvm::Error::success();
-  Value flags = c.g.cast(isTarget, elementOf(x));
-  return c.give(single ? c.g.squeeze(flags, {0}) : flags);
+  return c.give(c.g.reshape(c.g.cast(isTarget, elementOf(x)), dimsOf(c.tensor("target"))));
 }
 
 llvm::ArrayRef<OpEntry> fx::marginOps() {

@@ -1,6 +1,6 @@
 //===- Reduce.cpp - Reductions ----------------------------------------------===//
 
-#include "Families.h"
+#include "Linalg.h"
 #include <cmath>
 #include <limits>
 
@@ -79,7 +79,7 @@ template <bool root, bool withMean> static llvm::Error spread(OpContext &c) {
 // Norms and log-sums
 //===----------------------------------------------------------------------===//
 
-static Value normOf(OpContext &c, Value x, llvm::ArrayRef<int64_t> axes, bool keep, double p) {
+Value linalg::vectorNorm(OpContext &c, Value x, llvm::ArrayRef<int64_t> axes, bool keep, double p) {
   if (p == 2)
     return c.g.unary<SqrtOp>(c.g.reduce(ReduceKind::Sum, c.g.mul(x, x), axes, keep));
   if (p == 0) {
@@ -99,7 +99,7 @@ static llvm::Error norm(OpContext &c) {
   Value x = c.g.cast(c.tensor("self"), c.resultElement());
   LATHE_TRY(axes, c.axes("dim", x));
   double p = c.has("ord") ? c.real("ord") : c.has("p") ? c.real("p") : 2;
-  return c.give(inFloat(c, x, [&](Value v) { return normOf(c, v, axes, c.flag("keepdim"), p); }));
+  return c.give(inFloat(c, x, [&](Value v) { return linalg::vectorNorm(c, v, axes, c.flag("keepdim"), p); }));
 }
 
 static llvm::Error logSumExp(OpContext &c) {

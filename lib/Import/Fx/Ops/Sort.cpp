@@ -175,10 +175,17 @@ static llvm::Error combinations(OpContext &c) {
   };
   if (!choose(0, 0))
     return c.cannot("more than {0} numbers", all.size());
-  Dims dims{Expr(int64_t(all.size()) / r), Expr(r)};
+  Expr count(int64_t(all.size()) / r), named = c.resultDims()[0];
+  Dims dims{count, Expr(r)};
   if (all.empty())
-    return c.give(c.g.splat(0, dims, elementOf(x)));
-  return c.give(c.g.reshape(c.g.gather(x, c.g.integers(all), 0), dims));
+    return c.give(c.g.splat(0, c.resultDims(), elementOf(x)));
+  Value rows = c.g.reshape(c.g.gather(x, c.g.integers(all), 0), dims);
+  if (named.constant())
+    return c.give(rows);
+  // The file has a symbol for how many they are.
+  if (llvm::Error e = c.bindSize(named, c.g.size(count)))
+    return e;
+  return c.give(c.g.gather(rows, c.g.iota({named}, 0, c.g.b.getI64Type()), 0));
 }
 
 llvm::ArrayRef<OpEntry> fx::sortOps() {
