@@ -102,8 +102,9 @@ static std::vector<Expr> exprsOf(kernel::GenericOp kernel) {
   return all;
 }
 
-/// The sizes by the first expression that mentions them. Of those that begin in one expression, the first is the one whose role reads first,
-/// expression by expression: sizes in front of it by number, the others without distinction. (Where roles are equal, so is the text.)
+/// The sizes by the first expression that mentions them. Of those that begin in one expression, the first is the one whose role reads
+/// first, expression by expression: sizes in front of it by number, the others without distinction. (Where roles are equal, so is
+/// the text.)
 static std::vector<std::string> orderOf(kernel::GenericOp kernel, ArrayRef<std::string> sizes) {
   std::vector<std::string> left(sizes), ordered;
   std::vector<Expr> exprs = left.size() > 1 ? exprsOf(kernel) : std::vector<Expr>();
@@ -120,13 +121,15 @@ static std::vector<std::string> orderOf(kernel::GenericOp kernel, ArrayRef<std::
     return role;
   };
   while (left.size() > 1) {
-    auto first = llvm::find_if(exprs, [&](const Expr &e) { return llvm::any_of(left, [&](const std::string &s) { return e.mentions(s); }); });
+    auto mentionsAny = [&](const Expr &e) { return llvm::any_of(left, [&](const std::string &s) { return e.mentions(s); }); };
+    auto first = llvm::find_if(exprs, mentionsAny);
     std::vector<std::string> next = left;
     if (first != exprs.end())
       llvm::erase_if(next, [&](const std::string &s) { return !first->mentions(s); });
     auto chosen = next.begin();
     if (next.size() > 1)
-      chosen = std::min_element(next.begin(), next.end(), [&](const std::string &x, const std::string &y) { return roleOf(x) < roleOf(y); });
+      chosen = std::min_element(next.begin(), next.end(),
+                                [&](const std::string &x, const std::string &y) { return roleOf(x) < roleOf(y); });
     ordered.push_back(*chosen);
     llvm::erase(left, *chosen);
   }

@@ -49,7 +49,8 @@ struct Counts {
 } // namespace
 
 bool schedule::isPacked(kernel::GenericOp kernel) {
-  return llvm::any_of(kernel.getBody().front().getOps<kernel::ContractOp>(), [](kernel::ContractOp c) { return bool(c.getPackedAttr()); });
+  return llvm::any_of(kernel.getBody().front().getOps<kernel::ContractOp>(),
+                      [](kernel::ContractOp c) { return bool(c.getPackedAttr()); });
 }
 
 Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {

@@ -132,8 +132,8 @@ void CodeCache::add(StringRef key, StringRef bytes) {
   added += failed ? 0 : sumBytes + bytes.size();
 }
 
-/// A file beside the entries has a byte for each KiB that was added under this bound since the folder was looked through; appending is
-/// safe with several compilers at once. Where it is not there (a new folder, another bound), nobody knows.
+/// A file beside the entries has a byte for each KiB that was added under this bound since the folder was looked through; appending
+/// is safe with several compilers at once. Where it is not there (a new folder, another bound), nobody knows.
 bool CodeCache::isWorthLooking() {
   constexpr uint64_t unit = 1024, share = 32;
   llvm::SmallString<128> counter(folder);

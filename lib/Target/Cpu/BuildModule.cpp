@@ -244,7 +244,8 @@ static ArrayRef<std::pair<Emitter, StringRef>> emittersOf(KernelClass c) {
   return {};
 }
 
-/// The class's own emitter, or the row program emitter for what it declines. Rows that are asked for of a contraction are a sum of products.
+/// The class's own emitter, or the row program emitter for what it declines. Rows that are asked for of a contraction are a sum
+/// of products.
 static llvm::Error emitKernel(KernelFunction &f, KernelPlan &plan, std::string &form) {
   bool products = f.kernel.getKernelClass() == KernelClass::Contraction && isa_and_nonnull<schedule::RowsAttr>(f.schedule);
   if (products && schedule::isPacked(f.kernel))

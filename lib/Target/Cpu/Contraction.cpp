@@ -98,8 +98,8 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   }
 }
 
-/// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes by
-/// them, each tile of rows is read once for as many panels as that cache holds.
+/// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes
+/// by, each tile of rows is read once for as many panels as that cache holds.
 Expr ContractionEmitter::panelsTogether() const {
   Expr all = Expr::max(Expr(1), panelCount());
   if (asked && asked.getPanels() > 0)
@@ -155,7 +155,8 @@ void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
   };
   if (shape.rows.extent().constant())
     return converted();
-  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), [&] { emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count); }, converted);
+  auto asTheyAre = [&] { emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count); };
+  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), asTheyAre, converted);
 }
 
 Value ContractionEmitter::packedPanel(Value panelIndex) {
@@ -169,9 +170,10 @@ void ContractionEmitter::packPanel(const BodyEmitter &point, Value firstColumn, 
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
 }
 
-/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough: behind the others, so that these ask nothing.
-void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel,
-                                   Value count) {
+/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough: behind the others, so that these
+/// ask nothing.
+void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo,
+                                   Value firstPanel, Value count) {
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
   std::optional<int64_t> known = shape.columns.extent().constant();
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
@@ -190,8 +192,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   v.ifThen(isNarrow, [&] { each(lastPanel, count, narrow); });
 }
 
-/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update in
-/// place.
+/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
+/// in place.
 void ContractionEmitter::eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
   v.loop(from, to, 1, [&](Value index) {
     Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
