@@ -115,30 +115,7 @@ Error StepWriter::addIteration(Loop &loop) {
   return Error::success();
 }
 
-/// One kernel, in place of the last of the loops.
-Error StepWriter::addLaunched(const LaunchedLoops &loops, ir::LoopOp op) {
-  if (op != loops.loops.back())
-    return Error::success();
-  std::vector<BufferId> all;
-  for (Value v : loops.operands) {
-    if (auto constant = v.getDefiningOp<ir::ConstantOp>(); constant && !buffers.count(v))
-      if (Error e = addOp(*constant))
-        return e;
-    all.push_back(buffers.lookup(v));
-  }
-  for (Value v : loops.results)
-    all.push_back(bufferFor(v));
-  std::vector<Expr> sizes;
-  for (const std::string &s : loops.sizes)
-    sizes.push_back(Expr::symbol(s));
-  program.kernel(loops.id, all, sizes);
-  return Error::success();
-}
-
 Error StepWriter::addLoop(ir::LoopOp op) {
-  for (const LaunchedLoops &loops : launched)
-    if (llvm::is_contained(loops.loops, op.getOperation()))
-      return addLaunched(loops, op);
   Loop loop(op, function(op.getBodyAttr()), Expr::host("loop" + std::to_string(numFlags++)).str());
   startLoop(loop);
   if (loop.flags)

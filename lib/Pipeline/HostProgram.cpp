@@ -111,7 +111,7 @@ std::vector<kernel::GenericOp> pipeline::kernelsOf(ModuleOp module) {
 }
 
 Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, ModuleOp module,
-                           llvm::DenseMap<Operation *, artifact::KernelId> ids, std::vector<LaunchedLoops> loops) {
+                           llvm::DenseMap<Operation *, artifact::KernelId> ids, std::vector<LaunchedTogether> together) {
   artifact::Program &program = builder.program(deviceType);
   func::FuncOp main = mainOf(module);
   Places places(main);
@@ -120,7 +120,7 @@ Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceTy
   auto state = [&](StringAttr name) { return program.state(builder.stateNamed(name)); };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     arguments.push_back(places.inputs[i] ? program.input(*places.inputs[i]) : state(ir::stateOfArgument(main, i)));
-  StepWriter writer(builder, program, module, ids, loops);
+  StepWriter writer(builder, program, module, ids, together);
   for (unsigned i = 0; i < main.getNumResults(); ++i)
     if (places.outputs[i])
       targets.push_back({program.output(*places.outputs[i]), writer.isLate(main.getResultTypes()[i])});

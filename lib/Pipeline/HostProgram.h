@@ -11,9 +11,9 @@ namespace lathe::pipeline {
 /// Symbols, relations, inputs and outputs of the model. Once per artifact.
 llvm::Error addSignature(artifact::ArtifactBuilder &builder, mlir::ModuleOp module);
 
-/// Loops that are one launch: a kernel of these buffers, which stands where the last of them does.
-struct LaunchedLoops {
-  std::vector<mlir::Operation *> loops;
+/// Loops or kernels that are one launch: a kernel of these buffers, which stands where the last of them does.
+struct LaunchedTogether {
+  std::vector<mlir::Operation *> ops;
   std::vector<mlir::Value> operands; ///< also constants of the bodies
   std::vector<mlir::Value> results;
   std::vector<std::string> sizes;
@@ -22,7 +22,7 @@ struct LaunchedLoops {
 
 /// @main's kernels as steps of the program for the device.
 llvm::Error addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, mlir::ModuleOp module,
-                       llvm::DenseMap<mlir::Operation *, artifact::KernelId> kernelIds, std::vector<LaunchedLoops> loops = {});
+                       llvm::DenseMap<mlir::Operation *, artifact::KernelId> kernelIds, std::vector<LaunchedTogether> together = {});
 
 /// All kernels of the module.
 std::vector<kernel::GenericOp> kernelsOf(mlir::ModuleOp module);

@@ -24,8 +24,11 @@ static Value baseOf(Value v) {
 }
 
 StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, ModuleOp module,
-                       const llvm::DenseMap<Operation *, artifact::KernelId> &kernels, ArrayRef<LaunchedLoops> launched)
-    : builder(builder), program(program), module(module), kernels(kernels), launched(launched) {
+                       const llvm::DenseMap<Operation *, artifact::KernelId> &kernels, ArrayRef<LaunchedTogether> together)
+    : builder(builder), program(program), module(module), kernels(kernels) {
+  for (const LaunchedTogether &launch : together)
+    for (Operation *op : launch.ops)
+      launched[op] = &launch;
   late.roots = ir::lateSymbols(module);
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition()) {
@@ -112,6 +115,28 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   for (const std::string &s : op.getSizeSymbols())
     sizes.push_back(Expr::symbol(s));
   program.kernel(kernels.lookup(op), operands, sizes);
+}
+
+/// Each op's results have their places where it stands, so that views of them have; the step is where the last one stands.
+Error StepWriter::addTogether(const LaunchedTogether &together, Operation *op) {
+  for (Value v : op->getResults())
+    bufferFor(v);
+  if (op != together.ops.back())
+    return Error::success();
+  std::vector<BufferId> all;
+  for (Value v : together.operands) {
+    if (auto constant = v.getDefiningOp<ir::ConstantOp>(); constant && !buffers.count(v)) // of a loop's body
+      if (Error e = addOp(*constant))
+        return e;
+    all.push_back(buffers.lookup(v));
+  }
+  for (Value v : together.results)
+    all.push_back(buffers.lookup(v));
+  std::vector<Expr> sizes;
+  for (const std::string &s : together.sizes)
+    sizes.push_back(Expr::symbol(s));
+  program.kernel(together.id, all, sizes);
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +284,8 @@ void StepWriter::finishStates(func::ReturnOp ret, ArrayRef<Target> results) {
 }
 
 Error StepWriter::addOp(Operation &op) {
+  if (const LaunchedTogether *together = launched.lookup(&op))
+    return addTogether(*together, &op);
   if (auto k = dyn_cast<kernel::GenericOp>(op)) {
     addKernel(k);
   } else if (auto c = dyn_cast<ir::ConstantOp>(op)) {

@@ -32,7 +32,7 @@ public:
   };
 
   StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &program, mlir::ModuleOp module,
-             const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels, llvm::ArrayRef<LaunchedLoops> launched);
+             const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels, llvm::ArrayRef<LaunchedTogether> together);
 
   llvm::Error run(mlir::func::FuncOp function, llvm::ArrayRef<BufferId> arguments, llvm::ArrayRef<Target> results);
   bool isLate(mlir::Type type) const;
@@ -49,7 +49,7 @@ private:
   llvm::Error addIf(ir::IfOp op);
   // HostLoops.cpp
   llvm::Error addLoop(ir::LoopOp op);
-  llvm::Error addLaunched(const LaunchedLoops &loops, ir::LoopOp op);
+  llvm::Error addTogether(const LaunchedTogether &together, mlir::Operation *op);
   void startLoop(Loop &loop);
   void placeCarried(Loop &loop);
   void placeCollected(Loop &loop);
@@ -75,7 +75,7 @@ private:
   artifact::Program &program;
   mlir::ModuleOp module;
   const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
-  llvm::ArrayRef<LaunchedLoops> launched;
+  llvm::DenseMap<mlir::Operation *, const LaunchedTogether *> launched; ///< by each of a launch's ops
   artifact::LateSymbols late;
   llvm::StringMap<std::vector<SizeCheck>> scoped; ///< by function
   std::set<std::string> available;                ///< late symbols that have values

@@ -9,7 +9,7 @@
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
-#include "lathe/Target/CudaLoops.h"
+#include "lathe/Target/CudaGroups.h"
 #include "lathe/Target/CudaTarget.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -80,12 +80,12 @@ static std::vector<kernel::GenericOp> allKernels(ArrayRef<ModuleOp> modules) {
   return all;
 }
 
-/// Each module's steps as the program of its entry point; `ids` and `loops`: of all modules.
+/// Each module's steps as the program of its entry point; `ids` and `together`: of all modules.
 static Error addPrograms(artifact::ArtifactBuilder &builder, uint32_t deviceType, ArrayRef<ModuleOp> modules,
-                         const llvm::DenseMap<Operation *, artifact::KernelId> &ids, const std::vector<pipeline::LaunchedLoops> &loops = {}) {
+                         const llvm::DenseMap<Operation *, artifact::KernelId> &ids, const std::vector<pipeline::LaunchedTogether> &together = {}) {
   for (auto [i, module] : llvm::enumerate(modules)) {
     builder.select(i);
-    if (Error e = pipeline::addProgram(builder, deviceType, module, ids, loops))
+    if (Error e = pipeline::addProgram(builder, deviceType, module, ids, together))
       return e;
   }
   return Error::success();
@@ -164,16 +164,21 @@ static cuda::CudaOptions cudaOptions(const TargetSpec &target, const CompileOpti
 }
 
 namespace {
-/// What is compiled for a GPU: loops that are one launch, and the kernels outside of them.
+/// What is compiled for a GPU: loops and kernels that are one launch together, and the other kernels.
 struct CudaWork {
   std::vector<cuda::LoopGroup> loops;
+  std::vector<cuda::KernelGroup> groups;
   std::vector<kernel::GenericOp> kernels;
 
   explicit CudaWork(ArrayRef<ModuleOp> modules) {
     llvm::DenseSet<Operation *> inside;
-    for (ModuleOp module : modules)
+    for (ModuleOp module : modules) {
       llvm::append_range(loops, cuda::loopGroups(module));
+      llvm::append_range(groups, cuda::kernelGroups(module));
+    }
     for (const cuda::LoopGroup &group : loops)
+      inside.insert(group.kernels.begin(), group.kernels.end());
+    for (const cuda::KernelGroup &group : groups)
       inside.insert(group.kernels.begin(), group.kernels.end());
     for (kernel::GenericOp op : allKernels(modules))
       if (!inside.contains(op))
@@ -186,7 +191,7 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
   if (options.emit != EmitStage::Ptx)
     return userError("of a CUDA target, --emit ptx is what can be printed");
   CudaWork work(module);
-  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, cudaOptions(target, options));
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, work.groups, cudaOptions(target, options));
   if (!code)
     return code.takeError();
   std::string text;
@@ -198,7 +203,7 @@ Expected<std::string> pipeline::cudaText(ModuleOp module, const TargetSpec &targ
 Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> modules, const TargetSpec &target,
                         const CompileOptions &options, llvm::json::Value &) {
   CudaWork work(modules);
-  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, cudaOptions(target, options));
+  Expected<cuda::CudaCode> code = cuda::compileForCuda(work.kernels, work.loops, work.groups, cudaOptions(target, options));
   if (!code)
     return code.takeError();
   builder.addNote("ptxas", code->toolkit);
@@ -218,12 +223,18 @@ Error pipeline::addCuda(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> m
     info.cuda = launches[launch];
     ids[op] = builder.addKernel(std::move(info));
   }
-  std::vector<LaunchedLoops> loops;
-  for (auto [group, launch] : llvm::zip(work.loops, ArrayRef<unsigned>(code->launchOf).drop_front(work.kernels.size()))) {
+  std::vector<LaunchedTogether> together;
+  ArrayRef<unsigned> launchOf = ArrayRef<unsigned>(code->launchOf).drop_front(work.kernels.size());
+  auto addGroup = [&](const cuda::LaunchGroup &group, StringRef kind, std::vector<Operation *> ops) {
     artifact::KernelInfo info = describe(group.kernels[0]);
-    info.kernelClass = "recurrence";
-    info.cuda = launches[launch];
-    loops.push_back({{group.loops.begin(), group.loops.end()}, group.operands, group.results, group.sizes, builder.addKernel(std::move(info))});
-  }
-  return addPrograms(builder, /*CUDA=*/2, modules, ids, loops);
+    info.kernelClass = kind.str();
+    info.cuda = launches[launchOf.front()];
+    launchOf = launchOf.drop_front();
+    together.push_back({std::move(ops), group.operands, group.results, group.sizes, builder.addKernel(std::move(info))});
+  };
+  for (const cuda::LoopGroup &group : work.loops)
+    addGroup(group, "recurrence", {group.loops.begin(), group.loops.end()});
+  for (const cuda::KernelGroup &group : work.groups)
+    addGroup(group, "combination", {group.kernels.begin(), group.kernels.end()});
+  return addPrograms(builder, /*CUDA=*/2, modules, ids, together);
 }

@@ -8,7 +8,7 @@
 #include "RunKernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
-#include "lathe/Target/CudaLoops.h"
+#include "lathe/Target/CudaGroups.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -27,6 +27,7 @@ static cl::opt<std::string> kernelName("kernel", cl::desc("which kernel (default
 static cl::opt<std::string> outputFile("o", cl::init("-"), cl::desc("output file"));
 static cl::opt<std::string> cudaPath("cuda-path", cl::desc("CUDA toolkit"));
 static cl::opt<bool> dependentLaunch("dependent-launch", cl::init(true));
+static cl::opt<bool> together("together", cl::desc("the kernels that are one launch together"));
 static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcessors),
                                    cl::desc("multiprocessors, for plan and run"));
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
@@ -72,13 +73,17 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
 }
 
 namespace {
-/// What is shown: a kernel, or a group of loops that are one launch.
+/// What is shown: a kernel, or a group that is one launch.
 struct Work {
   kernel::GenericOp kernel;
   std::vector<cuda::LoopGroup> loops;
-  std::vector<std::string> sizes() { return loops.empty() ? kernel.getSizeSymbols() : loops[0].sizes; }
+  std::vector<cuda::KernelGroup> groups;
+  bool isOne() const { return loops.empty() && groups.empty(); }
+  std::vector<std::string> sizes() { return isOne() ? kernel.getSizeSymbols() : loops.empty() ? groups[0].sizes : loops[0].sizes; }
   llvm::Expected<cuda::DeviceCode> generate(const cuda::CudaOptions &options) {
-    return loops.empty() ? cuda::generateDeviceCode(kernel, sm, options) : cuda::generateLoopCode(loops[0], sm);
+    return isOne()         ? cuda::generateDeviceCode(kernel, sm, options)
+           : loops.empty() ? cuda::generateGroupCode(groups[0], sm, options)
+                           : cuda::generateLoopCode(loops[0], sm);
   }
 };
 } // namespace
@@ -86,9 +91,9 @@ struct Work {
 static llvm::Error show(Work work, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
   if (emit == "cubin") {
     std::vector<kernel::GenericOp> kernels;
-    if (work.loops.empty())
+    if (work.isOne())
       kernels = {work.kernel};
-    auto all = cuda::compileForCuda(kernels, work.loops, options);
+    auto all = cuda::compileForCuda(kernels, work.loops, work.groups, options);
     if (!all)
       return all.takeError();
     os << all->modules[0].bytes;
@@ -147,7 +152,11 @@ int main(int argc, char **argv) {
     if (!kernel && (kernelName.empty() || op.getName() == kernelName))
       kernel = op;
   });
-  Work work{kernel, kernelName.empty() ? cuda::loopGroups(*module) : std::vector<cuda::LoopGroup>()};
+  Work work{kernel, {}, {}};
+  if (kernelName.empty())
+    work.loops = cuda::loopGroups(*module);
+  if (together)
+    work.groups = cuda::kernelGroups(*module);
   if (!kernel)
     return int(report(userError("{0}: no such kernel", inputFile)));
   cuda::CudaOptions options;

@@ -56,18 +56,19 @@ struct CudaVariant {
 };
 
 struct LoopGroup;
+struct KernelGroup;
 
 struct CudaCode {
   std::vector<CudaModule> modules;
   std::vector<std::vector<CudaVariant>> launches; ///< per distinct kernel
-  std::vector<unsigned> launchOf;                 ///< per kernel given, then per group of loops: index into `launches`
+  std::vector<unsigned> launchOf;                 ///< per kernel given, then per group of loops, of kernels: index into `launches`
   std::string hostObject;                         ///< a relocatable object with the planning functions
   std::string toolkit;                            ///< what ptxas says of its version, where machine code was made
 };
 
-/// Compiles the kernels, and the loops that are one launch. Kernels with equal text are compiled once.
+/// Compiles the kernels, and the loops and kernels that are one launch together. Kernels with equal text are compiled once.
 llvm::Expected<CudaCode> compileForCuda(llvm::ArrayRef<kernel::GenericOp> kernels, llvm::ArrayRef<LoopGroup> loops,
-                                        const CudaOptions &options);
+                                        llvm::ArrayRef<KernelGroup> groups, const CudaOptions &options);
 
 /// What `compileForCuda` does to one kernel before machine code: a module with the device function, and one with the plan.
 struct DeviceCode {

@@ -70,7 +70,7 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
 }
 
 /// Longer runs, fewer divisions; groups of channels as an axis.
-static void collapse(kernel::GenericOp kernel) {
+void cuda::collapse(kernel::GenericOp kernel) {
   using kernel::KernelClass;
   splitGroups(kernel);
   if (llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, kernel.getKernelClass()))
@@ -311,7 +311,8 @@ llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate genera
   return llvm::Error::success();
 }
 
-llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, ArrayRef<LoopGroup> loops, const CudaOptions &options) {
+llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, ArrayRef<LoopGroup> loops,
+                                              ArrayRef<KernelGroup> groups, const CudaOptions &options) {
   llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
   if (!toolchain)
     return toolchain.takeError();
@@ -335,11 +336,11 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
     if (llvm::Error e = all.add(kernel.getContext(), kernel.getName(), generate, [&] { return lower::detachKernel(kernel).text; }))
       return std::move(e);
   }
-  for (const LoopGroup &group : loops) {
+  auto addGroup = [&](const LaunchGroup &group, llvm::function_ref<llvm::Expected<DeviceCode>(unsigned, StringRef)> make) {
     out.launchOf.push_back(out.launches.size());
     kernel::GenericOp first = group.kernels[0];
     auto generate = [&](unsigned sm, StringRef plan) -> llvm::Expected<DeviceCode> {
-      auto code = generateLoopCode(group, sm, plan);
+      auto code = make(sm, plan);
       if (!code)
         return code.takeError();
       for (ModuleOp module : {*code->device, *code->host})
@@ -347,9 +348,14 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
           return std::move(e);
       return code;
     };
-    if (llvm::Error e = all.add(first.getContext(), group.name, generate, [&] { return lower::detachKernel(first).text; }))
+    return all.add(first.getContext(), group.name, generate, [&] { return lower::detachKernel(first).text; });
+  };
+  for (const LoopGroup &group : loops)
+    if (llvm::Error e = addGroup(group, [&](unsigned sm, StringRef plan) { return generateLoopCode(group, sm, plan); }))
       return std::move(e);
-  }
+  for (const KernelGroup &group : groups)
+    if (llvm::Error e = addGroup(group, [&](unsigned sm, StringRef plan) { return generateGroupCode(group, sm, options, plan); }))
+      return std::move(e);
   std::vector<Job> &jobs = all.jobs;
   OwningOpRef<ModuleOp> &host = all.host;
   if (llvm::Error e = runJobs(jobs, options, *toolchain))

@@ -27,6 +27,7 @@ public:
   DeviceBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
   mlir::OpBuilder &b;
   mlir::Location loc;
+  Value firstBlock; ///< from which on blocks are counted (i32); null: the grid's first
 
   // Types
   Type i1Type() { return b.getI1Type(); }
@@ -104,7 +105,7 @@ public:
 
   // Threads
   Value threadId() { return special("tid.x"); }
-  Value blockId() { return special("ctaid.x"); }
+  Value blockId() { return firstBlock ? sub(special("ctaid.x"), firstBlock) : special("ctaid.x"); }
   Value blockIdY() { return special("ctaid.y"); }
   Value gridSize() { return special("nctaid.x"); }
   void barrier();                                  ///< of the whole block

@@ -1,10 +1,10 @@
 //===- FewLines.cpp - Products of few rows or few columns -------------------===//
 //
-// What takes time is the wide operand's way from memory. Every thread reads it in pieces of 16 bytes, several in flight, and
-// multiplies each with what all few lines have there. Where its elements lie side by side in depth, the warps of a block
-// take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring lines, warps and blocks
-// parts of the depth. Few lines that would have to be gathered are turned by a launch of their own. Sums meet in shared memory
-// and, between blocks, in a second launch, always in the same order.
+// What takes time is the wide operand's way from memory. Every thread reads it in pieces of 16 bytes, several in
+// flight, and multiplies each with what all few lines have there. Where its elements lie side by side in depth, the
+// warps of a block take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring
+// lines, warps and blocks parts of the depth. Few lines that would have to be gathered are turned by a launch of their
+// own. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +35,8 @@ public:
   void emitByLines();
   /// The second launch: adds up the parts of the depth.
   void emitSum();
-  /// The first launch, where the few lines lie side by side and the wide operand's depths: they come to the scratch memory as f32
-  /// with their depths side by side.
+  /// The first launch, where the few lines lie side by side and the wide operand's depths: they come to the scratch
+  /// memory as f32 with their depths side by side.
   void emitTurn();
   /// How many groups of a block's warps take lines of their own.
   static unsigned groupsOf(const FewLines &f, unsigned few) {
@@ -120,7 +120,8 @@ Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value
   Value start = d.add(line.start, d.mul(at, frame.size(step)));
   unsigned bytes = o.type.getIntOrFloatBitWidth() / 8;
   auto isMultiple = [&](const Expr &e) { return frame.known.divisorOf(e, width) == width; };
-  bool wholly = width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
+  bool wholly =
+      width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
   if (wholly)
     return d.convertF(d.load(d.vector(width, o.type), d.at(buffer, start, o.type), bytes * width), d.f32Type());
   Value out = d.real(d.vector(width, d.f32Type()), 0);
@@ -131,7 +132,9 @@ Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value
   return out;
 }
 
-static Value elementOf(DeviceBuilder &d, Value v, unsigned i) { return isa<VectorType>(v.getType()) ? d.extract(v, i) : v; }
+static Value elementOf(DeviceBuilder &d, Value v, unsigned i) {
+  return isa<VectorType>(v.getType()) ? d.extract(v, i) : v;
+}
 
 //===----------------------------------------------------------------------===//
 // Elements side by side in depth
@@ -244,7 +247,8 @@ void FewLinesEmitter::emitByLines() {
       depths.push_back(d.add(d.add(k, number), i * warps));
     return multiplyLines(depths, now);
   });
-  sums = d.loop(d.add(end, number), to, d.i64(warps), sums, [&](Value k, ValueRange now) { return multiplyLines(k, now); });
+  sums = d.loop(d.add(end, number), to, d.i64(warps), sums,
+                [&](Value k, ValueRange now) { return multiplyLines(k, now); });
   Value array = frame.sharedArray("sums", d.f32Type(), warps * perBlock);
   for (unsigned m = 0; m < few; ++m) {
     if (m)
@@ -259,15 +263,15 @@ void FewLinesEmitter::emitByLines() {
       for (unsigned w = 0; w < warps; ++w)
         sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(tid, w * perBlock), d.f32Type()), 4));
       Value line = d.add(first, d.wide(tid)), at = d.i64(m);
-      d.branch(d.equal(parts, 1), [&] { finishAt(line, at, sum); },
-               [&] {
-                 d.when(d.both(d.less(line, lines), d.less(at, count)), [&] { d.store(sum, partialAt(part, at, line), 4); });
-               });
+      d.branch(
+          d.equal(parts, 1), [&] { finishAt(line, at, sum); },
+          [&] {
+            d.when(d.both(d.less(line, lines), d.less(at, count)), [&] { d.store(sum, partialAt(part, at, line), 4); });
+          });
     });
   }
-  d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)), [&] {
-    d.when(d.less(d.i64(1), parts), [&] { d.store(parts, frame.scratch(), 8); });
-  });
+  d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)),
+         [&] { d.when(d.less(d.i64(1), parts), [&] { d.store(parts, frame.scratch(), 8); }); });
 }
 
 Value FewLinesEmitter::partialAt(Value part, Value m, Value line) {
@@ -308,9 +312,8 @@ void FewLinesEmitter::emitTurn() {
 
 /// The product's element at one of the few lines and one of the others, where there are so many.
 void FewLinesEmitter::finishAt(Value line, Value m, Value sum) {
-  d.when(d.both(d.less(line, lines), d.less(m, count)), [&] {
-    epilogue.store(epilogue.atRow(f.fewAreRows ? m : line), f.fewAreRows ? line : m, sum);
-  });
+  d.when(d.both(d.less(line, lines), d.less(m, count)),
+         [&] { epilogue.store(epilogue.atRow(f.fewAreRows ? m : line), f.fewAreRows ? line : m, sum); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -320,8 +323,8 @@ void FewLinesEmitter::finishAt(Value line, Value m, Value sum) {
 /// On tensor cores more lines cost nothing; on the ordinary cores a tile of few lines is mostly empty.
 static int64_t mostLines(const Generator &g, const GemmProblem &p) { return takesWarpGemm(g, p) ? 4 : 16; }
 
-/// As many lines as entry points are there for: those that there are, or where that is open all up to the most. Sizes that no wide access
-/// can read make do with one.
+/// As many lines as entry points are there for: those that there are, or where that is open all up to the most. Sizes
+/// that no wide access can read make do with one.
 static SmallVector<unsigned> countsOf(const FewLines &f, int64_t most, bool anySize) {
   SmallVector<unsigned> out;
   std::optional<int64_t> fixed = f.count().constant();
@@ -334,15 +337,20 @@ static SmallVector<unsigned> countsOf(const FewLines &f, int64_t most, bool anyS
   return out;
 }
 
-static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume) {
+/// Which lines may be few, where both are open.
+enum class FewSide { Rows, Columns };
+
+static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume, FewSide side = FewSide::Rows) {
   std::optional<GemmProblem> p = gemmProblem(g.info);
   if (!p || !p->lhs.isDirect() || !p->rhs.isDirect())
     return std::nullopt;
   int64_t most = mostLines(g, *p), many = most + 1;
   int64_t rows = p->m.constant().value_or(0), columns = p->n.constant().value_or(many);
   bool fewAreRows = rows <= most && rows <= columns;
-  if (!fewAreRows && columns > most)
+  bool bothOpen = !p->m.constant() && !p->n.constant();
+  if ((!fewAreRows && columns > most) || (side == FewSide::Columns && !bothOpen))
     return std::nullopt;
+  fewAreRows &= side == FewSide::Rows;
   FewLines f{*p, fewAreRows, false, 1, Divisibility(g.info)};
   const Expr &offset = f.wide().offset;
   std::optional<Expr> step = p->shape.stepAlong(offset, p->shape.depthAxes);
@@ -409,14 +417,19 @@ static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, u
   Value parts = h.minU(h.ceilDiv(wanted, largest(one, blocks)), most), cut = h.less(one, parts);
   Value results = plan.size(f.p.batch * f.lines() * f.count());
   Value bytes = h.add(h.mul(h.mul(results, parts), 4), scratchHeader);
-  return LaunchWords{entry, h.mul(blocks, parts), block, h.add(entry, 1), h.select(cut, h.ceilDiv(results, threads), none),
-                   h.select(cut, bytes, none)};
+  return LaunchWords{entry,
+                     h.mul(blocks, parts),
+                     block,
+                     h.add(entry, 1),
+                     h.select(cut, h.ceilDiv(results, threads), none),
+                     h.select(cut, bytes, none)};
 }
 
 /// The entry points for as many lines as there may be; `most` lines at most.
-static llvm::Expected<LaunchWords> addCounts(Generator &g, const FewLines &f, int64_t most, StringRef suffix) {
+static llvm::Expected<LaunchWords> addCounts(Generator &g, const FewLines &f, int64_t most, bool anySize,
+                                             StringRef suffix) {
   std::optional<LaunchWords> launch;
-  SmallVector<unsigned> counts = countsOf(f, most, /*anySize=*/!suffix.empty());
+  SmallVector<unsigned> counts = countsOf(f, most, anySize);
   for (unsigned few : llvm::reverse(counts)) {
     llvm::Expected<LaunchWords> own = addEntries(g, f, few, suffix);
     if (!own)
@@ -427,22 +440,23 @@ static llvm::Expected<LaunchWords> addCounts(Generator &g, const FewLines &f, in
   return *launch;
 }
 
-llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
-  std::optional<FewLines> f = problemOf(g, /*mayAssume=*/true);
+static llvm::Expected<bool> addSide(Generator &g, FewSide side) {
+  std::optional<FewLines> f = problemOf(g, /*mayAssume=*/true, side);
   if (!f)
     return false;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   int64_t most = mostLines(g, f->p);
+  std::string suffix = side == FewSide::Columns ? "_columns" : "";
   bool always = f->count().constant().has_value();
   Value taken = always ? h.i1(true) : h.compare(arith::CmpIPredicate::sle, plan.size(f->count()), plan.constant(most));
-  llvm::Expected<LaunchWords> launch = addCounts(g, *f, most, "");
+  llvm::Expected<LaunchWords> launch = addCounts(g, *f, most, side == FewSide::Columns, suffix);
   if (launch && !f->known.conditions().empty()) {
     LaunchWords ofWide = *launch;
     Value wide = plan.holds(f->known);
-    std::optional<FewLines> any = problemOf(g, /*mayAssume=*/false);
+    std::optional<FewLines> any = problemOf(g, /*mayAssume=*/false, side);
     if (any && any->byDepth == f->byDepth) {
-      launch = addCounts(g, *any, most, "_any");
+      launch = addCounts(g, *any, most, /*anySize=*/true, suffix + "_any");
       if (launch)
         launch = ofWide.orElse(h, wide, *launch);
     }
@@ -463,4 +477,14 @@ llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
   plan.dropFollowing(taken);
   plan.follow(launch->next, h.select(taken, launch->nextGrid, none), launch->block);
   return true;
+}
+
+llvm::Expected<bool> cuda::generateFewLines(Generator &g) {
+  llvm::Expected<bool> rows = addSide(g, FewSide::Rows);
+  if (!rows)
+    return rows;
+  llvm::Expected<bool> columns = addSide(g, FewSide::Columns);
+  if (!columns)
+    return columns;
+  return *rows || *columns;
 }

@@ -23,6 +23,10 @@ struct Generator {
   llvm::Error addEntry(KernelFrame &frame, llvm::StringRef name, llvm::StringRef error);
 };
 
+/// What comes before a kernel's code (CudaTarget.cpp): the dialects, and axes as generators want them.
+void loadDialects(mlir::MLIRContext &context);
+void collapse(kernel::GenericOp kernel);
+
 /// Emits an entry point: the kernel's body, wherever the generator puts its points.
 class EntryEmitter {
 public:

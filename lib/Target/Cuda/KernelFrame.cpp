@@ -131,6 +131,14 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
     awaitPrevious();
 }
 
+KernelFrame::KernelFrame(KernelFrame &outer, const lower::BodyInfo &info, Values refs, StringRef name, Value firstBlock)
+    : d(builder, outer.d.loc), info(info), module(outer.module), threads(outer.threads), sm(outer.sm), refs(std::move(refs)), known(info),
+      builder(outer.builder), func(outer.func), dependent(outer.dependent), part((name + "_").str()) {
+  d.firstBlock = firstBlock;
+  for (const std::string &s : info.sizes)
+    sizes.push_back(outer.sizes[llvm::find(outer.info.sizes, s) - outer.info.sizes.begin()]);
+}
+
 /// A tensor's dimension is not negative: of the two comparisons with a border that leaves one.
 void KernelFrame::assumeSizes() {
   kernel::GenericOp kernel = const_cast<lower::BodyInfo &>(info).kernel;
@@ -163,7 +171,7 @@ Value KernelFrame::sharedArray(StringRef name, Type element, int64_t count, unsi
   builder.setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMArrayType::get(element, count);
   auto global = builder.create<LLVM::GlobalOp>(d.loc, type, /*isConstant=*/false, LLVM::Linkage::Internal,
-                                               (func.getName() + "_" + name).str(), builder.getZeroAttr(builder.getI8Type()),
+                                               (func.getName() + "_" + part + name).str(), builder.getZeroAttr(builder.getI8Type()),
                                                alignment, unsigned(Shared));
   global.removeValueAttr();
   Block *init = builder.createBlock(&global.getInitializerRegion());

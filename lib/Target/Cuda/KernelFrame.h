@@ -79,6 +79,8 @@ class KernelFrame {
 public:
   KernelFrame(const lower::BodyInfo &info, mlir::ModuleOp module, llvm::StringRef name, unsigned threads, unsigned sm,
               unsigned numMaps = 0, Dependent dependent = Dependent::No, std::optional<unsigned> numBuffers = {});
+  /// A part of another one, at its place: the same function, with a kernel's own buffers and sizes.
+  KernelFrame(KernelFrame &outer, const lower::BodyInfo &info, Values refs, llvm::StringRef name, Value firstBlock);
   DeviceBuilder d;
   const lower::BodyInfo &info;
   mlir::ModuleOp module;
@@ -103,6 +105,7 @@ private:
   mlir::OpBuilder builder;
   mlir::LLVM::LLVMFuncOp func;
   bool dependent;
+  std::string part; ///< in names of what the function has
 };
 
 /// Index of flattened axes to the index of each, innermost last; axes of extent 1 come out as 0.

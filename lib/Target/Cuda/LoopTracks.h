@@ -3,7 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_LOOPTRACKS_H
 
 #include "Gemm.h"
-#include "lathe/Target/CudaLoops.h"
+#include "lathe/Target/CudaGroups.h"
 
 namespace lathe::cuda {
 
@@ -43,9 +43,6 @@ struct Track {
 /// Nothing where a launch cannot run the loop, or should not: where it waits for the host, or for products that want
 /// tensor cores.
 std::optional<Track> trackOf(ir::LoopOp loop);
-
-/// Those of generated code (CudaTarget.cpp).
-void loadDialects(mlir::MLIRContext &context);
 
 } // namespace lathe::cuda
 

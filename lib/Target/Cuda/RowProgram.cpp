@@ -126,7 +126,8 @@ static std::string nameOf(const Generator &g, const RowOption &option) {
 }
 
 /// Whether an option's rows may be as long as they are, and sizes are the multiples that it wants.
-static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Section> sections, const RowOption &option) {
+static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Section> sections,
+                  const RowOption &option) {
   DeviceBuilder &h = plan.d;
   Value ok = plan.holds(option.known);
   int64_t most = option.schedules[0].most;
@@ -172,4 +173,65 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
     if (llvm::Error e = emitEntry(g, nameOf(g, option), sections, option))
       return e;
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// A part of a launch
+//===----------------------------------------------------------------------===//
+
+bool cuda::mayBePart(const lower::BodyInfo &info) { return sectionsOf(info).size() == 1; }
+
+/// Of rows of open length no more than the general way: what shares a launch is small.
+static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<Section> sections) {
+  std::vector<RowOption> out;
+  for (RowOption &option : optionsOf(info, sections)) {
+    RowSchedule &s = option.schedules[0];
+    if (s.most)
+      continue;
+    if (s.layout == RowSchedule::Block)
+      s.unit = s.threads = partThreads;
+    out.push_back(std::move(option));
+  }
+  return out;
+}
+
+static Value holds(DeviceBuilder &d, const Divisibility &known, llvm::function_ref<Value(const Expr &)> size) {
+  Value all = d.i1(true);
+  for (const auto &[e, by] : known.conditions())
+    all = d.both(all, d.equal(d.rem(size(e), by), 0));
+  return all;
+}
+
+Value cuda::blocksOfPart(DeviceBuilder &d, const lower::BodyInfo &info, llvm::function_ref<Value(const Expr &)> size) {
+  std::vector<Section> sections = sectionsOf(info);
+  std::vector<RowOption> options = partOptions(info, sections);
+  Value blocks;
+  for (RowOption &option : llvm::reverse(options)) {
+    Value own = size(blocksFor(info, sections[0], option.schedules[0]));
+    blocks = blocks ? d.select(holds(d, option.known, size), own, blocks) : own;
+  }
+  return blocks;
+}
+
+std::string cuda::emitPart(KernelFrame &outer, const lower::BodyInfo &info, const Values &refs, StringRef name,
+                           Value firstBlock) {
+  std::vector<Section> sections = sectionsOf(info);
+  std::vector<RowOption> options = partOptions(info, sections);
+  std::string error;
+  std::function<void(KernelFrame &, size_t)> emitFrom = [&](KernelFrame &around, size_t i) {
+    KernelFrame frame(around, info, refs, (name + "_" + Twine(i)).str(), firstBlock);
+    auto emit = [&] {
+      KernelFrame own(frame, info, refs, (name + "_" + Twine(i)).str(), firstBlock);
+      own.known = options[i].known;
+      RowEmitter rows(own, options[i].schedules[0], sections[0].axes, sections[0].roots);
+      rows.emit();
+      error += rows.error();
+    };
+    if (i + 1 == options.size())
+      return emit();
+    auto size = [&](const Expr &e) { return frame.size(e); };
+    frame.d.branch(holds(frame.d, options[i].known, size), emit, [&] { emitFrom(frame, i + 1); });
+  };
+  emitFrom(outer, 0);
+  return error;
 }

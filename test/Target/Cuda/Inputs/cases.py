@@ -442,6 +442,9 @@ FEW_LINES = [lambda: gemm(1, 72, 40, fixed_m=True), lambda: gemm(1, 100, 1029, f
              lambda: gemm(1, 1, 3000, fixed_m=True), lambda: gemm(5, 64, 300), lambda: gemm(1, 64, 300, b_columns=True), lambda: gemm(0, 64, 30),
              lambda: open_gemm(3, 70, 0), lambda: open_gemm(1, 264, 1160), lambda: open_gemm(2, 263, 1160, b_columns=True, relu=True),
              lambda: open_gemm(13, 132, 516, b_columns=True), lambda: open_gemm(16, 70, 17, batch=2), lambda: open_gemm(17, 70, 40)]
+# All sizes open, and the columns few.
+FEW_COLUMNS = [lambda: open_gemm(70, 5, 40), lambda: open_gemm(40, 16, 132), lambda: open_gemm(33, 3, 65), lambda: open_gemm(20, 4, 0), lambda: open_gemm(19, 2, 72, batch=2),
+               lambda: open_gemm(50, 3, 136, b_columns=True), lambda: open_gemm(21, 16, 33, a_transposed=True)]
 FEW_LINES_HALVES = [lambda: gemm(300, 3, 264, t="bf16", fixed_m=True), lambda: open_gemm(5, 40, 2400, t="bf16"), lambda: open_gemm(12, 41, 2400, t="bf16"),
                     lambda: gemm(1, 300, 1200, t="bf16", out="bf16", fixed_m=True, b_columns=True), lambda: gemm(4, 264, 1200, t="bf16", fixed_m=True),
                     lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
@@ -658,4 +661,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
