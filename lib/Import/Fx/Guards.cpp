@@ -128,7 +128,10 @@ static std::optional<std::pair<Expr, Expr>> asDivisibility(const Expr &differenc
   auto r = Expr::divideExactly(Expr(term->coefficient) * Expr::fromAtom(term->atoms[0]) - e, Expr(term->coefficient));
   if (!r || !known.provablyPositive(k) || !known.provablyLessEqual(Expr(0), *r) || !known.provablyLess(*r, k))
     return std::nullopt;
-  return std::pair(k, x - *r);
+  // A multiple's negative is one, too; sizes are written without the sign.
+  Expr multiple = x - *r;
+  bool isNegative = llvm::all_of(multiple.terms(), [](const Expr::Term &t) { return t.coefficient < 0; });
+  return std::pair(k, isNegative ? Expr(0) - multiple : multiple);
 }
 
 /// False where it contradicts what is known.
@@ -158,6 +161,9 @@ bool Symbols::learn(const Condition &c) {
     return false;
   if (c.kind == Kind::Equal)
     return learnEquality(c);
+  // What cannot be negative and is at most 0 is 0: a remainder, and so the padding of a length to whole blocks.
+  if (known.provablyLessEqual(Expr(0), excess))
+    return learnEquality(Condition::compare(Kind::Equal, excess, Expr(0)));
   relate(excess, "holds", Expr(0), c.str());
   // An order is that a maximum is one of its operands.
   return excess.hasOpaque() || known.addEquality(Expr::max(excess, Expr(0)), Expr(0));
