@@ -1,4 +1,5 @@
 # lit: the tests in readable text. A test names its commands in RUN lines; FileCheck reads what they print.
+import ctypes
 import glob
 import os
 import shutil
@@ -35,6 +36,12 @@ if shutil.which("qemu-riscv64") and os.path.exists(os.path.join(riscv, "lib", "c
     config.available_features.add("qemu-riscv64")
 config.substitutions.append(("%riscv", riscv))
 config.substitutions.append(("%python", python))
+for library in ("liblapack.so.3", "libopenblas.so.0"):  # that the runtime looks for
+    try:
+        ctypes.CDLL(library)
+        config.available_features.add("lapack")
+    except OSError:
+        pass
 for package in ("numpy", "onnx", "onnxruntime"):
     if subprocess.run([python, "-c", "import " + package], capture_output=True).returncode == 0:
         config.available_features.add(package)

@@ -104,5 +104,7 @@ Expected<std::vector<Tensor>> interpret::runCall(ir::CallOp op, Inputs in, const
   }
   if (op.getFunction() == "non_max_suppression")
     return nonMaxSuppression(std::move(out), in, given);
+  if (op.getFunction().starts_with("lapack_") || op.getFunction() == "pivot_order")
+    return unsupported("linear algebra, which is not interpreted");
   return bug("call of '{0}', which is not known", op.getFunction());
 }

@@ -31,6 +31,8 @@ def shortened(program):
 
 def numbers(tensor):
     tensor = tensor.detach().contiguous()
+    if tensor.is_complex():  # pairs
+        tensor = torch.view_as_real(tensor.resolve_conj())
     wide = tensor.double() if tensor.is_floating_point() else tensor
     flat = wide.flatten().tolist()
     if tensor.is_floating_point():

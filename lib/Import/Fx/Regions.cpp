@@ -48,6 +48,7 @@ private:
   bool region(const Node &node, size_t graphAt);
   bool branches(const Node &node);
   bool loop(const Node &node, bool carries);
+  bool associative(const Node &node);
   bool inlineGraph(const Graph &graph, const std::vector<Argument> &operands, const std::vector<std::string> &results,
                    const std::string &prefix, std::optional<DType> precision = std::nullopt);
   void castOperands(Node &node, DType precision, const std::string &prefix);
@@ -307,6 +308,61 @@ bool Flattener::loop(const Node &node, bool carries) {
   return true;
 }
 
+/// associative_scan(f, xs, others): the first slices, then f of the results so far and the next slices, stacked.
+bool Flattener::associative(const Node &node) {
+  const Graph *graph = graphAt(node, 0);
+  if (!graph || node.inputs.size() < 2 || node.inputs[1].value.kind != Kind::Tensors)
+    return false;
+  const std::vector<std::string> &lists = node.inputs[1].value.tensors;
+  std::vector<std::string> results = resultsOf(node), state;
+  auto list = lists.empty() ? program.tensors.end() : program.tensors.find(lists[0]);
+  if (list == program.tensors.end() || list->second.sizes.empty() || !list->second.sizes[0].expr)
+    return false;
+  std::optional<int64_t> length = list->second.sizes[0].expr->constant();
+  if (!length || *length < 1 || *length > 256 || graph->takes.size() < 2 * lists.size() || graph->gives.size() != lists.size() ||
+      results.size() != lists.size())
+    return false;
+  std::vector<std::vector<std::string>> stacked(lists.size());
+  for (int64_t i = 0; i < *length; ++i) {
+    std::string prefix = node.name + "." + std::to_string(i) + ".";
+    std::vector<std::string> slices, next;
+    for (auto [k, name] : llvm::enumerate(lists)) {
+      const Argument &inner = graph->takes[lists.size() + k];
+      auto meta = inner.kind == Kind::Tensor ? graph->tensors.find(inner.tensors[0]) : graph->tensors.end();
+      if (meta == graph->tensors.end())
+        return false;
+      slices.push_back(taken(prefix, "slice." + name));
+      define(slices.back(), meta->second);
+      nodes.push_back(makeNode(slices.back(), "aten.select_copy.int",
+                               {{"self", tensorArgument(name)}, {"dim", intArgument(Expr(0))}, {"index", intArgument(Expr(i))}},
+                               tensorArgument(slices.back())));
+      if (i == 0)
+        continue;
+      next.push_back(taken(prefix, "result" + std::to_string(k)));
+      define(next.back(), meta->second);
+    }
+    if (i > 0) {
+      std::vector<Argument> operands;
+      for (const auto *names : {&state, &slices})
+        for (const std::string &name : *names)
+          operands.push_back(tensorArgument(name));
+      llvm::append_range(operands, operandsFrom(node, 2));
+      if (!inlineGraph(*graph, operands, next, prefix))
+        return false;
+    }
+    state = i == 0 ? slices : next;
+    for (size_t k = 0; k < state.size(); ++k)
+      stacked[k].push_back(state[k]);
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    Argument parts;
+    parts.kind = Kind::Tensors;
+    parts.tensors = stacked[k];
+    nodes.push_back(makeNode(results[k], "aten.stack.default", {{"tensors", parts}, {"dim", intArgument(Expr(0))}}, tensorArgument(results[k])));
+  }
+  return true;
+}
+
 bool Flattener::flatten(const Node &node) {
   StringRef op = node.target;
   if (!op.consume_front("higher_order."))
@@ -318,6 +374,8 @@ bool Flattener::flatten(const Node &node) {
   if (op == "invoke_subgraph" || op == "wrap" || op == "hints_wrapper" || op == "tag_activation_checkpoint" || op == "strict_mode" ||
       op == "wrap_activation_checkpoint")
     return region(node, 0);
+  if (op == "associative_scan")
+    return associative(node);
   return op == "cond" ? branches(node) : op == "map_impl" ? loop(node, false) : op == "scan" ? loop(node, true) : false;
 }
 

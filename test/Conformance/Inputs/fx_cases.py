@@ -533,5 +533,131 @@ def gradients():
     yield Case("adaptive_average", adaptive, [(dyadic(2, 3, 4, 3), dyadic(2, 3, 7, 9))])
 
 
-FAMILIES = {"views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states,
+def samples():
+    """One program for each overload that PyTorch's operator database has."""
+    import fx_samples
+    yield from fx_samples.samples(lambda name, body, runs: Case(name, body, runs, tolerance=1e-4, flags=[]))
+
+
+def signals():
+    """Signals of frames, shifts of transforms, associative scans, and overloads that the database does not reach."""
+    from torch._higher_order_ops.associative_scan import associative_scan, associative_scan_op
+    window = torch.hann_window(16)
+
+    def back(x, w):
+        full = torch.stft(x, 16, 5, 16, w, return_complex=True)
+        return torch.istft(full, 16, 5, 16, w), torch.istft(full, 16, 5, 16, w, length=30), torch.istft(full, 16, 5, 16, w, length=44)
+
+    def unlike(x):
+        two = torch.stft(x[0], 8, 3, onesided=False, normalized=True, return_complex=True)
+        return (torch.istft(two, 8, 3, onesided=False, normalized=True),
+                torch.istft(torch.stft(x, 12, 4, 10, center=False, return_complex=True), 12, 4, 12, center=False))
+
+    def combined(a, b):
+        return a[0] * b[0], a[1] * b[0] + b[1]
+
+    def polynomials(x):
+        s = torch.special
+        kinds = ("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "shifted_chebyshev_polynomial_t",
+                 "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he",
+                 "laguerre_polynomial_l", "legendre_polynomial_p")
+        n = torch.tensor([-1.0, 0, 1, 2, 5, 7.5, 12])
+        return [f for kind in kinds for f in (getattr(s, kind)(x, 4), getattr(s, kind)(0.75, n), getattr(s, kind)(x[:, None], n))]
+
+    def integrals(x, t):
+        return (*torch.gradient(x), *torch.gradient(x, spacing=0.5, dim=1, edge_order=2), *torch.gradient(x, spacing=[0.5, 2.0]), *torch.gradient(x, dim=[1, 0]),
+                *torch.gradient(x, spacing=(t[:6], t[:7])), *torch.gradient(x, spacing=(t[:7],), dim=1, edge_order=2), *torch.gradient(x, spacing=2.0, dim=[0, 1]))
+
+    def gamma(a, x):
+        return torch.special.gammainc(a, x), torch.special.gammaincc(a, x), torch.special.zeta(a + 1, x), torch.special.zeta(3.0, x), torch.special.zeta(a + 1, 0.5)
+
+    yield Case("istft", back, [(dyadic(2, 40), window)], tolerance=1e-4)
+    yield Case("istft_forms", unlike, [(dyadic(2, 40),)], tolerance=1e-4)
+    yield Case("istft_open", lambda x, w: torch.istft(torch.stft(x, 16, 4, 16, w, return_complex=True), 16, 4, 16, w), [(dyadic(2, 40), window), (dyadic(5, 40), window)],
+               ({0: Dim("n", min=2, max=9)}, None), tolerance=1e-4)
+    yield Case("associative_scan", lambda x, y: associative_scan_op(lambda a, b, c, d: [a * c, b * c + d], [x, y], ()), [(dyadic(5, 3), dyadic(5, 3))])
+    yield Case("associative_scan_decomposed", lambda x, y: associative_scan(combined, (x, y), 1, True, "generic"), [(dyadic(3, 5), dyadic(3, 5))], decomposed=True)
+    yield Case("polynomials", polynomials, [(torch.tensor([-2.5, -1, -0.75, -0.1, 0, 0.3, 1, 1.5, 4]),)], tolerance=1e-4)
+    yield Case("gradients_of_grids", integrals, [(dyadic(6, 7), torch.tensor([0.0, 1, 1.5, 3, 4, 6, 6.25]))], tolerance=1e-4)
+    yield Case("incomplete_gamma", gamma, [(torch.tensor([0.5, 1, 2, 7, 30, 0.1, 5, 1e-3]), torch.tensor([0.25, 3, 2, 5, 45, 0.0, 80, 0.5]))], tolerance=1e-4)
+    yield Case("bessel", lambda x: [getattr(torch.special, n)(x) for n in (
+        "i0", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_k0", "scaled_modified_bessel_k1", "airy_ai", "erfcx", "log_ndtr", "spherical_bessel_j0")],
+        [(torch.tensor([-30.0, -8, -2, -0.5, -1e-3, 0, 1e-3, 0.5, 2, 3, 8, 8.5, 30, 200]),)], tolerance=1e-4)
+    yield Case("quantiles", lambda x: (torch.special.ndtri(x), torch.polygamma(2, x * 9 - 4), torch.polygamma(1, x - 7.2)),
+               [(torch.tensor([0.0, 1e-6, 0.01, 0.3, 0.5, 0.75, 0.999, 1, 1.5]),)], tolerance=1e-4)
+    yield Case("einsums", lambda x, y: (torch.einsum("ii->i", x), torch.einsum("...ij,jk", x[None], y), torch.einsum("ij,jk,kl->il", x, y, y.t()), torch.einsum("ab->", x),
+                                        torch.einsum("ij,ij->j", x, x)), [(dyadic(4, 4), dyadic(4, 4))], tolerance=1e-4)
+
+
+def matrices():
+    """Linear algebra. What has a sign of its own, or an order, is multiplied together again."""
+    la = torch.linalg
+    a, b = dyadic(2, 4, 4) + 6 * torch.eye(4), dyadic(2, 4, 3)
+    wide, tall = dyadic(2, 3, 5), dyadic(2, 5, 3)
+    even = a + a.mT
+    positive = a @ a.mT
+
+    def eigen(x):
+        w, v = la.eigh(x)
+        return w, (v * w.unsqueeze(-2)) @ v.mT, la.eigvalsh(x, UPLO="U")
+
+    def singular(x):
+        u, s, vh = la.svd(x, full_matrices=False)
+        old = torch.svd(x)
+        return s, (u * s.unsqueeze(-2)) @ vh, la.svdvals(x), (old[0] * old[1].unsqueeze(-2)) @ old[2].mT, la.svd(x)[1]
+
+    def factors(x):
+        p, l, u = la.lu(x)
+        packed, pivots = la.lu_factor(x)
+        return p, l, u, packed, pivots, *torch.lu_unpack(packed, pivots)[:2], la.lu_factor_ex(x)[2]
+
+    def systems(x, y):
+        packed, pivots = la.lu_factor(x)
+        return (la.solve(x, y), la.solve(x, y.mT @ torch.ones(4, 4), left=False), la.solve(x, y[..., 0]), la.solve_ex(x, y)[0], la.inv(x), la.inv_ex(x)[0],
+                la.lu_solve(packed, pivots, y), la.lu_solve(packed, pivots, y, adjoint=True), torch.lu_solve(y, packed, pivots),
+                la.solve_triangular(x, y, upper=True), la.solve_triangular(x, y.mT, upper=False, left=False),
+                torch.triangular_solve(y, x, upper=False, transpose=True)[0])
+
+    def powers(x):
+        return la.matrix_power(x, 3), la.matrix_power(x, -2), la.matrix_power(x, 0), torch.matrix_exp(x / 4), la.det(x), *la.slogdet(x), torch.logdet(x)
+
+    def norms(x):
+        return (la.matrix_norm(x), la.matrix_norm(x, "nuc"), la.matrix_norm(x, 2), la.matrix_norm(x, -2, keepdim=True), la.matrix_norm(x, 1), la.norm(x, float("inf"), (0, 2)),
+                la.norm(x[0], "fro"), la.norm(x), la.cond(x), la.cond(x, 1), la.cond(x, -2), la.matrix_rank(x), la.matrix_rank(x, atol=1.0, rtol=0.5))
+
+    def positives(x):
+        l = la.cholesky(x)
+        ld, pivots = la.ldl_factor(x)
+        return (l, la.cholesky(x, upper=True), *la.cholesky_ex(x), torch.cholesky(x), torch.cholesky_inverse(l), torch.cholesky_solve(x, l), ld, pivots, la.ldl_solve(ld, pivots, x),
+                la.ldl_factor_ex(x)[2])
+
+    def orthogonal(x):
+        q, r = la.qr(x)
+        full = la.qr(x, mode="complete")
+        packed, tau = torch.geqrf(x)
+        return (q, r, *full, la.qr(x, mode="r")[1], *torch.qr(x), packed, tau, la.householder_product(packed[..., :3], tau),
+                torch.ormqr(packed, tau, x), torch.ormqr(packed, tau, x.mT, left=False, transpose=True))
+
+    def inverses(x):
+        return la.pinv(x), la.pinv(x, rtol=0.1), la.pinv(x, atol=torch.tensor(0.5)), torch.pinverse(x)
+
+    yield Case("eigen", eigen, [(even,)], tolerance=1e-4)
+    yield Case("eigenvalues", lambda x: la.eigvals(x).abs().sort(-1)[0], [(a,)], tolerance=1e-4)
+    yield Case("eigenvectors", lambda x: la.eig(x)[1].abs().sum(-2), [(a,)], tolerance=1e-3)
+    for name, x in (("wide", wide), ("tall", tall), ("square", a)):
+        yield Case(f"singular_{name}", singular, [(x,)], tolerance=1e-4)
+        yield Case(f"inverses_{name}", inverses, [(x,)], tolerance=1e-4)
+        yield Case(f"factors_{name}", factors, [(x,)], tolerance=1e-4)
+    yield Case("systems", systems, [(a, b)], tolerance=1e-4)
+    n = Dim("n", min=2, max=64)
+    more = dyadic(5, 4, 4) + 6 * torch.eye(4)
+    yield Case("systems_open", lambda x, y: (la.solve(x, y), la.inv(x), la.det(x)), [(a, b), (more, dyadic(5, 4, 3))], ({0: n}, {0: n}), tolerance=1e-4)
+    yield Case("powers", powers, [(a,)], tolerance=1e-3)
+    yield Case("norms", norms, [(a,)], tolerance=1e-4)
+    yield Case("positives", positives, [(positive,)], tolerance=1e-3)
+    yield Case("orthogonal_tall", orthogonal, [(tall,)], tolerance=1e-4)
+    yield Case("tensors", lambda x, y: (la.tensorinv(x.reshape(2, 2, 4), 2), la.tensorsolve(x.reshape(2, 2, 4), y.reshape(2, 2))), [(a[0], b[0].flatten()[:4])], tolerance=1e-4)
+
+
+FAMILIES = {"samples": samples, "signals": signals, "matrices": matrices, "views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states,
             "recurrences": recurrences, "complexes": complexes, "gradients": gradients}

@@ -226,6 +226,22 @@ static llvm::Error coreReal(OpContext &c) {
   return c.flag("onesided") ? core<FourierResult::Half>(c, false) : core<FourierResult::All>(c, false);
 }
 
+/// A window of a frame's size, in its middle; ones where there is none.
+static llvm::Expected<Value> windowOf(OpContext &c, int64_t size, Type element) {
+  Value window = c.tensor("window");
+  int64_t length = c.has("win_length") ? c.integer("win_length") : size;
+  if (!window)
+    window = c.g.splat(1, {Expr(length)}, element);
+  std::optional<int64_t> have = typeOf(window).getRank() == 1 ? dimsOf(window)[0].constant() : std::nullopt;
+  if (!have || *have > size || elementOf(window) != element)
+    return c.cannot("a window of {0} for frames of {1}", window.getType(), size);
+  if (*have == size)
+    return window;
+  int64_t left = (size - *have) / 2;
+  return Value(c.g.b.createOrFold<PadOp>(c.g.loc, tensorType({Expr(size)}, element), window, c.g.scalar(0, element),
+                                         exprArray(c.g.b, {Expr(left)}), exprArray(c.g.b, {Expr(size - *have - left)})));
+}
+
 /// [.., L] -> [.., frequencies, frames]
 static llvm::Error stft(OpContext &c) {
   Value x = c.tensor("self");
@@ -242,16 +258,8 @@ static llvm::Error stft(OpContext &c) {
   Type i64 = c.g.b.getI64Type();
   Value at = c.g.add(c.g.binary<MulOp>(c.g.iota(index, 0, i64), double(step)), c.g.iota(index, 1, i64));
   Value framed = c.g.gather(x, at, 1);
-  if (Value window = c.tensor("window")) {
-    std::optional<int64_t> have = typeOf(window).getRank() == 1 ? dimsOf(window)[0].constant() : std::nullopt;
-    if (!have || *have > size || elementOf(window) != elementOf(x))
-      return c.cannot("a window of {0} for frames of {1}", window.getType(), size);
-    if (*have < size) { // in the middle
-      int64_t left = (size - *have) / 2;
-      window = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType({Expr(size)}, elementOf(x)), window,
-                                         c.g.scalar(0, elementOf(x)), exprArray(c.g.b, {Expr(left)}),
-                                         exprArray(c.g.b, {Expr(size - *have - left)}));
-    }
+  if (c.tensor("window") || c.has("win_length")) {
+    LATHE_TRY(window, windowOf(c, size, elementOf(x)));
     framed = c.g.mul(framed, c.g.broadcastTo(window, dimsOf(framed)));
   }
   Norm norm = c.flag("normalized") ? Norm::Root : Norm::None;
@@ -259,6 +267,69 @@ static llvm::Error stft(OpContext &c) {
                            {2, Expr(size), false, onesided ? FourierResult::Half : FourierResult::All, norm}));
   y = c.g.transpose(y, {0, 2, 1, 3});
   return c.give(rank == 1 ? c.g.squeeze(y, {0}) : y);
+}
+
+/// Frames [batch, frames, size] added where they lie in the signal, `step` after one another: [batch, step * (frames - 1) + size]. Each is cut into pieces of a
+/// step, and the pieces that lie together are summed.
+static Value overlapped(OpContext &c, Value framed, int64_t size, int64_t step) {
+  Dims dims = dimsOf(framed); // [batch, frames, size]
+  int64_t pieces = (size + step - 1) / step;
+  Expr frames = dims[1], all = c.g.facts.simplify(frames + Expr(pieces - 1));
+  auto padded = [&](Value x, int64_t axis, const Expr &low, const Expr &high) {
+    Dims to = dimsOf(x), below(to.size(), Expr(0)), above = below;
+    below[axis] = low;
+    above[axis] = high;
+    to[axis] = c.g.facts.simplify(to[axis] + low + high);
+    return c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(to, elementOf(x)), x, c.g.scalar(0, elementOf(x)), exprArray(c.g.b, below),
+                                     exprArray(c.g.b, above));
+  };
+  Value cut = padded(framed, 2, Expr(0), Expr(pieces * step - size)), sum;
+  for (int64_t i = 0; i < pieces; ++i) {
+    Value piece = padded(c.g.slice(cut, 2, Expr(i * step), Expr(step)), 1, Expr(i), Expr(pieces - 1 - i));
+    sum = sum ? c.g.add(sum, piece) : piece;
+  }
+  Value flat = c.g.reshape(sum, {dims[0], c.g.facts.simplify(all * Expr(step))});
+  return c.g.slice(flat, 1, Expr(0), c.g.facts.simplify((frames - Expr(1)) * Expr(step) + Expr(size)));
+}
+
+/// [.., frequencies, frames] -> [.., L]: the frames' signals, added with their windows, over the sum of the squared windows.
+static llvm::Error inverseStft(OpContext &c) {
+  Value x = c.tensor("self");
+  int64_t rank = rankOf(c), size = c.integer("n_fft"), step = c.has("hop_length") ? c.integer("hop_length") : size / 4;
+  if (!isPairs(c, "self") || rank < 2 || rank > 3 || size < 1 || step < 1 || c.flag("return_complex"))
+    return c.cannot("signals of frames of {0} elements every {1} of {2}", size, step, x.getType());
+  bool onesided = !c.has("onesided") || c.flag("onesided");
+  Type element = elementOf(x);
+  if (rank == 2)
+    x = c.g.unsqueeze(x, {0});
+  if (llvm::Error e = c.needEqual(dimsOf(x)[1], Expr(onesided ? size / 2 + 1 : size)))
+    return e;
+  x = c.g.transpose(x, {0, 2, 1, 3});
+  Norm norm = c.flag("normalized") ? Norm::Root : Norm::Length;
+  LATHE_TRY(framed, transformed(c, x, true, {2, Expr(size), true, onesided ? FourierResult::Real : FourierResult::All, norm}));
+  if (!onesided)
+    framed = c.g.squeeze(c.g.slice(framed, 3, Expr(0), Expr(1)), {3});
+  LATHE_TRY(window, windowOf(c, size, element));
+  Dims line = dimsOf(framed);
+  line[0] = Expr(1);
+  Value signal = overlapped(c, c.g.mul(framed, c.g.broadcastTo(window, dimsOf(framed))), size, step);
+  Value weight = overlapped(c, c.g.broadcastTo(c.g.mul(window, window), line), size, step);
+  Expr all = dimsOf(signal)[1], start(c.flag("center") ? size / 2 : 0);
+  Expr end = c.flag("center") ? all - start : all, wanted = c.g.facts.simplify(end - start), missing(0);
+  if (c.has("length")) {
+    Expr asked = c.size("length"), there = c.g.facts.simplify(all - start);
+    bool longer = !c.g.facts.provablyLessEqual(asked, there);
+    if (longer && !c.g.facts.provablyLessEqual(there, asked))
+      return c.cannot("a signal of {0} elements of frames that have {1}", asked.str(), there.str());
+    missing = longer ? c.g.facts.simplify(asked - there) : Expr(0);
+    wanted = longer ? there : asked;
+  }
+  auto part = [&](Value v) { return c.g.slice(v, 1, start, wanted); };
+  Value y = part(signal);
+  y = c.g.div(y, c.g.broadcastTo(part(weight), dimsOf(y)));
+  if (!missing.isZero())
+    y = c.g.concat({y, c.g.splat(0, {dimsOf(y)[0], missing}, element)}, 1);
+  return c.give(rank == 2 ? c.g.squeeze(y, {0}) : y);
 }
 
 llvm::ArrayRef<OpEntry> fx::fourierOps() {
@@ -288,6 +359,10 @@ llvm::ArrayRef<OpEntry> fx::fourierOps() {
       {"_fft_c2c.default", "self:T dim:I* normalization:I forward:B", coreComplex, TakesPairs},
       {"_fft_r2c.default", "self:T dim:I* normalization:I onesided:B", coreReal, TakesPairs},
       {"_fft_c2r.default", "self:T dim:I* normalization:I last_dim_size:N", coreInverse, TakesPairs},
+      {"istft.default",
+       "self:T n_fft:I hop_length:I? win_length:I? window:T? center:B=true normalized:B=false onesided:B? length:N? "
+       "return_complex:B=false",
+       inverseStft, TakesPairs},
       {"stft.default",
        "self:T n_fft:I hop_length:I? win_length:I? window:T? normalized:B=False onesided:B? return_complex:B? "
        "align_to_window:B?",

@@ -131,10 +131,8 @@ static llvm::Error chain(OpContext &c) {
 
 /// Columns of powers, as many as the vector has elements or as asked for.
 static llvm::Error vandermonde(OpContext &c) {
-  Value x = typed(c, c.tensor("x"));
+  Value x = atLeastOneDim(c, typed(c, c.tensor("x")));
   int64_t last = typeOf(x).getRank();
-  if (last < 1)
-    return c.wrong("a vector of {0}", x.getType());
   Dims dims = dimsOf(x);
   dims.push_back(c.has("N") ? c.size("N") : dims.back());
   auto count = dims.back().constant();
