@@ -75,7 +75,7 @@ def fx_rows():
     for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp"), key=lambda path: (path.name == "Complex.cpp", path)):
         text = path.read_text()
         named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
-        for name, shape in re.findall(r'^\s*\{"([\w.]+)",\s*("[^"]*"|\w+)', text, re.M):
+        for name, shape in re.findall(r'^\s*\{"(\w+\.[\w.]+)",\s*("[^"]*"|\w+)', text, re.M):
             if name not in seen:
                 seen.add(name)
                 yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
@@ -140,11 +140,13 @@ Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` exp
 `lib/Import/Fx/Ops/`, tests in `test/Import/Fx`, and programs with what PyTorch computed of them in `test/Conformance/Inputs/fx`. Other names of
 these operators (`subtract`, `divide`), their forms that write their input (`relu_`) and views as copies (`slice_copy`) are read, too.
 
-Beside operators: `cond` (both branches are computed, and one is selected), `map` and `scan` of known lengths, regions without gradients, under
+Beside operators: `cond` (both branches are computed, and one is selected), `map`, `scan` and `associative_scan` of known lengths, regions without gradients, under
 autocast or of checkpoints. Complex numbers are pairs: a complex input, output or weight is a tensor with a last dimension of 2. Views,
 copies, sums and products take them, beside the operators of `Complex.cpp` and `Fourier.cpp`. Buffers that a program writes are states of
 the artifact ([Artifact.md](Artifact.md)). Recurrent layers of more than 16 steps, or of an open number of them, are loops of the host
 program ("host"). Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
+Linear algebra (`Linalg.cpp`, `MatrixNorms.cpp`) is done by the machine's LAPACK in float64 ("host"): `liblapack.so.3` or `libopenblas.so.0`, opened
+when a run first needs it; where there is none, that run fails and says so.
 
 | overload | arguments | source | tests |
 |---|---|---|---|""")

@@ -1,20 +1,24 @@
 /*===- Lapack.c - Linear algebra by the machine's LAPACK --------------------===*\
 |*
-|* The library is opened when the first model that needs it runs, so that an artifact has no dependency on it and others never look
-|* for it. Matrices are float64, column by column, one batch element after the other. The reference interface with 32-bit integers.
+|* The library is opened when the first model that needs it runs, so that an artifact has no dependency on it and others
+never look
+|* for it. Matrices are float64, column by column, one batch element after the other. The reference interface with
+32-bit integers.
 |*
 \*===----------------------------------------------------------------------===*/
 #include "Runtime.h"
 
 typedef void (*Routine)(void);
 
-static const char missing[] = "linear algebra needs LAPACK, and neither liblapack.so.3 nor libopenblas.so.0 can be loaded on this machine";
+static const char missing[] =
+    "linear algebra needs LAPACK, and neither liblapack.so.3 nor libopenblas.so.0 can be loaded on this machine";
 static const char incomplete[] = "the LAPACK library of this machine lacks a routine that the model needs";
 static const char tooLarge[] = "a matrix has more than 2^31 - 1 rows, columns or elements of work";
 static const char noMemory[] = "out of memory for the work of LAPACK";
 static const char singular[] = "a matrix is singular, so that it cannot be inverted or solved with";
 static const char notPositive[] = "a matrix is not positive definite, so that it has no Cholesky factor";
-static const char noConvergence[] = "the decomposition of a matrix did not converge: it may hold values that are no numbers";
+static const char noConvergence[] =
+    "the decomposition of a matrix did not converge: it may hold values that are no numbers";
 
 static void *library(void) {
   static void *opened;
@@ -64,14 +68,14 @@ static const char *workFor(double asked, double **work, int *size) {
   return *work ? NULL : noMemory;
 }
 
-#define ROUTINE(NAME, ...)                                                                                                     \
-  void (*NAME)(__VA_ARGS__);                                                                                                   \
-  {                                                                                                                            \
-    Routine routine;                                                                                                           \
-    const char *why = find(#NAME "_", &routine);                                                                               \
-    if (why)                                                                                                                   \
-      return why;                                                                                                              \
-    NAME = (void (*)(__VA_ARGS__))routine;                                                                                     \
+#define ROUTINE(NAME, ...)                                                                                             \
+  void (*NAME)(__VA_ARGS__);                                                                                           \
+  {                                                                                                                    \
+    Routine routine;                                                                                                   \
+    const char *why = find(#NAME "_", &routine);                                                                       \
+    if (why)                                                                                                           \
+      return why;                                                                                                      \
+    NAME = (void (*)(__VA_ARGS__))routine;                                                                             \
   }
 
 /*===-- Systems of equations ------------------------------------------------===*/
@@ -124,10 +128,12 @@ const char *lathe_host_lapack_lu_solve(void *const *buffers, const int64_t *size
     return NULL;
   if (!fits(sizes + 1, 2))
     return tooLarge;
-  ROUTINE(dgetrs, const char *, const int *, const int *, const double *, const int *, const int *, double *, const int *, int *, size_t)
+  ROUTINE(dgetrs, const char *, const int *, const int *, const double *, const int *, const int *, double *,
+          const int *, int *, size_t)
   copyDoubles(x, buffers[2], sizes[0] * n * k);
   for (int64_t b = 0; b < sizes[0]; ++b)
-    dgetrs(sizes[3] ? "T" : "N", &rows, &columns, lu + b * n * n, &rows, pivots + b * n, x + b * n * k, &rows, &info, 1);
+    dgetrs(sizes[3] ? "T" : "N", &rows, &columns, lu + b * n * n, &rows, pivots + b * n, x + b * n * k, &rows, &info,
+           1);
   return NULL;
 }
 
@@ -140,11 +146,12 @@ const char *lathe_host_lapack_triangular(void *const *buffers, const int64_t *si
     return NULL;
   if (!fits(sizes + 1, 2))
     return tooLarge;
-  ROUTINE(dtrsm, const char *, const char *, const char *, const char *, const int *, const int *, const double *, const double *, const int *, double *,
-          const int *, size_t, size_t, size_t, size_t)
+  ROUTINE(dtrsm, const char *, const char *, const char *, const char *, const int *, const int *, const double *,
+          const double *, const int *, double *, const int *, size_t, size_t, size_t, size_t)
   copyDoubles(x, buffers[1], sizes[0] * n * k);
   for (int64_t b = 0; b < sizes[0]; ++b)
-    dtrsm("L", sizes[3] ? "U" : "L", "N", sizes[4] ? "U" : "N", &rows, &columns, &one, a + b * n * n, &rows, x + b * n * k, &rows, 1, 1, 1, 1);
+    dtrsm("L", sizes[3] ? "U" : "L", "N", sizes[4] ? "U" : "N", &rows, &columns, &one, a + b * n * n, &rows,
+          x + b * n * k, &rows, 1, 1, 1, 1);
   return NULL;
 }
 
@@ -200,7 +207,8 @@ const char *lathe_host_lapack_ldl_solve(void *const *buffers, const int64_t *siz
     return NULL;
   if (!fits(sizes + 1, 2))
     return tooLarge;
-  ROUTINE(dsytrs, const char *, const int *, const int *, const double *, const int *, const int *, double *, const int *, int *, size_t)
+  ROUTINE(dsytrs, const char *, const int *, const int *, const double *, const int *, const int *, double *,
+          const int *, int *, size_t)
   copyDoubles(x, buffers[2], sizes[0] * n * k);
   for (int64_t b = 0; b < sizes[0]; ++b)
     dsytrs("L", &rows, &columns, ld + b * n * n, &rows, pivots + b * n, x + b * n * k, &rows, &info, 1);
@@ -257,7 +265,8 @@ const char *lathe_host_lapack_householder(void *const *buffers, const int64_t *s
     return NULL;
   if (!fits(sizes + 1, 3))
     return tooLarge;
-  ROUTINE(dorgqr, const int *, const int *, const int *, double *, const int *, const double *, double *, const int *, int *)
+  ROUTINE(dorgqr, const int *, const int *, const int *, double *, const int *, const double *, double *, const int *,
+          int *)
   copyDoubles(q, buffers[0], sizes[0] * m * n);
   dorgqr(&rows, &columns, &reflectors, q, &rows, tau, &asked, &query, &info);
   const char *why = workFor(asked, &work, &size);
@@ -279,7 +288,8 @@ const char *lathe_host_lapack_eigh(void *const *buffers, const int64_t *sizes) {
     return NULL;
   if (!fits(sizes + 1, 1))
     return tooLarge;
-  ROUTINE(dsyev, const char *, const char *, const int *, double *, const int *, double *, double *, const int *, int *, size_t, size_t)
+  ROUTINE(dsyev, const char *, const char *, const int *, double *, const int *, double *, double *, const int *, int *,
+          size_t, size_t)
   copyDoubles(vectors, buffers[0], sizes[0] * n * n);
   const char *side = sizes[2] ? "U" : "L";
   dsyev("V", side, &rows, vectors, &rows, values, &asked, &query, &info, 1, 1);
@@ -300,8 +310,8 @@ const char *lathe_host_lapack_eig(void *const *buffers, const int64_t *sizes) {
     return NULL;
   if (!fits(sizes + 1, 1))
     return tooLarge;
-  ROUTINE(dgeev, const char *, const char *, const int *, double *, const int *, double *, double *, double *, const int *, double *, const int *,
-          double *, const int *, int *, size_t, size_t)
+  ROUTINE(dgeev, const char *, const char *, const int *, double *, const int *, double *, double *, double *,
+          const int *, double *, const int *, double *, const int *, int *, size_t, size_t)
   double *matrix = malloc((size_t)(n * n) * sizeof(double));
   if (!matrix)
     return noMemory;
@@ -309,7 +319,8 @@ const char *lathe_host_lapack_eig(void *const *buffers, const int64_t *sizes) {
   const char *why = workFor(asked, &work, &size);
   for (int64_t b = 0; !why && b < sizes[0]; ++b) {
     copyDoubles(matrix, (const double *)buffers[0] + b * n * n, n * n);
-    dgeev("N", "V", &rows, matrix, &rows, real + b * n, imaginary + b * n, NULL, &rows, vectors + b * n * n, &rows, work, &size, &info, 1, 1);
+    dgeev("N", "V", &rows, matrix, &rows, real + b * n, imaginary + b * n, NULL, &rows, vectors + b * n * n, &rows,
+          work, &size, &info, 1, 1);
     why = info ? noConvergence : NULL;
   }
   free(work);
@@ -325,8 +336,8 @@ const char *lathe_host_lapack_svd(void *const *buffers, const int64_t *sizes) {
     return NULL;
   if (!fits(sizes + 1, 2) || k > INT32_MAX / 8)
     return tooLarge;
-  ROUTINE(dgesdd, const char *, const int *, const int *, double *, const int *, double *, double *, const int *, double *, const int *, double *,
-          const int *, int *, int *, size_t)
+  ROUTINE(dgesdd, const char *, const int *, const int *, double *, const int *, double *, double *, const int *,
+          double *, const int *, double *, const int *, int *, int *, size_t)
   double *matrix = malloc((size_t)(m * n) * sizeof(double));
   int *integers = malloc((size_t)(8 * k) * sizeof(int));
   const char *why = matrix && integers ? NULL : noMemory, *kind = sizes[3] ? "A" : "S";
@@ -336,7 +347,8 @@ const char *lathe_host_lapack_svd(void *const *buffers, const int64_t *sizes) {
   }
   for (int64_t b = 0; !why && b < sizes[0]; ++b) {
     copyDoubles(matrix, (const double *)buffers[0] + b * m * n, m * n);
-    dgesdd(kind, &rows, &columns, matrix, &rows, values + b * k, u + b * m * p, &rows, v + b * q * n, &ofV, work, &size, integers, &info, 1);
+    dgesdd(kind, &rows, &columns, matrix, &rows, values + b * k, u + b * m * p, &rows, v + b * q * n, &ofV, work, &size,
+           integers, &info, 1);
     why = info ? noConvergence : NULL;
   }
   free(work);

@@ -28,7 +28,8 @@ static llvm::Error nextAfter(OpContext &c) {
   return c.give(c.g.select(nan, c.g.splatLike(NAN, x), next));
 }
 
-/// x = mantissa * 2^exponent with a mantissa from 1/2 to 1, in float64 (in which numbers of less bits have no small exponents).
+/// x = mantissa * 2^exponent with a mantissa from 1/2 to 1, in float64 (in which numbers of less bits have no small
+/// exponents).
 static llvm::Error mantissaAndExponent(OpContext &c) {
   Value given = c.tensor("self"), x = c.g.cast(given, c.g.b.getF64Type());
   if (!llvm::isa<mlir::FloatType>(elementOf(given)))
@@ -40,7 +41,9 @@ static llvm::Error mantissaAndExponent(OpContext &c) {
   auto number = [&](int64_t v) { return c.g.broadcastTo(c.scalarOf({Number::Kind::Int, Expr(v), 0}, i64), dimsOf(x)); };
   Value field = c.g.binary<AndOp>(c.g.binary<ShrOp>(bits, number(52)), number(0x7ff));
   Value exponent = c.g.sub(c.g.sub(field, number(1022)), c.g.select(small, number(54), number(0)));
-  Value mantissa = c.g.bitcast(c.g.binary<OrOp>(c.g.binary<AndOp>(bits, number(~(int64_t(0x7ff) << 52))), number(int64_t(1022) << 52)), c.g.b.getF64Type());
+  Value mantissa = c.g.bitcast(
+      c.g.binary<OrOp>(c.g.binary<AndOp>(bits, number(~(int64_t(0x7ff) << 52))), number(int64_t(1022) << 52)),
+      c.g.b.getF64Type());
   Value plain = c.g.binary<AndOp>(is(c, CompareKind::NE, x, 0), is(c, CompareKind::LT, c.g.unary<AbsOp>(x), INFINITY));
   (void)c.give(c.g.cast(c.g.select(plain, mantissa, x), c.resultElement()));
   return c.give(c.g.cast(c.g.select(plain, exponent, number(0)), c.resultElement(1)));
@@ -62,7 +65,8 @@ static Value divisor(OpContext &c, Value x, Value y) {
   loop.condition = anyLeft(y);
   loop.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value>, const Expr &) {
     auto [a, b] = std::pair(carried[0], carried[1]);
-    Value goesOn = is(c, CompareKind::NE, b, 0), rest = c.g.binary<RemOp>(a, c.g.select(goesOn, b, c.g.splatLike(1, b)));
+    Value goesOn = is(c, CompareKind::NE, b, 0),
+          rest = c.g.binary<RemOp>(a, c.g.select(goesOn, b, c.g.splatLike(1, b)));
     Value less = c.g.select(goesOn, rest, b);
     return SmallVector<Value>{anyLeft(less), c.g.select(goesOn, b, a), less};
   };

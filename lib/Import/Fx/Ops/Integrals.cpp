@@ -9,7 +9,9 @@ using namespace lathe::ir;
 static Value part(OpContext &c, Value x, int64_t axis, int64_t start, const Expr &size) {
   return c.g.slice(x, axis, Expr(start), size);
 }
-static Expr withoutEnds(OpContext &c, Value x, int64_t axis, int64_t ends) { return c.g.facts.simplify(dimsOf(x)[axis] - Expr(ends)); }
+static Expr withoutEnds(OpContext &c, Value x, int64_t axis, int64_t ends) {
+  return c.g.facts.simplify(dimsOf(x)[axis] - Expr(ends));
+}
 
 /// What follows less what is before, along the axis.
 static Value steps(OpContext &c, Value x, int64_t axis) {
@@ -61,8 +63,8 @@ template <bool running> static llvm::Error trapezoid(OpContext &c) {
 // gradient
 //===----------------------------------------------------------------------===//
 
-/// The slope along one dimension, from the values f and the widths h of the steps between them: second order inside, and at the ends
-/// of the order that is asked for.
+/// The slope along one dimension, from the values f and the widths h of the steps between them: second order inside,
+/// and at the ends of the order that is asked for.
 static Value slope(OpContext &c, Value f, Value h, int64_t axis, bool quadratic) {
   Expr n = dimsOf(f)[axis], inside = withoutEnds(c, f, axis, 2);
   auto value = [&](const Expr &at, const Expr &count) { return c.g.slice(f, axis, c.g.facts.simplify(at), count); };
@@ -72,14 +74,18 @@ static Value slope(OpContext &c, Value f, Value h, int64_t axis, bool quadratic)
     dims[axis] = count;
     return c.g.broadcastTo(w, dims);
   };
-  auto first = [&](const Expr &at) { return c.g.div(c.g.sub(value(at + Expr(1), Expr(1)), value(at, Expr(1))), width(at, Expr(1))); };
-  // The parabola through three values has the slopes (d1 (2 a + b) - d2 a) / (a + b) and so on, d1 and d2 being those of its two steps.
+  auto first = [&](const Expr &at) {
+    return c.g.div(c.g.sub(value(at + Expr(1), Expr(1)), value(at, Expr(1))), width(at, Expr(1)));
+  };
+  // The parabola through three values has the slopes (d1 (2 a + b) - d2 a) / (a + b) and so on, d1 and d2 being those
+  // of its two steps.
   auto three = [&](const Expr &at, const Expr &count, int where) {
     Value a = width(at, count), b = width(at + Expr(1), count), sum = c.g.add(a, b);
     Value d1 = c.g.div(c.g.sub(value(at + Expr(1), count), value(at, count)), a);
     Value d2 = c.g.div(c.g.sub(value(at + Expr(2), count), value(at + Expr(1), count)), b);
     Value left = where < 0 ? c.g.add(sum, a) : b, right = where > 0 ? c.g.add(sum, b) : a;
-    Value x = c.g.mul(d1, where > 0 ? c.g.unary<NegOp>(b) : left), y = c.g.mul(d2, where < 0 ? c.g.unary<NegOp>(a) : right);
+    Value x = c.g.mul(d1, where > 0 ? c.g.unary<NegOp>(b) : left),
+          y = c.g.mul(d2, where < 0 ? c.g.unary<NegOp>(a) : right);
     return c.g.div(c.g.add(x, y), sum);
   };
   Value begin = quadratic ? three(Expr(0), Expr(1), -1) : first(Expr(0));
@@ -92,7 +98,8 @@ static Value slope(OpContext &c, Value f, Value h, int64_t axis, bool quadratic)
 enum class Spacing { One, Numbers, Tensors };
 
 /// The widths of the steps of the i-th dimension asked for: a number, a number each, or coordinates.
-template <Spacing kind> static llvm::Expected<Value> widths(OpContext &c, Value f, int64_t axis, size_t i, size_t count) {
+template <Spacing kind>
+static llvm::Expected<Value> widths(OpContext &c, Value f, int64_t axis, size_t i, size_t count) {
   Dims dims(typeOf(f).getRank(), Expr(1));
   dims[axis] = withoutEnds(c, f, axis, 1);
   if constexpr (kind == Spacing::Tensors) {

@@ -1,7 +1,7 @@
 //===- Linalg.cpp - Linear algebra --------------------------------------------===//
 //
-// Decompositions are calls of the host program (lib/Runtime/Lapack.c), in float64 and column by column, which is the transpose of a matrix
-// here; everything else is composed of them.
+// Decompositions are calls of the host program (lib/Runtime/Lapack.c), in float64 and column by column, which is the
+// transpose of a matrix here; everything else is composed of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,10 @@ Value linalg::unpacked(OpContext &c, Value columns, const Matrices &like) {
   return given.size() == 3 ? swapped(c, x) : x;
 }
 
-static SmallVector<Value> call(OpContext &c, llvm::StringRef function, llvm::ArrayRef<Value> in, llvm::ArrayRef<Type> out, const Dims &sizes) {
-  auto op = c.g.b.create<CallOp>(c.g.loc, mlir::TypeRange(out), function, mlir::ValueRange(in), exprArray(c.g.b, sizes));
+static SmallVector<Value> call(OpContext &c, llvm::StringRef function, llvm::ArrayRef<Value> in,
+                               llvm::ArrayRef<Type> out, const Dims &sizes) {
+  auto op =
+      c.g.b.create<CallOp>(c.g.loc, mlir::TypeRange(out), function, mlir::ValueRange(in), exprArray(c.g.b, sizes));
   return SmallVector<Value>(op.getResults().begin(), op.getResults().end());
 }
 
@@ -57,21 +59,24 @@ static Expr least(OpContext &c, const Matrices &a) { return c.g.facts.simplify(E
 
 Lu linalg::lu(OpContext &c, const Matrices &a) {
   auto r = call(c, "lapack_lu", {a.columns},
-                {typed({a.count, a.n, a.m}, f64(c)), typed({a.count, least(c, a)}, i32(c)), typed({a.count}, i32(c))}, {a.count, a.m, a.n});
+                {typed({a.count, a.n, a.m}, f64(c)), typed({a.count, least(c, a)}, i32(c)), typed({a.count}, i32(c))},
+                {a.count, a.m, a.n});
   return {r[0], r[1], r[2]};
 }
 
 Svd linalg::svd(OpContext &c, const Matrices &a, bool full) {
   Expr k = least(c, a), p = full ? a.m : k, q = full ? a.n : k;
   auto r = call(c, "lapack_svd", {a.columns},
-                {typed({a.count, p, a.m}, f64(c)), typed({a.count, k}, f64(c)), typed({a.count, a.n, q}, f64(c))}, {a.count, a.m, a.n, Expr(full ? 1 : 0)});
+                {typed({a.count, p, a.m}, f64(c)), typed({a.count, k}, f64(c)), typed({a.count, a.n, q}, f64(c))},
+                {a.count, a.m, a.n, Expr(full ? 1 : 0)});
   return {r[0], r[1], r[2]};
 }
 
 Solution linalg::solve(OpContext &c, const Matrices &a, Value b, bool strict) {
   Expr k = dimsOf(b)[1];
   auto r = call(c, "lapack_solve", {a.columns, b},
-                {b.getType(), a.columns.getType(), typed({a.count, a.n}, i32(c)), typed({a.count}, i32(c))}, {a.count, a.n, k, Expr(strict ? 1 : 0)});
+                {b.getType(), a.columns.getType(), typed({a.count, a.n}, i32(c)), typed({a.count}, i32(c))},
+                {a.count, a.n, k, Expr(strict ? 1 : 0)});
   return {r[0], {r[1], r[2], r[3]}};
 }
 
@@ -89,7 +94,8 @@ static Value triangle(OpContext &c, Value x, bool upper, bool diagonal) {
   Dims dims = dimsOf(x);
   Type i64 = c.g.b.getI64Type();
   Value column = c.g.iota(dims, 1, i64), row = c.g.iota(dims, 2, i64);
-  CompareKind kind = upper ? (diagonal ? CompareKind::GE : CompareKind::GT) : (diagonal ? CompareKind::LE : CompareKind::LT);
+  CompareKind kind =
+      upper ? (diagonal ? CompareKind::GE : CompareKind::GT) : (diagonal ? CompareKind::LE : CompareKind::LT);
   return c.g.select(c.g.compare(kind, column, row), x, c.g.splatLike(0, x));
 }
 
@@ -97,7 +103,8 @@ static Value flipped(OpContext &c, Value x) { return c.g.transpose(x, {0, 2, 1})
 
 static Value triangular(OpContext &c, Value a, Value b, bool upper, bool unit) {
   Dims dims = dimsOf(b);
-  return call(c, "lapack_triangular", {a, b}, {b.getType()}, {dims[0], dims[2], dims[1], Expr(upper ? 1 : 0), Expr(unit ? 1 : 0)})[0];
+  return call(c, "lapack_triangular", {a, b}, {b.getType()},
+              {dims[0], dims[2], dims[1], Expr(upper ? 1 : 0), Expr(unit ? 1 : 0)})[0];
 }
 
 static llvm::Error give(OpContext &c, Value v) { return c.give(c.g.cast(v, c.resultElement(c.results.size()))); }
@@ -172,7 +179,8 @@ static Value permutation(OpContext &c, const Matrices &a, Value pivots) {
   Type i64 = c.g.b.getI64Type();
   Value order = call(c, "pivot_order", {pivots}, {typed({a.count, a.m}, i64)}, {a.count, a.m, least(c, a)})[0];
   Dims dims{a.count, a.m, a.m}; // column, row
-  return c.g.cast(c.g.compare(CompareKind::EQ, c.g.broadcastTo(c.g.unsqueeze(order, {2}), dims), c.g.iota(dims, 2, i64)), f64(c));
+  return c.g.cast(
+      c.g.compare(CompareKind::EQ, c.g.broadcastTo(c.g.unsqueeze(order, {2}), dims), c.g.iota(dims, 2, i64)), f64(c));
 }
 
 static llvm::Error giveUnpacked(OpContext &c, const Matrices &a, Value columns, Value pivots) {
@@ -272,7 +280,9 @@ template <bool strict, bool withLu, bool withInfo> static llvm::Error solveFor(O
   return withInfo ? give(c, inBatch(c, r.lu.info, s.a)) : llvm::Error::success();
 }
 
-Value linalg::inverse(OpContext &c, const Matrices &a, bool strict) { return solve(c, a, identityOf(c, a), strict).columns; }
+Value linalg::inverse(OpContext &c, const Matrices &a, bool strict) {
+  return solve(c, a, identityOf(c, a), strict).columns;
+}
 
 template <bool strict> static llvm::Error inverted(OpContext &c) {
   LATHE_TRY(a, matricesOf(c, c.tensor(c.has("self") ? "self" : "A"), true));
@@ -282,16 +292,20 @@ template <bool strict> static llvm::Error inverted(OpContext &c) {
 }
 
 /// With the factors of lu_factor.
-static llvm::Error solveWithFactors(OpContext &c, const char *factors, const char *pivots, const char *right, bool left, bool adjoint) {
+static llvm::Error solveWithFactors(OpContext &c, const char *factors, const char *pivots, const char *right, bool left,
+                                    bool adjoint) {
   LATHE_TRY(s, systemOf(c, left ? c.tensor(factors) : swapped(c, c.tensor(factors)), c.tensor(right), left));
   LATHE_TRY(exchanged, pivotsOf(c, pivots, s.a));
   // x A = b is A^T x^T = b^T.
   bool transposed = left ? adjoint : !adjoint;
-  Value x = call(c, "lapack_lu_solve", {s.a.columns, exchanged, s.b}, {s.b.getType()}, {s.a.count, s.a.n, dimsOf(s.b)[1], Expr(transposed ? 1 : 0)})[0];
+  Value x = call(c, "lapack_lu_solve", {s.a.columns, exchanged, s.b}, {s.b.getType()},
+                 {s.a.count, s.a.n, dimsOf(s.b)[1], Expr(transposed ? 1 : 0)})[0];
   return give(c, solutionOf(c, s, x, left));
 }
 static llvm::Error luSolve(OpContext &c) { return solveWithFactors(c, "LU_data", "LU_pivots", "self", true, false); }
-static llvm::Error linalgLuSolve(OpContext &c) { return solveWithFactors(c, "LU", "pivots", "B", c.flag("left"), c.flag("adjoint")); }
+static llvm::Error linalgLuSolve(OpContext &c) {
+  return solveWithFactors(c, "LU", "pivots", "B", c.flag("left"), c.flag("adjoint"));
+}
 
 static llvm::Error solveTriangular(OpContext &c) {
   bool left = c.flag("left"), upper = c.flag("upper");
@@ -316,7 +330,8 @@ template <bool strict, bool withInfo> static llvm::Error cholesky(OpContext &c) 
   LATHE_TRY(a, matricesOf(c, c.tensor("self"), true));
   bool upper = c.flag("upper");
   Value columns = upper ? flipped(c, a.columns) : a.columns; // of which the lower triangle is read
-  auto r = call(c, "lapack_cholesky", {columns}, {columns.getType(), typed({a.count}, i32(c))}, {a.count, a.n, Expr(strict ? 1 : 0)});
+  auto r = call(c, "lapack_cholesky", {columns}, {columns.getType(), typed({a.count}, i32(c))},
+                {a.count, a.n, Expr(strict ? 1 : 0)});
   Value lower = triangle(c, r[0], false, true);
   (void)give(c, inBatch(c, upper ? flipped(c, lower) : lower, a));
   return withInfo ? give(c, inBatch(c, r[1], a)) : llvm::Error::success();
@@ -340,7 +355,8 @@ static llvm::Error choleskyInverse(OpContext &c) {
 
 template <bool withInfo> static llvm::Error ldlFactor(OpContext &c) {
   LATHE_TRY(a, matricesOf(c, c.tensor("self"), true));
-  auto r = call(c, "lapack_ldl", {a.columns}, {a.columns.getType(), typed({a.count, a.n}, i32(c)), typed({a.count}, i32(c))}, {a.count, a.n});
+  auto r = call(c, "lapack_ldl", {a.columns},
+                {a.columns.getType(), typed({a.count, a.n}, i32(c)), typed({a.count}, i32(c))}, {a.count, a.n});
   (void)give(c, inBatch(c, triangle(c, r[0], false, true), a));
   (void)give(c, inBatch(c, r[1], a));
   return withInfo ? give(c, inBatch(c, r[2], a)) : llvm::Error::success();
@@ -349,12 +365,14 @@ template <bool withInfo> static llvm::Error ldlFactor(OpContext &c) {
 static llvm::Error ldlSolve(OpContext &c) {
   LATHE_TRY(s, systemOf(c, c.tensor("LD"), c.tensor("B"), true));
   LATHE_TRY(pivots, pivotsOf(c, "pivots", s.a));
-  Value x = call(c, "lapack_ldl_solve", {s.a.columns, pivots, s.b}, {s.b.getType()}, {s.a.count, s.a.n, dimsOf(s.b)[1]})[0];
+  Value x =
+      call(c, "lapack_ldl_solve", {s.a.columns, pivots, s.b}, {s.b.getType()}, {s.a.count, s.a.n, dimsOf(s.b)[1]})[0];
   return give(c, solutionOf(c, s, x, true));
 }
 
 static std::pair<Value, Value> eigen(OpContext &c, const Matrices &a, bool upper) {
-  auto r = call(c, "lapack_eigh", {a.columns}, {typed({a.count, a.n}, f64(c)), a.columns.getType()}, {a.count, a.n, Expr(upper ? 1 : 0)});
+  auto r = call(c, "lapack_eigh", {a.columns}, {typed({a.count, a.n}, f64(c)), a.columns.getType()},
+                {a.count, a.n, Expr(upper ? 1 : 0)});
   return {r[0], r[1]};
 }
 
@@ -388,10 +406,12 @@ template <bool vectors> static llvm::Error general(OpContext &c) {
     return llvm::Error::success();
   Type i64 = c.g.b.getI64Type();
   Value place = c.g.iota({a.n}, 0, i64), packed = r[2];
-  Value next = c.g.gather(packed, c.g.binary<AddOp>(place, 1.0), 1), before = c.g.gather(packed, c.g.binary<MaxOp>(c.g.binary<SubOp>(place, 1.0), 0.0), 1);
+  Value next = c.g.gather(packed, c.g.binary<AddOp>(place, 1.0), 1),
+        before = c.g.gather(packed, c.g.binary<MaxOp>(c.g.binary<SubOp>(place, 1.0), 0.0), 1);
   Value w = c.g.broadcastTo(c.g.unsqueeze(r[1], {2}), dimsOf(packed)), zero = c.g.splatLike(0, packed);
   Value first = c.g.compare(CompareKind::GT, w, zero), second = c.g.compare(CompareKind::LT, w, zero);
-  Value re = c.g.select(second, before, packed), im = c.g.select(first, next, c.g.select(second, c.g.unary<NegOp>(packed), zero));
+  Value re = c.g.select(second, before, packed),
+        im = c.g.select(first, next, c.g.select(second, c.g.unary<NegOp>(packed), zero));
   return give(c, pairs(c, unpacked(c, re, a), unpacked(c, im, a)));
 }
 
@@ -400,7 +420,8 @@ template <bool vectors> static llvm::Error general(OpContext &c) {
 //===----------------------------------------------------------------------===//
 
 static std::pair<Value, Value> reflectors(OpContext &c, const Matrices &a) {
-  auto r = call(c, "lapack_qr", {a.columns}, {a.columns.getType(), typed({a.count, least(c, a)}, f64(c))}, {a.count, a.m, a.n});
+  auto r = call(c, "lapack_qr", {a.columns}, {a.columns.getType(), typed({a.count, least(c, a)}, f64(c))},
+                {a.count, a.m, a.n});
   return {r[0], r[1]};
 }
 
@@ -519,7 +540,8 @@ llvm::ArrayRef<OpEntry> fx::linalgOps() {
       {"lu_solve.default", "self:T LU_data:T LU_pivots:T", luSolve},
       {"linalg_lu_solve.default", "LU:T pivots:T B:T left:B=true adjoint:B=false", linalgLuSolve},
       {"linalg_solve_triangular.default", "self:T B:T upper:B left:B=true unitriangular:B=false", solveTriangular},
-      {"triangular_solve.default", "self:T A:T upper:B=true transpose:B=false unitriangular:B=false", oldSolveTriangular},
+      {"triangular_solve.default", "self:T A:T upper:B=true transpose:B=false unitriangular:B=false",
+       oldSolveTriangular},
       {"linalg_cholesky.default", "self:T upper:B=false", cholesky<true, false>},
       {"linalg_cholesky_ex.default", "self:T upper:B=false check_errors:B=false", cholesky<false, true>},
       {"cholesky.default", "self:T upper:B=false", cholesky<true, false>},

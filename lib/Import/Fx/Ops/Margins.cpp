@@ -14,7 +14,8 @@ static Value is(OpContext &c, CompareKind kind, Value x, double y) { return c.g.
 /// 1 - cos of what belongs together (target 1), and the cosine above the margin of what does not (-1).
 static llvm::Error cosineEmbedding(OpContext &c) {
   Type type = wideType(c);
-  Value both[] = {c.g.cast(c.tensor("input1"), type), c.g.cast(c.tensor("input2"), type)}, target = c.g.cast(c.tensor("target"), type);
+  Value both[] = {c.g.cast(c.tensor("input1"), type), c.g.cast(c.tensor("input2"), type)},
+        target = c.g.cast(c.tensor("target"), type);
   if (llvm::Error e = c.broadcast(both))
     return e;
   int64_t axis = typeOf(target).getRank();
@@ -35,7 +36,8 @@ static llvm::Error cosineEmbedding(OpContext &c) {
 /// How much farther the negative is than the positive, less than the margin.
 static llvm::Error tripletMargin(OpContext &c) {
   Type type = wideType(c);
-  Value anchor = c.g.cast(c.tensor("anchor"), type), positive = c.g.cast(c.tensor("positive"), type), negative = c.g.cast(c.tensor("negative"), type);
+  Value anchor = c.g.cast(c.tensor("anchor"), type), positive = c.g.cast(c.tensor("positive"), type),
+        negative = c.g.cast(c.tensor("negative"), type);
   auto apart = [&](Value x, Value y) -> llvm::Expected<Value> {
     Value both[] = {x, y};
     if (llvm::Error e = c.broadcast(both))
@@ -79,7 +81,8 @@ static Value rowsOf(OpContext &c, Value x, int64_t rank) {
 
 /// The mean over the classes of how much each comes closer to the target's than the margin, to the power p.
 static llvm::Error multiMargin(OpContext &c) {
-  Value given = c.tensor("self"), x = rowsOf(c, c.g.cast(given, wideType(c)), 2), target = rowsOf(c, c.tensor("target"), 1);
+  Value given = c.tensor("self"), x = rowsOf(c, c.g.cast(given, wideType(c)), 2),
+        target = rowsOf(c, c.tensor("target"), 1);
   double p = c.real("p");
   if (typeOf(x).getRank() != 2 || typeOf(target).getRank() != 1 || !isIndex(target) || (p != 1 && p != 2))
     return c.wrong("targets of {0} for {1}, p = {2}", target.getType(), given.getType(), p);
@@ -92,14 +95,15 @@ static llvm::Error multiMargin(OpContext &c) {
   if (p == 2)
     close = c.g.mul(close, close);
   if (Value weight = c.tensor("weight"))
-    close = c.g.mul(close, c.g.broadcastTo(c.g.unsqueeze(c.g.gather(c.g.cast(weight, elementOf(x)), target, 0), {1}), dims));
+    close = c.g.mul(close,
+                    c.g.broadcastTo(c.g.unsqueeze(c.g.gather(c.g.cast(weight, elementOf(x)), target, 0), {1}), dims));
   Value own = c.g.compare(CompareKind::EQ, c.g.iota(dims, 1, c.g.b.getI64Type()), c.g.broadcastTo(column, dims));
   Value loss = c.g.mean(c.g.select(own, c.g.splatLike(0, close), close), {1}, false);
   return giveReduced(c, typeOf(given).getRank() < 2 ? c.g.squeeze(loss, {0}) : loss);
 }
 
-/// The targets of a row end before the first -1. The mean over the classes of how much those that are none come closer to each
-/// that is one than 1.
+/// The targets of a row end before the first -1. The mean over the classes of how much those that are none come closer
+/// to each that is one than 1.
 static llvm::Error multilabelMargin(OpContext &c) {
   Value given = c.tensor("self"), x = rowsOf(c, c.g.cast(given, wideType(c)), 2);
   Value target = rowsOf(c, c.g.cast(c.tensor("target"), c.g.b.getI64Type()), 2);
@@ -110,7 +114,8 @@ static llvm::Error multilabelMargin(OpContext &c) {
     if (llvm::Error e = c.needEqual(dims[d], dimsOf(target)[d]))
       return e;
   Value valid = c.g.compare(CompareKind::GE, c.g.scan(ScanKind::Min, target, 1), c.g.splatLike(0, target));
-  Value label = c.g.broadcastTo(c.g.unsqueeze(target, {2}), cube), counts = c.g.broadcastTo(c.g.unsqueeze(valid, {2}), cube);
+  Value label = c.g.broadcastTo(c.g.unsqueeze(target, {2}), cube),
+        counts = c.g.broadcastTo(c.g.unsqueeze(valid, {2}), cube);
   Value same = c.g.binary<AndOp>(counts, c.g.compare(CompareKind::EQ, label, c.g.iota(cube, 2, c.g.b.getI64Type())));
   Value isTarget = c.g.reduce(ReduceKind::Or, same, {1}, false);
   Value at = c.g.takeAlong(x, c.g.binary<MaxOp>(target, 0.0), 1);
@@ -130,7 +135,8 @@ static llvm::Error multilabelMargin(OpContext &c) {
 llvm::ArrayRef<OpEntry> fx::marginOps() {
   static const OpEntry table[] = {
       {"cosine_embedding_loss.default", "input1:T input2:T target:T margin:F=0 reduction:I=1", cosineEmbedding},
-      {"triplet_margin_loss.default", "anchor:T positive:T negative:T margin:F=1 p:F=2 eps:F=1e-06 swap:B=false reduction:I=1", tripletMargin},
+      {"triplet_margin_loss.default",
+       "anchor:T positive:T negative:T margin:F=1 p:F=2 eps:F=1e-06 swap:B=false reduction:I=1", tripletMargin},
       {"poisson_nll_loss.default", "input:T target:T log_input:B full:B eps:F reduction:I", poisson},
       {"multi_margin_loss.default", "self:T target:T p:S=1 margin:S=1 weight:T? reduction:I=1", multiMargin},
       {"multilabel_margin_loss.default", "self:T target:T reduction:I=1", multilabelMargin},

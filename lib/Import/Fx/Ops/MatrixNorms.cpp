@@ -47,7 +47,8 @@ static llvm::Expected<Order> orderOf(OpContext &c, llvm::StringRef argument, con
 }
 
 /// Over a dimension of rows and one of columns.
-static llvm::Expected<Value> matrixNorm(OpContext &c, Value x, const Order &order, int64_t row, int64_t column, bool keep) {
+static llvm::Expected<Value> matrixNorm(OpContext &c, Value x, const Order &order, int64_t row, int64_t column,
+                                        bool keep) {
   SmallVector<int64_t> both{std::min(row, column), std::max(row, column)};
   if (order.name == "fro")
     return vectorNorm(c, x, both, keep, 2);
@@ -95,7 +96,8 @@ static llvm::Error anyNorm(OpContext &c) {
   if (!order.name.empty() || (asked && !some && rank > 2))
     return c.wrong("a matrix norm of {0}", x.getType());
   LATHE_TRY(axes, c.axes("dim", x));
-  return give(c, inFloat(c, x, [&](Value v) { return vectorNorm(c, v, axes, c.flag("keepdim"), asked ? order.number : 2); }));
+  return give(
+      c, inFloat(c, x, [&](Value v) { return vectorNorm(c, v, axes, c.flag("keepdim"), asked ? order.number : 2); }));
 }
 
 /// The norm times that of the inverse.
@@ -105,7 +107,8 @@ static llvm::Error condition(OpContext &c) {
   int64_t rank = typeOf(x).getRank();
   if (order.name.empty() && (!c.has("p") || std::abs(order.number) == 2)) {
     LATHE_TRY(values, singularValuesOf(c, x));
-    Value most = c.g.reduce(ReduceKind::Max, values, {rank - 2}, false), least = c.g.reduce(ReduceKind::Min, values, {rank - 2}, false);
+    Value most = c.g.reduce(ReduceKind::Max, values, {rank - 2}, false),
+          least = c.g.reduce(ReduceKind::Min, values, {rank - 2}, false);
     return give(c, c.has("p") && order.number < 0 ? c.g.div(least, most) : c.g.div(most, least));
   }
   LATHE_TRY(a, matricesOf(c, x, true));
@@ -130,8 +133,8 @@ static Value symmetric(OpContext &c, Value x) {
   return c.g.select(lower, x, swapped(c, x));
 }
 
-/// The least singular value that counts, [.., 1]: max(atol, rtol * the largest), where rtol is the precision times the matrix's size
-/// unless one of both is given.
+/// The least singular value that counts, [.., 1]: max(atol, rtol * the largest), where rtol is the precision times the
+/// matrix's size unless one of both is given.
 static llvm::Expected<Value> cutoff(OpContext &c, Value x, Value values, const char *absolute, const char *relative) {
   Dims dims = dimsOf(x), line = dimsOf(values);
   int64_t last = int64_t(line.size()) - 1;
@@ -165,8 +168,11 @@ static llvm::Error giveInverse(OpContext &c, Value x, const char *absolute, cons
   Value values = unpacked(c, r.values, a), u = unpacked(c, r.u, a), v = unpacked(c, r.v, a);
   LATHE_TRY(least, cutoff(c, x, values, absolute, relative));
   Value counts = c.g.compare(CompareKind::GT, values, c.g.broadcastTo(least, dimsOf(values)));
-  Value inverse = c.g.select(counts, c.g.div(c.g.splatLike(1, values), c.g.select(counts, values, c.g.splatLike(1, values))), c.g.splatLike(0, values));
-  Value scaled = c.g.mul(swapped(c, v), c.g.broadcastTo(c.g.unsqueeze(inverse, {typeOf(values).getRank() - 1}), dimsOf(swapped(c, v))));
+  Value inverse =
+      c.g.select(counts, c.g.div(c.g.splatLike(1, values), c.g.select(counts, values, c.g.splatLike(1, values))),
+                 c.g.splatLike(0, values));
+  Value scaled = c.g.mul(
+      swapped(c, v), c.g.broadcastTo(c.g.unsqueeze(inverse, {typeOf(values).getRank() - 1}), dimsOf(swapped(c, v))));
   std::string why;
   Value product = c.g.matmul(scaled, swapped(c, u), &why);
   return product ? give(c, product) : c.wrong("{0}", why);
@@ -178,7 +184,8 @@ static llvm::Error giveRank(OpContext &c, const char *absolute, const char *rela
   Value x = c.tensor(c.has("self") ? "self" : "input");
   LATHE_TRY(values, singularValuesOf(c, c.has("hermitian") && c.flag("hermitian") ? symmetric(c, x) : x));
   LATHE_TRY(least, cutoff(c, x, values, absolute, relative));
-  Value counts = c.g.cast(c.g.compare(CompareKind::GT, values, c.g.broadcastTo(least, dimsOf(values))), c.resultElement());
+  Value counts =
+      c.g.cast(c.g.compare(CompareKind::GT, values, c.g.broadcastTo(least, dimsOf(values))), c.resultElement());
   return c.give(c.g.reduce(ReduceKind::Sum, counts, {typeOf(values).getRank() - 1}, false));
 }
 static llvm::Error matrixRank(OpContext &c) { return giveRank(c, "atol", "rtol"); }
@@ -211,7 +218,9 @@ static llvm::Error matrixPower(OpContext &c) {
       square = c.g.matmul(square, square);
   }
   if (!result)
-    result = c.g.cast(c.g.compare(CompareKind::EQ, c.g.iota(dimsOf(x), rank - 2, i64), c.g.iota(dimsOf(x), rank - 1, i64)), elementOf(x));
+    result =
+        c.g.cast(c.g.compare(CompareKind::EQ, c.g.iota(dimsOf(x), rank - 2, i64), c.g.iota(dimsOf(x), rank - 1, i64)),
+                 elementOf(x));
   return give(c, result);
 }
 
@@ -255,7 +264,8 @@ static llvm::Error tensorInverse(OpContext &c) {
     return c.wrong("ind is {0} for {1}", split, x.getType());
   Dims first(dims.begin(), dims.begin() + split), second(dims.begin() + split, dims.end()), result = second;
   result.append(first);
-  Value matrix = c.g.reshape(x, {c.g.facts.simplify(shape::product(first)), c.g.facts.simplify(shape::product(second))});
+  Value matrix =
+      c.g.reshape(x, {c.g.facts.simplify(shape::product(first)), c.g.facts.simplify(shape::product(second))});
   LATHE_TRY(a, matricesOf(c, matrix, true));
   return give(c, c.g.reshape(unpacked(c, inverse(c, a, true), a), result));
 }

@@ -1,7 +1,7 @@
 //===- Polynomials.cpp - Orthogonal polynomials, incomplete gamma functions ---===//
 //
-// Those of Chebyshev have closed forms. The others are recurrences: of a degree that the program says they are written out, of degrees that
-// tensors say they are loops of the host program, as long as one element needs another step.
+// Those of Chebyshev have closed forms. The others are recurrences: of a degree that the program says they are written
+// out, of degrees that tensors say they are loops of the host program, as long as one element needs another step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,20 +35,26 @@ static Value any(OpContext &c, Value mask) {
 //===----------------------------------------------------------------------===//
 
 /// cosh x and sinh x by their exponentials overflow where the result does.
-template <bool isCos> static Value hyperbolic(OpContext &c, Value x) { return isCos ? c.g.unary<CoshOp>(x) : c.g.unary<SinhOp>(x); }
-template <bool isCos> static Value circular(OpContext &c, Value x) { return isCos ? c.g.unary<CosOp>(x) : c.g.unary<SinOp>(x); }
+template <bool isCos> static Value hyperbolic(OpContext &c, Value x) {
+  return isCos ? c.g.unary<CoshOp>(x) : c.g.unary<SinhOp>(x);
+}
+template <bool isCos> static Value circular(OpContext &c, Value x) {
+  return isCos ? c.g.unary<CosOp>(x) : c.g.unary<SinOp>(x);
+}
 
-/// With x = cos a: T = cos na, U = sin (n + 1)a / sin a, V = cos (n + 1/2)a / cos a/2, W = sin (n + 1/2)a / sin a/2; beyond 1 with cosh and
-/// sinh, and below -1 by their symmetries, those of V and W into each other.
+/// With x = cos a: T = cos na, U = sin (n + 1)a / sin a, V = cos (n + 1/2)a / cos a/2, W = sin (n + 1/2)a / sin a/2;
+/// beyond 1 with cosh and sinh, and below -1 by their symmetries, those of V and W into each other.
 template <char kind> static Value chebyshev(OpContext &c, Value x, Value n) {
   constexpr double shift = kind == 'T' ? 0 : kind == 'U' ? 1 : 0.5, part = kind == 'U' ? 1 : 0.5;
-  Value size = c.g.unary<AbsOp>(x), one = c.g.splatLike(1, x), odd = isOdd(c, n), below = is(c, CompareKind::LT, x, 0), order = plus(c, n, shift);
+  Value size = c.g.unary<AbsOp>(x), one = c.g.splatLike(1, x), odd = isOdd(c, n), below = is(c, CompareKind::LT, x, 0),
+        order = plus(c, n, shift);
   auto ratio = [&](auto f, Value angle) {
     Value top = f(c, c.g.mul(order, angle));
     return kind == 'T' ? top : c.g.div(top, f(c, times(c, angle, part)));
   };
   constexpr bool isCos = kind == 'T' || kind == 'V';
-  Value inside = ratio(circular<isCos>, c.g.unary<AcosOp>(c.g.binary<MaxOp>(c.g.binary<MinOp>(x, one), c.g.unary<NegOp>(one))));
+  Value inside =
+      ratio(circular<isCos>, c.g.unary<AcosOp>(c.g.binary<MaxOp>(c.g.binary<MinOp>(x, one), c.g.unary<NegOp>(one))));
   Value angle = c.g.unary<AcoshOp>(c.g.binary<MaxOp>(size, one));
   Value outside = ratio(hyperbolic<isCos>, angle);
   Value mirrored = kind == 'V' || kind == 'W' ? ratio(hyperbolic<!isCos>, angle) : outside;
@@ -64,7 +70,9 @@ template <char kind> static Value chebyshev(OpContext &c, Value x, Value n) {
   return c.g.select(is(c, CompareKind::LT, n, 0), c.g.splatLike(0, x), y);
 }
 
-template <char kind> static Value shifted(OpContext &c, Value x, Value n) { return chebyshev<kind>(c, plus(c, times(c, x, 2), -1), n); }
+template <char kind> static Value shifted(OpContext &c, Value x, Value n) {
+  return chebyshev<kind>(c, plus(c, times(c, x, 2), -1), n);
+}
 
 //===----------------------------------------------------------------------===//
 // By recurrences
@@ -93,7 +101,8 @@ template <Recurrence next> static Value ofDegrees(OpContext &c, Value x, Value n
   CountedLoop loop;
   loop.name = c.node.name + ".degree";
   loop.steps = Expr(int64_t(1) << 20);
-  loop.carried = {c.g.splatLike(0, x), c.g.splatLike(1, x), c.g.splatLike(0, x)}; // the degree, the polynomials of it and of the one below
+  loop.carried = {c.g.splatLike(0, x), c.g.splatLike(1, x),
+                  c.g.splatLike(0, x)}; // the degree, the polynomials of it and of the one below
   loop.captured = {x, n};
   loop.condition = any(c, c.g.compare(CompareKind::GT, n, loop.carried[0]));
   loop.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value> captured, const Expr &) {
@@ -112,7 +121,8 @@ template <Recurrence next> static llvm::Error recurrence(OpContext &c) {
   Operand degree = c.operand("n");
   Value y;
   if (!degree.tensor && degree.number.value <= 128 && degree.number.size.constant().value_or(0) <= 128) {
-    int64_t most = degree.number.kind == Number::Kind::Float ? int64_t(degree.number.value) : degree.number.size.constant().value_or(-1);
+    int64_t most = degree.number.kind == Number::Kind::Float ? int64_t(degree.number.value)
+                                                             : degree.number.size.constant().value_or(-1);
     Value before = c.g.splatLike(0, x);
     y = c.g.splatLike(1, x);
     for (int64_t k = 0; k < most; ++k)
@@ -143,7 +153,8 @@ static Value lowerSeries(OpContext &c, Value a, Value x) {
   loop.captured = {x};
   loop.condition = c.g.scalar(1, c.g.b.getI1Type());
   loop.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value> captured, const Expr &) {
-    Value at = plus(c, carried[0], 1), term = c.g.mul(carried[1], c.g.div(captured[0], at)), sum = c.g.add(carried[2], term);
+    Value at = plus(c, carried[0], 1), term = c.g.mul(carried[1], c.g.div(captured[0], at)),
+          sum = c.g.add(carried[2], term);
     Value counts = c.g.compare(CompareKind::GT, c.g.unary<AbsOp>(term), times(c, c.g.unary<AbsOp>(sum), 1e-16));
     return SmallVector<Value>{any(c, counts), at, term, sum};
   };
@@ -160,11 +171,13 @@ static Value upperFraction(OpContext &c, Value a, Value x) {
   loop.captured = {a};
   loop.condition = c.g.scalar(1, c.g.b.getI1Type());
   loop.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value> captured, const Expr &) {
-    Value k = plus(c, carried[0], 1), step = c.g.mul(c.g.unary<NegOp>(k), c.g.sub(k, captured[0])), next = plus(c, carried[1], 2);
+    Value k = plus(c, carried[0], 1), step = c.g.mul(c.g.unary<NegOp>(k), c.g.sub(k, captured[0])),
+          next = plus(c, carried[1], 2);
     auto notZero = [&](Value v) {
       return c.g.select(is(c, CompareKind::LT, c.g.unary<AbsOp>(v), 1e-300), c.g.splatLike(1e-300, v), v);
     };
-    Value up = notZero(c.g.add(next, c.g.div(step, carried[2]))), down = notZero(c.g.add(next, c.g.mul(step, carried[3])));
+    Value up = notZero(c.g.add(next, c.g.div(step, carried[2]))),
+          down = notZero(c.g.add(next, c.g.mul(step, carried[3])));
     down = c.g.div(c.g.splatLike(1, down), down);
     Value factor = c.g.mul(up, down), moves = is(c, CompareKind::GT, c.g.unary<AbsOp>(plus(c, factor, -1)), 1e-15);
     return SmallVector<Value>{any(c, moves), k, next, up, down, c.g.mul(carried[4], factor)};
@@ -177,7 +190,9 @@ template <bool upper> static llvm::Error incompleteGamma(OpContext &c) {
   LATHE_TRY(ax, c.pair(c.operand("self"), c.operand("other"), c.g.b.getF64Type()));
   auto [a, x] = ax;
   Value one = c.g.splatLike(1, a), zero = c.g.splatLike(0, a);
-  auto isNumber = [&](Value v) { return c.g.compare(CompareKind::LT, c.g.unary<AbsOp>(v), c.g.splatLike(infinity, v)); };
+  auto isNumber = [&](Value v) {
+    return c.g.compare(CompareKind::LT, c.g.unary<AbsOp>(v), c.g.splatLike(infinity, v));
+  };
   Value usual = c.g.binary<AndOp>(c.g.binary<AndOp>(is(c, CompareKind::GT, a, 0), is(c, CompareKind::GT, x, 0)),
                                   c.g.binary<AndOp>(isNumber(a), isNumber(x)));
   Value left = c.g.compare(CompareKind::LT, x, plus(c, a, 1));
@@ -185,13 +200,15 @@ template <bool upper> static llvm::Error incompleteGamma(OpContext &c) {
   Value seriesA = c.g.select(left, inA, one), seriesX = c.g.select(left, inX, one);
   Value fractionA = c.g.select(left, one, inA), fractionX = c.g.select(left, c.g.splatLike(3, a), inX);
   Value scale = c.g.unary<ExpOp>(c.g.sub(c.g.sub(c.g.mul(inA, c.g.unary<LogOp>(inX)), inX), special::logGamma(c, inA)));
-  Value p = c.g.mul(scale, lowerSeries(c, seriesA, seriesX)), q = c.g.mul(scale, upperFraction(c, fractionA, fractionX));
+  Value p = c.g.mul(scale, lowerSeries(c, seriesA, seriesX)),
+        q = c.g.mul(scale, upperFraction(c, fractionA, fractionX));
   Value y = upper ? c.g.select(left, c.g.sub(one, p), q) : c.g.select(left, p, c.g.sub(one, q));
   // Edges, as torch has them.
   Value low = upper ? one : zero, high = upper ? zero : one, nan = c.g.splatLike(NAN, a);
   Value aEndless = is(c, CompareKind::EQ, a, infinity), xEndless = is(c, CompareKind::EQ, x, infinity);
   y = c.g.select(xEndless, c.g.select(aEndless, nan, high), c.g.select(aEndless, low, y));
-  y = c.g.select(is(c, CompareKind::EQ, x, 0), c.g.select(is(c, CompareKind::EQ, a, 0), nan, low), c.g.select(is(c, CompareKind::EQ, a, 0), high, y));
+  y = c.g.select(is(c, CompareKind::EQ, x, 0), c.g.select(is(c, CompareKind::EQ, a, 0), nan, low),
+                 c.g.select(is(c, CompareKind::EQ, a, 0), high, y));
   Value valid = c.g.binary<AndOp>(is(c, CompareKind::GE, a, 0), is(c, CompareKind::GE, x, 0));
   return c.give(c.g.cast(c.g.select(valid, y, nan), c.resultElement()));
 }

@@ -102,7 +102,8 @@ static llvm::Error bilinear(OpContext &c) {
     if (llvm::Error e = c.needEqual(a, b))
       return e;
   Value part = c.g.contract(x, weight, {}, {}, {last}, {1}); // [.., out, in2]
-  Value r = c.g.reduce(ReduceKind::Sum, c.g.mul(part, c.g.broadcastTo(c.g.unsqueeze(y, {last}), dimsOf(part))), {last + 1}, false);
+  Value r = c.g.reduce(ReduceKind::Sum, c.g.mul(part, c.g.broadcastTo(c.g.unsqueeze(y, {last}), dimsOf(part))),
+                       {last + 1}, false);
   if (!bias)
     return c.give(r);
   LATHE_TRY(wide, c.broadcastTo(bias, dimsOf(r)));
@@ -140,7 +141,8 @@ static llvm::Error vandermonde(OpContext &c) {
     return c.cannot("{0} powers", dims.back().str());
   SmallVector<Value> columns;
   for (int64_t k = 0; k < *count; ++k)
-    columns.push_back(k ? c.g.mul(columns.back(), c.g.unsqueeze(x, {last})) : c.g.unsqueeze(c.g.splatLike(1, x), {last}));
+    columns.push_back(k ? c.g.mul(columns.back(), c.g.unsqueeze(x, {last}))
+                        : c.g.unsqueeze(c.g.splatLike(1, x), {last}));
   return c.give(columns.empty() ? c.g.splat(0, dims, elementOf(x)) : c.g.concat(columns, last));
 }
 
@@ -239,7 +241,8 @@ static void sumLonely(OpContext &c, Labelled &x, const std::string &others) {
 /// A dimension of one element stands for all of the other operand's.
 static void dropSingles(OpContext &c, Labelled &x, const Labelled &y) {
   for (size_t i = x.labels.size(); i-- > 0;)
-    if (size_t other = y.labels.find(x.labels[i]); other != std::string::npos && dimsOf(x.v)[i].isOne() && !dimsOf(y.v)[other].isOne()) {
+    if (size_t other = y.labels.find(x.labels[i]);
+        other != std::string::npos && dimsOf(x.v)[i].isOne() && !dimsOf(y.v)[other].isOne()) {
       x.v = c.g.squeeze(x.v, {int64_t(i)});
       x.labels.erase(i, 1);
     }

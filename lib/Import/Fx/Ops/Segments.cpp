@@ -8,8 +8,8 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-/// Of the elements of each segment along a dimension, by their lengths or by where they begin: [.., n, ..] -> [.., segments, ..]. A segment's
-/// elements are those whose place is in it.
+/// Of the elements of each segment along a dimension, by their lengths or by where they begin: [.., n, ..] -> [..,
+/// segments, ..]. A segment's elements are those whose place is in it.
 static llvm::Error segmentReduce(OpContext &c) {
   Value x = c.tensor("data"), lengths = c.tensor("lengths"), offsets = c.tensor("offsets");
   std::string name = c.text("reduce");
@@ -22,7 +22,8 @@ static llvm::Error segmentReduce(OpContext &c) {
                   .Default(std::nullopt);
   LATHE_TRY(axis, c.axisOf(c.integer("axis"), typeOf(x).getRank()));
   Value marks = lengths ? lengths : offsets;
-  if (!kind || !marks || !isIndex(marks) || typeOf(marks).getRank() != axis + 1 || !llvm::isa<mlir::FloatType>(elementOf(x)))
+  if (!kind || !marks || !isIndex(marks) || typeOf(marks).getRank() != axis + 1 ||
+      !llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.cannot("the reduction '{0}' of {1}", name, x.getType());
   Type i64 = c.g.b.getI64Type();
   marks = c.g.cast(marks, i64);
@@ -47,12 +48,17 @@ static llvm::Error segmentReduce(OpContext &c) {
   low.resize(wide.size(), Expr(1));
   Value place = c.g.iota(wide, axis + 1, i64);
   auto along = [&](Value v) { return c.g.broadcastTo(c.g.reshape(v, low), wide); };
-  Value inside = c.g.binary<AndOp>(c.g.compare(CompareKind::GE, place, along(begin)), c.g.compare(CompareKind::LT, place, along(end)));
-  double identity = *kind == ReduceKind::Sum ? 0 : *kind == ReduceKind::Prod ? 1 : *kind == ReduceKind::Max ? -INFINITY : INFINITY;
+  Value inside = c.g.binary<AndOp>(c.g.compare(CompareKind::GE, place, along(begin)),
+                                   c.g.compare(CompareKind::LT, place, along(end)));
+  double identity = *kind == ReduceKind::Sum    ? 0
+                    : *kind == ReduceKind::Prod ? 1
+                    : *kind == ReduceKind::Max  ? -INFINITY
+                                                : INFINITY;
   Value all = c.g.broadcastTo(c.g.unsqueeze(x, {axis}), wide);
   Value r = c.g.reduce(*kind, c.g.select(inside, all, c.g.splatLike(identity, all)), {axis + 1}, false);
   if (auto first = c.optionalNumber("initial")) {
-    Value start = c.g.splatLike(first->kind == Number::Kind::Float ? first->value : double(first->size.constant().value_or(0)), r);
+    Value start = c.g.splatLike(
+        first->kind == Number::Kind::Float ? first->value : double(first->size.constant().value_or(0)), r);
     r = *kind == ReduceKind::Sum    ? c.g.add(r, start)
         : *kind == ReduceKind::Prod ? c.g.mul(r, start)
         : *kind == ReduceKind::Max  ? c.g.binary<MaxOp>(r, start)
@@ -105,12 +111,13 @@ static llvm::Error chunkCat(OpContext &c) {
     if (axis >= int64_t(dims.size()))
       return c.wrong("dimension {0} of {1}", axis, x.getType());
     x = c.g.cast(x, c.resultElement());
-    Expr size = Expr::floordiv(dims[axis] + Expr(chunks - 1), Expr(chunks)), whole = c.g.facts.simplify(size * Expr(chunks));
+    Expr size = Expr::floordiv(dims[axis] + Expr(chunks - 1), Expr(chunks)),
+         whole = c.g.facts.simplify(size * Expr(chunks));
     Dims low(dims.size(), Expr(0)), high = low;
     high[axis] = c.g.facts.simplify(whole - dims[axis]);
     dims[axis] = whole;
-    x = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.scalar(0, elementOf(x)), exprArray(c.g.b, low),
-                                  exprArray(c.g.b, high));
+    x = c.g.b.createOrFold<PadOp>(c.g.loc, tensorType(dims, elementOf(x)), x, c.g.scalar(0, elementOf(x)),
+                                  exprArray(c.g.b, low), exprArray(c.g.b, high));
     Dims flat(dims.begin(), dims.begin() + axis);
     flat.push_back(Expr(chunks));
     flat.push_back(c.g.facts.simplify(size * shape::product(llvm::ArrayRef<Expr>(dims).drop_front(axis + 1))));
@@ -121,7 +128,8 @@ static llvm::Error chunkCat(OpContext &c) {
 
 llvm::ArrayRef<OpEntry> fx::segmentOps() {
   static const OpEntry table[] = {
-      {"segment_reduce.default", "data:T reduce:X lengths:T? indices:T? offsets:T? axis:I=0 unsafe:B=false initial:S?", segmentReduce},
+      {"segment_reduce.default", "data:T reduce:X lengths:T? indices:T? offsets:T? axis:I=0 unsafe:B=false initial:S?",
+       segmentReduce},
       {"renorm.default", "self:T p:S dim:I maxnorm:S", renorm},
       {"_chunk_cat.default", "tensors:T* dim:I num_chunks:I", chunkCat},
   };

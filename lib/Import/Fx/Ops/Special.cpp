@@ -1,7 +1,8 @@
 //===- Special.cpp - Special functions ---------------------------------------===//
 //
-// Bessel and Airy functions, the scaled error function and the normal distribution's, zeta and polygamma: in float64, by Chebyshev series
-// (SpecialTables.h) on the side where a function is smooth and by its asymptotic form with a series in 1 / x on the other.
+// Bessel and Airy functions, the scaled error function and the normal distribution's, zeta and polygamma: in float64,
+// by Chebyshev series (SpecialTables.h) on the side where a function is smooth and by its asymptotic form with a series
+// in 1 / x on the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,8 @@ static Value series(OpContext &c, Table table, Value t) {
   return plus(c, c.g.sub(c.g.mul(t, b1), b2), table.back());
 }
 
-/// A series in 2 x^2 / high^2 - 1 or 2 low / x - 1 and the like, and x where it would leave the side on which that one holds.
+/// A series in 2 x^2 / high^2 - 1 or 2 low / x - 1 and the like, and x where it would leave the side on which that one
+/// holds.
 static Value ofSquare(OpContext &c, Table table, Value x, double high) {
   return series(c, table, plus(c, times(c, square(c, x), 2 / (high * high)), -1));
 }
@@ -101,7 +103,8 @@ template <int order, bool scaled> static Value besselK(OpContext &c, Value x) {
 template <int order, bool second> static Value largeBessel(OpContext &c, Value a) {
   Value p = ofInverseSquare(c, order == 0 ? Table(bessel0Cosine) : Table(bessel1Cosine), a, 8);
   Value q = c.g.div(ofInverseSquare(c, order == 0 ? Table(bessel0Sine) : Table(bessel1Sine), a, 8), a);
-  Value angle = plus(c, a, -(2 * order + 1) * M_PI / 4), cosine = c.g.unary<CosOp>(angle), sine = c.g.unary<SinOp>(angle);
+  Value angle = plus(c, a, -(2 * order + 1) * M_PI / 4), cosine = c.g.unary<CosOp>(angle),
+        sine = c.g.unary<SinOp>(angle);
   Value sum = second ? c.g.add(c.g.mul(p, sine), c.g.mul(q, cosine)) : c.g.sub(c.g.mul(p, cosine), c.g.mul(q, sine));
   return c.g.mul(sum, root(c, over(c, M_2_PI, a)));
 }
@@ -132,7 +135,8 @@ template <int order> static Value besselY(OpContext &c, Value x) {
 
 /// sin(x) / x
 static Value sphericalBesselJ0(OpContext &c, Value x) {
-  Value flat = is(c, CompareKind::EQ, x, 0), endless = is(c, CompareKind::EQ, c.g.unary<AbsOp>(x), infinity), one = c.g.splatLike(1, x);
+  Value flat = is(c, CompareKind::EQ, x, 0), endless = is(c, CompareKind::EQ, c.g.unary<AbsOp>(x), infinity),
+        one = c.g.splatLike(1, x);
   Value y = c.g.div(c.g.unary<SinOp>(c.g.select(endless, one, x)), c.g.select(flat, one, x));
   return c.g.select(endless, c.g.splatLike(0, x), c.g.select(flat, one, y));
 }
@@ -152,7 +156,8 @@ static Value airyAi(OpContext &c, Value x) {
   Value f = ofInverseSquare(c, airySine, w, 5), g = c.g.div(ofInverseSquare(c, airyCosine, w, 5), w);
   Value waves = c.g.sub(c.g.mul(f, c.g.unary<SinOp>(angle)), c.g.mul(g, c.g.unary<CosOp>(angle)));
   waves = c.g.div(waves, times(c, fourthRoot(c, down), std::sqrt(M_PI)));
-  Value y = c.g.select(is(c, CompareKind::GT, x, high), falling, c.g.select(is(c, CompareKind::LT, x, low), waves, near));
+  Value y =
+      c.g.select(is(c, CompareKind::GT, x, high), falling, c.g.select(is(c, CompareKind::LT, x, low), waves, near));
   y = c.g.select(is(c, CompareKind::GT, x, 104), c.g.splatLike(0, x), y);
   return c.g.select(is(c, CompareKind::EQ, c.g.unary<AbsOp>(x), infinity), c.g.splatLike(NAN, x), y);
 }
@@ -173,17 +178,19 @@ static Value erfcx(OpContext &c, Value x) {
 /// The logarithm of the normal distribution's integral.
 static Value logNdtr(OpContext &c, Value x) {
   Value down = atMost(c, x, -1), up = atLeast(c, x, -1);
-  Value far = c.g.sub(logarithm(c, times(c, erfcx(c, times(c, down, -M_SQRT1_2)), 0.5)), times(c, square(c, down), 0.5));
+  Value far =
+      c.g.sub(logarithm(c, times(c, erfcx(c, times(c, down, -M_SQRT1_2)), 0.5)), times(c, square(c, down), 0.5));
   Value rest = c.g.sub(c.g.splatLike(1, x), c.g.unary<ErfOp>(times(c, up, M_SQRT1_2)));
   // Where 1 - erf has no digits left, erfc(y) is erfcx(y) exp(-y^2).
   Value y = times(c, atLeast(c, up, 0), M_SQRT1_2);
-  rest = c.g.select(is(c, CompareKind::GT, up, 0), c.g.mul(erfcx(c, y), exponential(c, c.g.unary<NegOp>(square(c, y)))), rest);
+  rest = c.g.select(is(c, CompareKind::GT, up, 0), c.g.mul(erfcx(c, y), exponential(c, c.g.unary<NegOp>(square(c, y)))),
+                    rest);
   Value near = c.g.unary<Log1pOp>(times(c, rest, -0.5));
   return c.g.select(isNan(c, x), x, c.g.select(is(c, CompareKind::LT, x, -1), far, near));
 }
 
-/// The normal distribution's quantile: a start that is right to three digits (Hastings, "Approximations for digital computers", 1955),
-/// then Newton's method for the logarithm, of the smaller tail.
+/// The normal distribution's quantile: a start that is right to three digits (Hastings, "Approximations for digital
+/// computers", 1955), then Newton's method for the logarithm, of the smaller tail.
 static Value ndtri(OpContext &c, Value p) {
   Value other = c.g.sub(c.g.splatLike(1, p), p), low = is(c, CompareKind::LT, p, 0.5);
   Value tail = atLeast(c, c.g.select(low, p, other), 1e-300), log = logarithm(c, tail), t = root(c, times(c, log, -2));
@@ -207,7 +214,8 @@ static Value ndtri(OpContext &c, Value p) {
 
 /// The sum over k of (q + k)^-x for q > 0 and x > 1, by Euler and Maclaurin from q + 10 on.
 static Value zetaSum(OpContext &c, Value x, Value q) {
-  static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510};
+  static const double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                     5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
   constexpr int terms = 10;
   Value minus = c.g.unary<NegOp>(x), sum;
   for (int k = 0; k < terms; ++k) {
@@ -268,7 +276,8 @@ static llvm::Error multivariateLogGamma(OpContext &c) {
   int64_t p = c.integer("p");
   if (p < 1 || p > 100)
     return c.cannot("{0} dimensions; this version takes 1 to 100", p);
-  Value x = c.g.cast(c.tensor("self"), c.g.b.getF64Type()), sum = c.g.splatLike(std::log(M_PI) * double(p) * double(p - 1) / 4, x);
+  Value x = c.g.cast(c.tensor("self"), c.g.b.getF64Type()),
+        sum = c.g.splatLike(std::log(M_PI) * double(p) * double(p - 1) / 4, x);
   for (int64_t j = 0; j < p; ++j)
     sum = c.g.add(sum, logGamma(c, plus(c, x, -double(j) / 2)));
   return c.give(c.g.cast(sum, c.resultElement()));
