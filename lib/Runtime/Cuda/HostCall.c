@@ -34,7 +34,7 @@ static uint64_t bytesFrom(LatheContext *context, const LathePlan *plan, uint32_t
     bytes = (uint64_t)plan->sizes[buffers[root].bytesSlot];
     break;
   case LATHE_BUFFER_STATE:
-    bytes = context->states[index].bytes;
+    bytes = context->states->memory[index].bytes;
     break;
   case LATHE_BUFFER_DYNAMIC:
     bytes = cuda->dynamics[cuda->owners[root]].used;

@@ -77,7 +77,7 @@ static char *addressOf(LatheContext *context, const LathePlan *plan, uint32_t id
                : kind == LATHE_BUFFER_OUTPUT ? (char *)(uintptr_t)addresses[context->numInputs + index]
                : kind == LATHE_BUFFER_TEMP   ? context->workspace + plan->arenaOffsets[root]
                : kind == LATHE_BUFFER_CONST  ? (char *)context->data + buffers[root].offset
-               : kind == LATHE_BUFFER_STATE  ? context->states[index].data
+               : kind == LATHE_BUFFER_STATE  ? context->states->memory[index].data
                                              : (char *)(uintptr_t)cuda->dynamics[cuda->owners[root]].memory;
   return base ? base + offset : NULL;
 }
