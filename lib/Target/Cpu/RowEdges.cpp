@@ -79,14 +79,42 @@ bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
   return true;
 }
 
-/// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. What whole
-/// vectors leave over there is computed by one that ends where they do.
+/// Do lanes read with gaps between them? Under a mask each of them is a load of its own.
+bool RowEmitter::readsWithGaps() const {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    if (!isa<kernel::LoadOp>(op) || !has(info.domainOf(op), *schedule.lane))
+      return false;
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
+    return !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+  });
+}
+
+/// Whole vectors from `at` on, and one that ends where they do for what they leave over (computing an element again gives the same).
+/// Where they end.
+Value RowEmitter::wholeVectors(Points &inside, AxisSet bound, const Group &group, Value begin, Value at, Value end, unsigned count,
+                               unsigned width) {
+  for (; count; count = count > 1 ? 1 : 0) {
+    Value next = roundedEnd(at, end, width * count);
+    laneTrips(inside, bound, group, at, next, count, width, {});
+    at = next;
+  }
+  if (f.kernel->hasAttr("in_place"))
+    return at;
+  Value left = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, end);
+  Value room = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, b.create<arith::SubIOp>(loc, end, begin), i64(width));
+  Value overlaps = b.create<arith::AndIOp>(loc, left, room);
+  Value first = b.create<arith::SelectOp>(loc, overlaps, b.create<arith::SubIOp>(loc, end, i64(width)), end);
+  laneTrips(inside, bound, group, first, end, 1, width, {});
+  return b.create<arith::SelectOp>(loc, overlaps, end, at);
+}
+
+/// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. A row that is too short
+/// for a vector there is tried with shorter ones.
 void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from,
                            Value to) {
-  int64_t width = schedule.width;
-  unsigned lanes = schedule.maskedRest ? width : 1;
+  bool gaps = readsWithGaps(), masked = schedule.maskedRest && !gaps;
   auto edge = [&](Value first, Value last) {
-    laneTrips(outer, bound, group, first, last, 1, lanes, schedule.maskedRest ? last : Value());
+    laneTrips(outer, bound, group, first, last, 1, masked ? schedule.width : 1, masked ? last : Value());
   };
   auto [begin, end] = interior(outer[0], edges, from, to);
   edge(from, begin);
@@ -95,20 +123,9 @@ void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, Arr
   for (BodyEmitter &point : inside)
     for (const EdgeCompare &e : edges)
       point.bindValue(e.op->getResult(0), yes);
-  Value at = begin;
-  for (unsigned count = schedule.unroll; count; count = count > 1 ? 1 : 0) {
-    Value next = roundedEnd(at, end, width * count);
-    laneTrips(inside, bound, group, at, next, count, width, {});
-    at = next;
-  }
-  if (!f.kernel->hasAttr("in_place")) { // computing an element again gives the same
-    Value left = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, at, end);
-    Value room =
-        b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, b.create<arith::SubIOp>(loc, end, begin), i64(width));
-    Value overlaps = b.create<arith::AndIOp>(loc, left, room);
-    Value first = b.create<arith::SelectOp>(loc, overlaps, b.create<arith::SubIOp>(loc, end, i64(width)), end);
-    laneTrips(inside, bound, group, first, end, 1, width, {});
-    at = b.create<arith::SelectOp>(loc, overlaps, end, at);
-  }
+  Value at = wholeVectors(inside, bound, group, begin, begin, end, schedule.unroll, schedule.width);
+  constexpr unsigned shortest = 4;
+  for (unsigned width = schedule.width / 2; gaps && width >= shortest; width /= 2)
+    at = wholeVectors(inside, bound, group, begin, at, end, 1, width);
   edge(at, to);
 }

@@ -88,6 +88,9 @@ private:
   std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
   std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+  bool readsWithGaps() const;
+  mlir::Value wholeVectors(Points &inside, lower::AxisSet bound, const Group &group, mlir::Value begin, mlir::Value at, mlir::Value end,
+                           unsigned count, unsigned width);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   bool persists() const { return schedule.persist || schedule.persistVectors; }
   void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
