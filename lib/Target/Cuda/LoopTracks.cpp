@@ -195,12 +195,18 @@ static void addLoop(LoopGroup &group, Track &t) {
   group.sizes.assign(sizes.begin(), sizes.end());
 }
 
-/// Whether nothing in front of the operation needs what the loops make.
+/// Whether nothing in front of the operation needs what the loops make, or writes over what they read.
 static bool mayWaitFor(const LoopGroup &group, Operation *later) {
+  ir::LoopOp first = group.loops.front();
+  if (first->getBlock() != later->getBlock())
+    return false;
+  for (Operation *op = first; op && op != later; op = op->getNextNode())
+    if (op->hasAttr("in_place"))
+      return false;
   return llvm::all_of(group.loops, [&](ir::LoopOp loop) {
-    return loop->getBlock() == later->getBlock() && llvm::all_of(loop->getUsers(), [&](Operation *user) {
-             return user != later && later->isBeforeInBlock(user);
-           });
+    return llvm::all_of(loop->getUsers(), [&](Operation *user) {
+      return user != later && user->getBlock() == later->getBlock() && later->isBeforeInBlock(user);
+    });
   });
 }
 
