@@ -190,7 +190,7 @@ def transformers_decoders():
     decoder("rwkv", attention_hidden_size=64, context_length=128)
     decoder("recurrent_gemma", num_key_value_heads=1, lru_width=64, attention_window_size=8, block_types=["recurrent", "attention"])
     decoder("jamba", num_key_value_heads=2, attn_layer_period=2, attn_layer_offset=1, num_experts=2, mamba_d_state=8, use_mamba_kernels=False)
-    decoder("zamba2", num_key_value_heads=4, mamba_d_state=8, n_mamba_heads=8, chunk_size=8, use_mamba_kernels=False)
+    decoder("zamba2", layer_types=["mamba", "hybrid"], hybrid_layer_ids=[1], num_key_value_heads=4, mamba_d_state=8, n_mamba_heads=8, chunk_size=8, use_mamba_kernels=False)
     decoder("xlstm", num_heads=4, chunk_size=16)
 
 
@@ -214,7 +214,7 @@ def transformers_speech():
     speech("wav2vec2-conformer")
 
     def whisper():
-        model = made("whisper", "WhisperForConditionalGeneration", vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2,
+        model = made("whisper", "AutoModelForSpeechSeq2Seq", vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2,
                      encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, num_mel_bins=16,
                      max_source_positions=50, max_target_positions=64, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
         return (model, lambda m, x, d: only_tensors(m(input_features=x, decoder_input_ids=d, use_cache=False)),
@@ -222,7 +222,7 @@ def transformers_speech():
     MODELS["whisper"] = whisper
 
     def speech_to_text():
-        model = made("speech_to_text", "Speech2TextForConditionalGeneration", vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2,
+        model = made("speech_to_text", "AutoModelForSpeechSeq2Seq", vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2,
                      encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, input_feat_per_channel=16,
                      conv_channels=32, max_source_positions=200, max_target_positions=64)
         return (model, lambda m, x, d: only_tensors(m(input_features=x, decoder_input_ids=d, use_cache=False)),
@@ -240,11 +240,11 @@ def transformers_speech():
              max_length=64, num_mel_bins=32), lambda m, x: only_tensors(m(x)), lambda i: [noise(2 + i, 64, 32)], [(0,)])
 
     def vits():
-        model = made("vits", "VitsModel", vocab_size=38, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ffn_dim=128)
+        model = made("vits", "AutoModel", vocab_size=38, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, ffn_dim=128)
         return (model.text_encoder, lambda m, i, a: m(i, a)[0], lambda i: [ids(2 + i, 12 + 4 * i, most=38), torch.ones(2 + i, 12 + 4 * i, 1)],
                 [(0, 1), (0, 1)])
     MODELS["vits_text"] = vits
-    MODELS["encodec_decoder"] = lambda: (made("encodec", "EncodecModel", num_filters=8, hidden_size=32, codebook_dim=32, upsampling_ratios=[4, 2]).decoder,
+    MODELS["encodec_decoder"] = lambda: (made("encodec", "AutoModel", num_filters=8, hidden_size=32, codebook_dim=32, upsampling_ratios=[4, 2]).decoder,
                                          lambda m, x: m(x), lambda i: [noise(2 + i, 32, 20 + 5 * i)], [(0, 2)])
 
 
