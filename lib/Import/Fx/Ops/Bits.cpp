@@ -15,7 +15,9 @@ static Value is(OpContext &c, CompareKind kind, Value x, double y) { return c.g.
 static llvm::Error nextAfter(OpContext &c) {
   LATHE_TRY(xy, c.pair(c.operand("self"), c.operand("other"), c.resultElement()));
   auto [x, y] = xy;
-  auto type = mlir::cast<mlir::FloatType>(elementOf(x));
+  auto type = mlir::dyn_cast<mlir::FloatType>(elementOf(x));
+  if (!type)
+    return c.wrong("neighbours of {0}", x.getType());
   Value bits = c.g.bitcast(x, mlir::IntegerType::get(c.g.b.getContext(), type.getWidth()));
   Value away = c.g.compare(CompareKind::EQ, c.g.cast(c.g.compare(CompareKind::LT, x, y), c.g.b.getI8Type()),
                            c.g.cast(is(c, CompareKind::GT, x, 0), c.g.b.getI8Type()));
@@ -32,8 +34,8 @@ static llvm::Error nextAfter(OpContext &c) {
 /// exponents).
 static llvm::Error mantissaAndExponent(OpContext &c) {
   Value given = c.tensor("self"), x = c.g.cast(given, c.g.b.getF64Type());
-  if (!llvm::isa<mlir::FloatType>(elementOf(given)))
-    return c.wrong("an input of {0}", given.getType());
+  if (!llvm::isa<mlir::FloatType>(elementOf(given)) || c.resultTypes.size() < 2)
+    return c.wrong("an input of {0} and {1} results", given.getType(), c.resultTypes.size());
   Type i64 = c.g.b.getI64Type();
   constexpr double lift = 0x1p54; // of numbers below the least normal one
   Value small = is(c, CompareKind::LT, c.g.unary<AbsOp>(x), std::numeric_limits<double>::min());

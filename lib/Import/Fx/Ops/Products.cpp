@@ -16,6 +16,8 @@ static llvm::Error tensorDot(OpContext &c) {
   for (auto [name, v, list] : {std::tuple("dims_self", x, &left), std::tuple("dims_other", y, &right)})
     for (int64_t d : c.integers(name)) {
       LATHE_TRY(axis, c.axisOf(d, typeOf(v).getRank()));
+      if (llvm::is_contained(*list, axis))
+        return c.wrong("dimension {0} occurs twice in '{1}'", d, name);
       list->push_back(axis);
     }
   if (left.size() != right.size())

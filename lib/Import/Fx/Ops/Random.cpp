@@ -101,8 +101,12 @@ static llvm::Error normalEach(OpContext &c) {
 static llvm::Error multinomial(OpContext &c) {
   Value weights = c.g.cast(c.tensor("self"), c.g.b.getF64Type());
   int64_t last = typeOf(weights).getRank() - 1;
-  if (last < 0)
+  Dims given = dimsOf(weights), drawn = c.resultDims();
+  if (last < 0 || drawn.size() != given.size())
     return c.wrong("weights of {0}", weights.getType());
+  for (int64_t d = 0; d < last; ++d)
+    if (llvm::Error e = c.needEqual(given[d], drawn[d]))
+      return e;
   if (!c.flag("replacement")) {
     LATHE_TRY(u, numbers(c, dimsOf(weights), &RandomNumbers::uniform));
     Value key = c.g.div(logOfRest(c, u), weights);

@@ -33,6 +33,8 @@ static llvm::Error segmentReduce(OpContext &c) {
     end = c.g.scan(ScanKind::Sum, marks, axis);
     begin = c.g.sub(end, marks);
   } else {
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), count)))
+      return e;
     count = c.g.facts.simplify(count - Expr(1));
     begin = c.g.slice(marks, axis, Expr(0), count);
     end = c.g.slice(marks, axis, Expr(1), count);

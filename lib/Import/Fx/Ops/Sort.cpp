@@ -156,7 +156,7 @@ static llvm::Error combinations(OpContext &c) {
   Value x = c.tensor("self");
   int64_t r = c.integer("r"), again = c.flag("with_replacement") ? 0 : 1;
   auto n = typeOf(x).getRank() == 1 ? dimsOf(x)[0].constant() : std::nullopt;
-  if (!n || r < 0 || r > 16)
+  if (!n || r < 0 || r > 16 || c.resultDims().empty())
     return c.cannot("choices of {0} of {1}", r, x.getType());
   if (r == 0)
     return c.give(c.g.splat(0, {Expr(0)}, elementOf(x)));
