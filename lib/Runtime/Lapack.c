@@ -328,12 +328,22 @@ const char *lathe_host_lapack_eig(void *const *buffers, const int64_t *sizes) {
   return why;
 }
 
+static void writeIdentity(double *to, int64_t n) {
+  for (int64_t i = 0; i < n * n; ++i)
+    to[i] = i % (n + 1) == 0;
+}
+
 const char *lathe_host_lapack_svd(void *const *buffers, const int64_t *sizes) {
   int64_t m = sizes[1], n = sizes[2], k = m < n ? m : n, p = sizes[3] ? m : k, q = sizes[3] ? n : k;
   double *u = buffers[1], *values = buffers[2], *v = buffers[3], asked, *work = NULL;
   int rows = (int)m, columns = (int)n, ofV = (int)q, query = -1, size, info = 0;
-  if (nothing(sizes, 3))
+  if (nothing(sizes, 3)) { /* square factors of what has no elements are identities */
+    for (int64_t b = 0; sizes[3] && b < sizes[0]; ++b) {
+      writeIdentity(u + b * m * m, m);
+      writeIdentity(v + b * n * n, n);
+    }
     return NULL;
+  }
   if (!fits(sizes + 1, 2) || k > INT32_MAX / 8)
     return tooLarge;
   ROUTINE(dgesdd, const char *, const int *, const int *, double *, const int *, double *, double *, const int *,
