@@ -146,6 +146,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
                       "The model file; of several each is an entry point, called after its file");
   command->add_option("--entry", flags->entries, "NAME=MODEL: a model, and what the artifact calls it")
       ->allow_extra_args(false);
+  command->add_flag("--share-weights", "Weights of equal contents are stored once; they always are");
   command->add_option("-o,--output", o.output, "The file to write");
   command->add_option(
       "--target", flags->target,

@@ -175,18 +175,24 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   return giveResults(c, entry, inPlace);
 }
 
+/// The result with the sizes that the file gives it. Sizes that may be equal, but are not known to be, are relied on to be.
 llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i) {
   auto have = ir::typeOf(v);
   Dims from = ir::dimsOf(have), to = ir::dimsOf(want);
   bool same = have.getElementType() == want.getElementType() && from.size() == to.size();
   for (size_t d = 0; same && d < to.size(); ++d)
-    same = g.facts.provablyEqual(from[d], to[d]);
-  if (same)
-    return g.reshape(v, to);
-  std::string built, told;
-  llvm::raw_string_ostream(built) << have;
-  llvm::raw_string_ostream(told) << want;
-  return bug("{0}result {1} is {2} as built and {3} in the file", c.place(), i, built, told);
+    same = g.facts.provablyEqual(from[d], to[d]) || g.facts.clone().addEquality(from[d], to[d]);
+  if (!same) {
+    std::string built, told;
+    llvm::raw_string_ostream(built) << have;
+    llvm::raw_string_ostream(told) << want;
+    return c.wrong("result {0} is {1} by the node's arguments, and {2} in the file", i, built, told);
+  }
+  for (size_t d = 0; d < to.size(); ++d)
+    if (!g.facts.provablyEqual(from[d], to[d]))
+      if (llvm::Error e = c.needEqual(from[d], to[d]))
+        return std::move(e);
+  return g.reshape(v, to);
 }
 
 //===----------------------------------------------------------------------===//

@@ -104,10 +104,12 @@ public:
   llvm::Error bindSize(const Expr &size, Value count);
 
   // Results.
-  Type resultElement(size_t i = 0) const { return resultTypes[i].getElementType(); }
+  Type resultElement(size_t i = 0) const { return resultType(i).getElementType(); }
   /// Whether anybody reads the i-th result.
   bool asked(size_t i) const { return i < wanted.size() && wanted[i]; }
-  Dims resultDims(size_t i = 0) const { return ir::dimsOf(resultTypes[i]); }
+  Dims resultDims(size_t i = 0) const { return ir::dimsOf(resultType(i)); }
+  /// Of a result that the file does not list, and so nobody reads: the last one's.
+  mlir::RankedTensorType resultType(size_t i) const { return resultTypes[std::min(i, resultTypes.size() - 1)]; }
   llvm::Error give(Value v) {
     results.push_back(v);
     return llvm::Error::success();
