@@ -75,7 +75,7 @@ static char *addressOf(LatheContext *context, const LathePlan *plan, uint32_t id
   uint32_t kind = buffers[root].kind;
   char *base = kind == LATHE_BUFFER_INPUT    ? (char *)(uintptr_t)addresses[index]
                : kind == LATHE_BUFFER_OUTPUT ? (char *)(uintptr_t)addresses[context->numInputs + index]
-               : kind == LATHE_BUFFER_TEMP   ? context->workspace + plan->arenaOffsets[root]
+               : kind == LATHE_BUFFER_TEMP   ? context->workspace->memory + plan->arenaOffsets[root]
                : kind == LATHE_BUFFER_CONST  ? (char *)context->data + buffers[root].offset
                : kind == LATHE_BUFFER_STATE  ? context->states->memory[index].data
                                              : (char *)(uintptr_t)cuda->dynamics[cuda->owners[root]].memory;
