@@ -205,7 +205,7 @@ static std::string identityOf(const Toolchain &toolchain, StringRef version) {
   return CodeCache::keyOf({version, libdevice ? (*libdevice)->getBuffer() : StringRef()});
 }
 
-/// The part that needs no MLIR context to itself: LLVM and ptxas.
+/// What runs beside others: LLVM and ptxas, once the module is LLVM's.
 static llvm::Error finishJob(Job &job, const CudaOptions &options, const Toolchain &toolchain) {
   if (!job.key.empty() && takeCached(job, *options.cache, job.key))
     return llvm::Error::success();

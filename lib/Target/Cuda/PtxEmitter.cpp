@@ -57,7 +57,11 @@ static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
   return machineFor("nvptx64-nvidia-cuda", machine.name(), machine.ptx, CodeGenOptLevel::Aggressive);
 }
 
+/// One module at a time: all of them are of one MLIR context, which has no locks of its own (its threading is off), and translation
+/// registers interfaces and makes types there.
 static Expected<std::unique_ptr<Module>> translate(mlir::ModuleOp module, LLVMContext &context) {
+  static std::mutex oneAtATime;
+  std::lock_guard<std::mutex> guard(oneAtATime);
   mlir::MLIRContext &mlirContext = *module.getContext();
   mlir::registerBuiltinDialectTranslation(mlirContext);
   mlir::registerLLVMDialectTranslation(mlirContext);
