@@ -1,9 +1,8 @@
 /*===- Lapack.c - Linear algebra by the machine's LAPACK --------------------===*\
 |*
-|* The library is opened when the first model that needs it runs, so that an artifact has no dependency on it and others
-never look
-|* for it. Matrices are float64, column by column, one batch element after the other. The reference interface with
-32-bit integers.
+|* The library is opened when the first model that needs it runs, so that an artifact has no dependency on it and others never
+|* look for it. Matrices are float64, column by column, one batch element after the other. The reference interface with
+|* 32-bit integers.
 |*
 \*===----------------------------------------------------------------------===*/
 #include "Runtime.h"
@@ -40,18 +39,25 @@ static const char *find(const char *name, Routine *routine) {
   return found ? NULL : incomplete;
 }
 
-/* Whether some size is 0 (there is nothing to do), or does not fit the interface. */
+/* Whether some size is 0: there is nothing to do. */
 static bool nothing(const int64_t *sizes, int count) {
   for (int i = 0; i < count; ++i)
     if (sizes[i] == 0)
       return true;
   return false;
 }
+/* Whether all sizes fit the interface. */
 static bool fits(const int64_t *dims, int count) {
   for (int i = 0; i < count; ++i)
     if (dims[i] > INT32_MAX)
       return false;
   return true;
+}
+
+/* A batch element without elements has no error either. */
+static void clearInfo(int *info, int64_t batch) {
+  if (batch > 0)
+    memset(info, 0, (size_t)batch * sizeof(int));
 }
 
 static void copyDoubles(double *to, const double *from, int64_t count) {
@@ -84,8 +90,7 @@ const char *lathe_host_lapack_lu(void *const *buffers, const int64_t *sizes) {
   int64_t m = sizes[1], n = sizes[2], k = m < n ? m : n;
   double *lu = buffers[1];
   int *pivots = buffers[2], *info = buffers[3], rows = (int)m, columns = (int)n;
-  if (sizes[0])
-    memset(info, 0, (size_t)sizes[0] * sizeof(int));
+  clearInfo(info, sizes[0]);
   if (nothing(sizes, 3))
     return NULL;
   if (!fits(sizes + 1, 2))
@@ -101,8 +106,7 @@ const char *lathe_host_lapack_solve(void *const *buffers, const int64_t *sizes) 
   int64_t n = sizes[1], k = sizes[2];
   double *x = buffers[2], *lu = buffers[3];
   int *pivots = buffers[4], *info = buffers[5], rows = (int)n, columns = (int)k;
-  if (sizes[0])
-    memset(info, 0, (size_t)sizes[0] * sizeof(int));
+  clearInfo(info, sizes[0]);
   if (nothing(sizes, 2))
     return NULL;
   if (!fits(sizes + 1, 2))
@@ -159,8 +163,7 @@ const char *lathe_host_lapack_cholesky(void *const *buffers, const int64_t *size
   int64_t n = sizes[1];
   double *l = buffers[1];
   int *info = buffers[2], rows = (int)n;
-  if (sizes[0])
-    memset(info, 0, (size_t)sizes[0] * sizeof(int));
+  clearInfo(info, sizes[0]);
   if (nothing(sizes, 2))
     return NULL;
   if (!fits(sizes + 1, 1))
@@ -179,8 +182,7 @@ const char *lathe_host_lapack_ldl(void *const *buffers, const int64_t *sizes) {
   int64_t n = sizes[1];
   double *ld = buffers[1], asked, *work;
   int *pivots = buffers[2], *info = buffers[3], rows = (int)n, query = -1, size;
-  if (sizes[0])
-    memset(info, 0, (size_t)sizes[0] * sizeof(int));
+  clearInfo(info, sizes[0]);
   if (nothing(sizes, 2))
     return NULL;
   if (!fits(sizes + 1, 1))

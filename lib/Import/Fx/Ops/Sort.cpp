@@ -82,17 +82,20 @@ static llvm::Expected<Value> medianPlace(OpContext &c, Value x, int64_t axis) {
   return c.g.select(c.g.compare(CompareKind::NE, top, top), largest, place);
 }
 
-static llvm::Error median(OpContext &c) {
+using Place = llvm::Expected<Value> (*)(OpContext &, Value, int64_t);
+
+/// Of all elements.
+template <Place place> static llvm::Error medianOfAll(OpContext &c) {
   Value x = c.g.reshape(c.tensor("self"), {c.g.facts.simplify(shape::product(dimsOf(c.tensor("self"))))});
-  LATHE_TRY(place, medianPlace(c, x, 0));
-  return c.give(asResult(c, c.g.takeAlong(x, place, 0), 0));
+  LATHE_TRY(at, place(c, x, 0));
+  return c.give(asResult(c, c.g.takeAlong(x, at, 0), 0));
 }
 
-static llvm::Error medianAlong(OpContext &c) {
+template <Place place> static llvm::Error medianAlong(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
   Value x = atLeastOneDim(c, c.tensor("self"));
-  LATHE_TRY(place, medianPlace(c, x, axis));
-  return giveTaken(c, x, place, axis);
+  LATHE_TRY(at, place(c, x, axis));
+  return giveTaken(c, x, at, axis);
 }
 
 static llvm::Error firstSorted(OpContext &c) {
@@ -114,19 +117,6 @@ static llvm::Expected<Value> middleNumber(OpContext &c, Value x, int64_t axis) {
   Value count = c.g.reduce(ReduceKind::Sum, isNumber, {axis}, true);
   Value middle = c.g.binary<MaxOp>(c.g.binary<DivOp>(c.g.binary<SubOp>(count, 1), 2), 0.0);
   return c.g.takeAlong(order, middle, axis);
-}
-
-static llvm::Error nanMedian(OpContext &c) {
-  Value x = c.g.reshape(c.tensor("self"), {c.g.facts.simplify(shape::product(dimsOf(c.tensor("self"))))});
-  LATHE_TRY(place, middleNumber(c, x, 0));
-  return c.give(asResult(c, c.g.takeAlong(x, place, 0), 0));
-}
-
-static llvm::Error nanMedianAlong(OpContext &c) {
-  LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
-  Value x = atLeastOneDim(c, c.tensor("self"));
-  LATHE_TRY(place, middleNumber(c, x, axis));
-  return giveTaken(c, x, place, axis);
 }
 
 /// The smallest of the values that occur most often, and where it stands last: in the order, how far each run of equal elements has come.
@@ -196,13 +186,13 @@ llvm::ArrayRef<OpEntry> fx::sortOps() {
       {"argsort.stable", "self:T stable:B? dim:I=-1 descending:B=false", argsort},
       {"topk.default", "self:T k:N dim:I=-1 largest:B=true sorted:B=true", topk},
       {"kthvalue.default", "self:T k:N dim:I=-1 keepdim:B=false", kthvalue},
-      {"median.default", "self:T", median},
+      {"median.default", "self:T", medianOfAll<medianPlace>},
       {"msort.default", "self:T", firstSorted},
-      {"nanmedian.default", "self:T", nanMedian},
-      {"nanmedian.dim", "self:T dim:I keepdim:B=false", nanMedianAlong},
+      {"nanmedian.default", "self:T", medianOfAll<middleNumber>},
+      {"nanmedian.dim", "self:T dim:I keepdim:B=false", medianAlong<middleNumber>},
       {"mode.default", "self:T dim:I=-1 keepdim:B=false", mode},
       {"combinations.default", "self:T r:I=2 with_replacement:B=false", combinations},
-      {"median.dim", "self:T dim:I keepdim:B=false", medianAlong},
+      {"median.dim", "self:T dim:I keepdim:B=false", medianAlong<medianPlace>},
   };
   return table;
 }

@@ -29,8 +29,6 @@ public:
 
 private:
   Value unpack(Value x, const char *attribute);
-  Value withPast(Value x, unsigned past);
-  Value softcapped(Value scores);
   Value mask();
   Value position();
   Value allowed();
@@ -55,26 +53,6 @@ Value AttentionBuilder::unpack(Value x, const char *attribute) {
   if (count < 1)
     failWrong("attribute '{0}' is {1}", attribute, count);
   return splitHeads(n, x, count);
-}
-
-Value AttentionBuilder::withPast(Value x, unsigned input) {
-  if (!n.has(input))
-    return x;
-  Value before = n.in(input);
-  n.requireRank(before, 4);
-  n.requireSameElement({x, before});
-  Dims dx = n.dims(x), dp = n.dims(before);
-  for (int d : {0, 1, 3})
-    n.requireEqual(dp[d], dx[d], "the past keys or values");
-  past = n.simplify(dp[2]);
-  return n.g.concat({n.reshape(before, {dx[0], dx[1], past, dx[3]}), x}, 2);
-}
-
-Value AttentionBuilder::softcapped(Value scores) {
-  double cap = n.real("softcap", 0);
-  if (cap <= 0)
-    return scores;
-  return n.g.binary<ir::MulOp>(n.g.unary<ir::TanhOp>(n.g.binary<ir::DivOp>(scores, cap)), cap);
 }
 
 /// The mask with as many keys as there are (missing ones are masked), as i1 or in the scores' type; null without one.
@@ -157,10 +135,12 @@ void AttentionBuilder::build() {
   n.requireFloat(v);
   heads.packed = n.rank(q) == 3;
   q = unpack(q, "q_num_heads");
-  k = withPast(unpack(k, "kv_num_heads"), 4);
-  v = withPast(unpack(v, "kv_num_heads"), 5);
+  k = withPast(n, n.maybe(4), unpack(k, "kv_num_heads"));
+  v = withPast(n, n.maybe(5), unpack(v, "kv_num_heads"));
   if (n.has(4) != n.has(5))
     failWrong("past keys and past values come together");
+  if (n.has(4))
+    past = n.simplify(n.dim(n.in(4), 2));
   Dims dq = n.dims(q), dk = n.dims(k), dv = n.dims(v);
   requireMatchingHeads(n, q, k, v);
   if (n.has(6)) {
@@ -179,7 +159,7 @@ void AttentionBuilder::build() {
   if (shows < 0 || shows > 3)
     failWrong("attribute 'qk_matmul_output_mode' is {0}, expected 0 to 3", shows);
   Value shown[4] = {scores};
-  scores = shown[1] = softcapped(scores);
+  scores = shown[1] = softcapped(n, scores, n.real("softcap", 0));
   scores = shown[2] = masked(scores);
   Value p = n.g.softmax(scores, 3);
   if (guards) { // a row without any key gives zeros

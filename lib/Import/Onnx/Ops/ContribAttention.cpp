@@ -44,8 +44,7 @@ static Value attend(Node &n, Value q, Value k, Value v, const ScoreTerms &terms,
   Expr heads = n.dim(q, 1);
   Value scores = n.g.contract(n.wide(q), n.wide(repeatHeads(n, k, heads)), {0, 1}, {0, 1}, {3}, {3});
   scores = scaled(n, scores, n.dim(q, 3), /*zeroIsUnset=*/true);
-  if (terms.softcap > 0)
-    scores = n.g.binary<ir::MulOp>(n.g.unary<ir::TanhOp>(n.g.binary<ir::DivOp>(scores, terms.softcap)), terms.softcap);
+  scores = softcapped(n, scores, terms.softcap);
   for (Value v : terms.added)
     scores = n.g.add(scores, n.broadcastTo(n.g.cast(v, n.element(scores)), n.dims(scores)));
   if (terms.keep)
@@ -107,18 +106,6 @@ static Value maskTerm(Node &n, Value mask, const Dims &scores, const Expr &past,
   }
   Value zero = n.g.splat(0, n.dims(keep), f32);
   return n.g.select(keep, zero, n.g.splatLike(filter, zero));
-}
-
-/// Past keys or values [batch, heads, past, size] in front of this call's.
-static Value withPast(Node &n, Value past, Value x) {
-  if (!past)
-    return x;
-  n.requireRank(past, 4);
-  n.requireSameElement({x, past});
-  Dims dx = n.dims(x), dp = n.dims(past);
-  for (int d : {0, 1, 3})
-    n.requireEqual(dp[d], dx[d], "the past keys or values");
-  return n.g.concat({n.reshape(past, {dx[0], dx[1], dp[2], dx[3]}), x}, 2);
 }
 
 static int64_t headsOf(Node &n, const char *attribute) {
@@ -421,8 +408,10 @@ ScoreTerms GroupQuery::terms(const Dims &scores) {
 void GroupQuery::build() {
   if (n.text("k_quant_type", "NONE") != "NONE" || n.text("v_quant_type", "NONE") != "NONE" || n.integer("kv_cache_bit_width", 0))
     failUnsupported("quantised keys and values");
-  if (n.integer("qk_output", 0) || n.wants(3) || n.integer("sliding_window_cache", 0) || n.numInputs() > 12)
-    failUnsupported(n.numInputs() > 12 ? "{0} operands" : "the scores as a result, or a cache that slides", n.numInputs());
+  if (n.numInputs() > 12)
+    failUnsupported("{0} operands", n.numInputs());
+  if (n.integer("qk_output", 0) || n.wants(3) || n.integer("sliding_window_cache", 0))
+    failUnsupported("the scores as a result, or a cache that slides");
   readHeads();
   n.requireSameElement({q, k, v});
   readPast();

@@ -35,6 +35,21 @@ Value scaled(Node &n, Value scores, const Expr &headSize, bool zeroIsUnset) {
   return n.g.mul(scores, n.g.broadcastTo(n.g.unary<ir::RsqrtOp>(size), n.dims(scores)));
 }
 
+Value softcapped(Node &n, Value scores, double cap) {
+  return cap <= 0 ? scores : n.g.binary<ir::MulOp>(n.g.unary<ir::TanhOp>(n.g.binary<ir::DivOp>(scores, cap)), cap);
+}
+
+Value withPast(Node &n, Value past, Value x) {
+  if (!past)
+    return x;
+  n.requireRank(past, 4);
+  n.requireSameElement({x, past});
+  Dims dx = n.dims(x), dp = n.dims(past);
+  for (int d : {0, 1, 3})
+    n.requireEqual(dp[d], dx[d], "the past keys or values");
+  return n.g.concat({n.reshape(past, {dx[0], dx[1], n.simplify(dp[2]), dx[3]}), x}, 2);
+}
+
 Value splitHeads(Node &n, Value x, int64_t heads) {
   n.requireRank(x, 3);
   Dims d = n.dims(x);

@@ -12,6 +12,10 @@ void requireMatchingHeads(Node &n, Value q, Value k, Value v);
 Value repeatHeads(Node &n, Value x, const Expr &heads);
 /// The scores times attribute 'scale', else times 1 / sqrt(size of a head). Without `zeroIsUnset` a scale of 0 is one.
 Value scaled(Node &n, Value scores, const Expr &headSize, bool zeroIsUnset = false);
+/// cap * tanh(scores / cap); the scores themselves where the cap is not positive.
+Value softcapped(Node &n, Value scores, double cap);
+/// Past keys or values [batch, heads, past, size], where there are any, in front of this call's.
+Value withPast(Node &n, Value past, Value x);
 /// [batch, sequence, heads * size] as [batch, heads, sequence, size], and back.
 Value splitHeads(Node &n, Value x, int64_t heads);
 Value mergeHeads(Node &n, Value x);
