@@ -201,3 +201,11 @@ void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string
       op->setAttr(exprListKey, rewriteAll(a));
   });
 }
+
+std::vector<kernel::GenericOp> lower::kernelsOf(llvm::ArrayRef<ModuleOp> modules) {
+  std::vector<kernel::GenericOp> kernels;
+  for (ModuleOp module : modules)
+    for (auto f : module.getOps<func::FuncOp>())
+      f.walk([&](kernel::GenericOp op) { kernels.push_back(op); });
+  return kernels;
+}

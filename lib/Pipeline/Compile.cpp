@@ -17,13 +17,13 @@
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
 #include "lathe/Lower/BodyInfo.h"
+#include "lathe/Lower/DetachKernel.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Stages.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
-#include "lathe/Target/CudaTarget.h"
-#include "lathe/Target/Passes.h"
+#include "lathe/Target/Backend.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
@@ -46,15 +46,24 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<ir::LatheDialect, kernel::KernelDialect, schedule::ScheduleDialect>();
-  cuda::registerCudaDialects(registry);
+  for (const target::Backend *backend : target::backends())
+    backend->registerDialects(registry);
 }
 
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
 
-static bool isForCuda(const CompileOptions &options) {
-  return llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
+/// What all targets' backends want of the stages in front of them.
+static target::Preferences preferencesOf(const CompileOptions &options) {
+  target::Preferences all;
+  for (const TargetSpec &t : options.targets) {
+    target::Preferences one = pipeline::backendOf(t).preferences();
+    if (one.unrolledSteps)
+      all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
+    all.multipliesBytes &= one.multipliesBytes;
+  }
+  return all;
 }
 
 static bool isOnnx(StringRef model) {
@@ -72,8 +81,8 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
                                     std::vector<std::string> &filesRead, MLIRContext &context) {
   ImportOptions import = entry.import;
   import.filesRead = &filesRead;
-  if (isForCuda(options)) // a loop is one launch there, however short it is
-    import.unrolledSteps = 2;
+  if (std::optional<int64_t> steps = preferencesOf(options).unrolledSteps)
+    import.unrolledSteps = *steps;
   if (isOnnx(entry.model))
     return importOnnx(entry.model, import, context);
   if (isExport(entry.model))
@@ -82,9 +91,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, bool quantisedFloats) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesBytes) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, quantisedFloats); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesBytes); });
 }
 
 /// lathe -> kernels.
@@ -96,39 +105,13 @@ Error pipeline::formKernels(ModuleOp module, Observer *observer) {
   });
 }
 
-/// Kernels in the form that the CPU's code generators want.
-Error pipeline::prepareForCpu(ModuleOp module, Observer *observer) {
-  if (Error e = lower::checkAxes(kernelsOf(module)))
+/// Kernels in the form that the target's code generators want.
+Error pipeline::prepare(ModuleOp module, const TargetSpec &target, const CompileOptions &options) {
+  if (Error e = lower::checkAxes(lower::kernelsOf(module)))
     return e;
-  return runPasses(module, "cpu", observer, [](OpPassManager &pm) {
-    pm.addPass(target::createWidenHalf());
-    pm.addPass(target::createChannelsLast());
-    pm.addPass(target::createPackFilters());
-    pm.addPass(target::createPackWeights());
-    pm.addPass(target::createSplitScatters());
-    pm.addPass(target::createUpdateInPlace());
-    pm.addPass(kernel::createVerifyAccesses());
-  });
-}
-
-/// Kernels for a GPU: images with their channels last, scatters in place, operands of products in the type of
-/// --precision.
-Error pipeline::prepareForCuda(ModuleOp module, const CompileOptions &options) {
-  return runPasses(module, "cuda", options.observer, [&](OpPassManager &pm) {
-    target::ChannelsLastOptions images;
-    images.halves = true;
-    pm.addPass(target::createChannelsLast(images));
-    target::PackFiltersOptions filters;
-    filters.halves = true;
-    filters.panel = 0;
-    pm.addPass(target::createPackFilters(filters));
-    pm.addPass(target::createSplitScatters());
-    if (options.precision.empty() || options.precision == "f32")
-      return;
-    target::CudaPrecisionOptions o;
-    o.precision = options.precision;
-    pm.addPass(target::createCudaPrecision(o));
-  });
+  const target::Backend &backend = backendOf(target);
+  return runPasses(module, backend.name(), options.observer,
+                   [&](OpPassManager &pm) { backend.addPasses(pm, codeOptions(target, options)); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,18 +165,6 @@ static Error writeDepFile(const CompileOptions &options, ArrayRef<std::string> f
 // The whole way
 //===----------------------------------------------------------------------===//
 
-static artifact::Machine machineOf(const CompileOptions &options) {
-  for (const TargetSpec &t : options.targets)
-    if (const artifact::ElfMachine *elf = artifact::findElfMachine(t.arch))
-      return elf->machine;
-  return artifact::Machine::X86_64;
-}
-
-static Error prepareFor(const TargetSpec &target, ModuleOp module, const CompileOptions &options) {
-  return target.arch == "cuda" ? pipeline::prepareForCuda(module, options)
-                               : pipeline::prepareForCpu(module, options.observer);
-}
-
 /// Tells the observer of a stage while it runs; `size`: what there is behind it.
 static Error observed(const CompileOptions &options, StringRef stage, llvm::function_ref<Error()> run,
                       llvm::function_ref<std::string()> size) {
@@ -211,21 +182,33 @@ static Error observed(const CompileOptions &options, StringRef stage, llvm::func
 static std::string countOf(ArrayRef<ModuleOp> modules) {
   unsigned kernels = 0, ops = 0;
   for (ModuleOp module : modules) {
-    kernels += pipeline::kernelsOf(module).size();
+    kernels += lower::kernelsOf(module).size();
     for (auto f : module.getOps<func::FuncOp>())
       ops += std::distance(f.getBody().getOps().begin(), f.getBody().getOps().end());
   }
   return std::to_string(ops) + " ops" + (kernels ? ", " + std::to_string(kernels) + " kernels" : "");
 }
 
+static std::optional<target::TextStage> textStageOf(EmitStage stage) {
+  switch (stage) {
+  case EmitStage::Llvm:
+    return target::TextStage::Llvm;
+  case EmitStage::Asm:
+    return target::TextStage::Asm;
+  case EmitStage::Ptx:
+    return target::TextStage::Ptx;
+  default:
+    return std::nullopt;
+  }
+}
+
 /// --emit llvm, asm or ptx: the code of the first target.
-static Error emitCode(ModuleOp module, const CompileOptions &options) {
+static Error emitCode(ModuleOp module, target::TextStage stage, const CompileOptions &options) {
   const TargetSpec &target = options.targets.front();
-  bool gpu = target.arch == "cuda";
-  if (Error e = prepareFor(target, module, options))
+  if (Error e = pipeline::prepare(module, target, options))
     return e;
   Expected<std::string> text =
-      gpu ? pipeline::cudaText(module, target, options) : pipeline::cpuText(module, target, options);
+      pipeline::backendOf(target).print(module, stage, pipeline::codeOptions(target, options));
   return text ? emitText(options, *text) : text.takeError();
 }
 
@@ -237,7 +220,8 @@ static artifact::ArtifactBuilder builderFor(const CompileOptions &options) {
     if (!llvm::is_contained(files, file))
       files.push_back(file);
   }
-  return artifact::ArtifactBuilder(machineOf(options), llvm::join(files, ", "), names);
+  artifact::Machine machine = artifact::findElfMachine(pipeline::hostArchOf(options.targets))->machine;
+  return artifact::ArtifactBuilder(machine, llvm::join(files, ", "), names);
 }
 
 /// The modules in the form that a target's code generators want; what comes in stays as it is.
@@ -248,7 +232,7 @@ static Expected<std::vector<Module>> preparedFor(const TargetSpec &target, Array
     out.emplace_back(module.clone()); // layouts and precision differ
     ModuleOp mine = *out.back();
     if (Error e = observed(
-            options, target.arch, [&] { return prepareFor(target, mine, options); }, [&] { return countOf(mine); }))
+            options, target.arch, [&] { return pipeline::prepare(mine, target, options); }, [&] { return countOf(mine); }))
       return e;
   }
   return out;
@@ -273,7 +257,6 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
     for (Module &module : prepared.back())
       mine.push_back(*module);
     reports.push_back(pipeline::reportOf(mine, target.arch, options));
-    auto add = target.arch == "cuda" ? pipeline::addCuda : pipeline::addCpu;
     unsigned found = options.cache ? options.cache->found() : 0, missed = options.cache ? options.cache->missed() : 0;
     auto madeOrFound = [&] {
       if (!options.cache)
@@ -284,7 +267,7 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
                                  .str();
     };
     if (Error e = observed(
-            options, target.arch + " code", [&] { return add(builder, mine, target, options, reports.back()); },
+            options, target.arch + " code", [&] { return pipeline::addCode(builder, mine, target, options, reports.back()); },
             madeOrFound))
       return e;
   }
@@ -310,8 +293,9 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
 /// The stages up to kernels, of one model.
 static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
-  // Tensor cores multiply halves and floats here, no bytes.
-  auto optimize = [&] { return pipeline::optimize(module, options.observer, !isForCuda(options)); };
+  auto optimize = [&] {
+    return pipeline::optimize(module, options.observer, preferencesOf(options).multipliesBytes);
+  };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;
   if (options.emit == EmitStage::Graph)
@@ -322,8 +306,8 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
     return e;
   if (options.emit == EmitStage::Kernels)
     return emitText(options, pipeline::textOf(module));
-  bool whole = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
-  return whole ? Error::success() : emitCode(module, options);
+  std::optional<target::TextStage> text = textStageOf(options.emit);
+  return text ? emitCode(module, *text, options) : Error::success();
 }
 
 namespace {
@@ -355,8 +339,8 @@ Error lathe::checkStages(const CompileOptions &options) {
     builder.select(i);
     if (Error e = pipeline::addSignature(builder, **module))
       return e;
-    if (Error e = pipeline::prepareForCpu(**module))
-      return e;
+    if (Expected<std::vector<Module>> prepared = preparedFor(options.targets.front(), {**module}, options); !prepared)
+      return prepared.takeError();
   }
   return Error::success();
 }

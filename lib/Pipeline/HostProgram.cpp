@@ -103,13 +103,6 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   return Error::success();
 }
 
-std::vector<kernel::GenericOp> pipeline::kernelsOf(ModuleOp module) {
-  std::vector<kernel::GenericOp> kernels;
-  for (auto f : module.getOps<func::FuncOp>())
-    f.walk([&](kernel::GenericOp op) { kernels.push_back(op); });
-  return kernels;
-}
-
 Error pipeline::addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, ModuleOp module,
                            llvm::DenseMap<Operation *, artifact::KernelId> ids, std::vector<LaunchedTogether> together) {
   artifact::Program &program = builder.program(deviceType);

@@ -24,9 +24,6 @@ struct LaunchedTogether {
 llvm::Error addProgram(artifact::ArtifactBuilder &builder, uint32_t deviceType, mlir::ModuleOp module,
                        llvm::DenseMap<mlir::Operation *, artifact::KernelId> kernelIds, std::vector<LaunchedTogether> together = {});
 
-/// All kernels of the module.
-std::vector<kernel::GenericOp> kernelsOf(mlir::ModuleOp module);
-
 /// The model: the function @main.
 mlir::func::FuncOp mainOf(mlir::ModuleOp module);
 

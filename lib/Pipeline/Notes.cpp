@@ -1,6 +1,7 @@
 //===- Notes.cpp - How an artifact was compiled ------------------------------===//
 
 #include "Notes.h"
+#include "lathe/Target/Backend.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -36,7 +37,7 @@ std::string pipeline::flagsOf(const CompileOptions &options) {
     for (const StateOption &state : entry.import.states)
       flags.push_back("--state " + of + state.input + "=" + state.output);
   }
-  if (llvm::any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; }))
+  if (llvm::any_of(options.targets, [](const TargetSpec &t) { return target::findBackend(t.arch)->isHost(); }))
     flags.push_back("-O " + std::to_string(options.effort));
   if (options.maxSchedules != CompileOptions().maxSchedules)
     flags.push_back("--max-schedules " + std::to_string(options.maxSchedules));

@@ -3,6 +3,7 @@
 #include "Report.h"
 #include "Constants.h"
 #include "HostProgram.h"
+#include "lathe/Lower/DetachKernel.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -80,7 +81,7 @@ static llvm::json::Object describe(kernel::GenericOp op) {
 llvm::json::Value pipeline::reportOf(ArrayRef<ModuleOp> modules, StringRef target, const CompileOptions &options) {
   llvm::json::Array kernels;
   for (auto [entry, module] : llvm::zip_equal(options.entries, modules))
-    for (kernel::GenericOp op : kernelsOf(module)) {
+    for (kernel::GenericOp op : lower::kernelsOf(module)) {
       llvm::json::Object described = describe(op);
       if (modules.size() > 1)
         described["entry"] = nameOf(entry);

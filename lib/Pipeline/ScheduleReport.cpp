@@ -9,14 +9,14 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::pipeline;
 
-static std::string textOf(const cpu::ExpectedCost &cost) {
+static std::string textOf(const target::ExpectedCost &cost) {
   std::string out;
   for (const auto &[size, value] : cost.sizes)
     out += (out.empty() ? "" : ", ") + size + " = " + std::to_string(value);
   return out;
 }
 
-static std::string textOf(const cpu::CompiledCase &c, bool several) {
+static std::string textOf(const target::CompiledCase &c, bool several) {
   std::string out = "runs: ";
   if (several)
     out += c.when.empty() ? "otherwise " : "where " + c.when + ": ";
@@ -27,7 +27,7 @@ static std::string textOf(const cpu::CompiledCase &c, bool several) {
   return out;
 }
 
-std::vector<std::string> pipeline::linesOf(const cpu::CompiledKernel &kernel) {
+std::vector<std::string> pipeline::linesOf(const target::CompiledKernel &kernel) {
   std::vector<std::pair<std::string, std::string>> said; // what, of which variants
   auto add = [&](const std::string &line, const std::string &variant) {
     auto it = llvm::find_if(said, [&](const auto &s) { return s.first == line; });
@@ -36,8 +36,8 @@ std::vector<std::string> pipeline::linesOf(const cpu::CompiledKernel &kernel) {
     else
       it->second += "+" + variant;
   };
-  for (const cpu::CompiledVariant &v : kernel.variants) {
-    for (const cpu::CompiledCase &c : v.cases)
+  for (const target::CompiledVariant &v : kernel.variants) {
+    for (const target::CompiledCase &c : v.cases)
       add(textOf(c, v.cases.size() > 1), v.variant);
     for (const std::string &remark : v.remarks)
       add("remark: " + remark, v.variant);
@@ -50,15 +50,15 @@ std::vector<std::string> pipeline::linesOf(const cpu::CompiledKernel &kernel) {
   return lines;
 }
 
-void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<cpu::CompiledKernel> kernels) {
+void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<target::CompiledKernel> kernels) {
   llvm::json::Array *entries = report.getAsObject()->getArray("kernels");
   for (auto [entry, kernel] : llvm::zip(*entries, kernels)) {
     llvm::json::Object variants;
-    for (const cpu::CompiledVariant &v : kernel.variants) {
+    for (const target::CompiledVariant &v : kernel.variants) {
       llvm::json::Array cases, remarks;
-      for (const cpu::CompiledCase &c : v.cases) {
+      for (const target::CompiledCase &c : v.cases) {
         llvm::json::Array costs;
-        for (const cpu::ExpectedCost &cost : c.costs)
+        for (const target::ExpectedCost &cost : c.costs)
           costs.push_back(llvm::json::Object{{"at", textOf(cost)}, {"cycles", cost.cycles}});
         cases.push_back(llvm::json::Object{
             {"when", c.when}, {"schedule", c.schedule}, {"form", c.form}, {"costs", std::move(costs)}});
@@ -77,7 +77,7 @@ void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<cpu::CompiledKer
   }
 }
 
-void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef<cpu::CompiledKernel> compiled,
+void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef<target::CompiledKernel> compiled,
                                    const CompileOptions &options) {
   constexpr double least = 0.1;
   if (!options.observer)
@@ -85,7 +85,7 @@ void pipeline::adviseOfSlowKernels(ArrayRef<kernel::GenericOp> kernels, ArrayRef
   unsigned count = 0;
   std::string first;
   for (auto [kernel, code] : llvm::zip_equal(kernels, compiled)) {
-    const cpu::CompiledVariant &best = code.variants.back();
+    const target::CompiledVariant &best = code.variants.back();
     if (!best.efficiency || *best.efficiency >= least || ++count > 1)
       continue;
     first = llvm::formatv("'{0}' {1:P1}{2}", kernel::GenericOp(kernel).getName(), *best.efficiency,

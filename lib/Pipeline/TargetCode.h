@@ -4,21 +4,25 @@
 
 #include "lathe/Artifact/ArtifactBuilder.h"
 #include "lathe/Pipeline/Compile.h"
+#include "lathe/Target/Backend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
 
 namespace lathe::pipeline {
 
-/// Kernels of all entry points -> objects and steps for the CPU. `report`: the target's part of --report, which learns how each kernel runs.
-llvm::Error addCpu(artifact::ArtifactBuilder &builder, llvm::ArrayRef<mlir::ModuleOp> modules, const TargetSpec &target,
-                   const CompileOptions &options, llvm::json::Value &report);
-/// Kernels of all entry points -> cubins, their launch plans and steps for the GPU.
-llvm::Error addCuda(artifact::ArtifactBuilder &builder, llvm::ArrayRef<mlir::ModuleOp> modules, const TargetSpec &target,
-                    const CompileOptions &options, llvm::json::Value &report);
+/// The backend of a target that parseTargets gave.
+const target::Backend &backendOf(const TargetSpec &target);
 
-/// The code of all kernels as text (or one object's bytes), for --emit.
-llvm::Expected<std::string> cpuText(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options);
-llvm::Expected<std::string> cudaText(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options);
+/// What the options say of one target's code.
+target::CodeOptions codeOptions(const TargetSpec &target, const CompileOptions &options);
+
+/// The architecture that the artifact's host code is for.
+std::string hostArchOf(llvm::ArrayRef<TargetSpec> targets);
+
+/// Kernels of all entry points, in the form that the target wants -> their code, and the steps of each entry point's
+/// program. `report`: the target's part of --report, which learns how each kernel runs.
+llvm::Error addCode(artifact::ArtifactBuilder &builder, llvm::ArrayRef<mlir::ModuleOp> modules, const TargetSpec &target,
+                    const CompileOptions &options, llvm::json::Value &report);
 
 } // namespace lathe::pipeline
 

@@ -2,6 +2,7 @@
 
 #include "lathe/Pipeline/Compile.h"
 #include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/Backend.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
@@ -9,31 +10,29 @@
 
 using namespace lathe;
 
-namespace {
-struct Known {
-  llvm::StringRef arch;
-  std::vector<llvm::StringRef> variants; ///< all, smallest first
-  std::vector<std::string> byDefault;
-};
-} // namespace
+static const target::Architecture *findArchitecture(llvm::StringRef name) {
+  for (const target::Backend *backend : target::backends())
+    for (const target::Architecture &a : backend->architectures())
+      if (a.name == name)
+        return &a;
+  return nullptr;
+}
 
-static const std::vector<Known> &knownTargets() {
-  static const std::vector<Known> t = {
-      {"x86_64", {"baseline", "avx2", "avx512"}, {"baseline", "avx2", "avx512"}},
-      {"aarch64", {"neon"}, {"neon"}},
-      {"riscv64", {"rvv"}, {"rvv"}},
-      {"cuda", {"sm75", "sm80", "sm90", "ptx"}, {"sm75", "sm90"}},
-  };
-  return t;
+static std::string knownArchitectures() {
+  std::vector<llvm::StringRef> names{"host"};
+  for (const target::Backend *backend : target::backends())
+    for (const target::Architecture &a : backend->architectures())
+      names.push_back(a.name);
+  return llvm::join(names, ", ");
 }
 
 static llvm::Expected<TargetSpec> parseOne(llvm::StringRef text) {
   auto [arch, list] = text.split(':');
   if (arch == "host")
     arch = llvm::Triple::getArchTypeName(llvm::Triple(llvm::sys::getProcessTriple()).getArch());
-  auto known = llvm::find_if(knownTargets(), [arch = arch](const Known &k) { return k.arch == arch; });
-  if (known == knownTargets().end())
-    return userError("--target: unknown architecture '{0}'; known are host, x86_64, aarch64, riscv64, cuda", arch);
+  const target::Architecture *known = findArchitecture(arch);
+  if (!known)
+    return userError("--target: unknown architecture '{0}'; known are {1}", arch, knownArchitectures());
   TargetSpec spec{arch.str(), {}};
   if (list.empty()) {
     if (text.ends_with(":"))
@@ -47,9 +46,9 @@ static llvm::Expected<TargetSpec> parseOne(llvm::StringRef text) {
       return userError("--target: {0} has no variant '{1}'; it has {2}", arch, v, llvm::join(known->variants, ", "));
     asked.push_back(v.str());
   }
-  for (llvm::StringRef v : known->variants)
+  for (const std::string &v : known->variants)
     if (llvm::is_contained(asked, v))
-      spec.variants.push_back(v.str());
+      spec.variants.push_back(v);
   return spec;
 }
 
@@ -63,8 +62,12 @@ llvm::Expected<std::vector<TargetSpec>> lathe::parseTargets(llvm::StringRef text
       return userError("--target: {0} is named twice", spec->arch);
     out.push_back(*spec);
   }
-  if (llvm::count_if(out, [](const TargetSpec &s) { return s.arch != "cuda"; }) > 1)
+  std::vector<std::string> hosts;
+  for (const TargetSpec &s : out)
+    if (target::findBackend(s.arch)->isHost())
+      hosts.push_back(s.arch);
+  if (hosts.size() > 1)
     return userError("--target: one artifact holds code for one CPU architecture; compile twice for {0} and {1}",
-                     out[0].arch, out[1].arch);
+                     hosts[0], hosts[1]);
   return out;
 }

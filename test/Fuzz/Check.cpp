@@ -126,12 +126,12 @@ Verdict Checker::prepare(const Model &model) {
     return failed("fuse", std::move(e));
   enter("prepare");
   prepared = fused->clone();
-  if (Error e = pipeline::prepareForCpu(*prepared))
+  if (Error e = pipeline::prepare(*prepared, {"x86_64", {}}))
     return failed("prepare", std::move(e));
   if (!settings.emulatedSm)
     return {};
   onGpu = fused->clone();
-  if (Error e = pipeline::prepareForCuda(*onGpu, {}))
+  if (Error e = pipeline::prepare(*onGpu, {"cuda", {}}))
     return failed("cuda", std::move(e));
   return {};
 }

@@ -3,6 +3,7 @@
 #include "CompileLog.h"
 #include "lathe/Pipeline/Compile.h"
 #include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/Backend.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -48,8 +49,8 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
       {"--max-schedules", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
-  bool gpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch == "cuda"; });
-  bool cpu = any_of(options.targets, [](const TargetSpec &t) { return t.arch != "cuda"; });
+  auto isForCpu = [](const TargetSpec &t) { return target::findBackend(t.arch)->isHost(); };
+  bool cpu = any_of(options.targets, isForCpu), gpu = !all_of(options.targets, isForCpu);
   for (auto [flag, needs] : all) {
     if (!flags.command->count(flag))
       continue;

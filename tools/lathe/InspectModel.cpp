@@ -56,6 +56,10 @@ static Error checkProgram(const EntryPoint &entry, bool json) {
   if (reports->empty()) {
     CompileOptions compilation;
     compilation.entries = {entry};
+    Expected<std::vector<TargetSpec>> targets = parseTargets("host");
+    if (!targets)
+      return targets.takeError();
+    compilation.targets = *targets;
     if (Error e = checkStages(compilation))
       return e;
   }

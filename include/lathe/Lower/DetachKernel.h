@@ -22,6 +22,9 @@ struct DetachedKernel {
 };
 DetachedKernel detachKernel(kernel::GenericOp kernel);
 
+/// The kernels of the modules' functions in program order, one module's after the other's.
+std::vector<kernel::GenericOp> kernelsOf(llvm::ArrayRef<mlir::ModuleOp> modules);
+
 /// Writes these expressions for size symbols, in extents and offsets, and simplifies.
 void substituteSizes(kernel::GenericOp kernel, const std::map<std::string, shape::Expr> &with);
 

@@ -3,6 +3,7 @@
 #define LATHE_PIPELINE_COMPILE_H
 
 #include "lathe/Import/Options.h"
+#include "lathe/Target/TargetSpec.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -15,12 +16,6 @@ namespace lathe {
 
 class Observer;
 class CodeCache;
-
-/// One --target: an architecture and its variants, smallest first.
-struct TargetSpec {
-  std::string arch; ///< x86_64, aarch64, riscv64 or cuda
-  std::vector<std::string> variants;
-};
 
 /// Where compilation stops; every stage before Artifact is text on the output (stdout where none is named).
 enum class EmitStage { Graph, Kernels, Llvm, Asm, Ptx, Object, Artifact };
@@ -66,7 +61,7 @@ llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
 /// Compiles the model and writes the output, all or nothing.
 llvm::Error compile(const CompileOptions &options);
 
-/// The stages in front of code generation, without an output: what ends one of them ends a compilation for any target.
+/// The stages in front of code generation, the first target's passes among them, without an output.
 llvm::Error checkStages(const CompileOptions &options);
 
 /// The dialects that any stage makes.

@@ -11,15 +11,13 @@
 
 namespace lathe::pipeline {
 
-/// lathe -> lathe.
-llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool quantisedFloats = true);
+/// lathe -> lathe. `multipliesBytes`: products of quantised tensors become products of bytes.
+llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesBytes = true);
 /// lathe -> kernels.
 llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr);
-/// Kernels in the form that the CPU's code generators want: layouts of images and constants, results in place.
-llvm::Error prepareForCpu(mlir::ModuleOp module, Observer *observer = nullptr);
-/// Kernels for GPUs: images with their channels last, scatters in place, operands of products in the type that
-/// `options.precision` names.
-llvm::Error prepareForCuda(mlir::ModuleOp module, const CompileOptions &options);
+/// Kernels in the form that the target's code generators want: layouts of images and constants, results in place, and what
+/// the options say that concerns kernels (--precision).
+llvm::Error prepare(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options = {});
 /// Kernels, of no target yet -> the shared object or the relocatable one; the modules, one for each of the options'
 /// entry points, stay as they are.
 llvm::Error writeArtifact(llvm::ArrayRef<mlir::ModuleOp> modules, const CompileOptions &options);

@@ -2,7 +2,7 @@
 #ifndef LATHE_TARGET_CPUTARGET_H
 #define LATHE_TARGET_CPUTARGET_H
 
-#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Target/Backend.h"
 #include "llvm/Support/Error.h"
 #include <functional>
 
@@ -32,32 +32,7 @@ struct CpuOptions {
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };
 
-/// What a way is expected to take at some sizes.
-struct ExpectedCost {
-  std::vector<std::pair<std::string, int64_t>> sizes;
-  int64_t cycles; ///< of one core
-};
-
-/// One way in which a kernel runs, for those who read about it, in the names of the kernel's own sizes.
-struct CompiledCase {
-  std::string when, schedule; ///< the condition, empty: all others; the schedule
-  std::string form;           ///< who emitted it: "row program", "contraction in tiles", ..
-  std::vector<ExpectedCost> costs; ///< at sizes where it serves
-};
-
-struct CompiledVariant {
-  std::string variant;  ///< as in the options
-  std::string fn, plan; ///< global symbols of one of the objects
-  std::vector<CompiledCase> cases;
-  std::vector<std::string> remarks;
-  std::optional<double> efficiency; ///< the share of the machine's peak that is expected
-};
-
-struct CompiledKernel {
-  std::string hash; ///< what a tuning file calls it
-  std::vector<std::string> sizes; ///< those that it calls s000, s001, ..
-  std::vector<CompiledVariant> variants; ///< in the order of the options
-};
+using target::CompiledCase, target::CompiledKernel, target::CompiledVariant, target::ExpectedCost;
 
 struct CompiledKernels {
   std::vector<std::string> objects;    ///< relocatable objects, in a fixed order
@@ -68,6 +43,9 @@ struct CompiledKernels {
 /// Compiles each kernel for each variant. Equal kernels (same canonical text) are compiled once. All kernels that are not
 /// supported are named in one error.
 llvm::Expected<CompiledKernels> compileCpuKernels(llvm::ArrayRef<kernel::GenericOp> kernels, const CpuOptions &options);
+
+/// CPUs among the backends.
+const target::Backend &backend();
 
 } // namespace lathe::cpu
 

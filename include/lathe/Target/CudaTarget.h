@@ -9,7 +9,7 @@
 #ifndef LATHE_TARGET_CUDATARGET_H
 #define LATHE_TARGET_CUDATARGET_H
 
-#include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Target/Backend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -85,6 +85,9 @@ llvm::Expected<std::string> ptxOf(llvm::Module &module, unsigned sm);
 
 /// The dialects that generated code uses.
 void registerCudaDialects(mlir::DialectRegistry &registry);
+
+/// NVIDIA's GPUs among the backends.
+const target::Backend &backend();
 
 } // namespace lathe::cuda
 

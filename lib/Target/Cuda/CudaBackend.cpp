@@ -1,0 +1,145 @@
+//===- CudaBackend.cpp - NVIDIA's GPUs among the backends ------------------===//
+
+#include "lathe/Lower/DetachKernel.h"
+#include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/CudaGroups.h"
+#include "lathe/Target/CudaTarget.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using llvm::Expected;
+
+namespace {
+/// What is compiled: loops and kernels that are one launch together, and the other kernels.
+struct Work {
+  std::vector<LoopGroup> loops;
+  std::vector<KernelGroup> groups;
+  std::vector<kernel::GenericOp> kernels;
+
+  explicit Work(ArrayRef<ModuleOp> modules) {
+    llvm::DenseSet<Operation *> inside;
+    for (ModuleOp module : modules) {
+      llvm::append_range(loops, loopGroups(module));
+      llvm::append_range(groups, kernelGroups(module));
+    }
+    for (const LoopGroup &group : loops)
+      inside.insert(group.kernels.begin(), group.kernels.end());
+    for (const KernelGroup &group : groups)
+      inside.insert(group.kernels.begin(), group.kernels.end());
+    for (kernel::GenericOp op : lower::kernelsOf(modules))
+      if (!inside.contains(op))
+        kernels.push_back(op);
+  }
+
+  Expected<CudaCode> compile(const CudaOptions &options) const { return compileForCuda(kernels, loops, groups, options); }
+};
+} // namespace
+
+static CudaOptions cudaOptions(const target::CodeOptions &options, Stage stage) {
+  CudaOptions o;
+  o.sms.clear();
+  for (const std::string &v : options.target.variants) {
+    if (v == "ptx")
+      o.keepPtx = true;
+    else
+      o.sms.push_back(std::stoi(v.substr(2))); // sm75 and so on
+  }
+  if (o.sms.empty()) // PTX alone: of the oldest, which every later GPU takes
+    o.sms = {75};
+  o.cudaPath = options.toolkit;
+  // Launches are planned on the artifact's CPU, which need not be this machine's.
+  o.hostTriple = options.hostArch + "-unknown-linux-gnu";
+  o.jobs = options.threads;
+  o.finished = options.finished;
+  o.cache = options.cache;
+  o.stage = stage;
+  return o;
+}
+
+static target::CompiledGroup describe(const LaunchGroup &group, StringRef kind, std::vector<Operation *> ops,
+                                      unsigned launch) {
+  return {kind.str(), group.kernels[0], std::move(ops), group.operands, group.results, group.sizes, launch};
+}
+
+namespace {
+class CudaBackend final : public target::Backend {
+public:
+  StringRef name() const override { return "cuda"; }
+  uint32_t deviceType() const override { return /*kDLCUDA=*/2; }
+  void registerDialects(DialectRegistry &registry) const override { registerCudaDialects(registry); }
+
+  const std::vector<target::Architecture> &architectures() const override {
+    static const std::vector<target::Architecture> all = {{"cuda", {"sm75", "sm80", "sm90", "ptx"}, {"sm75", "sm90"}}};
+    return all;
+  }
+
+  /// A loop is one launch, however short it is. Tensor cores multiply halves and floats here, no bytes.
+  target::Preferences preferences() const override { return {/*unrolledSteps=*/2, /*multipliesBytes=*/false}; }
+
+  /// Images with their channels last, scatters in place, operands of products in the type of --precision.
+  void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
+    target::ChannelsLastOptions images;
+    images.halves = true;
+    pm.addPass(target::createChannelsLast(images));
+    target::PackFiltersOptions filters;
+    filters.halves = true;
+    filters.panel = 0;
+    pm.addPass(target::createPackFilters(filters));
+    pm.addPass(target::createSplitScatters());
+    if (options.precision.empty() || options.precision == "f32")
+      return;
+    target::CudaPrecisionOptions o;
+    o.precision = options.precision;
+    pm.addPass(target::createCudaPrecision(o));
+  }
+
+  Expected<std::string> print(ModuleOp module, target::TextStage stage,
+                              const target::CodeOptions &options) const override {
+    if (stage != target::TextStage::Ptx)
+      return userError("of a CUDA target, --emit ptx is what can be printed");
+    Expected<CudaCode> code = Work(module).compile(cudaOptions(options, Stage::Ptx));
+    if (!code)
+      return code.takeError();
+    std::string text;
+    for (const CudaModule &m : code->modules)
+      text += m.bytes;
+    return text;
+  }
+
+  Expected<target::TargetCode> compile(ArrayRef<ModuleOp> modules, const target::CodeOptions &options) const override {
+    Work work(modules);
+    Expected<CudaCode> code = work.compile(cudaOptions(options, Stage::Cubin));
+    if (!code)
+      return code.takeError();
+    target::TargetCode out;
+    out.notes.push_back({"ptxas", code->toolkit});
+    for (CudaModule &m : code->modules)
+      out.images.push_back({m.sm, m.ptx, std::move(m.bytes)});
+    for (std::vector<CudaVariant> &variants : code->launches) {
+      out.launches.emplace_back();
+      for (CudaVariant &v : variants)
+        out.launches.back().push_back({v.sm, v.module, std::move(v.entries), std::move(v.plan)});
+    }
+    out.objects.push_back(std::move(code->hostObject));
+    out.kernels = work.kernels;
+    ArrayRef<unsigned> launchOf = code->launchOf;
+    out.launchOf = launchOf.take_front(work.kernels.size()).vec();
+    launchOf = launchOf.drop_front(work.kernels.size());
+    for (const LoopGroup &group : work.loops)
+      out.groups.push_back(
+          describe(group, "recurrence", {group.loops.begin(), group.loops.end()}, launchOf[out.groups.size()]));
+    for (const KernelGroup &group : work.groups)
+      out.groups.push_back(
+          describe(group, "combination", {group.kernels.begin(), group.kernels.end()}, launchOf[out.groups.size()]));
+    return out;
+  }
+};
+} // namespace
+
+const target::Backend &cuda::backend() {
+  static const CudaBackend it;
+  return it;
+}
