@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include <numeric>
 
 using namespace mlir;
@@ -147,11 +148,29 @@ BodyEmitter::Address BodyEmitter::addressOf(Operation *op, Value ref, ValueRange
     Value steady = c.b.create<arith::MulIOp>(c.loc, stride, laneSteps());
     offsets = c.b.create<arith::AddIOp>(c.loc, splat(exprWith(e, indices)), steady);
   } else {
+    // What is the same in all lanes moves the pointer: points that differ in it alone share their offsets.
+    auto [shared, own] = splitByLanes(e, indices);
+    base = c.b.create<LLVM::GEPOp>(c.loc, base.getType(), element, base, ValueRange{exprWith(shared, indices)});
     laneIndices = c.b.create<arith::AddIOp>(c.loc, splat(axisValues[laneAxis]), laneSteps());
-    offsets = splat(exprWith(e, indices));
+    offsets = splat(exprWith(own, indices));
   }
   laneIndices = {};
   return {base, offsets, true, linear && !vectorIndex ? linear->coefficient.constant().value_or(0) : 0};
+}
+
+/// The terms of a sum that are the same in all lanes, and the others.
+std::pair<Expr, Expr> BodyEmitter::splitByLanes(const Expr &e, ValueRange indices) const {
+  Expr shared(0), own(0);
+  for (const Expr::Term &t : e.terms()) {
+    Expr term(t.coefficient);
+    for (const shape::Atom &a : t.atoms)
+      term = term * Expr::fromAtom(a);
+    bool varies = has(context->info.axesOf(term), laneAxis);
+    for (unsigned i = 0; i < indices.size(); ++i)
+      varies |= isa<VectorType>(indices[i].getType()) && term.mentions(Expr::indirect(i).str());
+    (varies ? own : shared) = (varies ? own : shared) + term;
+  }
+  return {shared, own};
 }
 
 Value BodyEmitter::andMask(Value predicate) {
@@ -181,12 +200,25 @@ Value BodyEmitter::emit(Value bodyValue) {
                        v.getType());
       continue;
     }
-    if (needed.insert(context->info.position(op)).second)
+    if (!needed.insert(context->info.position(op)).second)
+      continue;
+    if (Value chosen = decided(op))
+      work.push_back(chosen);
+    else
       work.append(op->operand_begin(), op->operand_end());
   }
   for (unsigned position : needed)
     emitOp(context->info.ops[position]);
   return values.lookup(bodyValue);
+}
+
+/// The operand that a selection gives where its condition is bound to a constant: the other one is not computed.
+Value BodyEmitter::decided(Operation *op) const {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  Value condition = select ? values.lookup(select.getCondition()) : Value();
+  if (condition && matchPattern(condition, m_One()))
+    return select.getTrueValue();
+  return condition && matchPattern(condition, m_Zero()) ? select.getFalseValue() : Value();
 }
 
 Value BodyEmitter::emitLanes(Value bodyValue) { return splat(emit(bodyValue)); }
@@ -207,6 +239,8 @@ void BodyEmitter::emitOp(Operation *op) {
   else if (op->getNumResults() != 1)
     v = fail("'" + op->getName().getStringRef() + "' has " + Twine(op->getNumResults()) + " results",
              context->b.getI64Type());
+  else if (Value chosen = decided(op))
+    v = values.lookup(chosen);
   else if (op->hasTrait<OpTrait::ConstantLike>())
     v = context->b.clone(*op)->getResult(0);
   else

@@ -54,7 +54,11 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     ValueRange indices = load ? ValueRange(load.getIndices()) : ValueRange(cast<kernel::StoreOp>(op).getIndices());
     bool indirect = llvm::any_of(indices, [&](Value v) { return bool(info.axesOf(v) & lane); });
-    w.gathers += indirect || !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    if (load && !load.getPredicate() && !indirect && step && *step > 1 && *step <= std::min<int64_t>(widestStride, s.width))
+      w.weight += 2 * unsigned(*step); // whole vectors and shuffles
+    else
+      w.gathers += indirect || !step || *step < 0 || *step > 1;
   }
   w.passes = std::max(1u, w.passes + stores);
   w.again = (w.passes - 1) * loads;

@@ -83,7 +83,32 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
   return extent && *extent < 4 ? std::min(score, 1) : score; // nearly all lanes of a vector would lie idle
 }
 
-static std::optional<unsigned> chooseLane(const BodyInfo &info) {
+/// Rows of a few elements, reduced as vectors, leave most lanes idle and are combined across them. Where the rows lie one behind the other, a
+/// vector takes one element of each of as many rows instead.
+static std::optional<unsigned> laneAcrossRows(const BodyInfo &info, unsigned row, AxisSet parallel, const Machine &machine) {
+  std::optional<int64_t> length = info.extents[row].constant();
+  if (has(parallel, row) || !length || *length > std::min<int64_t>(widestStride, machine.lanes()))
+    return std::nullopt;
+  auto runsAlong = [&](unsigned axis) {
+    constexpr int64_t fewest = 64;
+    if (!has(parallel, axis) || info.extents[axis].constant().value_or(fewest) < fewest)
+      return false;
+    return llvm::all_of(info.ops, [&](Operation *op) {
+      if (!isAccess(op) || !has(info.domainOf(op), axis))
+        return true;
+      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+      std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+      bool predicated = isa<kernel::LoadOp>(op) && cast<kernel::LoadOp>(op).getPredicate();
+      return step && *step >= 0 && *step <= widestStride && !has(indirectAxes(op, info), axis) && !predicated;
+    });
+  };
+  for (unsigned axis = info.axes.size(); axis-- > 0;)
+    if (runsAlong(axis))
+      return axis;
+  return std::nullopt;
+}
+
+static std::optional<unsigned> chooseLane(const BodyInfo &info, AxisSet parallel, const Machine &machine) {
   std::optional<unsigned> best;
   int bestScore = 0;
   bool reduces = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
@@ -94,7 +119,8 @@ static std::optional<unsigned> chooseLane(const BodyInfo &info) {
       bestScore = score;
     }
   }
-  return best;
+  std::optional<unsigned> across = best ? laneAcrossRows(info, *best, parallel, machine) : std::nullopt;
+  return across ? across : best;
 }
 
 /// Loop order: parallel axes first, and a reduction's own axes before those that it reduces where that is possible for
@@ -127,29 +153,49 @@ static std::vector<unsigned> loopOrder(const BodyInfo &info, AxisSet parallel, s
   return order;
 }
 
-/// The parallel axis and the number of its points to work on together: loads that run along the lanes and not along
-/// this axis are shared by all (the input of a convolution by output channels). `asked`: how many; else what divides a
-/// known extent.
-static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t asked, const shape::Facts &facts,
+/// How many points of the axis are worked on together: `asked`, else what divides a known extent; 1: no more than one.
+static int64_t jamFactorOf(const BodyInfo &info, unsigned axis, int64_t asked, int64_t most, const shape::Facts &facts) {
+  std::optional<int64_t> extent = info.extents[axis].constant();
+  int64_t factor = asked > 0 ? asked : most;
+  if (extent)
+    while (factor > 1 && *extent % factor)
+      --factor;
+  else if (asked <= 1 || !facts.provablyDivides(Expr(asked), info.extents[axis]))
+    return 1;
+  return factor;
+}
+
+/// What points that differ in this axis share: loads that run along the lanes and not along the axis, which are the input of a convolution by
+/// output channels.
+static int sharedLoads(const BodyInfo &info, unsigned lane, unsigned axis) {
+  return llvm::count_if(info.ops, [&](Operation *op) {
+    AxisSet domain = info.domainOf(op);
+    return isa<kernel::LoadOp>(op) && llvm::popcount(domain) > 1 && has(domain, lane) && !has(domain, axis);
+  });
+}
+
+/// The same of a kernel that reduces nothing: places and weights of a sampled image are the same in all its channels. Nothing where what the
+/// points have of their own is more, so that sharing gains little.
+static int sharedWork(const BodyInfo &info, unsigned lane, unsigned axis) {
+  constexpr int least = 16;
+  int shared = 0, own = 0;
+  for (Operation *op : info.ops)
+    if (has(info.domainOf(op), lane))
+      (has(info.domainOf(op), axis) ? own : shared) += weightOf(op) + (isAccess(op) ? 1 : 0);
+  return shared >= least && 2 * shared >= own ? shared : 0;
+}
+
+/// The parallel axis and the number of its points to work on together.
+static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t asked, bool reduces, const shape::Facts &facts,
                       RowSchedule &s) {
   int best = 0;
   for (Operation *op : info.ops)
     if (auto r = dyn_cast<kernel::ReduceOp>(op); r && has(info.axesOf(r.getAxes()), *s.lane))
       return;
+  int64_t most = machine.registers >= 32 && (reduces || asked > 0) ? 8 : 4;
   for (unsigned axis : s.itemAxes) {
-    std::optional<int64_t> extent = info.extents[axis].constant();
-    int64_t factor = asked > 0 ? asked : machine.registers >= 32 ? 8 : 4;
-    if (extent)
-      while (factor > 1 && *extent % factor)
-        --factor;
-    else if (asked <= 1 || !facts.provablyDivides(Expr(asked), info.extents[axis]))
-      continue;
-    int shared = 0;
-    for (Operation *op : info.ops) {
-      AxisSet domain = info.domainOf(op);
-      if (llvm::isa<kernel::LoadOp>(op) && llvm::popcount(domain) > 1 && has(domain, *s.lane) && !has(domain, axis))
-        ++shared;
-    }
+    int64_t factor = jamFactorOf(info, axis, asked, most, facts);
+    int shared = reduces ? sharedLoads(info, *s.lane, axis) : sharedWork(info, *s.lane, axis);
     if (factor > 1 && shared > best) {
       best = shared;
       s.jam = axis;
@@ -157,7 +203,7 @@ static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t aske
     }
   }
   if (s.jam)
-    s.unroll = std::min(s.unroll, 2u);
+    s.unroll = std::min(s.unroll, reduces ? 2u : 1u);
 }
 
 unsigned schedule::weightOf(Operation *op) {
@@ -230,7 +276,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
                                                    const shape::Facts &facts) {
   RowSchedule s;
   AxisSet parallel = parallelAxes(info);
-  s.lane = chooseLane(info);
+  s.lane = chooseLane(info, parallel, machine);
   s.laneIsParallel = s.lane && has(parallel, *s.lane);
   s.order = loopOrder(info, parallel, s.lane);
   for (unsigned a : s.order)
@@ -250,8 +296,8 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   if (asked && asked.getUnroll() > 0)
     s.unroll = asked.getUnroll();
   int64_t jam = asked ? asked.getJam() : -1;
-  if (s.laneIsParallel && work.reduces && work.weight <= heaviestJammed && jam != 1)
-    chooseJam(info, machine, jam, facts, s);
+  if (s.laneIsParallel && work.weight <= heaviestJammed && jam != 1)
+    chooseJam(info, machine, jam, work.reduces, facts, s);
   if (s.laneIsParallel) {
     int64_t block = work.reduces ? int64_t(s.width) * s.unroll : 4096;
     s.laneBlock = extent && *extent <= block ? 0 : block;

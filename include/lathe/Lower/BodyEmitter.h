@@ -39,6 +39,7 @@ public:
   /// written. With width 1 values are scalars.
   void bindLane(llvm::StringRef axis, mlir::Value base, unsigned width, mlir::Value mask = {});
   /// The value (of the body) is this one from here on: a scalar, or a vector of lanes where it varies along the lane axis.
+  /// Of a condition that is bound to a constant, selections compute the chosen side alone.
   void bindValue(mlir::Value bodyValue, mlir::Value emitted);
   mlir::Value boundValue(mlir::Value bodyValue) const { return values.lookup(bodyValue); }
   /// Takes over what the point outside of this one has computed since this one was copied from it.
@@ -85,6 +86,7 @@ private:
 
   mlir::Value fail(llvm::Twine message, mlir::Type type);
   void emitOp(mlir::Operation *op);
+  mlir::Value decided(mlir::Operation *op) const;
   llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange bodyValues) const;
   mlir::Value emitLoad(kernel::LoadOp op);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
@@ -92,6 +94,7 @@ private:
   mlir::Value emitIndexCompare(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   mlir::Value emitDivision(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, mlir::Type type);
   Address addressOf(mlir::Operation *op, mlir::Value ref, mlir::ValueRange indices);
+  std::pair<shape::Expr, shape::Expr> splitByLanes(const shape::Expr &e, mlir::ValueRange indices) const;
   mlir::Value exprWith(const shape::Expr &e, mlir::ValueRange indices);
   mlir::Value andMask(mlir::Value predicate);
   mlir::Type laneType(mlir::Type element) const;

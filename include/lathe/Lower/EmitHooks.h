@@ -11,7 +11,7 @@ namespace lathe::lower {
 /// i8. `mask` (i1, or a vector of i1) may be null: every lane is in range.
 struct Access {
   mlir::Operation *op; ///< the kernel.load or kernel.store
-  mlir::Value pointer; ///< of the first lane, or the buffer's start for gather and scatter
+  mlir::Value pointer; ///< of the first lane, or what the offsets of gather and scatter count from
   mlir::Type type;
   mlir::Value mask;
 };

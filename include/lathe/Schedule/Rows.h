@@ -8,6 +8,10 @@
 
 namespace lathe::schedule {
 
+/// Elements that lanes may lie apart and no further: whole vectors are read then, of which shuffles take one element each so many. Not more
+/// than a vector has lanes.
+constexpr int64_t widestStride = 8;
+
 /// The decisions of one row program. Axes are numbers of BodyInfo::axes.
 struct RowSchedule {
   /// Axes that the parallel items run over (without the lane axis), outermost first.

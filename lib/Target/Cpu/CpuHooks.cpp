@@ -1,6 +1,7 @@
 //===- CpuHooks.cpp - Accesses and half types on a CPU ---------------------===//
 
 #include "CpuHooks.h"
+#include "lathe/Schedule/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -169,9 +170,10 @@ Value CpuHooks::gather(OpBuilder &b, Location loc, const lower::Access &a, Value
 /// Whole vectors from the first lane to the last, and no further, of which shuffles take one element each stride.
 Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, int64_t stride) {
   auto type = llvm::cast<VectorType>(memoryType(a.type));
-  if (stride > 4)
+  int64_t width = type.getNumElements();
+  if (stride > std::min(width, schedule::widestStride)) // with fewer lanes than that, whole vectors reach beyond the last one
     return {};
-  int64_t width = type.getNumElements(), last = (width - 1) * (stride - 1);
+  int64_t last = (width - 1) * (stride - 1);
   Value all;
   for (int64_t part = 0; part < stride; ++part) {
     int64_t begin = part + 1 < stride ? part * width : last;

@@ -36,6 +36,7 @@ std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) con
     bool low = compare && compare.getPredicate() == arith::CmpIPredicate::sge;
     bool high = compare && compare.getPredicate() == arith::CmpIPredicate::slt;
     if (!index || !index.getIndices().empty() || !(low || high) || (info.axesOf(compare.getLhs()) & ~(bound | lane)) ||
+        (schedule.jam && has(info.axesOf(compare.getResult()), *schedule.jam)) || // neighbours differ in their places
         (info.axesOf(compare.getRhs()) & ~bound) || limitOf(compare.getRhs()).isUnknown())
       continue;
     std::optional<Expr::Linear> linear = info.exprOf(index).linearIn(info.axes[*schedule.lane]);

@@ -73,9 +73,14 @@ private:
   llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
   void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  void rowOf(Points &outer, lower::AxisSet bound, const Group &group);
   std::vector<mlir::Operation *> sumsInBlocks(const Group &group) const;
   void blockOfSums(llvm::ArrayRef<mlir::Operation *> sums, llvm::function_ref<void()> body);
   mlir::Value roundedEnd(mlir::Value from, mlir::Value to, int64_t step);
+
+  // RowCases.cpp: rows that are one of several as a whole.
+  std::vector<mlir::Value> caseConditions(lower::AxisSet bound, const Group &group) const;
+  void cases(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<mlir::Value> conditions);
 
   // RowEdges.cpp: rows of which the ends alone need predicates.
   /// lane * step + rest, compared with the limit: at least (low), or less.
@@ -96,6 +101,7 @@ private:
   void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
   void addOpenRow(lower::BodyEmitter &outer, Points &persistent);
   void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  void shareAmongJammed(llvm::MutableArrayRef<lower::BodyEmitter> neighbours, const Group &group);
   void lanePoints(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
                   unsigned width, mlir::Value mask);
   void laneTrips(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,

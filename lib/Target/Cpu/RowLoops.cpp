@@ -246,6 +246,20 @@ Value RowEmitter::laneMask(Value left) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, lanes, counts);
 }
 
+/// What neighbours of a kernel without reductions have in common is computed at the first of them.
+void RowEmitter::shareAmongJammed(MutableArrayRef<BodyEmitter> neighbours, const Group &group) {
+  if (neighbours.size() < 2 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
+    return;
+  llvm::DenseSet<Operation *> slice = sliceOf(group.goals, /*throughReductions=*/false);
+  for (Operation *op : info.ops)
+    if (slice.contains(op) && op->getNumResults() == 1 && !has(info.axesOf(op->getResult(0)), *schedule.jam))
+      neighbours[0].emit(op->getResult(0));
+  for (BodyEmitter &point : neighbours.drop_front())
+    for (Operation *op : info.ops)
+      if (slice.contains(op) && op->getNumResults() == 1 && !has(info.axesOf(op->getResult(0)), *schedule.jam))
+        point.bindValue(op->getResult(0), neighbours[0].boundValue(op->getResult(0)));
+}
+
 /// `count` vectors of `width` lanes from `base` on, for each outer point, emitted together.
 void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Value base, unsigned count,
                             unsigned width, Value mask) {
@@ -258,6 +272,7 @@ void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Va
       points.back().bindLane(info.axes[*schedule.lane], first, width, mask);
       loadCached(points.back());
     }
+    shareAmongJammed(MutableArrayRef(points).take_back(outer.size()), group);
   }
   scope(points, bound | AxisSet(1) << *schedule.lane, group.goals);
   for (BodyEmitter &point : points)
@@ -284,11 +299,15 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
   unsigned axis = *schedule.lane;
   // Inside a lane loop, a second one recomputes what is the same in all lanes: once.
   Points outer(points.begin(), has(bound, axis) ? points.begin() + 1 : points.end());
+  if (persists() && !has(bound, axis))
+    return persistentLanes(outer[0], bound, group, persistent);
+  cases(outer, bound, group, caseConditions(bound, group));
+}
+
+/// The vectors of a row, and what they leave over.
+void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
+  unsigned axis = *schedule.lane;
   bool whole = !schedule.laneIsParallel || has(bound, axis);
-  if (persists() && !has(bound, axis)) {
-    persistentLanes(outer[0], bound, group, persistent);
-    return;
-  }
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis))
     if (std::vector<EdgeCompare> edges = edgeCompares(bound); worthPeeling(edges))

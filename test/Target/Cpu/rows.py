@@ -531,11 +531,11 @@ def run(name, text, ins, outs, sizes, rtol, atol, variant):
     return None
 
 
-if __name__ == '__main__':
+def run_all(cases):
     failed = 0
     chosen = [a for a in sys.argv[1:] if not a.startswith('-')]
     for variant in variants():
-        for c in CASES:
+        for c in cases:
             if chosen and not any(a in c[0] for a in chosen):
                 continue
             message = run(*c, variant)
@@ -544,3 +544,7 @@ if __name__ == '__main__':
             failed += bool(message)
     print(f'{failed} failed' if failed else 'passed')
     sys.exit(1 if failed else 0)
+
+
+if __name__ == '__main__':
+    run_all(CASES)
