@@ -188,7 +188,7 @@ static unsigned pieceOf(const AttentionProblem &p, const lower::BodyInfo &info) 
 
 llvm::Error cuda::addFewQueriesEntry(Generator &g, const AttentionProblem &p, int64_t mostQueries, unsigned numMaps) {
   unsigned width = pieceOf(p, g.info), lanes = 1;
-  if (!width || p.queries.constant().value_or(0) > mostQueries)
+  if (!width || !p.depth.constant() || !p.values.constant() || p.queries.constant().value_or(0) > mostQueries)
     return llvm::Error::success();
   while (lanes * width < std::max(*p.depth.constant(), *p.values.constant()))
     lanes *= 2;

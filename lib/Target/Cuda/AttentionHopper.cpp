@@ -19,9 +19,8 @@ namespace {
 
 constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
-constexpr unsigned keysPerTile = 128;
 constexpr int64_t fewQueries = 4; ///< up to here a block per query takes less time than tiles of 128
-constexpr int64_t mostDepth = 128, mostFirst = 1 << 24;
+constexpr int64_t mostDepth = 256, mostFirst = 1 << 24;
 
 /// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
 struct BatchDimension {
@@ -40,11 +39,18 @@ class HopperAttention : public EntryEmitter {
 public:
   HopperAttention(const AttentionProblem &p, KernelFrame &frame, ArrayRef<AttentionMap> maps)
       : EntryEmitter(frame), p(p), op(p.op), maps(maps), depth(padded(p.depth)), columns(padded(p.values)),
-        element(maps[0].spec.element) {}
+        keysPerTile(keysFor(p)), element(maps[0].spec.element) {}
   void emit();
-  static unsigned padded(const Expr &e) { return *e.constant() <= 64 ? 64 : 128; }
-  static unsigned sharedBytes(unsigned depth, unsigned columns) {
-    return queriesPerBlock * depth * 2 + stages * keysPerTile * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
+  /// Heads in shared memory: pieces of 64 halves, the reach of a swizzle.
+  static unsigned padded(const Expr &e) { return llvm::alignTo(*e.constant(), 64); }
+  /// What is multiplied of a head: whole steps of a product; columns that the epilogue takes together.
+  static unsigned usedDepth(const Expr &e) { return llvm::alignTo(*e.constant(), 16); }
+  static unsigned usedColumns(const Expr &e) { return llvm::alignTo(*e.constant(), epilogueColumns); }
+  /// Wide heads leave shared memory and registers for fewer keys.
+  static unsigned keysFor(const AttentionProblem &p) { return std::max(padded(p.depth), padded(p.values)) <= 128 ? 128 : 64; }
+  static unsigned sharedBytes(const AttentionProblem &p) {
+    unsigned depth = padded(p.depth), columns = padded(p.values);
+    return queriesPerBlock * depth * 2 + stages * keysFor(p) * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
   }
 
 private:
@@ -66,7 +72,7 @@ private:
   const AttentionProblem &p;
   kernel::AttentionOp op;
   ArrayRef<AttentionMap> maps;
-  unsigned depth, columns;
+  unsigned depth, columns, keysPerTile;
   Type element;
   Value shared, keysAt, valuesAt, epilogueAt, barriers, tid, warp, lane, group, q0, queries, keys, tiles, mine;
 };
@@ -207,7 +213,7 @@ Values HopperAttention::multiplyKeys(Value tile) {
   Wgmma product{keysPerTile, element};
   Values sums;
   fenceProducts(d);
-  for (unsigned k = 0; k < depth; k += 16) {
+  for (unsigned k = 0; k < usedDepth(p.depth); k += 16) {
     unsigned chunk = k / 64, inside = k % 64 * 2;
     sums = multiplyShared(d, product, sums, moveTile(d, left, chunk * queriesPerBlock * 128 + inside),
                           moveTile(d, right, chunk * keysPerTile * 128 + inside));
@@ -220,7 +226,7 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   auto [stage, phase] = stageOf(tile);
   waitFor(d, barrierOf(Values_, false, stage), phase);
   Value right = describeTile(d, d.add(valuesAt, d.mul(stage, keysPerTile * columns * 2)), keysPerTile * 128);
-  Wgmma product{columns, element, /*rightByColumns=*/true};
+  Wgmma product{usedColumns(p.values), element, /*rightByColumns=*/true};
   Values sums(before.begin(), before.end());
   fenceProducts(d);
   for (unsigned k = 0; k < keysPerTile; k += 16)
@@ -297,7 +303,7 @@ void HopperAttention::consume() {
   // The largest score starts finite, so that rows without any give weights of 0.
   Value top[2] = {d.f32(-1e30), d.f32(-1e30)}, total[2] = {d.f32(0), d.f32(0)}, keep[2];
   Values weights = softmax(scores, top, total, keep);
-  unsigned numSums = columns / 2, numWeights = weights.size();
+  unsigned numSums = usedColumns(p.values) / 2, numWeights = weights.size();
   Values carried(numSums, d.f32(0));
   carried.append(weights);
   carried.append({top[0], top[1], total[0], total[1]});
@@ -420,6 +426,7 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
     return true;
   };
   const AttentionShape &s = p->shape;
+  unsigned keysPerTile = HopperAttention::keysFor(*p);
   if (!add(op.getQ(), s.q, s.query, s.depth, queriesPerBlock) || !add(op.getK(), s.k, s.key, s.depth, keysPerTile) ||
       !add(op.getV(), s.v, s.key, s.value, keysPerTile))
     return false;
@@ -428,8 +435,7 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
-  plan.set(LATHE_CUDA_SHARED,
-           HopperAttention::sharedBytes(HopperAttention::padded(p->depth), HopperAttention::padded(p->values)));
+  plan.set(LATHE_CUDA_SHARED, HopperAttention::sharedBytes(*p));
   for (const AttentionMap &map : maps)
     plan.addMap(map.spec);
   KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependent(/*later=*/true));

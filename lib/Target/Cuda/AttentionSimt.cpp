@@ -70,12 +70,18 @@ namespace {
 
 constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = 256;
 constexpr int64_t fewQueries = 8; ///< up to here a block per query takes less time than tiles of 64
-constexpr int64_t mostValues = 128; ///< columns of V: a row of them lies in shared memory and in registers
+constexpr unsigned mostColumns = 128; ///< of V that a block weighs: a row of them lies in shared memory and in registers
+
+/// Wide values are shared out among blocks, which compute the scores each for itself.
+unsigned columnsFor(const Expr &values) {
+  std::optional<int64_t> count = values.constant();
+  return count ? std::min<unsigned>(llvm::alignTo(*count, 64), mostColumns) : 64;
+}
 
 class SimtAttention : public EntryEmitter {
 public:
   SimtAttention(const AttentionProblem &p, KernelFrame &frame)
-      : EntryEmitter(frame), p(p), op(p.op), columns((*p.values.constant() + 63) / 64 * 64),
+      : EntryEmitter(frame), p(p), op(p.op), columns(columnsFor(p.values)),
         q(frame, {op.getQ(), p.shape.q, {p.shape.query}, {p.shape.depth}, p.queries, p.depth, tileQueries, tileDepth, "q"}),
         k(frame, {op.getK(), p.shape.k, {p.shape.key}, {p.shape.depth}, p.keys, p.depth, tileKeys, tileDepth, "k"}),
         v(frame, {op.getV(), p.shape.v, {p.shape.value}, {p.shape.key}, p.values, p.keys, columns, tileValues, "v"}) {}
@@ -92,7 +98,7 @@ private:
   kernel::AttentionOp op;
   unsigned columns;
   TileLoader q, k, v;
-  Value tx, ty, q0, weightsBuffer;
+  Value tx, ty, q0, firstColumn, weightsBuffer;
 };
 
 } // namespace
@@ -184,7 +190,7 @@ void SimtAttention::storeRows(ArrayRef<Value> sums, ArrayRef<Value> totals) {
     d.when(d.less(row, queries), [&] {
       ProductEpilogue::Row point = epilogue.atRow(row);
       for (unsigned c = 0; c < perRow; c += width) {
-        Value column = d.wide(d.add(d.mul(tx, 4), c / 4 * 64 + c % 4));
+        Value column = d.add(firstColumn, d.wide(d.add(d.mul(tx, 4), c / 4 * 64 + c % 4)));
         Values out;
         for (unsigned w = 0; w < width; ++w)
           out.push_back(d.mulF(sums[i * perRow + c + w], inverse));
@@ -198,7 +204,9 @@ void SimtAttention::emit() {
   Value tid = d.threadId(), block = d.wide(d.blockId());
   tx = d.rem(tid, 16);
   ty = d.div(tid, 16);
-  Value tiles = d.ceilDiv(frame.size(p.queries), tileQueries);
+  Value parts = d.ceilDiv(frame.size(p.values), columns), tiles = d.ceilDiv(frame.size(p.queries), tileQueries);
+  firstColumn = d.mul(d.rem(block, parts), columns);
+  block = d.div(block, parts);
   q0 = d.mul(d.rem(block, tiles), tileQueries);
   bindBatch(base, p.shape.batchAxes, d.div(block, tiles));
   weightsBuffer = frame.sharedArray("weights", d.f32Type(), tileKeys * (tileQueries + 4));
@@ -210,7 +218,7 @@ void SimtAttention::emit() {
   init.append(4 + 4 * perRow, d.f32(0));
   Values out = d.loop(d.i64(0), frame.size(p.keys), d.i64(tileKeys), init, [&](Value firstKey, ValueRange now) {
     Values s = scores(firstKey), state(now), sums;
-    v.locate(base, d.i64(0));
+    v.locate(base, firstColumn);
     for (unsigned i = 0; i < 4; ++i) {
       Value top = s[4 * i];
       for (unsigned j = 1; j < 4; ++j)
@@ -237,11 +245,11 @@ void SimtAttention::emit() {
 
 llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   std::optional<AttentionProblem> p = attentionProblem(g.info);
-  if (!p || !p->values.constant() || *p->values.constant() > mostValues || *p->values.constant() < 4 || !p->depth.constant() ||
-      *p->depth.constant() < 4)
+  constexpr int64_t narrowest = 4;
+  if (!p || p->values.constant().value_or(narrowest) < narrowest || p->depth.constant().value_or(narrowest) < narrowest)
     return false;
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, tileQueries)));
+  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, tileQueries) * Expr::ceildiv(p->values, columnsFor(p->values))));
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);

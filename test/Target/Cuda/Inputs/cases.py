@@ -518,8 +518,9 @@ def large_transpose(a, b):
 
 
 def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32", kv_heads=None, zero_masked=False,
-              merged=False):
-    """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]. Merged: q, k and v lie beside one another in a line."""
+              merged=False, open_head=False):
+    """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]. Merged: q, k and v lie beside one another in a line. Open: the
+    sizes of a head are known when it runs."""
     r = _rng("attention")
     g = kv_heads or h
     q, k, v = (r.standard_normal((b, n, m, w)).astype(np.float32) for n, m, w in ((sq, h, dim), (sk, g, dim), (sk, g, dv)))
@@ -549,22 +550,24 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
     per = h // g
     head = f"floordiv(h, {per})" if per > 1 else "h"
     flag = " {zero_masked}" if zero_masked else ""
-    lines = [dim * h + dim * g + dv * g] * 3 if merged else [dim * h, dim * g, dv * g]
+    depth, values = ("D", "E") if open_head else (dim, dv)
+    lines = [dim * h + dim * g + dv * g] * 3 if merged else [f"{h}*{depth}", f"{g}*{depth}", f"{g}*{values}"]
     inputs = [np.concatenate([x.reshape(b, sq, -1) for x in (q, k, v)], -1)] if merged else [q, k, v]
     refs = [("i0", 0), ("i0", dim * h), ("i0", dim * h + dim * g)] if merged else [("i0", 0), ("i1", 0), ("i2", 0)]
     (q0, qf), (k0, kf), (v0, vf) = refs
-    body = (f'    %o = kernel.attention %{q0}["d + {dim}*h + {lines[0]}*q + {lines[0]}*SQ*b + {qf}"], '
-            f'%{k0}["d + {dim}*{head} + {lines[1]}*k + {lines[1]}*SK*b + {kf}"], '
-            f'%{v0}["e + {dv}*{head} + {lines[2]}*k + {lines[2]}*SK*b + {vf}"] query "q" key "k" depth "d" value "e"{flag} : '
+    body = (f'    %o = kernel.attention %{q0}["d + {depth}*h + {lines[0]}*q + {lines[0]}*SQ*b + {qf}"], '
+            f'%{k0}["d + {depth}*{head} + {lines[1]}*k + {lines[1]}*SK*b + {kf}"], '
+            f'%{v0}["e + {values}*{head} + {lines[2]}*k + {lines[2]}*SK*b + {vf}"] query "q" key "k" depth "d" value "e"{flag} : '
             f"(!kernel.ref<{t}>, !kernel.ref<{t}>, !kernel.ref<{t}>) -> f32 {{\n    ^bb0(%s: f32):\n{code}    kernel.yield %{y} : f32\n    }}\n")
     res = "o"
     if out != "f32":
         body += f"    %oo = arith.truncf %o : f32 to {out}\n"
         res = "oo"
-    body += store(res, "o0", f"e + {dv}*h + {dv * h}*q + {dv * h}*SQ*b", out)
-    axes = [("b", str(b)), ("h", str(h)), ("q", "SQ"), ("e", str(dv)), ("k", "SK"), ("d", str(dim))]
+    body += store(res, "o0", f"e + {values}*h + {h}*{values}*q + {h}*{values}*SQ*b", out)
+    axes = [("b", str(b)), ("h", str(h)), ("q", "SQ"), ("e", str(values)), ("k", "SK"), ("d", str(depth))]
     tol = 2e-5 if t == "f32" else 2e-2
-    return Case("attention", "attention", axes, body, {"SQ": sq, "SK": sk}, [(t, x) for x in inputs] + ([("f32", mask)] if bias else []),
+    sizes = {"SQ": sq, "SK": sk, **({"D": dim, "E": dv} if open_head else {})}
+    return Case("attention", "attention", axes, body, sizes, [(t, x) for x in inputs] + ([("f32", mask)] if bias else []),
                 [(out, want)], tol, tol)
 
 
@@ -577,11 +580,15 @@ def large_attention(b, h, s, dim, causal=False, t="bf16", out="bf16"):
 
 ATTENTION = [lambda: attention(1, 2, 70, 70, 32, 32), lambda: attention(2, 4, 5, 130, 16, 24, kv_heads=2, bias=True),
              lambda: attention(1, 2, 66, 100, 64, 64, causal=True), lambda: attention(1, 1, 40, 64, 20, 8, bias=True, zero_masked=True),
-             lambda: attention(1, 2, 1, 90, 64, 64, t="bf16", out="bf16"), lambda: attention(1, 1, 3, 9, 2, 3)]
+             lambda: attention(1, 2, 1, 90, 64, 64, t="bf16", out="bf16"), lambda: attention(1, 1, 3, 9, 2, 3),
+             lambda: attention(1, 1, 20, 40, 160, 200), lambda: attention(1, 2, 9, 70, 33, 65, open_head=True),
+             lambda: attention(1, 2, 30, 20, 64, 128, t="bf16", out="bf16", causal=True, open_head=True)]
 WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"),
                    lambda: attention(1, 4, 130, 130, 128, 128, t="bf16", causal=True, kv_heads=2),
                    lambda: attention(2, 1, 40, 300, 32, 40, t="bf16", bias=True),
-                   lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True)]
+                   lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True),
+                   lambda: attention(1, 1, 70, 150, 96, 80, t="bf16", out="bf16"), lambda: attention(1, 1, 70, 150, 256, 256, t="bf16", causal=True),
+                   lambda: attention(1, 1, 40, 70, 80, 192, t="bf16", bias=True)]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 2304, 768), lambda: large_gemm(1024, 768, 768),
