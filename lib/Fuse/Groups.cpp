@@ -489,11 +489,15 @@ std::string Grouper::checkReads(Group &trial, Value value, const Dims &indices) 
         return why;
     return "";
   }
-  // Gathers, pads and concatenations read elsewhere: nothing below them may come from this kernel.
-  for (const Trees::Leaf &l : trees.leaves(value))
+  // Gathers, pads and concatenations read elsewhere: nothing below them may come from this kernel. Where a gather reads is computed at a point.
+  auto gather = dyn_cast<ir::GatherOp>(op);
+  for (const Trees::Leaf &l : trees.leaves(gather ? gather.getX() : value))
     if (llvm::is_contained(trial.members, l.value.getDefiningOp()))
       return "it gathers from a value of the same kernel";
-  return "";
+  if (!gather)
+    return "";
+  auto first = indices.begin() + gather.getAxis();
+  return checkReads(trial, gather.getIndices(), Dims(first, first + ir::typeOf(gather.getIndices()).getRank()));
 }
 
 std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {

@@ -108,6 +108,27 @@ static std::optional<unsigned> laneAcrossRows(const BodyInfo &info, unsigned row
   return std::nullopt;
 }
 
+/// Where nearly every access gathers (a binary search), lanes gain nothing by them and still compute side by side, if what is stored lies so.
+static std::optional<unsigned> laneOfGathers(const BodyInfo &info, AxisSet parallel, const Machine &machine) {
+  unsigned gathers = 0, weight = 0;
+  for (Operation *op : info.ops)
+    (isa<kernel::LoadOp>(op) ? gathers : weight) += isa<kernel::LoadOp>(op) ? 1 : weightOf(op);
+  if (weight < 4 * gathers)
+    return std::nullopt;
+  for (unsigned axis = info.axes.size(); axis-- > 0;) {
+    int64_t extent = info.extents[axis].constant().value_or(machine.lanes());
+    bool sideBySide = llvm::all_of(info.ops, [&](Operation *op) {
+      if (!isa<kernel::StoreOp>(op))
+        return true;
+      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+      return linear && linear->coefficient.isOne() && !has(indirectAxes(op, info), axis);
+    });
+    if (has(parallel, axis) && sideBySide && extent >= int64_t(machine.lanes()))
+      return axis;
+  }
+  return std::nullopt;
+}
+
 static std::optional<unsigned> chooseLane(const BodyInfo &info, AxisSet parallel, const Machine &machine) {
   std::optional<unsigned> best;
   int bestScore = 0;
@@ -119,6 +140,8 @@ static std::optional<unsigned> chooseLane(const BodyInfo &info, AxisSet parallel
       bestScore = score;
     }
   }
+  if (!best)
+    best = laneOfGathers(info, parallel, machine);
   std::optional<unsigned> across = best ? laneAcrossRows(info, *best, parallel, machine) : std::nullopt;
   return across ? across : best;
 }

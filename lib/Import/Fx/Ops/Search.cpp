@@ -8,21 +8,51 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-/// How many of the sorted elements of its row are below each value (not above it, on the right side). NaNs come last.
-static Value countBelow(OpContext &c, Value sorted, Value values, bool right) {
+/// Whether an element of a sorted list lies before the value (not behind it, on the right side). Every element lies before a NaN.
+static Value liesBefore(OpContext &c, Value element, Value v, bool right) {
+  Value below = c.g.compare(right ? CompareKind::LE : CompareKind::LT, element, v);
+  return llvm::isa<mlir::FloatType>(elementOf(v)) ? c.g.binary<OrOp>(below, c.g.compare(CompareKind::NE, v, v)) : below;
+}
+
+/// Each value beside each element of its row: for short lists.
+static Value countBefore(OpContext &c, Value sorted, Value values, bool right) {
   int64_t last = typeOf(values).getRank();
   Dims dims = dimsOf(values);
   dims.push_back(dimsOf(sorted).back());
   Value v = c.g.broadcastTo(c.g.unsqueeze(values, {last}), dims), s = sorted;
   if (typeOf(sorted).getRank() > 1)
     s = c.g.unsqueeze(sorted, {typeOf(sorted).getRank() - 1});
-  s = c.g.broadcastTo(s, dims);
-  Value below = c.g.compare(right ? CompareKind::LE : CompareKind::LT, s, v);
-  if (llvm::isa<mlir::FloatType>(elementOf(v))) {
-    Value endless = c.g.compare(CompareKind::NE, v, v);
-    below = c.g.binary<OrOp>(below, right ? endless : c.g.binary<AndOp>(endless, c.g.compare(CompareKind::EQ, s, s)));
+  Value before = liesBefore(c, c.g.broadcastTo(s, dims), v, right);
+  return c.g.reduce(ReduceKind::Sum, c.g.cast(before, c.g.b.getI64Type()), {last}, false);
+}
+
+/// How many of the sorted elements of its row lie before each value: the place grows by powers of two, from the largest on, while the element
+/// in front of it still does.
+static Value placeIn(OpContext &c, Value sorted, Value values, bool right) {
+  constexpr int64_t shortList = 16, longest = int64_t(1) << 40; // more do not fit into memory
+  Expr count = dimsOf(sorted).back();
+  if (count.constant().value_or(longest) <= shortList)
+    return countBefore(c, sorted, values, right);
+  int64_t row = typeOf(sorted).getRank() - 1;
+  if (!c.g.facts.provablyLessEqual(Expr(1), count)) { // something to look at
+    Dims one = dimsOf(sorted);
+    one.back() = Expr(1);
+    sorted = c.g.concat({sorted, c.g.splat(0, one, elementOf(sorted))}, row);
   }
-  return c.g.reduce(ReduceKind::Sum, c.g.cast(below, c.g.b.getI64Type()), {last}, false);
+  Type i64 = c.g.b.getI64Type();
+  Dims dims = dimsOf(values);
+  Value end = c.g.broadcastTo(c.g.size(count), dims), place = c.g.splat(0, dims, i64);
+  int64_t step = 1;
+  while (step <= count.constant().value_or(longest) / 2)
+    step *= 2;
+  for (; step; step /= 2) {
+    Value next = c.g.binary<AddOp>(place, double(step));
+    Value at = c.g.binary<MaxOp>(c.g.binary<SubOp>(c.g.binary<MinOp>(next, end), 1), 0);
+    Value element = row ? c.g.takeAlong(sorted, at, row) : c.g.gather(sorted, at, 0);
+    Value goesOn = c.g.binary<AndOp>(c.g.compare(CompareKind::LE, next, end), liesBefore(c, element, values, right));
+    place = c.g.select(goesOn, next, place);
+  }
+  return place;
 }
 
 static llvm::Error search(OpContext &c, const char *list, Operand values) {
@@ -39,7 +69,7 @@ static llvm::Error search(OpContext &c, const char *list, Operand values) {
   if (Value order = c.tensor("sorter"))
     sorted = c.g.takeAlong(sorted, order, typeOf(sorted).getRank() - 1);
   std::string side = c.text("side");
-  return c.give(c.g.cast(countBelow(c, sorted, v, c.flag("right") || side == "right"), c.resultElement()));
+  return c.give(c.g.cast(placeIn(c, sorted, v, c.flag("right") || side == "right"), c.resultElement()));
 }
 
 static llvm::Error searchSorted(OpContext &c) { return search(c, "sorted_sequence", c.operand("self")); }
@@ -76,17 +106,27 @@ static llvm::Error histogram(OpContext &c) {
   return c.give(scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {Expr(bins)}, c.resultElement()), place, each, 0));
 }
 
+/// A list that is sorted once; each element is looked up in it.
 static llvm::Error isIn(OpContext &c) {
   Operand given = c.operand("elements"), among = c.operand("test_elements");
   Type common = c.promote({given, among});
   Value x = c.materialize(given, common), list = c.materialize(among, common);
   Expr count = c.g.facts.simplify(shape::product(dimsOf(list)));
+  list = c.g.reshape(list, {count});
   Dims dims = dimsOf(x);
-  dims.push_back(count);
-  int64_t last = dims.size() - 1;
-  Value hit = c.g.compare(CompareKind::EQ, c.g.broadcastTo(c.g.unsqueeze(x, {last}), dims), c.g.broadcastTo(c.g.reshape(list, {count}), dims));
-  Value r = c.g.reduce(ReduceKind::Or, hit, {last}, false);
-  return c.give(c.flag("invert") ? c.g.unary<NotOp>(r) : r);
+  Value hit;
+  constexpr int64_t shortList = 16;
+  if (count.constant().value_or(shortList + 1) <= shortList || common.isInteger(1)) {
+    dims.push_back(count);
+    int64_t last = dims.size() - 1;
+    Value each = c.g.compare(CompareKind::EQ, c.g.broadcastTo(c.g.unsqueeze(x, {last}), dims), c.g.broadcastTo(list, dims));
+    hit = c.g.reduce(ReduceKind::Or, each, {last}, false);
+  } else {
+    list = c.g.concat({c.g.takeAlong(list, c.g.sort(list, 0, false, count), 0), c.g.splat(0, {Expr(1)}, common)}, 0);
+    Value end = c.g.broadcastTo(c.g.size(count), dims), place = placeIn(c, c.g.slice(list, 0, Expr(0), count), x, false);
+    hit = c.g.binary<AndOp>(c.g.compare(CompareKind::LT, place, end), c.g.compare(CompareKind::EQ, c.g.gather(list, place, 0), x));
+  }
+  return c.give(c.flag("invert") ? c.g.unary<NotOp>(hit) : hit);
 }
 
 //===----------------------------------------------------------------------===//
