@@ -8,10 +8,12 @@
 
 #include "KernelFrame.h"
 #include "KernelReduce.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ElementWalk.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -512,6 +514,30 @@ Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs 
   return out;
 }
 
+/// For minimal filtering: the first rows are the taps.
+static Tensor packTiles(kernel::PackOp op, const Tensor &source, kernel::Winograd high, kernel::Winograd wide) {
+  Tensor out(cast<RankedTensorType>(op.getType()));
+  ArrayRef<int64_t> extents = *op.getKExtents(), strides = *op.getKStrides();
+  size_t windows = !high.isPlain() + !wide.isPlain();
+  SmallVector<int64_t> tapStarts;
+  ir::forEach(extents.take_front(windows), [&](int64_t, ArrayRef<int64_t> c) {
+    tapStarts.push_back(std::inner_product(c.begin(), c.end(), strides.begin(), int64_t(0)));
+  });
+  int64_t depth = op.getK() / int64_t(tapStarts.size()), panel = op.getPanel(), places = high.places() * wide.places();
+  for (int64_t column = 0; column < int64_t(op.getN()); ++column)
+    ir::forEach(extents.drop_front(windows), [&](int64_t at, ArrayRef<int64_t> c) {
+      int64_t from = std::inner_product(c.begin(), c.end(), strides.begin() + windows, column * int64_t(op.getNStride()));
+      double taps[9], transformed[36];
+      for (auto [t, start] : llvm::enumerate(tapStarts))
+        taps[t] = source.floats[from + start];
+      kernel::transformFilter(high, wide, taps, transformed);
+      for (int64_t p = 0; p < places; ++p)
+        out.floats[((column / panel * places + p) * depth + at) * panel + column % panel] =
+            ir::roundTo(transformed[p], out.type.getElementType());
+    });
+  return out;
+}
+
 Expected<Tensor> interpret::runPack(kernel::PackOp op, const Tensor &source) {
   Tensor out(cast<RankedTensorType>(op.getType()));
   int64_t k = op.getK(), n = op.getN(), panel = op.getPanel(), rows = panel ? panel : 1;
@@ -520,6 +546,8 @@ Expected<Tensor> interpret::runPack(kernel::PackOp op, const Tensor &source) {
     extents.assign(op.getKExtents()->begin(), op.getKExtents()->end());
     strides.assign(op.getKStrides()->begin(), op.getKStrides()->end());
   }
+  if (auto tile = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName))
+    return packTiles(op, source, kernel::Winograd(tile[0]), kernel::Winograd(tile[1]));
   int64_t group = out.type.getRank() == 4 ? out.shape().back() : 1, run = std::max<int64_t>(1, extents.back());
   int64_t perRun = (run + group - 1) / group, groups = k / run * perRun;
   for (int64_t column = 0; column < n; ++column)

@@ -1,6 +1,7 @@
 //===- Constants.cpp - Bytes of constant tensors ---------------------------===//
 
 #include "Constants.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -68,6 +69,7 @@ struct Packing {
   std::vector<int64_t> rows; ///< where row k starts
   int64_t group = 1;         ///< rows that lie side by side, an element of each
   int64_t run = 1;           ///< rows after which a group begins anew
+  std::array<int64_t, 2> tile = {1, 1}; ///< of minimal filtering: its results; rows are the taps, and what is summed for each
 
   /// Groups of all rows, and the place of a row's first element among the elements of a column.
   int64_t groups() const { return k / run * ((run + group - 1) / group); }
@@ -91,6 +93,33 @@ struct Packing {
     std::memcpy(out, result.getRawData(), to.getIntOrFloatBitWidth() / 8);
   }
 
+  int64_t places() const { return kernel::Winograd(tile[0]).places() * kernel::Winograd(tile[1]).places(); }
+  int64_t taps() const {
+    int64_t count = 1;
+    for (int64_t results : tile)
+      count *= results > 1 ? kernel::winogradTaps : 1;
+    return count;
+  }
+
+  /// [place][k][width] of columns [n0, n0 + width), reckoned in double precision.
+  void tiledBlock(int64_t n0, int64_t width, std::string &out) const {
+    int64_t valid = std::min(width, n - n0), depth = k / taps();
+    std::vector<float> block(size_t(places() * depth * width));
+    double from[9], to[36];
+    for (int64_t c = 0; c < valid; ++c)
+      for (int64_t d = 0; d < depth; ++d) {
+        for (int64_t t = 0; t < taps(); ++t) {
+          float element;
+          std::memcpy(&element, source.data() + (rows[t * depth + d] + (n0 + c) * nStride) * sizeof element, sizeof element);
+          from[t] = element;
+        }
+        kernel::transformFilter(kernel::Winograd(tile[0]), kernel::Winograd(tile[1]), from, to);
+        for (int64_t p = 0; p < places(); ++p)
+          block[(p * depth + d) * width + c] = float(to[p]);
+      }
+    out.assign(reinterpret_cast<const char *>(block.data()), block.size() * sizeof(float));
+  }
+
   /// Rows k of columns [n0, n0 + width), `width` elements each, zeros past n.
   void block(int64_t n0, int64_t width, std::string &out) const {
     unsigned in = pipeline::elementBytes(from), size = pipeline::elementBytes(to);
@@ -112,7 +141,7 @@ struct Packing {
     std::string buffer;
     if (panel) {
       for (int64_t n0 = 0; n0 < n; n0 += panel) {
-        block(n0, panel, buffer);
+        places() > 1 ? tiledBlock(n0, panel, buffer) : block(n0, panel, buffer);
         sink(ArrayRef<char>(buffer.data(), buffer.size()));
       }
       return;
@@ -167,6 +196,11 @@ Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
   p.run = std::max<int64_t>(1, op.getKExtents() && !op.getKExtents()->empty() ? op.getKExtents()->back() : p.k);
   if (ir::typeOf(op.getResult()).getRank() == 4)
     p.group = ir::typeOf(op.getResult()).getShape().back();
+  if (auto tile = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName)) {
+    if (!p.from.isF32() || !p.to.isF32() || tile.size() != 2 || !kernel::Winograd::knows(tile[0]) || !kernel::Winograd::knows(tile[1]))
+      return bug("kernel.pack: no tiles of these results are made of {0}", p.from);
+    p.tile = {tile[0], tile[1]};
+  }
   artifact::ByteSource out;
   out.size = uint64_t(ir::typeOf(op.getResult()).getNumElements()) * elementBytes(p.to);
   out.stream = [p, kept](llvm::function_ref<void(ArrayRef<char>)> sink) {

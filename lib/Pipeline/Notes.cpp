@@ -41,6 +41,8 @@ std::string pipeline::flagsOf(const CompileOptions &options) {
     flags.push_back("-O " + std::to_string(options.effort));
   if (options.maxSchedules != CompileOptions().maxSchedules)
     flags.push_back("--max-schedules " + std::to_string(options.maxSchedules));
+  if (options.directConvolutions)
+    flags.push_back("--convolutions direct");
   if (!options.tuning.empty())
     flags.push_back("--tuning " + llvm::sys::path::filename(options.tuning).str());
   if (options.externalWeights)

@@ -30,6 +30,7 @@ target::CodeOptions pipeline::codeOptions(const TargetSpec &target, const Compil
   o.threads = options.threads;
   o.effort = options.effort;
   o.mostSchedules = options.maxSchedules;
+  o.directConvolutions = options.directConvolutions;
   o.precision = options.precision;
   o.toolkit = options.cudaPath;
   o.cache = options.cache;

@@ -5,6 +5,7 @@
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/Tuning.h"
+#include "lathe/Schedule/Windows.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -170,8 +171,10 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   choice.points = pointsOf(kernel.getSizeSymbols(), hints);
   if (c == KernelClass::Contraction)
     proposeTiles(kernel, machine, candidates, choice);
+  if (c == KernelClass::Reduction)
+    proposeWinograd(BodyInfo(kernel), machine, candidates, choice);
   // A contraction that tiles do not multiply runs as a sum of products.
-  if (isRowClass(c) || (c == KernelClass::Contraction && candidates.empty()))
+  if ((isRowClass(c) || c == KernelClass::Contraction) && candidates.empty())
     if (RowForm form(kernel); form.info) {
       proposeBroadcasts(*form.info, candidates);
       proposeRows(*form.info, machine, candidates, choice);

@@ -1,6 +1,7 @@
 //===- ScheduleDialect.cpp - Schedules as attributes -----------------------===//
 
 #include "lathe/Schedule/ScheduleDialect.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -79,6 +80,16 @@ Attribute TilesAttr::parse(AsmParser &parser, Type) {
                     fields[2].second);
 }
 
+void WinogradAttr::print(AsmPrinter &p) const { printFields(p, {{"high", getHigh()}, {"wide", getWide()}}); }
+
+Attribute WinogradAttr::parse(AsmParser &parser, Type) {
+  Field fields[] = {{"high", -1}, {"wide", -1}};
+  auto loc = parser.getCurrentLocation();
+  if (parseFields(parser, fields))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second);
+}
+
 void CaseAttr::print(AsmPrinter &p) const {
   p << "<";
   if (!getCondition().empty())
@@ -125,13 +136,20 @@ LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, 
   return success();
 }
 
+LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t high, int64_t wide) {
+  for (auto [name, results] : {std::pair("high", high), std::pair("wide", wide)})
+    if (results >= 0 && !kernel::Winograd::knows(results))
+      return error() << name << ": expected 1, 2 or 4";
+  return success();
+}
+
 LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition,
                                Attribute schedule) {
   llvm::Expected<Predicate> p = Predicate::parse(condition.getValue());
   if (!p)
     return error() << "S2: " << llvm::toString(p.takeError());
-  if (!llvm::isa<RowsAttr, TilesAttr, PlainAttr>(schedule))
-    return error() << "S3: expected #schedule.rows, #schedule.tiles or #schedule.plain";
+  if (!llvm::isa<RowsAttr, TilesAttr, WinogradAttr, PlainAttr>(schedule))
+    return error() << "S3: expected #schedule.rows, #schedule.tiles, #schedule.winograd or #schedule.plain";
   return success();
 }
 
@@ -143,7 +161,8 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
              << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
   KernelClass k = kernel.getKernelClass();
   bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
-  if ((isa<RowsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction))
+  if ((isa<RowsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
+      (isa<WinogradAttr>(c.getSchedule()) && k != KernelClass::Reduction))
     return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class "
                                       << kernel::stringifyKernelClass(k);
   return success();

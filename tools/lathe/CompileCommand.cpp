@@ -13,7 +13,7 @@ using namespace lathe::tool;
 namespace {
 struct CompileFlags {
   CompileOptions options;
-  std::string target = "host", emit = "so", weights = "embed";
+  std::string target = "host", emit = "so", weights = "embed", convolutions = "fast";
   std::vector<std::string> models, entries, dims, shapes, values, states;
   std::optional<uint32_t> seed;
   bool depFile = false;
@@ -46,7 +46,7 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
       {"--report", Needs::File},           {"--MD", Needs::File},           {"--MF", Needs::File},
       {"--prefix", Needs::File},           {"--weights", Needs::File},      {"--cache-dir", Needs::File},
       {"--cache-size", Needs::File},       {"--precision", Needs::GpuCode}, {"--tuning", Needs::CpuCode},
-      {"--max-schedules", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
+      {"--max-schedules", Needs::CpuCode}, {"--convolutions", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
   auto isForCpu = [](const TargetSpec &t) { return target::findBackend(t.arch)->isHost(); };
@@ -119,6 +119,9 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   if (flags.weights != "embed" && flags.weights != "external")
     return userError("--weights {0}: expected embed or external", flags.weights);
   options.externalWeights = flags.weights == "external";
+  if (flags.convolutions != "fast" && flags.convolutions != "direct")
+    return userError("--convolutions {0}: expected fast or direct", flags.convolutions);
+  options.directConvolutions = flags.convolutions == "direct";
   static const StringRef precisions[] = {"", "f32", "tf32", "bf16", "f16"};
   if (!is_contained(precisions, StringRef(options.precision)))
     return userError("--precision {0}: expected f32, tf32, bf16 or f16", options.precision);
@@ -179,6 +182,8 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
       ->add_option("--max-schedules", o.maxSchedules,
                    "Ways that one kernel may run in, by its sizes, on CPUs (default 7)")
       ->check(CLI::Range(1, 16));
+  command->add_option("--convolutions", flags->convolutions,
+                      "On CPUs: fast, by fewer products where that pays (the default), or direct: all of them");
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
   command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
   CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder,

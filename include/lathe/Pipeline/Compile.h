@@ -39,6 +39,7 @@ struct CompileOptions {
   std::string depFile;           ///< make rule of the model's files; empty: none
   std::string precision;         ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
   std::string cudaPath;          ///< CUDA toolkit; empty: found
+  bool directConvolutions = false; ///< on CPUs with all of their products
   unsigned maxSchedules = 7;     ///< of one kernel for CPUs
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
   unsigned threads = 2;          ///< of code generation

@@ -28,7 +28,7 @@ def Schedule_Dialect : Dialect {
           condition;
       S2. conditions are comparisons of expressions over the kernel's size symbols;
       S3. `#schedule.rows` is for kernels of class loop and reduction, and for contractions that run as sums of products;
-          `#schedule.tiles` is for contractions.
+          `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -64,6 +64,16 @@ def Schedule_TilesAttr : Schedule_Attr<"Tiles", "tiles"> {
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow,
                         DefaultValuedParameter<"int64_t", "-1">:$panels);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_WinogradAttr : Schedule_Attr<"Winograd", "winograd"> {
+  let summary = "Of a convolution: with fewer products, and rounded otherwise";
+  let description = [{
+    `#schedule.winograd<high = 4, wide = 4>`: tiles of 4x4 results of windows of three taps, by Winograd's minimal filtering. 2 or 4; 1, or
+    not written, along an axis that no window slides over, or that is left as it is. The filter was packed for it.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$high, DefaultValuedParameter<"int64_t", "-1">:$wide);
   let genVerifyDecl = 1;
 }
 

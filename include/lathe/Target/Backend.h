@@ -49,6 +49,7 @@ struct CodeOptions {
   unsigned threads = 2;          ///< of code generation
   unsigned effort = 2;           ///< of LLVM, 0 to 3
   unsigned mostSchedules = 7;    ///< of one kernel
+  bool directConvolutions = false; ///< with all of their products
   std::string precision;         ///< of contractions, where the device multiplies in several; empty: the model's
   std::string toolkit;           ///< folder of a vendor's tools; empty: found
   CodeCache *cache = nullptr;    ///< code that was made before; may be null

@@ -71,10 +71,19 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
     in the order of the kernel's summed axes, and the load of it is marked `packed` (its offset remains the one before). The
     filter of a depthwise convolution becomes [taps..][channel], and its load reads there. With panels of 0 columns a filter becomes
     [columns][k], and its load reads there.
+
+    Where a window of three taps slides over the image and fewer products pay, the filter becomes what Winograd's minimal filtering
+    multiplies, [columns / panel][place][k][panel] with k without these taps, and `winograd` says how many results a tile has:
+    ```mlir
+    %p = kernel.pack %w {kExtents = array<i64: 3, 3, 64>, n = 64 : i64, panel = 32 : i64, winograd = array<i64: 4, 4>, ...}
+        : tensor<64x64x3x3xf32> -> tensor<2x2304x32xf32>
+    ... kernel.load %b["9*c + 576*o + 3*u + v"] {packed, winograd = array<i64: 4, 4>}
+    ```
   }];
   let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel; 0: a row for each column">,
-                 Option<"halves", "halves", "bool", "false", "Filters of 16-bit floats too">];
-  let dependentDialects = ["::lathe::kernel::KernelDialect"];
+                 Option<"halves", "halves", "bool", "false", "Filters of 16-bit floats too">,
+                 Option<"winograd", "winograd", "bool", "true", "Filters for minimal filtering, where it pays">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::schedule::ScheduleDialect"];
 }
 
 def UpdateInPlace : Pass<"lathe-update-in-place", "::mlir::ModuleOp"> {

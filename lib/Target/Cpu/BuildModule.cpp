@@ -222,6 +222,7 @@ static ArrayRef<std::pair<Emitter, StringRef>> emittersOf(KernelClass c) {
                                              attention[] = {{emitAttention, "attention in blocks"}},
                                              scatter[] = {{emitScatter, "scatter"}},
                                              reduction[] = {{emitIntegerProduct, "product of bytes"},
+                                                            {emitWinograd, "convolution by minimal filtering"},
                                                             {emitConvolution, "convolution in tiles"},
                                                             {emitGrouped, "convolution of groups"},
                                                             {emitDepthwise, "depthwise convolution"},

@@ -16,6 +16,8 @@ public:
                       unsigned maxRows);
   /// sums[row][panelColumns].
   mlir::Value buffer() const { return tile; }
+  /// The sums lie elsewhere, with a vector of rows behind them that may be read.
+  void setBuffer(mlir::Value sums) { tile = sums; }
   /// Rows row .. row + count - 1, columns from firstColumn on, at most `width` of them.
   void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
             unsigned width = panelColumns);

@@ -4,6 +4,7 @@
 #include "ContractionEpilogue.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -252,7 +253,7 @@ void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value 
 
 llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {
   std::optional<ConvolutionShape> shape = ConvolutionShape::of(f.info);
-  if (!shape)
+  if (!shape || llvm::any_of(f.info.ops, [](Operation *op) { return op->hasAttr(kernel::winogradName); }))
     return false;
   ConvolutionEmitter emitter(f, *shape);
   emitter.emit();

@@ -40,10 +40,12 @@ public:
   }
 
   /// Layouts of images and constants, results in place.
-  void addPasses(OpPassManager &pm, const target::CodeOptions &) const override {
+  void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
     pm.addPass(target::createWidenHalf());
     pm.addPass(target::createChannelsLast());
-    pm.addPass(target::createPackFilters());
+    target::PackFiltersOptions filters;
+    filters.winograd = !options.directConvolutions;
+    pm.addPass(target::createPackFilters(filters));
     pm.addPass(target::createPackWeights());
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());

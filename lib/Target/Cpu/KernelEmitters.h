@@ -50,6 +50,8 @@ struct KernelPlan {
 llvm::Expected<bool> emitContraction(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction that sums products of rows with a packed filter.
 llvm::Expected<bool> emitConvolution(KernelFunction &f, KernelPlan &plan);
+/// The same, where the filter is packed for Winograd's minimal filtering.
+llvm::Expected<bool> emitWinograd(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction: a depthwise convolution with channels side by side.
 llvm::Expected<bool> emitDepthwise(KernelFunction &f, KernelPlan &plan);
 /// A kernel of class reduction: a convolution of groups of channels, with a filter that is packed by groups.

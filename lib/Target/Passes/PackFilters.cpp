@@ -1,7 +1,10 @@
 //===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
 
 #include "Filters.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Windows.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -52,7 +55,8 @@ struct Strides {
 
 class Packer {
 public:
-  Packer(kernel::GenericOp kernel, int64_t panel, bool halves) : kernel(kernel), info(kernel), panel(panel), halves(halves) {}
+  Packer(kernel::GenericOp kernel, int64_t panel, bool halves, bool winograd)
+      : kernel(kernel), info(kernel), panel(panel), halves(halves), winograd(winograd) {}
   void run() {
     std::optional<Filter> f = Filter::of(info, halves);
     if (!f || !isWhole(*f))
@@ -73,6 +77,7 @@ private:
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
+  bool packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step);
   void packRows(Filter f, const Strides &k, int64_t columns, int64_t step);
   bool packDepthwise(Filter f);
   std::optional<int64_t> channelAxis(Filter f);
@@ -83,7 +88,7 @@ private:
   kernel::GenericOp kernel;
   BodyInfo info;
   int64_t panel;
-  bool halves;
+  bool halves, winograd;
 };
 
 } // namespace
@@ -260,12 +265,59 @@ void Packer::packDense(Filter f) {
     return;
   if (!panel)
     return packRows(f, *k, n->count, *step);
+  if (packWinograd(f, *k, n->count, *step))
+    return;
   OpBuilder b(kernel);
   Value source = sourceOf(kernel, f);
   auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
   replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
                                       b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
   f.load->setAttr("packed", b.getUnitAttr());
+}
+
+/// Do neighbours along the axis lie side by side in all that the image is made of?
+static bool liesTogether(const BodyInfo &info, Value image, unsigned axis) {
+  return llvm::all_of(lower::opsBelow(image), [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    std::optional<Expr::Linear> linear = load ? info.exprOf(op).linearIn(info.axes[axis]) : std::nullopt;
+    return !load || (load.getIndices().empty() && linear && (linear->coefficient.isOne() || linear->coefficient.isZero()));
+  });
+}
+
+/// For tiles of results: panels [columns / panel][place][k][panel], with k without the windows' taps.
+bool Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step) {
+  std::optional<lower::SlidingWindow> window =
+      winograd ? lower::SlidingWindow::of(info, f.image, f.rows, f.reduced, kernel::winogradTaps) : std::nullopt;
+  if (!window || !liesTogether(info, f.image, window->depth.back()) || !f.load.getType().isF32())
+    return false;
+  schedule::WinogradAttr way = schedule::chooseWinograd({info, *window, columns, k.count});
+  if (!way)
+    return false;
+  int64_t high = std::max<int64_t>(way.getHigh(), 1), wide = std::max<int64_t>(way.getWide(), 1);
+  std::optional<lower::SlidingWindow> tiled = window->inTiles(info, {high, wide});
+  if (!tiled)
+    return false;
+  std::vector<unsigned> order;
+  for (const lower::SlidingWindow::Dim &dim : tiled->dims)
+    if (dim.taps)
+      order.push_back(*dim.taps);
+  llvm::append_range(order, tiled->depth);
+  SmallVector<int64_t> extents, strides;
+  for (unsigned a : order) {
+    extents.push_back(*info.extents[a].constant());
+    strides.push_back(*info.exprOf(f.load).linearIn(info.axes[a])->coefficient.constant());
+  }
+  int64_t rows = kernel::Winograd(high).places() * kernel::Winograd(wide).places() * tiled->depthOf(info);
+  OpBuilder b(kernel);
+  Value source = sourceOf(kernel, f);
+  auto type = RankedTensorType::get({(columns + panel - 1) / panel, rows, panel}, b.getF32Type());
+  auto packed = b.create<kernel::PackOp>(source.getLoc(), type, source, k.count, columns, 0, step, panel,
+                                         b.getDenseI64ArrayAttr(extents), b.getDenseI64ArrayAttr(strides));
+  for (Operation *op : {packed.getOperation(), f.load.getOperation()})
+    op->setAttr(kernel::winogradName, b.getDenseI64ArrayAttr({high, wide}));
+  f.load->setAttr("packed", b.getUnitAttr());
+  replace(f, packed);
+  return true;
 }
 
 /// A row of k, in the order of the kernel's axes, for each column.
@@ -372,8 +424,8 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
   void runOnOperation() override {
     getOperation().walk([&](kernel::GenericOp kernel) {
       if (panel)
-        Packer(kernel, panel, halves).orderColumns();
-      Packer(kernel, panel, halves).run();
+        Packer(kernel, panel, halves, winograd).orderColumns();
+      Packer(kernel, panel, halves, winograd).run();
     });
   }
 };

@@ -1,0 +1,45 @@
+//===- Winograd.h - Sliding sums of three products with fewer of them ------===//
+//
+// Winograd's minimal filtering F(m, 3): m neighbouring results of a filter with three taps from m + 2 products instead of 3 m
+// (A. Lavin, S. Gray, Fast Algorithms for Convolutional Neural Networks, 2015). Image, filter and products are polynomials that are
+// multiplied at m + 2 places: 0, pairs of numbers of either sign, and infinity. In two dimensions the transforms are applied along
+// one after the other.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_DIALECT_KERNEL_WINOGRAD_H
+#define LATHE_DIALECT_KERNEL_WINOGRAD_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace lathe::kernel {
+
+/// The attribute of a load of a packed filter, and of its kernel.pack, that says so: results of a tile along the last two axes of
+/// the image, 1 along one that no window slides over.
+constexpr const char *winogradName = "winograd";
+
+/// Taps of the filters, of each dimension that is transformed.
+constexpr int64_t winogradTaps = 3;
+
+/// F(results, 3); F(1, 3) stands for a dimension that is left as it is.
+class Winograd {
+public:
+  explicit Winograd(int64_t results) : results(results) {}
+  static bool knows(int64_t results) { return results == 1 || results == 2 || results == 4; }
+
+  const int64_t results;
+  bool isPlain() const { return results == 1; }
+  /// Elements of the image that a tile reads, and products that it takes.
+  int64_t places() const { return isPlain() ? 1 : results + winogradTaps - 1; }
+  /// Each p stands for p and -p. In the order of places: 0, p, -p, .., infinity.
+  llvm::ArrayRef<double> pairs() const;
+  /// From taps[k * stride], k < 3, to out[place * stride].
+  void transformFilter(const double *taps, double *out, int64_t stride) const;
+};
+
+/// The filters of a tile of high x wide results: from taps, those along the width fastest, to places.
+void transformFilter(Winograd high, Winograd wide, const double *taps, double *out);
+
+} // namespace lathe::kernel
+
+#endif // LATHE_DIALECT_KERNEL_WINOGRAD_H

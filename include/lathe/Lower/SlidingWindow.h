@@ -1,0 +1,38 @@
+//===- SlidingWindow.h - Images that a window slides over -------------------===//
+//
+// Along an axis of its results a convolution of stride 1 reads its image at sums: of the place and the tap. Neighbouring places read
+// the same elements then, and whoever knows that may read, or transform, each of them once.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LOWER_SLIDINGWINDOW_H
+#define LATHE_LOWER_SLIDINGWINDOW_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::lower {
+
+/// The axis of a window's taps, of so many, that slides along `place`: all that the image is made of depends on the two axes through
+/// their sum. Nothing where none of the reduced axes does.
+std::optional<unsigned> tapsAlong(const BodyInfo &info, mlir::Value image, unsigned place, AxisSet reduced, int64_t taps);
+
+/// The last two axes of the rows (of images: the lines and the pixels of a line), and the taps that slide along them.
+struct SlidingWindow {
+  struct Dim {
+    unsigned place;
+    std::optional<unsigned> taps;
+  };
+  llvm::SmallVector<Dim, 2> dims;   ///< the innermost last; one where there is but one axis of rows
+  std::vector<unsigned> outer;      ///< other axes of the rows, outermost first
+  std::vector<unsigned> depth;      ///< other axes that are summed over, that with the most points last
+
+  /// Nothing where no window of so many taps slides, or an extent that is summed over is open.
+  static std::optional<SlidingWindow> of(const BodyInfo &info, mlir::Value image, AxisSet rows, AxisSet reduced, int64_t taps);
+  /// The same for tiles of `results` (along the lines and within one; 1: the taps along it are among what is summed over). Nothing where
+  /// no window slides along a dimension that has more.
+  std::optional<SlidingWindow> inTiles(const BodyInfo &info, llvm::ArrayRef<int64_t> results) const;
+  int64_t depthOf(const BodyInfo &info) const;
+};
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_SLIDINGWINDOW_H

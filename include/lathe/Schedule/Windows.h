@@ -1,0 +1,35 @@
+//===- Windows.h - Ways to compute sums over windows -----------------------===//
+//
+// Which convolutions are computed by Winograd's minimal filtering. A filter is packed for one way when the artifact is written, so
+// this is asked then, before there is a machine: all that an artifact has code for read the same filter.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_SCHEDULE_WINDOWS_H
+#define LATHE_SCHEDULE_WINDOWS_H
+
+#include "lathe/Lower/SlidingWindow.h"
+#include "lathe/Schedule/Choose.h"
+
+namespace lathe::schedule {
+
+/// A convolution whose window slides, in numbers.
+struct WindowedSum {
+  const lower::BodyInfo &info;
+  lower::SlidingWindow window;
+  int64_t columns, taps;
+
+  shape::Expr tiles(llvm::ArrayRef<int64_t> results) const;
+  /// Cycles of the machine, of the direct form ({1, 1}) or of tiles of so many results.
+  shape::Expr cost(llvm::ArrayRef<int64_t> results, const Machine &machine) const;
+};
+
+/// The tiles that take the least time, where that is less than without them at all sizes that are expected; what the kernel's cases say goes before.
+/// Nothing: the direct form.
+WinogradAttr chooseWinograd(const WindowedSum &sum);
+
+/// The case of a kernel whose filter was packed for it.
+void proposeWinograd(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
+
+} // namespace lathe::schedule
+
+#endif // LATHE_SCHEDULE_WINDOWS_H

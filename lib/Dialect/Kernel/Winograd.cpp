@@ -1,0 +1,46 @@
+//===- Winograd.cpp - Sliding sums of three products with fewer of them ----===//
+
+#include "lathe/Dialect/Kernel/Winograd.h"
+
+using namespace lathe;
+using kernel::Winograd;
+
+/// Of few digits, so that the transforms' coefficients are exact. With 3/4 and 3/2 the results of 64 to 512 channels are off by 1e-6 to
+/// 4e-6 of the largest one, twice what a plain sum is off by; with 1 and 2, as one finds them in the literature, by 5e-6 to 1e-5.
+llvm::ArrayRef<double> Winograd::pairs() const {
+  static const double one[] = {1}, two[] = {0.75, 1.5};
+  return isPlain() ? llvm::ArrayRef<double>() : results == 2 ? llvm::ArrayRef(one) : llvm::ArrayRef(two);
+}
+
+/// The filter's polynomial at each place, divided by the product of the place's distances to the others.
+void Winograd::transformFilter(const double *taps, double *out, int64_t stride) const {
+  if (isPlain()) {
+    *out = *taps;
+    return;
+  }
+  double even = 1; // of 0, to all others
+  for (double p : pairs())
+    even *= -p * p;
+  out[0] = taps[0] / even;
+  int64_t place = 1;
+  for (double p : pairs()) {
+    double distances = 2 * p * p;
+    for (double q : pairs())
+      distances *= q == p ? 1 : p * p - q * q;
+    for (double at : {p, -p})
+      out[stride * place++] = (taps[0] + at * (taps[stride] + at * taps[2 * stride])) / distances;
+  }
+  out[stride * place] = taps[2 * stride];
+}
+
+void kernel::transformFilter(Winograd high, Winograd wide, const double *taps, double *out) {
+  constexpr int64_t most = 6;
+  int64_t across = wide.isPlain() ? 1 : winogradTaps, down = high.isPlain() ? 1 : winogradTaps;
+  double rows[winogradTaps * most], columns[most * most];
+  for (int64_t u = 0; u < down; ++u)
+    wide.transformFilter(taps + u * across, rows + u * wide.places(), 1);
+  for (int64_t v = 0; v < wide.places(); ++v)
+    high.transformFilter(rows + v, columns + v, wide.places());
+  for (int64_t i = 0; i < high.places() * wide.places(); ++i)
+    out[i] = columns[i];
+}

@@ -1,0 +1,346 @@
+//===- Winograd.cpp - Convolutions with fewer products ---------------------===//
+
+#include "Winograd.h"
+#include "ContractionEpilogue.h"
+#include "ContractionTile.h"
+#include "KernelEmitters.h"
+#include "WinogradTransform.h"
+#include "lathe/Artifact/Format.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using kernel::Winograd;
+using lower::BodyEmitter;
+using shape::Expr;
+using Values = VectorBuilder::Values;
+
+/// Of a block's transformed images: a part of the second-level cache.
+constexpr int64_t blockBytes = 512 << 10;
+/// A block has at least as many tiles as use what is loaded of a panel often enough, and at most as many as leave several blocks to
+/// the threads.
+constexpr int64_t fewestBlockTiles = 24, mostBlockTiles = 96;
+/// Items that threads share evenly.
+constexpr int64_t fewestItems = 16;
+
+namespace {
+class WinogradEmitter {
+public:
+  WinogradEmitter(KernelFunction &f, const WinogradShape &shape);
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return body.error(); }
+
+private:
+  /// Tiles of one line of tiles: `count` from tile `from` on, which is the block's tile `local`.
+  struct Run {
+    Value line, from, count, local;
+  };
+  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
+  int64_t panels() const { return (shape.direct.columns + panelColumns - 1) / panelColumns; }
+  const lower::SlidingWindow::Dim &pixels() const { return shape.window.dims.back(); }
+  Expr extentOf(unsigned axis) const { return f.info.extents[axis]; }
+  Expr linesOfTiles() const;
+  Expr tileCount() const { return linesOfTiles() * Expr::ceildiv(extentOf(pixels().place), Expr(shape.wide.results)); }
+  Expr blockCount() const;
+  unsigned lastWidth() const;
+  void eachRun(Value first, Value count, llvm::function_ref<void(const Run &)> body);
+  void bindDim(BodyEmitter &point, size_t dim, Value at);
+  std::pair<Value, Value> splitLine(Value line);
+  void transformRun(const Run &run);
+  void transformDepth(const BodyEmitter &point, size_t level, const Run &run, Value top, Value at);
+  void transformVector(const BodyEmitter &point, const Run &run, Value top, Value channel, Value mask, Value at);
+  void emitPanel(Value panel, Value first, Value count);
+  void emitProducts(Value panel, Value count, unsigned width);
+  void emitResults(const Run &run, Value firstColumn, unsigned width);
+  void transformTile(const Run &run, Value tile, Value column);
+
+  KernelFunction &f;
+  const WinogradShape &shape;
+  const ContractionShape &product;
+  VectorBuilder v;
+  BodyEmitter body;
+  ContractionTile tiles;
+  ContractionEpilogue epilogue;
+  int64_t blockTiles, pitch, rowPitch, linePitch;  ///< tiles of a block, with and without room; elements of a tile; pixels of a line
+  int64_t productsAt, resultsAt, columnsAt, scratch; ///< elements of scratch
+  Value high, wide, tilesHigh, tilesWide;
+};
+} // namespace
+
+static int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
+    : f(f), shape(shape), product(shape.direct.product), v(f.b, f.loc, f.isa, product.accumulator),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tiles(v, product, product.rhsType, f.scratch),
+      epilogue(v, product, f.info, body, 0) {
+  int64_t fit = blockBytes / (4 * shape.places() * shape.depth);
+  blockTiles = std::clamp(fit, fewestBlockTiles, mostBlockTiles);
+  std::optional<int64_t> all = tileCount().constant(), blocks = blockCount().constant();
+  int64_t most = all && blocks ? (*all + *blocks - 1) / *blocks : blockTiles + blockTiles / 2 + 1;
+  // Places lie at odd distances, so that a tile's do not meet in one set of the cache.
+  pitch = most | 1;
+  rowPitch = roundUp(shape.depth, v.lanes);
+  rowPitch += rowPitch % 256 ? 0 : 16;
+  linePitch = shape.wide.results * most + v.lanes;
+  productsAt = shape.places() * pitch * rowPitch;
+  resultsAt = productsAt + shape.places() * pitch * panelColumns;
+  columnsAt = resultsAt + shape.high.results * linePitch * panelColumns;
+  scratch = columnsAt + (shape.wide.results * most + shape.wide.places()) * shape.high.places() * v.lanes;
+  tiles.setPackedRows(rowPitch);
+  if (all && blocks) {
+    tiles.allowHeightsOf(*all / *blocks);
+    if (*all % *blocks)
+      tiles.allowHeightsOf(*all / *blocks + 1);
+  }
+  high = shape.window.dims.size() > 1 ? body.emitExpr(extentOf(shape.window.dims[0].place)) : v.i(1);
+  wide = body.emitExpr(extentOf(pixels().place));
+  tilesHigh = v.ceilDiv(high, shape.high.results);
+  tilesWide = v.ceilDiv(wide, shape.wide.results);
+}
+
+Expr WinogradEmitter::linesOfTiles() const {
+  Expr lines(1);
+  for (unsigned a : shape.window.outer)
+    lines = lines * extentOf(a);
+  if (shape.window.dims.size() > 1)
+    lines = lines * Expr::ceildiv(extentOf(shape.window.dims[0].place), Expr(shape.high.results));
+  return lines;
+}
+
+/// Blocks are rounded to the nearest number. Few panels ask for more blocks.
+Expr WinogradEmitter::blockCount() const {
+  Expr count = tileCount(), blocks = Expr::max(Expr::floordiv(count + Expr(blockTiles / 2), Expr(blockTiles)), Expr(1));
+  if (panels() >= fewestItems)
+    return blocks;
+  Expr shared = Expr::min(Expr::floordiv(count, Expr(fewestBlockTiles)), Expr((fewestItems + panels() - 1) / panels()));
+  return Expr::max(blocks, shared);
+}
+
+KernelPlan WinogradEmitter::plan() const {
+  KernelPlan plan;
+  Expr count = tileCount(), blocks = blockCount();
+  plan.items = Expr::min(count, Expr(1)) * blocks * Expr(panels());
+  plan.cost = Expr(2 * panelColumns * shape.depth * shape.places()) * Expr::ceildiv(count, blocks);
+  plan.scratchBytes = Expr(4 * scratch);
+  // Each thread transforms the blocks that it takes panels of.
+  Expr threads = f.run.empty() ? Expr(1) : Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS]));
+  plan.granularity = Expr::max(Expr(1), Expr::min(Expr(panels()), Expr::ceildiv(plan.items, threads)));
+  return plan;
+}
+
+unsigned WinogradEmitter::lastWidth() const {
+  unsigned rest = shape.direct.columns % panelColumns, width = v.lanes;
+  while (width < rest)
+    width *= 2;
+  return rest ? std::min(width, panelColumns) : panelColumns;
+}
+
+/// Items are (block of tiles, panel), the last fastest. Tiles are split exactly: the first blocks have one more than the rest.
+void WinogradEmitter::emit() {
+  Value count = body.emitExpr(tileCount()), blocks = body.emitExpr(blockCount());
+  Value low = v.div(count, blocks), highBlocks = v.sub(count, v.mul(low, blocks));
+  v.loop(v.div(f.begin, panels()), v.ceilDiv(f.end, panels()), 1, [&](Value block) {
+    Value start = v.mul(block, panels());
+    Value panelFrom = v.max(v.sub(f.begin, start), v.i(0)), panelTo = v.min(v.sub(f.end, start), v.i(panels()));
+    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
+    Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
+    eachRun(first, mine, [&](const Run &run) { transformRun(run); });
+    v.loop(panelFrom, panelTo, 1, [&](Value panel) { emitPanel(panel, first, mine); });
+  });
+}
+
+void WinogradEmitter::eachRun(Value first, Value count, llvm::function_ref<void(const Run &)> body) {
+  Value length = v.max(tilesWide, v.i(1)), end = v.add(first, count);
+  v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
+    Value start = v.mul(line, length);
+    Value from = v.max(v.sub(first, start), v.i(0)), to = v.min(v.sub(end, start), length);
+    body({line, from, v.sub(to, from), v.sub(v.add(start, from), first)});
+  });
+}
+
+/// The point of the outer axes and the first line of results of a line of tiles.
+std::pair<Value, Value> WinogradEmitter::splitLine(Value line) {
+  if (shape.window.dims.size() < 2)
+    return {line, v.i(0)};
+  Value outer = v.div(line, v.max(tilesHigh, v.i(1)));
+  return {outer, v.mul(v.sub(line, v.mul(outer, tilesHigh)), shape.high.results)};
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+/// The element `at` of the image along a dimension. Behind the last one that any result reads it stands in for those behind it: what
+/// is made of them is dropped.
+void WinogradEmitter::bindDim(BodyEmitter &point, size_t dim, Value at) {
+  const lower::SlidingWindow::Dim &d = shape.window.dims[dim];
+  Value last = v.sub(dim + 1 == shape.window.dims.size() ? wide : high, 1), place = v.min(at, last);
+  point.bindAxis(f.info.axes[d.place], place);
+  if (d.taps)
+    point.bindAxis(f.info.axes[*d.taps], v.min(v.sub(at, place), v.i(kernel::winogradTaps - 1)));
+}
+
+void WinogradEmitter::transformRun(const Run &run) {
+  auto [outer, top] = splitLine(run.line);
+  BodyEmitter point = body;
+  AxisGroup(f.info, shape.window.outer).bind(v, point, outer, /*flat=*/false);
+  transformDepth(point, 0, run, top, v.i(0));
+}
+
+/// The summed axes from `level` on, at element `at` of a tile; the last axis in the lanes. A vector past the axis's end is overwritten
+/// by what comes next.
+void WinogradEmitter::transformDepth(const BodyEmitter &point, size_t level, const Run &run, Value top, Value at) {
+  const std::vector<unsigned> &depth = shape.window.depth;
+  int64_t extent = *extentOf(depth[level]).constant(), stride = 1;
+  for (size_t l = level + 1; l < depth.size(); ++l)
+    stride *= *extentOf(depth[l]).constant();
+  if (level + 1 < depth.size())
+    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(f.info.axes[depth[level]], x);
+      transformDepth(inner, level + 1, run, top, v.add(at, v.mul(x, stride)));
+    });
+  int64_t whole = extent - extent % v.lanes;
+  if (whole)
+    v.loop(v.i(0), v.i(whole), v.lanes, [&](Value x) { transformVector(point, run, top, x, {}, v.add(at, x)); });
+  if (whole < extent)
+    transformVector(point, run, top, v.i(whole), v.firstLanes(unsigned(extent - whole)), v.add(at, whole));
+}
+
+/// A vector of channels: along the columns of the run first, which neighbouring tiles share.
+void WinogradEmitter::transformVector(const BodyEmitter &point, const Run &run, Value top, Value channel, Value mask, Value at) {
+  const Winograd &high = shape.high, &wide = shape.wide;
+  size_t last = shape.window.dims.size() - 1;
+  Value first = v.mul(run.from, wide.results);
+  Value columns = v.add(v.mul(run.count, wide.results), wide.places() - wide.results);
+  auto column = [&](Value c, int64_t row) { return v.add(v.mul(c, high.places() * v.lanes), columnsAt + row * v.lanes); };
+  v.loop(v.i(0), columns, 1, [&](Value c) {
+    Values image;
+    for (int64_t row = 0; row < high.places(); ++row) {
+      BodyEmitter place = point;
+      if (last)
+        bindDim(place, 0, v.add(top, row));
+      bindDim(place, last, v.add(first, c));
+      place.bindLane(f.info.axes[shape.window.depth.back()], channel, v.lanes, mask);
+      image.push_back(place.emitLanes(shape.direct.image));
+    }
+    for (auto [row, value] : llvm::enumerate(transformImage(v, high, image)))
+      v.store(value, f.scratch, column(c, row));
+  });
+  v.loop(v.i(0), run.count, 1, [&](Value tile) {
+    Value row = v.add(v.mul(v.add(run.local, tile), rowPitch), at);
+    for (int64_t i = 0; i < high.places(); ++i) {
+      Values image;
+      for (int64_t k = 0; k < wide.places(); ++k)
+        image.push_back(v.load(f.scratch, column(v.add(v.mul(tile, wide.results), k), i)));
+      for (auto [k, value] : llvm::enumerate(transformImage(v, wide, image)))
+        v.store(value, f.scratch, v.add(row, (i * wide.places() + int64_t(k)) * pitch * rowPitch));
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Products and results
+//===----------------------------------------------------------------------===//
+
+void WinogradEmitter::emitPanel(Value panelIndex, Value first, Value count) {
+  Value firstColumn = v.mul(panelIndex, panelColumns);
+  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.places() * shape.depth * panelColumns), product.rhsType);
+  auto all = [&](unsigned width) {
+    emitProducts(panel, count, width);
+    eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, width); });
+  };
+  unsigned last = lastWidth();
+  if (last == panelColumns)
+    return all(panelColumns);
+  if (panels() == 1)
+    return all(last);
+  v.ifThen(v.less(panelIndex, v.i(panels() - 1)), [&] { all(panelColumns); }, [&] { all(last); });
+}
+
+void WinogradEmitter::emitProducts(Value panel, Value count, unsigned width) {
+  Value heights = v.ceilDiv(count, tiles.maxRows());
+  Value high = v.ceilDiv(count, heights), low = v.sub(high, 1), highOnes = v.sub(count, v.mul(heights, low));
+  v.loop(v.i(0), v.i(shape.places()), 1, [&](Value place) {
+    Value filter = v.at(panel, v.mul(place, shape.depth * panelColumns), product.rhsType);
+    v.loop(v.i(0), heights, 1, [&](Value t) {
+      Value row = v.add(v.mul(place, pitch), v.add(v.mul(t, low), v.min(t, highOnes)));
+      Value rows = v.select(v.less(t, highOnes), high, low);
+      tiles.requestNext(filter, t, v.i(shape.depth));
+      tiles.emit(body, filter, row, rows, v.i(shape.depth), v.at(f.scratch, v.add(v.mul(row, panelColumns), productsAt)), width);
+    });
+  });
+}
+
+void WinogradEmitter::emitResults(const Run &run, Value firstColumn, unsigned width) {
+  auto [outer, top] = splitLine(run.line);
+  v.loop(v.i(0), run.count, 1, [&](Value tile) {
+    v.loop(v.i(0), v.i(width), v.lanes, [&](Value column) { transformTile(run, tile, column); });
+  });
+  Value left = v.mul(run.from, shape.wide.results);
+  Value pixels = v.min(v.mul(run.count, shape.wide.results), v.sub(wide, left));
+  Value lines = v.min(v.sub(high, top), v.i(shape.high.results));
+  v.loop(v.i(0), lines, 1, [&, outer = outer, top = top](Value line) {
+    Value row = v.add(v.mul(v.add(v.mul(outer, high), v.add(top, line)), wide), left);
+    epilogue.setBuffer(v.at(f.scratch, v.add(v.mul(line, linePitch * panelColumns), resultsAt)));
+    epilogue.emit(body, row, pixels, firstColumn, width);
+  });
+}
+
+/// The results of one tile, of a vector of columns, to their places in the run's lines.
+void WinogradEmitter::transformTile(const Run &run, Value tile, Value column) {
+  const Winograd &high = shape.high, &wide = shape.wide;
+  Value from = v.add(v.add(v.mul(v.add(run.local, tile), panelColumns), column), productsAt);
+  Values lines[4]; // of each the places along it
+  for (int64_t k = 0; k < wide.places(); ++k) {
+    Values products;
+    for (int64_t i = 0; i < high.places(); ++i)
+      products.push_back(v.load(f.scratch, v.add(from, (i * wide.places() + k) * pitch * panelColumns)));
+    for (auto [line, value] : llvm::enumerate(transformProducts(v, high, products)))
+      lines[line].push_back(value);
+  }
+  Value to = v.add(v.add(v.mul(tile, wide.results * panelColumns), column), resultsAt);
+  for (int64_t line = 0; line < high.results; ++line)
+    for (auto [pixel, value] : llvm::enumerate(transformProducts(v, wide, lines[line])))
+      v.store(value, f.scratch, v.add(to, (line * linePitch + int64_t(pixel)) * panelColumns));
+}
+
+//===----------------------------------------------------------------------===//
+
+std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
+  kernel::LoadOp filter;
+  for (Operation *op : info.ops)
+    if (isa<kernel::LoadOp>(op) && op->hasAttr(kernel::winogradName))
+      filter = cast<kernel::LoadOp>(op);
+  std::optional<ConvolutionShape> direct = filter ? ConvolutionShape::of(info) : std::nullopt;
+  if (!direct)
+    return std::nullopt;
+  auto results = filter->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName).asArrayRef();
+  auto setOf = [](const AxisGroup &group) {
+    lower::AxisSet set = 0;
+    for (unsigned a : group.axes)
+      set |= lower::AxisSet(1) << a;
+    return set;
+  };
+  std::optional<lower::SlidingWindow> window = lower::SlidingWindow::of(
+      info, direct->image, setOf(direct->product.rows), setOf(direct->product.reduced), kernel::winogradTaps);
+  std::optional<lower::SlidingWindow> tiled = window ? window->inTiles(info, results) : std::nullopt;
+  if (!tiled || results.size() != 2)
+    return std::nullopt;
+  WinogradShape s{*direct, *tiled, Winograd(results[0]), Winograd(results[1])};
+  s.depth = s.window.depthOf(info);
+  return s;
+}
+
+llvm::Expected<bool> lathe::cpu::emitWinograd(KernelFunction &f, KernelPlan &plan) {
+  std::optional<WinogradShape> shape = WinogradShape::of(f.info);
+  if (!shape)
+    return false;
+  WinogradEmitter emitter(f, *shape);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}
