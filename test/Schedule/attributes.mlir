@@ -63,7 +63,7 @@ module attributes {x = #schedule.case<"N", #schedule.plain>} {}
 
 // -----
 
-// expected-error @below {{S3: expected #schedule.rows, #schedule.tiles or #schedule.plain}}
+// expected-error @below {{S3: expected #schedule.rows, #schedule.tiles, #schedule.winograd or #schedule.plain}}
 module attributes {x = #schedule.case<"N < 2", 4 : i64>} {}
 
 // -----
@@ -85,3 +85,21 @@ module attributes {x = #schedule.tiles<narrow = 8>} {}
 
 // expected-error @below {{panels: expected 1 to 64}}
 module attributes {x = #schedule.tiles<panels = 65>} {}
+
+// -----
+
+// expected-error @below {{wide: expected 1, 2 or 4}}
+module attributes {x = #schedule.winograd<high = 4, wide = 3>} {}
+
+// -----
+
+func.func @f(%x: tensor<?xf32>) {
+  // expected-error @below {{S3: #schedule.winograd<high = 4, wide = 4> is not for kernels of class loop}}
+  %0 = kernel.generic loop @copy axes(i = "N") ins(%x : tensor<?xf32>) outs(tensor<?xf32>)
+      attributes {schedule.cases = [#schedule.case<#schedule.winograd<high = 4, wide = 4>>]} {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i"] : <f32> -> f32
+    kernel.store %1, %out["i"] : f32, <f32>
+  }
+  return
+}
