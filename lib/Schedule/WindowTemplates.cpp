@@ -20,8 +20,9 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
-/// A form is taken where it needs at most this share of the direct one's cycles.
-constexpr double worth = 0.9;
+/// A form is taken where it needs at most this share of the direct one's cycles: nine of ten.
+constexpr int64_t worthParts = 9, worthOf = 10;
+constexpr double worth = double(worthParts) / worthOf;
 
 Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
   Expr count(1);
@@ -32,23 +33,35 @@ Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
   return count;
 }
 
-Expr WindowedSum::cost(ArrayRef<int64_t> results, const Machine &machine) const {
-  int64_t places = 1, lanes = machine.lanes(), depth = taps;
-  for (int64_t along : results) {
+static int64_t placesOf(ArrayRef<int64_t> results) {
+  int64_t places = 1;
+  for (int64_t along : results)
     places *= Winograd(along).places();
-    depth /= along > 1 ? winogradTaps : 1;
-  }
+  return places;
+}
+
+/// What is summed over at each place.
+static int64_t depthOf(ArrayRef<int64_t> results, int64_t taps) {
+  for (int64_t along : results)
+    taps /= along > 1 ? winogradTaps : 1;
+  return taps;
+}
+
+int64_t WindowedSum::filterBytes(ArrayRef<int64_t> results) const {
+  return int64_t(sizeof(float)) * placesOf(results) * depthOf(results, taps) * columns;
+}
+
+Expr WindowedSum::cost(ArrayRef<int64_t> results, const Machine &machine) const {
+  int64_t places = placesOf(results), lanes = machine.lanes(), depth = depthOf(results, taps);
   int64_t used = (columns + lanes - 1) / lanes * lanes, perTile = places * depth * used / machine.peak();
   if (places > 1)
     perTile += places * (imageCycles * ((depth + lanes - 1) / lanes) + resultCycles * (used / lanes));
   else
     perTile += packCycles * ((depth + lanes - 1) / lanes);
-  int64_t bytes = 4 * places * depth * columns, loading = bytes / machine.costs.memoryBytes;
-  Expr computing = tiles(results) * Expr(perTile);
-  // Filters that the second-level cache does not hold are waited for where there is not enough to compute with them.
-  if (bytes > int64_t(machine.costs.secondCache) / 2)
-    computing = Expr::max(computing, Expr(loading)) + Expr(loading / 4);
-  return computing;
+  int64_t bytes = filterBytes(results), loading = bytes / machine.costs.memoryBytes;
+  // Filters that the second-level cache does not hold come past it, which is no more than in part hidden behind products.
+  bool held = bytes <= int64_t(machine.costs.secondCache) / 2;
+  return tiles(results) * Expr(perTile) + Expr(held ? 0 : loading);
 }
 
 /// Each with each, but none at all.
@@ -74,58 +87,95 @@ static const Machine &referenceMachine() {
   return *most;
 }
 
-static std::optional<int64_t> costAt(const Expr &cost, const Point &sizes) { return cost.evaluate(sizes); }
+/// The sizes that are expected, and the smallest that there may be, where larger filters cost the most.
+static std::vector<Point> pointsFor(kernel::GenericOp kernel) {
+  std::vector<std::string> sizes = kernel.getSizeSymbols();
+  std::vector<SizeHints> hints = hintsOf(kernel);
+  std::vector<Point> points = pointsOf(sizes, hints);
+  Point smallest;
+  for (auto [size, hint] : llvm::zip(sizes, hints))
+    smallest[size] = std::max<int64_t>(hint.min, 1);
+  points.push_back(smallest);
+  return points;
+}
 
-WinogradAttr schedule::chooseWinograd(const WindowedSum &sum) {
+/// What it saves of the direct form's cycles: where that is least, and on average where the direct form does what it does better.
+static std::pair<double, double> savedBy(const Expr &cost, const Expr &direct, ArrayRef<Point> points) {
+  double least = 1, sum = 0, count = 0;
+  for (const Point &p : points) {
+    std::optional<int64_t> mine = cost.evaluate(p), usual = direct.evaluate(p);
+    if (!mine || !usual || *usual <= 0 || *mine < 0)
+      continue; // no image of these sizes
+    double saved = 1 - double(*mine) / double(*usual);
+    least = std::min(least, saved);
+    sum += std::max(saved, 0.0);
+    ++count;
+  }
+  return count ? std::pair(least, sum / count) : std::pair(0.0, 0.0);
+}
+
+WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   kernel::GenericOp kernel = sum.info.kernel;
   SmallVector<std::array<int64_t, 2>> all = tilesOf(sum.window);
   if (SmallVector<CaseAttr> forced = casesOf(kernel); !forced.empty()) {
-    auto asked = dyn_cast<WinogradAttr>(forced.back().getSchedule());
+    auto asked = dyn_cast<WinogradAttr>(forced.front().getSchedule());
     auto results = asked ? std::array<int64_t, 2>{std::abs(asked.getHigh()), std::abs(asked.getWide())} : std::array<int64_t, 2>{};
-    return llvm::is_contained(all, results) ? asked : WinogradAttr();
+    return llvm::is_contained(all, results) ? WindowChoice{asked, forced.size() > 1} : WindowChoice();
   }
   const Machine &machine = referenceMachine();
-  std::vector<Point> points = pointsOf(kernel.getSizeSymbols(), hintsOf(kernel));
+  std::vector<Point> points = pointsFor(kernel);
   Expr direct = sum.cost({1, 1}, machine);
-  WinogradAttr best;
-  double least = 0;
+  WindowChoice always, sometimes;
+  double mostAlways = 1 - worth, mostSometimes = 1 - worth, usually = 0;
+  int64_t bytes = 0;
   for (const std::array<int64_t, 2> &results : all) {
-    Expr cost = sum.cost(results, machine);
-    double total = 0;
-    bool wins = !points.empty();
-    for (const Point &p : points) {
-      std::optional<int64_t> mine = costAt(cost, p), usual = costAt(direct, p);
-      wins &= mine && usual && double(*mine) <= worth * double(*usual);
-      total += mine && usual && *usual > 0 ? double(*mine) / double(*usual) : 0;
-    }
-    if (!wins || (best && total >= least))
-      continue;
-    best = WinogradAttr::get(kernel.getContext(), results[0], results[1]);
-    least = total;
+    auto [least, average] = savedBy(sum.cost(results, machine), direct, points);
+    auto tiles = WinogradAttr::get(kernel.getContext(), results[0], results[1]);
+    if (least > mostAlways)
+      always = {tiles, false}, mostAlways = least, usually = average;
+    if (average > mostSometimes)
+      sometimes = {tiles, true}, mostSometimes = average, bytes = sum.filterBytes(results);
   }
-  return best;
+  // A small filter may be there twice for what large images gain.
+  bool rather = bytes <= int64_t(machine.costs.secondCache) && mostSometimes > usually + (1 - worth);
+  return always.tiles && !(sometimes.tiles && rather) ? always : sometimes;
+}
+
+/// The sum that a marked load is a factor of, in numbers.
+static std::optional<WindowedSum> markedSum(const BodyInfo &info, Operation *load) {
+  kernel::ReduceOp sum = lower::onlySum(info);
+  auto product = sum ? sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  if (!product)
+    return std::nullopt;
+  Value image = product.getLhs().getDefiningOp() == load ? product.getRhs() : product.getLhs();
+  lower::AxisSet reduced = info.axesOf(sum.getAxes()), filter = info.axesOf(load->getResult(0));
+  lower::AxisSet rows = lower::allAxes(info) & ~(filter | reduced);
+  std::optional<lower::SlidingWindow> window = lower::SlidingWindow::of(info, image, rows, reduced, winogradTaps);
+  if (!window)
+    return std::nullopt;
+  WindowedSum s{info, *window, 1, 1};
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (filter >> a & 1)
+      (reduced >> a & 1 ? s.taps : s.columns) *= info.extents[a].constant().value_or(1);
+  return s;
 }
 
 void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
   for (Operation *op : info.ops) {
     auto packed = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName);
-    kernel::ReduceOp sum = packed ? lower::onlySum(info) : kernel::ReduceOp();
-    auto product = sum ? sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-    if (!product)
+    std::optional<WindowedSum> sum = packed ? markedSum(info, op) : std::nullopt;
+    if (!sum)
       continue;
-    Value image = product.getLhs().getDefiningOp() == op ? product.getRhs() : product.getLhs();
-    lower::AxisSet reduced = info.axesOf(sum.getAxes()), filter = info.axesOf(op->getResult(0));
-    lower::AxisSet rows = lower::allAxes(info) & ~(filter | reduced);
-    std::optional<lower::SlidingWindow> window = lower::SlidingWindow::of(info, image, rows, reduced, winogradTaps);
-    if (!window)
-      continue;
-    WindowedSum s{info, *window, 1, 1};
-    for (unsigned a = 0; a < info.axes.size(); ++a)
-      if (filter >> a & 1)
-        (reduced >> a & 1 ? s.taps : s.columns) *= info.extents[a].constant().value_or(1);
     ArrayRef<int64_t> results = packed.asArrayRef();
-    choice.ideal = s.cost(results, machine);
-    candidates.push_back({{}, WinogradAttr::get(op->getContext(), results[0], results[1]), choice.ideal});
+    auto tiles = WinogradAttr::get(op->getContext(), results[0], results[1]);
+    Expr cost = sum->cost(results, machine);
+    choice.ideal = cost;
+    if (!op->hasAttr(kernel::winogradFilterName))
+      return candidates.push_back({{}, tiles, cost});
+    Expr direct = sum->cost({1, 1}, machine);
+    Predicate when = Predicate().add(cost * Expr(worthOf), Relation::LessEqual, direct * Expr(worthParts));
+    candidates.push_back({when, tiles, cost});
+    candidates.push_back({{}, PlainAttr::get(op->getContext()), direct});
     return;
   }
 }

@@ -1,4 +1,4 @@
-"""Convolutions of every kind against numpy in double precision: groups narrower and wider than a vector, depthwise with
+"""Convolutions of every kind against numpy in double precision: dense, groups narrower and wider than a vector, depthwise with
 multipliers, transposed; one to three dimensions, strides, dilations, uneven borders, images before and behind other
 convolutions, filters known and not.
 
@@ -110,6 +110,18 @@ def build(symbolic):
         for stride, dilation in ((1, 1), (2, 1), (1, 2), (3, 1), (2, 3)):
             reach = (kernel - 1) * dilation
             m.add((reach + 9, reach + 20), (kernel, kernel), 20, 1, 1, [stride] * 2, [dilation] * 2, [reach // 2] * 4, around=kernel % 2 == 0)
+    # Windows of three taps, dense: by fewer products. Tiles that images end within, borders of every kind, channels of no multiple of lanes.
+    for inputs, outputs in ((64, 64), (37, 53), (20, 16)):
+        for spatial in ((14, 14), (13, 9), (5, 35), (1, 6), (3, 3)):
+            for around in (False, True):
+                m.add(spatial, (3, 3), 1, inputs, outputs, pads=[1, 1, 1, 1], around=around)
+                m.add(spatial, (3, 3), 1, inputs, outputs, pads=[2, 0, 1, 3], batch=3, around=around)
+        m.add((23, 18), (3, 3), 1, inputs, outputs)
+        m.add((17, 18), (3, 5), 1, inputs, outputs, pads=[1, 2, 1, 2], around=True)
+        m.add((17, 18), (3, 3), 1, inputs, outputs, [2, 1], pads=[1, 1, 1, 1], around=True)
+        m.add((57,), (3,), 1, inputs, outputs, pads=[1, 1])
+        m.add((4, 9, 10), (3, 3, 3), 1, inputs, outputs, pads=[1] * 6, around=True)
+    m.add((6, 6), (3, 3), 1, 64, 64, batch=0)
     m.add((150,), (31,), 24, 1, 1, pads=[15, 15])
     m.add((90,), (5,), 6, 4, 4, strides=[3], dilations=[2])
     m.add((6, 9, 10), (3, 3, 3), 16, 1, 1, pads=[1] * 6)

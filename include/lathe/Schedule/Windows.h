@@ -19,15 +19,21 @@ struct WindowedSum {
   int64_t columns, taps;
 
   shape::Expr tiles(llvm::ArrayRef<int64_t> results) const;
+  int64_t filterBytes(llvm::ArrayRef<int64_t> results) const;
   /// Cycles of the machine, of the direct form ({1, 1}) or of tiles of so many results.
   shape::Expr cost(llvm::ArrayRef<int64_t> results, const Machine &machine) const;
 };
 
-/// The tiles that take the least time, where that is less than without them at all sizes that are expected; what the kernel's cases say goes before.
-/// Nothing: the direct form.
-WinogradAttr chooseWinograd(const WindowedSum &sum);
+/// How a filter is packed.
+struct WindowChoice {
+  WinogradAttr tiles; ///< null: the direct form alone
+  bool both = false;  ///< sizes decide when a model runs: both forms
+};
 
-/// The case of a kernel whose filter was packed for it.
+/// The tiles that take the least time, where that is less than without them. What the kernel's cases say goes before.
+WindowChoice chooseWinograd(const WindowedSum &sum);
+
+/// The ways of a kernel whose filter was packed so.
 void proposeWinograd(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 
 } // namespace lathe::schedule

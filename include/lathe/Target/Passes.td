@@ -79,6 +79,7 @@ def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {
         : tensor<64x64x3x3xf32> -> tensor<2x2304x32xf32>
     ... kernel.load %b["9*c + 576*o + 3*u + v"] {packed, winograd = array<i64: 4, 4>}
     ```
+    Where sizes of a run decide, the kernel has both, the second one as its last operand, whose number is `winograd_filter`.
   }];
   let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel; 0: a row for each column">,
                  Option<"halves", "halves", "bool", "false", "Filters of 16-bit floats too">,

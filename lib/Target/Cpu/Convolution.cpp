@@ -253,7 +253,11 @@ void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value 
 
 llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {
   std::optional<ConvolutionShape> shape = ConvolutionShape::of(f.info);
-  if (!shape || llvm::any_of(f.info.ops, [](Operation *op) { return op->hasAttr(kernel::winogradName); }))
+  auto isOtherForms = [](Operation *op) {
+    bool both = op->hasAttr("packed") && op->hasAttr(kernel::winogradFilterName);
+    return op->hasAttr(kernel::winogradName) && !both;
+  };
+  if (!shape || llvm::any_of(f.info.ops, isOtherForms))
     return false;
   ConvolutionEmitter emitter(f, *shape);
   emitter.emit();

@@ -1,6 +1,7 @@
 //===- ConvolutionShape.cpp - The roles of a convolution's axes ------------===//
 
 #include "Convolution.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
@@ -10,13 +11,13 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
-/// The packed filter among the factors of the kernel's sum.
+/// The filter that was packed, for this form or another, among the factors of the kernel's sum.
 static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, Value &image) {
   for (Operation *op : info.ops) {
     auto r = dyn_cast<kernel::ReduceOp>(op);
     auto mul = r ? r.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
     for (unsigned side = 0; mul && side < 2; ++side)
-      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>(); load && load->hasAttr("packed")) {
+      if (auto load = mul->getOperand(side).getDefiningOp<kernel::LoadOp>(); load && (load->hasAttr("packed") || load->hasAttr(kernel::winogradName))) {
         sum = r;
         image = mul->getOperand(1 - side);
         return load;

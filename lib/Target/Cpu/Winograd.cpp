@@ -6,6 +6,8 @@
 #include "KernelEmitters.h"
 #include "WinogradTransform.h"
 #include "lathe/Artifact/Format.h"
+#include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -36,7 +38,6 @@ private:
   struct Run {
     Value line, from, count, local;
   };
-  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
   int64_t panels() const { return (shape.direct.columns + panelColumns - 1) / panelColumns; }
   const lower::SlidingWindow::Dim &pixels() const { return shape.window.dims.back(); }
   Expr extentOf(unsigned axis) const { return f.info.extents[axis]; }
@@ -50,6 +51,10 @@ private:
   void transformRun(const Run &run);
   void transformDepth(const BodyEmitter &point, size_t level, const Run &run, Value top, Value at);
   void transformVector(const BodyEmitter &point, const Run &run, Value top, Value channel, Value mask, Value at);
+  Value imageAt(BodyEmitter point, Value line, Value column, Value channel, Value mask);
+  Value lineAt(int64_t row, Value column) { return v.add(v.mul(column, v.lanes), linesAt + row * imagePitch * v.lanes); }
+  void copyLines(const BodyEmitter &point, Value first, Value columns, Value top, Value channel);
+  Value pixelsAt(const BodyEmitter &point, Value column);
   void emitPanel(Value panel, Value first, Value count);
   void emitProducts(Value panel, Value count, unsigned width);
   void emitResults(const Run &run, Value firstColumn, unsigned width);
@@ -63,7 +68,8 @@ private:
   ContractionTile tiles;
   ContractionEpilogue epilogue;
   int64_t blockTiles, pitch, rowPitch, linePitch;  ///< tiles of a block, with and without room; elements of a tile; pixels of a line
-  int64_t productsAt, resultsAt, columnsAt, scratch; ///< elements of scratch
+  int64_t productsAt, resultsAt, columnsAt, linesAt, scratch; ///< elements of scratch
+  int64_t imagePitch; ///< columns of a line of the image, where its lines are copied
   Value high, wide, tilesHigh, tilesWide;
 };
 } // namespace
@@ -86,7 +92,9 @@ WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
   productsAt = shape.places() * pitch * rowPitch;
   resultsAt = productsAt + shape.places() * pitch * panelColumns;
   columnsAt = resultsAt + shape.high.results * linePitch * panelColumns;
-  scratch = columnsAt + (shape.wide.results * most + shape.wide.places()) * shape.high.places() * v.lanes;
+  imagePitch = shape.wide.results * most + shape.wide.places() + v.lanes;
+  linesAt = columnsAt + imagePitch * shape.high.places() * v.lanes;
+  scratch = linesAt + (shape.channelsTogether ? 0 : imagePitch * shape.high.places() * v.lanes);
   tiles.setPackedRows(rowPitch);
   if (all && blocks) {
     tiles.allowHeightsOf(*all / *blocks);
@@ -211,20 +219,16 @@ void WinogradEmitter::transformDepth(const BodyEmitter &point, size_t level, con
 /// A vector of channels: along the columns of the run first, which neighbouring tiles share.
 void WinogradEmitter::transformVector(const BodyEmitter &point, const Run &run, Value top, Value channel, Value mask, Value at) {
   const Winograd &high = shape.high, &wide = shape.wide;
-  size_t last = shape.window.dims.size() - 1;
   Value first = v.mul(run.from, wide.results);
   Value columns = v.add(v.mul(run.count, wide.results), wide.places() - wide.results);
   auto column = [&](Value c, int64_t row) { return v.add(v.mul(c, high.places() * v.lanes), columnsAt + row * v.lanes); };
+  if (!shape.channelsTogether)
+    copyLines(point, first, columns, top, channel);
   v.loop(v.i(0), columns, 1, [&](Value c) {
     Values image;
-    for (int64_t row = 0; row < high.places(); ++row) {
-      BodyEmitter place = point;
-      if (last)
-        bindDim(place, 0, v.add(top, row));
-      bindDim(place, last, v.add(first, c));
-      place.bindLane(f.info.axes[shape.window.depth.back()], channel, v.lanes, mask);
-      image.push_back(place.emitLanes(shape.direct.image));
-    }
+    for (int64_t row = 0; row < high.places(); ++row)
+      image.push_back(shape.channelsTogether ? imageAt(point, v.add(top, row), v.add(first, c), channel, mask)
+                                             : v.load(f.scratch, lineAt(row, c)));
     for (auto [row, value] : llvm::enumerate(transformImage(v, high, image)))
       v.store(value, f.scratch, column(c, row));
   });
@@ -240,13 +244,67 @@ void WinogradEmitter::transformVector(const BodyEmitter &point, const Run &run, 
   });
 }
 
+Value WinogradEmitter::imageAt(BodyEmitter point, Value line, Value column, Value channel, Value mask) {
+  size_t last = shape.window.dims.size() - 1;
+  if (last)
+    bindDim(point, 0, line);
+  bindDim(point, last, column);
+  point.bindLane(f.info.axes[shape.window.depth.back()], channel, v.lanes, mask);
+  return point.emitLanes(shape.direct.image);
+}
+
+/// Of an image with its pixels together: the lines that the run reads, a vector of channels for each column. Squares of pixels and
+/// channels are transposed in registers.
+void WinogradEmitter::copyLines(const BodyEmitter &point, Value first, Value columns, Value top, Value channel) {
+  const std::string &channels = f.info.axes[shape.window.depth.back()];
+  int64_t lastChannel = *extentOf(shape.window.depth.back()).constant() - 1;
+  for (int64_t row = 0; row < shape.high.places(); ++row) {
+    BodyEmitter line = point;
+    if (shape.window.dims.size() > 1)
+      bindDim(line, 0, v.add(top, row));
+    v.loop(v.i(0), columns, v.lanes, [&](Value c) {
+      Values pixels;
+      for (unsigned l = 0; l < v.lanes; ++l) {
+        BodyEmitter place = line;
+        place.bindAxis(channels, v.min(v.add(channel, l), v.i(lastChannel)));
+        pixels.push_back(pixelsAt(place, v.add(first, c)));
+      }
+      for (auto [l, value] : llvm::enumerate(v.transpose(pixels)))
+        v.store(value, f.scratch, lineAt(row, v.add(c, l)));
+    });
+  }
+}
+
+/// Elements column .. column + lanes - 1 of a line: by the first tap, those behind the last place by the other taps of that place. What
+/// lies behind them no result reads.
+Value WinogradEmitter::pixelsAt(const BodyEmitter &point, Value column) {
+  const lower::SlidingWindow::Dim &d = pixels();
+  auto read = [&](int64_t tap, Value mask) {
+    BodyEmitter place = point;
+    if (d.taps)
+      place.bindAxis(f.info.axes[*d.taps], v.i(tap));
+    place.bindLane(f.info.axes[d.place], v.sub(column, tap), v.lanes, mask);
+    return place.emitLanes(shape.direct.image);
+  };
+  auto edge = [&] {
+    Value seen = v.firstLanes(v.sub(wide, column)), all = v.select(seen, read(0, seen), v.f(0));
+    for (int64_t tap = 1; d.taps && tap < kernel::winogradTaps; ++tap) {
+      Value next = v.firstLanes(v.sub(v.add(wide, tap), column)), one = v.b.create<arith::XOrIOp>(v.loc, next, seen);
+      all = v.select(one, read(tap, one), all);
+      seen = next;
+    }
+    return Values{all};
+  };
+  return v.ifValues(v.less(v.add(column, v.lanes - 1), wide), [&] { return Values{read(0, {})}; }, edge)[0];
+}
+
 //===----------------------------------------------------------------------===//
 // Products and results
 //===----------------------------------------------------------------------===//
 
 void WinogradEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.places() * shape.depth * panelColumns), product.rhsType);
+  Value panel = v.at(f.refs[shape.filter], v.mul(panelIndex, shape.places() * shape.depth * panelColumns), product.rhsType);
   auto all = [&](unsigned width) {
     emitProducts(panel, count, width);
     eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, width); });
@@ -330,12 +388,20 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
     return std::nullopt;
   WinogradShape s{*direct, *tiled, Winograd(results[0]), Winograd(results[1])};
   s.depth = s.window.depthOf(info);
+  auto other = filter->getAttrOfType<IntegerAttr>(kernel::winogradFilterName);
+  s.both = bool(other);
+  s.channelsTogether = llvm::all_of(lower::opsBelow(direct->image), [&](Operation *op) {
+    std::optional<Expr::Linear> linear =
+        isa<kernel::LoadOp>(op) ? info.exprOf(op).linearIn(info.axes[s.window.depth.back()]) : std::nullopt;
+    return !isa<kernel::LoadOp>(op) || (linear && (linear->coefficient.isOne() || linear->coefficient.isZero()));
+  });
+  s.filter = other ? unsigned(other.getInt()) : cast<BlockArgument>(filter.getRef()).getArgNumber();
   return s;
 }
 
 llvm::Expected<bool> lathe::cpu::emitWinograd(KernelFunction &f, KernelPlan &plan) {
   std::optional<WinogradShape> shape = WinogradShape::of(f.info);
-  if (!shape)
+  if (!shape || (shape->both && !llvm::isa_and_nonnull<schedule::WinogradAttr>(f.schedule)))
     return false;
   WinogradEmitter emitter(f, *shape);
   emitter.emit();

@@ -21,6 +21,9 @@ struct WinogradShape {
   lower::SlidingWindow window; ///< taps that are not transformed are among its depth
   kernel::Winograd high{1}, wide{1};
   int64_t depth = 0;
+  unsigned filter = 0; ///< the operand that it is
+  bool both = false;   ///< the kernel has the filter of the direct form, too
+  bool channelsTogether = false; ///< in the image; else pixels are
 
   /// Nothing for a kernel whose filter was not packed so.
   static std::optional<WinogradShape> of(const lower::BodyInfo &info);

@@ -77,7 +77,7 @@ private:
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
-  bool packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step);
+  Value packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both);
   void packRows(Filter f, const Strides &k, int64_t columns, int64_t step);
   bool packDepthwise(Filter f);
   std::optional<int64_t> channelAxis(Filter f);
@@ -231,7 +231,7 @@ void Packer::orderColumns() {
   orderAxes(rows);
 }
 
-/// Columns in the lanes: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
+/// Columns in the lanes of the direct form: the innermost column axis is contiguous in all results, and the rows of the image are, too, or are
 /// short.
 bool Packer::wantsPanels(Filter f, int64_t depth) {
   unsigned lane = 0;
@@ -261,18 +261,29 @@ void Packer::packDense(Filter f) {
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.columns, offset);
   std::optional<int64_t> step = n ? n->single() : std::nullopt;
-  if (!k || !step || !wantsPanels(f, k->count))
+  bool panels = k && step && wantsPanels(f, k->count);
+  if (!k || !step || n->count < fewestChannels)
     return;
   if (!panel)
-    return packRows(f, *k, n->count, *step);
-  if (packWinograd(f, *k, n->count, *step))
-    return;
+    return panels ? packRows(f, *k, n->count, *step) : void();
+  bool both = true;
+  Value tiled = packWinograd(f, *k, n->count, *step, both), direct = sourceOf(kernel, f);
   OpBuilder b(kernel);
-  Value source = sourceOf(kernel, f);
-  auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
-  replace(f, b.create<kernel::PackOp>(source.getLoc(), type, source, k->count, n->count, 0, *step, panel,
-                                      b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides)));
-  f.load->setAttr("packed", b.getUnitAttr());
+  if (panels && both) {
+    auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
+    direct = b.create<kernel::PackOp>(direct.getLoc(), type, direct, k->count, n->count, 0, *step, panel,
+                                      b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides));
+  }
+  if (panels || !both)
+    f.load->setAttr("packed", b.getUnitAttr());
+  replace(f, both ? direct : tiled);
+  if (!tiled || !both)
+    return;
+  // Behind the other operands: their numbers stay.
+  unsigned last = kernel.getInputs().size();
+  kernel.getInputsMutable().append(tiled);
+  kernel.getBody().front().insertArgument(last, f.load.getRef().getType(), kernel.getLoc());
+  f.load->setAttr(kernel::winogradFilterName, b.getI64IntegerAttr(last));
 }
 
 /// Do neighbours along the axis lie side by side in all that the image is made of?
@@ -284,19 +295,22 @@ static bool liesTogether(const BodyInfo &info, Value image, unsigned axis) {
   });
 }
 
-/// For tiles of results: panels [columns / panel][place][k][panel], with k without the windows' taps.
-bool Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step) {
+/// For tiles of results, where they pay: panels [columns / panel][place][k][panel], with k without the windows' taps.
+Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both) {
   std::optional<lower::SlidingWindow> window =
       winograd ? lower::SlidingWindow::of(info, f.image, f.rows, f.reduced, kernel::winogradTaps) : std::nullopt;
-  if (!window || !liesTogether(info, f.image, window->depth.back()) || !f.load.getType().isF32())
-    return false;
-  schedule::WinogradAttr way = schedule::chooseWinograd({info, *window, columns, k.count});
-  if (!way)
-    return false;
-  int64_t high = std::max<int64_t>(way.getHigh(), 1), wide = std::max<int64_t>(way.getWide(), 1);
+  if (!window || !f.load.getType().isF32())
+    return {};
+  if (!liesTogether(info, f.image, window->depth.back()) && !liesTogether(info, f.image, window->dims.back().place))
+    return {};
+  schedule::WindowChoice way = schedule::chooseWinograd({info, *window, columns, k.count});
+  if (!way.tiles)
+    return {};
+  both = way.both;
+  int64_t high = std::max<int64_t>(way.tiles.getHigh(), 1), wide = std::max<int64_t>(way.tiles.getWide(), 1);
   std::optional<lower::SlidingWindow> tiled = window->inTiles(info, {high, wide});
   if (!tiled)
-    return false;
+    return {};
   std::vector<unsigned> order;
   for (const lower::SlidingWindow::Dim &dim : tiled->dims)
     if (dim.taps)
@@ -315,9 +329,7 @@ bool Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t s
                                          b.getDenseI64ArrayAttr(extents), b.getDenseI64ArrayAttr(strides));
   for (Operation *op : {packed.getOperation(), f.load.getOperation()})
     op->setAttr(kernel::winogradName, b.getDenseI64ArrayAttr({high, wide}));
-  f.load->setAttr("packed", b.getUnitAttr());
-  replace(f, packed);
-  return true;
+  return packed;
 }
 
 /// A row of k, in the order of the kernel's axes, for each column.

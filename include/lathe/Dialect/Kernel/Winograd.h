@@ -18,6 +18,9 @@ namespace lathe::kernel {
 /// the image, 1 along one that no window slides over.
 constexpr const char *winogradName = "winograd";
 
+/// Beside it where the kernel has the filter as it is for the direct form: the number of the operand that is transformed.
+constexpr const char *winogradFilterName = "winograd_filter";
+
 /// Taps of the filters, of each dimension that is transformed.
 constexpr int64_t winogradTaps = 3;
 

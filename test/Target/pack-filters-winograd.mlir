@@ -1,0 +1,57 @@
+// Filters for Winograd's minimal filtering, where it takes less time.
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters | FileCheck %s
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters=winograd=false | FileCheck %s --check-prefix=DIRECT
+// DIRECT-NOT: winograd = array
+
+// 36 places of 64 channels for a panel of 32 columns. Of 512 channels of 7x7 pixels, places of 2x2 results are less to load. The windows'
+// taps come first in k, whatever the order of the kernel's axes.
+// CHECK-LABEL: func.func @fixed
+// CHECK: kernel.pack %{{.*}} {k = 576 : i64, kExtents = array<i64: 3, 3, 64>, kStride = 0 : i64, kStrides = array<i64: 3, 1, 9>, n = 64 : i64, nStride = 576 : i64, panel = 32 : i64, winograd = array<i64: 4, 4>} : tensor<64x64x3x3xf32> -> tensor<2x2304x32xf32>
+// CHECK: kernel.load %{{.*}} {packed, winograd = array<i64: 4, 4>}
+func.func @fixed(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  return %1 : tensor<1x64x56x56xf32>
+}
+
+// CHECK-LABEL: func.func @deep
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 2, 2>} : tensor<512x512x3x3xf32> -> tensor<16x8192x32xf32>
+func.func @deep(%x: tensor<1x512x7x7xf32>) -> tensor<1x512x7x7xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<512x512x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x512x7x7xf32>, tensor<512x512x3x3xf32> -> tensor<1x512x7x7xf32>
+  return %1 : tensor<1x512x7x7xf32>
+}
+
+// One pixel is less work as it is: of open sizes the kernel has both filters, and each call chooses.
+// CHECK-LABEL: func.func @open
+// CHECK: %[[TILES:.*]] = kernel.pack %[[W:.*]] {{{.*}}winograd = array<i64: 4, 4>}
+// CHECK: kernel.generic reduction @conv{{.*}} ins(%arg0, %{{.*}}, %[[TILES]] :
+// CHECK: kernel.load %{{.*}}winograd = array<i64: 4, 4>, winograd_filter = 2 : i64}
+!open = tensor<1x64x?x?xf32, #lathe.dims<"1", "64", "h", "w">>
+func.func @open(%x: !open) -> !open {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !open, tensor<64x64x3x3xf32> -> !open
+  return %1 : !open
+}
+
+// Along the line alone: the three lines of the window are among what is summed over.
+// CHECK-LABEL: func.func @line
+// CHECK: kernel.pack %{{.*}} {k = 192 : i64, kExtents = array<i64: 3, 64>, {{.*}}winograd = array<i64: 1, 4>} : tensor<64x64x1x3xf32> -> tensor<2x384x32xf32>
+func.func @line(%x: tensor<1x64x40x40xf32>) -> tensor<1x64x40x40xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x1x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["0", "1", "0", "1"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x1x3xf32> -> tensor<1x64x40x40xf32>
+  return %1 : tensor<1x64x40x40xf32>
+}
+
+// Neither strides nor dilations nor windows of five taps, nor one result.
+// CHECK-LABEL: func.func @others
+// CHECK-NOT: winograd
+func.func @others(%x: tensor<1x64x40x40xf32>, %small: tensor<1x64x3x3xf32>) -> (tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>) {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %v = lathe.constant dense_resource<v> : tensor<64x64x5x5xf32>
+  %1 = lathe.conv %x, %w strides [2, 2] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x20x20xf32>
+  %2 = lathe.conv %x, %w strides [1, 1] dilations [2, 2] pads ["2", "2", "2", "2"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x40x40xf32>
+  %3 = lathe.conv %x, %v strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x5x5xf32> -> tensor<1x64x40x40xf32>
+  %4 = lathe.conv %small, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x3x3xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x1x1xf32>
+  return %1, %2, %3, %4 : tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>
+}
