@@ -33,9 +33,9 @@ def convolution(x, w, groups, strides, dilations, pads):
     filters = w.astype(np.float64).reshape(groups, -1, *w.shape[1:])
     for tap in places(kernel):
         at = [slice(t * s, t * s + (o - 1) * r + 1, r) for t, s, o, r in zip(tap, dilations, out, strides)]
-        part = x[(slice(None), slice(None), *at)].reshape(n, groups, -1, *out)
+        part = x[(slice(None), slice(None), *at)].reshape(n, groups, x.shape[1] // groups, *out)
         y += np.einsum("ngc...,goc->ngo...", part, filters[(Ellipsis, *tap)])
-    return y.reshape(n, -1, *out)
+    return y.reshape(n, w.shape[0], *out)
 
 
 def transposed(x, w, groups, strides, dilations, pads, extra):
@@ -121,7 +121,8 @@ def build(symbolic):
         m.add((17, 18), (3, 3), 1, inputs, outputs, [2, 1], pads=[1, 1, 1, 1], around=True)
         m.add((57,), (3,), 1, inputs, outputs, pads=[1, 1])
         m.add((4, 9, 10), (3, 3, 3), 1, inputs, outputs, pads=[1] * 6, around=True)
-    m.add((6, 6), (3, 3), 1, 64, 64, batch=0)
+    if not symbolic:
+        m.add((6, 6), (3, 3), 1, 64, 64, batch=0)
     m.add((150,), (31,), 24, 1, 1, pads=[15, 15])
     m.add((90,), (5,), 6, 4, 4, strides=[3], dilations=[2])
     m.add((6, 9, 10), (3, 3, 3), 16, 1, 1, pads=[1] * 6)

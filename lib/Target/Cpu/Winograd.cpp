@@ -52,7 +52,7 @@ private:
   void transformDepth(const BodyEmitter &point, size_t level, const Run &run, Value top, Value at);
   void transformVector(const BodyEmitter &point, const Run &run, Value top, Value channel, Value mask, Value at);
   Value imageAt(BodyEmitter point, Value line, Value column, Value channel, Value mask);
-  Value lineAt(int64_t row, Value column) { return v.add(v.mul(column, v.lanes), linesAt + row * imagePitch * v.lanes); }
+  Value lineAt(Value row, Value column) { return v.add(v.mul(v.add(v.mul(row, imagePitch), column), v.lanes), linesAt); }
   void copyLines(const BodyEmitter &point, Value first, Value columns, Value top, Value channel);
   Value pixelsAt(const BodyEmitter &point, Value column);
   void emitPanel(Value panel, Value first, Value count);
@@ -86,7 +86,8 @@ WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
   int64_t most = all && blocks ? (*all + *blocks - 1) / *blocks : blockTiles + blockTiles / 2 + 1;
   // Places lie at odd distances, so that a tile's do not meet in one set of the cache.
   pitch = most | 1;
-  rowPitch = roundUp(shape.depth, v.lanes);
+  int64_t innermost = *extentOf(shape.window.depth.back()).constant(); // its last vector runs past the tile's elements
+  rowPitch = roundUp(shape.depth - innermost + roundUp(innermost, v.lanes), v.lanes);
   rowPitch += rowPitch % 256 ? 0 : 16;
   linePitch = shape.wide.results * most + v.lanes;
   productsAt = shape.places() * pitch * rowPitch;
@@ -228,7 +229,7 @@ void WinogradEmitter::transformVector(const BodyEmitter &point, const Run &run, 
     Values image;
     for (int64_t row = 0; row < high.places(); ++row)
       image.push_back(shape.channelsTogether ? imageAt(point, v.add(top, row), v.add(first, c), channel, mask)
-                                             : v.load(f.scratch, lineAt(row, c)));
+                                             : v.load(f.scratch, lineAt(v.i(row), c)));
     for (auto [row, value] : llvm::enumerate(transformImage(v, high, image)))
       v.store(value, f.scratch, column(c, row));
   });
@@ -258,7 +259,7 @@ Value WinogradEmitter::imageAt(BodyEmitter point, Value line, Value column, Valu
 void WinogradEmitter::copyLines(const BodyEmitter &point, Value first, Value columns, Value top, Value channel) {
   const std::string &channels = f.info.axes[shape.window.depth.back()];
   int64_t lastChannel = *extentOf(shape.window.depth.back()).constant() - 1;
-  for (int64_t row = 0; row < shape.high.places(); ++row) {
+  v.loop(v.i(0), v.i(shape.high.places()), 1, [&](Value row) {
     BodyEmitter line = point;
     if (shape.window.dims.size() > 1)
       bindDim(line, 0, v.add(top, row));
@@ -272,7 +273,7 @@ void WinogradEmitter::copyLines(const BodyEmitter &point, Value first, Value col
       for (auto [l, value] : llvm::enumerate(v.transpose(pixels)))
         v.store(value, f.scratch, lineAt(row, v.add(c, l)));
     });
-  }
+  });
 }
 
 /// Elements column .. column + lanes - 1 of a line: by the first tap, those behind the last place by the other taps of that place. What
