@@ -24,11 +24,15 @@ using shape::Expr;
 
 namespace {
 
-constexpr unsigned threadsPerBlock = 128;
+constexpr unsigned threadsPerBlock = scatterThreads;
 /// As many threads as keep a large GPU busy while each goes through all updates.
 constexpr int64_t wantedThreads = 1 << 14;
 /// So many updates of an element, or fewer, are gone through in order.
 constexpr int64_t fewUpdates = 16;
+/// From so many elements for each update on, only memory of updated ones is touched.
+constexpr int64_t sparseElements = 8;
+/// Blocks on a multiprocessor of a launch that fills the device, and updates of a thread of it that are in flight together.
+constexpr int64_t blocksPerProcessor = 8, ahead = 8;
 
 /// Stores become atomic updates.
 class AtomicHooks : public DeviceHooks {
@@ -49,6 +53,9 @@ public:
   /// A thread for each update; its number, in the order of the updates, goes to `started`.
   void emitEach(llvm::function_ref<void(Value)> started = [](Value) {});
   void emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts);
+  /// As many threads as there are, each of which takes some updates; the largest of `count` numbers that `find` makes of an update's
+  /// value, where it counts.
+  Values emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find);
   const std::string &error() const { return base.error(); }
 
 private:
@@ -168,6 +175,25 @@ void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared
   });
 }
 
+/// The last update stands for what is past it: the largest of numbers is the same.
+Values ScatterEmitter::emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find) {
+  Value all = frame.size(extentOf(info, axes.all())), last = d.sub(all, d.i64(1));
+  Value threads = d.mul(d.wide(d.gridSize()), threadsPerBlock);
+  return d.loop(threadOf(d), all, d.mul(threads, ahead), Values(count, d.i32(0)), [&](Value first, ValueRange carried) {
+    Values largest(carried), values, counts;
+    for (int64_t i = 0; i < ahead; ++i) {
+      BodyEmitter point = base;
+      bind(point, axes.all(), d.minU(d.add(first, d.mul(threads, i)), last));
+      values.push_back(point.emit(updates.store.getValue()));
+      counts.push_back(updates.predicate ? point.emit(updates.predicate) : Value());
+    }
+    for (auto [value, one] : llvm::zip(values, counts))
+      for (auto [old, found] : llvm::zip(largest, find(value, one)))
+        old = d.b.create<arith::MaxUIOp>(d.loc, old, found);
+    return largest;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
@@ -193,11 +219,20 @@ struct Isolated {
   lower::ScatterAxes axes;
 };
 
-/// Words of a plan.
+/// Launches one after the other, as words of a plan: entry points and grids.
 struct ScatterLaunch {
-  Value entry, grid, scratch;
-  Values next; ///< launches that follow: entry points
-  Value nextGrid;
+  SmallVector<std::pair<Value, Value>> steps;
+  Value scratch;
+  /// This where the condition holds, else the other.
+  ScatterLaunch orElse(DeviceBuilder &h, Value condition, ScatterLaunch other) {
+    size_t count = std::max(steps.size(), other.steps.size());
+    for (ScatterLaunch *launch : {this, &other})
+      launch->steps.resize(count, {h.i64(0), h.i64(0)});
+    for (auto [mine, its] : llvm::zip(steps, other.steps))
+      mine = {h.select(condition, mine.first, its.first), h.select(condition, mine.second, its.second)};
+    scratch = h.select(condition, scratch, other.scratch);
+    return *this;
+  }
 };
 
 class ScatterPlanner {
@@ -206,6 +241,7 @@ public:
   llvm::Expected<ScatterLaunch> atomic(Isolated &s, Combiner kind);
   llvm::Expected<ScatterLaunch> inOrder(Isolated &s);
   llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements);
+  llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements, bool sparse);
 
 private:
   llvm::Error add(Isolated &s, StringRef name, lower::EmitHooks &hooks, KernelFrame &frame,
@@ -214,10 +250,12 @@ private:
     emit(emitter);
     return g.addEntry(frame, name, emitter.error());
   }
+  Value blocksFor(const Expr &threads) { return plan.size(Expr::ceildiv(threads, threadsPerBlock)); }
+  /// The entry point that is added next, with so many threads.
   ScatterLaunch launchOf(const Expr &threads) {
-    Value none = plan.constant(0);
-    return {plan.constant(g.entries.size()), plan.size(Expr::ceildiv(threads, threadsPerBlock)), none, {}, none};
+    return {{{plan.constant(g.entries.size()), blocksFor(threads)}}, plan.constant(0)};
   }
+  Value gridOf(Isolated &s, const ScatterPhase &phase, const Expr &elements);
   Generator &g;
   PlanFunction &plan;
 };
@@ -245,22 +283,68 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::inOrder(Isolated &s) {
   return launch;
 }
 
-llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements) {
-  ScatterLaunch launch = launchOf(extentOf(s.info, s.axes.all()));
-  launch.scratch = plan.size(elements * Expr(phases.bytes()));
-  launch.nextGrid = launch.grid;
-  for (unsigned phase = 0; phase < phases.count(); ++phase) {
-    if (phase)
-      launch.next.push_back(plan.constant(g.entries.size()));
-    std::string name = "scatter_" + phases.name(phase).str();
+Value ScatterPlanner::gridOf(Isolated &s, const ScatterPhase &phase, const Expr &elements) {
+  Expr updates = extentOf(s.info, s.axes.all());
+  if (phase.per == ScatterPhase::Update)
+    return blocksFor(updates);
+  if (phase.per == ScatterPhase::Element)
+    return blocksFor(elements);
+  DeviceBuilder &h = plan.d;
+  Value filled = h.mul(plan.processors(), blocksPerProcessor);
+  Value wanted = blocksFor(phase.per == ScatterPhase::Range ? Expr::ceildiv(updates, ahead) : elements);
+  return h.minU(h.minU(filled, plan.constant(ScatterPhases::mostBlocks)), wanted);
+}
+
+static void emitPhase(KernelFrame &frame, Isolated &s, const ScatterPhases &phases, const ScatterPhase &phase,
+                      const PhaseMemory &memory, ScatterEmitter &e, PhaseHooks &hooks) {
+  DeviceBuilder &d = frame.d;
+  switch (phase.per) {
+  case ScatterPhase::Update:
+    phases.beforeUpdates(frame, memory, phase.name);
+    return e.emitEach([&](Value thread) { hooks.setUpdate(thread); });
+  case ScatterPhase::Element: {
+    Value thread = threadOf(d);
+    return d.when(d.less(thread, memory.elements), [&] { phases.element(d, memory, thread); });
+  }
+  case ScatterPhase::Memory:
+    return phases.memory(frame, memory);
+  case ScatterPhase::Range:
+    return phases.keepRange(frame, memory,
+                            e.emitRange(phases.rangeNumbers(), [&](Value value, Value counts) { return phases.range(d, value, counts); }));
+  }
+}
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements, bool sparse) {
+  ScatterLaunch launch{{}, plan.size(phases.bytes(elements))};
+  for (const ScatterPhase &phase : phases.phases(sparse)) {
+    std::string name = "scatter_" + phase.name.str();
+    size_t entry = llvm::find(g.entries, name) - g.entries.begin();
+    launch.steps.push_back({plan.constant(entry), gridOf(s, phase, elements)});
+    if (entry < g.entries.size()) // another way has it, too
+      continue;
     KernelFrame frame(s.info, g.device, name, threadsPerBlock, g.sm, 0, g.dependent());
     Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
-    PhaseHooks hooks(s.info, phases, phase, {result, frame.scratch(), frame.size(elements)});
-    auto emit = [&](ScatterEmitter &e) { e.emitEach([&](Value thread) { hooks.setUpdate(thread); }); };
+    PhaseMemory memory{result, frame.scratch(), frame.size(elements), frame.size(extentOf(s.info, s.axes.all()))};
+    PhaseHooks hooks(s.info, phases, phase.name, memory);
+    auto emit = [&](ScatterEmitter &e) { emitPhase(frame, s, phases, phase, memory, e, hooks); };
     if (llvm::Error e = add(s, name, hooks, frame, emit))
       return std::move(e);
   }
   return launch;
+}
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements) {
+  Expr bound = extentOf(s.info, s.axes.all()) * Expr(sparseElements);
+  std::optional<int64_t> some = elements.constant(), most = bound.constant();
+  if (some && most)
+    return inPhases(s, phases, elements, *some > *most);
+  llvm::Expected<ScatterLaunch> sparse = inPhases(s, phases, elements, true);
+  if (!sparse)
+    return sparse;
+  llvm::Expected<ScatterLaunch> dense = inPhases(s, phases, elements, false);
+  if (!dense)
+    return dense;
+  return dense->orElse(plan.d, plan.d.compare(arith::CmpIPredicate::sle, plan.size(elements), plan.size(bound)), *sparse);
 }
 
 /// How many elements the result has, where the launch knows.
@@ -285,7 +369,7 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
     if (store.getCombiner())
       kind = store.getCombiner();
   Type element = updates.updates.store.getValue().getType();
-  std::optional<ScatterPhases> phases = ScatterPhases::of(kind, element);
+  std::unique_ptr<ScatterPhases> phases = ScatterPhases::of(kind, element);
   std::optional<Expr> elements = elementsOf(updates);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
@@ -306,20 +390,17 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
     Value several = h.less(plan.constant(fewUpdates), plan.size(serial));
     Value sum = plan.size(extentOf(updates.info, updates.axes.all()));
     several = h.both(several, h.compare(arith::CmpIPredicate::sle, sum, plan.constant(phases->mostUpdates())));
-    launch->entry = h.select(several, launch->entry, few->entry);
-    launch->grid = h.select(several, launch->grid, few->grid);
-    launch->scratch = h.select(several, launch->scratch, few->scratch);
-    launch->nextGrid = h.select(several, launch->nextGrid, few->nextGrid);
+    launch = launch->orElse(h, several, *few);
   }
   if (!launch)
     return launch.takeError();
-  plan.set(LATHE_CUDA_ENTRY, launch->entry);
-  plan.set(LATHE_CUDA_GRID, launch->grid);
+  plan.set(LATHE_CUDA_ENTRY, launch->steps[0].first);
+  plan.set(LATHE_CUDA_GRID, launch->steps[0].second);
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, int64_t(threadsPerBlock));
   plan.set(LATHE_CUDA_SCRATCH, launch->scratch);
-  for (Value entry : launch->next)
-    plan.follow(entry, launch->nextGrid, plan.constant(threadsPerBlock));
+  for (auto [entry, grid] : llvm::drop_begin(launch->steps))
+    plan.follow(entry, grid, plan.constant(threadsPerBlock));
   return true;
 }

@@ -381,12 +381,18 @@ def convolution(n, h, w, c, f, stride):
     return Case("convolution", "contraction", axes, body, {"N": n}, [("f32", x), ("f32", wt)], [("f32", want)])
 
 
-def scatter(rows, count, width, t="f32", combine="add", special=False):
-    """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs."""
+FLOATS = ("f32", "f16", "bf16", "f64")
+
+
+def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0):
+    """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
+    up to this."""
     r = _rng("scatter")
     kind = TYPES.get(t, np.float32)
     at = r.integers(-rows - 3, rows + 3, count)
-    updates = r.standard_normal((count, width)).astype(kind) if t in ("f32", "f16", "bf16") else r.integers(-9, 9, (count, width)).astype(kind)
+    updates = r.standard_normal((count, width)).astype(kind) if t in FLOATS else r.integers(-9, 9, (count, width)).astype(kind)
+    if spread:
+        updates = np.ldexp(updates, 3 * (at[:, None] % spread)).astype(kind)
     if special:  # numbers that are none, and some that others of the same element cannot hold
         updates.flat[::7], updates.flat[3::11], updates.flat[5::13], updates.flat[1::17] = np.nan, np.inf, -np.inf, 1e30
     if t == "bf16":
@@ -406,7 +412,7 @@ def scatter(rows, count, width, t="f32", combine="add", special=False):
     %to = arith.maxsi %most, %zero : i64
 ''' + load("u", "i2", f"{width}*n + c", t) +
             f'    kernel.store %u, %o0["{width}*$0 + c"] indirect(%to) if %inside {clause}: {t}, !kernel.ref<{t}>\n')
-    want = np.full((rows, width), 77, np.float64 if t in ("f32", "f16", "bf16") else kind)
+    want = np.full((rows, width), 77, np.float64 if t in FLOATS else kind)
     combined = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply, "": lambda old, new: new}[combine]
     for i, u in zip(at, updates):
         i += rows if i < 0 else 0
@@ -661,7 +667,13 @@ SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scat
             lambda: scatter(9, 300, 5), lambda: scatter(1, 400, 3), lambda: scatter(40, 300, 2, special=True), lambda: scatter(3, 200, 3, "f16"),
             lambda: scatter(5, 60, 2, "bf16"), lambda: scatter(30, 90, 3, combine="max"), lambda: scatter(30, 90, 3, "bf16", "min"),
             lambda: scatter(40, 300, 2, combine="max", special=True), lambda: scatter(40, 300, 2, combine="min", special=True),
-            lambda: scatter(7, 90, 2, combine="mul"), lambda: scatter(7, 3, 2), lambda: scatter(7, 90, 2, "i32", "")]
+            lambda: scatter(7, 90, 2, combine="mul"), lambda: scatter(7, 3, 2), lambda: scatter(7, 90, 2, "i32", ""),
+            # Many more elements than updates, several windows of a sum, f64.
+            lambda: scatter(1000, 40, 3), lambda: scatter(1001, 30, 3, combine=""), lambda: scatter(999, 40, 3, combine="max", special=True),
+            lambda: scatter(1003, 40, 3, special=True), lambda: scatter(900, 40, 3, "i64", ""), lambda: scatter(900, 40, 3, "bf16"),
+            lambda: scatter(60, 300, 3, spread=41), lambda: scatter(900, 60, 1, spread=41), lambda: scatter(40, 300, 3, "f64"),
+            lambda: scatter(60, 300, 3, "f64", spread=60), lambda: scatter(40, 300, 2, "f64", special=True), lambda: scatter(40, 300, 2, "f64", "min"),
+            lambda: scatter(900, 60, 1, "f64", spread=70), lambda: scatter(30, 100, 1, "f64", "")]
 SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(1, 1 << 20).timed(bytes=8.0 * (1 << 20), torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(64, 512, columns=512).timed(bytes=8.0 * 64 * 512 * 512, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
