@@ -225,6 +225,14 @@ bool Trees::mustBeRoot(Operation *op) {
     return false;
   if (widens(op) && uses.count == 1 && isa<ir::PadOp>(uses.ops[0]) && isInMemory(narrowOf(op->getResult(0))))
     return false;
+  // Windows without a padding read places of it: what is stored is what it is made of.
+  if (widens(op) && uses.count > 1 && llvm::all_of(op->getUsers(), isView)) {
+    Value narrow = narrowOf(op->getResult(0));
+    if (!isInMemory(narrow) && isPointwise(narrow.getDefiningOp()))
+      roots.insert(narrow.getDefiningOp());
+    if (isInMemory(narrow))
+      return false;
+  }
   if (uses.count != 1 || areStoredBytes(op))
     return true;
   if (int64_t reads = readsByWindows(op, uses)) {

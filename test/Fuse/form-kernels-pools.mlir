@@ -41,3 +41,20 @@ func.func @halves(%x: tensor<1x4x9x16xbf16>) -> tensor<1x4x9x7xbf16> {
 // CHECK: kernel.generic loop {{.*}} ins({{.*}} : tensor<1x4x9x16xbf16>) outs(tensor<1x4x9x7xbf16>)
 // CHECK: arith.extf
 // CHECK: arith.maximumf
+
+// So are they where a window has no border.
+func.func @halves_without_border(%x: tensor<1x4x9x16xbf16>) -> tensor<1x4x9x8xbf16> {
+  %n = lathe.neg %x : tensor<1x4x9x16xbf16>
+  %f = lathe.cast %n : tensor<1x4x9x16xbf16> -> tensor<1x4x9x16xf32>
+  %a = lathe.slice %f starts ["0", "0", "0", "0"] steps [1, 1, 1, 2] : tensor<1x4x9x16xf32> -> tensor<1x4x9x8xf32>
+  %b = lathe.slice %f starts ["0", "0", "0", "1"] steps [1, 1, 1, 2] : tensor<1x4x9x16xf32> -> tensor<1x4x9x8xf32>
+  %0 = lathe.max %a, %b : tensor<1x4x9x8xf32>
+  %1 = lathe.cast %0 : tensor<1x4x9x8xf32> -> tensor<1x4x9x8xbf16>
+  return %1 : tensor<1x4x9x8xbf16>
+}
+// CHECK-LABEL: func.func @halves_without_border(
+// CHECK: kernel.generic loop {{.*}} outs(tensor<1x4x9x16xbf16>)
+// CHECK: arith.negf
+// CHECK: kernel.generic loop {{.*}} ins({{.*}} : tensor<1x4x9x16xbf16>) outs(tensor<1x4x9x8xbf16>)
+// CHECK: arith.extf
+// CHECK: arith.maximumf
