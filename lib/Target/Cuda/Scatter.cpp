@@ -1,16 +1,16 @@
 //===- Scatter.cpp - Updates at computed places on a GPU -------------------===//
 //
 // The data lie in the result already. Integers are combined by atomic instructions, a thread for each update: their
-// order changes no bit. The last of the updates, the largest of floats and sums of floats are found in memory of the kernel's
-// own (ScatterPhases.cpp), in which, too, no order changes a bit. Everything else, and few updates for an element, keep the
-// order of the updates: a thread has places that write elements of their own, and a part of the data where these are too few;
-// it goes through all updates and stores what falls to it.
+// order changes no bit. The last of the updates, the largest of floats and sums of floats are found in memory of the
+// kernel's own (ScatterPhases.cpp), in which, too, no order changes a bit. Everything else, and few updates for an
+// element, keep the order of the updates: a thread has places that write elements of their own, and a part of the data
+// where these are too few; it goes through all updates and stores what falls to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Scatter.h"
-#include "ScatterPhases.h"
 #include "RowSchedule.h"
+#include "ScatterPhases.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Lower/ScatterUpdates.h"
 #include "lathe/Support/Diagnostics.h"
@@ -31,7 +31,8 @@ constexpr int64_t wantedThreads = 1 << 14;
 constexpr int64_t fewUpdates = 16;
 /// From so many elements for each update on, only memory of updated ones is touched.
 constexpr int64_t sparseElements = 8;
-/// Blocks on a multiprocessor of a launch that fills the device, and updates of a thread of it that are in flight together.
+/// Blocks on a multiprocessor of a launch that fills the device, and updates of a thread of it that are in flight
+/// together.
 constexpr int64_t blocksPerProcessor = 8, ahead = 8;
 
 /// Stores become atomic updates.
@@ -53,8 +54,8 @@ public:
   /// A thread for each update; its number, in the order of the updates, goes to `started`.
   void emitEach(llvm::function_ref<void(Value)> started = [](Value) {});
   void emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts);
-  /// As many threads as there are, each of which takes some updates; the largest of `count` numbers that `find` makes of an update's
-  /// value, where it counts.
+  /// As many threads as there are, each of which takes some updates; the largest of `count` numbers that `find` makes
+  /// of an update's value, where it counts.
   Values emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find);
   const std::string &error() const { return base.error(); }
 
@@ -207,7 +208,9 @@ struct Isolated {
     info.sizes = g.info.sizes; // the parameters
     axes = lower::axesOf(updates, info);
   }
-  static kernel::GenericOp copyOf(kernel::GenericOp kernel) { return cast<kernel::GenericOp>(OpBuilder(kernel).clone(*kernel)); }
+  static kernel::GenericOp copyOf(kernel::GenericOp kernel) {
+    return cast<kernel::GenericOp>(OpBuilder(kernel).clone(*kernel));
+  }
   struct Eraser {
     kernel::GenericOp kernel;
     ~Eraser() { kernel.erase(); }
@@ -309,12 +312,14 @@ static void emitPhase(KernelFrame &frame, Isolated &s, const ScatterPhases &phas
   case ScatterPhase::Memory:
     return phases.memory(frame, memory);
   case ScatterPhase::Range:
-    return phases.keepRange(frame, memory,
-                            e.emitRange(phases.rangeNumbers(), [&](Value value, Value counts) { return phases.range(d, value, counts); }));
+    return phases.keepRange(frame, memory, e.emitRange(phases.rangeNumbers(), [&](Value value, Value counts) {
+      return phases.range(d, value, counts);
+    }));
   }
 }
 
-llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements, bool sparse) {
+llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements,
+                                                       bool sparse) {
   ScatterLaunch launch{{}, plan.size(phases.bytes(elements))};
   for (const ScatterPhase &phase : phases.phases(sparse)) {
     std::string name = "scatter_" + phase.name.str();
@@ -344,7 +349,8 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const Scatte
   llvm::Expected<ScatterLaunch> dense = inPhases(s, phases, elements, false);
   if (!dense)
     return dense;
-  return dense->orElse(plan.d, plan.d.compare(arith::CmpIPredicate::sle, plan.size(elements), plan.size(bound)), *sparse);
+  return dense->orElse(plan.d, plan.d.compare(arith::CmpIPredicate::sle, plan.size(elements), plan.size(bound)),
+                       *sparse);
 }
 
 /// How many elements the result has, where the launch knows.
@@ -378,11 +384,12 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   std::optional<int64_t> many = serial.constant();
   // Of one element, as far as anybody knows.
   std::optional<int64_t> all = extentOf(updates.info, updates.axes.all()).constant();
-  bool takesPhases = phases && elements && many.value_or(INT64_MAX) > fewUpdates && all.value_or(0) <= phases->mostUpdates();
+  bool takesPhases =
+      phases && elements && many.value_or(INT64_MAX) > fewUpdates && all.value_or(0) <= phases->mostUpdates();
   bool mayBeTooMany = takesPhases && !all && phases->mostUpdates() != INT64_MAX;
   llvm::Expected<ScatterLaunch> launch = kind && atomicOf(*kind, element) ? planner.atomic(updates, *kind)
-                                         : takesPhases                    ? planner.inPhases(updates, *phases, *elements)
-                                                                          : planner.inOrder(ordered);
+                                         : takesPhases ? planner.inPhases(updates, *phases, *elements)
+                                                       : planner.inOrder(ordered);
   if (launch && takesPhases && (!many || mayBeTooMany)) {
     llvm::Expected<ScatterLaunch> few = planner.inOrder(ordered);
     if (!few)

@@ -1,7 +1,8 @@
 //===- ScatterPhases.cpp - Updates whose order changes no bit ---------------===//
 //
-// The last update of an element is the one with the largest number. The largest of floats is the largest of numbers in whose
-// order the floats are. The phases: words are cleared; the largest number comes into them; elements take what their word says.
+// The last update of an element is the one with the largest number. The largest of floats is the largest of numbers in
+// whose order the floats are. The phases: words are cleared; the largest number comes into them; elements take what
+// their word says.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@ namespace {
 /// A word for each element. Nothing is as low as 0 but a word that nobody has written, or that is taken.
 class WordPhases : public ScatterPhases {
 public:
-  WordPhases(Type element, Type word) : ScatterPhases(element), word(word), wordBytes(word.getIntOrFloatBitWidth() / 8) {}
+  WordPhases(Type element, Type word)
+      : ScatterPhases(element), word(word), wordBytes(word.getIntOrFloatBitWidth() / 8) {}
   Expr bytes(const Expr &elements) const override { return elements * Expr(wordBytes) + Expr(16); }
   void memory(KernelFrame &frame, const PhaseMemory &m) const override {
     clearMemory(frame, m.scratch, frame.d.mul(m.elements, wordBytes));
@@ -32,18 +34,20 @@ protected:
   int64_t wordBytes;
 };
 
-/// Words of 64 bits hold a number and the bits of a value of up to 32; of wider values they are numbers of 32 bits, and whoever
-/// finds its own there stores.
+/// Words of 64 bits hold a number and the bits of a value of up to 32; of wider values they are numbers of 32 bits, and
+/// whoever finds its own there stores.
 class LastUpdate : public WordPhases {
 public:
   explicit LastUpdate(Type element)
       : WordPhases(element, IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth() <= 32 ? 64 : 32)) {}
   int64_t mostUpdates() const override { return (int64_t(1) << 32) - 2; } // numbers begin at 1
   SmallVector<ScatterPhase> phases(bool sparse) const override {
-    ScatterPhase find{ScatterPhase::Update, "find_last"}, each{ScatterPhase::Element, "store_last"}, own{ScatterPhase::Update, "store_own"};
+    ScatterPhase find{ScatterPhase::Update, "find_last"}, each{ScatterPhase::Element, "store_last"},
+        own{ScatterPhase::Update, "store_own"};
     return {clearing(sparse), find, sparse || !holdsValue() ? own : each};
   }
-  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value number) const override;
+  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+              Value number) const override;
   void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const override;
 
 private:
@@ -54,16 +58,23 @@ private:
 class ExtremeUpdate : public WordPhases {
 public:
   ExtremeUpdate(Type element, Combiner kind)
-      : WordPhases(element, IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth() <= 32 ? 32 : 64)), kind(kind) {}
+      : WordPhases(element, IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth() <= 32 ? 32 : 64)),
+        kind(kind) {}
   SmallVector<ScatterPhase> phases(bool sparse) const override {
     ScatterPhase each{ScatterPhase::Element, "store_extreme"}, updated{ScatterPhase::Update, "store_updated"};
     return {clearing(sparse), {ScatterPhase::Update, "find_extreme"}, sparse ? updated : each};
   }
-  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value number) const override;
-  void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const override { store(d, m, index, d.load(word, at(d, m, index), wordBytes)); }
+  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+              Value number) const override;
+  void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const override {
+    store(d, m, index, d.load(word, at(d, m, index), wordBytes));
+  }
 
 private:
-  Type wide() const { return word.getIntOrFloatBitWidth() == 64 ? FloatType::getF64(word.getContext()) : FloatType::getF32(word.getContext()); }
+  Type wide() const {
+    return word.getIntOrFloatBitWidth() == 64 ? FloatType::getF64(word.getContext())
+                                              : FloatType::getF32(word.getContext());
+  }
   Value keyOf(DeviceBuilder &d, Value value) const;
   void store(DeviceBuilder &d, const PhaseMemory &m, Value index, Value key) const;
   Combiner kind;
@@ -112,7 +123,8 @@ Value LastUpdate::wordOf(DeviceBuilder &d, Value value, Value number) const {
   return d.bitOr(d.shl(counted, 32), d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), d.bitcast(value, bits)));
 }
 
-void LastUpdate::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value number) const {
+void LastUpdate::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+                        Value number) const {
   Value at = this->at(d, m, index);
   if (phase == "clear_updated")
     return clear(d, at);
@@ -139,7 +151,8 @@ void LastUpdate::element(DeviceBuilder &d, const PhaseMemory &m, Value index) co
 
 static int64_t signBit(Type word) { return int64_t(uint64_t(1) << (word.getIntOrFloatBitWidth() - 1)); }
 
-/// Numbers in the order of floats, from 1 on: what is no number is the largest, for the smallest float the other way round.
+/// Numbers in the order of floats, from 1 on: what is no number is the largest, for the smallest float the other way
+/// round.
 Value ExtremeUpdate::keyOf(DeviceBuilder &d, Value value) const {
   Value x = d.convertF(value, wide()), bits = d.bitcast(x, word);
   Value key = d.select(d.less(bits, d.constant(word, 0)), d.bitXor(bits, -1), d.bitXor(bits, signBit(word)));
@@ -154,12 +167,14 @@ void ExtremeUpdate::store(DeviceBuilder &d, const PhaseMemory &m, Value index, V
     Value bits = d.select(d.less(k, d.constant(word, 0)), d.bitXor(k, signBit(word)), d.bitXor(k, -1));
     APFloat nan = APFloat::getNaN(cast<FloatType>(wide()).getFloatSemantics());
     Value none = d.b.create<arith::ConstantOp>(d.loc, FloatAttr::get(wide(), nan));
-    Value x = d.convertF(d.select(d.equal(key, -1), none, d.bitcast(bits, wide())), elementType), at = target(d, m, index);
+    Value x = d.convertF(d.select(d.equal(key, -1), none, d.bitcast(bits, wide())), elementType),
+          at = target(d, m, index);
     d.store(combine(d, kind, d.load(elementType, at, elementBytes), x), at, elementBytes);
   });
 }
 
-void ExtremeUpdate::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value) const {
+void ExtremeUpdate::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+                           Value) const {
   Value at = this->at(d, m, index);
   if (phase == "clear_updated")
     return clear(d, at);

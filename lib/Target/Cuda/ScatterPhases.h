@@ -10,8 +10,8 @@ namespace lathe::cuda {
 /// Threads of a block in every phase.
 constexpr unsigned scatterThreads = 128;
 
-/// A launch. It has a thread for each update, one for each element of the result, or as many as fill the device, which go through
-/// the memory or through the updates.
+/// A launch. It has a thread for each update, one for each element of the result, or as many as fill the device, which
+/// go through the memory or through the updates.
 struct ScatterPhase {
   enum Per { Update, Element, Memory, Range } per;
   llvm::StringRef name;
@@ -23,8 +23,9 @@ struct PhaseMemory {
   Value elements, updates; ///< how many there are (i64)
 };
 
-/// Launches that meet in scratch memory, each of whose elements belongs to one of the result's. Dense ones go through all of that memory;
-/// sparse ones touch what belongs to updated elements, for results of many more elements than updates.
+/// Launches that meet in scratch memory, each of whose elements belongs to one of the result's. Dense ones go through
+/// all of that memory; sparse ones touch what belongs to updated elements, for results of many more elements than
+/// updates.
 class ScatterPhases {
 public:
   /// Of updates that replace (no combiner), that combine as the largest or smallest float, or that add up floats.
@@ -41,16 +42,19 @@ public:
   /// What a whole block does before its updates, in a phase by updates.
   virtual void beforeUpdates(KernelFrame &, const PhaseMemory &, llvm::StringRef /*phase*/) const {}
   /// An update, as value and as index of its element; `number` counts updates.
-  virtual void update(DeviceBuilder &d, const PhaseMemory &m, llvm::StringRef phase, Value index, Value value, Value number) const = 0;
+  virtual void update(DeviceBuilder &d, const PhaseMemory &m, llvm::StringRef phase, Value index, Value value,
+                      Value number) const = 0;
   virtual void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const = 0;
   virtual void memory(KernelFrame &frame, const PhaseMemory &m) const = 0;
   virtual unsigned rangeNumbers() const { return 0; }
-  /// As many numbers (i32) of an update, whose largest are wanted, where `counts` (null: always) holds, and what a block does with them.
+  /// As many numbers (i32) of an update, whose largest are wanted, where `counts` (null: always) holds, and what a
+  /// block does with them.
   virtual Values range(DeviceBuilder &, Value /*value*/, Value /*counts*/) const { return {}; }
   virtual void keepRange(KernelFrame &, const PhaseMemory &, Values /*largest*/) const {}
 
 protected:
-  explicit ScatterPhases(mlir::Type element) : elementType(element), elementBytes(std::max(1u, element.getIntOrFloatBitWidth() / 8)) {}
+  explicit ScatterPhases(mlir::Type element)
+      : elementType(element), elementBytes(std::max(1u, element.getIntOrFloatBitWidth() / 8)) {}
   static ScatterPhase clearing(bool sparse) {
     return sparse ? ScatterPhase{ScatterPhase::Update, "clear_updated"} : ScatterPhase{ScatterPhase::Memory, "clear"};
   }

@@ -1,12 +1,14 @@
 //===- ScatterSums.cpp - Sums of floats whose order changes no bit ----------===//
 //
-// A float is a whole number times a power of two. An element's sum is held in a few whole numbers of 64 bits, its windows: the first one counts
-// in units that the largest of all updates needs, each other one takes up where the one before it ends. What is added to a window
-// leaves room for the carries of all updates, so the additions are exact and any order of them gives the same bits. Most tensors need one
-// or two windows; four of them reach 2^100 times below the largest update and further. What is no number makes flags.
+// A float is a whole number times a power of two. An element's sum is held in a few whole numbers of 64 bits, its
+// windows: the first one counts in units that the largest of all updates needs, each other one takes up where the one
+// before it ends. What is added to a window leaves room for the carries of all updates, so the additions are exact and
+// any order of them gives the same bits. Most tensors need one or two windows; four of them reach 2^100 times below the
+// largest update and further. What is no number makes flags.
 //
-// The phases: the range of the updates is found; as many windows as it needs are cleared; updates are added to them; elements
-// take their sums. Sparse, all windows of updated elements are cleared, and whoever comes first of those that updated an element takes its sum.
+// The phases: the range of the updates is found; as many windows as it needs are cleared; updates are added to them;
+// elements take their sums. Sparse, all windows of updated elements are cleared, and whoever comes first of those that
+// updated an element takes its sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,14 +49,16 @@ public:
   explicit ScatterSums(Type element) : ScatterPhases(element), isDouble(element.isF64()), digits(isDouble ? 53 : 24) {}
   SmallVector<ScatterPhase> phases(bool sparse) const override {
     ScatterPhase each{ScatterPhase::Element, "store_sum"}, updated{ScatterPhase::Update, "store_updated"};
-    return {{ScatterPhase::Range, "find_range"}, clearing(sparse), {ScatterPhase::Update, "add"}, sparse ? updated : each};
+    return {
+        {ScatterPhase::Range, "find_range"}, clearing(sparse), {ScatterPhase::Update, "add"}, sparse ? updated : each};
   }
   Expr bytes(const Expr &elements) const override {
     Expr few = Expr::min(elements, Expr(manyElements)) * Expr(8 * (mostWindows - fewWindows));
     return Expr(headBytes) + elements * Expr(8 * fewWindows + 1) + few + Expr(64);
   }
   void beforeUpdates(KernelFrame &frame, const PhaseMemory &m, StringRef phase) const override;
-  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value number) const override;
+  void update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+              Value number) const override;
   void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const override;
   void memory(KernelFrame &frame, const PhaseMemory &m) const override;
   unsigned rangeNumbers() const override { return 3; }
@@ -63,8 +67,12 @@ public:
 
 private:
   Parts partsOf(DeviceBuilder &d, Value value) const;
-  Value wordAt(DeviceBuilder &d, const PhaseMemory &m, int64_t word) const { return d.at(m.scratch, d.i64(word), d.i32Type()); }
-  Value number(DeviceBuilder &d, const PhaseMemory &m, int64_t word) const { return d.wide(d.load(d.i32Type(), wordAt(d, m, word), 4)); }
+  Value wordAt(DeviceBuilder &d, const PhaseMemory &m, int64_t word) const {
+    return d.at(m.scratch, d.i64(word), d.i32Type());
+  }
+  Value number(DeviceBuilder &d, const PhaseMemory &m, int64_t word) const {
+    return d.wide(d.load(d.i32Type(), wordAt(d, m, word), 4));
+  }
   Value room(DeviceBuilder &d, const PhaseMemory &m) const;
   Value bitsOfWindow(DeviceBuilder &d, const PhaseMemory &m) const;
   Value windowAt(DeviceBuilder &d, const PhaseMemory &m, int64_t window, Value index) const;
@@ -90,7 +98,8 @@ static Value differs(DeviceBuilder &d, Value x, int64_t y) {
 }
 static Value shifted(DeviceBuilder &d, bool left, Value x, Value by) {
   by = d.bitAnd(by, 63);
-  return left ? d.b.create<arith::ShLIOp>(d.loc, x, by).getResult() : d.b.create<arith::ShRUIOp>(d.loc, x, by).getResult();
+  return left ? d.b.create<arith::ShLIOp>(d.loc, x, by).getResult()
+              : d.b.create<arith::ShRUIOp>(d.loc, x, by).getResult();
 }
 
 /// The largest that any thread of the block has.
@@ -101,9 +110,8 @@ static Values largestOfBlock(KernelFrame &frame, Values v) {
   for (auto [i, x] : llvm::enumerate(v)) {
     for (unsigned m = 16; m; m /= 2)
       x = largerOf(d, x, d.shuffleXor(x, m));
-    d.when(d.equal(d.bitAnd(tid, 31), 0), [&, x = x, i = i] {
-      d.store(x, d.at(array, d.add(d.div(tid, 32), int64_t(i * warps)), d.i32Type()), 4);
-    });
+    d.when(d.equal(d.bitAnd(tid, 31), 0),
+           [&, x = x, i = i] { d.store(x, d.at(array, d.add(d.div(tid, 32), int64_t(i * warps)), d.i32Type()), 4); });
   }
   d.barrier();
   for (auto [i, x] : llvm::enumerate(v))
@@ -153,7 +161,8 @@ Parts ScatterSums::partsOf(DeviceBuilder &d, Value value) const {
   Value magnitude = d.bitOr(fraction, d.select(isNormal, d.constant(word, int64_t(1) << low), d.constant(word, 0)));
   Value place = d.select(isNormal, exponent, d.constant(word, 1));
   auto wide = [&](Value v) { return isDouble ? v : d.wide(v); };
-  return {wide(magnitude), wide(place), d.less(bits, d.constant(word, 0)), d.equal(exponent, most), differs(d, fraction, 0)};
+  return {wide(magnitude), wide(place), d.less(bits, d.constant(word, 0)), d.equal(exponent, most),
+          differs(d, fraction, 0)};
 }
 
 /// The highest place and the lowest, counted from above, and whether there is something that is no number.
@@ -164,8 +173,8 @@ Values ScatterSums::range(DeviceBuilder &d, Value value, Value counts) const {
   if (counts)
     isNumber = d.both(isNumber, counts);
   Value place = d.narrow(x.place);
-  return {d.select(isNumber, d.add(place, digits - 1), none), d.select(isNumber, d.sub(d.i32(highestPlace), place), none),
-          d.select(special, one, none)};
+  return {d.select(isNumber, d.add(place, digits - 1), none),
+          d.select(isNumber, d.sub(d.i32(highestPlace), place), none), d.select(special, one, none)};
 }
 
 void ScatterSums::keepRange(KernelFrame &frame, const PhaseMemory &m, Values largest) const {
@@ -190,12 +199,13 @@ Value ScatterSums::bitsOfWindow(DeviceBuilder &d, const PhaseMemory &m) const {
 PlaceRange ScatterSums::combineRange(KernelFrame &frame, const PhaseMemory &m) const {
   DeviceBuilder &d = frame.d;
   Value zero = d.i32(0), count = d.load(d.i32Type(), wordAt(d, m, Blocks), 4);
-  Values found = d.loop(d.threadId(), count, d.i32(scatterThreads), Values{zero, zero, zero}, [&](Value i, ValueRange carried) {
-    Values now(carried);
-    for (auto [k, v] : llvm::enumerate(now))
-      v = largerOf(d, v, d.load(d.i32Type(), d.at(wordAt(d, m, FirstFound + k * mostBlocks), i, d.i32Type()), 4));
-    return now;
-  });
+  Values found =
+      d.loop(d.threadId(), count, d.i32(scatterThreads), Values{zero, zero, zero}, [&](Value i, ValueRange carried) {
+        Values now(carried);
+        for (auto [k, v] : llvm::enumerate(now))
+          v = largerOf(d, v, d.load(d.i32Type(), d.at(wordAt(d, m, FirstFound + k * mostBlocks), i, d.i32Type()), 4));
+        return now;
+      });
   found = largestOfBlock(frame, found);
   Value top = d.wide(found[0]), lowest = d.sub(d.i64(highestPlace), d.wide(found[1]));
   Value wanted = d.ceilDiv(d.sub(d.add(top, 1), lowest), bitsOfWindow(d, m));
@@ -250,7 +260,8 @@ void ScatterSums::add(DeviceBuilder &d, const PhaseMemory &m, Value index, const
   }
 }
 
-void ScatterSums::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value, Value) const {
+void ScatterSums::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
+                         Value) const {
   if (phase == "clear_updated") {
     for (int64_t w = 0; w < mostWindows; ++w)
       d.when(d.less(d.i64(w), room(d, m)), [&] { d.store(d.i64(0), windowAt(d, m, w, index), 8); });
@@ -262,7 +273,9 @@ void ScatterSums::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase
   }
   Parts x = partsOf(d, value);
   Value infinity = d.select(x.negative, d.i32(MinusInfinity), d.i32(PlusInfinity));
-  d.branch(x.special, [&] { setFlag(d, m, index, d.select(x.fraction, d.i32(NotANumber), infinity)); }, [&] { add(d, m, index, x); });
+  d.branch(
+      x.special, [&] { setFlag(d, m, index, d.select(x.fraction, d.i32(NotANumber), infinity)); },
+      [&] { add(d, m, index, x); });
 }
 
 /// 2^exponent as an f64, of an exponent that no subnormal number has.
@@ -278,7 +291,8 @@ Value ScatterSums::special(DeviceBuilder &d, Value flags) const {
     return d.select(differs(d, d.bitAnd(flags, flag), 0), number, d.real(f64, 0));
   };
   const llvm::fltSemantics &kind = APFloat::IEEEdouble();
-  Value sum = d.addF(numberWhere(PlusInfinity, APFloat::getInf(kind)), numberWhere(MinusInfinity, APFloat::getInf(kind, true)));
+  Value sum =
+      d.addF(numberWhere(PlusInfinity, APFloat::getInf(kind)), numberWhere(MinusInfinity, APFloat::getInf(kind, true)));
   return d.addF(sum, numberWhere(NotANumber, APFloat::getNaN(kind)));
 }
 
