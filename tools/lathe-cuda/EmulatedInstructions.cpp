@@ -45,6 +45,13 @@ static Semantics shuffle(Shuffle kind) {
   };
 }
 
+static void matchAny(const uint64_t *a, uint64_t *r) {
+  auto all = meetWarp("match", {a[1]});
+  *r = 0;
+  for (unsigned i = 0; i < all.size(); ++i)
+    *r |= uint64_t(!all[i].empty() && all[i][0] == a[1]) << i;
+}
+
 /// Functions of f32 numbers, by what the intrinsic's name begins with.
 static Semantics arithmetic(StringRef name) {
   auto one = [](float (*f)(float)) -> Semantics {
@@ -132,6 +139,8 @@ static Semantics intrinsic(StringRef name) {
     return shuffle(Shuffle::Xor);
   if (name == "shfl.sync.up.i32")
     return shuffle(Shuffle::Up);
+  if (name == "match.any.sync.i32")
+    return matchAny;
   if (name == "shfl.sync.idx.i32")
     return shuffle(Shuffle::From);
   return arithmetic(name);

@@ -33,7 +33,7 @@ void Block::wait(std::string what, std::function<bool()> ready) {
 }
 
 const std::map<unsigned, std::vector<uint64_t>> &Block::meet(const std::string &where, unsigned count,
-                                                            std::vector<uint64_t> values) {
+                                                             std::vector<uint64_t> values) {
   Meeting &m = meetings[where];
   unsigned round = m.round;
   m.values[current->id] = std::move(values);
@@ -255,16 +255,32 @@ static std::unique_ptr<Block> blockAt(const Launch &launch, unsigned x, unsigned
   return made;
 }
 
+/// The arrays in shared memory, of which each block has its own.
+using SharedArrays = std::vector<std::pair<char *, size_t>>;
+
 /// All blocks by turns.
-static llvm::Error runTogether(const Launch &launch) {
+static llvm::Error runTogether(const Launch &launch, const SharedArrays &arrays) {
   std::vector<std::unique_ptr<Block>> blocks;
+  size_t bytes = 0;
+  for (auto [start, size] : arrays)
+    bytes += size;
+  std::vector<std::vector<char>> kept(launch.grid[0],
+                                      std::vector<char>(bytes, 0x7f)); // not zero: nothing may rely on it
   for (unsigned x = 0; x < launch.grid[0]; ++x)
     blocks.push_back(blockAt(launch, x, 0, 0));
   for (bool progress = true; progress;) {
     progress = false;
     for (auto &b : blocks) {
       block = b.get();
+      char *own = kept[b->index[0]].data();
+      auto swap = [&] {
+        char *at = own;
+        for (auto [start, size] : arrays)
+          at = std::swap_ranges(start, start + size, at);
+      };
+      swap();
       progress |= b->round();
+      swap();
       if (!b->failure.empty())
         return lathe::bug("{0}", b->failure);
     }
@@ -275,10 +291,11 @@ static llvm::Error runTogether(const Launch &launch) {
   return llvm::Error::success();
 }
 
-static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared) {
+static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared,
+                             const SharedArrays &arrays) {
   start = {thunk, words.data()};
   if (launch.together)
-    return runTogether(launch);
+    return runTogether(launch, arrays);
   for (unsigned z = 0; z < launch.grid[2]; ++z)
     for (unsigned y = 0; y < launch.grid[1]; ++y)
       for (unsigned x = 0; x < launch.grid[0]; ++x) {
@@ -300,6 +317,12 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
   for (const Launch &launch : launches)
     if (!module->getFunction(launch.entry))
       return bug("no entry point {0}", launch.entry);
+  std::vector<std::pair<std::string, size_t>> arrayNames;
+  for (GlobalVariable &v : module->globals())
+    if (v.getAddressSpace() == 3 && !v.isDeclaration()) {
+      v.setLinkage(GlobalValue::ExternalLinkage);
+      arrayNames.push_back({v.getName().str(), module->getDataLayout().getTypeAllocSize(v.getValueType())});
+    }
   rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
   std::set<std::string> entries;
   for (const Launch &launch : launches)
@@ -307,7 +330,8 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
       addThunk(*module, *module->getFunction(launch.entry));
   // Shared memory lies low: its addresses are numbers of 32 bits on a GPU, and descriptors hold 18 of them.
   size_t bytes = 256 * 1024;
-  char *shared = static_cast<char *>(mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+  char *shared = static_cast<char *>(
+      mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
   if (shared == MAP_FAILED)
     return bug("no memory below 4 GB");
   char *mapped = shared;
@@ -326,6 +350,13 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
   if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
     return e;
   knownInstructions.clear();
+  SharedArrays arrays;
+  for (auto &[name, size] : arrayNames) {
+    auto array = (*jit)->lookup(name);
+    if (!array)
+      return array.takeError();
+    arrays.push_back({array->toPtr<char *>(), size});
+  }
   llvm::Error e = llvm::Error::success();
   for (const Launch &launch : launches) {
     auto thunk = (*jit)->lookup(thunkOf(launch.entry));
@@ -337,7 +368,7 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
       words.push_back(reinterpret_cast<uint64_t>(&map));
     words.push_back(0);
     if (!e)
-      e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared);
+      e = runBlocks(launch, words, thunk->toPtr<EntryThunk>(), shared, arrays);
   }
   munmap(mapped, 2 * bytes);
   return e;

@@ -5,6 +5,7 @@
 #include "FewLines.h"
 #include "Gemm.h"
 #include "LoopTracks.h"
+#include "Permutation.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Scatter.h"
@@ -48,7 +49,7 @@ static llvm::Error generate(Generator &g) {
     return taken ? llvm::Error::success() : taken.takeError();
   }
   for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm,
-                          generateHopperAttention, generateSimtAttention}) {
+                          generateHopperAttention, generateSimtAttention, generatePermutation}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)
       return taken.takeError();

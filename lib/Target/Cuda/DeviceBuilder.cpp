@@ -171,6 +171,8 @@ Value DeviceBuilder::shuffle(llvm::StringRef mode, Value x, int64_t amount, int6
 Value DeviceBuilder::shuffleXor(Value x, int64_t mask) { return shuffle("bfly", x, mask, 31); }
 Value DeviceBuilder::shuffleUp(Value x, int64_t by) { return shuffle("up", x, by, 0); }
 
+Value DeviceBuilder::matchAny(Value x) { return intrinsic("llvm.nvvm.match.any.sync.i32", {i32(-1), x}, i32Type()); }
+
 Value DeviceBuilder::warpUniform(Value x) {
   return intrinsic("llvm.nvvm.shfl.sync.idx.i32", {i32(-1), x, i32(0), i32(31)}, i32Type());
 }

@@ -112,6 +112,7 @@ public:
   void barrier(Value id, int64_t threads);         ///< a named one
   Value shuffleXor(Value x, int64_t mask);         ///< any type of up to 32 bits (f32, i32), or f64, i64 in two halves
   Value shuffleUp(Value x, int64_t by);            ///< of the thread so many before; of the first ones their own
+  Value matchAny(Value x);                         ///< of a warp's threads (a bit each), those that have the same (i32)
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it
   Value electOne();                                ///< true for one thread of a converged warp
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GridBarrier.h"
 #include "LoopTracks.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
@@ -219,21 +220,9 @@ void TrackEmitter::readAhead(BodyKernel &k, BodyEmitter &point, bool carriedToo)
 // Waiting for one another
 //===----------------------------------------------------------------------===//
 
-/// What the block has written is there for those who wait.
-void TrackEmitter::arrive() {
-  d.barrier();
-  d.when(d.equal(tid, 0), [&] { d.ptx("red.release.gpu.global.add.u32 [$0], 1;", "l,~{memory}", counter); });
-}
+void TrackEmitter::arrive() { arriveAtGrid(d, counter); }
 
-/// Until the counter has come so far (i32).
-void TrackEmitter::await(Value target) {
-  d.when(d.equal(tid, 0), [&] {
-    d.ptx("{ .reg .pred p; .reg .u32 v; waiting: ld.acquire.gpu.global.u32 v, [$0]; setp.lt.u32 p, v, $1; @p bra "
-          "waiting; }",
-          "l,r,~{memory}", {counter, target});
-  });
-  d.barrier();
-}
+void TrackEmitter::await(Value target) { awaitGrid(d, counter, target); }
 
 //===----------------------------------------------------------------------===//
 // Products

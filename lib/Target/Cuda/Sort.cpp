@@ -3,11 +3,13 @@
 // A block makes a part of a row's results: as many words (a key as an unsigned number, below it the index, so that no
 // two are equal) as its shared memory holds, sorted there by exchanges. Of a longer row it first finds, digit by digit
 // from histograms, the words between which its part lies, and collects those. Blocks do not wait for one another and
-// need no other memory; a row is read a few times for each part of its results.
+// need no other memory; a row is read a few times for each part of its results. Rows of many parts, and long ones that
+// are too few for a device, are RadixSort.cpp's.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RowProgram.h"
+#include "SortWords.h"
 #include "lathe/Lower/SortKey.h"
 
 using namespace mlir;
@@ -21,10 +23,7 @@ constexpr unsigned threads = 256, digits = 256;
 
 namespace {
 
-/// Of keys up to 32 bits, `high` holds the index as well; else `low` has it.
-struct Word {
-  Value high, low;
-};
+using Word = SortWord;
 
 /// Where a part of the results begins: words whose leading digits (those in `mask`) come before `prefix` come before
 /// it.
@@ -32,16 +31,15 @@ struct Bound {
   Word prefix, mask;
 };
 
-class SortEmitter : public EntryEmitter {
+class SortEmitter : public SortWordEmitter {
 public:
-  SortEmitter(KernelFrame &frame, kernel::SortOp op);
+  SortEmitter(KernelFrame &frame, kernel::SortOp op) : SortWordEmitter(frame, op) {}
   void emit();
   /// Words in shared memory.
   static unsigned capacity(kernel::SortOp op) { return lower::sortKeyBytes(op) > 4 ? 2048 : 4096; }
 
 private:
-  bool isWide() const { return keyBytes > 4; }
-  Word wordAt(Value index);
+  Word wordAt(Value index) { return SortWordEmitter::wordAt(base, index); }
   Word constant(int64_t v) { return {d.i64(v), isWide() ? d.i32(v) : Value()}; }
   Word masked(const Word &w, const Word &mask) {
     return {d.both(w.high, mask.high), isWide() ? d.both(w.low, mask.low) : Value()};
@@ -61,34 +59,14 @@ private:
   void exchange(Value i, Value bit, Value block);
   void emitResults(Value from, Value to);
 
-  kernel::SortOp op;
-  unsigned axis, rankAxis, keyBytes;
-  SmallVector<unsigned> rowAxes;
   Value size, tid, highs, lows, counts, found; ///< the last four are arrays in shared memory
 };
 
 } // namespace
 
-SortEmitter::SortEmitter(KernelFrame &frame, kernel::SortOp op)
-    : EntryEmitter(frame), op(op), axis(*info.axisIndex(op.getAxis())), rankAxis(*info.axisIndex(op.getRankAxis())),
-      keyBytes(lower::sortKeyBytes(op)) {
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (a != axis && a != rankAxis)
-      rowAxes.push_back(a);
-}
-
 //===----------------------------------------------------------------------===//
 // Words
 //===----------------------------------------------------------------------===//
-
-Word SortEmitter::wordAt(Value index) {
-  BodyEmitter point = base;
-  point.bindAxis(info.axes[axis], index);
-  Value key = lower::sortKey(d.b, d.loc, op, point.emit(op.getKey()));
-  if (isWide())
-    return {key, d.narrow(index)};
-  return {d.bitOr(d.shl(d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), key), 32), index), {}};
-}
 
 Value SortEmitter::less(const Word &x, const Word &y) {
   Value below = d.compare(arith::CmpIPredicate::ult, x.high, y.high);
@@ -270,15 +248,8 @@ void SortEmitter::sortWords(Value count) {
 }
 
 void SortEmitter::emitResults(Value from, Value to) {
-  d.loop(d.add(from, d.wide(tid)), to, d.i64(threads), [&](Value rank) {
-    Word w = load(d.narrow(d.sub(rank, from)));
-    BodyEmitter point = base;
-    point.bindAxis(info.axes[rankAxis], rank);
-    point.bindValue(op.getResult(), isWide() ? d.wide(w.low) : d.bitAnd(w.high, 0xffffffff));
-    for (Operation *o : info.ops)
-      if (auto s = dyn_cast<kernel::StoreOp>(o))
-        point.emitStore(s);
-  });
+  d.loop(d.add(from, d.wide(tid)), to, d.i64(threads),
+         [&](Value rank) { storeResult(base, load(d.narrow(d.sub(rank, from))), rank); });
 }
 
 void SortEmitter::emit() {
@@ -304,14 +275,30 @@ llvm::Expected<bool> cuda::generateSort(Generator &g) {
   if (sorts.empty())
     return false;
   kernel::SortOp op = *sorts.begin();
-  Expr blocks = Expr::ceildiv(*kernel.getExtent(op.getRankAxis()), Expr(int64_t(SortEmitter::capacity(op))));
-  for (unsigned a = 0; a < g.info.axes.size(); ++a)
-    if (g.info.axes[a] != op.getAxis() && g.info.axes[a] != op.getRankAxis())
-      blocks = blocks * g.info.extents[a];
-  g.plan.set(LATHE_CUDA_GRID, g.plan.size(blocks));
-  g.plan.set(LATHE_CUDA_GRID + 1, 1);
-  g.plan.set(LATHE_CUDA_GRID + 2, 1);
-  g.plan.set(LATHE_CUDA_BLOCK, threads);
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  int64_t room = SortEmitter::capacity(op);
+  llvm::Expected<std::optional<RadixLaunch>> radix = addRadixSort(g, op, room);
+  if (!radix)
+    return radix.takeError();
+  Value entry = plan.constant(g.entries.size()), block = plan.constant(threads);
+  Value grid = plan.size(Expr::ceildiv(*kernel.getExtent(op.getRankAxis()), Expr(room)) * rowsOf(g.info, op));
+  if (const std::optional<RadixLaunch> &r = *radix) {
+    plan.set(LATHE_CUDA_SCRATCH, h.select(r->useful, r->scratch, plan.constant(0)));
+    // The first launch has no blocks where there are no results.
+    Value begin = h.select(h.less(plan.constant(0), grid), r->beginGrid, grid), none = plan.constant(0);
+    plan.follow(r->sort, h.select(r->useful, r->sortGrid, none), plan.constant(radixThreads));
+    Value flags = plan.word(LATHE_CUDA_FLAGS);
+    plan.set(LATHE_CUDA_FLAGS, h.bitOr(flags, plan.constant(LATHE_CUDA_TOGETHER)));
+    entry = h.select(r->useful, r->begin, entry);
+    grid = h.select(r->useful, begin, grid);
+    block = h.select(r->useful, plan.constant(32), block);
+  }
+  plan.set(LATHE_CUDA_ENTRY, entry);
+  plan.set(LATHE_CUDA_GRID, grid);
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, block);
   KernelFrame frame(g.info, g.device, "sort", threads, g.sm, 0, g.dependent());
   SortEmitter emitter(frame, op);
   emitter.emit();

@@ -204,6 +204,24 @@ def transpose(a, b):
     return Case("transpose", "loop", [("a", "A"), ("b", "B")], body, {"A": a, "B": b}, [("f32", x)], [("f32", x.T)])
 
 
+def permuted(n, a, b, t="f32", fixed=False, add=False):
+    """Each of n matrices transposed, and another operand added in the order of the result."""
+    r = _rng("permuted")
+    kind = TYPES.get(t, np.float32)
+    x, y = (r.integers(-99, 99, s).astype(kind) for s in ((n, a, b), (b, a)))
+    sizes = {"N": n, "A": a, "B": b}
+    name = (lambda s: str(sizes[s])) if fixed else (lambda s: s)
+    A, B = name("A"), name("B")
+    op = "arith.addi" if t.startswith("i") else "arith.addf"
+    body = load("x", "i0", f"{A}*{B}*n + {B}*a + b", t)
+    if add:
+        body += load("y", "i1", f"{A}*b + a", t) + f"    %z = {op} %x, %y : {t}\n"
+    body += store("z" if add else "x", "o0", f"{A}*{B}*n + {A}*b + a", t)
+    turned = x.transpose(0, 2, 1)
+    return Case("permuted", "loop", [("n", name("N")), ("b", B), ("a", A)], body, {} if fixed else sizes,
+                [(t, x), (t, y)][:2 if add else 1], [(t, turned + y if add else turned)], 1e-2 if t == "bf16" else 0, 0)
+
+
 def embedding(n, rows, c):
     r = _rng("embedding")
     ids = r.integers(0, rows, n).astype(np.int64)
@@ -661,6 +679,12 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
+PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambda: permuted(3, 16, 17, "f16"), lambda: permuted(1, 72, 136, "bf16"),
+                lambda: permuted(2, 40, 33, "i64"), lambda: permuted(1, 80, 96, "f64", add=True), lambda: permuted(2, 15, 100), lambda: permuted(2, 100, 3),
+                lambda: permuted(2, 72, 40, "f16", fixed=True, add=True), lambda: permuted(1, 65, 131, fixed=True, add=True), lambda: permuted(0, 20, 30),
+                lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True)]
+# Rows that all blocks sort together.
+SORTED_TOGETHER = [lambda: sort(1, 8300, 8300), lambda: sort(2, 16500, 5, descending=True, ties=True), lambda: sort(1, 4200, 4200, "i64", ties=True)]
 
 SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
             lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", ""),
@@ -680,4 +704,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
