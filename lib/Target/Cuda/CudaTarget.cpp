@@ -102,9 +102,16 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   if (llvm::Error e = generate(g))
     return e;
   // Where sizes that are open may be those of few lines, the plan says so last.
-  if (!alwaysFewLines(g))
-    if (llvm::Expected<bool> taken = generateFewLines(g); !taken)
+  bool fewLines = alwaysFewLines(g);
+  if (!fewLines) {
+    llvm::Expected<bool> taken = generateFewLines(g);
+    if (!taken)
       return taken.takeError();
+    fewLines = *taken;
+  }
+  if (g.rowProgram && !fewLines)
+    if (llvm::Error e = shareFewRows(g))
+      return std::move(e);
   plan.finish();
   code.entries = g.entries;
   if (llvm::Error e = verifyGenerated(*code.device, kernel.getName()))

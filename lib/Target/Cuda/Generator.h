@@ -19,6 +19,7 @@ struct Generator {
     return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
   }
   std::vector<std::string> entries;
+  bool rowProgram = false; ///< what the plan says is a row program's
   /// Ends an entry point and lists it. `error`: what its emitter says, nothing when all went well.
   llvm::Error addEntry(KernelFrame &frame, llvm::StringRef name, llvm::StringRef error);
 };

@@ -2,6 +2,8 @@
 
 #include "RowEmitter.h"
 #include "Combine.h"
+#include "GridBarrier.h"
+#include "RowsTogether.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -100,23 +102,31 @@ static void bindFlattened(BodyEmitter &point, KernelFrame &frame, const RowSched
 }
 
 void RowEmitter::bindRow() {
-  Value tid = d.threadId(), block = d.wide(d.blockId());
-  Value row = block;
-  inUnit = d.i64(0);
+  Value tid = d.threadId(), group = d.blockId();
+  unit = d.i64(s.unit);
+  inBlock = tid;
+  if (s.together) {
+    sharers = sharersOf(frame);
+    group = d.div(d.blockId(), sharers);
+    unit = d.mul(d.wide(sharers), s.unit);
+  }
+  Value row = d.wide(group);
   switch (s.layout) {
   case RowSchedule::Lanes:
-    row = d.add(d.mul(block, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
-    inUnit = d.wide(d.rem(tid, s.unit));
+    row = d.add(d.mul(row, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
+    inBlock = d.rem(tid, s.unit);
     break;
   case RowSchedule::Block:
-    inUnit = d.wide(tid);
     break;
   case RowSchedule::Columns:
-    rowInBlock = d.rem(tid, 32);
-    row = d.add(d.mul(block, 32), d.wide(rowInBlock));
-    inUnit = d.wide(d.div(tid, 32));
+    rowInBlock = d.rem(tid, s.columns);
+    row = d.add(d.mul(row, s.columns), d.wide(rowInBlock));
+    inBlock = d.div(tid, s.columns);
     break;
   }
+  inUnit = d.wide(inBlock);
+  if (s.together)
+    inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
   Value count = frame.size(extentOf(info, axes.rows));
   if (contains(axes.rows, s.lane))
     count = d.div(count, s.width);
@@ -212,15 +222,36 @@ void RowEmitter::persistentPass(const Pass &pass, std::vector<Values> &partials)
   }
 }
 
-void RowEmitter::loopedPass(const Pass &pass, std::vector<Values> &partials) {
-  partials[0] = d.loop(inUnit, chunksOf(pass.inner), d.i64(s.unit), partials[0], [&](Value chunk, ValueRange carried) {
-    Values sums(carried);
+/// Chunks from one on, as many at once as are `ahead` while there are so many.
+Values RowEmitter::walk(const Pass &pass, Value from, Value step, Values sums, unsigned ahead) {
+  Value end = chunksOf(pass.inner);
+  auto visit = [&](Value chunk, Values &now) {
     BodyEmitter point = pointAt(pass.inner, chunk);
-    Value *accumulator = sums.data();
+    Value *accumulator = now.data();
     for (Operation *root : pass.roots)
       emitRoot(root, point, Value(), isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
-    return sums;
+  };
+  if (ahead > 1) {
+    Value whole = d.sub(end, d.mul(step, int64_t(ahead - 1))), stride = d.mul(step, int64_t(ahead));
+    Value rounds = d.div(d.b.create<arith::MaxSIOp>(d.loc, d.add(d.sub(whole, from), d.sub(stride, d.i64(1))), d.i64(0)), stride);
+    sums = d.loop(from, whole, stride, sums, [&](Value chunk, ValueRange carried) {
+      Values now(carried);
+      for (unsigned i = 0; i < ahead; ++i)
+        visit(d.add(chunk, d.mul(step, int64_t(i))), now);
+      return now;
+    });
+    from = d.add(from, d.mul(rounds, stride));
+  }
+  return d.loop(from, end, step, sums, [&](Value chunk, ValueRange carried) {
+    Values now(carried);
+    visit(chunk, now);
+    return now;
   });
+}
+
+void RowEmitter::loopedPass(const Pass &pass, std::vector<Values> &partials) {
+  unsigned ahead = !s.together ? 1 : s.width > 1 ? 4 : 8;
+  partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
 }
 
 void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *accumulator) {
@@ -268,47 +299,100 @@ Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
   kernel::Combiner kind = reduce.getKind();
   if (!contains(axes.rows, s.lane))
     partial = combineLanes(d, kind, partial);
-  if (s.unit == 1)
-    return partial;
+  if (s.together)
+    return combineInGrid(reduce, partial);
+  return s.unit == 1 ? partial : combineInBlock(kind, partial);
+}
+
+Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
+  if (s.layout == RowSchedule::Columns)
+    return inColumns(kind, partial);
   Type element = getElementTypeOrSelf(partial.getType());
   Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
   unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
-  std::string name = "sum" + std::to_string(sharedSlots++);
-  if (s.layout != RowSchedule::Columns) {
-    for (unsigned m = std::min(s.unit, 32u) / 2; m; m /= 2)
-      partial = combine(d, kind, partial, d.shuffleXor(partial, m));
-    if (s.layout == RowSchedule::Lanes)
-      return partial;
-    unsigned warps = s.unit / 32;
-    Value array = frame.sharedArray(name, stored, warps);
-    Value tid = d.threadId();
-    d.when(d.equal(d.rem(tid, 32), 0), [&] { d.store(partial, d.at(array, d.div(tid, 32), element), bytes); });
-    d.barrier();
-    Value out;
-    for (unsigned w = 0; w < warps; ++w) {
-      Value x = d.load(element, d.at(array, d.i32(w), element), bytes);
-      out = out ? combine(d, kind, out, x) : x;
-    }
-    return out;
+  for (unsigned m = std::min(s.unit, 32u) / 2; m; m /= 2)
+    partial = combine(d, kind, partial, d.shuffleXor(partial, m));
+  if (s.layout == RowSchedule::Lanes)
+    return partial;
+  unsigned warps = s.unit / 32;
+  Value array = frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, warps);
+  Value tid = d.threadId();
+  d.when(d.equal(d.rem(tid, 32), 0), [&] { d.store(partial, d.at(array, d.div(tid, 32), element), bytes); });
+  d.barrier();
+  Value out;
+  for (unsigned w = 0; w < warps; ++w) {
+    Value x = d.load(element, d.at(array, d.i32(w), element), bytes);
+    out = out ? combine(d, kind, out, x) : x;
   }
+  return out;
+}
+
+/// Threads of a warp that have the same rows first, then the warps.
+Value RowEmitter::inColumns(kernel::Combiner kind, Value partial) {
   auto vector = dyn_cast<VectorType>(partial.getType());
-  unsigned width = vector ? vector.getNumElements() : 1;
-  Value array = frame.sharedArray(name, stored, s.threads * width);
-  auto slot = [&](Value unit, unsigned lane) {
-    Value index = d.mul(d.add(d.mul(unit, 32), rowInBlock), width);
+  unsigned width = vector ? vector.getNumElements() : 1, warps = s.threads / 32;
+  Type element = getElementTypeOrSelf(partial.getType());
+  Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
+  unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
+  Value array = frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, warps * s.columns * width);
+  auto slot = [&](Value warp, unsigned lane) {
+    Value index = d.mul(d.add(d.mul(warp, s.columns), rowInBlock), width);
     return d.at(array, d.add(index, lane), element);
   };
-  for (unsigned i = 0; i < width; ++i)
-    d.store(d.extract(partial, i), slot(d.narrow(inUnit), i), bytes);
+  Value tid = d.threadId();
+  Values lanes;
+  for (unsigned i = 0; i < width; ++i) {
+    Value x = d.extract(partial, i);
+    for (unsigned m = 16; m >= s.columns; m /= 2)
+      x = combine(d, kind, x, d.shuffleXor(x, m));
+    lanes.push_back(x);
+  }
+  d.when(d.less(d.bitAnd(tid, 31), d.i32(s.columns)), [&] {
+    for (unsigned i = 0; i < width; ++i)
+      d.store(lanes[i], slot(d.div(tid, 32), i), bytes);
+  });
   d.barrier();
   Value out = partial;
   for (unsigned i = 0; i < width; ++i) {
     Value sum;
-    for (unsigned u = 0; u < s.unit; ++u) {
-      Value x = d.load(element, slot(d.i32(u), i), bytes);
+    for (unsigned w = 0; w < warps; ++w) {
+      Value x = d.load(element, slot(d.i32(w), i), bytes);
       sum = sum ? combine(d, kind, sum, x) : x;
     }
     out = d.insert(out, sum, i);
   }
   return out;
+}
+
+/// What a block has comes to memory; the blocks that share rows read one another's, in the same order.
+Value RowEmitter::combineInGrid(kernel::ReduceOp reduce, Value partial) {
+  kernel::Combiner kind = reduce.getKind();
+  Value own = combineInBlock(kind, partial);
+  Type element = getElementTypeOrSelf(own.getType());
+  unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  auto vector = dyn_cast<VectorType>(own.getType());
+  unsigned width = vector ? vector.getNumElements() : 1;
+  // A block's values, one for each of its columns.
+  auto at = [&](Value block, unsigned lane) {
+    Value column = rowInBlock ? d.add(d.mul(rowInBlock, width), int64_t(lane)) : d.i32(0);
+    Value first = d.mul(d.add(d.mul(d.wide(d.gridSize()), waits), d.wide(block)), sharedValues(s));
+    return d.byteAt(frame.scratch(), d.add(d.mul(d.add(first, d.wide(column)), 8), sharedHeadBytes));
+  };
+  Value first = d.less(inBlock, d.i32(1));
+  d.when(first, [&] {
+    for (unsigned i = 0; i < width; ++i)
+      d.store(d.extract(own, i), at(d.blockId(), i), bytes);
+  });
+  Value counter = frame.scratch();
+  arriveAtGrid(d, counter);
+  awaitGrid(d, counter, d.mul(d.gridSize(), waits + 1));
+  Value start = d.mul(d.div(d.blockId(), sharers), sharers);
+  Value all = d.loop(inBlock, sharers, d.i32(s.unit), Values{identityOf(d, kind, own.getType())}, [&](Value i, ValueRange carried) {
+    Value now = own;
+    for (unsigned lane = 0; lane < width; ++lane)
+      now = d.insert(now, d.load(element, at(d.add(start, i), lane), bytes), lane);
+    return Values{combine(d, kind, carried[0], now)};
+  })[0];
+  ++waits;
+  return combineInBlock(kind, all);
 }

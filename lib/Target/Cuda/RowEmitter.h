@@ -40,6 +40,10 @@ private:
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   Value finish(kernel::ReduceOp reduce, Value partial);
+  Value combineInBlock(kernel::Combiner kind, Value partial);
+  Value combineInGrid(kernel::ReduceOp reduce, Value partial);
+  Value inColumns(kernel::Combiner kind, Value partial);
+  Values walk(const Pass &pass, Value from, Value step, Values sums, unsigned ahead);
 
   void bindRoots(lower::BodyEmitter &point, mlir::Operation *user, unsigned depth = 0);
   Value serial(lower::BodyEmitter &point, mlir::Operation *root, unsigned depth);
@@ -58,6 +62,8 @@ private:
   RowAxes axes;
   std::vector<mlir::Operation *> roots;
   Value inUnit, rowInBlock, rowOk;
+  Value inBlock, sharers, unit; ///< i32: the thread's number among those of a row in its block; blocks that share a row; i64: their threads
+  int64_t waits = 0;            ///< for other blocks, so far
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
   unsigned sharedSlots = 0;
 };

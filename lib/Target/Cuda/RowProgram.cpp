@@ -2,6 +2,7 @@
 
 #include "RowProgram.h"
 #include "RowEmitter.h"
+#include "RowsTogether.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -56,7 +57,7 @@ static Expr blocksFor(const lower::BodyInfo &info, const Section &section, const
   Expr rows = extentOf(info, section.axes.rows);
   if (contains(section.axes.rows, s.lane))
     rows = Expr::floordiv(rows, s.width);
-  return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? 32 : s.rowsPerBlock());
+  return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? s.columns : s.rowsPerBlock());
 }
 
 namespace {
@@ -85,7 +86,7 @@ static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info,
 static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections) {
   Divisibility nothing(info), wide(info);
   for (const Section &s : sections)
-    assumeWide(info, chooseLane(info, s.roots, s.axes.rows | s.axes.reduced), wide);
+    assumeWide(info, chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced), wide);
   std::vector<RowOption> out;
   if (!wide.conditions().empty())
     addOptions(out, info, sections, wide);
@@ -140,6 +141,89 @@ static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Sect
   return h.both(ok, h.both(some, h.compare(arith::CmpIPredicate::sle, length, plan.constant(most))));
 }
 
+//===----------------------------------------------------------------------===//
+// Rows that several blocks share
+//===----------------------------------------------------------------------===//
+
+Value cuda::sharersOf(KernelFrame &frame) {
+  DeviceBuilder &d = frame.d;
+  return d.load(d.i32Type(), d.at(frame.scratch(), d.i64(1), d.i32Type()), 4);
+}
+
+/// Elements of a row that are worth a block of their own.
+constexpr int64_t leastShare = 8192;
+
+namespace {
+/// Words of a plan for rows that blocks share.
+struct SharedLaunch {
+  Value useful, begin, rows, sharers, grid, scratch;
+};
+} // namespace
+
+/// A launch of as many blocks as share a row says so, and sets the counter to 0.
+static llvm::Error addBegin(Generator &g) {
+  KernelFrame frame(g.info, g.device, "rows_begin", 32, g.sm, 0, g.dependent());
+  DeviceBuilder &d = frame.d;
+  d.when(d.both(d.equal(d.threadId(), 0), d.equal(d.blockId(), 0)), [&] {
+    d.store(d.i32(0), frame.scratch(), 4);
+    d.store(d.gridSize(), d.at(frame.scratch(), d.i64(1), d.i32Type()), 4);
+  });
+  return g.addEntry(frame, "rows_begin", "");
+}
+
+/// Few rows and long ones, for sizes that are what `known` says. Nothing where rows are known to be many or short.
+static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, ArrayRef<Section> sections, const Divisibility &known,
+                                                             StringRef name) {
+  const lower::BodyInfo &info = g.info;
+  if (sections.size() != 1)
+    return std::nullopt;
+  const Section &section = sections[0];
+  std::optional<RowSchedule> s = chooseSharedSchedule(info, section.axes, section.roots, known);
+  if (!s)
+    return std::nullopt;
+  Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, *s);
+  constexpr int64_t mostGroups = 256; // more than half of the multiprocessors that devices have
+  int64_t each = std::max<int64_t>(1, leastShare / sharedValues(*s));
+  if (length.constant().value_or(INT64_MAX) < 2 * each || groups.constant().value_or(0) > mostGroups)
+    return std::nullopt;
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  Value rows = plan.size(groups), size = plan.size(length), processors = plan.processors();
+  Value some = h.b.create<arith::MaxSIOp>(h.loc, rows, plan.constant(1));
+  Value sharers = h.minU(h.div(processors, h.minU(some, processors)), h.ceilDiv(size, each));
+  Value useful = h.both(h.less(plan.constant(1), sharers), h.less(plan.constant(0), rows));
+  int64_t reductions = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(*s) * reductions), sharedHeadBytes);
+  SharedLaunch launch{useful, plan.constant(g.entries.size()), plan.constant(g.entries.size() + 1), sharers, grid, scratch};
+  if (llvm::Error e = addBegin(g))
+    return std::move(e);
+  KernelFrame frame(info, g.device, name, s->threads, g.sm, 0, Dependent::No);
+  frame.known = known;
+  RowEmitter emitter(frame, *s, section.axes, section.roots);
+  emitter.emit();
+  if (llvm::Error e = g.addEntry(frame, name, emitter.error()))
+    return std::move(e);
+  return launch;
+}
+
+llvm::Error cuda::shareFewRows(Generator &g) {
+  llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, sectionsOf(g.info), Divisibility(g.info), "rows_together");
+  if (!launch)
+    return launch.takeError();
+  if (!*launch)
+    return llvm::Error::success();
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  SharedLaunch l = **launch;
+  plan.set(LATHE_CUDA_FLAGS, h.bitOr(plan.word(LATHE_CUDA_FLAGS), plan.constant(LATHE_CUDA_TOGETHER)));
+  plan.set(LATHE_CUDA_ENTRY, h.select(l.useful, l.begin, plan.word(LATHE_CUDA_ENTRY)));
+  plan.set(LATHE_CUDA_GRID, h.select(l.useful, l.sharers, plan.word(LATHE_CUDA_GRID)));
+  plan.set(LATHE_CUDA_BLOCK, h.select(l.useful, plan.constant(32), plan.word(LATHE_CUDA_BLOCK)));
+  plan.set(LATHE_CUDA_SCRATCH, h.select(l.useful, l.scratch, plan.constant(0)));
+  plan.follow(l.rows, h.select(l.useful, l.grid, plan.constant(0)), plan.constant(rowTuning.sharedThreads));
+  return llvm::Error::success();
+}
+
 llvm::Error cuda::generateRowProgram(Generator &g) {
   const lower::BodyInfo &info = g.info;
   std::vector<Section> sections = sectionsOf(info);
@@ -172,6 +256,7 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
   for (const RowOption &option : options)
     if (llvm::Error e = emitEntry(g, nameOf(g, option), sections, option))
       return e;
+  g.rowProgram = true;
   return llvm::Error::success();
 }
 

@@ -9,6 +9,9 @@ namespace lathe::cuda {
 /// Takes every kernel: contractions and attentions that no other generator wants become loops of single threads.
 llvm::Error generateRowProgram(Generator &g);
 
+/// Where a row program has few rows and long ones, blocks share them: the plan says so last.
+llvm::Error shareFewRows(Generator &g);
+
 /// A row program as a part of a launch of several kernels, with blocks of `partThreads` threads.
 constexpr unsigned partThreads = 256;
 bool mayBePart(const lower::BodyInfo &info);

@@ -29,12 +29,14 @@ static void forEachAccess(const BodyInfo &info, llvm::function_ref<void(Operatio
   }
 }
 
-int cuda::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among) {
+int cuda::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among, AxisSet reduced) {
+  constexpr int many = 16;
   std::vector<int> score(info.axes.size());
   forEachAccess(info, [&](Operation *op, Type) {
+    int weight = (isa<kernel::StoreOp>(op) ? 2 : 1) * (info.axesOf(info.exprOf(op)) & reduced ? many : 1);
     for (unsigned i = 0; i < info.axes.size(); ++i)
       if (auto linear = info.exprOf(op).linearIn(info.axes[i]); linear && !linear->coefficient.isZero())
-        score[i] += (linear->coefficient.isOne() ? 2 : -1) * (isa<kernel::StoreOp>(op) ? 2 : 1);
+        score[i] += (linear->coefficient.isOne() ? 2 : -1) * weight;
   });
   int best = -1;
   for (unsigned i = 0; i < info.axes.size(); ++i)
@@ -129,7 +131,7 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
                                                   const Divisibility &known) {
   RowSchedule s;
   s.threads = rowTuning.threads;
-  s.lane = chooseLane(info, roots, axes.rows | axes.reduced);
+  s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);
   s.width = chooseWidth(info, s.lane, known);
   // The thread that computes an attention sums scores one by one: its vectors run along the values' columns alone.
   for (Operation *op : info.ops)
@@ -155,4 +157,29 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
     return {alongRow(s, *length)};
   alongOpenRows(out, s, axes.reduced);
   return out;
+}
+
+std::optional<RowSchedule> cuda::chooseSharedSchedule(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
+                                                      const Divisibility &known) {
+  // Every reduction's result is one value for a row; a row is walked, not kept.
+  for (Operation *op : info.ops) {
+    auto r = dyn_cast<kernel::ReduceOp>(op);
+    if (isa<kernel::ContractOp, kernel::AttentionOp>(op) || (r && info.axesOf(r.getResult()) & ~axes.rows))
+      return std::nullopt;
+  }
+  if (!axes.reduced)
+    return std::nullopt;
+  RowSchedule s;
+  s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);
+  s.width = chooseWidth(info, s.lane, known);
+  s.together = true;
+  if (!contains(axes.rows, s.lane))
+    return byBlock(s, rowTuning.sharedThreads);
+  s.layout = RowSchedule::Columns;
+  s.threads = rowTuning.sharedThreads;
+  if (std::optional<int64_t> rows = extentOf(info, axes.rows).constant())
+    while (s.columns > 1 && int64_t(s.columns / 2 * s.width) >= *rows)
+      s.columns /= 2;
+  s.unit = s.threads / s.columns;
+  return s;
 }

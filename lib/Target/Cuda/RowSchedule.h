@@ -26,6 +26,8 @@ struct RowSchedule {
   unsigned full = 0;       ///< so many of them are never past a row's end
   int64_t most = 0;        ///< elements that a row may have, at least one of them; 0: any number
   bool exact = false;      ///< a row has just as many: no access needs a test
+  unsigned columns = 32;   ///< neighbouring rows that a warp of the columns layout takes
+  bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   unsigned rowsPerBlock() const { return threads / unit; }
 };
 
@@ -37,6 +39,7 @@ struct RowTuning {
   unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
   unsigned columnMinimum = 64;    ///< from this many reduced points on
+  unsigned sharedThreads = 512;   ///< per block of those that share rows
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
                                                          {128, 2}, {128, 4}, {256, 4}, {256, 8}};
@@ -48,8 +51,8 @@ struct RowAxes {
   AxisSet rows = 0, reduced = 0;
 };
 
-/// The axis that most accesses run along with stride 1, or -1.
-int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among);
+/// The axis that most accesses run along with stride 1, or -1. Accesses along `reduced` are many for each other one.
+int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among, AxisSet reduced = 0);
 /// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
 unsigned chooseWidth(const lower::BodyInfo &info, int lane, const Divisibility &known);
 /// What gives the accesses along the axis their full width.
@@ -58,6 +61,10 @@ void assumeWide(const lower::BodyInfo &info, int lane, Divisibility &known);
 /// length is open, a plan takes the first that fits.
 llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
                                                   llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known);
+
+/// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
+std::optional<RowSchedule> chooseSharedSchedule(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots,
+                                                const Divisibility &known);
 
 /// The product of the extents of the set's axes.
 shape::Expr extentOf(const lower::BodyInfo &info, AxisSet axes);

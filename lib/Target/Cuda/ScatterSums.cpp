@@ -81,6 +81,7 @@ private:
   PlaceRange rangeOf(DeviceBuilder &d, const PhaseMemory &m) const;
   PlaceRange combineRange(KernelFrame &frame, const PhaseMemory &m) const;
   void add(DeviceBuilder &d, const PhaseMemory &m, Value index, const Parts &x) const;
+  void addTo(DeviceBuilder &d, const PhaseMemory &m, int64_t window, Value index, const Parts &x, Value part) const;
   void storeSum(DeviceBuilder &d, const PhaseMemory &m, Value index) const;
   Value special(DeviceBuilder &d, Value flags) const;
 
@@ -243,21 +244,26 @@ static Value lowestPlace(DeviceBuilder &d, const PlaceRange &range, Value bits, 
   return d.sub(d.add(range.top, 1), d.mul(bits, window + 1));
 }
 
+void ScatterSums::addTo(DeviceBuilder &d, const PhaseMemory &m, int64_t window, Value index, const Parts &x, Value part) const {
+  part = d.select(x.negative, d.sub(d.i64(0), part), part);
+  d.when(differs(d, part, 0), [&] { atomicUpdate(d, LLVM::AtomicBinOp::add, windowAt(d, m, window, index), part); });
+}
+
+/// Most updates reach no lower than the first window.
 void ScatterSums::add(DeviceBuilder &d, const PhaseMemory &m, Value index, const Parts &x) const {
   PlaceRange range = rangeOf(d, m);
-  Value bits = bitsOfWindow(d, m), one = d.i64(1), zero = d.i64(0);
-  Value mask = d.sub(shifted(d, true, one, bits), one);
-  for (int64_t w = 0; w < mostWindows; ++w) {
-    auto addPart = [&] {
-      Value up = d.sub(x.place, lowestPlace(d, range, bits, w));
-      Value down = d.sub(zero, up), touches = d.both(d.less(up, bits), d.less(down, d.i64(digits)));
-      Value part = d.select(d.less(up, zero), shifted(d, false, x.magnitude, down), shifted(d, true, x.magnitude, up));
-      part = d.select(touches, d.both(part, mask), zero);
-      part = d.select(x.negative, d.sub(zero, part), part);
-      d.when(differs(d, part, 0), [&] { atomicUpdate(d, LLVM::AtomicBinOp::add, windowAt(d, m, w, index), part); });
-    };
-    d.when(d.less(d.i64(w), range.windows), addPart);
-  }
+  Value bits = bitsOfWindow(d, m), one = d.i64(1), zero = d.i64(0), above = d.sub(x.place, lowestPlace(d, range, bits, 0));
+  auto addParts = [&] {
+    Value mask = d.sub(shifted(d, true, one, bits), one);
+    for (int64_t w = 0; w < mostWindows; ++w)
+      d.when(d.less(d.i64(w), range.windows), [&] {
+        Value up = d.sub(x.place, lowestPlace(d, range, bits, w)), down = d.sub(zero, up);
+        Value touches = d.both(d.less(up, bits), d.less(down, d.i64(digits)));
+        Value part = d.select(d.less(up, zero), shifted(d, false, x.magnitude, down), shifted(d, true, x.magnitude, up));
+        addTo(d, m, w, index, x, d.select(touches, d.both(part, mask), zero));
+      });
+  };
+  d.branch(d.less(above, zero), addParts, [&] { addTo(d, m, 0, index, x, shifted(d, true, x.magnitude, above)); });
 }
 
 void ScatterSums::update(DeviceBuilder &d, const PhaseMemory &m, StringRef phase, Value index, Value value,
