@@ -251,7 +251,7 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
   if (g > 1 && constant % g != 0 && !e.hasOpaque())
     return false;
   if (g > 1 && constant % g == 0)
-    e = *Expr::divideExactly(e, Expr(g));
+    e = Expr::divideExactly(e, Expr(g)).value_or(e); // long ones are not divided
   e = withoutPositiveFactors(*state, e);
   if (addDefinition(*state, e))
     return true;

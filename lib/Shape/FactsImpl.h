@@ -58,6 +58,7 @@ public:
 
 private:
   bool prove(const Expr &e, bool useRelations);
+  bool proveByRelations(const Expr &e);
   std::optional<bool> eliminateOpaque(const Expr &e, bool useRelations);
   std::optional<bool> eliminateSymbol(const Expr &e, bool useRelations);
   std::optional<bool> eliminateSymbols(const Expr &e, bool wantAxes, bool useRelations);

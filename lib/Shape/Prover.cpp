@@ -252,7 +252,21 @@ bool Prover::prove(const Expr &e, bool useRelations) {
   if (std::optional<bool> done = eliminateSymbol(e, useRelations); done && *done)
     return true;
   // e >= g >= 0 for a known relation g.
-  return useRelations && llvm::any_of(state.nonNegative, [&](const Expr &g) { return prove(e - g, false); });
+  return useRelations && proveByRelations(e);
+}
+
+/// A relation that shares no symbol with e, nor with the extents of its axes, says nothing of it; models that read many sizes while
+/// they run have hundreds.
+bool Prover::proveByRelations(const Expr &e) {
+  if (state.nonNegative.empty())
+    return false;
+  std::set<std::string> symbols = e.symbols();
+  for (const std::string &name : std::set<std::string>(symbols))
+    if (auto axis = state.axes.find(name); axis != state.axes.end())
+      symbols.merge(axis->second.symbols());
+  return llvm::any_of(state.nonNegative, [&](const Expr &g) {
+    return llvm::any_of(g.symbols(), [&](const std::string &name) { return symbols.count(name) != 0; }) && prove(e - g, false);
+  });
 }
 
 void Prover::assumeDivisor(const Expr &divisor) {

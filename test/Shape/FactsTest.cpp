@@ -177,6 +177,15 @@ TEST(Facts, NothingFollowsFromOverflow) {
   EXPECT_FALSE(f.bounds(E("9223372036854775807*n")).max);
 }
 
+TEST(Facts, LongEqualitiesWithACommonFactor) {
+  Facts facts;
+  Expr sum(0);
+  for (int i = 0; i < 200; ++i)
+    sum = sum + Expr(4) * Expr::min(Expr(300), Expr::size("n" + std::to_string(i)));
+  EXPECT_TRUE(facts.addEquality(Expr(4) * Expr::size("m"), sum));
+  EXPECT_TRUE(facts.provablyLessEqual(Expr(0), Expr::size("m")));
+}
+
 TEST(Facts, CloneIsIndependent) {
   Facts f;
   Facts g = f.clone();
