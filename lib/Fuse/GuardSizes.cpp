@@ -248,6 +248,10 @@ static void needCall(ir::CallOp op, Needs &n) {
   } else if (op.getFunction() == "copy_first") {
     n.equal(count(op.getOutputs()[0]), sizes[0]);
     n.atMost(sizes[0], count(op.getInputs()[0]));
+  } else if (op.getFunction() == "join") {
+    for (auto [part, width] : llvm::zip(op.getInputs(), ArrayRef<Expr>(sizes).drop_front(3)))
+      n.equal(count(part), sizes[1] * width);
+    n.equal(count(op.getOutputs()[0]), sizes[1] * sizes.back()); // which the call compares with the parts
   } else if (op.getFunction() == "order_rows") {
     n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {sizes[0] * sizes[1], sizes[0]});
     n.equal(count(op.getOutputs()[1]), sizes[0]);

@@ -93,6 +93,21 @@ Expected<std::vector<Tensor>> interpret::runCall(ir::CallOp op, Inputs in, const
     std::copy_n(in[0]->ints.begin(), given[0], out[0].ints.begin());
     return out;
   }
+  if (op.getFunction() == "join") {
+    auto join = [&](auto &to, auto of) {
+      auto at = to.begin();
+      for (int64_t row = 0; row < given[1]; ++row)
+        for (const auto &part : in) {
+          int64_t width = int64_t(of(*part).size()) / given[1];
+          at = std::copy_n(of(*part).begin() + row * width, width, at);
+        }
+    };
+    if (out[0].isFloat())
+      join(out[0].floats, [](const Tensor &t) -> auto & { return t.floats; });
+    else
+      join(out[0].ints, [](const Tensor &t) -> auto & { return t.ints; });
+    return out;
+  }
   if (op.getFunction() == "order_rows") {
     const int64_t *rows = in[0]->ints.data();
     auto row = [&](int64_t i) { return ArrayRef(rows + i * given[1], given[1]); };

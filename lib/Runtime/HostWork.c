@@ -45,6 +45,23 @@ const char *lathe_host_copy_first(void *const *buffers, const int64_t *sizes) {
   return NULL;
 }
 
+const char *lathe_host_join(void *const *buffers, const int64_t *sizes) {
+  int64_t count = sizes[0], rows = sizes[1], left = sizes[3 + count];
+  char *to = buffers[count];
+  for (int64_t part = 0; part < count; ++part)
+    left -= sizes[3 + part];
+  if (left)
+    return "the parts of a joined array are not as large as the whole";
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t part = 0; part < count; ++part) {
+      int64_t bytes = sizes[2] * sizes[3 + part];
+      if (bytes > 0)
+        memcpy(to, (const char *)buffers[part] + row * bytes, (size_t)bytes);
+      to += bytes;
+    }
+  return NULL;
+}
+
 static bool rowIsLess(const int64_t *a, const int64_t *b, int64_t width) {
   for (int64_t i = 0; i < width; ++i)
     if (a[i] != b[i])

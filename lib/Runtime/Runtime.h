@@ -224,6 +224,9 @@ const char *lathe_host_compact(void *const *buffers, const int64_t *sizes);
 const char *lathe_host_coordinates(void *const *buffers, const int64_t *sizes);
 /* The first of some integers. Buffers: all, the first; sizes: how many. */
 const char *lathe_host_copy_first(void *const *buffers, const int64_t *sizes);
+/* Arrays of equally many rows side by side. Buffers: the parts, the whole; sizes: parts, rows, an element's
+ * bytes, the elements of each part's rows and of the whole's. */
+const char *lathe_host_join(void *const *buffers, const int64_t *sizes);
 /* The lexicographic order of rows of integers. Buffers: rows, their indices in order, room for as many; sizes: rows, width. */
 const char *lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
 /* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;

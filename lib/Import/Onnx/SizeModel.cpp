@@ -404,6 +404,18 @@ Expr SizeModel::define(const std::string &name, const Expr &value, std::optional
   return Expr::symbol(free);
 }
 
+Expr SizeModel::defineOnce(const std::string &name, const Expr &value) {
+  for (const Definition &d : definitions)
+    if (d.value == value && !d.max) {
+      if (isIsolated()) {
+        declare(d.name);
+        fresh.push_back(d.name);
+      }
+      return Expr::symbol(d.name);
+    }
+  return define(name, value, std::nullopt);
+}
+
 bool SizeModel::readsElement(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &name) {
     return shape::kindOf(name) == shape::SymbolKind::Element ||

@@ -56,6 +56,8 @@ public:
   /// A name for a value >= 0 that is no polynomial, so that sizes stay readable. The name is the same whenever the same node
   /// is imported again.
   shape::Expr define(const std::string &name, const shape::Expr &value, std::optional<int64_t> max);
+  /// The same; a value that has a name already keeps it.
+  shape::Expr defineOnce(const std::string &name, const shape::Expr &value);
   /// Whether an element, or what was defined of one, occurs.
   bool readsElement(const shape::Expr &e) const;
   /// Whether either of two sizes that meet in a broadcast may be 1 in one run and the other's in the next. Sizes for which the

@@ -154,7 +154,7 @@ Value GraphImporter::capture(Value v, Region &into) {
     for (Value element : list.getInputs())
       elements.push_back(capture(element, into));
     OpBuilder::InsertionGuard guard(b);
-    return into.captured[v] = b.create<UnrealizedConversionCastOp>(v.getLoc(), v.getType(), elements).getResult(0);
+    return into.captured[v] = b.create<UnrealizedConversionCastOp>(v.getLoc(), TypeRange(v.getType()), elements, list->getAttrs()).getResult(0);
   }
   Value outer = capture(v, *into.parent), inner;
   Block &block = into.function.getBody().front();

@@ -187,6 +187,70 @@ def sequences():
 
 
 @case
+def parts_of_open_sizes():
+    """Split, however many parts there are: taken one by one, counted, and joined again."""
+    g = graph([node("SplitToSequence", "x", "rows", keepdims=0), node("SequenceAt", "rows one", "r"), node("SequenceAt", "rows minus", "last"),
+               node("SequenceAt", "rows at", "any"), node("SequenceLength", "rows", "count"), node("ConcatFromSequence", "rows", "t", axis=1, new_axis=1),
+               node("ConcatFromSequence", "rows", "flat", axis=0), node("SplitToSequence", "x three", "threes", axis=1),
+               node("SequenceAt", "threes minus", "tail"), node("SequenceAt", "threes zero", "head"), node("SequenceLength", "threes", "count3"),
+               node("ConcatFromSequence", "threes", "again", axis=1)],
+              [value("x", F, ["a", "b"]), value("at", I, [])],
+              [value("r", F, None), value("last", F, None), value("any", F, None), value("count", I, []), value("t", F, None), value("flat", F, None),
+               value("tail", F, None), value("head", F, None), value("count3", I, []), value("again", F, None)],
+              [const("one", scalar(1)), const("minus", scalar(-1)), const("zero", scalar(0)), const("three", scalar(3))])
+    return g, [{"x": f(a, b), "at": scalar(at)} for a, b, at in ((4, 7, 2), (2, 3, 0), (5, 2, 4))]
+
+
+@case
+def sequence_at_any_place():
+    g = graph([node("Neg", "x", "m"), node("SequenceConstruct", "x m x", "list"), node("SequenceAt", "list at", "y")],
+              [value("x", F, ["a", "b"]), value("at", I, [])], [value("y", F, ["a", "b"])])
+    return g, [{"x": f(2, 3), "at": scalar(at)} for at in (0, 1, 2, -1, -2)]
+
+
+@case
+def sequence_that_grows():
+    """Appended to in a loop whose trips are a size; joined along a new dimension and along the elements' own."""
+    body = graph([node("Gather", "x i", "row", axis=0), node("Add", "v row", "next"), node("SequenceInsert", "list next", "list2"),
+                  node("Identity", "c", "more")],
+                 [value("i", I, []), value("c", B, []), value("v", F, None), helper.make_tensor_sequence_value_info("list", F, None)],
+                 [value("more", B, []), value("next", F, None), helper.make_tensor_sequence_value_info("list2", F, None)], name="body")
+    g = graph([node("Shape", "x", "dims"), node("Gather", "dims zero", "trips", axis=0), node("SequenceEmpty", "", "none"),
+               node("Loop", "trips yes start none", "sum sums", body=body), node("ConcatFromSequence", "sums", "stacked", axis=1, new_axis=1),
+               node("ConcatFromSequence", "sums", "joined", axis=-1), node("SequenceAt", "sums minus", "last")],
+              [value("x", F, ["t", 3]), value("start", F, [3])],
+              [value("sum", F, [3]), value("stacked", F, None), value("joined", F, None), value("last", F, None)],
+              [const("yes", np.array(True)), const("zero", scalar(0)), const("minus", scalar(-1))])
+    return g, [{"x": f(t, 3), "start": f(3)} for t in (4, 1, 9)]
+
+
+@case
+def pools_rounded_up():
+    """As many places as windows start in front of the padding behind an open size."""
+    common = dict(ceil_mode=1, kernel_shape=[3, 2])
+    g = graph([node("MaxPool", "x", "m", strides=[2, 2], pads=[1, 0, 1, 1], **common), node("AveragePool", "x", "a", strides=[2, 3], pads=[1, 1, 1, 1], **common),
+               node("MaxPool", "x", "d", strides=[2, 2], dilations=[2, 1], pads=[1, 1, 2, 1], **common), node("Neg", "a", "z")],
+              [value("x", F, [1, 2, "h", "w"])], [value(k, F, [1, 2, None, None]) for k in "mdz"])
+    return g, [{"x": f(1, 2, h, w)} for h, w in ((5, 5), (6, 7), (7, 4), (8, 6), (9, 9), (10, 8))]
+
+
+@case
+def many_parts():
+    """More parts of sizes from data than a kernel looks through: floats along the first dimension, booleans along the last, twice."""
+    nodes = []
+    for i in range(20):
+        nodes += [node("Greater", "x t%d" % i, "mask%d" % i), node("Compress", "x mask%d" % i, "part%d" % i, axis=0),
+                  node("Unsqueeze", "part%d axes" % i, "row%d" % i), node("Concat", "row%d row%d" % (i, i), "pair%d" % i, axis=0),
+                  node("Greater", "pair%d zero" % i, "flag%d" % i)]
+    for name, part, axis in (("y", "part", 0), ("z", "flag", 1), ("w", "pair", -1)):
+        nodes.append(node("Concat", " ".join(part + str(i) for i in range(20)), name, axis=axis))
+    nodes += [node("Cast", "z", "numbers", to=F), node("Mul", "numbers w", "v")]
+    g = graph(nodes, [value("x", F, ["n"])], [value("y", F, None), value("z", B, None), value("v", F, None)],
+              [const("t%d" % i, np.float32(i / 10 - 1)) for i in range(20)] + [const("zero", np.float32(0)), const("axes", i64(0))])
+    return g, [{"x": f(7)}, {"x": f(1) - 9}, {"x": f(30)}]
+
+
+@case
 def sequence_from_branch():
     """Which branch made it is known only when the model runs; how many elements it has is known before."""
     then = graph([node("SequenceConstruct", "x y", "s")], [], [helper.make_tensor_sequence_value_info("s", F, None)], name="then")

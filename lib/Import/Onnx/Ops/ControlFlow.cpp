@@ -12,13 +12,15 @@ namespace lathe::onnx {
 // Loop
 //===----------------------------------------------------------------------===//
 
-/// A loop that carries a sequence is written out: how many elements it has must be known in each iteration.
+/// A loop that carries a sequence is written out where the number of its iterations is known: so is how many elements there are in each.
 static constexpr int64_t kMaxWrittenOut = 1024;
 
+static std::optional<int64_t> knownTrips(Node &n, const LoopSpec &spec) {
+  return spec.limit && !spec.condition ? n.simplify(*spec.limit).constant() : std::nullopt;
+}
+
 static void writeOut(Node &n, const LoopSpec &spec) {
-  std::optional<int64_t> count = spec.limit ? n.simplify(*spec.limit).constant() : std::nullopt;
-  if (!count || spec.condition)
-    failUnsupported("it carries a sequence or an optional, and how often it runs is known only when the model runs");
+  std::optional<int64_t> count = knownTrips(n, spec);
   if (*count > kMaxWrittenOut)
     failUnsupported("it carries a sequence or an optional over {0} iterations, at most {1}", *count, kMaxWrittenOut);
   std::vector<Value> carried(spec.carried.begin(), spec.carried.end());
@@ -43,6 +45,53 @@ static void writeOut(Node &n, const LoopSpec &spec) {
     if (i >= carried.size() && (i - carried.size() >= collected.size() || llvm::any_of(collected[i - carried.size()], isSequence)))
       failUnsupported("its result {0} ('{1}')", i, n.proto.output(i));
     n.out(i, i < carried.size() ? carried[i] : stacked(n, collected[i - carried.size()], 0));
+  }
+}
+
+/// Else it may append to sequences that are empty in front of it, one element in each iteration: these are collected, as any result
+/// of an iteration is, and the sequence is that of their slices.
+static void collectSequences(Node &n, LoopSpec spec) {
+  constexpr llvm::StringLiteral open = "and how often it runs is known only when the model runs";
+  SmallVector<Value> all = std::move(spec.carried);
+  spec.carried.clear();
+  for (Value v : all) {
+    if (isEmptyOptional(v))
+      failUnsupported("it carries an optional, {0}", open);
+    if (!isSequence(v))
+      spec.carried.push_back(v);
+    else if (!elementsOf(v).empty())
+      failUnsupported("it carries a sequence that has elements in front of it, {0}", open);
+  }
+  auto body = std::move(spec.body);
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
+    std::vector<Value> arguments, appended;
+    for (size_t i = 0, next = 0; i < all.size(); ++i)
+      arguments.push_back(isSequence(all[i]) ? makeGrowing(n.g.b, n.g.loc) : carried[next++]);
+    std::vector<Value> results = body(arguments, iteration);
+    if (results.size() < 1 + all.size())
+      failWrong("the body gives {0} results, the loop carries {1}", results.size(), all.size());
+    std::vector<Value> out{results[0]};
+    for (auto [v, result] : llvm::zip(all, llvm::ArrayRef(results).drop_front())) {
+      if (!isSequence(v)) {
+        out.push_back(result);
+        continue;
+      }
+      std::optional<std::vector<Value>> added = isSequence(result) ? appendedTo(result) : std::nullopt;
+      if (!added || added->size() != 1)
+        failUnsupported("it carries a sequence and does not append one element to it in each iteration, {0}", open);
+      appended.push_back(added->front());
+    }
+    out.insert(out.end(), results.begin() + 1 + all.size(), results.end());
+    out.insert(out.end(), appended.begin(), appended.end());
+    return out;
+  };
+  SmallVector<Value> results = buildLoop(n, spec);
+  size_t next = 0, list = results.size() - llvm::count_if(all, isSequence);
+  for (unsigned i = 0; i < n.numOutputs(); ++i) {
+    bool isList = i < all.size() && isSequence(all[i]);
+    if (!isList && next >= results.size())
+      failWrong("the loop has fewer results than the node, {0}", n.numOutputs());
+    n.out(i, isList ? slicesOf(n, results[list++]) : results[next++]);
   }
 }
 
@@ -73,7 +122,7 @@ void loop(Node &n) {
     return n.importer.inlineSubgraph(*graph, arguments);
   };
   if (llvm::any_of(spec.carried, [](Value v) { return isSequence(v) || isEmptyOptional(v); }))
-    return writeOut(n, spec);
+    return knownTrips(n, spec) ? writeOut(n, spec) : collectSequences(n, spec);
   SmallVector<Value> results = buildLoop(n, spec);
   if (results.size() < n.numOutputs())
     failWrong("the loop has {0} results, the node {1}", results.size(), n.numOutputs());

@@ -67,13 +67,27 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) 
     if (std::optional<int64_t> last = n.simplify(steps).constant(); last && *last < 0)
       failWrong("the window of {0} does not fit into dimension {1} of size {2}", reach.str(), i, size.str());
     // Rounding up must not make a window that starts in the padding after the end.
-    if (ceil && n.g.facts.provablyLessEqual(size + w.low[i], steps * stride))
-      steps = steps - Expr(1);
-    else if (ceil && !n.g.facts.provablyLess(steps * stride, size + w.low[i]))
-      failUnsupported("ceil_mode with a size of {0}", size.str());
-    w.out.push_back(n.simplify(steps + Expr(1)));
+    Expr inFront = size + w.low[i], count = steps + Expr(1);
+    if (ceil && !n.g.facts.provablyLess(steps * stride, inFront))
+      count = n.g.facts.provablyLessEqual(inFront, steps * stride) ? steps : Expr::min(count, Expr::ceildiv(inFront, stride));
+    w.out.push_back(n.simplify(count));
   }
   return w;
+}
+
+Value channelsSecond(Node &n, Value x) {
+  SmallVector<int64_t> order{0, n.rank(x) - 1};
+  for (int64_t d = 1; d + 1 < n.rank(x); ++d)
+    order.push_back(d);
+  return n.g.transpose(x, order);
+}
+
+Value channelsLast(Node &n, Value x) {
+  SmallVector<int64_t> order{0};
+  for (int64_t d = 2; d < n.rank(x); ++d)
+    order.push_back(d);
+  order.push_back(1);
+  return n.g.transpose(x, order);
 }
 
 Value convolve(Node &n, Value x, Value weights, const Windows &w, int64_t groups) {

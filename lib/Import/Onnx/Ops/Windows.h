@@ -21,6 +21,9 @@ Value convolve(Node &n, Value x, Value weights, const Windows &windows, int64_t 
 Value convolution(Node &n);
 /// Adds the operand [C], where it is there, to y [N, C, spatial...].
 Value addBias(Node &n, Value y, unsigned input);
+/// An image [N, spatial..., C] as [N, C, spatial...], and back.
+Value channelsSecond(Node &n, Value x);
+Value channelsLast(Node &n, Value x);
 /// x surrounded with the rank-0 value.
 Value padWith(Node &n, Value x, Value value, const Dims &low, const Dims &high);
 
