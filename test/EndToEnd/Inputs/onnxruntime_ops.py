@@ -168,6 +168,49 @@ def group_query():
     case(1, 6, room=12, do_rotary=1)
 
 
-for group in (fused, attention, quantised_attention, multi_head, rotary, group_query):
+def tensors():
+    x = floats(3, 4)
+    check('CDist', x, floats(5, 4), metric='euclidean', open_dims={3: 'm', 5: 'n'})
+    check('CDist', x, floats(5, 4))
+    check('ExpandDims', x, np.array(1, np.int32), constants=(1,), open_dims={3: 'm'})
+    check('ExpandDims', x, np.array(-1, np.int32), constants=(1,))
+    check('GatherND', x, np.array([[0, 1], [2, 3]], np.int64))
+    check('GridSample', floats(1, 2, 5, 6), rng.uniform(-1, 1, (1, 3, 4, 2)).astype(np.float32), mode='bicubic', padding_mode='border')
+    check('Inverse', floats(2, 3, 3) + 3 * np.eye(3, dtype=np.float32), open_dims={2: 'b'})
+    check('Inverse', floats(4, 4) + 3 * np.eye(4, dtype=np.float32))
+    bytes_ = rng.integers(0, 256, (1, 6, 7, 3)).astype(np.uint8)
+    check('NhwcMaxPool', bytes_, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
+    check('Pad', x, np.array([1, 0, 2, 1]), np.array([7], np.float32), constants=(1,), open_dims={3: 'm'})
+    check('Pad', x, np.array([[1, 0, 2, 1]]), mode='edge', constants=(1,))
+    check('Range', np.array(2, np.int64), np.array(9, np.int64))
+    check('Range', np.array(1.5, np.float32), np.array(9, np.float32), np.array(2, np.float32))
+    check('Trilu', floats(2, 4, 5), np.array(1, np.int64), upper=0)
+    check('Unique', np.array([2, 1, 1, 3, 4, 3], np.float32), outputs=3, open_dims={6: 'n'})
+
+
+def weights():
+    def codes(*shape):
+        return rng.integers(0, 256, shape).astype(np.uint8)
+    table, at = codes(9, 32), np.array([[0, 3], [8, 3]], np.int64)
+    scales = np.abs(floats(9, 4)) / 50
+    given = dict(constants=(0, 2, 3), block_size=16, quantize_axis=1, open_dims={2: 'n'})
+    check('GatherBlockQuantized', table, at, scales, **given)
+    check('GatherBlockQuantized', table, at, scales, codes(9, 2), **given)
+    check('GatherBlockQuantized', table, at, np.abs(floats(9, 2)) / 50, bits=8, **given)
+    x = floats(3, 40)
+    for kind in (0, 1):
+        check('MatMulBnb4', x, codes(24 * 40 // 2), np.abs(floats(24 * 40 // 16)), K=40, N=24, block_size=16, quant_type=kind, constants=(1, 2),
+              open_dims={3: 'rows'})
+    x = floats(3, 64)
+    groups = np.arange(64, dtype=np.int32) % 4
+    packed, s = codes(24, 4, 8), np.abs(floats(24, 4)) / 20
+    check('MatMulNBits', x, packed, s.ravel(), None, groups, K=64, N=24, bits=4, block_size=16, constants=(1, 2, 4), open_dims={3: 'rows'})
+    image, w = codes(1, 6, 7, 4), rng.integers(-128, 128, (8, 4, 3, 3)).astype(np.int8)
+    scale = np.array(0.02, np.float32)
+    check('QLinearConv', image, scale, np.array(120, np.uint8), w, np.array(0.01, np.float32), np.array(0, np.int8), np.array(0.3, np.float32),
+          np.array(100, np.uint8), channels_last=1, pads=[1, 1, 1, 1], constants=(1, 2, 3, 4, 5, 6, 7))
+
+
+for group in (tensors, weights, fused, attention, quantised_attention, multi_head, rotary, group_query):
     group()
 print(f'{wrong} of {total} results wrong')

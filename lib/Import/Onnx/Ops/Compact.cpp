@@ -107,16 +107,20 @@ static Value startsOf(Node &n, Value rows, Value order) {
   return n.g.binary<ir::OrOp>(n.g.reduce(ReduceKind::Or, differs, {1}, false), n.g.compare(CompareKind::EQ, place, zero));
 }
 
-/// Equal elements stand side by side once they are sorted, each group with its first element in front.
-void unique(Node &n) {
-  Value x = n.in(0);
+namespace {
+struct Distinct {
+  Value elements, firsts, inverse, counts;
+};
+} // namespace
+
+/// Equal elements stand side by side once they are sorted, each group with its first element in front. Without an axis, of all elements.
+static Distinct distinct(Node &n, Value x, std::optional<int64_t> along, bool sorted) {
   if (n.isBool(x))
     failUnsupported("elements of type bool");
   n.requireNumber(x);
-  bool byAxis = n.hasAttribute("axis");
-  int64_t axis = byAxis ? n.axis(n.integer("axis", 0), n.rank(x)) : 0;
-  Value elements = byAxis ? x : flat(n, x), rows = elements;
-  if (byAxis) {
+  int64_t axis = along.value_or(0);
+  Value elements = along ? x : flat(n, x), rows = elements;
+  if (along) {
     SmallVector<int64_t> perm{axis};
     for (int64_t d = 0; d < n.rank(x); ++d)
       if (d != axis)
@@ -131,21 +135,34 @@ void unique(Node &n) {
   Expr count = n.dim(positions, 0);
   auto inverse = [&](Value permutation) { return n.g.sort(permutation, 0, false, n.dim(permutation, 0)); };
   Value again; // of groups that are wanted in the order of their first elements
-  if (!n.flag("sorted", true))
+  if (!sorted)
     again = inverse(firsts);
   auto arranged = [&](Value v) { return again ? n.g.gather(v, again, 0) : v; };
-  n.out(0, n.g.gather(elements, arranged(firsts), axis));
-  if (n.wants(1))
-    n.out(1, arranged(firsts));
-  if (n.wants(2)) {
-    Value group = n.g.binary<ir::SubOp>(n.g.scan(ir::ScanKind::Sum, n.g.cast(starts, n.g.b.getI64Type()), 0), 1.0);
-    Value place = n.g.gather(group, inverse(order), 0);
-    n.out(2, again ? n.g.gather(inverse(again), place, 0) : place);
-  }
-  if (n.wants(3)) {
-    Value ends = n.g.slice(n.g.concat({positions, n.g.sizes({size})}, 0), 0, Expr(1), count);
-    n.out(3, arranged(n.g.sub(ends, positions)));
-  }
+  Value group = n.g.binary<ir::SubOp>(n.g.scan(ir::ScanKind::Sum, n.g.cast(starts, n.g.b.getI64Type()), 0), 1.0);
+  Value place = n.g.gather(group, inverse(order), 0);
+  Value ends = n.g.slice(n.g.concat({positions, n.g.sizes({size})}, 0), 0, Expr(1), count);
+  return {n.g.gather(elements, arranged(firsts), axis), arranged(firsts), again ? n.g.gather(inverse(again), place, 0) : place,
+          arranged(n.g.sub(ends, positions))};
+}
+
+void unique(Node &n) {
+  std::optional<int64_t> axis;
+  if (n.hasAttribute("axis"))
+    axis = n.axis(n.integer("axis", 0), n.rank(n.in(0)));
+  Distinct d = distinct(n, n.in(0), axis, n.flag("sorted", true));
+  n.out(0, d.elements);
+  n.out(1, d.firsts);
+  n.out(2, d.inverse);
+  n.out(3, d.counts);
+}
+
+/// ONNX Runtime's: of a list, in the order in which elements come first.
+void contribUnique(Node &n) {
+  n.requireRank(n.in(0), 1);
+  Distinct d = distinct(n, n.in(0), std::nullopt, false);
+  n.out(0, d.elements);
+  n.out(1, d.inverse);
+  n.out(2, d.counts);
 }
 
 /// Boxes and scores are looked at one after the other, on the host.

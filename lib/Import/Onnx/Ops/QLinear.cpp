@@ -7,6 +7,8 @@
 #include "Binary.h"
 #include "Contractions.h"
 #include "Quantization.h"
+#include "Reuse.h"
+#include "Windows.h"
 
 using namespace lathe;
 
@@ -41,14 +43,17 @@ static void quantised(Node &n, Value y, unsigned at, Type otherwise) {
   n.out(rounded(n, steps, zero ? n.broadcastTo(zero, dims) : Value(), zero ? n.element(zero) : otherwise));
 }
 
-/// What the handler makes of the same node with other operands, as the operator set has it.
-static Value made(Node &n, Handler handler, std::vector<Value> operands, int64_t opset = 17) {
+std::vector<Value> resultsOf(Node &n, Handler handler, std::vector<Value> operands, int64_t opset) {
   Attributes attributes;
   for (const AttributeProto &a : n.proto.attribute())
     attributes[a.name()] = n.attribute(a.name());
   Node inner(n.importer, n.proto, opset, std::move(attributes), std::move(operands), n.g.loc);
   handler(inner);
-  return inner.results().at(0);
+  return inner.results();
+}
+
+static Value made(Node &n, Handler handler, std::vector<Value> operands, int64_t opset = 17) {
+  return resultsOf(n, handler, std::move(operands), opset).at(0);
 }
 
 static void ofOne(Node &n, Handler handler, int64_t opset = 17) {
@@ -80,17 +85,11 @@ void qLinearConcat(Node &n) {
 /// Of an image whose channels may come last.
 static void pool(Node &n, Handler handler) {
   Value x = meant(n, 0);
-  llvm::SmallVector<int64_t> toFront{0, n.rank(x) - 1}, toBack{0};
-  for (int64_t d = 1; d + 1 < n.rank(x); ++d)
-    toFront.push_back(d);
-  for (int64_t d = 2; d < n.rank(x); ++d)
-    toBack.push_back(d);
-  toBack.push_back(1);
   bool last = n.flag("channels_last", false);
   if (last)
     n.requireRankAtLeast(x, 3);
-  Value y = made(n, handler, {last ? n.g.transpose(x, toFront) : x});
-  quantised(n, last ? n.g.transpose(y, toBack) : y, 3, n.element(n.in(0)));
+  Value y = made(n, handler, {last ? channelsSecond(n, x) : x});
+  quantised(n, last ? channelsLast(n, y) : y, 3, n.element(n.in(0)));
 }
 
 void qLinearAveragePool(Node &n) { pool(n, averagePool); }

@@ -214,18 +214,30 @@ static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Valu
 
 void convInteger(Node &n) { n.out(convolveIntegers(n, n.in(0), n.maybe(2), n.in(1), n.maybe(3))); }
 
-void qLinearConv(Node &n) {
+/// Of an image whose channels come second.
+static Value quantisedConvolution(Node &n, Value x) {
   for (unsigned i : {1, 4, 6})
     n.requireFloat(n.in(i));
   n.requireInteger(n.in(7));
-  Value y = convolveIntegers(n, n.in(0), n.in(2), n.in(3), n.in(5));
+  Value y = convolveIntegers(n, x, n.in(2), n.in(3), n.in(5));
   if (n.has(8)) {
     n.requireRank(n.in(8), 1);
     Dims dims(n.rank(y) - 1, Expr(1));
     dims[0] = n.dim(n.in(8), 0);
     y = n.g.add(y, n.broadcastTo(n.reshape(n.g.cast(n.in(8), n.element(y)), dims), n.dims(y)));
   }
-  n.out(requantized(n, y, 1));
+  return requantized(n, y, 1);
+}
+
+void qLinearConv(Node &n) { n.out(quantisedConvolution(n, n.in(0))); }
+
+/// ONNX Runtime's, whose channels may come last.
+void contribQLinearConv(Node &n) {
+  Value x = n.in(0);
+  if (!n.flag("channels_last", false))
+    return n.out(quantisedConvolution(n, x));
+  n.requireRankAtLeast(x, 3);
+  n.out(channelsLast(n, quantisedConvolution(n, channelsSecond(n, x))));
 }
 
 } // namespace lathe::onnx

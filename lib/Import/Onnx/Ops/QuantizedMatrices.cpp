@@ -1,6 +1,7 @@
 //===- QuantizedMatrices.cpp - ONNX Runtime's products of quantised matrices ===//
 
 #include "Contractions.h"
+#include "Narrow.h"
 #include "Quantization.h"
 
 using namespace lathe;
@@ -45,36 +46,162 @@ static Value unpacked(Node &n, Value bytes, int64_t bits) {
   return parts.size() == 1 ? parts[0] : n.g.concat(parts, n.rank(bytes));
 }
 
-/// x times the transpose of a matrix [N, K] of 4 or 8 bits, in blocks along K that have a scale and a zero point each.
-void matMulNBits(Node &n) {
-  Value x = n.in(0), packed = n.in(1), scales = n.in(2);
-  int64_t bits = n.integer("bits", 4), block = n.requiredInteger("block_size"), k = n.requiredInteger("K"), columns = n.requiredInteger("N");
-  if (bits != 2 && bits != 4 && bits != 8)
-    failUnsupported("weights of {0} bits", bits);
-  if (n.has(4))
-    failUnsupported("weights in groups by index");
-  if (block < 1 || k < 1 || columns < 1 || block * bits % 8)
-    failWrong("{0} x {1} weights in blocks of {2}", columns, k, block);
-  n.requireFloat(x);
+/// x times the transpose of a matrix [N, K] of floats.
+static void timesWeights(Node &n, Value x, Value w, Value bias) {
   Type f32 = n.g.b.getF32Type();
-  int64_t blocks = (k + block - 1) / block;
-  Dims all{Expr(columns), Expr(blocks), Expr(block)}, perBlock{Expr(columns), Expr(blocks), Expr(1)};
-  Value w = n.g.cast(n.reshape(unpacked(n, packed, bits), all), f32), zero;
-  if (Value given = n.maybe(3)) {
-    if (n.isInteger(given)) { // packed along the blocks, each row filled up to bytes
-      Dims rows{Expr(columns), Expr((blocks * bits + 7) / 8)}, wide{Expr(columns), Expr((blocks * bits + 7) / 8 * (8 / bits))};
-      given = n.g.slice(n.reshape(unpacked(n, n.reshape(given, rows), bits), wide), 1, Expr(0), Expr(blocks));
-    }
-    zero = n.g.broadcastTo(n.reshape(n.g.cast(given, f32), perBlock), all);
-  } else {
-    zero = n.g.splat(double(1 << (bits - 1)), all, f32);
-  }
-  w = n.g.mul(n.g.sub(w, zero), n.g.broadcastTo(n.reshape(n.g.cast(scales, f32), perBlock), all));
-  w = n.g.slice(n.reshape(w, {Expr(columns), Expr(blocks * block)}), 1, Expr(0), Expr(k));
-  n.requireEqual(n.dims(x).back(), Expr(k), "the inner size of the operand and K");
-  Value bias = n.maybe(5);
+  n.requireEqual(n.dims(x).back(), n.dim(w, 1), "the inner size of the operand and K");
   Value y = n.g.linear(n.g.cast(x, f32), w, bias ? n.g.cast(bias, f32) : Value());
   n.out(n.g.cast(y, n.element(x)));
+}
+
+namespace {
+/// A matrix of few bits in blocks along its columns.
+struct BlockedMatrix {
+  int64_t bits, block, rows, columns, blocks;
+  Value group; ///< of each column; null where neighbours are one
+};
+} // namespace
+
+/// Numbers per block [rows, blocks] for each element, as [rows, blocks, block], or as [rows, columns] where columns say their groups.
+static Value perElement(Node &n, const BlockedMatrix &m, Value perBlock) {
+  Expr rows(m.rows), blocks(m.blocks);
+  if (m.group)
+    return n.g.gather(n.reshape(perBlock, {rows, blocks}), m.group, 1);
+  return n.g.broadcastTo(n.reshape(perBlock, {rows, blocks, Expr(1)}), {rows, blocks, Expr(m.block)});
+}
+
+static Value zeroPoints(Node &n, const BlockedMatrix &m, Value given, const Dims &like) {
+  Type f32 = n.g.b.getF32Type();
+  if (!given)
+    return n.g.splat(double(1 << (m.bits - 1)), like, f32);
+  if (n.isInteger(given)) { // packed along the blocks, each row filled up to bytes
+    int64_t bytes = (m.blocks * m.bits + 7) / 8;
+    Dims packed{Expr(m.rows), Expr(bytes)}, wide{Expr(m.rows), Expr(bytes * (8 / m.bits))};
+    given = n.g.slice(n.reshape(unpacked(n, n.reshape(given, packed), m.bits), wide), 1, Expr(0), Expr(m.blocks));
+  }
+  return perElement(n, m, n.g.cast(given, f32));
+}
+
+/// x times the transpose of a matrix [N, K] of 2, 4 or 8 bits, in blocks along K that have a scale and a zero point each.
+void matMulNBits(Node &n) {
+  Value x = n.in(0), packed = n.in(1);
+  BlockedMatrix m{n.integer("bits", 4), n.requiredInteger("block_size"), n.requiredInteger("N"), n.requiredInteger("K"), 0, n.maybe(4)};
+  if (m.bits != 2 && m.bits != 4 && m.bits != 8)
+    failUnsupported("weights of {0} bits", m.bits);
+  if (m.block < 1 || m.rows < 1 || m.columns < 1 || m.block * m.bits % 8)
+    failWrong("{0} x {1} weights in blocks of {2}", m.rows, m.columns, m.block);
+  n.requireFloat(x);
+  Type f32 = n.g.b.getF32Type();
+  m.blocks = (m.columns + m.block - 1) / m.block;
+  Expr rows(m.rows), columns(m.columns), filled(m.blocks * m.block);
+  Value w = n.g.cast(n.reshape(unpacked(n, packed, m.bits), {rows, Expr(m.blocks), Expr(m.block)}), f32);
+  auto matrix = [&](Value v) { return n.g.slice(n.reshape(v, {rows, filled}), 1, Expr(0), columns); };
+  if (m.group) {
+    n.requireInteger(m.group);
+    n.requireRank(m.group, 1);
+    n.require(columns, "le", n.dim(m.group, 0), "each column has a group");
+    m.group = n.g.slice(n.g.cast(m.group, n.g.b.getI64Type()), 0, Expr(0), columns);
+    w = matrix(w);
+  }
+  w = n.g.mul(n.g.sub(w, zeroPoints(n, m, n.maybe(3), n.dims(w))), perElement(n, m, n.g.cast(n.in(2), f32)));
+  timesWeights(n, x, m.group ? w : matrix(w), n.maybe(5));
+}
+
+/// The values of the codes of four bits: a float with two bits of exponent and one of mantissa, and quantiles of the normal distribution.
+static constexpr float kFloat4[16] = {0,  0.005208333333f,  0.66666667f,  1,  0.33333333f,  0.5f,  0.16666667f,  0.25f,
+                                      0, -0.005208333333f, -0.66666667f, -1, -0.33333333f, -0.5f, -0.16666667f, -0.25f};
+static constexpr float kNormalFloat4[16] = {-1.0f,
+                                            -0.6961928009986877f,
+                                            -0.5250730514526367f,
+                                            -0.39491748809814453f,
+                                            -0.28444138169288635f,
+                                            -0.18477343022823334f,
+                                            -0.09105003625154495f,
+                                            0.0f,
+                                            0.07958029955625534f,
+                                            0.16093020141124725f,
+                                            0.24611230194568634f,
+                                            0.33791524171829224f,
+                                            0.44070982933044434f,
+                                            0.5626170039176941f,
+                                            0.7229568362236023f,
+                                            1.0f};
+
+/// The same of codes that stand for floats; blocks go on from row to row, and the first of a byte's two is in its high bits.
+void matMulBnb4(Node &n) {
+  Value x = n.in(0), packed = n.in(1);
+  int64_t block = n.requiredInteger("block_size"), k = n.requiredInteger("K"), rows = n.requiredInteger("N");
+  int64_t kind = n.requiredInteger("quant_type");
+  if (kind != 0 && kind != 1)
+    failWrong("attribute 'quant_type' is {0}, expected 0 or 1", kind);
+  if (block < 1 || k < 1 || rows < 1 || k > (int64_t(1) << 31) || rows > (int64_t(1) << 31))
+    failWrong("{0} x {1} weights in blocks of {2}", rows, k, block);
+  if (!n.flag("transB", true))
+    failUnsupported("weights [K, N]");
+  n.requireFloat(x);
+  n.requireInteger(packed);
+  Type f32 = n.g.b.getF32Type(), i64 = n.g.b.getI64Type();
+  int64_t count = rows * k, blocks = (count + block - 1) / block;
+  Expr pairs(n.simplify(shape::product(n.dims(packed))));
+  packed = n.reshape(packed, {pairs, Expr(1)});
+  Value codes = n.g.concat({n.g.binary<ir::ShrOp>(packed, 4.0), n.g.binary<ir::AndOp>(packed, 15.0)}, 1);
+  codes = n.g.slice(n.reshape(codes, {n.simplify(pairs * Expr(2))}), 0, Expr(0), Expr(count));
+  llvm::ArrayRef<float> table(kind == 0 ? kFloat4 : kNormalFloat4);
+  Value values = n.g.gather(n.constant(mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({16}, f32), table)), n.g.cast(codes, i64), 0);
+  Value scales = n.g.broadcastTo(n.reshape(n.g.cast(n.in(2), f32), {Expr(blocks), Expr(1)}), {Expr(blocks), Expr(block)});
+  scales = n.g.slice(n.reshape(scales, {Expr(blocks * block)}), 0, Expr(0), Expr(count));
+  timesWeights(n, x, n.reshape(n.g.mul(values, scales), {Expr(rows), Expr(k)}), {});
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+/// Numbers per block along an axis for each element of `dims`.
+static Value alongBlocks(Node &n, Value v, int64_t axis, int64_t block, const Dims &dims) {
+  Dims wide = n.dims(v), joined = wide;
+  wide.insert(wide.begin() + axis + 1, Expr(block));
+  joined[axis] = n.simplify(joined[axis] * Expr(block));
+  n.require(dims[axis], "le", joined[axis], "the blocks cover the table");
+  v = n.reshape(n.g.broadcastTo(n.g.unsqueeze(v, {axis + 1}), wide), joined);
+  return n.broadcastTo(n.g.slice(v, axis, Expr(0), dims[axis]), dims);
+}
+
+/// Rows of a table whose elements have a scale and a zero point per block along another axis. What is gathered is dequantised, not
+/// the table.
+void gatherBlockQuantized(Node &n) {
+  Value table = n.in(0), at = n.in(1), scales = n.in(2), zero = n.maybe(3);
+  n.requireInteger(at);
+  n.requireFloat(scales);
+  n.requireRank(scales, n.rank(table));
+  int64_t bits = n.integer("bits", 4), block = n.integer("block_size", 128), rank = n.rank(table);
+  int64_t axis = n.axis(n.integer("gather_axis", 0), rank), blocked = n.axis(n.integer("quantize_axis", 1), rank);
+  bool isPacked = !ir::isNarrow(n.element(table));
+  if ((bits != 4 && bits != 8) || block < 1)
+    failWrong("{0} bits in blocks of {1}", bits, block);
+  if (axis == blocked || (isPacked && (blocked != rank - 1 || !n.element(table).isUnsignedInteger(8))))
+    failUnsupported("{0}, gathered along {1}, in blocks along {2}", describe(table.getType()), axis, blocked);
+  at = n.g.cast(at, n.g.b.getI64Type());
+  int64_t place = blocked > axis ? blocked + n.rank(at) - 1 : blocked;
+  Type f32 = n.g.b.getF32Type();
+  auto codes = [&](Value v) { // as floats
+    v = n.g.gather(v, at, axis);
+    if (isPacked && bits == 4) {
+      Dims dims = n.dims(v);
+      dims.back() = n.simplify(dims.back() * Expr(2));
+      v = n.reshape(unpacked(n, v, bits), dims);
+    }
+    return n.g.cast(v, f32);
+  };
+  Value y = codes(table), factor = n.g.cast(n.g.gather(scales, at, axis), f32);
+  Dims dims = n.dims(y);
+  if (zero) {
+    Value z = n.g.slice(codes(zero), place, Expr(0), n.dim(factor, place));
+    y = n.g.sub(y, alongBlocks(n, z, place, block, dims));
+  } else if (isPacked) {
+    y = n.g.binary<ir::SubOp>(y, double(1 << (bits - 1)));
+  }
+  n.out(n.g.cast(n.g.mul(y, alongBlocks(n, factor, place, block, dims)), n.element(scales)));
 }
 
 } // namespace lathe::onnx
