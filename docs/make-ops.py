@@ -76,7 +76,7 @@ def fx_rows():
         text = path.read_text()
         named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
         for name, shape in re.findall(r'^\s*\{"(\w+\.[\w.]+)",\s*("[^"]*"|\w+)', text, re.M):
-            if name not in seen:
+            if name not in seen and name != "_holds.default":  # which regions are made of, and no operator of PyTorch
                 seen.add(name)
                 yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
 
@@ -138,7 +138,8 @@ print(f"""
 
 Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` explains; element types follow PyTorch's promotion. Sources are in
 `lib/Import/Fx/Ops/`, tests in `test/Import/Fx`, and programs with what PyTorch computed of them in `test/Conformance/Inputs/fx`. Other names of
-these operators (`subtract`, `divide`), their forms that write their input (`relu_`) and views as copies (`slice_copy`) are read, too.
+these operators (`subtract`, `divide`), their forms that write their input (`relu_`) or a given tensor (`add.out`) and views as copies
+(`slice_copy`) are read, too.
 
 Beside operators: `cond` (both branches are computed, and one is selected), `map`, `scan` and `associative_scan` of known lengths, regions without gradients, under
 autocast or of checkpoints. Complex numbers are pairs: a complex input, output or weight is a tensor with a last dimension of 2. Views,

@@ -179,7 +179,7 @@ static void readStep(DynamicRun *run, const LathePlannedStep *step) {
 
 LatheStatus latheCallHost(LatheContext *context, uint32_t function, void *const *buffers, const int64_t *sizes) {
   const char *why = ((LatheHostFn)context->functions[function])(buffers, sizes);
-  return why ? latheFail(context, LATHE_FAILED, "%s", why) : LATHE_OK;
+  return why ? latheFail(context, (LatheStatus)why[0], "%s", why + 1) : LATHE_OK;
 }
 
 /* Executes the step at *at and moves *at to the next one. */

@@ -10,14 +10,14 @@
 typedef void (*Routine)(void);
 
 static const char missing[] =
-    "linear algebra needs LAPACK, and neither liblapack.so.3 nor libopenblas.so.0 can be loaded on this machine";
-static const char incomplete[] = "the LAPACK library of this machine lacks a routine that the model needs";
-static const char tooLarge[] = "a matrix has more than 2^31 - 1 rows, columns or elements of work";
-static const char noMemory[] = "out of memory for the work of LAPACK";
-static const char singular[] = "a matrix is singular, so that it cannot be inverted or solved with";
-static const char notPositive[] = "a matrix is not positive definite, so that it has no Cholesky factor";
+    LATHE_HOST_UNSUPPORTED "linear algebra needs LAPACK, and neither liblapack.so.3 nor libopenblas.so.0 can be loaded on this machine";
+static const char incomplete[] = LATHE_HOST_UNSUPPORTED "the LAPACK library of this machine lacks a routine that the model needs";
+static const char tooLarge[] = LATHE_HOST_INVALID "a matrix has more than 2^31 - 1 rows, columns or elements of work";
+static const char noMemory[] = LATHE_HOST_NO_MEMORY "out of memory for the work of LAPACK";
+static const char singular[] = LATHE_HOST_INVALID "a matrix is singular, so that it cannot be inverted or solved with";
+static const char notPositive[] = LATHE_HOST_INVALID "a matrix is not positive definite, so that it has no Cholesky factor";
 static const char noConvergence[] =
-    "the decomposition of a matrix did not converge: it may hold values that are no numbers";
+    LATHE_HOST_INVALID "the decomposition of a matrix did not converge: it may hold values that are no numbers";
 
 static void *library(void) {
   static void *opened;
@@ -227,7 +227,7 @@ const char *lathe_host_pivot_order(void *const *buffers, const int64_t *sizes) {
     for (int64_t i = 0; i < k && i < m; ++i) {
       int64_t with = pivots[i] - 1;
       if (with < 0 || with >= m)
-        return "a pivot is no row of its matrix";
+        return LATHE_HOST_INVALID "a pivot is no row of its matrix";
       int64_t kept = order[i];
       order[i] = order[with];
       order[with] = kept;

@@ -218,6 +218,11 @@ void latheFreePlans(LatheContext *context);
 void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes);
 
 /*===-- HostWork.c ----------------------------------------------------------===*/
+/* How the message of a LatheHostFn begins: with the status that the run ends with. */
+#define LATHE_HOST_INVALID "\1"
+#define LATHE_HOST_UNSUPPORTED "\2"
+#define LATHE_HOST_NO_MEMORY "\4"
+
 /* LatheHostFn: the positions of the true elements. Buffers: booleans, positions; sizes: number of booleans, of true ones. */
 const char *lathe_host_compact(void *const *buffers, const int64_t *sizes);
 /* The same as coordinates [rank, true ones]. Sizes: rank (at least 1), number of true ones, the booleans' dimensions. */

@@ -62,6 +62,9 @@ def export(case):
         program = torch.export.export(copy.deepcopy(module), tuple(a.clone() for a in case.runs[0]), dynamic_shapes=shapes)
         if case.decomposed:
             program = program.run_decompositions()
+        if case.edited:
+            case.edited(program.graph)
+            program.graph_module.recompile()
         torch.export.save(program, f"{folder}/p.pt2")
         files = {}
         with zipfile.ZipFile(f"{folder}/p.pt2") as z:

@@ -1,6 +1,8 @@
 """Compiles exported programs and compares what they compute with what PyTorch computed (fx_make.py).
 
-usage: fx_programs.py FAMILY... [--lathe PATH]     prints what differs; exit code 1 when something does"""
+usage: fx_programs.py FAMILY... [--lathe PATH] [--levels N,..]     prints what differs; exit code 1 when something does
+       fx_programs.py FAMILY... --emulate       the kernels as they are generated for GPUs, in the emulator, against what they mean
+       fx_programs.py FAMILY... --device cuda:0 --target cuda:sm90      on a GPU"""
 import argparse
 import json
 import pathlib
@@ -35,10 +37,23 @@ def call(*command):
     return done.returncode, (done.stderr + done.stdout).strip()[-600:]
 
 
-def faults_of(case, lathe, folder):
+def emulated(case, folder):
+    """On the first run's inputs, for one of two GPUs in turn."""
+    archive = folder / "case.pt2"
+    write_archive(case, archive)
+    np.savez(folder / "case.npz", **{f"in{k}": array(t) for k, t in enumerate(case["runs"][0]["in"])})
+    code, text = call("lathe-fuzz", "--replay", archive, "--emulate", "--first", len(case["name"]), "--timeout", 300)
+    if code:
+        yield f"{case['name']}: {text}"
+    elif not text.startswith("ok"):
+        print(f"{case['name']}: {text}")
+
+
+def faults_of(case, options, folder):
     archive, artifact, data = (folder / name for name in ("case.pt2", "case.so", "data.npz"))
     write_archive(case, archive)
-    code, text = call(lathe, "compile", archive, "-o", artifact, "-O", "1", *case["flags"])
+    lathe, target = options.lathe, ["--target", options.target] if options.target else []
+    code, text = call(lathe, "compile", archive, "-o", artifact, "-O", "1", *target, *case["flags"])
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"
         return
@@ -49,21 +64,27 @@ def faults_of(case, lathe, folder):
     for i, run in enumerate(runs):
         np.savez(data, **run)
         tolerance = case["tolerance"]
-        code, text = call(lathe, "run", artifact, "--inputs", data, "--expect", data, "--rtol", tolerance, "--atol", tolerance, *steps)
-        if code:
-            yield f"{case['name']}, run {i}: {text}"
+        check = ["--inputs", data, "--expect", data, "--rtol", tolerance, "--atol", tolerance, "--device", options.device]
+        for level in options.levels.split(","):
+            code, text = call(lathe, "run", artifact, *check, "--max-level", level, *steps)
+            if code:
+                yield f"{case['name']}, run {i}, level {level}: {text}"
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("families", nargs="+")
     parser.add_argument("--lathe", default="lathe")
+    parser.add_argument("--levels", default="0", help="of the CPU's code, as lathe run's --max-level; 0: the machine's best")
+    parser.add_argument("--target", help="as lathe compile's")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--emulate", action="store_true")
     options = parser.parse_args()
     right, faults = 0, []
     with tempfile.TemporaryDirectory() as folder:
         for family in options.families:
             for case in json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text()):
-                found = list(faults_of(case, options.lathe, pathlib.Path(folder)))
+                found = list(emulated(case, pathlib.Path(folder)) if options.emulate else faults_of(case, options, pathlib.Path(folder)))
                 faults += [f"{family}: {fault}" for fault in found]
                 right += not found
     return verdict(right, "programs", faults, "PyTorch")

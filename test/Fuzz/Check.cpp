@@ -12,6 +12,7 @@
 #include "CudaKernels.h"
 #include "Graph.h"
 #include "Process.h"
+#include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Pipeline/Stages.h"
 #include "lathe/Support/Diagnostics.h"
 #include <cmath>
@@ -344,4 +345,44 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
 Verdict fuzz::check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed,
                     const Settings &settings, MLIRContext &context) {
   return Checker(settings, context).run(model, inputs, extraSizes, seed);
+}
+
+/// As many inputs as the module has, by position.
+static std::vector<Tensor> positioned(const Tensors &inputs) {
+  std::vector<Tensor> out;
+  for (auto it = inputs.find("in0"); it != inputs.end(); it = inputs.find("in" + std::to_string(out.size())))
+    out.push_back(it->second);
+  return out;
+}
+
+Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsigned sm, uint32_t seed, MLIRContext &context) {
+  enter("import");
+  ImportOptions options;
+  options.seed = seed;
+  Expected<Module> module = importFx(path, options, context);
+  if (!module)
+    return failed("import", module.takeError());
+  enter("optimize");
+  double tolerance = toleranceOf(**module);
+  if (Error e = pipeline::optimize(**module))
+    return failed("optimize", std::move(e));
+  if (Error e = pipeline::formKernels(**module))
+    return failed("fuse", std::move(e));
+  enter("cuda");
+  if (Error e = pipeline::prepareForCuda(**module, {}))
+    return failed("cuda", std::move(e));
+  bool differs = false;
+  auto compareKernel = [&](const Results &got, ArrayRef<Tensor> want) -> Error {
+    for (auto [i, pair] : llvm::enumerate(llvm::zip(got, want)))
+      if (auto d = difference("result " + std::to_string(i), std::get<0>(pair), std::get<1>(pair), tolerance)) {
+        differs = true;
+        return bug("sm_{0}: {1}", sm, *d);
+      }
+    return Error::success();
+  };
+  Expected<Results> got = interpret::interpret(**module, positioned(inputs), checkCudaKernels(sm, compareKernel));
+  if (got)
+    return {};
+  bool refused = !got.errorIsA<BugError>();
+  return {differs ? Outcome::Differs : refused ? Outcome::Refused : Outcome::Crash, "cuda", text(got.takeError())};
 }

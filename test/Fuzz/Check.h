@@ -30,6 +30,9 @@ const char *nameOf(Outcome outcome);
 Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings,
               mlir::MLIRContext &context);
 
+/// An exported program's kernels as they are generated for a GPU of this compute capability, in the emulator. Inputs: in0, in1, ...
+Verdict emulateFile(const std::string &path, const Tensors &inputs, unsigned sm, uint32_t seed, mlir::MLIRContext &context);
+
 /// Nothing where they agree; else where they do not.
 std::optional<std::string> difference(const std::string &name, const Tensor &got, const Tensor &want, double tolerance);
 

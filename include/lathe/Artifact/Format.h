@@ -230,7 +230,7 @@ enum {
 #define LATHE_PLAN_UNEVEN 1
 #define LATHE_PLAN_WHOLE 2
 
-/* NULL, or why it failed. */
+/* NULL, or the LatheStatus that the run ends with as a character, and behind it why. */
 typedef const char *(*LatheHostFn)(void *const *buffers, const int64_t *sizes);
 
 /*===-- CUDA ----------------------------------------------------------------===*/

@@ -37,7 +37,7 @@ typedef struct LatheContext LatheContext;
 
 typedef enum {
   LATHE_OK = 0,
-  LATHE_INVALID = 1,     /* the caller's inputs or options do not fit; nothing was computed */
+  LATHE_INVALID = 1,     /* the caller's inputs or options do not fit, or have no result: a singular matrix has no inverse */
   LATHE_UNSUPPORTED = 2, /* this machine lacks what the artifact needs: a CPU feature, a device, a driver */
   LATHE_FAILED = 3,      /* a device reported an error, or the artifact is damaged */
   LATHE_NO_MEMORY = 4    /* what the inputs' dimensions or the model's data ask for is more than there is; the context stays usable */

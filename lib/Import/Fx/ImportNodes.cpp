@@ -65,12 +65,13 @@ llvm::Error Importer::addNode(const Node &node) {
   bool isAten = op.consume_front("aten.");
   // relu_.default is relu.default that also writes its input.
   auto [base, overload] = op.split('.');
-  bool inPlace = isAten && base.ends_with("_") && !base.ends_with("__") && !findOp(op);
+  const OpEntry *own = findOp(op);
+  bool renamed = isAten && base.ends_with("_") && !base.ends_with("__") && !own, inPlace = renamed || (own && own->flags & WritesOut);
   std::vector<std::string> results = resultNames(node);
   bool isRead = llvm::any_of(results, [&](const std::string &r) { return read.count(r) != 0; });
   if (!inPlace && !isRead && llvm::any_of(results, [](const std::string &r) { return !r.empty(); }))
     return llvm::Error::success(); // nobody asks for what it computes
-  std::string name = inPlace ? (base.drop_back() + "." + overload).str() : op.str();
+  std::string name = renamed ? (base.drop_back() + "." + overload).str() : op.str();
   bool grew = std::exchange(needs.grew, false);
   llvm::Error e = op == "higher_order.while_loop" ? whileLoop(node)
                   : findOp(name) ? translate(node, name, inPlace)
@@ -260,6 +261,11 @@ llvm::Error Importer::giveInPlace(OpContext &c, const OpEntry &entry, const std:
     values.become(self, name);
     return llvm::Error::success();
   }
+  return writeOperand(c, self, name, v);
+}
+
+/// `name`: another one for the same memory, or its own.
+llvm::Error Importer::writeOperand(const OpContext &c, const std::string &self, const std::string &name, Value v) {
   Value before = values.current().at(self);
   if (before.getType() != v.getType())
     return c.wrong("it gives {0} and writes it to '{1}', which is {2}", v.getType(), self, before.getType());
@@ -277,6 +283,10 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
   std::string self;
   if (!node.inputs.empty() && !node.inputs[0].value.tensors.empty())
     self = node.inputs[0].value.tensors[0];
+  if (entry.flags & WritesOut)
+    for (const NamedArgument &input : node.inputs)
+      if (input.name == "out")
+        self = input.value.tensors[0];
   for (size_t i = 0; i < names.size(); ++i) {
     bool wanted = inPlace || read.count(names[i]);
     if (names[i].empty() || !wanted)
@@ -300,5 +310,8 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
       values.defineView(names[i], v, of, sharingWith(node, entry, of, names[i]), linkTo(node, entry, of, i));
     }
   }
+  for (auto &[name, v] : c.written)
+    if (llvm::Error e = writeOperand(c, name, name, v))
+      return e;
   return llvm::Error::success();
 }

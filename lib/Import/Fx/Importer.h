@@ -67,6 +67,7 @@ private:
   llvm::Expected<SmallVector<Value>> runWith(OpContext &c, const OpEntry &entry, const std::map<std::string, Value> &operands);
   llvm::Error giveResults(OpContext &c, const OpEntry &entry, bool inPlace);
   llvm::Error giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v);
+  llvm::Error writeOperand(const OpContext &c, const std::string &self, const std::string &name, Value v);
   // Loops (ImportLoops.cpp).
   llvm::Error whileLoop(const Node &node);
   llvm::Expected<SmallVector<Value>> runGraph(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);

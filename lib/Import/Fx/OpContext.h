@@ -103,6 +103,9 @@ public:
   /// The size that the file gives by a symbol is the value of this integer, read while the program runs.
   llvm::Error bindSize(const Expr &size, Value count);
 
+  /// The operand's memory holds this from here on.
+  void write(llvm::StringRef name, Value v) { written.push_back({slot(name).argument->tensors[0], v}); }
+
   // Results.
   Type resultElement(size_t i = 0) const { return resultType(i).getElementType(); }
   /// Whether anybody reads the i-th result.
@@ -141,6 +144,7 @@ public:
   SmallVector<mlir::RankedTensorType> resultTypes; ///< what the file says of the results, in the canonical sizes
   SmallVector<bool> wanted;                        ///< which of them somebody reads
   SmallVector<Value> results;
+  SmallVector<std::pair<std::string, Value>> written; ///< operands that the node writes beside its results, with their new values
   std::string file;
   /// A tensor that another value stands for in this translation.
   std::pair<std::string, Value> replaced;
@@ -169,7 +173,8 @@ using Handler = llvm::Error (*)(OpContext &);
 /// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
 /// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i shares the memory of tensor i of a list.
 /// TakesPairs: complex numbers come as pairs, a last dimension of 2. OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
-enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32 };
+/// WritesOut: the result is written to the argument `out`.
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32, WritesOut = 64 };
 
 struct OpEntry {
   const char *name;      ///< without "aten."

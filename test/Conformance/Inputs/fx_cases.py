@@ -15,6 +15,7 @@ class Case:
     tolerance: float = 1e-5
     flags: list = field(default_factory=list)
     steps: bool = False          # the runs follow one another on one module
+    edited: object = None        # brings the exported graph into the form that another version of PyTorch writes
 
 
 def dyadic(*shape):
@@ -539,6 +540,11 @@ def samples():
     yield from fx_samples.samples(lambda name, body, runs: Case(name, body, runs, tolerance=1e-4, flags=[]))
 
 
+def overloads():
+    import fx_overloads
+    yield from fx_overloads.overloads(Case)
+
+
 def signals():
     """Signals of frames, shifts of transforms, associative scans, and overloads that the database does not reach."""
     from torch._higher_order_ops.associative_scan import associative_scan, associative_scan_op
@@ -641,6 +647,17 @@ def matrices():
     def inverses(x):
         return la.pinv(x), la.pinv(x, rtol=0.1), la.pinv(x, atol=torch.tensor(0.5)), torch.pinverse(x)
 
+    def by_name(x, even):
+        a, (packed, tau) = torch.ops.aten, torch.geqrf(x)
+        w, v = a._linalg_eigh.default(even)
+        u, s, vh = a._linalg_svd.default(x)
+        return (a._linalg_det.default(x)[0], *a._linalg_slogdet.default(x)[:2], w, (v * w.unsqueeze(-2)) @ v.mT, a._linalg_solve_ex.default(x, even)[0],
+                s, (u * s.unsqueeze(-2)) @ vh, *a._lu_with_info.default(x)[:2], a.inverse.default(x), a.linalg_cond.p_str(x, "fro"), a.linalg_cond.p_str(x, "nuc"),
+                a.linalg_matrix_exp.default(x / 4), a.linalg_matrix_rank.default(x, 1.5), a.linalg_matrix_rank.tol_tensor(x, torch.tensor([0.5, 7.0])),
+                a.linalg_pinv.default(x, 0.25), a.linalg_pinv.rcond_tensor(x, torch.tensor([0.125, 0.75])), a.linalg_pinv.default(even, 0.25, True),
+                a.matrix_power.default(x, 3), a.orgqr.default(packed, tau))
+
+    yield Case("by_name", by_name, [(a, even)], tolerance=1e-4)
     yield Case("eigen", eigen, [(even,)], tolerance=1e-4)
     yield Case("eigenvalues", lambda x: la.eigvals(x).abs().sort(-1)[0], [(a,)], tolerance=1e-4)
     yield Case("eigenvectors", lambda x: la.eig(x)[1].abs().sum(-2), [(a,)], tolerance=1e-3)
@@ -659,5 +676,5 @@ def matrices():
     yield Case("tensors", lambda x, y: (la.tensorinv(x.reshape(2, 2, 4), 2), la.tensorsolve(x.reshape(2, 2, 4), y.reshape(2, 2))), [(a[0], b[0].flatten()[:4])], tolerance=1e-4)
 
 
-FAMILIES = {"samples": samples, "signals": signals, "matrices": matrices, "views": views, "strided": strided, "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states,
-            "recurrences": recurrences, "complexes": complexes, "gradients": gradients}
+FAMILIES = {"samples": samples, "overloads": overloads, "signals": signals, "matrices": matrices, "views": views, "strided": strided,
+            "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients}

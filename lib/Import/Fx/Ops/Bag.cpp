@@ -1,6 +1,6 @@
 //===- Bag.cpp - Sums of rows by group --------------------------------------===//
 
-#include "Families.h"
+#include "Linalg.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 #include <limits>
 
@@ -95,6 +95,23 @@ static llvm::Error weightNorm(OpContext &c) {
   return c.give(length);
 }
 
+/// Rows that are looked up and longer than allowed are shortened to that.
+static llvm::Error renormalized(OpContext &c) {
+  Value table = c.tensor("self"), ids = c.tensor("indices");
+  if (typeOf(table).getRank() != 2 || !isIndex(ids) || !llvm::isa<mlir::FloatType>(elementOf(table)))
+    return c.wrong("{0} at {1}", table.getType(), ids.getType());
+  Dims rows{dimsOf(table)[0]};
+  Expr count = c.g.facts.simplify(shape::product(dimsOf(ids)));
+  Type i64 = c.g.b.getI64Type();
+  Value at = c.g.reshape(c.g.cast(ids, i64), {count});
+  Value read = c.g.cast(scatterAlong(c.g, ScatterKind::Set, c.g.splat(0, rows, i64), at, c.g.splat(1, {count}, i64), 0), c.g.b.getI1Type());
+  Value length = linalg::vectorNorm(c, table, {1}, false, c.real("norm_type"));
+  double most = c.real("max_norm");
+  Value longer = c.g.binary<AndOp>(read, c.g.compare(CompareKind::GT, length, c.g.splatLike(most, length)));
+  Value factor = c.g.select(longer, c.g.div(c.g.splatLike(most, length), c.g.binary<AddOp>(length, 1e-7)), c.g.splatLike(1, length));
+  return c.give(c.g.mul(table, c.g.broadcastTo(c.g.unsqueeze(factor, {1}), dimsOf(table))));
+}
+
 llvm::ArrayRef<OpEntry> fx::bagOps() {
   static const char *const bag = "weight:T indices:T offsets:T scale_grad_by_freq:B=false mode:I=0 sparse:B=false per_sample_weights:T? "
                                  "include_last_offset:B=false padding_idx:I?";
@@ -103,6 +120,7 @@ llvm::ArrayRef<OpEntry> fx::bagOps() {
       {"embedding_bag.padding_idx", bag, embeddingBag},
       {"_embedding_bag.default", bag, embeddingBag},
       {"_embedding_bag_forward_only.default", bag, embeddingBag},
+      {"embedding_renorm.default", "self:T indices:T max_norm:F norm_type:F", renormalized},
       {"_grouped_mm.default", "self:T mat2:T offs:T? bias:T? out_dtype:D?", groupedProduct},
       {"transformers.grouped_mm_fallback.default", "input:T weight:T offs:T bias:T?", groupedProduct},
       {"_weight_norm.default", "v:T g:T dim:I=0", weightNorm},

@@ -170,6 +170,7 @@ llvm::ArrayRef<OpEntry> fx::binaryOps() {
       {"max.other", two, arithmetic<MaxOp, OrOp>},
       {"min.other", two, arithmetic<MinOp, AndOp>},
       {"atan2.default", two, binary<Atan2Op>},
+      {"atan2.out", "self:TS other:TS out:T", binary<Atan2Op>, WritesOut},
       {"bitwise_and.Tensor", two, binary<AndOp>},
       {"bitwise_and.Scalar", two, binary<AndOp>},
       {"bitwise_or.Tensor", two, binary<OrOp>},

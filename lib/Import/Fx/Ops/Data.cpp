@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Data.h"
+#include "lathe/Dialect/Lathe/RowOrder.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 
 using namespace lathe;
@@ -31,10 +32,12 @@ static Value placesOf(OpContext &c, Value mask, const Expr &count) {
 }
 
 llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mask, const Expr &count) {
+  int64_t rank = typeOf(mask).getRank();
+  if (count.isZero() && c.g.facts.provablyEqual(shape::product(dimsOf(mask)), Expr(0))) // there is no element
+    return SmallVector<Value>(rank, c.g.splat(0, {Expr(0)}, c.g.b.getI64Type()));
   if (llvm::Error e = c.bindSize(count, countTrue(c, mask)))
     return std::move(e);
   SmallVector<Value> result;
-  int64_t rank = typeOf(mask).getRank();
   if (rank == 1)
     result.push_back(placesOf(c, mask, count));
   if (rank < 2)
@@ -230,8 +233,6 @@ static llvm::Expected<Groups> groupsOf(OpContext &c, Value list, bool sorts, con
 /// The distinct elements; which one each element is; how often each occurs.
 template <bool sorts> static llvm::Error unique(OpContext &c) {
   Value x = c.tensor("self"), list = flat(c, x);
-  if (c.has("dim") && typeOf(x).getRank() != 1)
-    return c.cannot("distinct slices of {0}", x.getType());
   LATHE_TRY(count, countOf(c));
   Expr size = dimsOf(list)[0];
   LATHE_TRY(groups, groupsOf(c, list, sorts, count));
@@ -242,6 +243,36 @@ template <bool sorts> static llvm::Error unique(OpContext &c) {
   Value ends = c.g.slice(c.g.concat({groups.firsts, c.g.sizes({size})}, 0), 0, Expr(1), count);
   return c.give(c.g.sub(ends, groups.firsts));
 }
+
+/// Of slices along a dimension: their rows in lexicographic order, or as they are.
+template <bool sorts> static llvm::Error uniqueSlices(OpContext &c) {
+  Value x = c.tensor("self");
+  LATHE_TRY(axis, c.axis("dim", x));
+  if (typeOf(x).getRank() < 2)
+    return unique<sorts>(c);
+  SmallVector<int64_t> perm{axis};
+  for (int64_t d = 0; d < typeOf(x).getRank(); ++d)
+    if (d != axis)
+      perm.push_back(d);
+  Value first = c.g.transpose(x, perm);
+  Dims dims = dimsOf(first);
+  Expr size = dims[0], width = c.g.facts.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front()));
+  Value rows = c.g.reshape(first, {size, width});
+  if (elementOf(rows).isInteger(1))
+    rows = c.g.cast(rows, c.g.b.getI64Type());
+  Value order = sorts ? orderOfRows(c.g, rows) : c.g.iota({size}, 0, c.g.b.getI64Type());
+  Value begins = startsOfRows(c.g, rows, order);
+  LATHE_TRY(count, countOf(c, axis));
+  if (llvm::Error e = c.bindSize(count, countTrue(c, begins)))
+    return e;
+  Value firsts = placesOf(c, begins, count), numbers = c.g.binary<SubOp>(countUpTo(c, begins, false), 1);
+  (void)c.give(c.g.gather(x, c.g.gather(order, firsts, 0), axis));
+  (void)c.give(c.g.gather(numbers, c.g.sort(order, 0, false, size), 0)); // of a permutation: its inverse
+  Value ends = c.g.slice(c.g.concat({firsts, c.g.sizes({size})}, 0), 0, Expr(1), count);
+  return c.give(c.g.sub(ends, firsts));
+}
+
+template <bool sorts> static llvm::Error uniqueAlong(OpContext &c) { return c.has("dim") ? uniqueSlices<sorts>(c) : unique<sorts>(c); }
 
 llvm::ArrayRef<OpEntry> fx::dataOps() {
   static const OpEntry table[] = {
@@ -257,8 +288,8 @@ llvm::ArrayRef<OpEntry> fx::dataOps() {
       {"repeat_interleave.Tensor", "repeats:T output_size:N?", repeatPlaces},
       {"repeat_interleave.self_Tensor", "self:T repeats:T dim:I? output_size:N?", repeatEach},
       {"_unique2.default", "self:T sorted:B=true return_inverse:B=false return_counts:B=false", unique<true>, OwnElements},
-      {"unique_dim.default", "self:T dim:I sorted:B=true return_inverse:B=false return_counts:B=false", unique<true>, OwnElements},
-      {"unique_consecutive.default", "self:T return_inverse:B=false return_counts:B=false dim:I?", unique<false>, OwnElements},
+      {"unique_dim.default", "self:T dim:I sorted:B=true return_inverse:B=false return_counts:B=false", uniqueAlong<true>, OwnElements},
+      {"unique_consecutive.default", "self:T return_inverse:B=false return_counts:B=false dim:I?", uniqueAlong<false>, OwnElements},
   };
   return table;
 }

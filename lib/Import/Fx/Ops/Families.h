@@ -57,6 +57,7 @@ llvm::ArrayRef<OpEntry> bitOps();
 llvm::ArrayRef<OpEntry> segmentOps();
 llvm::ArrayRef<OpEntry> linalgOps();
 llvm::ArrayRef<OpEntry> matrixNormOps();
+llvm::ArrayRef<OpEntry> histogramOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
 template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {

@@ -164,15 +164,33 @@ static llvm::Error nativeGroupNorm(OpContext &c) {
   return giveStatistics(c, c.g.squeeze(mean, {2}), c.g.mean(c.g.mul(centered, centered), {2}, false));
 }
 
-/// With the statistics of the batch, which are further results: nothing keeps them.
+/// The kept statistics move towards those of the batch, whose variance is over one element less.
+static llvm::Error keepStatistics(OpContext &c, Value mean, Value variance, const Expr &count) {
+  for (auto [name, v] : {std::pair("running_mean", mean), std::pair("running_var", variance)}) {
+    if (!c.tensor(name))
+      continue;
+    Value kept = c.tensor(name);
+    if (typeOf(kept).getRank() != 1 || !c.fits(dimsOf(kept)[0], dimsOf(v)[0]))
+      return c.wrong("'{0}' is {1} for {2} channels", name, kept.getType(), dimsOf(v)[0].str());
+    Value now = v;
+    if (v == variance) {
+      auto number = [&](const Expr &e) { return c.g.broadcastTo(c.g.cast(c.g.size(c.g.facts.simplify(e)), elementOf(v)), dimsOf(v)); };
+      now = c.g.div(c.g.mul(v, number(count)), number(count - Expr(1)));
+    }
+    double share = c.real("momentum");
+    Value moved = c.g.add(c.g.binary<MulOp>(c.g.cast(kept, elementOf(v)), 1 - share), c.g.binary<MulOp>(now, share));
+    c.write(name, c.g.cast(moved, elementOf(kept)));
+  }
+  return llvm::Error::success();
+}
+
+/// With the statistics of the batch, which are further results, and which those that are given follow.
 static llvm::Error batchStatistics(OpContext &c) {
   Value x = c.tensor("input");
   Dims dims = dimsOf(x);
   Type type = computeType(c, x);
   if (dims.size() < 2)
     return c.wrong("the input has rank {0}", dims.size());
-  if (c.tensor("running_mean"))
-    return c.cannot("batch norm is in training mode: call model.eval() before torch.export");
   Value wide = c.g.cast(x, type);
   SmallVector<int64_t> axes{0};
   for (int64_t d = 2; d < int64_t(dims.size()); ++d)
@@ -185,7 +203,8 @@ static llvm::Error batchStatistics(OpContext &c) {
   for (auto [i, v] : llvm::enumerate(SmallVector<Value>{mean, inverse}))
     if (c.resultTypes.size() > i + 1)
       (void)c.give(c.g.cast(c.g.squeeze(v, axes), c.resultElement(i + 1)));
-  return llvm::Error::success();
+  Expr count = c.g.facts.simplify(dims[0] * shape::product(llvm::ArrayRef<Expr>(dims).drop_front(2)));
+  return keepStatistics(c, c.g.squeeze(mean, axes), c.g.squeeze(variance, axes), count);
 }
 
 /// Any batch norm: by the statistics that it is given, or its own.

@@ -2,6 +2,7 @@
 
 #include "Families.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -11,7 +12,7 @@ static constexpr llvm::ArrayRef<OpEntry> (*families[])() = {
     unaryOps,  functionOps,  activationOps, binaryOps,  compareOps, convertOps, reduceOps, scanOps,  sortOps,      shapeOps,
     sliceOps,  splitOps,      diagonalOps, stridedOps, joinOps,    stackOps,  indexOps, dataOps, scatterOps,   createOps,
     matmulOps, normOps,       attentionOps, convOps,   poolOps, adaptivePoolOps, blockOps,    padOps,    resizeOps, recurrentOps, assertOps, lossOps, searchOps, randomOps, bagOps, quantizeOps, backwardOps,
-    complexOps, fourierOps, specialOps, polynomialOps, productOps, integralOps, marginOps, bitOps, segmentOps, linalgOps, matrixNormOps};
+    complexOps, fourierOps, specialOps, polynomialOps, productOps, integralOps, marginOps, bitOps, segmentOps, linalgOps, matrixNormOps, histogramOps};
 
 /// Operators that torch has under several names, overload by overload.
 static constexpr std::pair<const char *, const char *> otherNames[] = {
@@ -26,6 +27,23 @@ static constexpr std::pair<const char *, const char *> otherNames[] = {
     {"special_sinc", "sinc"},     {"special_xlogy", "xlogy"},  {"special_softmax", "softmax"},
     {"special_log_softmax", "log_softmax"}, {"special_logsumexp", "logsumexp"}, {"special_erfinv", "erfinv"},
     {"linalg_matmul", "matmul"},  {"det", "linalg_det"},       {"inverse", "linalg_inv"}};
+
+/// The forms that write to a tensor which they are given: those of "add.Tensor" and "cat.default" are "add.out" and "cat.out", that of
+/// "sum.dim_IntList" is "sum.IntList_out".
+static void addOutForms(llvm::StringMap<OpEntry> &map) {
+  static std::deque<std::string> lists; // of arguments, which entries refer to
+  for (auto family : families)
+    for (const OpEntry &entry : family())
+      if (entry.arguments && !(entry.flags & WritesOut)) {
+        auto [base, overload] = StringRef(entry.name).split('.');
+        bool plain = overload == "default" || overload == "Tensor";
+        overload.consume_front("dim_");
+        OpEntry out = entry;
+        out.arguments = lists.emplace_back(std::string(entry.arguments) + " out:T").c_str();
+        out.flags = WritesOut;
+        map.try_emplace((base + (plain ? ".out" : "." + overload + "_out")).str(), out);
+      }
+}
 
 /// The operators, and what is a view as a copy ("view_copy").
 static const llvm::StringMap<OpEntry> &table() {
@@ -42,6 +60,7 @@ static const llvm::StringMap<OpEntry> &table() {
           copy.flags = NoFlags;
           map.try_emplace((base + "_copy." + overload).str(), copy);
         }
+    addOutForms(map);
     return map;
   }();
   return all;

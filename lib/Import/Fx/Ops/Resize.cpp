@@ -80,16 +80,35 @@ template <bool exact> static llvm::Error upsampleNearest(OpContext &c) {
   return c.give(x);
 }
 
-static llvm::Error interpolate(OpContext &c, const Resampling &how) {
+/// The factor with which the first and the last elements' centers, counted from the first one's edge, are as far apart as they are
+/// in the operand. None where a dimension has one element.
+static llvm::Expected<std::optional<double>> factorBetweenEnds(OpContext &c, const Expr &in, const Expr &out) {
+  auto from = in.constant(), to = out.constant();
+  if (!from || !to)
+    return c.cannot("smoothing with aligned corners from the open size {0} to {1}", in.str(), out.str());
+  return *from < 2 || *to < 2 ? std::optional<double>() : double(*to - 1) / double(*from - 1);
+}
+
+static llvm::Error interpolate(OpContext &c, const Resampling &how, bool betweenEnds = false) {
   LATHE_TRY(x, resizedOperand(c));
   if (!llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.cannot("an interpolation of {0}", x.getType());
   Dims dims = dimsOf(x), want = c.resultDims();
+  SmallVector<std::optional<double>> factors(dims.size());
+  for (size_t d = 2; d < dims.size(); ++d) {
+    factors[d] = factorOf(c, d);
+    if (betweenEnds) {
+      LATHE_TRY(factor, factorBetweenEnds(c, dims[d], want[d]));
+      if (!factor && !c.g.facts.provablyEqual(dims[d], want[d]))
+        return c.cannot("smoothing with aligned corners from {0} to {1}", dims[d].str(), want[d].str());
+      factors[d] = factor;
+    }
+  }
   std::string why;
   Value y = inFloat(c, x, [&](Value v) {
     for (size_t d = 2; d < dims.size() && v; ++d)
-      if (!c.g.facts.provablyEqual(dims[d], want[d]) || factorOf(c, d).value_or(1) != 1)
-        v = resample(c.g, how, v, {int64_t(d), dims[d], want[d], factorOf(c, d)}, why);
+      if (!c.g.facts.provablyEqual(dims[d], want[d]) || factors[d].value_or(1) != 1)
+        v = resample(c.g, how, v, {int64_t(d), dims[d], want[d], factors[d]}, why);
     return v ? v : x;
   });
   return why.empty() ? c.give(y) : c.cannot("{0}", why);
@@ -107,12 +126,11 @@ static llvm::Error cubic(OpContext &c) { return interpolate(c, resampling(c, "cu
 
 /// Smoothed where it becomes smaller; the kernel's part outside of the image does not count.
 static llvm::Error smooth(OpContext &c, const char *mode) {
-  if (c.flag("align_corners") || c.has("scale_factors") || c.has("scales_h") || c.has("scales_w"))
-    return c.cannot("smoothing with aligned corners or factors of its own");
-  Resampling how = resampling(c, mode);
+  Resampling how;
+  how.mode = mode;
   how.antialias = how.dropsOutside = true;
   how.cubic = -0.5;
-  return interpolate(c, how);
+  return interpolate(c, how, c.flag("align_corners"));
 }
 static llvm::Error smoothLinear(OpContext &c) { return smooth(c, "linear"); }
 static llvm::Error smoothCubic(OpContext &c) { return smooth(c, "cubic"); }

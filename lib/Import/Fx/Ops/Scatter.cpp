@@ -230,9 +230,12 @@ static llvm::Error putValues(OpContext &c, Value values, bool accumulates) {
   for (auto [d, v] : llvm::enumerate(given)) {
     if (v && !isIndex(v)) {
       bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
-      if (given.size() != 1 || accumulates || !elementOf(v).isInteger(1))
+      if (given.size() != 1 || !elementOf(v).isInteger(1))
         return c.cannot("index {0} is {1}: the number of places depends on the data", d, v.getType());
-      LATHE_TRY(filled, one ? fillMasked(c, x, v, values) : takeMasked(c, x, v, values));
+      Value start = accumulates ? c.g.splatLike(0, x) : x; // no place is picked twice
+      LATHE_TRY(filled, one ? fillMasked(c, start, v, values) : takeMasked(c, start, v, values));
+      if (accumulates)
+        filled = elementOf(x).isInteger(1) ? c.g.binary<OrOp>(x, filled) : c.g.add(x, filled);
       return c.give(filled);
     }
     if (v) {

@@ -6,6 +6,7 @@
 
 #include "GraphImporter.h"
 #include "Order.h"
+#include "lathe/Dialect/Lathe/RowOrder.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -69,44 +70,6 @@ void compress(Node &n) {
   n.out(n.g.gather(x, positionsOf(n, condition), axis));
 }
 
-/// Numbers of 64 bits, ordered as the elements are and equal where those are, for comparisons on the host.
-static Value comparable(Node &n, Value x) {
-  Type i64 = n.g.b.getI64Type();
-  Value top = n.constantInteger(std::numeric_limits<int64_t>::max(), i64);
-  auto whole = [&](Value scalar) { return n.g.broadcastTo(scalar, n.dims(x)); };
-  if (!n.isFloat(x)) {
-    if (!n.element(x).isUnsignedInteger(64))
-      return n.g.cast(x, i64);
-    Value least = n.constantInteger(std::numeric_limits<int64_t>::min(), i64);
-    return n.g.binary<ir::XorOp>(n.g.bitcast(x, i64), whole(least));
-  }
-  x = n.g.binary<ir::AddOp>(n.g.cast(x, n.g.b.getF64Type()), 0.0); // -0 is 0
-  Value bits = n.g.bitcast(x, i64);
-  Value isNegative = n.g.compare(CompareKind::LT, bits, n.g.splatLike(0, bits));
-  Value key = n.g.select(isNegative, n.g.binary<ir::XorOp>(bits, whole(top)), bits);
-  return n.g.select(n.g.compare(CompareKind::NE, x, x), whole(top), key);
-}
-
-/// The indices of rows [E, K] in their lexicographic order, equal rows in the order of their indices.
-static Value orderOfRows(Node &n, Value rows) {
-  Expr count = n.dim(rows, 0);
-  Type list = ir::tensorType({count}, n.g.b.getI64Type());
-  SmallVector<Type> types{list, list}; // the order, and room for making it
-  return n.g.b
-      .create<ir::CallOp>(n.g.loc, types, "order_rows", mlir::ValueRange{comparable(n, rows)},
-                          ir::exprArray(n.g.b, {count, n.dim(rows, 1)}))
-      .getResult(0);
-}
-
-/// Where rows [E, K] differ from the one before them in an order; the first one does. A NaN differs from itself.
-static Value startsOf(Node &n, Value rows, Value order) {
-  Dims list{n.dim(rows, 0)};
-  Value place = n.g.iota(list, 0, n.g.b.getI64Type()), zero = n.g.splatLike(0, place);
-  Value previous = n.g.gather(order, n.g.binary<ir::MaxOp>(n.g.binary<ir::SubOp>(place, 1.0), zero), 0);
-  Value differs = n.g.compare(CompareKind::NE, n.g.gather(rows, order, 0), n.g.gather(rows, previous, 0));
-  return n.g.binary<ir::OrOp>(n.g.reduce(ReduceKind::Or, differs, {1}, false), n.g.compare(CompareKind::EQ, place, zero));
-}
-
 namespace {
 struct Distinct {
   Value elements, firsts, inverse, counts;
@@ -130,8 +93,8 @@ static Distinct distinct(Node &n, Value x, std::optional<int64_t> along, bool so
   Dims dims = n.dims(rows);
   Expr size = dims[0], width = n.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front()));
   rows = n.reshape(rows, {size, width});
-  Value order = width.isOne() ? orderOf(n, n.reshape(rows, {size}), 0, false, size) : orderOfRows(n, rows);
-  Value starts = startsOf(n, rows, order), positions = positionsOf(n, starts), firsts = n.g.gather(order, positions, 0);
+  Value order = width.isOne() ? orderOf(n, n.reshape(rows, {size}), 0, false, size) : ir::orderOfRows(n.g, rows);
+  Value starts = ir::startsOfRows(n.g, rows, order), positions = positionsOf(n, starts), firsts = n.g.gather(order, positions, 0);
   Expr count = n.dim(positions, 0);
   auto inverse = [&](Value permutation) { return n.g.sort(permutation, 0, false, n.dim(permutation, 0)); };
   Value again; // of groups that are wanted in the order of their first elements
