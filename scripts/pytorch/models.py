@@ -74,6 +74,40 @@ def torchvision_models():
     MODELS["tv_retinanet_heads"] = retina
 
 
+# ---- timm
+
+# Sizes stay open, at 96 and 128.
+TIMM_OPEN = """convnext_atto convnextv2_atto mobilevit_xxs mobilevitv2_050 ghostnet_050 ghostnetv2_100 ghostnetv3_050 res2net50_26w_4s hrnet_w18_small
+ nf_resnet26 eca_nfnet_l0 repvgg_a0 davit_tiny edgenext_xx_small fastvit_t8 poolformer_s12 poolformerv2_s12 pvt_v2_b0 cspresnet50 cspdarknet53 darknet53 dla34 dpn48b
+ efficientnet_lite0 tf_efficientnetv2_b0 focalnet_tiny_srf gcresnext26ts lambda_resnet26t inception_next_atto mambaout_femto caformer_s18 convformer_s18 mnasnet_small
+ mobilenetv4_conv_small mobilenetv4_hybrid_medium mobileone_s0 nextvit_small regnety_002 regnetz_b16 rexnet_100 repghostnet_050 repvit_m0_9 resnest14d resnetv2_50 rdnet_tiny
+ selecsls42 semnasnet_075 skresnet18 starnet_s1 tinynet_e tresnet_m ese_vovnet19b_dw xception41 shvit_s1 fasternet_t0 lcnet_050 hardcorenas_a gernet_s ecaresnet26t
+ sehalonet33ts efficientvit_b0 convmixer_768_32 inception_v4 legacy_xception""".split()
+# One size of images, and what makes the model small.
+TIMM_FIXED = {
+    **{name: (64, dict(img_size=64)) for name in (
+        "vit_tiny_patch16_224", "deit_tiny_patch16_224", "swinv2_cr_tiny_ns_224", "mixer_s32_224", "gmlp_s16_224", "resmlp_12_224", "gmixer_24_224", "cait_xxs24_224",
+        "pit_ti_224", "visformer_tiny", "convit_tiny", "coat_tiny", "coat_lite_tiny", "vit_relpos_small_patch16_224",
+        "vit_srelpos_small_patch16_224", "xcit_nano_12_p16_224", "volo_d1_224", "tiny_vit_5m_224", "twins_pcpvt_small", "hiera_tiny_224")},
+    **{name: (64, dict(img_size=64, depth=2, embed_dim=64, num_heads=2)) for name in ("beit_base_patch16_224", "beitv2_base_patch16_224", "vit_small_patch16_dinov3")},
+    "eva02_tiny_patch14_224": (56, dict(img_size=56, depth=2)), "flexivit_small": (64, dict(img_size=64, depth=2)), "samvit_base_patch16": (64, dict(img_size=64, depth=2, embed_dim=64, num_heads=2)),
+    "swin_tiny_patch4_window7_224": (112, dict(img_size=112, depths=(1, 1, 2, 1))), "swinv2_tiny_window8_256": (128, dict(img_size=128, depths=(1, 1, 2, 1))),
+    "maxvit_pico_rw_256": (128, dict(img_size=128)), "maxxvit_rmlp_nano_rw_256": (128, dict(img_size=128)), "coatnet_pico_rw_224": (96, dict(img_size=96)),
+    "coatnext_nano_rw_224": (96, dict(img_size=96)), "efficientformer_l1": (224, {}), "efficientformerv2_s0": (224, {}), "levit_128s": (224, {}), "crossvit_tiny_240": (240, {}),
+    "tnt_s_patch16_224": (64, dict(img_size=64)), "twins_svt_small": (224, {}), "botnet26t_256": (256, {}), "halonet26t": (128, {}), "nest_tiny": (224, {}), "sequencer2d_s": (64, dict(img_size=64)),
+    "gcvit_xxtiny": (224, {}), "mvitv2_tiny": (224, {}), "efficientvit_m0": (224, {}), "vitamin_small_224": (64, dict(img_size=64)), "swiftformer_xs": (224, {}), "haloregnetz_b": (128, {})}
+
+
+def timm_models():
+    def make(name, **more):
+        import timm
+        return timm.create_model(name, pretrained=False, num_classes=12, **more)
+    for name in TIMM_OPEN:
+        vision(f"timm_{name}", lambda name=name: make(name), 96, 128)
+    for name, (size, more) in TIMM_FIXED.items():
+        vision(f"timm_{name}", lambda name=name, more=more: make(name, **more), size, open_size=False)
+
+
 # ---- transformers
 
 TINY = dict(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
@@ -341,6 +375,7 @@ def diffusion():
 
 
 torchvision_models()
+timm_models()
 transformers_text()
 transformers_decoders()
 transformers_pairs()
