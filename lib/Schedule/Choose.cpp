@@ -140,8 +140,9 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(name.text, machine.name)) {
     choice.tuned = true;
-    if (isa<RowsAttr>(e.schedule) && isPacked(kernel)) {
-      std::string remark = "tuning: not taken, an operand is packed for tiles: ";
+    bool rows = isa<RowsAttr>(e.schedule) && isPacked(kernel);
+    if (rows || !isPackedFor(kernel, e.schedule)) {
+      std::string remark = rows ? "tuning: not taken, an operand is packed for tiles: " : "tuning: not taken, the filter is not packed for it: ";
       llvm::raw_string_ostream(remark) << e.schedule;
       choice.remarks.push_back(remark);
       continue;

@@ -160,6 +160,16 @@ static std::optional<WindowedSum> markedSum(const BodyInfo &info, Operation *loa
   return s;
 }
 
+bool schedule::isPackedFor(kernel::GenericOp kernel, Attribute schedule) {
+  auto tiles = dyn_cast<WinogradAttr>(schedule);
+  for (auto load : kernel.getBody().front().getOps<kernel::LoadOp>())
+    if (auto packed = load->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName)) {
+      int64_t asked[] = {tiles ? std::abs(tiles.getHigh()) : 0, tiles ? std::abs(tiles.getWide()) : 0};
+      return tiles ? packed.asArrayRef() == ArrayRef(asked) : load->hasAttr(kernel::winogradFilterName);
+    }
+  return !tiles;
+}
+
 void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
   for (Operation *op : info.ops) {
     auto packed = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName);

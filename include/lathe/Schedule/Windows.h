@@ -33,6 +33,9 @@ struct WindowChoice {
 /// The tiles that take the least time, where that is less than without them. What the kernel's cases say goes before.
 WindowChoice chooseWinograd(const WindowedSum &sum);
 
+/// Whether the kernel's filter, if it is one of a window's, is there as the schedule wants it.
+bool isPackedFor(kernel::GenericOp kernel, mlir::Attribute schedule);
+
 /// The ways of a kernel whose filter was packed so.
 void proposeWinograd(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 

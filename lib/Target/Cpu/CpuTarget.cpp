@@ -134,6 +134,8 @@ static std::vector<ExpectedCost> costsOf(const schedule::Choice &choice, const s
 /// Whether what emitted the case goes by its schedule.
 static bool follows(const CompiledCase &c) {
   StringRef schedule = c.schedule;
+  if (schedule.starts_with("#schedule.winograd"))
+    return c.form == "convolution by minimal filtering";
   return schedule.starts_with("#schedule.rows") ? c.form == "row program"
                                                 : !schedule.starts_with("#schedule.tiles") || c.form == "contraction in tiles";
 }
