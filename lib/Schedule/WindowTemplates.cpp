@@ -20,8 +20,9 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
-/// A form is taken where it needs at most this share of the direct one's cycles: nine of ten.
-constexpr int64_t worthParts = 9, worthOf = 10;
+/// A form is taken where it needs at most this share of the direct one's cycles. With nine of ten 512 channels of 7x7 would be, whose
+/// filters then take 1.8 times the bytes, and in a whole model no less time.
+constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
 
 Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
