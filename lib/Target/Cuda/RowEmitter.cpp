@@ -304,6 +304,17 @@ Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
   return s.unit == 1 ? partial : combineInBlock(kind, partial);
 }
 
+/// Where a block's warps leave what they have. Blocks that share rows do so twice for each reduction, always in the same place.
+Value RowEmitter::meetingPlace(Type stored, unsigned count) {
+  if (!s.together)
+    return frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, count);
+  if (place)
+    d.barrier();
+  else
+    place = frame.sharedArray("sums", d.b.getI8Type(), s.threads / 32 * sharedValues(s) * 8);
+  return place;
+}
+
 Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
   if (s.layout == RowSchedule::Columns)
     return inColumns(kind, partial);
@@ -315,7 +326,7 @@ Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
   if (s.layout == RowSchedule::Lanes)
     return partial;
   unsigned warps = s.unit / 32;
-  Value array = frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, warps);
+  Value array = meetingPlace(stored, warps);
   Value tid = d.threadId();
   d.when(d.equal(d.rem(tid, 32), 0), [&] { d.store(partial, d.at(array, d.div(tid, 32), element), bytes); });
   d.barrier();
@@ -334,7 +345,7 @@ Value RowEmitter::inColumns(kernel::Combiner kind, Value partial) {
   Type element = getElementTypeOrSelf(partial.getType());
   Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
   unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
-  Value array = frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, warps * s.columns * width);
+  Value array = meetingPlace(stored, warps * s.columns * width);
   auto slot = [&](Value warp, unsigned lane) {
     Value index = d.mul(d.add(d.mul(warp, s.columns), rowInBlock), width);
     return d.at(array, d.add(index, lane), element);

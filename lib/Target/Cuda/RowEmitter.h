@@ -40,6 +40,7 @@ private:
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   Value finish(kernel::ReduceOp reduce, Value partial);
+  Value meetingPlace(Type stored, unsigned count);
   Value combineInBlock(kernel::Combiner kind, Value partial);
   Value combineInGrid(kernel::ReduceOp reduce, Value partial);
   Value inColumns(kernel::Combiner kind, Value partial);
@@ -64,6 +65,7 @@ private:
   Value inUnit, rowInBlock, rowOk;
   Value inBlock, sharers, unit; ///< i32: the thread's number among those of a row in its block; blocks that share a row; i64: their threads
   int64_t waits = 0;            ///< for other blocks, so far
+  Value place;                  ///< in shared memory, of blocks that share rows
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
   unsigned sharedSlots = 0;
 };
