@@ -150,8 +150,9 @@ Value cuda::sharersOf(KernelFrame &frame) {
   return d.load(d.i32Type(), d.at(frame.scratch(), d.i64(1), d.i32Type()), 4);
 }
 
-/// Elements of a row that are worth a block of their own.
-constexpr int64_t leastShare = 8192;
+/// Elements of a row that are worth a block of their own, and so many times as many are worth waiting for other blocks: one block alone goes through
+/// fewer in less than what two launches and the waits take.
+constexpr int64_t leastShare = 8192, leastSharers = 8;
 
 namespace {
 /// Words of a plan for rows that blocks share.
@@ -184,7 +185,7 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
   Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, *s);
   constexpr int64_t mostGroups = 256; // more than half of the multiprocessors that devices have
   int64_t each = std::max<int64_t>(1, leastShare / sharedValues(*s));
-  if (length.constant().value_or(INT64_MAX) < 2 * each || groups.constant().value_or(0) > mostGroups)
+  if (length.constant().value_or(INT64_MAX) < leastSharers * each || groups.constant().value_or(0) > mostGroups)
     return std::nullopt;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
@@ -192,6 +193,7 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
   Value some = h.b.create<arith::MaxSIOp>(h.loc, rows, plan.constant(1));
   Value sharers = h.minU(h.div(processors, h.minU(some, processors)), h.ceilDiv(size, each));
   Value useful = h.both(h.less(plan.constant(1), sharers), h.less(plan.constant(0), rows));
+  useful = h.both(useful, h.less(plan.constant(leastSharers * each - 1), size));
   int64_t reductions = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(*s) * reductions), sharedHeadBytes);
   SharedLaunch launch{useful, plan.constant(g.entries.size()), plan.constant(g.entries.size() + 1), sharers, grid, scratch};

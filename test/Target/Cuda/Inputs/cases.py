@@ -684,7 +684,7 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
                 lambda: permuted(2, 72, 40, "f16", fixed=True, add=True), lambda: permuted(1, 65, 131, fixed=True, add=True), lambda: permuted(0, 20, 30),
                 lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True)]
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
-SHARED_ROWS = [lambda: softmax(1, 17001), lambda: layer_norm(2, 16400), lambda: column_sum(9000, 3), lambda: column_sum(9000, 64)]
+SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)]
 # Rows that all blocks sort together.
 SORTED_TOGETHER = [lambda: sort(1, 8300, 8300), lambda: sort(2, 16500, 5, descending=True, ties=True), lambda: sort(1, 4200, 4200, "i64", ties=True)]
 
