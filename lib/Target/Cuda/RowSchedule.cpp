@@ -31,13 +31,23 @@ static void forEachAccess(const BodyInfo &info, llvm::function_ref<void(Operatio
 
 int cuda::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among, AxisSet reduced) {
   constexpr int many = 16;
+  constexpr int64_t shortest = 8; // a window's side is no lane
   std::vector<int> score(info.axes.size());
   forEachAccess(info, [&](Operation *op, Type) {
     int weight = (isa<kernel::StoreOp>(op) ? 2 : 1) * (info.axesOf(info.exprOf(op)) & reduced ? many : 1);
+    // Places of a window overlap: along the result's axis their elements lie side by side, too.
+    bool slides = false;
     for (unsigned i = 0; i < info.axes.size(); ++i)
-      if (auto linear = info.exprOf(op).linearIn(info.axes[i]); linear && !linear->coefficient.isZero())
+      if (auto linear = info.exprOf(op).linearIn(info.axes[i]); linear && !contains(reduced, i))
+        slides |= linear->coefficient.isOne();
+    for (unsigned i = 0; i < info.axes.size(); ++i)
+      if (auto linear = info.exprOf(op).linearIn(info.axes[i]);
+          linear && !linear->coefficient.isZero() && !(slides && contains(reduced, i)))
         score[i] += (linear->coefficient.isOne() ? 2 : -1) * weight;
   });
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (contains(reduced, i) && info.extents[i].constant().value_or(shortest) < shortest)
+      score[i] = 0;
   int best = -1;
   for (unsigned i = 0; i < info.axes.size(); ++i)
     if (contains(among, i) && score[i] > 0 && !info.extents[i].isOne() && (best < 0 || score[i] >= score[best]))
