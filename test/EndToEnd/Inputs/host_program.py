@@ -235,6 +235,17 @@ def pools_rounded_up():
 
 
 @case
+def kernels_of_open_sizes():
+    """Filters that are inputs: as large as they come."""
+    g = graph([node("Conv", "x w", "plain"), node("Conv", "x w bias", "wide", strides=[2, 1], dilations=[1, 2], pads=[1, 0, 2, 1]),
+               node("Conv", "x u", "grouped", group=2), node("Conv", "x w", "same", auto_pad="SAME_LOWER", strides=[2, 2])],
+              [value("x", F, ["n", 4, "h", "w_"]), value("w", F, [6, 4, "kh", "kw"]), value("u", F, [6, 2, "uh", "uw"]), value("bias", F, [6])],
+              [value(k, F, None) for k in ("plain", "wide", "grouped", "same")])
+    return g, [{"x": f(n, 4, h, w), "w": f(6, 4, kh, kw), "u": f(6, 2, uh, uw), "bias": f(6)}
+               for n, h, w, kh, kw, uh, uw in ((1, 7, 9, 3, 3, 2, 1), (2, 5, 5, 1, 2, 5, 5), (1, 12, 10, 4, 1, 1, 1))]
+
+
+@case
 def many_parts():
     """More parts of sizes from data than a kernel looks through: floats along the first dimension, booleans along the last, twice."""
     nodes = []

@@ -134,6 +134,33 @@ static void checkConvolution(Node &n, Value x, Value weights, int64_t groups) {
     failWrong("attribute 'group' is {0}", groups);
 }
 
+/// Whether a size of the kernel is open though the node does not say it, either. Where it does, the weights are made to have it.
+static bool hasOpenKernel(Node &n, Value &weights) {
+  Dims dims = n.dims(weights);
+  SmallVector<int64_t> said = n.integers("kernel_shape");
+  bool isSaid = said.size() + 2 == dims.size(), open = false;
+  for (size_t i = 2; i < dims.size(); ++i) {
+    if (n.simplify(dims[i]).constant())
+      continue;
+    if (isSaid)
+      n.requireEqual(dims[i], Expr(said[i - 2]), "a size of the weights and 'kernel_shape'");
+    if (isSaid)
+      dims[i] = Expr(said[i - 2]);
+    open |= !isSaid;
+  }
+  weights = n.reshape(weights, dims);
+  return open;
+}
+
+static OpenWindows openWindowsOf(Node &n, size_t count) {
+  Windows pads;
+  std::string mode = n.text("auto_pad", "NOTSET");
+  if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER")
+    failWrong("attribute 'auto_pad' is '{0}'", mode);
+  explicitPads(n, pads, count);
+  return {mode, positive(n, "strides", count, 1), positive(n, "dilations", count, 1), pads.low, pads.high};
+}
+
 Value convolution(Node &n) {
   Value x = n.in(0), weights = n.in(1);
   int64_t groups = n.integer("group", 1);
@@ -141,6 +168,8 @@ Value convolution(Node &n) {
   Dims dx = n.dims(x), dw = n.dims(weights), spatial(dx.begin() + 2, dx.end());
   n.requireEqual(dx[1], dw[1] * Expr(groups), "the channels of the operand and of the weights times the groups");
   n.exactQuotient(dw[0], Expr(groups), "the number of result channels");
+  if (hasOpenKernel(n, weights))
+    return addBias(n, convolveOpen(n, x, weights, openWindowsOf(n, spatial.size()), groups), 2);
   Windows w = windowsOf(n, spatial, kernelOf(n, weights));
   return addBias(n, convolve(n, x, weights, w, groups), 2);
 }

@@ -14,6 +14,13 @@ struct Windows {
 
 /// From strides, dilations, pads, auto_pad and ceil_mode.
 Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel);
+/// Of a kernel whose sizes are known only when the model runs.
+struct OpenWindows {
+  std::string mode; ///< of padding; with NOTSET it is low and high
+  llvm::SmallVector<int64_t> strides, dilations;
+  Dims low, high;
+};
+Value convolveOpen(Node &n, Value x, Value weights, const OpenWindows &windows, int64_t groups);
 /// The constant sizes of a kernel [O, I, spatial...].
 llvm::SmallVector<int64_t> kernelOf(Node &n, Value weights);
 Value convolve(Node &n, Value x, Value weights, const Windows &windows, int64_t groups);
