@@ -143,7 +143,7 @@ these operators (`subtract`, `divide`), their forms that write their input (`rel
 
 Beside operators: `cond` (both branches are computed, and one is selected), `map`, `scan` and `associative_scan` of known lengths, regions without gradients, under
 autocast or of checkpoints. Complex numbers are pairs: a complex input, output or weight is a tensor with a last dimension of 2. Views,
-copies, sums and products take them, beside the operators of `Complex.cpp` and `Fourier.cpp`. Buffers that a program writes are states of
+copies, sums and products take them, beside the operators of `Complex.cpp`, `ComplexFunctions.cpp` and `Fourier.cpp`. Buffers that a program writes are states of
 the artifact ([Artifact.md](Artifact.md)). Recurrent layers of more than 16 steps, or of an open number of them, are loops of the host
 program ("host"). Numbers that a program reads from tensors (`item`, `nonzero`, masks as indices) are sizes of the host program.
 Linear algebra (`Linalg.cpp`, `MatrixNorms.cpp`) is done by the machine's LAPACK in float64 ("host"): `liblapack.so.3` or `libopenblas.so.0`, opened

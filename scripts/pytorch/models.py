@@ -23,6 +23,14 @@ def only_tensors(output, names=("logits", "last_hidden_state", "pred_boxes", "pr
     return fields or output[0]
 
 
+def without_zeros(model):
+    """Heads that begin with zeros would give scores that are all equal."""
+    for p in model.parameters():
+        if p.is_floating_point() and not p.any():
+            torch.nn.init.normal_(p, std=0.02)
+    return model
+
+
 # ---- torchvision
 
 def vision(name, make, size=64, other=96, batch=2, call=lambda m, x: m(x), open_size=True):
@@ -56,7 +64,7 @@ def torchvision_models():
 
     def video(name):
         MODELS[f"tv_{name}"] = lambda: (getattr(tv.video, name)(weights=None), lambda m, x: m(x),
-                                        lambda i: [noise(2 + i, 3, 8 + 4 * i, 32, 32)], [(0, 2)])
+                                        lambda i: [noise(2 + i, 3, 16 + 8 * i, 32, 32)], [(0, 2)])
     for name in ("r3d_18", "mc3_18", "r2plus1d_18"):
         video(name)
     MODELS["tv_raft_small"] = lambda: (tv.optical_flow.raft_small(weights=None), lambda m, a, b: m(a, b, num_flow_updates=2)[-1],
@@ -70,19 +78,46 @@ def torchvision_models():
             features = list(m.backbone(x).values())
             found = m.head(features)
             return found["cls_logits"], found["bbox_regression"]
-        return model, heads, lambda i: [noise(2 + i, 3, 64 + 32 * i, 64 + 32 * i)], [(0, 2, 3)]
+        return model, heads, lambda i: [noise(2 + i, 3, 160 + 32 * i, 160 + 32 * i)], [(0, 2, 3)]
     MODELS["tv_retinanet_heads"] = retina
+
+    def heads(name, make):
+        """What a detector computes of an image before boxes are chosen, which torch.export takes."""
+        def entry():
+            def call(m, x):
+                found = m.head(list(m.backbone(x).values()))
+                return tuple(found[key] for key in sorted(found))
+            return make(), call, lambda i: [noise(2 + i, 3, 320 if "ssd" in name else 160 + 32 * i, 320 if "ssd" in name else 160 + 32 * i)], [(0, 2, 3)]
+        MODELS[name] = entry
+    heads("tv_fcos_heads", lambda: tv.detection.fcos_resnet50_fpn(weights=None, weights_backbone=None, num_classes=5))
+    heads("tv_ssdlite_heads", lambda: tv.detection.ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=5))
+
+    def proposals(name):
+        def entry():
+            model = getattr(tv.detection, name)(weights=None, weights_backbone=None, num_classes=2)
+
+            def call(m, x):
+                features = list(m.backbone(x).values())
+                scores, boxes = m.rpn.head(features)
+                return (*scores, *boxes)
+            return model, call, lambda i: [noise(2 + i, 3, 160 + 32 * i, 160 + 32 * i)], [(0, 2, 3)]
+        MODELS[f"tv_{name.split('_')[0]}_proposals"] = entry
+    for name in ("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn", "keypointrcnn_resnet50_fpn"):
+        proposals(name)
+    for name, frames in (("mvit_v2_s", 16), ("swin3d_t", 8)):
+        MODELS[f"tv_{name}"] = lambda name=name, frames=frames: (getattr(tv.video, name)(weights=None), lambda m, x: m(x),
+                                                                 lambda i: [noise(1 + i, 3, frames, 224 if "mvit" in name else 64, 224 if "mvit" in name else 64)], [(0,)])
 
 
 # ---- timm
 
-# Sizes stay open, at 96 and 128.
-TIMM_OPEN = """convnext_atto convnextv2_atto mobilevit_xxs mobilevitv2_050 ghostnet_050 ghostnetv2_100 ghostnetv3_050 res2net50_26w_4s hrnet_w18_small
- nf_resnet26 eca_nfnet_l0 repvgg_a0 davit_tiny edgenext_xx_small fastvit_t8 poolformer_s12 poolformerv2_s12 pvt_v2_b0 cspresnet50 cspdarknet53 darknet53 dla34 dpn48b
- efficientnet_lite0 tf_efficientnetv2_b0 focalnet_tiny_srf gcresnext26ts lambda_resnet26t inception_next_atto mambaout_femto caformer_s18 convformer_s18 mnasnet_small
- mobilenetv4_conv_small mobilenetv4_hybrid_medium mobileone_s0 nextvit_small regnety_002 regnetz_b16 rexnet_100 repghostnet_050 repvit_m0_9 resnest14d resnetv2_50 rdnet_tiny
- selecsls42 semnasnet_075 skresnet18 starnet_s1 tinynet_e tresnet_m ese_vovnet19b_dw xception41 shvit_s1 fasternet_t0 lcnet_050 hardcorenas_a gernet_s ecaresnet26t
- sehalonet33ts efficientvit_b0 convmixer_768_32 inception_v4 legacy_xception""".split()
+# Sizes stay open, at 160 and 192: PyTorch fixes a size that makes a map of one element.
+TIMM_OPEN = """convnext_atto convnextv2_atto ghostnet_050 ghostnetv2_100 ghostnetv3_050 res2net50_26w_4s hrnet_w18_small nf_resnet26 eca_nfnet_l0
+ repvgg_a0 fastvit_t8 poolformer_s12 poolformerv2_s12 cspresnet50 cspdarknet53 darknet53 dla34 dpn48b efficientnet_lite0
+ tf_efficientnetv2_b0 gcresnext26ts inception_next_atto mnasnet_small mobilenetv4_conv_small mobileone_s0 regnety_002 regnetz_b16
+ rexnet_100 repghostnet_050 repvit_m0_9 resnest14d resnetv2_50 rdnet_tiny selecsls42 semnasnet_075 skresnet18 starnet_s1 tinynet_e
+ tresnet_m ese_vovnet19b_dw xception41 fasternet_t0 lcnet_050 hardcorenas_a gernet_s ecaresnet26t convmixer_768_32 inception_v4
+ legacy_xception""".split()
 # One size of images, and what makes the model small.
 TIMM_FIXED = {
     **{name: (64, dict(img_size=64)) for name in (
@@ -91,6 +126,9 @@ TIMM_FIXED = {
         "vit_srelpos_small_patch16_224", "xcit_nano_12_p16_224", "volo_d1_224", "tiny_vit_5m_224", "twins_pcpvt_small", "hiera_tiny_224")},
     **{name: (64, dict(img_size=64, depth=2, embed_dim=64, num_heads=2)) for name in ("beit_base_patch16_224", "beitv2_base_patch16_224", "vit_small_patch16_dinov3")},
     "eva02_tiny_patch14_224": (56, dict(img_size=56, depth=2)), "flexivit_small": (64, dict(img_size=64, depth=2)), "samvit_base_patch16": (64, dict(img_size=64, depth=2, embed_dim=64, num_heads=2)),
+    **{name: (128, {}) for name in (
+        "davit_tiny", "focalnet_tiny_srf", "nextvit_small", "caformer_s18", "convformer_s18", "mobilenetv4_hybrid_medium", "edgenext_xx_small", "mobilevit_xxs", "mobilevitv2_050",
+        "lambda_resnet26t", "pvt_v2_b0", "efficientvit_b0", "sehalonet33ts", "mambaout_femto", "shvit_s1")},
     "swin_tiny_patch4_window7_224": (112, dict(img_size=112, depths=(1, 1, 2, 1))), "swinv2_tiny_window8_256": (128, dict(img_size=128, depths=(1, 1, 2, 1))),
     "maxvit_pico_rw_256": (128, dict(img_size=128)), "maxxvit_rmlp_nano_rw_256": (128, dict(img_size=128)), "coatnet_pico_rw_224": (96, dict(img_size=96)),
     "coatnext_nano_rw_224": (96, dict(img_size=96)), "efficientformer_l1": (224, {}), "efficientformerv2_s0": (224, {}), "levit_128s": (224, {}), "crossvit_tiny_240": (240, {}),
@@ -101,9 +139,9 @@ TIMM_FIXED = {
 def timm_models():
     def make(name, **more):
         import timm
-        return timm.create_model(name, pretrained=False, num_classes=12, **more)
+        return without_zeros(timm.create_model(name, pretrained=False, num_classes=12, **more))
     for name in TIMM_OPEN:
-        vision(f"timm_{name}", lambda name=name: make(name), 96, 128)
+        vision(f"timm_{name}", lambda name=name: make(name), 160, 192)
     for name, (size, more) in TIMM_FIXED.items():
         vision(f"timm_{name}", lambda name=name, more=more: make(name, **more), size, open_size=False)
 
@@ -126,10 +164,7 @@ def made(kind, auto, **more):
     except ValueError:
         config._attn_implementation = "eager"
         model = getattr(transformers, auto).from_config(config)
-    for p in model.parameters():  # heads that begin with zeros would give scores that are all equal
-        if p.is_floating_point() and not p.any():
-            torch.nn.init.normal_(p, std=0.02)
-    return model
+    return without_zeros(model)
 
 
 def mask_of(batch, length):
@@ -188,6 +223,10 @@ def transformers_text():
     MODELS["fnet"] = lambda: (made("fnet", "AutoModel", **TINY), lambda m, i: only_tensors(m(i)), lambda i: [ids(2 + i, 16 + 8 * i)], [(0, 1)])
     encoder("funnel", architectures=["FunnelModel"], num_hidden_layers=None, d_model=64, n_head=4, d_head=16, d_inner=128, block_sizes=[1, 1], num_decoder_layers=1)
     encoder("xlnet", max_position_embeddings=None, d_model=64, n_layer=2, n_head=4, d_inner=128)
+    for kind in ("nomic_bert", "canine", "longformer", "big_bird", "yoso", "lilt", "eurobert", "xlm-roberta-xl", "roberta-prelayernorm", "ernie_m", "splinter", "xmod"):
+        encoder(kind, **{"longformer": dict(attention_window=8), "big_bird": dict(attention_type="original_full")}.get(kind, {}))
+    encoder("xlm", emb_dim=64, n_layers=2, n_heads=4, n_words=VOCABULARY)
+    encoder("flaubert", emb_dim=64, n_layers=2, n_heads=4, n_words=VOCABULARY)
     encoder("bert", "AutoModelForTokenClassification", "bert_tokens")
     encoder("bert", "AutoModelForMaskedLM", "bert_masked")
     encoder("bert", "AutoModelForSequenceClassification", "bert_class")
@@ -208,8 +247,19 @@ def transformers_decoders():
         decoder(kind)
     heads = dict(num_key_value_heads=2)
     for kind in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "starcoder2", "olmo", "olmo2", "cohere", "granite", "glm",
-                 "helium", "smollm3", "ernie4_5", "nemotron", "exaone4", "seed_oss"):
+                 "helium", "smollm3", "ernie4_5", "nemotron", "exaone4", "seed_oss", "stablelm", "cohere2", "glm4", "olmo3", "arcee", "apertus", "ministral",
+                 "hunyuan_v1_dense", "vaultgemma", "diffllama", "bitnet", "hyperclovax", "nanochat", "youtu", "jais2", "cwm"):
         decoder(kind, **heads, head_dim=16)
+    decoder("openai-gpt", n_embd=64, n_layer=2, n_head=4, n_positions=128)
+    decoder("ctrl", n_embd=64, n_layer=2, n_head=4, dff=128, n_positions=128)
+    decoder("gpt_neox_japanese", intermediate_multiple_size=2)
+    decoder("lfm2", **heads, layer_types=["conv", "full_attention"])
+    decoder("doge", **heads, head_dim=16)
+    decoder("bamba", **heads, mamba_n_heads=8, mamba_d_head=16, mamba_d_state=8, mamba_chunk_size=8, attn_layer_indices=[1])
+    decoder("falcon_h1", **heads, head_dim=16, mamba_n_heads=8, mamba_d_head=16, mamba_d_state=8, mamba_d_ssm=128, mamba_chunk_size=8)
+    decoder("zamba", mamba_d_state=8, n_mamba_heads=2, attn_layer_period=2, attn_layer_offset=1, num_key_value_heads=4, use_mamba_kernels=False)
+    decoder("granitemoehybrid", **heads, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=64, layer_types=["mamba", "attention"], mamba_n_heads=8,
+            mamba_d_head=16, mamba_d_state=8, mamba_chunk_size=8)
     decoder("gemma3_text", **heads, head_dim=16, sliding_window=8)
     moe = dict(**heads, head_dim=16, num_local_experts=4, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
                shared_expert_intermediate_size=32)
@@ -236,6 +286,15 @@ def transformers_pairs():
     pair("blenderbot")
     pair("m2m_100")
     pair("led", attention_window=[8, 8], max_encoder_position_embeddings=128, max_decoder_position_embeddings=128)
+    pair("prophetnet", hidden_size=64, num_encoder_layers=2, num_decoder_layers=2, num_encoder_attention_heads=4, num_decoder_attention_heads=4)
+    pair("plbart")
+    pair("mvp")
+    pair("blenderbot-small")
+    pair("nllb-moe", num_experts=4, encoder_sparse_step=2, decoder_sparse_step=2)
+    pair("pegasus_x", block_size=8, num_global_tokens=4)
+    text = dict(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128, num_key_value_heads=2, head_dim=16,
+                sliding_window=8, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    pair("t5gemma", vocab_size=None, d_model=None, encoder=text, decoder={**text, "cross_attention_hidden_size": 64})
     t5 = dict(d_ff=128, d_kv=16, num_layers=2, num_heads=4, decoder_start_token_id=0)
     for kind in ("t5", "mt5", "umt5", "switch_transformers", "longt5"):
         pair(kind, **t5, **({"num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1} if kind.startswith("switch") else {}))
@@ -278,6 +337,26 @@ def transformers_speech():
         return (model.text_encoder, lambda m, i, a: m(i, a)[0], lambda i: [ids(2 + i, 12 + 4 * i, most=38), torch.ones(2 + i, 12 + 4 * i, 1)],
                 [(0, 1), (0, 1)])
     MODELS["vits_text"] = vits
+
+    def features(kind, auto="AutoModel", mel=80, **more):
+        MODELS[kind] = lambda: (made(kind, auto, **{**TINY, **more}), lambda m, x: only_tensors(m(x)), lambda i: [noise(2 + i, 40 + 8 * i, mel)], [(0, 1)])
+    features("wav2vec2-bert", mel=160, feature_projection_input_dim=160, conv_depthwise_kernel_size=5)
+
+    def seamless():
+        model = made("seamless_m4t", "AutoModelForSeq2SeqLM", vocab_size=VOCABULARY, hidden_size=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                     decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, speech_encoder_layers=1, t2u_encoder_layers=1, t2u_decoder_layers=1, pad_token_id=0)
+        return (model, lambda m, i, d: only_tensors(m(input_ids=i, decoder_input_ids=d, use_cache=False)), lambda i: [ids(2 + i, 12 + 4 * i), ids(2 + i, 5 + 2 * i)], [(0, 1), (0, 1)])
+    MODELS["seamless"] = seamless
+    MODELS["encodec_encoder"] = lambda: (made("encodec", "AutoModel", num_filters=8, hidden_size=32, codebook_dim=32, upsampling_ratios=[4, 2]).encoder,
+                                         lambda m, x: m(x), lambda i: [noise(2 + i, 1, 320 + 64 * i)], [(0, 2)])
+    MODELS["univnet"] = lambda: (made("univnet", "AutoModel", model_in_channels=16, model_hidden_channels=8, num_mel_bins=20, resblock_kernel_sizes=[3, 3, 3]),
+                                 lambda m, x, z: m(x, z).waveforms, lambda i: [noise(2 + i, 10, 20), noise(2 + i, 10, 16)], [(0,), (0,)])
+
+    def series(kind, **more):
+        MODELS[kind] = lambda: (made(kind, "AutoModel", context_length=32, num_input_channels=3, d_model=16, **more), lambda m, x: m(past_values=x).last_hidden_state,
+                                lambda i: [noise(2 + i, 32, 3)], [(0,)])
+    series("patchtst", patch_length=8, patch_stride=8, num_hidden_layers=2, num_attention_heads=4, ffn_dim=32)
+    series("patchtsmixer", patch_length=8, patch_stride=8, num_layers=2)
     MODELS["encodec_decoder"] = lambda: (made("encodec", "AutoModel", num_filters=8, hidden_size=32, codebook_dim=32, upsampling_ratios=[4, 2]).decoder,
                                          lambda m, x: m(x), lambda i: [noise(2 + i, 32, 20 + 5 * i)], [(0, 2)])
 
@@ -307,12 +386,59 @@ def transformers_vision():
             focal_windows=[3, 3])
     picture("mobilevit", size=64, other=64, image_size=64, hidden_sizes=[32, 48, 64], neck_hidden_sizes=[8, 16, 24, 32, 48, 64, 80])
     picture("levit", size=64, other=64, image_size=64, hidden_sizes=[32, 48, 64], num_attention_heads=[2, 3, 4], depths=[1, 1, 1], key_dim=[8, 8, 8])
-    picture("cvt", size=64, other=64, embed_dim=[16, 32, 48], num_heads=[1, 2, 3], depth=[1, 1, 1])
+    picture("cvt", size=64, other=64, embed_dim=[16, 32, 48], num_heads=[1, 2, 3], depth=[1, 2, 3])
     picture("hiera", size=64, other=64, image_size=[64, 64], embed_dim=16, depths=[1, 1, 1, 1], num_heads=[1, 2, 4, 8])
     picture("dpt", "AutoModelForDepthEstimation", size=64, other=64, **{**base, "image_size": 64, "patch_size": 16, "num_hidden_layers": 4}, backbone_out_indices=[0, 1, 2, 3],
             neck_hidden_sizes=[8, 16, 24, 32], fusion_hidden_size=16)
     picture("glpn", "AutoModelForDepthEstimation", size=64, other=64, hidden_sizes=[16, 32, 48, 64], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 3, 4],
             decoder_hidden_size=16)
+    picture("dinov3_convnext", size=64, other=96, hidden_sizes=[16, 32, 48, 64], depths=[1, 1, 1, 1])
+    picture("vitdet", size=32, other=32, **base, window_size=0)
+    picture("dinov2_with_registers", **base)
+    picture("pixio", **base)
+    picture("hgnet_v2", "AutoModelForImageClassification", size=64, other=96)
+    picture("pvt", size=64, other=64, image_size=64, hidden_sizes=[16, 32, 48, 64], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 3, 4])
+    picture("swiftformer", size=64, other=64, image_size=64, embed_dims=[16, 32, 48, 64], depths=[1, 1, 1, 1])
+    picture("mobilevitv2", size=64, other=64, image_size=64, width_multiplier=0.5)
+    picture("swin2sr", "AutoModelForImageToImage", size=32, other=32, image_size=32, embed_dim=16, depths=[2, 2], num_heads=[2, 2], window_size=4)
+    picture("depth_anything", "AutoModelForDepthEstimation", size=56, other=56, neck_hidden_sizes=[8, 16, 24, 32], fusion_hidden_size=16, reassemble_hidden_size=64,
+            backbone_config=dict(model_type="dinov2", hidden_size=64, num_hidden_layers=4, num_attention_heads=4, image_size=56, patch_size=14, reshape_hidden_states=False,
+                                 out_features=["stage1", "stage2", "stage3", "stage4"]))
+
+    def film(kind, frames=4, auto="AutoModel", **more):
+        MODELS[kind] = lambda: (made(kind, auto, **{**base, "num_frames": frames, **more}), lambda m, x: only_tensors(m(pixel_values=x)),
+                                lambda i: [noise(2 + i, frames, 3, 32, 32)], [(0,)])
+    film("timesformer")
+    film("videomae", tubelet_size=2)
+    film("vivit", tubelet_size=[2, 8, 8])
+
+    def sam():
+        import transformers
+        config = transformers.SamConfig(vision_config=dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, image_size=64, patch_size=16, window_size=2,
+                                                           global_attn_indexes=[1], output_channels=32, mlp_dim=128),
+                                        prompt_encoder_config=dict(hidden_size=32, image_size=64, patch_size=16, mask_input_channels=4),
+                                        mask_decoder_config=dict(hidden_size=32, mlp_dim=64, num_attention_heads=4, iou_head_hidden_dim=32))
+        return (transformers.SamModel(config), lambda m, x, p: (lambda o: (o.iou_scores, o.pred_masks))(m(pixel_values=x, input_points=p)),
+                lambda i: [noise(2 + i, 3, 64, 64), 20 + 10 * noise(2 + i, 1, 2, 2)], [(0,), (0,)])
+    MODELS["sam"] = sam
+
+    def blip():
+        import transformers
+        config = transformers.BlipConfig(text_config={**TINY, "encoder_hidden_size": 64}, vision_config=dict(base), projection_dim=32, image_text_hidden_size=32)
+        return (transformers.BlipForImageTextRetrieval(config), lambda m, x, i: m(pixel_values=x, input_ids=i).itm_score,
+                lambda i: [noise(2 + i, 3, 32, 32), ids(2 + i, 9 + 3 * i)], [(0,), (0, 1)])
+    MODELS["blip"] = blip
+
+    def vilt():
+        return (made("vilt", "AutoModel", **{**TINY, **base, "max_image_length": -1}), lambda m, i, x: only_tensors(m(input_ids=i, pixel_values=x, pixel_mask=torch.ones(x.shape[0], 32, 32))),
+                lambda i: [ids(2 + i, 9 + 3 * i), noise(2 + i, 3, 32, 32)], [(0, 1), (0,)])
+    MODELS["vilt"] = vilt
+
+    def llava():
+        config = dict(text_config=dict(model_type="llama", **{**TINY, "num_key_value_heads": 2}), vision_config=dict(model_type="clip_vision_model", **base), image_token_id=98)
+        return (made("llava", "AutoModelForImageTextToText", **config), lambda m, i, x: only_tensors(m(input_ids=i, pixel_values=x, use_cache=False)),
+                lambda i: [torch.cat([torch.full((2 + i, 16), 98), ids(2 + i, 5 + 3 * i, most=90)], 1), noise(2 + i, 3, 32, 32)], [(0,), (0,)])
+    MODELS["llava"] = llava
     picture("upernet", "AutoModelForSemanticSegmentation", size=64, other=64, hidden_size=32, pool_scales=[1, 2])
     picture("yolos", "AutoModelForObjectDetection", size=64, other=64, **{**base, "image_size": [64, 64]}, num_detection_tokens=10)
     for kind in ("clip_vision_model", "siglip_vision_model"):

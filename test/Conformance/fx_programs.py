@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -79,15 +80,19 @@ def main():
     parser.add_argument("--target", help="as lathe compile's")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--emulate", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    right, faults = 0, []
-    with tempfile.TemporaryDirectory() as folder:
-        for family in options.families:
-            for case in json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text()):
-                found = list(emulated(case, pathlib.Path(folder)) if options.emulate else faults_of(case, options, pathlib.Path(folder)))
-                faults += [f"{family}: {fault}" for fault in found]
-                right += not found
-    return verdict(right, "programs", faults, "PyTorch")
+    cases = [(family, case) for family in options.families
+             for case in json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text())]
+
+    def check(item):
+        family, case = item
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            return [f"{family}: {fault}" for fault in (emulated(case, folder) if options.emulate else faults_of(case, options, folder))]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        found = list(pool.map(check, cases))
+    return verdict(sum(not f for f in found), "programs", [fault for f in found for fault in f], "PyTorch")
 
 
 if __name__ == "__main__":

@@ -148,8 +148,9 @@ bool Symbols::learnEquality(const Condition &c) {
     relate(c.left, "eq", c.right);
     return known.addEquality(c.left, c.right);
   }
+  // Of several divisions, one is written as the others from now on: what two ways of halving make of an image is of one size.
   relate(c.excess(), "holds", Expr(0), c.str());
-  return true;
+  return terms.size() > 3 || known.addEquality(c.left, c.right);
 }
 
 /// False where it contradicts what is known.

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -22,17 +22,25 @@ static bool actsOnParts(StringRef op) {
       "unsqueeze squeeze expand expand_as clone contiguous flatten unflatten cat stack sum mean cumsum neg flip "
       "roll index index_select gather where constant_pad_nd pad repeat tile movedim swapaxes swapdims diagonal "
       "tril triu alias detach detach_ lift_fresh_copy zeros_like copy slice_scatter select_scatter view_as "
-      "reshape_as expand_copy squeeze_copy hstack vstack fft_fftshift fft_ifftshift as_strided mT numpy_T";
+      "reshape_as expand_copy squeeze_copy hstack vstack fft_fftshift fft_ifftshift as_strided mT numpy_T T "
+      "unsafe_chunk unsafe_split unsafe_split_with_sizes meshgrid diag_embed diag diagflat column_stack atleast_1d atleast_2d atleast_3d dstack "
+      "row_stack hsplit vsplit dsplit tensor_split im2col col2im unfold empty_like new_zeros new_empty block_diag trace rot90 fliplr flipud take "
+      "take_along_dim index_copy index_add index_put put scatter scatter_add masked_select masked_scatter broadcast_to broadcast_tensors ravel "
+      "diagonal_scatter as_strided_scatter pixel_shuffle pixel_unshuffle channel_shuffle sum_to_size cartesian_prod swapdims moveaxis "
+      "repeat_interleave unsqueeze_copy view_copy concat concatenate";
   SmallVector<StringRef> all;
   names.split(all, ' ');
   return llvm::is_contained(all, op.split('.').first) && !op.starts_with("where.Scalar");
 }
 
-/// f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c)) of its first two operands.
-static bool isProduct(StringRef op) {
-  static const llvm::StringSet<> names = {"mul", "mm",    "bmm",           "matmul",  "mv",
-                                          "dot", "outer", "linalg_matmul", "multiply"};
-  return names.contains(op.split('.').first);
+/// f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c)) of the operands from this one on; what else there is, is added.
+static std::optional<size_t> productFrom(StringRef op) {
+  static const llvm::StringMap<size_t> names = {
+      {"mul", 0},    {"mm", 0},    {"bmm", 0},   {"matmul", 0},       {"mv", 0},    {"dot", 0},     {"outer", 0}, {"linalg_matmul", 0}, {"multiply", 0},
+      {"ger", 0},    {"inner", 0}, {"kron", 0},  {"tensordot", 0},    {"cross", 0}, {"linear", 0},  {"addmm", 1}, {"addbmm", 1},        {"baddbmm", 1},
+      {"addmv", 1},  {"addr", 1},  {"conv1d", 0}, {"conv2d", 0},      {"conv3d", 0}, {"convolution", 0}, {"linalg_cross", 0}};
+  auto found = names.find(op.split('.').first);
+  return found == names.end() ? std::nullopt : std::optional<size_t>(found->second);
 }
 
 bool Importer::isComplex(StringRef tensor) const {
@@ -85,10 +93,11 @@ static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands
   return {re, im};
 }
 
-/// A product of the first two operands, either of which may be real.
+/// A product of two operands, either of which may be real, and what is added to it.
 llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re, Operands im,
                                  SmallVector<Value> &reals, SmallVector<Value> &imaginaries) {
-  const std::string &left = c.node.inputs[0].value.tensors.at(0), &right = c.node.inputs[1].value.tensors.at(0);
+  size_t from = *productFrom(entry.name);
+  const std::string &left = c.node.inputs[from].value.tensors.at(0), &right = c.node.inputs[from + 1].value.tensors.at(0);
   if (left == right)
     return c.cannot("a product of a complex tensor with itself, but for one by elements");
   auto gather = [&](const Operands &operands, SmallVector<Value> &into, bool subtract) -> llvm::Error {
@@ -96,21 +105,34 @@ llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re
     into = into.empty() ? part : SmallVector<Value>{subtract ? c.g.sub(into[0], part[0]) : c.g.add(into[0], part[0])};
     return llvm::Error::success();
   };
-  Operands mixed = re, crossed = im;
-  mixed[right] = im[right], crossed[right] = re[right];
+  // What is added, is added once to either part.
+  Operands none = im;
+  for (auto &[name, v] : none)
+    if (name != left && name != right && llvm::isa<mlir::FloatType>(ir::elementOf(v)))
+      v = c.g.splatLike(0, v);
   if (llvm::Error e = gather(re, reals, false))
     return e;
+  bool added = false;
+  auto imaginary = [&](const std::string &one, const std::string &other) {
+    Operands operands = added ? none : im;
+    added = true;
+    operands[one] = re[one], operands[other] = im[other];
+    return gather(operands, imaginaries, false);
+  };
   if (isComplex(right))
-    if (llvm::Error e = gather(mixed, imaginaries, false))
+    if (llvm::Error e = imaginary(left, right))
       return e;
   if (isComplex(left))
-    if (llvm::Error e = gather(crossed, imaginaries, false))
+    if (llvm::Error e = imaginary(right, left))
       return e;
-  return isComplex(left) && isComplex(right) ? gather(im, reals, true) : llvm::Error::success();
+  if (!added) // only what is added is complex
+    if (llvm::Error e = imaginary(left, right))
+      return e;
+  return isComplex(left) && isComplex(right) ? gather(none, reals, true) : llvm::Error::success();
 }
 
 llvm::Error Importer::runOnParts(OpContext &c, const OpEntry &entry) {
-  if (!isProduct(entry.name) && !actsOnParts(entry.name))
+  if (!productFrom(entry.name) && !actsOnParts(entry.name))
     return c.cannot("it computes with complex numbers, which this version does not for this operator");
   Operands operands;
   for (const NamedArgument &input : c.node.inputs) {
@@ -129,7 +151,8 @@ llvm::Error Importer::runOnParts(OpContext &c, const OpEntry &entry) {
       return c.cannot("it makes real numbers of complex ones, which this version does not for this operator");
   auto [re, im] = partsOf(c.g, operands, [&](StringRef name) { return isComplex(name); });
   SmallVector<Value> reals, imaginaries;
-  bool ofTwo = isProduct(entry.name) && c.node.inputs.size() > 1 && !c.node.inputs[1].value.tensors.empty();
+  std::optional<size_t> from = productFrom(entry.name);
+  bool ofTwo = from && c.node.inputs.size() > *from + 1 && !c.node.inputs[*from].value.tensors.empty() && !c.node.inputs[*from + 1].value.tensors.empty();
   if (ofTwo) {
     if (llvm::Error e = runProduct(c, entry, re, im, reals, imaginaries))
       return e;

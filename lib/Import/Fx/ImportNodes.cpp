@@ -26,7 +26,7 @@ std::vector<std::string> fx::resultNames(const Node &node) {
 static bool computesSizes(const Node &node) {
   StringRef target = node.target;
   for (StringRef prefix : {"_operator.", "torch.sym_", "math.", "aten.sym_size", "aten.sym_stride", "aten.sym_numel",
-                           "aten.sym_storage_offset", "sym_"})
+                           "aten.sym_storage_offset", "sym_", "torchvision._cuda_version"})
     if (target.starts_with(prefix))
       return llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
   return false;

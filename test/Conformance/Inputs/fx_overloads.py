@@ -147,6 +147,37 @@ def histograms(x, edges, w):
             *flat(a.histogramdd.TensorList_bins(points, [edges, across], weight=w.flatten()[:12]))]
 
 
+def complex_functions(a, b):
+    z, w = torch.complex(a, b), torch.complex(b, a + 1)
+    functions = (torch.sqrt, torch.rsqrt, torch.log, torch.log2, torch.log10, torch.log1p, torch.exp, torch.exp2, torch.expm1, torch.sinh, torch.cosh, torch.tanh, torch.sin, torch.cos,
+                 torch.tan, torch.asinh, torch.acosh, torch.atanh, torch.asin, torch.acos, torch.atan, torch.sigmoid, torch.nn.functional.silu, torch.square, torch.sgn)
+    return [real(f(z)) for f in functions] + [real(torch.pow(z, w)), real(z ** 2), real(z ** 0.5), real(2 ** z), real(torch.pow(z, a))]
+
+
+def complex_reductions(a, b):
+    z = torch.complex(a, b)
+    y = torch.where(a > 0, z, torch.zeros_like(z))
+    v, m = torch.var_mean(z, 1)
+    s, n = torch.std_mean(z)
+    return [z.var(0), z.std(), v, real(m), s, real(n), torch.linalg.vector_norm(z, dim=1), z.norm(), torch.count_nonzero(y, 1), y.any(1), y.all(0), y == z, y != 0, torch.logical_not(y),
+            torch.isnan(y), torch.isfinite(y), torch.nonzero_static(y, size=5)]
+
+
+def complex_products(a, b, w, bias):
+    z, v = torch.complex(a, b), torch.complex(w, w.flip(0))
+    shift = torch.complex(bias, bias + 1)
+    return [real(torch.nn.functional.linear(z, v, shift)), real(torch.addmm(shift, z, v.t())), real(torch.nn.functional.linear(z, v, bias.to(torch.complex64))),
+            real(torch.tensordot(z, v.t(), 1)), real(torch.addmm(shift, z, w.t().to(torch.complex64))), real(torch.diag_embed(z[0])), *map(real, torch.meshgrid(z[0], v[0], indexing="ij")),
+            real(torch.column_stack([z[:, 0], z])), real(z.new_zeros(2) + 1), real(torch.kron(z[:2], v[:2]))]
+
+
+def detections(boxes, scores, image, regions):
+    """torchvision's operators."""
+    import torchvision
+    kept = torchvision.ops.nms(boxes, scores, 0.4)
+    return [kept, boxes[kept], torchvision.ops.roi_align(image, regions, (3, 2), 0.5, 2, True), torchvision.ops.roi_align(image, regions, 2, 0.5, 3, False)]
+
+
 def flat(result):
     return [t for r in result for t in (r if isinstance(r, (list, tuple)) else [r])]
 
@@ -276,6 +307,13 @@ def overloads(case):
     yield case("written", written, [(x, y)])
     yield case("resized", resized, [(image,)], tolerance=1e-4)
     yield case("masked", masked, [(x, torch.tensor([True, False, True, False])), (y, torch.tensor([False, False, True, True]))])
+    yield case("complex_functions", complex_functions, [(x, y), (y * 8, x / 8)], tolerance=1e-4)
+    yield case("complex_reductions", complex_reductions, [(x, y)])
+    yield case("complex_products", complex_products, [(x, y, dyadic(5, 6), dyadic(5))])
+    corners, extent = dyadic(12, 2).abs() * 4, dyadic(12, 2).abs() * 6 + 1
+    boxes = [torch.cat([corners, corners + extent], 1), torch.cat([corners / 4, corners / 4 + extent], 1)]
+    regions = torch.cat([torch.tensor([0.0, 1, 1, 0])[:, None], corners[:4] / 2, corners[:4] / 2 + extent[:4]], 1)
+    yield case("detections", detections, [(b, torch.randperm(12).float() / 12, image, regions) for b in boxes])
     steps = [(dyadic(5, 4, 3) + i,) for i in range(3)]
     yield case("batch_norm_in_training", Layer(torch.nn.BatchNorm1d(4, momentum=0.25)), steps, steps=True)
     yield case("renormalised", Layer(torch.nn.Embedding(7, 3, max_norm=0.75)), [(torch.tensor([1, 2, 2, 6]),), (torch.tensor([0, 2, 5, 5]),), (torch.tensor([0, 1, 2, 3]),)], steps=True)

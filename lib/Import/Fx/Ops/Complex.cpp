@@ -4,25 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Families.h"
+#include "ComplexParts.h"
 
 using namespace lathe;
 using namespace lathe::fx;
+using namespace lathe::fx::complexes;
 using namespace lathe::ir;
 
-namespace {
-struct Parts {
-  Value re, im;
-};
-} // namespace
-
-static Parts partsOf(OpContext &c, Value pairs) {
+Parts complexes::partsOf(OpContext &c, Value pairs) {
   int64_t last = typeOf(pairs).getRank() - 1;
   auto part = [&](int64_t i) { return c.g.squeeze(c.g.slice(pairs, last, Expr(i), Expr(1)), {last}); };
   return {part(0), part(1)};
 }
 
-static Value joined(OpContext &c, const Parts &p) {
+Value complexes::joined(OpContext &c, const Parts &p) {
   int64_t rank = typeOf(p.re).getRank();
   return c.g.concat({c.g.unsqueeze(p.re, {rank}), c.g.unsqueeze(p.im, {rank})}, rank);
 }
@@ -64,7 +59,7 @@ template <bool imaginary> static llvm::Error part(OpContext &c) {
 }
 
 /// sqrt(re^2 + im^2) without overflow: the larger part times the root of 1 + the quotient's square.
-static Value magnitude(OpContext &c, const Parts &p) {
+Value complexes::magnitude(OpContext &c, const Parts &p) {
   Value a = c.g.unary<AbsOp>(p.re), b = c.g.unary<AbsOp>(p.im);
   Value large = c.g.binary<MaxOp>(a, b), small = c.g.binary<MinOp>(a, b), zero = c.g.splatLike(0, large),
         one = c.g.splatLike(1, large);
@@ -104,12 +99,12 @@ static llvm::Error converted(OpContext &c) {
   return c.give(wanted ? joined(c, {x, c.g.splatLike(0, x)}) : partsOf(c, x).re);
 }
 
-static Parts product(OpContext &c, const Parts &a, const Parts &b) {
+Parts complexes::product(OpContext &c, const Parts &a, const Parts &b) {
   return {c.g.sub(c.g.mul(a.re, b.re), c.g.mul(a.im, b.im)), c.g.add(c.g.mul(a.re, b.im), c.g.mul(a.im, b.re))};
 }
 
 /// 1 / z = conj z / |z|^2, each part divided by the magnitude twice.
-static Parts reciprocal(OpContext &c, const Parts &p) {
+Parts complexes::reciprocal(OpContext &c, const Parts &p) {
   Value m = magnitude(c, p);
   auto over = [&](Value v) { return c.g.div(c.g.div(v, m), m); };
   return {over(p.re), over(c.g.unary<NegOp>(p.im))};
@@ -117,20 +112,12 @@ static Parts reciprocal(OpContext &c, const Parts &p) {
 
 static llvm::Error inverted(OpContext &c) { return c.give(joined(c, reciprocal(c, partsOf(c, c.tensor("self"))))); }
 
-static llvm::Error exponential(OpContext &c) {
-  Parts p = partsOf(c, c.tensor("self"));
-  Value size = c.g.unary<ExpOp>(p.re);
-  return c.give(joined(c, {c.g.mul(size, c.g.unary<CosOp>(p.im)), c.g.mul(size, c.g.unary<SinOp>(p.im))}));
-}
-
-/// Two operands, each complex, real, or a number: the operation on their parts, broadcast to each other.
-static llvm::Error ofTwo(OpContext &c, Parts (*compute)(OpContext &, const Parts &, const Parts &)) {
-  Type element = c.resultElement();
+llvm::Expected<std::pair<Parts, Parts>> complexes::partsOfTwo(OpContext &c, Type element, const char *first, const char *second) {
   SmallVector<Value> all;
-  for (llvm::StringRef name : {"self", "other"}) {
+  for (llvm::StringRef name : {first, second}) {
     Operand o = c.operand(name);
     if (o.tensor && isPairs(c, name)) {
-      Parts p = partsOf(c, o.tensor);
+      Parts p = partsOf(c, c.g.cast(o.tensor, element));
       all.append({p.re, p.im});
       continue;
     }
@@ -138,8 +125,13 @@ static llvm::Error ofTwo(OpContext &c, Parts (*compute)(OpContext &, const Parts
     all.append({v, c.g.splatLike(0, v)});
   }
   if (llvm::Error e = c.broadcast(all))
-    return e;
-  return c.give(joined(c, compute(c, {all[0], all[1]}, {all[2], all[3]})));
+    return std::move(e);
+  return std::make_pair(Parts{all[0], all[1]}, Parts{all[2], all[3]});
+}
+
+static llvm::Error ofTwo(OpContext &c, Parts (*compute)(OpContext &, const Parts &, const Parts &)) {
+  LATHE_TRY(both, partsOfTwo(c, c.resultElement()));
+  return c.give(joined(c, compute(c, both.first, both.second)));
 }
 
 static llvm::Error multiply(OpContext &c) { return ofTwo(c, product); }
@@ -183,7 +175,6 @@ const OpEntry *fx::findComplexOp(llvm::StringRef name) {
       {"_to_copy.default", "self:T dtype:D?", converted},
       {"to.dtype", "self:T dtype:D?", converted},
       {"reciprocal.default", "self:T", inverted},
-      {"exp.default", "self:T", exponential},
       {"add.Tensor", "self:T other:TS alpha:S=1", sum<false>},
       {"add.Scalar", "self:T other:TS alpha:S=1", sum<false>},
       {"sub.Tensor", "self:T other:TS alpha:S=1", sum<true>},
@@ -196,5 +187,5 @@ const OpEntry *fx::findComplexOp(llvm::StringRef name) {
   for (const OpEntry &entry : table)
     if (name == entry.name)
       return &entry;
-  return nullptr;
+  return complexes::findFunction(name);
 }

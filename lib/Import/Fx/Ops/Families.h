@@ -58,6 +58,7 @@ llvm::ArrayRef<OpEntry> segmentOps();
 llvm::ArrayRef<OpEntry> linalgOps();
 llvm::ArrayRef<OpEntry> matrixNormOps();
 llvm::ArrayRef<OpEntry> histogramOps();
+llvm::ArrayRef<OpEntry> detectionOps();
 
 /// Runs a composition in float32 where x is of a half type, as torch does, and brings the result back.
 template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {

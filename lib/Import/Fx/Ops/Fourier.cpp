@@ -298,7 +298,7 @@ static llvm::Error inverseStft(OpContext &c) {
   int64_t rank = rankOf(c), size = c.integer("n_fft"), step = c.has("hop_length") ? c.integer("hop_length") : size / 4;
   if (!isPairs(c, "self") || rank < 2 || rank > 3 || size < 1 || step < 1 || c.flag("return_complex"))
     return c.cannot("signals of frames of {0} elements every {1} of {2}", size, step, x.getType());
-  bool onesided = !c.has("onesided") || c.flag("onesided");
+  bool whole = c.g.facts.provablyEqual(dimsOf(x)[rank - 2], Expr(size)), onesided = c.has("onesided") ? c.flag("onesided") : !whole;
   Type element = elementOf(x);
   if (rank == 2)
     x = c.g.unsqueeze(x, {0});

@@ -112,7 +112,8 @@ static llvm::Error binaryCrossEntropyLogits(OpContext &c) {
 }
 
 static llvm::Error marginRanking(OpContext &c) {
-  Value all[] = {c.g.cast(c.tensor("input1"), wideType(c)), c.g.cast(c.tensor("input2"), wideType(c)), c.g.cast(c.tensor("target"), wideType(c))};
+  Type type = llvm::isa<mlir::IntegerType>(c.resultElement()) ? c.resultElement() : wideType(c); // bytes wrap around
+  Value all[] = {c.g.cast(c.tensor("input1"), type), c.g.cast(c.tensor("input2"), type), c.g.cast(c.tensor("target"), type)};
   if (llvm::Error e = c.broadcast(all))
     return e;
   Value apart = c.g.mul(c.g.unary<NegOp>(all[2]), c.g.sub(all[0], all[1]));

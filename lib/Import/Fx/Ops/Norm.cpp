@@ -166,10 +166,10 @@ static llvm::Error nativeGroupNorm(OpContext &c) {
 
 /// The kept statistics move towards those of the batch, whose variance is over one element less.
 static llvm::Error keepStatistics(OpContext &c, Value mean, Value variance, const Expr &count) {
-  for (auto [name, v] : {std::pair("running_mean", mean), std::pair("running_var", variance)}) {
-    if (!c.tensor(name))
+  for (llvm::StringRef name : {"running_mean", "running_var"}) {
+    Value kept = c.tensor(name), v = name == "running_var" ? variance : mean;
+    if (!kept)
       continue;
-    Value kept = c.tensor(name);
     if (typeOf(kept).getRank() != 1 || !c.fits(dimsOf(kept)[0], dimsOf(v)[0]))
       return c.wrong("'{0}' is {1} for {2} channels", name, kept.getType(), dimsOf(v)[0].str());
     Value now = v;
