@@ -122,6 +122,11 @@ def layers(q, k, v):
             a._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, False, attn_mask=q[:, :1, :, :1] @ k[:, :1, :, :1].mT, scale=0.25)[0]]
 
 
+def attention_of_rank_5(q, k, v):
+    f = torch.nn.functional.scaled_dot_product_attention
+    return [f(q, k, v), f(q, k, v, attn_mask=q[0, 0, 0, :, :1] @ k[0, 0, 0, :, :1].mT), f(q, k, v, attn_mask=q[:, :1, :, :, :1] @ k[:, :1, :, :, :1].mT, scale=0.25)]
+
+
 def tables(t, i, o, v, g):
     return [a.embedding_bag.default(t, i, o)[0], a._embedding_bag.default(t, i, o, False, 1)[0], a._embedding_bag_forward_only.default(t, i, o, False, 2)[0],
             a.embedding_dense_backward.default(t[i], i, 7, 2, False), *a._weight_norm_interface.default(v, g, 0)]
@@ -299,6 +304,7 @@ def overloads(case):
     yield case("spaces", spaces, [(image, line, cube)])
     yield case("samplers", samplers, [(image, dyadic(2, 3, 5, 2) / 4)], tolerance=1e-4)
     yield case("layers", layers, [(dyadic(1, 2, 5, 8), dyadic(1, 2, 5, 8), dyadic(1, 2, 5, 8))])
+    yield case("attention_of_rank_5", attention_of_rank_5, [(dyadic(2, 3, 2, 5, 8), dyadic(2, 3, 2, 4, 8), dyadic(2, 3, 2, 4, 6))])
     yield case("tables", tables, [(dyadic(7, 3), torch.tensor([1, 2, 4, 5, 4, 3, 2, 6]), torch.tensor([0, 4, 4]), dyadic(5, 3), dyadic(5, 1))])
     yield case("quantized", quantized, [(x, torch.tensor([0.25, 0.5, 0.125, 1.0]), torch.tensor([0, 3, -2, 7]))])
     yield case("conditions", conditions, [(x, torch.tensor(3)), (x, torch.tensor(0))])

@@ -15,6 +15,31 @@ struct Attention {
 };
 } // namespace
 
+/// Dimensions in front of the heads become one batch; they are the same of query, key and value.
+static llvm::Error mergeBatches(OpContext &c, Attention &a) {
+  Dims lead = dimsOf(a.q);
+  lead.truncate(lead.size() - 3);
+  for (Value *x : {&a.q, &a.k, &a.v, &a.mask}) {
+    if (!*x || (x == &a.mask && typeOf(*x).getRank() < 4)) // that of each
+      continue;
+    Dims dims = dimsOf(*x);
+    if (x == &a.mask) {
+      Dims wide = lead;
+      wide.append(dims.end() - 3, dims.end());
+      LATHE_TRY(whole, c.broadcastTo(*x, wide));
+      *x = whole;
+      dims = wide;
+    }
+    for (auto [d, size] : llvm::enumerate(lead))
+      if (llvm::Error e = c.needEqual(dims[d], size))
+        return e;
+    Dims merged{c.g.facts.simplify(shape::product(lead))};
+    merged.append(dims.end() - 3, dims.end());
+    *x = c.g.reshape(*x, merged);
+  }
+  return llvm::Error::success();
+}
+
 /// Checks types and ranks, and brings everything to [B, H, length, width].
 static llvm::Expected<Attention> readAttention(OpContext &c) {
   Attention a{c.tensor("query"), c.tensor("key"), c.tensor("value"), c.tensor("attn_mask"), c.flag("is_causal"),
@@ -22,8 +47,8 @@ static llvm::Expected<Attention> readAttention(OpContext &c) {
   int64_t rank = typeOf(a.q).getRank();
   if (c.real("dropout_p") != 0)
     return c.cannot("dropout_p is {0}: call model.eval() before torch.export", c.real("dropout_p"));
-  if (rank < 2 || rank > 4 || typeOf(a.k).getRank() != rank || typeOf(a.v).getRank() != rank)
-    return c.cannot("query {0}, key {1}, value {2}; this version takes one rank of 2 to 4", a.q.getType(), a.k.getType(),
+  if (rank < 2 || typeOf(a.k).getRank() != rank || typeOf(a.v).getRank() != rank)
+    return c.cannot("query {0}, key {1}, value {2}; this version takes one rank of at least 2", a.q.getType(), a.k.getType(),
                     a.v.getType());
   if (elementOf(a.q) != elementOf(a.k) || elementOf(a.q) != elementOf(a.v) || !llvm::isa<mlir::FloatType>(elementOf(a.q)))
     return c.wrong("query {0}, key {1} and value {2} are not of one floating type", a.q.getType(), a.k.getType(),
@@ -39,6 +64,9 @@ static llvm::Expected<Attention> readAttention(OpContext &c) {
   };
   for (Value *x : {&a.q, &a.k, &a.v, &a.mask})
     *x = lift(*x);
+  if (rank > 4)
+    if (llvm::Error e = mergeBatches(c, a))
+      return std::move(e);
   return a;
 }
 
@@ -147,6 +175,12 @@ static llvm::Error attention(OpContext &c) {
   }
   if (rank == 3)
     r = c.g.squeeze(r, {1});
+  if (rank > 4) {
+    Dims dims = dimsOf(c.tensor("query")), made = dimsOf(r);
+    dims.truncate(dims.size() - 3);
+    dims.append(made.begin() + 1, made.end());
+    r = c.g.reshape(r, dims);
+  }
   return c.give(rank == 2 ? c.g.squeeze(r, {0, 1}) : r);
 }
 
