@@ -127,6 +127,15 @@ Group Grouper::startHeavy(Operation *op) {
   return startAttention(cast<ir::AttentionOp>(op));
 }
 
+/// Whether the columns of an attention's values lie apart: blocks of them are read as vectors.
+static bool liesAcross(OpOperand &operand, ArrayRef<Expr> indices, const Expr &offset) {
+  if (!isa<ir::AttentionOp>(operand.getOwner()) || operand.getOperandNumber() != 2)
+    return false;
+  std::optional<std::string> column = indices.back().asSymbol();
+  std::optional<Expr::Linear> linear = column ? offset.linearIn(*column) : std::nullopt;
+  return column && (!linear || linear->coefficient != Expr(1));
+}
+
 Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
   for (auto [operand, indices] : llvm::zip(op->getOpOperands(), g.domain.reads[op])) {
     Value root = operand.get();
@@ -142,7 +151,7 @@ Operation *Grouper::copyUnreadable(Group &g, Operation *op) {
     shape::Facts inside = running.clone();
     for (const Axis &a : g.domain.axes)
       inside.setAxis(a.name, a.extent);
-    if (!computed && !g.domain.divides(offset, /*minimaFine=*/true) &&
+    if (!computed && !liesAcross(operand, indices, offset) && !g.domain.divides(offset, /*minimaFine=*/true) &&
         kernel::isInside(inside.simplify(offset), inside.simplify(shape::product(ir::dimsOf(base))), {}, inside))
       continue;
     OpBuilder b(op);
