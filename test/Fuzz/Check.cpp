@@ -369,7 +369,7 @@ Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsign
   if (Error e = pipeline::formKernels(**module))
     return failed("fuse", std::move(e));
   enter("cuda");
-  if (Error e = pipeline::prepareForCuda(**module, {}))
+  if (Error e = pipeline::prepare(**module, {"cuda", {}}))
     return failed("cuda", std::move(e));
   bool differs = false;
   auto compareKernel = [&](const Results &got, ArrayRef<Tensor> want) -> Error {
