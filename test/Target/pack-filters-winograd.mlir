@@ -31,6 +31,15 @@ func.func @few(%x: tensor<1x512x7x7xf32>) -> tensor<1x512x7x7xf32> {
   return %1 : tensor<1x512x7x7xf32>
 }
 
+// A window that lies outside of the image as a whole sums nothing, which is zero and no rounding of it.
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT: winograd
+func.func @padded(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x60x56xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["3", "1", "3", "1"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x60x56xf32>
+  return %1 : tensor<1x64x60x56xf32>
+}
+
 // One pixel is less work as it is: of open sizes the kernel has both filters, and each call chooses.
 // CHECK-LABEL: func.func @open
 // CHECK: %[[TILES:.*]] = kernel.pack %[[W:.*]] {{{.*}}winograd = array<i64: 4, 4>}

@@ -1,5 +1,6 @@
 //===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
 
+#include "EmptyWindows.h"
 #include "Filters.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
@@ -304,7 +305,7 @@ Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t 
   if (!liesTogether(info, f.image, window->depth.back()) && !liesTogether(info, f.image, window->dims.back().place))
     return {};
   schedule::WindowChoice way = schedule::chooseWinograd({info, *window, columns, k.count});
-  if (!way.tiles)
+  if (!way.tiles || leavesImage(info, f, *window) || hasEmptyTap(info, f, *window, sourceOf(kernel, f), columns, step))
     return {};
   both = way.both;
   int64_t high = std::max<int64_t>(way.tiles.getHigh(), 1), wide = std::max<int64_t>(way.tiles.getWide(), 1);
