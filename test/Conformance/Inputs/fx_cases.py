@@ -280,6 +280,14 @@ def losses():
     n = Dim("n", min=2, max=64)
     yield Case("distances_open", lambda x, y: torch.cdist(x, y, p=1.0), [(x, y), (dyadic(9, 6), y)], ({0: n}, None))
     yield Case("loss_open", lambda x, t: f.cross_entropy(x, t), [(x, classes), (dyadic(7, 6), torch.arange(7) % 6)], ({0: n}, {0: n}))
+    # Lists that are halved until the place is found, with equal elements, values beyond both ends and NaN.
+    values = torch.cat([dyadic(30), torch.tensor([-9.0, 9.0, float("inf"), float("nan")])])
+    lists = lambda count: dyadic(count).sort()[0]
+    yield from each(
+        (lists(40), values), places=lambda s, v: (torch.searchsorted(s, v), torch.bucketize(v, s, right=True), torch.searchsorted(s, v, out_int32=True)),
+        members=lambda s, v: (torch.isin(v, s), torch.isin(v, s, invert=True)))
+    yield from each((dyadic(3, 25).sort()[0], dyadic(3, 8)), places_in_rows=lambda s, v: torch.searchsorted(s, v, right=True))
+    yield Case("places_open", lambda s, v: torch.searchsorted(s, v), [(lists(40), values), (lists(17), values[:5]), (lists(2), values)], ({0: n}, {0: Dim("m", min=1, max=64)}))
 
 
 def regions():
