@@ -1,6 +1,7 @@
 //===- BodySlices.cpp - Parts of a kernel's body ----------------------------===//
 
 #include "lathe/Lower/BodySlices.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -33,4 +34,12 @@ kernel::ReduceOp lathe::lower::onlySum(const BodyInfo &info) {
 kernel::LoadOp lathe::lower::plainLoad(Value v) {
   auto load = v.getDefiningOp<kernel::LoadOp>();
   return load && !load.getPredicate() && load.getIndices().empty() ? load : kernel::LoadOp();
+}
+
+shape::Expr lathe::lower::indexOf(Value v) {
+  auto index = v.getDefiningOp<kernel::IndexOp>();
+  if (index && index.getIndices().empty())
+    return index.getIndexExpr();
+  IntegerAttr constant;
+  return matchPattern(v, m_Constant(&constant)) ? shape::Expr(constant.getInt()) : shape::Expr::unknown();
 }

@@ -30,6 +30,14 @@ std::optional<unsigned> lower::tapsAlong(const BodyInfo &info, Value image, unsi
   return std::nullopt;
 }
 
+bool lower::liesTogether(const BodyInfo &info, Value image, unsigned axis) {
+  return llvm::all_of(opsBelow(image), [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    std::optional<Expr::Linear> linear = load ? info.exprOf(op).linearIn(info.axes[axis]) : std::nullopt;
+    return !load || (load.getIndices().empty() && linear && (linear->coefficient.isOne() || linear->coefficient.isZero()));
+  });
+}
+
 /// Lanes run along the last one.
 static void orderDepth(const BodyInfo &info, std::vector<unsigned> &depth) {
   llvm::stable_sort(depth, [&](unsigned x, unsigned y) { return *info.extents[x].constant() < *info.extents[y].constant(); });

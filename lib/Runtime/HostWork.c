@@ -51,7 +51,7 @@ const char *lathe_host_join(void *const *buffers, const int64_t *sizes) {
   for (int64_t part = 0; part < count; ++part)
     left -= sizes[3 + part];
   if (left)
-    return "the parts of a joined array are not as large as the whole";
+    return LATHE_HOST_INVALID "the parts of a joined array are not as large as the whole";
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t part = 0; part < count; ++part) {
       int64_t bytes = sizes[2] * sizes[3 + part];

@@ -24,6 +24,9 @@ kernel::ReduceOp onlySum(const BodyInfo &info);
 /// The load that a value is, without predicate and computed indices; null for anything else.
 kernel::LoadOp plainLoad(mlir::Value v);
 
+/// What an index is, where that is an expression of axes and sizes or a number; the unknown expression otherwise.
+shape::Expr indexOf(mlir::Value v);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_BODYSLICES_H

@@ -15,6 +15,9 @@ namespace lathe::lower {
 /// their sum. Nothing where none of the reduced axes does.
 std::optional<unsigned> tapsAlong(const BodyInfo &info, mlir::Value image, unsigned place, AxisSet reduced, int64_t taps);
 
+/// Do neighbours along the axis lie side by side in all that the image is made of?
+bool liesTogether(const BodyInfo &info, mlir::Value image, unsigned axis);
+
 /// The last two axes of the rows (of images: the lines and the pixels of a line), and the taps that slide along them.
 struct SlidingWindow {
   struct Dim {

@@ -4,6 +4,7 @@
 #include "ContractionEpilogue.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
+#include "PanelItems.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 
 using namespace mlir;
@@ -17,8 +18,6 @@ constexpr int64_t blockBytes = 256 << 10;
 /// A block has at least as many rows as hide the traffic of a panel from memory, and at most as many as leave several blocks to
 /// the threads.
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
-/// Items that threads share evenly.
-constexpr int64_t fewestItems = 16;
 /// A part of the first-level cache for a tile's rows.
 constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
@@ -34,9 +33,7 @@ public:
 
 private:
   Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
-  int64_t panels() const { return (shape.columns + panelColumns - 1) / panelColumns; }
-  /// Columns of the last panel that are worth computing, where that is less than the panel.
-  unsigned lastWidth() const;
+  Expr blockCount() const;
   void packRows(Value first, Value count);
   void packRow(const BodyEmitter &point, size_t level, Value at);
   void packLines(Value first, Value count);
@@ -52,26 +49,23 @@ private:
   BodyEmitter body;
   ContractionTile tiles;
   ContractionEpilogue epilogue;
+  PanelItems panels;
   int64_t blockRows;
 };
 } // namespace
 
 /// Blocks are rounded to the nearest number, where they are more than a tile: a block has up to one and a half times the rows.
-/// Few panels ask for more blocks.
-static Expr blocksOf(const Expr &rows, int64_t blockRows, int64_t panels) {
-  Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2);
+Expr ConvolutionEmitter::blockCount() const {
+  Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2), rows = product.rows.extent();
   Expr blocks = Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
-  if (panels >= fewestItems || blockRows <= fewestBlockRows)
-    return blocks;
-  Expr shared = Expr::min(Expr::floordiv(rows, Expr(fewestBlockRows)), Expr((fewestItems + panels - 1) / panels));
-  return Expr::max(blocks, shared);
+  return blockRows <= fewestBlockRows ? blocks : panels.blocksFor(rows, blocks, fewestBlockRows);
 }
 
 ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
-      epilogue(v, product, f.info, body, tiles.maxRows()) {
+      epilogue(v, product, f.info, body, tiles.maxRows()), panels(v, shape.columns) {
   if (!shape.direct)
     tiles.setPackedRows(shape.depth);
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
@@ -80,69 +74,42 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   int64_t tile = tiles.maxRows();
   if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
     blockRows = tile;
-  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blocksOf(product.rows.extent(), blockRows, panels()).constant();
-  if (rows && blocks) {
-    tiles.allowHeightsOf(*rows / *blocks);
-    if (*rows % *blocks)
-      tiles.allowHeightsOf(*rows / *blocks + 1);
-  }
+  panels.allowHeights(tiles, product.rows.extent(), blockCount());
 }
 
 KernelPlan ConvolutionEmitter::plan() const {
   KernelPlan plan;
-  Expr rows = product.rows.extent(), blocks = blocksOf(rows, blockRows, panels());
-  plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels());
+  Expr rows = product.rows.extent(), blocks = blockCount();
+  plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
   if (!shape.direct) {
     plan.scratchBytes = Expr(4 * ((blockRows + blockRows / 2 + 2) * shape.depth + v.lanes));
-    plan.granularity = Expr(std::min(panels(), panelsPerPacking));
+    plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
   }
   return plan;
 }
 
-unsigned ConvolutionEmitter::lastWidth() const {
-  unsigned rest = shape.columns % panelColumns, width = v.lanes;
-  while (width < rest)
-    width *= 2;
-  return rest ? std::min(width, panelColumns) : panelColumns;
-}
-
-/// Items are (block of rows, panel), the last fastest. Rows are split exactly: the first blocks have one more than the rest.
 void ConvolutionEmitter::emit() {
-  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blocksOf(product.rows.extent(), blockRows, panels()));
-  Value low = v.div(rows, blocks), highBlocks = v.sub(rows, v.mul(low, blocks));
-  v.loop(v.div(f.begin, panels()), v.ceilDiv(f.end, panels()), 1, [&](Value block) {
-    Value start = v.mul(block, panels());
-    Value panelFrom = v.max(v.sub(f.begin, start), v.i(0)), panelTo = v.min(v.sub(f.end, start), v.i(panels()));
-    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
-    Value count = v.select(v.less(block, highBlocks), v.add(low, 1), low);
+  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blockCount());
+  auto pack = [&](Value first, Value count) {
     if (!shape.direct)
       packRows(first, count);
-    v.loop(panelFrom, panelTo, 1, [&](Value panel) { emitPanel(panel, first, count); });
-  });
+  };
+  panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
 }
 
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value tileCount = v.ceilDiv(count, tiles.maxRows());
-  Value high = v.ceilDiv(count, tileCount), low = v.sub(high, 1), highTiles = v.sub(count, v.mul(tileCount, low));
-  auto all = [&](unsigned width) {
-    v.loop(v.i(0), tileCount, 1, [&](Value tile) {
-      Value local = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(first, local);
-      Value rows = v.select(v.less(tile, highTiles), high, low);
+  PanelItems::Split split = panels.split(count, tiles.maxRows());
+  panels.inWidth(panelIndex, [&](unsigned width) {
+    panels.eachTile(split, first, [&](Value tile, Value local, Value row, Value rows) {
       epilogue.request(body, row, rows, firstColumn, width);
       tiles.requestNext(panel, tile, v.i(shape.depth));
       tiles.emit(body, panel, shape.direct ? row : local, rows, v.i(shape.depth), epilogue.buffer(), width);
       epilogue.emit(body, row, rows, firstColumn, width);
     });
-  };
-  unsigned last = lastWidth();
-  if (last == panelColumns)
-    return all(panelColumns);
-  if (panels() == 1)
-    return all(last);
-  v.ifThen(v.less(panelIndex, v.i(panels() - 1)), [&] { all(panelColumns); }, [&] { all(last); });
+  });
 }
 
 //===----------------------------------------------------------------------===//

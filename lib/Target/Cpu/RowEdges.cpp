@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
+#include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -15,15 +15,6 @@ using namespace lathe::cpu;
 using lower::AxisSet;
 using lower::BodyEmitter;
 using shape::Expr;
-
-/// What a comparison is with, where that is an expression or a number.
-static Expr limitOf(Value v) {
-  auto index = v.getDefiningOp<kernel::IndexOp>();
-  if (index && index.getIndices().empty())
-    return index.getIndexExpr();
-  IntegerAttr constant;
-  return matchPattern(v, m_Constant(&constant)) ? Expr(constant.getInt()) : Expr::unknown();
-}
 
 /// Comparisons of the lane's place with something that is the same along the row: what says where padding begins and
 /// ends.
@@ -37,12 +28,12 @@ std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) con
     bool high = compare && compare.getPredicate() == arith::CmpIPredicate::slt;
     if (!index || !index.getIndices().empty() || !(low || high) || (info.axesOf(compare.getLhs()) & ~(bound | lane)) ||
         (schedule.jam && has(info.axesOf(compare.getResult()), *schedule.jam)) || // neighbours differ in their places
-        (info.axesOf(compare.getRhs()) & ~bound) || limitOf(compare.getRhs()).isUnknown())
+        (info.axesOf(compare.getRhs()) & ~bound) || lower::indexOf(compare.getRhs()).isUnknown())
       continue;
     std::optional<Expr::Linear> linear = info.exprOf(index).linearIn(info.axes[*schedule.lane]);
     std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
     if (step && *step > 0)
-      out.push_back({op, low, *step, linear->rest, limitOf(compare.getRhs())});
+      out.push_back({op, low, *step, linear->rest, lower::indexOf(compare.getRhs())});
   }
   return out;
 }

@@ -251,13 +251,13 @@ void RowEmitter::shareAmongJammed(MutableArrayRef<BodyEmitter> neighbours, const
   if (neighbours.size() < 2 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
     return;
   llvm::DenseSet<Operation *> slice = sliceOf(group.goals, /*throughReductions=*/false);
-  for (Operation *op : info.ops)
-    if (slice.contains(op) && op->getNumResults() == 1 && !has(info.axesOf(op->getResult(0)), *schedule.jam))
-      neighbours[0].emit(op->getResult(0));
-  for (BodyEmitter &point : neighbours.drop_front())
-    for (Operation *op : info.ops)
-      if (slice.contains(op) && op->getNumResults() == 1 && !has(info.axesOf(op->getResult(0)), *schedule.jam))
-        point.bindValue(op->getResult(0), neighbours[0].boundValue(op->getResult(0)));
+  for (Operation *op : info.ops) {
+    if (!slice.contains(op) || op->getNumResults() != 1 || has(info.axesOf(op->getResult(0)), *schedule.jam))
+      continue;
+    Value v = neighbours[0].emit(op->getResult(0));
+    for (BodyEmitter &point : neighbours.drop_front())
+      point.bindValue(op->getResult(0), v);
+  }
 }
 
 /// `count` vectors of `width` lanes from `base` on, for each outer point, emitted together.

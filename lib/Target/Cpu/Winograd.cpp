@@ -4,6 +4,7 @@
 #include "ContractionEpilogue.h"
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
+#include "PanelItems.h"
 #include "WinogradTransform.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodySlices.h"
@@ -22,8 +23,6 @@ constexpr int64_t blockBytes = 512 << 10;
 /// A block has at least as many tiles as use what is loaded of a panel often enough, and at most as many as leave several blocks to
 /// the threads.
 constexpr int64_t fewestBlockTiles = 24, mostBlockTiles = 96;
-/// Items that threads share evenly.
-constexpr int64_t fewestItems = 16;
 
 namespace {
 class WinogradEmitter {
@@ -38,13 +37,11 @@ private:
   struct Run {
     Value line, from, count, local;
   };
-  int64_t panels() const { return (shape.direct.columns + panelColumns - 1) / panelColumns; }
   const lower::SlidingWindow::Dim &pixels() const { return shape.window.dims.back(); }
   Expr extentOf(unsigned axis) const { return f.info.extents[axis]; }
   Expr linesOfTiles() const;
   Expr tileCount() const { return linesOfTiles() * Expr::ceildiv(extentOf(pixels().place), Expr(shape.wide.results)); }
   Expr blockCount() const;
-  unsigned lastWidth() const;
   void eachRun(Value first, Value count, llvm::function_ref<void(const Run &)> body);
   void bindDim(BodyEmitter &point, size_t dim, Value at);
   std::pair<Value, Value> splitLine(Value line);
@@ -67,6 +64,7 @@ private:
   BodyEmitter body;
   ContractionTile tiles;
   ContractionEpilogue epilogue;
+  PanelItems panels;
   int64_t blockTiles, pitch, rowPitch, linePitch;  ///< tiles of a block, with and without room; elements of a tile; pixels of a line
   int64_t productsAt, resultsAt, columnsAt, linesAt, scratch; ///< elements of scratch
   int64_t imagePitch; ///< columns of a line of the image, where its lines are copied
@@ -79,7 +77,7 @@ static int64_t roundUp(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
     : f(f), shape(shape), product(shape.direct.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tiles(v, product, product.rhsType, f.scratch),
-      epilogue(v, product, f.info, body, 0) {
+      epilogue(v, product, f.info, body, 0), panels(v, shape.direct.columns) {
   int64_t fit = blockBytes / (4 * shape.places() * shape.depth);
   blockTiles = std::clamp(fit, fewestBlockTiles, mostBlockTiles);
   std::optional<int64_t> all = tileCount().constant(), blocks = blockCount().constant();
@@ -97,11 +95,7 @@ WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
   linesAt = columnsAt + imagePitch * shape.high.places() * v.lanes;
   scratch = linesAt + (shape.channelsTogether ? 0 : imagePitch * shape.high.places() * v.lanes);
   tiles.setPackedRows(rowPitch);
-  if (all && blocks) {
-    tiles.allowHeightsOf(*all / *blocks);
-    if (*all % *blocks)
-      tiles.allowHeightsOf(*all / *blocks + 1);
-  }
+  panels.allowHeights(tiles, tileCount(), blockCount());
   high = shape.window.dims.size() > 1 ? body.emitExpr(extentOf(shape.window.dims[0].place)) : v.i(1);
   wide = body.emitExpr(extentOf(pixels().place));
   tilesHigh = v.ceilDiv(high, shape.high.results);
@@ -117,46 +111,28 @@ Expr WinogradEmitter::linesOfTiles() const {
   return lines;
 }
 
-/// Blocks are rounded to the nearest number. Few panels ask for more blocks.
+/// Blocks are rounded to the nearest number.
 Expr WinogradEmitter::blockCount() const {
   Expr count = tileCount(), blocks = Expr::max(Expr::floordiv(count + Expr(blockTiles / 2), Expr(blockTiles)), Expr(1));
-  if (panels() >= fewestItems)
-    return blocks;
-  Expr shared = Expr::min(Expr::floordiv(count, Expr(fewestBlockTiles)), Expr((fewestItems + panels() - 1) / panels()));
-  return Expr::max(blocks, shared);
+  return panels.blocksFor(count, blocks, fewestBlockTiles);
 }
 
 KernelPlan WinogradEmitter::plan() const {
   KernelPlan plan;
   Expr count = tileCount(), blocks = blockCount();
-  plan.items = Expr::min(count, Expr(1)) * blocks * Expr(panels());
+  plan.items = Expr::min(count, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth * shape.places()) * Expr::ceildiv(count, blocks);
   plan.scratchBytes = Expr(4 * scratch);
   // Each thread transforms the blocks that it takes panels of.
   Expr threads = f.run.empty() ? Expr(1) : Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS]));
-  plan.granularity = Expr::max(Expr(1), Expr::min(Expr(panels()), Expr::ceildiv(plan.items, threads)));
+  plan.granularity = Expr::max(Expr(1), Expr::min(Expr(panels.count()), Expr::ceildiv(plan.items, threads)));
   return plan;
 }
 
-unsigned WinogradEmitter::lastWidth() const {
-  unsigned rest = shape.direct.columns % panelColumns, width = v.lanes;
-  while (width < rest)
-    width *= 2;
-  return rest ? std::min(width, panelColumns) : panelColumns;
-}
-
-/// Items are (block of tiles, panel), the last fastest. Tiles are split exactly: the first blocks have one more than the rest.
 void WinogradEmitter::emit() {
   Value count = body.emitExpr(tileCount()), blocks = body.emitExpr(blockCount());
-  Value low = v.div(count, blocks), highBlocks = v.sub(count, v.mul(low, blocks));
-  v.loop(v.div(f.begin, panels()), v.ceilDiv(f.end, panels()), 1, [&](Value block) {
-    Value start = v.mul(block, panels());
-    Value panelFrom = v.max(v.sub(f.begin, start), v.i(0)), panelTo = v.min(v.sub(f.end, start), v.i(panels()));
-    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
-    Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
-    eachRun(first, mine, [&](const Run &run) { transformRun(run); });
-    v.loop(panelFrom, panelTo, 1, [&](Value panel) { emitPanel(panel, first, mine); });
-  });
+  auto transform = [&](Value first, Value mine) { eachRun(first, mine, [&](const Run &run) { transformRun(run); }); };
+  panels.emit(f, count, blocks, transform, [&](Value panel, Value first, Value mine) { emitPanel(panel, first, mine); });
 }
 
 void WinogradEmitter::eachRun(Value first, Value count, llvm::function_ref<void(const Run &)> body) {
@@ -306,27 +282,18 @@ Value WinogradEmitter::pixelsAt(const BodyEmitter &point, Value column) {
 void WinogradEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value firstColumn = v.mul(panelIndex, panelColumns);
   Value panel = v.at(f.refs[shape.filter], v.mul(panelIndex, shape.places() * shape.depth * panelColumns), product.rhsType);
-  auto all = [&](unsigned width) {
+  panels.inWidth(panelIndex, [&](unsigned width) {
     emitProducts(panel, count, width);
     eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, width); });
-  };
-  unsigned last = lastWidth();
-  if (last == panelColumns)
-    return all(panelColumns);
-  if (panels() == 1)
-    return all(last);
-  v.ifThen(v.less(panelIndex, v.i(panels() - 1)), [&] { all(panelColumns); }, [&] { all(last); });
+  });
 }
 
 void WinogradEmitter::emitProducts(Value panel, Value count, unsigned width) {
-  Value heights = v.ceilDiv(count, tiles.maxRows());
-  Value high = v.ceilDiv(count, heights), low = v.sub(high, 1), highOnes = v.sub(count, v.mul(heights, low));
+  PanelItems::Split split = panels.split(count, tiles.maxRows());
   v.loop(v.i(0), v.i(shape.places()), 1, [&](Value place) {
     Value filter = v.at(panel, v.mul(place, shape.depth * panelColumns), product.rhsType);
-    v.loop(v.i(0), heights, 1, [&](Value t) {
-      Value row = v.add(v.mul(place, pitch), v.add(v.mul(t, low), v.min(t, highOnes)));
-      Value rows = v.select(v.less(t, highOnes), high, low);
-      tiles.requestNext(filter, t, v.i(shape.depth));
+    panels.eachTile(split, v.mul(place, pitch), [&](Value tile, Value, Value row, Value rows) {
+      tiles.requestNext(filter, tile, v.i(shape.depth));
       tiles.emit(body, filter, row, rows, v.i(shape.depth), v.at(f.scratch, v.add(v.mul(row, panelColumns), productsAt)), width);
     });
   });
@@ -391,11 +358,7 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
   s.depth = s.window.depthOf(info);
   auto other = filter->getAttrOfType<IntegerAttr>(kernel::winogradFilterName);
   s.both = bool(other);
-  s.channelsTogether = llvm::all_of(lower::opsBelow(direct->image), [&](Operation *op) {
-    std::optional<Expr::Linear> linear =
-        isa<kernel::LoadOp>(op) ? info.exprOf(op).linearIn(info.axes[s.window.depth.back()]) : std::nullopt;
-    return !isa<kernel::LoadOp>(op) || (linear && (linear->coefficient.isOne() || linear->coefficient.isZero()));
-  });
+  s.channelsTogether = lower::liesTogether(info, direct->image, s.window.depth.back());
   s.filter = other ? unsigned(other.getInt()) : cast<BlockArgument>(filter.getRef()).getArgNumber();
   return s;
 }

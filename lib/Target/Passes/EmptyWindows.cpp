@@ -4,7 +4,6 @@
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include <cstring>
 
 using namespace mlir;
@@ -12,15 +11,6 @@ using namespace lathe;
 using lower::BodyInfo;
 using lower::SlidingWindow;
 using shape::Expr;
-
-/// What a comparison is with, where that is an expression or a number.
-static Expr limitOf(Value v) {
-  auto index = v.getDefiningOp<kernel::IndexOp>();
-  if (index && index.getIndices().empty())
-    return index.getIndexExpr();
-  IntegerAttr constant;
-  return matchPattern(v, m_Constant(&constant)) ? Expr(constant.getInt()) : Expr::unknown();
-}
 
 /// The image is there where `place + tap + rest` compares so; the last tap alone must still be inside at the first place, the first one at
 /// the last place.
@@ -36,9 +26,9 @@ static bool leavesAlong(const BodyInfo &info, arith::CmpIOp compare, const Slidi
   Expr reach = info.extents[*dim.taps] - Expr(1), last = info.extents[dim.place] - Expr(1);
   std::optional<int64_t> inside;
   if (compare.getPredicate() == arith::CmpIPredicate::sge)
-    inside = (reach + tap->rest - limitOf(compare.getRhs())).constant(); // at least 0
+    inside = (reach + tap->rest - lower::indexOf(compare.getRhs())).constant(); // at least 0
   else if (compare.getPredicate() == arith::CmpIPredicate::slt)
-    inside = (limitOf(compare.getRhs()) - Expr(1) - last - tap->rest).constant();
+    inside = (lower::indexOf(compare.getRhs()) - Expr(1) - last - tap->rest).constant();
   return !inside || *inside < 0;
 }
 

@@ -287,22 +287,13 @@ void Packer::packDense(Filter f) {
   f.load->setAttr(kernel::winogradFilterName, b.getI64IntegerAttr(last));
 }
 
-/// Do neighbours along the axis lie side by side in all that the image is made of?
-static bool liesTogether(const BodyInfo &info, Value image, unsigned axis) {
-  return llvm::all_of(lower::opsBelow(image), [&](Operation *op) {
-    auto load = dyn_cast<kernel::LoadOp>(op);
-    std::optional<Expr::Linear> linear = load ? info.exprOf(op).linearIn(info.axes[axis]) : std::nullopt;
-    return !load || (load.getIndices().empty() && linear && (linear->coefficient.isOne() || linear->coefficient.isZero()));
-  });
-}
-
 /// For tiles of results, where they pay: panels [columns / panel][place][k][panel], with k without the windows' taps.
 Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both) {
   std::optional<lower::SlidingWindow> window =
       winograd ? lower::SlidingWindow::of(info, f.image, f.rows, f.reduced, kernel::winogradTaps) : std::nullopt;
   if (!window || !f.load.getType().isF32())
     return {};
-  if (!liesTogether(info, f.image, window->depth.back()) && !liesTogether(info, f.image, window->dims.back().place))
+  if (!lower::liesTogether(info, f.image, window->depth.back()) && !lower::liesTogether(info, f.image, window->dims.back().place))
     return {};
   schedule::WindowChoice way = schedule::chooseWinograd({info, *window, columns, k.count});
   if (!way.tiles || leavesImage(info, f, *window) || hasEmptyTap(info, f, *window, sourceOf(kernel, f), columns, step))
