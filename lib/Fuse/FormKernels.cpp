@@ -31,9 +31,9 @@ struct Stored {
 
 class Former {
 public:
-  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names)
+  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, bool packsImages)
       : func(func), body(func.getBody().front()), facts(facts),
-        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names) {}
+        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names), packsImages(packsImages) {}
   LogicalResult run();
 
 private:
@@ -57,6 +57,7 @@ private:
   /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
   llvm::DenseMap<Value, Value> buffers;
   llvm::StringMap<unsigned> &names;
+  bool packsImages;
 };
 
 /// Results must come out of a kernel in their own row-major order: views that move elements, arguments and constants are
@@ -328,7 +329,7 @@ LogicalResult Former::run() {
         copyForHost(o);
   HostOrder host(body);
   host.sort();
-  trees = std::make_unique<Trees>(body);
+  trees = std::make_unique<Trees>(body, packsImages);
   grouper = std::make_unique<Grouper>(body, facts, *trees, host, running);
   grouper->run();
   Operation *ret = body.getTerminator();
@@ -354,11 +355,12 @@ LogicalResult Former::run() {
 }
 
 struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
+  using FormKernelsBase::FormKernelsBase;
   void runOnOperation() override {
     shape::Facts facts = ir::factsOf(getOperation());
     llvm::StringMap<unsigned> names; // of kernels, unique in the module
     for (auto f : getOperation().getOps<func::FuncOp>())
-      if (failed(Former(f, facts, names).run()))
+      if (failed(Former(f, facts, names, packsImages).run()))
         return signalPassFailure();
   }
 };

@@ -166,11 +166,40 @@ static unsigned elementsOf(Value v, unsigned depth = 0) {
   return through ? sum : 1;
 }
 
+/// What a value is made from, through views and what is computed element by element: the op that another loop or kernel makes.
+static Operation *sourceOf(Value v) {
+  Operation *op = v.getDefiningOp();
+  while (op && isView(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// Does a value follow from what `source` makes, within a few steps?
+static bool followsFrom(Value v, Operation *source, unsigned &steps) {
+  Operation *op = v.getDefiningOp();
+  if (!op || !source || isa<ir::ConstantOp>(op) || ++steps > 32)
+    return false;
+  return op == source || llvm::any_of(op->getOperands(), [&](Value o) { return followsFrom(o, source, steps); });
+}
+
+/// Channels that are scaled by what follows from themselves (squeeze and excitation, Hu et al. 2018): whoever makes them has ended
+/// before the scales are known, so no producer takes the product.
+static bool isExcited(Operation *op) {
+  for (Value scale : op->getOperands()) {
+    if (!isa_and_nonnull<ir::BroadcastOp>(scale.getDefiningOp()))
+      continue;
+    for (Value v : op->getOperands())
+      if (unsigned steps = 0; v != scale && followsFrom(scale, sourceOf(v), steps))
+        return true;
+  }
+  return false;
+}
+
 /// A value that windows read is made once, by its producer where that takes it, not at every place of the windows: unless
 /// making it again costs less than a trip through memory. A convolution with a single place reads each element once per
 /// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it for nothing, or it is
 /// a pool, which reads several elements for each.
-static int64_t readsByWindows(Operation *op, const Uses &uses) {
+static int64_t readsByWindows(Operation *op, const Uses &uses, bool packsImages) {
   if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp, ir::ConcatOp>(op))
     return 0;
   int64_t reads = 1;
@@ -189,7 +218,7 @@ static int64_t readsByWindows(Operation *op, const Uses &uses) {
   unsigned elements = 0;
   for (Value v : op->getOperands())
     elements += elementsOf(v);
-  return large <= 1 || elements > 2;
+  return (large <= 1 && !(packsImages && isExcited(op))) || elements > 2;
 }
 
 /// Bytes that a convolution reads behind a padding: the kernel that makes what they are made of stores them, rather than that.
@@ -235,7 +264,7 @@ bool Trees::mustBeRoot(Operation *op) {
   }
   if (uses.count != 1 || areStoredBytes(op))
     return true;
-  if (int64_t reads = readsByWindows(op, uses)) {
+  if (int64_t reads = readsByWindows(op, uses, packsImages)) {
     if (reads > 1)
       repeats[op] = reads;
     return true;
@@ -293,7 +322,7 @@ void Trees::weigh(Operation *op) {
   weights[op] = weight;
 }
 
-Trees::Trees(Block &body) {
+Trees::Trees(Block &body, bool packsImages) : packsImages(packsImages) {
   for (Operation &op : body) {
     if (isPointwise(&op) || hasOwnLoop(&op) || isHeavyRoot(&op))
       if (mustBeRoot(&op))

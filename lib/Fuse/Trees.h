@@ -19,7 +19,8 @@ constexpr unsigned largestTree = 400, largestKernel = 1200;
 
 class Trees {
 public:
-  explicit Trees(mlir::Block &body);
+  /// `packsImages`: what scales the channels that a convolution reads is computed there.
+  Trees(mlir::Block &body, bool packsImages);
 
   /// Is the value kept in memory or computed in its own right (against: computed at its use)?
   bool isRoot(mlir::Operation *op) const { return roots.contains(op); }
@@ -53,6 +54,7 @@ private:
   /// Weighs the op with its tree; makes roots of the heaviest below where that is too much.
   void weigh(mlir::Operation *op);
 
+  bool packsImages;
   llvm::DenseSet<mlir::Operation *> roots;
   llvm::DenseMap<mlir::Operation *, unsigned> weights;
   llvm::DenseMap<mlir::Operation *, int64_t> repeats;

@@ -62,6 +62,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     if (one.unrolledSteps)
       all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
     all.multipliesBytes &= one.multipliesBytes;
+    all.packsImages &= one.packsImages;
   }
   return all;
 }
@@ -97,10 +98,10 @@ Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesByt
 }
 
 /// lathe -> kernels.
-Error pipeline::formKernels(ModuleOp module, Observer *observer) {
-  return runPasses(module, "fuse", observer, [](OpPassManager &pm) {
+Error pipeline::formKernels(ModuleOp module, Observer *observer, bool packsImages) {
+  return runPasses(module, "fuse", observer, [&](OpPassManager &pm) {
     pm.addPass(fuse::createGuardSizes());
-    pm.addPass(fuse::createFormKernels());
+    pm.addPass(fuse::createFormKernels({packsImages}));
     pm.addPass(kernel::createVerifyAccesses());
   });
 }
@@ -301,8 +302,8 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   if (options.emit == EmitStage::Graph)
     return emitText(options, pipeline::textOf(module));
 
-  if (Error e = observed(
-          options, "fuse", [&] { return pipeline::formKernels(module, options.observer); }, count))
+  auto fuse = [&] { return pipeline::formKernels(module, options.observer, preferencesOf(options).packsImages); };
+  if (Error e = observed(options, "fuse", fuse, count))
     return e;
   if (options.emit == EmitStage::Kernels)
     return emitText(options, pipeline::textOf(module));

@@ -55,4 +55,21 @@ func.func @groups(%x: !x) -> tensor<?x4xf32, #lathe.dims<"n", "4">> {
   %3 = lathe.reduce sum %2 axes [2] : tensor<?x4x?xf32, #lathe.dims<"n", "4", "4*h*w">> -> tensor<?x4xf32, #lathe.dims<"n", "4">>
   return %3 : tensor<?x4xf32, #lathe.dims<"n", "4">>
 }
+
+// A number for each channel has no order of its own: the scaled image has its channels last.
+// CHECK-LABEL: func.func @excited
+// CHECK: kernel.generic reduction @conv_{{[0-9]+}} axes(i0 = "n", i1 = "24", i2 = "h", i3 = "w", i4 = "16")
+// CHECK: kernel.load %{{.*}}["16*h*i0*w + 16*i2*w + 16*i3 + i4"]
+// CHECK: kernel.load %{{.*}}["16*i0 + i4"]
+func.func @excited(%x: !x) -> tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "w">> {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %p = lathe.constant dense_resource<p> : tensor<24x16x1x1xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<16x16x3x3xf32> -> !x
+  %2 = lathe.reduce max %1 axes [2, 3] : !x -> tensor<?x16xf32, #lathe.dims<"n", "16">>
+  %3 = lathe.reshape %2 : tensor<?x16xf32, #lathe.dims<"n", "16">> -> tensor<?x16x1x1xf32, #lathe.dims<"n", "16", "1", "1">>
+  %4 = lathe.broadcast %3 : tensor<?x16x1x1xf32, #lathe.dims<"n", "16", "1", "1">> -> !x
+  %5 = lathe.mul %1, %4 : !x
+  %6 = lathe.conv %5, %p strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !x, tensor<24x16x1x1xf32> -> tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "w">>
+  return %6 : tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "w">>
+}
 }

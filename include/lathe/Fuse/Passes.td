@@ -46,6 +46,8 @@ def FormKernels : Pass<"lathe-form-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"packsImages", "packs-images", "bool", "true",
+                        "Compute what scales the channels that a convolution reads in its kernel">];
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 

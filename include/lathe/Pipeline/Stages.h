@@ -13,8 +13,8 @@ namespace lathe::pipeline {
 
 /// lathe -> lathe. `multipliesBytes`: products of quantised tensors become products of bytes.
 llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesBytes = true);
-/// lathe -> kernels.
-llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr);
+/// lathe -> kernels. `packsImages`: what scales the channels that a convolution reads is computed in its kernel.
+llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr, bool packsImages = true);
 /// Kernels in the form that the target's code generators want: layouts of images and constants, results in place, and what
 /// the options say that concerns kernels (--precision).
 llvm::Error prepare(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options = {});

@@ -64,6 +64,9 @@ struct Preferences {
   std::optional<int64_t> unrolledSteps;
   /// Products of quantised tensors are left as they are: bytes are multiplied as such.
   bool multipliesBytes = true;
+  /// Convolutions put the image that they read into the order of their product: what scales its channels is computed there, for
+  /// less than a trip through memory. Otherwise images are read by copies of whole tiles.
+  bool packsImages = true;
 };
 
 //===----------------------------------------------------------------------===//

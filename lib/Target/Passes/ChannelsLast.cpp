@@ -57,6 +57,7 @@ private:
   bool acceptsDense(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsGrouped(KernelAccesses &accesses);
   bool sharesLane(KernelAccesses &accesses);
+  AxisSet pixelAxes(const KernelAccesses &accesses) const;
   bool isLast(Value buffer) const { return last.count(buffer); }
   void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
 
@@ -126,12 +127,22 @@ static std::optional<unsigned> channelAxis(const BodyInfo &info, const Expr &cha
   return std::nullopt;
 }
 
+/// The axes that step through the pixels of buffers that may change.
+AxisSet Layouts::pixelAxes(const KernelAccesses &mine) const {
+  AxisSet pixels = 0;
+  for (auto &[buffer, list] : mine.of)
+    for (const Access &a : list)
+      if (isLast(buffer))
+        pixels |= mine.info->axesOf(a.place.pixel);
+  return pixels;
+}
+
 /// Loops, reductions, depthwise convolutions: one axis has the channels of all images, and no image of the same size stays
 /// behind with another order.
 bool Layouts::sharesLane(KernelAccesses &mine) {
   const BodyInfo &info = *mine.info;
   std::optional<unsigned> lane;
-  AxisSet pixels = 0;
+  AxisSet pixels = pixelAxes(mine);
   for (auto &[buffer, list] : mine.of)
     for (const Access &a : list) {
       if (!isLast(buffer))
@@ -140,7 +151,6 @@ bool Layouts::sharesLane(KernelAccesses &mine) {
       if (!axis || (lane && lane != axis))
         return false;
       lane = axis;
-      pixels |= info.axesOf(a.place.pixel);
     }
   if (!lane)
     return true;
@@ -174,9 +184,12 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
         *count = *count && extent ? std::optional(**count * *extent) : std::nullopt;
   }
   bool imageLast = false, imageFirst = false, resultLast = false, resultFirst = false;
+  AxisSet pixels = pixelAxes(mine);
   for (Operation *op : info.ops) {
     Value ref = refOf(op);
     if (!ref || op == filter.load || !(info.domainOf(op) & filter.rows) || llvm::popcount(info.domainOf(op)) < 2)
+      continue;
+    if (pixels && !(info.domainOf(op) & pixels)) // a number for each channel of an image has no order of pixels and channels
       continue;
     unsigned number = cast<BlockArgument>(ref).getArgNumber();
     Value buffer = number < kernel.getInputs().size() ? kernel.getInputs()[number]
