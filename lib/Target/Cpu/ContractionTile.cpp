@@ -16,6 +16,9 @@ constexpr unsigned prefetchRows = 32;
 constexpr unsigned aheadElements = panelColumns / 4;
 /// Elements of a packed operand that is worth requesting panel by panel.
 constexpr int64_t fewestRequested = 1 << 16;
+/// Elements of one that does not stay in the second-level cache from call to call. Smaller ones are requested where several tiles
+/// read each panel: a single one reads it once, in order, and requests its rows as it goes.
+constexpr int64_t fewestStreamed = 1 << 19;
 /// Sums in flight that hide the latency of a multiply-add.
 constexpr unsigned sumsInFlight = 8;
 
@@ -92,6 +95,12 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     pass(v.i(0));
   else
     v.loop(v.i(0), v.i(width), vectors * v.lanes, pass);
+}
+
+/// Is the packed operand too large for the cache, as far as the sizes are known?
+bool ContractionTile::streams() const {
+  std::optional<int64_t> depth = shape.reduced.extent().constant(), columns = shape.columns.extent().constant();
+  return !depth || !columns || *depth * *columns >= fewestStreamed;
 }
 
 void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
@@ -180,7 +189,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }
-    if (ahead && u * aheadElements % 16 == 0)
+    if (ahead && (rows > maxRows() / 2 || streams()) && u * aheadElements % 16 == 0)
       v.prefetch(ahead, v.add(v.mul(k, aheadElements), u * aheadElements), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
