@@ -46,11 +46,14 @@ void EmitHooks::store(OpBuilder &b, Location loc, const Access &a, Value value) 
   });
 }
 
-/// One pointer per lane, and a mask (all ones when there is none).
+/// One pointer per lane, and a mask (all ones when there is none). LLVM 19 may not see that the first lane's pointer is itself an
+/// address in an array: it would add what a loop leaves alone first (LICM's hoisting of addresses), and loses the lanes on the way.
 static std::pair<Value, Value> lanePointers(OpBuilder &b, Location loc, const Access &a, Value offsets) {
   auto type = cast<VectorType>(a.type);
   Type pointers = LLVM::getFixedVectorType(a.pointer.getType(), type.getNumElements());
-  Value p = b.create<LLVM::GEPOp>(loc, pointers, type.getElementType(), a.pointer, ValueRange{offsets});
+  StringAttr launder = b.getStringAttr("llvm.launder.invariant.group");
+  Value base = b.create<LLVM::CallIntrinsicOp>(loc, a.pointer.getType(), launder, ValueRange{a.pointer}).getResult(0);
+  Value p = b.create<LLVM::GEPOp>(loc, pointers, type.getElementType(), base, ValueRange{offsets});
   Value mask = a.mask;
   if (!mask) {
     auto maskType = VectorType::get(type.getShape(), b.getI1Type());

@@ -38,14 +38,14 @@ static bool isIdentifier(StringRef text) {
 }
 
 /// What a flag is for.
-enum class Needs { File, GpuCode, CpuCode };
+enum class Needs { File, Code, GpuCode, CpuCode };
 
 /// A flag that says what the compilation does not do is refused.
 static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &options) {
   static const std::pair<const char *, Needs> all[] = {
       {"--report", Needs::File},           {"--MD", Needs::File},           {"--MF", Needs::File},
       {"--prefix", Needs::File},           {"--weights", Needs::File},      {"--cache-dir", Needs::File},
-      {"--cache-size", Needs::File},       {"--precision", Needs::GpuCode}, {"--tuning", Needs::CpuCode},
+      {"--cache-size", Needs::File},       {"--precision", Needs::Code}, {"--tuning", Needs::CpuCode},
       {"--max-schedules", Needs::CpuCode}, {"--convolutions", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;
@@ -60,9 +60,13 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
       return userError("{0} does nothing without a CUDA target: it is about code for GPUs (--target cuda)", flag);
     if (needs == Needs::CpuCode && (!cpu || !code))
       return userError("{0} does nothing here: it is about code for CPUs", flag);
+    if (needs == Needs::Code && !code)
+      return userError("{0} does nothing with --emit {1}, which stops before there is code for a machine", flag, flags.emit);
     if (needs == Needs::GpuCode && !code)
       return userError("{0} does nothing with --emit {1}, which stops before there is code for GPUs", flag, flags.emit);
   }
+  if (options.precision == "tf32" && !gpu)
+    return userError("--precision tf32 does nothing without a CUDA target: CPUs have bf16 and f16");
   return Error::success();
 }
 
@@ -174,7 +178,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--weights", flags->weights, "embed, or external: a file beside the artifact");
   command->add_option("--report", o.report, "Write what became of the model's nodes, as JSON");
   command->add_option("--prefix", o.prefix, "Of the artifact's entry points: PREFIX_create, ...");
-  command->add_option("--precision", o.precision, "Of contractions on GPUs: f32, tf32, bf16, f16");
+  command->add_option("--precision", o.precision, "Of contractions: f32, bf16, f16 (on CPUs of their weights), on GPUs also tf32");
   command->add_option("--seed", flags->seed,
                       "Accept random numbers, drawn when compiling; for operators that say no seed");
   command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");

@@ -37,7 +37,7 @@ struct CompileOptions {
   std::string prefix = "lathe";
   std::string report;            ///< JSON file; empty: none
   std::string depFile;           ///< make rule of the model's files; empty: none
-  std::string precision;         ///< of contractions on GPUs: f32, tf32, bf16, f16; empty: the model's
+  std::string precision;         ///< of contractions: f32, tf32 (GPUs), bf16, f16; empty: the model's
   std::string cudaPath;          ///< CUDA toolkit; empty: found
   bool directConvolutions = false; ///< on CPUs with all of their products
   unsigned maxSchedules = 7;     ///< of one kernel for CPUs

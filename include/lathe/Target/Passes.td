@@ -8,7 +8,8 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
   let summary = "Constant second operands of contractions in the layout that micro-kernels read";
   let description = [{
     Where a contraction's second operand is a constant matrix with constant strides, it becomes a `kernel.pack` into panels of
-    `panel` columns, and the contraction says so. The pack is evaluated when the artifact is written.
+    `panel` columns, and the contraction says so. The pack is evaluated when the artifact is written. With a `precision`, panels
+    of f32 are rounded to that type; products and sums stay in f32.
 
     Before:
     ```mlir
@@ -21,7 +22,8 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
     ... kernel.contract %a["768*m + k"], %b["3072*k + n"] over ["k"] packed {n_panel = 32}
     ```
   }];
-  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel">];
+  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel">,
+                 Option<"precision", "precision", "std::string", "\"\"", "bf16, f16: of panels of f32; empty or f32: as they are">];
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 

@@ -46,7 +46,9 @@ public:
     target::PackFiltersOptions filters;
     filters.winograd = !options.directConvolutions;
     pm.addPass(target::createPackFilters(filters));
-    pm.addPass(target::createPackWeights());
+    target::PackWeightsOptions weights;
+    weights.precision = options.precision;
+    pm.addPass(target::createPackWeights(weights));
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
     pm.addPass(kernel::createVerifyAccesses());

@@ -163,6 +163,14 @@ void packBytes(kernel::GenericOp kernel, int64_t panel) {
 struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
+  /// The type of a panel's elements.
+  Type narrowed(Type element) {
+    OpBuilder b(&getContext());
+    if (!element.isF32())
+      return element;
+    return precision == "bf16" ? b.getBF16Type() : precision == "f16" ? Type(b.getF16Type()) : element;
+  }
+
   void pack(kernel::GenericOp kernel, kernel::ContractOp contract) {
     auto arg = cast<BlockArgument>(contract.getRhs());
     if (!kernel.isConstant(arg) || !arg.hasOneUse())
@@ -174,9 +182,12 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
     if (!m || !(isa<FloatType>(type.getElementType()) || widens))
       return;
     OpBuilder b(kernel);
-    auto packed = RankedTensorType::get({(m->n + panel - 1) / panel, m->k, panel}, type.getElementType());
+    Type element = narrowed(type.getElementType());
+    auto packed = RankedTensorType::get({(m->n + panel - 1) / panel, m->k, panel}, element);
     auto op = b.create<kernel::PackOp>(source.getLoc(), packed, source, m->k, m->n, m->kStride, m->nStride, panel);
     kernel.getInputsMutable()[arg.getArgNumber()].set(op);
+    if (element != type.getElementType())
+      arg.setType(kernel::RefType::get(&getContext(), element));
     contract.setPackedAttr(b.getDictionaryAttr(b.getNamedAttr("n_panel", b.getI64IntegerAttr(panel))));
   }
 

@@ -1,0 +1,57 @@
+"""FOLDER: products with constant matrices under --precision, at each level and at several heights of one artifact, against numpy's product
+with rounded weights in f64: nothing but the weights is rounded."""
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+folder = sys.argv[1]
+random = np.random.default_rng(5)
+wrong = count = 0
+
+
+def rounded(w, precision):
+    if precision == "f16":
+        return w.astype(np.float16).astype(np.float64)
+    bits = w.view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    return (done.stdout + done.stderr).strip()[-300:] if done.returncode else ""
+
+
+def check(depth, columns, transposed, heights, precision):
+    global wrong, count
+    w = random.standard_normal((columns, depth) if transposed else (depth, columns)).astype(np.float32)
+    bias = random.standard_normal(columns).astype(np.float32)
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["y"], "product", transB=int(transposed))]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["m", depth])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["m", columns])],
+                              [numpy_helper.from_array(w, "w"), numpy_helper.from_array(bias, "b")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), f"{folder}/m.onnx")
+    said = run("lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", "--precision", precision)
+    for m in heights:
+        x = random.standard_normal((m, depth)).astype(np.float32)
+        matrix = rounded(w, precision)
+        want = x.astype(np.float64) @ (matrix.T if transposed else matrix) + bias
+        np.savez(f"{folder}/d.npz", x=x, y=want.astype(np.float32))
+        for level in "123":
+            count += 1
+            said = said or run("lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--rtol", "0",
+                               "--atol", str(2e-6 * np.abs(want).max(initial=1)), "--max-level", level)
+            if said:
+                wrong += 1
+                print(depth, columns, transposed, m, precision, "level", level, said)
+                said = ""
+
+
+for precision in ("bf16", "f16"):
+    check(5, 2, False, (1, 3), precision)
+    check(7, 33, False, (1, 13), precision)
+    check(64, 96, True, (1, 2, 12, 13, 50), precision)
+    check(129, 40, True, (1, 5), precision)
+print(count, "products,", wrong, "wrong")
