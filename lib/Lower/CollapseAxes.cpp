@@ -1,11 +1,13 @@
 //===- CollapseAxes.cpp - Fewer, longer axes -------------------------------===//
 
 #include "lathe/Lower/CollapseAxes.h"
+#include "KernelAxes.h"
 #include "lathe/Lower/Passes.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace lathe;
+using lower::Axis;
+using lower::KernelAxes;
 using shape::Expr;
 
 namespace lathe::lower {
@@ -14,25 +16,11 @@ namespace lathe::lower {
 } // namespace lathe::lower
 
 namespace {
-struct Axis {
-  std::string name;
-  Expr extent;
-};
-
-/// An expression over the axes and the attribute that holds it.
-struct Indexing {
-  Operation *op;
-  StringRef key;
-  Expr expr;
-};
-
-/// The kernel's axes, expressions and reductions, rewritten here and written back at the end.
-class Collapser {
+class Collapser : public KernelAxes {
 public:
-  explicit Collapser(kernel::GenericOp kernel);
+  using KernelAxes::KernelAxes;
   void dropUnitAxes();
   void mergeAxes();
-  void writeBack();
 
 private:
   bool mergeOnePair();
@@ -42,45 +30,8 @@ private:
   }
   bool canMerge(const Axis &outer, const Axis &inner) const;
   void merge(unsigned outer, unsigned inner);
-
-  kernel::GenericOp kernel;
-  std::vector<Axis> axes;
-  std::vector<Indexing> exprs;
-  std::vector<std::pair<Operation *, std::set<std::string>>> reductions; ///< reduce and contract ops with the axes they sum over
-  std::set<std::string> ordered; ///< axes that a scan or a sort goes along: they stay as they are
 };
 } // namespace
-
-static std::set<std::string> namesOf(ArrayAttr axes) {
-  std::set<std::string> names;
-  for (Attribute a : axes)
-    names.insert(cast<StringAttr>(a).str());
-  return names;
-}
-
-Collapser::Collapser(kernel::GenericOp kernel) : kernel(kernel) {
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
-    axes.push_back({kernel.getAxisName(i).str(), kernel.getAxisExtent(i)});
-  for (Operation &op : kernel.getBody().front()) {
-    if (auto o = dyn_cast<kernel::LoadOp>(op))
-      exprs.push_back({&op, "offset", o.getOffsetExpr()});
-    else if (auto o = dyn_cast<kernel::StoreOp>(op))
-      exprs.push_back({&op, "offset", o.getOffsetExpr()});
-    else if (auto o = dyn_cast<kernel::IndexOp>(op))
-      exprs.push_back({&op, "expr", o.getIndexExpr()});
-    else if (auto s = dyn_cast<kernel::ScanOp>(op))
-      ordered.insert(s.getAxis().str());
-    else if (auto s = dyn_cast<kernel::SortOp>(op))
-      ordered.insert({s.getAxis().str(), s.getRankAxis().str()});
-    else if (auto r = dyn_cast<kernel::ReduceOp>(op))
-      reductions.push_back({&op, namesOf(r.getAxes())});
-    else if (auto c = dyn_cast<kernel::ContractOp>(op)) {
-      exprs.push_back({&op, "lhsOffset", c.getLhsExpr()});
-      exprs.push_back({&op, "rhsOffset", c.getRhsExpr()});
-      reductions.push_back({&op, namesOf(c.getAxes())});
-    }
-  }
-}
 
 void Collapser::dropUnitAxes() {
   for (unsigned i = axes.size(); i-- > 0;) {
@@ -129,28 +80,6 @@ bool Collapser::mergeOnePair() {
         return true;
       }
   return false;
-}
-
-void Collapser::writeBack() {
-  Builder b(kernel.getContext());
-  SmallVector<Attribute> names, extents;
-  for (const Axis &a : axes) {
-    names.push_back(b.getStringAttr(a.name));
-    extents.push_back(b.getStringAttr(a.extent.str()));
-  }
-  kernel.setAxisNamesAttr(b.getArrayAttr(names));
-  kernel.setAxisExtentsAttr(b.getArrayAttr(extents));
-  for (auto &[op, key, e] : exprs)
-    op->setAttr(key, b.getStringAttr(e.str()));
-  for (auto &[op, axisNames] : reductions) {
-    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && axisNames.empty()) { // over axes of extent 1
-      reduce.replaceAllUsesWith(reduce.getValue());
-      reduce.erase();
-      continue;
-    }
-    SmallVector<StringRef> list(axisNames.begin(), axisNames.end());
-    op->setAttr("axes", b.getStrArrayAttr(list));
-  }
 }
 
 void Collapser::mergeAxes() {

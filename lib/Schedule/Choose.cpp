@@ -3,6 +3,7 @@
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/PlainKernel.h"
+#include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Schedule/Windows.h"
@@ -74,6 +75,7 @@ struct RowForm {
     if (!lower::makePlain(*kernel))
       return;
     lower::collapseAxes(*kernel);
+    lower::splitAxes(*kernel);
     info = std::make_unique<BodyInfo>(*kernel);
   }
 };

@@ -24,4 +24,21 @@ def CollapseAxes : Pass<"lathe-collapse-axes"> {
                         "In contractions too, where their operands are as the model has them; axes of extent 1 stay">];
 }
 
+def SplitAxes : Pass<"lathe-split-axes"> {
+  let summary = "Axes as the quotients and remainders that are taken of them";
+  let description = [{
+    In kernels of class loop and reduction: an axis whose index is divided by a divisor of its extent becomes two axes. Rows of
+    fewer than 16 elements are not made. Axes that are stepped through as one then are merged.
+
+    Before:
+    ```mlir
+    kernel.generic loop @tile axes(i0 = "500", i1 = "700") ... { kernel.load %x["100*mod(i0, 100) + mod(i1, 100)"] ... }
+    ```
+    After:
+    ```mlir
+    kernel.generic loop @tile axes(i2 = "5", i3 = "100", i4 = "7", i5 = "100") ... { kernel.load %x["100*i3 + i5"] ... }
+    ```
+  }];
+}
+
 #endif // LATHE_LOWER_PASSES

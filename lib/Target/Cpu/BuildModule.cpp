@@ -13,6 +13,7 @@
 #include "UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/PlainKernel.h"
+#include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -193,6 +194,7 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
   if (!lower::makePlain(copy))
     return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
   lower::collapseAxes(copy);
+  lower::splitAxes(copy);
   BodyInfo info(copy);
   KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch, f.schedule, f.facts, f.run};
   for (const std::string &s : info.sizes)

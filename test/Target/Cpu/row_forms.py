@@ -94,5 +94,21 @@ for C in (1, 3, 4, 8, 12):
         case(f'sample {C} {P}', text, [image, place, weight], [want.astype(np.float32)], {'P': P})
         case(f'sample static {C} {P}', static(text, P=P), [image, place, weight], [want.astype(np.float32)])
 
+# Repeated rows: the axis is the number of the copy and the place in it, which goes for short rows and for none.
+for A, B, R, Q in ((1, 16, 1, 3), (3, 33, 2, 2), (5, 7, 4, 9), (2, 100, 3, 1), (4, 0, 2, 2), (0, 5, 3, 2)):
+    for t, x in (('f32', f32(A, B)), ('i8', (f32(A, B) * 20).astype(np.int8)), ('f64', f32(A, B).astype(np.float64))):
+        for a, b, sizes in (('A', 'B', {'A': A, 'B': B}), (A, B, {})):
+            if not sizes and not A * B:
+                continue
+            text = (f'loop @tile axes(i0 = "{R}*{a}", i1 = "{Q}*{b}") {{' + ld(0, f'{b}*mod(i0, {a}) + mod(i1, {b})', t) +
+                    f'%i = kernel.index "floordiv(i1, {b})"\n' +
+                    ('%f = arith.trunci %i : i64 to i8\n%s = arith.addi %x0, %f : i8\n' if t == 'i8' else
+                     f'%f = arith.sitofp %i : i64 to {t}\n%s = arith.addf %x0, %f : {t}\n') + st('s', 0, f'{Q}*{b}*i0 + i1', t) + '}')
+            want = np.tile(x, (R, Q)) + np.repeat(np.arange(Q), B).astype(x.dtype)
+            case(f'tile {t} {a}x{b} {R} {Q}', text, [x], [want], sizes)
+    sums = f'reduction @sum axes(i0 = "A", i1 = "{R}*B") {{' + ld(0, 'B*i0 + mod(i1, B)') + '%s = kernel.reduce add %x0 over ["i1"] : f32\n' + st('s', 0, 'i0') + '}'
+    x = f32(A, B)
+    case(f'sum of copies {A}x{B} {R}', sums, [x], [(R * x.sum(1, dtype=np.float64)).astype(np.float32)], {'A': A, 'B': B}, atol=1e-4)
+
 if __name__ == '__main__':
     run_all(CASES)

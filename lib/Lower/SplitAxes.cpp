@@ -1,0 +1,141 @@
+//===- SplitAxes.cpp - Axes as the quotients and remainders that are taken of them ===//
+//
+// A tiled tensor is read at mod(i, n): along i a gather with a division for each element. Where n divides the axis's extent, the
+// axis is two, and along the inner one the elements lie side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Lower/SplitAxes.h"
+#include "KernelAxes.h"
+#include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/Passes.h"
+#include "lathe/Shape/Facts.h"
+
+using namespace mlir;
+using namespace lathe;
+using shape::Atom;
+using shape::Expr;
+
+namespace lathe::lower {
+#define GEN_PASS_DEF_SPLITAXES
+#include "lathe/Lower/Passes.h.inc"
+} // namespace lathe::lower
+
+namespace {
+/// Rows shorter than this are gathered faster than they are copied one by one.
+constexpr int64_t shortestRow = 16;
+/// Each axis is a loop, or a counter of the loop over items.
+constexpr size_t mostAxes = 12;
+
+class Splitter : public lower::KernelAxes {
+public:
+  using KernelAxes::KernelAxes;
+  bool splitOne();
+
+private:
+  std::optional<Expr> divisorIn(const Expr &e, unsigned axis) const;
+  bool isDivisor(const Expr &n, unsigned axis) const;
+  bool runsAlong(const std::string &axis) const;
+  void split(unsigned axis, const Expr &inner);
+  Expr freshName(unsigned &number) const;
+};
+} // namespace
+
+/// Whether results lie side by side along the axis.
+bool Splitter::runsAlong(const std::string &axis) const {
+  return llvm::any_of(exprs, [&](const lower::Indexing &i) {
+    std::optional<Expr::Linear> linear = isa<kernel::StoreOp>(i.op) ? i.expr.linearIn(axis) : std::nullopt;
+    return linear && linear->coefficient.isOne();
+  });
+}
+
+bool Splitter::isDivisor(const Expr &n, unsigned axis) const {
+  std::optional<int64_t> constant = n.constant();
+  if (constant && *constant < (runsAlong(axes[axis].name) ? shortestRow : 2))
+    return false;
+  if (llvm::any_of(n.symbols(), [](const std::string &s) { return shape::kindOf(s) != shape::SymbolKind::Size; }))
+    return false;
+  std::optional<Expr> outer = Expr::divideExactly(axes[axis].extent, n);
+  return outer && !outer->isOne() && !outer->isZero();
+}
+
+/// What an expression divides the axis's index by, and the extent divides by, too.
+std::optional<Expr> Splitter::divisorIn(const Expr &e, unsigned axis) const {
+  if (!e.hasOpaque())
+    return std::nullopt;
+  for (const Expr::Term &t : e.terms())
+    for (const Atom &a : t.atoms) {
+      if (a.kind == Atom::Kind::Symbol)
+        continue;
+      bool divides = a.kind == Atom::Kind::FloorDiv || a.kind == Atom::Kind::Mod;
+      if (divides && a.operands[0] == Expr::symbol(axes[axis].name) && isDivisor(a.operands[1], axis))
+        return a.operands[1];
+      for (const Expr &operand : a.operands)
+        if (std::optional<Expr> n = divisorIn(operand, axis))
+          return n;
+    }
+  return std::nullopt;
+}
+
+Expr Splitter::freshName(unsigned &number) const {
+  for (;; ++number) {
+    Expr name = Expr::axis(number);
+    if (llvm::none_of(axes, [&](const lower::Axis &a) { return a.name == name.str(); })) {
+      ++number;
+      return name;
+    }
+  }
+}
+
+/// axis = inner * hi + lo.
+void Splitter::split(unsigned axis, const Expr &inner) {
+  unsigned number = axes.size();
+  std::string before = axes[axis].name;
+  Expr hi = freshName(number), lo = freshName(number), outer = *Expr::divideExactly(axes[axis].extent, inner);
+  axes[axis] = {hi.str(), outer};
+  axes.insert(axes.begin() + axis + 1, {lo.str(), inner});
+  shape::Facts facts;
+  for (const lower::Axis &a : axes)
+    facts.setAxis(a.name, a.extent);
+  for (auto &[op, key, e] : exprs)
+    if (e.mentions(before))
+      e = facts.simplify(e.substitute({{before, inner * hi + lo}}));
+  for (auto &[op, names] : reductions)
+    if (names.erase(before))
+      names.insert({hi.str(), lo.str()});
+}
+
+bool Splitter::splitOne() {
+  for (unsigned axis = 0; axis < axes.size() && axes.size() < mostAxes; ++axis) {
+    if (ordered.count(axes[axis].name))
+      continue;
+    for (const lower::Indexing &i : exprs)
+      if (std::optional<Expr> inner = divisorIn(i.expr, axis)) {
+        split(axis, *inner);
+        return true;
+      }
+  }
+  return false;
+}
+
+void lower::splitAxes(kernel::GenericOp kernel) {
+  using lathe::kernel::KernelClass;
+  if (kernel.getKernelClass() != KernelClass::Loop && kernel.getKernelClass() != KernelClass::Reduction)
+    return;
+  Splitter splitter(kernel);
+  if (!splitter.splitOne())
+    return;
+  while (splitter.splitOne())
+    ;
+  splitter.writeBack();
+  collapseAxes(kernel);
+}
+
+namespace {
+struct SplitAxesPass : lower::impl::SplitAxesBase<SplitAxesPass> {
+  using SplitAxesBase::SplitAxesBase;
+  void runOnOperation() override {
+    getOperation()->walk([](kernel::GenericOp kernel) { lower::splitAxes(kernel); });
+  }
+};
+} // namespace

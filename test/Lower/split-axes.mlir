@@ -1,0 +1,102 @@
+// RUN: lathe-opt %s --lathe-split-axes | FileCheck %s
+
+!row = tensor<?xf32, #lathe.dims<"n">>
+!rows = tensor<?xf32, #lathe.dims<"6*n">>
+
+module {
+lathe.symbol "n" range [0, -1]
+
+// Five times seven copies: rows of 100 elements.
+// CHECK-LABEL: func.func @tile
+// CHECK: kernel.generic loop @tile axes(i2 = "5", i3 = "100", i4 = "7", i5 = "100")
+// CHECK: kernel.load %{{.*}}["100*i3 + i5"]
+// CHECK: kernel.store %{{.*}}["70000*i2 + 700*i3 + 100*i4 + i5"]
+func.func @tile(%x: tensor<100x100xf32>) -> tensor<500x700xf32> {
+  %0 = kernel.generic loop @tile axes(i0 = "500", i1 = "700") ins(%x : tensor<100x100xf32>) outs(tensor<500x700xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["100*mod(i0, 100) + mod(i1, 100)"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["700*i0 + i1"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<500x700xf32>
+}
+
+// Tiled along rows alone: one copy each.
+// CHECK-LABEL: func.func @outer
+// CHECK: kernel.generic loop @outer axes(i2 = "5", i3 = "10000")
+// CHECK: kernel.load %{{.*}}["i3"]
+// CHECK: kernel.store %{{.*}}["10000*i2 + i3"]
+func.func @outer(%x: tensor<100x100xf32>) -> tensor<500x100xf32> {
+  %0 = kernel.generic loop @outer axes(i0 = "500", i1 = "100") ins(%x : tensor<100x100xf32>) outs(tensor<500x100xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["100*mod(i0, 100) + i1"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["100*i0 + i1"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<500x100xf32>
+}
+
+// Of open length.
+// CHECK-LABEL: func.func @open
+// CHECK: kernel.generic loop @open axes(i1 = "6", i2 = "n")
+// CHECK: kernel.load %{{.*}}["i2"]
+// CHECK: kernel.store %{{.*}}["i1*n + i2"]
+func.func @open(%x: !row) -> !rows {
+  %0 = kernel.generic loop @open axes(i0 = "6*n") ins(%x : !row) outs(!rows) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["mod(i0, n)"] : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["i0"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !rows
+}
+
+// Quotients of quotients: [4][6][32] read as [6][4][32], in one axis. An index goes along.
+// CHECK-LABEL: func.func @nested
+// CHECK: kernel.generic loop @nested axes([[A:i[0-9]+]] = "4", [[B:i[0-9]+]] = "6", [[C:i[0-9]+]] = "32")
+// CHECK: kernel.index "[[A]]"
+// CHECK: kernel.load %{{.*}}["32*[[A]] + 128*[[B]] + [[C]]"]
+func.func @nested(%x: tensor<768xf32>) -> tensor<768xf32> {
+  %0 = kernel.generic loop @nested axes(i0 = "768") ins(%x : tensor<768xf32>) outs(tensor<768xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.index "floordiv(i0, 192)"
+    %2 = arith.sitofp %1 : i64 to f32
+    %3 = kernel.load %in["128*mod(floordiv(i0, 32), 6) + 32*floordiv(i0, 192) + mod(i0, 32)"] : !kernel.ref<f32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    kernel.store %4, %out["i0"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<768xf32>
+}
+
+// A sum over repeated rows takes both parts.
+// CHECK-LABEL: func.func @sum
+// CHECK: kernel.generic reduction @sum axes(i0 = "8", i2 = "3", i3 = "64")
+// CHECK: kernel.load %{{.*}}["64*i0 + i3"]
+// CHECK: kernel.reduce add %{{.*}} over ["i2", "i3"]
+func.func @sum(%x: tensor<8x64xf32>) -> tensor<8xf32> {
+  %0 = kernel.generic reduction @sum axes(i0 = "8", i1 = "192") ins(%x : tensor<8x64xf32>) outs(tensor<8xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["64*i0 + mod(i1, 64)"] : !kernel.ref<f32> -> f32
+    %2 = kernel.reduce add %1 over ["i1"] : f32
+    kernel.store %2, %out["i0"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<8xf32>
+}
+
+// Rows of three are gathered; a divisor that does not divide the extent makes no rows.
+// CHECK-LABEL: func.func @left
+// CHECK: kernel.generic loop @short axes(i0 = "100", i1 = "60")
+// CHECK: mod(i1, 3)
+// CHECK: kernel.generic loop @part axes(i0 = "150")
+// CHECK: mod(i0, 100)
+func.func @left(%x: tensor<100x3xf32>, %y: tensor<100xf32>) -> (tensor<100x60xf32>, tensor<150xf32>) {
+  %0 = kernel.generic loop @short axes(i0 = "100", i1 = "60") ins(%x : tensor<100x3xf32>) outs(tensor<100x60xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %2 = kernel.load %in["3*i0 + mod(i1, 3)"] : !kernel.ref<f32> -> f32
+    kernel.store %2, %out["60*i0 + i1"] : f32, !kernel.ref<f32>
+  }
+  %1 = kernel.generic loop @part axes(i0 = "150") ins(%y : tensor<100xf32>) outs(tensor<150xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %2 = kernel.load %in["mod(i0, 100)"] : !kernel.ref<f32> -> f32
+    kernel.store %2, %out["i0"] : f32, !kernel.ref<f32>
+  }
+  return %0, %1 : tensor<100x60xf32>, tensor<150xf32>
+}
+}
