@@ -63,6 +63,10 @@ std::vector<std::vector<RowEmitter::Pass>> RowEmitter::levels() const {
 }
 
 void RowEmitter::emit() {
+  if (s.rest)
+    return emitRest();
+  if (s.points > 1)
+    return emitLoop();
   bindRow();
   for (const std::vector<Pass> &level : levels())
     for (const Pass &pass : level)
@@ -84,7 +88,7 @@ static SmallVector<unsigned> flattened(const lower::BodyInfo &info, AxisSet set,
   return order;
 }
 
-static void bindFlattened(BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index) {
+void cuda::bindFlattened(BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index) {
   DeviceBuilder &d = frame.d;
   SmallVector<unsigned> order = flattened(frame.info, set, s.lane);
   Values extents;

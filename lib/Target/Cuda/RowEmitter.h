@@ -7,6 +7,9 @@
 
 namespace lathe::cuda {
 
+/// Binds the axes of a set, flattened with the lane axis fastest, to what an index (i64) says.
+void bindFlattened(lower::BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index);
+
 /// Emits one section of a row program: stores (and the reductions they need) over one set of rows.
 ///
 /// Reductions whose result is one value per row are computed by the row's unit together, in levels: those of a level share
@@ -32,6 +35,8 @@ private:
   std::vector<std::vector<Pass>> levels() const;
   unsigned levelOf(mlir::Operation *root, llvm::DenseMap<mlir::Operation *, unsigned> &known) const;
 
+  void emitLoop();
+  void emitRest();
   void bindRow();
   void emitPass(const Pass &pass);
   void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);

@@ -57,7 +57,9 @@ static Expr blocksFor(const lower::BodyInfo &info, const Section &section, const
   Expr rows = extentOf(info, section.axes.rows);
   if (contains(section.axes.rows, s.lane))
     rows = Expr::floordiv(rows, s.width);
-  return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? s.columns : s.rowsPerBlock());
+  if (s.rest)
+    rows = rows + Expr(s.width - 1);
+  return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? s.columns : s.rowsPerBlock() * s.points);
 }
 
 namespace {
@@ -85,8 +87,12 @@ static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info,
 /// The first one whose conditions hold is taken; the last one has none.
 static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections) {
   Divisibility nothing(info), wide(info);
-  for (const Section &s : sections)
-    assumeWide(info, chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced), wide);
+  for (const Section &s : sections) {
+    int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);
+    bool reduces = llvm::any_of(s.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+    if (reduces || !leavesRest(info, s.axes.rows, lane, nothing))
+      assumeWide(info, lane, wide);
+  }
   std::vector<RowOption> out;
   if (!wide.conditions().empty())
     addOptions(out, info, sections, wide);

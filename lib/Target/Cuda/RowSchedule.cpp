@@ -72,6 +72,23 @@ unsigned cuda::chooseWidth(const BodyInfo &info, int lane, const Divisibility &k
   return lane < 0 ? 1 : known.divisorOf(info.extents[lane], fullWidth(info, lane, [](Operation *) {}));
 }
 
+/// Whether a point's values come of loads and arithmetic alone.
+static bool isPlain(const BodyInfo &info) {
+  return llvm::none_of(info.ops, [](Operation *op) {
+    return op->getNumRegions() || llvm::any_of(op->getResults(), [](Value v) { return lower::isRootValue(v); });
+  });
+}
+
+bool cuda::leavesRest(const BodyInfo &info, AxisSet rows, int lane, const Divisibility &known) {
+  if (lane < 0 || rows != AxisSet(1) << lane || !isPlain(info))
+    return false;
+  SmallVector<Operation *> accesses;
+  unsigned width = fullWidth(info, lane, [&](Operation *op) { accesses.push_back(op); });
+  return width > 1 && llvm::all_of(accesses, [&](Operation *op) {
+           return known.divisorOf(info.exprOf(op), width, info.axes[lane]) == width;
+         });
+}
+
 void cuda::assumeWide(const BodyInfo &info, int lane, Divisibility &known) {
   if (lane < 0)
     return;
@@ -102,14 +119,46 @@ static RowSchedule byBlock(RowSchedule s, unsigned threads) {
 }
 
 /// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
-static RowSchedule alongRow(const RowSchedule &s, int64_t length) {
+static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
   unsigned threads = small ? t.blockThreads / 2 : t.blockThreads;
+  if (s.lane < 0 && length <= int64_t(t.serialReduction) && rows.constant().value_or(0) >= t.manyRows) {
+    RowSchedule row = byLanes(s, 1); // a window's side: neighbouring rows read what lies side by side, or nearly so
+    row.persistent = true;
+    return row;
+  }
   RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
   row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
   return row;
+}
+
+/// How many points a thread of a loop takes: narrow accesses of one alone are too few to keep the memory busy.
+static unsigned pointsOf(const BodyInfo &info, const RowSchedule &s, AxisSet rows) {
+  const RowTuning &t = rowTuning;
+  if (info.ops.size() > t.mostOpsOfPoint || !isPlain(info))
+    return 1;
+  unsigned bytes = 1;
+  forEachAccess(info, [&](Operation *, Type element) { bytes = std::max(bytes, element.getIntOrFloatBitWidth() / 8); });
+  unsigned points = std::max(1u, t.bytesInFlight / (bytes * s.width));
+  std::optional<int64_t> count = extentOf(info, rows).constant();
+  while (points > 1 && count && *count / s.width < t.manyRows * points)
+    points /= 2;
+  return std::min(points, 8u);
+}
+
+/// A loop: a thread takes one access of its widest operand, or as many narrow ones as come to the same.
+static RowSchedule ofLoop(const BodyInfo &info, RowSchedule s, AxisSet rows, const Divisibility &known) {
+  if (!contains(rows, s.lane))
+    s.width = 1;
+  unsigned full = s.lane < 0 ? 1 : fullWidth(info, s.lane, [](Operation *) {});
+  if (s.width < full && leavesRest(info, rows, s.lane, known)) {
+    s.width = full;
+    s.rest = true;
+  }
+  s.points = s.rest ? 1 : pointsOf(info, s, rows);
+  return s;
 }
 
 /// Rows of open length. Their values stay in registers where accesses are wide (and a row is one axis, so that all that is
@@ -149,11 +198,8 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
       s.width = 1;
   SmallVector<RowSchedule> out;
   bool shared = llvm::any_of(roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  if (!shared) {
-    if (!contains(axes.rows, s.lane))
-      s.width = 1;
-    return {s};
-  }
+  if (!shared)
+    return {ofLoop(info, s, axes.rows, known)};
   if (contains(axes.rows, s.lane)) {
     std::optional<int64_t> length = extentOf(info, axes.reduced).constant();
     if (!length || *length >= int64_t(rowTuning.columnMinimum)) {
@@ -164,7 +210,7 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
     return {s};
   }
   if (std::optional<int64_t> length = extentOf(info, axes.reduced).constant())
-    return {alongRow(s, *length)};
+    return {alongRow(s, *length, extentOf(info, axes.rows))};
   alongOpenRows(out, s, axes.reduced);
   return out;
 }

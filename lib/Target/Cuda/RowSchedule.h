@@ -28,6 +28,8 @@ struct RowSchedule {
   bool exact = false;      ///< a row has just as many: no access needs a test
   unsigned columns = 32;   ///< neighbouring rows that a warp of the columns layout takes
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
+  bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
+  unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
 };
 
@@ -40,6 +42,10 @@ struct RowTuning {
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
   unsigned columnMinimum = 64;    ///< from this many reduced points on
   unsigned sharedThreads = 512;   ///< per block of those that share rows
+  unsigned bytesInFlight = 16;    ///< which a thread of a loop reads of its widest operand before it stores
+  unsigned mostOpsOfPoint = 64;   ///< of a body that a thread goes through for several points
+  unsigned serialReduction = 32;  ///< rows up to this long, none of whose elements lie side by side, take a thread
+  int64_t manyRows = 1 << 17;     ///< fill the device with a thread for each
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
                                                          {128, 2}, {128, 4}, {256, 4}, {256, 8}};
@@ -65,6 +71,10 @@ llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, R
 /// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
 std::optional<RowSchedule> chooseSharedSchedule(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots,
                                                 const Divisibility &known);
+
+/// Whether a loop's rows are one axis, along which all that lies side by side begins at a multiple of the full width: then
+/// the extent need not be one.
+bool leavesRest(const lower::BodyInfo &info, AxisSet rows, int lane, const Divisibility &known);
 
 /// The product of the extents of the set's axes.
 shape::Expr extentOf(const lower::BodyInfo &info, AxisSet axes);

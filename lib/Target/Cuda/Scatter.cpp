@@ -1,14 +1,16 @@
 //===- Scatter.cpp - Updates at computed places on a GPU -------------------===//
 //
 // The data lie in the result already. Integers are combined by atomic instructions, a thread for each update: their
-// order changes no bit. The last of the updates, the largest of floats and sums of floats are found in memory of the
-// kernel's own (ScatterPhases.cpp), in which, too, no order changes a bit. Everything else, and few updates for an
+// order changes no bit. The last of the updates, the largest of floats, sums and products of floats are found in memory of
+// the kernel's own (ScatterPhases.cpp), in which, too, no order changes a bit. Of few elements, which many updates meet
+// at, a block adds up integers and counts in its shared memory first. Everything else, and few updates for an
 // element, keep the order of the updates: a thread has places that write elements of their own, and a part of the data
 // where these are too few; it goes through all updates and stores what falls to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Scatter.h"
+#include "Combine.h"
 #include "RowSchedule.h"
 #include "ScatterPhases.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
@@ -35,6 +37,9 @@ constexpr int64_t sparseElements = 8;
 /// together.
 constexpr int64_t blocksPerProcessor = 8, ahead = 8;
 
+/// A block has words of its own for up to so many elements, from so many updates on.
+constexpr int64_t mostPrivate = 1024, leastForPrivate = 1 << 14;
+
 /// Stores become atomic updates.
 class AtomicHooks : public DeviceHooks {
 public:
@@ -43,6 +48,25 @@ public:
 
 private:
   Combiner kind;
+};
+
+/// Words in a block's shared memory, one for each element; updates are added to them, or counted.
+struct PrivateWords {
+  Value shared;
+  Type word;
+  int64_t elements;
+  bool counts;
+};
+
+class PrivateHooks : public DeviceHooks {
+public:
+  PrivateHooks(const lower::BodyInfo &info, PrivateWords words, Value result)
+      : DeviceHooks(info), words(words), result(result) {}
+  void store(OpBuilder &b, Location loc, const lower::Access &a, Value value) override;
+
+private:
+  PrivateWords words;
+  Value result;
 };
 
 class ScatterEmitter {
@@ -57,11 +81,13 @@ public:
   /// As many threads as there are, each of which takes some updates; the largest of `count` numbers that `find` makes
   /// of an update's value, where it counts.
   Values emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find);
+  /// The same threads; what a block's words hold behind the last of them goes to `flush`, by element.
+  void emitPrivate(const PrivateWords &words, llvm::function_ref<void(Value, Value)> flush);
   const std::string &error() const { return base.error(); }
 
 private:
   void bind(BodyEmitter &point, lower::AxisSet set, Value index);
-  void storeOne(BodyEmitter &point);
+  void storeOne(BodyEmitter &point, Value only = {});
 
   KernelFrame &frame;
   DeviceBuilder &d;
@@ -101,8 +127,38 @@ static std::optional<LLVM::AtomicBinOp> atomicOf(Combiner kind, Type element) {
   return std::nullopt;
 }
 
+/// Whether updates of integers may come in any order, one at a time.
+static bool isAtomic(Combiner kind, Type element) {
+  return (element.isInteger(32) || element.isInteger(64)) && kind != Combiner::LogAddExp;
+}
+
+/// Where no instruction combines: until nobody else has written in between.
+static void exchangeUntilDone(DeviceBuilder &d, Combiner kind, Value pointer, Value value) {
+  Type type = value.getType();
+  Value old = d.load(type, pointer, type.getIntOrFloatBitWidth() / 8);
+  auto attempt = [&](OpBuilder &b, Location loc, ValueRange carried) {
+    DeviceBuilder in(b, loc);
+    auto order = LLVM::AtomicOrdering::monotonic;
+    Value exchanged = b.create<LLVM::AtomicCmpXchgOp>(loc, pointer, carried[0], combine(in, kind, carried[0], value), order, order);
+    Value found = b.create<LLVM::ExtractValueOp>(loc, exchanged, 0), done = b.create<LLVM::ExtractValueOp>(loc, exchanged, 1);
+    b.create<scf::ConditionOp>(loc, in.bitXor(done, in.i1(true)), found);
+  };
+  auto again = [](OpBuilder &b, Location loc, ValueRange found) { b.create<scf::YieldOp>(loc, found); };
+  d.b.create<scf::WhileOp>(d.loc, TypeRange{type}, ValueRange{old}, attempt, again);
+}
+
 void AtomicHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
-  b.create<LLVM::AtomicRMWOp>(loc, *atomicOf(kind, value.getType()), a.pointer, value, LLVM::AtomicOrdering::monotonic);
+  DeviceBuilder d(b, loc);
+  if (std::optional<LLVM::AtomicBinOp> op = atomicOf(kind, value.getType()))
+    atomicUpdate(d, *op, a.pointer, value);
+  else
+    exchangeUntilDone(d, kind, a.pointer, value);
+}
+
+void PrivateHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
+  DeviceBuilder d(b, loc);
+  Value index = indexOfElement(d, a.pointer, result, value.getType());
+  atomicUpdate(d, LLVM::AtomicBinOp::add, d.at(words.shared, d.narrow(index), words.word), words.counts ? d.i32(1) : value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,10 +177,10 @@ void ScatterEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
     point.bindAxis(info.axes[axis], i);
 }
 
-void ScatterEmitter::storeOne(BodyEmitter &point) {
+void ScatterEmitter::storeOne(BodyEmitter &point, Value only) {
   for (Value v : updates.store.getIndices())
     point.emit(v);
-  Value stored;
+  Value stored = only;
   auto require = [&](Value c) { stored = stored ? d.both(stored, c) : c; };
   if (updates.predicate)
     require(point.emit(updates.predicate));
@@ -195,6 +251,38 @@ Values ScatterEmitter::emitRange(unsigned count, llvm::function_ref<Values(Value
   });
 }
 
+void ScatterEmitter::emitPrivate(const PrivateWords &w, llvm::function_ref<void(Value, Value)> flush) {
+  unsigned bytes = w.word.getIntOrFloatBitWidth() / 8;
+  auto eachElement = [&](llvm::function_ref<void(Value)> f) {
+    d.loop(d.threadId(), d.i32(w.elements), d.i32(threadsPerBlock), f);
+  };
+  eachElement([&](Value i) { d.store(d.constant(w.word, 0), d.at(w.shared, i, w.word), bytes); });
+  d.barrier();
+  Value all = frame.size(extentOf(info, axes.all())), last = d.sub(all, d.i64(1));
+  Value threads = d.mul(d.wide(d.gridSize()), threadsPerBlock);
+  d.loop(threadOf(d), all, d.mul(threads, ahead), [&](Value first) {
+    std::vector<std::pair<BodyEmitter, Value>> points; // what they read is in flight together
+    for (int64_t i = 0; i < ahead; ++i) {
+      Value number = d.add(first, d.mul(threads, i));
+      points.emplace_back(base, d.less(number, all));
+      BodyEmitter &point = points.back().first;
+      bind(point, axes.all(), d.minU(number, last));
+      for (Value v : updates.store.getIndices())
+        point.emit(v);
+      point.emit(updates.store.getValue());
+      if (updates.predicate)
+        point.emit(updates.predicate);
+    }
+    for (auto &[point, exists] : points)
+      storeOne(point, exists);
+  });
+  d.barrier();
+  eachElement([&](Value i) {
+    Value sum = d.load(w.word, d.at(w.shared, i, w.word), bytes);
+    d.when(d.compare(arith::CmpIPredicate::ne, sum, d.constant(w.word, 0)), [&] { flush(d.wide(i), sum); });
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
@@ -242,6 +330,7 @@ class ScatterPlanner {
 public:
   explicit ScatterPlanner(Generator &g) : g(g), plan(g.plan) {}
   llvm::Expected<ScatterLaunch> atomic(Isolated &s, Combiner kind);
+  llvm::Expected<ScatterLaunch> privately(Isolated &s, int64_t elements);
   llvm::Expected<ScatterLaunch> inOrder(Isolated &s);
   llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements);
   llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements, bool sparse);
@@ -274,6 +363,21 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::atomic(Isolated &s, Combiner kind)
   return launch;
 }
 
+/// Sums of integers.
+llvm::Expected<ScatterLaunch> ScatterPlanner::privately(Isolated &s, int64_t elements) {
+  ScatterLaunch launch{{{plan.constant(g.entries.size()), gridOf(s, {ScatterPhase::Private, {}}, Expr(elements))}}, plan.constant(0)};
+  KernelFrame frame(s.info, g.device, "scatter_in_blocks", threadsPerBlock, g.sm, 0, g.dependent());
+  Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
+  Type word = s.updates.store.getValue().getType();
+  PrivateWords words{frame.sharedArray("words", word, elements), word, elements, /*counts=*/false};
+  PrivateHooks hooks(s.info, words, result);
+  DeviceBuilder &d = frame.d;
+  auto flush = [&](Value i, Value sum) { atomicUpdate(d, LLVM::AtomicBinOp::add, d.at(result, i, word), sum); };
+  if (llvm::Error e = add(s, "scatter_in_blocks", hooks, frame, [&](ScatterEmitter &e) { e.emitPrivate(words, flush); }))
+    return std::move(e);
+  return launch;
+}
+
 llvm::Expected<ScatterLaunch> ScatterPlanner::inOrder(Isolated &s) {
   Expr own = extentOf(s.info, s.axes.own);
   std::optional<lower::SharedIndex> part = lower::widestIndex(s.updates);
@@ -294,7 +398,8 @@ Value ScatterPlanner::gridOf(Isolated &s, const ScatterPhase &phase, const Expr 
     return blocksFor(elements);
   DeviceBuilder &h = plan.d;
   Value filled = h.mul(plan.processors(), blocksPerProcessor);
-  Value wanted = blocksFor(phase.per == ScatterPhase::Range ? Expr::ceildiv(updates, ahead) : elements);
+  bool byUpdates = phase.per == ScatterPhase::Range || phase.per == ScatterPhase::Private;
+  Value wanted = blocksFor(byUpdates ? Expr::ceildiv(updates, ahead) : elements);
   return h.minU(h.minU(filled, plan.constant(ScatterPhases::mostBlocks)), wanted);
 }
 
@@ -311,6 +416,8 @@ static void emitPhase(KernelFrame &frame, Isolated &s, const ScatterPhases &phas
   }
   case ScatterPhase::Memory:
     return phases.memory(frame, memory);
+  case ScatterPhase::Private:
+    return; // is no work on one update at a time
   case ScatterPhase::Range:
     return phases.keepRange(frame, memory, e.emitRange(phases.rangeNumbers(), [&](Value value, Value counts) {
       return phases.range(d, value, counts);
@@ -330,6 +437,15 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const Scatte
     KernelFrame frame(s.info, g.device, name, threadsPerBlock, g.sm, 0, g.dependent());
     Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
     PhaseMemory memory{result, frame.scratch(), frame.size(elements), frame.size(extentOf(s.info, s.axes.all()))};
+    if (phase.per == ScatterPhase::Private) {
+      PrivateWords words{frame.sharedArray("words", frame.d.i32Type(), *elements.constant()), frame.d.i32Type(),
+                         *elements.constant(), /*counts=*/true};
+      PrivateHooks hooks(s.info, words, result);
+      auto flush = [&](Value i, Value count) { phases.addCount(frame.d, memory, i, count); };
+      if (llvm::Error e = add(s, name, hooks, frame, [&](ScatterEmitter &e) { e.emitPrivate(words, flush); }))
+        return std::move(e);
+      continue;
+    }
     PhaseHooks hooks(s.info, phases, phase.name, memory);
     auto emit = [&](ScatterEmitter &e) { emitPhase(frame, s, phases, phase, memory, e, hooks); };
     if (llvm::Error e = add(s, name, hooks, frame, emit))
@@ -363,6 +479,14 @@ static std::optional<Expr> elementsOf(Isolated &s) {
   return elements;
 }
 
+/// What all updates are, where they are one number.
+static std::optional<double> numberOf(lower::ScatterUpdates updates) {
+  FloatAttr value;
+  if (!matchPattern(updates.store.getValue(), m_Constant(&value)))
+    return std::nullopt;
+  return value.getValueAsDouble();
+}
+
 llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   kernel::GenericOp kernel = g.info.kernel;
   if (kernel.getKernelClass() != kernel::KernelClass::Scatter)
@@ -375,21 +499,25 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
     if (store.getCombiner())
       kind = store.getCombiner();
   Type element = updates.updates.store.getValue().getType();
-  std::unique_ptr<ScatterPhases> phases = ScatterPhases::of(kind, element);
   std::optional<Expr> elements = elementsOf(updates);
+  // Of one element, as far as anybody knows.
+  std::optional<int64_t> all = extentOf(updates.info, updates.axes.all()).constant();
+  bool meets = elements && elements->constant().value_or(INT64_MAX) <= mostPrivate && all.value_or(INT64_MAX) >= leastForPrivate;
+  std::unique_ptr<ScatterPhases> phases = ScatterPhases::of(kind, element, numberOf(updates.updates), meets);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   ScatterPlanner planner(g);
   Expr serial = extentOf(ordered.info, ordered.axes.serial);
   std::optional<int64_t> many = serial.constant();
-  // Of one element, as far as anybody knows.
-  std::optional<int64_t> all = extentOf(updates.info, updates.axes.all()).constant();
   bool takesPhases =
       phases && elements && many.value_or(INT64_MAX) > fewUpdates && all.value_or(0) <= phases->mostUpdates();
   bool mayBeTooMany = takesPhases && !all && phases->mostUpdates() != INT64_MAX;
-  llvm::Expected<ScatterLaunch> launch = kind && atomicOf(*kind, element) ? planner.atomic(updates, *kind)
-                                         : takesPhases ? planner.inPhases(updates, *phases, *elements)
-                                                       : planner.inOrder(ordered);
+  bool counted = kind && isAtomic(*kind, element);
+  llvm::Expected<ScatterLaunch> launch =
+      counted && *kind == Combiner::Add && meets ? planner.privately(updates, *elements->constant())
+      : counted                                  ? planner.atomic(updates, *kind)
+      : takesPhases                              ? planner.inPhases(updates, *phases, *elements)
+                                                 : planner.inOrder(ordered);
   if (launch && takesPhases && (!many || mayBeTooMany)) {
     llvm::Expected<ScatterLaunch> few = planner.inOrder(ordered);
     if (!few)

@@ -13,26 +13,8 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 using kernel::Combiner;
-using shape::Expr;
 
 namespace {
-
-/// A word for each element. Nothing is as low as 0 but a word that nobody has written, or that is taken.
-class WordPhases : public ScatterPhases {
-public:
-  WordPhases(Type element, Type word)
-      : ScatterPhases(element), word(word), wordBytes(word.getIntOrFloatBitWidth() / 8) {}
-  Expr bytes(const Expr &elements) const override { return elements * Expr(wordBytes) + Expr(16); }
-  void memory(KernelFrame &frame, const PhaseMemory &m) const override {
-    clearMemory(frame, m.scratch, frame.d.mul(m.elements, wordBytes));
-  }
-
-protected:
-  Value at(DeviceBuilder &d, const PhaseMemory &m, Value index) const { return d.at(m.scratch, index, word); }
-  void clear(DeviceBuilder &d, Value at) const { d.store(d.constant(word, 0), at, wordBytes); }
-  Type word;
-  int64_t wordBytes;
-};
 
 /// Words of 64 bits hold a number and the bits of a value of up to 32; of wider values they are numbers of 32 bits, and
 /// whoever finds its own there stores.
@@ -82,14 +64,19 @@ private:
 
 } // namespace
 
-std::unique_ptr<ScatterPhases> ScatterPhases::of(std::optional<Combiner> kind, Type element) {
+std::unique_ptr<ScatterPhases> ScatterPhases::of(std::optional<Combiner> kind, Type element,
+                                                 std::optional<double> each, bool few) {
   if (!kind)
     return std::make_unique<LastUpdate>(element);
   if (!isa<FloatType>(element))
     return nullptr;
   if (*kind == Combiner::Max || *kind == Combiner::Min)
     return std::make_unique<ExtremeUpdate>(element, *kind);
-  return *kind == Combiner::Add ? makeScatterSums(element) : nullptr;
+  if (*kind == Combiner::Mul && !element.isF64())
+    return makeScatterProducts(element);
+  if (*kind != Combiner::Add)
+    return nullptr;
+  return each ? makeScatterCounts(element, *each, few) : makeScatterSums(element);
 }
 
 Value cuda::atomicUpdate(DeviceBuilder &d, LLVM::AtomicBinOp op, Value pointer, Value value) {
@@ -103,12 +90,14 @@ void cuda::clearMemory(KernelFrame &frame, Value start, Value bytes) {
   d.loop(first, d.ceilDiv(bytes, 16), threads, [&](Value i) { d.store(zeros, d.byteAt(start, d.mul(i, 16)), 16); });
 }
 
+Value cuda::indexOfElement(DeviceBuilder &d, Value pointer, Value result, Type element) {
+  auto bitsOf = [&](Value p) { return d.b.create<LLVM::PtrToIntOp>(d.loc, d.i64Type(), p).getResult(); };
+  return d.div(d.sub(bitsOf(pointer), bitsOf(result)), std::max(1u, element.getIntOrFloatBitWidth() / 8));
+}
+
 void PhaseHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
   DeviceBuilder d(b, loc);
-  auto bitsOf = [&](Value pointer) { return b.create<LLVM::PtrToIntOp>(loc, d.i64Type(), pointer).getResult(); };
-  int64_t bytes = std::max(1u, value.getType().getIntOrFloatBitWidth() / 8);
-  Value index = d.div(d.sub(bitsOf(a.pointer), bitsOf(memory.result)), bytes);
-  phases.update(d, memory, phase, index, value, update);
+  phases.update(d, memory, phase, indexOfElement(d, a.pointer, memory.result, value.getType()), value, update);
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,9 +11,9 @@ namespace lathe::cuda {
 constexpr unsigned scatterThreads = 128;
 
 /// A launch. It has a thread for each update, one for each element of the result, or as many as fill the device, which
-/// go through the memory or through the updates.
+/// go through the memory or through the updates; of the private ones, a block counts in its own memory first.
 struct ScatterPhase {
-  enum Per { Update, Element, Memory, Range } per;
+  enum Per { Update, Element, Memory, Range, Private } per;
   llvm::StringRef name;
 };
 
@@ -28,8 +28,10 @@ struct PhaseMemory {
 /// updates.
 class ScatterPhases {
 public:
-  /// Of updates that replace (no combiner), that combine as the largest or smallest float, or that add up floats.
-  static std::unique_ptr<ScatterPhases> of(std::optional<kernel::Combiner> kind, mlir::Type element);
+  /// Of updates that replace (no combiner), or of floats that combine as the largest, the smallest, a sum or a product.
+  /// `each`: what all updates are, where they are one number; `few`: elements fit into a block's shared memory.
+  static std::unique_ptr<ScatterPhases> of(std::optional<kernel::Combiner> kind, mlir::Type element,
+                                           std::optional<double> each, bool few);
   virtual ~ScatterPhases() = default;
 
   virtual llvm::SmallVector<ScatterPhase> phases(bool sparse) const = 0;
@@ -46,6 +48,8 @@ public:
                       Value number) const = 0;
   virtual void element(DeviceBuilder &d, const PhaseMemory &m, Value index) const = 0;
   virtual void memory(KernelFrame &frame, const PhaseMemory &m) const = 0;
+  /// So many more updates of an element, in a private phase.
+  virtual void addCount(DeviceBuilder &, const PhaseMemory &, Value /*index*/, Value /*count*/) const {}
   virtual unsigned rangeNumbers() const { return 0; }
   /// As many numbers (i32) of an update, whose largest are wanted, where `counts` (null: always) holds, and what a
   /// block does with them.
@@ -66,11 +70,36 @@ protected:
 
 /// Sums of floats (ScatterSums.cpp).
 std::unique_ptr<ScatterPhases> makeScatterSums(mlir::Type element);
+/// Products of floats up to 32 bits (ScatterProducts.cpp).
+std::unique_ptr<ScatterPhases> makeScatterProducts(mlir::Type element);
+/// Sums of floats that are all `each` (ScatterCounts.cpp).
+std::unique_ptr<ScatterPhases> makeScatterCounts(mlir::Type element, double each, bool few);
 
 /// An atomic operation without order; the value before it.
 Value atomicUpdate(DeviceBuilder &d, mlir::LLVM::AtomicBinOp op, Value pointer, Value value);
+/// The element of a result that a pointer is at (i64).
+Value indexOfElement(DeviceBuilder &d, Value pointer, Value result, mlir::Type element);
 /// Zeros, in pieces of 16 bytes, by all threads of a launch that fills the device.
 void clearMemory(KernelFrame &frame, Value start, Value bytes);
+
+/// A word for each element. Nothing is as low as 0 but a word that nobody has written, or that is taken.
+class WordPhases : public ScatterPhases {
+public:
+  WordPhases(mlir::Type element, mlir::Type word)
+      : ScatterPhases(element), word(word), wordBytes(word.getIntOrFloatBitWidth() / 8) {}
+  shape::Expr bytes(const shape::Expr &elements) const override {
+    return elements * shape::Expr(wordBytes) + shape::Expr(16);
+  }
+  void memory(KernelFrame &frame, const PhaseMemory &m) const override {
+    clearMemory(frame, m.scratch, frame.d.mul(m.elements, wordBytes));
+  }
+
+protected:
+  Value at(DeviceBuilder &d, const PhaseMemory &m, Value index) const { return d.at(m.scratch, index, word); }
+  void clear(DeviceBuilder &d, Value at) const { d.store(d.constant(word, 0), at, wordBytes); }
+  mlir::Type word;
+  int64_t wordBytes;
+};
 
 /// A store is what a phase does with an update.
 class PhaseHooks : public DeviceHooks {

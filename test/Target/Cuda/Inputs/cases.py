@@ -67,6 +67,12 @@ def store(v, dst, off, t="f32"):
     return f'    kernel.store %{v}, %{dst}["{off}"] : {t}, !kernel.ref<{t}>\n'
 
 
+def constant(dst, value, t):
+    """Of infinity, too, which has no decimal form."""
+    bits = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}.get(t) if np.isinf(value) else f"{value:e}"
+    return f"    %{dst} = arith.constant {bits} : {t}\n"
+
+
 def _rng(name):
     return np.random.default_rng(zlib.crc32(name.encode()))
 
@@ -107,6 +113,15 @@ def open_loop(n, c, t="bf16"):
     tol = 1e-2 if t == "bf16" else 1e-6
     return Case("open_loop", "loop", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [(t, x), (t, b)],
                 [(t, x.astype(np.float64) + b)], tol, tol)
+
+
+def open_line(n, t="f32"):
+    """A loop along one axis of open length; what is read from the other end keeps no access narrow."""
+    x = _rng(f"open_line {n}").standard_normal(n).astype(np.float32)
+    if t == "bf16":
+        x = from_bf16(to_bf16(x))
+    body = load("x", "i0", "i", t) + load("z", "i0", "N - i - 1", t) + f"    %y = arith.subf %x, %z : {t}\n" + store("y", "o0", "i", t) + store("x", "o1", "i", t)
+    return Case("open_line", "loop", [("i", "N")], body, {"N": n}, [(t, x)], [(t, x - x[::-1]), (t, x)], 1e-2, 1e-2)
 
 
 def same_in_all_columns(n, c):
@@ -402,9 +417,9 @@ def convolution(n, h, w, c, f, stride):
 FLOATS = ("f32", "f16", "bf16", "f64")
 
 
-def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0):
+def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
-    up to this."""
+    up to this. `each`: what all updates are."""
     r = _rng("scatter")
     kind = TYPES.get(t, np.float32)
     at = r.integers(-rows - 3, rows + 3, count)
@@ -413,6 +428,10 @@ def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0)
         updates = np.ldexp(updates, 3 * (at[:, None] % spread)).astype(kind)
     if special:  # numbers that are none, and some that others of the same element cannot hold
         updates.flat[::7], updates.flat[3::11], updates.flat[5::13], updates.flat[1::17] = np.nan, np.inf, -np.inf, 1e30
+        if combine == "mul":
+            updates.flat[2::19] = 0
+    if each is not None:
+        updates[:] = each
     if t == "bf16":
         updates = from_bf16(to_bf16(updates))
     clause = f"combine {combine} " if combine else ""
@@ -428,14 +447,16 @@ def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0)
     %inside = arith.andi %low, %high : i1
     %most = arith.minsi %at, %last : i64
     %to = arith.maxsi %most, %zero : i64
-''' + load("u", "i2", f"{width}*n + c", t) +
+''' + (load("u", "i2", f"{width}*n + c", t) if each is None else constant("u", each, t)) +
             f'    kernel.store %u, %o0["{width}*$0 + c"] indirect(%to) if %inside {clause}: {t}, !kernel.ref<{t}>\n')
     want = np.full((rows, width), 77, np.float64 if t in FLOATS else kind)
     combined = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply, "": lambda old, new: new}[combine]
-    for i, u in zip(at, updates):
-        i += rows if i < 0 else 0
-        if 0 <= i < rows:
-            want[i] = combined(want[i], u)
+    with np.errstate(all="ignore"):
+        for i, u in zip(at, updates):
+            i += rows if i < 0 else 0
+            if 0 <= i < rows:
+                want[i] = combined(want[i], u)
+        want = want.astype(np.float32) if t == "f32" else want
     case = Case("scatter", "scatter", [("r", "R"), ("c", str(width)), ("n", "N")], body, {"R": rows, "N": count},
                 [(t, np.full((rows, width), 77, kind)), ("i64", at), (t, updates)], [(t, want)], *[{"f16": 2e-3, "bf16": 1e-2}.get(t, 1e-5)] * 2)
     case.attributes = "attributes {in_place = 0 : i64} "
@@ -451,7 +472,8 @@ ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), l
 OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 4096, 4104, 16384, 16392)] +
              [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
              [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
-              lambda: open_loop(0, 8)])
+              lambda: open_loop(0, 8), lambda: open_loop(40, 63), lambda: open_loop(300, 7, "f32")] +
+             [lambda n=n: open_line(n) for n in (0, 1, 3, 4, 7, 1026, 1027)] + [lambda n=n: open_line(n, "bf16") for n in (1, 8, 13, 2051)])
 GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64, 33, b_columns=True, epilogue="bias_relu"),
          lambda: gemm(20, 36, 24, batch=3, a_transposed=True), lambda: gemm(128, 68, 16, epilogue="bias_relu", t="bf16", out="bf16"),
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
@@ -699,7 +721,15 @@ SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scat
             lambda: scatter(1003, 40, 3, special=True), lambda: scatter(900, 40, 3, "i64", ""), lambda: scatter(900, 40, 3, "bf16"),
             lambda: scatter(60, 300, 3, spread=41), lambda: scatter(900, 60, 1, spread=41), lambda: scatter(40, 300, 3, "f64"),
             lambda: scatter(60, 300, 3, "f64", spread=60), lambda: scatter(40, 300, 2, "f64", special=True), lambda: scatter(40, 300, 2, "f64", "min"),
-            lambda: scatter(900, 60, 1, "f64", spread=70), lambda: scatter(30, 100, 1, "f64", "")]
+            lambda: scatter(900, 60, 1, "f64", spread=70), lambda: scatter(30, 100, 1, "f64", ""),
+            # Products: special numbers, several windows of powers, many more elements than updates.
+            lambda: scatter(40, 300, 2, combine="mul", special=True), lambda: scatter(999, 40, 3, combine="mul", special=True),
+            lambda: scatter(7, 200, 1, "f16", "mul"), lambda: scatter(5, 60, 2, "bf16", "mul"), lambda: scatter(60, 300, 3, combine="mul", spread=7),
+            lambda: scatter(9, 300, 3, "i32", "mul"), lambda: scatter(30, 100, 1, "f64", "mul"),
+            # Updates that are one number, few elements of many updates, integers among them.
+            lambda: scatter(300, 900, 2, each=0.3), lambda: scatter(900, 60, 1, each=-2.5), lambda: scatter(50, 9000, 2, each=1.0),
+            lambda: scatter(3, 400, 5, "bf16", each=0.5), lambda: scatter(40, 500, 1, "f64", each=0.1), lambda: scatter(7, 40, 2, each=float("inf")),
+            lambda: scatter(20, 9000, 2, "i64"), lambda: scatter(1, 17000, 1, "i32")]
 SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(1, 1 << 20).timed(bytes=8.0 * (1 << 20), torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(64, 512, columns=512).timed(bytes=8.0 * 64 * 512 * 512, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
