@@ -264,7 +264,9 @@ def losses():
     yield from each(
         (table, ids, torch.tensor([0, 4, 4])), bags=lambda t, i, o: [f.embedding_bag(i, t, o, mode=m) for m in ("sum", "mean", "max")],
         bag_options=lambda t, i, o: (f.embedding_bag(i, t, o, padding_idx=2), f.embedding_bag(i, t, o, mode="sum", per_sample_weights=i / 4),
-                                     f.embedding_bag(i.view(2, 4), t)))
+                                     f.embedding_bag(i.view(2, 4), t), f.embedding_bag(i.view(2, 4), t, mode="max", padding_idx=2),
+                                     f.embedding_bag(i.view(4, 2), t, mode="sum", per_sample_weights=i.view(4, 2) / 4),
+                                     f.embedding_bag(i.view(8, 1), t, mode="mean", padding_idx=4)))
     yield from each((dyadic(5, 3), dyadic(5, 1)), weight_norm=lambda v, g: torch._weight_norm(v, g, 0))
     yield from each(
         (x, y), backward=lambda x, y: (torch.ops.aten._softmax_backward_data(x, y.softmax(1), 1, torch.float32),

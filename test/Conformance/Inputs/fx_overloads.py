@@ -39,7 +39,10 @@ def created(x):
             filled(a.empty_permuted.default([2, 3], [1, 0], dtype=torch.int64), 4), filled(a.new_empty.default(x, [3]), 5),
             filled(a.new_empty_strided.default(x, [2, 2], [1, 2]), 6), a.eye.default(3), a.eye.m(2, 4, dtype=torch.int64), a.full.default([2, 2], 1.5),
             a.arange.start(2, 9), a.arange.start(0.5, 3), a.triu_indices.default(4, 5, 1), a.triu_indices.default(3, 2, -1),
-            a.linspace.Tensor_Tensor(x[0, 0], x[1, 1], 5), a.logspace.Tensor_Tensor(x[0, 0] / 4, x[1, 1] / 4, 5), *a.meshgrid.default([x[0], x[1, :2]])]
+            a.linspace.Tensor_Tensor(x[0, 0], x[1, 1], 5), a.logspace.Tensor_Tensor(x[0, 0] / 4, x[1, 1] / 4, 5), *a.meshgrid.default([x[0], x[1, :2]]),
+            a.hann_window.default(9), a.hann_window.periodic(8, False, dtype=torch.float64), a.hann_window.default(1), a.hamming_window.default(7),
+            a.hamming_window.periodic(7, False), a.hamming_window.periodic_alpha(6, True, 0.5), a.hamming_window.periodic_alpha_beta(6, False, 0.5, 0.25),
+            a.blackman_window.default(10), a.blackman_window.periodic(2, False)]
 
 
 def views(x):
@@ -59,7 +62,7 @@ def places(x, i, v):
             *a.sort.stable(x, stable=True, dim=0, descending=True), a.argsort.stable(x.round(), stable=True, dim=1), *a.topk.default(distinct, 3, 1),
             *a.topk.default(distinct, 2, 0, False), *a.kthvalue.default(distinct, 2, 1), *a.kthvalue.default(distinct, 3, 0, True),
             *a.unique_dim.default(x.sign(), 0, True, True, True), a.segment_reduce.default(x, "mean", lengths=torch.tensor([1, 0, 3]), unsafe=True),
-            a.segment_reduce.default(x, "max", lengths=torch.tensor([2, 2]), unsafe=True)]
+            a.segment_reduce.default(x, "max", lengths=torch.tensor([2, 2]), unsafe=True), a.one_hot.default(ids, 5)]
 
 
 def sums(x, y):

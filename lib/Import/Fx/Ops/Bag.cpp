@@ -1,6 +1,7 @@
 //===- Bag.cpp - Sums of rows by group --------------------------------------===//
 
 #include "Linalg.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 #include <limits>
 
@@ -14,6 +15,54 @@ static Value groupNumbers(OpContext &c, Value begins, const Expr &count) {
   Dims room{c.g.facts.simplify(count + Expr(1))}; // a group that begins at the end is empty
   Value marks = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, room, i64), c.g.cast(begins, i64), c.g.splat(1, dimsOf(begins), i64), 0);
   return c.g.binary<SubOp>(c.g.slice(c.g.scan(ScanKind::Sum, marks, 0), 0, Expr(0), count), 1);
+}
+
+namespace {
+/// Of each bag: the sum or the largest of its rows, and how many of them count.
+struct Sums {
+  Value rows, counts;
+};
+} // namespace
+
+static double startOf(bool largest) { return largest ? -std::numeric_limits<double>::infinity() : 0; }
+
+/// How many rows each bag has, where all have as many and the places say so: bags that are the rows of a matrix.
+static std::optional<int64_t> rowsOfEach(OpContext &c, Value offsets, const Expr &bags, const Expr &count) {
+  Value i = offsets;
+  int64_t step = 1;
+  if (auto product = i.getDefiningOp<MulOp>()) {
+    std::optional<double> factor = splatValue(product.getOperand(1));
+    if (!factor || *factor < 1 || *factor >= 0x1p53)
+      return std::nullopt;
+    step = int64_t(*factor);
+    i = product.getOperand(0);
+  }
+  bool even = i.getDefiningOp<IotaOp>() && c.g.facts.provablyEqual(bags * Expr(step), count) &&
+              c.g.facts.provablyEqual(dimsOf(offsets)[0], bags);
+  return even ? std::optional<int64_t>(step) : std::nullopt;
+}
+
+static Sums evenSums(OpContext &c, Value rows, int64_t each, Value padded, const Expr &bags, bool largest) {
+  Dims flat = dimsOf(rows);
+  Type element = elementOf(rows);
+  Value counts = c.g.splat(1, {bags, Expr(each)}, element);
+  if (padded) {
+    rows = c.g.select(c.g.broadcastTo(c.g.unsqueeze(padded, {1}), flat), c.g.splatLike(startOf(largest), rows), rows);
+    Value member = c.g.reshape(padded, {bags, Expr(each)});
+    counts = c.g.select(member, c.g.splatLike(0, counts), counts);
+  }
+  rows = c.g.reshape(rows, {bags, Expr(each), flat[1]});
+  return {c.g.reduce(largest ? ReduceKind::Max : ReduceKind::Sum, rows, {1}, false), c.g.reduce(ReduceKind::Sum, counts, {1}, false)};
+}
+
+static Sums sumsByGroup(OpContext &c, Value rows, Value group, Value padded, const Expr &bags, bool largest) {
+  Dims flat = dimsOf(rows);
+  Type element = elementOf(rows);
+  if (padded)
+    group = c.g.select(padded, c.g.broadcastTo(c.g.size(bags), {flat[0]}), group);
+  Value counts = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {bags}, element), group, c.g.splat(1, {flat[0]}, element), 0);
+  Value at = c.g.broadcastTo(c.g.unsqueeze(group, {1}), flat), start = c.g.splat(startOf(largest), {bags, flat[1]}, element);
+  return {scatterAlong(c.g, largest ? ScatterKind::Max : ScatterKind::Add, start, at, rows, 0), counts};
 }
 
 /// Sums, means or maxima of a table's rows. Rows of the index `padding_idx` do not count.
@@ -30,17 +79,13 @@ static llvm::Error embeddingBag(OpContext &c) {
   Value rows = c.g.cast(c.g.gather(table, indices, 0), wide);
   if (weights)
     rows = c.g.mul(rows, c.g.broadcastTo(c.g.unsqueeze(c.g.cast(weights, wide), {1}), dimsOf(rows)));
-  Value group = groupNumbers(c, offsets, count);
-  if (c.has("padding_idx") && padding >= 0) {
-    Value left = c.g.compare(CompareKind::EQ, indices, c.g.splatLike(double(padding), indices));
-    group = c.g.select(left, c.g.broadcastTo(c.g.size(bags), {count}), group);
-  }
-  Dims dims{bags, dimsOf(table)[1]};
-  Value at = c.g.broadcastTo(c.g.unsqueeze(group, {1}), dimsOf(rows));
-  Value counts = scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {bags}, wide), group, c.g.splat(1, {count}, wide), 0);
-  counts = c.g.broadcastTo(c.g.unsqueeze(counts, {1}), dims);
-  Value start = c.g.splat(mode == 2 ? -std::numeric_limits<double>::infinity() : 0, dims, wide);
-  Value r = scatterAlong(c.g, mode == 2 ? ScatterKind::Max : ScatterKind::Add, start, at, rows, 0);
+  Value padded = c.has("padding_idx") && padding >= 0
+                     ? c.g.compare(CompareKind::EQ, indices, c.g.splatLike(double(padding), indices))
+                     : Value();
+  std::optional<int64_t> each = rowsOfEach(c, offsets, bags, count);
+  Sums sums = each ? evenSums(c, rows, *each, padded, bags, mode == 2)
+                   : sumsByGroup(c, rows, groupNumbers(c, offsets, count), padded, bags, mode == 2);
+  Value r = sums.rows, counts = c.g.broadcastTo(c.g.unsqueeze(sums.counts, {1}), dimsOf(r));
   if (mode == 1)
     r = c.g.div(r, c.g.binary<MaxOp>(counts, 1));
   if (mode == 2)

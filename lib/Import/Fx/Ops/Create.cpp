@@ -56,6 +56,49 @@ static llvm::Error arange(OpContext &c) {
   return c.give(counts);
 }
 
+namespace {
+/// constant - first * cos(angle) + second * cos(2 * angle), where the angle goes round once.
+struct WindowParts {
+  double constant, first, second;
+};
+} // namespace
+
+static llvm::Error window(OpContext &c, const WindowParts &parts) {
+  Dims dims = c.resultDims();
+  std::optional<int64_t> length = dims.size() == 1 ? dims[0].constant() : std::nullopt;
+  Type element = c.resultElement(), wide = element.isF64() ? element : Type(c.g.b.getF32Type());
+  if (!length || !llvm::isa<mlir::FloatType>(element))
+    return c.cannot("a window of open length, or of {0}", element);
+  if (*length < 2)
+    return c.give(c.g.splat(1, dims, element));
+  double round = double(c.flag("periodic") ? *length : *length - 1);
+  auto wave = [&](int64_t times) {
+    return c.g.unary<CosOp>(c.g.binary<MulOp>(c.g.iota(dims, 0, wide), 2 * times * 3.14159265358979323846 / round));
+  };
+  Value w = c.g.binary<AddOp>(c.g.binary<MulOp>(wave(1), -parts.first), parts.constant);
+  if (parts.second != 0)
+    w = c.g.add(w, c.g.binary<MulOp>(wave(2), parts.second));
+  return c.give(c.g.cast(w, element));
+}
+
+static llvm::Error hann(OpContext &c) { return window(c, {0.5, 0.5, 0}); }
+static llvm::Error hamming(OpContext &c) { return window(c, {c.real("alpha"), c.real("beta"), 0}); }
+static llvm::Error blackman(OpContext &c) { return window(c, {0.42, 0.5, 0.08}); }
+
+/// 1 where the last index is what the element says.
+static llvm::Error oneHot(OpContext &c) {
+  Value x = c.tensor("self");
+  int64_t classes = c.integer("num_classes");
+  if (!isIndex(x) || classes < 1)
+    return c.cannot("{0} classes of {1}", classes, x.getType());
+  Dims dims = dimsOf(x);
+  dims.push_back(Expr(classes));
+  Type i64 = c.g.b.getI64Type();
+  int64_t last = int64_t(dims.size()) - 1;
+  Value wanted = c.g.broadcastTo(c.g.unsqueeze(c.g.cast(x, i64), {last}), dims);
+  return c.give(c.g.cast(c.g.compare(CompareKind::EQ, wanted, c.g.iota(dims, last, i64)), i64));
+}
+
 /// Row and column numbers of the last two dimensions.
 static std::pair<Value, Value> places(OpContext &c, llvm::ArrayRef<Expr> dims) {
   Type index = c.g.b.getI64Type();
@@ -86,6 +129,8 @@ llvm::ArrayRef<OpEntry> fx::createOps() {
   static const char *const sized = "size:N* dtype:D?";
   static const char *const newSized = "self:T size:N* dtype:D?";
   static const char *const like = "self:T dtype:D?";
+  static const char *const plainWindow = "window_length:I periodic:B=true dtype:D?";
+  static const char *const hammingWindow = "window_length:I periodic:B=true alpha:F=0.54 beta:F=0.46 dtype:D?";
   static const OpEntry table[] = {
       {"zeros.default", sized, constant<0>},
       {"ones.default", sized, constant<1>},
@@ -109,6 +154,15 @@ llvm::ArrayRef<OpEntry> fx::createOps() {
       {"arange.default", "start:S=0 end:S step:S=1 dtype:D?", arange},
       {"arange.start", "start:S end:S step:S=1 dtype:D?", arange},
       {"arange.start_step", "start:S end:S step:S=1 dtype:D?", arange},
+      {"one_hot.default", "self:T num_classes:I=-1", oneHot},
+      {"hann_window.default", plainWindow, hann},
+      {"hann_window.periodic", plainWindow, hann},
+      {"hamming_window.default", hammingWindow, hamming},
+      {"hamming_window.periodic", hammingWindow, hamming},
+      {"hamming_window.periodic_alpha", hammingWindow, hamming},
+      {"hamming_window.periodic_alpha_beta", hammingWindow, hamming},
+      {"blackman_window.default", plainWindow, blackman},
+      {"blackman_window.periodic", plainWindow, blackman},
       {"eye.default", "n:N dtype:D?", eye},
       {"eye.m", "n:N m:N dtype:D?", eye},
       {"tril.default", "self:T diagonal:I=0", triangle<CompareKind::LE>},
