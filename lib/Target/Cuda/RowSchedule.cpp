@@ -124,7 +124,7 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &ro
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
   unsigned threads = small ? t.blockThreads / 2 : t.blockThreads;
-  if (s.lane < 0 && length <= int64_t(t.serialReduction) && rows.constant().value_or(0) >= t.manyRows) {
+  if (s.lane < 0 && length <= int64_t(t.serialReduction) && rows.constant().value_or(t.manyRows) >= t.manyRows) {
     RowSchedule row = byLanes(s, 1); // a window's side: neighbouring rows read what lies side by side, or nearly so
     row.persistent = true;
     return row;

@@ -44,7 +44,7 @@ struct RowTuning {
   unsigned sharedThreads = 512;   ///< per block of those that share rows
   unsigned bytesInFlight = 16;    ///< which a thread of a loop reads of its widest operand before it stores
   unsigned mostOpsOfPoint = 64;   ///< of a body that a thread goes through for several points
-  unsigned serialReduction = 32;  ///< rows up to this long, none of whose elements lie side by side, take a thread
+  unsigned serialReduction = 64;  ///< many rows up to this long, none of whose elements lie side by side, take a thread
   int64_t manyRows = 1 << 17;     ///< fill the device with a thread for each
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
