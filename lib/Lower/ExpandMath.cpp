@@ -23,6 +23,17 @@ static Fl log2Of(Fl x) { return logOf(x) * 1.4426950408889634; }
 static Fl log10Of(Fl x) { return logOf(x) * 0.43429448190325183; }
 static Fl rsqrtOf(Fl x) { return 1.0 / x.f->sqrt(x); }
 
+/// The larger (smaller) one, NaN when one is: a NaN in y takes the place of x, and the comparison with its selection is one instruction,
+/// which gives the second operand when one is NaN. (Two selections of y would be joined, and no such instruction be seen.)
+static Fl maximumOf(Fl x, Fl y) {
+  Fl kept = x.f->select(x.f->isNan(y), y, x);
+  return x.f->select(y > kept, y, kept);
+}
+static Fl minimumOf(Fl x, Fl y) {
+  Fl kept = x.f->select(x.f->isNan(y), y, x);
+  return x.f->select(y < kept, y, kept);
+}
+
 /// A first guess by logarithms and one Newton step.
 static Fl cbrtOf(Fl x) {
   FloatBuilder &f = *x.f;
@@ -41,6 +52,7 @@ static const Expansion expansions[] = {
     {"math.asin", unary<asinOf>, true},    {"math.acos", unary<acosOf>, true},    {"math.atan", unary<atanOf>, true},
     {"math.atan2", binary<atan2Of>, true}, {"math.powf", binary<powOf>, true},    {"math.cbrt", unary<cbrtOf>, true},
     {"math.round", unary<roundOf>, false}, {"arith.remf", binary<remOf>, true},
+    {"arith.maximumf", binary<maximumOf>, false}, {"arith.minimumf", binary<minimumOf>, false},
 };
 /// Where rounding is no instruction.
 static const Expansion roundings[] = {
@@ -169,7 +181,7 @@ static void replaceAll(ArrayRef<Operation *> ops, llvm::function_ref<Value(OpBui
 void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op))
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp>(op))
       ops.push_back(op);
   });
   replaceAll(ops, [&](OpBuilder &b, Operation *op) { return expand(b, op, options); });

@@ -26,7 +26,8 @@ struct KernelAxes {
   kernel::GenericOp kernel;
   std::vector<Axis> axes;
   std::vector<Indexing> exprs;
-  std::vector<std::pair<mlir::Operation *, std::set<std::string>>> reductions; ///< reduce and contract ops with the axes they sum over
+  std::vector<std::pair<mlir::Operation *, std::set<std::string>>>
+      reductions;                ///< reduce and contract ops with the axes they sum over
   std::set<std::string> ordered; ///< axes that a scan or a sort goes along: they stay as they are
 };
 

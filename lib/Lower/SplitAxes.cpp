@@ -1,7 +1,7 @@
 //===- SplitAxes.cpp - Axes as the quotients and remainders that are taken of them ===//
 //
-// A tiled tensor is read at mod(i, n): along i a gather with a division for each element. Where n divides the axis's extent, the
-// axis is two, and along the inner one the elements lie side by side.
+// A tiled tensor is read at mod(i, n): along i a gather with a division for each element. Where n divides the axis's
+// extent, the axis is two, and along the inner one the elements lie side by side.
 //
 //===----------------------------------------------------------------------===//
 

@@ -233,12 +233,23 @@ unsigned schedule::weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return 0;
   if (op->getName().getDialectNamespace() == "math")
-    return isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op) ? 2 : 16;
+    return isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op) ? 2 : 16;
   return isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op) ? 4 : 1;
 }
 
-/// Rows of windows in which not even one whole vector fits are left to shorter ones: what is predicated gathers.
-static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width) {
+bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane) {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    if (!isa<kernel::LoadOp>(op) || !has(info.domainOf(op), lane))
+      return false;
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[lane]);
+    return !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+  });
+}
+
+/// Rows of windows in which not even one whole vector fits are left to shorter ones, where what is predicated gathers.
+static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, const Machine &machine) {
+  if (masksRest(info, lane, machine) && !readsWithGaps(info, lane))
+    return width;
   std::optional<int64_t> extent = info.extents[lane].constant();
   auto predicated = llvm::count_if(info.ops, [](Operation *op) {
     auto load = dyn_cast<kernel::LoadOp>(op);
@@ -310,7 +321,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   s.width = machine.lanes();
   LaneWork work = workOf(info, *s.lane);
   if (s.laneIsParallel && !work.reduces)
-    s.width = widthFor(info, *s.lane, s.width);
+    s.width = widthFor(info, *s.lane, s.width, machine);
   s.unroll = work.weight <= 48 ? 4 : work.weight <= 120 ? 2 : 1;
   s.maskedRest = masksRest(info, *s.lane, machine);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();

@@ -64,6 +64,8 @@ public:
   mlir::Value splat(mlir::Value scalar);
   /// Where a load without computed indices reads at this point, which has no lane axis.
   mlir::Value addressOf(kernel::LoadOp load) { return addressOf(load, load.getRef(), {}).pointer; }
+  /// Where a store without computed indices begins to write at this point.
+  mlir::Value addressOf(kernel::StoreOp store) { return addressOf(store, store.getRef(), {}).pointer; }
 
   /// The first thing that could not be emitted, empty when all went well. Emission goes on with zeros after an error, so
   /// that the caller asks once, at the end.

@@ -6,8 +6,8 @@
 
 namespace lathe::lower {
 
-/// Splits axes of which offsets take quotients and remainders by a divisor of the extent, and merges what can be merged then. Loops and
-/// reductions alone.
+/// Splits axes of which offsets take quotients and remainders by a divisor of the extent, and merges what can be merged
+/// then. Loops and reductions alone.
 void splitAxes(kernel::GenericOp kernel);
 
 } // namespace lathe::lower

@@ -45,6 +45,8 @@ llvm::Expected<RowSchedule> scheduleRows(const lower::BodyInfo &info, const Mach
 int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
 /// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
 bool masksRest(const lower::BodyInfo &info, unsigned lane, const Machine &machine);
+/// Whether lanes read with gaps between them: under a mask each of them is a load of its own.
+bool readsWithGaps(const lower::BodyInfo &info, unsigned lane);
 /// Instructions of one point of an op, roughly.
 unsigned weightOf(mlir::Operation *op);
 /// The type that a load or a store moves.

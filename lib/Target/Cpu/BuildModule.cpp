@@ -10,6 +10,7 @@
 #include "BuildModule.h"
 #include "CpuHooks.h"
 #include "KernelEmitters.h"
+#include "Softmax.h"
 #include "UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/PlainKernel.h"
@@ -195,6 +196,7 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
     return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
   lower::collapseAxes(copy);
   lower::splitAxes(copy);
+  simplifySoftmax(copy);
   BodyInfo info(copy);
   KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch, f.schedule, f.facts, f.run};
   for (const std::string &s : info.sizes)

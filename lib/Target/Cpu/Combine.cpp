@@ -1,6 +1,7 @@
 //===- Combine.cpp - The combining functions of reductions -----------------===//
 
 #include "Combine.h"
+#include "Softmax.h"
 #include "lathe/Lower/LogAddExp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -9,13 +10,14 @@ using namespace mlir;
 using namespace lathe;
 using kernel::Combiner;
 
-/// The larger (smaller) of two floats, NaN when one is: cheaper than LLVM's expansion of maximum, which also orders the
-/// zeros. The first compare and select are one instruction; they give y when one is NaN.
+/// The larger (smaller) of two floats, NaN when one is: cheaper than LLVM's expansion of maximum, which also orders the zeros. A NaN in y
+/// takes the place of x, off the way from one combination to the next; the second compare and select are one instruction, which gives
+/// the second operand when one is NaN. (Two selections of y would be joined, and no such instruction be seen.)
 static Value floatExtreme(OpBuilder &b, Location loc, arith::CmpFPredicate better, Value x, Value y) {
-  Value takeX = b.create<arith::CmpFOp>(loc, better, x, y);
-  Value best = b.create<arith::SelectOp>(loc, takeX, x, y);
-  Value xIsNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
-  return b.create<arith::SelectOp>(loc, xIsNan, x, best);
+  Value yIsNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y);
+  Value kept = b.create<arith::SelectOp>(loc, yIsNan, y, x);
+  Value takeY = b.create<arith::CmpFOp>(loc, better, y, kept);
+  return b.create<arith::SelectOp>(loc, takeY, y, kept);
 }
 
 Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) {
@@ -35,8 +37,15 @@ Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) 
   return lower::combine(b, loc, kind, x, y);
 }
 
+Value cpu::combine(OpBuilder &b, Location loc, kernel::ReduceOp op, Value x, Value y) {
+  if (!passesOverNan(op))
+    return combine(b, loc, op.getKind(), x, y);
+  // One instruction, which gives its second operand when one is NaN: x, which is none.
+  return b.create<arith::SelectOp>(loc, b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OGT, y, x), y, x);
+}
+
 /// Halves: the upper half of the lanes is combined into the lower one until one is left.
-Value cpu::combineLanes(OpBuilder &b, Location loc, Combiner kind, Value v) {
+static Value combineHalves(OpBuilder &b, Location loc, Value v, llvm::function_ref<Value(Value, Value)> both) {
   auto type = dyn_cast<VectorType>(v.getType());
   if (!type)
     return v;
@@ -45,7 +54,15 @@ Value cpu::combineLanes(OpBuilder &b, Location loc, Combiner kind, Value v) {
                                                         ArrayRef<int64_t>{1});
     Value high = b.create<vector::ExtractStridedSliceOp>(loc, v, ArrayRef<int64_t>{n / 2}, ArrayRef<int64_t>{n / 2},
                                                          ArrayRef<int64_t>{1});
-    v = combine(b, loc, kind, low, high);
+    v = both(low, high);
   }
   return b.create<vector::ExtractOp>(loc, v, ArrayRef<int64_t>{0});
+}
+
+Value cpu::combineLanes(OpBuilder &b, Location loc, Combiner kind, Value v) {
+  return combineHalves(b, loc, v, [&](Value x, Value y) { return combine(b, loc, kind, x, y); });
+}
+
+Value cpu::combineLanes(OpBuilder &b, Location loc, kernel::ReduceOp op, Value v) {
+  return combineHalves(b, loc, v, [&](Value x, Value y) { return combine(b, loc, op, x, y); });
 }

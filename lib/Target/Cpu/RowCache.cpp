@@ -153,4 +153,22 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     lower::Access access{nullptr, cachePointer(point, c), v.getType(), point.laneMask()};
     f.hooks.store(b, loc, access, v);
   }
+  if (!keeping.empty() && point.laneWidth() > 1)
+    requestResults(point);
+}
+
+/// The last pass over a row that is kept writes faster than memory takes it: lines of results are asked for while the pass that computes
+/// what is kept has something else to do.
+void RowEmitter::requestResults(BodyEmitter &point) {
+  for (Operation *op : info.ops) {
+    auto store = dyn_cast<kernel::StoreOp>(op);
+    if (!store || !store.getIndices().empty() || store.getPredicate() || !has(info.domainOf(op), *schedule.lane))
+      continue;
+    bool known = llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
+      return !has(info.domainOf(op), a) || point.axisValue(info.axes[a]);
+    });
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
+    if (known && linear && linear->coefficient.isOne())
+      b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  }
 }

@@ -7,7 +7,9 @@
 
 #include "RowEmitter.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -54,6 +56,12 @@ std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCo
   return {begin, b.create<arith::MaxSIOp>(loc, begin, end)};
 }
 
+/// The longest row that runs under masks as a whole: two ends under masks are more than a few vectors that all have some. 0: no row does.
+int64_t RowEmitter::longestMasked() const {
+  constexpr int64_t mostVectors = 4;
+  return schedule.maskedRest && !schedule::readsWithGaps(info, *schedule.lane) ? mostVectors * schedule.width : 0;
+}
+
 /// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude
 /// each other, as those of a concatenation do.
 bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
@@ -61,7 +69,8 @@ bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
     auto load = dyn_cast<kernel::LoadOp>(op);
     return load && load.getPredicate();
   });
-  if (edges.empty() || predicated < 2 || info.extents[*schedule.lane].constant().value_or(INT64_MAX) <= schedule.width)
+  int64_t length = info.extents[*schedule.lane].constant().value_or(INT64_MAX);
+  if (edges.empty() || predicated < 2 || length <= std::max<int64_t>(schedule.width, longestMasked()))
     return false;
   for (const EdgeCompare &low : edges)
     for (const EdgeCompare &high : edges)
@@ -69,16 +78,6 @@ bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
           (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
         return false;
   return true;
-}
-
-/// Do lanes read with gaps between them? Under a mask each of them is a load of its own.
-bool RowEmitter::readsWithGaps() const {
-  return llvm::any_of(info.ops, [&](Operation *op) {
-    if (!isa<kernel::LoadOp>(op) || !has(info.domainOf(op), *schedule.lane))
-      return false;
-    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
-    return !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
-  });
 }
 
 /// Whole vectors from `at` on, and one that ends where they do for what they leave over (computing an element again gives the same).
@@ -100,11 +99,25 @@ Value RowEmitter::wholeVectors(Points &inside, AxisSet bound, const Group &group
   return b.create<arith::SelectOp>(loc, overlaps, end, at);
 }
 
+/// A row of open length, which may be short.
+void RowEmitter::maskedOrEdged(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from, Value to) {
+  int64_t longest = longestMasked();
+  if (!longest || info.extents[*schedule.lane].constant())
+    return edgedLoop(outer, bound, group, edges, from, to);
+  Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, b.create<arith::SubIOp>(loc, to, from), i64(longest));
+  auto branch = b.create<scf::IfOp>(loc, isShort, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  laneTrips(outer, bound, group, from, to, 1, schedule.width, to);
+  b.setInsertionPointToStart(branch.elseBlock());
+  edgedLoop(outer, bound, group, edges, from, to);
+}
+
 /// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. A row that is too short
 /// for a vector there is tried with shorter ones.
 void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from,
                            Value to) {
-  bool gaps = readsWithGaps(), masked = schedule.maskedRest && !gaps;
+  bool gaps = schedule::readsWithGaps(info, *schedule.lane), masked = schedule.maskedRest && !gaps;
   auto edge = [&](Value first, Value last) {
     laneTrips(outer, bound, group, first, last, 1, masked ? schedule.width : 1, masked ? last : Value());
   };

@@ -235,7 +235,7 @@ void RowEmitter::accumulate(Points &points, kernel::ReduceOp op) {
       type = VectorType::get(vector.getShape(), type);
     if (type != v.getType())
       v = f.hooks.convertFloat(b, loc, v, type);
-    into = combine(b, loc, op.getKind(), into, v);
+    into = combine(b, loc, op, into, v);
   };
   bool onePoint = !acc.acrossLanes && !differs(points, op.getResult());
   for (auto [i, point] : llvm::enumerate(points)) {
@@ -275,13 +275,13 @@ void RowEmitter::finish(Points &points, kernel::ReduceOp op) {
   while (acc.parts.size() > 1) {
     SmallVector<Value> halved;
     for (size_t i = 0; i < acc.parts.size(); i += 2)
-      halved.push_back(i + 1 < acc.parts.size() ? combine(b, loc, op.getKind(), acc.parts[i], acc.parts[i + 1])
+      halved.push_back(i + 1 < acc.parts.size() ? combine(b, loc, op, acc.parts[i], acc.parts[i + 1])
                                                 : acc.parts[i]);
     acc.parts = halved;
   }
-  Value v = combineLanes(b, loc, op.getKind(), acc.parts[0]);
+  Value v = combineLanes(b, loc, op, acc.parts[0]);
   if (acc.scalar)
-    v = combine(b, loc, op.getKind(), v, acc.scalar);
+    v = combine(b, loc, op, v, acc.scalar);
   for (BodyEmitter &point : points)
     point.bindValue(op.getResult(), done(v));
 }

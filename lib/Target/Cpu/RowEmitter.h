@@ -91,9 +91,10 @@ private:
     shape::Expr rest, limit;
   };
   std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
+  int64_t longestMasked() const;
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
+  void maskedOrEdged(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
-  bool readsWithGaps() const;
   mlir::Value wholeVectors(Points &inside, lower::AxisSet bound, const Group &group, mlir::Value begin, mlir::Value at, mlir::Value end,
                            unsigned count, unsigned width);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
@@ -118,6 +119,7 @@ private:
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
+  void requestResults(lower::BodyEmitter &point);
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
   llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;
 

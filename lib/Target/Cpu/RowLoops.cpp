@@ -311,7 +311,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis))
     if (std::vector<EdgeCompare> edges = edgeCompares(bound); worthPeeling(edges))
-      return edgedLoop(outer, bound, group, edges, from, to);
+      return maskedOrEdged(outer, bound, group, edges, from, to);
   int64_t width = schedule.width, trip = width * schedule.unroll;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();

@@ -2,29 +2,36 @@
 // RUN: lathe-kernel %s --variant=avx512 --emit=asm | FileCheck %s --check-prefix=ASM
 // RUN: lathe-kernel %s --variant=avx2 --emit=llvm | FileCheck %s --check-prefix=LLVM
 
-// Softmax: three passes over the row, each an unrolled main loop and a masked rest. The exponentials of the second pass are
-// kept in scratch memory for the third.
+// Softmax: three passes over the row, each an unrolled main loop and a masked rest. The maximum passes over NaNs: one instruction. The
+// exponentials of the second pass are kept in scratch memory for the third, and the results' lines are asked for. The row has one
+// division.
 
 // CHECK-LABEL: func.func private @lathe_k0_softmax_avx512.body(%{{.*}}: !llvm.ptr {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr {llvm.noalias}
 // CHECK: scf.for %{{.*}} = %[[BEGIN:.*]] to %{{.*}} step %{{.*}} iter_args(%[[ROW:.*]] = %[[BEGIN]]) -> (i64)
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-COUNT-4: llvm.load {{.*}} -> vector<16xf32>
+// CHECK-NOT: arith.cmpf uno
 // CHECK: scf.for
 // CHECK: llvm.intr.masked.load
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-COUNT-4: math.exp {{.*}} : vector<16xf32>
 // CHECK-COUNT-4: llvm.store
+// CHECK: "llvm.intr.prefetch"({{.*}}) <{{.*}}rw = 1
 // CHECK: llvm.intr.masked.store
+// CHECK: arith.divf {{.*}} : f32
 // CHECK: scf.for
 // CHECK-NOT: math.exp
-// CHECK: arith.divf
+// CHECK-NOT: arith.divf
+// CHECK: math.fma {{.*}} : vector<16xf32>
+// CHECK: math.fma {{.*}} : vector<16xf32>
 // CHECK-LABEL: func.func @lathe_k0_softmax_avx512_plan
 
 // ASM-LABEL: lathe_k0_softmax_avx512.body:
 // ASM: vmaxps {{.*}}%zmm
 // ASM: vfmadd{{.*}}%zmm
 // ASM: vscalefps {{.*}}%zmm
-// ASM: vdivps {{.*}}%zmm
+// ASM: vdivss
+// ASM: vfnmadd{{.*}}%zmm
 
 // The functions of the runtime's interface are hidden; nothing is called that the artifact does not have.
 // LLVM: define internal fastcc void @lathe_k0_softmax_avx2.body(

@@ -2,7 +2,7 @@
 places. Against numpy, for every instruction set of this machine; inputs end at an inaccessible page."""
 import numpy as np
 from guarded import copy
-from rows import f32, ld, run_all, st, static
+from rows import MAXIMUM, SOFTMAX, f32, ld, run_all, st, static, windows
 
 CASES = []
 rng = np.random.default_rng(11)
@@ -109,6 +109,34 @@ for A, B, R, Q in ((1, 16, 1, 3), (3, 33, 2, 2), (5, 7, 4, 9), (2, 100, 3, 1), (
     sums = f'reduction @sum axes(i0 = "A", i1 = "{R}*B") {{' + ld(0, 'B*i0 + mod(i1, B)') + '%s = kernel.reduce add %x0 over ["i1"] : f32\n' + st('s', 0, 'i0') + '}'
     x = f32(A, B)
     case(f'sum of copies {A}x{B} {R}', sums, [x], [(R * x.sum(1, dtype=np.float64)).astype(np.float32)], {'A': A, 'B': B}, atol=1e-4)
+
+# Softmaxes of rows with numbers that are none, with infinities, with small quotients and with large sums: against f64.
+LOG = SOFTMAX.replace('%y = arith.divf %e, %s : f32', '%l = math.log %s : f32\n%y = arith.subf %d, %l : f32')
+for C in (5, 16, 40, 128, 300, 1000):
+    x = f32(8, C) * 3
+    x[1, C // 2] = np.nan
+    x[2, C - 1] = np.inf
+    x[3, :] = -np.inf
+    x[4, ::2] = -np.inf
+    x[5, 1:] = np.linspace(-80, -104, C - 1)
+    x[5, 0] = 0
+    x[6, :] = 88
+    with np.errstate(invalid='ignore'):
+        d = x.astype(np.float64) - x.max(1, keepdims=True)
+        e = np.exp(d)
+        total = e.sum(1, keepdims=True)
+        soft, logs = (e / total).astype(np.float32), (d - np.log(total)).astype(np.float32)
+    for name, text, want in (('softmax', SOFTMAX, soft), ('log-softmax', LOG, logs)):
+        case(f'odd {name} {C}', text, [x], [want], {'N': 8, 'C': C}, atol=1e-37 if name == 'softmax' else 2e-6)
+        case(f'odd {name} static {C}', static(text, C=C), [x], [want], {'N': 8}, atol=1e-37 if name == 'softmax' else 2e-6)
+
+# The largest of a window is NaN where one of them is, wherever it stands.
+for W in (5, 14, 16, 28, 64, 65, 150):
+    x = f32(3, W)
+    x[1, W // 2] = np.nan
+    x[2, ::7] = np.nan
+    case(f'windows with NaN {W}', MAXIMUM.replace('S*o', 'o'), [x], [windows(x, 1, W)], {'R': 3, 'W': W, 'O': W})
+    case(f'windows with NaN static {W}', static(MAXIMUM.replace('S*o', 'o'), W=W, O=W), [x], [windows(x, 1, W)], {'R': 3})
 
 if __name__ == '__main__':
     run_all(CASES)
