@@ -53,6 +53,8 @@ private:
   Value weighted(Value x, const ResizedAxis &axis, llvm::ArrayRef<Value> floored, llvm::ArrayRef<Value> weights);
   std::optional<Expr> marginOf(const ResizedAxis &axis);
   Value smooth(Value x, const ResizedAxis &axis, Value position);
+  Value smoothByMatrix(Value x, const ResizedAxis &axis, Value position, const Expr &margin);
+  Value smoothByNeighbours(Value x, const ResizedAxis &axis, Value position, const Expr &reach);
   Value kernel(Value distance);
   Value outsideToValue(Value y, const ResizedAxis &axis, Value position);
 
@@ -177,13 +179,44 @@ std::optional<Expr> Resampler::marginOf(const ResizedAxis &axis) {
   return g.facts.simplify(Expr(factor) * (Expr::floordiv(in, out) + Expr(1)) + Expr(1));
 }
 
-/// Along a dimension that shrinks, the kernel is stretched: a product with the matrix of its weights.
+/// Along a dimension that shrinks, the kernel is stretched. Few neighbours are gathered; where they are a good part of all elements, a product
+/// with the matrix of their weights is faster.
 Value Resampler::smooth(Value x, const ResizedAxis &axis, Value position) {
-  // Neighbours outside of the operand repeat its ends, unless they do not count.
-  std::optional<Expr> neighbours = s.dropsOutside ? Expr(0) : marginOf(axis);
-  if (!neighbours)
+  std::optional<Expr> margin = marginOf(axis);
+  if (!margin && !s.dropsOutside)
     return {};
-  Expr margin = *neighbours;
+  constexpr int64_t fewest = 8;
+  if (margin) {
+    Expr reach = *margin - Expr(1);
+    std::optional<int64_t> part = (Expr(2 * fewest) * reach - in).constant();
+    if (!part || *part < 0)
+      return smoothByNeighbours(x, axis, position, reach);
+  }
+  // Neighbours outside of the operand repeat its ends, unless they do not count.
+  return smoothByMatrix(x, axis, position, s.dropsOutside ? Expr(0) : *margin);
+}
+
+/// The elements at less than `reach` before and behind a position are summed, weighted.
+Value Resampler::smoothByNeighbours(Value x, const ResizedAxis &axis, Value position, const Expr &reach) {
+  Dims table{g.facts.simplify(reach + reach), out};
+  auto spread = [&](const Expr &e) { return g.broadcastTo(g.cast(g.size(g.facts.simplify(e)), f64()), table); };
+  Value center = g.broadcastTo(position, table), scale = g.broadcastTo(g.binary<MinOp>(scaleOf(axis), 1), table);
+  Value place = g.add(g.unary<FloorOp>(center), g.sub(g.iota(table, 0, f64()), spread(reach - Expr(1))));
+  Value zero = g.splatLike(0, place), last = spread(in - Expr(1)), w = kernel(g.mul(g.sub(place, center), scale));
+  if (s.dropsOutside)
+    w = g.select(g.binary<AndOp>(g.compare(CompareKind::GE, place, zero), g.compare(CompareKind::LE, place, last)), w, zero);
+  w = g.div(w, g.broadcastTo(g.reduce(ReduceKind::Sum, w, {0}, true), table));
+  Value index = g.cast(g.binary<MinOp>(g.binary<MaxOp>(place, zero), last), g.b.getI64Type());
+  Type element = elementOf(x), type = element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 32 ? g.b.getF32Type() : element;
+  Value neighbours = g.cast(g.gather(x, index, axis.dim), type);
+  Dims aligned(typeOf(neighbours).getRank(), Expr(1));
+  aligned[axis.dim] = table[0];
+  aligned[axis.dim + 1] = out;
+  Value weights = g.broadcastTo(g.reshape(g.cast(w, type), aligned), dimsOf(neighbours));
+  return g.cast(g.reduce(ReduceKind::Sum, g.mul(neighbours, weights), {axis.dim}, false), element);
+}
+
+Value Resampler::smoothByMatrix(Value x, const ResizedAxis &axis, Value position, const Expr &margin) {
   Dims wide{g.facts.simplify(in + margin + margin), out}, table{in, out};
   auto spread = [&](const Expr &e) { return g.broadcastTo(g.cast(g.size(g.facts.simplify(e)), f64()), wide); };
   Value scale = g.broadcastTo(g.binary<MinOp>(scaleOf(axis), 1), wide);
