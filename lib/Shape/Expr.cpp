@@ -83,6 +83,15 @@ Expr ExprBuilder::fromTerms(Monomials terms) {
   return Expr(std::shared_ptr<const Expr::Impl>(std::move(impl)));
 }
 
+bool ExprBuilder::append(Monomials &all, const Expr &e) {
+  all.insert(all.end(), terms(e).begin(), terms(e).end());
+  if (all.size() <= 8 * maxTerms)
+    return !e.isUnknown();
+  Expr sum = fromTerms(std::move(all));
+  all = terms(sum);
+  return !e.isUnknown() && !sum.isUnknown();
+}
+
 static const char *functionName(Atom::Kind kind) {
   switch (kind) {
   case Atom::Kind::Symbol:
@@ -303,8 +312,7 @@ std::vector<Expr::Term> Expr::terms() const {
 Expr Expr::substitute(const std::map<std::string, Expr> &with) const {
   if (isUnknown())
     return *this;
-  Expr sum(0);
-  Monomials kept; // Terms without a replaced symbol are collected and normalised once.
+  Monomials all; // Collected and normalised once: a sum that is normalised term by term takes quadratic time.
   for (const Monomial &t : impl->terms) {
     Monomial same{t.coefficient, {}};
     std::vector<Expr> factors;
@@ -324,11 +332,11 @@ Expr Expr::substitute(const std::map<std::string, Expr> &with) const {
         factors.push_back(fromAtom({a->atom.kind, "", {x, y}}));
     }
     if (factors.empty())
-      kept.push_back(std::move(same));
-    else
-      sum = sum + ExprBuilder::fromTerms({std::move(same)}) * product(factors);
+      all.push_back(std::move(same));
+    else if (!ExprBuilder::append(all, ExprBuilder::fromTerms({std::move(same)}) * product(factors)))
+      return unknown();
   }
-  return ExprBuilder::fromTerms(std::move(kept)) + sum;
+  return ExprBuilder::fromTerms(std::move(all));
 }
 
 static std::optional<int64_t> evaluateAtom(const Atom &a, const std::map<std::string, int64_t> &values) {

@@ -42,6 +42,8 @@ struct Expr::Impl {
 struct ExprBuilder {
   static const Monomials &terms(const Expr &e) { return e.impl->terms; }
   static Expr fromTerms(Monomials terms);
+  /// Adds the terms of e to those of a sum that fromTerms ends; false when the sum is unknown.
+  static bool append(Monomials &all, const Expr &e);
   static Expr fromTerm(int64_t coefficient, std::vector<AtomRef> atoms) { return fromTerms({{coefficient, std::move(atoms)}}); }
   /// An opaque term as it stands, with no simplification.
   static Expr opaque(Atom::Kind kind, const Expr &a, const Expr &b);

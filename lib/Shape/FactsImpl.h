@@ -8,7 +8,9 @@
 
 #include "ExprImpl.h"
 #include "lathe/Shape/Facts.h"
+#include <array>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace lathe::shape {
@@ -44,6 +46,41 @@ struct Facts::State {
   void changedBy(const std::string &symbol, const Range &range);
 };
 
+/// What expressions are at a few points within all ranges and axes. A point with e < 0 says that e >= 0 has no proof; most questions
+/// have the answer no, and end here instead of with the last step of a search.
+class Samples {
+public:
+  static constexpr unsigned count = 6;
+  /// At each point; nothing where a term has no value there.
+  using Values = std::array<std::optional<int64_t>, count>;
+  struct Relation {
+    Expr relation;
+    std::set<std::string> symbols;
+    Values values;
+  };
+
+  explicit Samples(const Facts::State &state) : state(state) {}
+  Values of(const Expr &e);
+  /// The known relations with their values.
+  const std::vector<Relation> &relations();
+  /// Some point has e < 0; with relations, one where these hold.
+  bool refute(const Values &values, bool useRelations);
+  /// No point has e < g.
+  static bool isAbove(const Relation &g, const Values &values);
+
+private:
+  Values ofSize(const std::string &name) const;
+  Values ofAxis(const std::string &name, const Expr &extent);
+  const Values &ofSymbol(const std::string &name);
+  const Values &ofAtom(const AtomRef &node);
+
+  const Facts::State &state;
+  std::unordered_map<std::string, Values> symbols;
+  std::unordered_map<const AtomNode *, std::pair<AtomRef, Values>> opaque;
+  std::vector<Relation> known;
+  std::optional<std::array<bool, count>> allowed;
+};
+
 /// Proves e >= 0 by intervals and by setting symbols to their extreme values. One Prover answers one question: it holds
 /// the steps left, and what the question itself implies (a point on an axis: the axis is not empty).
 class Prover {
@@ -58,16 +95,20 @@ public:
 
 private:
   bool prove(const Expr &e, bool useRelations);
-  bool proveByRelations(const Expr &e);
+  bool proveByRelations(const Expr &e, const Samples::Values &values);
+  void raiseMinimum(const std::string &name);
   std::optional<bool> eliminateOpaque(const Expr &e, bool useRelations);
   std::optional<bool> eliminateSymbol(const Expr &e, bool useRelations);
   std::optional<bool> eliminateSymbols(const Expr &e, bool wantAxes, bool useRelations);
   bool allTermsNonNegative(const Expr &e);
   Range atomInterval(const Atom &a);
+  Range intervalOf(const AtomRef &node);
   Range symbolRange(const std::string &name);
 
   const Facts::State &state;
+  Samples samples{state};
   std::map<std::string, int64_t> raisedMinimum;
+  std::unordered_map<const AtomNode *, std::pair<AtomRef, Range>> intervals; ///< of opaque terms, under these minima
   unsigned fuel = 400; ///< steps over short expressions; those over long ones count more
   unsigned intervalDepth = 0;
 };

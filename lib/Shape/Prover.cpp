@@ -119,6 +119,24 @@ Range Prover::atomInterval(const Atom &a) {
   return {};
 }
 
+/// The same term stands in many expressions of one question.
+Range Prover::intervalOf(const AtomRef &node) {
+  if (!node->depth)
+    return atomInterval(node->atom);
+  if (auto it = intervals.find(node.get()); it != intervals.end())
+    return it->second.second;
+  Range range = atomInterval(node->atom);
+  return intervals.emplace(node.get(), std::pair(node, range)).first->second.second;
+}
+
+void Prover::raiseMinimum(const std::string &name) {
+  int64_t &minimum = raisedMinimum[name];
+  if (minimum < 1) {
+    minimum = 1;
+    intervals.clear();
+  }
+}
+
 Range Prover::interval(const Expr &e) {
   if (e.isUnknown() || intervalDepth > 2 * maxDepth)
     return {};
@@ -127,7 +145,7 @@ Range Prover::interval(const Expr &e) {
   for (const Monomial &t : ExprBuilder::terms(e)) {
     Range value{t.coefficient, t.coefficient};
     for (const AtomRef &a : t.atoms)
-      value = multiply(value, atomInterval(a->atom));
+      value = multiply(value, intervalOf(a));
     sum = add(sum, value);
   }
   --intervalDepth;
@@ -210,7 +228,7 @@ std::optional<bool> Prover::eliminateSymbols(const Expr &e, bool wantAxes, bool 
       continue;
     if (isAxis) // A point on the axis exists, so its extent is at least 1.
       if (std::optional<std::string> extent = axis->second.asSymbol())
-        raisedMinimum[*extent] = std::max<int64_t>(raisedMinimum[*extent], 1);
+        raiseMinimum(*extent);
     Expr low = isAxis ? Expr(0) : Expr(*range.min), high = isAxis ? axis->second - Expr(1) : Expr(*range.max);
     Range sign = interval(l->coefficient);
     auto at = [&](const Expr &value) { return prove(l->coefficient * value + l->rest, useRelations); };
@@ -225,6 +243,11 @@ bool Prover::allTermsNonNegative(const Expr &e) {
   std::map<std::string, Expr> shift;
   if (e.hasOpaque())
     return false;
+  // Nothing that the shift adds reaches the terms of the highest degree.
+  const Monomials &terms = ExprBuilder::terms(e);
+  for (const Monomial &t : terms)
+    if (t.atoms.size() == terms.front().atoms.size() && t.coefficient < 0)
+      return false;
   for (const std::string &name : e.symbols()) {
     Range r = symbolRange(name);
     if (!r.min)
@@ -245,6 +268,9 @@ bool Prover::prove(const Expr &e, bool useRelations) {
     return *c >= 0;
   if (Range r = interval(e); r.min && *r.min >= 0)
     return true;
+  Samples::Values values = samples.of(e);
+  if (samples.refute(values, useRelations))
+    return false;
   if (allTermsNonNegative(e))
     return true;
   if (std::optional<bool> done = eliminateOpaque(e, useRelations); done && *done)
@@ -252,20 +278,23 @@ bool Prover::prove(const Expr &e, bool useRelations) {
   if (std::optional<bool> done = eliminateSymbol(e, useRelations); done && *done)
     return true;
   // e >= g >= 0 for a known relation g.
-  return useRelations && proveByRelations(e);
+  return useRelations && proveByRelations(e, values);
 }
 
 /// A relation that shares no symbol with e, nor with the extents of its axes, says nothing of it; models that read many sizes while
 /// they run have hundreds.
-bool Prover::proveByRelations(const Expr &e) {
+bool Prover::proveByRelations(const Expr &e, const Samples::Values &values) {
   if (state.nonNegative.empty())
     return false;
   std::set<std::string> symbols = e.symbols();
   for (const std::string &name : std::set<std::string>(symbols))
     if (auto axis = state.axes.find(name); axis != state.axes.end())
       symbols.merge(axis->second.symbols());
-  return llvm::any_of(state.nonNegative, [&](const Expr &g) {
-    return llvm::any_of(g.symbols(), [&](const std::string &name) { return symbols.count(name) != 0; }) && prove(e - g, false);
+  auto bears = [&](const Samples::Relation &g) {
+    return llvm::any_of(g.symbols, [&](const std::string &name) { return symbols.count(name) != 0; });
+  };
+  return llvm::any_of(samples.relations(), [&](const Samples::Relation &g) {
+    return Samples::isAbove(g, values) && bears(g) && fuel && prove(e - g.relation, false);
   });
 }
 
@@ -275,7 +304,7 @@ void Prover::assumeDivisor(const Expr &divisor) {
     return;
   for (const AtomRef &a : terms[0].atoms)
     if (a->atom.kind == Kind::Symbol && symbolRange(a->atom.name).min == Bound(0))
-      raisedMinimum[a->atom.name] = 1;
+      raiseMinimum(a->atom.name);
 }
 
 bool Prover::nonNegative(const Expr &e) { return prove(e, true); }

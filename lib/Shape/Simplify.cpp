@@ -128,14 +128,15 @@ Expr Simplifier::rewriteProducts(Expr e) {
 Expr Simplifier::once(const Expr &e) {
   if (!e.hasOpaque())
     return rewriteProducts(e);
-  Expr sum(0);
+  Monomials all;
   for (const Monomial &t : ExprBuilder::terms(e)) {
     Expr term(t.coefficient);
     for (const AtomRef &a : t.atoms)
       term = term * simplifyAtom(a);
-    sum = sum + term;
+    if (!ExprBuilder::append(all, term))
+      return Expr::unknown();
   }
-  return rewriteProducts(sum);
+  return rewriteProducts(ExprBuilder::fromTerms(std::move(all)));
 }
 
 /// k*floordiv(a, k) + mod(a, k) is a: where writing a remainder by its quotient leaves neither, they go.
