@@ -153,12 +153,13 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     lower::Access access{nullptr, cachePointer(point, c), v.getType(), point.laneMask()};
     f.hooks.store(b, loc, access, v);
   }
-  if (!keeping.empty() && point.laneWidth() > 1)
+  constexpr unsigned line = 64;
+  if (!keeping.empty() && point.laneWidth() > 1 && f.isa.vectorBytes == line)
     requestResults(point);
 }
 
 /// The last pass over a row that is kept writes faster than memory takes it: lines of results are asked for while the pass that computes
-/// what is kept has something else to do.
+/// what is kept has something else to do. Where a vector is a line: half lines would be asked for twice.
 void RowEmitter::requestResults(BodyEmitter &point) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
