@@ -38,10 +38,11 @@ constexpr unsigned largestBody = 40;
 class PermutationEmitter {
 public:
   PermutationEmitter(KernelFunction &f, const Permutation &p)
-      : f(f), info(f.info), b(f.b), loc(f.loc), v(f.b, f.loc, f.isa, f.b.getF32Type()), p(p), width(v.lanes) {}
+      : f(f), info(f.info), b(f.b), loc(f.loc), v(f.b, f.loc, f.isa, f.b.getF32Type()), p(p), width(tileWidth(f, p, v.lanes)) {}
   llvm::Error run(KernelPlan &plan);
 
 private:
+  static int64_t tileWidth(const KernelFunction &f, const Permutation &p, int64_t lanes);
   void emitItem(BodyEmitter &outer, Value item);
   void tile(BodyEmitter &point, Value across, Value along);
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
@@ -139,6 +140,15 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// Axes of fewer elements than a vector has take smaller tiles, of which none may be left over along the result: what is gathers.
+int64_t PermutationEmitter::tileWidth(const KernelFunction &f, const Permutation &p, int64_t lanes) {
+  constexpr int64_t smallest = 4;
+  int64_t width = lanes, across = f.info.extents[p.across].constant().value_or(lanes), along = f.info.extents[p.along].constant().value_or(lanes);
+  while (width > smallest && (across < width || along < width))
+    width /= 2;
+  return along >= lanes || along % width == 0 ? width : lanes;
+}
+
 /// Booleans and half types as the integers that they are in memory.
 SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
   auto type = cast<VectorType>(rows[0].getType());
@@ -187,11 +197,12 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
 /// Places [from, to) across, [start, end) along, by gathers.
 void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value start, Value end) {
   bool masked = masksRest(info, p.along, f.isa);
+  int64_t lanes = v.lanes;
   v.loop(from, to, 1, [&](Value across) {
-    v.loop(start, end, masked ? width : 1, [&](Value along) {
+    v.loop(start, end, masked ? lanes : 1, [&](Value along) {
       BodyEmitter inner = point;
       inner.bindAxis(info.axes[p.across], across);
-      inner.bindLane(info.axes[p.along], along, masked ? width : 1,
+      inner.bindLane(info.axes[p.along], along, masked ? lanes : 1,
                      masked ? v.firstLanes(b.create<arith::SubIOp>(loc, end, along)) : Value());
       for (kernel::StoreOp store : p.stores)
         inner.emitStore(store);

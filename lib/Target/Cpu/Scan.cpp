@@ -9,6 +9,7 @@
 #include "Combine.h"
 #include "RowSchedule.h"
 #include "VectorBuilder.h"
+#include "lathe/Artifact/Format.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -20,8 +21,9 @@ using lower::BodyEmitter;
 using lower::BodyInfo;
 using shape::Expr;
 
-/// Rows side by side that an item takes at most, and vectors of them that carry their running values in registers.
-constexpr unsigned rowsPerItem = 512, vectorsTogether = 4;
+/// Rows side by side that an item takes at most, fewer where threads would have nothing to do, and vectors of them that carry their running
+/// values in registers. Many rows are read and written in long runs through memory.
+constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4;
 
 namespace {
 class ScanEmitter {
@@ -33,6 +35,7 @@ private:
   using Points = SmallVector<BodyEmitter, vectorsTogether>;
   using Values = VectorBuilder::Values;
 
+  Expr blocks() const;
   void emitItem(Value item);
   void emitRow(BodyEmitter &row);
   void emitColumns(BodyEmitter &row, Value block);
@@ -80,8 +83,20 @@ ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
       stores.push_back(store);
 }
 
+/// Parts that the rows side by side are worked on in.
+Expr ScanEmitter::blocks() const {
+  const Expr &rows = info.extents[*s.lane];
+  Expr threads = f.run.empty() ? Expr(1) : Expr::symbol(runFacts[LATHE_FACT_THREADS]);
+  return Expr::max(Expr::ceildiv(rows, rowsPerItem), Expr::min(Expr::ceildiv(rows, fewestRows), threads));
+}
+
 llvm::Error ScanEmitter::run(KernelPlan &plan) {
   planRows(info, s, plan);
+  if (s.laneIsParallel) {
+    plan.items = blocks();
+    for (unsigned a : s.itemAxes)
+      plan.items = plan.items * info.extents[a];
+  }
   if (s.laneIsParallel)
     plan.scratchBytes = Expr(rowsPerItem * std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + 64);
   size = outer.emitExpr(info.extents[axis]);
@@ -95,7 +110,7 @@ void ScanEmitter::emitItem(Value item) {
   BodyEmitter row = outer;
   Value block;
   if (s.laneIsParallel)
-    block = v.takeLast(item, outer.emitExpr(laneBlocks(info, s)));
+    block = v.takeLast(item, f.emitExpr(blocks()));
   bindItem(v, row, info, s.itemAxes, item);
   s.laneIsParallel ? emitColumns(row, block) : emitRow(row);
 }
@@ -209,7 +224,7 @@ void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count,
 /// values lie in scratch memory.
 void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
   Type type = op.getType();
-  Value count = v.sub(to, from), whole = v.roundDown(count, s.width);
+  Value count = v.sub(to, from), whole = v.roundDown(count, s.width), fours = v.roundDown(count, vectorsTogether * s.width);
   v.loop(v.i(0), count, s.width,
          [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, type), 1); });
   auto move = [&](const BodyEmitter &at, Value c, unsigned width, Value mask) {
@@ -224,7 +239,11 @@ void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
   v.loop(v.i(0), size, 1, [&](Value i) {
     BodyEmitter at = row;
     at.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
-    v.loop(v.i(0), whole, s.width, [&](Value c) { move(at, c, s.width, {}); });
+    v.loop(v.i(0), fours, vectorsTogether * s.width, [&](Value c) {
+      for (unsigned i = 0; i < vectorsTogether; ++i)
+        move(at, v.add(c, int64_t(i * s.width)), s.width, {});
+    });
+    v.loop(fours, whole, s.width, [&](Value c) { move(at, c, s.width, {}); });
     if (masked)
       v.loop(whole, count, s.width, [&](Value c) { move(at, c, s.width, v.firstLanes(v.sub(count, c))); });
     else
@@ -235,7 +254,7 @@ void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
 void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
   Value extent = row.emitExpr(info.extents[*s.lane]);
   // Blocks of one size, but for the last.
-  Value share = v.ceilDiv(extent, outer.emitExpr(laneBlocks(info, s)));
+  Value share = v.ceilDiv(extent, f.emitExpr(blocks()));
   share = v.mul(v.ceilDiv(share, int64_t(s.width)), int64_t(s.width));
   Value from = v.min(v.mul(block, share), extent), to = v.min(v.add(from, share), extent), count = v.sub(to, from);
   Value few = v.i(s.width * vectorsTogether);

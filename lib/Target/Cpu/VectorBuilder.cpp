@@ -175,7 +175,7 @@ Value VectorBuilder::shuffle(Value x, Value y, ArrayRef<int64_t> mask) {
 }
 
 Values VectorBuilder::transpose(Values rows) {
-  unsigned n = lanes;
+  unsigned n = rows.size();
   for (unsigned d = 1; d < n; d *= 2) {
     Values next(n);
     for (unsigned r = 0; r < n; ++r) {

@@ -90,7 +90,7 @@ public:
   /// x > y ? x : y, which is one instruction; a NaN in x gives y.
   mlir::Value maxOr(mlir::Value x, mlir::Value y);
   mlir::Value shuffle(mlir::Value x, mlir::Value y, llvm::ArrayRef<int64_t> mask);
-  /// lanes vectors of lanes elements: a butterfly of two-source shuffles.
+  /// As many vectors as each has elements, a power of two: a butterfly of two-source shuffles.
   Values transpose(Values rows);
   /// 2^x to about 2 ulp (f32); exactly zero below -126.5; NaN stays NaN.
   mlir::Value exp2(mlir::Value x);

@@ -138,5 +138,21 @@ for W in (5, 14, 16, 28, 64, 65, 150):
     case(f'windows with NaN {W}', MAXIMUM.replace('S*o', 'o'), [x], [windows(x, 1, W)], {'R': 3, 'W': W, 'O': W})
     case(f'windows with NaN static {W}', static(MAXIMUM.replace('S*o', 'o'), W=W, O=W), [x], [windows(x, 1, W)], {'R': 3})
 
+# Matrices with a side shorter than a vector are transposed in smaller tiles; what a tile does not cover is gathered.
+for A in (4, 6, 12):
+    for B in (9, 40):
+        for t, x in (('f32', f32(3, A, B)), ('i8', (f32(3, A, B) * 20).astype(np.int8)), ('f64', f32(3, A, B).astype(np.float64))):
+            for n, m in ((A, B), (B, A)):
+                y = np.ascontiguousarray(x if n == A else x.transpose(0, 2, 1))
+                text = f'loop @turn axes(b = "3", j = "{m}", i = "{n}") {{' + ld(0, f'{n * m}*b + {m}*i + j', t) + st('x0', 0, f'{n * m}*b + {n}*j + i', t) + '}'
+                case(f'transposed {t} {n}x{m}', text, [y], [np.ascontiguousarray(y.transpose(0, 2, 1))])
+
+# Running sums of rows side by side, in one part and in several.
+for C in (1, 70, 600, 4096, 4100, 9000):
+    x = f32(5, C)
+    text = 'scan @sums axes(i = "5", c = "C") {' + ld(0, 'C*i + c') + '%s = kernel.scan add %x0 along "i" : f32\n' + st('s', 0, 'C*i + c') + '}'
+    case(f'sums of columns {C}', text, [x], [x.cumsum(0)], {'C': C})
+    case(f'sums of columns static {C}', static(text, C=C), [x], [x.cumsum(0)])
+
 if __name__ == '__main__':
     run_all(CASES)
