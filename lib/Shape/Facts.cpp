@@ -275,6 +275,36 @@ void Facts::addLessEqual(const Expr &a, const Expr &b) {
   state->changed();
 }
 
+/// The term with its operands simplified.
+static Expr restated(const Facts &facts, const Atom &a) {
+  if (a.kind == Atom::Kind::Symbol)
+    return Expr::fromAtom(a);
+  Expr x = facts.simplify(a.operands[0]), y = facts.simplify(a.operands[1]);
+  switch (a.kind) {
+  case Atom::Kind::FloorDiv:
+    return Expr::floordiv(x, y);
+  case Atom::Kind::Mod:
+    return Expr::mod(x, y);
+  case Atom::Kind::Min:
+    return Expr::min(x, y);
+  default:
+    return Expr::max(x, y);
+  }
+}
+
+void Facts::restate() {
+  std::vector<State::Rewrite> known = state->rewrites; // addEquality adds to them
+  for (const State::Rewrite &r : known) {
+    Expr was(r.coefficient), now(r.coefficient);
+    for (const AtomRef &a : r.product) {
+      was = was * Expr::fromAtom(a->atom);
+      now = now * restated(*this, a->atom);
+    }
+    if (now != was && !now.isUnknown())
+      addEquality(now, r.value);
+  }
+}
+
 static std::string wordOf(const Expr &e) {
   std::string word = e.str();
   for (char &c : word)

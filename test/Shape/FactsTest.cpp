@@ -257,3 +257,17 @@ TEST(Facts, AnEqualityReplacesTheSymbolThatIsKnownLast) {
   EXPECT_EQ(facts.simplify(b).str(), "b");
 }
 
+
+TEST(Facts, EqualitiesAreRestatedWhereAnInequalityMadeThemShorter) {
+  Facts facts;
+  for (const char *name : {"a", "b"})
+    facts.setRange(name, {1, std::nullopt});
+  Expr a = Expr::symbol("a"), rows = Expr::floordiv(Expr::min(Expr(2), a) + a, Expr(3)), value = rows * Expr::symbol("b");
+  facts.addDivides(Expr(4), value);
+  Expr quotient = Expr::symbol(facts.derived().front().first);
+  EXPECT_TRUE(facts.provablyEqual(value, quotient * Expr(4)));
+  facts.addLessEqual(Expr(4), a);
+  facts.restate();
+  EXPECT_TRUE(facts.provablyEqual(value, quotient * Expr(4)));
+  EXPECT_FALSE(facts.provablyEqual(value, quotient * Expr(4) + Expr(4)));
+}

@@ -34,6 +34,8 @@ public:
   bool addEquality(const Expr &a, const Expr &b);
   /// a <= b.
   void addLessEqual(const Expr &a, const Expr &b);
+  /// States known equalities again in the terms that simplify() gives now: an inequality that came later may have made some shorter.
+  void restate();
   /// k divides e: e becomes k * q for a fresh symbol q (deterministically named after the two), also where k is symbolic;
   /// floordiv(e, k) then is q.
   void addDivides(const Expr &k, const Expr &e);

@@ -160,6 +160,7 @@ shape::Facts ir::factsWhileRunning(ModuleOp module, StringRef function) {
   for (RelationOp r : module.getOps<RelationOp>())
     if (holds(r) && r.getKind() == "le")
       facts.addLessEqual(Expr::parsed(r.getLeft()), Expr::parsed(r.getRight()));
+  facts.restate();
   return facts;
 }
 
