@@ -166,7 +166,7 @@ static unsigned elementsOf(Value v, unsigned depth = 0) {
   return through ? sum : 1;
 }
 
-/// What a value is made from, through views and what is computed element by element: the op that another loop or kernel makes.
+/// The op that a value comes from, looking through views; null for an argument.
 static Operation *sourceOf(Value v) {
   Operation *op = v.getDefiningOp();
   while (op && isView(op))
@@ -291,9 +291,8 @@ static unsigned ownWeight(Operation *op) {
 
 /// The op that could be kept in memory: the one below views.
 static Operation *belowViews(Value v) {
-  while (isView(v.getDefiningOp()))
-    v = v.getDefiningOp()->getOperand(0);
-  return isPointwise(v.getDefiningOp()) ? v.getDefiningOp() : nullptr;
+  Operation *op = sourceOf(v);
+  return isPointwise(op) ? op : nullptr;
 }
 
 void Trees::weigh(Operation *op) {

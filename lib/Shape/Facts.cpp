@@ -279,17 +279,7 @@ void Facts::addLessEqual(const Expr &a, const Expr &b) {
 static Expr restated(const Facts &facts, const Atom &a) {
   if (a.kind == Atom::Kind::Symbol)
     return Expr::fromAtom(a);
-  Expr x = facts.simplify(a.operands[0]), y = facts.simplify(a.operands[1]);
-  switch (a.kind) {
-  case Atom::Kind::FloorDiv:
-    return Expr::floordiv(x, y);
-  case Atom::Kind::Mod:
-    return Expr::mod(x, y);
-  case Atom::Kind::Min:
-    return Expr::min(x, y);
-  default:
-    return Expr::max(x, y);
-  }
+  return Expr::fromAtom({a.kind, "", {facts.simplify(a.operands[0]), facts.simplify(a.operands[1])}});
 }
 
 void Facts::restate() {

@@ -97,15 +97,14 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     v.loop(v.i(0), v.i(width), vectors * v.lanes, pass);
 }
 
-/// Is the packed operand too large for the cache, as far as the sizes are known?
-bool ContractionTile::streams() const {
+/// Has the packed operand so many elements, as far as the sizes are known?
+bool ContractionTile::mayHave(int64_t elements) const {
   std::optional<int64_t> depth = shape.reduced.extent().constant(), columns = shape.columns.extent().constant();
-  return !depth || !columns || *depth * *columns >= fewestStreamed;
+  return !depth || !columns || *depth * *columns >= elements;
 }
 
 void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
-  std::optional<int64_t> knownDepth = shape.reduced.extent().constant(), columns = shape.columns.extent().constant();
-  if (!shape.packed || (knownDepth && columns && *knownDepth * *columns < fewestRequested))
+  if (!shape.packed || !mayHave(fewestRequested))
     return;
   Value elements = v.mul(depth, panelColumns), quarter = v.mul(v.min(tile, v.i(3)), v.mul(depth, aheadElements));
   ahead = v.at(panel, v.add(elements, quarter), panelType);
@@ -189,7 +188,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }
-    if (ahead && (rows > maxRows() / 2 || streams()) && u * aheadElements % 16 == 0)
+    if (ahead && (rows > maxRows() / 2 || mayHave(fewestStreamed)) && u * aheadElements % 16 == 0)
       v.prefetch(ahead, v.add(v.mul(k, aheadElements), u * aheadElements), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;

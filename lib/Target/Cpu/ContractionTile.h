@@ -40,7 +40,7 @@ private:
     mlir::Value start;
     int64_t displacement;
   };
-  bool streams() const;
+  bool mayHave(int64_t elements) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
   llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
   Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
