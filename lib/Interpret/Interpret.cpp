@@ -126,7 +126,7 @@ Error Interpret::execute(ModuleOp module) {
   Expected<std::vector<Tensor>> in = inputsOf(main);
   if (!in)
     return in.takeError();
-  Expected<std::vector<Tensor>> results = interpret::interpret(module, *in);
+  Expected<std::vector<Tensor>> results = interpret::interpret(module, *in, {}, roundings ? std::optional<uint64_t>(roundings) : std::nullopt);
   if (!results)
     return results.takeError();
   std::vector<std::pair<std::string, Tensor>> named;

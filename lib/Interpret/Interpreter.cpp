@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interpreter.h"
+#include "Roundings.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -19,7 +20,8 @@ namespace {
 
 class Interpreter {
 public:
-  Interpreter(ModuleOp module, const KernelObserver &observer) : module(module), observer(observer), sizes(module) {}
+  Interpreter(ModuleOp module, const KernelObserver &observer, std::optional<Roundings> roundings)
+      : module(module), observer(observer), roundings(std::move(roundings)), sizes(module) {}
   Expected<Tensors> main(ArrayRef<Tensor> inputs);
 
 private:
@@ -38,6 +40,7 @@ private:
 
   ModuleOp module;
   const KernelObserver &observer;
+  std::optional<Roundings> roundings;
   Sizes sizes;
 };
 
@@ -138,6 +141,8 @@ Error Interpreter::run(Operation &op, Frame &frame) {
     if (!fixed)
       return within(op, fixed.takeError());
     Expected<Tensor> result = runGraphOp(*fixed, in);
+    if (result && roundings)
+      roundings->apply(*fixed, in, *result);
     (*fixed)->destroy();
     if (!result)
       return within(op, result.takeError());
@@ -163,6 +168,8 @@ Error Interpreter::runHost(Operation &op, Inputs in, Tensors &out) {
   if (!results)
     return results.takeError();
   out = std::move(*results);
+  for (Tensor &t : roundings ? MutableArrayRef<Tensor>(out) : MutableArrayRef<Tensor>())
+    roundings->apply(&op, in, t);
   return Error::success();
 }
 
@@ -341,6 +348,7 @@ Expected<Tensors> Interpreter::main(ArrayRef<Tensor> inputs) {
 }
 
 Expected<std::vector<Tensor>> interpret::interpret(ModuleOp module, ArrayRef<Tensor> inputs,
-                                                   const KernelObserver &observer) {
-  return Interpreter(module, observer).main(inputs);
+                                                   const KernelObserver &observer,
+                                                   std::optional<uint64_t> roundings) {
+  return Interpreter(module, observer, roundings ? std::optional<Roundings>(*roundings) : std::nullopt).main(inputs);
 }

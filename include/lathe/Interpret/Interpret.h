@@ -24,9 +24,12 @@ using KernelObserver = std::function<llvm::Error(kernel::GenericOp kernel, llvm:
                                                  llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<Tensor> results)>;
 
 /// The results of @main. An error is the user's where the inputs do not fit the model, else a fault of the module (a
-/// BugError). `observer`: tries what was generated for a kernel on the same operands.
+/// BugError). `observer`: tries what was generated for a kernel on the same operands. `roundings`: a seed; what ops of the
+/// lathe dialect give is then moved, up or down, by as much as another good implementation of them may differ (another
+/// order of additions, a multiplication and addition that rounds once, another polynomial for a function).
 llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs,
-                                              const KernelObserver &observer = {});
+                                              const KernelObserver &observer = {},
+                                              std::optional<uint64_t> roundings = std::nullopt);
 
 /// The sizes that an input has whose dimensions are these symbols; nothing where a size has no value.
 llvm::Expected<mlir::RankedTensorType> typeAt(mlir::Type type, const std::map<std::string, int64_t> &sizes);

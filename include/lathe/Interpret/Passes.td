@@ -18,6 +18,8 @@ def Interpret : Pass<"lathe-interpret", "::mlir::ModuleOp"> {
     Option<"inputs", "inputs", "std::string", "", "A file of arrays (.npz)">,
     Option<"outputs", "outputs", "std::string", "", "A file of arrays (.npz) to write the results to, instead of printing them">,
     Option<"seed", "seed", "uint64_t", "0", "Of the inputs, where no file gives them">,
+    Option<"roundings", "roundings", "uint64_t", "0",
+           "Not 0: moves what ops of the lathe dialect give by what another implementation may, in a way that follows from this">,
     ListOption<"dims", "dims", "std::string", "Values of open sizes: NAME=N,...">,
   ];
 }
