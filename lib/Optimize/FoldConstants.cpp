@@ -35,6 +35,7 @@ public:
   void run();
 
 private:
+  void foldEmpty();
   void foldSizes();
   void findKnown();
   bool isKnown(Value v) const { return known.contains(v); }
@@ -51,6 +52,21 @@ private:
 };
 
 } // namespace
+
+/// What has no elements is known, whatever it is computed from; no kernel has to deal with it.
+void Folder::foldEmpty() {
+  for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
+    if (op.getNumResults() != 1 || isa<ConstantOp>(op) || isHostOp(&op) || !isa<LatheDialect>(op.getDialect()))
+      continue;
+    auto type = typeOf(op.getResult(0));
+    if (!type.hasStaticShape() || type.getNumElements() || !isNumber(type.getElementType()))
+      continue;
+    OpBuilder b(&op);
+    op.getResult(0).replaceAllUsesWith(
+        b.create<ConstantOp>(op.getLoc(), writeConstant(ConstantTensor(type), "empty")).getResult());
+    op.erase();
+  }
+}
 
 /// Each op right behind a lathe.size becomes one, so that the next one is right behind it.
 void Folder::foldSizes() {
@@ -201,6 +217,7 @@ void Folder::fold(Operation *op) {
 }
 
 void Folder::run() {
+  foldEmpty();
   foldSizes();
   findKnown();
   SmallVector<Operation *> ops;

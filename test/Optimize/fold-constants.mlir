@@ -133,3 +133,15 @@ func.func @filter(%x: tensor<1x32x8x8xf32>) -> tensor<1x64x5x5xf32> {
   %1 = lathe.conv %x, %0 strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x32x8x8xf32>, tensor<64x32x4x4xf32> -> tensor<1x64x5x5xf32>
   return %1 : tensor<1x64x5x5xf32>
 }
+
+// -----
+
+// What has no elements needs no kernel; that its size is open and may be 0 is another matter.
+// CHECK-LABEL: func @empty
+// CHECK-NEXT: %[[C:.*]] = lathe.constant dense<> : tensor<2x0xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @empty(%x: tensor<2x3xf32>) -> tensor<2x0xf32> {
+  %0 = lathe.slice %x starts ["0", "3"] steps [1, 1] : tensor<2x3xf32> -> tensor<2x0xf32>
+  %1 = lathe.exp %0 : tensor<2x0xf32>
+  return %1 : tensor<2x0xf32>
+}

@@ -87,7 +87,7 @@ def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
 def FoldConstants : Pass<"lathe-fold-constants", "::mlir::ModuleOp"> {
   let summary = "Compute at compile time what depends on constants alone";
   let description = [{
-    Whole constant subgraphs are evaluated. A result becomes a constant when that is smaller than what it was computed from,
+    Whole constant subgraphs are evaluated; what has no elements is constant whatever it is computed from. A result becomes a constant when that is smaller than what it was computed from,
     or small, or at most 4 MiB and costly to compute again. Cheap tables of indices (a causal mask) and broadcasts stay as
     they are: the kernels that use them compute them in registers.
 
