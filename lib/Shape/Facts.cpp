@@ -275,11 +275,18 @@ void Facts::addLessEqual(const Expr &a, const Expr &b) {
   state->changed();
 }
 
-/// The term with its operands simplified.
+/// The term with its operands simplified; the lesser or the greater of two whose order is known. (To simplify the term itself
+/// would use the very fact that is to be restated.)
 static Expr restated(const Facts &facts, const Atom &a) {
   if (a.kind == Atom::Kind::Symbol)
     return Expr::fromAtom(a);
-  return Expr::fromAtom({a.kind, "", {facts.simplify(a.operands[0]), facts.simplify(a.operands[1])}});
+  Expr left = facts.simplify(a.operands[0]), right = facts.simplify(a.operands[1]);
+  bool isMin = a.kind == Atom::Kind::Min;
+  if ((isMin || a.kind == Atom::Kind::Max) && facts.provablyLessEqual(left, right))
+    return isMin ? left : right;
+  if ((isMin || a.kind == Atom::Kind::Max) && facts.provablyLessEqual(right, left))
+    return isMin ? right : left;
+  return Expr::fromAtom({a.kind, "", {left, right}});
 }
 
 void Facts::restate() {

@@ -271,3 +271,17 @@ TEST(Facts, EqualitiesAreRestatedWhereAnInequalityMadeThemShorter) {
   EXPECT_TRUE(facts.provablyEqual(value, quotient * Expr(4)));
   EXPECT_FALSE(facts.provablyEqual(value, quotient * Expr(4) + Expr(4)));
 }
+
+TEST(Facts, restatesTheLesserOfTwo) {
+  Facts facts;
+  Expr a = Expr::symbol("a"), b = Expr::symbol("b"), c = Expr::symbol("c");
+  for (const char *name : {"a", "b", "c"})
+    facts.setRange(name, {1, std::nullopt});
+  Expr product = Expr::min(a, Expr(7)) * Expr::min(b, Expr(2)) * c;
+  EXPECT_TRUE(facts.addEquality(product, Expr(112)));
+  facts.addLessEqual(Expr(8), a);
+  facts.addLessEqual(Expr(2), b);
+  EXPECT_FALSE(facts.provablyEqual(c, Expr(8)));
+  facts.restate();
+  EXPECT_TRUE(facts.provablyEqual(c, Expr(8)));
+}
