@@ -3,7 +3,7 @@
 // Where two sizes meet that are not known to be equal, ONNX allows one of them to be 1 in any run. For a size that has a name, a
 // sum or a constant beside it says how large it is (total = past + seq), and equality is assumed. Otherwise the size of the
 // result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
-// and larger again) are meant to be equal, too.
+// and larger again) are meant to be equal, too, unless they cannot be (h and min(1, h - 1)).
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ bool SizeModel::isUnnamed(const Expr &e) const {
 }
 
 bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
-  auto mayBeOne = [&](const Expr &e) { return known.clone().addEquality(e, Expr(1)); };
+  auto mayBeEqual = [&](const Expr &x, const Expr &y) { return known.clone().addEquality(x, y); };
   auto isPlain = [&](const Expr &e) {
     std::optional<std::string> name = e.asSymbol();
     return name && llvm::any_of(symbols, [&](const Symbol &s) { return s.name == *name && !s.late && s.element.empty(); });
@@ -35,7 +35,7 @@ bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   bool countedBesideConstant = (isLate(a) && b.constant()) || (isLate(b) && a.constant());
   bool differ = countedBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
   bool isRelated = llvm::any_of(a.symbols(), [&](const std::string &s) { return b.mentions(s); });
-  return differ && !isRelated && (mayBeOne(a) || mayBeOne(b));
+  return ((differ && !isRelated) || !mayBeEqual(a, b)) && (mayBeEqual(a, Expr(1)) || mayBeEqual(b, Expr(1)));
 }
 
 /// In each body once.
