@@ -206,6 +206,15 @@ static std::optional<Dims> matrixCounts(StringRef function, ArrayRef<Expr> s) {
   if (!function.consume_front("lapack_"))
     return std::nullopt;
   Expr batch = s[0], n = s[1], square = batch * n * n, vector = batch * n;
+  Expr two(2); // the numbers of a complex element
+  if (function == "complex_eigh")
+    return Dims{two * square, vector, two * square};
+  if (function == "complex_eig")
+    return Dims{two * square, two * vector, two * square};
+  if (function == "complex_solve") {
+    Expr right = two * vector * s[2];
+    return Dims{two * square, right, right, two * square, vector, batch};
+  }
   if (function == "cholesky")
     return Dims{square, square, batch};
   if (function == "ldl")

@@ -5,19 +5,11 @@
 |* 32-bit integers.
 |*
 \*===----------------------------------------------------------------------===*/
-#include "Runtime.h"
-
-typedef void (*Routine)(void);
+#include "Lapack.h"
 
 static const char missing[] =
     LATHE_HOST_UNSUPPORTED "linear algebra needs LAPACK, and neither liblapack.so.3 nor libopenblas.so.0 can be loaded on this machine";
 static const char incomplete[] = LATHE_HOST_UNSUPPORTED "the LAPACK library of this machine lacks a routine that the model needs";
-static const char tooLarge[] = LATHE_HOST_INVALID "a matrix has more than 2^31 - 1 rows, columns or elements of work";
-static const char noMemory[] = LATHE_HOST_NO_MEMORY "out of memory for the work of LAPACK";
-static const char singular[] = LATHE_HOST_INVALID "a matrix is singular, so that it cannot be inverted or solved with";
-static const char notPositive[] = LATHE_HOST_INVALID "a matrix is not positive definite, so that it has no Cholesky factor";
-static const char noConvergence[] =
-    LATHE_HOST_INVALID "the decomposition of a matrix did not converge: it may hold values that are no numbers";
 
 static void *library(void) {
   static void *opened;
@@ -29,8 +21,7 @@ static void *library(void) {
   return now;
 }
 
-/* The routine, or why it cannot be had. */
-static const char *find(const char *name, Routine *routine) {
+const char *latheFindLapack(const char *name, LatheRoutine *routine) {
   void *from = library();
   if (!from)
     return missing;
@@ -38,51 +29,6 @@ static const char *find(const char *name, Routine *routine) {
   memcpy(routine, &found, sizeof found);
   return found ? NULL : incomplete;
 }
-
-/* Whether some size is 0: there is nothing to do. */
-static bool nothing(const int64_t *sizes, int count) {
-  for (int i = 0; i < count; ++i)
-    if (sizes[i] == 0)
-      return true;
-  return false;
-}
-/* Whether all sizes fit the interface. */
-static bool fits(const int64_t *dims, int count) {
-  for (int i = 0; i < count; ++i)
-    if (dims[i] > INT32_MAX)
-      return false;
-  return true;
-}
-
-/* A batch element without elements has no error either. */
-static void clearInfo(int *info, int64_t batch) {
-  if (batch > 0)
-    memset(info, 0, (size_t)batch * sizeof(int));
-}
-
-static void copyDoubles(double *to, const double *from, int64_t count) {
-  if (count > 0)
-    memcpy(to, from, (size_t)count * sizeof(double));
-}
-
-/* Memory for as many elements as a routine said that it needs. */
-static const char *workFor(double asked, double **work, int *size) {
-  if (!(asked < INT32_MAX))
-    return tooLarge;
-  *size = asked < 1 ? 1 : (int)asked;
-  *work = malloc((size_t)*size * sizeof(double));
-  return *work ? NULL : noMemory;
-}
-
-#define ROUTINE(NAME, ...)                                                                                             \
-  void (*NAME)(__VA_ARGS__);                                                                                           \
-  {                                                                                                                    \
-    Routine routine;                                                                                                   \
-    const char *why = find(#NAME "_", &routine);                                                                       \
-    if (why)                                                                                                           \
-      return why;                                                                                                      \
-    NAME = (void (*)(__VA_ARGS__))routine;                                                                             \
-  }
 
 /*===-- Systems of equations ------------------------------------------------===*/
 

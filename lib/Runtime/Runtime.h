@@ -269,6 +269,15 @@ const char *lathe_host_lapack_eig(void *const *buffers, const int64_t *sizes);
 /* A; U, singular values, V transposed. Sizes: batch, m, n, whether U and V are square. */
 const char *lathe_host_lapack_svd(void *const *buffers, const int64_t *sizes);
 
+/*===-- LapackComplex.c -----------------------------------------------------===*/
+/* Matrices of complex numbers: as those above, an element two doubles.
+ * A, B; X, LU, pivots, info. Sizes: batch, n, columns of B, whether a singular matrix is an error. */
+const char *lathe_host_lapack_complex_solve(void *const *buffers, const int64_t *sizes);
+/* A, of which one triangle is read; eigenvalues (which are real), vectors. Sizes: batch, n, whether it is the upper one. */
+const char *lathe_host_lapack_complex_eigh(void *const *buffers, const int64_t *sizes);
+/* A; eigenvalues, vectors. Sizes: batch, n. */
+const char *lathe_host_lapack_complex_eig(void *const *buffers, const int64_t *sizes);
+
 /*===-- Sort.c --------------------------------------------------------------===*/
 /* Called by kernels: the first `count` of `n` words in order, at the start of `words` or of `room`, both of n words. A word is
  * a key of `keyBytes` bytes and below it, in 32 bits, its index; they come by index. */

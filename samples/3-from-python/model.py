@@ -74,7 +74,7 @@ class Model:
             raise ValueError(self.library.lathe_last_error(self.context).decode())
 
     def __call__(self, *arrays):
-        arrays = [np.ascontiguousarray(a) for a in arrays]
+        arrays = [np.asarray(a, order="C") for a in arrays]
         inputs = [describe(a) for a in arrays]
         results = [self.signature.outputs[i] for i in range(self.signature.num_outputs)]
         shapes = (ctypes.c_int64 * sum(r.ndim for r in results))()

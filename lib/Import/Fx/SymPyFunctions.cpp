@@ -158,6 +158,9 @@ const Function functions[] = {
     {"max", 1, any, fold<maximum>},
     {"min", 1, any, fold<minimum>},
     {"torch.sym_float", 1, 1, same},
+    {"torch.sym_int", 1, 1, truncate},
+    {"torch.sym_max", 1, any, fold<maximum>},
+    {"torch.sym_min", 1, any, fold<minimum>},
 };
 
 } // namespace

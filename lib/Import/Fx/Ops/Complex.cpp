@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ComplexParts.h"
+#include "Linalg.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -187,5 +188,7 @@ const OpEntry *fx::findComplexOp(llvm::StringRef name) {
   for (const OpEntry &entry : table)
     if (name == entry.name)
       return &entry;
+  if (const OpEntry *entry = linalg::findComplex(name))
+    return entry;
   return complexes::findFunction(name);
 }

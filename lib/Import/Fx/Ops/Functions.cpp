@@ -50,8 +50,10 @@ template <Unary test> static llvm::Error check(OpContext &c) {
 //===----------------------------------------------------------------------===//
 
 static Value logit(OpContext &c, Value x) {
-  if (auto eps = c.optionalNumber("eps"))
-    x = c.g.binary<MinOp>(c.g.binary<MaxOp>(x, eps->value), 1 - eps->value);
+  if (auto eps = c.optionalNumber("eps")) { // above 1/2 the lower bound is asked first
+    Value low = c.g.splatLike(eps->value, x), least = c.g.binary<MinOp>(x, 1 - eps->value);
+    x = c.g.select(c.g.compare(CompareKind::LT, x, low), low, least);
+  }
   return c.g.unary<LogOp>(c.g.div(x, c.g.sub(c.g.splatLike(1, x), x)));
 }
 

@@ -401,7 +401,7 @@ static Value pairs(OpContext &c, Value re, Value im) {
 template <bool vectors> static llvm::Error general(OpContext &c) {
   Value x = c.tensor("self");
   if (const TensorMeta *meta = c.metaOf("self"); meta && size_t(typeOf(x).getRank()) != meta->sizes.size())
-    return c.cannot("eigenvalues of complex matrices");
+    return complexEigenvalues(c, vectors);
   LATHE_TRY(a, matricesOf(c, x, true));
   Type line = typed({a.count, a.n}, f64(c));
   auto r = call(c, "lapack_eig", {a.columns}, {line, line, a.columns.getType()}, {a.count, a.n});

@@ -39,6 +39,12 @@ Solution solve(OpContext &c, const Matrices &a, Value b, bool strict);
 Value inverse(OpContext &c, const Matrices &a, bool strict);
 /// As many identity matrices as there are, n x n.
 Value identityOf(OpContext &c, const Matrices &a);
+
+// Of complex matrices (LinalgComplex.cpp).
+llvm::Error complexEigenvalues(OpContext &c, bool vectors);
+/// What an operator does with them; null where it is not known.
+const OpEntry *findComplex(llvm::StringRef name);
+
 /// The p-norm over the dimensions (Reduce.cpp).
 Value vectorNorm(OpContext &c, Value x, llvm::ArrayRef<int64_t> axes, bool keep, double p);
 

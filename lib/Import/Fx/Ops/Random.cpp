@@ -1,6 +1,7 @@
 //===- Random.cpp - Random numbers ------------------------------------------===//
 //
-// Drawn when compiling, where the user accepts that (see lathe/Import/RandomNumbers.h).
+// Drawn when compiling, where the user accepts that (see lathe/Import/RandomNumbers.h); of open sizes, computed from each element's
+// place by a key that is drawn when compiling.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,50 +17,99 @@ using namespace lathe::ir;
 /// More numbers would make the artifact large.
 constexpr int64_t maxNumbers = 1 << 22;
 
-using Draw = double (RandomNumbers::*)();
+/// As they are drawn here, and as they are made of [0, 1) numbers at run time.
+struct Draw {
+  double (RandomNumbers::*next)();
+  Value (*made)(OpContext &c, llvm::ArrayRef<Expr> dims, uint64_t key);
+};
 
-static llvm::Expected<RandomNumbers> generatorOf(OpContext &c) {
-  if (!c.seed)
-    return c.cannot("random numbers: an artifact has those that were drawn when it was compiled, in every run; accept that with "
-                    "--seed N");
-  return RandomNumbers(*c.seed, c.node.name);
+static llvm::Error needSeed(OpContext &c) {
+  if (c.seed)
+    return llvm::Error::success();
+  return c.cannot("random numbers: an artifact has those that were drawn when it was compiled, in every run; accept that with "
+                  "--seed N");
 }
 
-/// A constant of as many numbers, in f64.
-static llvm::Expected<Value> numbers(OpContext &c, llvm::ArrayRef<Expr> dims, Draw draw) {
+//===----------------------------------------------------------------------===//
+// Numbers of open sizes
+//===----------------------------------------------------------------------===//
+
+static Value word(OpContext &c, uint64_t value, Value like) {
+  auto type = mlir::RankedTensorType::get({}, elementOf(like));
+  Value v = c.g.b.create<ConstantOp>(c.g.loc, mlir::DenseElementsAttr::get(type, llvm::APInt(64, value)));
+  return c.g.broadcastTo(v, dimsOf(like));
+}
+static Value folded(OpContext &c, Value z, uint64_t shift) { return c.g.binary<XorOp>(z, c.g.binary<ShrOp>(z, word(c, shift, z))); }
+
+/// Each element's place in row order, mixed with the key (SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014), as 53 bits: the same numbers in every run, and the first of a longer list are those of a shorter one.
+static Value uniformAt(OpContext &c, llvm::ArrayRef<Expr> dims, uint64_t key) {
+  Type u64 = c.g.b.getIntegerType(64, false);
+  Expr count = c.g.facts.simplify(shape::product(dims));
+  Value z = c.g.cast(c.g.iota({count}, 0, c.g.b.getI64Type()), u64);
+  z = c.g.add(c.g.mul(z, word(c, 0x9e3779b97f4a7c15, z)), word(c, key, z));
+  z = c.g.mul(folded(c, z, 30), word(c, 0xbf58476d1ce4e5b9, z));
+  z = c.g.mul(folded(c, z, 27), word(c, 0x94d049bb133111eb, z));
+  z = c.g.binary<ShrOp>(folded(c, z, 31), word(c, 11, z));
+  return c.g.reshape(c.g.binary<MulOp>(c.g.cast(z, c.g.b.getF64Type()), 0x1p-53), dims);
+}
+
+/// By Box and Muller, of two uniform numbers.
+static Value normalAt(OpContext &c, llvm::ArrayRef<Expr> dims, uint64_t key) {
+  Value u = uniformAt(c, dims, key), v = uniformAt(c, dims, ~key);
+  Value length = c.g.unary<SqrtOp>(c.g.binary<MulOp>(c.g.unary<Log1pOp>(c.g.unary<NegOp>(u)), -2));
+  return c.g.mul(length, c.g.unary<CosOp>(c.g.binary<MulOp>(v, 2 * M_PI)));
+}
+
+static constexpr Draw uniformNumbers{&RandomNumbers::uniform, uniformAt}, normalNumbers{&RandomNumbers::normal, normalAt};
+
+/// Nothing where a size is open, or there are more than an artifact should carry.
+static std::optional<SmallVector<int64_t>> constantShape(llvm::ArrayRef<Expr> dims) {
   SmallVector<int64_t> shape;
   int64_t count = 1;
   for (const Expr &e : dims) {
     auto size = e.constant();
-    if (!size)
-      return c.cannot("random numbers for the open size {0}; fix it with --dim", e.str());
+    if (!size || *size < 0 || __builtin_mul_overflow(count, *size, &count) || count > maxNumbers)
+      return std::nullopt;
     shape.push_back(*size);
-    if (*size < 0 || __builtin_mul_overflow(count, *size, &count) || count > maxNumbers)
-      return c.cannot("more than {0} random numbers", maxNumbers);
   }
-  LATHE_TRY(generator, generatorOf(c));
-  SmallVector<double> values(count);
+  return shape;
+}
+
+/// As many numbers, in f64.
+static llvm::Expected<Value> numbers(OpContext &c, llvm::ArrayRef<Expr> dims, const Draw &draw) {
+  if (llvm::Error e = needSeed(c))
+    return std::move(e);
+  RandomNumbers generator(*c.seed, c.node.name);
+  auto shape = constantShape(dims);
+  if (!shape) // two halves of 53 bits make a key
+    return draw.made(c, dims, uint64_t(generator.uniform() * 0x1p53) << 11 ^ uint64_t(generator.uniform() * 0x1p53));
+  auto type = mlir::RankedTensorType::get(*shape, c.g.b.getF64Type());
+  SmallVector<double> values(type.getNumElements());
   for (double &v : values)
-    v = (generator.*draw)();
-  auto type = mlir::RankedTensorType::get(shape, c.g.b.getF64Type());
+    v = (generator.*draw.next)();
   return Value(c.g.b.create<ConstantOp>(c.g.loc, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<double>(values))));
 }
 
-static llvm::Error giveNumbers(OpContext &c, Draw draw, double scale, double shift) {
+//===----------------------------------------------------------------------===//
+// Distributions
+//===----------------------------------------------------------------------===//
+
+static llvm::Error giveNumbers(OpContext &c, const Draw &draw, double scale, double shift) {
   LATHE_TRY(r, numbers(c, c.resultDims(), draw));
   r = c.g.binary<AddOp>(c.g.binary<MulOp>(r, scale), shift);
   return c.give(c.g.cast(r, c.resultElement()));
 }
 
-static llvm::Error uniform(OpContext &c) { return giveNumbers(c, &RandomNumbers::uniform, 1, 0); }
-static llvm::Error normal(OpContext &c) { return giveNumbers(c, &RandomNumbers::normal, 1, 0); }
+static llvm::Error uniform(OpContext &c) { return giveNumbers(c, uniformNumbers, 1, 0); }
+static llvm::Error normal(OpContext &c) { return giveNumbers(c, normalNumbers, 1, 0); }
 static llvm::Error uniformBetween(OpContext &c) {
-  return giveNumbers(c, &RandomNumbers::uniform, c.real("to") - c.real("from"), c.real("from"));
+  return giveNumbers(c, uniformNumbers, c.real("to") - c.real("from"), c.real("from"));
 }
-static llvm::Error normalAround(OpContext &c) { return giveNumbers(c, &RandomNumbers::normal, c.real("std"), c.real("mean")); }
+static llvm::Error normalAround(OpContext &c) { return giveNumbers(c, normalNumbers, c.real("std"), c.real("mean")); }
 
 static llvm::Error integers(OpContext &c) {
-  LATHE_TRY(r, numbers(c, c.resultDims(), &RandomNumbers::uniform));
+  LATHE_TRY(r, numbers(c, c.resultDims(), uniformNumbers));
   double low = c.real("low"), high = c.real("high");
   Value whole = c.g.unary<FloorOp>(c.g.binary<AddOp>(c.g.binary<MulOp>(r, high - low), low));
   return c.give(c.g.cast(whole, c.resultElement()));
@@ -67,7 +117,7 @@ static llvm::Error integers(OpContext &c) {
 
 /// The distribution's quantile at a uniform number.
 template <Value (*quantile)(OpContext &, Value)> static llvm::Error fromUniform(OpContext &c) {
-  LATHE_TRY(u, numbers(c, c.resultDims(), &RandomNumbers::uniform));
+  LATHE_TRY(u, numbers(c, c.resultDims(), uniformNumbers));
   return c.give(c.g.cast(quantile(c, u), c.resultElement()));
 }
 static Value logOfRest(OpContext &c, Value u) { return c.g.unary<Log1pOp>(c.g.unary<NegOp>(u)); }
@@ -82,14 +132,14 @@ static Value geometricAt(OpContext &c, Value u) {
 }
 
 static llvm::Error logNormal(OpContext &c) {
-  LATHE_TRY(n, numbers(c, c.resultDims(), &RandomNumbers::normal));
+  LATHE_TRY(n, numbers(c, c.resultDims(), normalNumbers));
   Value x = c.g.binary<AddOp>(c.g.binary<MulOp>(n, c.real("std")), c.real("mean"));
   return c.give(c.g.cast(c.g.unary<ExpOp>(x), c.resultElement()));
 }
 
 /// Around each element, or with each deviation.
 static llvm::Error normalEach(OpContext &c) {
-  LATHE_TRY(n, numbers(c, c.resultDims(), &RandomNumbers::normal));
+  LATHE_TRY(n, numbers(c, c.resultDims(), normalNumbers));
   Value all[] = {c.materialize(c.operand("mean"), elementOf(n)), c.materialize(c.operand("std"), elementOf(n)), n};
   if (llvm::Error e = c.broadcast(all))
     return e;
@@ -108,12 +158,12 @@ static llvm::Error multinomial(OpContext &c) {
     if (llvm::Error e = c.needEqual(given[d], drawn[d]))
       return e;
   if (!c.flag("replacement")) {
-    LATHE_TRY(u, numbers(c, dimsOf(weights), &RandomNumbers::uniform));
+    LATHE_TRY(u, numbers(c, dimsOf(weights), uniformNumbers));
     Value key = c.g.div(logOfRest(c, u), weights);
     key = c.g.select(c.g.compare(CompareKind::GT, weights, c.g.splatLike(0, weights)), key, c.g.splatLike(-INFINITY, key));
     return c.give(c.g.cast(c.g.sort(key, last, true, c.resultDims()[last]), c.resultElement()));
   }
-  LATHE_TRY(u, numbers(c, c.resultDims(), &RandomNumbers::uniform));
+  LATHE_TRY(u, numbers(c, c.resultDims(), uniformNumbers));
   Value sums = c.g.scan(ScanKind::Sum, weights, last), total = c.g.reduce(ReduceKind::Max, sums, {last}, true);
   Dims dims = dimsOf(u); // [.., draws, weights]
   dims.push_back(dimsOf(weights)[last]);
@@ -133,7 +183,7 @@ template <bool whole> static llvm::Error alphaDropout(OpContext &c) {
   Dims dims = dimsOf(x);
   for (size_t i = 2; whole && i < dims.size(); ++i)
     dims[i] = Expr(1);
-  LATHE_TRY(u, numbers(c, dims, &RandomNumbers::uniform));
+  LATHE_TRY(u, numbers(c, dims, uniformNumbers));
   constexpr double alpha = 1.7580993408473766;
   double a = 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p));
   Value keep = c.g.broadcastTo(c.g.compare(CompareKind::GE, u, c.g.splatLike(p, u)), dimsOf(x));
@@ -141,15 +191,22 @@ template <bool whole> static llvm::Error alphaDropout(OpContext &c) {
   return c.give(c.g.select(keep, kept, c.g.splatLike(alpha * a * (p - 1), x)));
 }
 
-/// Fisher and Yates.
+/// Fisher and Yates; of open sizes, the order of as many numbers.
 static llvm::Error permutation(OpContext &c) {
-  auto n = c.size("n").constant();
-  if (!n || *n < 0 || *n > maxNumbers)
-    return c.cannot("a permutation of {0} numbers", c.size("n").str());
-  LATHE_TRY(generator, generatorOf(c));
-  SmallVector<int64_t> order(*n);
+  Expr count = c.size("n");
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), count)))
+    return e;
+  auto shape = constantShape({count});
+  if (!shape) {
+    LATHE_TRY(u, numbers(c, {count}, uniformNumbers));
+    return c.give(c.g.cast(c.g.sort(u, 0, false, count), c.resultElement()));
+  }
+  if (llvm::Error e = needSeed(c))
+    return e;
+  RandomNumbers generator(*c.seed, c.node.name);
+  SmallVector<int64_t> order((*shape)[0]);
   std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = *n - 1; i > 0; --i)
+  for (int64_t i = int64_t(order.size()) - 1; i > 0; --i)
     std::swap(order[i], order[int64_t(generator.uniform() * double(i + 1))]);
   return c.give(c.g.cast(c.g.integers(order), c.resultElement()));
 }
@@ -157,7 +214,7 @@ static llvm::Error permutation(OpContext &c) {
 /// 1 with the probability that the element says, or the argument.
 static llvm::Error bernoulli(OpContext &c) {
   Value x = c.tensor("self");
-  LATHE_TRY(u, numbers(c, dimsOf(x), &RandomNumbers::uniform));
+  LATHE_TRY(u, numbers(c, dimsOf(x), uniformNumbers));
   Value p = c.has("p") ? c.g.splatLike(c.real("p"), u) : c.g.cast(x, elementOf(u));
   return c.give(c.g.cast(c.g.compare(CompareKind::LT, u, p), c.resultElement()));
 }
@@ -172,7 +229,7 @@ static llvm::Error dropout(OpContext &c) {
     (void)c.give(x);
     return c.give(c.g.splat(1, dimsOf(x), i1));
   }
-  LATHE_TRY(u, numbers(c, dimsOf(x), &RandomNumbers::uniform));
+  LATHE_TRY(u, numbers(c, dimsOf(x), uniformNumbers));
   Value keep = c.g.compare(CompareKind::GE, u, c.g.splatLike(p, u));
   Value scaled = p >= 1 ? c.g.splatLike(0, x) : c.g.binary<MulOp>(x, 1 / (1 - p));
   (void)c.give(c.g.select(keep, scaled, c.g.splatLike(0, x)));

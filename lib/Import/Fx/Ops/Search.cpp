@@ -174,7 +174,8 @@ static llvm::Expected<Value> evenly(OpContext &c) {
   if (llvm::isa<mlir::IntegerType>(element))
     wide = c.g.b.getF64Type();
   auto end = [&](const char *name) {
-    Value v = c.materialize(c.operand(name), wide);
+    Value v = c.materialize(c.operand(name), llvm::isa<mlir::IntegerType>(element) ? element : wide); // whole ends of whole numbers
+    v = c.g.cast(v, wide);
     return c.g.broadcastTo(c.g.reshape(v, {}), dims);
   };
   Value from = end("start"), to = end("end"), i = c.g.iota(dims, 0, wide);
