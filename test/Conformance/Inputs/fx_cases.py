@@ -321,6 +321,15 @@ def regions():
         inside = torch.logical_and(u >= 0, u < 1).all()
         return inside, torch.randperm(9).sort()[0], torch.randn(2, 3).isfinite().all(), torch.randint(3, 5, (4,)) // 5, x
 
+    def chance_open(x):
+        """What holds for whatever numbers are drawn."""
+        n, k = x.shape[0], 4000
+        u, v = torch.rand(n, k), torch.randn(n, k)
+        shares = torch.stack([(u < q / 8).float().mean() for q in range(9)])
+        moments = torch.stack([v.mean(), v.square().mean() - 1, v.pow(3).mean(), v.pow(4).mean() / 3 - 1, (v[:, 1:] * v[:, :-1]).mean()])
+        return ((shares - torch.arange(9) / 8).abs() < 0.02, moments.abs() < 0.15, torch.randperm(n).sort()[0], (u[:, :50].sort(1)[0].diff(dim=1) > 0).all(),
+                torch.randint(3, 5, (n,)) // 5, torch.bernoulli(torch.ones(n, 2)), torch.multinomial(x.abs() + 1, 4).sort(1)[0], x)
+
     x = dyadic(3, 4)
     n = Dim("n", min=2, max=64)
     yield Case("no_grad", no_grad, [(x,)])
@@ -332,6 +341,7 @@ def regions():
     yield Case("rows", lambda x, y: each_row(lambda a, b: a * 2 + b, x, y), [(x, dyadic(4))])
     yield Case("scan", lambda x: scan(lambda c, a: (c + a, c * a), torch.zeros(4), x), [(x,)])
     yield Case("chance", chance, [(x,)], flags=["--seed", "5"])
+    yield Case("chance_open", chance_open, [(x,), (dyadic(7, 4),), (dyadic(2, 4),)], ({0: n},), flags=["--seed", "5"])
 
 
 class Cache(torch.nn.Module):
@@ -601,6 +611,8 @@ def signals():
         [(torch.tensor([-30.0, -8, -2, -0.5, -1e-3, 0, 1e-3, 0.5, 2, 3, 8, 8.5, 30, 200]),)], tolerance=1e-4)
     yield Case("quantiles", lambda x: (torch.special.ndtri(x), torch.polygamma(2, x * 9 - 4), torch.polygamma(1, x - 7.2)),
                [(torch.tensor([0.0, 1e-6, 0.01, 0.3, 0.5, 0.75, 0.999, 1, 1.5]),)], tolerance=1e-4)
+    yield Case("ends", lambda x: (torch.logit(x, 0.6), torch.logit(x, 0.25), torch.logspace(0.5, 2.7, 4, dtype=torch.int64), torch.linspace(-1.7, 9.9, 5, dtype=torch.int64),
+                                  torch.linspace(1.7, 9.2, 4)), [(torch.tensor([0.0, 0.25, 0.5, 0.55, 0.7, 1]),)])
     yield Case("einsums", lambda x, y: (torch.einsum("ii->i", x), torch.einsum("...ij,jk", x[None], y), torch.einsum("ij,jk,kl->il", x, y, y.t()), torch.einsum("ab->", x),
                                         torch.einsum("ij,ij->j", x, x)), [(dyadic(4, 4), dyadic(4, 4))], tolerance=1e-4)
 
@@ -667,6 +679,20 @@ def matrices():
                 a.linalg_pinv.default(x, 0.25), a.linalg_pinv.rcond_tensor(x, torch.tensor([0.125, 0.75])), a.linalg_pinv.default(even, 0.25, True),
                 a.matrix_power.default(x, 3), a.orgqr.default(packed, tau))
 
+    def complex_systems(x, y):
+        x, y = torch.complex(x, x.mT / 2), torch.complex(y, y.flip(-1))
+        found = (la.solve(x, y), la.solve(x, y.mT, left=False), la.solve(x, y[..., 0]), la.solve(x[0], y), la.solve(x[0], y[0, :, 1]), la.solve_ex(x, y)[0], la.inv(x), torch.inverse(x),
+                 la.inv_ex(x)[0])
+        return (*[torch.view_as_real(f.resolve_conj()) for f in found], la.inv_ex(x)[1])
+
+    def complex_eigen(x):
+        z = torch.complex(x, x.mT / 2 + x.flip(-1))
+        w, v = la.eigh(z)
+        upper, u = la.eigh(z, UPLO="U")
+        values, vectors = la.eig(z)
+        parts = ((v * w.unsqueeze(-2)) @ v.conj().mT, (u * upper.unsqueeze(-2)) @ u.conj().mT, vectors * values.unsqueeze(-2) - z @ vectors)
+        return (w, upper, la.eigvalsh(z), *[torch.view_as_real(p.resolve_conj()) for p in parts], la.eigvals(z).abs().sort(-1)[0], vectors.abs().square().sum(-2))
+
     yield Case("by_name", by_name, [(a, even)], tolerance=1e-4)
     yield Case("eigen", eigen, [(even,)], tolerance=1e-4)
     yield Case("eigenvalues", lambda x: la.eigvals(x).abs().sort(-1)[0], [(a,)], tolerance=1e-4)
@@ -678,6 +704,9 @@ def matrices():
     yield Case("systems", systems, [(a, b)], tolerance=1e-4)
     n = Dim("n", min=2, max=64)
     more = dyadic(5, 4, 4) + 6 * torch.eye(4)
+    yield Case("complex_systems", complex_systems, [(a, b)], tolerance=1e-4)
+    yield Case("complex_systems_open", complex_systems, [(a, b), (more, dyadic(5, 4, 3))], ({0: n}, {0: n}), tolerance=1e-4)
+    yield Case("complex_eigen", complex_eigen, [(a,)], tolerance=1e-4)
     yield Case("systems_open", lambda x, y: (la.solve(x, y), la.inv(x), la.det(x)), [(a, b), (more, dyadic(5, 4, 3))], ({0: n}, {0: n}), tolerance=1e-4)
     yield Case("powers", powers, [(a,)], tolerance=1e-3)
     yield Case("norms", norms, [(a,)], tolerance=1e-4)
