@@ -47,7 +47,7 @@ def torchvision_models():
                               ("mobilenet_v2", 64, 96), ("mobilenet_v3_small", 64, 96), ("shufflenet_v2_x0_5", 64, 96),
                               ("squeezenet1_1", 64, 96), ("efficientnet_b0", 64, 96), ("efficientnet_v2_s", 64, 96),
                               ("regnet_y_400mf", 64, 96), ("regnet_x_400mf", 64, 96), ("densenet121", 64, 96), ("googlenet", 64, 96),
-                              ("inception_v3", 96, 128), ("mnasnet0_5", 64, 96), ("convnext_tiny", 64, 96)):
+                              ("inception_v3", 128, 160), ("mnasnet0_5", 64, 96), ("convnext_tiny", 64, 96)):
         extra = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
         vision(f"tv_{name}", lambda name=name, extra=extra: getattr(tv, name)(weights=None, **extra), size, other)
     vision("tv_vit", lambda: tv.VisionTransformer(32, 8, 2, 4, 64, 128), 32, open_size=False)
