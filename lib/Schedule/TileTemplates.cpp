@@ -53,6 +53,14 @@ bool schedule::isPacked(kernel::GenericOp kernel) {
                       [](kernel::ContractOp c) { return bool(c.getPackedAttr()); });
 }
 
+/// Whether the operand's elements lie one behind the other along some axis: rows of products read it in vectors then.
+static bool liesSideBySide(const BodyInfo &info, const Expr &operand) {
+  return llvm::any_of(info.axes, [&](const std::string &axis) {
+    std::optional<Expr::Linear> linear = operand.linearIn(axis);
+    return linear && linear->coefficient.isOne();
+  });
+}
+
 Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {
   Type x = op.getLhs().getType().getElementType(), y = op.getRhs().getType().getElementType(), sum = op.getType();
   bool packed = bool(op.getPackedAttr());
@@ -60,9 +68,24 @@ Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {
     return Tiling::OtherTypes;
   if (sum.isF32() && (x.isF64() || y.isF64()))
     return Tiling::OtherTypes;
-  // One row: a panel of columns would be read down a matrix that is read along faster. One product: nothing is summed.
+  // One row: a panel of columns would be read down a matrix that is read along faster. One column: of a panel's lanes one would be used.
+  // One product: nothing is summed.
   Counts n(info, op);
-  return !packed && (n.lines.isOne() || n.depth.isOne()) ? Tiling::LeaveRows : Tiling::Multiply;
+  bool one = n.lines.isOne() || n.depth.isOne() || (n.columns.isOne() && liesSideBySide(info, op.getLhsExpr()));
+  return !packed && one ? Tiling::LeaveRows : Tiling::Multiply;
+}
+
+/// One row or one column that is found in a run.
+static void proposeVectors(const BodyInfo &info, kernel::ContractOp op, const Counts &n, const Machine &machine, std::vector<Candidate> &candidates) {
+  auto propose = [&](const Expr &size, const Expr &cost) {
+    candidates.push_back({Predicate().add(size, Relation::Equal, Expr(1)), PlainAttr::get(info.kernel->getContext()), cost + n.rows});
+  };
+  // Tiles take twice the time of rows of products, measured.
+  if (n.lines.asSymbol())
+    propose(n.lines, Expr::floordiv(n.rows * n.depth * n.columns, Expr(2 * int64_t(machine.peak()))));
+  // A product is two vectors that are loaded, and nothing is used again.
+  if (n.columns.asSymbol() && liesSideBySide(info, op.getLhsExpr()))
+    propose(n.columns, n.rows * Expr::ceildiv(n.depth, Expr(int64_t(machine.lanes()))));
 }
 
 void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates,
@@ -81,10 +104,8 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   choice.ideal = costFor(n.columns);
   Expr panels = Expr::ceildiv(n.columns, Expr(whole)) * Expr(whole);
   Expr left16 = Expr::floordiv(n.columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
-  // One row that is found in a run. Tiles take twice the time of rows of products, measured.
-  if (!op.getPackedAttr() && n.lines.asSymbol())
-    candidates.push_back({Predicate().add(n.lines, Relation::Equal, Expr(1)), PlainAttr::get(context),
-                          Expr::floordiv(n.rows * n.depth * n.columns, Expr(2) * peak) + n.rows});
+  if (!op.getPackedAttr())
+    proposeVectors(info, op, n, machine, candidates);
   auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast, -1); };
   std::optional<int64_t> known = n.columns.constant();
   if (known) {

@@ -65,8 +65,13 @@ func.func @hinted(%x: !h) -> !h {
   return %0 : !h
 }
 
-// Few columns beyond whole panels: half a panel for them, where each panel asks. One row is a row of products.
-// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<"m = 1", #schedule.plain>, #schedule.case<#schedule.tiles<narrow = 16>>]}
+// Few columns beyond whole panels: half a panel for them, where each panel asks. One row, or one column, is a row of products.
+// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<"m = 1", #schedule.plain>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<#schedule.tiles<narrow = 16>>]}
+// CODE: @lathe_k2_product_avx512.way1.body({{.*}}
+// CODE: %[[ROW:.*]] = llvm.load %{{.*}} -> vector<16xf32>
+// CODE: %[[VECTOR:.*]] = llvm.load %{{.*}} -> vector<16xf32>
+// CODE: arith.mulf %[[ROW]], %[[VECTOR]]
+// CODE: func.func private @lathe_k2_product_avx512.way2.body(
 func.func @product(%x: !y, %w: !w) -> !x {
   %0 = kernel.generic contraction @product axes(i0 = "m", i1 = "n", i2 = "k") ins(%x, %w : !y, !w) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
@@ -76,11 +81,33 @@ func.func @product(%x: !y, %w: !w) -> !x {
   return %0 : !x
 }
 
+// A matrix by a vector for each of a batch: rows of products, though the matrix comes first.
+// CHECK: @vectors {{.*}} attributes {schedule.cases = [{{.*}}#schedule.case<#schedule.rows<>>]}
+func.func @vectors(%x: tensor<8x12x64xf32>, %w: tensor<8x64xf32>) -> tensor<8x12xf32> {
+  %0 = kernel.generic contraction @vectors axes(i0 = "8", i1 = "12", i2 = "64") ins(%x, %w : tensor<8x12x64xf32>, tensor<8x64xf32>) outs(tensor<8x12xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %v: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.contract %a["768*i0 + 64*i1 + i2"], %v["64*i0 + i2"] over ["i2"] : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["12*i0 + i1"] : f32, <f32>
+  }
+  return %0 : tensor<8x12xf32>
+}
+
+// Of a matrix of which no two elements lie side by side, rows of products would gather.
+// CHECK: @apart {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.tiles<narrow = 16>>]}
+func.func @apart(%x: tensor<12x128xf32>, %w: tensor<64xf32>) -> tensor<12xf32> {
+  %0 = kernel.generic contraction @apart axes(i0 = "12", i1 = "64") ins(%x, %w : tensor<12x128xf32>, tensor<64xf32>) outs(tensor<12xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %v: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.contract %a["128*i0 + 2*i1"], %v["i1"] over ["i1"] : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["i0"] : f32, <f32>
+  }
+  return %0 : tensor<12xf32>
+}
+
 // Where nothing is repeated in a call, nothing gathers.
 // CHECK: @broadcast {{.*}} attributes {schedule.cases = [#schedule.case<"p = n", #schedule.plain>, #schedule.case<#schedule.rows<>>]}
-// CODE-LABEL: func.func private @lathe_k3_broadcast_avx512.body(
+// CODE-LABEL: func.func private @lathe_k5_broadcast_avx512.body(
 // CODE-NOT: llvm.intr.masked.gather
-// CODE-LABEL: func.func private @lathe_k3_broadcast_avx512.way1.body(
+// CODE-LABEL: func.func private @lathe_k5_broadcast_avx512.way1.body(
 func.func @broadcast(%x: !b, %y: !x) -> !x {
   %0 = kernel.generic loop @broadcast axes(i0 = "m", i1 = "n") ins(%x, %y : !b, !x) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):

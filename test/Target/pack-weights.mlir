@@ -36,6 +36,21 @@ func.func @main(%x: tensor<8x16xf32>, %y: tensor<16x40xf32>) -> (tensor<8x40xf32
   return %0, %2 : tensor<8x40xf32>, tensor<8x40xf32>
 }
 
+// One column stays a vector.
+// CHECK-LABEL: @column
+// CHECK-NOT: kernel.pack
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<16x1xf32>)
+func.func @column(%x: tensor<8x16xf32>) -> tensor<8x1xf32> {
+  %w = lathe.constant dense_resource<v> : tensor<16x1xf32>
+  %0 = kernel.generic contraction @column axes(m = "8", n = "1", k = "16")
+      ins(%x, %w : tensor<8x16xf32>, tensor<16x1xf32>) outs(tensor<8x1xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
+    %1 = kernel.contract %a["16*m + k"], %b["k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %1, %o["m + n"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<8x1xf32>
+}
+
 // Bytes: four points of the sum side by side. A window's taps come first, and its channels share words, filled up.
 // CHECK-LABEL: @bytes
 // CHECK: %[[P:.*]] = kernel.pack %{{.*}} {k = 10 : i64, kExtents = array<i64: 10>, kStride = 0 : i64, kStrides = array<i64: 3>, n = 3 : i64, nStride = 1 : i64, panel = 32 : i64} : tensor<10x3xi8> -> tensor<1x3x32x4xi8>

@@ -61,7 +61,7 @@ shape::Facts factsWhere(const Predicate &condition);
 /// What tiles do with a contraction. Its emitter and its template go by this one answer.
 enum class Tiling {
   Multiply,   ///< all of it
-  LeaveRows,  ///< nothing would be used twice: one row, or one product a point; a row of products is faster
+  LeaveRows,  ///< nothing would be used twice: one row, one column, or one product a point; a row of products is faster
   OtherTypes, ///< types that they do not multiply
 };
 /// Whether an operand of the contraction is packed, which tiles alone can read.
