@@ -57,6 +57,8 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
     std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
     if (load && !load.getPredicate() && !indirect && step && *step > 1 && *step <= std::min<int64_t>(widestStride, s.width))
       w.weight += 2 * unsigned(*step); // whole vectors and shuffles
+    else if (s.interleaves && !load)
+      w.weight += unsigned(s.jamFactor) - 1; // shuffles of whole vectors
     else
       w.gathers += indirect || !step || *step < 0 || *step > 1;
   }

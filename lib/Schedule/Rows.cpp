@@ -229,6 +229,14 @@ static void chooseJam(const BodyInfo &info, const Machine &machine, int64_t aske
     s.unroll = std::min(s.unroll, reduces ? 2u : 1u);
 }
 
+/// All places of the short axis together.
+static void interleave(const Interleaving &i, bool reduces, RowSchedule &s) {
+  s.interleaves = true;
+  s.jam = i.inner;
+  s.jamFactor = i.places;
+  s.unroll = std::min(s.unroll, reduces ? 2u : 1u);
+}
+
 unsigned schedule::weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return 0;
@@ -237,18 +245,24 @@ unsigned schedule::weightOf(Operation *op) {
   return isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op) ? 4 : 1;
 }
 
-bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane) {
+bool schedule::masksElements(const Machine &machine, Type type) {
+  return machine.maskedMemory && (machine.maskedBytes || type.getIntOrFloatBitWidth() >= 32);
+}
+
+bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane, const Machine &machine) {
   return llvm::any_of(info.ops, [&](Operation *op) {
     if (!isa<kernel::LoadOp>(op) || !has(info.domainOf(op), lane))
       return false;
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[lane]);
-    return !linear || !(linear->coefficient.isOne() || linear->coefficient.isZero());
+    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    int64_t widest = masksElements(machine, accessedType(op)) && !has(indirectAxes(op, info), lane) ? widestMaskedStride : 1;
+    return !step || *step < 0 || *step > widest;
   });
 }
 
 /// Rows of windows in which not even one whole vector fits are left to shorter ones, where what is predicated gathers.
 static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, const Machine &machine) {
-  if (masksRest(info, lane, machine) && !readsWithGaps(info, lane))
+  if (masksRest(info, lane, machine) && !readsWithGaps(info, lane, machine))
     return width;
   std::optional<int64_t> extent = info.extents[lane].constant();
   auto predicated = llvm::count_if(info.ops, [](Operation *op) {
@@ -276,8 +290,8 @@ static LaneWork workOf(const BodyInfo &info, unsigned lane) {
   return w;
 }
 
-/// Long bodies have enough to do at one point; rows of many registers' worth of values are walked in memory.
-constexpr unsigned heaviestJammed = 240, heaviestPersistent = 120;
+/// Rows of many registers' worth of values are walked in memory.
+constexpr unsigned heaviestPersistent = 120;
 
 /// Rows that stay in registers.
 static llvm::Error choosePersistence(const BodyInfo &info, const LaneWork &work, RowsAttr asked,
@@ -310,7 +324,8 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
                                                    const shape::Facts &facts) {
   RowSchedule s;
   AxisSet parallel = parallelAxes(info);
-  s.lane = chooseLane(info, parallel, machine);
+  std::optional<Interleaving> interleaving = interleavingOf(info, parallel, machine);
+  s.lane = interleaving ? interleaving->lane : chooseLane(info, parallel, machine);
   s.laneIsParallel = s.lane && has(parallel, *s.lane);
   s.order = loopOrder(info, parallel, s.lane);
   for (unsigned a : s.order)
@@ -330,7 +345,9 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   if (asked && asked.getUnroll() > 0)
     s.unroll = asked.getUnroll();
   int64_t jam = asked ? asked.getJam() : -1;
-  if (s.laneIsParallel && work.weight <= heaviestJammed && jam != 1)
+  if (interleaving)
+    interleave(*interleaving, work.reduces, s);
+  else if (s.laneIsParallel && work.weight <= heaviestJammed && jam != 1)
     chooseJam(info, machine, jam, work.reduces, facts, s);
   if (s.laneIsParallel) {
     int64_t block = work.reduces ? int64_t(s.width) * s.unroll : 4096;

@@ -28,7 +28,7 @@ public:
   virtual mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value fill);
   virtual void scatter(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value value);
   /// Lanes that lie `stride` elements apart, the first one at the pointer, none of them masked; null: they are gathered.
-  virtual mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, const Access &a, int64_t stride) { return {}; }
+  virtual mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, const Access &a, int64_t stride, mlir::Value fill) { return {}; }
   /// One scalar op of the body on operands of `type` (element or vector); null: the op is emitted as it is.
   virtual mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                               mlir::Type type) {

@@ -11,6 +11,11 @@ namespace lathe::schedule {
 /// Elements that lanes may lie apart and no further: whole vectors are read then, of which shuffles take one element each so many. Not more
 /// than a vector has lanes.
 constexpr int64_t widestStride = 8;
+/// The same under a mask, which each of the vectors has a part of.
+constexpr int64_t widestMaskedStride = 4;
+
+/// Longer bodies have enough to do at one point.
+constexpr unsigned heaviestJammed = 240;
 
 /// The decisions of one row program. Axes are numbers of BodyInfo::axes.
 struct RowSchedule {
@@ -30,6 +35,9 @@ struct RowSchedule {
   /// lanes serves all of them. Divides the axis's extent.
   std::optional<unsigned> jam;
   int64_t jamFactor = 1;
+  /// The results' two innermost axes are the lanes' and the jammed one, all of whose points are worked on together: their vectors are
+  /// interleaved and stored as one run.
+  bool interleaves = false;
   /// Whole rows stay in registers: the row's static length, else 0.
   int64_t persist = 0;
   /// The same for rows of open length: at most so many vectors, of which the first `fullVectors` are whole; 0: no such rows.
@@ -40,13 +48,22 @@ struct RowSchedule {
 /// says what of `asked` is not proven to be right there.
 llvm::Expected<RowSchedule> scheduleRows(const lower::BodyInfo &info, const Machine &machine, RowsAttr asked, const shape::Facts &facts);
 
+/// Lanes along one axis while results lie side by side along a shorter one, of so many places.
+struct Interleaving {
+  unsigned lane, inner;
+  int64_t places;
+};
+std::optional<Interleaving> interleavingOf(const lower::BodyInfo &info, lower::AxisSet parallel, const Machine &machine);
+
 /// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
 /// is reduced.
 int laneScore(const lower::BodyInfo &info, unsigned axis, bool reduces = true);
 /// Whether what is left of a row behind whole vectors runs under a mask, not as scalar code.
 bool masksRest(const lower::BodyInfo &info, unsigned lane, const Machine &machine);
-/// Whether lanes read with gaps between them: under a mask each of them is a load of its own.
-bool readsWithGaps(const lower::BodyInfo &info, unsigned lane);
+/// Whether whole vectors of the type are read and written under masks.
+bool masksElements(const Machine &machine, mlir::Type type);
+/// Whether lanes read with gaps between them which no whole vectors under masks bridge: each of them is a load of its own then.
+bool readsWithGaps(const lower::BodyInfo &info, unsigned lane, const Machine &machine);
 /// Instructions of one point of an op, roughly.
 unsigned weightOf(mlir::Operation *op);
 /// The type that a load or a store moves.

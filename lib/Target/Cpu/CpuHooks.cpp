@@ -167,11 +167,24 @@ Value CpuHooks::gather(OpBuilder &b, Location loc, const lower::Access &a, Value
   return cast(b, loc, a.type, v);
 }
 
-/// Whole vectors from the first lane to the last, and no further, of which shuffles take one element each stride.
-Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, int64_t stride) {
+/// The mask of the `width` elements from `begin` on: those that a lane takes are wanted where it is.
+static Value maskOfElements(OpBuilder &b, Location loc, Value lanes, int64_t begin, int64_t stride) {
+  int64_t width = llvm::cast<VectorType>(lanes.getType()).getNumElements();
+  SmallVector<int64_t> take;
+  for (int64_t element = begin; element < begin + width; ++element)
+    take.push_back(element % stride ? width : element / stride);
+  Value none = b.create<arith::ConstantOp>(loc, b.getZeroAttr(lanes.getType()));
+  return b.create<vector::ShuffleOp>(loc, lanes, none, take);
+}
+
+/// Whole vectors from the first lane to the last, and no further, of which shuffles take one element each stride. Under a mask those elements
+/// alone are read.
+Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, int64_t stride, Value fill) {
   auto type = llvm::cast<VectorType>(memoryType(a.type));
   int64_t width = type.getNumElements();
   if (stride > std::min(width, schedule::widestStride)) // with fewer lanes than that, whole vectors reach beyond the last one
+    return {};
+  if (a.mask && (stride > schedule::widestMaskedStride || !schedule::masksElements(isa, type.getElementType())))
     return {};
   int64_t last = (width - 1) * (stride - 1);
   Value all;
@@ -179,7 +192,7 @@ Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, 
     int64_t begin = part + 1 < stride ? part * width : last;
     Value at = b.create<LLVM::GEPOp>(loc, a.pointer.getType(), type.getElementType(), a.pointer,
                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(begin)});
-    Value v = EmitHooks::load(b, loc, {a.op, at, type, {}}, {});
+    Value v = EmitHooks::load(b, loc, {a.op, at, type, a.mask ? maskOfElements(b, loc, a.mask, begin, stride) : Value()}, {});
     SmallVector<int64_t> take;
     for (int64_t lane = 0; lane < width; ++lane) {
       int64_t place = lane * stride;
@@ -188,6 +201,8 @@ Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, 
     }
     all = part ? b.create<vector::ShuffleOp>(loc, all, v, take).getResult() : b.create<vector::ShuffleOp>(loc, v, v, take).getResult();
   }
+  if (fill)
+    all = b.create<arith::SelectOp>(loc, a.mask, all, cast(b, loc, type, fill));
   return cast(b, loc, a.type, all);
 }
 

@@ -46,7 +46,6 @@ private:
   void emitItem(BodyEmitter &outer, Value item);
   void tile(BodyEmitter &point, Value across, Value along);
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
-  SmallVector<Value> transposed(SmallVector<Value> rows);
   Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], elementsAcross); }
   Expr blocksAlong() const { return Expr::ceildiv(info.extents[p.along], elementsAlong); }
   Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
@@ -149,24 +148,6 @@ int64_t PermutationEmitter::tileWidth(const KernelFunction &f, const Permutation
   return along >= lanes || along % width == 0 ? width : lanes;
 }
 
-/// Booleans and half types as the integers that they are in memory.
-SmallVector<Value> PermutationEmitter::transposed(SmallVector<Value> rows) {
-  auto type = cast<VectorType>(rows[0].getType());
-  Type element = type.getElementType();
-  bool boolean = element.isInteger(1), half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
-  auto moved = VectorType::get(type.getShape(), boolean ? b.getI8Type() : b.getI16Type());
-  for (Value &row : rows)
-    row = boolean ? b.create<arith::ExtUIOp>(loc, moved, row).getResult()
-        : half  ? b.create<arith::BitcastOp>(loc, moved, row).getResult()
-                : row;
-  rows = v.transpose(std::move(rows));
-  for (Value &row : rows)
-    row = boolean ? b.create<arith::TruncIOp>(loc, type, row).getResult()
-        : half  ? b.create<arith::BitcastOp>(loc, type, row).getResult()
-                : row;
-  return rows;
-}
-
 void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
   SmallVector<SmallVector<Value>> columns;
   for (kernel::LoadOp load : p.loads) {
@@ -177,7 +158,7 @@ void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
       row.bindLane(info.axes[p.across], across, width);
       rows.push_back(row.emitLanes(load.getResult()));
     }
-    columns.push_back(transposed(rows));
+    columns.push_back(movedAsIntegers(b, loc, rows, [&](VectorBuilder::Values r) { return v.transpose(std::move(r)); }));
   }
   for (int64_t i = 0; i < width; ++i) {
     BodyEmitter column = point;

@@ -59,7 +59,7 @@ std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCo
 /// The longest row that runs under masks as a whole: two ends under masks are more than a few vectors that all have some. 0: no row does.
 int64_t RowEmitter::longestMasked() const {
   constexpr int64_t mostVectors = 4;
-  return schedule.maskedRest && !schedule::readsWithGaps(info, *schedule.lane) ? mostVectors * schedule.width : 0;
+  return schedule.maskedRest && !schedule::readsWithGaps(info, *schedule.lane, f.isa) ? mostVectors * schedule.width : 0;
 }
 
 /// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude
@@ -117,7 +117,7 @@ void RowEmitter::maskedOrEdged(Points &outer, AxisSet bound, const Group &group,
 /// for a vector there is tried with shorter ones.
 void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, Value from,
                            Value to) {
-  bool gaps = schedule::readsWithGaps(info, *schedule.lane), masked = schedule.maskedRest && !gaps;
+  bool gaps = schedule::readsWithGaps(info, *schedule.lane, f.isa), masked = schedule.maskedRest && !gaps;
   auto edge = [&](Value first, Value last) {
     laneTrips(outer, bound, group, first, last, 1, masked ? schedule.width : 1, masked ? last : Value());
   };

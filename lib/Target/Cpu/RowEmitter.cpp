@@ -188,6 +188,11 @@ void RowEmitter::emitLeaf(Points &points, const Goal &goal) {
     accumulate(points, cast<kernel::ReduceOp>(goal.op));
     return;
   }
+  if (schedule.interleaves && points[0].laneWidth() > 1) {
+    for (size_t i = 0; i < points.size(); i += schedule.jamFactor)
+      storeInterleaved(MutableArrayRef(points).slice(i, schedule.jamFactor), store);
+    return;
+  }
   bool perLane = schedule.lane && has(info.domainOf(store), *schedule.lane);
   perLane |= schedule.jam && has(info.domainOf(store), *schedule.jam);
   for (BodyEmitter &point : points) {

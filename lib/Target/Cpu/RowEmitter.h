@@ -102,6 +102,8 @@ private:
   void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
   void addOpenRow(lower::BodyEmitter &outer, Points &persistent);
   void persistentLanes(lower::BodyEmitter &outer, lower::AxisSet bound, const Group &group, Points &persistent);
+  // RowInterleave.cpp: results of which two axes are one run.
+  void storeInterleaved(llvm::MutableArrayRef<lower::BodyEmitter> neighbours, kernel::StoreOp store);
   void shareAmongJammed(llvm::MutableArrayRef<lower::BodyEmitter> neighbours, const Group &group);
   void lanePoints(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value base, unsigned count,
                   unsigned width, mlir::Value mask);

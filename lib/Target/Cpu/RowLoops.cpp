@@ -118,9 +118,10 @@ void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
   SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
   points.append(schedule.jamFactor - 1, points[0]);
   for (auto [a, index] : llvm::zip(schedule.itemAxes, next)) {
-    Value first = a == schedule.jam ? b.create<arith::MulIOp>(loc, index, i64(schedule.jamFactor)).getResult() : index;
+    bool jammed = a == schedule.jam, whole = jammed && info.extents[a].constant() == schedule.jamFactor;
+    Value first = jammed && !whole ? b.create<arith::MulIOp>(loc, index, i64(schedule.jamFactor)).getResult() : index;
     for (auto [i, point] : llvm::enumerate(points))
-      point.bindAxis(info.axes[a], a == schedule.jam ? b.create<arith::AddIOp>(loc, first, i64(i)).getResult() : first);
+      point.bindAxis(info.axes[a], whole ? i64(i) : jammed ? b.create<arith::AddIOp>(loc, first, i64(i)).getResult() : first);
   }
   if (schedule.laneIsParallel) {
     Value extent = points[0].emitExpr(info.extents[*schedule.lane]);

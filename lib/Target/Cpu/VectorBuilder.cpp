@@ -278,3 +278,18 @@ Values VectorBuilder::ifValues(Value condition, function_ref<Values()> then, fun
   auto op = b.create<scf::IfOp>(loc, condition, branch(then), branch(otherwise));
   return Values(op.getResults());
 }
+
+Values lathe::cpu::movedAsIntegers(OpBuilder &b, Location loc, Values vectors, function_ref<Values(Values)> move) {
+  auto type = cast<VectorType>(vectors[0].getType());
+  Type element = type.getElementType();
+  bool boolean = element.isInteger(1), half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+  if (!boolean && !half)
+    return move(std::move(vectors));
+  auto moved = VectorType::get(type.getShape(), boolean ? b.getI8Type() : b.getI16Type());
+  for (Value &v : vectors)
+    v = boolean ? b.create<arith::ExtUIOp>(loc, moved, v).getResult() : b.create<arith::BitcastOp>(loc, moved, v).getResult();
+  vectors = move(std::move(vectors));
+  for (Value &v : vectors)
+    v = boolean ? b.create<arith::TruncIOp>(loc, type, v).getResult() : b.create<arith::BitcastOp>(loc, type, v).getResult();
+  return vectors;
+}

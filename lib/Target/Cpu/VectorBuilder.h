@@ -110,6 +110,10 @@ private:
   mlir::Value widenHalf(mlir::Value raw, mlir::Type to);
 };
 
+/// Moves elements about in vectors. Booleans and half types go as the integers that they are in memory.
+VectorBuilder::Values movedAsIntegers(mlir::OpBuilder &b, mlir::Location loc, VectorBuilder::Values vectors,
+                                      llvm::function_ref<VectorBuilder::Values(VectorBuilder::Values)> move);
+
 } // namespace lathe::cpu
 
 #endif // LATHE_TARGET_CPU_VECTORBUILDER_H

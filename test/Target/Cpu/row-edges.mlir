@@ -29,6 +29,17 @@
 // CHECK: arith.ceildivsi
 // CHECK: llvm.load {{.*}} -> vector<16xf32>
 // CHECK-LABEL: func.func @lathe_k2_open_avx512_plan
+
+// Every other element: of the two vectors from which seven come, each has its part of the mask, and nothing gathers. Five apart they are
+// gathered.
+// CHECK-LABEL: func.func private @lathe_k3_apart_avx512.body(
+// CHECK: vector.shuffle %[[MASK:.*]], %{{.*}} [0, 16, 1, 16, 2, 16, 3, 16, 4, 16, 5, 16, 6, 16, 7, 16] : vector<16xi1>, vector<16xi1>
+// CHECK: llvm.intr.masked.load
+// CHECK: vector.shuffle %[[MASK]], %{{.*}} [16, 8, 16, 9, 16, 10, 16, 11, 16, 12, 16, 13, 16, 14, 16, 15] : vector<16xi1>, vector<16xi1>
+// CHECK: llvm.intr.masked.load
+// CHECK-NOT: llvm.intr.masked.gather
+// CHECK-LABEL: func.func private @lathe_k4_farther_avx512.body(
+// CHECK: llvm.intr.masked.gather
 func.func @short(%a0: tensor<?xf32>) {
   %r0 = kernel.generic loop @short axes(n = "R", i = "28") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
@@ -83,6 +94,22 @@ func.func @open(%a0: tensor<?xf32>) {
     %m0 = arith.maximumf %x0, %x1 : f32
     %m1 = arith.maximumf %m0, %x2 : f32
     kernel.store %m1, %out0["W*n + i"] : f32, <f32>
+  }
+  return
+}
+func.func @apart(%a0: tensor<?xf32>) {
+  %r0 = kernel.generic loop @apart axes(n = "R", i = "7") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
+  ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
+    %x0 = kernel.load %in0["15*n + 2*i"] : <f32> -> f32
+    kernel.store %x0, %out0["7*n + i"] : f32, <f32>
+  }
+  return
+}
+func.func @farther(%a0: tensor<?xf32>) {
+  %r0 = kernel.generic loop @farther axes(n = "R", i = "7") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
+  ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
+    %x0 = kernel.load %in0["36*n + 5*i"] : <f32> -> f32
+    kernel.store %x0, %out0["7*n + i"] : f32, <f32>
   }
   return
 }

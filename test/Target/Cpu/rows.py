@@ -511,6 +511,32 @@ for t, kind in KINDS.items():
             case(f'stride {stride} {t} {N}', 'loop @s axes(i = "N") {' + ld(0, f'{stride}*i', t) + ld(1, 'i', t) + '%c = arith.constant true\n' +
                  f'%y = arith.select %c, %x0, %x1 : {t}\n' + st('y', 0, 'i', t) + '}', [x, other], [x[::stride].copy()], {'N': N})
 
+# Results of which a short axis is the innermost one: lanes along the next axis, interleaved.
+for t, kind in KINDS.items():
+    for places in (2, 3, 4, 5, 6, 7, 8) if t == 'f32' else (2, 3):
+        for N in (1, 15, 16, 17, 40, 4100):
+            x, each = any_of(kind, 3, N), any_of(kind, places, 3, N)
+            chosen = f32(places) > 0
+            text = ('loop @i axes(r = "3", i = "N", j = "J") {' + ld(0, 'N*r + i', t) + ld(1, '3*N*j + N*r + i', t) + ld(2, 'j', 'i1') +
+                    f'%y = arith.select %x2, %x1, %x0 : {t}\n' + st('y', 0, 'N*J*r + J*i + j', t) + '}').replace('J', str(places))
+            case(f'interleaved {t} {N}x{places}', text, [x, each, chosen], [np.where(chosen, each.transpose(1, 2, 0), x[:, :, None])], {'N': N})
+# Of sums, whose images have an end; and of elements that lie apart themselves.
+for N in (7, 16, 61):
+    x, w = f32(4, N), f32(4, 3, 2)
+    padded = np.pad(x, ((0, 0), (0, 1)))
+    want = sum(padded[:, k:k + N, None] * w[:, None, :, k] for k in range(2))
+    case(f'interleaved sums {N}', """reduction @t axes(c = "4", i = "N", j = "3", k = "2") {
+%at = kernel.index "i + k"
+%n = kernel.index "N"
+%in = arith.cmpi slt, %at, %n : i64
+%z = arith.constant 0.0 : f32
+%x0 = kernel.load %in0["N*c + i + k"] if %in else %z : !kernel.ref<f32> else f32 -> f32
+""" + ld(1, '6*c + 2*j + k') + '%p = arith.mulf %x0, %x1 : f32\n%s = kernel.reduce add %p over ["k"] : f32\n' +
+         st('s', 0, '3*N*c + 3*i + j') + '}', [x, w], [want], {'N': N}, 2e-5, 2e-5)
+    x, w = f32(N, 3), f32(3)
+    case(f'interleaved elements {N}', 'loop @t axes(i = "N", j = "3") {' + ld(0, '3*i + j') + ld(1, 'j') + '%y = arith.mulf %x0, %x1 : f32\n' +
+         st('y', 0, '3*i + j') + '}', [x, w], [x * w], {'N': N})
+
 
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
     kernel = Kernel(text, [NAMES[a.dtype] for a in ins], [NAMES[a.dtype] for a in outs], variant)
