@@ -22,8 +22,8 @@ using lower::BodyInfo;
 using shape::Expr;
 
 /// Rows side by side that an item takes at most, fewer where threads would have nothing to do, and vectors of them that carry their running
-/// values in registers. Many rows are read and written in long runs through memory.
-constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4;
+/// values in registers. Many rows are read and written in long runs through memory, some steps at a time.
+constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4, stepsTogether = 4;
 
 namespace {
 class ScanEmitter {
@@ -39,6 +39,7 @@ private:
   void emitItem(Value item);
   void emitRow(BodyEmitter &row);
   void emitColumns(BodyEmitter &row, Value block);
+  void wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask);
   void wideLoop(const BodyEmitter &row, Value from, Value to);
   void columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask);
   Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
@@ -96,9 +97,8 @@ llvm::Error ScanEmitter::run(KernelPlan &plan) {
     plan.items = blocks();
     for (unsigned a : s.itemAxes)
       plan.items = plan.items * info.extents[a];
-  }
-  if (s.laneIsParallel)
     plan.scratchBytes = Expr(rowsPerItem * std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + 64);
+  }
   size = outer.emitExpr(info.extents[axis]);
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
@@ -220,35 +220,45 @@ void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count,
   });
 }
 
+/// One vector of rows, `points` steps along the axis: its running value is in a register for so long.
+void ScanEmitter::wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask) {
+  Type type = op.getType(), vector = width > 1 ? Type(VectorType::get({width}, type)) : type;
+  Value running = v.at(f.scratch, c, type), carry = f.b.create<LLVM::LoadOp>(f.loc, vector, running, 1);
+  for (BodyEmitter point : points) {
+    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
+    Value next = both(carry, width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()));
+    finish(point, op.getExclusive() ? carry : next);
+    carry = next;
+  }
+  f.b.create<LLVM::StoreOp>(f.loc, carry, running, 1);
+}
+
 /// Many rows side by side go along the axis together, so that memory is passed through in its order; their running
 /// values lie in scratch memory.
 void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
-  Type type = op.getType();
-  Value count = v.sub(to, from), whole = v.roundDown(count, s.width), fours = v.roundDown(count, vectorsTogether * s.width);
+  Value count = v.sub(to, from), whole = v.roundDown(count, s.width);
   v.loop(v.i(0), count, s.width,
-         [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, type), 1); });
-  auto move = [&](const BodyEmitter &at, Value c, unsigned width, Value mask) {
-    BodyEmitter point = at;
-    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
-    Value running = v.at(f.scratch, c, type),
-          x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue());
-    Value carry = f.b.create<LLVM::LoadOp>(f.loc, x.getType(), running, 1), next = both(carry, x);
-    f.b.create<LLVM::StoreOp>(f.loc, next, running, 1);
-    finish(point, op.getExclusive() ? carry : next);
-  };
-  v.loop(v.i(0), size, 1, [&](Value i) {
-    BodyEmitter at = row;
-    at.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
-    v.loop(v.i(0), fours, vectorsTogether * s.width, [&](Value c) {
-      for (unsigned i = 0; i < vectorsTogether; ++i)
-        move(at, v.add(c, int64_t(i * s.width)), s.width, {});
+         [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, op.getType()), 1); });
+  auto steps = [&](Value first, unsigned number, unsigned vectors) {
+    Points points(number, row);
+    for (auto [k, point] : llvm::enumerate(points)) {
+      Value i = v.add(first, int64_t(k));
+      point.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
+    }
+    Value together = v.roundDown(count, vectors * s.width);
+    v.loop(v.i(0), together, vectors * s.width, [&](Value c) {
+      for (unsigned k = 0; k < vectors; ++k)
+        wideSteps(points, from, v.add(c, int64_t(k * s.width)), s.width, {});
     });
-    v.loop(fours, whole, s.width, [&](Value c) { move(at, c, s.width, {}); });
+    v.loop(together, whole, s.width, [&](Value c) { wideSteps(points, from, c, s.width, {}); });
     if (masked)
-      v.loop(whole, count, s.width, [&](Value c) { move(at, c, s.width, v.firstLanes(v.sub(count, c))); });
+      v.loop(whole, count, s.width, [&](Value c) { wideSteps(points, from, c, s.width, v.firstLanes(v.sub(count, c))); });
     else
-      v.loop(whole, count, 1, [&](Value c) { move(at, c, 1, {}); });
-  });
+      v.loop(whole, count, 1, [&](Value c) { wideSteps(points, from, c, 1, {}); });
+  };
+  Value fours = v.roundDown(size, stepsTogether);
+  v.loop(v.i(0), fours, stepsTogether, [&](Value i) { steps(i, stepsTogether, 1); });
+  v.loop(fours, size, 1, [&](Value i) { steps(i, 1, vectorsTogether); });
 }
 
 void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
