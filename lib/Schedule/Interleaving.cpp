@@ -46,16 +46,17 @@ static bool interleaves(const BodyInfo &info, unsigned lane, unsigned inner, int
   });
 }
 
-std::optional<Interleaving> schedule::interleavingOf(const BodyInfo &info, AxisSet parallel, const Machine &machine) {
+std::optional<Interleaving> schedule::interleavingOf(const BodyInfo &info, const Machine &machine) {
   unsigned weight = 0;
   for (Operation *op : info.ops)
     weight += weightOf(op);
   if (weight > heaviestJammed)
     return std::nullopt;
+  AxisSet parallel = parallelAxes(info);
   int64_t lanes = machine.lanes();
   for (unsigned inner = 0; inner < info.axes.size(); ++inner) {
     int64_t places = info.extents[inner].constant().value_or(0);
-    if (!(parallel >> inner & 1) || places < 2 || places > std::min(widestStride, lanes / 2))
+    if (!(parallel >> inner & 1) || places < 2 || places > std::min(widestStride, lanes))
       continue;
     for (unsigned lane = 0; lane < info.axes.size(); ++lane)
       if (lane != inner && parallel >> lane & 1 && info.extents[lane].constant().value_or(lanes) >= lanes / 2 &&

@@ -39,8 +39,7 @@ static AxisSet indirectAxes(Operation *op, const BodyInfo &info) {
   return set;
 }
 
-/// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.
-static AxisSet parallelAxes(const BodyInfo &info) {
+AxisSet schedule::parallelAxes(const BodyInfo &info) {
   AxisSet all = lower::allAxes(info), set = all;
   for (Operation *op : info.ops) {
     if (isa<kernel::StoreOp>(op))
@@ -324,7 +323,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
                                                    const shape::Facts &facts) {
   RowSchedule s;
   AxisSet parallel = parallelAxes(info);
-  std::optional<Interleaving> interleaving = interleavingOf(info, parallel, machine);
+  std::optional<Interleaving> interleaving = interleavingOf(info, machine);
   s.lane = interleaving ? interleaving->lane : chooseLane(info, parallel, machine);
   s.laneIsParallel = s.lane && has(parallel, *s.lane);
   s.order = loopOrder(info, parallel, s.lane);

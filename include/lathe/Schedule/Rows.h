@@ -53,7 +53,9 @@ struct Interleaving {
   unsigned lane, inner;
   int64_t places;
 };
-std::optional<Interleaving> interleavingOf(const lower::BodyInfo &info, lower::AxisSet parallel, const Machine &machine);
+std::optional<Interleaving> interleavingOf(const lower::BodyInfo &info, const Machine &machine);
+/// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.
+lower::AxisSet parallelAxes(const lower::BodyInfo &info);
 
 /// How well accesses move along an axis: contiguous ones count for it, gathers against it. Small strides are no gathers where nothing
 /// is reduced.

@@ -232,7 +232,7 @@ llvm::Error PermutationEmitter::run(KernelPlan &plan) {
 
 llvm::Expected<bool> cpu::emitPermutation(KernelFunction &f, KernelPlan &plan) {
   std::optional<Permutation> p = matchPermutation(f.info);
-  if (!p)
+  if (!p || schedule::interleavingOf(f.info, f.isa)) // of a few elements a row, vectors are interleaved
     return false;
   if (llvm::Error e = PermutationEmitter(f, *p).run(plan))
     return std::move(e);

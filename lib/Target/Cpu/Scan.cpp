@@ -24,6 +24,8 @@ using shape::Expr;
 /// Rows side by side that an item takes at most, fewer where threads would have nothing to do, and vectors of them that carry their running
 /// values in registers. Many rows are read and written in long runs through memory, some steps at a time.
 constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4, stepsTogether = 4;
+/// Bytes of a step from which on steps are taken together: of shorter ones several lie in a page, whose lines are then not requested ahead.
+constexpr int64_t longRun = 2048;
 
 namespace {
 class ScanEmitter {
@@ -256,7 +258,8 @@ void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
     else
       v.loop(whole, count, 1, [&](Value c) { wideSteps(points, from, c, 1, {}); });
   };
-  Value fours = v.roundDown(size, stepsTogether);
+  Value isLong = v.less(v.i(longRun / std::max(1u, op.getType().getIntOrFloatBitWidth() / 8)), count);
+  Value fours = v.select(isLong, v.roundDown(size, stepsTogether), v.i(0));
   v.loop(v.i(0), fours, stepsTogether, [&](Value i) { steps(i, stepsTogether, 1); });
   v.loop(fours, size, 1, [&](Value i) { steps(i, 1, vectorsTogether); });
 }
