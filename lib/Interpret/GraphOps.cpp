@@ -91,37 +91,6 @@ Expected<Tensor> interpret::runConv(ir::ConvOp op, const Tensor &x, const Tensor
 }
 
 //===----------------------------------------------------------------------===//
-// Gathers by coordinates
-//===----------------------------------------------------------------------===//
-
-/// Negative coordinates count from the end; what is still outside is clamped.
-static int64_t clamped(int64_t i, int64_t size) {
-  return std::max<int64_t>(0, std::min(i < 0 ? i + size : i, size - 1));
-}
-
-static Expected<Tensor> gatherNd(ir::GatherNdOp op, const Tensor &x, const Tensor &indices) {
-  Tensor out(ir::typeOf(op.getResult()));
-  int64_t batch = op.getBatchDims(), rank = indices.type.getRank(), n = indices.shape().back(), size = 1, inner = 1,
-          perBatch = 1;
-  for (int64_t d = batch; d < x.type.getRank(); ++d) {
-    size *= x.shape()[d];
-    inner *= d >= batch + n ? x.shape()[d] : 1;
-  }
-  for (int64_t d = batch; d < rank - 1; ++d)
-    perBatch *= indices.shape()[d];
-  SmallVector<int64_t> strides = stridesOf(x.shape());
-  if (out.size() && !x.size())
-    return bug("gather_nd: picks {0} elements of none", out.size());
-  for (int64_t i = 0; i < out.size(); ++i) {
-    int64_t vector = i / inner, from = vector / perBatch * size + i % inner;
-    for (int64_t d = 0; d < n; ++d)
-      from += clamped(indices.ints[vector * n + d], x.shape()[batch + d]) * strides[batch + d];
-    out.copyFrom(x, from, i);
-  }
-  return out;
-}
-
-//===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
 
@@ -217,8 +186,6 @@ Expected<Tensor> interpret::runGraphOp(Operation *op, Inputs in) {
     return constant(c);
   if (auto c = dyn_cast<ir::ConvOp>(op))
     return runConv(c, *in[0], *in[1]);
-  if (auto g = dyn_cast<ir::GatherNdOp>(op))
-    return gatherNd(g, *in[0], *in[1]);
   if (auto a = dyn_cast<ir::AttentionOp>(op))
     return runAttention(a, in);
   if (isNarrowCast(op))

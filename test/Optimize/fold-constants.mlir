@@ -145,3 +145,16 @@ func.func @empty(%x: tensor<2x3xf32>) -> tensor<2x0xf32> {
   %1 = lathe.exp %0 : tensor<2x0xf32>
   return %1 : tensor<2x0xf32>
 }
+
+// -----
+
+// Elements of a constant at constant coordinates, one of them from the end and one beyond it.
+// CHECK-LABEL: func @coordinates
+// CHECK-NEXT: %[[C:.*]] = lathe.constant dense<[2.000000e+00, 6.000000e+00, 4.000000e+00]> : tensor<3xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @coordinates() -> tensor<3xf32> {
+  %x = lathe.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %at = lathe.constant dense<[[0, 1], [-1, 9], [1, 0]]> : tensor<3x2xi64>
+  %0 = lathe.gather_nd %x, %at batch 0 : tensor<2x3xf32>, tensor<3x2xi64> -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}

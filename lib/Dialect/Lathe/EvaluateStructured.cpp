@@ -152,6 +152,27 @@ static Result gather(GatherOp op, const ConstantTensor &x, const ConstantTensor 
   return out;
 }
 
+static Result gatherNd(GatherNdOp op, const ConstantTensor &x, const ConstantTensor &indices) {
+  ConstantTensor out(typeOf(op.getResult()));
+  int64_t batch = op.getBatchDims(), n = indices.shape().back(), size = 1, inner = 1, perBatch = 1;
+  for (int64_t d = batch; d < x.type.getRank(); ++d) {
+    size *= x.shape()[d];
+    inner *= d >= batch + n ? x.shape()[d] : 1;
+  }
+  for (int64_t d : indices.shape().drop_back().drop_front(batch))
+    perBatch *= d;
+  if (out.size() && !x.size()) // picks elements of none
+    return std::nullopt;
+  SmallVector<int64_t> strides = stridesOf(x.shape());
+  for (int64_t i = 0; i < out.size(); ++i) {
+    int64_t vector = i / inner, from = vector / perBatch * size + i % inner;
+    for (int64_t d = 0; d < n; ++d)
+      from += clampIndex(indices.ints[vector * n + d], x.shape()[batch + d]) * strides[batch + d];
+    out.copyFrom(x, from, i);
+  }
+  return out;
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions and contractions
 //===----------------------------------------------------------------------===//
@@ -319,6 +340,7 @@ std::optional<ConstantTensor> ir::evaluateStructured(Operation *op, Inputs in) {
       .Case([&](ConcatOp o) { return concat(o, in); })
       .Case([&](PadOp o) { return pad(o, *in[0], *in[1]); })
       .Case([&](GatherOp o) { return gather(o, *in[0], *in[1]); })
+      .Case([&](GatherNdOp o) { return gatherNd(o, *in[0], *in[1]); })
       .Case([&](ReduceOp o) { return reduce(o, *in[0]); })
       .Case([&](ScanOp o) { return evaluateScan(o, *in[0]); })
       .Case([&](SortOp o) { return evaluateSort(o, *in[0]); })
@@ -340,8 +362,8 @@ bool ir::canEvaluate(Operation *op) {
     return canEvaluateElementwise(op);
   if (auto s = dyn_cast<SizeOp>(op))
     return constantsOf(s.getExprs()).has_value();
-  return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, ReduceOp, ScanOp, SortOp,
-             ContractOp, ScatterOp>(op);
+  return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, GatherNdOp, ReduceOp, ScanOp,
+             SortOp, ContractOp, ScatterOp>(op);
 }
 
 std::optional<ConstantTensor> ir::evaluate(Operation *op, Inputs in) {
