@@ -195,6 +195,9 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
   return std::nullopt;
 }
 
+/// Ways to write one definition that are looked at, each shorter by what the one before says.
+constexpr unsigned mostDefinitions = 4;
+
 /// e = 0 that says what one division, modulus, minimum or maximum is: floordiv(n, 4) - m. The term is written as that from now
 /// on, and what bounds it bounds that. A maximum that is one of its operands says nothing but their order.
 static bool addDefinition(Facts::State &state, const Expr &e) {
@@ -253,8 +256,15 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
   if (g > 1 && constant % g == 0)
     e = Expr::divideExactly(e, Expr(g)).value_or(e); // long ones are not divided
   e = withoutPositiveFactors(*state, e);
-  if (addDefinition(*state, e))
-    return true;
+  for (unsigned tries = 0; addDefinition(*state, e); ++tries) {
+    // What bounds the value may leave the term one value, or none, or write it in another way.
+    Expr rest = simplify(e);
+    if (rest.constant())
+      return rest.isZero();
+    if (rest == e || tries == mostDefinitions)
+      return true;
+    e = rest;
+  }
   std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
   if (!symbol) {
     for (const Expr &follows : addRewrite(*state, e, latestOf(e, *state).has_value()))

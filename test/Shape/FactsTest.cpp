@@ -285,3 +285,25 @@ TEST(Facts, restatesTheLesserOfTwo) {
   facts.restate();
   EXPECT_TRUE(facts.provablyEqual(c, Expr(8)));
 }
+
+TEST(Facts, quotientsOfLesserSizes) {
+  Facts facts;
+  Expr n = Expr::symbol("n"), k = Expr::symbol("k");
+  facts.setRange("n", {1, std::nullopt});
+  facts.setRange("k", {1, std::nullopt});
+  Expr q = Expr::floordiv(Expr::min(Expr(4), n) + Expr(1), Expr(3));
+  EXPECT_TRUE(facts.addEquality(q, k));
+  EXPECT_TRUE(facts.provablyEqual(q, k));
+  EXPECT_TRUE(facts.provablyEqual(k, Expr(1))); // n is at least 2
+  EXPECT_FALSE(facts.clone().addEquality(k, Expr(2)));
+}
+
+TEST(Facts, stepsBack) {
+  Facts facts;
+  Expr n = Expr::symbol("n");
+  facts.setRange("n", {1, std::nullopt});
+  Expr q = -Expr::floordiv(Expr::min(Expr(1), n - Expr(1)) - Expr::min(Expr(3), n - Expr(1)), Expr(3));
+  EXPECT_TRUE(facts.addEquality(q, Expr(1)));
+  EXPECT_EQ(facts.simplify(q).str(), "1");
+  EXPECT_EQ(facts.bounds(n).min.value_or(-1), 3);
+}

@@ -34,6 +34,9 @@ bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   // What is counted while the model runs (boxes that are left, distinct values) may well be 1 where a constant stands beside it.
   bool countedBesideConstant = (isLate(a) && b.constant()) || (isLate(b) && a.constant());
   bool differ = countedBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
+  // What is never more than 1 makes nothing else that small.
+  auto isAtMostOne = [&](const Expr &e) { return known.bounds(e).max.value_or(2) <= 1; };
+  differ |= isAtMostOne(a) != isAtMostOne(b);
   bool isRelated = llvm::any_of(a.symbols(), [&](const std::string &s) { return b.mentions(s); });
   return ((differ && !isRelated) || !mayBeEqual(a, b)) && (mayBeEqual(a, Expr(1)) || mayBeEqual(b, Expr(1)));
 }
