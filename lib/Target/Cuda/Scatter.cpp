@@ -10,11 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scatter.h"
-#include "Combine.h"
 #include "RowSchedule.h"
+#include "ScatterEmitter.h"
 #include "ScatterPhases.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
-#include "lathe/Lower/ScatterUpdates.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -33,261 +32,11 @@ constexpr int64_t wantedThreads = 1 << 14;
 constexpr int64_t fewUpdates = 16;
 /// From so many elements for each update on, only memory of updated ones is touched.
 constexpr int64_t sparseElements = 8;
-/// Blocks on a multiprocessor of a launch that fills the device, and updates of a thread of it that are in flight
-/// together.
-constexpr int64_t blocksPerProcessor = 8, ahead = 8;
+/// Blocks on a multiprocessor of a launch that fills the device.
+constexpr int64_t blocksPerProcessor = 8;
 
 /// A block has words of its own for up to so many elements, from so many updates on.
 constexpr int64_t mostPrivate = 1024, leastForPrivate = 1 << 14;
-
-/// Stores become atomic updates.
-class AtomicHooks : public DeviceHooks {
-public:
-  AtomicHooks(const lower::BodyInfo &info, Combiner kind) : DeviceHooks(info), kind(kind) {}
-  void store(OpBuilder &b, Location loc, const lower::Access &a, Value value) override;
-
-private:
-  Combiner kind;
-};
-
-/// Words in a block's shared memory, one for each element; updates are added to them, or counted.
-struct PrivateWords {
-  Value shared;
-  Type word;
-  int64_t elements;
-  bool counts;
-};
-
-class PrivateHooks : public DeviceHooks {
-public:
-  PrivateHooks(const lower::BodyInfo &info, PrivateWords words, Value result)
-      : DeviceHooks(info), words(words), result(result) {}
-  void store(OpBuilder &b, Location loc, const lower::Access &a, Value value) override;
-
-private:
-  PrivateWords words;
-  Value result;
-};
-
-class ScatterEmitter {
-public:
-  ScatterEmitter(KernelFrame &frame, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
-                 lower::EmitHooks &hooks)
-      : frame(frame), d(frame.d), info(frame.info), updates(updates), axes(axes),
-        base(info, d.b, d.loc, frame.sizes, frame.refs, hooks) {}
-  /// A thread for each update; its number, in the order of the updates, goes to `started`.
-  void emitEach(llvm::function_ref<void(Value)> started = [](Value) {});
-  void emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts);
-  /// As many threads as there are, each of which takes some updates; the largest of `count` numbers that `find` makes
-  /// of an update's value, where it counts.
-  Values emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find);
-  /// The same threads; what a block's words hold behind the last of them goes to `flush`, by element.
-  void emitPrivate(const PrivateWords &words, llvm::function_ref<void(Value, Value)> flush);
-  const std::string &error() const { return base.error(); }
-
-private:
-  void bind(BodyEmitter &point, lower::AxisSet set, Value index);
-  void storeOne(BodyEmitter &point, Value only = {});
-
-  KernelFrame &frame;
-  DeviceBuilder &d;
-  const lower::BodyInfo &info;
-  lower::ScatterUpdates updates;
-  lower::ScatterAxes axes;
-  BodyEmitter base;
-  Value part, first, last; ///< of the body: the index of which this thread has [first, last)
-};
-
-} // namespace
-
-static std::optional<LLVM::AtomicBinOp> atomicOf(Combiner kind, Type element) {
-  if (!element.isInteger(32) && !element.isInteger(64))
-    return std::nullopt;
-  switch (kind) {
-  case Combiner::Add:
-    return LLVM::AtomicBinOp::add;
-  case Combiner::Max:
-    return LLVM::AtomicBinOp::max;
-  case Combiner::Min:
-    return LLVM::AtomicBinOp::min;
-  case Combiner::UMax:
-    return LLVM::AtomicBinOp::umax;
-  case Combiner::UMin:
-    return LLVM::AtomicBinOp::umin;
-  case Combiner::And:
-    return LLVM::AtomicBinOp::_and;
-  case Combiner::Or:
-    return LLVM::AtomicBinOp::_or;
-  case Combiner::Xor:
-    return LLVM::AtomicBinOp::_xor;
-  case Combiner::Mul:
-  case Combiner::LogAddExp:
-    break;
-  }
-  return std::nullopt;
-}
-
-/// Whether updates of integers may come in any order, one at a time.
-static bool isAtomic(Combiner kind, Type element) {
-  return (element.isInteger(32) || element.isInteger(64)) && kind != Combiner::LogAddExp;
-}
-
-/// Where no instruction combines: until nobody else has written in between.
-static void exchangeUntilDone(DeviceBuilder &d, Combiner kind, Value pointer, Value value) {
-  Type type = value.getType();
-  Value old = d.load(type, pointer, type.getIntOrFloatBitWidth() / 8);
-  auto attempt = [&](OpBuilder &b, Location loc, ValueRange carried) {
-    DeviceBuilder in(b, loc);
-    auto order = LLVM::AtomicOrdering::monotonic;
-    Value exchanged = b.create<LLVM::AtomicCmpXchgOp>(loc, pointer, carried[0], combine(in, kind, carried[0], value), order, order);
-    Value found = b.create<LLVM::ExtractValueOp>(loc, exchanged, 0), done = b.create<LLVM::ExtractValueOp>(loc, exchanged, 1);
-    b.create<scf::ConditionOp>(loc, in.bitXor(done, in.i1(true)), found);
-  };
-  auto again = [](OpBuilder &b, Location loc, ValueRange found) { b.create<scf::YieldOp>(loc, found); };
-  d.b.create<scf::WhileOp>(d.loc, TypeRange{type}, ValueRange{old}, attempt, again);
-}
-
-void AtomicHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
-  DeviceBuilder d(b, loc);
-  if (std::optional<LLVM::AtomicBinOp> op = atomicOf(kind, value.getType()))
-    atomicUpdate(d, *op, a.pointer, value);
-  else
-    exchangeUntilDone(d, kind, a.pointer, value);
-}
-
-void PrivateHooks::store(OpBuilder &b, Location loc, const lower::Access &a, Value value) {
-  DeviceBuilder d(b, loc);
-  Value index = indexOfElement(d, a.pointer, result, value.getType());
-  atomicUpdate(d, LLVM::AtomicBinOp::add, d.at(words.shared, d.narrow(index), words.word), words.counts ? d.i32(1) : value);
-}
-
-//===----------------------------------------------------------------------===//
-// Code
-//===----------------------------------------------------------------------===//
-
-void ScatterEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
-  Values extents;
-  SmallVector<unsigned> order;
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (contains(set, i)) {
-      order.push_back(i);
-      extents.push_back(frame.size(info.extents[i]));
-    }
-  for (auto [axis, i] : llvm::zip(order, delinearize(d, index, extents)))
-    point.bindAxis(info.axes[axis], i);
-}
-
-void ScatterEmitter::storeOne(BodyEmitter &point, Value only) {
-  for (Value v : updates.store.getIndices())
-    point.emit(v);
-  Value stored = only;
-  auto require = [&](Value c) { stored = stored ? d.both(stored, c) : c; };
-  if (updates.predicate)
-    require(point.emit(updates.predicate));
-  if (part) {
-    Value at = point.emit(part);
-    require(d.compare(arith::CmpIPredicate::sge, at, first));
-    require(d.less(at, last));
-  }
-  auto put = [&] {
-    BodyEmitter inside = point;
-    inside.emitStore(updates.store);
-  };
-  if (stored)
-    d.when(stored, put);
-  else
-    put();
-}
-
-static Value threadOf(DeviceBuilder &d) {
-  return d.add(d.mul(d.wide(d.blockId()), threadsPerBlock), d.wide(d.threadId()));
-}
-
-void ScatterEmitter::emitEach(llvm::function_ref<void(Value)> started) {
-  Value thread = threadOf(d), mine = d.less(thread, frame.size(extentOf(info, axes.all())));
-  d.when(mine, [&] {
-    started(thread);
-    BodyEmitter point = base;
-    bind(point, axes.all(), thread);
-    storeOne(point);
-  });
-}
-
-void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared, const Expr &parts) {
-  Value thread = threadOf(d), own = frame.size(extentOf(info, axes.own)), shares = frame.size(parts);
-  d.when(d.less(thread, d.mul(own, shares)), [&] {
-    BodyEmitter outer = base;
-    bind(outer, axes.own, d.rem(thread, own)); // neighbours in a warp write neighbours in memory
-    if (shared) {
-      Value size = frame.size(Expr::ceildiv(shared->places, parts)), number = d.div(thread, own);
-      part = shared->index;
-      first = d.mul(number, size);
-      last = d.add(first, size);
-    }
-    d.loop(d.i64(0), frame.size(extentOf(info, axes.serial)), d.i64(1), [&](Value i) {
-      BodyEmitter point = outer;
-      bind(point, axes.serial, i);
-      storeOne(point);
-    });
-  });
-}
-
-/// The last update stands for what is past it: the largest of numbers is the same.
-Values ScatterEmitter::emitRange(unsigned count, llvm::function_ref<Values(Value, Value)> find) {
-  Value all = frame.size(extentOf(info, axes.all())), last = d.sub(all, d.i64(1));
-  Value threads = d.mul(d.wide(d.gridSize()), threadsPerBlock);
-  return d.loop(threadOf(d), all, d.mul(threads, ahead), Values(count, d.i32(0)), [&](Value first, ValueRange carried) {
-    Values largest(carried), values, counts;
-    for (int64_t i = 0; i < ahead; ++i) {
-      BodyEmitter point = base;
-      bind(point, axes.all(), d.minU(d.add(first, d.mul(threads, i)), last));
-      values.push_back(point.emit(updates.store.getValue()));
-      counts.push_back(updates.predicate ? point.emit(updates.predicate) : Value());
-    }
-    for (auto [value, one] : llvm::zip(values, counts))
-      for (auto [old, found] : llvm::zip(largest, find(value, one)))
-        old = d.b.create<arith::MaxUIOp>(d.loc, old, found);
-    return largest;
-  });
-}
-
-void ScatterEmitter::emitPrivate(const PrivateWords &w, llvm::function_ref<void(Value, Value)> flush) {
-  unsigned bytes = w.word.getIntOrFloatBitWidth() / 8;
-  auto eachElement = [&](llvm::function_ref<void(Value)> f) {
-    d.loop(d.threadId(), d.i32(w.elements), d.i32(threadsPerBlock), f);
-  };
-  eachElement([&](Value i) { d.store(d.constant(w.word, 0), d.at(w.shared, i, w.word), bytes); });
-  d.barrier();
-  Value all = frame.size(extentOf(info, axes.all())), last = d.sub(all, d.i64(1));
-  Value threads = d.mul(d.wide(d.gridSize()), threadsPerBlock);
-  d.loop(threadOf(d), all, d.mul(threads, ahead), [&](Value first) {
-    std::vector<std::pair<BodyEmitter, Value>> points; // what they read is in flight together
-    for (int64_t i = 0; i < ahead; ++i) {
-      Value number = d.add(first, d.mul(threads, i));
-      points.emplace_back(base, d.less(number, all));
-      BodyEmitter &point = points.back().first;
-      bind(point, axes.all(), d.minU(number, last));
-      for (Value v : updates.store.getIndices())
-        point.emit(v);
-      point.emit(updates.store.getValue());
-      if (updates.predicate)
-        point.emit(updates.predicate);
-    }
-    for (auto &[point, exists] : points)
-      storeOne(point, exists);
-  });
-  d.barrier();
-  eachElement([&](Value i) {
-    Value sum = d.load(w.word, d.at(w.shared, i, w.word), bytes);
-    d.when(d.compare(arith::CmpIPredicate::ne, sum, d.constant(w.word, 0)), [&] { flush(d.wide(i), sum); });
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// The kernel
-//===----------------------------------------------------------------------===//
-
-namespace {
 
 /// A copy of the kernel with the updates alone.
 struct Isolated {
@@ -399,7 +148,7 @@ Value ScatterPlanner::gridOf(Isolated &s, const ScatterPhase &phase, const Expr 
   DeviceBuilder &h = plan.d;
   Value filled = h.mul(plan.processors(), blocksPerProcessor);
   bool byUpdates = phase.per == ScatterPhase::Range || phase.per == ScatterPhase::Private;
-  Value wanted = blocksFor(byUpdates ? Expr::ceildiv(updates, ahead) : elements);
+  Value wanted = blocksFor(byUpdates ? Expr::ceildiv(updates, scatterAhead) : elements);
   return h.minU(h.minU(filled, plan.constant(ScatterPhases::mostBlocks)), wanted);
 }
 
@@ -411,7 +160,7 @@ static void emitPhase(KernelFrame &frame, Isolated &s, const ScatterPhases &phas
     phases.beforeUpdates(frame, memory, phase.name);
     return e.emitEach([&](Value thread) { hooks.setUpdate(thread); });
   case ScatterPhase::Element: {
-    Value thread = threadOf(d);
+    Value thread = scatterThread(d);
     return d.when(d.less(thread, memory.elements), [&] { phases.element(d, memory, thread); });
   }
   case ScatterPhase::Memory:
