@@ -2,40 +2,12 @@
 
 #include "Combine.h"
 #include "Softmax.h"
-#include "lathe/Lower/LogAddExp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace lathe;
 using kernel::Combiner;
-
-/// The larger (smaller) of two floats, NaN when one is: cheaper than LLVM's expansion of maximum, which also orders the zeros. A NaN in y
-/// takes the place of x, off the way from one combination to the next; the second compare and select are one instruction, which gives
-/// the second operand when one is NaN. (Two selections of y would be joined, and no such instruction be seen.)
-static Value floatExtreme(OpBuilder &b, Location loc, arith::CmpFPredicate better, Value x, Value y) {
-  Value yIsNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, y, y);
-  Value kept = b.create<arith::SelectOp>(loc, yIsNan, y, x);
-  Value takeY = b.create<arith::CmpFOp>(loc, better, y, kept);
-  return b.create<arith::SelectOp>(loc, takeY, y, kept);
-}
-
-Value cpu::combine(OpBuilder &b, Location loc, Combiner kind, Value x, Value y) {
-  if (isa<FloatType>(getElementTypeOrSelf(x.getType())))
-    switch (kind) {
-    case Combiner::Max:
-    case Combiner::UMax:
-      return floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y);
-    case Combiner::Min:
-    case Combiner::UMin:
-      return floatExtreme(b, loc, arith::CmpFPredicate::OLT, x, y);
-    case Combiner::LogAddExp:
-      return lower::logAddExp(b, loc, x, y, floatExtreme(b, loc, arith::CmpFPredicate::OGT, x, y));
-    default:
-      break;
-    }
-  return lower::combine(b, loc, kind, x, y);
-}
 
 Value cpu::combine(OpBuilder &b, Location loc, kernel::ReduceOp op, Value x, Value y) {
   if (!passesOverNan(op))

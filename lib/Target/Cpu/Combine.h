@@ -7,9 +7,8 @@
 namespace lathe::cpu {
 
 using lower::identityOf;
-/// lower::combine, with the larger or smaller of two floats in two instructions.
-mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, kernel::Combiner kind, mlir::Value x, mlir::Value y);
-/// The same of a reduction, which may pass over NaNs.
+using lower::combine;
+/// Of a reduction, which may pass over NaNs.
 mlir::Value combine(mlir::OpBuilder &b, mlir::Location loc, kernel::ReduceOp op, mlir::Value x, mlir::Value y);
 /// Combines the lanes of a vector (a scalar is its own result).
 mlir::Value combineLanes(mlir::OpBuilder &b, mlir::Location loc, kernel::Combiner kind, mlir::Value v);
