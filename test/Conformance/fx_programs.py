@@ -1,6 +1,7 @@
 """Compiles exported programs and compares what they compute with what PyTorch computed (fx_make.py).
 
 usage: fx_programs.py FAMILY... [--lathe PATH] [--levels N,..]     prints what differs; exit code 1 when something does
+       fx_programs.py FAMILY... --in-turn       compiled for and run at one level each, the next for each program
        fx_programs.py FAMILY... --emulate       the kernels as they are generated for GPUs, in the emulator, against what they mean
        fx_programs.py FAMILY... --device cuda:0 --target cuda:sm90      on a GPU"""
 import argparse
@@ -33,6 +34,11 @@ def write_archive(case, path):
             z.writestr(f"case/{name}", bytes.fromhex(content))
 
 
+def levels_here():
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    return ["baseline"] + [level for level, flag in (("avx2", "avx2"), ("avx512", "avx512vl")) if flag in flags]
+
+
 def call(*command):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     return done.returncode, (done.stderr + done.stdout).strip()[-600:]
@@ -50,10 +56,12 @@ def emulated(case, folder):
         print(f"{case['name']}: {text}")
 
 
-def faults_of(case, options, folder):
+def faults_of(case, place, options, folder):
     archive, artifact, data = (folder / name for name in ("case.pt2", "case.so", "data.npz"))
     write_archive(case, archive)
-    lathe, target = options.lathe, ["--target", options.target] if options.target else []
+    here = levels_here()
+    turn = f"x86_64:{here[place % len(here)]}" if options.in_turn else None
+    lathe, target = options.lathe, ["--target", turn or options.target] if turn or options.target else []
     code, text = call(lathe, "compile", archive, "-o", artifact, "-O", "1", *target, *case["flags"])
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"
@@ -77,19 +85,20 @@ def main():
     parser.add_argument("families", nargs="+")
     parser.add_argument("--lathe", default="lathe")
     parser.add_argument("--levels", default="0", help="of the CPU's code, as lathe run's --max-level; 0: the machine's best")
+    parser.add_argument("--in-turn", action="store_true")
     parser.add_argument("--target", help="as lathe compile's")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--emulate", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    cases = [(family, case) for family in options.families
-             for case in json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text())]
+    cases = [(family, place, case) for family in options.families
+             for place, case in enumerate(json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text()))]
 
     def check(item):
-        family, case = item
+        family, place, case = item
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
-            return [f"{family}: {fault}" for fault in (emulated(case, folder) if options.emulate else faults_of(case, options, folder))]
+            return [f"{family}: {fault}" for fault in (emulated(case, folder) if options.emulate else faults_of(case, place, options, folder))]
     with ThreadPoolExecutor(options.jobs) as pool:
         found = list(pool.map(check, cases))
     return verdict(sum(not f for f in found), "programs", [fault for f in found for fault in f], "PyTorch")
