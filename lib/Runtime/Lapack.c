@@ -48,8 +48,8 @@ const char *lathe_host_lapack_lu(void *const *buffers, const int64_t *sizes) {
   return NULL;
 }
 
-const char *lathe_host_lapack_solve(void *const *buffers, const int64_t *sizes) {
-  int64_t n = sizes[1], k = sizes[2];
+const char *latheSolveWith(const char *name, int doubles, void *const *buffers, const int64_t *sizes) {
+  int64_t n = sizes[1], k = sizes[2], matrix = n * n * doubles, right = n * k * doubles;
   double *x = buffers[2], *lu = buffers[3];
   int *pivots = buffers[4], *info = buffers[5], rows = (int)n, columns = (int)k;
   clearInfo(info, sizes[0]);
@@ -57,15 +57,19 @@ const char *lathe_host_lapack_solve(void *const *buffers, const int64_t *sizes) 
     return NULL;
   if (!fits(sizes + 1, 2))
     return tooLarge;
-  ROUTINE(dgesv, const int *, const int *, double *, const int *, int *, double *, const int *, int *)
-  copyDoubles(lu, buffers[0], sizes[0] * n * n);
-  copyDoubles(x, buffers[1], sizes[0] * n * k);
+  ROUTINE_NAMED(gesv, name, const int *, const int *, double *, const int *, int *, double *, const int *, int *)
+  copyDoubles(lu, buffers[0], sizes[0] * matrix);
+  copyDoubles(x, buffers[1], sizes[0] * right);
   for (int64_t b = 0; b < sizes[0]; ++b) {
-    dgesv(&rows, &columns, lu + b * n * n, &rows, pivots + b * n, x + b * n * k, &rows, info + b);
+    gesv(&rows, &columns, lu + b * matrix, &rows, pivots + b * n, x + b * right, &rows, info + b);
     if (sizes[3] && info[b])
       return singular;
   }
   return NULL;
+}
+
+const char *lathe_host_lapack_solve(void *const *buffers, const int64_t *sizes) {
+  return latheSolveWith("dgesv_", 1, buffers, sizes);
 }
 
 const char *lathe_host_lapack_lu_solve(void *const *buffers, const int64_t *sizes) {

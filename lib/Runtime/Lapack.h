@@ -52,14 +52,20 @@ static inline const char *workForElements(double asked, int doubles, double **wo
 }
 static inline const char *workFor(double asked, double **work, int *size) { return workForElements(asked, 1, work, size); }
 
-#define ROUTINE(NAME, ...)                                                                                             \
+#define ROUTINE_NAMED(NAME, SYMBOL, ...)                                                                                             \
   void (*NAME)(__VA_ARGS__);                                                                                           \
   {                                                                                                                    \
     LatheRoutine routine;                                                                                              \
-    const char *why = latheFindLapack(#NAME "_", &routine);                                                            \
+    const char *why = latheFindLapack(SYMBOL, &routine);                                                               \
     if (why)                                                                                                           \
       return why;                                                                                                      \
     NAME = (void (*)(__VA_ARGS__))routine;                                                                             \
   }
+
+/* A routine's own name has an underscore behind it, as Fortran compilers write it. */
+#define ROUTINE(NAME, ...) ROUTINE_NAMED(NAME, #NAME "_", __VA_ARGS__)
+
+/* What lathe_host_lapack_solve does, by the routine of this name, of elements of one double or two. */
+const char *latheSolveWith(const char *name, int doubles, void *const *buffers, const int64_t *sizes);
 
 #endif /* LATHE_RUNTIME_LAPACK_H */

@@ -6,23 +6,7 @@
 #include "Lapack.h"
 
 const char *lathe_host_lapack_complex_solve(void *const *buffers, const int64_t *sizes) {
-  int64_t n = sizes[1], k = sizes[2];
-  double *x = buffers[2], *lu = buffers[3];
-  int *pivots = buffers[4], *info = buffers[5], rows = (int)n, columns = (int)k;
-  clearInfo(info, sizes[0]);
-  if (nothing(sizes, 2))
-    return NULL;
-  if (!fits(sizes + 1, 2))
-    return tooLarge;
-  ROUTINE(zgesv, const int *, const int *, double *, const int *, int *, double *, const int *, int *)
-  copyDoubles(lu, buffers[0], sizes[0] * n * n * 2);
-  copyDoubles(x, buffers[1], sizes[0] * n * k * 2);
-  for (int64_t b = 0; b < sizes[0]; ++b) {
-    zgesv(&rows, &columns, lu + 2 * b * n * n, &rows, pivots + b * n, x + 2 * b * n * k, &rows, info + b);
-    if (sizes[3] && info[b])
-      return singular;
-  }
-  return NULL;
+  return latheSolveWith("zgesv_", 2, buffers, sizes);
 }
 
 const char *lathe_host_lapack_complex_eigh(void *const *buffers, const int64_t *sizes) {

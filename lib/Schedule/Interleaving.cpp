@@ -14,20 +14,13 @@ using namespace lathe;
 using namespace lathe::schedule;
 using lower::AxisSet;
 using lower::BodyInfo;
-using shape::Expr;
 
 /// Elements that loads lie apart at most: as many vectors are read for each that is used.
 constexpr int64_t widestLoad = 4;
 
-/// How far an access moves along an axis; nothing where that is no number.
-static std::optional<int64_t> stepOf(const BodyInfo &info, Operation *op, unsigned axis) {
-  std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-  return linear ? linear->coefficient.constant() : std::nullopt;
-}
-
 /// Whether lanes along the axis read vectors.
 static bool readsVectors(const BodyInfo &info, kernel::LoadOp load, unsigned axis) {
-  std::optional<int64_t> step = stepOf(info, load, axis);
+  std::optional<int64_t> step = stepAlong(info, load, axis);
   for (Value index : load.getIndices())
     if (info.axesOf(index) >> axis & 1)
       return false;
@@ -42,7 +35,7 @@ static bool interleaves(const BodyInfo &info, unsigned lane, unsigned inner, int
     if (auto sum = dyn_cast<kernel::ReduceOp>(op))
       return bool(info.axesOf(sum.getResult()) & both);
     auto store = dyn_cast<kernel::StoreOp>(op);
-    return !store || (!store.getPredicate() && store.getIndices().empty() && stepOf(info, op, inner) == 1 && stepOf(info, op, lane) == places);
+    return !store || (!store.getPredicate() && store.getIndices().empty() && stepAlong(info, op, inner) == 1 && stepAlong(info, op, lane) == places);
   });
 }
 

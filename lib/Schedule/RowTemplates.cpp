@@ -50,11 +50,10 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
     if (!isa<kernel::LoadOp, kernel::StoreOp>(op))
       continue;
     w.bytes += std::max(1u, accessedType(op).getIntOrFloatBitWidth() / 8);
-    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*s.lane]);
     auto load = dyn_cast<kernel::LoadOp>(op);
     ValueRange indices = load ? ValueRange(load.getIndices()) : ValueRange(cast<kernel::StoreOp>(op).getIndices());
     bool indirect = llvm::any_of(indices, [&](Value v) { return bool(info.axesOf(v) & lane); });
-    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    std::optional<int64_t> step = stepAlong(info, op, *s.lane);
     if (load && !load.getPredicate() && !indirect && step && *step > 1 && *step <= std::min<int64_t>(widestStride, s.width))
       w.weight += 2 * unsigned(*step); // whole vectors and shuffles
     else if (s.interleaves && !load)

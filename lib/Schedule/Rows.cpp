@@ -95,8 +95,7 @@ static std::optional<unsigned> laneAcrossRows(const BodyInfo &info, unsigned row
     return llvm::all_of(info.ops, [&](Operation *op) {
       if (!isAccess(op) || !has(info.domainOf(op), axis))
         return true;
-      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-      std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+      std::optional<int64_t> step = stepAlong(info, op, axis);
       bool predicated = isa<kernel::LoadOp>(op) && cast<kernel::LoadOp>(op).getPredicate();
       return step && *step >= 0 && *step <= widestStride && !has(indirectAxes(op, info), axis) && !predicated;
     });
@@ -236,6 +235,11 @@ static void interleave(const Interleaving &i, bool reduces, RowSchedule &s) {
   s.unroll = std::min(s.unroll, reduces ? 2u : 1u);
 }
 
+std::optional<int64_t> schedule::stepAlong(const BodyInfo &info, Operation *access, unsigned axis) {
+  std::optional<Expr::Linear> linear = info.exprOf(access).linearIn(info.axes[axis]);
+  return linear ? linear->coefficient.constant() : std::nullopt;
+}
+
 unsigned schedule::weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return 0;
@@ -254,8 +258,7 @@ bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane, const Machine 
   return llvm::any_of(info.ops, [&](Operation *op) {
     if (!isa<kernel::LoadOp>(op) || !has(info.domainOf(op), lane))
       return false;
-    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[lane]);
-    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    std::optional<int64_t> step = stepAlong(info, op, lane);
     int64_t widest = masksElements(machine, accessedType(op)) && !has(indirectAxes(op, info), lane) ? widestMaskedStride : 1;
     return !step || *step < 0 || *step > widest;
   });

@@ -17,6 +17,10 @@ import numpy as np
 
 from verdict import verdict
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Target/Cpu"))
+from kernels import variants
+
+LEVELS = variants()
 TYPES = {"bool": np.bool_, "bfloat16": None}
 
 
@@ -32,11 +36,6 @@ def write_archive(case, path):
         z.writestr("case/models/model.json", json.dumps(case["program"]))
         for name, content in case["files"].items():
             z.writestr(f"case/{name}", bytes.fromhex(content))
-
-
-def levels_here():
-    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
-    return ["baseline"] + [level for level, flag in (("avx2", "avx2"), ("avx512", "avx512vl")) if flag in flags]
 
 
 def call(*command):
@@ -59,9 +58,8 @@ def emulated(case, folder):
 def faults_of(case, place, options, folder):
     archive, artifact, data = (folder / name for name in ("case.pt2", "case.so", "data.npz"))
     write_archive(case, archive)
-    here = levels_here()
-    turn = f"x86_64:{here[place % len(here)]}" if options.in_turn else None
-    lathe, target = options.lathe, ["--target", turn or options.target] if turn or options.target else []
+    target = f"x86_64:{LEVELS[place % len(LEVELS)]}" if options.in_turn else options.target
+    lathe, target = options.lathe, ["--target", target] if target else []
     code, text = call(lathe, "compile", archive, "-o", artifact, "-O", "1", *target, *case["flags"])
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"

@@ -87,7 +87,7 @@ private:
   Verdict locate(const std::vector<Tensor> &inputs, const Results &want, std::string message);
   std::optional<std::string> compare(const Results &got, const Results &want);
   std::vector<std::vector<Tensor>> otherInputs(const Tensors &inputs, unsigned count, uint64_t seed);
-  bool isStable(const std::vector<Tensor> &inputs, const Results &want, unsigned seed, bool ofOps = false);
+  bool isStable(const std::vector<Tensor> &inputs, const Results &want, std::optional<uint64_t> roundings = std::nullopt);
 
   const Settings &settings;
   MLIRContext &context;
@@ -242,6 +242,16 @@ Verdict Checker::emulate(const std::vector<Tensor> &inputs) {
   return v;
 }
 
+/// Inputs that differ by some rounding errors.
+static std::vector<Tensor> disturbed(std::vector<Tensor> inputs, unsigned seed) {
+  Rng rng(seed);
+  for (Tensor &t : inputs)
+    for (double &v : t.floats)
+      v = ir::roundTo(v * (1 + (rng.chance(0.5) ? 10 : -10) * roundingOf(t.type.getElementType())),
+                      t.type.getElementType());
+  return inputs;
+}
+
 Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
   enter("interpret");
   Expected<Results> want = interpret::interpret(*imported, inputs);
@@ -250,7 +260,7 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
     return {refused ? Outcome::Unsure : Outcome::Fault, "import", text(want.takeError())};
   }
   const Verdict unsure{Outcome::Unsure, "import", "a result depends on how one rounds"};
-  if (!isStable(inputs, *want, 7))
+  if (!isStable(disturbed(inputs, 7), *want))
     return unsure;
   enter("run");
   std::optional<std::string> d = runArtifact(inputs, *want);
@@ -260,7 +270,7 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
   // One element of thousands may lie so that few roundings show it, or only those inside the model do: a difference is
   // looked at more closely.
   for (unsigned seed = 8; v.outcome == Outcome::Differs && seed < 24; ++seed)
-    if (!isStable(inputs, *want, seed) || !isStable(inputs, *want, seed, true))
+    if (!isStable(disturbed(inputs, seed), *want) || !isStable(inputs, *want, seed))
       return unsure;
   return v;
 }
@@ -269,16 +279,9 @@ Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Whether inputs that differ by some rounding errors, or ops that round otherwise, give nearly the same.
-bool Checker::isStable(const std::vector<Tensor> &inputs, const Results &want, unsigned seed, bool ofOps) {
-  Rng rng(seed);
-  std::vector<Tensor> near = inputs;
-  for (Tensor &t : ofOps ? MutableArrayRef<Tensor>() : MutableArrayRef<Tensor>(near))
-    for (double &v : t.floats)
-      v = ir::roundTo(v * (1 + (rng.chance(0.5) ? 10 : -10) * roundingOf(t.type.getElementType())),
-                      t.type.getElementType());
-  Expected<Results> got =
-      interpret::interpret(*imported, near, {}, ofOps ? std::optional<uint64_t>(seed) : std::nullopt);
+/// Whether these inputs, with operators that round otherwise where that is asked for, give nearly the same.
+bool Checker::isStable(const std::vector<Tensor> &inputs, const Results &want, std::optional<uint64_t> roundings) {
+  Expected<Results> got = interpret::interpret(*imported, inputs, {}, roundings);
   if (!got) {
     llvm::consumeError(got.takeError());
     return false;

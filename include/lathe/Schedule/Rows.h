@@ -66,6 +66,8 @@ bool masksRest(const lower::BodyInfo &info, unsigned lane, const Machine &machin
 bool masksElements(const Machine &machine, mlir::Type type);
 /// Whether lanes read with gaps between them which no whole vectors under masks bridge: each of them is a load of its own then.
 bool readsWithGaps(const lower::BodyInfo &info, unsigned lane, const Machine &machine);
+/// How far an access moves along an axis; nothing where that is no number.
+std::optional<int64_t> stepAlong(const lower::BodyInfo &info, mlir::Operation *access, unsigned axis);
 /// Instructions of one point of an op, roughly.
 unsigned weightOf(mlir::Operation *op);
 /// The type that a load or a store moves.

@@ -16,19 +16,16 @@ using namespace lathe::ir;
 static Type f64(OpContext &c) { return c.g.b.getF64Type(); }
 static Type i32(OpContext &c) { return c.g.b.getI32Type(); }
 
-Value linalg::swapped(OpContext &c, Value x) {
-  SmallVector<int64_t> perm;
-  for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
-    perm.push_back(i);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+Value linalg::swapped(OpContext &c, Value x, int64_t behind) {
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
+  std::swap(perm.end()[-1 - behind], perm.end()[-2 - behind]);
   return c.g.transpose(x, perm);
 }
 
-llvm::Expected<Matrices> linalg::matricesOf(OpContext &c, Value x, bool square) {
-  if (typeOf(x).getRank() < 2 || !llvm::isa<mlir::FloatType>(elementOf(x)))
-    return c.cannot("matrices of {0}", x.getType());
+llvm::Expected<Matrices> linalg::columnsOf(OpContext &c, Value x, bool square, const Dims &element) {
   Matrices a;
   Dims dims = dimsOf(x);
+  dims.truncate(dims.size() - element.size());
   a.n = dims.pop_back_val();
   a.m = dims.pop_back_val();
   a.batch = dims;
@@ -36,19 +33,27 @@ llvm::Expected<Matrices> linalg::matricesOf(OpContext &c, Value x, bool square) 
   if (square)
     if (llvm::Error e = c.needEqual(a.m, a.n))
       return std::move(e);
-  a.columns = c.g.reshape(swapped(c, c.g.cast(x, f64(c))), {a.count, a.n, a.m});
+  Dims columns{a.count, a.n, a.m};
+  columns.append(element.begin(), element.end());
+  a.columns = c.g.reshape(swapped(c, c.g.cast(x, f64(c)), element.size()), columns);
   return a;
 }
 
-Value linalg::unpacked(OpContext &c, Value columns, const Matrices &like) {
+llvm::Expected<Matrices> linalg::matricesOf(OpContext &c, Value x, bool square) {
+  if (typeOf(x).getRank() < 2 || !llvm::isa<mlir::FloatType>(elementOf(x)))
+    return c.cannot("matrices of {0}", x.getType());
+  return columnsOf(c, x, square, {});
+}
+
+Value linalg::unpacked(OpContext &c, Value columns, const Matrices &like, int64_t behind) {
   Dims dims = like.batch, given = dimsOf(columns);
   dims.append(given.begin() + 1, given.end());
   Value x = c.g.reshape(columns, dims);
-  return given.size() == 3 ? swapped(c, x) : x;
+  return int64_t(given.size()) == 3 + behind ? swapped(c, x, behind) : x;
 }
 
-static SmallVector<Value> call(OpContext &c, llvm::StringRef function, llvm::ArrayRef<Value> in,
-                               llvm::ArrayRef<Type> out, const Dims &sizes) {
+SmallVector<Value> linalg::call(OpContext &c, llvm::StringRef function, llvm::ArrayRef<Value> in, llvm::ArrayRef<Type> out,
+                                const Dims &sizes) {
   auto op =
       c.g.b.create<CallOp>(c.g.loc, mlir::TypeRange(out), function, mlir::ValueRange(in), exprArray(c.g.b, sizes));
   return SmallVector<Value>(op.getResults().begin(), op.getResults().end());
@@ -72,9 +77,9 @@ Svd linalg::svd(OpContext &c, const Matrices &a, bool full) {
   return {r[0], r[1], r[2]};
 }
 
-Solution linalg::solve(OpContext &c, const Matrices &a, Value b, bool strict) {
+Solution linalg::solve(OpContext &c, const Matrices &a, Value b, bool strict, llvm::StringRef function) {
   Expr k = dimsOf(b)[1];
-  auto r = call(c, "lapack_solve", {a.columns, b},
+  auto r = call(c, function, {a.columns, b},
                 {b.getType(), a.columns.getType(), typed({a.count, a.n}, i32(c)), typed({a.count}, i32(c))},
                 {a.count, a.n, k, Expr(strict ? 1 : 0)});
   return {r[0], {r[1], r[2], r[3]}};

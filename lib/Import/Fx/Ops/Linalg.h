@@ -14,10 +14,15 @@ struct Matrices {
 };
 
 llvm::Expected<Matrices> matricesOf(OpContext &c, Value x, bool square);
-/// The last two dimensions change places.
-Value swapped(OpContext &c, Value x);
-/// [count, n, m] as [.., m, n]; [count, n] as [.., n]; [count] as [..].
-Value unpacked(OpContext &c, Value columns, const Matrices &like);
+/// Of [.., m, n] with the dimensions of an element behind: none, or 2 of a complex number.
+llvm::Expected<Matrices> columnsOf(OpContext &c, Value x, bool square, const Dims &element);
+/// The last two dimensions in front of so many others change places.
+Value swapped(OpContext &c, Value x, int64_t behind = 0);
+/// [count, n, m] as [.., m, n]; [count, n] as [.., n]; [count] as [..]; of so many dimensions of an element.
+Value unpacked(OpContext &c, Value columns, const Matrices &like, int64_t behind = 0);
+
+/// A function of the runtime, with its sizes.
+SmallVector<Value> call(OpContext &c, llvm::StringRef function, llvm::ArrayRef<Value> in, llvm::ArrayRef<Type> out, const Dims &sizes);
 
 struct Lu {
   Value columns, pivots, info;
@@ -35,7 +40,7 @@ struct Solution {
   Lu lu;
 };
 /// A x = b, column by column. Strict: a singular matrix ends the run.
-Solution solve(OpContext &c, const Matrices &a, Value b, bool strict);
+Solution solve(OpContext &c, const Matrices &a, Value b, bool strict, llvm::StringRef function = "lapack_solve");
 Value inverse(OpContext &c, const Matrices &a, bool strict);
 /// As many identity matrices as there are, n x n.
 Value identityOf(OpContext &c, const Matrices &a);

@@ -15,61 +15,36 @@ using namespace lathe::ir;
 static Type f64(OpContext &c) { return c.g.b.getF64Type(); }
 
 /// Rows and columns of [.., m, n, 2] change places.
-static Value flipped(OpContext &c, Value x) {
-  SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-  std::swap(perm[perm.size() - 2], perm[perm.size() - 3]);
-  return c.g.transpose(x, perm);
-}
+static Value flipped(OpContext &c, Value x) { return swapped(c, x, 1); }
 
 /// Matrices of [.., m, n, 2].
 static llvm::Expected<Matrices> complexMatrices(OpContext &c, Value x, bool square) {
   if (typeOf(x).getRank() < 3 || !llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.wrong("complex matrices of {0}", x.getType());
-  Matrices a;
-  Dims dims = dimsOf(x);
-  dims.pop_back();
-  a.n = dims.pop_back_val();
-  a.m = dims.pop_back_val();
-  a.batch = dims;
-  a.count = c.g.facts.simplify(shape::product(dims));
-  if (square)
-    if (llvm::Error e = c.needEqual(a.m, a.n))
-      return std::move(e);
-  a.columns = c.g.reshape(flipped(c, c.g.cast(x, f64(c))), {a.count, a.n, a.m, Expr(2)});
-  return a;
+  return columnsOf(c, x, square, {Expr(2)});
 }
 
 /// What a call gave for each matrix, in the batch's dimensions and the result's type.
-static llvm::Error giveEach(OpContext &c, Value v, const Matrices &like, bool matrices) {
+static llvm::Error giveEach(OpContext &c, Value v) {
   size_t i = c.results.size();
-  Dims dims = like.batch, given = dimsOf(v);
-  dims.append(given.begin() + 1, given.end());
-  Value x = c.g.reshape(v, dims);
-  x = matrices ? flipped(c, x) : x;
-  return c.give(i < c.resultTypes.size() ? c.g.cast(x, c.resultElement(i)) : x);
+  return c.give(i < c.resultTypes.size() ? c.g.cast(v, c.resultElement(i)) : v);
 }
-
-static mlir::ResultRange call(OpContext &c, llvm::StringRef function, mlir::ValueRange in, mlir::TypeRange out, const Dims &sizes) {
-  return c.g.b.create<CallOp>(c.g.loc, out, function, in, exprArray(c.g.b, sizes)).getResults();
-}
+static llvm::Error giveEach(OpContext &c, Value v, const Matrices &like) { return giveEach(c, unpacked(c, v, like, 1)); }
 
 //===----------------------------------------------------------------------===//
 // Systems of equations
 //===----------------------------------------------------------------------===//
 
-/// The solution, the factors, the pivots and what LAPACK says.
-static mlir::ResultRange solutionOf(OpContext &c, const Matrices &a, Value b, bool strict) {
-  Type i32 = c.g.b.getI32Type();
-  Type out[] = {b.getType(), a.columns.getType(), tensorType({a.count, a.n}, i32), tensorType({a.count}, i32)};
-  return call(c, "lapack_complex_solve", {a.columns, b}, out, {a.count, a.n, dimsOf(b)[1], Expr(strict ? 1 : 0)});
+static Solution solutionOf(OpContext &c, const Matrices &a, Value b, bool strict) {
+  return solve(c, a, b, strict, "lapack_complex_solve");
 }
 
 template <bool strict> static llvm::Error inverted(OpContext &c) {
   LATHE_TRY(a, complexMatrices(c, c.tensor(c.has("self") ? "self" : "A"), true));
   Value one = identityOf(c, a);
-  auto r = solutionOf(c, a, complexes::joined(c, {one, c.g.splatLike(0, one)}), strict);
-  (void)giveEach(c, r[0], a, true);
-  return strict ? llvm::Error::success() : giveEach(c, r[3], a, false);
+  Solution r = solutionOf(c, a, complexes::joined(c, {one, c.g.splatLike(0, one)}), strict);
+  (void)giveEach(c, r.columns, a);
+  return strict ? llvm::Error::success() : giveEach(c, r.lu.info, a);
 }
 
 /// Whether B is a vector for each matrix: it has the dimensions of A without the last.
@@ -111,11 +86,12 @@ template <bool strict> static llvm::Error solveFor(OpContext &c) {
     return e;
   LATHE_TRY(matrices, complexMatrices(c, a, true));
   LATHE_TRY(right, complexMatrices(c, b, false));
-  auto r = solutionOf(c, matrices, right.columns, strict);
-  (void)giveEach(c, r[0], right, left); // of x A = b the columns of x are its rows
+  Solution r = solutionOf(c, matrices, right.columns, strict);
+  Value x = unpacked(c, r.columns, right, 1);
+  (void)giveEach(c, left ? x : flipped(c, x)); // of x A = b the columns of x are its rows
   if (vector)
     c.results[0] = c.g.squeeze(c.results[0], {typeOf(c.results[0]).getRank() - 2});
-  return strict ? llvm::Error::success() : giveEach(c, r[3], matrices, false);
+  return strict ? llvm::Error::success() : giveEach(c, r.lu.info, matrices);
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,16 +103,16 @@ template <bool vectors> static llvm::Error hermitian(OpContext &c) {
   bool upper = llvm::StringRef(c.text("UPLO")).equals_insensitive("U");
   Type out[] = {tensorType({a.count, a.n}, f64(c)), a.columns.getType()};
   auto r = call(c, "lapack_complex_eigh", a.columns, out, {a.count, a.n, Expr(upper ? 1 : 0)});
-  (void)giveEach(c, r[0], a, false);
-  return vectors ? giveEach(c, r[1], a, true) : llvm::Error::success();
+  (void)giveEach(c, r[0], a);
+  return vectors ? giveEach(c, r[1], a) : llvm::Error::success();
 }
 
 llvm::Error linalg::complexEigenvalues(OpContext &c, bool vectors) {
   LATHE_TRY(a, complexMatrices(c, c.tensor("self"), true));
   Type out[] = {tensorType({a.count, a.n, Expr(2)}, f64(c)), a.columns.getType()};
   auto r = call(c, "lapack_complex_eig", a.columns, out, {a.count, a.n});
-  (void)giveEach(c, r[0], a, false);
-  return vectors ? giveEach(c, r[1], a, true) : llvm::Error::success();
+  (void)giveEach(c, r[0], a);
+  return vectors ? giveEach(c, r[1], a) : llvm::Error::success();
 }
 
 const OpEntry *linalg::findComplex(llvm::StringRef name) {
