@@ -8,6 +8,7 @@
 
 #include "Check.h"
 #include "../../tools/lathe-opt/TensorFiles.h"
+#include "../../tools/lathe/CudaTensors.h"
 #include "../../tools/lathe/LoadedModel.h"
 #include "CudaKernels.h"
 #include "Graph.h"
@@ -79,10 +80,10 @@ public:
 private:
   Verdict prepare(const Model &model);
   Verdict compileArtifact();
+  Verdict compileForDevice(const Model &model, const Tensors &inputs);
   Verdict compareAll(const std::vector<Tensor> &inputs);
   std::optional<std::string> runArtifact(const std::vector<Tensor> &inputs, const Results &want);
-  std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
-                                     int threads);
+  std::optional<std::string> runOnce(const std::vector<Tensor> &inputs, const Results &want, const LatheOptions &options);
   Verdict emulate(const std::vector<Tensor> &inputs);
   Verdict locate(const std::vector<Tensor> &inputs, const Results &want, std::string message);
   std::optional<std::string> compare(const Results &got, const Results &want);
@@ -137,11 +138,29 @@ Verdict Checker::prepare(const Model &model) {
   return {};
 }
 
+/// As the command line would: what GPUs want of the stages in front of the kernels differs from what CPUs do.
+Verdict Checker::compileForDevice(const Model &model, const Tensors &inputs) {
+  enter("cuda");
+  std::string base = settings.folder + "/" + std::to_string(getpid());
+  if (Error e = save(model, inputs, base))
+    return failed("cuda", std::move(e));
+  CompileOptions options;
+  options.entries = {{base + ".onnx", "", {}}};
+  options.output = path;
+  options.targets = {{"cuda", {"sm90"}}};
+  options.effort = settings.effort;
+  options.threads = 1;
+  Error e = compile(options);
+  for (const char *end : {".onnx", ".npz"})
+    unlink((base + end).c_str());
+  return e ? failed("cuda", std::move(e)) : Verdict();
+}
+
 Verdict Checker::compileArtifact() {
   enter("emit");
   CompileOptions options;
   options.entries = {{"model.onnx", "", {}}};
-  options.output = path = settings.folder + "/" + std::to_string(getpid()) + ".so";
+  options.output = path;
   options.targets = {{"x86_64", settings.levels}};
   options.effort = settings.effort;
   options.threads = 1;
@@ -161,12 +180,8 @@ std::optional<std::string> Checker::compare(const Results &got, const Results &w
 // The artifact
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, const Results &want, unsigned level,
-                                            int threads) {
-  LatheOptions options = {};
-  options.size = sizeof options;
-  options.threads = threads;
-  options.maxLevel = level;
+std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, const Results &want,
+                                            const LatheOptions &options) {
   Expected<tool::LoadedModel> model = tool::LoadedModel::open(path, "lathe", options);
   if (!model)
     return text(model.takeError());
@@ -200,10 +215,20 @@ std::optional<std::string> Checker::runOnce(const std::vector<Tensor> &inputs, c
 
 std::optional<std::string> Checker::runArtifact(const std::vector<Tensor> &inputs, const Results &want) {
   static const std::vector<std::string> all = {"baseline", "avx2", "avx512"};
+  LatheOptions options = {};
+  options.size = sizeof options;
+  if (settings.device) {
+    options.deviceType = kDLCUDA;
+    options.deviceId = *settings.device;
+    return runOnce(inputs, want, options);
+  }
   for (const std::string &level : settings.levels)
-    for (int threads : {1, 2})
-      if (auto d = runOnce(inputs, want, 1 + (llvm::find(all, level) - all.begin()), threads))
+    for (int threads : {1, 2}) {
+      options.threads = threads;
+      options.maxLevel = 1 + (llvm::find(all, level) - all.begin());
+      if (auto d = runOnce(inputs, want, options))
         return llvm::formatv("{0}, {1} thread{2}: {3}", level, threads, threads > 1 ? "s" : "", *d).str();
+    }
   return std::nullopt;
 }
 
@@ -211,8 +236,10 @@ std::optional<std::string> Checker::runArtifact(const std::vector<Tensor> &input
 // Where
 //===----------------------------------------------------------------------===//
 
-/// The first stage that does not compute what was imported.
+/// The first stage that does not compute what was imported. A device's artifact has stages of its own.
 Verdict Checker::locate(const std::vector<Tensor> &inputs, const Results &want, std::string message) {
+  if (settings.device)
+    return message.empty() ? Verdict() : Verdict{Outcome::Differs, "cuda", message};
   for (auto [stage, module] :
        {std::pair("optimize", *optimized), std::pair("fuse", *fused), std::pair("prepare", *prepared)}) {
     Expected<Results> got = interpret::interpret(module, inputs);
@@ -326,7 +353,8 @@ std::vector<std::vector<Tensor>> Checker::otherInputs(const Tensors &inputs, uns
 Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed) {
   if (Verdict v = prepare(model); v.outcome != Outcome::Ok)
     return v;
-  if (Verdict v = compileArtifact(); v.outcome != Outcome::Ok)
+  path = settings.folder + "/" + std::to_string(getpid()) + ".so";
+  if (Verdict v = settings.device ? compileForDevice(model, inputs) : compileArtifact(); v.outcome != Outcome::Ok)
     return v;
   Verdict first = compareAll(ordered(*imported, inputs));
   for (const std::vector<Tensor> &other : first.outcome == Outcome::Ok && extraSizes
@@ -347,8 +375,17 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
   return first;
 }
 
+/// The driver's context of the device, made once for all models of a process: making one takes longer than most models.
+static Error holdDevice(int id) {
+  static Expected<std::unique_ptr<tool::CudaTensors>> held = tool::CudaTensors::open(id);
+  return held ? Error::success() : held.takeError();
+}
+
 Verdict fuzz::check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed,
                     const Settings &settings, MLIRContext &context) {
+  if (settings.device)
+    if (Error e = holdDevice(*settings.device))
+      return {Outcome::Crash, "cuda", text(std::move(e))};
   return Checker(settings, context).run(model, inputs, extraSizes, seed);
 }
 

@@ -11,13 +11,14 @@ struct Settings {
   unsigned effort = 0;                                              ///< of code generation
   std::string folder;                                               ///< for artifacts
   unsigned emulatedSm = 0; ///< compute capability for which the kernels are generated and emulated as well; 0: none
+  std::optional<int> device; ///< the CUDA device on which the artifact runs, instead of CPU levels
   bool spoil = false; ///< change a number of what the artifact gives: the comparison must see it
 };
 
 enum class Outcome { Ok, Refused, Unsure, Known, Differs, Fault, Crash };
 
 /// What came of a model. `stage` is the first that does not compute what the one before it does: import, optimize,
-/// fuse, prepare (for the target), emit, cuda (emulated).
+/// fuse, prepare (for the target), emit, cuda (emulated, or on the device).
 struct Verdict {
   Outcome outcome = Outcome::Ok;
   std::string stage, message;

@@ -42,6 +42,8 @@ static cl::opt<bool> statistics("statistics", cl::desc("How often each operator 
 static cl::opt<bool> oneLevel("one-level", cl::desc("One level for each seed, in turn"));
 static cl::opt<bool> emulate("emulate", cl::desc("Also generate the kernels for sm_75 or sm_90, in turn, and run them in "
                                                 "the emulator (needs CUDA's libdevice)"));
+static cl::list<int> devices("cuda-devices", cl::desc("Compile for sm_90 and run on these CUDA devices, in turn, instead of the CPU"),
+                             cl::CommaSeparated);
 static cl::opt<std::string> known(
     "known",
     cl::desc("A file of seeds that are known to fail, `SEED REASON` a line; one that does not fail is a failure"));
@@ -62,6 +64,9 @@ static std::vector<std::string> levelsHere() {
   return out;
 }
 
+/// A process holds a device's context for all of its seeds: making one takes longer than most models.
+static uint64_t seedsOfProcess() { return devices.empty() ? 1 : 50; }
+
 static Settings settings(uint64_t seed) {
   Settings s;
   std::vector<std::string> here = levelsHere();
@@ -72,6 +77,8 @@ static Settings settings(uint64_t seed) {
   if (oneLevel)
     s.levels = {s.levels[seed % s.levels.size()]};
   s.emulatedSm = !emulate ? 0 : seed % 2 ? 90 : 75;
+  if (!devices.empty())
+    s.device = devices[seed / seedsOfProcess() % devices.size()];
   s.effort = effort;
   s.spoil = selfTest;
   s.folder = work;
@@ -212,21 +219,39 @@ static Verdict seedWork(uint64_t seed, MLIRContext &context) {
   return !writeOnly.empty() && v.outcome == Outcome::Ok ? writeExpected(seed, context) : v;
 }
 
+/// The last line, and the exit code.
+static int printCounts(std::map<Outcome, unsigned> &counts) {
+  unsigned failures = 0;
+  llvm::outs() << count << " seeds:";
+  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Known, Outcome::Differs, Outcome::Fault,
+                    Outcome::Crash}) {
+    llvm::outs() << " " << counts[o] << " " << nameOf(o) << (o == Outcome::Crash ? "\n" : ",");
+    failures += o >= Outcome::Differs ? counts[o] : 0;
+  }
+  return failures ? 1 : 0;
+}
+
 static int runAll(MLIRContext &context) {
   std::map<uint64_t, Verdict> done;
-  std::vector<std::pair<uint64_t, Child>> running;
+  std::vector<Child> running;
   std::map<Outcome, unsigned> counts;
+  auto work = [&](uint64_t seed) { return seedWork(seed, context); };
   uint64_t next = first, end = first + count, told = first;
   std::map<uint64_t, std::string> reasons = known.empty() ? std::map<uint64_t, std::string>() : readKnown();
   while (told < end) {
     while (running.size() < std::max(1u, jobs.getValue()) && next < end) {
-      running.emplace_back(next, Child::start([&] { return seedWork(next, context); }));
-      ++next;
+      uint64_t behind = std::min(end, (next / seedsOfProcess() + 1) * seedsOfProcess());
+      running.push_back(Child::start({next, behind}, work));
+      next = behind;
     }
-    for (auto &[seed, child] : running)
-      if (std::optional<Verdict> v = child.poll(timeout))
-        done.emplace(seed, *v);
-    llvm::erase_if(running, [](auto &job) { return !job.second.isRunning(); });
+    for (Child &child : running) {
+      uint64_t seed = child.left().first;
+      for (const Verdict &v : child.poll(timeout))
+        done.emplace(seed++, v);
+      if (Seeds left = child.left(); !child.isRunning() && left.first < left.end)
+        child = Child::start(left, work); // a failure was the process's last
+    }
+    llvm::erase_if(running, [](const Child &child) { return !child.isRunning(); });
     for (; done.count(told); ++told) { // in the order of the seeds
       setAside(told, done[told], reasons);
       ++counts[done[told].outcome];
@@ -237,14 +262,7 @@ static int runAll(MLIRContext &context) {
     if (!running.empty())
       usleep(500);
   }
-  unsigned failures = 0;
-  llvm::outs() << count << " seeds:";
-  for (Outcome o : {Outcome::Ok, Outcome::Refused, Outcome::Unsure, Outcome::Known, Outcome::Differs, Outcome::Fault,
-                    Outcome::Crash}) {
-    llvm::outs() << " " << counts[o] << " " << nameOf(o) << (o == Outcome::Crash ? "\n" : ",");
-    failures += o >= Outcome::Differs ? counts[o] : 0;
-  }
-  return failures ? 1 : 0;
+  return printCounts(counts);
 }
 
 /// Generates alone, in this process.
