@@ -164,17 +164,18 @@ private:
     return Expr(value);
   }
 
-  /// A quote within a name is written twice.
+  /// A quote within a name is written twice, a zero character as a quote and the digit: texts end at one in C.
   std::optional<std::string> parseQuoted() {
     llvm::StringRef rest = text.substr(at + 1);
     std::string name;
     for (size_t i = 0; i < rest.size(); ++i) {
-      if (rest[i] == '\'' && !rest.substr(i + 1).starts_with("'")) {
+      bool quote = rest[i] == '\'', zero = rest.substr(i + 1).starts_with("0");
+      if (quote && !zero && !rest.substr(i + 1).starts_with("'")) {
         at += i + 2;
         return name;
       }
-      i += rest[i] == '\'';
-      name += rest[i];
+      i += quote;
+      name += quote && zero ? '\0' : rest[i];
     }
     fail("a closing quote");
     return std::nullopt;

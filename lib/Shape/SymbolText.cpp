@@ -14,12 +14,13 @@ static bool isIdentifier(llvm::StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) && name.front() != '$' && llvm::all_of(name, word);
 }
 
+/// A quote within is written twice and a zero character as '0, for texts end at one in C.
 std::string quotedName(llvm::StringRef name) {
   if (isIdentifier(name) && !isAxisText(name))
     return name.str();
   std::string text = "'";
   for (char c : name)
-    text += c == '\'' ? "''" : std::string(1, c);
+    text += c == '\'' ? "''" : c == '\0' ? "'0" : std::string(1, c);
   return text + "'";
 }
 
@@ -29,8 +30,9 @@ static std::string unquoted(llvm::StringRef text) {
     return text.str();
   std::string name;
   for (size_t i = 0; i + 1 < text.size(); ++i) {
-    name += text[i];
-    i += text[i] == '\'';
+    bool escapes = text[i] == '\'';
+    i += escapes;
+    name += escapes && text[i] == '0' ? '\0' : text[i];
   }
   return name;
 }

@@ -26,6 +26,12 @@ TEST(Expr, Text) {
   EXPECT_EQ(Expr::size("it's").str(), "'it''s'");
   EXPECT_EQ(E("2*'it''s'"), Expr::size("it's") * Expr(2));
   EXPECT_EQ(Expr::size("it's").asSymbol(), "'it''s'");
+  for (std::string name : {std::string("a\0b", 3), std::string("past\0", 5), std::string("'\0''", 4), std::string("\0", 1)}) {
+    std::string text = Expr::size(name).str(); // ends at no zero where C takes it
+    EXPECT_EQ(text.find('\0'), std::string::npos);
+    EXPECT_EQ(E(text.c_str()), Expr::size(name));
+    EXPECT_EQ(nameOf(text), name);
+  }
   EXPECT_FALSE(Expr::size("it's") == Expr::size("it_s"));
   EXPECT_EQ(E("$0*768 + d").str(), "768*$0 + d");
 }
