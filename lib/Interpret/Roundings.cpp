@@ -92,6 +92,31 @@ void Roundings::moveSums(Operation *op, Inputs in, Tensor &out) {
     move(v, whole && magnitude * unit <= 0.5 ? 0 : sumUnits * unit * magnitude, e);
 }
 
+/// The product of what is at least 1, or at most 1, of the magnitudes.
+static std::optional<Tensor> productOf(Operation *op, Inputs in, bool large) {
+  Tensor factors = *in[0];
+  for (double &v : factors.floats)
+    v = large ? std::max(std::fabs(v), 1.0) : std::min(std::fabs(v), 1.0);
+  llvm::Expected<Tensor> product = runGraphOp(op, {&factors});
+  if (product)
+    return std::move(*product);
+  llvm::consumeError(product.takeError());
+  return std::nullopt;
+}
+
+/// By units of the result. One that overflows or vanishes on the way when its factors come in another order is anything.
+void Roundings::moveProducts(Operation *op, Inputs in, Tensor &out) {
+  Type e = out.type.getElementType();
+  for (double &v : out.floats)
+    move(v, functionUnits * unitOf(e) * std::fabs(v), e);
+  std::optional<Tensor> large = productOf(op, in, true), small = productOf(op, in, false);
+  if (!isa<ir::ReduceOp>(op) || !large || !small)
+    return;
+  for (auto [v, most, least] : llvm::zip(out.floats, large->floats, small->floats))
+    if (std::isinf(most) || (least == 0 && v != 0))
+      v = NAN;
+}
+
 void Roundings::apply(Operation *op, Inputs in, Tensor &out) {
   if (!out.isFloat() || !isa<ir::LatheDialect>(op->getDialect()))
     return;
@@ -99,7 +124,9 @@ void Roundings::apply(Operation *op, Inputs in, Tensor &out) {
   double unit = unitOf(e);
   if (isSum(op))
     moveSums(op, in, out);
-  else if (isFunction(op) || isProduct(op))
+  else if (isProduct(op))
+    moveProducts(op, in, out);
+  else if (isFunction(op))
     for (double &v : out.floats)
       move(v, functionUnits * unit * std::fabs(v), e);
   else if (isa<ir::AddOp, ir::SubOp, ir::MulOp, ir::DivOp>(op))

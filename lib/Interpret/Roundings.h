@@ -18,6 +18,7 @@ public:
 private:
   void move(double &v, double by, mlir::Type element);
   void moveSums(mlir::Operation *op, Inputs in, Tensor &out);
+  void moveProducts(mlir::Operation *op, Inputs in, Tensor &out);
 
   std::mt19937_64 generator;
 };

@@ -199,8 +199,9 @@ static std::optional<std::string> chooseSolved(const Expr &e, const Expr &a, con
 constexpr unsigned mostDefinitions = 4;
 
 /// e = 0 that says what one division, modulus, minimum or maximum is: floordiv(n, 4) - m. The term is written as that from now
-/// on, and what bounds it bounds that. A maximum that is one of its operands says nothing but their order.
-static bool addDefinition(Facts::State &state, const Expr &e) {
+/// on, and what bounds it bounds that. A maximum that is one of its operands says nothing but their order. `follow`: what is
+/// zero, too, because of other rules for products with the term.
+static bool addDefinition(Facts::State &state, const Expr &e, std::vector<Expr> &follow) {
   const Monomial *term = nullptr;
   for (const Monomial &t : ExprBuilder::terms(e))
     for (const AtomRef &a : t.atoms)
@@ -221,7 +222,7 @@ static bool addDefinition(Facts::State &state, const Expr &e) {
     for (const Expr &operand : {x, y})
       isMax ? atLeast(value, operand) : atLeast(operand, value);
     if (value != x && value != y)
-      state.rewrites.push_back({term->atoms, value});
+      follow = addRule(state, {term->atoms, value});
   } else {
     if (isPositive && atom.kind == Atom::Kind::FloorDiv) {
       atLeast(x, y * value);
@@ -230,7 +231,7 @@ static bool addDefinition(Facts::State &state, const Expr &e) {
       atLeast(value, Expr(0));
       atLeast(y - Expr(1), value);
     }
-    state.rewrites.push_back({term->atoms, value});
+    follow = addRule(state, {term->atoms, value});
   }
   state.changed();
   return true;
@@ -256,7 +257,11 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
   if (g > 1 && constant % g == 0)
     e = Expr::divideExactly(e, Expr(g)).value_or(e); // long ones are not divided
   e = withoutPositiveFactors(*state, e);
-  for (unsigned tries = 0; addDefinition(*state, e); ++tries) {
+  std::vector<Expr> follow;
+  auto holds = [&] { return llvm::all_of(std::exchange(follow, {}), [&](const Expr &zero) { return addEquality(zero, Expr(0)); }); };
+  for (unsigned tries = 0; addDefinition(*state, e, follow); ++tries) {
+    if (!holds())
+      return false;
     // What bounds the value may leave the term one value, or none, or write it in another way.
     Expr rest = simplify(e);
     if (rest.constant())
@@ -267,10 +272,8 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
   }
   std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
   if (!symbol) {
-    for (const Expr &follows : addRewrite(*state, e, latestOf(e, *state).has_value()))
-      if (!addEquality(follows, Expr(0)))
-        return false;
-    return true;
+    follow = addRewrite(*state, e, latestOf(e, *state).has_value());
+    return holds();
   }
   Expr::Linear l = *e.linearIn(*symbol);
   substituteSymbol(*state, *symbol, l.coefficient == Expr(1) ? -l.rest : l.rest);

@@ -115,6 +115,8 @@ private:
 
 /// Rewrites.cpp: e = 0 without the factors of all its terms that are proven to be above 0.
 Expr withoutPositiveFactors(const Facts::State &state, const Expr &e);
+/// What the rule says together with those before it (each = 0).
+std::vector<Expr> addRule(Facts::State &state, Facts::State::Rewrite rule);
 /// e = 0, which cannot be solved for a symbol: its leading term becomes a rewrite, or two bounds where that term has its value too
 /// late. What it says together with the rewrites before it (each = 0).
 std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late);

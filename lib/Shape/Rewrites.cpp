@@ -42,6 +42,17 @@ static Expr difference(const Facts::State::Rewrite &x, const Facts::State::Rewri
   return toX * x.value - toY * y.value;
 }
 
+std::vector<Expr> addRule(Facts::State &state, Facts::State::Rewrite rule) {
+  std::vector<Expr> follow;
+  if (state.rewrites.size() < mostCompleted)
+    for (const Facts::State::Rewrite &other : state.rewrites)
+      if (Expr d = difference(rule, other); !d.isUnknown() && !d.isZero())
+        follow.push_back(d);
+  state.rewrites.push_back(std::move(rule));
+  state.changed();
+  return follow;
+}
+
 std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late) {
   const Monomial &lead = ExprBuilder::terms(e).front();
   bool isRule = !late && !lead.atoms.empty();
@@ -54,14 +65,7 @@ std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late) {
   if (!isRule)
     return {};
   Expr term = ExprBuilder::fromTerm(lead.coefficient, lead.atoms);
-  Facts::State::Rewrite rule{lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)};
-  std::vector<Expr> follow;
-  if (state.rewrites.size() < mostCompleted)
-    for (const Facts::State::Rewrite &other : state.rewrites)
-      if (Expr d = difference(rule, other); !d.isUnknown() && !d.isZero())
-        follow.push_back(d);
-  state.rewrites.push_back(std::move(rule));
-  return follow;
+  return addRule(state, {lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)});
 }
 
 } // namespace lathe::shape

@@ -298,6 +298,18 @@ TEST(Facts, quotientsOfLesserSizes) {
   EXPECT_FALSE(facts.clone().addEquality(k, Expr(2)));
 }
 
+TEST(Facts, definitionsOfTermsInOtherRules) {
+  for (bool definitionFirst : {false, true}) {
+    Facts facts;
+    Expr n = Expr::symbol("n"), half = Expr::floordiv(n, Expr(2));
+    facts.setRange("n", {1, std::nullopt});
+    for (bool second : {false, true})
+      EXPECT_TRUE(second == definitionFirst ? facts.addEquality(n, Expr(2) * half) : facts.addEquality(half, Expr(3)));
+    EXPECT_TRUE(facts.provablyEqual(n, Expr(6)));
+    EXPECT_FALSE(facts.clone().addEquality(n, Expr(7)));
+  }
+}
+
 TEST(Facts, stepsBack) {
   Facts facts;
   Expr n = Expr::symbol("n");
