@@ -550,6 +550,11 @@ def gradients():
     def adaptive(grad, x):
         return torch.ops.aten._adaptive_avg_pool2d_backward(grad, x)
 
+    def flash(q, k, v, mask):
+        causal = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, is_causal=True)
+        return causal + torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, attn_mask=mask, scale=0.5)
+
+    yield Case("flash_attention", flash, [(dyadic(2, 3, 5, 4), dyadic(2, 3, 7, 4), dyadic(2, 3, 7, 4), dyadic(5, 7))])
     yield Case("group_norm", group_norm, [(dyadic(2, 6, 4, 5), dyadic(2, 6, 4, 5), dyadic(6))])
     yield Case("adaptive_average", adaptive, [(dyadic(2, 3, 4, 3), dyadic(2, 3, 7, 9))])
 

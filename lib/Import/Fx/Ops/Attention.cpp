@@ -127,8 +127,8 @@ static void applyScale(OpContext &c, Attention &a) {
   a.q = c.g.mul(a.q, c.g.broadcastTo(factor, dimsOf(a.q)));
 }
 
-/// The textbook form, for float64, whose scores lathe.attention would compute in float32.
-static llvm::Expected<Value> composed(OpContext &c, Attention &a) {
+/// The scores as torch describes them, those that are masked at -infinity; keys and values get as many heads as there are queries'.
+static llvm::Expected<Value> scoresOf(OpContext &c, Attention &a) {
   Dims q = dimsOf(a.q), k = dimsOf(a.k);
   if (!c.g.facts.provablyEqual(q[1], k[1])) {
     auto share = k[1].isZero() ? std::nullopt : Expr::divideExactly(q[1], k[1]);
@@ -152,10 +152,16 @@ static llvm::Expected<Value> composed(OpContext &c, Attention &a) {
   Type index = c.g.b.getI64Type();
   if (a.causal)
     scores = c.g.select(c.g.compare(CompareKind::LE, c.g.iota(dims, 3, index), c.g.iota(dims, 2, index)), scores, lowest);
+  return scores;
+}
+
+/// The textbook form, for float64, whose scores lathe.attention would compute in float32.
+static llvm::Expected<Value> composed(OpContext &c, Attention &a) {
+  LATHE_TRY(scores, scoresOf(c, a));
   Value weights = c.g.softmax(scores, 3);
   // A row that is masked throughout gives zeros.
   Value best = c.g.reduce(ReduceKind::Max, scores, {3}, true);
-  Value masked = c.g.broadcastTo(c.g.compare(CompareKind::EQ, best, c.g.splatLike(-INFINITY, best)), dims);
+  Value masked = c.g.broadcastTo(c.g.compare(CompareKind::EQ, best, c.g.splatLike(-INFINITY, best)), dimsOf(scores));
   weights = c.g.select(masked, c.g.splatLike(0, weights), weights);
   return c.g.contract(weights, a.v, {0, 1}, {0, 1}, {3}, {2});
 }
@@ -184,13 +190,28 @@ static llvm::Error attention(OpContext &c) {
   return c.give(rank == 2 ? c.g.squeeze(r, {0, 1}) : r);
 }
 
+/// The decomposed form for CPUs: [B, H, length, width] throughout. Its second result is the logarithm of each row's sum of
+/// exponentials, of scores in at least float32.
+static llvm::Error flashAttention(OpContext &c) {
+  if (llvm::Error e = attention(c); e || !c.asked(1))
+    return e;
+  LATHE_TRY(a, readAttention(c));
+  if (llvm::Error e = alignHeads(c, a))
+    return e;
+  for (Value *x : {&a.q, &a.k})
+    *x = c.g.cast(*x, c.resultElement(1));
+  applyScale(c, a);
+  LATHE_TRY(scores, scoresOf(c, a));
+  return c.give(logSumExp(c, scores, {3}, /*keep=*/false));
+}
+
 llvm::ArrayRef<OpEntry> fx::attentionOps() {
   static const OpEntry table[] = {
       {"scaled_dot_product_attention.default",
        "query:T key:T value:T attn_mask:T? dropout_p:F=0 is_causal:B=false scale:F? enable_gqa:B=false", attention},
-      // What decomposition leaves on a CPU; its second result, the log-sum of the scores, is not given.
+      // What decomposition leaves on a CPU.
       {"_scaled_dot_product_flash_attention_for_cpu.default",
-       "query:T key:T value:T dropout_p:F=0 is_causal:B=false attn_mask:T? scale:F?", attention},
+       "query:T key:T value:T dropout_p:F=0 is_causal:B=false attn_mask:T? scale:F?", flashAttention},
   };
   return table;
 }

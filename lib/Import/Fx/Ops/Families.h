@@ -67,6 +67,9 @@ template <typename Fn> Value inFloat(OpContext &c, Value x, Fn compose) {
   return c.g.cast(compose(half ? c.g.cast(x, c.g.b.getF32Type()) : x), element);
 }
 
+/// The logarithm of the sum of exponentials along the axes.
+Value logSumExp(OpContext &c, Value v, llvm::ArrayRef<int64_t> axes, bool keep);
+
 /// Elements of x go to the places of `at` in planes of zeros: the dimensions of `out` from `lead` on, flat.
 llvm::Error giveInPlanes(OpContext &c, ir::ScatterKind kind, Value x, Value at, const ir::Dims &out, size_t lead);
 

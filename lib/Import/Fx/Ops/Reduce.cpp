@@ -102,18 +102,20 @@ static llvm::Error norm(OpContext &c) {
   return c.give(inFloat(c, x, [&](Value v) { return linalg::vectorNorm(c, v, axes, c.flag("keepdim"), p); }));
 }
 
-static llvm::Error logSumExp(OpContext &c) {
+Value fx::logSumExp(OpContext &c, Value v, llvm::ArrayRef<int64_t> axes, bool keep) {
+  Value m = c.g.reduce(ReduceKind::Max, v, axes, true);
+  // A row of infinities has none to subtract: inf - inf would be NaN.
+  Value infinite = c.g.compare(CompareKind::EQ, c.g.unary<AbsOp>(m), c.g.splatLike(INFINITY, m));
+  m = c.g.select(infinite, c.g.splatLike(0, m), m);
+  Value e = c.g.unary<ExpOp>(c.g.sub(v, c.g.broadcastTo(m, dimsOf(v))));
+  Value s = c.g.add(c.g.unary<LogOp>(c.g.reduce(ReduceKind::Sum, e, axes, true)), m);
+  return keep ? s : c.g.squeeze(s, axes);
+}
+
+static llvm::Error logSumExpOp(OpContext &c) {
   Value x = c.g.cast(c.tensor("self"), c.resultElement());
   LATHE_TRY(axes, c.axes("dim", x));
-  return c.give(inFloat(c, x, [&](Value v) {
-    Value m = c.g.reduce(ReduceKind::Max, v, axes, true);
-    // A row of infinities has none to subtract: inf - inf would be NaN.
-    Value infinite = c.g.compare(CompareKind::EQ, c.g.unary<AbsOp>(m), c.g.splatLike(INFINITY, m));
-    m = c.g.select(infinite, c.g.splatLike(0, m), m);
-    Value e = c.g.unary<ExpOp>(c.g.sub(v, c.g.broadcastTo(m, dimsOf(v))));
-    Value s = c.g.add(c.g.unary<LogOp>(c.g.reduce(ReduceKind::Sum, e, axes, true)), m);
-    return c.flag("keepdim") ? s : c.g.squeeze(s, axes);
-  }));
+  return c.give(inFloat(c, x, [&](Value v) { return logSumExp(c, v, axes, c.flag("keepdim")); }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,7 +206,7 @@ llvm::ArrayRef<OpEntry> fx::reduceOps() {
       {"linalg_vector_norm.default", "self:T ord:F=2 dim:I*? keepdim:B=false dtype:D?", norm},
       {"norm.ScalarOpt_dim", "self:T p:F? dim:I*? keepdim:B=false", norm},
       {"norm.Scalar", "self:T p:F=2", norm},
-      {"logsumexp.default", some, logSumExp},
+      {"logsumexp.default", some, logSumExpOp},
   };
   return table;
 }
