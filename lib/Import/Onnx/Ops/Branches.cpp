@@ -22,6 +22,7 @@ struct Branch {
   llvm::StringRef which;
   Body body = {};
   std::string invalid = {}; ///< why it fails when it runs
+  std::vector<int64_t> leastRanks = {}; ///< of results that are single elements
 };
 } // namespace
 
@@ -34,7 +35,11 @@ static void importBranch(Node &n, Branch &branch) {
   GraphImporter::Attempt attempt = n.importer.startAttempt();
   try {
     branch.body = n.importer.importBody(nameOfBranch(n, branch), {}, /*isBranch=*/true, [&](llvm::ArrayRef<Value>) {
-      return n.importer.inlineSubgraph(branch.graph, {});
+      std::vector<Value> results = n.importer.inlineSubgraph(branch.graph, {});
+      for (auto [v, rank] : llvm::zip(results, branch.leastRanks))
+        if (rank && n.rank(v) < rank)
+          v = n.g.reshape(v, Dims(rank, Expr(1)));
+      return results;
     });
   } catch (const Failure &failure) {
     llvm::ArrayRef<Report> found = n.importer.failuresSince(attempt);
@@ -88,6 +93,26 @@ static bool haveSameTypes(Node &n, const Branch &a, const Branch &b) {
   });
 }
 
+static bool isSingle(Node &n, Value v) {
+  return !isSequence(v) && !isEmptyOptional(v) && llvm::all_of(n.dims(v), [](const Expr &d) { return d.isOne(); });
+}
+
+static bool isModelOutput(Node &n, unsigned i) {
+  return llvm::any_of(n.importer.session().file.model().graph().output(), [&](const auto &o) { return o.name() == n.proto.output(i); });
+}
+
+/// The ranks of results that are single elements in both branches, of another rank in each (functions of the format write a scalar
+/// beside what was computed of a tensor with one element): what reads such a result broadcasts it, so that the higher rank does
+/// for both. Not where the model gives it to its user.
+static std::vector<int64_t> ranksOfSingles(Node &n, const Branch &a, const Branch &b) {
+  std::vector<int64_t> ranks;
+  for (auto [i, x, y] : llvm::enumerate(a.body.results, b.body.results)) {
+    bool differs = isSingle(n, x) && isSingle(n, y) && n.rank(x) != n.rank(y) && !isModelOutput(n, i);
+    ranks.push_back(differs ? std::max(n.rank(x), n.rank(y)) : 0);
+  }
+  return ranks;
+}
+
 /// Both branches, of which one may be such that it fails when it runs.
 static void importBranches(Node &n, Branch &then, Branch &otherwise) {
   Session &session = n.importer.session();
@@ -96,6 +121,14 @@ static void importBranches(Node &n, Branch &then, Branch &otherwise) {
   importBranch(n, otherwise);
   if (!then.invalid.empty() && !otherwise.invalid.empty())
     failWrong("neither branch can run: {0}; {1}", then.invalid, otherwise.invalid);
+  if (then.invalid.empty() && otherwise.invalid.empty())
+    if (std::vector<int64_t> ranks = ranksOfSingles(n, then, otherwise); llvm::any_of(ranks, [](int64_t r) { return r != 0; })) {
+      n.importer.abandon(attempt);
+      for (Branch *branch : {&then, &otherwise}) {
+        branch->leastRanks = ranks;
+        importBranch(n, *branch);
+      }
+    }
   Branch *bad = !then.invalid.empty() ? &then : !otherwise.invalid.empty() ? &otherwise : nullptr;
   if (std::string why = bad ? "" : difference(n, then, otherwise); !why.empty()) {
     if (!haveSameTypes(n, then, otherwise))
