@@ -301,6 +301,18 @@ static Type inputElement(const ValueInfoProto &input, MLIRContext *context) {
   }
 }
 
+/// Whether it is a tensor of a type that is read. What reads another is left out, so that the other findings are reported, too.
+bool GraphImporter::checkInput(const ValueInfoProto &input) {
+  try {
+    inputElement(input, state.context);
+    return true;
+  } catch (const Failure &failure) {
+    report(nullptr, nullptr, 0, failure);
+    top.values.emplace(input.name(), Value());
+    return false;
+  }
+}
+
 void GraphImporter::importInputs(const GraphProto &graph, func::FuncOp main, ArrayRef<const ValueInfoProto *> inputs) {
   SmallVector<Type> types;
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -364,9 +376,9 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
     for (const ValueInfoProto &input : graph.input())
       if (!top.initializers.count(input.name()))
         inputs.push_back(&input);
-    for (const ValueInfoProto *input : inputs)
-      inputElement(*input, state.context);
     checkBoundInputs(inputs);
+    state.sizes.checkOptions(inputs);
+    llvm::erase_if(inputs, [&](const ValueInfoProto *input) { return !checkInput(*input); });
     if (!std::exchange(state.declared, true))
       state.sizes.declareInputs(inputs);
     state.sizes.startRound();

@@ -105,6 +105,7 @@ private:
   };
   using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
+  bool checkInput(const ValueInfoProto &input);
   void importInputs(const GraphProto &graph, mlir::func::FuncOp main, llvm::ArrayRef<const ValueInfoProto *> inputs);
   Value boundInput(unsigned index, const ValueInfoProto &input, Value argument);
   void checkBoundInputs(llvm::ArrayRef<const ValueInfoProto *> inputs) const;

@@ -140,7 +140,6 @@ void SizeModel::collectNames(ArrayRef<const ValueInfoProto *> protos) {
 }
 
 void SizeModel::declareInputs(ArrayRef<const ValueInfoProto *> protos) {
-  checkOptions(protos);
   collectNames(protos);
   for (const ValueInfoProto *input : protos) {
     const ShapeOption *option = findOption(options.shapes, input->name(), &ShapeOption::input);

@@ -21,6 +21,8 @@ public:
   explicit SizeModel(const ImportOptions &options, int64_t leastUnnamed = 0) : options(options), leastUnnamed(leastUnnamed) {}
 
   const ImportOptions &importOptions() const { return options; }
+  /// Throws Failure where --shape names none of them.
+  void checkOptions(llvm::ArrayRef<const ValueInfoProto *> inputs) const;
   /// The dimensions of every input, from the file and the options. Throws Failure (unknown names, no shape, ...).
   void declareInputs(llvm::ArrayRef<const ValueInfoProto *> inputs);
   /// The dimensions of a declared input, by its place, in the model's own names.
@@ -96,7 +98,6 @@ private:
   shape::Expr unnamedDim(const std::string &input, unsigned index);
   shape::Expr declareSymbol(const std::string &name, int64_t least);
   void collectNames(llvm::ArrayRef<const ValueInfoProto *> inputs);
-  void checkOptions(llvm::ArrayRef<const ValueInfoProto *> inputs) const;
 
   struct Symbol {
     std::string name; ///< the symbol's text, as everywhere but in what the user and the file say
