@@ -375,8 +375,7 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
   return first;
 }
 
-/// The driver's context of the device, made once for all models of a process: making one takes longer than most models.
-static Error holdDevice(int id) {
+Error fuzz::holdDevice(int id) {
   static Expected<std::unique_ptr<tool::CudaTensors>> held = tool::CudaTensors::open(id);
   return held ? Error::success() : held.takeError();
 }

@@ -31,6 +31,9 @@ const char *nameOf(Outcome outcome);
 Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings,
               mlir::MLIRContext &context);
 
+/// Makes the driver's context of a CUDA device for all models of this process: making one takes longer than most models.
+llvm::Error holdDevice(int id);
+
 /// An exported program's kernels as they are generated for a GPU of this compute capability, in the emulator. Inputs: in0, in1, ...
 Verdict emulateFile(const std::string &path, const Tensors &inputs, unsigned sm, uint32_t seed, mlir::MLIRContext &context);
 

@@ -231,7 +231,26 @@ static int printCounts(std::map<Outcome, unsigned> &counts) {
   return failures ? 1 : 0;
 }
 
+/// Whether the devices can be used, in processes of their own: one that has opened the driver cannot be forked.
+static bool haveDevices() {
+  for (int id : devices) {
+    Verdict v = isolated(
+        [&]() -> Verdict {
+          llvm::Error e = holdDevice(id);
+          return e ? Verdict{Outcome::Crash, "cuda", llvm::toString(std::move(e))} : Verdict();
+        },
+        timeout);
+    if (v.isFailure()) {
+      llvm::errs() << "error: --cuda-devices " << id << ": " << v.message << "\n";
+      return false;
+    }
+  }
+  return true;
+}
+
 static int runAll(MLIRContext &context) {
+  if (!haveDevices())
+    return 1;
   std::map<uint64_t, Verdict> done;
   std::vector<Child> running;
   std::map<Outcome, unsigned> counts;
