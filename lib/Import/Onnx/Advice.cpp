@@ -21,3 +21,8 @@ std::string onnx::adviceFor(const Node &n, const Expr &e) {
   }
   return flags.empty() ? "" : "; fix it with " + llvm::join(flags, " and ");
 }
+
+std::string onnx::adviceForLength(const Node &n, Value list) {
+  RankedTensorType type = ir::typeOf(list);
+  return type.hasStaticShape() ? "" : adviceFor(n, ir::dimsOf(list).front());
+}

@@ -121,8 +121,8 @@ Dims Node::values(unsigned input) const {
     failWrong("operand {0} is {1}, expected a list of integers", input, describe(v.getType()));
   std::optional<Dims> known = ir::symbolicValue(v, g.facts, [&](Value leaf) { return importer.elementsOf(leaf); });
   if (!known)
-    failUnsupported("operand {0} ('{1}', {2}) decides a size and is not known when compiling (data-dependent size)", input,
-                    proto.input(input), describe(v.getType()));
+    failUnsupported("operand {0} ('{1}', {2}) decides a size and is not known when compiling (data-dependent size){3}", input,
+                    proto.input(input), describe(v.getType()), adviceForLength(*this, v));
   for (Expr &e : *known) {
     e = simplify(e);
     importer.session().sizes.use(e);
@@ -138,7 +138,7 @@ Dims Node::sizes(unsigned input) const {
 Dims Node::sizesOf(Value v) const {
   std::optional<Dims> out = ir::symbolicValue(v, g.facts, [&](Value leaf) { return importer.elementsOf(leaf); });
   if (!out)
-    failUnsupported("{0} decides a size and is not known when compiling (data-dependent size)", describe(v.getType()));
+    failUnsupported("{0} decides a size and is not known when compiling (data-dependent size){1}", describe(v.getType()), adviceForLength(*this, v));
   for (Expr &e : *out) {
     e = simplify(e);
     importer.session().sizes.use(e);
