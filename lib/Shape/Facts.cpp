@@ -108,8 +108,9 @@ static void constrain(Facts::State &state, const Expr &e, Range range) {
       state.nonNegative.push_back(relation);
 }
 
-/// Replaces the symbol everywhere, keeping the substitutions closed.
-static void substituteSymbol(Facts::State &state, const std::string &symbol, const Expr &value) {
+/// Replaces the symbol everywhere, keeping the substitutions closed. The result is zero, too: rules for products with the symbol
+/// no longer apply, since nothing that is simplified has it, and are to be stated again.
+static std::vector<Expr> substituteSymbol(Facts::State &state, const std::string &symbol, const Expr &value) {
   std::map<std::string, Expr> one{{symbol, value}};
   for (auto &[name, v] : state.substitutions)
     v = v.substitute(one);
@@ -118,11 +119,13 @@ static void substituteSymbol(Facts::State &state, const std::string &symbol, con
   for (Expr &relation : state.nonNegative)
     relation = relation.substitute(one);
   state.substitutions.emplace(symbol, value);
+  std::vector<Expr> follow = takeRulesOf(state, symbol, value);
   state.changed();
   auto range = state.ranges.find(symbol);
   Range r = range == state.ranges.end() ? defaultRange(symbol) : range->second;
   if (!value.constant())
     constrain(state, value, r);
+  return follow;
 }
 
 static bool isWithin(const Range &inner, const Range &outer) {
@@ -150,7 +153,8 @@ void Facts::setRange(llvm::StringRef symbol, Range range) {
   if (auto it = state->substitutions.find(name); it != state->substitutions.end())
     constrain(*state, it->second, range);
   else if (range.min && range.max && *range.min == *range.max && !state->axes.count(name))
-    substituteSymbol(*state, name, Expr(*range.min));
+    for (const Expr &zero : substituteSymbol(*state, name, Expr(*range.min)))
+      addEquality(zero, Expr(0));
 }
 
 Range Facts::rangeOf(llvm::StringRef symbol) const { return bounds(Expr::symbol(symbol)); }
@@ -276,8 +280,8 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
     return holds();
   }
   Expr::Linear l = *e.linearIn(*symbol);
-  substituteSymbol(*state, *symbol, l.coefficient == Expr(1) ? -l.rest : l.rest);
-  return true;
+  follow = substituteSymbol(*state, *symbol, l.coefficient == Expr(1) ? -l.rest : l.rest);
+  return holds();
 }
 
 void Facts::addLessEqual(const Expr &a, const Expr &b) {

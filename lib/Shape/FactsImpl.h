@@ -117,6 +117,8 @@ private:
 Expr withoutPositiveFactors(const Facts::State &state, const Expr &e);
 /// What the rule says together with those before it (each = 0).
 std::vector<Expr> addRule(Facts::State &state, Facts::State::Rewrite rule);
+/// Takes out the rules for products with a symbol that is written as a value from now on; what they say of the value (each = 0).
+std::vector<Expr> takeRulesOf(Facts::State &state, const std::string &symbol, const Expr &value);
 /// e = 0, which cannot be solved for a symbol: its leading term becomes a rewrite, or two bounds where that term has its value too
 /// late. What it says together with the rewrites before it (each = 0).
 std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late);

@@ -53,6 +53,19 @@ std::vector<Expr> addRule(Facts::State &state, Facts::State::Rewrite rule) {
   return follow;
 }
 
+std::vector<Expr> takeRulesOf(Facts::State &state, const std::string &symbol, const Expr &value) {
+  std::vector<Expr> zeros;
+  std::map<std::string, Expr> one{{symbol, value}};
+  llvm::erase_if(state.rewrites, [&](const Facts::State::Rewrite &rule) {
+    Expr product = ExprBuilder::fromTerm(rule.coefficient, rule.product), now = product.substitute(one);
+    if (now == product || now.isUnknown())
+      return false;
+    zeros.push_back(now - rule.value.substitute(one));
+    return true;
+  });
+  return zeros;
+}
+
 std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late) {
   const Monomial &lead = ExprBuilder::terms(e).front();
   bool isRule = !late && !lead.atoms.empty();

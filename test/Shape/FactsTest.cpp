@@ -310,6 +310,22 @@ TEST(Facts, definitionsOfTermsInOtherRules) {
   }
 }
 
+TEST(Facts, rulesForProductsWithSolvedSymbols) {
+  for (bool byRange : {false, true}) {
+    Facts facts;
+    Expr a = Expr::symbol("a"), b = Expr::symbol("b"), c = Expr::symbol("c");
+    for (const char *name : {"a", "b", "c"})
+      facts.setRange(name, {1, std::nullopt});
+    EXPECT_TRUE(facts.addEquality(a * b * c, Expr(192)));
+    byRange ? facts.setRange("a", {4, 4}) : (void)facts.addEquality(a, Expr(4));
+    EXPECT_TRUE(facts.provablyEqual(a * b * c, Expr(192)));
+    EXPECT_TRUE(facts.provablyEqual(b * c, Expr(48)));
+    EXPECT_TRUE(facts.addEquality(b, Expr(8)));
+    EXPECT_EQ(facts.simplify(c).str(), "6");
+    EXPECT_FALSE(facts.clone().addEquality(a * c, Expr(25)));
+  }
+}
+
 TEST(Facts, stepsBack) {
   Facts facts;
   Expr n = Expr::symbol("n");
