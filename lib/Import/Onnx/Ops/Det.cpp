@@ -1,11 +1,12 @@
 //===- Det.cpp - Determinants ----------------------------------------------===//
 //
 // Gaussian elimination with the largest element of a column as its pivot, all matrices of a batch at once: rows are exchanged by
-// selects, so that no step depends on a value.
+// selects, so that no step depends on a value. Small matrices are written out step by step; others, and those of open size, are a
+// loop.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Node.h"
+#include "Loops.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -13,34 +14,51 @@ using ir::ReduceKind;
 
 namespace lathe::onnx {
 
-/// Larger matrices would make graphs that nobody wants to compile.
-static constexpr int64_t kMaxSize = 32;
+static constexpr int64_t kWrittenOut = 8;
 
-/// a [batch, s, s] without its first column and the pivot's row; multiplies det by the pivot with its sign.
-static Value eliminate(Node &n, Value a, int64_t s, Value &det) {
-  Dims d = n.dims(a), column{d[0], Expr(s)}, rest{d[0], Expr(s), Expr(s - 1)};
-  Type i64 = n.g.b.getI64Type();
-  Value first = n.reshape(n.g.slice(a, 2, Expr(0), Expr(1)), column), size = n.g.unary<ir::AbsOp>(first);
-  Value most = n.g.broadcastTo(n.g.reduce(ReduceKind::Max, size, {1}, true), column);
-  Value row = n.g.iota(column, 1, i64);
-  Value isMost = n.g.compare(CompareKind::EQ, size, most);
-  Value at = n.g.reduce(ReduceKind::Min, n.g.select(isMost, row, n.g.splatLike(double(s - 1), row)), {1}, true);
-  Value isPivot = n.g.compare(CompareKind::EQ, row, n.g.broadcastTo(at, column));
-  auto ofPivot = [&](Value v, Value mask, bool keep) {
-    return n.g.reduce(ReduceKind::Sum, n.g.select(mask, v, n.g.splatLike(0, v)), {1}, keep);
+namespace {
+
+/// The matrices [batch, size, size] so far, and the products of their pivots [batch].
+struct Elimination {
+  Value rest, det;
+};
+
+} // namespace
+
+/// Step k brings the pivot of column k into row k and clears the column below it. Whole matrices are computed, so that all steps
+/// have the same sizes; what is above row k is not looked at any more.
+static Elimination eliminate(Node &n, const Elimination &before, const Expr &k) {
+  ir::GraphBuilder &g = n.g;
+  Value a = before.rest, zeros = g.splatLike(0, a);
+  Dims whole = n.dims(a), column{whole[0], whole[1], Expr(1)}, one{whole[0], Expr(1), Expr(1)};
+  auto inAll = [&](Value v) { return g.broadcastTo(v, whole); };
+  Type i64 = g.b.getI64Type();
+  Value row = g.iota(column, 1, i64), step = g.broadcastTo(g.size(k), column), first = g.slice(a, 2, k, Expr(1));
+  Value size = g.select(g.compare(CompareKind::LT, row, step), g.splatLike(-1, first), g.unary<ir::AbsOp>(first));
+  Value isMost = g.compare(CompareKind::EQ, size, g.broadcastTo(g.reduce(ReduceKind::Max, size, {1}, true), column));
+  Value last = g.broadcastTo(g.size(n.simplify(whole[1] - Expr(1))), column); // where NaN is the largest
+  Value at = g.reduce(ReduceKind::Min, g.select(isMost, row, last), {1}, true);
+  Value isPivot = g.compare(CompareKind::EQ, row, g.broadcastTo(at, column)), isStep = g.compare(CompareKind::EQ, row, step);
+  Value pivotRow = g.reduce(ReduceKind::Sum, g.select(inAll(isPivot), a, zeros), {1}, true);
+  Value exchanged = g.select(inAll(isPivot), inAll(g.slice(a, 1, k, Expr(1))), a); // row k itself is done with
+  Value pivot = g.slice(pivotRow, 2, k, Expr(1)), zero = g.splatLike(0, pivot), unit = g.splatLike(1, pivot);
+  Value divisor = g.select(g.compare(CompareKind::EQ, pivot, zero), unit, pivot);
+  Value factor = g.div(g.slice(exchanged, 2, k, Expr(1)), g.broadcastTo(divisor, column));
+  Value reduced = g.sub(exchanged, g.mul(inAll(factor), inAll(pivotRow)));
+  Value stays = g.compare(CompareKind::EQ, at, g.broadcastTo(g.size(k), one));
+  Value sign = g.select(stays, unit, g.splatLike(-1, pivot));
+  return {g.select(inAll(isStep), inAll(pivotRow), reduced), g.mul(before.det, n.reshape(g.mul(pivot, sign), {whole[0]}))};
+}
+
+static Value loopOver(Node &n, const Elimination &start, const Expr &size) {
+  LoopSpec spec;
+  spec.limit = size;
+  spec.carried = {start.rest, start.det};
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &k) -> std::vector<Value> {
+    Elimination next = eliminate(n, {carried[0], carried[1]}, k);
+    return {next.rest, next.det};
   };
-  Value pivot = ofPivot(first, isPivot, false), odd = n.g.binary<ir::ModOp>(n.reshape(at, {d[0]}), 2);
-  Value sign = n.g.select(n.g.compare(CompareKind::EQ, odd, n.g.splatLike(1, odd)), n.g.splatLike(-1, pivot), n.g.splatLike(1, pivot));
-  det = n.g.mul(det, n.g.mul(pivot, sign));
-  Value others = n.g.slice(a, 2, Expr(1), Expr(s - 1)); // [batch, s, s - 1]
-  Value pivotRow = ofPivot(others, n.g.broadcastTo(n.g.unsqueeze(isPivot, {2}), rest), true);
-  Value zero = n.g.splatLike(0, pivot), safe = n.g.select(n.g.compare(CompareKind::EQ, pivot, zero), n.g.splatLike(1, pivot), pivot);
-  Value factor = n.g.div(first, n.g.broadcastTo(n.g.unsqueeze(safe, {1}), column));
-  Value reduced = n.g.sub(others, n.g.mul(n.g.broadcastTo(n.g.unsqueeze(factor, {2}), rest), n.g.broadcastTo(pivotRow, rest)));
-  // The rows above the pivot stay, those below move up.
-  Dims square{d[0], Expr(s - 1), Expr(s - 1)};
-  Value above = n.g.compare(CompareKind::LT, n.g.iota(square, 1, i64), n.g.broadcastTo(n.g.unsqueeze(at, {2}), square));
-  return n.g.select(above, n.g.slice(reduced, 1, Expr(0), Expr(s - 1)), n.g.slice(reduced, 1, Expr(1), Expr(s - 1)));
+  return buildLoop(n, spec)[1];
 }
 
 void det(Node &n) {
@@ -49,18 +67,16 @@ void det(Node &n) {
   n.requireRankAtLeast(x, 2);
   Dims d = n.dims(x), outer(d.begin(), d.end() - 2);
   n.requireEqual(d.back(), d[d.size() - 2], "rows and columns");
-  std::optional<int64_t> size = n.simplify(d.back()).constant();
-  if (!size || *size > kMaxSize)
-    failUnsupported("determinants of {0} rows, expected a constant up to {1}", d.back().str(), kMaxSize);
-  Expr batch = n.simplify(shape::product(outer));
-  Value a = n.reshape(n.wide(x), {batch, Expr(*size), Expr(*size)}), r = n.g.splat(1, {batch}, n.element(a));
-  for (int64_t s = *size; s > 0; --s) {
-    if (s == 1)
-      r = n.g.mul(r, n.reshape(a, {batch}));
-    else
-      a = eliminate(n, a, s, r);
-  }
-  n.out(n.g.cast(n.reshape(r, outer), n.element(x)));
+  Expr batch = n.simplify(shape::product(outer)), size = n.simplify(d.back());
+  Value a = n.reshape(n.wide(x), {batch, size, size});
+  Elimination e{a, n.g.splat(1, {batch}, n.element(a))};
+  std::optional<int64_t> known = size.constant();
+  if (known && *known <= kWrittenOut)
+    for (int64_t k = 0; k < *known; ++k)
+      e = eliminate(n, e, Expr(k));
+  else
+    e.det = loopOver(n, e, size);
+  n.out(n.g.cast(n.reshape(e.det, outer), n.element(x)));
 }
 
 } // namespace lathe::onnx
