@@ -282,9 +282,9 @@ static std::vector<Tensor> disturbed(std::vector<Tensor> inputs, unsigned seed) 
 Verdict Checker::compareAll(const std::vector<Tensor> &inputs) {
   enter("interpret");
   Expected<Results> want = interpret::interpret(*imported, inputs);
-  if (!want) {
+  if (!want) { // the model was made for these sizes, or has been interpreted at them
     bool refused = !want.errorIsA<BugError>();
-    return {refused ? Outcome::Unsure : Outcome::Fault, "import", text(want.takeError())};
+    return {refused ? Outcome::Refused : Outcome::Fault, "interpret", text(want.takeError())};
   }
   const Verdict unsure{Outcome::Unsure, "import", "a result depends on how one rounds"};
   if (!isStable(disturbed(inputs, 7), *want))

@@ -36,7 +36,7 @@ static cl::opt<std::string>
               cl::desc("Write the models, their inputs and what the interpreter gives to a folder, and do no more"));
 static cl::opt<unsigned> jobs("jobs", cl::desc("Processes at a time"), cl::init(1));
 static cl::opt<unsigned> timeout("timeout", cl::desc("Seconds for one model"), cl::init(60));
-static cl::opt<bool> verbose("verbose", cl::desc("Also say what was refused or unsure"));
+static cl::opt<bool> verbose("verbose", cl::desc("Also say what was unsure"));
 static cl::opt<bool> show("show", cl::desc("Print the models"));
 static cl::opt<bool> statistics("statistics", cl::desc("How often each operator was tried and taken"));
 static cl::opt<bool> oneLevel("one-level", cl::desc("One level for each seed, in turn"));
@@ -169,7 +169,7 @@ static void setAside(uint64_t seed, Verdict &v, std::map<uint64_t, std::string> 
 }
 
 static void tell(uint64_t seed, const Verdict &v, MLIRContext &context) {
-  if (v.outcome == Outcome::Ok || (!v.isFailure() && !verbose))
+  if (v.outcome == Outcome::Ok || (!v.isFailure() && v.outcome != Outcome::Refused && !verbose))
     return;
   llvm::outs() << "seed " << seed << ": " << nameOf(v.outcome) << " at " << v.stage << ": " << v.message << "\n";
   if (v.isFailure() && reduce)

@@ -1,9 +1,10 @@
 //===- BroadcastSizes.cpp - Sizes of which one may be 1 in a run ------------===//
 //
 // Where two sizes meet that are not known to be equal, ONNX allows one of them to be 1 in any run. For a size that has a name, a
-// sum or a constant beside it says how large it is (total = past + seq), and equality is assumed. Otherwise the size of the
+// sum or a constant beside it says how large it is (total = past + seq, heads = 12), and equality is assumed. Otherwise the size of the
 // result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
-// and larger again) are meant to be equal, too, unless they cannot be (h and min(1, h - 1)).
+// and larger again; s and min(2048, s), of a table that is cut to a length) are meant to be equal, too, unless they are at no size
+// worth the name (h and min(1, h - 1), s and past + s).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,20 +26,37 @@ bool SizeModel::isUnnamed(const Expr &e) const {
   return llvm::any_of(e.symbols(), [&](const std::string &s) { return unnamed.count(s) || broadcasts.count(s) || isQuotientOfOne(s); });
 }
 
+/// Whether two that follow from one size are equal where that is a usual one: any of some dozens, or a large one that many numbers
+/// divide, or one close to it.
+static bool areEqualSomewhere(const Expr &a, const Expr &b) {
+  constexpr int64_t smallest = 8, dozens = 64, large = 720720; // divisible by 1 to 16
+  auto areEqualAt = [&](int64_t size) {
+    std::map<std::string, int64_t> values;
+    for (const Expr &e : {a, b})
+      for (const std::string &s : e.symbols())
+        values[s] = size;
+    std::optional<int64_t> x = a.evaluate(values), y = b.evaluate(values);
+    return !x || !y || (*x == *y && *x > 1);
+  };
+  return llvm::any_of(llvm::seq(smallest, dozens), areEqualAt) || llvm::any_of(llvm::seq(large - smallest, large + smallest), areEqualAt);
+}
+
 bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   auto mayBeEqual = [&](const Expr &x, const Expr &y) { return known.clone().addEquality(x, y); };
   auto isPlain = [&](const Expr &e) {
     std::optional<std::string> name = e.asSymbol();
     return name && llvm::any_of(symbols, [&](const Symbol &s) { return s.name == *name && !s.late && s.element.empty(); });
   };
-  // What is counted while the model runs (boxes that are left, distinct values) may well be 1 where a constant stands beside it.
-  bool countedBesideConstant = (isLate(a) && b.constant()) || (isLate(b) && a.constant());
+  // What is counted while the model runs (boxes that are left, distinct values), and what windows or slices leave of a size, may
+  // well be 1 where a constant stands beside it.
+  auto mayBeOneBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
+  bool countedBesideConstant = mayBeOneBeside(a, b) || mayBeOneBeside(b, a);
   bool differ = countedBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
   // What is never more than 1 makes nothing else that small.
   auto isAtMostOne = [&](const Expr &e) { return known.bounds(e).max.value_or(2) <= 1; };
   differ |= isAtMostOne(a) != isAtMostOne(b);
   bool isRelated = llvm::any_of(a.symbols(), [&](const std::string &s) { return b.mentions(s); });
-  return ((differ && !isRelated) || !mayBeEqual(a, b)) && (mayBeEqual(a, Expr(1)) || mayBeEqual(b, Expr(1)));
+  return ((isRelated ? !areEqualSomewhere(a, b) : differ) || !mayBeEqual(a, b)) && (mayBeEqual(a, Expr(1)) || mayBeEqual(b, Expr(1)));
 }
 
 /// In each body once.
