@@ -176,6 +176,13 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   return giveResults(c, entry, inPlace);
 }
 
+/// torch describes the states of an LSTM with a rank too many, and with them what is computed of them.
+bool Importer::isMisdescribed(const Node &node) const {
+  return llvm::any_of(node.inputs, [this](const NamedArgument &input) {
+    return llvm::any_of(input.value.tensors, [this](const std::string &name) { return misdescribed.count(name) != 0; });
+  });
+}
+
 /// The result with the sizes that the file gives it. Sizes that may be equal, but are not known to be, are relied on to be.
 llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i) {
   auto have = ir::typeOf(v);
@@ -183,6 +190,10 @@ llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::Ranke
   bool same = have.getElementType() == want.getElementType() && from.size() == to.size();
   for (size_t d = 0; same && d < to.size(); ++d)
     same = g.facts.provablyEqual(from[d], to[d]) || g.facts.clone().addEquality(from[d], to[d]);
+  if (!same && have.getElementType() == want.getElementType() && isMisdescribed(c.node)) {
+    misdescribed.insert(resultNames(c.node)[i]);
+    return v;
+  }
   if (!same) {
     std::string built, told;
     llvm::raw_string_ostream(built) << have;
@@ -296,6 +307,8 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
     mlir::RankedTensorType want = c.resultTypes[i];
     if (entry.flags & OwnElements) { // nor ranks: those of an LSTM's states
       bool sameRank = want.getRank() == ir::typeOf(c.results[i]).getRank();
+      if (!sameRank)
+        misdescribed.insert(names[i]);
       want = ir::tensorType(sameRank ? ir::dimsOf(want) : ir::dimsOf(c.results[i]), ir::elementOf(c.results[i]));
     }
     LATHE_TRY(v, conform(c, c.results[i], want, i));

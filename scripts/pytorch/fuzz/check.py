@@ -67,14 +67,16 @@ class Checker:
     def __init__(self, program, folder, lathe, effort=1, timeout=120):
         self.program, self.folder, self.lathe, self.effort, self.timeout = program, pathlib.Path(folder), lathe, effort, timeout
         self.archive, self.artifact = self.folder / "program.pt2", self.folder / "program.so"
+        self.others = []  # inputs of other sizes that it is right for
 
     def run(self):
         try:
             self.exported = self.program.export()
             torch.export.save(self.exported, self.archive)
+            faulty = self.fault_of_export()
         except Exception as error:  # of many kinds
             return Verdict("torch", first_line(error))
-        failed = self.compile()
+        failed = Verdict("torch", faulty) if faulty else self.compile()
         if failed:
             return failed
         verdict = self.compare(list(self.program.inputs.values()))
@@ -82,7 +84,21 @@ class Checker:
             other = self.compare_other(inputs)
             if other.is_failure():
                 return other
+            if other.outcome == "ok" and not other.message:
+                self.others.append(inputs)
         return verdict
+
+    def fault_of_export(self):
+        """PyTorch's exported program is not always the function: then it says nothing about lathe."""
+        inputs, want = list(self.program.inputs.values()), self.program.run()[0]
+        with torch.no_grad():
+            got = self.exported.module()(*[t.clone() for t in inputs])
+        told = [spec.arg.name for spec in self.exported.graph_signature.output_specs if spec.kind.name == "USER_OUTPUT"]
+        metas = {n.name: n.meta.get("val") for n in self.exported.graph.nodes}
+        for name, w in zip(told, want):
+            if name in metas and metas[name].dtype != w.dtype:
+                return f"the file says that '{name}' is {metas[name].dtype}, and it is {w.dtype}"
+        return self.first_difference([got], [want], coarsest(want))
 
     def compile(self):
         command = [self.lathe, "compile", self.archive, "-o", self.artifact, "-O", self.effort, "--target", "x86_64:" + "+".join(LEVELS), "--jobs", 1]
@@ -93,7 +109,7 @@ class Checker:
         said = (done.stderr + done.stdout).strip()
         if done.returncode == 2:
             return Verdict("unsupported", said)
-        return Verdict("crash", f"lathe compile exits with {done.returncode}: {said[-800:]}") if done.returncode else None
+        return Verdict("crash", f"lathe compile exits with {done.returncode}: {said[:800]}") if done.returncode else None
 
     def compare(self, inputs):
         program = self.program
@@ -178,7 +194,7 @@ class Checker:
         try:
             artifact_results(self.artifact, inputs, 1, len(LEVELS), 1)
         except ValueError:
-            return Verdict("ok")
+            return Verdict("ok", "refused, as by PyTorch")
         return Verdict("accepts", f"sizes{self.at_sizes(inputs)}, where PyTorch says: {why}")
 
 

@@ -20,7 +20,7 @@ def gathered(g):
     shape[k] = n
     deep = indices(g, g.size(x, k), shape)
     return g.of(f"{x}.index_select({k}, {i})", f"torch.gather({x}, {k}, {deep})", f"torch.take_along_dim({x}, {deep}, {k})", f"{x}.take({indices(g, f'{x}.numel()', [2, 3])})", f"{x}[{i}]" if k == 0 else f"{x}[:, {i}]" if k == 1 else f"{x}[..., {i}]" if k == x.ndim - 1 else None,
-                f"torch.gather({x}, {k}, {x}.argsort({k}))", f"torch.gather({x}, {k}, {x}.argmax({k}, keepdim=True))")
+                f"torch.gather({x}, {k}, {x}.argsort({k}, stable=True))", f"torch.gather({x}, {k}, {x}.argmax({k}, keepdim=True))")
 
 
 @operator("indexing")
@@ -41,7 +41,7 @@ def scattered(g):
     y = g.other(x, x.dtype)
     src = f"{y}.expand_as({x})"
     reduce = g.of("sum", "amax", "amin", "mean", "prod")
-    return g.of(f"{x}.scatter_add({k}, {i}, {src})", f"{x}.scatter_reduce({k}, {i}, {src}, {reduce!r})", f"{x}.scatter_reduce({k}, {i}, {src}, {reduce!r}, include_self=False)", f"{x}.scatter({k}, {x}.argsort({k}), {src})",
+    return g.of(f"{x}.scatter_add({k}, {i}, {src})", f"{x}.scatter_reduce({k}, {i}, {src}, {reduce!r})", f"{x}.scatter_reduce({k}, {i}, {src}, {reduce!r}, include_self=False)", f"{x}.scatter({k}, {x}.argsort({k}, stable=True), {src})",
                 f"{x}.scatter({k}, {i}, 2)", f"torch.zeros_like({x}).scatter_add_({k}, {i}, {src})", f"{x}.scatter({k}, {x}.argmax({k}, keepdim=True), 1)")
 
 

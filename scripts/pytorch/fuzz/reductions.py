@@ -17,8 +17,8 @@ def reduced(g):
 def reduced_in_order(g):
     x = g.number(1)
     k = g.axis(x)
-    return g.of(f"{x}.max({k})", f"{x}.min({k}, keepdim=True)", f"{x}.median({k})", f"{x}.argmax({k})", f"{x}.argmin({k}, keepdim=True)", f"{x}.argmax()", f"torch.aminmax({x}, dim={k})", f"{x}.max()", f"{x}.kthvalue(1, {k})",
-                f"torch.std_mean({x}, {k})", f"torch.var_mean({x}, {k}, keepdim=True)", f"{x}.prod({k})", f"{x}.any({k})", f"{x}.all({k}, keepdim=True)", f"{x}.sum({k})", f"torch.count_nonzero({x}, {k})", f"{x}.mode({k})",
+    return g.of(f"{x}.max({k})", f"{x}.min({k}, keepdim=True)", f"{x}.median({k})[0]", f"{x}.argmax({k})", f"{x}.argmin({k}, keepdim=True)", f"{x}.argmax()", f"torch.aminmax({x}, dim={k})", f"{x}.max()", f"{x}.kthvalue(1, {k})[0]",
+                f"torch.std_mean({x}, {k})", f"torch.var_mean({x}, {k}, keepdim=True)", f"{x}.prod({k})", f"{x}.any({k})", f"{x}.all({k}, keepdim=True)", f"{x}.sum({k})", f"torch.count_nonzero({x}, {k})", f"{x}.mode({k})[0]",
                 f"torch.quantile({x}.float(), 0.3, {k})", f"torch.dist({x}, {g.other(x)})")
 
 
@@ -36,6 +36,8 @@ def ordered(g):
     k = g.axis(x)
     most = g.rng.randint(1, x.shape[k]) if not g.program.is_open else g.of(1, 2)
     down = g.of("", ", descending=True")
+    if x.t.unique().numel() < x.numel():  # which of equal elements comes first is PyTorch's choice
+        return g.of(f"{x}.sort({k}{down})[0]", f"torch.sort({x}, stable=True, dim={k}{down})", f"{x}.topk({most}, {k})[0]", f"torch.msort({x})")
     return g.of(f"{x}.sort({k}{down})", f"{x}.sort({k}{down})[0]", f"torch.sort({x}, stable=True, dim={k}{down})", f"{x}.argsort({k}{down})", f"{x}.topk({most}, {k})", f"{x}.topk({most}, {k}, largest=False)[0]", f"{x}.topk(min(2, {g.size(x, k)}), {k})",
                 f"torch.searchsorted({x}.flatten().sort()[0], {x}.flatten()[:4])", f"torch.bucketize({x}, torch.tensor([-1., 0., 1.]))", f"torch.msort({x})")
 
