@@ -720,5 +720,31 @@ def matrices():
     yield Case("tensors", lambda x, y: (la.tensorinv(x.reshape(2, 2, 4), 2), la.tensorsolve(x.reshape(2, 2, 4), y.reshape(2, 2))), [(a[0], b[0].flatten()[:4])], tolerance=1e-4)
 
 
+def found():
+    """What random programs (scripts/pytorch-fuzz) found to be wrong or refused once."""
+    class LastStates(torch.nn.Module):
+        """torch.export describes an LSTM's states, and what is computed of them, with a rank too many."""
+
+        def __init__(self, layers=1, both=False):
+            super().__init__()
+            self.layer = torch.nn.LSTM(3, 4, layers, bidirectional=both)
+            self.head = torch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            _, (h, c) = self.layer(x)
+            written = c.clone()
+            written[0].mul_(2)
+            return (torch.cat([h[-1], c[0].relu()], -1), h.squeeze(0), h.transpose(0, 1).reshape(2, -1), torch.softmax(h * 2 + c, -1), written,
+                    self.head(h[-1]), h.mean(0), *h.unbind(0), torch.zeros_like(h) + 1, c.unsqueeze(-1))
+
+    x = dyadic(5, 2, 3)
+    yield Case("lstm_states", LastStates(), [(x,)])
+    yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
+    # The bound that torch gives a sum of counts is more than 64 bits hold.
+    runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
+    yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+
 FAMILIES = {"samples": samples, "overloads": overloads, "signals": signals, "matrices": matrices, "views": views, "strided": strided,
-            "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients}
+            "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients,
+            "found": found}
