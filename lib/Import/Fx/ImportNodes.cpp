@@ -108,6 +108,16 @@ llvm::Error Importer::requireBound(const Node &node, const Expr &size, StringRef
   return llvm::Error::success();
 }
 
+/// Sizes are not negative; where that does not follow from the inputs' sizes, as of (s - s // 2) * (s - s // 2), runs are checked.
+llvm::Error Importer::needSizes(const OpContext &c, const std::string &tensor) const {
+  auto meta = graph->tensors.find(tensor);
+  for (const Size &s : meta == graph->tensors.end() ? std::vector<Size>() : meta->second.sizes)
+    if (symbols.knows(s))
+      if (llvm::Error e = c.need(Condition::compare(Condition::Kind::GreaterEqual, g.facts.simplify(*s.expr), Expr(0))))
+        return e;
+  return llvm::Error::success();
+}
+
 llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
   for (const std::string &name : resultNames(c.node)) {
     c.wanted.push_back(!name.empty() && (inPlace || read.count(name)));
@@ -117,6 +127,8 @@ llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
     }
     if (values.has(name))
       return c.wrong("'{0}' is defined twice", name);
+    if (llvm::Error e = needSizes(c, name))
+      return e;
     LATHE_TRY(type, typeOf(name, StringRef(c.place()).drop_front(file.size() + 2).drop_back(2), true));
     c.resultTypes.push_back(type);
   }

@@ -73,6 +73,7 @@ private:
   llvm::Expected<SmallVector<Value>> runGraph(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> loopCondition(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
+  llvm::Error needSizes(const OpContext &c, const std::string &tensor) const;
   bool isMisdescribed(const Node &node) const;
   Sharing sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const;
   ViewLink linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i);

@@ -21,6 +21,14 @@ LEVELS = variants()
 FAILURES = ("wrong", "crash", "refuses", "accepts")
 
 
+where = None  # what the process is doing, for when it crashes; memory that its parent sees
+
+
+def enter(stage):
+    if where is not None:
+        where[:] = stage.encode().ljust(len(where))
+
+
 @dataclass
 class Verdict:
     """`outcome`: ok; torch (torch.export refuses it); unsupported; unsure (it depends on how one rounds); or a failure."""
@@ -70,15 +78,18 @@ class Checker:
         self.others = []  # inputs of other sizes that it is right for
 
     def run(self):
+        enter("torch")
         try:
             self.exported = self.program.export()
             torch.export.save(self.exported, self.archive)
             faulty = self.fault_of_export()
         except Exception as error:  # of many kinds
             return Verdict("torch", first_line(error))
+        enter("compile")
         failed = Verdict("torch", faulty) if faulty else self.compile()
         if failed:
             return failed
+        enter("run")
         verdict = self.compare(list(self.program.inputs.values()))
         for inputs in self.other_inputs() if self.program.is_open and verdict.outcome == "ok" else ():
             other = self.compare_other(inputs)
@@ -163,11 +174,13 @@ class Checker:
     def at_sizes(self, inputs):
         return " at " + " ".join("x".join(map(str, t.shape)) for t in inputs) if self.program.is_open else ""
 
-    def other_inputs(self, count=3, tries=8):
-        """Equal sizes stay equal at first; what the program refuses is tried too."""
+    def other_inputs(self, count=4):
+        """Equal sizes stay equal at first; what the program may refuse is tried too: sizes that differ, and one that is 1."""
         rng, generator = random.Random(7), torch.Generator().manual_seed(7)
-        for attempt in range(min(count, tries)):
+        for attempt in range(count):
             sizes, inputs = {0: 0, 1: 1}, []
+            if attempt == 3:
+                sizes[rng.choice([n for t in self.program.inputs.values() for n in t.shape] or [1])] = 1
             for t in self.program.inputs.values():
                 shape = []
                 for n in t.shape:
@@ -180,12 +193,14 @@ class Checker:
             yield inputs
 
     def compare_other(self, inputs):
+        enter("torch")
         try:
             with torch.no_grad():
                 self.exported.module()(*[t.clone() for t in inputs])
             accepted = True
         except Exception as error:
             accepted, why = False, first_line(error)
+        enter("run")
         if accepted:
             try:
                 return self.compare(inputs)
@@ -195,6 +210,11 @@ class Checker:
             artifact_results(self.artifact, inputs, 1, len(LEVELS), 1)
         except ValueError:
             return Verdict("ok", "refused, as by PyTorch")
+        if any(1 in t.shape for t in inputs):  # torch.export takes sizes to be at least 2, where the program may mean something for 1
+            try:
+                return self.compare(inputs)
+            except Exception as error:
+                why = first_line(error)
         return Verdict("accepts", f"sizes{self.at_sizes(inputs)}, where PyTorch says: {why}")
 
 

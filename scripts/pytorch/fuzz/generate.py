@@ -10,7 +10,8 @@ OPERATORS = {}  # family -> functions of a generator that give the text of an ex
 
 FLOATS = [torch.float32] * 7 + [torch.float16, torch.bfloat16, torch.float64]
 INTEGERS = [torch.int64] * 3 + [torch.int32, torch.int8, torch.uint8, torch.int16]
-LARGEST = 1500      # elements of a value
+LONG = (16, 17, 31, 32, 33, 64, 65, 100, 130)
+LARGEST = 6000      # elements of a value
 MAGNITUDE = 1e4
 
 
@@ -39,6 +40,10 @@ class Generator:
         self.random = torch.Generator().manual_seed(self.rng.randrange(2**40))
         self.program = Program(is_open=is_open)
         self.sizes = self.rng.sample(range(2, 10), 3)
+        if self.chance(0.35):  # more than a vector, or than one thread's part
+            self.sizes[0] = self.of(*LONG)
+        if self.chance(0.15):
+            self.sizes[1] = 1
         self.types = self.rng.sample(FLOATS, 2)
         self.values, self.twins = {}, {}
         self.counter, self.places = 0, {"x": 0, "s": 0}

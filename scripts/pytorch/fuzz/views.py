@@ -65,7 +65,8 @@ def narrowed(g):
     return g.of(f"{x}.narrow({k}, {a}, {b - a})", f"{x}.select({k}, {a - x.shape[k]})", f"{x}.unsqueeze({k - x.ndim - 1})", f"{x}[..., None]", f"{x}.squeeze()",
                 f"{x}.unsqueeze({k}).squeeze({k})", f"{x}[None].expand(2, {', '.join(['-1'] * x.ndim)})", f"{x}.diagonal()" if x.ndim > 1 else f"{x}.diag()",
                 f"{x}.diagonal({g.of(-1, 1)}, -2, -1)" if x.ndim > 1 else f"{x}[:-1]", f"{x}.unfold({k}, {max(1, x.shape[k] // 2)}, {g.of(1, 2)})", f"{x}[1:] - {x}[:-1]",
-                f"{x}.split(1, {k})[{a}]")
+                f"{x}.split(1, {k})[{a}]", f"{x}[:0]", f"{x}.narrow({k}, {a}, 0)", f"{x}.sum({k}, keepdim=True).expand_as({x})",
+                f"{x}.view_as({x})", f"{x}.squeeze({k})", f"{x}.unfold({k}, 2, 1).transpose(-1, {k})" if x.shape[k] > 1 else f"{x}.unsqueeze(0)")
 
 
 @operator("views")
