@@ -740,6 +740,9 @@ def found():
     x = dyadic(5, 2, 3)
     yield Case("lstm_states", LastStates(), [(x,)])
     yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
+    # Products of sizes of which it does not show that they are not negative.
+    yield Case("product_of_rests", lambda x: ((v := x[x.shape[0] // 2:, x.shape[1] // 3:].flatten()) * 2, v.cumsum(0), torch.zeros(v.shape[0]) + v.shape[0]),
+               [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
     # The bound that torch gives a sum of counts is more than 64 bits hold.
     runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
     yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
