@@ -237,7 +237,7 @@ func.func @main() -> (tensor<3x2xf32> {lathe.name = "last"}, tensor<3x2xi32> {la
 // -----
 
 // A condition holds where it is at most 0.
-// CHECK: holds: tensor<i64> 5
+// CHECK: holds: tensor<i64> [5]
 lathe.symbol "n" range [1, -1]
 lathe.relation "n - 3" "holds" "0"
 func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>) -> (tensor<i64> {lathe.name = "holds"}) {

@@ -203,9 +203,11 @@ class Checker:
         enter("run")
         if accepted:
             try:
-                return self.compare(inputs)
+                verdict = self.compare(inputs)
             except Exception as error:  # PyTorch's own program takes what the function does not
                 return Verdict("torch", first_line(error))
+            # torch.export writes min(2, s) as 2, since it takes sizes to be at least 2, and does not check that they are
+            return Verdict("ok", "refused") if verdict.outcome == "refuses" and any(1 in t.shape for t in inputs) else verdict
         try:
             artifact_results(self.artifact, inputs, 1, len(LEVELS), 1)
         except ValueError:
