@@ -740,6 +740,10 @@ def found():
     x = dyadic(5, 2, 3)
     yield Case("lstm_states", LastStates(), [(x,)])
     yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
+    # A padding that takes all, or of an open size perhaps all.
+    yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
+    yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],
+               ({0: Dim.AUTO, 2: Dim.AUTO},))
     # Products of sizes of which it does not show that they are not negative.
     yield Case("product_of_rests", lambda x: ((v := x[x.shape[0] // 2:, x.shape[1] // 3:].flatten()) * 2, v.cumsum(0), torch.zeros(v.shape[0]) + v.shape[0]),
                [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
