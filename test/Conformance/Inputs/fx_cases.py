@@ -740,6 +740,12 @@ def found():
     x = dyadic(5, 2, 3)
     yield Case("lstm_states", LastStates(), [(x,)])
     yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
+    def shifts(x):
+        y = x % 5 + 1
+        return (x << 1, x >> 2, x << y.abs(), x >> y.abs(), torch.bitwise_left_shift(x, 3), torch.bitwise_right_shift(x, 1), torch.bitwise_left_shift(3, y.abs()),
+                torch.bitwise_right_shift(100, y.abs()), (x >> 4) & 15)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        yield Case(f"shifts_{str(dtype)[6:]}", shifts, [((torch.arange(40) * 7 - (0 if dtype == torch.uint8 else 140)).to(dtype),)])
     # A padding that takes all, or of an open size perhaps all.
     yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
     yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],
