@@ -13,7 +13,9 @@ LARGEST = 15000  # bytes of a program
 
 
 def line_of(program, name, others):
-    """The first run is what the program is exported with."""
+    """The first run is what the program is exported with. "" for steps without inputs, which `lathe run --steps` counts."""
+    if program.steps > 1 and not program.inputs:
+        return ""
     from fx_make import export, fx_cases
     inputs = tuple(program.inputs.values())
     want = [t for step in program.run() for t in step]
@@ -26,6 +28,6 @@ def line_of(program, name, others):
 
 
 def write(path, lines):
-    kept = [line for line in lines if len(line) <= LARGEST]
+    kept = [line for line in lines if 0 < len(line) <= LARGEST]
     pathlib.Path(path).write_text("[\n" + ",\n".join(kept) + "\n]\n")
     return len(kept)

@@ -746,6 +746,9 @@ def found():
                 torch.bitwise_right_shift(100, y.abs()), (x >> 4) & 15)
     for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
         yield Case(f"shifts_{str(dtype)[6:]}", shifts, [((torch.arange(40) * 7 - (0 if dtype == torch.uint8 else 140)).to(dtype),)])
+    # Sizes that the file knows, and that do not follow: of a square in pairs.
+    yield Case("square_in_pairs", lambda x: (x @ torch.cat([x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]], -1)).reshape(*x.shape[:-1], -1, 2),
+               [(dyadic(3, 6, 6),), (dyadic(2, 8, 8),)], ({0: Dim.AUTO, 1: Dim.AUTO, 2: Dim.AUTO},))
     # A padding that takes all, or of an open size perhaps all.
     yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
     yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],
