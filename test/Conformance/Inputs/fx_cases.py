@@ -749,6 +749,7 @@ def found():
     # Sizes that the file knows, and that do not follow: of a square in pairs.
     yield Case("square_in_pairs", lambda x: (x @ torch.cat([x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]], -1)).reshape(*x.shape[:-1], -1, 2),
                [(dyadic(3, 6, 6),), (dyadic(2, 8, 8),)], ({0: Dim.AUTO, 1: Dim.AUTO, 2: Dim.AUTO},))
+    yield Case("lerp_of_two_types", lambda x, w: torch.lerp(x, x * 2, w), [(torch.tensor(1.5), torch.tensor(0.25).double())])
     # A padding that takes all, or of an open size perhaps all.
     yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
     yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],

@@ -131,7 +131,7 @@ template <typename OpT> static llvm::Error addCombined(OpContext &c) {
 
 static llvm::Error lerp(OpContext &c) {
   Type element = c.resultElement();
-  Value all[] = {c.tensor("self"), c.tensor("end"), c.materialize(c.operand("weight"), element)};
+  Value all[] = {c.g.cast(c.tensor("self"), element), c.g.cast(c.tensor("end"), element), c.materialize(c.operand("weight"), element)};
   if (llvm::Error e = c.broadcast(all))
     return e;
   return c.give(c.g.add(all[0], c.g.mul(all[2], c.g.sub(all[1], all[0]))));
