@@ -139,8 +139,8 @@ Error Sizes::checkRelations(std::optional<StringRef> scope) {
     std::optional<int64_t> a = Expr::parsed(r.getLeft()).evaluate(values), b = Expr::parsed(r.getRight()).evaluate(values);
     if (!a || !b) // between sizes that are known only later
       continue;
-    bool holds = r.getKind() == "eq" || r.getKind() == "holds" ? *a == *b
-                 : r.getKind() == "le" ? *a <= *b
+    bool holds = r.getKind() == "eq" ? *a == *b
+                 : r.getKind() == "le" || r.getKind() == "holds" ? *a <= *b
                  : r.getKind() == "ne" ? *a != *b
                                        : *a && *b % *a == 0;
     if (!holds)

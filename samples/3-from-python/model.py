@@ -45,13 +45,14 @@ class Model:
     """Model("net.so")(array, ...) -> [array, ...]"""
     first = None  # of an entry point: the model that it belongs to
 
-    def __init__(self, path):
+    def __init__(self, path, options=None):
+        """`options`: LatheOptions of lathe.h as a ctypes structure."""
         self.library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
         self.library.lathe_last_error.restype = self.library.lathe_entry_name.restype = ctypes.c_char_p
         self.library.lathe_signature.restype = ctypes.POINTER(Signature)
         self.library.lathe_destroy.restype = None
         self.context = ctypes.c_void_p()
-        self.check(self.library.lathe_create(None, ctypes.byref(self.context)))
+        self.check(self.library.lathe_create(options and ctypes.byref(options), ctypes.byref(self.context)))
         self.signature = self.library.lathe_signature(self.context).contents
         count = self.library.lathe_entry_count(self.context)
         self.entries = [self.library.lathe_entry_name(self.context, i).decode() for i in range(count)]

@@ -76,9 +76,10 @@ class Checker {
 public:
   Checker(const Settings &settings, MLIRContext &context) : settings(settings), context(context) {}
   Verdict run(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed);
+  Verdict runProgram(const std::string &path, const std::vector<Tensor> &inputs, const Results &expected);
 
 private:
-  Verdict prepare(const Model &model);
+  Verdict prepare(Expected<Module> module);
   Verdict compileArtifact();
   Verdict compileForDevice(const Model &model, const Tensors &inputs);
   Verdict compareAll(const std::vector<Tensor> &inputs);
@@ -111,9 +112,7 @@ static Verdict failed(StringRef stage, Error e) {
   return {refused ? Outcome::Refused : Outcome::Crash, stage.str(), text(std::move(e))};
 }
 
-Verdict Checker::prepare(const Model &model) {
-  enter("import");
-  Expected<Module> module = import(model, context);
+Verdict Checker::prepare(Expected<Module> module) {
   if (!module)
     return failed("import", module.takeError());
   imported = std::move(*module);
@@ -351,7 +350,8 @@ std::vector<std::vector<Tensor>> Checker::otherInputs(const Tensors &inputs, uns
 }
 
 Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed) {
-  if (Verdict v = prepare(model); v.outcome != Outcome::Ok)
+  enter("import");
+  if (Verdict v = prepare(import(model, context)); v.outcome != Outcome::Ok)
     return v;
   path = settings.folder + "/" + std::to_string(getpid()) + ".so";
   if (Verdict v = settings.device ? compileForDevice(model, inputs) : compileArtifact(); v.outcome != Outcome::Ok)
@@ -375,6 +375,26 @@ Verdict Checker::run(const Model &model, const Tensors &inputs, unsigned extraSi
   return first;
 }
 
+/// What PyTorch computed is the reference of the importer, the imported module that of all others.
+Verdict Checker::runProgram(const std::string &file, const std::vector<Tensor> &inputs, const Results &expected) {
+  enter("import");
+  if (Verdict v = prepare(importFx(file, ImportOptions(), context)); v.outcome != Outcome::Ok)
+    return v;
+  path = settings.folder + "/" + std::to_string(getpid()) + ".so";
+  if (Verdict v = compileArtifact(); v.outcome != Outcome::Ok)
+    return v;
+  enter("interpret");
+  Expected<Results> got = interpret::interpret(*imported, inputs);
+  if (!got)
+    return failed("import", got.takeError());
+  if (!expected.empty())
+    if (auto d = compare(*got, expected))
+      return {Outcome::Differs, "import", *d};
+  Verdict v = compareAll(inputs);
+  unlink(path.c_str());
+  return v;
+}
+
 Error fuzz::holdDevice(int id) {
   static Expected<std::unique_ptr<tool::CudaTensors>> held = tool::CudaTensors::open(id);
   return held ? Error::success() : held.takeError();
@@ -388,12 +408,16 @@ Verdict fuzz::check(const Model &model, const Tensors &inputs, unsigned extraSiz
   return Checker(settings, context).run(model, inputs, extraSizes, seed);
 }
 
-/// As many inputs as the module has, by position.
-static std::vector<Tensor> positioned(const Tensors &inputs) {
+/// Those named in0, in1, ..., or out0, out1, ...
+static std::vector<Tensor> positioned(const Tensors &tensors, const std::string &way) {
   std::vector<Tensor> out;
-  for (auto it = inputs.find("in0"); it != inputs.end(); it = inputs.find("in" + std::to_string(out.size())))
+  for (auto it = tensors.find(way + "0"); it != tensors.end(); it = tensors.find(way + std::to_string(out.size())))
     out.push_back(it->second);
   return out;
+}
+
+Verdict fuzz::checkProgram(const std::string &path, const Tensors &tensors, const Settings &settings, MLIRContext &context) {
+  return Checker(settings, context).runProgram(path, positioned(tensors, "in"), positioned(tensors, "out"));
 }
 
 Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsigned sm, uint32_t seed, MLIRContext &context) {
@@ -421,7 +445,7 @@ Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsign
       }
     return Error::success();
   };
-  Expected<Results> got = interpret::interpret(**module, positioned(inputs), checkCudaKernels(sm, compareKernel));
+  Expected<Results> got = interpret::interpret(**module, positioned(inputs, "in"), checkCudaKernels(sm, compareKernel));
   if (got)
     return {};
   bool refused = !got.errorIsA<BugError>();

@@ -31,6 +31,9 @@ const char *nameOf(Outcome outcome);
 Verdict check(const Model &model, const Tensors &inputs, unsigned extraSizes, uint64_t seed, const Settings &settings,
               mlir::MLIRContext &context);
 
+/// An exported program, with in0, in1, ... and, where PyTorch's results are known, out0, out1, ...
+Verdict checkProgram(const std::string &path, const Tensors &tensors, const Settings &settings, mlir::MLIRContext &context);
+
 /// Makes the driver's context of a CUDA device for all models of this process: making one takes longer than most models.
 llvm::Error holdDevice(int id);
 

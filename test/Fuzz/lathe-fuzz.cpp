@@ -50,7 +50,7 @@ static cl::opt<std::string> known(
 static cl::opt<bool> selfTest("self-test",
                               cl::desc("Change a number that each artifact gives: every seed must fail at emit"));
 static cl::opt<std::string> replay("replay",
-                                   cl::desc("Check a written model instead: FILE.onnx, with FILE.npz beside it. Of FILE.pt2 the kernels for GPUs, in the emulator"));
+                                   cl::desc("Check a written model instead: FILE.onnx or FILE.pt2, with FILE.npz beside it. With --emulate of FILE.pt2 only the kernels for GPUs"));
 
 static std::string work; ///< a folder for this run
 
@@ -301,13 +301,16 @@ static int printStatistics(MLIRContext &context) {
 }
 
 /// FILE.pt2 and FILE.npz.
-static int emulateProgram(llvm::StringRef path, MLIRContext &context) {
+static int replayProgram(llvm::StringRef path, MLIRContext &context) {
   llvm::Expected<Tensors> inputs = loadInputs((path + ".npz").str(), &context);
   if (!inputs) {
     llvm::errs() << "error: " << path << ".npz cannot be read: " << llvm::toString(inputs.takeError()) << "\n";
     return 1;
   }
-  auto work = [&] { return emulateFile((path + ".pt2").str(), *inputs, first % 2 ? 90 : 75, 1, context); };
+  std::string file = (path + ".pt2").str();
+  auto work = [&] {
+    return emulate ? emulateFile(file, *inputs, first % 2 ? 90 : 75, 1, context) : checkProgram(file, *inputs, settings(first), context);
+  };
   Verdict v = isolated(work, timeout);
   llvm::outs() << nameOf(v.outcome) << " " << v.stage << " " << v.message << "\n";
   return v.isFailure();
@@ -316,7 +319,7 @@ static int emulateProgram(llvm::StringRef path, MLIRContext &context) {
 static int replayFile(MLIRContext &context) {
   llvm::StringRef path = replay;
   if (path.consume_back(".pt2"))
-    return emulateProgram(path, context);
+    return replayProgram(path, context);
   path.consume_back(".onnx");
   std::optional<Case> c = readCase(path.str(), context);
   if (!c) {

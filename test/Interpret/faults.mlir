@@ -90,6 +90,15 @@ func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>, %y: tensor<?xf32, #lathe.di
 
 // -----
 
+// CHECK: the model needs -n + 3 holds 0; it is 1 and 0
+lathe.symbol "n" range [1, -1]
+lathe.relation "-n + 3" "holds" "0"
+func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>) -> tensor<?xf32, #lathe.dims<"n">> {
+  return %x : tensor<?xf32, #lathe.dims<"n">>
+}
+
+// -----
+
 // RUN: not lathe-opt %s -split-input-file --lathe-interpret="dims=n" -o /dev/null 2>&1 | FileCheck %s --check-prefix=DIMS
 // DIMS: dims: 'n' is not NAME=N
 lathe.symbol "n" range [1, -1]

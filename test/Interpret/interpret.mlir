@@ -233,3 +233,14 @@ func.func @main() -> (tensor<3x2xf32> {lathe.name = "last"}, tensor<3x2xi32> {la
   }
   return %0, %1, %2 : tensor<3x2xf32>, tensor<3x2xi32>, tensor<3xf32>
 }
+
+// -----
+
+// A condition holds where it is at most 0.
+// CHECK: holds: tensor<i64> [5]
+lathe.symbol "n" range [1, -1]
+lathe.relation "n - 3" "holds" "0"
+func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>) -> (tensor<i64> {lathe.name = "holds"}) {
+  %0 = lathe.constant dense<5> : tensor<i64>
+  return %0 : tensor<i64>
+}

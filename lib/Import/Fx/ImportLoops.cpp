@@ -18,12 +18,14 @@ llvm::Expected<SmallVector<Value>> Importer::runGraph(const Node &node, const Gr
     return userError("{0}a graph takes {1} values and is given {2}", placeOf(file, node), inner.takes.size(), takes.size());
   const Graph *outer = std::exchange(graph, &inner);
   Values outerValues = std::exchange(values, Values());
-  std::set<std::string> outerRead = std::exchange(read, readTensors(inner)), outerGiven = std::exchange(given, {});
+  std::set<std::string> outerRead = std::exchange(read, readTensors(inner)), outerGiven = std::exchange(given, {}),
+                        outerMisdescribed = std::exchange(misdescribed, {});
   auto restore = llvm::make_scope_exit([&] {
     graph = outer;
     values = std::move(outerValues);
     read = std::move(outerRead);
     given = std::move(outerGiven);
+    misdescribed = std::move(outerMisdescribed);
   });
   for (auto [argument, v] : llvm::zip(inner.takes, takes)) {
     if (argument.kind != Argument::Kind::Tensor)

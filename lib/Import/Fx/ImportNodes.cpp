@@ -108,6 +108,16 @@ llvm::Error Importer::requireBound(const Node &node, const Expr &size, StringRef
   return llvm::Error::success();
 }
 
+/// Sizes are not negative; where that does not follow from the inputs' sizes, as of (s - s // 2) * (s - s // 2), runs are checked.
+llvm::Error Importer::needSizes(const OpContext &c, const std::string &tensor) const {
+  auto meta = graph->tensors.find(tensor);
+  for (const Size &s : meta == graph->tensors.end() ? std::vector<Size>() : meta->second.sizes)
+    if (symbols.knows(s))
+      if (llvm::Error e = c.need(Condition::compare(Condition::Kind::GreaterEqual, g.facts.simplify(*s.expr), Expr(0))))
+        return e;
+  return llvm::Error::success();
+}
+
 llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
   for (const std::string &name : resultNames(c.node)) {
     c.wanted.push_back(!name.empty() && (inPlace || read.count(name)));
@@ -117,6 +127,8 @@ llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
     }
     if (values.has(name))
       return c.wrong("'{0}' is defined twice", name);
+    if (llvm::Error e = needSizes(c, name))
+      return e;
     LATHE_TRY(type, typeOf(name, StringRef(c.place()).drop_front(file.size() + 2).drop_back(2), true));
     c.resultTypes.push_back(type);
   }
@@ -176,6 +188,13 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   return giveResults(c, entry, inPlace);
 }
 
+/// torch describes the states of an LSTM with a rank too many, and with them what is computed of them.
+bool Importer::isMisdescribed(const Node &node) const {
+  return llvm::any_of(node.inputs, [this](const NamedArgument &input) {
+    return llvm::any_of(input.value.tensors, [this](const std::string &name) { return misdescribed.count(name) != 0; });
+  });
+}
+
 /// The result with the sizes that the file gives it. Sizes that may be equal, but are not known to be, are relied on to be.
 llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i) {
   auto have = ir::typeOf(v);
@@ -183,6 +202,10 @@ llvm::Expected<Value> Importer::conform(const OpContext &c, Value v, mlir::Ranke
   bool same = have.getElementType() == want.getElementType() && from.size() == to.size();
   for (size_t d = 0; same && d < to.size(); ++d)
     same = g.facts.provablyEqual(from[d], to[d]) || g.facts.clone().addEquality(from[d], to[d]);
+  if (!same && have.getElementType() == want.getElementType() && isMisdescribed(c.node)) {
+    misdescribed.insert(resultNames(c.node)[i]);
+    return v;
+  }
   if (!same) {
     std::string built, told;
     llvm::raw_string_ostream(built) << have;
@@ -296,6 +319,8 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
     mlir::RankedTensorType want = c.resultTypes[i];
     if (entry.flags & OwnElements) { // nor ranks: those of an LSTM's states
       bool sameRank = want.getRank() == ir::typeOf(c.results[i]).getRank();
+      if (!sameRank)
+        misdescribed.insert(names[i]);
       want = ir::tensorType(sameRank ? ir::dimsOf(want) : ir::dimsOf(c.results[i]), ir::elementOf(c.results[i]));
     }
     LATHE_TRY(v, conform(c, c.results[i], want, i));

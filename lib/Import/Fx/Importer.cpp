@@ -76,7 +76,7 @@ llvm::Expected<mlir::RankedTensorType> Importer::typeOf(StringRef tensor, String
       return lathe::unsupported("{0}: {1}: '{2}' has the size {3}, which depends on the data or is no size expression", file,
                                 what, tensor, s.expr ? s.expr->str() : s.text);
     Expr e = canonical ? g.facts.simplify(*s.expr) : *s.expr;
-    if (!g.facts.provablyLessEqual(Expr(0), e))
+    if (!canonical && !g.facts.provablyLessEqual(Expr(0), e)) // needSizes has looked at those of nodes
       return userError("{0}: {1}: '{2}' has the size {3}, which may be negative", file, what, tensor, e.str());
     dims.push_back(e);
   }

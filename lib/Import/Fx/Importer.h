@@ -73,6 +73,8 @@ private:
   llvm::Expected<SmallVector<Value>> runGraph(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> loopCondition(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
+  llvm::Error needSizes(const OpContext &c, const std::string &tensor) const;
+  bool isMisdescribed(const Node &node) const;
   Sharing sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const;
   ViewLink linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i);
   llvm::Expected<Value> viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of);
@@ -100,6 +102,7 @@ private:
   const Graph *graph = &program;
   Values values;
   std::set<std::string> read;  ///< what some node or result reads
+  std::set<std::string> misdescribed; ///< their types in the file are wrong, those of their values right
   std::set<std::string> given; ///< inputs and weights, which must not be written
   std::map<std::string, std::string> states; ///< buffers that are written, with the names of their new values; "" for themselves
 };

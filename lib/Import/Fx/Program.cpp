@@ -152,6 +152,10 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
                .Cases("as_layout", "as_device", "as_memory_format", Kind::Ignored)
                .Default(Kind::Other);
   auto plainInt = [&](const Value &v) {
+    if (auto number = v.getAsNumber(); number && !v.getAsInteger() && *number >= 9223372036854775808.0) {
+      a.ints.push_back({std::nullopt, std::to_string(*number)}); // torch's bound of a sum of counts
+      return;
+    }
     int64_t n = asInteger(v, where);
     a.ints.push_back({Expr(n), std::to_string(n)});
   };

@@ -98,7 +98,11 @@ std::optional<Quotient> SymPyParser::primary() {
     return std::nullopt;
   if (llvm::isDigit(name[0])) {
     int64_t value;
-    return name.getAsInteger(10, value) ? parseReal(name) : std::optional<Quotient>(Quotient{Expr(value)});
+    if (!name.getAsInteger(10, value))
+      return Quotient{Expr(value)};
+    if (llvm::all_of(name, llvm::isDigit)) // torch adds bounds of counts to more than a size can be
+      return Quotient{Expr(std::numeric_limits<int64_t>::max())};
+    return parseReal(name);
   }
   if (name == "L" && inputs)
     return inputSize();

@@ -720,5 +720,48 @@ def matrices():
     yield Case("tensors", lambda x, y: (la.tensorinv(x.reshape(2, 2, 4), 2), la.tensorsolve(x.reshape(2, 2, 4), y.reshape(2, 2))), [(a[0], b[0].flatten()[:4])], tolerance=1e-4)
 
 
+def found():
+    """What random programs (scripts/pytorch-fuzz) found to be wrong or refused once."""
+    class LastStates(torch.nn.Module):
+        """torch.export describes an LSTM's states, and what is computed of them, with a rank too many."""
+
+        def __init__(self, layers=1, both=False):
+            super().__init__()
+            self.layer = torch.nn.LSTM(3, 4, layers, bidirectional=both)
+            self.head = torch.nn.Linear(4, 2)
+
+        def forward(self, x):
+            _, (h, c) = self.layer(x)
+            written = c.clone()
+            written[0].mul_(2)
+            return (torch.cat([h[-1], c[0].relu()], -1), h.squeeze(0), h.transpose(0, 1).reshape(2, -1), torch.softmax(h * 2 + c, -1), written,
+                    self.head(h[-1]), h.mean(0), *h.unbind(0), torch.zeros_like(h) + 1, c.unsqueeze(-1))
+
+    x = dyadic(5, 2, 3)
+    yield Case("lstm_states", LastStates(), [(x,)])
+    yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
+    def shifts(x):
+        y = x % 5 + 1
+        return (x << 1, x >> 2, x << y.abs(), x >> y.abs(), torch.bitwise_left_shift(x, 3), torch.bitwise_right_shift(x, 1), torch.bitwise_left_shift(3, y.abs()),
+                torch.bitwise_right_shift(100, y.abs()), (x >> 4) & 15)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        yield Case(f"shifts_{str(dtype)[6:]}", shifts, [((torch.arange(40) * 7 - (0 if dtype == torch.uint8 else 140)).to(dtype),)])
+    # Sizes that the file knows, and that do not follow: of a square in pairs.
+    yield Case("square_in_pairs", lambda x: (x @ torch.cat([x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]], -1)).reshape(*x.shape[:-1], -1, 2),
+               [(dyadic(3, 6, 6),), (dyadic(2, 8, 8),)], ({0: Dim.AUTO, 1: Dim.AUTO, 2: Dim.AUTO},))
+    yield Case("lerp_of_two_types", lambda x, w: torch.lerp(x, x * 2, w), [(torch.tensor(1.5), torch.tensor(0.25).double())])
+    # A padding that takes all, or of an open size perhaps all.
+    yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
+    yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],
+               ({0: Dim.AUTO, 2: Dim.AUTO},))
+    # Products of sizes of which it does not show that they are not negative.
+    yield Case("product_of_rests", lambda x: ((v := x[x.shape[0] // 2:, x.shape[1] // 3:].flatten()) * 2, v.cumsum(0), torch.zeros(v.shape[0]) + v.shape[0]),
+               [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
+    # The bound that torch gives a sum of counts is more than 64 bits hold.
+    runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
+    yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+
 FAMILIES = {"samples": samples, "overloads": overloads, "signals": signals, "matrices": matrices, "views": views, "strided": strided,
-            "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients}
+            "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients,
+            "found": found}

@@ -131,7 +131,7 @@ template <typename OpT> static llvm::Error addCombined(OpContext &c) {
 
 static llvm::Error lerp(OpContext &c) {
   Type element = c.resultElement();
-  Value all[] = {c.tensor("self"), c.tensor("end"), c.materialize(c.operand("weight"), element)};
+  Value all[] = {c.g.cast(c.tensor("self"), element), c.g.cast(c.tensor("end"), element), c.materialize(c.operand("weight"), element)};
   if (llvm::Error e = c.broadcast(all))
     return e;
   return c.give(c.g.add(all[0], c.g.mul(all[2], c.g.sub(all[1], all[0]))));
@@ -178,7 +178,15 @@ llvm::ArrayRef<OpEntry> fx::binaryOps() {
       {"bitwise_xor.Tensor", two, binary<XorOp>},
       {"bitwise_xor.Scalar", two, binary<XorOp>},
       {"bitwise_left_shift.Tensor", two, binary<ShlOp>},
+      {"bitwise_left_shift.Tensor_Scalar", two, binary<ShlOp>},
+      {"bitwise_left_shift.Scalar_Tensor", two, binary<ShlOp>},
+      {"__lshift__.Tensor", two, binary<ShlOp>},
+      {"__lshift__.Scalar", two, binary<ShlOp>},
       {"bitwise_right_shift.Tensor", two, binary<ShrOp>},
+      {"bitwise_right_shift.Tensor_Scalar", two, binary<ShrOp>},
+      {"bitwise_right_shift.Scalar_Tensor", two, binary<ShrOp>},
+      {"__rshift__.Tensor", two, binary<ShrOp>},
+      {"__rshift__.Scalar", two, binary<ShrOp>},
       {"__and__.Tensor", two, binary<AndOp>},
       {"__and__.Scalar", two, binary<AndOp>},
       {"__or__.Tensor", two, binary<OrOp>},

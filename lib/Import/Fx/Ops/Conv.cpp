@@ -95,6 +95,10 @@ static llvm::Error conv(OpContext &c) {
   return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
 }
 
+static llvm::Error needPositive(OpContext &c, const Expr &size) {
+  return c.need(Condition::compare(Condition::Kind::GreaterEqual, size, Expr(1)));
+}
+
 /// [C, O / groups, k..] -> [N, O, ..].
 static llvm::Error transposedConv(OpContext &c) {
   Value x = c.tensor("input"), w = c.tensor("weight");
@@ -118,12 +122,16 @@ static llvm::Error transposedConv(OpContext &c) {
   for (size_t i = 0; i + 2 < rank; ++i) {
     Expr n = dimsOf(x)[i + 2];
     std::optional<int64_t> kernel = dimsOf(w)[i + 2].constant();
-    if (!facts.provablyPositive(n) || !kernel || *kernel < 1)
-      return c.wrong("dimension {0} of {1} or of {2} may be empty", i + 2, x.getType(), w.getType());
+    if (facts.provablyEqual(n, Expr(0)) || !kernel || *kernel < 1)
+      return c.wrong("dimension {0} of {1} or of {2} is empty", i + 2, x.getType(), w.getType());
+    if (llvm::Error e = needPositive(c, n))
+      return e;
     Expr out =
         facts.simplify((n - Expr(1)) * Expr(strides[i]) + Expr(dilations[i] * (*kernel - 1) + 1 - 2 * padding[i] + extra[i]));
-    if (!facts.provablyPositive(out))
-      return c.wrong("dimension {0} would have the size {1}", i + 2, out.str());
+    if (out.isZero()) // the padding takes all of it away
+      return c.give(c.g.splat(0, c.resultDims(), elementOf(x)));
+    if (llvm::Error e = needPositive(c, out))
+      return e;
     geometry.push_back({*kernel, strides[i], dilations[i], Expr(padding[i]), out});
   }
   Value bias = c.tensor("bias");

@@ -17,7 +17,7 @@ static Value filled(OpContext &c, const Number &n, llvm::ArrayRef<Expr> dims) {
 static Dims checkedSizes(OpContext &c, const char *name) {
   Dims dims = c.sizes(name);
   for (Expr &e : dims)
-    if (!c.g.facts.provablyLessEqual(Expr(0), e))
+    if (c.g.facts.provablyLess(e, Expr(0)))
       e = Expr(0); // the check against the file's sizes reports it
   return dims;
 }

@@ -31,6 +31,14 @@ static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dim
     auto quotient = known.isZero() ? std::nullopt : Expr::divideExactly(total, known);
     if (!quotient && !known.isZero() && c.g.facts.provablyDivides(known, total))
       quotient = Expr::floordiv(total, known);
+    if (!quotient && dims.size() == c.resultDims().size()) { // the file knows, and runs are checked
+      Expr told = c.resultDims()[*open];
+      if (c.g.facts.clone().addEquality(known * told, total)) {
+        if (llvm::Error e = c.needEqual(known * told, total))
+          return std::move(e);
+        quotient = told;
+      }
+    }
     if (!quotient)
       return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
     dims[*open] = c.g.facts.simplify(*quotient);
