@@ -3,7 +3,7 @@
 usage: fx_programs.py FAMILY... [--lathe PATH] [--levels N,..]     prints what differs; exit code 1 when something does
        fx_programs.py FAMILY... --in-turn       compiled for and run at one level each, the next for each program
        fx_programs.py FAMILY... --emulate       the kernels as they are generated for GPUs, in the emulator, against what they mean
-       fx_programs.py FAMILY... --device cuda:0 --target cuda:sm90      on a GPU"""
+       fx_programs.py FAMILY... --device cuda:0 --target cuda:sm90      on a GPU (fx_devices.py: many in one process)"""
 import argparse
 import json
 import pathlib
@@ -22,6 +22,13 @@ from kernels import variants
 
 LEVELS = variants()
 TYPES = {"bool": np.bool_, "bfloat16": None}
+
+
+def load(families):
+    """(family, place, program) of each."""
+    for family in families:
+        for place, case in enumerate(json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text())):
+            yield family, place, case
 
 
 def array(tensor):
@@ -89,8 +96,6 @@ def main():
     parser.add_argument("--emulate", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    cases = [(family, place, case) for family in options.families
-             for place, case in enumerate(json.loads((pathlib.Path(__file__).parent / f"Inputs/fx/{family}.json").read_text()))]
 
     def check(item):
         family, place, case = item
@@ -98,7 +103,7 @@ def main():
             folder = pathlib.Path(name)
             return [f"{family}: {fault}" for fault in (emulated(case, folder) if options.emulate else faults_of(case, place, options, folder))]
     with ThreadPoolExecutor(options.jobs) as pool:
-        found = list(pool.map(check, cases))
+        found = list(pool.map(check, load(options.families)))
     return verdict(sum(not f for f in found), "programs", [fault for f in found for fault in f], "PyTorch")
 
 
