@@ -168,6 +168,7 @@ def compile_all(options, cases):
     def refusal(item):
         family, place, case = item
         artifact = options.folder / f"{family}.{place}.so"
+        artifact.unlink(missing_ok=True)  # of an earlier compiler, should this one refuse
         with tempfile.TemporaryDirectory() as temporary:
             archive = pathlib.Path(temporary) / "case.pt2"
             write_archive(case, archive)
