@@ -50,7 +50,7 @@ def torchvision_models():
                               ("inception_v3", 128, 160), ("mnasnet0_5", 64, 96), ("convnext_tiny", 64, 96)):
         extra = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
         vision(f"tv_{name}", lambda name=name, extra=extra: getattr(tv, name)(weights=None, **extra), size, other)
-    vision("tv_vit", lambda: tv.VisionTransformer(32, 8, 2, 4, 64, 128), 32, open_size=False)
+    vision("tv_vit", lambda: without_zeros(tv.VisionTransformer(32, 8, 2, 4, 64, 128)), 32, open_size=False)
     swin = dict(patch_size=[4, 4], embed_dim=32, depths=[2, 2], num_heads=[2, 4], window_size=[4, 4])
     vision("tv_swin", lambda: SwinTransformer(**swin), 64, open_size=False)
     vision("tv_swin_v2", lambda: SwinTransformer(**swin, block=SwinTransformerBlockV2, downsample_layer=PatchMergingV2), 64, open_size=False)
