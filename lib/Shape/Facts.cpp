@@ -104,7 +104,7 @@ static void constrain(Facts::State &state, const Expr &e, Range range) {
     constrainOperands(state, one->atom, scaled);
   }
   for (const Expr &relation : {range.min ? e - Expr(*range.min) : Expr(0), range.max ? Expr(*range.max) - e : Expr(0)})
-    if (!relation.isUnknown() && !relation.constant())
+    if (!relation.isUnknown() && !relation.constant() && Prover(state).interval(relation).min.value_or(-1) < 0)
       state.nonNegative.push_back(relation);
 }
 

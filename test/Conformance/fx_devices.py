@@ -72,7 +72,7 @@ def difference(got, want, tolerance):
 
 def faults_of(case, artifact, device):
     kind, number = place_of(device)
-    options = ctypes.byref(Options(ctypes.sizeof(Options), kind, number))
+    options = Options(ctypes.sizeof(Options), kind, number)
     model = None
     for i, run in enumerate(case["runs"]):
         if not model or not case.get("steps"):  # steps see what those before have left in the states

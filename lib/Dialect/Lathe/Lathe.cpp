@@ -1,6 +1,7 @@
 //===- Lathe.cpp - The model-level dialect ---------------------------------===//
 
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Shape/Orders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -130,8 +131,8 @@ static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationO
       facts.addEquality(left, right);
     else if (r.getKind() == "divides")
       facts.addDivides(left, right);
-    else if (r.getKind() == "holds" && !left.hasOpaque() && !right.hasOpaque())
-      facts.addEquality(Expr::max(left, right), right);
+    else if (r.getKind() == "holds")
+      shape::learnOrder(facts, left - right);
   }
   // Quotients have their names and ranges from the relations; what else is computed has the range that is written.
   for (SymbolOp s : module.getOps<SymbolOp>())

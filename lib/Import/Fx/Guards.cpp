@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Symbols.h"
+#include "lathe/Shape/Orders.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -166,8 +167,7 @@ bool Symbols::learn(const Condition &c) {
   if (known.provablyLessEqual(Expr(0), excess))
     return learnEquality(Condition::compare(Kind::Equal, excess, Expr(0)));
   relate(excess, "holds", Expr(0), c.str());
-  // An order is that a maximum is one of its operands.
-  return excess.hasOpaque() || known.addEquality(Expr::max(excess, Expr(0)), Expr(0));
+  return shape::learnOrder(known, excess);
 }
 
 /// What the engine can use best comes first, so that the rest may follow from it.

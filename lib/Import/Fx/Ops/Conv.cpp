@@ -65,8 +65,8 @@ static llvm::Expected<Value> convolved(OpContext &c, Value x, Value w, llvm::Arr
   for (size_t i = 0; i < spatial; ++i) {
     Expr reach = Expr(dilations[i]) * (dw[i + 2] - Expr(1)) + Expr(1);
     Expr room = facts.simplify(dx[i + 2] + padding[i] + padding[spatial + i] - reach);
-    if (!facts.provablyLessEqual(Expr(0), room))
-      return c.wrong("a kernel of {0} may not fit dimension {1} of {2}", reach.str(), i + 2, x.getType());
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), room)))
+      return std::move(e);
     dims.push_back(facts.simplify(Expr::floordiv(room, Expr(strides[i])) + Expr(1)));
   }
   mlir::OpBuilder &b = c.g.b;
@@ -95,10 +95,6 @@ static llvm::Error conv(OpContext &c) {
   return c.give(unbatched ? c.g.squeeze(biased, {0}) : biased);
 }
 
-static llvm::Error needPositive(OpContext &c, const Expr &size) {
-  return c.need(Condition::compare(Condition::Kind::GreaterEqual, size, Expr(1)));
-}
-
 /// [C, O / groups, k..] -> [N, O, ..].
 static llvm::Error transposedConv(OpContext &c) {
   Value x = c.tensor("input"), w = c.tensor("weight");
@@ -122,15 +118,15 @@ static llvm::Error transposedConv(OpContext &c) {
   for (size_t i = 0; i + 2 < rank; ++i) {
     Expr n = dimsOf(x)[i + 2];
     std::optional<int64_t> kernel = dimsOf(w)[i + 2].constant();
-    if (facts.provablyEqual(n, Expr(0)) || !kernel || *kernel < 1)
-      return c.wrong("dimension {0} of {1} or of {2} is empty", i + 2, x.getType(), w.getType());
-    if (llvm::Error e = needPositive(c, n))
+    if (!kernel || *kernel < 1)
+      return c.wrong("dimension {0} of {1} may be empty", i + 2, w.getType());
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Less, Expr(0), n)))
       return e;
     Expr out =
         facts.simplify((n - Expr(1)) * Expr(strides[i]) + Expr(dilations[i] * (*kernel - 1) + 1 - 2 * padding[i] + extra[i]));
     if (out.isZero()) // the padding takes all of it away
       return c.give(c.g.splat(0, c.resultDims(), elementOf(x)));
-    if (llvm::Error e = needPositive(c, out))
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Less, Expr(0), out)))
       return e;
     geometry.push_back({*kernel, strides[i], dilations[i], Expr(padding[i]), out});
   }

@@ -10,8 +10,8 @@ using namespace lathe::ir;
 static llvm::Expected<Value> border(OpContext &c, Value x, int64_t axis, int64_t amount, bool high, bool mirror) {
   Expr n = dimsOf(x)[axis];
   const shape::Facts &facts = c.g.facts;
-  if (!facts.provablyLess(Expr(mirror ? amount : 0), n))
-    return c.wrong("dimension {0} of {1} is too small for a border of {2}", axis, x.getType(), amount);
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Less, Expr(mirror ? amount : 0), n)))
+    return std::move(e);
   if (mirror)
     return c.g.slice(x, axis, high ? facts.simplify(n - Expr(2)) : Expr(amount), Expr(amount), -1);
   Dims wide = dimsOf(x);
@@ -32,8 +32,8 @@ static llvm::Expected<Value> cropped(OpContext &c, Value x, int64_t axis, int64_
   Expr begin(std::max<int64_t>(0, -low)), rest = c.g.facts.simplify(dimsOf(x)[axis] - begin - Expr(std::max<int64_t>(0, -high)));
   if (low >= 0 && high >= 0)
     return x;
-  if (!c.g.facts.provablyLessEqual(Expr(0), rest))
-    return c.wrong("dimension {0} of {1} loses more elements than it has", axis, x.getType());
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), rest)))
+    return std::move(e);
   return c.g.slice(x, axis, begin, rest);
 }
 
@@ -89,8 +89,8 @@ static llvm::Error pad(OpContext &c) {
     low[axis] = amounts[2 * i];
     high[axis] = amounts[2 * i + 1];
     dims[axis] = c.g.facts.simplify(dims[axis] + low[axis] + high[axis]);
-    if (!c.g.facts.provablyLessEqual(Expr(0), dims[axis]))
-      return c.wrong("dimension {0} would have the size {1}", axis, dims[axis].str());
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), dims[axis])))
+      return e;
   }
   Value value = c.scalarOf(c.optionalNumber("value").value_or(Number()), elementOf(x));
   mlir::OpBuilder &b = c.g.b;

@@ -85,8 +85,8 @@ static llvm::Error diff(OpContext &c) {
   x = c.g.concat(parts, axis);
   for (int64_t i = 0; i < times; ++i) {
     Expr rest = c.g.facts.simplify(dimsOf(x)[axis] - Expr(1));
-    if (!c.g.facts.provablyLessEqual(Expr(0), rest))
-      return c.cannot("dimension {0} may be empty", axis);
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), rest)))
+      return e;
     Value next = c.g.slice(x, axis, Expr(1), rest), previous = c.g.slice(x, axis, Expr(0), rest);
     bool isBool = elementOf(x).isInteger(1);
     x = isBool ? c.g.binary<XorOp>(next, previous) : c.g.sub(next, previous);

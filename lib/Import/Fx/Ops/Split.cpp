@@ -10,8 +10,8 @@ using namespace lathe::ir;
 static llvm::Error pieces(OpContext &c, Value x, int64_t axis, llvm::ArrayRef<Expr> sizes) {
   Expr start(0), n = dimsOf(x)[axis];
   for (const Expr &size : sizes) {
-    if (!c.g.facts.provablyLessEqual(Expr(0), size))
-      return c.cannot("a piece of dimension {0} has the size {1}, which may be negative", axis, size.str());
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), size)))
+      return e;
     (void)c.give(c.g.slice(x, axis, start, size));
     start = c.g.facts.simplify(start + size);
   }
@@ -27,8 +27,8 @@ static llvm::Error equalPieces(OpContext &c, Value x, int64_t axis, const Expr &
     return c.wrong("there are no results");
   Expr before = c.g.facts.simplify(size * Expr(int64_t(sizes.size()) - 1));
   sizes.back() = c.g.facts.simplify(dimsOf(x)[axis] - before);
-  if (!c.g.facts.provablyLessEqual(sizes.back(), size))
-    return c.wrong("{0} pieces of {1} do not cover a dimension of {2}", sizes.size(), size.str(), dimsOf(x)[axis].str());
+  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, sizes.back(), size)))
+    return e;
   return pieces(c, x, axis, sizes);
 }
 
