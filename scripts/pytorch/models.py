@@ -100,7 +100,8 @@ def torchvision_models():
                 features = list(m.backbone(x).values())
                 scores, boxes = m.rpn.head(features)
                 return (*scores, *boxes)
-            return model, call, lambda i: [noise(2 + i, 3, 160 + 32 * i, 160 + 32 * i)], [(0, 2, 3)]
+            # A level of the pyramid is half of the one before it: the program relies on its size being odd.
+            return model, call, lambda i: [noise(2 + i, 3, 160 + 64 * i, 160 + 64 * i)], [(0, 2, 3)]
         MODELS[f"tv_{name.split('_')[0]}_proposals"] = entry
     for name in ("fasterrcnn_mobilenet_v3_large_320_fpn", "maskrcnn_resnet50_fpn", "keypointrcnn_resnet50_fpn"):
         proposals(name)
