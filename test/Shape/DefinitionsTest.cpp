@@ -1,6 +1,7 @@
 //===- DefinitionsTest.cpp - What a quotient, a remainder or an extreme is -===//
 
 #include "ShapeTestUtils.h"
+#include "lathe/Shape/Orders.h"
 
 using namespace lathe::shape;
 
@@ -113,4 +114,27 @@ TEST(Definitions, ClaimsHoldWhereTheFactsDo) {
   }
   EXPECT_GT(proven, 200u);
   EXPECT_GT(changed, 200u);
+}
+
+TEST(Orders, ABoundOfAQuotientBoundsWhatItDivides) {
+  Facts f;
+  EXPECT_TRUE(learnOrder(f, E("3 - (2*floordiv(n + 5, 32) - 2)")));
+  EXPECT_EQ(f.bounds(E("n")).min, 91);
+  EXPECT_TRUE(f.provablyLess(Expr(3), E("2*floordiv(n + 5, 32) - 2")));
+  EXPECT_FALSE(f.provablyLess(Expr(4), E("2*floordiv(n + 5, 32) - 2")));
+}
+
+TEST(Orders, WhatIsNoBoundOfOneTermIsNotKept) {
+  Facts f;
+  EXPECT_TRUE(learnOrder(f, E("a - 2*b")));
+  EXPECT_TRUE(f.provablyLessEqual(E("a"), E("2*b")));
+  EXPECT_TRUE(learnOrder(f, E("min(n - m, m - n)")));
+  EXPECT_TRUE(learnOrder(f, E("floordiv(n, 4) - floordiv(m, 2)")));
+  EXPECT_FALSE(f.provablyLessEqual(E("floordiv(n, 4)"), E("floordiv(m, 2)")));
+}
+
+TEST(Orders, OneThatCannotBeIsAContradiction) {
+  Facts f;
+  f.setRange("n", {0, 8});
+  EXPECT_FALSE(learnOrder(f, E("3 - floordiv(n, 4)")));
 }
