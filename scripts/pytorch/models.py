@@ -187,6 +187,22 @@ def decoder(kind, name=None, auto="AutoModelForCausalLM", base=TINY, **more):
     MODELS[name or kind] = lambda: (made(kind, auto, **{**base, **more}), call, lambda i: [ids(2 + i, 16 + 8 * i)], [(0, 1)])
 
 
+def cached(kind, **more):
+    """A token's step of a decoder: what earlier tokens left in the cache comes as inputs, and goes out one position longer."""
+    def call(m, i, *cache):
+        from transformers import DynamicCache
+        past = DynamicCache(config=m.config)
+        for layer in range(len(cache) // 2):
+            past.update(cache[2 * layer], cache[2 * layer + 1], layer)
+        out = m(input_ids=i, past_key_values=past, use_cache=True)
+        return out.logits, *(t for layer in out.past_key_values.layers for t in (layer.keys, layer.values))
+
+    def tensors(i, heads):
+        return [ids(2 + i, 1), *(noise(2 + i, heads, 7 + 4 * i, 16) + k for k in range(4))]
+    heads = more.get("num_key_value_heads", 4)
+    MODELS[f"{kind}_cached"] = lambda: (made(kind, "AutoModelForCausalLM", **{**TINY, **more}), call, lambda i: tensors(i, heads), [(0,)] + 4 * [(0, 2)])
+
+
 def pair(kind, auto="AutoModelForSeq2SeqLM", name=None, **more):
     def call(m, i, d):
         return only_tensors(m(input_ids=i, decoder_input_ids=d, use_cache=False))
@@ -262,6 +278,11 @@ def transformers_decoders():
     decoder("granitemoehybrid", **heads, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=64, layer_types=["mamba", "attention"], mamba_n_heads=8,
             mamba_d_head=16, mamba_d_state=8, mamba_chunk_size=8)
     decoder("gemma3_text", **heads, head_dim=16, sliding_window=8)
+    for kind in ("llama", "qwen2", "qwen3", "mistral", "phi3", "olmo2"):
+        cached(kind, **heads, head_dim=16)
+    cached("gpt2", n_embd=64, n_layer=2, n_head=4, n_positions=128)
+    for kind in ("gpt_neox", "opt", "phi"):
+        cached(kind, **({"ffn_dim": 128, "word_embed_proj_dim": 64} if kind == "opt" else {}))
     moe = dict(**heads, head_dim=16, num_local_experts=4, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
                shared_expert_intermediate_size=32)
     for kind in ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "phimoe", "gpt_oss", "ernie4_5_moe"):
