@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLPack's type codes for numpy's kinds
-NAMES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
+KINDS = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # DLPack's type codes for numpy's kinds; a bfloat16 is a raw V2
+NAMES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
 
 
 class DType(ctypes.Structure):

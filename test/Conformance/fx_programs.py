@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Target/Cpu"))
 from kernels import variants
 
 LEVELS = variants()
-TYPES = {"bool": np.bool_, "bfloat16": None}
+TYPES = {"bool": np.bool_, "bfloat16": np.float32}  # numpy has no bfloat16; each is a float32
 
 
 def load(families):
@@ -35,6 +35,12 @@ def array(tensor):
     data = [float(v) if isinstance(v, str) else v for v in tensor["data"]]
     kind = TYPES.get(tensor["type"]) or getattr(np, tensor["type"])
     return np.array(data, kind).reshape(tensor["shape"])
+
+
+def given(tensor):
+    """As a run takes it: of a bfloat16, the raw elements."""
+    values = array(tensor)
+    return (values.view(np.uint32) >> 16).astype(np.uint16).view("V2") if tensor["type"] == "bfloat16" else values
 
 
 def write_archive(case, path):
@@ -54,7 +60,7 @@ def emulated(case, folder):
     """On the first run's inputs, for one of two GPUs in turn."""
     archive = folder / "case.pt2"
     write_archive(case, archive)
-    np.savez(folder / "case.npz", **{f"in{k}": array(t) for k, t in enumerate(case["runs"][0]["in"])})
+    np.savez(folder / "case.npz", **{f"in{k}": given(t) for k, t in enumerate(case["runs"][0]["in"])})
     code, text = call("lathe-fuzz", "--replay", archive, "--emulate", "--first", len(case["name"]), "--timeout", 300)
     if code:
         yield f"{case['name']}: {text}"
@@ -71,7 +77,7 @@ def faults_of(case, place, options, folder):
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"
         return
-    runs = [{f"{way}{k}": array(t) for way in ("in", "out") for k, t in enumerate(run[way])} for run in case["runs"]]
+    runs = [{f"{way}{k}": read(t) for way, read in (("in", given), ("out", array)) for k, t in enumerate(run[way])} for run in case["runs"]]
     steps = ["--steps"] if case.get("steps") else []
     if steps:
         runs = [{name: np.stack([run[name] for run in runs]) for name in runs[0]}]
