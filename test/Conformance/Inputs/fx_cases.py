@@ -230,6 +230,10 @@ def data():
                                         x.index_put((torch.tensor([1, 1]), torch.tensor([2, 2])), torch.tensor([1., 1.]), accumulate=True)),
                [(x, torch.tensor(2))])
     bits = torch.tensor([True, True, False, True])
+    picked = torch.tensor([True, False, True, True])
+    yield Case("put_row", lambda x, m, v: (x.index_put((m,), v), x.index_put((m,), v, accumulate=True), x.index_put((m,), v[:1]),
+                                           torch.stack([x, x * 2], 1).index_put((torch.stack([m, ~m], 1),), v)),
+               [(x, picked, dyadic(6)), (x, ~picked, dyadic(6)), (x, picked & ~picked, dyadic(6))])
     yield Case("booleans", lambda b: b.scatter_add(0, torch.tensor([0, 0, 1, 2]), b), [(bits,)])
 
 

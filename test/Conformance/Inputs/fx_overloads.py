@@ -83,9 +83,9 @@ def losses(x, t, p):
 def norms(x, w, b, m, v):
     rows = x.flatten(2)
     y, mean, inverse = a.native_layer_norm.default(rows, [20], None, None, 1e-5)
-    return [a.batch_norm.default(x, w, b, m, v, False, 0.1, 1e-5, False), a._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-5)[0],
+    return [a.batch_norm.default(x, w, b, m, v, False, 0.1, 1e-5, False), *a._native_batch_norm_legit.default(x, w, b, m, v, False, 0.1, 1e-5),
             *a._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5), a._native_batch_norm_legit_no_training.default(x, w, b, m, v, 0.1, 1e-5)[0],
-            a.native_batch_norm.default(x, w, b, m, v, False, 0.1, 1e-5)[0], a._fused_rms_norm.default(rows, [20], None, 1e-5)[0],
+            *a.native_batch_norm.default(x, w, b, m, v, False, 0.1, 1e-5), a._fused_rms_norm.default(rows, [20], None, 1e-5)[0],
             *a.native_layer_norm_backward.default(rows * 2 + 1, rows, [20], mean, inverse, rows[0, 0], rows[0, 1], [True, True, True])]
 
 

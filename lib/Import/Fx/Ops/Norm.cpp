@@ -117,7 +117,10 @@ static llvm::Error batchNorm(OpContext &c) {
   Value inverse = c.g.unary<RsqrtOp>(c.g.binary<AddOp>(variance, c.real("eps")));
   LATHE_TRY(scale, perChannel(c, inverse, type, dims));
   LATHE_TRY(y, affine(c, c.g.mul(c.g.sub(c.g.cast(x, type), mean), scale), type));
-  return c.give(c.g.cast(y, elementOf(x)));
+  (void)c.give(c.g.cast(y, elementOf(x)));
+  for (size_t i = 1; i < c.resultTypes.size() && shape::product(c.resultDims(i)).isZero(); ++i) // the batch's statistics, which nobody took
+    (void)c.give(c.g.splat(0, c.resultDims(i), c.resultElement(i)));
+  return llvm::Error::success();
 }
 
 /// x [N, C, ..] over groups of channels: normalised as [N, G, C / G * ..].

@@ -206,18 +206,22 @@ static llvm::Expected<Value> takeMasked(OpContext &c, Value x, Value mask, Value
   for (auto [a, b] : llvm::zip(first, dimsOf(mask)))
     if (llvm::Error e = c.needEqual(a, b))
       return std::move(e);
-  if (given.size() != rest.size() + 1) // without a number of places: each takes the same
-    return c.cannot("values of {0} at the places of {1}", values.getType(), mask.getType());
+  if (given.size() > rest.size() + 1)
+    return c.wrong("values of {0} at the places of {1}", values.getType(), mask.getType());
+  Dims wide = first;
+  wide.resize(dims.size(), Expr(1));
+  Value where = c.g.broadcastTo(c.g.reshape(mask, wide), dims);
+  if (given.size() <= rest.size()) { // without a number of places: each takes the same
+    LATHE_TRY(same, c.broadcastTo(values, dims));
+    return c.g.select(where, same, x);
+  }
   want.insert(want.begin(), given[0]);
   LATHE_TRY(slices, c.broadcastTo(values, want));
   if (given[0].isZero())
     return x;
   Expr count = c.g.facts.simplify(shape::product(first));
   Value list = c.g.reshape(mask, {count}), at = c.g.scan(ScanKind::Sum, c.g.cast(list, c.g.b.getI64Type()), 0, true);
-  Value taken = c.g.reshape(c.g.gather(slices, at, 0), dims);
-  Dims wide = first;
-  wide.resize(dims.size(), Expr(1));
-  return c.g.select(c.g.broadcastTo(c.g.reshape(mask, wide), dims), taken, x);
+  return c.g.select(where, c.g.reshape(c.g.gather(slices, at, 0), dims), x);
 }
 
 static llvm::Error putValues(OpContext &c, Value values, bool accumulates) {
