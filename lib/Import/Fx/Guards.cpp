@@ -2,7 +2,7 @@
 //
 // torch.export states what its trace assumed in three places: ranges, guards in Python, and assertion nodes. PyTorch refuses
 // inputs for which one of them does not hold, and so does the artifact's entry. What the shape engine can use is a fact
-// besides (equalities, divisibilities, orders of polynomials), and what follows from earlier facts is not checked again.
+// besides (equalities, divisibilities, orders), and what follows from earlier facts is not checked again.
 //
 //===----------------------------------------------------------------------===//
 
