@@ -49,9 +49,9 @@ bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   };
   // What is counted while the model runs (boxes that are left, distinct values), and what windows or slices leave of a size, may
   // well be 1 where a constant stands beside it.
-  auto mayBeOneBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
-  bool countedBesideConstant = mayBeOneBeside(a, b) || mayBeOneBeside(b, a);
-  bool differ = countedBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
+  auto isLeftBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
+  bool leftBesideConstant = isLeftBeside(a, b) || isLeftBeside(b, a);
+  bool differ = leftBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
   // What is never more than 1 makes nothing else that small.
   auto isAtMostOne = [&](const Expr &e) { return known.bounds(e).max.value_or(2) <= 1; };
   differ |= isAtMostOne(a) != isAtMostOne(b);
