@@ -29,7 +29,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   math.hasRounding = isa.fma; // SSE4.1 came long before FMA
   math.hasScalef = isa.vectorBytes == 64;
   lower::expandMath(module, math);
-  lower::allowFusedMultiplyAdd(module);
+  lower::formFusedMultiplyAdds(module, isa.fma);
   carryAsBits(module, isa);
   PassManager pm(module.getContext());
   pm.enableVerifier(true);

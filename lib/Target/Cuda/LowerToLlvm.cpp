@@ -160,7 +160,7 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
 llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
   if (device)
     lower::expandIntegerPowers(module);
-  lower::allowFusedMultiplyAdd(module);
+  lower::formFusedMultiplyAdds(module, /*hasInstruction=*/device);
   PassManager pm(module.getContext());
   pm.enableVerifier(true);
   pm.addPass(createCanonicalizerPass());

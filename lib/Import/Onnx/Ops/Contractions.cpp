@@ -22,10 +22,12 @@ Value matrixProduct(Node &n, Value x, Value y) {
   n.requireEqual(dx.back(), dy[dy.size() == 1 ? 0 : dy.size() - 2], what + ": the inner sizes");
   if (dx.size() > 2 && dy.size() > 2) {
     Dims batch = n.commonDims(llvm::ArrayRef<Expr>(dx).drop_back(2), llvm::ArrayRef<Expr>(dy).drop_back(2), {x, y});
+    for (Expr &e : batch)
+      e = n.simplify(e);
     for (Value *v : {&x, &y}) {
       Dims whole = batch, own = n.dims(*v);
       whole.append(own.end() - 2, own.end());
-      *v = n.spread(*v, whole);
+      *v = n.broadcastTo(*v, whole);
     }
   }
   std::string why;
