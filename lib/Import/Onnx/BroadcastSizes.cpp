@@ -1,8 +1,8 @@
 //===- BroadcastSizes.cpp - Sizes of which one may be 1 in a run ------------===//
 //
 // Where two sizes meet that are not known to be equal, ONNX allows one of them to be 1 in any run. For a size that has a name, a
-// sum or a constant beside it says how large it is (total = past + seq, heads = 12), and equality is assumed. Otherwise the size of the
-// result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
+// sum or a constant beside it says how large it is (total = past + seq, heads = 12), and equality is assumed. What a window leaves
+// of another size does not. Then the size of the result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
 // and larger again; s and min(2048, s), of a table that is cut to a length) are meant to be equal, too, unless they are at no size
 // worth the name (h and min(1, h - 1), s and past + s).
 //
@@ -41,17 +41,26 @@ static bool areEqualSomewhere(const Expr &a, const Expr &b) {
   return llvm::any_of(llvm::seq(smallest, dozens), areEqualAt) || llvm::any_of(llvm::seq(large - smallest, large + smallest), areEqualAt);
 }
 
+/// What windows, slices or the other sizes of a reshape leave of a size: it may well be 1, and does not say how large what stands
+/// beside it is. A sum of sizes does.
+bool SizeModel::isLeftOver(const Expr &e) const {
+  auto isQuotient = [&](const auto &q) { return e.asSymbol() == q.first && !q.second.mentions(q.first); };
+  if (e.asSymbol())
+    return llvm::any_of(known.derived(), isQuotient);
+  return e.hasOpaque() || llvm::any_of(e.terms(), [](const Expr::Term &t) { return t.coefficient < 0; });
+}
+
 bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   auto mayBeEqual = [&](const Expr &x, const Expr &y) { return known.clone().addEquality(x, y); };
   auto isPlain = [&](const Expr &e) {
     std::optional<std::string> name = e.asSymbol();
     return name && llvm::any_of(symbols, [&](const Symbol &s) { return s.name == *name && !s.late && s.element.empty(); });
   };
-  // What is counted while the model runs (boxes that are left, distinct values), and what windows or slices leave of a size, may
-  // well be 1 where a constant stands beside it.
-  auto isLeftBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
-  bool leftBesideConstant = isLeftBeside(a, b) || isLeftBeside(b, a);
-  bool differ = leftBesideConstant || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
+  bool differ = isLeftOver(a) || isLeftOver(b) || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
+  // So may what is counted while the model runs (boxes that are left, distinct values), and any formula, where a constant stands
+  // beside it.
+  auto mayBeOneBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
+  differ |= mayBeOneBeside(a, b) || mayBeOneBeside(b, a);
   // What is never more than 1 makes nothing else that small.
   auto isAtMostOne = [&](const Expr &e) { return known.bounds(e).max.value_or(2) <= 1; };
   differ |= isAtMostOne(a) != isAtMostOne(b);

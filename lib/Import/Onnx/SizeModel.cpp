@@ -232,10 +232,10 @@ void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
       continue;
     isComputed = true;
     std::optional<Expr::Linear> l = e.linearIn(name);
-    if (l && (l->coefficient == Expr(1) || l->coefficient == Expr(-1))) {
-      known.addEquality(Expr::symbol(name), l->coefficient == Expr(1) ? -l->rest : l->rest);
-      return;
-    }
+    if (!l || !l->coefficient.constant() || !known.provablyDivides(l->coefficient, l->rest))
+      continue;
+    known.addEquality(Expr::symbol(name), known.simplify(Expr::floordiv(-l->rest, l->coefficient)));
+    return;
   }
   if (!isComputed)
     known.addEquality(a, b);

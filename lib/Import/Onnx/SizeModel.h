@@ -132,6 +132,7 @@ private:
   /// The one of this name, if there is one.
   llvm::ArrayRef<Definition> definition(const std::string &name) const;
   bool isUnnamed(const shape::Expr &e) const;
+  bool isLeftOver(const shape::Expr &e) const;
   std::vector<shape::Expr> partsOf(const shape::Expr &size) const;
   bool broadcastsTo(const shape::Expr &a, const shape::Expr &whole) const;
   void requireOnce(const shape::Expr &condition, const std::string &says);
