@@ -45,21 +45,27 @@ std::optional<double> Choice::efficiency() const {
   return share;
 }
 
+static void learn(shape::Facts &facts, const Comparison &c) {
+  if (c.relation != Relation::Equal) {
+    facts.addLessEqual(c.relation == Relation::Less ? c.left + Expr(1) : c.left, c.right);
+    return;
+  }
+  std::vector<Expr::Term> terms = c.left.terms();
+  bool remainder = c.right.isZero() && terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
+                   terms[0].atoms[0].kind == shape::Atom::Kind::Mod;
+  if (remainder)
+    facts.addDivides(terms[0].atoms[0].operands[1], terms[0].atoms[0].operands[0]);
+  else
+    facts.addEquality(c.left, c.right);
+}
+
+/// What one comparison says may write the terms of an earlier one in another way (16 < n - min(n, 8) makes the minimum 8): they are
+/// said once more.
 shape::Facts schedule::factsWhere(const Predicate &condition) {
   shape::Facts facts;
-  for (const Comparison &c : condition.all()) {
-    if (c.relation != Relation::Equal) {
-      facts.addLessEqual(c.relation == Relation::Less ? c.left + Expr(1) : c.left, c.right);
-      continue;
-    }
-    std::vector<Expr::Term> terms = c.left.terms();
-    bool remainder = c.right.isZero() && terms.size() == 1 && terms[0].coefficient == 1 && terms[0].atoms.size() == 1 &&
-                     terms[0].atoms[0].kind == shape::Atom::Kind::Mod;
-    if (remainder)
-      facts.addDivides(terms[0].atoms[0].operands[1], terms[0].atoms[0].operands[0]);
-    else
-      facts.addEquality(c.left, c.right);
-  }
+  for (int round = 0; round < 2; ++round)
+    for (const Comparison &c : condition.all())
+      learn(facts, c);
   return facts;
 }
 

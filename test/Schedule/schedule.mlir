@@ -10,6 +10,7 @@
 !y = tensor<?x?xf32, #lathe.dims<"m", "k">>
 !w = tensor<?x?xf32, #lathe.dims<"k", "n">>
 !h = tensor<?x?xf32, #lathe.dims<"m", "h">>
+!rest = tensor<?xf32, #lathe.dims<"-floordiv(max(-max(0, n - 2) + min(6, n), 0) - n + 1, 2) + 1">>
 !b = tensor<?x?xf32, #lathe.dims<"m", "p">>
 
 module {
@@ -117,5 +118,21 @@ func.func @broadcast(%x: !b, %y: !x) -> !x {
     kernel.store %3, %out["i0*n + i1"] : f32, <f32>
   }
   return %0 : !x
+}
+
+// What the shorter rows are not says how the length is written: more than 16, so that none of n is cut off at 6.
+// CHECK: @window {{.*}} attributes {schedule.cases = [{{.*}}#schedule.rows<persist = 4>>
+// CODE: func.func private @{{.*}}window_avx512.way{{.*}}.body
+func.func @window(%x: !rest) -> tensor<f32> {
+  %0 = kernel.generic reduction @window axes(i0 = "-floordiv(max(-max(0, n - 2) + min(6, n), 0) - n + 1, 2) + 1")
+      ins(%x : !rest) outs(tensor<f32>) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i0"] : f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = kernel.reduce add %3 over ["i0"] : f32
+    kernel.store %4, %out["0"] : f32, <f32>
+  }
+  return %0 : tensor<f32>
 }
 }
