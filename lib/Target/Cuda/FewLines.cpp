@@ -21,6 +21,7 @@ namespace {
 constexpr unsigned threads = 256, warps = threads / 32;
 constexpr unsigned linesOfWarp = 4;     ///< whose pieces a warp has in flight
 constexpr unsigned depthsAhead = 4;     ///< pieces that a thread has in flight where lines lie side by side
+constexpr unsigned linesTogether = 4;   ///< few lines whose sums meet in shared memory at once
 constexpr unsigned mostForAllWarps = 4; ///< few lines up to which all of a block's warps take the same lines
 constexpr int64_t leastDepth = 128;     ///< of a block
 constexpr int64_t blocksPerProcessor = 4;
@@ -61,6 +62,7 @@ private:
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
   Values multiplyLines(ArrayRef<Value> depths, ValueRange sums);
   void finishAt(Value line, Value m, Value sum);
+  void finishPart(Value line, Value m, Value sum);
   Value partialAt(Value part, Value m, Value line);
 
   const FewLines &f;
@@ -249,29 +251,33 @@ void FewLinesEmitter::emitByLines() {
   });
   sums = d.loop(d.add(end, number), to, d.i64(warps), sums,
                 [&](Value k, ValueRange now) { return multiplyLines(k, now); });
-  Value array = frame.sharedArray("sums", d.f32Type(), warps * perBlock);
-  for (unsigned m = 0; m < few; ++m) {
+  unsigned together = std::min(few, linesTogether), each = perBlock * together;
+  Value array = frame.sharedArray("sums", d.f32Type(), warps * each);
+  for (unsigned m = 0; m < few; m += together) {
     if (m)
       d.barrier();
-    for (unsigned e = 0; e < f.width; ++e) {
-      Value at = d.add(d.mul(d.add(d.mul(warp, 32), lane), f.width), e);
-      d.store(sums[m * f.width + e], d.at(array, at, d.f32Type()), 4);
+    Value at = d.add(d.mul(warp, each), d.mul(lane, f.width));
+    for (unsigned i = 0; i < together * f.width; ++i) {
+      Value place = d.add(at, i / f.width * perBlock + i % f.width);
+      d.store(sums[m * f.width + i], d.at(array, place, d.f32Type()), 4);
     }
     d.barrier();
-    d.when(d.less(tid, d.i32(perBlock)), [&] {
+    d.loop(tid, d.i32(each), d.i32(threads), [&](Value i) {
       Value sum = d.f32(0);
       for (unsigned w = 0; w < warps; ++w)
-        sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(tid, w * perBlock), d.f32Type()), 4));
-      Value line = d.add(first, d.wide(tid)), at = d.i64(m);
-      d.branch(
-          d.equal(parts, 1), [&] { finishAt(line, at, sum); },
-          [&] {
-            d.when(d.both(d.less(line, lines), d.less(at, count)), [&] { d.store(sum, partialAt(part, at, line), 4); });
-          });
+        sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * each), d.f32Type()), 4));
+      finishPart(d.add(first, d.wide(d.rem(i, perBlock))), d.add(d.wide(d.div(i, perBlock)), d.i64(m)), sum);
     });
   }
   d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)),
          [&] { d.when(d.less(d.i64(1), parts), [&] { d.store(parts, frame.scratch(), 8); }); });
+}
+
+/// The result, or the sum of a part of the depth.
+void FewLinesEmitter::finishPart(Value line, Value m, Value sum) {
+  d.branch(
+      d.equal(parts, 1), [&] { finishAt(line, m, sum); },
+      [&] { d.when(d.both(d.less(line, lines), d.less(m, count)), [&] { d.store(sum, partialAt(part, m, line), 4); }); });
 }
 
 Value FewLinesEmitter::partialAt(Value part, Value m, Value line) {
@@ -377,40 +383,35 @@ bool cuda::alwaysFewLines(const Generator &g) {
   return f && f->count().constant();
 }
 
-static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, unsigned few, StringRef suffix) {
+static llvm::Error addEntry(Generator &g, const FewLines &f, unsigned few, std::string name,
+                            llvm::function_ref<void(FewLinesEmitter &)> emit) {
+  KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
+  frame.known = f.known;
+  frame.fitBlocks(2);
+  FewLinesEmitter emitter(f, few, frame);
+  emit(emitter);
+  return g.addEntry(frame, name, emitter.error());
+}
+
+/// The entry point for up to `few` lines; `other` is the one that turns them in front of it or adds up behind it, as it is for any
+/// number.
+static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, unsigned few, Value other, StringRef suffix) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  auto add = [&](std::string name, llvm::function_ref<void(FewLinesEmitter &)> emit) {
-    name += std::to_string(few) + suffix.str();
-    KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
-    frame.known = f.known;
-    frame.fitBlocks(2);
-    FewLinesEmitter emitter(f, few, frame);
-    emit(emitter);
-    return g.addEntry(frame, name, emitter.error());
-  };
   Value entry = plan.constant(g.entries.size()), block = plan.constant(threads), none = plan.constant(0);
   Expr each = Expr::ceildiv(f.lines(), FewLinesEmitter::linesOfBlock(f, few));
   Value blocks = plan.size(f.p.batch * each * Expr::min(Expr(1), f.count()));
+  std::string name = (f.byDepth ? "few_lines_by_depth_" : "few_lines_") + std::to_string(few) + suffix.str();
+  if (llvm::Error e = addEntry(g, f, few, name, [&](FewLinesEmitter &e) { f.byDepth ? e.emitByDepth() : e.emitByLines(); }))
+    return std::move(e);
   if (f.isTurned()) {
     Value elements = plan.size(f.p.batch * f.count() * f.p.k);
-    if (llvm::Error e = add("few_lines_turn_", [](FewLinesEmitter &e) { e.emitTurn(); }))
-      return std::move(e);
-    if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
-      return std::move(e);
     // Without depth there is nothing to turn, but there are results.
     Value grid = h.b.create<arith::MaxSIOp>(h.loc, h.ceilDiv(elements, threads), h.minU(blocks, plan.constant(1)));
-    return LaunchWords{entry, grid, block, h.add(entry, 1), blocks, h.mul(elements, 4)};
+    return LaunchWords{other, grid, block, entry, blocks, h.mul(elements, 4)};
   }
-  if (f.byDepth) {
-    if (llvm::Error e = add("few_lines_by_depth_", [](FewLinesEmitter &e) { e.emitByDepth(); }))
-      return std::move(e);
+  if (f.byDepth)
     return LaunchWords{entry, blocks, block, entry, none, none};
-  }
-  if (llvm::Error e = add("few_lines_", [](FewLinesEmitter &e) { e.emitByLines(); }))
-    return std::move(e);
-  if (llvm::Error e = add("few_lines_sum_", [](FewLinesEmitter &e) { e.emitSum(); }))
-    return std::move(e);
   Value one = plan.constant(1), wanted = h.mul(plan.processors(), blocksPerProcessor);
   auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
   Value most = largest(one, h.div(plan.size(f.p.k), leastDepth));
@@ -420,7 +421,7 @@ static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, u
   return LaunchWords{entry,
                      h.mul(blocks, parts),
                      block,
-                     h.add(entry, 1),
+                     other,
                      h.select(cut, h.ceilDiv(results, threads), none),
                      h.select(cut, bytes, none)};
 }
@@ -430,8 +431,15 @@ static llvm::Expected<LaunchWords> addCounts(Generator &g, const FewLines &f, in
                                              StringRef suffix) {
   std::optional<LaunchWords> launch;
   SmallVector<unsigned> counts = countsOf(f, most, anySize);
+  Value other = g.plan.constant(g.entries.size());
+  if (f.isTurned() || !f.byDepth) {
+    StringRef name = f.byDepth ? "few_lines_turn" : "few_lines_sum";
+    if (llvm::Error e = addEntry(g, f, counts.back(), (name + suffix).str(),
+                                 [&](FewLinesEmitter &e) { f.byDepth ? e.emitTurn() : e.emitSum(); }))
+      return std::move(e);
+  }
   for (unsigned few : llvm::reverse(counts)) {
-    llvm::Expected<LaunchWords> own = addEntries(g, f, few, suffix);
+    llvm::Expected<LaunchWords> own = addEntries(g, f, few, other, suffix);
     if (!own)
       return own.takeError();
     Value fits = g.plan.d.compare(arith::CmpIPredicate::sle, g.plan.size(f.count()), g.plan.constant(few));
