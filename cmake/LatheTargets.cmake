@@ -5,30 +5,40 @@
 #   lathe_add_fuzzer(OnnxFuzzer OnnxFuzzer.cpp RUNS 20000 LINK LatheImportOnnx)
 # All C++ that uses MLIR is compiled with one precompiled header; MLIR and LLVM are linked as shared libraries only
 # (a static MLIR library beside libLLVM would be a second copy of LLVM in the process).
+# The header is a chain of two: the headers of LLVM and MLIR, which never change, and those of the two dialects, which take a second.
+# Templates that a header instantiates are instantiated in it, once: that is a third of what a file would take.
 
-set(LATHE_PCH_SOURCE "${CMAKE_CURRENT_SOURCE_DIR}/cmake/LathePch.h")
-if(LATHE_PCH)
-  add_custom_target(LathePch)
-else()
-  set(LATHE_PCH "${CMAKE_BINARY_DIR}/LathePch.pch")
-  separate_arguments(_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}")
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-    string(TOUPPER "${CMAKE_BUILD_TYPE}" _type)
-    separate_arguments(_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${_type}}")
-  endif()
-  separate_arguments(_defs UNIX_COMMAND "${LLVM_DEFINITIONS}")
-  add_custom_command(OUTPUT "${LATHE_PCH}"
-    COMMAND ${CMAKE_CXX_COMPILER} -x c++-header ${_flags} ${_defs} -std=gnu++17 -fPIC -Xclang -fno-pch-timestamp
-            -isystem /usr/lib/llvm-19/include "${LATHE_PCH_SOURCE}" -o "${LATHE_PCH}"
-    DEPENDS "${LATHE_PCH_SOURCE}" COMMENT "Precompiling the MLIR headers" VERBATIM)
-  add_custom_target(LathePch DEPENDS "${LATHE_PCH}")
+separate_arguments(_lathe_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_RELEASE}")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" _type)
+  separate_arguments(_lathe_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${_type}}")
 endif()
+separate_arguments(_lathe_defs UNIX_COMMAND "${LLVM_DEFINITIONS}")
+
+# HEADER becomes RESULT; rebuilt when anything that it includes changes.
+function(_lathe_precompile header result)
+  cmake_parse_arguments(A "" "" "FLAGS;DEPENDS" ${ARGN})
+  add_custom_command(OUTPUT "${result}"
+    COMMAND ${CMAKE_CXX_COMPILER} -x c++-header ${_lathe_flags} ${_lathe_defs} -std=gnu++17 -fPIC -Xclang -fno-pch-timestamp
+            -fpch-instantiate-templates -isystem /usr/lib/llvm-19/include ${A_FLAGS} -MD -MF "${result}.d" "${header}" -o "${result}"
+    DEPENDS "${header}" ${A_DEPENDS} DEPFILE "${result}.d" COMMENT "Precompiling ${header}" VERBATIM)
+endfunction()
+
+if(NOT LATHE_PCH)
+  set(LATHE_PCH "${CMAKE_BINARY_DIR}/LathePch.pch")
+  _lathe_precompile("${CMAKE_SOURCE_DIR}/cmake/LathePch.h" "${LATHE_PCH}")
+endif()
+set(LATHE_DIALECTS_PCH "${CMAKE_BINARY_DIR}/DialectsPch.pch")
+_lathe_precompile("${CMAKE_SOURCE_DIR}/cmake/DialectsPch.h" "${LATHE_DIALECTS_PCH}"
+  FLAGS -Xclang -include-pch -Xclang "${LATHE_PCH}" "-I${CMAKE_SOURCE_DIR}/include" "-I${CMAKE_BINARY_DIR}/include"
+  DEPENDS "${LATHE_PCH}" LatheDialectIncGen LatheKernelIncGen)
+add_custom_target(LathePch DEPENDS "${LATHE_DIALECTS_PCH}")
 
 function(_lathe_use_pch target)
   add_dependencies(${target} LathePch)
-  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -include-pch -Xclang ${LATHE_PCH} -Xclang -fno-pch-timestamp>")
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -include-pch -Xclang ${LATHE_DIALECTS_PCH} -Xclang -fno-pch-timestamp>")
   get_target_property(_sources ${target} SOURCES)
-  set_property(SOURCE ${_sources} APPEND PROPERTY OBJECT_DEPENDS "${LATHE_PCH}")
+  set_property(SOURCE ${_sources} APPEND PROPERTY OBJECT_DEPENDS "${LATHE_DIALECTS_PCH}")
 endfunction()
 
 function(lathe_add_library name)

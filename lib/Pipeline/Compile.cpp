@@ -13,6 +13,7 @@
 #include "TargetCode.h"
 #include "lathe/Artifact/ElfMachine.h"
 #include "lathe/Dialect/Kernel/Legality.h"
+#include "lathe/Dialect/MlirDialects.h"
 #include "lathe/Fuse/Passes.h"
 #include "lathe/Import/Fx/ImportFx.h"
 #include "lathe/Import/Onnx/OnnxImporter.h"
@@ -26,8 +27,6 @@
 #include "lathe/Target/Backend.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -43,8 +42,7 @@ using Module = OwningOpRef<ModuleOp>;
 using pipeline::runPasses;
 
 void lathe::registerAllLatheDialects(DialectRegistry &registry) {
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
+  registerMlirDialects(registry);
   registry.insert<ir::LatheDialect, kernel::KernelDialect, schedule::ScheduleDialect>();
   for (const target::Backend *backend : target::backends())
     backend->registerDialects(registry);

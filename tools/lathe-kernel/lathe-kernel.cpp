@@ -7,6 +7,7 @@
 
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/MlirDialects.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
@@ -14,8 +15,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -66,8 +65,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "compiles kernel.generic ops\n");
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
+  registerMlirDialects(registry);
   registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect, lathe::schedule::ScheduleDialect>();
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();

@@ -6,21 +6,19 @@
 
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/MlirDialects.h"
 #include "TensorFiles.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Schedule/Passes.h"
 #include "lathe/Target/Passes.h"
 #include "lathe/Fuse/Passes.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
+  lathe::registerMlirDialects(registry);
   registry.insert<lathe::ir::LatheDialect, lathe::kernel::KernelDialect, lathe::schedule::ScheduleDialect>();
   mlir::registerTransformsPasses();
   lathe::opt::registerLatheOptimizePasses();
