@@ -11,15 +11,6 @@ static unsigned warp() { return block->current->id / 32; }
 static unsigned lane() { return block->current->id % 32; }
 static unsigned warpSize() { return std::min(32u, block->threads - warp() * 32); }
 
-/// All lanes of the warp come together; gives lane -> values.
-static std::vector<std::vector<uint64_t>> meetWarp(const char *what, std::vector<uint64_t> values) {
-  const auto &all = block->meet(std::string(what) + " of warp " + std::to_string(warp()), warpSize(), std::move(values));
-  std::vector<std::vector<uint64_t>> out(32);
-  for (const auto &[thread, v] : all)
-    out[thread % 32] = v;
-  return out;
-}
-
 static Semantics special(StringRef name) {
   return llvm::StringSwitch<Semantics>(name)
       .Case("tid.x", [](const uint64_t *, uint64_t *r) { *r = block->current->id; })
@@ -35,7 +26,7 @@ enum class Shuffle { Xor, Up, From };
 
 static Semantics shuffle(Shuffle kind) {
   return [kind](const uint64_t *a, uint64_t *r) {
-    auto all = meetWarp("shuffle", {a[1]});
+    const Meeting::Words &all = block->meetWarp("shuffle of warp", a[1], warpSize());
     unsigned amount = unsigned(a[2]), from = amount;
     if (kind == Shuffle::Xor)
       from = lane() ^ amount;
@@ -46,9 +37,9 @@ static Semantics shuffle(Shuffle kind) {
 }
 
 static void matchAny(const uint64_t *a, uint64_t *r) {
-  auto all = meetWarp("match", {a[1]});
+  const Meeting::Words &all = block->meetWarp("match of warp", a[1], warpSize());
   *r = 0;
-  for (unsigned i = 0; i < all.size(); ++i)
+  for (unsigned i = 0; i < 32; ++i)
     *r |= uint64_t(!all[i].empty() && all[i][0] == a[1]) << i;
 }
 
@@ -134,7 +125,7 @@ static Semantics intrinsic(StringRef name) {
   if (name.consume_front("read.ptx.sreg."))
     return special(name);
   if (name == "barrier0")
-    return [](const uint64_t *, uint64_t *) { block->meet("barrier", block->threads, {}); };
+    return [](const uint64_t *, uint64_t *) { block->meet("barrier", 0, block->current->id, block->threads, {}); };
   if (name == "shfl.sync.bfly.i32")
     return shuffle(Shuffle::Xor);
   if (name == "shfl.sync.up.i32")
@@ -221,8 +212,8 @@ static Semantics mbarrier(StringRef text) {
     return [](const uint64_t *a, uint64_t *) {
       MBarrier *b = &barrierAt(a[0]);
       unsigned parity = a[1] & 1;
-      block->wait("mbarrier " + std::to_string(a[0] & 0xffff) + " phase " + std::to_string(parity),
-                  [b, parity] { return (b->phase & 1) != parity; });
+      block->wait([&] { return "mbarrier " + std::to_string(a[0] & 0xffff) + " phase " + std::to_string(parity); },
+                  [&] { return (b->phase & 1) != parity; });
     };
   if (text.contains("mbarrier.arrive"))
     return [](const uint64_t *a, uint64_t *) {
@@ -240,7 +231,7 @@ static Semantics gridBarrier(StringRef text) {
   return [](const uint64_t *a, uint64_t *) {
     auto *counter = reinterpret_cast<volatile uint32_t *>(a[0]);
     uint32_t target = uint32_t(a[1]);
-    block->wait("other blocks, for " + std::to_string(target), [counter, target] { return *counter >= target; });
+    block->wait([&] { return "other blocks, for " + std::to_string(target); }, [&] { return *counter >= target; });
   };
 }
 
@@ -264,21 +255,14 @@ static Semantics assembly(StringRef text) {
     text.rsplit(' ').second.drop_back().getAsInteger(10, threads);
     bool arrive = text.starts_with("bar.arrive");
     return [threads, arrive](const uint64_t *a, uint64_t *) {
-      std::string where = "bar " + std::to_string(a[0]);
-      if (!arrive) {
-        block->meet(where, threads, {});
-        return;
-      }
-      Meeting &m = block->meetings[where];
-      m.values[block->current->id] = {};
-      if (m.values.size() == threads) {
-        m.values.clear();
-        ++m.round;
-      }
+      if (arrive)
+        block->meetings[{"bar", a[0]}].arrive(block->current->id, threads, {});
+      else
+        block->meet("bar", a[0], block->current->id, threads, {});
     };
   }
   if (text.starts_with("bar.warp.sync"))
-    return [](const uint64_t *, uint64_t *) { meetWarp("warp barrier", {}); };
+    return [](const uint64_t *, uint64_t *) { block->meetWarp("barrier of warp", {}, warpSize()); };
   for (const char *nothing : {"griddepcontrol", "fence.", "setmaxnreg", "prefetch", "cp.async.bulk.commit", "cp.async.bulk.wait",
                               "wgmma.fence", "wgmma.commit", "wgmma.wait", "cp.async.commit", "cp.async.wait"})
     if (text.contains(nothing)) // those with tied registers pass them through (see replaceCall)

@@ -66,13 +66,10 @@ static Semantics wgmma(StringRef text) {
     uint64_t right = operands[inRegisters ? 4 : 1];
     float left[2][16];
     if (inRegisters) {
-      const auto &all = block->meet("wgmma of warp " + std::to_string(block->current->id / 32), 32,
-                                    {operands[0], operands[1], operands[2], operands[3]});
-      unsigned firstThread = block->current->id - lane;
+      const Meeting::Words &all = block->meetWarp("wgmma of warp", llvm::ArrayRef(operands, 4));
       for (unsigned h = 0; h < 2; ++h)
         for (unsigned k = 0; k < 16; ++k) {
-          unsigned from = firstThread + lane / 4 * 4 + k % 8 / 2;
-          uint64_t word = all.at(from)[h + 2 * (k / 8)];
+          uint64_t word = all[lane / 4 * 4 + k % 8 / 2][h + 2 * (k / 8)];
           uint16_t bits = uint16_t(word >> (16 * (k % 2)));
           left[h][k] = readElement(e, reinterpret_cast<const char *>(&bits));
         }
@@ -95,19 +92,15 @@ static Semantics wgmma(StringRef text) {
 // ldmatrix and mma.sync
 //===----------------------------------------------------------------------===//
 
-static const std::map<unsigned, std::vector<uint64_t>> &meetWarp(const char *what, std::vector<uint64_t> values) {
-  return block->meet(std::string(what) + " of warp " + std::to_string(block->current->id / 32), 32, std::move(values));
-}
-
 /// Four 8x8 matrices of halves; lane 8 * i + r says where row r of matrix i lies.
 static Semantics loadMatrices(bool transposed) {
   return [=](const uint64_t *a, uint64_t *r) {
-    const auto &all = meetWarp("ldmatrix", {a[0]});
-    unsigned lane = block->current->id % 32, firstThread = block->current->id - lane;
+    const Meeting::Words &all = block->meetWarp("ldmatrix of warp", a[0]);
+    unsigned lane = block->current->id % 32;
     for (unsigned i = 0; i < 4; ++i) {
       auto element = [&](unsigned row, unsigned column) {
         uint16_t bits;
-        memcpy(&bits, reinterpret_cast<const char *>((all.at(firstThread + 8 * i + row)[0] & 0xffffffff) + 2 * column), 2);
+        memcpy(&bits, reinterpret_cast<const char *>((all[8 * i + row][0] & 0xffffffff) + 2 * column), 2);
         return uint64_t(bits);
       };
       unsigned major = lane / 4, minor = lane % 4 * 2;
@@ -121,10 +114,10 @@ static Semantics loadMatrices(bool transposed) {
 static Semantics multiplyMatrices(Element e, unsigned depth) {
   return [=](const uint64_t *a, uint64_t *r) {
     unsigned left = depth / 4, sums = left + depth / 8;
-    const auto &all = meetWarp("mma", std::vector<uint64_t>(a, a + sums));
-    unsigned lane = block->current->id % 32, firstThread = block->current->id - lane;
+    const Meeting::Words &all = block->meetWarp("mma of warp", llvm::ArrayRef(a, sums));
+    unsigned lane = block->current->id % 32;
     auto element = [&](unsigned line, unsigned reg, unsigned k) {
-      uint16_t bits = uint16_t(all.at(firstThread + line * 4 + k % 8 / 2)[reg] >> (16 * (k % 2)));
+      uint16_t bits = uint16_t(all[line * 4 + k % 8 / 2][reg] >> (16 * (k % 2)));
       return readElement(e, reinterpret_cast<const char *>(&bits));
     };
     for (unsigned i = 0; i < 4; ++i) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 using namespace llvm;
 using namespace lathe::emulator;
@@ -19,35 +20,96 @@ using namespace lathe::emulator;
 Block *lathe::emulator::block;
 uint64_t emulatedSharedBase;
 
+static constexpr size_t stackBytes = 128 * 1024;
+
+namespace {
+/// Stacks of threads that are done serve those that come: memory that was written once need not be asked for again.
+struct Stacks {
+  std::vector<std::unique_ptr<char[]>> free;
+  std::unique_ptr<char[]> take() {
+    if (free.empty())
+      return std::unique_ptr<char[]>(new char[stackBytes]); // not cleared, as std::make_unique's would be
+    std::unique_ptr<char[]> stack = std::move(free.back());
+    free.pop_back();
+    return stack;
+  }
+};
+} // namespace
+static Stacks stacks;
+
+Block::~Block() {
+  for (Thread &t : all)
+    stacks.free.push_back(std::move(t.stack));
+}
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 
-void Block::wait(std::string what, std::function<bool()> ready) {
+void Block::leave() { _longjmp(scheduler, 1); }
+
+void Block::wait(function_ref<std::string()> what, function_ref<bool()> ready) {
   while (!ready()) {
     current->waiting = ready;
     current->waitingFor = what;
-    swapcontext(&current->context, &scheduler);
+    if (!_setjmp(current->place))
+      leave();
   }
   current->waiting = nullptr;
 }
 
-const std::map<unsigned, std::vector<uint64_t>> &Block::meet(const std::string &where, unsigned count,
-                                                             std::vector<uint64_t> values) {
-  Meeting &m = meetings[where];
-  unsigned round = m.round;
-  m.values[current->id] = std::move(values);
-  if (m.values.size() == count) {
-    m.last = std::move(m.values);
-    m.values.clear();
-    ++m.round;
+void Meeting::arrive(unsigned place, unsigned count, ArrayRef<uint64_t> own) {
+  if (place >= here.size()) {
+    here.resize(std::max(32u, place + 1));
+    words.resize(here.size());
   }
-  wait(where, [&m, round] { return m.round != round; });
+  arrived += !here[place];
+  here[place] = true;
+  words[place].assign(own.begin(), own.end());
+  if (arrived < count)
+    return;
+  std::swap(words, last);
+  words.resize(last.size());
+  for (std::vector<uint64_t> &w : words)
+    w.clear();
+  here.assign(here.size(), false);
+  arrived = 0;
+  ++round;
+}
+
+const Meeting::Words &Block::meet(std::string_view what, unsigned which, unsigned place, unsigned count, ArrayRef<uint64_t> own) {
+  Meeting &m = meetings[{what, which}];
+  unsigned round = m.round;
+  m.arrive(place, count, own);
+  wait([&] { return std::string(what) + " " + std::to_string(which); }, [&] { return m.round != round; });
   return m.last;
+}
+
+const Meeting::Words &Block::meetWarp(std::string_view what, ArrayRef<uint64_t> own, unsigned lanes) {
+  return meet(what, current->id / 32, current->id % 32, lanes, own);
 }
 
 bool Block::isDone() const {
   return llvm::all_of(all, [](const Thread &t) { return t.done; });
+}
+
+static void threadMain();
+
+/// A function of its own: nothing here changes between the two returns of _setjmp.
+void Block::resume(Thread &t) {
+  current = &t;
+  if (_setjmp(scheduler))
+    return;
+  if (t.begun)
+    _longjmp(t.place, 1);
+  t.begun = true;
+  ucontext_t entry;
+  getcontext(&entry);
+  entry.uc_stack.ss_sp = t.stack.get();
+  entry.uc_stack.ss_size = stackBytes;
+  entry.uc_link = nullptr;
+  makecontext(&entry, threadMain, 0);
+  setcontext(&entry);
 }
 
 bool Block::round() {
@@ -56,8 +118,7 @@ bool Block::round() {
     if (t.done || (t.waiting && !t.waiting()))
       continue;
     progress = true;
-    current = &t;
-    swapcontext(&scheduler, &t.context);
+    resume(t);
   }
   return progress;
 }
@@ -66,7 +127,7 @@ static std::string deadlockOf(const Block &b) {
   std::set<std::string> reasons;
   for (const Thread &t : b.all)
     if (!t.done)
-      reasons.insert(t.waitingFor);
+      reasons.insert(t.waitingFor());
   std::string text = "deadlock in block " + std::to_string(b.index[0]) + ":";
   for (const std::string &r : reasons)
     text += " [" + r + "]";
@@ -84,18 +145,24 @@ void Block::run() {
 // Rewriting for the CPU
 //===----------------------------------------------------------------------===//
 
-/// By the place of their text in the module that runs.
-static std::map<const char *, Semantics> knownInstructions;
+/// By their text. The code that runs has their addresses.
+static std::map<std::string, Semantics> knownInstructions;
 
-/// Called by rewritten code. The instruction is looked up once per call site.
-extern "C" void lathe_emulate_instruction(const char *text, const uint64_t *args, uint64_t *results) {
+static const Semantics &known(const std::string &text) {
   Semantics &instruction = knownInstructions[text];
   if (!instruction)
     instruction = instructionFor(text);
-  if (instruction)
-    instruction(args, results);
-  else if (block->failure.empty())
-    block->failure = "no emulation of '" + std::string(text) + "'";
+  if (!instruction)
+    instruction = [text](const uint64_t *, uint64_t *) {
+      if (block->failure.empty())
+        block->failure = "no emulation of '" + text + "'";
+    };
+  return instruction;
+}
+
+/// Called by rewritten code.
+extern "C" void lathe_emulate_instruction(const Semantics *instruction, const uint64_t *args, uint64_t *results) {
+  (*instruction)(args, results);
 }
 
 extern "C" uint16_t lathe_round_to_bfloat(float f) {
@@ -129,7 +196,7 @@ static Value *fromWord(IRBuilder<> &b, Value *word, Type *t) {
   return b.CreateBitCast(b.CreateTruncOrBitCast(word, b.getIntNTy(t->getPrimitiveSizeInBits())), t);
 }
 
-static void replaceCall(CallBase *call, StringRef text) {
+static void replaceCall(CallBase *call, const Semantics &instruction) {
   IRBuilder<> b(call);
   Function *f = call->getFunction();
   IRBuilder<> entry(&f->getEntryBlock(), f->getEntryBlock().begin());
@@ -146,7 +213,7 @@ static void replaceCall(CallBase *call, StringRef text) {
     b.CreateStore(toWord(b, call->getArgOperand(i)), b.CreateConstGEP1_32(b.getInt64Ty(), out, i));
   FunctionCallee callee = f->getParent()->getOrInsertFunction("lathe_emulate_instruction", b.getVoidTy(), b.getPtrTy(),
                                                               b.getPtrTy(), b.getPtrTy());
-  b.CreateCall(callee, {b.CreateGlobalStringPtr(text), args, out});
+  b.CreateCall(callee, {fromWord(b, b.getInt64(reinterpret_cast<uint64_t>(&instruction)), b.getPtrTy()), args, out});
   auto result = [&](unsigned i, Type *t) {
     return fromWord(b, b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_32(b.getInt64Ty(), out, i)), t);
   };
@@ -161,6 +228,13 @@ static void replaceCall(CallBase *call, StringRef text) {
   call->eraseFromParent();
 }
 
+/// Drops the code of all other sizes and of all other launches.
+static void keepEntries(Module &module, const std::set<std::string> &entries) {
+  for (Function &f : llvm::make_early_inc_range(module))
+    if (!f.isDeclaration() && f.use_empty() && !entries.count(f.getName().str()))
+      f.deleteBody();
+}
+
 static void rewriteForCpu(Module &module, const DataLayout &layout, StringRef triple) {
   std::vector<std::pair<CallBase *, std::string>> calls;
   for (Function &f : module)
@@ -172,7 +246,7 @@ static void rewriteForCpu(Module &module, const DataLayout &layout, StringRef tr
           calls.push_back({call, callee->getName().str()});
       }
   for (auto &[call, text] : calls)
-    replaceCall(call, text);
+    replaceCall(call, known(text));
   for (Function &f : module) {
     f.setCallingConv(CallingConv::C);
     f.setAttributes(AttributeList());
@@ -200,7 +274,7 @@ static Start start;
 static void threadMain() {
   start.thunk(start.words);
   block->current->done = true;
-  swapcontext(&block->current->context, &block->scheduler);
+  block->leave();
 }
 
 static std::string thunkOf(StringRef entry) { return ("lathe_thunk_" + entry).str(); }
@@ -222,7 +296,11 @@ static void addThunk(Module &module, Function &entry) {
 static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  auto jit = orc::LLJITBuilder().create();
+  Expected<orc::JITTargetMachineBuilder> machine = orc::JITTargetMachineBuilder::detectHost();
+  if (!machine)
+    return machine.takeError();
+  machine->setCodeGenOptLevel(CodeGenOptLevel::None); // to run it once takes less time than to make it fast
+  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit)
     return jit.takeError();
   auto generator = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
@@ -245,12 +323,7 @@ static std::unique_ptr<Block> blockAt(const Launch &launch, unsigned x, unsigned
   for (unsigned t = 0; t < launch.threads; ++t) {
     Thread &thread = made->all[t];
     thread.id = t;
-    thread.stack.resize(128 * 1024);
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = thread.stack.data();
-    thread.context.uc_stack.ss_size = thread.stack.size();
-    thread.context.uc_link = nullptr;
-    makecontext(&thread.context, threadMain, 0);
+    thread.stack = stacks.take();
   }
   return made;
 }
@@ -323,11 +396,13 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
       v.setLinkage(GlobalValue::ExternalLinkage);
       arrayNames.push_back({v.getName().str(), module->getDataLayout().getTypeAllocSize(v.getValueType())});
     }
-  rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
   std::set<std::string> entries;
   for (const Launch &launch : launches)
-    if (entries.insert(launch.entry).second)
-      addThunk(*module, *module->getFunction(launch.entry));
+    entries.insert(launch.entry);
+  keepEntries(*module, entries);
+  rewriteForCpu(*module, (*jit)->getDataLayout(), (*jit)->getTargetTriple().str());
+  for (const std::string &entry : entries)
+    addThunk(*module, *module->getFunction(entry));
   // Shared memory lies low: its addresses are numbers of 32 bits on a GPU, and descriptors hold 18 of them.
   size_t bytes = 256 * 1024;
   char *shared = static_cast<char *>(
@@ -349,7 +424,6 @@ llvm::Error lathe::emulator::emulate(std::unique_ptr<Module> module, std::unique
     return e;
   if (llvm::Error e = (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
     return e;
-  knownInstructions.clear();
   SharedArrays arrays;
   for (auto &[name, size] : arrayNames) {
     auto array = (*jit)->lookup(name);

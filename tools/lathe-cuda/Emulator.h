@@ -9,13 +9,16 @@
 #ifndef LATHE_TOOLS_LATHE_CUDA_EMULATOR_H
 #define LATHE_TOOLS_LATHE_CUDA_EMULATOR_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include <csetjmp>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
-#include <ucontext.h>
+#include <string_view>
 #include <vector>
 
 namespace lathe::emulator {
@@ -27,20 +30,28 @@ struct TensorMap {
   int64_t dims[5], strides[5], box[5];
 };
 
+/// A coroutine. It is entered through a context of its own once, and then left and resumed by jumps, which, unlike exchanges of
+/// contexts, ask nothing of the system.
 struct Thread {
-  ucontext_t context;
-  std::vector<char> stack;
+  std::unique_ptr<char[]> stack;
+  jmp_buf place; ///< where it stands, once it has begun
   unsigned id;
-  bool done = false;
-  std::function<bool()> waiting; ///< runnable when it gives true
-  std::string waitingFor;
+  bool begun = false, done = false;
+  llvm::function_ref<bool()> waiting;           ///< runnable when it gives true; on the coroutine's stack, as what follows
+  llvm::function_ref<std::string()> waitingFor; ///< for people
 };
 
-/// State that a group of threads meets at: values come in, everybody leaves once all are there.
+/// State that a group of threads meets at: words come in, everybody leaves once all are there.
 struct Meeting {
-  std::map<unsigned, std::vector<uint64_t>> values; ///< by thread
-  std::map<unsigned, std::vector<uint64_t>> last;   ///< of the round before
+  using Words = std::vector<std::vector<uint64_t>>; ///< by the threads' places in the group
+  Words words, last;                                ///< of this round, and of the one before
   unsigned round = 0;
+  /// With the `count`th thread the next round begins.
+  void arrive(unsigned place, unsigned count, llvm::ArrayRef<uint64_t> own);
+
+private:
+  std::vector<bool> here;
+  unsigned arrived = 0;
 };
 
 struct MBarrier {
@@ -59,18 +70,25 @@ struct Block {
   unsigned threads, index[3], grid[3], cluster = 1;
   std::vector<Thread> all;
   Thread *current = nullptr;
-  ucontext_t scheduler;
-  std::map<std::string, Meeting> meetings;
+  jmp_buf scheduler;
+  std::map<std::pair<std::string_view, unsigned>, Meeting> meetings; ///< by what it is, and which of several
   std::map<uint64_t, MBarrier> barriers;
   std::string failure;
-  void wait(std::string what, std::function<bool()> ready);
-  /// Deposits the caller's values and waits for `count` threads; gives everybody's.
-  const std::map<unsigned, std::vector<uint64_t>> &meet(const std::string &where, unsigned count,
-                                                       std::vector<uint64_t> values);
+  ~Block();
+  void wait(llvm::function_ref<std::string()> what, llvm::function_ref<bool()> ready);
+  /// Deposits the caller's words and waits for `count` threads; gives everybody's.
+  const Meeting::Words &meet(std::string_view what, unsigned which, unsigned place, unsigned count, llvm::ArrayRef<uint64_t> own);
+  /// The same for the first `lanes` threads of the caller's warp; gives lane -> words, none of those that are not there.
+  const Meeting::Words &meetWarp(std::string_view what, llvm::ArrayRef<uint64_t> own, unsigned lanes = 32);
+  /// Back from the running thread to who resumed it.
+  [[noreturn]] void leave();
   /// Lets every thread go as far as it can, once; false when none could.
   bool round();
   bool isDone() const;
   void run();
+
+private:
+  void resume(Thread &t);
 };
 extern Block *block;
 

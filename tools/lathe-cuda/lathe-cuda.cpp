@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   cuda::registerCudaDialects(registry);
   registry.insert<ir::LatheDialect>();
-  mlir::MLIRContext context(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(inputFile, &context);
   if (!module)

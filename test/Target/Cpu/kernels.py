@@ -40,34 +40,40 @@ def module(text_of_kernel, ins, outs, attributes=''):
                       [f'%out{i}: !kernel.ref<{t}>' for i, t in enumerate(outs)]) + f'):\n{body}\nreturn\n}}\n')
 
 
+def build(sources, variant):
+    """Compiles modules of one kernel each, all in one process, and gives the functions (work, plan) of each."""
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, 'k')
+        whole = ''.join(source.replace('func.func @f(', f'func.func @f{i}(', 1) for i, source in enumerate(sources))
+        r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}'], input=whole, text=True, capture_output=True)
+        if r.returncode:
+            raise SystemExit(f'{whole if len(sources) == 1 else f"one of {len(sources)} kernels"}\n{r.stderr}')
+        # A kernel may also have been made for variants that come on top of this one.
+        made = [names for of, *names in map(str.split, r.stdout.splitlines()) if of == variant]
+        assert len(made) == len(sources)
+        # The kernels are hidden: other names for them are not.
+        exports = [f'--defsym={of}{i}={name}' for i, names in enumerate(made) for of, name in zip(('fn', 'plan'), names)]
+        objects = [os.path.join(d, f) for f in sorted(os.listdir(d)) if f.endswith('.o')]
+        subprocess.run(['ld.lld-19', '-shared', '--no-undefined', *objects, *exports, '-o', path + '.so', '-lc',
+                        '-L/usr/lib/x86_64-linux-gnu', '-L/lib/x86_64-linux-gnu'], check=True)
+        lib = ctypes.CDLL(path + '.so')
+    return [(lib[f'fn{i}'], lib[f'plan{i}']) for i in range(len(sources))]
+
+
 class Kernel:
     """text: 'loop @name axes(n = "N") { body }' over %in0.., %out0..; sizes: names of its size symbols, sorted."""
 
     def __init__(self, text, ins, outs, variant, attributes=''):
-        key = (text, tuple(ins), tuple(outs), variant, attributes)
-        if key not in _cache:
-            _cache[key] = self._build(module(text, ins, outs, attributes), variant)
-        self.fn, self.planfn = _cache[key]
+        self.prepare([(text, ins, outs)], variant, attributes)
+        self.fn, self.planfn = _cache[text, tuple(ins), tuple(outs), variant, attributes]
 
     @staticmethod
-    def _build(source, variant):
-        with tempfile.TemporaryDirectory() as d:
-            path = os.path.join(d, 'k')
-            r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}'], input=source, text=True,
-                               capture_output=True)
-            if r.returncode:
-                raise SystemExit(f'{source}\n{r.stderr}')
-            _, fn, plan = r.stdout.split()[:3]  # variants that come on top of this one follow
-            stub = os.path.join(d, 'export.ld')
-            # The kernels are hidden: two exported jumps reach them.
-            with open(stub + '.s', 'w') as f:
-                for name, to in (('fn', fn), ('plan', plan)):
-                    f.write(f'.text\n.globl {name}\n{name}: jmp {to}\n')
-            subprocess.run(['clang-19', '-c', stub + '.s', '-o', stub + '.o'], check=True)
-            subprocess.run(['ld.lld-19', '-shared', '--no-undefined', path + '.0.o', stub + '.o', '-o', path + '.so', '-lc',
-                            '-L/usr/lib/x86_64-linux-gnu', '-L/lib/x86_64-linux-gnu'], check=True)
-            lib = ctypes.CDLL(path + '.so')
-        return lib.fn, lib.plan
+    def prepare(kernels, variant, attributes=''):
+        """Compiles those of the kernels (text, ins, outs) that are new: many at once take much less time than one by one."""
+        new = {(text, tuple(ins), tuple(outs), variant, attributes): module(text, ins, outs, attributes) for text, ins, outs in kernels}
+        new = {key: source for key, source in new.items() if key not in _cache}
+        if new:
+            _cache.update(zip(new, build(list(new.values()), variant)))
 
     def plan(self, sizes):
         out = (ctypes.c_int64 * 8)()

@@ -538,8 +538,12 @@ for N in (7, 16, 61):
          st('y', 0, '3*i + j') + '}', [x, w], [x * w], {'N': N})
 
 
+def types(arrays):
+    return [NAMES[a.dtype] for a in arrays]
+
+
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
-    kernel = Kernel(text, [NAMES[a.dtype] for a in ins], [NAMES[a.dtype] for a in outs], variant)
+    kernel = Kernel(text, types(ins), types(outs), variant)
     guard = 64 # elements after each result that must stay as they are
     buffers = [np.full(o.size + guard, 77, np.uint8).view(np.uint8) if o.dtype == np.bool_ else np.full(o.size + guard, 77, o.dtype)
                for o in outs]
@@ -560,10 +564,10 @@ def run(name, text, ins, outs, sizes, rtol, atol, variant):
 def run_all(cases):
     failed = 0
     chosen = [a for a in sys.argv[1:] if not a.startswith('-')]
+    cases = [c for c in cases if not chosen or any(a in c[0] for a in chosen)]
     for variant in variants():
+        Kernel.prepare([(text, types(ins), types(outs)) for _, text, ins, outs, *_ in cases], variant)
         for c in cases:
-            if chosen and not any(a in c[0] for a in chosen):
-                continue
             message = run(*c, variant)
             if message or '-v' in sys.argv:
                 print(f'{"FAIL" if message else "ok"} {variant} {c[0]}: {message or ""}')
