@@ -11,6 +11,7 @@ config.name = "lathe"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test", ".textproto", ".json"]
 config.excludes = ["Inputs", "Bench", "Device"]
+# Long tests begin first: .lit_test_times.txt in that folder has the seconds of those, for a build folder without times of its own.
 config.test_source_root = os.path.join(config.lathe_source, "test")
 config.test_exec_root = os.path.join(config.lathe_binary, "test")
 # The Python that scripts/setup furnished; where it could not, the one that runs the tests.
@@ -36,6 +37,10 @@ if shutil.which("qemu-riscv64") and os.path.exists(os.path.join(riscv, "lib", "c
     config.available_features.add("qemu-riscv64")
 config.substitutions.append(("%riscv", riscv))
 config.substitutions.append(("%python", python))
+# Code for the machine's best variant alone, which is the one that a run takes.
+sys.path.insert(0, os.path.join(config.test_source_root, "Target", "Cpu"))
+from levels import variants
+config.substitutions.append(("%best", "x86_64:" + variants()[-1]))
 for library in ("liblapack.so.3", "libopenblas.so.0"):  # that the runtime looks for
     try:
         ctypes.CDLL(library)

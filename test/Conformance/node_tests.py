@@ -1,6 +1,6 @@
 """Runs ONNX's node tests through `lathe compile` and `lathe run`.
 
-usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--compile-only ARGUMENTS]
+usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--target T | --compile-only ARGUMENTS]
 
 The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
 where it carries them, or made by its generator. With --part N a fixed one of N runs. With --compile-only they are compiled with these
@@ -79,11 +79,11 @@ def call(command):
     return done.returncode, (done.stderr.strip() or done.stdout.strip())
 
 
-def run(lathe, folder, cache, compile_only):
+def run(lathe, folder, target, cache, compile_only):
     """(verdict, message)"""
     with tempfile.TemporaryDirectory() as scratch:
         artifact = os.path.join(scratch, "t.so")
-        how = compile_only if compile_only is not None else ["--cache-dir", cache]  # the same kernels come again and again
+        how = compile_only if compile_only is not None else ["--target", target, "--cache-dir", cache]  # the same kernels come again and again
         code, said = call([lathe, "compile", str(folder / "model.onnx"), "-o", artifact, *how])
         if code == 2 and said and all(line.startswith("unsupported:") for line in said.splitlines()):
             return "refused", said
@@ -102,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--compile-only")
+    parser.add_argument("--target", default="host")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--lathe", default="lathe")
@@ -119,7 +120,7 @@ def main():
         how = None if options.compile_only is None else shlex.split(options.compile_only)
         cache = os.path.join(scratch, "cache")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, cache, how), names)):
+            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, options.target, cache, how), names)):
                 count[verdict] += 1
                 if verdict in ("wrong", "crash") or (options.only and verdict != "pass"):
                     print(f"{verdict}: {name}: {said}")

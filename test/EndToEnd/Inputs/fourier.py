@@ -1,4 +1,4 @@
-"""FOLDER: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64."""
+"""FOLDER TARGET: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64."""
 import subprocess
 import sys
 
@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-folder = sys.argv[1]
+folder, target = sys.argv[1:]
 random = np.random.default_rng(3)
 wrong = count = 0
 
@@ -30,7 +30,7 @@ def check(name, x, want, flags=()):
     scale = max(np.abs(want).max(), 1e-30)
     tolerance = (1e-13 if x.dtype == np.float64 else 2e-6) * scale
     np.savez(f"{folder}/d.npz", x=x, y=want.astype(x.dtype))
-    commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", *flags],
+    commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", "--target", target, *flags],
                 ["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--rtol", "0", "--atol", str(tolerance)]]
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True)

@@ -1,6 +1,6 @@
 """Models whose sizes and control flow depend on data, against ONNX Runtime.
 
-usage: host_program.py LATHE DIR [CASE ...]
+usage: host_program.py LATHE DIR TARGET [CASE ...]
 Each case is a graph and the inputs of several runs; every run of the compiled model must give ONNX Runtime's results.
 """
 import os
@@ -351,7 +351,7 @@ REFUSED = {
 }
 
 
-def check_refused(lathe, folder, name):
+def check_refused(lathe, folder, target, name):
     make, n = REFUSED[name]
     g = make()
     g.input[0].type.tensor_type.shape.dim[0].dim_value = len(n)
@@ -359,21 +359,21 @@ def check_refused(lathe, folder, name):
         g.node[3].output.append("at")
     path, so, data = (os.path.join(folder, "refused_" + name + e) for e in (".onnx", ".so", ".npz"))
     onnx.save(helper.make_model(g, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    subprocess.run([lathe, "compile", path, "-o", so], check=True)
+    subprocess.run([lathe, "compile", path, "-o", so, "--target", target], check=True)
     np.savez(data, in0=n, in1=f(2, 6))
     run = subprocess.run([lathe, "run", so, "--inputs", data], capture_output=True, text=True)
     print("%s: exit %d: %s" % (name, run.returncode, run.stderr.strip()))
     return run.returncode == 1
 
 
-def check(lathe, folder, name):
+def check(lathe, folder, target, name):
     g, runs = CASES[name]()
     opset = 17
     model = helper.make_model(g, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     path, so = os.path.join(folder, name + ".onnx"), os.path.join(folder, name + ".so")
     onnx.save(model, path)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    subprocess.run([lathe, "compile", path, "-o", so], check=True)
+    subprocess.run([lathe, "compile", path, "-o", so, "--target", target], check=True)
     for number, feed in enumerate(runs):
         want = session.run(None, feed)
         data = os.path.join(folder, "%s.%d.npz" % (name, number))
@@ -384,17 +384,17 @@ def check(lathe, folder, name):
 
 
 def main():
-    lathe, folder = sys.argv[1:3]
-    names = sys.argv[3:] or list(CASES)
+    lathe, folder, target = sys.argv[1:4]
+    names = sys.argv[4:] or list(CASES)
     failed = []
     for name in names:
         try:
-            print("%s: %d runs agree" % (name, check(lathe, folder, name)), flush=True)
+            print("%s: %d runs agree" % (name, check(lathe, folder, target, name)), flush=True)
         except subprocess.CalledProcessError as e:
             print("%s: %s" % (name, e), flush=True)
             failed.append(name)
     print("%d of %d cases agree" % (len(names) - len(failed), len(names)))
-    refused = [name for name in REFUSED if check_refused(lathe, folder, name)] if names == list(CASES) else []
+    refused = [name for name in REFUSED if check_refused(lathe, folder, target, name)] if names == list(CASES) else []
     print("%d of %d impossible sizes are refused" % (len(refused), len(REFUSED)))
     sys.exit(1 if failed else 0)
 

@@ -1,4 +1,4 @@
-"""Compiles and runs ONNX Runtime's own operators, one by one, with fixed and with open sizes: onnxruntime_ops.py FOLDER"""
+"""Compiles and runs ONNX Runtime's own operators, one by one, with fixed and with open sizes: onnxruntime_ops.py FOLDER TARGET"""
 import subprocess
 import sys
 
@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-folder = sys.argv[1]
+folder, target = sys.argv[1:]
 rng = np.random.default_rng(0)
 wrong = total = 0
 B, S, D, N = 2, 5, 24, 3  # batch, sequence, width, heads
@@ -46,7 +46,7 @@ def check(op, *inputs, outputs=1, constants=(), open_dims={}, valid=None, **attr
         fed = save(op, inputs, constants, attributes, outputs, opened)
         want = onnxruntime.InferenceSession(f'{folder}/model.onnx', providers=['CPUExecutionProvider']).run(None, fed)
         np.savez(f'{folder}/data.npz', **fed)
-        subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-O', '1', '-o', f'{folder}/model.so'], check=True)
+        subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-O', '1', '--target', target, '-o', f'{folder}/model.so'], check=True)
         subprocess.run(['lathe', 'run', f'{folder}/model.so', '--inputs', f'{folder}/data.npz', '--output-dir', f'{folder}/out'],
                        check=True, capture_output=True)
         for i, w in enumerate(want):

@@ -1,22 +1,13 @@
 """Compiles kernel.generic text with lathe-kernel, links it and calls it: for comparing with numpy."""
 import ctypes, os, subprocess, tempfile
 import numpy as np
+from levels import variants
 
 DTYPES = {'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'i64': np.int64, 'i32': np.int32, 'i16': np.int16,
           'i8': np.int8, 'i1': np.bool_, 'bf16': np.uint16}
 # What a run tells a kernel of its machine, behind the sizes: threads, and bytes of the second-level cache.
 FACTS = [1, 1 << 20]
 _cache = {}
-
-
-def variants():
-    flags = open('/proc/cpuinfo').read()
-    found = ['baseline']
-    if ' avx2 ' in flags and ' fma ' in flags and ' f16c ' in flags:
-        found.append('avx2')
-    if all(f' {f} ' in flags for f in ('avx512f', 'avx512bw', 'avx512dq', 'avx512vl')):
-        found.append('avx512')
-    return found
 
 
 def byte_variants():
