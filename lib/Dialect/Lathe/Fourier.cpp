@@ -209,8 +209,6 @@ Value Fourier::stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t 
 
 Value Fourier::all(Value x, int64_t n, double scale, bool onlyReal) {
   std::vector<int64_t> radices = radicesOf(n);
-  if (radices.empty())
-    radices.push_back(1);
   int64_t first = radices[0], parts = *dimsOf(x)[1].constant();
   Value y = stage(x, {parts, first, n / first, 1}, first, scale, onlyReal && first == n);
   return stages(y, ArrayRef<int64_t>(radices).drop_front(), n / first, first, onlyReal);
@@ -347,12 +345,23 @@ Value Fourier::open(Value x, const FourierTransform &t) {
   return scaled(g.concat({g.unsqueeze(outRe, {1}), g.unsqueeze(outIm, {1})}, 1));
 }
 
+/// What is given. The imaginary part of a real number is 0, and not its product with one, which may be -0 or NaN.
+static Value transformOfOne(GraphBuilder &g, Value x, FourierResult result, double scale) {
+  bool pairs = !dimsOf(x)[1].isOne();
+  Value y = scale == 1 ? x : g.binary<MulOp>(x, scale);
+  if (result == FourierResult::Real)
+    return pairs ? g.slice(y, 1, Expr(0), Expr(1)) : y;
+  return pairs ? y : g.concat({y, g.splatLike(0, y)}, 1);
+}
+
 Value ir::fourier(GraphBuilder &g, Value x, const FourierTransform &t) {
   Fourier f(g, x, t.inverse);
   std::optional<int64_t> n = t.length.constant();
   if (!n)
     return f.open(x, t);
   double scale = t.scale.value_or(1);
+  if (*n == 1)
+    return transformOfOne(g, x, t.result, scale);
   bool pairs = !dimsOf(x)[1].isOne();
   if (t.result == FourierResult::Real)
     return f.real(x, *n, scale);

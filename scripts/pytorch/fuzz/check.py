@@ -193,8 +193,12 @@ class Checker:
                         sizes[n] = rng.choice([n, rng.randint(2, n + 4), n + 1, 2 * n])
                     shape.append(sizes[n])
                 flat = t.flatten()
-                drawn = torch.randn(shape, generator=generator).to(t.dtype) if t.is_floating_point() else flat[torch.randint(0, max(1, len(flat)), shape, generator=generator)]
-                inputs.append(drawn)
+                if t.is_floating_point():
+                    inputs.append(torch.randn(shape, generator=generator).to(t.dtype))
+                elif len(flat):
+                    inputs.append(flat[torch.randint(0, len(flat), shape, generator=generator)])
+                else:  # of none there are none to take
+                    inputs.append(torch.zeros(shape, dtype=t.dtype))
             yield inputs
 
     def compare_other(self, inputs):

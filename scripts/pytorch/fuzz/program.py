@@ -73,11 +73,18 @@ class Noise(TorchDispatchMode):
         self.generator, self.roundings = torch.Generator().manual_seed(seed), roundings
 
     def disturbed(self, t):
+        if t.is_complex():
+            parts = self.disturbed(torch.view_as_real(t.resolve_conj()))
+            # PyTorch's vectors negate as 0 - z, its single elements as -z
+            return torch.view_as_complex(torch.where((parts == 0) & self.coins(parts), -parts, parts))
         if t.dtype not in ROUNDING or not t.numel():
             return t
-        signs = torch.randint(0, 2, t.shape, generator=self.generator) * 2 - 1
+        signs = self.coins(t).double() * 2 - 1  # a float32 does not hold 1 + 1e-14
         off = t.double() * (1 + self.roundings * ROUNDING[t.dtype] * signs)
         return torch.where(t == t.round(), t, off.to(t.dtype))
+
+    def coins(self, t):
+        return torch.randint(0, 2, t.shape, generator=self.generator).bool()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))

@@ -763,6 +763,22 @@ def found():
                [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
     # The bound that torch gives a sum of counts is more than 64 bits hold.
     runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
+    # Integers of few bits are the low bits of the whole number; what int32 does not hold is 0, but int64 counts for a float64's uint8.
+    def narrow(x):
+        types = (torch.uint8, torch.int8, torch.int16)
+        filled = torch.zeros(x.shape, dtype=torch.uint8)
+        filled[1:] = x[1:]
+        return (*[x.to(t) for t in types], *[x[1:9].sum(dtype=t) for t in types], x.cumsum(0, dtype=torch.int8), filled, torch.complex(x.float(), x.float()).to(torch.uint8))
+    ends = torch.tensor([877.14, -877.14, -3.5, 3.5, 255, 256, -128, -129, 40000, -40000, 65535.5, 3 * 2.**30, -3 * 2.**30, 1e19, -1e19, float("inf"), float("-inf"), float("nan")])
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        yield Case(f"narrow_{str(dtype)[6:]}", lambda x, dtype=dtype: narrow(x.to(dtype)), [(ends,)])
+    yield Case("narrow_wide", lambda x: (x + 1).to(torch.uint8), [(torch.tensor([3.3e9, -3.3e9, 7.5e11, -2.5, 254.5, 1e19], dtype=torch.float64),)])
+    yield Case("unflatten_in_threes", lambda x: torch.tensordot(x.unflatten(0, (-1, 3)), x, 1), [(dyadic(6, 6),), (dyadic(9, 9),), (dyadic(12, 12),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
+    yield Case("sections", lambda x: (*torch.tensor_split(x, 3, 0), *torch.tensor_split(x * 2, 4, 1)), [(dyadic(8, 9),), (dyadic(11, 13),)],
+               ({0: Dim.AUTO, 1: Dim.AUTO},))
+    # The imaginary part of a real number is 0, and not its product with one.
+    yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
+                                              torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])
     yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
 
 

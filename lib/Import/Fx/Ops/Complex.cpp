@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ComplexParts.h"
+#include "Convert.h"
 #include "Linalg.h"
 
 using namespace lathe;
@@ -93,7 +94,7 @@ static llvm::Error conjugate(OpContext &c) {
 
 /// Between complex types, from real numbers, or their real part.
 static llvm::Error converted(OpContext &c) {
-  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  Value x = convertedTo(c, c.tensor("self"), c.resultElement());
   bool pairs = isPairs(c, "self"), wanted = c.resultTypes[0].getRank() == typeOf(x).getRank() + (pairs ? 0 : 1);
   if (pairs == wanted)
     return c.give(x);

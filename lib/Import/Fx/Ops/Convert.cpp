@@ -1,16 +1,30 @@
 //===- Convert.cpp - Type conversions and copies ----------------------------===//
 
-#include "Families.h"
+#include "Convert.h"
 
 using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
+/// PyTorch goes by way of int64 to uint8 and of int32 to the others, on CPUs and GPUs. What these do not hold is 0, as on x86; floats of 32
+/// bits from there on are multiples of 256, so that int32 does for them.
+Value fx::convertedTo(OpContext &c, Value x, Type to) {
+  auto from = llvm::dyn_cast<mlir::FloatType>(elementOf(x));
+  if (!from || !to.isIntOrIndex() || to.isInteger(1) || to.getIntOrFloatBitWidth() > 16)
+    return c.g.cast(x, to);
+  bool isLong = from.getWidth() == 64 && to.isUnsignedInteger(8);
+  if (from.getWidth() == 16)
+    x = c.g.cast(x, c.g.b.getF32Type());
+  Value held = c.g.compare(CompareKind::LT, c.g.unary<AbsOp>(x), c.g.splatLike(isLong ? 0x1p63 : 0x1p31, x));
+  Value whole = c.g.cast(c.g.select(held, x, c.g.splatLike(0, x)), isLong ? c.g.b.getI64Type() : c.g.b.getI32Type());
+  return c.g.cast(whole, to);
+}
+
 /// The result's type is in the file, so that every form of `to` is this.
-static llvm::Error convert(OpContext &c) { return c.give(c.g.cast(c.tensor("self"), c.resultElement())); }
+static llvm::Error convert(OpContext &c) { return c.give(convertedTo(c, c.tensor("self"), c.resultElement())); }
 
 static llvm::Error copy(OpContext &c) {
-  LATHE_TRY(source, c.broadcastTo(c.g.cast(c.tensor("src"), c.resultElement()), dimsOf(c.tensor("self"))));
+  LATHE_TRY(source, c.broadcastTo(convertedTo(c, c.tensor("src"), c.resultElement()), dimsOf(c.tensor("self"))));
   return c.give(source);
 }
 

@@ -1,5 +1,6 @@
 //===- Reduce.cpp - Reductions ----------------------------------------------===//
 
+#include "Convert.h"
 #include "Linalg.h"
 #include <cmath>
 #include <limits>
@@ -10,7 +11,7 @@ using namespace lathe::ir;
 
 /// Over "dim" (an integer, a list, or absent for all), keeping dimensions as "keepdim" says, in the result's type.
 template <ReduceKind kind> static llvm::Error reduce(OpContext &c) {
-  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  Value x = convertedTo(c, c.tensor("self"), c.resultElement());
   LATHE_TRY(axes, c.axes("dim", x));
   if (!c.resultElement().isInteger(1))
     return c.give(c.g.reduce(kind, x, axes, c.flag("keepdim")));

@@ -1,6 +1,6 @@
 //===- Scan.cpp - Softmax, running combinations, differences ----------------===//
 
-#include "Families.h"
+#include "Convert.h"
 #include <limits>
 
 using namespace lathe;
@@ -42,7 +42,7 @@ static llvm::Error logSoftmax(OpContext &c) {
 
 /// cumsum, cumprod, logcumsumexp, in the result's type.
 template <ScanKind kind> static llvm::Error cumulate(OpContext &c) {
-  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  Value x = convertedTo(c, c.tensor("self"), c.resultElement());
   LATHE_TRY(axis, c.axis("dim", x));
   return c.give(typeOf(x).getRank() ? c.g.scan(kind, x, axis) : x);
 }

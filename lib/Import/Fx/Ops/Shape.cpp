@@ -13,11 +13,11 @@ static std::string textOf(llvm::ArrayRef<Expr> dims) {
   return text + "]";
 }
 
-/// Replaces one -1 by what the others leave of `total`.
-static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dims, size_t from = 0, size_t count = SIZE_MAX) {
+/// Replaces one -1 by what the others leave of `total`. `told`: what the file says of the same dimensions.
+static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dims, llvm::ArrayRef<Expr> told) {
   Expr known(1);
   std::optional<size_t> open;
-  for (size_t i = from; i < dims.size() && i - from < count; ++i) {
+  for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].constant() != std::optional<int64_t>(-1)) {
       known = known * dims[i];
     } else {
@@ -31,13 +31,10 @@ static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dim
     auto quotient = known.isZero() ? std::nullopt : Expr::divideExactly(total, known);
     if (!quotient && !known.isZero() && c.g.facts.provablyDivides(known, total))
       quotient = Expr::floordiv(total, known);
-    if (!quotient && dims.size() == c.resultDims().size()) { // the file knows, and runs are checked
-      Expr told = c.resultDims()[*open];
-      if (c.g.facts.clone().addEquality(known * told, total)) {
-        if (llvm::Error e = c.needEqual(known * told, total))
-          return std::move(e);
-        quotient = told;
-      }
+    if (!quotient && dims.size() == told.size() && c.g.facts.clone().addEquality(known * told[*open], total)) { // runs are checked
+      if (llvm::Error e = c.needEqual(known * told[*open], total))
+        return std::move(e);
+      quotient = told[*open];
     }
     if (!quotient)
       return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
@@ -53,7 +50,7 @@ static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dim
 
 static llvm::Error reshapeTo(OpContext &c, const Dims &sizes) {
   Value x = c.tensor("self");
-  LATHE_TRY(dims, inferSizes(c, c.g.facts.simplify(shape::product(dimsOf(x))), sizes));
+  LATHE_TRY(dims, inferSizes(c, c.g.facts.simplify(shape::product(dimsOf(x))), sizes, c.resultDims()));
   return c.give(c.g.reshape(x, dims));
 }
 
@@ -87,7 +84,9 @@ static llvm::Error unflatten(OpContext &c) {
   Dims from = dimsOf(x), sizes = c.sizes("sizes");
   if (from.empty() || sizes.empty())
     return c.wrong("the input has rank 0, or 'sizes' is empty");
-  LATHE_TRY(parts, inferSizes(c, from[axis], sizes));
+  Dims all = c.resultDims();
+  bool isTold = all.size() == from.size() + sizes.size() - 1;
+  LATHE_TRY(parts, inferSizes(c, from[axis], sizes, isTold ? llvm::ArrayRef<Expr>(all).slice(axis, sizes.size()) : llvm::ArrayRef<Expr>()));
   Dims dims(from.begin(), from.begin() + axis);
   dims.append(parts);
   dims.append(from.begin() + axis + 1, from.end());

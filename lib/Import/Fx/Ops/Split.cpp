@@ -6,17 +6,23 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-/// Gives consecutive pieces, which must be the whole dimension.
-static llvm::Error pieces(OpContext &c, Value x, int64_t axis, llvm::ArrayRef<Expr> sizes) {
-  Expr start(0), n = dimsOf(x)[axis];
+/// Gives consecutive pieces, and the place where the last one ends.
+static llvm::Expected<Expr> cut(OpContext &c, Value x, int64_t axis, llvm::ArrayRef<Expr> sizes) {
+  Expr start(0);
   for (const Expr &size : sizes) {
     if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), size)))
-      return e;
+      return std::move(e);
     (void)c.give(c.g.slice(x, axis, start, size));
     start = c.g.facts.simplify(start + size);
   }
-  if (!c.g.facts.provablyEqual(start, n))
-    return c.wrong("the pieces make {0} of a dimension of {1}", start.str(), n.str());
+  return start;
+}
+
+/// Pieces that must be the whole dimension.
+static llvm::Error pieces(OpContext &c, Value x, int64_t axis, llvm::ArrayRef<Expr> sizes) {
+  LATHE_TRY(end, cut(c, x, axis, sizes));
+  if (Expr n = dimsOf(x)[axis]; !c.g.facts.provablyEqual(end, n))
+    return c.wrong("the pieces make {0} of a dimension of {1}", end.str(), n.str());
   return llvm::Error::success();
 }
 
@@ -80,7 +86,7 @@ static llvm::Error splitAt(OpContext &c, Value x, int64_t axis) {
       return c.wrong("{0} sections, {1} results", count, c.resultTypes.size());
     for (int64_t i = 0; i < count; ++i)
       sizes.push_back(c.g.facts.simplify(Expr::floordiv(n + Expr(count - 1 - i), Expr(count))));
-    return pieces(c, x, axis, sizes);
+    return cut(c, x, axis, sizes).takeError(); // which is all of it (Hermite's identity)
   }
   at.push_back(n);
   for (Expr end : at) {
