@@ -2,7 +2,8 @@
 
 usage: make-ops.py > Ops.md
 
-make-ops.py --check Ops.md fails where the page promises an operator that is not there."""
+make-ops.py --check Ops.md fails where the page promises an operator that is not there, where PyTorch has a core overload that is
+not, and where an overload is in no program with what PyTorch computed of it."""
 import pathlib
 import re
 import sys
@@ -69,9 +70,16 @@ def onnx_tests():
     return tests
 
 
+def core_overloads():
+    lines = (root / "test/Docs/Inputs/core-aten.txt").read_text().splitlines()
+    return [line for line in lines if not line.startswith("#")]
+
+
 def fx_rows():
     """(overload, arguments, file); what an operator does with complex numbers (findComplexOp) is no row of its own."""
     seen = set()
+    sizes = re.findall(r'"aten\.(sym_\w+)"', (root / "lib/Import/Fx/ImportNodes.cpp").read_text())  # nodes, and no entries of a table
+    yield from ((name, "", "ImportNodes.cpp") for name in core_overloads() if name.split(".")[0] in sizes)
     for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp"), key=lambda path: (path.name == "Complex.cpp", path)):
         text = path.read_text()
         named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
@@ -81,17 +89,23 @@ def fx_rows():
                 yield name, shape.strip('"') if shape[0] == '"' else named.get(shape, ""), path.name
 
 
-def fx_tests():
+def fx_programs():
+    """overload -> the families of programs with numbers that have it."""
     tests = {}
-    for path in sorted((root / "test/Import/Fx").glob("*.test")):
-        for name in re.findall(r"torch\.ops\.aten\.([\w.]+)", path.read_text()):
-            if not path.name.startswith("error-"):
-                tests.setdefault(name, set()).add(path.stem)
     for path in sorted((root / "test/Conformance/Inputs/fx").glob("*.json")):
         for name in re.findall(r"torch\.ops\.(?:aten\.)?([\w.]+)", path.read_text()):
             base, _, overload = name.partition(".")
             own = base[:-1] if base.endswith("_") and not base.endswith("__") else base  # relu_ is relu, written in place
             tests.setdefault(f"{own}.{overload}", set()).add(path.stem)
+    return tests
+
+
+def fx_tests():
+    tests = fx_programs()
+    for path in sorted((root / "test/Import/Fx").glob("*.test")):
+        for name in re.findall(r"torch\.ops\.aten\.([\w.]+)", path.read_text()):
+            if not path.name.startswith("error-"):
+                tests.setdefault(name, set()).add(path.stem)
     return tests
 
 
@@ -107,7 +121,11 @@ if sys.argv[1:2] == ["--check"]:
     promised = {line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")} - {"operator", "overload"}
     print("not there any more:", *sorted(promised - known))
     print("not on the page:", *sorted(known - promised))
-    sys.exit(bool(promised - known))
+    overloads = {name for name, *_ in fx}
+    missing, untested = set(core_overloads()) - overloads, overloads - set(fx_programs())
+    print("core overloads that are not read:", *sorted(missing))
+    print("overloads without numbers:", *sorted(untested))
+    sys.exit(bool(promised - known or missing or untested))
 print(f"""# Operators
 
 Made by `docs/make-ops.py` from the importers' tables and the tests. What a particular node asks beyond what its operator's
@@ -135,6 +153,9 @@ for name, since, where in onnx:
     print(f"| {name} | {', '.join(map(str, sorted(since)))} | {element_types(domain, operator)} | {where} | {shortened(tests.get(operator, ()))} | {targets} |")
 print(f"""
 ## PyTorch: {len(fx)} ATen overloads
+
+Among them are all {len(core_overloads())} that PyTorch 2.11 tags as core. Each is in a program whose numbers are compared with PyTorch's, which a test makes
+sure of.
 
 Arguments are in the short form of a schema that `lib/Import/Fx/OpContext.h` explains; element types follow PyTorch's promotion. Sources are in
 `lib/Import/Fx/Ops/`, tests in `test/Import/Fx`, and programs with what PyTorch computed of them in `test/Conformance/Inputs/fx`. Other names of

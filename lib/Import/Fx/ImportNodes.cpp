@@ -310,6 +310,8 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
     for (const NamedArgument &input : node.inputs)
       if (input.name == "out")
         self = input.value.tensors[0];
+  if (!c.shared.empty())
+    self = c.shared;
   for (size_t i = 0; i < names.size(); ++i) {
     bool wanted = inPlace || read.count(names[i]);
     if (names[i].empty() || !wanted)
@@ -332,7 +334,8 @@ llvm::Error Importer::giveResults(OpContext &c, const OpEntry &entry, bool inPla
     } else {
       const std::vector<std::string> &list = node.inputs[0].value.tensors;
       const std::string &of = entry.flags & SharesEach && i < list.size() ? list[i] : self;
-      values.defineView(names[i], v, of, sharingWith(node, entry, of, names[i]), linkTo(node, entry, of, i));
+      Sharing sharing = i == 0 && !c.shared.empty() ? Sharing::Yes : sharingWith(node, entry, of, names[i]);
+      values.defineView(names[i], v, of, sharing, linkTo(node, entry, of, i));
     }
   }
   for (auto &[name, v] : c.written)

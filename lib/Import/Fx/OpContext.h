@@ -105,6 +105,8 @@ public:
 
   /// The operand's memory holds this from here on.
   void write(llvm::StringRef name, Value v) { written.push_back({slot(name).argument->tensors[0], v}); }
+  /// The first result is a view of the operand, by what the other arguments are.
+  void share(llvm::StringRef name) { shared = slot(name).argument->tensors[0]; }
 
   // Results.
   Type resultElement(size_t i = 0) const { return resultType(i).getElementType(); }
@@ -145,6 +147,7 @@ public:
   SmallVector<bool> wanted;                        ///< which of them somebody reads
   SmallVector<Value> results;
   SmallVector<std::pair<std::string, Value>> written; ///< operands that the node writes beside its results, with their new values
+  std::string shared;                                 ///< the tensor whose memory the first result has, where its entry does not say so
   std::string file;
   /// A tensor that another value stands for in this translation.
   std::pair<std::string, Value> replaced;

@@ -142,6 +142,19 @@ def strided():
     for name, body in open_sizes.items():
         yield Case(name + "_open", body, [(dyadic(4, 6),), (dyadic(9, 6),)], ({0: n},))
 
+    def as_nodes(graph):
+        """torch.export writes strides and offsets as sizes; here as the nodes that its core operators have for them."""
+        x, row = (node for node in graph.nodes if node.op == "placeholder" or node.target == torch.ops.aten.slice.Tensor)
+        width = next(node for node in graph.nodes if node.target == torch.ops.aten.sym_size.int and node.args[1] == 1)
+        for target, args, user in ((torch.ops.aten.sym_stride.int, (x, 0), "mul"), (torch.ops.aten.sym_storage_offset.default, (row,), "add")):
+            user = next(node for node in graph.nodes if node.name == user)
+            with graph.inserting_before(user):
+                number = graph.call_function(target, args)
+            number.meta.update(width.meta)
+            user.replace_input_with(width, number)
+    yield Case("strides_as_nodes", lambda x: (x * x.stride(0), (r := x[1:]) + r.storage_offset(), x - x.numel()), [(dyadic(4, 5),), (dyadic(3, 7),)],
+               ({0: Dim.AUTO, 1: Dim.AUTO},), edited=as_nodes)
+
 
 def functions():
     """Elementwise functions."""
@@ -776,6 +789,14 @@ def found():
     yield Case("unflatten_in_threes", lambda x: torch.tensordot(x.unflatten(0, (-1, 3)), x, 1), [(dyadic(6, 6),), (dyadic(9, 9),), (dyadic(12, 12),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
     yield Case("sections", lambda x: (*torch.tensor_split(x, 3, 0), *torch.tensor_split(x * 2, 4, 1)), [(dyadic(8, 9),), (dyadic(11, 13),)],
                ({0: Dim.AUTO, 1: Dim.AUTO},))
+    def written_behind_einsum(x):
+        z = x * 1
+        turned, summed = torch.einsum("...ij->...ji", z), torch.einsum("ij->j", z)
+        z[..., -3:, 3:].fill_(-2)
+        turned[0] += 1
+        return turned, summed, z
+    yield Case("written_behind_einsum", written_behind_einsum, [(dyadic(4, 6),)])
+    yield Case("differences_of_none", lambda x: (x.diff(dim=0), x[:, :1].diff(n=3), x[:0].diff(prepend=x[:0]), x.view(3, 0).diff()), [(dyadic(0, 3),)])
     # The imaginary part of a real number is 0, and not its product with one.
     yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
                                               torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])

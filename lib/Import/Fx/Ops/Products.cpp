@@ -305,6 +305,8 @@ static llvm::Error einsum(OpContext &c) {
       return c.wrong("the equation '{0}' has a result label that no operand has", c.text("equation"));
     perm.push_back(at);
   }
+  if (in.size() == 1 && llvm::all_of(eq->operands[0], [&](char label) { return eq->result.find(label) != std::string::npos; }))
+    c.share("tensors"); // permuted, and no sum
   return c.give(c.g.transpose(all.v, perm));
 }
 

@@ -83,7 +83,7 @@ static llvm::Error diff(OpContext &c) {
     parts.push_back(wide);
   }
   x = c.g.concat(parts, axis);
-  for (int64_t i = 0; i < times; ++i) {
+  for (int64_t i = 0; i < times && !dimsOf(x)[axis].isZero(); ++i) { // of no elements there are none to take away
     Expr rest = c.g.facts.simplify(dimsOf(x)[axis] - Expr(1));
     if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), rest)))
       return e;
