@@ -209,6 +209,8 @@ class Checker:
             accepted = True
         except Exception as error:
             accepted, why = False, first_line(error)
+            if "tried to access index" in why:  # an element, and no size: what an artifact does then is not said
+                return Verdict("ok", "an index outside of its tensor")
         enter("run")
         if accepted:
             try:
