@@ -797,6 +797,10 @@ def found():
         return turned, summed, z
     yield Case("written_behind_einsum", written_behind_einsum, [(dyadic(4, 6),)])
     yield Case("differences_of_none", lambda x: (x.diff(dim=0), x[:, :1].diff(n=3), x[:0].diff(prepend=x[:0]), x.view(3, 0).diff()), [(dyadic(0, 3),)])
+    yield Case("filled_diagonals", lambda x: (x.clone().fill_diagonal_(7), x.t().clone().fill_diagonal_(7), x.clone().fill_diagonal_(-1, wrap=True), x.long().fill_diagonal_(2),
+                                              x[:8].reshape(2, 2, 4)[..., :2].clone().fill_diagonal_(5)), [(dyadic(8, 2),)])
+    yield Case("places_as_tuples", lambda x: (*torch.where(x > 0), x[torch.where(x > 1)], torch.where(x[0, 0] > 0)[0] * 2), [(dyadic(4, 5),), (dyadic(3, 7),)],
+               ({0: Dim.AUTO, 1: Dim.AUTO},))
     # The imaginary part of a real number is 0, and not its product with one.
     yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
                                               torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])

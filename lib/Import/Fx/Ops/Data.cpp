@@ -73,7 +73,7 @@ static llvm::Expected<Expr> countOf(OpContext &c, int64_t axis = 0) {
 }
 
 static llvm::Error nonzeroColumns(OpContext &c) {
-  Value mask = asMask(c, atLeastOneDim(c, c.tensor("self")));
+  Value mask = asMask(c, atLeastOneDim(c, c.tensor(c.has("self") ? "self" : "condition")));
   LATHE_TRY(count, countOf(c));
   LATHE_TRY(columns, coordinatesOfTrue(c, mask, count));
   for (Value v : columns)
@@ -281,6 +281,7 @@ llvm::ArrayRef<OpEntry> fx::dataOps() {
       {"nonzero.default", "self:T", nonzero},
       {"argwhere.default", "self:T", nonzero},
       {"nonzero_numpy.default", "self:T", nonzeroColumns},
+      {"where.default", "condition:T", nonzeroColumns},
       {"nonzero_static.default", "self:T size:N fill_value:I=-1", nonzeroStatic},
       {"masked_select.default", "self:T mask:T", maskedSelect},
       {"masked_scatter.default", "self:T mask:T source:T", maskedScatter},

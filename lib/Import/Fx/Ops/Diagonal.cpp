@@ -71,6 +71,27 @@ static llvm::Error diagonal(OpContext &c) {
   return c.give(r);
 }
 
+/// Of equal sizes where there are more than two. `wrap`: tall matrices have the diagonal again, below a row without.
+static llvm::Error fillDiagonal(OpContext &c) {
+  Value x = c.tensor("self");
+  Dims dims = dimsOf(x);
+  if (dims.size() < 2)
+    return c.wrong("a diagonal of {0}", x.getType());
+  if (dims.size() > 2)
+    for (const Expr &size : dims)
+      if (llvm::Error e = c.needEqual(size, dims[0]))
+        return e;
+  Type i64 = c.g.b.getI64Type();
+  Value row = c.g.iota(dims, 0, i64), on;
+  if (c.flag("wrap") && dims.size() == 2)
+    row = c.g.binary<RemOp>(row, c.g.broadcastTo(c.g.size(c.g.facts.simplify(dims[1] + Expr(1))), dims));
+  for (size_t d = 1; d < dims.size(); ++d) {
+    Value equal = c.g.compare(CompareKind::EQ, row, c.g.iota(dims, d, i64));
+    on = on ? c.g.binary<AndOp>(on, equal) : equal;
+  }
+  return c.give(c.g.select(on, c.g.broadcastTo(c.scalarOf(c.number("fill_value"), elementOf(x)), dims), x));
+}
+
 static llvm::Error diagonalScatter(OpContext &c) {
   Value x = c.tensor("self");
   LATHE_TRY(p, planesOf(c, x, c.integer("offset"), c.integer("dim1"), c.integer("dim2")));
@@ -166,6 +187,7 @@ llvm::ArrayRef<OpEntry> fx::diagonalOps() {
   static const OpEntry table[] = {
       {"diagonal.default", of, diagonal, IsView},
       {"linalg_diagonal.default", "A:T offset:I=0 dim1:I=-2 dim2:I=-1", diagonal, IsView},
+      {"fill_diagonal.default", "self:T fill_value:S wrap:B=false", fillDiagonal},
       {"diagonal_scatter.default", "self:T src:T offset:I=0 dim1:I=0 dim2:I=1", diagonalScatter},
       {"diag_embed.default", "self:T offset:I=0 dim1:I=-2 dim2:I=-1", diagEmbed},
       {"diagflat.default", "self:T offset:I=0", diagFlat},
