@@ -776,7 +776,7 @@ def found():
                [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
     # The bound that torch gives a sum of counts is more than 64 bits hold.
     runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
-    # Integers of few bits are the low bits of the whole number; what int32 does not hold is 0, but int64 counts for a float64's uint8.
+    # Integers of few bits are the low bits of the whole number, also of one that int32 does not hold.
     def narrow(x):
         types = (torch.uint8, torch.int8, torch.int16)
         filled = torch.zeros(x.shape, dtype=torch.uint8)

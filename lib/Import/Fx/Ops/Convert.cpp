@@ -6,18 +6,19 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-/// PyTorch goes by way of int64 to uint8 and of int32 to the others, on CPUs and GPUs. What these do not hold is 0, as on x86; floats of 32
-/// bits from there on are multiples of 256, so that int32 does for them.
+/// PyTorch goes by way of int64 to uint8 and of int32 to the others, on CPUs and GPUs: what is left of a division by 256 or 65536, which is
+/// exact in the float's type. What is beyond int32 has no such result in int8 and int16, and each machine makes something else.
 Value fx::convertedTo(OpContext &c, Value x, Type to) {
   auto from = llvm::dyn_cast<mlir::FloatType>(elementOf(x));
-  if (!from || !to.isIntOrIndex() || to.isInteger(1) || to.getIntOrFloatBitWidth() > 16)
+  if (!from || !to.isInteger() || to.isInteger(1) || to.getIntOrFloatBitWidth() > 16)
     return c.g.cast(x, to);
-  bool isLong = from.getWidth() == 64 && to.isUnsignedInteger(8);
   if (from.getWidth() == 16)
     x = c.g.cast(x, c.g.b.getF32Type());
-  Value held = c.g.compare(CompareKind::LT, c.g.unary<AbsOp>(x), c.g.splatLike(isLong ? 0x1p63 : 0x1p31, x));
-  Value whole = c.g.cast(c.g.select(held, x, c.g.splatLike(0, x)), isLong ? c.g.b.getI64Type() : c.g.b.getI32Type());
-  return c.g.cast(whole, to);
+  unsigned width = to.getIntOrFloatBitWidth();
+  double modulus = 1u << width;
+  Value whole = c.g.unary<TruncOp>(x), times = c.g.unary<FloorOp>(c.g.binary<MulOp>(whole, 1 / modulus));
+  Value low = c.g.sub(whole, c.g.binary<MulOp>(times, modulus));
+  return c.g.cast(c.g.cast(low, mlir::IntegerType::get(c.g.b.getContext(), width, mlir::IntegerType::Unsigned)), to);
 }
 
 /// The result's type is in the file, so that every form of `to` is this.
