@@ -801,6 +801,8 @@ def found():
                                               x[:8].reshape(2, 2, 4)[..., :2].clone().fill_diagonal_(5)), [(dyadic(8, 2),)])
     yield Case("places_as_tuples", lambda x: (*torch.where(x > 0), x[torch.where(x > 1)], torch.where(x[0, 0] > 0)[0] * 2), [(dyadic(4, 5),), (dyadic(3, 7),)],
                ({0: Dim.AUTO, 1: Dim.AUTO},))
+    # Where a function is 0 exactly, a logical operator sees it.
+    yield Case("zeros_of_lgamma", lambda x: (torch.lgamma(x), torch.logical_not(torch.lgamma(x)), torch.lgamma(x.double()).bool()), [(torch.tensor([1.0, 2.0, 1.5, 3.0, 0.5, -0.5, 1 + 2.0**-20]).repeat(5),)])
     # The imaginary part of a real number is 0, and not its product with one.
     yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
                                               torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])

@@ -144,7 +144,9 @@ Value special::logGamma(OpContext &c, Value x) {
   Value other = c.g.select(low, c.g.sub(c.g.splatLike(1, x), inside), inside);
   Value whole = c.g.unary<FloorOp>(inside), angle = c.g.binary<MulOp>(c.g.sub(inside, whole), M_PI);
   Value reflected = c.g.unary<LogOp>(c.g.div(c.g.splatLike(M_PI, x), c.g.unary<AbsOp>(c.g.unary<SinOp>(angle))));
-  Value up = stirling(c, other);
+  // gamma(1) = gamma(2) = 1: what rounding leaves there is not 0, which logical operators would see.
+  Value zero = is(c, CompareKind::EQ, c.g.mul(c.g.binary<SubOp>(other, 1), c.g.binary<SubOp>(other, 2)), 0);
+  Value up = c.g.select(zero, c.g.splatLike(0, x), stirling(c, other));
   Value y = c.g.select(low, c.g.sub(reflected, up), up);
   Value pole = c.g.binary<AndOp>(is(c, CompareKind::LE, x, 0), c.g.compare(CompareKind::EQ, x, c.g.unary<FloorOp>(x)));
   y = c.g.select(pole, c.g.splatLike(infinity, x), y);
