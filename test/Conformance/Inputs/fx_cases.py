@@ -738,75 +738,8 @@ def matrices():
 
 
 def found():
-    """What random programs (scripts/pytorch-fuzz) found to be wrong or refused once."""
-    class LastStates(torch.nn.Module):
-        """torch.export describes an LSTM's states, and what is computed of them, with a rank too many."""
-
-        def __init__(self, layers=1, both=False):
-            super().__init__()
-            self.layer = torch.nn.LSTM(3, 4, layers, bidirectional=both)
-            self.head = torch.nn.Linear(4, 2)
-
-        def forward(self, x):
-            _, (h, c) = self.layer(x)
-            written = c.clone()
-            written[0].mul_(2)
-            return (torch.cat([h[-1], c[0].relu()], -1), h.squeeze(0), h.transpose(0, 1).reshape(2, -1), torch.softmax(h * 2 + c, -1), written,
-                    self.head(h[-1]), h.mean(0), *h.unbind(0), torch.zeros_like(h) + 1, c.unsqueeze(-1))
-
-    x = dyadic(5, 2, 3)
-    yield Case("lstm_states", LastStates(), [(x,)])
-    yield Case("lstm_states_two_ways", LastStates(2, True), [(x,)])
-    def shifts(x):
-        y = x % 5 + 1
-        return (x << 1, x >> 2, x << y.abs(), x >> y.abs(), torch.bitwise_left_shift(x, 3), torch.bitwise_right_shift(x, 1), torch.bitwise_left_shift(3, y.abs()),
-                torch.bitwise_right_shift(100, y.abs()), (x >> 4) & 15)
-    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
-        yield Case(f"shifts_{str(dtype)[6:]}", shifts, [((torch.arange(40) * 7 - (0 if dtype == torch.uint8 else 140)).to(dtype),)])
-    # Sizes that the file knows, and that do not follow: of a square in pairs.
-    yield Case("square_in_pairs", lambda x: (x @ torch.cat([x[..., x.shape[-1] // 2:], x[..., :x.shape[-1] // 2]], -1)).reshape(*x.shape[:-1], -1, 2),
-               [(dyadic(3, 6, 6),), (dyadic(2, 8, 8),)], ({0: Dim.AUTO, 1: Dim.AUTO, 2: Dim.AUTO},))
-    yield Case("lerp_of_two_types", lambda x, w: torch.lerp(x, x * 2, w), [(torch.tensor(1.5), torch.tensor(0.25).double())])
-    # A padding that takes all, or of an open size perhaps all.
-    yield Case("transposed_nothing", lambda x: torch.nn.functional.conv_transpose2d(x, torch.ones(2, 3, 1, 2), torch.ones(3), padding=1), [(dyadic(2, 2, 2, 3),)])
-    yield Case("transposed_less", lambda x: torch.nn.functional.conv_transpose1d(x, torch.ones(2, 3, 1), padding=1), [(dyadic(2, 2, 5),), (dyadic(3, 2, 4),)],
-               ({0: Dim.AUTO, 2: Dim.AUTO},))
-    # Products of sizes of which it does not show that they are not negative.
-    yield Case("product_of_rests", lambda x: ((v := x[x.shape[0] // 2:, x.shape[1] // 3:].flatten()) * 2, v.cumsum(0), torch.zeros(v.shape[0]) + v.shape[0]),
-               [(dyadic(5, 7),), (dyadic(4, 9),), (dyadic(3, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
-    # The bound that torch gives a sum of counts is more than 64 bits hold.
-    runs = [(dyadic(4, 6),), (dyadic(3, 5),)]
-    # Integers of few bits are the low bits of the whole number, also of one that int32 does not hold.
-    def narrow(x):
-        types = (torch.uint8, torch.int8, torch.int16)
-        filled = torch.zeros(x.shape, dtype=torch.uint8)
-        filled[1:] = x[1:]
-        return (*[x.to(t) for t in types], *[x[1:9].sum(dtype=t) for t in types], x.cumsum(0, dtype=torch.int8), filled, torch.complex(x.float(), x.float()).to(torch.uint8))
-    ends = torch.tensor([877.14, -877.14, -3.5, 3.5, 255, 256, -128, -129, 40000, -40000, 65535.5, 3 * 2.**30, -3 * 2.**30, 1e19, -1e19, float("inf"), float("-inf"), float("nan")])
-    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
-        yield Case(f"narrow_{str(dtype)[6:]}", lambda x, dtype=dtype: narrow(x.to(dtype)), [(ends,)])
-    yield Case("narrow_wide", lambda x: (x + 1).to(torch.uint8), [(torch.tensor([3.3e9, -3.3e9, 7.5e11, -2.5, 254.5, 1e19], dtype=torch.float64),)])
-    yield Case("unflatten_in_threes", lambda x: torch.tensordot(x.unflatten(0, (-1, 3)), x, 1), [(dyadic(6, 6),), (dyadic(9, 9),), (dyadic(12, 12),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
-    yield Case("sections", lambda x: (*torch.tensor_split(x, 3, 0), *torch.tensor_split(x * 2, 4, 1)), [(dyadic(8, 9),), (dyadic(11, 13),)],
-               ({0: Dim.AUTO, 1: Dim.AUTO},))
-    def written_behind_einsum(x):
-        z = x * 1
-        turned, summed = torch.einsum("...ij->...ji", z), torch.einsum("ij->j", z)
-        z[..., -3:, 3:].fill_(-2)
-        turned[0] += 1
-        return turned, summed, z
-    yield Case("written_behind_einsum", written_behind_einsum, [(dyadic(4, 6),)])
-    yield Case("differences_of_none", lambda x: (x.diff(dim=0), x[:, :1].diff(n=3), x[:0].diff(prepend=x[:0]), x.view(3, 0).diff()), [(dyadic(0, 3),)])
-    yield Case("filled_diagonals", lambda x: (x.clone().fill_diagonal_(7), x.t().clone().fill_diagonal_(7), x.clone().fill_diagonal_(-1, wrap=True), x.long().fill_diagonal_(2),
-                                              x[:8].reshape(2, 2, 4)[..., :2].clone().fill_diagonal_(5)), [(dyadic(8, 2),)])
-    yield Case("places_as_tuples", lambda x: (*torch.where(x > 0), x[torch.where(x > 1)], torch.where(x[0, 0] > 0)[0] * 2), [(dyadic(4, 5),), (dyadic(3, 7),)],
-               ({0: Dim.AUTO, 1: Dim.AUTO},))
-    # Where a function is 0 exactly, a logical operator sees it.
-    yield Case("zeros_of_lgamma", lambda x: (torch.lgamma(x), torch.logical_not(torch.lgamma(x)), torch.lgamma(x.double()).bool()), [(torch.tensor([1.0, 2.0, 1.5, 3.0, 0.5, -0.5, 1 + 2.0**-20]).repeat(5),)])
-    # The imaginary part of a real number is 0, and not its product with one.
-    yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
-                                              torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])
-    yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
+    import fx_found
+    yield from fx_found.found()
 
 
 def halves():
