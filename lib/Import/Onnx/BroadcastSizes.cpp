@@ -2,9 +2,9 @@
 //
 // Where two sizes meet that are not known to be equal, ONNX allows one of them to be 1 in any run. For a size that has a name, a
 // sum or a constant beside it says how large it is (total = past + seq, heads = 12), and equality is assumed. What a window leaves
-// of another size does not. Then the size of the result is computed when the model runs. Two that follow from one size (h and 2*floordiv(h, 2), of a picture that is made smaller
-// and larger again; s and min(2048, s), of a table that is cut to a length) are meant to be equal, too, unless they are at no size
-// worth the name (h and min(1, h - 1), s and past + s).
+// of another size does not. Then the size of the result is computed when the model runs. Two that follow from one size (h and
+// 2*floordiv(h, 2), of a picture that is made smaller and larger again; s and min(2048, s), of a table that is cut to a length) are
+// meant to be equal, too, unless they are at no size worth the name (h and min(1, h - 1), s and past + s).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +18,20 @@ using shape::Expr;
 /// |a - b|
 static Expr distance(const Expr &a, const Expr &b) { return Expr::max(a - b, b - a); }
 
+/// The quotient that the symbol stands for; null where it stands for none.
+static const Expr *quotientOf(const shape::Facts &known, const std::string &symbol) {
+  for (const auto &[name, value] : known.derived())
+    if (name == symbol && !value.mentions(symbol))
+      return &value;
+  return nullptr;
+}
+
 /// A quotient of such a size is one, too: once 2 divides it, it is written as 2*q.
 bool SizeModel::isUnnamed(const Expr &e) const {
-  auto isQuotientOfOne = [&](const std::string &s) {
-    return llvm::any_of(known.derived(), [&](const auto &q) { return q.first == s && !q.second.mentions(s) && isUnnamed(q.second); });
-  };
-  return llvm::any_of(e.symbols(), [&](const std::string &s) { return unnamed.count(s) || broadcasts.count(s) || isQuotientOfOne(s); });
+  return llvm::any_of(e.symbols(), [&](const std::string &s) {
+    const Expr *quotient = quotientOf(known, s);
+    return unnamed.count(s) || broadcasts.count(s) || (quotient && isUnnamed(*quotient));
+  });
 }
 
 /// Whether two that follow from one size are equal where that is a usual one: any of some dozens, or a large one that many numbers
@@ -44,9 +52,8 @@ static bool areEqualSomewhere(const Expr &a, const Expr &b) {
 /// What windows, slices or the other sizes of a reshape leave of a size: it may well be 1, and does not say how large what stands
 /// beside it is. A sum of sizes does.
 bool SizeModel::isLeftOver(const Expr &e) const {
-  auto isQuotient = [&](const auto &q) { return e.asSymbol() == q.first && !q.second.mentions(q.first); };
-  if (e.asSymbol())
-    return llvm::any_of(known.derived(), isQuotient);
+  if (std::optional<std::string> symbol = e.asSymbol())
+    return quotientOf(known, *symbol);
   return e.hasOpaque() || llvm::any_of(e.terms(), [](const Expr::Term &t) { return t.coefficient < 0; });
 }
 

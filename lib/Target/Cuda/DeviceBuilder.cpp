@@ -171,6 +171,22 @@ Value DeviceBuilder::shuffle(llvm::StringRef mode, Value x, int64_t amount, int6
 Value DeviceBuilder::shuffleXor(Value x, int64_t mask) { return shuffle("bfly", x, mask, 31); }
 Value DeviceBuilder::shuffleUp(Value x, int64_t by) { return shuffle("up", x, by, 0); }
 
+void DeviceBuilder::addOverLanes(Values &sums, Value lane) {
+  for (unsigned mask = 16; mask; mask /= 2) {
+    if (sums.size() == 1) {
+      sums[0] = addF(sums[0], shuffleXor(sums[0], mask));
+      continue;
+    }
+    size_t half = sums.size() / 2;
+    Value upper = equal(bitAnd(lane, mask), mask);
+    for (size_t i = 0; i < half; ++i) {
+      Value keep = select(upper, sums[i + half], sums[i]), give = select(upper, sums[i], sums[i + half]);
+      sums[i] = addF(keep, shuffleXor(give, mask));
+    }
+    sums.resize(half);
+  }
+}
+
 Value DeviceBuilder::matchAny(Value x) { return intrinsic("llvm.nvvm.match.any.sync.i32", {i32(-1), x}, i32Type()); }
 
 Value DeviceBuilder::warpUniform(Value x) {

@@ -112,6 +112,10 @@ public:
   void barrier(Value id, int64_t threads);         ///< a named one
   Value shuffleXor(Value x, int64_t mask);         ///< any type of up to 32 bits (f32, i32), or f64, i64 in two halves
   Value shuffleUp(Value x, int64_t by);            ///< of the thread so many before; of the first ones their own
+  /// Sums of a warp's lanes: of values whose number is a power of two, each lane ends with its own, lane l of n with those from
+  /// l * n / 32 on (of fewer than 32, neighbours have the same one). While there are several, a lane gives away one half of them and
+  /// takes the other half's part from the lane that it gave to: an exchange for each value, not five.
+  void addOverLanes(Values &sums, Value lane);
   Value matchAny(Value x);                         ///< of a warp's threads (a bit each), those that have the same (i32)
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it
   Value electOne();                                ///< true for one thread of a converged warp

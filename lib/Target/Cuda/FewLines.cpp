@@ -59,7 +59,6 @@ private:
   Line fewLineAt(Value m);
   Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
-  unsigned sumOverWarp(Values &sums);
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
   Values multiplyLines(ArrayRef<Value> depths, ValueRange sums);
   void finishAt(Value line, Value m, Value sum);
@@ -165,26 +164,6 @@ Values FewLinesEmitter::multiplyAt(ArrayRef<Value> depths, Value inside, ValueRa
   return out;
 }
 
-/// Adds up each of a power of two of sums over the warp's lanes. In every step a lane keeps one half of what is left and gives the
-/// other to the lane that keeps that, for as long as there are halves: an exchange for each sum, not five. Lane l then has the sums
-/// from l * n / 32 on; how many those are (of fewer sums than lanes, neighbours have the same one).
-unsigned FewLinesEmitter::sumOverWarp(Values &sums) {
-  unsigned left = sums.size();
-  for (unsigned distance = 16; distance; distance /= 2) {
-    if (left == 1) {
-      sums[0] = d.addF(sums[0], d.shuffleXor(sums[0], distance));
-      continue;
-    }
-    left /= 2;
-    Value lower = d.equal(d.bitAnd(lane, distance), 0);
-    for (unsigned i = 0; i < left; ++i) {
-      Value kept = d.select(lower, sums[i], sums[i + left]), given = d.select(lower, sums[i + left], sums[i]);
-      sums[i] = d.addF(kept, d.shuffleXor(given, distance));
-    }
-  }
-  return left;
-}
-
 void FewLinesEmitter::emitByDepth() {
   unsigned groups = groupsOf(f, few), inDepth = warps / groups, perBlock = linesOfBlock(f, few);
   prepare(d.wide(d.blockId()), perBlock);
@@ -208,7 +187,8 @@ void FewLinesEmitter::emitByDepth() {
     return multiplyAt(d.select(inside, at, d.i64(0)), inside, now);
   });
   Value array = frame.sharedArray("sums", d.f32Type(), inDepth * perBlock * few);
-  unsigned all = sums.size(), left = sumOverWarp(sums), lanesOfOne = 32 * left / all;
+  d.addOverLanes(sums, lane);
+  unsigned left = sums.size(), lanesOfOne = 32 * left / (linesOfWarp * few);
   d.when(d.equal(d.rem(lane, lanesOfOne), 0), [&] {
     Value at = d.mul(d.add(d.mul(number, perBlock), d.mul(group, linesOfWarp)), few);
     at = d.add(at, d.mul(d.div(lane, lanesOfOne), left));

@@ -124,7 +124,6 @@ private:
                     const Product &p);
   Position positionOf(LoopStage &s, const Product &p, unsigned i, Value chunk, Value step);
   Values multiply(LoopStage &s, const Product &p, Value chunk, Value step);
-  void addOverLanes(Values &sums, unsigned count);
   void emitProduct(LoopStage &s, Product &p, Value step, llvm::function_ref<void()> wait);
   void emitBehind(LoopStage &s, const Product &p, Value step, BodyEmitter *ahead);
   void emitPlain(BodyKernel &k, Value step);
@@ -317,24 +316,6 @@ TrackEmitter::Product TrackEmitter::prepare(LoopStage &s, int64_t unitsOfBlock) 
   return p;
 }
 
-/// Sums of a warp's lanes: of `count` values, a power of two, each lane ends with its own. While there are several, a
-/// lane gives away one half of them and takes the other half's part from the lane that it gave to.
-void TrackEmitter::addOverLanes(Values &sums, unsigned count) {
-  for (unsigned mask = 16; mask; mask /= 2) {
-    if (count == 1) {
-      sums[0] = d.addF(sums[0], d.shuffleXor(sums[0], mask));
-      continue;
-    }
-    count /= 2;
-    Value upper = d.equal(d.bitAnd(lane, mask), mask);
-    for (unsigned i = 0; i < count; ++i) {
-      Value keep = d.select(upper, sums[i + count], sums[i]), give = d.select(upper, sums[i], sums[i + count]);
-      sums[i] = d.addF(keep, d.shuffleXor(give, mask));
-    }
-  }
-  sums.resize(count);
-}
-
 /// The lane's own sums over the depth, of rows from `chunk` on.
 Values TrackEmitter::multiply(LoopStage &s, const Product &p, Value chunk, Value step) {
   BodyKernel &k = *s.product;
@@ -367,7 +348,7 @@ Values TrackEmitter::multiply(LoopStage &s, const Product &p, Value chunk, Value
       }
     }
   }
-  addOverLanes(sums, p.sums);
+  d.addOverLanes(sums, lane);
   return sums;
 }
 
