@@ -3,6 +3,7 @@
 #include "BuildModule.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
+#include "lathe/Lower/RunVerified.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -32,7 +33,6 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   lower::formFusedMultiplyAdds(module, isa.fma);
   carryAsBits(module, isa);
   PassManager pm(module.getContext());
-  pm.enableVerifier(true);
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(arith::createArithExpandOpsPass());
@@ -43,7 +43,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(pm.run(module)))
+  if (failed(lower::runVerified(pm, module)))
     return bug("a kernel's functions do not lower to LLVM");
   return llvm::Error::success();
 }

@@ -2,6 +2,7 @@
 
 #include "lathe/Target/CudaTarget.h"
 #include "Attention.h"
+#include "DeviceJobs.h"
 #include "FewLines.h"
 #include "Gemm.h"
 #include "LoopTracks.h"
@@ -10,7 +11,6 @@
 #include "RowProgram.h"
 #include "Scatter.h"
 #include "SplitGroups.h"
-#include "Toolchain.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Support/CodeCache.h"
@@ -23,10 +23,6 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <atomic>
-#include <chrono>
-#include <mutex>
-#include <thread>
 
 using namespace mlir;
 using namespace lathe;
@@ -132,7 +128,12 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::deviceLlvm(ModuleOp device, 
     return toolchain.takeError();
   if (llvm::Error e = lowerToLlvmDialect(device, /*device=*/true))
     return e;
-  return toDeviceLlvm(device, context, sm, toolchain->libdevice);
+  auto module = toPlainLlvm(device, context);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error e = optimiseForDevice(**module, sm, toolchain->libdevice))
+    return std::move(e);
+  return module;
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm::LLVMContext &context) {
@@ -175,97 +176,17 @@ static std::string canonicalText(kernel::GenericOp kernel) {
   return text;
 }
 
-namespace {
-/// One kernel on one architecture, on its way to machine code.
-struct Job {
-  DeviceCode code;
-  unsigned sm;
-  std::string name, form; ///< the kernel's, and the kernel as text for reports of bugs
-  std::string ptx, cubin;
-  std::string key; ///< of the cache; empty: none
-};
-} // namespace
-
-/// PTX and cubin as one entry of the cache: the length of the one, then both.
-static bool takeCached(Job &job, CodeCache &cache, StringRef key) {
-  std::optional<std::string> code = cache.find(key);
-  if (!code)
-    return false;
-  auto [length, rest] = StringRef(*code).split('\n');
-  size_t ptx;
-  if (length.getAsInteger(10, ptx) || ptx > rest.size())
-    return false;
-  job.ptx = rest.take_front(ptx).str();
-  job.cubin = rest.drop_front(ptx).str();
-  return true;
-}
-
 /// All that a cubin depends on beside the compiler: the device code, the machine, and the toolkit.
-static std::string keyOf(Job &job, StringRef toolkit) {
-  std::string text, sm = std::to_string(job.sm);
+static std::string keyOf(ModuleOp device, unsigned number, StringRef toolkit) {
+  std::string text, sm = std::to_string(number);
   llvm::raw_string_ostream os(text);
-  job.code.device->print(os);
+  device->print(os);
   return CodeCache::keyOf({"cuda", sm, toolkit, text});
 }
 
 static std::string identityOf(const Toolchain &toolchain, StringRef version) {
   auto libdevice = llvm::MemoryBuffer::getFile(toolchain.libdevice);
   return CodeCache::keyOf({version, libdevice ? (*libdevice)->getBuffer() : StringRef()});
-}
-
-/// What runs beside others: LLVM and ptxas, once the module is LLVM's.
-static llvm::Error finishJob(Job &job, const CudaOptions &options, const Toolchain &toolchain) {
-  if (!job.key.empty() && takeCached(job, *options.cache, job.key))
-    return llvm::Error::success();
-  llvm::LLVMContext context;
-  auto module = toDeviceLlvm(*job.code.device, context, job.sm, toolchain.libdevice);
-  if (!module)
-    return module.takeError();
-  auto ptx = toPtx(**module, job.sm);
-  if (!ptx)
-    return ptx.takeError();
-  job.ptx = std::move(*ptx);
-  if (options.stage != Stage::Cubin)
-    return llvm::Error::success();
-  auto cubin = assemble(job.ptx, job.sm, toolchain);
-  if (!cubin)
-    return cubin.takeError();
-  job.cubin = std::move(*cubin);
-  if (!job.key.empty())
-    options.cache->add(job.key, std::to_string(job.ptx.size()) + "\n" + job.ptx + job.cubin);
-  return llvm::Error::success();
-}
-
-static llvm::Error runJobs(std::vector<Job> &jobs, const CudaOptions &options, const Toolchain &toolchain) {
-  std::atomic<size_t> next{0};
-  std::mutex lock;
-  std::map<size_t, llvm::Error> failures;
-  auto work = [&] {
-    for (size_t i; (i = next++) < jobs.size();) {
-      auto start = std::chrono::steady_clock::now();
-      if (llvm::Error e = finishJob(jobs[i], options, toolchain)) {
-        std::lock_guard<std::mutex> guard(lock);
-        failures.emplace(i, withForm(std::move(e), [&] { return jobs[i].form; }));
-      }
-      if (options.finished)
-        options.finished(jobs[i].name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), jobs.size());
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned i = 1; i < options.jobs; ++i)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &t : threads)
-    t.join();
-  // The first one in the kernels' order, whatever the threads' order was.
-  llvm::Error first = llvm::Error::success();
-  for (auto &[i, e] : failures) {
-    if (first)
-      llvm::consumeError(std::move(e));
-    else
-      first = std::move(e);
-  }
-  return first;
 }
 
 /// PTX for later GPUs is that of the newest architecture which has no instructions of its own (sm_90a's runs nowhere else), or of
@@ -279,28 +200,35 @@ static unsigned textOf(const CudaOptions &options) {
 }
 
 namespace {
-/// Collects what is to be compiled.
+/// Generates what is to be compiled, and hands it on.
 struct Collector {
   const CudaOptions &options;
   const std::string &toolkit; ///< where there is a cache
   bool cached;
   CudaCode &out;
-  std::vector<Job> jobs;
+  DeviceJobs jobs;
   OwningOpRef<ModuleOp> host;
 
   using Generate = llvm::function_ref<llvm::Expected<DeviceCode>(unsigned sm, StringRef plan)>;
   /// One more launch; `form`: the kernel as text.
   llvm::Error add(MLIRContext *context, StringRef name, Generate generate, llvm::function_ref<std::string()> form);
+  /// Likewise, of kernels or loops that are one launch together.
+  llvm::Error addGroup(const LaunchGroup &group, Generate generate);
 };
 } // namespace
+
+/// The architectures that there is code for.
+static std::vector<unsigned> architecturesOf(const CudaOptions &options) {
+  std::vector<unsigned> sms = options.sms;
+  if (options.keepPtx && !llvm::is_contained(sms, textOf(options)))
+    sms.push_back(textOf(options));
+  return sms;
+}
 
 llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate generate, llvm::function_ref<std::string()> form) {
   size_t number = out.launches.size();
   out.launches.emplace_back();
-  std::vector<unsigned> sms = options.sms;
-  if (options.keepPtx && !llvm::is_contained(sms, textOf(options)))
-    sms.push_back(textOf(options));
-  for (unsigned sm : sms) {
+  for (unsigned sm : architecturesOf(options)) {
     std::string plan = "lathe_cuda_plan_" + std::to_string(number) + "_sm" + std::to_string(sm);
     auto code = generate(sm, plan);
     if (!code)
@@ -311,12 +239,61 @@ llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate genera
       host = ModuleOp::create(UnknownLoc::get(context));
     for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
       op.moveBefore(host->getBody(), host->getBody()->end());
-    out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
-    jobs.push_back(Job{std::move(*code), sm, (name + " sm_" + llvm::Twine(sm)).str(), form(), {}, {}, {}});
+    DeviceJob job{(name + " sm_" + llvm::Twine(sm)).str(), form(), sm, "", std::make_unique<llvm::LLVMContext>(), {}, {}, {}};
     if (cached)
-      jobs.back().key = keyOf(jobs.back(), toolkit);
+      job.key = keyOf(*code->device, sm, toolkit);
+    auto module = toPlainLlvm(*code->device, *job.context);
+    if (!module)
+      return withForm(module.takeError(), form);
+    job.module = std::move(*module);
+    out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
+    jobs.add(std::move(job));
   }
   return llvm::Error::success();
+}
+
+llvm::Error Collector::addGroup(const LaunchGroup &group, Generate generate) {
+  out.launchOf.push_back(out.launches.size());
+  kernel::GenericOp first = group.kernels[0];
+  auto verified = [&](unsigned sm, StringRef plan) -> llvm::Expected<DeviceCode> {
+    auto code = generate(sm, plan);
+    if (!code)
+      return code.takeError();
+    for (ModuleOp module : {*code->device, *code->host})
+      if (llvm::Error e = verifyGenerated(module, group.name))
+        return std::move(e);
+    return code;
+  };
+  return add(first.getContext(), group.name, verified, [&] { return lower::detachKernel(first).text; });
+}
+
+/// Kernels of equal text are one launch: which one each is, and the first kernel of each launch.
+static SmallVector<kernel::GenericOp> distinct(ArrayRef<kernel::GenericOp> kernels, std::vector<unsigned> &launchOf) {
+  std::map<std::string, unsigned> known;
+  SmallVector<kernel::GenericOp> out;
+  for (kernel::GenericOp kernel : kernels) {
+    auto [it, fresh] = known.emplace(canonicalText(kernel), out.size());
+    launchOf.push_back(it->second);
+    if (fresh)
+      out.push_back(kernel);
+  }
+  return out;
+}
+
+/// The modules in the order of the jobs, then the texts for later GPUs.
+static void takeModules(const DeviceJobs &jobs, const CudaOptions &options, CudaCode &out) {
+  bool made = options.stage == Stage::Cubin;
+  for (size_t i = 0; i < jobs.size(); ++i)
+    out.modules.push_back({jobs[i].sm, !made, made ? jobs[i].cubin : jobs[i].ptx});
+  for (std::vector<CudaVariant> &variants : out.launches)
+    for (size_t i = 0, n = variants.size(); i < n && options.keepPtx && made; ++i) {
+      CudaVariant text = variants[i];
+      if (text.sm != textOf(options))
+        continue;
+      out.modules.push_back({text.sm, true, jobs[text.module].ptx});
+      text.module = out.modules.size() - 1;
+      variants.push_back(text);
+    }
 }
 
 llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernels, ArrayRef<LoopGroup> loops,
@@ -333,59 +310,31 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
   }
   bool cached = options.cache && options.stage == Stage::Cubin;
   std::string toolkit = cached ? identityOf(*toolchain, out.toolkit) : "";
-  Collector all{options, toolkit, cached, out, {}, {}};
-  std::map<std::string, unsigned> known;
-  for (kernel::GenericOp kernel : kernels) {
-    auto [it, fresh] = known.emplace(canonicalText(kernel), out.launches.size());
-    out.launchOf.push_back(it->second);
-    if (!fresh)
-      continue;
+  SmallVector<kernel::GenericOp> different = distinct(kernels, out.launchOf);
+  size_t total = (different.size() + loops.size() + groups.size()) * architecturesOf(options).size();
+  Collector all{options, toolkit, cached, out, {options, *toolchain, total}, {}};
+  for (kernel::GenericOp kernel : different) {
     auto generate = [&](unsigned sm, StringRef plan) { return generateNamed(kernel, sm, options, plan); };
     if (llvm::Error e = all.add(kernel.getContext(), kernel.getName(), generate, [&] { return lower::detachKernel(kernel).text; }))
       return std::move(e);
   }
-  auto addGroup = [&](const LaunchGroup &group, llvm::function_ref<llvm::Expected<DeviceCode>(unsigned, StringRef)> make) {
-    out.launchOf.push_back(out.launches.size());
-    kernel::GenericOp first = group.kernels[0];
-    auto generate = [&](unsigned sm, StringRef plan) -> llvm::Expected<DeviceCode> {
-      auto code = make(sm, plan);
-      if (!code)
-        return code.takeError();
-      for (ModuleOp module : {*code->device, *code->host})
-        if (llvm::Error e = verifyGenerated(module, group.name))
-          return std::move(e);
-      return code;
-    };
-    return all.add(first.getContext(), group.name, generate, [&] { return lower::detachKernel(first).text; });
-  };
   for (const LoopGroup &group : loops)
-    if (llvm::Error e = addGroup(group, [&](unsigned sm, StringRef plan) { return generateLoopCode(group, sm, plan); }))
+    if (llvm::Error e = all.addGroup(group, [&](unsigned sm, StringRef plan) { return generateLoopCode(group, sm, plan); }))
       return std::move(e);
   for (const KernelGroup &group : groups)
-    if (llvm::Error e = addGroup(group, [&](unsigned sm, StringRef plan) { return generateGroupCode(group, sm, options, plan); }))
+    if (llvm::Error e =
+            all.addGroup(group, [&](unsigned sm, StringRef plan) { return generateGroupCode(group, sm, options, plan); }))
       return std::move(e);
-  std::vector<Job> &jobs = all.jobs;
-  OwningOpRef<ModuleOp> &host = all.host;
-  if (llvm::Error e = runJobs(jobs, options, *toolchain))
-    return e;
-  for (Job &job : jobs)
-    out.modules.push_back({job.sm, options.stage != Stage::Cubin, options.stage == Stage::Cubin ? job.cubin : job.ptx});
-  for (std::vector<CudaVariant> &variants : out.launches)
-    for (size_t i = 0, n = variants.size(); i < n && options.keepPtx && options.stage == Stage::Cubin; ++i) {
-      CudaVariant text = variants[i];
-      if (text.sm != textOf(options))
-        continue;
-      out.modules.push_back({text.sm, true, jobs[text.module].ptx});
-      text.module = out.modules.size() - 1;
-      variants.push_back(text);
-    }
-  if (host) {
-    if (llvm::Error e = lowerToLlvmDialect(*host, /*device=*/false))
+  if (all.host) {
+    if (llvm::Error e = lowerToLlvmDialect(*all.host, /*device=*/false))
       return e;
-    auto object = toHostObject(*host, options.hostTriple);
+    auto object = toHostObject(*all.host, options.hostTriple);
     if (!object)
       return object.takeError();
     out.hostObject = std::move(*object);
   }
+  if (llvm::Error e = all.jobs.finish())
+    return e;
+  takeModules(all.jobs, options, out);
   return out;
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned threads = 256, warps = threads / 32;
 constexpr unsigned linesOfWarp = 4;     ///< whose pieces a warp has in flight
 constexpr unsigned depthsAhead = 4;     ///< pieces that a thread has in flight where lines lie side by side
-constexpr unsigned linesTogether = 4;   ///< few lines whose sums meet in shared memory at once
+constexpr unsigned mostSums = 8192;     ///< of a block in shared memory, where lines lie side by side
 constexpr unsigned mostForAllWarps = 4; ///< few lines up to which all of a block's warps take the same lines
 constexpr int64_t leastDepth = 128;     ///< of a block
 constexpr int64_t blocksPerProcessor = 4;
@@ -61,6 +61,7 @@ private:
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
   Values multiplyLines(ArrayRef<Value> depths, ValueRange sums);
+  void meet(Value array, ValueRange sums, unsigned each, unsigned meeting);
   void finishAt(Value line, Value m, Value sum);
   void finishPart(Value line, Value m, Value sum);
   Value partialAt(Value part, Value m, Value line);
@@ -230,6 +231,30 @@ Values FewLinesEmitter::multiplyLines(ArrayRef<Value> depths, ValueRange sums) {
   return out;
 }
 
+/// Brings the sums of a block's warps to shared memory, `each` a warp: the first `meeting` of them lay theirs down, the others add
+/// theirs on top, as many at a time. What follows is one loop over so many parts, whatever the number of lines.
+void FewLinesEmitter::meet(Value array, ValueRange sums, unsigned each, unsigned meeting) {
+  unsigned perBlock = 32 * f.width, alignment = std::min(16u, 4 * f.width);
+  Type type = d.vector(f.width, d.f32Type());
+  Value start = d.add(d.mul(d.rem(warp, meeting), each), d.mul(lane, f.width)), turn = d.div(warp, meeting);
+  auto layDown = [&](bool onTop) {
+    for (unsigned m = 0; m < few; ++m) {
+      Value place = d.at(array, d.add(start, m * perBlock), d.f32Type()), own = sums[m * f.width];
+      if (f.width > 1)
+        own = d.real(type, 0);
+      for (unsigned e = 0; f.width > 1 && e < f.width; ++e)
+        own = d.insert(own, sums[m * f.width + e], e);
+      d.store(onTop ? d.addF(d.load(type, place, alignment), own) : own, place, alignment);
+    }
+  };
+  d.when(d.equal(turn, 0), [&] { layDown(/*onTop=*/false); });
+  d.barrier();
+  d.loop(d.i32(1), d.i32(warps / meeting), d.i32(1), [&](Value now) {
+    d.when(d.equal(turn, now), [&] { layDown(/*onTop=*/true); });
+    d.barrier();
+  });
+}
+
 void FewLinesEmitter::emitByLines() {
   unsigned perBlock = linesOfBlock(f, few);
   Value all = d.mul(d.ceilDiv(frame.size(f.lines()), perBlock), frame.size(f.p.batch)), block = d.wide(d.blockId());
@@ -251,24 +276,17 @@ void FewLinesEmitter::emitByLines() {
   });
   sums = d.loop(d.add(end, number), to, d.i64(warps), sums,
                 [&](Value k, ValueRange now) { return multiplyLines(k, now); });
-  unsigned together = std::min(few, linesTogether), each = perBlock * together;
-  Value array = frame.sharedArray("sums", d.f32Type(), warps * each);
-  for (unsigned m = 0; m < few; m += together) {
-    if (m)
-      d.barrier();
-    Value at = d.add(d.mul(warp, each), d.mul(lane, f.width));
-    for (unsigned i = 0; i < together * f.width; ++i) {
-      Value place = d.add(at, i / f.width * perBlock + i % f.width);
-      d.store(sums[m * f.width + i], d.at(array, place, d.f32Type()), 4);
-    }
-    d.barrier();
-    d.loop(tid, d.i32(each), d.i32(threads), [&](Value i) {
-      Value sum = d.f32(0);
-      for (unsigned w = 0; w < warps; ++w)
-        sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * each), d.f32Type()), 4));
-      finishPart(d.add(first, d.wide(d.rem(i, perBlock))), d.add(d.wide(d.div(i, perBlock)), d.i64(m)), sum);
-    });
-  }
+  unsigned each = perBlock * few, meeting = warps / 2;
+  while (meeting * each > mostSums)
+    meeting /= 2;
+  Value array = frame.sharedArray("sums", d.f32Type(), meeting * each);
+  meet(array, sums, each, meeting);
+  d.loop(tid, d.i32(each), d.i32(threads), [&](Value i) {
+    Value sum = d.f32(0);
+    for (unsigned w = 0; w < meeting; ++w)
+      sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * each), d.f32Type()), 4));
+    finishPart(d.add(first, d.wide(d.rem(i, perBlock))), d.wide(d.div(i, perBlock)), sum);
+  });
   d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)),
          [&] { d.when(d.less(d.i64(1), parts), [&] { d.store(parts, frame.scratch(), 8); }); });
 }

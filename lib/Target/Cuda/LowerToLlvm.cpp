@@ -3,6 +3,7 @@
 #include "PtxEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
+#include "lathe/Lower/RunVerified.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -162,7 +163,6 @@ llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
     lower::expandIntegerPowers(module);
   lower::formFusedMultiplyAdds(module, /*hasInstruction=*/device);
   PassManager pm(module.getContext());
-  pm.enableVerifier(true);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -181,7 +181,7 @@ llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
     text += (text.empty() ? "" : "; ") + d.str();
     return success();
   });
-  if (failed(pm.run(module)))
+  if (failed(lower::runVerified(pm, module)))
     return bug("lowering to LLVM fails: {0}", text);
   return llvm::Error::success();
 }

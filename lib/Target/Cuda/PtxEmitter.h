@@ -12,12 +12,11 @@ namespace lathe::cuda {
 /// Lowers everything in the module to the llvm and nvvm dialects, in place. Math goes to libdevice's functions on a device.
 llvm::Error lowerToLlvmDialect(mlir::ModuleOp module, bool device);
 
-/// The module as optimised LLVM IR for the architecture, with what it needs of libdevice.
-llvm::Expected<std::unique_ptr<llvm::Module>> toDeviceLlvm(mlir::ModuleOp module, llvm::LLVMContext &context, unsigned sm,
-                                                           llvm::StringRef libdevice);
+/// Optimises the module, as `toPlainLlvm` gives it, for the architecture, with what it needs of libdevice.
+llvm::Error optimiseForDevice(llvm::Module &module, unsigned sm, llvm::StringRef libdevice);
 llvm::Expected<std::string> toPtx(llvm::Module &module, unsigned sm);
 
-/// The module as LLVM IR, as it is.
+/// The module as LLVM IR, as it is. Not beside others of the same MLIR context, where translation makes types.
 llvm::Expected<std::unique_ptr<llvm::Module>> toPlainLlvm(mlir::ModuleOp module, llvm::LLVMContext &context);
 
 /// A relocatable object for the host.
