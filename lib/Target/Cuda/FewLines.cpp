@@ -60,7 +60,7 @@ private:
   Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
-  Values multiplyLines(ArrayRef<Value> depths, ValueRange sums);
+  Values multiplyLines(Value from, unsigned ahead, ValueRange sums);
   void meet(Value array, ValueRange sums, unsigned each, unsigned meeting);
   void finishAt(Value line, Value m, Value sum);
   void finishPart(Value line, Value m, Value sum);
@@ -209,25 +209,25 @@ void FewLinesEmitter::emitByDepth() {
 // Lines side by side
 //===----------------------------------------------------------------------===//
 
-/// Adds the products of the thread's lines at some depths.
-Values FewLinesEmitter::multiplyLines(ArrayRef<Value> depths, ValueRange sums) {
+/// Adds the products of the thread's lines at `ahead` depths that lie side by side: one access reads what a few line has there.
+Values FewLinesEmitter::multiplyLines(Value from, unsigned ahead, ValueRange sums) {
   Values out(sums), loaded;
   const ProductOperand &o = f.wide();
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Value step = frame.size(*f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes));
-  for (Value at : depths) {
-    Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(at, step)), o.type);
+  for (unsigned n = 0; n < ahead; ++n) {
+    Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(d.add(from, n), step)), o.type);
     Value v = d.load(d.vector(f.width, o.type), pointer, o.type.getIntOrFloatBitWidth() / 8 * f.width);
     loaded.push_back(d.convertF(v, d.f32Type()));
   }
-  for (auto [n, at] : llvm::enumerate(depths))
-    for (unsigned m = 0; m < few; ++m) {
-      Value x = elements(f.few(), narrow[m], at, 1);
+  for (unsigned m = 0; m < few; ++m) {
+    Value x = elements(f.few(), narrow[m], from, ahead);
+    for (unsigned n = 0; n < ahead; ++n)
       for (unsigned e = 0; e < f.width; ++e) {
         Value &sum = out[m * f.width + e];
-        sum = d.fma(elementOf(d, loaded[n], e), x, sum);
+        sum = d.fma(elementOf(d, loaded[n], e), elementOf(d, x, n), sum);
       }
-    }
+  }
   return out;
 }
 
@@ -269,13 +269,10 @@ void FewLinesEmitter::emitByLines() {
   Value number = d.wide(warp), end = d.add(from, d.sub(d.sub(to, from), d.rem(d.sub(to, from), step)));
   Values sums(f.width * few, d.f32(0));
   sums = d.loop(from, end, d.i64(step), sums, [&](Value k, ValueRange now) {
-    Values depths;
-    for (unsigned i = 0; i < depthsAhead; ++i)
-      depths.push_back(d.add(d.add(k, number), i * warps));
-    return multiplyLines(depths, now);
+    return multiplyLines(d.add(k, d.mul(number, depthsAhead)), depthsAhead, now);
   });
   sums = d.loop(d.add(end, number), to, d.i64(warps), sums,
-                [&](Value k, ValueRange now) { return multiplyLines(k, now); });
+                [&](Value k, ValueRange now) { return multiplyLines(k, 1, now); });
   unsigned each = perBlock * few, meeting = warps / 2;
   while (meeting * each > mostSums)
     meeting /= 2;

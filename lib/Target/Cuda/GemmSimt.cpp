@@ -64,19 +64,25 @@ Values SimtGemm::multiply(ArrayRef<Value> sums) {
   return out;
 }
 
+/// One row after another, the next one's sums moved to where the first one's are: what follows the product is code of one row, in a
+/// loop that is unrolled only where that is short.
 void SimtGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  unsigned width = epilogue.width(), quarters = tile.perThread / 4;
-  for (unsigned i = 0; i < tile.perThread; ++i) {
-    Value row = d.add(d.wide(d.add(d.mul(ty, 4), i / 4 * (tile.m / quarters) + i % 4)), m0);
+  unsigned width = epilogue.width(), each = tile.perThread, quarters = each / 4;
+  d.loop(d.i32(0), d.i32(each), d.i32(1), sums, [&](Value i, ValueRange now) {
+    Value place = d.add(d.mul(d.div(i, 4), tile.m / quarters), d.rem(i, 4));
+    Value row = d.add(d.wide(d.add(d.mul(ty, 4), place)), m0);
     d.when(d.less(row, m), [&] {
       ProductEpilogue::Row point = epilogue.atRow(row);
-      for (unsigned j = 0; j < tile.perThread; j += width) {
+      for (unsigned j = 0; j < each; j += width) {
         Value column = d.add(d.wide(d.add(d.mul(tx, 4), j / 4 * (tile.n / quarters) + j % 4)), n0);
-        d.when(d.less(column, n), [&] { epilogue.store(point, column, sums.slice(i * tile.perThread + j, width)); });
+        d.when(d.less(column, n), [&] { epilogue.store(point, column, Values(now.slice(j, width))); });
       }
     });
-  }
+    Values next(now.drop_front(each));
+    llvm::append_range(next, now.take_front(each));
+    return next;
+  });
 }
 
 void SimtGemm::emit() {
