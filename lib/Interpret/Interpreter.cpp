@@ -36,6 +36,7 @@ private:
   Error observe(kernel::GenericOp op, Inputs in, const Tensors &results);
   Expected<Operation *> atSizes(Operation *op);
   Error setAll(ArrayAttr symbols, ArrayAttr exprs);
+  Error checkAt(Operation *op);
   bool waits(Operation &op, Block &block, const llvm::DenseSet<Operation *> &done);
 
   ModuleOp module;
@@ -177,6 +178,11 @@ Error Interpreter::read(ir::ReadOp op, const Tensor &x) {
   for (auto [i, symbol] : llvm::enumerate(op.getSymbols()))
     if (Error e = sizes.set(cast<StringAttr>(symbol).getValue(), x.ints[i]))
       return e;
+  return checkAt(op);
+}
+
+/// What holds between sizes of the function that `op` is in, where the operation has given new ones.
+Error Interpreter::checkAt(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   if (Error e = sizes.checkRelations(function.getName()))
     return e;
@@ -206,7 +212,9 @@ Error Interpreter::branch(ir::IfOp op, Inputs in, Tensors &out) {
   if (!results)
     return results.takeError();
   out = std::move(*results);
-  return setAll(op.getSymbols(), taken ? op.getThenSizes() : op.getElseSizes());
+  if (Error e = setAll(op.getSymbols(), taken ? op.getThenSizes() : op.getElseSizes()))
+    return e;
+  return checkAt(op);
 }
 
 /// Puts what each iteration gave side by side, along a new first dimension.
@@ -258,6 +266,8 @@ Error Interpreter::loop(ir::LoopOp op, Inputs in, Tensors &out) {
     return e;
   if (!op.getCount().empty())
     sizes.assign(op.getCount(), count);
+  if (Error e = checkAt(op))
+    return e;
   out = std::move(state);
   for (auto [i, parts] : llvm::enumerate(collected)) {
     Expected<RankedTensorType> type = sizes.typeAt(op.getResult(carried + i).getType());

@@ -105,3 +105,25 @@ lathe.symbol "n" range [1, -1]
 func.func @main(%x: tensor<?xf32, #lathe.dims<"n">>) -> tensor<?xf32, #lathe.dims<"n">> {
   return %x : tensor<?xf32, #lathe.dims<"n">>
 }
+
+// -----
+
+// A size that a branch gives is checked where it is known.
+// CHECK: the model needs s eq 2; it is 3 and 2
+module {
+  lathe.symbol "s" range [0, -1]
+  lathe.relation "s" "eq" "2"
+  func.func @main() -> tensor<2xf32> {
+    %yes = lathe.constant dense<true> : tensor<i1>
+    %x = lathe.constant dense<1.0> : tensor<3xf32>
+    %y = lathe.constant dense<2.0> : tensor<2xf32>
+    %0 = lathe.if %yes then @first else @second(%x, %y) {symbols = ["s"], thenSizes = ["3"], elseSizes = ["2"]} : (tensor<i1>, tensor<3xf32>, tensor<2xf32>) -> tensor<?xf32, #lathe.dims<"s">>
+    return %y : tensor<2xf32>
+  }
+  func.func @first(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {
+    return %x : tensor<3xf32>
+  }
+  func.func @second(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+    return %y : tensor<2xf32>
+  }
+}

@@ -19,12 +19,13 @@ struct Digit {
 } // namespace
 
 /// Takes digits from the last to the first; `inner` is what those that are taken span. Where several have the same stride, all
-/// but one have a single place, and it is not known which.
+/// but one have a single place, and it is not known which. One that is known to have no more than a single place is always zero:
+/// its stride says nothing (what an index modulo an extent is, was simplified as if it could be more).
 static std::optional<Expr> spanOf(std::vector<Digit> &digits, const Expr &inner, const shape::Facts &facts, unsigned &fuel) {
   if (digits.empty())
     return inner;
   for (size_t i = 0; i < digits.size() && fuel; ++i) {
-    if (!facts.provablyEqual(digits[i].stride, inner))
+    if (!facts.provablyEqual(digits[i].stride, inner) && !facts.provablyLessEqual(digits[i].extent, 1))
       continue;
     --fuel;
     Digit taken = digits[i];

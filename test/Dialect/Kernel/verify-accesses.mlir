@@ -282,3 +282,36 @@ module {
     return %0 : tensor<?xf32, #lathe.dims<"n">>
   }
 }
+
+// -----
+
+// K6: an axis of no more than one place is always zero, whatever its stride says.
+!x = tensor<?x3xf32, #lathe.dims<"max(-max(0, n - 3) + 1, 0)", "3">>
+module {
+  lathe.symbol "n" range [1, -1]
+  func.func @main(%x: !x) -> !x {
+    %0 = kernel.generic loop @last axes(i = "max(-max(0, n - 3) + 1, 0)", j = "3") ins(%x : !x) outs(!x) {
+    ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+      %1 = kernel.load %in["3*i + j"] : !kernel.ref<f32> -> f32
+      kernel.store %1, %out["5*i + j"] : f32, !kernel.ref<f32>
+    }
+    return %0 : !x
+  }
+}
+
+// -----
+
+// K6: one of two places is not.
+!y = tensor<?x3xf32, #lathe.dims<"min(n, 2)", "3">>
+module {
+  lathe.symbol "n" range [1, -1]
+  func.func @main(%x: !y) -> !y {
+    %0 = kernel.generic loop @last axes(i = "min(n, 2)", j = "3") ins(%x : !y) outs(!y) {
+    ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+      %1 = kernel.load %in["3*i + j"] : !kernel.ref<f32> -> f32
+      // expected-error @below {{K6: 'last': not proven to write each element of a block once: 5*i + j}}
+      kernel.store %1, %out["5*i + j"] : f32, !kernel.ref<f32>
+    }
+    return %0 : !y
+  }
+}
