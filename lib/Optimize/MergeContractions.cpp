@@ -115,13 +115,13 @@ ElementsAttr Merger::joined(MutableArrayRef<ConstantOp> parts, int64_t axis) {
     }
     bytes.push_back(*raw);
   }
-  std::vector<char> all;
-  for (int64_t o = 0; o < outer; ++o)
-    for (ArrayRef<char> b : bytes) {
-      ArrayRef<char> run = b.slice(o * (b.size() / outer), b.size() / outer);
-      all.insert(all.end(), run.begin(), run.end());
-    }
-  return cache[key] = constantFromBytes(RankedTensorType::get(shape, first.getElementType()), all, "joined");
+  auto sideBySide = [&](MutableArrayRef<char> all) {
+    char *to = all.begin();
+    for (int64_t o = 0; o < outer; ++o)
+      for (ArrayRef<char> b : bytes)
+        to = llvm::copy(b.slice(o * (b.size() / outer), b.size() / outer), to);
+  };
+  return cache[key] = constantFilled(RankedTensorType::get(shape, first.getElementType()), "joined", sideBySide);
 }
 
 void Merger::merge(MutableArrayRef<Projection> group) {

@@ -152,12 +152,22 @@ std::optional<ConstantTensor> ir::readConstant(ElementsAttr attr) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-ElementsAttr ir::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes, StringRef name) {
+ElementsAttr ir::constantFilled(RankedTensorType type, StringRef name, llvm::function_ref<void(MutableArrayRef<char>)> fill) {
   // Attributes are hashed and kept for the context's life; large ones live in a resource instead.
-  constexpr size_t largest = 1 << 16;
-  if (bytes.size() <= largest)
+  constexpr int64_t largest = 1 << 16;
+  int64_t size = bytesOf(type);
+  if (size <= largest) {
+    std::vector<char> bytes(size);
+    fill(bytes);
     return DenseElementsAttr::getFromRawBuffer(type, bytes);
-  return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, 64));
+  }
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocate(size, 64);
+  fill(blob.getMutableData());
+  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+}
+
+ElementsAttr ir::constantFromBytes(RankedTensorType type, ArrayRef<char> bytes, StringRef name) {
+  return constantFilled(type, name, [&](MutableArrayRef<char> out) { llvm::copy(bytes, out.begin()); });
 }
 
 ElementsAttr ir::writeConstant(const ConstantTensor &t, StringRef name) {

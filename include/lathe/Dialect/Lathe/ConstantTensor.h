@@ -40,6 +40,9 @@ mlir::ElementsAttr writeConstant(const ConstantTensor &tensor, llvm::StringRef n
 
 /// The raw little-endian bytes of a constant of at least 8-bit elements; nothing for splats and bools.
 std::optional<llvm::ArrayRef<char>> rawBytes(mlir::ElementsAttr attr);
+/// A constant of the bytes that `fill` writes, little-endian, in its own place.
+mlir::ElementsAttr constantFilled(mlir::RankedTensorType type, llvm::StringRef name,
+                                  llvm::function_ref<void(llvm::MutableArrayRef<char>)> fill);
 /// A constant of these bytes.
 mlir::ElementsAttr constantFromBytes(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes, llvm::StringRef name);
 
