@@ -73,7 +73,7 @@ llvm::Error Importer::whileLoop(const Node &node) {
     }
   }
   mlir::Location loc = g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
-  size_t bound = late.bound.size();
+  size_t bound = late.bound.size() + late.again.size();
   auto all = [](llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b) {
     SmallVector<Value> both(a.begin(), a.end());
     both.append(b.begin(), b.end());
@@ -109,7 +109,7 @@ llvm::Error Importer::whileLoop(const Node &node) {
       return lathe::unsupported("{0}a carried value is {1} and becomes {2}", placeOf(file, node), was.getType(), v.getType());
   }
   LATHE_TRY(again, loopCondition(node, *condition, all(next, inside)));
-  if (late.bound.size() != bound)
+  if (late.bound.size() + late.again.size() != bound)
     return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
   SmallVector<Value> gives = all({again}, next);
   builder.create<mlir::func::ReturnOp>(loc, gives);

@@ -118,11 +118,23 @@ llvm::Error Importer::needSizes(const OpContext &c, const std::string &tensor) c
   return llvm::Error::success();
 }
 
+/// Of a result that nobody reads: its dimensions may be those of one that is read. One that the file does not describe, or that cannot
+/// be represented, has a type that says nothing.
+mlir::RankedTensorType Importer::unreadType(const std::string &name) {
+  if (!name.empty() && graph->tensors.count(name)) {
+    llvm::Expected<mlir::RankedTensorType> type = typeOf(name, "", true);
+    if (type)
+      return *type;
+    llvm::consumeError(type.takeError());
+  }
+  return mlir::RankedTensorType::get({}, builder.getF32Type());
+}
+
 llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
   for (const std::string &name : resultNames(c.node)) {
     c.wanted.push_back(!name.empty() && (inPlace || read.count(name)));
-    if (name.empty() || (!inPlace && !read.count(name))) {
-      c.resultTypes.push_back(mlir::RankedTensorType::get({}, builder.getF32Type()));
+    if (!c.wanted.back()) {
+      c.resultTypes.push_back(unreadType(name));
       continue;
     }
     if (values.has(name))

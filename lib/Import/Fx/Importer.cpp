@@ -227,6 +227,11 @@ llvm::Error Importer::build() {
   symbols.declare(builder, unknown, late.bound);
   for (const std::string &counter : counters)
     builder.create<ir::SymbolOp>(unknown, counter, 0, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
+  for (const auto &[name, same] : late.again) {
+    builder.create<ir::SymbolOp>(unknown, name, INT64_MIN, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
+    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", shape::Expr::symbol(same).str(), mlir::FlatSymbolRefAttr(),
+                                   mlir::StringAttr());
+  }
   std::string problems;
   mlir::ScopedDiagnosticHandler handler(builder.getContext(), [&](mlir::Diagnostic &d) {
     problems += (problems.empty() ? "" : "; ") + d.str();

@@ -55,6 +55,7 @@ private:
   llvm::Error refreshOperands(const Node &node);
   llvm::Error requireBound(const Node &node, const shape::Expr &size, llvm::StringRef what) const;
   llvm::Error translate(const Node &node, llvm::StringRef op, bool inPlace);
+  mlir::RankedTensorType unreadType(const std::string &name);
   llvm::Error readResultTypes(OpContext &c, bool inPlace);
   llvm::Error runHandler(OpContext &c, const OpEntry &entry);
   llvm::Error runAlone(OpContext &c, const OpEntry &entry);

@@ -244,10 +244,15 @@ llvm::Error OpContext::need(const Condition &condition) const {
 
 llvm::Error OpContext::bindSize(const Expr &size, Value count) {
   auto symbol = size.asSymbol();
-  if (!symbol || !late || !late->isLate(*symbol) || !late->bound.insert(*symbol).second)
+  if (!symbol || !late || !late->isLate(*symbol))
     return cannot("it computes the size {0}, which the file gives by no symbol of its own", size.str());
+  std::string name = *symbol;
+  if (!late->bound.insert(name).second) { // PyTorch knows that both are one, as of what it computes twice; the run checks it
+    name += ".again" + std::to_string(late->again.size());
+    late->again.push_back({name, *symbol});
+  }
   Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
-  g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({*symbol}));
+  g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({name}));
   return llvm::Error::success();
 }
 

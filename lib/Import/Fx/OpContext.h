@@ -59,6 +59,7 @@ struct Needs {
 struct LateSizes {
   std::function<bool(const std::string &)> isLate;
   std::set<std::string> bound;
+  std::vector<std::pair<std::string, std::string>> again; ///< names of values that are to be equal to bound ones
 };
 
 class OpContext {

@@ -74,3 +74,20 @@ def found():
     yield Case("transform_of_one", lambda x: (*[torch.copysign(torch.ones(1), torch.view_as_real(f(x, dim=-1))) for f in (torch.fft.rfft, torch.fft.fft)], torch.view_as_real(torch.fft.ifft(x, norm="ortho").resolve_conj()),
                                               torch.fft.irfft(torch.complex(x, x), n=1), torch.fft.hfft(x, n=1)), [(torch.cat([dyadic(9, 1), torch.tensor([[float("inf")]])]),)])
     yield Case("sum_of_counts", lambda x: torch.cat([(v := x.nonzero())[v > 0], v[v <= 0]]), runs, ({0: Dim.AUTO, 1: Dim.AUTO},))
+    # Whose scale follows from an open size, and keys of a length of their own.
+    yield Case("attention_of_open_heads", torch.nn.functional.scaled_dot_product_attention,
+               [(dyadic(2, 3, 4, 8), dyadic(2, 3, 6, 8), dyadic(2, 3, 6, 8)), (dyadic(1, 2, 5, 4), dyadic(1, 2, 3, 4), dyadic(1, 2, 3, 4))],
+               ({0: Dim.AUTO, 1: Dim.AUTO, 2: Dim.AUTO, 3: Dim.AUTO},) * 3)
+    # Fewer rows of places than of numbers.
+    yield Case("gather_of_some_rows", lambda x, i: x.gather(1, i), [(dyadic(5, 6), torch.randint(0, 6, (3, 4))), (dyadic(4, 7), torch.randint(0, 7, (4, 2)))],
+               ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO, 1: Dim.AUTO}))
+    # One count under one name, computed twice.
+    def counted_twice(x):
+        chosen = x.sum(1) > 0
+        written = x.clone()
+        written[chosen] = -1
+        return x[chosen], written, x[chosen.nonzero().squeeze(1)] * 2, x[chosen].mean(0)
+    yield Case("counted_twice", counted_twice, [(dyadic(6, 4),), (dyadic(9, 4),), (-dyadic(2, 4).abs() - 1,)], ({0: Dim.AUTO},))
+    # The first result's dimensions, which nobody reads.
+    yield Case("places_of_maxima", lambda x: (torch.nn.functional.max_pool2d(x, 2, return_indices=True)[1], x.max(2).indices, x.sort(3).indices[..., :1], x.topk(2).indices),
+               [(torch.randperm(192).float().reshape(2, 2, 6, 8),), (torch.randperm(360).float().reshape(3, 2, 10, 6),)], ({0: Dim.AUTO, 2: Dim.AUTO, 3: Dim.AUTO},))
