@@ -2,11 +2,15 @@
 
 #include "lathe/Lower/CollapseAxes.h"
 #include "KernelAxes.h"
+#include "lathe/Lower/BodyInfo.h"
 #include "lathe/Lower/Passes.h"
 
 using namespace mlir;
 using namespace lathe;
 using lower::Axis;
+using lower::AxisSet;
+using lower::BodyInfo;
+using lower::Indexing;
 using lower::KernelAxes;
 using shape::Expr;
 
@@ -19,10 +23,12 @@ namespace {
 class Collapser : public KernelAxes {
 public:
   using KernelAxes::KernelAxes;
+  void shareReducedAxes();
   void dropUnitAxes();
   void mergeAxes();
 
 private:
+  bool liesSideBySide(const Axis &axis) const;
   bool mergeOnePair();
   /// Updates of a scatter stay in their order where the axes do.
   bool keepsOrder(unsigned outer, unsigned inner) {
@@ -32,6 +38,50 @@ private:
   void merge(unsigned outer, unsigned inner);
 };
 } // namespace
+
+/// Whether all accesses that move along the axis move by one element.
+bool Collapser::liesSideBySide(const Axis &axis) const {
+  return llvm::all_of(exprs, [&](const Indexing &i) {
+    std::optional<Expr::Linear> linear = i.expr.linearIn(axis.name);
+    return isa<kernel::IndexOp>(i.op) || !i.expr.mentions(axis.name) || (linear && linear->coefficient.isOne());
+  });
+}
+
+/// An axis that is only summed over, and one of the results of the same extent, where nothing is at a point of both: one axis, which
+/// the passes over a row walk one after the other. As two, lanes would run along the results and the sums be scalar. Without
+/// a third axis, the results along the one could no longer be computed in parallel. One pair a kernel: what is at which points
+/// is asked once.
+void Collapser::shareReducedAxes() {
+  if (!ordered.empty())
+    return;
+  BodyInfo info(kernel);
+  AxisSet stored = 0, reduced = 0;
+  SmallVector<AxisSet> domains;
+  for (Operation *op : info.ops) {
+    domains.push_back(info.domainOf(op));
+    if (isa<kernel::StoreOp>(op))
+      stored |= domains.back();
+    else if (auto reduce = dyn_cast<kernel::ReduceOp>(op))
+      reduced |= info.axesOf(reduce.getAxes());
+  }
+  auto isFree = [&](unsigned from, unsigned to) {
+    AxisSet one = AxisSet(1) << from, other = AxisSet(1) << to;
+    return (reduced & ~stored & one) && (stored & other) && (stored & ~reduced & ~other) &&
+           llvm::none_of(domains, [&](AxisSet d) { return d & one && d & other; });
+  };
+  for (unsigned from = axes.size(); from-- > 0;)
+    for (unsigned to = 0; to < axes.size(); ++to) {
+      if (!isFree(from, to) || axes[from].extent != axes[to].extent || !liesSideBySide(axes[from]) || !liesSideBySide(axes[to]))
+        continue;
+      for (auto &[op, key, e] : exprs)
+        e = e.substitute({{axes[from].name, Expr::symbol(axes[to].name)}});
+      for (auto &[op, names] : reductions)
+        if (names.erase(axes[from].name))
+          names.insert(axes[to].name);
+      axes.erase(axes.begin() + from);
+      return;
+    }
+}
 
 void Collapser::dropUnitAxes() {
   for (unsigned i = axes.size(); i-- > 0;) {
@@ -91,6 +141,8 @@ void lower::collapseAxes(kernel::GenericOp kernel) {
   using lathe::kernel::KernelClass;
   if (kernel.getKernelClass() != KernelClass::Contraction && kernel.getKernelClass() != KernelClass::Attention) {
     Collapser collapser(kernel);
+    if (kernel.getKernelClass() == KernelClass::Reduction)
+      collapser.shareReducedAxes();
     collapser.dropUnitAxes();
     collapser.mergeAxes();
     collapser.writeBack();

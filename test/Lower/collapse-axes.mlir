@@ -49,6 +49,56 @@ func.func @rows(%x: !x) -> !r {
   return %0 : !r
 }
 
+// The sums go along the rows of the result: one axis is both.
+// CHECK-LABEL: func.func @spread
+// CHECK: kernel.generic reduction @spread axes(b = "batch", e = "768")
+// CHECK: kernel.load %{{.*}}["768*b + e"]
+// CHECK: kernel.reduce add %{{.*}} over ["e"]
+// CHECK: kernel.store %{{.*}}["768*b + e"]
+func.func @spread(%x: !x) -> !x {
+  %0 = kernel.generic reduction @spread axes(b = "batch", e = "768", d = "768") ins(%x : !x) outs(!x) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + d"] : !kernel.ref<f32> -> f32
+    %2 = kernel.reduce add %1 over ["d"] : f32
+    %3 = kernel.index "e"
+    %4 = arith.sitofp %3 : i64 to f32
+    %5 = arith.mulf %2, %4 : f32
+    kernel.store %5, %out["768*b + e"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !x
+}
+
+// A distance between two places of a row is at a point of both: the axes stay two.
+// CHECK-LABEL: func.func @distance
+// CHECK: kernel.generic reduction @distance axes(b = "batch", e = "768", d = "768")
+func.func @distance(%x: !x) -> !x {
+  %0 = kernel.generic reduction @distance axes(b = "batch", e = "768", d = "768") ins(%x : !x) outs(!x) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + d"] : !kernel.ref<f32> -> f32
+    %2 = kernel.load %in["768*b + e"] : !kernel.ref<f32> -> f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = kernel.reduce max %3 over ["d"] : f32
+    kernel.store %4, %out["768*b + e"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !x
+}
+
+// What is summed down a matrix is not read along the rows of the result.
+// CHECK-LABEL: func.func @down
+// CHECK: kernel.generic reduction @down axes(b = "batch", e = "768", d = "768")
+func.func @down(%x: !t) -> !x {
+  %0 = kernel.generic reduction @down axes(b = "batch", e = "768", d = "768") ins(%x : !t) outs(!x) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["b + batch*d"] : !kernel.ref<f32> -> f32
+    %2 = kernel.reduce add %1 over ["d"] : f32
+    %3 = kernel.index "e"
+    %4 = arith.sitofp %3 : i64 to f32
+    %5 = arith.mulf %2, %4 : f32
+    kernel.store %5, %out["768*b + e"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !x
+}
+
 // The rows of a product are one axis when asked for; the emitters for CPUs find them themselves.
 // CHECK-LABEL: func.func @product
 // CHECK: kernel.generic contraction @product axes(b = "batch", s = "16", n = "768", k = "768")

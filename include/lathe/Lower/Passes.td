@@ -9,7 +9,9 @@ def CollapseAxes : Pass<"lathe-collapse-axes"> {
   let description = [{
     In kernels of class loop and reduction: an outer axis `a` and an inner axis `b` become one where every offset and index
     mentions neither, or both in the ratio extent(b) to 1, and every reduction takes neither or both. Axes of extent 1 are
-    dropped. Fewer and longer axes vectorise better.
+    dropped. Fewer and longer axes vectorise better. In kernels of class reduction, an axis that is only reduced and an axis of
+    the results are one where their extents are equal, nothing is computed at a point of both, and the elements along each lie side by
+    side: the reduction is a pass over the results' row then.
 
     Before:
     ```mlir
