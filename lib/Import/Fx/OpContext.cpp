@@ -242,18 +242,30 @@ llvm::Error OpContext::need(const Condition &condition) const {
   return cannot("it needs '{0}'", stated.str());
 }
 
+void OpContext::readSize(const std::string &symbol, Value count) {
+  Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
+  g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({symbol}));
+}
+
 llvm::Error OpContext::bindSize(const Expr &size, Value count) {
   auto symbol = size.asSymbol();
-  if (!symbol || !late || !late->isLate(*symbol))
+  if (!symbol || !late || !late->isLate(*symbol) || !late->bound.insert(*symbol).second)
     return cannot("it computes the size {0}, which the file gives by no symbol of its own", size.str());
-  std::string name = *symbol;
-  if (!late->bound.insert(name).second) { // PyTorch knows that both are one, as of what it computes twice; the run checks it
-    name += ".again" + std::to_string(late->again.size());
-    late->again.push_back({name, *symbol});
-  }
-  Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
-  g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({name}));
+  readSize(*symbol, count);
   return llvm::Error::success();
+}
+
+llvm::Expected<Expr> OpContext::bindSizeAgain(const Expr &size, Value count) {
+  auto symbol = size.asSymbol();
+  if (!symbol || !late || !late->bound.count(*symbol)) {
+    if (llvm::Error e = bindSize(size, count))
+      return std::move(e);
+    return size;
+  }
+  std::string own = *symbol + ".again" + std::to_string(late->again.size());
+  late->again.push_back({own, *symbol});
+  readSize(own, count);
+  return Expr::symbol(own);
 }
 
 bool OpContext::fits(const Expr &a, const Expr &b) const {

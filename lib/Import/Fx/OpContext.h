@@ -103,6 +103,9 @@ public:
 
   /// The size that the file gives by a symbol is the value of this integer, read while the program runs.
   llvm::Error bindSize(const Expr &size, Value count);
+  /// Likewise; for a symbol that is bound already, as PyTorch gives one name to what it knows to be equal, a symbol of its own, which is
+  /// checked to be equal when it is read.
+  llvm::Expected<Expr> bindSizeAgain(const Expr &size, Value count);
 
   /// The operand's memory holds this from here on.
   void write(llvm::StringRef name, Value v) { written.push_back({slot(name).argument->tensors[0], v}); }
@@ -158,6 +161,7 @@ public:
   int64_t unrolledSteps = 0;    ///< recurrences over more steps are loops
 
 private:
+  void readSize(const std::string &symbol, Value count);
   struct Slot {
     const Argument *argument = nullptr; ///< null: the default or nothing
     std::string defaultText;

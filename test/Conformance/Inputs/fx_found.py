@@ -91,3 +91,8 @@ def found():
     # The first result's dimensions, which nobody reads.
     yield Case("places_of_maxima", lambda x: (torch.nn.functional.max_pool2d(x, 2, return_indices=True)[1], x.max(2).indices, x.sort(3).indices[..., :1], x.topk(2).indices),
                [(torch.randperm(192).float().reshape(2, 2, 6, 8),), (torch.randperm(360).float().reshape(3, 2, 10, 6),)], ({0: Dim.AUTO, 2: Dim.AUTO, 3: Dim.AUTO},))
+    def masks_used_twice(x, y):
+        chosen, inner, all_of = x.sum((1, 2)) > 0, x.sum((0, 2)) > 0, x > 1
+        return x[chosen], y[chosen], torch.cat([x[chosen].sum((1, 2)), y[chosen]]), x[:, inner], x[:, inner].mean(1), x[all_of], (x + 1)[all_of], all_of.nonzero()
+    yield Case("masks_used_twice", masks_used_twice, [(dyadic(4, 6, 5), dyadic(4)), (dyadic(3, 9, 5), dyadic(3)), (-dyadic(2, 2, 5).abs() - 1, dyadic(2))],
+               ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO}))

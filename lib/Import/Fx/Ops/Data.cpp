@@ -35,19 +35,18 @@ llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mas
   int64_t rank = typeOf(mask).getRank();
   if (count.isZero() && c.g.facts.provablyEqual(shape::product(dimsOf(mask)), Expr(0))) // there is no element
     return SmallVector<Value>(rank, c.g.splat(0, {Expr(0)}, c.g.b.getI64Type()));
-  if (llvm::Error e = c.bindSize(count, countTrue(c, mask)))
-    return std::move(e);
+  LATHE_TRY(own, c.bindSizeAgain(count, countTrue(c, mask)));
   SmallVector<Value> result;
   if (rank == 1)
-    result.push_back(placesOf(c, mask, count));
+    result.push_back(c.g.reshape(placesOf(c, mask, own), {count}));
   if (rank < 2)
     return result;
-  Dims sizes{Expr(rank), count};
+  Dims sizes{Expr(rank), own};
   llvm::append_range(sizes, dimsOf(mask));
-  Type type = tensorType({Expr(rank), count}, c.g.b.getI64Type());
+  Type type = tensorType({Expr(rank), own}, c.g.b.getI64Type());
   Value all = c.g.b.create<CallOp>(c.g.loc, type, "coordinates", mlir::ValueRange{mask}, exprArray(c.g.b, sizes)).getResult(0);
   for (int64_t d = 0; d < rank; ++d)
-    result.push_back(c.g.squeeze(c.g.slice(all, 0, Expr(d), Expr(1)), {0}));
+    result.push_back(c.g.reshape(c.g.slice(all, 0, Expr(d), Expr(1)), {count}));
   return result;
 }
 

@@ -98,6 +98,25 @@ static llvm::Expected<Value> takeMany(OpContext &c, Value x, SmallVector<Value> 
   return Value(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, coordinates, b.getI64IntegerAttr(0)));
 }
 
+/// How many elements a mask picks: the size of the result that no node has computed yet, or else, as of a mask that has been used before,
+/// the one where the indices' dimension is: at the first of them, or in front where others are between them.
+static std::optional<Expr> countOfPicked(OpContext &c, llvm::ArrayRef<Value> given) {
+  Dims dims = c.resultDims();
+  auto isLate = [&](const Expr &e, bool bound) {
+    auto symbol = e.asSymbol();
+    return symbol && c.late->isLate(*symbol) && (c.late->bound.count(*symbol) != 0) == bound;
+  };
+  if (auto it = llvm::find_if(dims, [&](const Expr &e) { return isLate(e, false); }); it != dims.end())
+    return *it;
+  auto isGiven = [](Value v) { return bool(v); };
+  size_t first = llvm::find_if(given, isGiven) - given.begin(), last = given.size();
+  while (last > first && !given[last - 1])
+    --last;
+  bool between = !llvm::all_of(given.slice(first, last - first), isGiven);
+  size_t place = between ? 0 : first;
+  return place < dims.size() && isLate(dims[place], true) ? std::optional(dims[place]) : std::nullopt;
+}
+
 /// A mask stands for the coordinates of its true elements, one list for each of its dimensions.
 static llvm::Expected<SmallVector<Value>> withoutMasks(OpContext &c, llvm::ArrayRef<Value> given) {
   SmallVector<Value> result;
@@ -106,10 +125,7 @@ static llvm::Expected<SmallVector<Value>> withoutMasks(OpContext &c, llvm::Array
       result.push_back(v);
       continue;
     }
-    std::optional<Expr> count;
-    for (const Expr &e : c.resultDims())
-      if (auto symbol = e.asSymbol(); symbol && c.late->isLate(*symbol) && !c.late->bound.count(*symbol))
-        count = e;
+    std::optional<Expr> count = countOfPicked(c, given);
     if (!count || !elementOf(v).isInteger(1) || typeOf(v).getRank() == 0)
       return c.cannot("an index of {0}: the file has no symbol for how many it picks", v.getType());
     for (int64_t d = 0; d < typeOf(v).getRank() && result.size() < size_t(typeOf(c.tensor("self")).getRank()); ++d)
