@@ -61,8 +61,10 @@ void Collapser::shareReducedAxes() {
     domains.push_back(info.domainOf(op));
     if (isa<kernel::StoreOp>(op))
       stored |= domains.back();
-    else if (auto reduce = dyn_cast<kernel::ReduceOp>(op))
+    if (auto reduce = dyn_cast<kernel::ReduceOp>(op)) { // it adds up at each point, also a value that is the same along its axes
       reduced |= info.axesOf(reduce.getAxes());
+      domains.back() |= info.axesOf(reduce.getAxes());
+    }
   }
   auto isFree = [&](unsigned from, unsigned to) {
     AxisSet one = AxisSet(1) << from, other = AxisSet(1) << to;

@@ -83,6 +83,20 @@ func.func @distance(%x: !x) -> !x {
   return %0 : !x
 }
 
+// A sum of the same number again and again is at points of both: the reduced axis stays one of its own.
+// CHECK-LABEL: func.func @again
+// CHECK: kernel.generic reduction @again axes(b = "768*batch", d = "768")
+// CHECK: kernel.reduce add %{{.*}} over ["d"]
+func.func @again(%x: !x) -> !x {
+  %0 = kernel.generic reduction @again axes(b = "batch", e = "768", d = "768") ins(%x : !x) outs(!x) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["768*b + e"] : !kernel.ref<f32> -> f32
+    %2 = kernel.reduce add %1 over ["d"] : f32
+    kernel.store %2, %out["768*b + e"] : f32, !kernel.ref<f32>
+  }
+  return %0 : !x
+}
+
 // What is summed down a matrix is not read along the rows of the result.
 // CHECK-LABEL: func.func @down
 // CHECK: kernel.generic reduction @down axes(b = "batch", e = "768", d = "768")
