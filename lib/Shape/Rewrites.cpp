@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "FactsImpl.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetOperations.h"
 #include <numeric>
 
 namespace lathe::shape {
@@ -15,7 +17,8 @@ namespace lathe::shape {
 /// Beyond this many rules nothing is completed: models with hundreds of relations have few that meet.
 constexpr size_t mostCompleted = 24;
 
-Expr withoutPositiveFactors(const Facts::State &state, const Expr &e) {
+/// e without the symbols and opaque terms that all its terms have and that are proven to be above 0.
+static Expr withoutPositiveAtoms(const Facts::State &state, const Expr &e) {
   const Monomials &terms = ExprBuilder::terms(e);
   std::vector<AtomRef> common = terms.front().atoms;
   for (const Monomial &t : terms)
@@ -28,6 +31,32 @@ Expr withoutPositiveFactors(const Facts::State &state, const Expr &e) {
     if (std::optional<Expr> rest = Expr::divideExactly(left, factor))
       left = *rest;
   }
+  return left;
+}
+
+/// c*s + c*q, a polynomial of the first degree in a symbol s whose coefficient divides the rest, is c*(s + q): the one of the two
+/// that is left when the other is proven to be above 0. (n + 2)*m = 9*(n + 2), as padded sizes give it, says that m is 9.
+static std::optional<Expr> withoutPositiveSum(const Facts::State &state, const Expr &e) {
+  for (const std::string &name : e.symbols()) {
+    std::optional<Expr::Linear> l = e.linearIn(name);
+    if (!l || l->coefficient.constant())
+      continue;
+    std::optional<Expr> q = Expr::divideExactly(l->rest, l->coefficient);
+    if (!q || q->isUnknown() || l->coefficient * (Expr::symbol(name) + *q) != e)
+      continue;
+    Expr sum = Expr::symbol(name) + *q;
+    if (Prover(state).nonNegative(sum - Expr(1)))
+      return l->coefficient;
+    if (Prover(state).nonNegative(l->coefficient - Expr(1)))
+      return sum;
+  }
+  return std::nullopt;
+}
+
+Expr withoutPositiveFactors(const Facts::State &state, const Expr &e) {
+  Expr left = withoutPositiveAtoms(state, e);
+  for (std::optional<Expr> rest = withoutPositiveSum(state, left); rest; rest = withoutPositiveSum(state, left))
+    left = *rest; // of a lower degree
   return left;
 }
 
@@ -66,19 +95,47 @@ std::vector<Expr> takeRulesOf(Facts::State &state, const std::string &symbol, co
   return zeros;
 }
 
+static std::set<std::string> symbolsOfOpaque(const Expr &e) {
+  std::set<std::string> symbols;
+  for (const Monomial &t : ExprBuilder::terms(e))
+    for (const AtomRef &a : t.atoms)
+      if (a->depth)
+        symbols.merge(ExprBuilder::fromTerm(1, {a}).symbols());
+  return symbols;
+}
+
+/// Whether what the rule writes may hold, within a division, minimum or maximum, what the rule applies to: by itself or by way of
+/// the other rules. a*b = floordiv(a*b + a, c) would be written deeper and deeper.
+static bool appliesToItself(const Facts::State &state, const Facts::State::Rewrite &rule) {
+  std::vector<const Facts::State::Rewrite *> reached{&rule};
+  for (size_t i = 0; i < reached.size(); ++i) {
+    std::set<std::string> inside = symbolsOfOpaque(reached[i]->value);
+    auto appliesInside = [&](const Facts::State::Rewrite &r) {
+      return llvm::set_is_subset(ExprBuilder::fromTerm(1, r.product).symbols(), inside);
+    };
+    if (inside.empty())
+      continue;
+    if (appliesInside(rule))
+      return true;
+    for (const Facts::State::Rewrite &r : state.rewrites)
+      if (!llvm::is_contained(reached, &r) && appliesInside(r))
+        reached.push_back(&r);
+  }
+  return false;
+}
+
 std::vector<Expr> addRewrite(Facts::State &state, const Expr &e, bool late) {
   const Monomial &lead = ExprBuilder::terms(e).front();
-  bool isRule = !late && !lead.atoms.empty();
+  Expr term = ExprBuilder::fromTerm(lead.coefficient, lead.atoms);
+  Facts::State::Rewrite rule{lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)};
+  bool isRule = !late && !lead.atoms.empty() && !appliesToItself(state, rule);
   // A term that the coefficient does not divide is not rewritten, but bounded.
-  if (!isRule || std::abs(lead.coefficient) != 1) {
+  if (!isRule || rule.coefficient != 1) {
     state.nonNegative.push_back(e);
     state.nonNegative.push_back(-e);
   }
   state.changed();
-  if (!isRule)
-    return {};
-  Expr term = ExprBuilder::fromTerm(lead.coefficient, lead.atoms);
-  return addRule(state, {lead.atoms, lead.coefficient > 0 ? term - e : e - term, std::abs(lead.coefficient)});
+  return isRule ? addRule(state, std::move(rule)) : std::vector<Expr>();
 }
 
 } // namespace lathe::shape

@@ -335,3 +335,38 @@ TEST(Facts, stepsBack) {
   EXPECT_EQ(facts.simplify(q).str(), "1");
   EXPECT_EQ(facts.bounds(n).min.value_or(-1), 3);
 }
+
+TEST(Facts, sumsThatBothSidesHaveAsAFactor) {
+  Facts facts;
+  for (const char *name : {"a", "b", "c"})
+    facts.setRange(name, {1, std::nullopt});
+  Expr a = Expr::symbol("a"), b = Expr::symbol("b"), c = Expr::symbol("c"), n = a + Expr(2);
+  EXPECT_TRUE(facts.addEquality(n * (b + Expr(1)) * c, Expr(9) * n));
+  EXPECT_EQ(facts.simplify(b * c).str(), "-c + 9");
+  EXPECT_TRUE(facts.addEquality(n * b, Expr(2) * n));
+  EXPECT_EQ(facts.simplify(b).str(), "2");
+  // A factor that may be zero says nothing of the others.
+  Facts other;
+  other.setRange("a", {1, std::nullopt});
+  other.setRange("b", {0, std::nullopt});
+  EXPECT_TRUE(other.addEquality((a - Expr(2)) * b, Expr(4) * (a - Expr(2))));
+  EXPECT_FALSE(other.provablyEqual(b, Expr(4)));
+}
+
+TEST(Facts, aProductIsNotWrittenAsAQuotientOfItself) {
+  Facts facts;
+  for (const char *name : {"a", "b", "c", "d"})
+    facts.setRange(name, {1, std::nullopt});
+  Expr a = Expr::symbol("a"), b = Expr::symbol("b"), c = Expr::symbol("c"), d = Expr::symbol("d");
+  Expr inner = Expr::floordiv(a * b + c, d) * Expr::floordiv(c, d);
+  EXPECT_TRUE(facts.addEquality(a * b * c, inner));
+  EXPECT_EQ(facts.simplify(a * b * c), a * b * c);
+  EXPECT_TRUE(facts.provablyEqual(a * b * c, inner));
+  // By way of another rule, too.
+  Facts two;
+  for (const char *name : {"a", "b", "c", "d"})
+    two.setRange(name, {1, std::nullopt});
+  EXPECT_TRUE(two.addEquality(a * b * b, Expr::floordiv(c * d * d + Expr(9), Expr(3))));
+  EXPECT_TRUE(two.addEquality(c * d * d, Expr::floordiv(a * b * b + Expr(2), Expr(5))));
+  EXPECT_LT(two.simplify(a * b * b).str().size(), 80u);
+}
