@@ -65,8 +65,10 @@ bool SizeModel::mayBroadcast(const Expr &a, const Expr &b) const {
   };
   bool differ = isLeftOver(a) || isLeftOver(b) || isUnnamed(a) || isUnnamed(b) || (isPlain(a) && isPlain(b));
   // So may what is counted while the model runs (boxes that are left, distinct values), and any formula, where a constant stands
-  // beside it.
-  auto mayBeOneBeside = [&](const Expr &e, const Expr &constant) { return constant.constant() && (isLate(e) || !e.asSymbol()); };
+  // beside it; and such a count beside an input's size.
+  auto mayBeOneBeside = [&](const Expr &e, const Expr &other) {
+    return (other.constant() && (isLate(e) || !e.asSymbol())) || (isPlain(other) && isLate(e));
+  };
   differ |= mayBeOneBeside(a, b) || mayBeOneBeside(b, a);
   // What is never more than 1 makes nothing else that small.
   auto isAtMostOne = [&](const Expr &e) { return known.bounds(e).max.value_or(2) <= 1; };

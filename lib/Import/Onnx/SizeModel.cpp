@@ -223,7 +223,7 @@ bool SizeModel::isIsolated() const {
 }
 
 /// A size that is computed from others is written as these, never the other way round: the next import need not come upon it
-/// again.
+/// again. Where it cannot be solved for, as within a division, the two sides bound each other.
 void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
   Expr e = known.simplify(a - b);
   bool isComputed = false;
@@ -237,8 +237,12 @@ void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
     known.addEquality(Expr::symbol(name), known.simplify(Expr::floordiv(-l->rest, l->coefficient)));
     return;
   }
-  if (!isComputed)
+  if (!isComputed) {
     known.addEquality(a, b);
+    return;
+  }
+  known.addLessEqual(a, b);
+  known.addLessEqual(b, a);
 }
 
 void SizeModel::conclude(const Relation &r) {
