@@ -34,7 +34,8 @@ struct DepthwiseShape {
   int64_t channels = 0, tapsInRow = 1;
   std::vector<Value> rowConditions, columnConditions; ///< of the image's predicate: by the last axes or not
   /// Elements of the image that lie at one place are inside for the same columns: the conditions go by the place. Not so where
-  /// the last axis of pixels is no axis of the window's (a batch of images one pixel wide).
+  /// the last axis of pixels is no axis of the window's (a batch of images one pixel wide), or all taps read one place (a pixel that is
+  /// spread over the window).
   bool conditionsGoByPlace = true;
 
   static std::optional<DepthwiseShape> of(const BodyInfo &info);
@@ -317,12 +318,12 @@ Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, Value chann
   Values weights;
   for (int64_t k = 0; k < shape.tapsInRow; ++k)
     weights.push_back(v.loadConverted(filter, v.i(k * filterStep), f32, mask));
-  std::map<std::pair<int64_t, int64_t>, Value> columns; // by distance from the first
+  std::map<std::pair<int64_t, int64_t>, Value> columns; // by distance from the first, and by pixel and tap where the conditions do
   for (int64_t x = 0; x < tile.width; ++x)
     for (int64_t k = 0; k < shape.tapsInRow; ++k) {
       int64_t distance = x * pixelStep + k * tapStep;
       bool shared = inside || shape.conditionsGoByPlace;
-      auto [it, fresh] = columns.try_emplace({distance, shared ? 0 : x});
+      auto [it, fresh] = columns.try_emplace({distance, shared ? 0 : x * shape.tapsInRow + k});
       if (fresh) {
         Value active = mask;
         Value condition = inside ? Value() : conditionAt(tile.point, v.add(tile.first, x), k, shape.columnConditions);
