@@ -2,6 +2,7 @@
 
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/DetachKernel.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Rows.h"
@@ -107,6 +108,25 @@ Predicate schedule::needsOf(kernel::GenericOp kernel, Attribute schedule, const 
   return needs;
 }
 
+/// Whether the schedule still is one where the condition's equalities have been put in: axes that they make adjacent become one, and
+/// a row may be longer than the condition says.
+static bool fits(kernel::GenericOp kernel, const Candidate &c, const Machine &machine) {
+  auto rows = dyn_cast<RowsAttr>(c.schedule);
+  std::map<std::string, Expr> known = c.when.equalities();
+  if (!rows || rows.getPersist() <= 0 || known.empty())
+    return true;
+  OpBuilder copies(kernel.getContext());
+  OwningOpRef<kernel::GenericOp> there = cast<kernel::GenericOp>(copies.clone(*kernel.getOperation()));
+  lower::substituteSizes(*there, known);
+  RowForm form(*there);
+  if (!form.info)
+    return true;
+  llvm::Expected<RowSchedule> schedule = scheduleRows(*form.info, machine, rows, factsWhere(c.when));
+  bool holds = bool(schedule);
+  llvm::consumeError(schedule.takeError());
+  return holds;
+}
+
 /// Keeps those that are the best at some point, by enough to be worth their code, and the general one.
 static void keepBest(std::vector<Candidate> candidates, const ChooseOptions &options, Choice &choice) {
   constexpr double worth = 0.97;
@@ -159,6 +179,10 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
     Predicate needs = needsOf(kernel, e.schedule, machine);
     for (const Comparison &needed : needs.all())
       c.when.add(needed.left, needed.relation, needed.right);
+    if (!fits(kernel, c, machine)) {
+      llvm::raw_string_ostream(choice.remarks.emplace_back("tuning: not taken, rows are longer than the condition says: ")) << e.schedule;
+      continue;
+    }
     if (c.when.always())
       general = c;
     else
@@ -187,6 +211,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
     if (RowForm form(kernel); form.info) {
       proposeBroadcasts(*form.info, candidates);
       proposeRows(*form.info, machine, candidates, choice);
+      llvm::erase_if(candidates, [&](const Candidate &candidate) { return !fits(kernel, candidate, machine); });
     }
   if (candidates.empty())
     candidates.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});

@@ -12,6 +12,7 @@
 !h = tensor<?x?xf32, #lathe.dims<"m", "h">>
 !rest = tensor<?xf32, #lathe.dims<"-floordiv(max(-max(0, n - 2) + min(6, n), 0) - n + 1, 2) + 1">>
 !b = tensor<?x?xf32, #lathe.dims<"m", "p">>
+!merged = tensor<?xf32, #lathe.dims<"64*n + k">>
 
 module {
 lathe.symbol "m" range [1, -1]
@@ -131,6 +132,22 @@ func.func @window(%x: !rest) -> tensor<f32> {
     %2 = kernel.reduce max %1 over ["i0"] : f32
     %3 = arith.subf %1, %2 : f32
     %4 = kernel.reduce add %3 over ["i0"] : f32
+    kernel.store %4, %out["0"] : f32, <f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// Where k is 64 the rows lie side by side and are one that is longer: no schedule for rows of 64 is one for that row.
+// CHECK: @merged {{.*}} attributes {schedule.cases = [#schedule.case<"k <= 32", #schedule.rows<persist = 2>>,
+// CHECK-SAME: #schedule.case<"k <= 64 and 32 < k", #schedule.rows<persist = 4>>, #schedule.case<"k = 128", #schedule.rows<persist = 8>>,
+// CODE: func.func private @{{.*}}merged_avx512.way{{.*}}.body
+func.func @merged(%x: !merged) -> tensor<f32> {
+  %0 = kernel.generic reduction @merged axes(i0 = "n", i1 = "k") ins(%x : !merged) outs(tensor<f32>) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["64*i0 + i1"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i0", "i1"] : f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = kernel.reduce add %3 over ["i0", "i1"] : f32
     kernel.store %4, %out["0"] : f32, <f32>
   }
   return %0 : tensor<f32>
