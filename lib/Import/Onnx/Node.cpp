@@ -354,6 +354,21 @@ Value Node::spread(Value v, ArrayRef<Expr> dims) {
   return v;
 }
 
+Value Node::spreadToConstants(Value v, ArrayRef<Expr> dims) {
+  Dims target = this->dims(v);
+  size_t shared = std::min(target.size(), dims.size());
+  for (size_t i = 1; i <= shared; ++i) { // from the last
+    Expr &size = target[target.size() - i], to = simplify(dims[dims.size() - i]);
+    shape::Range range = g.facts.bounds(size);
+    bool mayBeOne = !simplify(size).constant() && range.min.value_or(1) <= 1 && range.max.value_or(1) >= 1;
+    if (!to.constant() || *to.constant() <= 1 || !mayBeOne)
+      continue;
+    importer.session().sizes.requireBroadcasts(size, to);
+    size = to;
+  }
+  return spread(v, target);
+}
+
 Value Node::broadcastTo(Value v, ArrayRef<Expr> dims) {
   Dims from = this->dims(v);
   if (from.size() > dims.size())

@@ -108,6 +108,8 @@ public:
   Dims commonDims(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b, llvm::ArrayRef<Value> blame);
   /// The value with its dimensions repeated that may be 1 in a run and are not among the result's, `dims`.
   Value spread(Value v, llvm::ArrayRef<Expr> dims);
+  /// The value with its open sizes brought to the constants that `dims` has there: each is 1 in a run, or the constant.
+  Value spreadToConstants(Value v, llvm::ArrayRef<Expr> dims);
   /// Two sizes that must be the same: proven, or a relation of the model, or a Failure that says what they are.
   void requireEqual(const Expr &a, const Expr &b, llvm::StringRef what);
   /// a / b, where b divides a: proven, or a relation of the model, or a Failure.

@@ -165,6 +165,7 @@ void expand(Node &n) {
     n.require(Expr(0), "eq", (e - Expr(1)) * (e - d), llvm::formatv("{0} is 1 or {1}", e.str(), d.str()).str());
     e = Expr(1);
   }
+  x = n.spreadToConstants(x, to);
   n.out(n.broadcastTo(x, n.commonDims(n.dims(x), to, {x})));
 }
 
