@@ -20,8 +20,6 @@ static int compareAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef
   return 0;
 }
 
-static bool atomLess(const AtomRef &a, const AtomRef &b) { return a != b && a->text < b->text; }
-
 std::optional<std::vector<AtomRef>> removeAtoms(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b) {
   if (!std::includes(a.begin(), a.end(), b.begin(), b.end(), atomLess))
     return std::nullopt;
@@ -54,33 +52,62 @@ static void appendTerm(std::string &out, const Monomial &t) {
   }
 }
 
+static bool termLess(const Monomial &a, const Monomial &b) { return compareAtoms(a.atoms, b.atoms) < 0; }
+
 Expr ExprBuilder::fromTerms(Monomials terms) {
-  llvm::sort(terms, [](const Monomial &a, const Monomial &b) { return compareAtoms(a.atoms, b.atoms) < 0; });
-  auto impl = std::make_shared<Expr::Impl>();
-  for (Monomial &t : terms) {
-    if (!impl->terms.empty() && compareAtoms(impl->terms.back().atoms, t.atoms) == 0) {
-      int64_t &c = impl->terms.back().coefficient;
-      if (llvm::AddOverflow(c, t.coefficient, c))
-        return Expr::unknown();
+  llvm::sort(terms, termLess);
+  return fromSorted(std::move(terms));
+}
+
+/// Adds up neighbours with the same atoms, in place; false on overflow.
+static bool addUpEqualTerms(Monomials &terms) {
+  size_t kept = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (kept && terms[kept - 1].atoms == terms[i].atoms) {
+      int64_t &c = terms[kept - 1].coefficient;
+      if (llvm::AddOverflow(c, terms[i].coefficient, c))
+        return false;
     } else {
-      impl->terms.push_back(std::move(t));
+      if (kept != i)
+        terms[kept] = std::move(terms[i]);
+      ++kept;
     }
-    if (impl->terms.back().coefficient == 0)
-      impl->terms.pop_back();
+    if (terms[kept - 1].coefficient == 0)
+      --kept;
   }
-  if (impl->terms.size() > maxTerms)
+  terms.resize(kept);
+  return true;
+}
+
+Expr ExprBuilder::fromSorted(Monomials terms) {
+  if (!addUpEqualTerms(terms) || terms.size() > maxTerms)
     return Expr::unknown();
-  for (const Monomial &t : impl->terms) {
-    appendTerm(impl->text, t);
-    for (const AtomRef &a : t.atoms)
+  auto impl = std::make_shared<Expr::Impl>();
+  size_t hash = 0, length = 0;
+  auto mix = [&](size_t word) { hash = (hash ^ word ^ hash >> 29) * 0x9e3779b97f4a7c15ull; };
+  for (const Monomial &t : terms) {
+    mix(static_cast<size_t>(t.coefficient));
+    for (const AtomRef &a : t.atoms) {
       impl->depth = std::max(impl->depth, a->depth);
-    if (impl->text.size() > maxTextLength)
-      return Expr::unknown();
+      mix(a->hash);
+      length += a->text.size();
+    }
   }
-  if (impl->terms.empty())
-    impl->text = "0";
-  impl->hash = llvm::hash_value(llvm::StringRef(impl->text));
+  if (length > maxTextLength)
+    return Expr::unknown();
+  impl->hash = hash;
+  impl->terms = std::move(terms);
   return Expr(std::shared_ptr<const Expr::Impl>(std::move(impl)));
+}
+
+const std::string &Expr::Impl::text() const {
+  std::call_once(isWritten, [this] {
+    for (const Monomial &t : terms)
+      appendTerm(written, t);
+    if (terms.empty())
+      written = unknown ? "<unknown>" : "0";
+  });
+  return written;
 }
 
 bool ExprBuilder::append(Monomials &all, const Expr &e) {
@@ -90,6 +117,26 @@ bool ExprBuilder::append(Monomials &all, const Expr &e) {
   Expr sum = fromTerms(std::move(all));
   all = terms(sum);
   return !e.isUnknown() && !sum.isUnknown();
+}
+
+static std::vector<AtomRef> unionOf(const std::vector<AtomRef> &a, const std::vector<AtomRef> &b) {
+  std::vector<AtomRef> all;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all), atomLess);
+  return all;
+}
+
+const std::vector<AtomRef> &Expr::Impl::symbols() const {
+  std::call_once(isCollected, [this] {
+    for (const Monomial &t : terms)
+      for (const AtomRef &a : t.atoms)
+        if (a->depth)
+          collected.insert(collected.end(), a->symbols.begin(), a->symbols.end());
+        else
+          collected.push_back(a);
+    llvm::sort(collected, atomLess);
+    collected.erase(std::unique(collected.begin(), collected.end()), collected.end());
+  });
+  return collected;
 }
 
 static const char *functionName(Atom::Kind kind) {
@@ -112,11 +159,10 @@ Expr ExprBuilder::opaque(Atom::Kind kind, const Expr &a, const Expr &b) {
   unsigned depth = std::max(a.impl->depth, b.impl->depth) + 1;
   if (a.isUnknown() || b.isUnknown() || depth > maxDepth)
     return Expr::unknown();
-  auto node = std::make_shared<AtomNode>();
-  node->atom = {kind, "", {a, b}};
-  node->text = std::string(functionName(kind)) + "(" + a.str() + ", " + b.str() + ")";
-  node->depth = depth;
-  return fromTerm(1, {std::move(node)});
+  std::string text = std::string(functionName(kind)) + "(" + a.impl->text() + ", " + b.impl->text() + ")";
+  return fromTerm(1, {internAtom(std::move(text), [&] {
+                    return AtomNode{{kind, "", {a, b}}, "", 0, depth, unionOf(a.impl->symbols(), b.impl->symbols())};
+                  })});
 }
 
 //===-- Construction -------------------------------------------------------===//
@@ -127,10 +173,9 @@ Expr::Expr(int64_t value) {
 }
 
 Expr Expr::symbol(llvm::StringRef text) {
-  auto node = std::make_shared<AtomNode>();
-  node->atom = {Atom::Kind::Symbol, text.str(), {}, kindOf(text)};
-  node->text = text.str();
-  return ExprBuilder::fromTerm(1, {std::move(node)});
+  return ExprBuilder::fromTerm(1, {internAtom(text.str(), [&] {
+                                 return AtomNode{{Atom::Kind::Symbol, text.str(), {}, kindOf(text)}, "", 0, 0, {}};
+                               })});
 }
 
 Expr Expr::size(llvm::StringRef name) { return symbol(quotedName(name)); }
@@ -146,7 +191,6 @@ Expr Expr::unknown() {
   static const Expr value = [] {
     auto impl = std::make_shared<Impl>();
     impl->unknown = true;
-    impl->text = "<unknown>";
     return Expr(std::shared_ptr<const Impl>(std::move(impl)));
   }();
   return value;
@@ -179,9 +223,10 @@ Expr Expr::operator+(const Expr &o) const {
     return o;
   if (o.impl->terms.empty())
     return *this;
-  Monomials all = impl->terms;
-  all.insert(all.end(), o.impl->terms.begin(), o.impl->terms.end());
-  return ExprBuilder::fromTerms(std::move(all));
+  Monomials all;
+  all.reserve(impl->terms.size() + o.impl->terms.size());
+  std::merge(impl->terms.begin(), impl->terms.end(), o.impl->terms.begin(), o.impl->terms.end(), std::back_inserter(all), termLess);
+  return ExprBuilder::fromSorted(std::move(all));
 }
 
 Expr Expr::operator-(const Expr &o) const { return *this + o * Expr(-1); }
@@ -216,14 +261,18 @@ Expr product(llvm::ArrayRef<Expr> factors) {
 
 //===-- Identity -----------------------------------------------------------===//
 
+static bool sameTerms(const Monomials &a, const Monomials &b) {
+  return llvm::equal(a, b, [](const Monomial &x, const Monomial &y) { return x.coefficient == y.coefficient && x.atoms == y.atoms; });
+}
+
 bool Expr::operator==(const Expr &o) const {
   if (isUnknown() || o.isUnknown())
     return false;
-  return impl == o.impl || (impl->hash == o.impl->hash && impl->text == o.impl->text);
+  return impl == o.impl || (impl->hash == o.impl->hash && sameTerms(impl->terms, o.impl->terms));
 }
-bool Expr::operator<(const Expr &o) const { return impl != o.impl && impl->text < o.impl->text; }
+bool Expr::operator<(const Expr &o) const { return impl != o.impl && impl->text() < o.impl->text(); }
 size_t Expr::hash() const { return impl->hash; }
-std::string Expr::str() const { return impl->text; }
+std::string Expr::str() const { return impl->text(); }
 
 //===-- Queries ------------------------------------------------------------===//
 
@@ -246,32 +295,24 @@ std::optional<std::string> Expr::asSymbol() const {
   return a.name;
 }
 
-static void collectSymbols(const Expr &e, std::set<std::string> &out) {
-  for (const Monomial &t : ExprBuilder::terms(e))
-    for (const AtomRef &a : t.atoms) {
-      if (a->atom.kind == Atom::Kind::Symbol)
-        out.insert(a->atom.name);
-      for (const Expr &o : a->atom.operands)
-        collectSymbols(o, out);
-    }
-}
-
 std::set<std::string> Expr::symbols() const {
   std::set<std::string> out;
-  collectSymbols(*this, out);
+  for (const AtomRef &a : impl->symbols())
+    out.insert(out.end(), a->text);
   return out;
 }
 
-static bool atomMentions(const Atom &a, llvm::StringRef symbol) {
-  if (a.kind == Atom::Kind::Symbol)
-    return a.name == symbol;
-  return llvm::any_of(a.operands, [&](const Expr &o) { return o.mentions(symbol); });
+static bool atomMentions(const AtomNode &a, llvm::StringRef symbol) {
+  if (!a.depth)
+    return a.text == symbol;
+  auto at = llvm::partition_point(a.symbols, [&](const AtomRef &s) { return s->text < symbol; });
+  return at != a.symbols.end() && (*at)->text == symbol;
 }
 
 bool Expr::mentions(llvm::StringRef symbol) const {
   for (const Monomial &t : impl->terms)
     for (const AtomRef &a : t.atoms)
-      if (atomMentions(a->atom, symbol))
+      if (atomMentions(*a, symbol))
         return true;
   return false;
 }
@@ -286,7 +327,7 @@ std::optional<Expr::Linear> Expr::linearIn(llvm::StringRef symbol) const {
     Monomial factor{t.coefficient, {}};
     unsigned hits = 0;
     for (const AtomRef &a : t.atoms) {
-      if (!atomMentions(a->atom, symbol)) {
+      if (!atomMentions(*a, symbol)) {
         factor.atoms.push_back(a);
         continue;
       }

@@ -134,7 +134,7 @@ static bool isWithin(const Range &inner, const Range &outer) {
 
 template <typename Map> static void forgetWhatSpeaksOf(const std::string &symbol, Map &answers) {
   for (auto it = answers.begin(); it != answers.end();)
-    it = it->first.find(symbol) == std::string::npos ? std::next(it) : answers.erase(it);
+    it = it->first.mentions(symbol) ? answers.erase(it) : std::next(it);
 }
 
 void Facts::State::changedBy(const std::string &symbol, const Range &range) {
@@ -144,6 +144,7 @@ void Facts::State::changedBy(const std::string &symbol, const Range &range) {
   // Models have hundreds of counts that are read at run time, one after the other: what is known of one says nothing of the others.
   forgetWhatSpeaksOf(symbol, cache);
   forgetWhatSpeaksOf(symbol, proofs);
+  sampled.reset();
 }
 
 void Facts::setRange(llvm::StringRef symbol, Range range) {

@@ -15,6 +15,26 @@
 
 namespace lathe::shape {
 
+struct HashOfExpr {
+  size_t operator()(const Expr &e) const { return e.hash(); }
+};
+
+/// What expressions are at a few points; nothing where a term has no value there.
+constexpr unsigned sampleCount = 6;
+using SampleValues = std::array<std::optional<int64_t>, sampleCount>;
+
+/// A known relation e >= 0 with what is asked of it again and again.
+struct SampledRelation {
+  Expr relation;
+  std::vector<AtomRef> symbols; ///< by their text
+  SampleValues values;
+};
+
+struct SampledRelations {
+  std::vector<SampledRelation> all;
+  std::array<bool, sampleCount> hold; ///< the points at which all of them do
+};
+
 struct Facts::State {
   std::map<std::string, Range> ranges;
   std::map<std::string, Expr> axes;          ///< axis -> extent
@@ -31,8 +51,9 @@ struct Facts::State {
   std::map<std::string, size_t> late; ///< and in which order
 
   mutable std::mutex cacheMutex;
-  mutable std::unordered_map<std::string, Expr> cache; ///< simplify, by text
-  mutable std::unordered_map<std::string, bool> proofs; ///< of e >= 0, by text
+  mutable std::unordered_map<Expr, Expr, HashOfExpr> cache;  ///< simplify
+  mutable std::unordered_map<Expr, bool, HashOfExpr> proofs; ///< of e >= 0
+  mutable std::shared_ptr<const SampledRelations> sampled;   ///< of nonNegative
 
   State() = default;
   State(const State &o)
@@ -41,6 +62,7 @@ struct Facts::State {
   void changed() {
     cache.clear();
     proofs.clear();
+    sampled.reset();
   }
   /// The same where a symbol gets a range: within the old one, only what speaks of the symbol is asked anew.
   void changedBy(const std::string &symbol, const Range &range);
@@ -50,35 +72,27 @@ struct Facts::State {
 /// have the answer no, and end here instead of with the last step of a search.
 class Samples {
 public:
-  static constexpr unsigned count = 6;
-  /// At each point; nothing where a term has no value there.
-  using Values = std::array<std::optional<int64_t>, count>;
-  struct Relation {
-    Expr relation;
-    std::set<std::string> symbols;
-    Values values;
-  };
+  using Values = SampleValues;
 
   explicit Samples(const Facts::State &state) : state(state) {}
   Values of(const Expr &e);
   /// The known relations with their values.
-  const std::vector<Relation> &relations();
+  const std::vector<SampledRelation> &relations() { return sampled().all; }
   /// Some point has e < 0; with relations, one where these hold.
   bool refute(const Values &values, bool useRelations);
   /// No point has e < g.
-  static bool isAbove(const Relation &g, const Values &values);
+  static bool isAbove(const SampledRelation &g, const Values &values);
 
 private:
   Values ofSize(const std::string &name) const;
   Values ofAxis(const std::string &name, const Expr &extent);
-  const Values &ofSymbol(const std::string &name);
+  const Values &ofSymbol(const AtomRef &node);
   const Values &ofAtom(const AtomRef &node);
+  const SampledRelations &sampled();
 
   const Facts::State &state;
-  std::unordered_map<std::string, Values> symbols;
-  std::unordered_map<const AtomNode *, std::pair<AtomRef, Values>> opaque;
-  std::vector<Relation> known;
-  std::optional<std::array<bool, count>> allowed;
+  std::unordered_map<const AtomNode *, std::pair<AtomRef, Values>> atoms;
+  std::shared_ptr<const SampledRelations> known;
 };
 
 /// Proves e >= 0 by intervals and by setting symbols to their extreme values. One Prover answers one question: it holds
@@ -108,7 +122,7 @@ private:
   const Facts::State &state;
   Samples samples{state};
   std::map<std::string, int64_t> raisedMinimum;
-  std::unordered_map<const AtomNode *, std::pair<AtomRef, Range>> intervals; ///< of opaque terms, under these minima
+  std::unordered_map<const AtomNode *, std::pair<AtomRef, Range>> intervals; ///< under these minima
   unsigned fuel = 400; ///< steps over short expressions; those over long ones count more
   unsigned intervalDepth = 0;
 };

@@ -119,10 +119,8 @@ Range Prover::atomInterval(const Atom &a) {
   return {};
 }
 
-/// The same term stands in many expressions of one question.
+/// The same symbols and terms stand in many expressions of one question.
 Range Prover::intervalOf(const AtomRef &node) {
-  if (!node->depth)
-    return atomInterval(node->atom);
   if (auto it = intervals.find(node.get()); it != intervals.end())
     return it->second.second;
   Range range = atomInterval(node->atom);
@@ -154,14 +152,14 @@ Range Prover::interval(const Expr &e) {
 
 //===-- Elimination --------------------------------------------------------===//
 
-/// e = coefficient * atom + rest, where no other term has the atom; the atom is named by its text.
-static std::optional<Expr::Linear> linearInAtom(const Expr &e, const std::string &text) {
+/// e = coefficient * atom + rest, where no term has the atom twice.
+static std::optional<Expr::Linear> linearInAtom(const Expr &e, const AtomRef &atom) {
   Monomials with, without;
   for (const Monomial &t : ExprBuilder::terms(e)) {
     Monomial factor{t.coefficient, {}};
     unsigned hits = 0;
     for (const AtomRef &a : t.atoms)
-      if (a->text == text)
+      if (a == atom)
         ++hits;
       else
         factor.atoms.push_back(a);
@@ -186,7 +184,7 @@ std::optional<bool> Prover::eliminateOpaque(const Expr &e, bool useRelations) {
   AtomRef node = firstOpaque(e);
   if (!node)
     return std::nullopt;
-  std::optional<Expr::Linear> l = linearInAtom(e, node->text);
+  std::optional<Expr::Linear> l = linearInAtom(e, node);
   if (!l)
     return std::nullopt;
   const Expr &a = node->atom.operands[0], &b = node->atom.operands[1], &c = l->coefficient, &r = l->rest;
@@ -217,11 +215,14 @@ std::optional<bool> Prover::eliminateSymbol(const Expr &e, bool useRelations) {
 }
 
 std::optional<bool> Prover::eliminateSymbols(const Expr &e, bool wantAxes, bool useRelations) {
-  for (const std::string &name : e.symbols()) {
+  for (const AtomRef &symbol : ExprBuilder::symbols(e)) {
+    const std::string &name = symbol->text;
     auto axis = state.axes.find(name);
-    Range range = symbolRange(name);
     bool isAxis = axis != state.axes.end() && !axis->second.mentions(name);
-    if (isAxis != wantAxes || (!isAxis && (!range.max || !range.min)))
+    if (isAxis != wantAxes)
+      continue;
+    Range range = symbolRange(name);
+    if (!isAxis && (!range.max || !range.min))
       continue;
     std::optional<Expr::Linear> l = e.linearIn(name);
     if (!l || l->coefficient.isZero())
@@ -248,7 +249,8 @@ bool Prover::allTermsNonNegative(const Expr &e) {
   for (const Monomial &t : terms)
     if (t.atoms.size() == terms.front().atoms.size() && t.coefficient < 0)
       return false;
-  for (const std::string &name : e.symbols()) {
+  for (const AtomRef &symbol : ExprBuilder::symbols(e)) {
+    const std::string &name = symbol->text;
     Range r = symbolRange(name);
     if (!r.min)
       return false;
@@ -286,14 +288,14 @@ bool Prover::prove(const Expr &e, bool useRelations) {
 bool Prover::proveByRelations(const Expr &e, const Samples::Values &values) {
   if (state.nonNegative.empty())
     return false;
-  std::set<std::string> symbols = e.symbols();
-  for (const std::string &name : std::set<std::string>(symbols))
-    if (auto axis = state.axes.find(name); axis != state.axes.end())
-      symbols.merge(axis->second.symbols());
-  auto bears = [&](const Samples::Relation &g) {
-    return llvm::any_of(g.symbols, [&](const std::string &name) { return symbols.count(name) != 0; });
+  std::vector<AtomRef> symbols = ExprBuilder::symbols(e);
+  for (const AtomRef &symbol : std::vector<AtomRef>(symbols))
+    if (auto axis = state.axes.find(symbol->text); axis != state.axes.end())
+      llvm::append_range(symbols, ExprBuilder::symbols(axis->second));
+  auto bears = [&](const SampledRelation &g) {
+    return llvm::any_of(g.symbols, [&](const AtomRef &symbol) { return llvm::is_contained(symbols, symbol); });
   };
-  return llvm::any_of(samples.relations(), [&](const Samples::Relation &g) {
+  return llvm::any_of(samples.relations(), [&](const SampledRelation &g) {
     return Samples::isAbove(g, values) && bears(g) && fuel && prove(e - g.relation, false);
   });
 }
@@ -312,17 +314,16 @@ bool Prover::nonNegative(const Expr &e) { return prove(e, true); }
 bool Prover::nonNegative(const Facts::State &state, const Expr &e) {
   if (e.isUnknown())
     return false;
-  std::string key = e.str();
   {
     std::lock_guard<std::mutex> lock(state.cacheMutex);
-    if (auto it = state.proofs.find(key); it != state.proofs.end())
+    if (auto it = state.proofs.find(e); it != state.proofs.end())
       return it->second;
   }
   bool holds = Prover(state).nonNegative(e);
   std::lock_guard<std::mutex> lock(state.cacheMutex);
   if (state.proofs.size() > 100000)
     state.proofs.clear();
-  return state.proofs.emplace(std::move(key), holds).first->second;
+  return state.proofs.emplace(e, holds).first->second;
 }
 
 } // namespace lathe::shape

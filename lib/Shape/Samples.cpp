@@ -10,11 +10,11 @@ namespace lathe::shape {
 struct Spread {
   int64_t base, byName;
 };
-constexpr Spread spreads[Samples::count] = {{0, 0}, {1, 0}, {0, 7}, {6, 3}, {30, 61}, {509, 211}};
+constexpr Spread spreads[sampleCount] = {{0, 0}, {1, 0}, {0, 7}, {6, 3}, {30, 61}, {509, 211}};
 
 static Samples::Values combine(const Samples::Values &a, const Samples::Values &b, bool (*apply)(int64_t, int64_t, int64_t &)) {
   Samples::Values out;
-  for (unsigned p = 0; p < Samples::count; ++p)
+  for (unsigned p = 0; p < sampleCount; ++p)
     if (int64_t result; a[p] && b[p] && apply(*a[p], *b[p], result))
       out[p] = result;
   return out;
@@ -44,7 +44,7 @@ Samples::Values Samples::ofSize(const std::string &name) const {
     word = (word ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   Values out;
   if (!range.max || low <= *range.max)
-    for (unsigned p = 0; p < count; ++p) {
+    for (unsigned p = 0; p < sampleCount; ++p) {
       int64_t step = spreads[p].base + (spreads[p].byName ? static_cast<int64_t>(word >> 33) % spreads[p].byName : 0), value;
       if (!llvm::AddOverflow(low, step, value))
         out[p] = range.max ? std::min(value, *range.max) : value;
@@ -58,7 +58,7 @@ Samples::Values Samples::ofAxis(const std::string &name, const Expr &extent) {
   Range range{0, std::nullopt};
   if (auto it = state.ranges.find(name); it != state.ranges.end())
     range = it->second;
-  for (unsigned p = 0; p < count; ++p) {
+  for (unsigned p = 0; p < sampleCount; ++p) {
     if (!last[p])
       continue;
     int64_t low = std::max<int64_t>(range.min.value_or(0), 0), high = std::min(*last[p], range.max.value_or(INT64_MAX));
@@ -68,20 +68,20 @@ Samples::Values Samples::ofAxis(const std::string &name, const Expr &extent) {
   return out;
 }
 
-const Samples::Values &Samples::ofSymbol(const std::string &name) {
-  auto [it, isNew] = symbols.try_emplace(name); // An extent that leads back to its axis finds no value.
+const Samples::Values &Samples::ofSymbol(const AtomRef &node) {
+  auto [it, isNew] = atoms.try_emplace(node.get(), node, Values()); // An extent that leads back to its axis finds no value.
   if (!isNew)
-    return it->second;
-  auto axis = state.axes.find(name);
-  Values values = axis == state.axes.end() ? ofSize(name) : ofAxis(name, axis->second);
-  return symbols[name] = values;
+    return it->second.second;
+  auto axis = state.axes.find(node->text);
+  Values values = axis == state.axes.end() ? ofSize(node->text) : ofAxis(node->text, axis->second);
+  return atoms[node.get()].second = values;
 }
 
 const Samples::Values &Samples::ofAtom(const AtomRef &node) {
   const Atom &a = node->atom;
   if (a.kind == Atom::Kind::Symbol)
-    return ofSymbol(a.name);
-  if (auto it = opaque.find(node.get()); it != opaque.end())
+    return ofSymbol(node);
+  if (auto it = atoms.find(node.get()); it != atoms.end())
     return it->second.second;
   constexpr bool (*functions[])(int64_t, int64_t, int64_t &) = {quotient, modulus, least, greatest};
   constexpr Atom::Kind kinds[] = {Atom::Kind::FloorDiv, Atom::Kind::Mod, Atom::Kind::Min, Atom::Kind::Max};
@@ -89,7 +89,7 @@ const Samples::Values &Samples::ofAtom(const AtomRef &node) {
   for (auto [kind, function] : llvm::zip(kinds, functions))
     if (kind == a.kind)
       values = combine(of(a.operands[0]), of(a.operands[1]), function);
-  return opaque.emplace(node.get(), std::pair(node, values)).first->second.second;
+  return atoms.emplace(node.get(), std::pair(node, values)).first->second.second;
 }
 
 Samples::Values Samples::of(const Expr &e) {
@@ -107,29 +107,38 @@ Samples::Values Samples::of(const Expr &e) {
   return all;
 }
 
-const std::vector<Samples::Relation> &Samples::relations() {
-  if (known.empty())
-    for (const Expr &g : state.nonNegative)
-      known.push_back({g, g.symbols(), of(g)});
-  return known;
+/// Many questions are asked of one state of knowledge: the first that needs the relations' values keeps them for all.
+const SampledRelations &Samples::sampled() {
+  if (known)
+    return *known;
+  {
+    std::lock_guard<std::mutex> lock(state.cacheMutex);
+    if ((known = state.sampled))
+      return *known;
+  }
+  auto fresh = std::make_shared<SampledRelations>();
+  fresh->hold.fill(true);
+  for (const Expr &g : state.nonNegative) {
+    Values values = of(g);
+    for (unsigned p = 0; p < sampleCount; ++p)
+      fresh->hold[p] = fresh->hold[p] && values[p] && *values[p] >= 0;
+    fresh->all.push_back({g, ExprBuilder::symbols(g), values});
+  }
+  known = std::move(fresh);
+  std::lock_guard<std::mutex> lock(state.cacheMutex);
+  state.sampled = known;
+  return *known;
 }
 
 bool Samples::refute(const Values &values, bool useRelations) {
-  if (useRelations && !allowed) {
-    allowed.emplace();
-    allowed->fill(true);
-    for (const Relation &g : relations())
-      for (unsigned p = 0; p < count; ++p)
-        (*allowed)[p] = (*allowed)[p] && g.values[p] && *g.values[p] >= 0;
-  }
-  for (unsigned p = 0; p < count; ++p)
-    if (values[p] && *values[p] < 0 && (!useRelations || (*allowed)[p]))
+  for (unsigned p = 0; p < sampleCount; ++p)
+    if (values[p] && *values[p] < 0 && (!useRelations || sampled().hold[p]))
       return true;
   return false;
 }
 
-bool Samples::isAbove(const Relation &g, const Values &values) {
-  for (unsigned p = 0; p < count; ++p)
+bool Samples::isAbove(const SampledRelation &g, const Values &values) {
+  for (unsigned p = 0; p < sampleCount; ++p)
     if (values[p] && g.values[p] && *values[p] < *g.values[p])
       return false;
   return true;

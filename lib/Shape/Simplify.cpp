@@ -2,7 +2,6 @@
 
 #include "FactsImpl.h"
 #include "llvm/ADT/STLExtras.h"
-#include <map>
 #include <numeric>
 
 namespace lathe::shape {
@@ -32,7 +31,7 @@ private:
   bool inRange(const Expr &r, const Expr &b) { return nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r); }
 
   const Facts::State &state;
-  std::map<std::string, Expr> done; ///< atoms, by their text: nested ones occur again and again
+  std::unordered_map<const AtomNode *, std::pair<AtomRef, Expr>> done; ///< nested atoms occur again and again
 };
 } // namespace
 
@@ -76,10 +75,10 @@ std::optional<Expr::Division> Simplifier::resolveByFactor(const Expr &a, const E
 }
 
 const Expr &Simplifier::simplifyAtom(const AtomRef &node) {
-  if (auto it = done.find(node->text); it != done.end())
-    return it->second;
+  if (auto it = done.find(node.get()); it != done.end())
+    return it->second.second;
   Expr result = simplifyAtomAnew(node);
-  return done.emplace(node->text, std::move(result)).first->second;
+  return done.emplace(node.get(), std::pair(node, std::move(result))).first->second.second;
 }
 
 Expr Simplifier::simplifyAtomAnew(const AtomRef &node) {
@@ -178,17 +177,16 @@ Expr Simplifier::run(const Expr &e) {
 Expr simplifyWith(const Facts::State &state, const Expr &e) {
   if (e.isUnknown() || (!e.hasOpaque() && state.substitutions.empty() && state.rewrites.empty()))
     return e;
-  std::string key = e.str();
   {
     std::lock_guard<std::mutex> lock(state.cacheMutex);
-    if (auto it = state.cache.find(key); it != state.cache.end())
+    if (auto it = state.cache.find(e); it != state.cache.end())
       return it->second;
   }
   Expr result = Simplifier(state).run(e);
   std::lock_guard<std::mutex> lock(state.cacheMutex);
   if (state.cache.size() > 100000)
     state.cache.clear();
-  return state.cache.emplace(std::move(key), result).first->second;
+  return state.cache.emplace(e, result).first->second;
 }
 
 Expr expandMod(const Expr &e) {
