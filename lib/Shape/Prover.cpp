@@ -221,7 +221,7 @@ std::optional<bool> Prover::eliminateSymbols(const Expr &e, bool wantAxes, bool 
     bool isAxis = axis != state.axes.end() && !axis->second.mentions(name);
     if (isAxis != wantAxes)
       continue;
-    Range range = symbolRange(name);
+    Range range = intervalOf(symbol);
     if (!isAxis && (!range.max || !range.min))
       continue;
     std::optional<Expr::Linear> l = e.linearIn(name);
@@ -250,12 +250,11 @@ bool Prover::allTermsNonNegative(const Expr &e) {
     if (t.atoms.size() == terms.front().atoms.size() && t.coefficient < 0)
       return false;
   for (const AtomRef &symbol : ExprBuilder::symbols(e)) {
-    const std::string &name = symbol->text;
-    Range r = symbolRange(name);
+    Range r = intervalOf(symbol);
     if (!r.min)
       return false;
     if (*r.min)
-      shift.emplace(name, Expr::symbol(name) + Expr(*r.min));
+      shift.emplace(symbol->text, ExprBuilder::fromTerm(1, {symbol}) + Expr(*r.min));
   }
   Expr shifted = e.substitute(shift);
   return !shifted.isUnknown() && llvm::all_of(ExprBuilder::terms(shifted), [](const Monomial &t) { return t.coefficient >= 0; });
