@@ -1,6 +1,7 @@
 //===- ExprTest.cpp - Polynomials, their text and its parser ---------------===//
 
 #include "ShapeTestUtils.h"
+#include <thread>
 
 using namespace lathe::shape;
 
@@ -11,6 +12,27 @@ TEST(Expr, NormalForm) {
   EXPECT_NE(E("a + b"), E("a + 2*b"));
   EXPECT_EQ(E("a - a"), Expr(0));
   EXPECT_EQ(E("2*seq*batch + 768").hash(), E("768 + batch*seq*2").hash());
+}
+
+/// Atoms are shared between all expressions, also of several threads, and go with the last one: what is built again is equal.
+TEST(Expr, AtomsOfSeveralThreads) {
+  std::vector<Expr> built(8, Expr(0));
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < built.size(); ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 2000; ++i) // by far the most are dropped at once, while others build the same
+        built[t] = E("floordiv(n*m + " + std::to_string(i % 7) + ", max(k, 4)) - mod(n, " + std::to_string(3 + i % 5) + ")");
+    });
+  for (std::thread &t : threads)
+    t.join();
+  for (const Expr &e : built) {
+    EXPECT_EQ(e, built[0]);
+    EXPECT_EQ(e.hash(), built[0].hash());
+    EXPECT_EQ(e.str(), "floordiv(m*n + 4, max(4, k)) - mod(n, 7)");
+    EXPECT_EQ(e.symbols(), (std::set<std::string>{"k", "m", "n"}));
+    EXPECT_TRUE(e.mentions("k"));
+    EXPECT_FALSE(e.mentions("l"));
+  }
 }
 
 TEST(Expr, Text) {
