@@ -57,6 +57,7 @@ private:
   shape::Facts facts;
   std::vector<LatheSymbol> symbols;
   LateSymbols late;
+  std::map<std::string, shape::Expr> writtenOut; ///< derived symbols, by those that are bound
   std::vector<LatheRead> reads;
   std::vector<LatheCheck> checks; ///< those of the entry, then those of steps
   uint32_t firstRead = 0;         ///< slot of the first of them
@@ -177,7 +178,9 @@ Error EntryWriter::bindSymbols() {
                        shape::nameOf(left.front()->name));
   for (const auto &[name, value] : entry.derived) {
     sizes.define(name, value);
-    late.derived.insert({name, value.substitute(late.derived)});
+    // Whether it is late is asked of what is evaluated: written out, n/n is 1 of no size, and yet n must be there to divide by.
+    late.derived.insert({name, value});
+    writtenOut.insert({name, value.substitute(writtenOut)});
   }
   return Error::success();
 }
@@ -196,7 +199,7 @@ Expected<std::vector<LatheDim>> EntryWriter::writeDims(StringRef name, ArrayRef<
     Expected<uint32_t> slot = sizes.slotOf(dim);
     if (!slot)
       return slot.takeError();
-    shape::Range range = facts.bounds(dim.substitute(late.derived));
+    shape::Range range = facts.bounds(dim.substitute(writtenOut));
     out.push_back({*slot, 0, blob.text(dim.str()), range.min.value_or(0), range.max.value_or(INT64_MAX)});
   }
   return out;
