@@ -267,7 +267,7 @@ static void needCall(ir::CallOp op, Needs &n) {
   } else {
     Expr batch = sizes[0], classes = sizes[1], boxes = sizes[2];
     n.equal({count(op.getInputs()[0]), count(op.getInputs()[1])}, {batch * boxes * Expr(4), batch * classes * boxes});
-    n.equal({count(op.getOutputs()[0]), count(op.getOutputs()[2])}, {batch * classes * boxes * Expr(3), boxes * Expr(2)});
+    n.equal({count(op.getOutputs()[0]), count(op.getOutputs()[2])}, {batch * classes * boxes * Expr(3), boxes * Expr(4)});
   }
 }
 

@@ -108,13 +108,40 @@ static Box boxAt(const float *boxes, int64_t i, bool centered) {
   return (Box){least(b[0], b[2]), least(b[1], b[3]), most(b[0], b[2]), most(b[1], b[3])};
 }
 
-static bool overlaps(Box a, Box b, float limit) {
-  float height = least(a.y2, b.y2) - most(a.y1, b.y1), width = least(a.x2, b.x2) - most(a.x1, b.x1);
-  if (!(height > 0 && width > 0))
-    return false;
-  float both = height * width, areaA = (a.y2 - a.y1) * (a.x2 - a.x1), areaB = (b.y2 - b.y1) * (b.x2 - b.x1);
-  float either = areaA + areaB - both;
-  return areaA > 0 && areaB > 0 && either > 0 && both / either > limit;
+/* Boxes that are kept, each coordinate in a row of its own: those that one more box is compared with are read in order, and several at a
+ * time. */
+typedef struct {
+  float *y1, *x1, *y2, *x2;
+  int64_t count;
+} Boxes;
+
+static void keep(Boxes *all, Box one) {
+  all->y1[all->count] = one.y1;
+  all->x1[all->count] = one.x1;
+  all->y2[all->count] = one.y2;
+  all->x2[all->count++] = one.x2;
+}
+
+/* Whether the box shares more than the limit with one of those from `first` on. No branches: the compiler makes vectors of it. */
+static bool overlapsSome(const Boxes *all, int64_t first, int64_t last, Box b, float limit) {
+  const float *y1 = all->y1, *x1 = all->x1, *y2 = all->y2, *x2 = all->x2;
+  float areaB = (b.y2 - b.y1) * (b.x2 - b.x1);
+  int32_t found = 0;
+  for (int64_t j = first; j < last; ++j) {
+    float height = least(y2[j], b.y2) - most(y1[j], b.y1), width = least(x2[j], b.x2) - most(x1[j], b.x1);
+    float both = height * width, areaA = (y2[j] - y1[j]) * (x2[j] - x1[j]);
+    float either = areaA + areaB - both;
+    found |= (height > 0) & (width > 0) & (areaA > 0) & (areaB > 0) & (either > 0) & (both / either > limit);
+  }
+  return found != 0;
+}
+
+static bool overlapsAny(const Boxes *all, Box b, float limit) {
+  enum { block = 128 }; /* as far as is read at once: most boxes that go share much with one of the first */
+  for (int64_t first = 0; first < all->count; first += block)
+    if (overlapsSome(all, first, first + block < all->count ? first + block : all->count, b, limit))
+      return true;
+  return false;
 }
 
 /* A score as a number that is smaller where the score is higher; it is no NaN, and -0 is 0. */
@@ -132,7 +159,9 @@ const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *
   for (int64_t s = 0; s < sizes[0] * classes; ++s) {
     const float *box = (const float *)buffers[0] + s / classes * boxes * 4, *score = (const float *)buffers[1] + s * boxes;
     int64_t candidates = 0, *first = triples + 3 * total, chosen = 0;
-    uint64_t *words = buffers[7]; /* key << 32 | box, see Sort.c */
+    uint64_t *words = buffers[7]; /* key << 32 | box, see Sort.c: twice as many as boxes; behind them the coordinates */
+    float *rows = (float *)(words + 2 * boxes);
+    Boxes all = {rows, rows + boxes, rows + 2 * boxes, rows + 3 * boxes, 0};
     for (int64_t i = 0; i < boxes; ++i)
       if (score[i] > threshold)
         words[candidates++] = (uint64_t)fallingKey(score[i]) << 32 | (uint64_t)i;
@@ -140,11 +169,9 @@ const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *
     for (int64_t i = 0; i < candidates && chosen < limit; ++i) {
       int64_t number = (int64_t)(sorted[i] & 0xffffffff);
       Box one = boxAt(box, number, sizes[3] != 0);
-      bool kept = true;
-      for (int64_t j = 0; kept && j < chosen; ++j)
-        kept = !overlaps(boxAt(box, first[3 * j + 2], sizes[3] != 0), one, overlap);
-      if (!kept)
+      if (overlapsAny(&all, one, overlap))
         continue;
+      keep(&all, one);
       first[3 * chosen] = s / classes;
       first[3 * chosen + 1] = s % classes;
       first[3 * chosen++ + 2] = number;

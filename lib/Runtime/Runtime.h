@@ -235,7 +235,7 @@ const char *lathe_host_join(void *const *buffers, const int64_t *sizes);
 /* The lexicographic order of rows of integers. Buffers: rows, their indices in order, room for as many; sizes: rows, width. */
 const char *lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
 /* Buffers: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most per class, the largest overlap, the least score;
- * selected (batch, class, box) triples, their number, room for [boxes, 2] integers. Sizes: batch, classes, boxes, whether boxes
+ * selected (batch, class, box) triples, their number, room for [boxes, 4] integers. Sizes: batch, classes, boxes, whether boxes
  * are given by their centers. */
 const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
 

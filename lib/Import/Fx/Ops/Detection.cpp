@@ -47,7 +47,7 @@ static llvm::Error nonMaxSuppression(OpContext &c) {
     return e;
   Value operands[] = {c.g.reshape(c.g.cast(boxes, f32), {Expr(1), count, Expr(4)}), c.g.reshape(c.g.cast(scores, f32), {Expr(1), Expr(1), count}), c.g.size(count),
                       c.g.scalar(c.real("iou_threshold"), f32), c.g.scalar(-std::numeric_limits<double>::infinity(), f32)};
-  SmallVector<Type> types{tensorType({count, Expr(3)}, i64), tensorType({}, i64), tensorType({count, Expr(2)}, i64)};
+  SmallVector<Type> types{tensorType({count, Expr(3)}, i64), tensorType({}, i64), tensorType({count, Expr(4)}, i64)};
   auto call = c.g.b.create<CallOp>(c.g.loc, types, "non_max_suppression", operands, exprArray(c.g.b, {Expr(1), Expr(1), count, Expr(0)}));
   Expr kept = c.resultDims()[0];
   if (llvm::Error e = c.bindSize(kept, call.getResult(1)))

@@ -149,7 +149,7 @@ void nonMaxSuppression(Node &n) {
   Value least = n.maybe(4) ? scalar(4, f32) : n.g.scalar(-std::numeric_limits<double>::infinity(), f32);
   Expr most = n.simplify(b[0] * s[1] * b[1]);
   Dims sizes{b[0], s[1], b[1], Expr(n.integer("center_point_box", 0))};
-  SmallVector<Type> types{ir::tensorType({most, Expr(3)}, i64), ir::tensorType({}, i64), ir::tensorType({b[1], Expr(2)}, i64)};
+  SmallVector<Type> types{ir::tensorType({most, Expr(3)}, i64), ir::tensorType({}, i64), ir::tensorType({b[1], Expr(4)}, i64)};
   SmallVector<Value> operands{boxes, scores, scalar(2, i64), scalar(3, f32), least};
   auto call = n.g.b.create<ir::CallOp>(n.g.loc, types, "non_max_suppression", operands, ir::exprArray(n.g.b, sizes));
   Expr count = countOf(n, call.getResult(1));
