@@ -163,8 +163,9 @@ Range Facts::rangeOf(llvm::StringRef symbol) const { return bounds(Expr::symbol(
 void Facts::setLate(llvm::StringRef symbol) { state->late.try_emplace(symbol.str(), state->late.size()); }
 
 void Facts::setAxis(llvm::StringRef axis, const Expr &extent) {
-  state->changed();
-  state->axes.insert_or_assign(axis.str(), simplify(extent));
+  Expr simplified = simplify(extent);
+  state->changed(); // behind the question, whose answers are those of before
+  state->axes.insert_or_assign(axis.str(), simplified);
 }
 
 std::optional<Expr> Facts::extentOf(llvm::StringRef axis) const {
