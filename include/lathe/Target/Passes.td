@@ -50,7 +50,9 @@ def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
   let summary = "Images between kernels with their channels side by side";
   let description = [{
     Results of kernels that are images, [image][channel][pixels..], become [image][pixels..][channel] where every kernel that
-    writes or reads them works with that, and a convolution is among them. The offsets change, and the order of the axes.
+    writes or reads them works with that, and a convolution is among them. The offsets change, and the order of the axes. With
+    `copies` an image that has to stay as it is (the model's input, what a norm over channels reads) is copied into that order for the
+    convolutions whose windows read it many times.
 
     Before:
     ```mlir
@@ -63,7 +65,9 @@ def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
       kernel.store %v, %o["64*p + c"] : f32, !kernel.ref<f32>
     ```
   }];
-  let options = [Option<"halves", "halves", "bool", "false", "Images of 16-bit floats too">];
+  let options = [Option<"halves", "halves", "bool", "false", "Images of 16-bit floats too">,
+                 Option<"copies", "copies", "bool", "false", "Images that cannot be rearranged where they are made are copied for windows">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
 }
 
 def PackFilters : Pass<"lathe-pack-filters", "::mlir::ModuleOp"> {

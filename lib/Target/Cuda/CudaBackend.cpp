@@ -82,7 +82,7 @@ public:
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.
   void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
     target::ChannelsLastOptions images;
-    images.halves = true;
+    images.halves = images.copies = true;
     pm.addPass(target::createChannelsLast(images));
     target::PackFiltersOptions filters;
     filters.halves = true;

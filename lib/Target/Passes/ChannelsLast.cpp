@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Filters.h"
+#include "ImageCopies.h"
 #include "Planes.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Target/Passes.h"
@@ -47,8 +47,11 @@ struct KernelAccesses {
 
 class Layouts {
 public:
-  Layouts(func::FuncOp func, const shape::Facts &facts, bool halves) : func(func), facts(facts), halves(halves) {}
+  /// Images are copied in front of convolutions where `copies` has made it so.
+  Layouts(func::FuncOp func, const shape::Facts &facts, const ImageCopies &copies, bool halves)
+      : func(func), facts(facts), copies(copies), halves(halves) {}
   void run();
+  bool isLast(Value buffer) const { return last.count(buffer); }
 
 private:
   void collect();
@@ -58,11 +61,11 @@ private:
   bool acceptsGrouped(KernelAccesses &accesses);
   bool sharesLane(KernelAccesses &accesses);
   AxisSet pixelAxes(const KernelAccesses &accesses) const;
-  bool isLast(Value buffer) const { return last.count(buffer); }
   void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
 
   func::FuncOp func;
   const shape::Facts &facts;
+  const ImageCopies &copies;
   bool halves;
   llvm::MapVector<Value, Planes> last; ///< buffers that get their channels last
   llvm::MapVector<Operation *, KernelAccesses> kernels;
@@ -232,6 +235,8 @@ bool Layouts::acceptsGrouped(KernelAccesses &mine) {
 }
 
 bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
+  if (copies.contains(kernel)) // is there to change the order
+    return true;
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
   if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
@@ -302,7 +307,7 @@ void Layouts::run() {
     return entry.second.filter && llvm::any_of(entry.second.of, [&](auto &e) { return isLast(e.first); });
   });
   if (!gains)
-    return;
+    return last.clear();
   for (auto &[op, mine] : kernels)
     rewrite(cast<kernel::GenericOp>(op), mine);
   for (auto &[buffer, planes] : last) {
@@ -319,8 +324,14 @@ struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
   using ChannelsLastBase::ChannelsLastBase;
   void runOnOperation() override {
     shape::Facts facts = ir::factsOf(getOperation());
-    for (auto f : getOperation().getOps<func::FuncOp>())
-      Layouts(f, facts, halves).run();
+    for (auto f : getOperation().getOps<func::FuncOp>()) {
+      ImageCopies made;
+      if (copies)
+        made.insert(f, halves);
+      Layouts layouts(f, facts, made, halves);
+      layouts.run();
+      made.removeIdle([&](Value v) { return layouts.isLast(v); });
+    }
   }
 };
 } // namespace

@@ -1,5 +1,6 @@
 //===- CudaPrecision.cpp - Operands in the type that tensor cores take -----===//
 
+#include "CopyKernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +25,6 @@ private:
   void narrowOperands(kernel::GenericOp kernel);
   Value half(Value v);
   Value halfResult(OpResult v);
-  Value cast(Value v);
   bool onlyHalfReaders(Value v);
   std::set<unsigned> narrowed(kernel::GenericOp kernel);
   RankedTensorType halfType(Value v) {
@@ -87,30 +87,6 @@ bool CudaPrecisionPass::onlyHalfReaders(Value v) {
 //===----------------------------------------------------------------------===//
 
 static int64_t elementsOf(Value v) { return mlir::cast<RankedTensorType>(v.getType()).getNumElements(); }
-
-/// A kernel of its own that converts.
-Value CudaPrecisionPass::cast(Value v) {
-  OpBuilder b(v.getContext());
-  b.setInsertionPointAfterValue(v);
-  Location loc = v.getLoc();
-  Expr count = shape::product(ir::dimsOf(v.getType()));
-  OperationState state(loc, kernel::GenericOp::getOperationName(), v, halfType(v));
-  state.addAttribute("kernelClass", kernel::KernelClassAttr::get(b.getContext(), kernel::KernelClass::Loop));
-  state.addAttribute("name", b.getStringAttr("convert"));
-  state.addAttribute("axisNames", b.getStrArrayAttr({"i"}));
-  state.addAttribute("axisExtents", b.getStrArrayAttr({count.str()}));
-  Region *region = state.addRegion();
-  Type from = ir::elementOf(v);
-  Block &body = region->emplaceBlock();
-  Value in = body.addArgument(kernel::RefType::get(b.getContext(), from), loc);
-  Value out = body.addArgument(kernel::RefType::get(b.getContext(), element), loc);
-  OpBuilder inside(b.getContext()); // the region is not attached yet: its context cannot be asked for
-  inside.setInsertionPointToEnd(&body);
-  Value x = inside.create<kernel::LoadOp>(loc, from, in, inside.getStringAttr("i"), ValueRange{}, Value(), Value());
-  Value y = inside.create<arith::TruncFOp>(loc, element, x);
-  inside.create<kernel::StoreOp>(loc, y, out, inside.getStringAttr("i"), ValueRange{}, Value());
-  return b.create(state)->getResult(0);
-}
 
 /// The kernel stores its result rounded, instead of or beside the f32 one.
 Value CudaPrecisionPass::halfResult(OpResult v) {
@@ -185,7 +161,7 @@ Value CudaPrecisionPass::half(Value v) {
   } else if (isa_and_nonnull<kernel::GenericOp>(op)) {
     return halfResult(mlir::cast<OpResult>(v));
   } else {
-    out = cast(v);
+    out = target::copyOf(v, "convert", element, shape::product(ir::dimsOf(v.getType())));
   }
   halves[v] = out;
   return out;

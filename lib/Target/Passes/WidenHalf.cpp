@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopyKernel.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,7 +18,7 @@ namespace lathe::target {
 
 using namespace mlir;
 using namespace lathe;
-using shape::Expr;
+using namespace lathe::target;
 
 namespace {
 
@@ -29,7 +30,6 @@ public:
 private:
   Value widened(Value v);
   Value constant(ir::ConstantOp c);
-  Value converted(Value v);
 
   llvm::DenseMap<Value, Value> known;
 };
@@ -71,34 +71,11 @@ Value Widener::constant(ir::ConstantOp c) {
   return b.create<ir::ConstantOp>(c.getLoc(), ir::writeConstant(*t, "widened"));
 }
 
-/// A kernel of its own that converts.
-Value Widener::converted(Value v) {
-  OpBuilder b(v.getContext());
-  b.setInsertionPointAfterValue(v);
-  Location loc = v.getLoc();
-  Type from = ir::elementOf(v);
-  Type result = ir::tensorType(ir::dimsOf(v.getType()), b.getF32Type());
-  OperationState state(loc, kernel::GenericOp::getOperationName(), v, result);
-  state.addAttribute("kernelClass", kernel::KernelClassAttr::get(b.getContext(), kernel::KernelClass::Loop));
-  state.addAttribute("name", b.getStringAttr("widen"));
-  state.addAttribute("axisNames", b.getStrArrayAttr({"i"}));
-  state.addAttribute("axisExtents", b.getStrArrayAttr({shape::product(ir::dimsOf(v.getType())).str()}));
-  Block &body = state.addRegion()->emplaceBlock();
-  Value in = body.addArgument(kernel::RefType::get(b.getContext(), from), loc);
-  Value out = body.addArgument(kernel::RefType::get(b.getContext(), b.getF32Type()), loc);
-  OpBuilder inside(b.getContext()); // the region is not attached yet: its context cannot be asked for
-  inside.setInsertionPointToEnd(&body);
-  Value x = inside.create<kernel::LoadOp>(loc, from, in, inside.getStringAttr("i"), ValueRange{}, Value(), Value());
-  Value y = inside.create<arith::ExtFOp>(loc, b.getF32Type(), x);
-  inside.create<kernel::StoreOp>(loc, y, out, inside.getStringAttr("i"), ValueRange{}, Value());
-  return b.create(state)->getResult(0);
-}
-
 Value Widener::widened(Value v) {
   Value &w = known[v];
   if (!w) {
     auto c = v.getDefiningOp<ir::ConstantOp>();
-    w = c ? constant(c) : converted(v);
+    w = c ? constant(c) : copyOf(v, "widen", Float32Type::get(v.getContext()), shape::product(ir::dimsOf(v.getType())));
   }
   return w;
 }
