@@ -8,6 +8,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -165,11 +167,19 @@ extern "C" void lathe_emulate_instruction(const Semantics *instruction, const ui
   (*instruction)(args, results);
 }
 
-extern "C" uint16_t lathe_round_to_bfloat(float f) {
+static uint16_t roundToBFloat(float f) {
   uint32_t bits = uint32_t(fromFloat(f));
   if ((bits & 0x7fffffff) > 0x7f800000)
     return uint16_t(bits >> 16 | 0x40);
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// What code for CPUs without conversions to bfloat16 calls: the result is returned as a floating-point number is, in a vector register.
+extern "C" __bf16 lathe_round_to_bfloat(float f) {
+  uint16_t bits = roundToBFloat(f);
+  __bf16 result;
+  std::memcpy(&result, &bits, sizeof bits);
+  return result;
 }
 
 /// Rounded to odd on the way through f32, so that it is rounded to nearest once.
@@ -177,10 +187,7 @@ extern "C" __bf16 lathe_round_double_to_bfloat(double x) {
   float f = float(x);
   if (double(f) != x && f == f && !(fromFloat(f) & 1))
     f = asFloat(fromFloat(f) + (std::fabs(double(f)) < std::fabs(x) ? 1 : -1));
-  uint16_t bits = lathe_round_to_bfloat(f);
-  __bf16 result;
-  std::memcpy(&result, &bits, sizeof bits);
-  return result;
+  return lathe_round_to_bfloat(f);
 }
 
 static Value *toWord(IRBuilder<> &b, Value *v) {
@@ -293,6 +300,16 @@ static void addThunk(Module &module, Function &entry) {
   b.CreateRetVoid();
 }
 
+/// The same code on all CPUs: what is called for types that some of them convert themselves is tested wherever the emulator runs.
+static void keepToPlainVectors(orc::JITTargetMachineBuilder &machine) {
+  if (!machine.getTargetTriple().isX86())
+    return;
+  StringMap<bool> host = sys::getHostCPUFeatures();
+  bool isV3 = host.lookup("avx2") && host.lookup("fma") && host.lookup("f16c") && host.lookup("bmi2");
+  machine.setCPU(isV3 ? "x86-64-v3" : "x86-64");
+  machine.getFeatures() = llvm::SubtargetFeatures();
+}
+
 static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
@@ -300,6 +317,7 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
   if (!machine)
     return machine.takeError();
   machine->setCodeGenOptLevel(CodeGenOptLevel::None); // to run it once takes less time than to make it fast
+  keepToPlainVectors(*machine);
   auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit)
     return jit.takeError();
