@@ -1,6 +1,7 @@
 //===- EmitObject.cpp - LLVM IR to machine code ----------------------------===//
 
 #include "EmitObject.h"
+#include "HalfComparisons.h"
 #include "MaskInstructions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -96,6 +97,8 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
   optimize(module, **machine, effort.passes);
   if (isa.arch == "x86_64" && isa.maskedMemory && !isa.maskedBytes)
     useMaskInstructions(module);
+  if (isa.arch == "x86_64")
+    compareHalvesAsFloats(module);
   if (options.stage == CpuStage::Llvm) {
     std::string text;
     llvm::raw_string_ostream os(text);
