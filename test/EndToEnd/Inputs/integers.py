@@ -7,6 +7,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
+import unsigned_bytes
+
 folder = sys.argv[1]
 rng = np.random.default_rng(0)
 wrong = 0
@@ -39,7 +41,8 @@ def runtime(inputs):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(f'{folder}/model.onnx', options, providers=['CPUExecutionProvider']).run(None, inputs)[0]
+    session = lambda model: onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
+    return unsigned_bytes.run(session, f'{folder}/model.onnx', inputs)[0]
 
 
 def check(name, nodes, inputs, constants, open_dims={}, want=None, rtol=0, atol=0):

@@ -7,6 +7,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
+import unsigned_bytes
+
 folder, target = sys.argv[1:]
 rng = np.random.default_rng(0)
 wrong = total = 0
@@ -44,7 +46,7 @@ def check(op, *inputs, outputs=1, constants=(), open_dims={}, valid=None, **attr
     global wrong, total
     for opened in (open_dims, {}) if open_dims else ({},):
         fed = save(op, inputs, constants, attributes, outputs, opened)
-        want = onnxruntime.InferenceSession(f'{folder}/model.onnx', providers=['CPUExecutionProvider']).run(None, fed)
+        want = unsigned_bytes.run(lambda model: onnxruntime.InferenceSession(model, providers=['CPUExecutionProvider']), f'{folder}/model.onnx', fed)
         np.savez(f'{folder}/data.npz', **fed)
         subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-O', '1', '--target', target, '-o', f'{folder}/model.so'], check=True)
         subprocess.run(['lathe', 'run', f'{folder}/model.so', '--inputs', f'{folder}/data.npz', '--output-dir', f'{folder}/out'],
