@@ -185,6 +185,52 @@ static Semantics bulkLoad(unsigned rank) { // shared, map, coordinates, barrier
   };
 }
 
+/// Places of the window one after the other, from a place on: pixels that lie outside of the image, and images behind the last, read as 0.
+static int64_t copyWindows(const TensorMap &map, uint64_t shared, const int64_t *start, const uint64_t *offsets) {
+  int64_t place[5], bytes = map.box[0] * map.elementBytes;
+  std::copy(start, start + map.rank, place);
+  for (int64_t p = 0; p < map.box[1]; ++p) {
+    int64_t from = 0;
+    bool inside = true;
+    for (int64_t i = 1; i < map.rank; ++i) {
+      int64_t index = place[i] + (i <= map.pixels ? int64_t(offsets[i - 1] & 0xffff) : 0);
+      inside &= index >= 0 && index < map.dims[i];
+      from += index * map.strides[i];
+    }
+    for (int64_t c = 0; c < bytes; c += map.elementBytes) {
+      int64_t channel = place[0] + c / map.elementBytes;
+      uint64_t to = (shared & 0xffffffff) + p * bytes + c;
+      if (map.swizzle == 3)
+        to ^= (to >> 7 & 7) << 4;
+      char *s = reinterpret_cast<char *>(to);
+      if (inside && channel < map.dims[0])
+        memcpy(s, map.base + from + channel * map.elementBytes, map.elementBytes);
+      else
+        memset(s, 0, map.elementBytes);
+    }
+    int64_t i = 1;
+    for (; i <= map.pixels; ++i) {
+      place[i] += map.steps[i - 1];
+      if (place[i] < map.dims[i] + map.upper[i - 1])
+        break;
+      place[i] = map.lower[i - 1];
+    }
+    place[i] += i > map.pixels;
+  }
+  return map.box[1] * bytes;
+}
+
+static Semantics windowLoad(unsigned rank) { // shared, map, coordinates, barrier, offsets
+  return [rank](const uint64_t *a, uint64_t *) {
+    int64_t start[5];
+    for (unsigned i = 0; i < rank; ++i)
+      start[i] = int32_t(a[2 + i]);
+    MBarrier &b = barrierAt(a[2 + rank]);
+    b.bytes -= copyWindows(*reinterpret_cast<const TensorMap *>(a[1]), a[0], start, a + 3 + rank);
+    b.settle();
+  };
+}
+
 static Semantics bulkStore(unsigned rank) { // map, coordinates, shared
   return [rank](const uint64_t *a, uint64_t *) {
     int64_t start[5];
@@ -243,6 +289,8 @@ static Semantics assembly(StringRef text) {
       return i;
   for (unsigned rank = 1; rank <= 5; ++rank) {
     std::string dims = "cp.async.bulk.tensor." + std::to_string(rank) + "d.";
+    if (text.contains(dims + "shared::cluster.global.im2col"))
+      return windowLoad(rank);
     if (text.contains(dims + "shared"))
       return bulkLoad(rank);
     if (text.contains(dims + "global"))

@@ -28,6 +28,7 @@ struct TensorMap {
   char *base;
   int64_t elementBytes, rank, swizzle;
   int64_t dims[5], strides[5], box[5];
+  int64_t pixels, lower[3], upper[3], steps[3]; ///< of a map for windows
 };
 
 /// A coroutine. It is entered through a context of its own once, and then left and resumed by jumps, which, unlike exchanges of

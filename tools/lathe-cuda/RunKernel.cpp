@@ -31,6 +31,12 @@ static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *>
     map.strides[i] = words[LATHE_CUDA_MAP_STRIDES + i];
     map.box[i] = words[LATHE_CUDA_MAP_BOX + i];
   }
+  map.pixels = words[LATHE_CUDA_MAP_WINDOW];
+  for (unsigned i = 0; i < 3; ++i) {
+    map.lower[i] = words[LATHE_CUDA_MAP_LOWER + i];
+    map.upper[i] = words[LATHE_CUDA_MAP_UPPER + i];
+    map.steps[i] = words[LATHE_CUDA_MAP_STEPS + i];
+  }
   return map;
 }
 

@@ -269,16 +269,18 @@ enum {
   LATHE_CUDA_FOLLOWING = 11,  /* launches of this kernel after the first one */
   LATHE_CUDA_PROCESSORS = 12, /* told: the device's multiprocessors */
   LATHE_CUDA_MAP0 = 16,
-  LATHE_CUDA_MAP_WORDS = 24,
+  LATHE_CUDA_MAP_WORDS = 32,
   LATHE_CUDA_MAX_MAPS = 6,
-  LATHE_CUDA_FOLLOWING0 = 16 + 24 * 6,
+  LATHE_CUDA_FOLLOWING0 = 16 + 32 * 6,
   LATHE_CUDA_FOLLOWING_WORDS = 4, /* entry, grid x, block, bytes of dynamic shared memory; there are no tensor maps */
   LATHE_CUDA_MAX_FOLLOWING = 3,
-  LATHE_CUDA_PLAN_WORDS = 16 + 24 * 6 + 4 * 3
+  LATHE_CUDA_PLAN_WORDS = 16 + 32 * 6 + 4 * 3
 };
 #define LATHE_CUDA_DEPENDENT 1 /* the kernel waits for the one before it by itself: it may be launched early */
 #define LATHE_CUDA_TOGETHER 2  /* the blocks of the last launch that follows wait for one another: all are there at the same time */
-/* Words of one tensor map; sizes, strides (bytes) and box are innermost first, the innermost stride is unused. */
+/* Words of one tensor map; sizes, strides (bytes) and box are innermost first, the innermost stride is unused. A map for windows (im2col)
+ * has between channels and images so many dimensions of pixels: the box is channels and places of the window, and the corners say where
+ * the first and the last place is, the latter as seen from the last pixel. */
 enum {
   LATHE_CUDA_MAP_BUFFER = 0, /* index among the kernel's buffers */
   LATHE_CUDA_MAP_TYPE = 1,   /* CUtensorMapDataType */
@@ -286,7 +288,11 @@ enum {
   LATHE_CUDA_MAP_SWIZZLE = 3, /* CUtensorMapSwizzle */
   LATHE_CUDA_MAP_DIMS = 4,
   LATHE_CUDA_MAP_STRIDES = 9,
-  LATHE_CUDA_MAP_BOX = 14
+  LATHE_CUDA_MAP_BOX = 14,
+  LATHE_CUDA_MAP_WINDOW = 19, /* dimensions of pixels; 0: a map of boxes */
+  LATHE_CUDA_MAP_LOWER = 20,
+  LATHE_CUDA_MAP_UPPER = 23,
+  LATHE_CUDA_MAP_STEPS = 26 /* from place to place */
 };
 
 typedef struct {

@@ -94,7 +94,10 @@ enum {
   F(cuLaunchKernelEx, launchEx, (const CUlaunchConfig *, CUfunction, void **, void **))                                        \
   F(cuTensorMapEncodeTiled, encodeMap,                                                                                         \
     (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int,   \
-     int, int))
+     int, int))                                                                                                                \
+  F(cuTensorMapEncodeIm2col, encodeWindows,                                                                                    \
+    (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *, const int *, uint32_t, uint32_t,   \
+     const uint32_t *, int, int, int, int))
 
 typedef struct {
 #define LATHE_DECLARE(symbol, name, parameters) CUresult(*name) parameters;

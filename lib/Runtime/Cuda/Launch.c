@@ -67,8 +67,8 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   out->dependent = (words[LATHE_CUDA_FLAGS] & LATHE_CUDA_DEPENDENT) && cuda->driver.launchEx;
   out->together = words[LATHE_CUDA_FLAGS] & LATHE_CUDA_TOGETHER;
   out->numMaps = (uint32_t)words[LATHE_CUDA_MAPS];
-  if (out->numMaps && !cuda->driver.encodeMap)
-    return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncodeTiled");
+  if (out->numMaps && (!cuda->driver.encodeMap || !cuda->driver.encodeWindows))
+    return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncode..");
   memcpy(out->mapWords, words + LATHE_CUDA_MAP0, sizeof(int64_t) * LATHE_CUDA_MAP_WORDS * out->numMaps);
   void **argument = out->arguments;
   for (uint32_t b = 0; b < step->step->buffers.count; ++b)
@@ -150,12 +150,26 @@ static LatheStatus encodeMaps(LatheContext *context, const LathePlannedStep *ste
   for (uint32_t m = 0; m < launch->numMaps; ++m) {
     const int64_t *w = launch->mapWords + m * LATHE_CUDA_MAP_WORDS;
     uint64_t dims[5], strides[5];
-    uint32_t box[5], steps[5], rank = (uint32_t)w[LATHE_CUDA_MAP_RANK];
+    uint32_t box[5], steps[5], rank = (uint32_t)w[LATHE_CUDA_MAP_RANK], pixels = (uint32_t)w[LATHE_CUDA_MAP_WINDOW];
+    int lower[3], upper[3];
     for (uint32_t i = 0; i < rank; ++i) {
       dims[i] = (uint64_t)w[LATHE_CUDA_MAP_DIMS + i];
       strides[i] = (uint64_t)w[LATHE_CUDA_MAP_STRIDES + i];
       box[i] = (uint32_t)w[LATHE_CUDA_MAP_BOX + i];
       steps[i] = 1;
+    }
+    for (uint32_t i = 0; i < pixels; ++i) {
+      lower[i] = (int)w[LATHE_CUDA_MAP_LOWER + i];
+      upper[i] = (int)w[LATHE_CUDA_MAP_UPPER + i];
+      steps[1 + i] = (uint32_t)w[LATHE_CUDA_MAP_STEPS + i];
+    }
+    if (pixels) {
+      LATHE_CUDA_TRY(context,
+                     latheCuda(context)->driver.encodeWindows(&launch->maps[m], (int)w[LATHE_CUDA_MAP_TYPE], rank,
+                                                              step->buffers[w[LATHE_CUDA_MAP_BUFFER]], dims, strides + 1, lower, upper,
+                                                              box[0], box[1], steps, 0, (int)w[LATHE_CUDA_MAP_SWIZZLE], 2, 0),
+                     "describing an image");
+      continue;
     }
     LATHE_CUDA_TRY(context,
                    latheCuda(context)->driver.encodeMap(&launch->maps[m], (int)w[LATHE_CUDA_MAP_TYPE], rank,

@@ -48,10 +48,37 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperan
   return map;
 }
 
+/// An image that a window is read from.
+static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes) {
+  OperandMap map;
+  map.window = imageWindow(p, o, lineAxes);
+  if (!map.window || !p.shape.batchAxes.empty())
+    return std::nullopt;
+  int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
+  map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
+  map.spec.element = o.type;
+  map.spec.dims = {Expr(map.window->channels)};
+  Expr stride = Expr(map.window->channels * bytes);
+  map.spec.strides = {Expr(0), stride};
+  for (const ImageWindow::Dimension &d : map.window->spatial) {
+    map.spec.dims.push_back(d.size);
+    map.spec.strides.push_back(stride = stride * d.size);
+    map.spec.lower.push_back(d.lower);
+    map.spec.upper.push_back(*((d.lines - Expr(1)) * Expr(d.stride) + Expr(1 + d.lower) - d.size).constant());
+    map.spec.steps.push_back(d.stride);
+  }
+  map.spec.dims.push_back(map.window->images);
+  return map;
+}
+
 std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   Divisibility known(p.shape.info);
   std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
+  if (!a)
+    a = mapOfImage(p, p.lhs, p.shape.rowAxes);
   std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
+  if (a && !b)
+    b = mapOfImage(p, p.rhs, p.shape.columnAxes);
   if (a && !b && !p.rhs.type.isF32())
     b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
   if (a && b)

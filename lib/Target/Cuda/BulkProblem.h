@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
 #define LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
 
-#include "Gemm.h"
+#include "ImageWindow.h"
 
 namespace lathe::cuda {
 
@@ -11,6 +11,7 @@ struct OperandMap {
   MapSpec spec;
   std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
   bool byColumns = false;          ///< [k][n]
+  std::optional<ImageWindow> window = {}; ///< lines are places of a window in an image
 };
 
 /// A product whose operands bulk copies can fetch, where the sizes are what `known` says.

@@ -172,13 +172,20 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
       c.push_back(batchIndex[i]);
     return c;
   };
+  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line) {
+    if (!map.window)
+      return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
+    Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
+    WindowPlace at = placeOf(frame, p, *map.window, line, step, inside);
+    loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
+  };
   if (what & Left)
-    loadTile(d, a, frame.maps[0], at3(mapA, k0, t.m), full);
+    load(mapA, 0, a, t.m);
   if (!(what & Right))
     return;
   Value b = d.add(a, aBytes);
   if (!mapB.byColumns)
-    return loadTile(d, b, frame.maps[1], at3(mapB, k0, t.n), full);
+    return load(mapB, 1, b, t.n);
   for (unsigned c = 0; c < tile.columns; c += 64)
     loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
 }

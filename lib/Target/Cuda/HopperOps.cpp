@@ -27,18 +27,42 @@ void lathe::cuda::waitFor(DeviceBuilder &d, Value barrier, Value phase) {
         "r,r,~{memory}", {barrier, phase});
 }
 
-void lathe::cuda::loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier) {
-  std::string rank = std::to_string(coordinates.size()), at, constraints = "r,l";
-  for (size_t i = 0; i < coordinates.size(); ++i) {
-    at += (i ? ", $" : "$") + std::to_string(i + 2);
-    constraints += ",r";
-  }
-  std::string text = "cp.async.bulk.tensor." + rank + "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + at +
-                     "}], [$" + std::to_string(coordinates.size() + 2) + "];";
+static std::string list(unsigned from, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(from + i);
+  return text;
+}
+
+static std::string repeated(llvm::StringRef constraint, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i)
+    text += constraint;
+  return text;
+}
+
+/// Without offsets a box.
+static void bulkLoad(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets,
+                     Value barrier) {
+  unsigned rank = coordinates.size(), count = offsets.size();
+  std::string text = "cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global" + (count ? ".im2col" : "") +
+                     ".mbarrier::complete_tx::bytes [$0], [$1, {" + list(2, rank) + "}], [$" + std::to_string(rank + 2) + "]" +
+                     (count ? ", {" + list(rank + 3, count) + "}" : "") + ";";
   Values args = {shared, map};
   args.append(coordinates.begin(), coordinates.end());
   args.push_back(barrier);
-  d.ptx(text, constraints + ",r,~{memory}", args);
+  for (Value offset : offsets)
+    args.push_back(d.b.create<mlir::arith::TruncIOp>(d.loc, d.b.getI16Type(), offset));
+  d.ptx(text, "r,l" + repeated(",r", rank + 1) + repeated(",h", count) + ",~{memory}", args);
+}
+
+void lathe::cuda::loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier) {
+  bulkLoad(d, shared, map, coordinates, {}, barrier);
+}
+
+void lathe::cuda::loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets,
+                             Value barrier) {
+  bulkLoad(d, shared, map, coordinates, offsets, barrier);
 }
 
 void lathe::cuda::prefetchMap(DeviceBuilder &d, Value map) { d.ptx("prefetch.tensormap [$0];", "l,~{memory}", map); }
@@ -54,13 +78,6 @@ void lathe::cuda::setRegisters(DeviceBuilder &d, unsigned count, bool increase) 
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
-
-static std::string list(unsigned from, unsigned count) {
-  std::string text;
-  for (unsigned i = 0; i < count; ++i)
-    text += (i ? ", $" : "$") + std::to_string(from + i);
-  return text;
-}
 
 /// The instruction with its accumulators first; `left` are the left operand's values, one descriptor or four registers.
 static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right) {

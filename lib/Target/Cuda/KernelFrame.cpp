@@ -79,6 +79,11 @@ void PlanFunction::addMap(const MapSpec &map) {
     set(at + LATHE_CUDA_MAP_STRIDES + i, size(e));
   for (auto [i, v] : llvm::enumerate(map.box))
     set(at + LATHE_CUDA_MAP_BOX + i, v);
+  set(at + LATHE_CUDA_MAP_WINDOW, map.steps.size());
+  for (auto [word, values] : {std::pair(LATHE_CUDA_MAP_LOWER, &map.lower), std::pair(LATHE_CUDA_MAP_UPPER, &map.upper),
+                              std::pair(LATHE_CUDA_MAP_STEPS, &map.steps)})
+    for (auto [i, v] : llvm::enumerate(*values))
+      set(at + word + i, v);
   set(LATHE_CUDA_MAPS, maps);
 }
 

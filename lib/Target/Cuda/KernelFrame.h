@@ -24,6 +24,8 @@ struct MapSpec {
   bool swizzle128 = true;
   std::vector<shape::Expr> dims, strides;
   std::vector<int64_t> box;
+  /// Of a map for windows (im2col), one for each dimension of pixels: corners of the places, and the steps between them.
+  std::vector<int64_t> lower = {}, upper = {}, steps = {};
 };
 
 /// Words of a plan: a launch, and one that follows where its grid is not empty.

@@ -330,9 +330,9 @@ def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", ou
 
 
 def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f32", bias=False, open=False,
-           last=False):
+           last=False, result_last=None, fixed=False):
     """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all.
-    With `last` the channels lie last, as between kernels."""
+    With `last` the channels lie last, as between kernels; the result's may differ (`result_last`). The number of images is open unless `fixed`."""
     r = _rng(f"window {n} {c} {f} {image} {kernel} {stride}")
     rank = len(image)
     per = lambda v: list(v) if isinstance(v, (list, tuple)) else [v] * rank
@@ -367,8 +367,11 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
         if inside:
             code += f"    %c{d} = arith.andi %{inside}, %b{d} : i1\n"
         inside = f"c{d}" if inside else f"b{d}"
-    turn = (lambda v: [v[0]] + v[2:] + [v[1]]) if last else (lambda v: v)
-    at = flat(turn(["n", channel] + pixel), turn(["N", c] + sizes))
+    behind_pixels = lambda v: [v[0]] + v[2:] + [v[1]]
+    result_last = last if result_last is None else result_last
+    turn, turn_result = ((behind_pixels if l else lambda v: v) for l in (last, result_last))
+    images = str(n) if fixed else "N"
+    at = flat(turn(["n", channel] + pixel), turn([images, c] + sizes))
     if before or behind:
         code += (f"    %fill = arith.constant 0.0 : {t}\n"
                  f'    %x = kernel.load %i0["{at}"] if %{inside} else %fill : !kernel.ref<{t}> else {t} -> {t}\n')
@@ -385,13 +388,13 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
     if ext:
         code += f"    %r = arith.truncf %{v} : f32 to {t}\n"
         v = "r"
-    code += store(v, "o0", flat(turn(["n", "f"] + [f"p{d}" for d in range(rank)]), turn(["N", f] + extents)), t)
+    code += store(v, "o0", flat(turn_result(["n", "f"] + [f"p{d}" for d in range(rank)]), turn_result([images, f] + extents)), t)
     pixels, taps = [(f"p{d}", e) for d, e in enumerate(extents)], [(f"k{d}", str(k)) for d, k in enumerate(kernel)]
-    axes = turn([("n", "N"), ("f", str(f))] + pixels) + (taps + [("c", str(cg))] if last else [("c", str(cg))] + taps)
-    given = {"N": n} | ({f"I{d}": i for d, i in enumerate(image)} | {f"O{d}": o for d, o in enumerate(out)} if open else {})
+    axes = turn_result([("n", images), ("f", str(f))] + pixels) + (taps + [("c", str(cg))] if last else [("c", str(cg))] + taps)
+    given = ({} if fixed else {"N": n}) | ({f"I{d}": i for d, i in enumerate(image)} | {f"O{d}": o for d, o in enumerate(out)} if open else {})
     given = {k: v for k, v in given.items() if open or k == "N"}
-    if last:
-        x, w, want = (np.ascontiguousarray(np.moveaxis(v, 1, -1)) for v in (x, w, want))
+    move = lambda v, l: np.ascontiguousarray(np.moveaxis(v, 1, -1)) if l else v
+    x, w, want = move(x, last), move(w, last), move(want, result_last)
     tol = 2e-5 if t == "f32" else 2e-2
     return Case("window", "reduction", axes, code, given, [(t, x), (t, w)] + ([("f32", b)] if bias else []), [(t, want)], tol, tol)
 
@@ -535,6 +538,14 @@ WINDOWS_LAST = [lambda: window(2, 32, 72, (9, 7), (3, 3), pads=1, t="f16", bias=
                 lambda: window(2, 16, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16", last=True, open=True),
                 lambda: window(2, 12, 20, (8, 7), (3, 3), pads=1, t="f16", last=True), lambda: window(2, 40, 24, (9, 9), (1, 1), stride=2, t="f16", last=True),
                 lambda: window(1, 12, 20, (8, 7), (3, 3), pads=1, last=True), lambda: window(1, 9, 7, (8, 7), (3, 3), pads=1, last=True)]
+# Channels in pieces of 128 bytes, which bulk copies bring from the image: borders, strides, dilations, one to three dimensions, results with
+# their channels first, a depth that is cut into parts, windows whose last tile ends within the image.
+_bulk = lambda *a, **k: (lambda: window(*a, last=True, fixed=True, **k))
+WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _bulk(1, 128, 24, (11, 9), (3, 3), stride=2, pads=1, t="f16"),
+                _bulk(2, 64, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16"), _bulk(2, 64, 24, (9, 9), (1, 1), stride=2, t="f16"),
+                _bulk(1, 512, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(2, 64, 8, (50,), (5,), pads=2, t="f16"),
+                _bulk(1, 64, 8, (5, 6, 7), (3, 3, 3), pads=1, t="f16"), _bulk(3, 64, 72, (6, 5), (3, 3), pads=1, t="bf16", bias=True, result_last=False),
+                _bulk(1, 192, 16, (7, 9), (2, 3), stride=(2, 3), pads=(1, 0), t="f16", result_last=False)]
 WINDOWS_BF16 = [lambda: window(2, 32, 128, (16, 8), (1, 1), t="bf16", bias=True), lambda: window(3, 24, 70, (14, 14), (1, 1), t="bf16"),
                 lambda: window(2, 24, 70, (12, 12), (3, 3), pads=1, t="bf16", bias=True),
                 lambda: window(2, 24, 40, (12, 8), (1, 1), t="bf16", open=True), lambda: window(2, 24, 40, (11, 7), (1, 1), t="bf16", open=True)]
@@ -736,4 +747,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
