@@ -31,9 +31,10 @@ struct Stored {
 
 class Former {
 public:
-  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, bool packsImages)
+  Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, bool packsImages, bool extendsRows)
       : func(func), body(func.getBody().front()), facts(facts),
-        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names), packsImages(packsImages) {}
+        running(ir::factsWhileRunning(func->getParentOfType<ModuleOp>(), func.getName())), names(names), packsImages(packsImages),
+        extendsRows(extendsRows) {}
   LogicalResult run();
 
 private:
@@ -57,7 +58,7 @@ private:
   /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
   llvm::DenseMap<Value, Value> buffers;
   llvm::StringMap<unsigned> &names;
-  bool packsImages;
+  bool packsImages, extendsRows;
 };
 
 /// Results must come out of a kernel in their own row-major order: views that move elements, arguments and constants are
@@ -330,7 +331,7 @@ LogicalResult Former::run() {
   HostOrder host(body);
   host.sort();
   trees = std::make_unique<Trees>(body, packsImages);
-  grouper = std::make_unique<Grouper>(body, facts, *trees, host, running);
+  grouper = std::make_unique<Grouper>(body, facts, *trees, host, running, extendsRows);
   grouper->run();
   Operation *ret = body.getTerminator();
   OpBuilder b(ret);
@@ -360,7 +361,7 @@ struct FormKernelsPass : lathe::fuse::impl::FormKernelsBase<FormKernelsPass> {
     shape::Facts facts = ir::factsOf(getOperation());
     llvm::StringMap<unsigned> names; // of kernels, unique in the module
     for (auto f : getOperation().getOps<func::FuncOp>())
-      if (failed(Former(f, facts, names, packsImages).run()))
+      if (failed(Former(f, facts, names, packsImages, extendsRows).run()))
         return signalPassFailure();
   }
 };

@@ -528,6 +528,18 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
+bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
+  constexpr int64_t few = 8; // as many products cost less than a trip through memory, as many elements less than another launch
+  std::set<std::string> reduced = group.domain.reducedAxes();
+  Expr length(1), elements(1);
+  for (auto [i, axis] : llvm::enumerate(group.domain.axes)) {
+    Expr &count = i >= oldAxes ? elements : length;
+    if (i >= oldAxes || reduced.count(axis.name))
+      count = count * axis.extent;
+  }
+  return !reduced.empty() && length.constant().value_or(few + 1) > few && elements.constant().value_or(few + 1) > few;
+}
+
 std::string Grouper::checkCoverage(const Group &trial, Value value, const Dims &indices) const {
   return trial.domain.covers(ir::dimsOf(value), indices) ? "" : "the kernel's points are only some of its elements";
 }
@@ -538,6 +550,8 @@ std::string Grouper::joinPointwise(Group &trial, Operation *op, const Dims &indi
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
+  if (added && !extendsRows && repeatsSum(trial, trial.domain.axes.size() - added))
+    return "each of its elements would make the sum again";
   // Packed panels want one column axis.
   if (trial.kind == GroupKind::Contraction && columnAxes(trial) != columnsBefore)
     return "it would split the contraction's columns";

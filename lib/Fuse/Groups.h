@@ -28,9 +28,9 @@ struct Group {
 
 class Grouper {
 public:
-  /// `running`: what holds while a kernel runs, for proofs.
-  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host, const shape::Facts &running)
-      : body(body), facts(facts), running(running), trees(trees), host(host) {}
+  /// `running`: what holds while a kernel runs, for proofs. `extendsRows`: what many elements need of one sum is computed in its kernel.
+  Grouper(mlir::Block &body, const shape::Facts &facts, Trees &trees, HostOrder &host, const shape::Facts &running, bool extendsRows)
+      : body(body), facts(facts), running(running), trees(trees), host(host), extendsRows(extendsRows) {}
 
   void run();
   /// Groups in an order in which they can run.
@@ -68,6 +68,8 @@ private:
   std::string joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indices);
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
+  /// Whether along the axes behind the first `oldAxes` a long sum would be made again many times.
+  bool repeatsSum(const Group &group, unsigned oldAxes) const;
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.
   std::optional<Dims> derive(Group &trial, mlir::Value value, unsigned &added);
   /// Walks the tree of `value` at these indices: what it reads of the group must be read where it was computed; what it reads
@@ -80,6 +82,7 @@ private:
   const shape::Facts &facts, &running;
   Trees &trees;
   HostOrder &host;
+  bool extendsRows;
 };
 
 /// A short name of an op for messages: its model node where it has one.

@@ -61,6 +61,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
       all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
     all.multipliesBytes &= one.multipliesBytes;
     all.packsImages &= one.packsImages;
+    all.extendsRows &= one.extendsRows;
   }
   return all;
 }
@@ -96,10 +97,10 @@ Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesByt
 }
 
 /// lathe -> kernels.
-Error pipeline::formKernels(ModuleOp module, Observer *observer, bool packsImages) {
+Error pipeline::formKernels(ModuleOp module, Observer *observer, const fuse::FormKernelsOptions &options) {
   return runPasses(module, "fuse", observer, [&](OpPassManager &pm) {
     pm.addPass(fuse::createGuardSizes());
-    pm.addPass(fuse::createFormKernels({packsImages}));
+    pm.addPass(fuse::createFormKernels(options));
     pm.addPass(kernel::createVerifyAccesses());
   });
 }
@@ -300,7 +301,8 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   if (options.emit == EmitStage::Graph)
     return emitText(options, pipeline::textOf(module));
 
-  auto fuse = [&] { return pipeline::formKernels(module, options.observer, preferencesOf(options).packsImages); };
+  target::Preferences wanted = preferencesOf(options);
+  auto fuse = [&] { return pipeline::formKernels(module, options.observer, {wanted.packsImages, wanted.extendsRows}); };
   if (Error e = observed(options, "fuse", fuse, count))
     return e;
   if (options.emit == EmitStage::Kernels)

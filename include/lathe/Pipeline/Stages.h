@@ -6,6 +6,7 @@
 #ifndef LATHE_PIPELINE_STAGES_H
 #define LATHE_PIPELINE_STAGES_H
 
+#include "lathe/Fuse/Passes.h"
 #include "lathe/Pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -13,8 +14,8 @@ namespace lathe::pipeline {
 
 /// lathe -> lathe. `multipliesBytes`: products of quantised tensors become products of bytes.
 llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesBytes = true);
-/// lathe -> kernels. `packsImages`: what scales the channels that a convolution reads is computed in its kernel.
-llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr, bool packsImages = true);
+/// lathe -> kernels.
+llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr, const fuse::FormKernelsOptions &options = {});
 /// Kernels in the form that the target's code generators want: layouts of images and constants, results in place, and what
 /// the options say that concerns kernels (--precision).
 llvm::Error prepare(mlir::ModuleOp module, const TargetSpec &target, const CompileOptions &options = {});

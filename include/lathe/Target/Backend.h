@@ -67,6 +67,8 @@ struct Preferences {
   /// Convolutions put the image that they read into the order of their product: what scales its channels is computed there, for
   /// less than a trip through memory. Otherwise images are read by copies of whole tiles.
   bool packsImages = true;
+  /// A row program makes a sum once and then goes along what needs it. Otherwise each element is a thread's, which makes the sum again.
+  bool extendsRows = true;
 };
 
 //===----------------------------------------------------------------------===//
