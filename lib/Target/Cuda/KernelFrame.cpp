@@ -100,6 +100,16 @@ void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}
 // The device function
 //===----------------------------------------------------------------------===//
 
+/// Whether all floating-point numbers that the kernel reads, and all that it writes at all, are of 16 bits.
+static bool isOfHalves(kernel::GenericOp kernel) {
+  auto element = [](Value ref) { return cast<kernel::RefType>(ref.getType()).getElementType(); };
+  return llvm::all_of(kernel.getBody().getArguments(), [&](BlockArgument ref) {
+    Type t = element(ref);
+    bool isOutput = ref.getArgNumber() >= kernel.getInputs().size();
+    return isa<FloatType>(t) ? t.getIntOrFloatBitWidth() == 16 : !isOutput;
+  });
+}
+
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
                          unsigned numMaps, Dependent dependent, std::optional<unsigned> numBuffers)
     : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), known(info),
@@ -117,6 +127,8 @@ KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), builder.getDenseI32ArrayAttr({int(threads), 1, 1}));
   func->setAttr("nvvm.minctasm", builder.getI32IntegerAttr(1));
+  if (!numBuffers && isOfHalves(const_cast<lower::BodyInfo &>(info).kernel))
+    func->setAttr(halvesAttr, builder.getUnitAttr());
   Block *entry = func.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   for (unsigned i = 0; i < numRefs + info.sizes.size(); ++i)
