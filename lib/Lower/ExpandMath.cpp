@@ -139,6 +139,20 @@ static Value integerPower(OpBuilder &b, math::IPowIOp op) {
   return select(compare(arith::CmpIPredicate::slt, exponent, 0), inverse, result);
 }
 
+static const Expansion *expansionOf(Operation *op, const ExpandMathOptions &options) {
+  static const Expansion upToOne = {"math.exp", unary<expUpToOne>, false};
+  StringRef name = op->getName().getStringRef();
+  if (name == upToOne.op && op->hasAttr(expUpToOneName))
+    return &upToOne;
+  for (const Expansion &x : expansions)
+    if (name == x.op)
+      return &x;
+  for (const Expansion &x : roundings)
+    if (!options.hasRounding && name == x.op)
+      return &x;
+  return nullptr;
+}
+
 static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &options) {
   if (auto power = dyn_cast<math::IPowIOp>(op))
     return integerPower(b, power);
@@ -157,14 +171,8 @@ static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &option
   }
   if (auto fma = dyn_cast<math::FmaOp>(op); fma && !options.hasFma)
     return b.create<arith::AddFOp>(op->getLoc(), b.create<arith::MulFOp>(op->getLoc(), fma.getA(), fma.getB()), fma.getC());
-  StringRef name = op->getName().getStringRef();
-  for (const Expansion &x : expansions)
-    if (name == x.op)
-      return apply(b, op, x, options);
-  for (const Expansion &x : roundings)
-    if (!options.hasRounding && name == x.op)
-      return apply(b, op, x, options);
-  return {};
+  const Expansion *x = expansionOf(op, options);
+  return x ? apply(b, op, *x, options) : Value();
 }
 
 /// Replaces what `expansion` has a value for.

@@ -38,6 +38,10 @@ Fl FloatBuilder::select(Fl c, Fl x, Fl y) { return of(b.create<arith::SelectOp>(
 Fl FloatBuilder::abs(Fl x) { return of(b.create<math::AbsFOp>(loc, x.v)); }
 Fl FloatBuilder::sqrt(Fl x) { return of(b.create<math::SqrtOp>(loc, x.v)); }
 Fl FloatBuilder::copySign(Fl m, Fl s) { return of(b.create<math::CopySignOp>(loc, m.v, s.v)); }
+Fl FloatBuilder::withSignOf(Fl x, Fl s) {
+  int64_t signBit = isDouble() ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
+  return fromBits(bits(x) | (bits(s) & ci(signBit)));
+}
 Fl FloatBuilder::isNan(Fl x) { return compare(CmpFPredicate::UNO, x, x); }
 Value FloatBuilder::any(Fl truth) {
   return shape.empty() ? truth.v : b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, truth.v).getResult();
@@ -56,8 +60,7 @@ Fl FloatBuilder::poly(Fl x, ArrayRef<double> coefficients) {
 std::pair<Fl, Fl> FloatBuilder::nearest(Fl x) {
   double magic = isDouble() ? 0x1.8p52 : 0x1.8p23;
   Fl shifted = x + magic;
-  Fl integer = of(b.create<arith::SubIOp>(loc, bits(shifted).v, bits(c(magic)).v));
-  return {shifted - magic, integer};
+  return {shifted - magic, bits(shifted)};
 }
 
 Fl FloatBuilder::pow2(Fl n) {
@@ -73,9 +76,13 @@ Fl FloatBuilder::scale(Fl x, Fl n, Fl nf) {
     return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{x.v, nf.v, x.v, all, current})
                   .getResult(0));
   }
-  Fl half = of(b.create<arith::ShRSIOp>(loc, n.v, ci(1).v));
-  Fl rest = of(b.create<arith::SubIOp>(loc, n.v, half.v));
-  return x * pow2(half) * pow2(rest);
+  // Only the bits that land in the exponent matter, so the shift to the right needs no sign (which AVX2 has not for 64 bits).
+  Fl one = bits(c(1.0));
+  auto inExponent = [&](Value v) -> Value { return b.create<arith::ShLIOp>(loc, v, ci(mantissa).v); };
+  auto power = [&](Value v) { return fromBits(of(b.create<arith::AddIOp>(loc, v, one.v))); };
+  Value half = inExponent(b.create<arith::ShRUIOp>(loc, n.v, ci(1).v));
+  Value rest = b.create<arith::SubIOp>(loc, inExponent(n.v), half);
+  return x * power(half) * power(rest);
 }
 
 Fl lathe::lower::operator+(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::AddFOp>(x.f->loc, x.v, y.v)); }

@@ -42,17 +42,19 @@ public:
   Fl abs(Fl x);
   Fl sqrt(Fl x);
   Fl copySign(Fl magnitude, Fl sign);
+  Fl withSignOf(Fl x, Fl sign); ///< x, which has that sign already or is 0
   Fl isNan(Fl x);
   mlir::Value any(Fl truth); ///< i1: whether it holds in some lane
   Fl minimum(Fl x, Fl y); ///< y when x is NaN does not happen: NaN in x stays
   Fl maximum(Fl x, Fl y);
   Fl inf() { return c(std::numeric_limits<double>::infinity()); }
   Fl nan() { return c(std::numeric_limits<double>::quiet_NaN()); }
-  /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer.
+  /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer modulo 2^(mantissa - 1): other bits may lie above.
   std::pair<Fl, Fl> nearest(Fl x);
-  /// 2^n for an integer n within the exponent range of normal numbers.
+  /// 2^n for an integer n within the exponent range of normal numbers; bits far above the exponent's do not matter.
   Fl pow2(Fl n);
-  /// x * 2^n, right also where 2^n alone overflows or underflows; `nf` is n as a float.
+  /// x * 2^n, right also where 2^n alone overflows or underflows; `nf` is n as a float. Of n's bits those above the
+  /// exponent's do not matter.
   Fl scale(Fl x, Fl n, Fl nf);
 
   mlir::OpBuilder &b;
@@ -87,6 +89,8 @@ inline Fl operator==(Fl x, double y) { return x == x.f->c(y); }
 
 // MathExp.cpp
 Fl expOf(Fl x);
+/// exp(x) for x <= 0 (or NaN): 0 where it would be subnormal, which is in sums with 1 and in quotients of those as good.
+Fl expUpToOne(Fl x);
 Fl exp2Of(Fl x);
 Fl expm1Of(Fl x);
 Fl logOf(Fl x);

@@ -17,7 +17,7 @@ constexpr double log2e = 1.4426950408889634;
 constexpr double ln2HighF32 = 0x1.62e4p-1, ln2LowF32 = 1.4286068203094172e-06;
 constexpr double ln2HighF64 = 0x1.62e42fefap-1, ln2LowF64 = 1.6465949582897082e-12;
 
-/// expm1(r) = r + r^2 P(r) for |r| <= ln(2) / 2.
+/// expm1(r) = r + r^2 P(r) for |r| <= ln(2) / 2; exp(r) is one more.
 constexpr double expF32[] = {0.50000000952374046, 0.16666518931184925, 0.041666205394422943, 0.0083688809585796053,
                              0.0013950521477631228};
 constexpr double expF64[] = {0.5, 0.16666666666666684, 0.041666666666666724, 0.0083333333333167826,
@@ -47,24 +47,25 @@ constexpr double erfQF64[] = {1.0, 0.5284617706519759, 0.1347536773848786, 0.021
 constexpr double erfQF32[] = {1.0, 0.502033662431, 0.114086943074, 0.0149638395468, 0.00116168269774, 3.80700773437e-5};
 } // namespace
 
-/// x = n ln 2 + r: n as an integer, r, and expm1(r).
+/// x = n ln 2 + r: n as an integer and as a float, and r.
 namespace {
 struct Reduced {
-  Fl n, nf, expm1;
+  Fl n, nf, r;
 };
 } // namespace
-
-static Reduced expm1OfRest(Fl r, Fl n, Fl nf) {
-  FloatBuilder &f = *r.f;
-  Fl p = f.isDouble() ? f.poly(r, expF64) : f.poly(r, expF32);
-  return {n, nf, p * (r * r) + r};
-}
 
 static Reduced reduceExp(Fl x) {
   FloatBuilder &f = *x.f;
   auto [nf, n] = f.nearest(x * log2e);
   Fl r = f.isDouble() ? (x - nf * ln2HighF64) - nf * ln2LowF64 : (x - nf * ln2HighF32) - nf * ln2LowF32;
-  return expm1OfRest(r, n, nf);
+  return {n, nf, r};
+}
+
+static Fl expPoly(Fl r) { return r.f->isDouble() ? r.f->poly(r, expF64) : r.f->poly(r, expF32); }
+static Fl expm1OfRest(Fl r) { return expPoly(r) * (r * r) + r; }
+/// With fused multiply-adds 1 + r (1 + r P) takes a step less than expm1 and 1, and rounds less; without, one rounding more is next to the last.
+static Fl expOfRest(Fl r) {
+  return r.f->options.hasFma ? (expPoly(r) * r + 1.0) * r + 1.0 : expm1OfRest(r) + 1.0;
 }
 
 /// Arguments beyond these give infinity and zero.
@@ -76,14 +77,23 @@ static Fl clampExp(Fl x) {
 
 Fl lathe::lower::expOf(Fl x) {
   Reduced e = reduceExp(clampExp(x));
-  return x.f->scale(e.expm1 + 1.0, e.n, e.nf);
+  return x.f->scale(expOfRest(e.r), e.n, e.nf);
+}
+
+Fl lathe::lower::expUpToOne(Fl x) {
+  FloatBuilder &f = *x.f;
+  if (f.options.hasScalef)
+    return expOf(x);
+  // The limit's exponent is one less than that of the smallest normal number: as the power's bits, all of them zero.
+  Reduced e = reduceExp(f.maximum(x, f.c(f.isDouble() ? -709.0 : -88.0)));
+  return expOfRest(e.r) * f.pow2(e.n);
 }
 
 Fl lathe::lower::expOfSum(Fl x, Fl low) {
   FloatBuilder &f = *x.f;
   auto [nf, n] = f.nearest(clampExp(x) * log2e);
   Fl r = (clampExp(x) - nf * ln2HighF64) - nf * ln2LowF64;
-  return f.scale(expm1OfRest(r + low, n, nf).expm1 + 1.0, n, nf);
+  return f.scale(expOfRest(r + low), n, nf);
 }
 
 Fl lathe::lower::exp2Of(Fl x) {
@@ -91,15 +101,14 @@ Fl lathe::lower::exp2Of(Fl x) {
   Fl clamped = f.isDouble() ? f.maximum(f.minimum(x, f.c(1025.0)), f.c(-1080.0))
                             : f.maximum(f.minimum(x, f.c(129.0)), f.c(-152.0));
   auto [nf, n] = f.nearest(clamped);
-  Reduced e = expm1OfRest((clamped - nf) * 0.69314718055994531, n, nf);
-  return f.scale(e.expm1 + 1.0, e.n, e.nf);
+  return f.scale(expOfRest((clamped - nf) * 0.69314718055994531), n, nf);
 }
 
 /// 2^n expm1(r) + (2^n - 1), without cancellation; n is limited so that 2^n is a normal number.
 static Fl expm1Limited(Fl x) {
   Reduced e = reduceExp(x);
   Fl two = x.f->pow2(e.n);
-  return two * e.expm1 + (two - 1.0);
+  return two * expm1OfRest(e.r) + (two - 1.0);
 }
 
 Fl lathe::lower::expm1Of(Fl x) {
@@ -158,7 +167,7 @@ Fl lathe::lower::tanhOf(Fl x) {
   FloatBuilder &f = *x.f;
   double limit = f.isDouble() ? 20.0 : 9.5;
   Fl e = expm1Limited(f.maximum(f.minimum(x, f.c(limit)), f.c(-limit)) * 2.0);
-  return f.copySign(e / (e + 2.0), x);
+  return f.withSignOf(e / (e + 2.0), x);
 }
 
 /// exp(x) / 2, which overflows later than exp(x).
@@ -166,7 +175,7 @@ static Fl halfExp(Fl x) {
   FloatBuilder &f = *x.f;
   Reduced e = reduceExp(f.minimum(x, f.c(f.isDouble() ? 711.0 : 90.0)));
   Fl n = f.of(f.b.create<arith::SubIOp>(f.loc, e.n.v, f.ci(1).v));
-  return f.scale(e.expm1 + 1.0, n, e.nf - 1.0);
+  return f.scale(expOfRest(e.r), n, e.nf - 1.0);
 }
 
 Fl lathe::lower::sinhOf(Fl x) {

@@ -69,8 +69,11 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
   return w;
 }
 
-/// Masks take a sixteenth more.
-static Expr masked(const Expr &cost) { return Expr::floordiv(cost * Expr(17), Expr(16)); }
+/// Masks take a sixteenth more, where they have registers. Where a mask is a vector (AVX2), a store with one takes a dozen cycles.
+static Expr masked(const Expr &cost, const Machine &machine, const Expr &rows, int64_t vectors) {
+  constexpr int64_t maskedStore = 12;
+  return machine.maskedBytes ? Expr::floordiv(cost * Expr(17), Expr(16)) : cost + rows * Expr(maskedStore * vectors);
+}
 
 static Expr half(const Expr &e) { return Expr::floordiv(e + Expr(1), Expr(2)); }
 
@@ -139,7 +142,7 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
       when.add(row, Relation::LessEqual, Expr(v * width));
       if (v > 2)
         when.add(Expr(v / 2 * width), Relation::Less, row);
-      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true))});
+      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows, v)});
     }
   // With as many registers, rows of this length, whole, gain as much.
   constexpr int64_t longest = 16;

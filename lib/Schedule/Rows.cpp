@@ -240,11 +240,15 @@ std::optional<int64_t> schedule::stepAlong(const BodyInfo &info, Operation *acce
   return linear ? linear->coefficient.constant() : std::nullopt;
 }
 
+bool schedule::isFunction(Operation *op) {
+  return op->getName().getDialectNamespace() == "math" && !isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
+}
+
 unsigned schedule::weightOf(Operation *op) {
   if (isa<arith::ConstantOp>(op))
     return 0;
   if (op->getName().getDialectNamespace() == "math")
-    return isa<math::SqrtOp, math::AbsFOp, math::FloorOp, math::CeilOp, math::FmaOp>(op) ? 2 : 16;
+    return isFunction(op) ? 16 : 2;
   return isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op) ? 4 : 1;
 }
 
@@ -346,8 +350,11 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
+  // An exponential has a dozen constants. Among sixteen registers one vector finds place beside them; of two, values are stored away in each
+  // trip. Longer functions want several all the same: their steps wait for one another.
+  s.exponentialUnroll = machine.registers < 32 ? 1 : s.unroll;
   if (asked && asked.getUnroll() > 0)
-    s.unroll = asked.getUnroll();
+    s.unroll = s.exponentialUnroll = asked.getUnroll();
   int64_t jam = asked ? asked.getJam() : -1;
   if (interleaving)
     interleave(*interleaving, work.reduces, s);

@@ -20,6 +20,9 @@ struct ExpandMathOptions {
   bool hasScalef = false;  ///< AVX-512: x * 2^n is one instruction on vectors of 16 f32
 };
 
+/// On a math.exp whose operand is at most 0 (or NaN): results that would be subnormal may be 0.
+inline constexpr llvm::StringLiteral expUpToOneName = "lathe.up_to_one";
+
 /// Expands every math op below `root`. Ops that it does not know (on other types, say) stay.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options);
 

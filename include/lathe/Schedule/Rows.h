@@ -30,6 +30,7 @@ struct RowSchedule {
   std::vector<unsigned> order;
   unsigned width = 1;      ///< lanes
   unsigned unroll = 1;     ///< vectors per trip of the main loop
+  unsigned exponentialUnroll = 1; ///< the same of loops in which exponentials are the only functions
   bool maskedRest = false; ///< the rest of a row runs under a mask, not as scalar code
   /// Vertical reductions: an item works on this many neighbours along this axis at once, so that what is loaded along the
   /// lanes serves all of them. Divides the axis's extent.
@@ -70,6 +71,8 @@ bool readsWithGaps(const lower::BodyInfo &info, unsigned lane, const Machine &ma
 std::optional<int64_t> stepAlong(const lower::BodyInfo &info, mlir::Operation *access, unsigned axis);
 /// Instructions of one point of an op, roughly.
 unsigned weightOf(mlir::Operation *op);
+/// Whether it becomes a polynomial or more (exp, tanh, sin).
+bool isFunction(mlir::Operation *op);
 /// The type that a load or a store moves.
 mlir::Type accessedType(mlir::Operation *op);
 

@@ -33,10 +33,33 @@ llvm::DenseSet<Operation *> RowEmitter::sliceOf(ArrayRef<Goal> goals, bool throu
   return slice;
 }
 
-static bool isHeavy(Operation *op) {
-  if (op->getName().getDialectNamespace() == "math")
-    return !isa<math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::FmaOp>(op);
-  return isa<arith::DivFOp>(op);
+static bool isHeavy(Operation *op) { return schedule::isFunction(op) || isa<arith::DivFOp>(op); }
+
+unsigned RowEmitter::vectorsPerTrip(const Group &group) const {
+  if (schedule.exponentialUnroll >= schedule.unroll)
+    return schedule.unroll;
+  auto isKept = [&](Operation *op) {
+    return llvm::any_of(cached, [&](const Cached &c) { return c.value.getDefiningOp() == op && !llvm::is_contained(keeping, c.value); });
+  };
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Operation *> work;
+  for (const Goal &g : group.goals)
+    work.push_back(g.op);
+  for (Value v : keeping)
+    work.push_back(v.getDefiningOp());
+  bool exponentials = false;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    bool isExponential = isa<math::ExpOp, math::Exp2Op>(op);
+    if (schedule::isFunction(op) && !isExponential)
+      return schedule.unroll;
+    exponentials |= isExponential;
+    for (Value v : op->getOperands())
+      if (Operation *def = v.getDefiningOp();
+          def && !available.contains(def) && !isa<kernel::ReduceOp>(def) && !isKept(def) && seen.insert(def).second)
+        work.push_back(def);
+  }
+  return exponentials ? schedule.exponentialUnroll : schedule.unroll;
 }
 
 /// Loads and heavy ops that computing the value again would repeat, over what is not kept already.

@@ -74,6 +74,9 @@ private:
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
   void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
   void rowOf(Points &outer, lower::AxisSet bound, const Group &group);
+  /// Vectors of a trip along the lanes: fewer where this pass computes exponentials and no other function. What an earlier pass has kept
+  /// is not computed.
+  unsigned vectorsPerTrip(const Group &group) const;
   std::vector<mlir::Operation *> sumsInBlocks(const Group &group) const;
   void blockOfSums(llvm::ArrayRef<mlir::Operation *> sums, llvm::function_ref<void()> body);
   mlir::Value roundedEnd(mlir::Value from, mlir::Value to, int64_t step);

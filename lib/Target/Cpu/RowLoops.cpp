@@ -313,26 +313,24 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis))
     if (std::vector<EdgeCompare> edges = edgeCompares(bound); worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
-  int64_t width = schedule.width, trip = width * schedule.unroll;
+  int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (!extent || *extent >= trip) {
     Value end = extent && *extent % trip == 0 ? to : roundedEnd(from, to, trip);
-    laneTrips(outer, bound, group, from, end, schedule.unroll, width, {});
+    laneTrips(outer, bound, group, from, end, vectors, width, {});
     from = end;
   }
   int64_t left = extent ? *extent % trip : trip - 1;
-  if (schedule.maskedRest && left % width) {
-    laneTrips(outer, bound, group, from, to, 1, width, to);
-    return;
-  }
-  if (left >= width) {
+  // Where a mask is a register of its own kind, whole vectors take no longer with one.
+  bool masked = schedule.maskedRest && left % width;
+  if (left >= width && !(masked && f.isa.maskedBytes)) {
     Value end = extent && left % width == 0 ? to : roundedEnd(from, to, width);
     laneTrips(outer, bound, group, from, end, 1, width, {});
     from = end;
   }
   if (left % width)
-    laneTrips(outer, bound, group, from, to, 1, 1, {});
+    laneTrips(outer, bound, group, from, to, 1, masked ? width : 1, masked ? to : Value());
 }
 
 /// The vectors of a short row of known length.

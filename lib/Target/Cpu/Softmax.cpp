@@ -5,10 +5,12 @@
 // Where an x is NaN or they are all infinite, some d is NaN whatever m is, and with it s and each y. So m may pass over NaNs, which saves
 // two of its three instructions. Else 0 <= e <= 1 <= s: with r = 1 / s, which is the same all along the row, and q = e r the quotient is
 // q + r (e - q s), rounded right but in rare cases (Markstein). A division of a vector takes as long as 16 of these steps.
+// An e that would be subnormal is none beside the s: it may be 0, and 2^n is one factor then.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Softmax.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -24,6 +26,7 @@ bool cpu::passesOverNan(ReduceOp op) { return op->hasAttr(overNan); }
 namespace {
 struct Softmax {
   ReduceOp maximum, sum;
+  math::ExpOp exponential;
   SmallVector<arith::DivFOp> quotients;
 };
 } // namespace
@@ -47,7 +50,7 @@ static bool readExponentials(Value e, Softmax &s) {
 
 /// A softmax with this maximum, of which nothing else is used.
 static std::optional<Softmax> softmaxOf(ReduceOp maximum) {
-  Softmax s{maximum, {}, {}};
+  Softmax s{maximum, {}, {}, {}};
   auto d = onlyUserOf<arith::SubFOp>(maximum.getResult());
   if (maximum.getKind() != Combiner::Max || !d || d.getLhs() != maximum.getValue() || d.getRhs() != maximum.getResult())
     return std::nullopt;
@@ -66,6 +69,7 @@ static std::optional<Softmax> softmaxOf(ReduceOp maximum) {
   for (arith::SubFOp difference : differences)
     if (auto log = difference.getRhs().getDefiningOp<math::LogOp>(); !log || log.getOperand() != s.sum.getResult())
       return std::nullopt;
+  s.exponential = e;
   return s;
 }
 
@@ -75,6 +79,7 @@ void cpu::simplifySoftmax(kernel::GenericOp kernel) {
     if (!s)
       continue;
     maximum->setAttr(overNan, UnitAttr::get(kernel.getContext()));
+    s->exponential->setAttr(lower::expUpToOneName, UnitAttr::get(kernel.getContext()));
     if (s->quotients.empty())
       continue;
     OpBuilder b(kernel.getContext());

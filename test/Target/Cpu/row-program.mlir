@@ -1,6 +1,8 @@
 // RUN: lathe-kernel %s --variant=avx512 --emit=mlir | FileCheck %s
 // RUN: lathe-kernel %s --variant=avx512 --emit=asm | FileCheck %s --check-prefix=ASM
 // RUN: lathe-kernel %s --variant=avx2 --emit=llvm | FileCheck %s --check-prefix=LLVM
+// RUN: lathe-kernel %s --variant=avx2 --emit=mlir | FileCheck %s --check-prefix=SIXTEEN
+// RUN: lathe-kernel %s --variant=avx2 --emit=asm | FileCheck %s --check-prefix=ONE
 
 // Softmax: three passes over the row, each an unrolled main loop and a masked rest. The maximum passes over NaNs: one instruction. The
 // exponentials of the second pass are kept in scratch memory for the third, and the results' lines are asked for. The row has one
@@ -32,6 +34,27 @@
 // ASM: vscalefps {{.*}}%zmm
 // ASM: vdivss
 // ASM: vfnmadd{{.*}}%zmm
+
+// Among sixteen registers an exponential and its constants are all there is place for; whole vectors that the main loop leaves over take
+// no mask, which would be a vector there. An exponential of at most 1 is scaled by one factor.
+// SIXTEEN-LABEL: @lathe_k0_softmax_avx2.body
+// SIXTEEN: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// SIXTEEN: scf.for
+// SIXTEEN-NOT: masked
+// SIXTEEN: scf.yield
+// SIXTEEN: llvm.intr.masked.load
+// SIXTEEN: math.exp {{.*}} : vector<8xf32>
+// SIXTEEN-NOT: math.exp
+// SIXTEEN: llvm.intr.masked.load
+// SIXTEEN: math.exp {{.*}} : vector<8xf32>
+// SIXTEEN-NOT: math.exp
+// ONE-LABEL: lathe_k0_softmax_avx2.body:
+// ONE-NOT: vpslld $22
+// ONE-NOT: vpsubd
+// ONE: vpslld $23
+// ONE-NOT: vpslld $22
+// ONE-NOT: vpsubd
+// ONE-LABEL: lathe_k0_softmax_avx2:
 
 // The functions of the runtime's interface are hidden; nothing is called that the artifact does not have.
 // LLVM: define internal fastcc void @lathe_k0_softmax_avx2.body(

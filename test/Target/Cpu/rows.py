@@ -50,6 +50,10 @@ for C in (1, 7, 15, 16, 17, 64, 100, 1000, 4096):
     x = f32(5, C)
     case(f'softmax {C}', SOFTMAX, [x], [softmax(x, 1)], {'N': 5, 'C': C})
     case(f'softmax static {C}', static(SOFTMAX, C=C), [x], [softmax(x, 1)], {'N': 5})
+# Exponentials at the border of what has a number, below it, and of what is none.
+edges = np.stack([np.linspace(0, -d, 40) for d in (87.3, 88.5, 104, 1000)] + [np.where(np.arange(40) % 3, 0, bad) for bad in (-np.inf, np.nan)]).astype(np.float32)
+with np.errstate(invalid='ignore'):
+    case('softmax edges', SOFTMAX, [edges], [softmax(edges, 1)], {'N': 6, 'C': 40}, 1e-5, 1.2e-38)
 case('softmax 0 rows', SOFTMAX, [f32(0, 9)], [f32(0, 9)], {'N': 0, 'C': 9})
 case('softmax 0 columns', SOFTMAX, [f32(3, 0)], [f32(3, 0)], {'N': 3, 'C': 0})
 
