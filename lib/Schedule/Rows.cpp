@@ -268,8 +268,24 @@ bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane, const Machine 
   });
 }
 
+/// Lanes of bytes or halves where nothing along the lane is wider: what they are for f32 leaves most of a register empty.
+static unsigned narrowLanes(const BodyInfo &info, unsigned lane, const Machine &machine) {
+  unsigned widest = 8;
+  for (Operation *op : info.ops) {
+    if (!has(info.domainOf(op), lane))
+      continue;
+    bool isPlace = isa<kernel::IndexOp>(op) && llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::CmpIOp>(user); });
+    Type type = isAccess(op) ? accessedType(op) : op->getResult(0).getType();
+    if (!isPlace)
+      widest = std::max(widest, type.getIntOrFloatBitWidth());
+  }
+  return machine.vectorBytes * 8 / std::min(widest, 32u);
+}
+
 /// Rows of windows in which not even one whole vector fits are left to shorter ones, where what is predicated gathers.
 static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, const Machine &machine) {
+  if (kernel::GenericOp kernel = info.kernel; !machine.maskedBytes && kernel.getKernelClass() == kernel::KernelClass::Loop)
+    width = narrowLanes(info, lane, machine);
   if (masksRest(info, lane, machine) && !readsWithGaps(info, lane, machine))
     return width;
   std::optional<int64_t> extent = info.extents[lane].constant();

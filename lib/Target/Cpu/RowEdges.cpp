@@ -40,13 +40,18 @@ std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) con
   return out;
 }
 
+/// The first place of the row where it holds (a low one), or fails (a high one).
+Value RowEmitter::placeOf(const BodyEmitter &outer, const EdgeCompare &e) {
+  BodyEmitter point = outer;
+  Value limit = point.emit(e.op->getOperand(1)), rest = point.emitExpr(e.rest);
+  return b.create<arith::CeilDivSIOp>(loc, b.create<arith::SubIOp>(loc, limit, rest), i64(e.step));
+}
+
 /// Where all of them hold, [begin, end) of the row: there nothing of the lane is asked any more.
 std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCompare> edges, Value from, Value to) {
   Value begin = from, end = to;
   for (const EdgeCompare &e : edges) {
-    BodyEmitter point = outer;
-    Value limit = point.emit(e.op->getOperand(1)), rest = point.emitExpr(e.rest);
-    Value place = b.create<arith::CeilDivSIOp>(loc, b.create<arith::SubIOp>(loc, limit, rest), i64(e.step));
+    Value place = placeOf(outer, e);
     if (e.low)
       begin = b.create<arith::MaxSIOp>(loc, begin, place);
     else

@@ -92,15 +92,24 @@ private:
     bool low;
     int64_t step;
     shape::Expr rest, limit;
+    /// Where it begins to hold (a low one), or to fail.
+    shape::Expr place() const { return shape::Expr::ceildiv(limit - rest, shape::Expr(step)); }
   };
   std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
   int64_t longestMasked() const;
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
   void maskedOrEdged(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+  mlir::Value placeOf(const lower::BodyEmitter &outer, const EdgeCompare &e);
   std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   mlir::Value wholeVectors(Points &inside, lower::AxisSet bound, const Group &group, mlir::Value begin, mlir::Value at, mlir::Value end,
                            unsigned count, unsigned width);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+
+  // RowStretches.cpp: rows without masks.
+  std::optional<llvm::SmallVector<shape::Expr>> changesOf(llvm::ArrayRef<EdgeCompare> edges) const;
+  void stretch(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to, std::optional<int64_t> length);
+  void stretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
+                 mlir::Value from, mlir::Value to);
   bool persists() const { return schedule.persist || schedule.persistVectors; }
   void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
   void addOpenRow(lower::BodyEmitter &outer, Points &persistent);

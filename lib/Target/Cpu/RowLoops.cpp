@@ -310,9 +310,13 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   unsigned axis = *schedule.lane;
   bool whole = !schedule.laneIsParallel || has(bound, axis);
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
-  if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis))
-    if (std::vector<EdgeCompare> edges = edgeCompares(bound); worthPeeling(edges))
+  if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis)) {
+    std::vector<EdgeCompare> edges = edgeCompares(bound);
+    if (std::optional<SmallVector<Expr>> changes = changesOf(edges); changes && !schedule.maskedRest)
+      return stretches(outer, bound, group, edges, *changes, from, to);
+    if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
+  }
   int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();

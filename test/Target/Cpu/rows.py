@@ -545,6 +545,41 @@ for N in (7, 16, 61):
 def types(arrays):
     return [NAMES[a.dtype] for a in arrays]
 
+# Bytes where there are no masks for them: a row is cut where it goes over to another operand or to the border, and each stretch is whole
+# vectors of which the last overlaps the one before, narrower ones, or single elements.
+JOINED = 'loop @joined axes(n = "6", c = "{W}") {{' + """
+%i = kernel.index "c"
+%p = arith.constant {P} : i64
+%first = arith.cmpi slt, %i, %p : i64
+%a = kernel.load %in0["{P}*n + c"] if %first : !kernel.ref<i8> -> i8
+%second = arith.cmpi sge, %i, %p : i64
+%b = kernel.load %in1["{Q}*n + c - {P}"] if %second : !kernel.ref<i8> -> i8
+%y = arith.select %second, %b, %a : i8
+""" + st('y', 0, '{W}*n + c', 'i8') + '}}'
+BORDERED = 'loop @bordered axes(n = "3", c = "{W}") {{' + """
+%i = kernel.index "c - 3"
+%zero = arith.constant 0 : i64
+%low = arith.cmpi sge, %i, %zero : i64
+%c = arith.constant {C} : i64
+%high = arith.cmpi slt, %i, %c : i64
+%in = arith.andi %low, %high : i1
+%a = kernel.load %in0["{C}*n + c - 3"] if %in : !kernel.ref<i8> -> i8
+%fill = arith.constant 7 : i8
+%y = arith.select %in, %a, %fill : i8
+""" + st('y', 0, '{W}*n + c', 'i8') + '}}'
+
+
+def i8(*shape):
+    return rng.integers(-99, 99, shape).astype(np.int8)
+
+
+for P, Q in ((1, 1), (3, 40), (33, 55), (64, 5), (200, 31)):
+    a, b = i8(6, P), i8(6, Q)
+    case(f'joined bytes {P} {Q}', JOINED.format(P=P, Q=Q, W=P + Q), [a, b], [np.concatenate([a, b], 1)], {})
+for C in (1, 5, 8, 31, 32, 33, 100, 5000):
+    a = i8(3, C)
+    case(f'bordered bytes {C}', BORDERED.format(C=C, W=C + 7), [a], [np.pad(a, ((0, 0), (3, 4)), constant_values=7)], {})
+
 
 def run(name, text, ins, outs, sizes, rtol, atol, variant):
     kernel = Kernel(text, types(ins), types(outs), variant)

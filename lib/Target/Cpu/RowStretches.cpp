@@ -1,0 +1,73 @@
+//===- RowStretches.cpp - Rows in stretches of whole vectors ----------------===//
+//
+// Where a machine has no masks for a kernel's types (bytes with AVX2), a row whose elements are asked one by one which operand they come
+// from, and what a row's last vector leaves over, would be scalar code. Instead a row is cut where the answers change. A concatenation and
+// the border of a padding become stretches of plain copies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::AxisSet;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// Whole vectors, the last of which ends where the stretch does; narrower ones where it is shorter than that.
+void RowEmitter::stretch(Points &outer, AxisSet bound, const Group &group, Value from, Value to, std::optional<int64_t> length) {
+  constexpr int64_t narrowest = 4;
+  int64_t width = schedule.width, count = std::clamp<int64_t>(length.value_or(INT64_MAX) / width, 1, vectorsPerTrip(group));
+  Value at = from;
+  for (; width >= narrowest; width /= 2, count = 1)
+    if (length.value_or(width) >= width) {
+      at = wholeVectors(outer, bound, group, from, at, to, count, width);
+      if (length && (*length % width == 0 || !f.kernel->hasAttr("in_place")))
+        return;
+    }
+  laneTrips(outer, bound, group, at, to, 1, 1, {});
+}
+
+/// The places where the comparisons change, in order; nothing where that is not known, or where they are too many for the code.
+std::optional<SmallVector<Expr>> RowEmitter::changesOf(ArrayRef<EdgeCompare> edges) const {
+  constexpr size_t most = 8, largestBody = 64;
+  SmallVector<Expr> places;
+  for (const EdgeCompare &e : edges)
+    if (Expr place = e.place(); !llvm::is_contained(places, place))
+      places.push_back(place);
+  for (size_t i = 0; i < places.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (!(places[i] - places[k]).constant())
+        return std::nullopt;
+  if (places.size() > most || info.ops.size() > largestBody)
+    return std::nullopt;
+  llvm::sort(places, [](const Expr &x, const Expr &y) { return *(x - y).constant() < 0; });
+  return places;
+}
+
+/// The row from change to change: between two of them no comparison is asked.
+void RowEmitter::stretches(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, ArrayRef<Expr> changes, Value from,
+                           Value to) {
+  std::optional<int64_t> extent = schedule.laneBlock ? std::nullopt : info.extents[*schedule.lane].constant(), start = 0;
+  Value at = from;
+  for (size_t i = 0; i <= changes.size(); ++i) {
+    Points inside(outer);
+    Value next = to;
+    for (const EdgeCompare &e : edges) {
+      size_t change = llvm::find(changes, e.place()) - changes.begin();
+      Value known = b.create<arith::ConstantOp>(loc, b.getBoolAttr((change < i) == e.low));
+      for (BodyEmitter &point : inside)
+        point.bindValue(e.op->getResult(0), known);
+      if (change == i)
+        next = b.create<arith::MinSIOp>(loc, b.create<arith::MaxSIOp>(loc, placeOf(outer[0], e), at), to);
+    }
+    std::optional<int64_t> end = i < changes.size() ? changes[i].constant() : extent;
+    if (extent && end)
+      end = std::clamp<int64_t>(*end, start.value_or(0), *extent);
+    stretch(inside, bound, group, at, next, extent && start && end ? std::optional(*end - *start) : std::nullopt);
+    start = end;
+    at = next;
+  }
+}
