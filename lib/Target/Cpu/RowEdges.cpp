@@ -67,6 +67,16 @@ int64_t RowEmitter::longestMasked() const {
   return schedule.maskedRest && !schedule::readsWithGaps(info, *schedule.lane, f.isa) ? mostVectors * schedule.width : 0;
 }
 
+/// Places that exclude each other, as those of a concatenation do.
+bool RowEmitter::excludeEachOther(ArrayRef<EdgeCompare> edges) {
+  for (const EdgeCompare &low : edges)
+    for (const EdgeCompare &high : edges)
+      if (low.low && !high.low && low.step == high.step &&
+          (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
+        return true;
+  return false;
+}
+
 /// Few loads under predicates are not worth the code, nor is a row that no vector fits into, nor places that exclude
 /// each other, as those of a concatenation do.
 bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
@@ -75,14 +85,7 @@ bool RowEmitter::worthPeeling(ArrayRef<EdgeCompare> edges) const {
     return load && load.getPredicate();
   });
   int64_t length = info.extents[*schedule.lane].constant().value_or(INT64_MAX);
-  if (edges.empty() || predicated < 2 || length <= std::max<int64_t>(schedule.width, longestMasked()))
-    return false;
-  for (const EdgeCompare &low : edges)
-    for (const EdgeCompare &high : edges)
-      if (low.low && !high.low && low.step == high.step &&
-          (high.limit - high.rest - low.limit + low.rest).constant().value_or(1) <= 0)
-        return false;
-  return true;
+  return !edges.empty() && predicated >= 2 && length > std::max<int64_t>(schedule.width, longestMasked()) && !excludeEachOther(edges);
 }
 
 /// Whole vectors from `at` on, and one that ends where they do for what they leave over (computing an element again gives the same).

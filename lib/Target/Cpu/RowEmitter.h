@@ -97,6 +97,7 @@ private:
   };
   std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
   int64_t longestMasked() const;
+  static bool excludeEachOther(llvm::ArrayRef<EdgeCompare> edges);
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
   void maskedOrEdged(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   mlir::Value placeOf(const lower::BodyEmitter &outer, const EdgeCompare &e);

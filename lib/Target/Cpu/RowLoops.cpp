@@ -312,7 +312,8 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis)) {
     std::vector<EdgeCompare> edges = edgeCompares(bound);
-    if (std::optional<SmallVector<Expr>> changes = changesOf(edges); changes && !schedule.maskedRest)
+    std::optional<SmallVector<Expr>> changes = changesOf(edges);
+    if (changes && (!schedule.maskedRest || excludeEachOther(edges)))
       return stretches(outer, bound, group, edges, *changes, from, to);
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);

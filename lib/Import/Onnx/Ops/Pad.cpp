@@ -49,9 +49,43 @@ static Value sourceIndex(Node &n, const std::string &mode, Value i, const Expr &
   return n.g.binary<ir::MinOp>(at, n.g.sub(whole(Expr(2) * (size - Expr(1))), at));
 }
 
+/// One side of an axis as a part of the operand; nothing where it is not known to have so much.
+static Value sideOf(Node &n, Value x, const std::string &mode, int64_t axis, int64_t amount, bool high) {
+  Expr size = n.simplify(n.dim(x, axis));
+  Expr least = mode == "wrap" ? Expr(amount) : mode == "reflect" ? Expr(amount + 1) : Expr(1);
+  if (!n.g.facts.provablyLessEqual(least, size))
+    return {};
+  if (mode == "wrap")
+    return n.g.slice(x, axis, high ? Expr(0) : n.simplify(size - Expr(amount)), Expr(amount));
+  if (mode == "reflect")
+    return n.g.slice(x, axis, high ? n.simplify(size - Expr(2)) : Expr(amount), Expr(amount), -1);
+  Dims wide = n.dims(x);
+  wide[axis] = Expr(amount);
+  return n.g.broadcastTo(n.g.slice(x, axis, high ? n.simplify(size - Expr(1)) : Expr(0), Expr(1)), wide);
+}
+
+/// Sides of known amounts in front of the operand and behind it, along the last axis: stretches of rows are copied, where an index would
+/// be asked for each element.
+static Value padBySides(Node &n, Value x, const std::string &mode, int64_t axis, const Expr &low, const Expr &high) {
+  SmallVector<Value> parts{x};
+  for (bool behind : {false, true}) {
+    std::optional<int64_t> amount = (behind ? high : low).constant();
+    if (!amount || *amount < 0)
+      return {};
+    if (*amount == 0)
+      continue;
+    Value side = sideOf(n, x, mode, axis, *amount, behind);
+    if (!side)
+      return {};
+    parts.insert(behind ? parts.end() : parts.begin(), side);
+  }
+  return n.g.concat(parts, axis);
+}
+
 static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &low, const Dims &high) {
   Type i64 = n.g.b.getI64Type();
-  for (int64_t axis = 0; axis < n.rank(x); ++axis) {
+  // The last axis first: the others' indices, which are the same along a row, then become part of what reads its sides.
+  for (int64_t axis = n.rank(x); axis-- > 0;) {
     if (low[axis].isZero() && high[axis].isZero())
       continue;
     Expr size = n.simplify(n.dim(x, axis)), out = paddedSize(n, n.simplify(size + low[axis] + high[axis]));
@@ -59,6 +93,11 @@ static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &l
       failWrong("mode '{0}' has nothing to repeat along axis {1} of {2}", mode, axis, describe(x.getType()));
     if (out.constant() && *out.constant() < 0)
       failWrong("the pads {0} and {1} crop more than there is", low[axis].str(), high[axis].str());
+    Value padded = axis + 1 == n.rank(x) ? padBySides(n, x, mode, axis, low[axis], high[axis]) : Value();
+    if (padded) {
+      x = padded;
+      continue;
+    }
     Value i = n.g.iota({out}, 0, i64);
     i = n.g.sub(i, n.g.broadcastTo(n.g.size(low[axis]), {out}));
     x = n.g.gather(x, sourceIndex(n, mode, i, size), axis);
