@@ -362,6 +362,10 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   if (s.laneIsParallel && !work.reduces)
     s.width = widthFor(info, *s.lane, s.width, machine);
   s.unroll = work.weight <= 48 ? 4 : work.weight <= 120 ? 2 : 1;
+  // Down the columns of a matrix each row is another page: what is read of it should be worth that.
+  constexpr unsigned lightest = 4;
+  if (s.laneIsParallel && work.reduces && work.weight <= lightest)
+    s.unroll = 8;
   s.maskedRest = masksRest(info, *s.lane, machine);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
   if (extent)

@@ -327,12 +327,18 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
     from = end;
   }
   int64_t left = extent ? *extent % trip : trip - 1;
-  // Where a mask is a register of its own kind, whole vectors take no longer with one.
   bool masked = schedule.maskedRest && left % width;
-  if (left >= width && !(masked && f.isa.maskedBytes)) {
-    Value end = extent && left % width == 0 ? to : roundedEnd(from, to, width);
-    laneTrips(outer, bound, group, from, end, 1, width, {});
+  // What walks down columns does so once for each trip: the rest in as few as there are ones in its number of vectors. Elsewhere vector by
+  // vector, where a mask is a vector as well; where it has registers of its own, whole vectors take no longer with one.
+  bool downColumns = schedule.laneIsParallel && llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  for (int64_t count = downColumns ? vectors / 2 : masked && f.isa.maskedBytes ? 0 : 1; count > 0; count /= 2) {
+    int64_t step = count * width;
+    if (left < step)
+      continue;
+    Value end = extent && left % step == 0 ? to : roundedEnd(from, to, step);
+    laneTrips(outer, bound, group, from, end, count, width, {});
     from = end;
+    left = extent ? left % step : step - 1;
   }
   if (left % width)
     laneTrips(outer, bound, group, from, to, 1, masked ? width : 1, masked ? to : Value());
