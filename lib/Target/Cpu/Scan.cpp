@@ -43,7 +43,9 @@ private:
   void emitColumns(BodyEmitter &row, Value block);
   void wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask);
   void wideLoop(const BodyEmitter &row, Value from, Value to);
-  void columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask);
+  void columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask);
+  void fewColumns(const BodyEmitter &row, Value from, Value to);
+  void overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors);
   Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
   Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
   Value shifted(Value x, unsigned by);
@@ -204,11 +206,12 @@ void ScanEmitter::emitRow(BodyEmitter &row) {
 // Lanes across rows
 //===----------------------------------------------------------------------===//
 
-/// `count` vectors of `width` rows from `from` on, along the whole axis.
-void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count, unsigned width, Value mask) {
+/// Vectors of `width` rows from each of `bases` on, along the whole axis.
+void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask) {
+  unsigned count = bases.size();
   Points columns(count, row);
   for (unsigned i = 0; i < count; ++i)
-    columns[i].bindLane(info.axes[*s.lane], v.add(from, int64_t(i * width)), width, mask);
+    columns[i].bindLane(info.axes[*s.lane], bases[i], width, mask);
   v.loop(v.i(0), size, 1, Values(count, identity(width)), [&](Value i, Values carried) {
     Value at = op.getReverse() ? v.sub(v.sub(size, i), 1) : i;
     for (unsigned c = 0; c < count; ++c) {
@@ -220,6 +223,42 @@ void ScanEmitter::columnLoop(const BodyEmitter &row, Value from, unsigned count,
     }
     return carried;
   });
+}
+
+/// No more rows than `vectors` vectors have, and one vector at least: together, the last vector over the last rows. Those that the one before
+/// it has gone through already come to the same results again.
+void ScanEmitter::overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors) {
+  Values bases;
+  for (unsigned i = 0; i + 1 < vectors; ++i)
+    bases.push_back(v.add(from, int64_t(i * s.width)));
+  bases.push_back(v.sub(to, int64_t(s.width)));
+  if (vectors == vectorsTogether)
+    return columnLoop(row, bases, s.width, {});
+  v.ifThen(
+      v.less(v.i(vectors * s.width), v.sub(to, from)), [&] { overlappingColumns(row, from, to, vectors + 1); },
+      [&] { columnLoop(row, bases, s.width, {}); });
+}
+
+/// No more rows than vectorsTogether vectors have.
+void ScanEmitter::fewColumns(const BodyEmitter &row, Value from, Value to) {
+  Value count = v.sub(to, from), whole = v.add(from, v.roundDown(count, s.width));
+  auto oneByOne = [&] {
+    v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, s.width, {}); });
+    if (masked)
+      v.loop(whole, to, s.width, [&](Value base) { columnLoop(row, base, s.width, v.firstLanes(v.sub(to, base))); });
+    else
+      v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, {}); });
+  };
+  if ((masked && f.isa.maskedBytes) || f.kernel->hasAttr("in_place")) {
+    Values bases;
+    for (unsigned i = 0; i < vectorsTogether; ++i)
+      bases.push_back(v.add(from, int64_t(i * s.width)));
+    return v.ifThen(
+        v.equal(count, v.i(s.width * vectorsTogether)), [&] { columnLoop(row, bases, s.width, {}); }, oneByOne);
+  }
+  // Where a mask is a vector, or there is none.
+  v.ifThen(
+      v.less(count, v.i(s.width)), oneByOne, [&] { overlappingColumns(row, from, to, 1); });
 }
 
 /// One vector of rows, `points` steps along the axis: its running value is in a register for so long.
@@ -270,21 +309,8 @@ void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
   Value share = v.ceilDiv(extent, f.emitExpr(blocks()));
   share = v.mul(v.ceilDiv(share, int64_t(s.width)), int64_t(s.width));
   Value from = v.min(v.mul(block, share), extent), to = v.min(v.add(from, share), extent), count = v.sub(to, from);
-  Value few = v.i(s.width * vectorsTogether);
-  auto vectors = [&] {
-    Value whole = v.add(from, v.roundDown(count, s.width));
-    v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, {}); });
-    if (masked)
-      v.loop(whole, to, s.width, [&](Value base) { columnLoop(row, base, 1, s.width, v.firstLanes(v.sub(to, base))); });
-    else
-      v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, 1, {}); });
-  };
   v.ifThen(
-      v.less(few, count), [&] { wideLoop(row, from, to); },
-      [&] {
-        v.ifThen(
-            v.equal(count, few), [&] { columnLoop(row, from, vectorsTogether, s.width, {}); }, vectors);
-      });
+      v.less(v.i(s.width * vectorsTogether), count), [&] { wideLoop(row, from, to); }, [&] { fewColumns(row, from, to); });
 }
 
 llvm::Error lathe::cpu::emitScan(KernelFunction &f, KernelPlan &plan) {
