@@ -42,6 +42,7 @@ private:
   Expr tileCount() const { return Expr::ceildiv(shape.rows.extent(), tiles.maxRows()); }
   Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
   Expr panelsTogether() const;
+  Expr panelScratch() const;
   void emitGroup(Value group, Value tileFrom, Value tileTo);
   Value packedPanel(Value panelIndex);
   void packPanel(const BodyEmitter &point, Value firstColumn, Value to);
@@ -52,6 +53,13 @@ private:
   void eachPanel(Value from, Value to, llvm::function_ref<void(Value)> body) {
     getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
   }
+  bool packsTiles() const;
+  int64_t tilePitch() const { return (tiles.maxRows() + v.lanes - 1) / v.lanes * v.lanes; }
+  /// Rows of some 48 elements, three lines of f32; a power of two.
+  int64_t tilesPerBlock() const { return llvm::bit_floor(std::max(1u, 48 / tiles.maxRows())); }
+  Value packedTile(Value number) { return v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(number, v.mul(depth, tilePitch())))); }
+  void packTiles(const BodyEmitter &point, Value first, Value tileTo);
+  Tile tileAt(Value index);
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void widenPanel(Value panel, Value to);
 
@@ -117,6 +125,49 @@ Expr ContractionEmitter::panelsTogether() const {
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 
+/// Where rows lie side by side (a transposed first operand), a tile reads a few elements of a line for each reduced point, and the next
+/// point is far away, often in the same set of a cache. Some tiles' rows are copied together, for all panels of a group.
+bool ContractionEmitter::packsTiles() const {
+  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
+  if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
+    return false;
+  // Of points that lie closer, several tiles' lines stay in the first cache.
+  constexpr int64_t fewestRows = 192, nearestBytes = 1024, fewestPoints = 64;
+  return shape.rows.extent().constant().value_or(0) >= fewestRows &&
+         point->constant().value_or(0) * int64_t(shape.accumulatorBytes) >= nearestBytes &&
+         shape.reduced.extent().constant().value_or(fewestPoints) >= fewestPoints;
+}
+
+/// Elements of the group's panels in scratch memory, which tiles of rows follow.
+Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTiles ? Expr(0) : panelsTogether() * panelElements(v, shape); }
+
+/// Copies the tiles from `first` on, as many as whole lines are worth reading for, each as [depth][tilePitch].
+void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value tileTo) {
+  struct Source {
+    Value from, to;
+    SmallVector<Value> masks;
+  };
+  Value step;
+  SmallVector<Source> sources;
+  for (int64_t t = 0; t < tilesPerBlock(); ++t) {
+    Tile tile = tileAt(v.min(v.add(first, t), v.sub(tileTo, 1)));
+    BodyEmitter point = base;
+    for (unsigned a : shape.reduced.axes)
+      point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+    shape.rows.bind(v, point, tile.row, /*flat=*/true);
+    step = step ? step : point.emitExpr(*shape.reduced.strideOf(shape.lhs));
+    sources.push_back({v.at(refOf(shape.lhsRef), point.emitExpr(shape.lhs), shape.lhsType), packedTile(v.i(t)), {}});
+    for (int64_t q = 0; q < tilePitch(); q += v.lanes)
+      sources.back().masks.push_back(v.firstLanes(v.sub(tile.count, q)));
+  }
+  v.loop(v.i(0), depth, 1, [&](Value k) {
+    Value from = v.mul(k, step), to = v.mul(k, tilePitch());
+    for (const Source &s : sources)
+      for (auto [i, mask] : llvm::enumerate(s.masks))
+        v.store(v.loadConverted(s.from, v.add(from, i * v.lanes), shape.lhsType, mask), s.to, v.add(to, i * v.lanes));
+  });
+}
+
 KernelPlan ContractionEmitter::plan() const {
   KernelPlan plan;
   Expr rowCount = shape.rows.extent(), group = panelsTogether();
@@ -125,6 +176,8 @@ KernelPlan ContractionEmitter::plan() const {
     plan.granularity = Expr::max(Expr(1), Expr::min(tileCount(), Expr(tilesPerPanel)));
   if (!shape.packed || wideTiles)
     plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
+  if (packsTiles())
+    plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
   plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;
   return plan;
 }
@@ -180,6 +233,11 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   auto each = [&](Value from, Value to, unsigned width) {
     eachTile(tileFrom, tileTo, [&](const Tile &tile) {
+      if (packsTiles()) {
+        Value number = v.sub(tile.index, tileFrom), place = v.sub(number, v.roundDown(number, tilesPerBlock()));
+        v.ifThen(v.equal(place, v.i(0)), [&] { packTiles(point, tile.index, tileTo); });
+        kernels.setTileOfRows(packedTile(place), tilePitch());
+      }
       eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width); });
     });
   };
@@ -195,10 +253,12 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
 /// in place.
 void ContractionEmitter::eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
-  v.loop(from, to, 1, [&](Value index) {
-    Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
-    body({index, row, v.select(v.less(index, highTiles), high, low)});
-  });
+  v.loop(from, to, 1, [&](Value index) { body(tileAt(index)); });
+}
+
+ContractionEmitter::Tile ContractionEmitter::tileAt(Value index) {
+  Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
+  return {index, row, v.select(v.less(index, highTiles), high, low)};
 }
 
 void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p,

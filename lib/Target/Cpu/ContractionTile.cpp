@@ -72,9 +72,9 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     Value from = v.at(panel, column, panelType);
     Values sums(rows * vectors * sets, v.f(0));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
-    if (packedRow) {
+    if (packedRow || tileOfRows) {
       lower::BodyEmitter point = base;
-      sums = innerLoop(point, row, from, depth, v.i(1), rows, vectors, sums);
+      sums = innerLoop(point, row, from, depth, v.i(tileOfRows ? tilePitch : 1), rows, vectors, sums);
     } else if (stride) {
       lower::BodyEmitter point = base;
       for (unsigned a : shape.reduced.axes)
@@ -145,6 +145,11 @@ Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value ro
 SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter point, Value row, unsigned count) const {
   SmallVector<Row> result;
   auto add = [&](Value start, int64_t displacement) { result.push_back({v.at(lhs, start, shape.lhsType), displacement}); };
+  if (tileOfRows) {
+    for (unsigned r = 0; r < count; ++r)
+      result.push_back({tileOfRows, int64_t(r)});
+    return result;
+  }
   if (packedRow) {
     for (unsigned r = 0; r < count; ++r)
       add(v.mul(row, *packedRow), *packedRow * int64_t(r));

@@ -27,6 +27,8 @@ public:
   void allowHeightsOf(int64_t count);
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
   void setPackedRows(int64_t elements) { packedRow = elements; }
+  /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
+  void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
   /// `tile`. The first four tiles of a panel request a quarter of the next one each, so that it is in the second-level cache
   /// by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
@@ -57,6 +59,8 @@ private:
   std::set<unsigned> heights; ///< empty: all
   unsigned rowLimit = 12;
   std::optional<int64_t> packedRow;
+  mlir::Value tileOfRows;
+  int64_t tilePitch = 0;
   bool prefetched; ///< the panel comes from memory, not from scratch
   mlir::Value ahead; ///< what a tile requests of the next panel; null for nothing
 };

@@ -78,6 +78,21 @@ def batches(variant):
     check(f'{variant} strided rhs', kernel, [a, b], [9], np.stack([a[h].astype(float) @ b[:, :, h // 2] for h in range(4)]))
 
 
+def transposed_rows(variant):
+    """Many rows side by side: blocks of tiles are copied together, in front of whichever tile of a block a piece of the work begins with."""
+    global wrong
+    for m, k, n in ((259, 70, 40), (300, 130, 100)):
+        a, b = normal(k, m), normal(k, n)
+        for layout in ('packed', 'rows'):
+            body = contract(f'm + {m}*k', f'{n}*k + n', 'k', layout == 'packed') + store('%c', f'{n}*m + n')
+            kernels_of = [Kernel(f'contraction @x axes(m = "{rows}", n = "{n}", k = "{k}") {{ {body} }}', ['f32'] * 2, ['f32'], variant) for rows in (m, 64)]
+            for chunk in (None, 3, 11):
+                check(f'{variant} {layout} transposed rows {m} {chunk}', kernels_of[0], [a, pack(b) if layout == 'packed' else b], [], a.T.astype(float) @ b, chunk)
+            if kernels_of[0].plan([])[1] - kernels_of[1].plan([])[1] < k * 40 * 4:
+                wrong += 1
+                print(f'{variant} {layout}: no scratch memory for tiles of transposed rows')
+
+
 def several_contracted_axes(variant):
     """A 3x3 convolution of stride 2 as a contraction, with a residual and two results in different layouts."""
     c, o, height, width, rows, columns = 20, 40, 9, 11, 4, 5
@@ -174,6 +189,6 @@ def vectors(variant):
 
 
 for v in variants():
-    for test in (heights_and_panels, permuted_store, channels_first, batches, several_contracted_axes, panels_together, element_types, vectors):
+    for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, several_contracted_axes, panels_together, element_types, vectors):
         test(v)
 print(f'{wrong} wrong')
