@@ -139,6 +139,32 @@ static Value integerPower(OpBuilder &b, math::IPowIOp op) {
   return select(compare(arith::CmpIPredicate::slt, exponent, 0), inverse, result);
 }
 
+/// The quotient (or remainder) of vectors of integers by way of floats with more digits than both, rounded towards zero: exact, since a
+/// quotient of n bits that is no whole number is farther from the next one than a rounding. There is no such instruction for integers, and
+/// their lanes would be divided one by one. The divisor is not zero, nor the quotient too large: the kernel's body sees to it.
+static Value vectorQuotient(OpBuilder &b, Operation *op) {
+  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+  unsigned width = type ? type.getElementTypeBitWidth() : 64;
+  if (width > 32 || (!isSigned && width == 32) || matchPattern(op->getOperand(1), m_Constant()))
+    return {};
+  Location loc = op->getLoc();
+  auto of = [&](Type element) { return VectorType::get(type.getShape(), element); };
+  Type i32 = of(b.getI32Type()), real = of(width == 32 ? Type(b.getF64Type()) : Type(b.getF32Type()));
+  auto converted = [&](Value x) -> Value {
+    if (width < 32)
+      x = isSigned ? b.create<arith::ExtSIOp>(loc, i32, x).getResult() : b.create<arith::ExtUIOp>(loc, i32, x).getResult();
+    return b.create<arith::SIToFPOp>(loc, real, x);
+  };
+  Value x = op->getOperand(0), y = op->getOperand(1);
+  Value q = b.create<arith::FPToSIOp>(loc, i32, b.create<arith::DivFOp>(loc, converted(x), converted(y)));
+  if (width < 32)
+    q = b.create<arith::TruncIOp>(loc, type, q);
+  if (isa<arith::DivSIOp, arith::DivUIOp>(op))
+    return q;
+  return b.create<arith::SubIOp>(loc, x, b.create<arith::MulIOp>(loc, q, y));
+}
+
 static const Expansion *expansionOf(Operation *op, const ExpandMathOptions &options) {
   static const Expansion upToOne = {"math.exp", unary<expUpToOne>, false};
   StringRef name = op->getName().getStringRef();
@@ -156,6 +182,8 @@ static const Expansion *expansionOf(Operation *op, const ExpandMathOptions &opti
 static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &options) {
   if (auto power = dyn_cast<math::IPowIOp>(op))
     return integerPower(b, power);
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return vectorQuotient(b, op);
   if (op->getNumResults() != 1 || !isExpandable(op->getResult(0).getType()))
     return {};
   if (auto power = dyn_cast<math::PowFOp>(op))
@@ -189,7 +217,7 @@ static void replaceAll(ArrayRef<Operation *> ops, llvm::function_ref<Value(OpBui
 void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp>(op))
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
       ops.push_back(op);
   });
   replaceAll(ops, [&](OpBuilder &b, Operation *op) { return expand(b, op, options); });

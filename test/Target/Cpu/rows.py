@@ -573,6 +573,15 @@ def i8(*shape):
     return rng.integers(-99, 99, shape).astype(np.int8)
 
 
+# Quotients of integers as vectors are those of floats with more digits: next to whole numbers, and at both ends of the range.
+for t, kind in (('i32', np.int32), ('i16', np.int16), ('i8', np.int8)):
+    most = np.iinfo(kind).max
+    x, y = (a.ravel() for a in np.meshgrid(np.array([-most - 1, 1 - most, -7, -1, 0, 1, 6, most // 3 * 3 - 1, most - 1, most], kind),
+                                           np.array([-most - 1, -most, -3, 1, 2, 3, 7, most // 2, most - 1, most], kind)))
+    q = np.sign(x.astype(int)) * np.sign(y.astype(int)) * (np.abs(x.astype(int)) // np.abs(y.astype(int)))
+    case(f'quotients {t}', 'loop @q axes(n = "N") {' + ld(0, 'n', t) + ld(1, 'n', t) + f'%q = arith.divsi %x0, %x1 : {t}\n%r = arith.remsi %x0, %x1 : {t}\n' +
+         st('q', 0, 'n', t) + st('r', 1, 'n', t) + '}', [x, y], [q.astype(kind), (x.astype(int) - q * y.astype(int)).astype(kind)], {'N': x.size}, 0, 0)
+
 for P, Q in ((1, 1), (3, 40), (33, 55), (64, 5), (200, 31)):
     a, b = i8(6, P), i8(6, Q)
     case(f'joined bytes {P} {Q}', JOINED.format(P=P, Q=Q, W=P + Q), [a, b], [np.concatenate([a, b], 1)], {})
