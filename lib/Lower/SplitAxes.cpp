@@ -22,8 +22,6 @@ namespace lathe::lower {
 } // namespace lathe::lower
 
 namespace {
-/// Rows shorter than this are gathered faster than they are copied one by one.
-constexpr int64_t shortestRow = 16;
 /// Each axis is a loop, or a counter of the loop over items.
 constexpr size_t mostAxes = 12;
 
@@ -35,23 +33,14 @@ public:
 private:
   std::optional<Expr> divisorIn(const Expr &e, unsigned axis) const;
   bool isDivisor(const Expr &n, unsigned axis) const;
-  bool runsAlong(const std::string &axis) const;
   void split(unsigned axis, const Expr &inner);
   Expr freshName(unsigned &number) const;
 };
 } // namespace
 
-/// Whether results lie side by side along the axis.
-bool Splitter::runsAlong(const std::string &axis) const {
-  return llvm::any_of(exprs, [&](const lower::Indexing &i) {
-    std::optional<Expr::Linear> linear = isa<kernel::StoreOp>(i.op) ? i.expr.linearIn(axis) : std::nullopt;
-    return linear && linear->coefficient.isOne();
-  });
-}
-
 bool Splitter::isDivisor(const Expr &n, unsigned axis) const {
   std::optional<int64_t> constant = n.constant();
-  if (constant && *constant < (runsAlong(axes[axis].name) ? shortestRow : 2))
+  if (constant && *constant < 2)
     return false;
   if (llvm::any_of(n.symbols(), [](const std::string &s) { return shape::kindOf(s) != shape::SymbolKind::Size; }))
     return false;

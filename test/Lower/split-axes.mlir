@@ -80,10 +80,11 @@ func.func @sum(%x: tensor<8x64xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// Rows of three are gathered; a divisor that does not divide the extent makes no rows.
+// Rows of three are rows, too: lanes run along the axis around them. A divisor that does not divide the extent makes no rows.
 // CHECK-LABEL: func.func @left
-// CHECK: kernel.generic loop @short axes(i0 = "100", i1 = "60")
-// CHECK: mod(i1, 3)
+// CHECK: kernel.generic loop @short axes(i0 = "100", i2 = "20", i3 = "3")
+// CHECK: kernel.load %{{.*}}["3*i0 + i3"]
+// CHECK: kernel.store %{{.*}}["60*i0 + 3*i2 + i3"]
 // CHECK: kernel.generic loop @part axes(i0 = "150")
 // CHECK: mod(i0, 100)
 func.func @left(%x: tensor<100x3xf32>, %y: tensor<100xf32>) -> (tensor<100x60xf32>, tensor<150xf32>) {

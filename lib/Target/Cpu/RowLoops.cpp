@@ -313,7 +313,8 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis)) {
     std::vector<EdgeCompare> edges = edgeCompares(bound);
     std::optional<SmallVector<Expr>> changes = changesOf(edges);
-    if (changes && (!schedule.maskedRest || excludeEachOther(edges)))
+    bool masksAreVectors = edges.empty() && !f.isa.maskedBytes;
+    if (changes && (!schedule.maskedRest || masksAreVectors || excludeEachOther(edges)))
       return stretches(outer, bound, group, edges, *changes, from, to);
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);

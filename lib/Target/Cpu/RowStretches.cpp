@@ -2,7 +2,8 @@
 //
 // Where a machine has no masks for a kernel's types (bytes with AVX2), a row whose elements are asked one by one which operand they come
 // from, and what a row's last vector leaves over, would be scalar code. Instead a row is cut where the answers change. A concatenation and
-// the border of a padding become stretches of plain copies.
+// the border of a padding become stretches of plain copies. A masked store of AVX2 takes as long as a dozen others, so the rest of a plain row
+// is a vector that overlaps the last one there as well.
 //
 //===----------------------------------------------------------------------===//
 
