@@ -1,11 +1,12 @@
-//===- ImportLoops.cpp - while_loop -----------------------------------------===//
+//===- ImportLoops.cpp - Loops that nodes run: while_loop, map, scan --------===//
 //
-// The loop's graphs become a function of the host program (docs/Rationale/HostProgram.md): it takes what is carried and what is read
-// from outside, and gives whether to go on and what is carried next.
+// A loop's graphs become a function of the host program (docs/Rationale/HostProgram.md): it takes what is carried and what is read
+// from outside, and gives what is carried next; of while_loop also whether to go on, of the others what each step adds to the results.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "lathe/Dialect/Lathe/CountedLoop.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -54,37 +55,69 @@ llvm::Expected<Value> Importer::loopCondition(const Node &node, const Graph &inn
   return g.reshape(results[0], {});
 }
 
+/// The tensors of an argument that is a list of them.
+llvm::Expected<SmallVector<Value>> Importer::listOf(const Node &node, size_t i) {
+  SmallVector<Value> list;
+  const Argument &given = node.inputs[i].value;
+  if (given.kind != Argument::Kind::Tensors && !(given.kind == Argument::Kind::Ints && given.ints.empty()))
+    return lathe::unsupported("{0}a loop over {1}", placeOf(file, node), describe(given));
+  for (const std::string &name : given.tensors) {
+    if (!values.has(name))
+      return userError("{0}'{1}' is given by no node", placeOf(file, node), name);
+    list.push_back(values.current().at(name));
+  }
+  return list;
+}
+
+/// Loops in the bodies of others may have their nodes' names.
+std::string Importer::counterName(const Node &node) {
+  std::string name = node.name + ".iteration", free = name;
+  for (int i = 1; !counterNames.insert(free).second; ++i)
+    free = name + std::to_string(i);
+  return free;
+}
+
+static const Graph *graphAt(const Node &node, size_t i) { return i < node.inputs.size() ? node.inputs[i].value.graph.get() : nullptr; }
+
+static SmallVector<Value> joined(llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b) {
+  SmallVector<Value> both(a.begin(), a.end());
+  both.append(b.begin(), b.end());
+  return both;
+}
+
+/// What is carried keeps its type.
+llvm::Error Importer::keepTypes(const Node &node, llvm::MutableArrayRef<Value> next, llvm::ArrayRef<Value> carried) {
+  for (auto [v, was] : llvm::zip(next, carried)) {
+    if (ir::typeOf(v).getRank() == ir::typeOf(was).getRank() && ir::elementOf(v) == ir::elementOf(was) &&
+        llvm::all_of(llvm::zip(ir::dimsOf(v), ir::dimsOf(was)), [&](auto p) { return g.facts.provablyEqual(std::get<0>(p), std::get<1>(p)); }))
+      v = g.reshape(v, ir::dimsOf(was));
+    else
+      return lathe::unsupported("{0}a carried value is {1} and becomes {2}", placeOf(file, node), was.getType(), v.getType());
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// while_loop
+//===----------------------------------------------------------------------===//
+
 llvm::Error Importer::whileLoop(const Node &node) {
-  auto graphOf = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i].value.graph.get() : nullptr; };
-  const Graph *condition = graphOf(0), *body = graphOf(1);
+  const Graph *condition = graphAt(node, 0), *body = graphAt(node, 1);
   if (!condition || !body || node.inputs.size() != 4)
     return userError("{0}a loop has a condition, a body, what it carries and what it reads", placeOf(file, node));
   if (llvm::Error e = refreshOperands(node))
     return e;
-  SmallVector<Value> carried, others, inside;
-  for (size_t i : {2, 3}) {
-    const Argument &list = node.inputs[i].value;
-    if (list.kind != Argument::Kind::Tensors && !(list.kind == Argument::Kind::Ints && list.ints.empty()))
-      return lathe::unsupported("{0}a loop over {1}", placeOf(file, node), describe(list));
-    for (const std::string &name : list.tensors) {
-      if (!values.has(name))
-        return userError("{0}'{1}' is given by no node", placeOf(file, node), name);
-      (i == 2 ? carried : others).push_back(values.current().at(name));
-    }
-  }
+  LATHE_TRY(carried, listOf(node, 2));
+  LATHE_TRY(others, listOf(node, 3));
+  SmallVector<Value> inside;
   mlir::Location loc = g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
   size_t bound = late.bound.size() + late.again.size();
-  auto all = [](llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b) {
-    SmallVector<Value> both(a.begin(), a.end());
-    both.append(b.begin(), b.end());
-    return both;
-  };
-  LATHE_TRY(first, loopCondition(node, *condition, all(carried, others)));
+  LATHE_TRY(first, loopCondition(node, *condition, joined(carried, others)));
   auto before = builder.saveInsertionPoint();
   auto restore = llvm::make_scope_exit([&] { builder.restoreInsertionPoint(before); });
   builder.setInsertionPointToEnd(module->getBody());
   auto function = builder.create<mlir::func::FuncOp>(loc, "body" + std::to_string(counters.size()), builder.getFunctionType({}, {}));
-  counters.push_back(Expr::size(node.name + ".iteration").str());
+  counters.push_back(Expr::size(counterName(node)).str());
   std::string counter = counters.back();
   mlir::Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
@@ -98,20 +131,15 @@ llvm::Error Importer::whileLoop(const Node &node) {
       captured.push_back(v);
       inside.push_back(block->addArgument(v.getType(), loc));
     }
-  LATHE_TRY(next, runGraph(node, *body, all(arguments, inside)));
+  LATHE_TRY(next, runGraph(node, *body, joined(arguments, inside)));
   if (next.size() != carried.size())
     return userError("{0}its body gives {1} values and carries {2}", placeOf(file, node), next.size(), carried.size());
-  for (auto [v, was] : llvm::zip(next, carried)) {
-    if (ir::typeOf(v).getRank() == ir::typeOf(was).getRank() && ir::elementOf(v) == ir::elementOf(was) &&
-        llvm::all_of(llvm::zip(ir::dimsOf(v), ir::dimsOf(was)), [&](auto p) { return g.facts.provablyEqual(std::get<0>(p), std::get<1>(p)); }))
-      v = g.reshape(v, ir::dimsOf(was));
-    else
-      return lathe::unsupported("{0}a carried value is {1} and becomes {2}", placeOf(file, node), was.getType(), v.getType());
-  }
-  LATHE_TRY(again, loopCondition(node, *condition, all(next, inside)));
+  if (llvm::Error e = keepTypes(node, next, carried))
+    return e;
+  LATHE_TRY(again, loopCondition(node, *condition, joined(next, inside)));
   if (late.bound.size() + late.again.size() != bound)
     return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
-  SmallVector<Value> gives = all({again}, next);
+  SmallVector<Value> gives = joined({again}, next);
   builder.create<mlir::func::ReturnOp>(loc, gives);
   function.setType(builder.getFunctionType(block->getArgumentTypes(), mlir::ValueRange(gives).getTypes()));
   builder.restoreInsertionPoint(before);
@@ -123,4 +151,103 @@ llvm::Error Importer::whileLoop(const Node &node) {
     if (!names[i].empty())
       values.define(names[i], loop.getResult(i));
   return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// map, scan, associative_scan
+//===----------------------------------------------------------------------===//
+
+/// map(f, xs, others), scan(f, carried, xs, others), associative_scan(f, xs, others).
+struct Importer::Scan {
+  bool carries, isAssociative;
+  SmallVector<Value> carried, xs, others;
+  Expr length = Expr(0);
+};
+
+llvm::Expected<Importer::Scan> Importer::readScan(const Node &node) {
+  Scan scan{node.target == "higher_order.scan", node.target == "higher_order.associative_scan", {}, {}, {}};
+  size_t xsAt = scan.carries ? 2 : 1;
+  if (!graphAt(node, 0) || node.inputs.size() < xsAt + 1 || node.inputs.size() > xsAt + 2)
+    return userError("{0}it has a body, what it carries, what it goes over and what it reads", placeOf(file, node));
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    LATHE_TRY(list, listOf(node, i));
+    (i < xsAt ? scan.carried : i == xsAt ? scan.xs : scan.others) = list;
+  }
+  if (scan.xs.empty())
+    return lathe::unsupported("{0}it goes over nothing", placeOf(file, node));
+  for (Value x : scan.xs)
+    if (ir::typeOf(x).getRank() == 0)
+      return userError("{0}it goes over a tensor without dimensions", placeOf(file, node));
+  scan.length = ir::dimsOf(scan.xs[0])[0];
+  return scan;
+}
+
+/// The element `at` of each along their first dimension.
+static SmallVector<Value> elementsAt(ir::GraphBuilder &g, llvm::ArrayRef<Value> xs, const Expr &at) {
+  SmallVector<Value> elements;
+  for (Value x : xs)
+    elements.push_back(g.squeeze(g.slice(x, 0, at, Expr(1)), {0}));
+  return elements;
+}
+
+/// What a step carries on, then what is collected.
+llvm::Expected<SmallVector<Value>> Importer::scanStep(const Node &node, const Scan &scan, llvm::ArrayRef<Value> carried,
+                                                      llvm::ArrayRef<Value> elements, llvm::ArrayRef<Value> others) {
+  LATHE_TRY(gives, runGraph(node, *graphAt(node, 0), joined(joined(carried, elements), others)));
+  if (gives.size() < carried.size())
+    return userError("{0}its body gives {1} values and carries {2}", placeOf(file, node), gives.size(), carried.size());
+  if (llvm::Error e = keepTypes(node, llvm::MutableArrayRef<Value>(gives).take_front(carried.size()), carried))
+    return std::move(e);
+  return scan.isAssociative ? joined(gives, gives) : gives;
+}
+
+/// The loop's results. Of associative_scan the first elements are the first results, and what is carried into the loop over the others.
+llvm::Expected<SmallVector<Value>> Importer::buildScan(const Node &node, Scan scan) {
+  if (scan.isAssociative)
+    scan.carried = elementsAt(g, scan.xs, Expr(0));
+  ir::CountedLoop loop;
+  loop.name = counterName(node);
+  loop.steps = scan.isAssociative ? g.facts.simplify(scan.length - Expr(1)) : scan.length;
+  loop.carried = scan.carried;
+  loop.captured = joined(scan.xs, scan.others);
+  std::optional<llvm::Error> failed;
+  loop.body = [&](llvm::ArrayRef<Value> carried, llvm::ArrayRef<Value> inside, const Expr &step) {
+    SmallVector<Value> elements = elementsAt(g, inside.take_front(scan.xs.size()), scan.isAssociative ? step + Expr(1) : step);
+    auto gives = scanStep(node, scan, carried, elements, inside.drop_front(scan.xs.size()));
+    if (gives)
+      return *gives;
+    failed.emplace(gives.takeError());
+    return SmallVector<Value>(carried.begin(), carried.end());
+  };
+  SmallVector<Value> results = ir::buildLoop(g, loop);
+  if (failed)
+    return std::move(*failed);
+  if (!scan.isAssociative)
+    return results;
+  results.erase(results.begin(), results.begin() + scan.carried.size());
+  for (auto [result, first] : llvm::zip(results, scan.carried))
+    result = g.concat({g.unsqueeze(first, {0}), result}, 0);
+  return results;
+}
+
+llvm::Error Importer::scanLoop(const Node &node) {
+  if (llvm::Error e = refreshOperands(node))
+    return e;
+  LATHE_TRY(scan, readScan(node));
+  OpContext c = contextOf(node);
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  if (llvm::Error e = readResultTypes(c, /*inPlace=*/false))
+    return e;
+  for (Value x : scan.xs)
+    if (llvm::Error e = c.needEqual(scan.length, ir::dimsOf(x)[0]))
+      return e;
+  if (scan.isAssociative)
+    if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), scan.length)))
+      return e;
+  size_t bound = late.bound.size() + late.again.size();
+  LATHE_TRY(results, buildScan(node, scan));
+  if (late.bound.size() + late.again.size() != bound)
+    return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
+  c.results = results;
+  return giveResults(c, OpEntry{"scan", nullptr, nullptr}, /*inPlace=*/false);
 }

@@ -73,10 +73,12 @@ llvm::Error Importer::addNode(const Node &node) {
     return llvm::Error::success(); // nobody asks for what it computes
   std::string name = renamed ? (base.drop_back() + "." + overload).str() : op.str();
   bool grew = std::exchange(needs.grew, false);
+  bool isScan = op == "higher_order.map_impl" || op == "higher_order.scan" || op == "higher_order.associative_scan";
   llvm::Error e = op == "higher_order.while_loop" ? whileLoop(node)
-                  : findOp(name) ? translate(node, name, inPlace)
-                                         : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
-                                                              operandTypes(node));
+                  : isScan                        ? scanLoop(node)
+                  : findOp(name)                  ? translate(node, name, inPlace)
+                                                  : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
+                                                                       operandTypes(node));
   if (needs.grew && e) // the next attempt translates it; this one looks for what others need
     e = lathe::unsupported("{0}", llvm::toString(std::move(e)));
   needs.grew |= grew;
@@ -168,6 +170,16 @@ llvm::Error Importer::runAlone(OpContext &c, const OpEntry &entry) {
   return llvm::Error::success();
 }
 
+OpContext Importer::contextOf(const Node &node) {
+  OpContext c(g, node, values.current(), needs);
+  c.file = file;
+  c.metas = &graph->tensors;
+  c.late = &late;
+  c.seed = options.seed;
+  c.unrolledSteps = options.unrolledSteps;
+  return c;
+}
+
 llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   const OpEntry &entry = *findOp(op);
   if (!entry.arguments) // an assertion
@@ -175,12 +187,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
   if (llvm::Error e = refreshOperands(node))
     return e;
   g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
-  OpContext c(g, node, values.current(), needs);
-  c.file = file;
-  c.metas = &graph->tensors;
-  c.late = &late;
-  c.seed = options.seed;
-  c.unrolledSteps = options.unrolledSteps;
+  OpContext c = contextOf(node);
   if (llvm::Error e = readResultTypes(c, inPlace))
     return e;
   for (const NamedArgument &input : node.inputs)

@@ -71,6 +71,15 @@ private:
   llvm::Error writeOperand(const OpContext &c, const std::string &self, const std::string &name, Value v);
   // Loops (ImportLoops.cpp).
   llvm::Error whileLoop(const Node &node);
+  llvm::Error scanLoop(const Node &node);
+  struct Scan;
+  llvm::Expected<Scan> readScan(const Node &node);
+  llvm::Expected<SmallVector<Value>> buildScan(const Node &node, Scan scan);
+  llvm::Expected<SmallVector<Value>> scanStep(const Node &node, const Scan &scan, llvm::ArrayRef<Value> carried,
+                                              llvm::ArrayRef<Value> elements, llvm::ArrayRef<Value> others);
+  llvm::Expected<SmallVector<Value>> listOf(const Node &node, size_t i);
+  llvm::Error keepTypes(const Node &node, llvm::MutableArrayRef<Value> next, llvm::ArrayRef<Value> carried);
+  std::string counterName(const Node &node);
   llvm::Expected<SmallVector<Value>> runGraph(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> loopCondition(const Node &node, const Graph &inner, llvm::ArrayRef<Value> takes);
   llvm::Expected<Value> conform(const OpContext &c, Value v, mlir::RankedTensorType want, size_t i);
@@ -78,6 +87,8 @@ private:
   bool isMisdescribed(const Node &node) const;
   Sharing sharingWith(const Node &node, const OpEntry &entry, const std::string &self, const std::string &result) const;
   ViewLink linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i);
+  OpContext contextOf(const Node &node);
+  llvm::Error readViewTypes(OpContext &c);
   llvm::Expected<Value> viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of);
   void placeholders(const Node &node);
   std::string operandTypes(const Node &node) const;
@@ -99,6 +110,7 @@ private:
   mlir::func::FuncOp main;
   LateSizes late;
   std::vector<std::string> counters; ///< symbols of loops' iterations
+  std::set<std::string> counterNames;
   // Of the graph that is being built.
   const Graph *graph = &program;
   Values values;

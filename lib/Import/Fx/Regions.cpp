@@ -39,7 +39,7 @@ Node makeNode(const std::string &name, const char *target, std::vector<NamedArgu
 
 class Flattener {
 public:
-  explicit Flattener(Program &program) : program(program) {}
+  explicit Flattener(Graph &program) : program(program) {}
   void run();
 
 private:
@@ -55,11 +55,13 @@ private:
   std::string taken(const std::string &like, const std::string &name);
   void define(const std::string &name, const TensorMeta &meta) { program.tensors.emplace(name, meta); }
 
-  Program &program;
+  Graph &program;
   std::vector<Node> nodes;
 };
 
 } // namespace
+
+static void flattenGraph(Graph &graph);
 
 /// The arguments from one on, lists of tensors one by one.
 static std::vector<Argument> operandsFrom(const Node &node, size_t first) {
@@ -385,6 +387,11 @@ void Flattener::add(const Node &node) {
     return;
   nodes.resize(before);
   nodes.push_back(node);
+  for (NamedArgument &input : nodes.back().inputs) // of a loop that is left to the importer
+    if (input.value.graph) {
+      input.value.graph = std::make_shared<Graph>(*input.value.graph);
+      flattenGraph(*input.value.graph);
+    }
 }
 
 void Flattener::run() {
@@ -393,7 +400,9 @@ void Flattener::run() {
   program.nodes = std::move(nodes);
 }
 
-void fx::flattenRegions(Program &program) {
-  if (llvm::any_of(program.nodes, [](const Node &n) { return StringRef(n.target).starts_with("higher_order."); }))
-    Flattener(program).run();
+static void flattenGraph(Graph &graph) {
+  if (llvm::any_of(graph.nodes, [](const Node &n) { return StringRef(n.target).starts_with("higher_order."); }))
+    Flattener(graph).run();
 }
+
+void fx::flattenRegions(Program &program) { flattenGraph(program); }
