@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "Views.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -27,10 +29,11 @@ static bool actsOnParts(StringRef op) {
       "row_stack hsplit vsplit dsplit tensor_split im2col col2im unfold empty_like new_zeros new_empty block_diag trace rot90 fliplr flipud take "
       "take_along_dim index_copy index_add index_put put scatter scatter_add masked_select masked_scatter broadcast_to broadcast_tensors ravel "
       "diagonal_scatter as_strided_scatter pixel_shuffle pixel_unshuffle channel_shuffle sum_to_size cartesian_prod swapdims moveaxis "
-      "repeat_interleave unsqueeze_copy view_copy concat concatenate";
+      "repeat_interleave unsqueeze_copy view_copy concat concatenate zeros ones full new_ones new_full ones_like full_like fill zero scalar_tensor "
+      "masked_fill index_fill fill_diagonal linspace eye";
   SmallVector<StringRef> all;
   names.split(all, ' ');
-  return llvm::is_contained(all, op.split('.').first) && !op.starts_with("where.Scalar");
+  return llvm::is_contained(all, op.split('.').first);
 }
 
 /// f(a + i b, c + i d) = f(a, c) - f(b, d) + i (f(a, d) + f(b, c)) of the operands from this one on; what else there is, is added.
@@ -56,8 +59,8 @@ bool Importer::isComplex(const Node &node) const {
   return llvm::any_of(resultNames(node), [&](const std::string &name) { return isComplex(name); });
 }
 
-/// The node's results with these operands.
-llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry &entry, const Operands &operands) {
+/// The node's results with these operands, and this part of its numbers.
+llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry &entry, const Operands &operands, ComplexPart numbers) {
   OpContext part(c.g, c.node, operands, needs);
   part.file = c.file;
   part.metas = c.metas;
@@ -65,6 +68,7 @@ llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry
   part.seed = c.seed;
   part.unrolledSteps = c.unrolledSteps;
   part.wanted = c.wanted;
+  part.part = numbers;
   for (mlir::RankedTensorType type : c.resultTypes) {
     Dims dims = ir::dimsOf(type);
     if (!dims.empty())
@@ -81,12 +85,24 @@ static Value partOf(ir::GraphBuilder &g, Value pairs, int64_t i) {
   return g.squeeze(g.slice(pairs, last, Expr(i), Expr(1)), {last});
 }
 
-/// Both parts of each operand; of a real one the imaginary part is zeros. Indices and conditions are the same for both.
-static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands &operands,
+static Value paired(ir::GraphBuilder &g, Value re, Value im) {
+  int64_t rank = ir::typeOf(re).getRank();
+  return g.concat({g.unsqueeze(re, {rank}), g.unsqueeze(im, {rank})}, rank);
+}
+
+/// Arguments that say where, and not what.
+static bool saysWhere(StringRef argument) {
+  return llvm::StringSwitch<bool>(argument)
+      .Cases("index", "indices", "condition", "mask", "repeats", "tensor_indices_or_sections", true)
+      .Default(false);
+}
+
+/// Both parts of each operand; of a real one the imaginary part is zeros. Those that say where are the same for both.
+static std::pair<Operands, Operands> partsOf(ir::GraphBuilder &g, const Operands &operands, const std::set<std::string> &places,
                                              llvm::function_ref<bool(StringRef)> isComplex) {
   Operands re, im;
   for (const auto &[name, v] : operands) {
-    bool pairs = isComplex(name), real = !pairs && llvm::isa<mlir::FloatType>(ir::elementOf(v));
+    bool pairs = isComplex(name), real = !pairs && !places.count(name);
     re[name] = pairs ? partOf(g, v, 0) : v;
     im[name] = pairs ? partOf(g, v, 1) : real ? g.splatLike(0, v) : v;
   }
@@ -101,7 +117,7 @@ llvm::Error Importer::runProduct(OpContext &c, const OpEntry &entry, Operands re
   if (left == right)
     return c.cannot("a product of a complex tensor with itself, but for one by elements");
   auto gather = [&](const Operands &operands, SmallVector<Value> &into, bool subtract) -> llvm::Error {
-    LATHE_TRY(part, runWith(c, entry, operands));
+    LATHE_TRY(part, runWith(c, entry, operands, ComplexPart::Real));
     into = into.empty() ? part : SmallVector<Value>{subtract ? c.g.sub(into[0], part[0]) : c.g.add(into[0], part[0])};
     return llvm::Error::success();
   };
@@ -135,21 +151,18 @@ llvm::Error Importer::runOnParts(OpContext &c, const OpEntry &entry) {
   if (!productFrom(entry.name) && !actsOnParts(entry.name))
     return c.cannot("it computes with complex numbers, which this version does not for this operator");
   Operands operands;
-  for (const NamedArgument &input : c.node.inputs) {
+  std::set<std::string> places;
+  for (const NamedArgument &input : c.node.inputs)
     for (const std::string &name : input.value.tensors)
-      if (!name.empty() && values.has(name))
+      if (!name.empty() && values.has(name)) {
         operands[name] = name == c.replaced.first ? c.replaced.second : values.current().at(name);
-    if (StringRef(input.value.text).starts_with("as_complex"))
-      return c.cannot("argument '{0}' is a complex number", input.name);
-    bool isNumber = input.value.kind == Argument::Kind::Float || input.value.kind == Argument::Kind::Int;
-    if (input.name == "value" && isNumber && !(input.value.floats == std::vector<double>{0}) &&
-        !(input.value.ints.size() == 1 && input.value.ints[0].expr && input.value.ints[0].expr->isZero()))
-      return c.cannot("argument '{0}' is a number other than 0, of complex numbers", input.name);
-  }
+        if (saysWhere(input.name))
+          places.insert(name);
+      }
   for (const std::string &name : resultNames(c.node))
     if (!name.empty() && !isComplex(name))
       return c.cannot("it makes real numbers of complex ones, which this version does not for this operator");
-  auto [re, im] = partsOf(c.g, operands, [&](StringRef name) { return isComplex(name); });
+  auto [re, im] = partsOf(c.g, operands, places, [&](StringRef name) { return isComplex(name); });
   SmallVector<Value> reals, imaginaries;
   std::optional<size_t> from = productFrom(entry.name);
   bool ofTwo = from && c.node.inputs.size() > *from + 1 && !c.node.inputs[*from].value.tensors.empty() && !c.node.inputs[*from + 1].value.tensors.empty();
@@ -157,13 +170,30 @@ llvm::Error Importer::runOnParts(OpContext &c, const OpEntry &entry) {
     if (llvm::Error e = runProduct(c, entry, re, im, reals, imaginaries))
       return e;
   } else {
-    LATHE_TRY(a, runWith(c, entry, re));
-    LATHE_TRY(b, runWith(c, entry, im));
+    LATHE_TRY(a, runWith(c, entry, re, ComplexPart::Real));
+    LATHE_TRY(b, runWith(c, entry, im, ComplexPart::Imaginary));
     reals = a, imaginaries = b;
   }
-  for (auto [a, b] : llvm::zip(reals, imaginaries)) {
-    int64_t rank = a ? ir::typeOf(a).getRank() : 0;
-    c.results.push_back(a && b ? c.g.concat({c.g.unsqueeze(a, {rank}), c.g.unsqueeze(b, {rank})}, rank) : Value());
-  }
+  for (auto [a, b] : llvm::zip(reals, imaginaries))
+    c.results.push_back(a && b ? paired(c.g, a, b) : Value());
   return llvm::Error::success();
+}
+
+/// `of` with what a view of it shows replaced, one part after the other.
+llvm::Expected<Value> Importer::writeParts(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of, Value written) {
+  SmallVector<Value> wholes;
+  for (int64_t place : {0, 1}) {
+    Value whole = partOf(g, of, place), stand = values.placeholder(builder, unknown, whole.getType());
+    OpContext c = contextOf(node);
+    if (llvm::Error e = readViewTypes(c))
+      return std::move(e);
+    Operands operands = values.current();
+    operands[self] = stand;
+    LATHE_TRY(views, runWith(c, entry, operands, place ? ComplexPart::Imaginary : ComplexPart::Real));
+    Value shown = partOf(g, written, place), view = i < views.size() ? views[i] : Value();
+    wholes.push_back(view ? writeThrough(g, g.reshape(view, ir::dimsOf(shown)), stand, whole, shown) : Value());
+    if (!wholes.back())
+      return lathe::unsupported("{0}a later node writes to its result, whose elements share memory", placeOf(file, node));
+  }
+  return paired(g, wholes[0], wholes[1]);
 }

@@ -150,7 +150,10 @@ llvm::Error Importer::readResultTypes(OpContext &c, bool inPlace) {
 }
 
 llvm::Error Importer::runHandler(OpContext &c, const OpEntry &entry) {
-  if (!isComplex(c.node) || (entry.flags & TakesPairs))
+  if (!isComplex(c.node))
+    return runAlone(c, entry);
+  c.part = ComplexPart::Both;
+  if (entry.flags & TakesPairs)
     return runAlone(c, entry);
   const OpEntry *own = findComplexOp(entry.name);
   return own ? runAlone(c, *own) : runOnParts(c, entry);
@@ -260,25 +263,26 @@ Sharing Importer::sharingWith(const Node &node, const OpEntry &entry, const std:
   return sameStrides(operand->second, meta->second, g.facts);
 }
 
-/// The i-th result of a node when `self` has the value `of`.
-llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of) {
-  mlir::Location before = g.loc;
-  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
-  auto restore = llvm::make_scope_exit([&] { g.loc = before; });
-  OpContext c(g, node, values.current(), needs);
-  c.file = file;
-  c.metas = &graph->tensors;
-  c.late = &late;
-  c.seed = options.seed;
-  c.unrolledSteps = options.unrolledSteps;
-  c.replaced = {self, of};
-  for (const std::string &name : resultNames(node)) {
+llvm::Error Importer::readViewTypes(OpContext &c) {
+  for (const std::string &name : resultNames(c.node)) {
     c.wanted.push_back(read.count(name) != 0);
     auto type = read.count(name) ? typeOf(name, "a view", true) : mlir::RankedTensorType::get({}, builder.getF32Type());
     if (!type)
       return type.takeError();
     c.resultTypes.push_back(*type);
   }
+  return llvm::Error::success();
+}
+
+/// The i-th result of a node when `self` has the value `of`.
+llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of) {
+  mlir::Location before = g.loc;
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  auto restore = llvm::make_scope_exit([&] { g.loc = before; });
+  OpContext c = contextOf(node);
+  c.replaced = {self, of};
+  if (llvm::Error e = readViewTypes(c))
+    return std::move(e);
   if (llvm::Error e = runHandler(c, entry))
     return std::move(e);
   return conform(c, c.results[i], c.resultTypes[i], i);
@@ -287,6 +291,8 @@ llvm::Expected<Value> Importer::viewAgain(const Node &node, const OpEntry &entry
 ViewLink Importer::linkTo(const Node &node, const OpEntry &entry, const std::string &self, size_t i) {
   auto read = [this, &node, &entry, self, i](Value of) { return viewAgain(node, entry, self, i, of); };
   auto write = [this, &node, &entry, self, i](Value of, Value written) -> llvm::Expected<Value> {
+    if (isComplex(self) && !(entry.flags & TakesPairs))
+      return writeParts(node, entry, self, i, of, written);
     Value stand = values.placeholder(builder, unknown, of.getType());
     LATHE_TRY(view, viewAgain(node, entry, self, i, stand));
     if (Value whole = writeThrough(g, view, stand, of, written))

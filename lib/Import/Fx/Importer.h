@@ -65,7 +65,8 @@ private:
   llvm::Error runOnParts(OpContext &c, const OpEntry &entry);
   llvm::Error runProduct(OpContext &c, const OpEntry &entry, std::map<std::string, Value> re, std::map<std::string, Value> im,
                          SmallVector<Value> &reals, SmallVector<Value> &imaginaries);
-  llvm::Expected<SmallVector<Value>> runWith(OpContext &c, const OpEntry &entry, const std::map<std::string, Value> &operands);
+  llvm::Expected<SmallVector<Value>> runWith(OpContext &c, const OpEntry &entry, const std::map<std::string, Value> &operands, ComplexPart numbers);
+  llvm::Expected<Value> writeParts(const Node &node, const OpEntry &entry, const std::string &self, size_t i, Value of, Value written);
   llvm::Error giveResults(OpContext &c, const OpEntry &entry, bool inPlace);
   llvm::Error giveInPlace(OpContext &c, const OpEntry &entry, const std::string &self, const std::string &name, Value v);
   llvm::Error writeOperand(const OpContext &c, const std::string &self, const std::string &name, Value v);

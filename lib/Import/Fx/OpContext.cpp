@@ -70,13 +70,17 @@ llvm::Error OpContext::check(StringRef name, const Slot &slot) const {
                   .Case("T", list ? in({Kind::Tensors}) : in({Kind::Tensor}))
                   .Case("TS", in({Kind::Tensor, Kind::Int, Kind::Float, Kind::Bool}))
                   .Case("S", in({Kind::Int, Kind::Float, Kind::Bool}))
+                  .Case("TZ", in({Kind::Tensor, Kind::Int, Kind::Float, Kind::Complex, Kind::Bool}))
+                  .Case("Z", in({Kind::Int, Kind::Float, Kind::Complex, Kind::Bool}))
                   .Cases("N", "I", list ? in({Kind::Int, Kind::Ints}) : in({Kind::Int}))
                   .Case("F", list ? in({Kind::Floats, Kind::Ints}) : in({Kind::Float, Kind::Int}))
                   .Case("B", list ? in({Kind::Bools}) : in({Kind::Bool, Kind::Int}))
                   .Case("D", in({Kind::DType}))
                   .Case("X", in({Kind::String}))
                   .Default(false);
-  if (!fits && a.kind == Kind::Tensor && (base == "S" || base == "F"))
+  if (a.kind == Kind::Complex && (!fits || part == ComplexPart::None))
+    return cannot("argument '{0}' is {1}, which this version cannot use", name, describe(a));
+  if (!fits && a.kind == Kind::Tensor && (base == "S" || base == "Z" || base == "F"))
     return cannot("argument '{0}' is the number '{1}', which is known only while the program runs", name, a.tensors[0]);
   if (!fits && a.kind == Kind::Other)
     return cannot("argument '{0}' is given as {1}, which this version cannot use", name, a.text);
@@ -88,7 +92,7 @@ llvm::Error OpContext::check(StringRef name, const Slot &slot) const {
   for (const Size &s : a.ints) {
     if (!s.expr || s.expr->isUnknown())
       return cannot("argument '{0}' is the size {1}, which follows from no input's size", name, s.text);
-    if (base != "N" && base != "S" && base != "TS" && !s.expr->constant())
+    if (base != "N" && base != "S" && base != "TS" && base != "Z" && base != "TZ" && !s.expr->constant())
       return cannot("argument '{0}' is the size {1}; this version takes only a constant", name, s.expr->str());
   }
   return llvm::Error::success();
@@ -124,7 +128,7 @@ SmallVector<Value> OpContext::tensors(StringRef name) const {
 
 static Number numberOf(const Argument &a) {
   if (!a.floats.empty())
-    return {Number::Kind::Float, Expr(0), a.floats[0]};
+    return {Number::Kind::Float, Expr(0), a.floats[0], a.kind == Argument::Kind::Complex ? a.floats[1] : 0};
   Number n{a.kind == Argument::Kind::Bool ? Number::Kind::Bool : Number::Kind::Int, *a.ints[0].expr, 0};
   n.value = double(n.size.constant().value_or(0));
   return n;
@@ -143,8 +147,12 @@ static Number numberOf(StringRef text) {
 
 std::optional<Number> OpContext::optionalNumber(StringRef name) const {
   const Slot &s = slot(name);
-  if (has(name))
-    return numberOf(*s.argument);
+  if (has(name)) {
+    Number n = numberOf(*s.argument);
+    if (part == ComplexPart::Imaginary && baseKind(s.kind).ends_with("Z"))
+      return Number{Number::Kind::Float, Expr(0), n.imaginary};
+    return n;
+  }
   return s.defaultText.empty() ? std::nullopt : std::optional<Number>(numberOf(s.defaultText));
 }
 

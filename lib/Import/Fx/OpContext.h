@@ -5,7 +5,8 @@
 //   "self:T other:TS alpha:S=1"
 //
 // name:KIND with an optional default. Kinds: T tensor, TS tensor or number, S number, N size (symbolic), I integer, F float,
-// B boolean, D dtype, X text; a '*' makes it a list, a '?' lets it be absent or None. Every argument is checked against this
+// B boolean, D dtype, X text; TZ and Z: as TS and S, and the number is complex where the tensors are. A '*' makes it a list, a '?' lets it
+// be absent or None. Every argument is checked against this
 // before the translation runs, so that a translation reads arguments of the right kind without further checks.
 //
 //===----------------------------------------------------------------------===//
@@ -34,9 +35,13 @@ using shape::Expr;
 /// A number argument of an operator: a literal, or a size.
 struct Number {
   enum class Kind { Bool, Int, Float } kind = Kind::Int;
-  Expr size = Expr(0); ///< of Bool and Int
-  double value = 0;    ///< of Float; of Bool and Int where constant
+  Expr size = Expr(0);  ///< of Bool and Int
+  double value = 0;     ///< of Float; of Bool and Int where constant
+  double imaginary = 0; ///< of a complex one, whose real part is the value
 };
+
+/// What a translation sees of complex numbers: of those that are arguments, and of constants that it makes.
+enum class ComplexPart { None, Real, Imaginary, Both };
 
 /// A tensor, or a number that takes part as torch's "wrapped number".
 struct Operand {
@@ -134,6 +139,8 @@ public:
   std::string place() const;
 
   // Building.
+  /// A number that is no argument.
+  Number literal(int64_t value) const { return {Number::Kind::Int, Expr(part == ComplexPart::Imaginary ? 0 : value), part == ComplexPart::Imaginary ? 0 : double(value)}; }
   /// The number as a rank-0 constant (or size) of the element type.
   Value scalarOf(const Number &n, Type element);
   /// The operand in the element type.
@@ -157,6 +164,7 @@ public:
   std::pair<std::string, Value> replaced;
   const std::map<std::string, TensorMeta> *metas = nullptr;
   LateSizes *late = nullptr;
+  ComplexPart part = ComplexPart::None;
   std::optional<uint32_t> seed; ///< of random numbers, where the user accepts them
   int64_t unrolledSteps = 0;    ///< recurrences over more steps are loops
 
@@ -179,7 +187,7 @@ private:
 using Handler = llvm::Error (*)(OpContext &);
 
 /// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
-/// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i shares the memory of tensor i of a list.
+/// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i may share the memory of tensor i of a list.
 /// TakesPairs: complex numbers come as pairs, a last dimension of 2. OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
 /// WritesOut: the result is written to the argument `out`.
 enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32, WritesOut = 64 };

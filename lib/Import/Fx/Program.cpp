@@ -145,6 +145,7 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
                .Cases("as_ints", "as_sym_ints", Kind::Ints)
                .Case("as_float", Kind::Float)
                .Case("as_floats", Kind::Floats)
+               .Case("as_complex", Kind::Complex)
                .Case("as_bool", Kind::Bool)
                .Case("as_bools", Kind::Bools)
                .Case("as_string", Kind::String)
@@ -200,6 +201,12 @@ void ProgramReader::fillArgument(Argument &a, StringRef key, const Value &value,
   case Kind::Floats:
     for (const Value &v : asArray(value, where))
       a.floats.push_back(asNumber(v, where));
+    return;
+  case Kind::Complex:
+    for (StringRef part : {"real", "imag"}) {
+      const Value *number = asObject(value, where).get(part);
+      a.floats.push_back(number ? asNumber(*number, where) : 0);
+    }
     return;
   case Kind::Bool:
     a.ints.push_back({Expr(asBool(value, where)), ""});
@@ -269,6 +276,8 @@ std::string fx::describe(const Argument &a) {
     return a.ints[0].expr->isZero() ? "the Python bool False" : "the Python bool True";
   if (a.kind == Kind::Float && !a.floats.empty())
     return llvm::formatv("the Python float {0}", a.floats[0]).str();
+  if (a.kind == Kind::Complex && a.floats.size() == 2)
+    return llvm::formatv("the Python complex number {0} + {1}i", a.floats[0], a.floats[1]).str();
   if (a.kind == Kind::String)
     return "the Python text '" + a.text + "'";
   return a.kind == Kind::Other ? "a value of the kind " + a.text + name : "no tensor";

@@ -37,11 +37,11 @@ struct Graph;
 
 /// A value that a node takes or gives.
 struct Argument {
-  enum class Kind { None, Tensor, Tensors, Int, Ints, Float, Floats, Bool, Bools, String, DType, Ignored, Other };
+  enum class Kind { None, Tensor, Tensors, Int, Ints, Float, Floats, Complex, Bool, Bools, String, DType, Ignored, Other };
   Kind kind = Kind::None;
   std::vector<std::string> tensors; ///< of Tensor and Tensors; "" for a missing one
   std::vector<Size> ints;           ///< of Int and Ints (symbolic or not), Bool and Bools (0 or 1), DType
-  std::vector<double> floats;       ///< of Float and Floats
+  std::vector<double> floats;       ///< of Float and Floats; of Complex, both parts
   std::string text;                 ///< of String; of Other, the union's key
   std::string symbol;               ///< of a symbolic Int as a result: its name
   std::shared_ptr<Graph> graph;     ///< of Other: a graph that a higher-order operator runs

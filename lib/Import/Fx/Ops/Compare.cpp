@@ -33,7 +33,7 @@ static llvm::Error holds(OpContext &c) {
 
 llvm::ArrayRef<OpEntry> fx::compareOps() {
   static const char *const two = "self:TS other:TS";
-  static const char *const choice = "condition:T self:TS other:TS";
+  static const char *const choice = "condition:T self:TZ other:TZ";
   static const OpEntry table[] = {
       {"_holds.default", "excess:N", holds}, // made by Regions.cpp
       {"eq.Tensor", two, compare<CompareKind::EQ>},
@@ -52,7 +52,7 @@ llvm::ArrayRef<OpEntry> fx::compareOps() {
       {"where.ScalarSelf", choice, where},
       {"where.ScalarOther", choice, where},
       {"where.Scalar", choice, where},
-      {"masked_fill.Scalar", "self:T mask:T value:S", maskedFill},
+      {"masked_fill.Scalar", "self:T mask:T value:TZ", maskedFill},
       {"masked_fill.Tensor", "self:T mask:T value:T", maskedFill},
   };
   return table;

@@ -124,7 +124,7 @@ llvm::Expected<std::pair<Parts, Parts>> complexes::partsOfTwo(OpContext &c, Type
       continue;
     }
     Value v = c.materialize(o, element);
-    all.append({v, c.g.splatLike(0, v)});
+    all.append({v, c.g.splatLike(o.number.imaginary, v)});
   }
   if (llvm::Error e = c.broadcast(all))
     return std::move(e);
@@ -141,32 +141,45 @@ static llvm::Error divide(OpContext &c) {
   return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) { return product(c, a, reciprocal(c, b)); });
 }
 
+/// Times a number, which may be complex.
+static Parts scaledBy(OpContext &c, const char *name, const Parts &z) {
+  Number n = c.number(name);
+  Value factor = c.g.broadcastTo(c.scalarOf(n, elementOf(z.re)), dimsOf(z.re));
+  if (n.imaginary == 0)
+    return {c.g.mul(z.re, factor), c.g.mul(z.im, factor)};
+  return product(c, z, {factor, c.g.splatLike(n.imaginary, factor)});
+}
+
+static Parts less(OpContext &c, const Parts &a, const Parts &b) { return {c.g.sub(a.re, b.re), c.g.sub(a.im, b.im)}; }
+
 /// self + alpha other, or self - alpha other.
 template <bool minus> static llvm::Error sum(OpContext &c) {
   return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) -> Parts {
-    Value factor = c.g.broadcastTo(c.scalarOf(c.number("alpha"), elementOf(a.re)), dimsOf(a.re));
-    auto one = [&](Value v, Value w) {
-      return minus ? c.g.sub(v, c.g.mul(w, factor)) : c.g.add(v, c.g.mul(w, factor));
-    };
-    return {one(a.re, b.re), one(a.im, b.im)};
+    Parts other = scaledBy(c, "alpha", b);
+    return minus ? less(c, a, other) : Parts{c.g.add(a.re, other.re), c.g.add(a.im, other.im)};
   });
+}
+
+/// other - alpha self
+static llvm::Error sumFromOther(OpContext &c) {
+  return ofTwo(c, [](OpContext &c, const Parts &a, const Parts &b) { return less(c, b, scaledBy(c, "alpha", a)); });
 }
 
 llvm::ArrayRef<OpEntry> fx::complexOps() {
   static const OpEntry table[] = {
-      {"view_as_real.default", "self:T", same, TakesPairs},
-      {"view_as_complex.default", "self:T", same, TakesPairs},
+      {"view_as_real.default", "self:T", same, TakesPairs | IsView},
+      {"view_as_complex.default", "self:T", same, TakesPairs | IsView},
       {"complex.default", "real:T imag:T", made, TakesPairs},
       {"polar.default", "abs:T angle:T", polar, TakesPairs},
-      {"real.default", "self:T", part<false>, TakesPairs},
-      {"imag.default", "self:T", part<true>, TakesPairs},
+      {"real.default", "self:T", part<false>, TakesPairs | IsView},
+      {"imag.default", "self:T", part<true>, TakesPairs | IsView},
       {"angle.default", "self:T", angle, TakesPairs},
-      {"conj.default", "self:T", conjugate, TakesPairs},
-      {"_conj.default", "self:T", conjugate, TakesPairs},
+      {"conj.default", "self:T", conjugate, TakesPairs | IsView},
+      {"_conj.default", "self:T", conjugate, TakesPairs | IsView},
       {"conj_physical.default", "self:T", conjugate, TakesPairs},
       {"_conj_physical.default", "self:T", conjugate, TakesPairs},
-      {"resolve_conj.default", "self:T", same, TakesPairs},
-      {"resolve_neg.default", "self:T", same, TakesPairs},
+      {"resolve_conj.default", "self:T", same, TakesPairs | SharesEach},
+      {"resolve_neg.default", "self:T", same, TakesPairs | SharesEach},
   };
   return table;
 }
@@ -177,14 +190,16 @@ const OpEntry *fx::findComplexOp(llvm::StringRef name) {
       {"_to_copy.default", "self:T dtype:D?", converted},
       {"to.dtype", "self:T dtype:D?", converted},
       {"reciprocal.default", "self:T", inverted},
-      {"add.Tensor", "self:T other:TS alpha:S=1", sum<false>},
-      {"add.Scalar", "self:T other:TS alpha:S=1", sum<false>},
-      {"sub.Tensor", "self:T other:TS alpha:S=1", sum<true>},
-      {"sub.Scalar", "self:T other:TS alpha:S=1", sum<true>},
-      {"mul.Tensor", "self:T other:TS", multiply},
-      {"mul.Scalar", "self:T other:TS", multiply},
-      {"div.Tensor", "self:T other:TS", divide},
-      {"div.Scalar", "self:T other:TS", divide},
+      {"add.Tensor", "self:T other:TZ alpha:Z=1", sum<false>},
+      {"add.Scalar", "self:T other:TZ alpha:Z=1", sum<false>},
+      {"sub.Tensor", "self:T other:TZ alpha:Z=1", sum<true>},
+      {"sub.Scalar", "self:T other:TZ alpha:Z=1", sum<true>},
+      {"rsub.Tensor", "self:T other:TZ alpha:Z=1", sumFromOther},
+      {"rsub.Scalar", "self:T other:TZ alpha:Z=1", sumFromOther},
+      {"mul.Tensor", "self:T other:TZ", multiply},
+      {"mul.Scalar", "self:T other:TZ", multiply},
+      {"div.Tensor", "self:T other:TZ", divide},
+      {"div.Scalar", "self:T other:TZ", divide},
   };
   for (const OpEntry &entry : table)
     if (name == entry.name)

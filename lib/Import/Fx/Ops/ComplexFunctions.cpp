@@ -216,13 +216,13 @@ const OpEntry *complexes::findFunction(llvm::StringRef name) {
       {"atan.default", "self:T", ofOne<inverseTangent>},
       {"sigmoid.default", "self:T", ofOne<logistic>},
       {"silu.default", "self:T", ofOne<timesLogistic>},
-      {"pow.Tensor_Scalar", "self:TS exponent:TS", power},
-      {"pow.Tensor_Tensor", "self:TS exponent:TS", power},
-      {"pow.Scalar", "self:TS exponent:TS", power},
-      {"eq.Tensor", "self:TS other:TS", equal<false>},
-      {"eq.Scalar", "self:TS other:TS", equal<false>},
-      {"ne.Tensor", "self:TS other:TS", equal<true>},
-      {"ne.Scalar", "self:TS other:TS", equal<true>},
+      {"pow.Tensor_Scalar", "self:TZ exponent:TZ", power},
+      {"pow.Tensor_Tensor", "self:TZ exponent:TZ", power},
+      {"pow.Scalar", "self:TZ exponent:TZ", power},
+      {"eq.Tensor", "self:TZ other:TZ", equal<false>},
+      {"eq.Scalar", "self:TZ other:TZ", equal<false>},
+      {"ne.Tensor", "self:TZ other:TZ", equal<true>},
+      {"ne.Scalar", "self:TZ other:TZ", equal<true>},
   };
   for (const OpEntry &entry : table)
     if (name == entry.name)

@@ -10,8 +10,8 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-static Value filled(OpContext &c, const Number &n, llvm::ArrayRef<Expr> dims) {
-  return c.g.broadcastTo(c.scalarOf(n, c.resultElement()), dims);
+static Value filled(OpContext &c, const Operand &number, llvm::ArrayRef<Expr> dims) {
+  return c.g.broadcastTo(c.materialize(number, c.resultElement()), dims);
 }
 
 static Dims checkedSizes(OpContext &c, const char *name) {
@@ -23,19 +23,19 @@ static Dims checkedSizes(OpContext &c, const char *name) {
 }
 
 template <int value> static llvm::Error constant(OpContext &c) {
-  return c.give(filled(c, {Number::Kind::Int, Expr(value), double(value)}, checkedSizes(c, "size")));
+  return c.give(filled(c, {Value(), c.literal(value)}, checkedSizes(c, "size")));
 }
 template <int value> static llvm::Error constantLike(OpContext &c) {
-  return c.give(filled(c, {Number::Kind::Int, Expr(value), double(value)}, dimsOf(c.tensor("self"))));
+  return c.give(filled(c, {Value(), c.literal(value)}, dimsOf(c.tensor("self"))));
 }
 
-static llvm::Error full(OpContext &c) { return c.give(filled(c, c.number("fill_value"), checkedSizes(c, "size"))); }
-static llvm::Error fullLike(OpContext &c) { return c.give(filled(c, c.number("fill_value"), dimsOf(c.tensor("self")))); }
+static llvm::Error full(OpContext &c) { return c.give(filled(c, c.operand("fill_value"), checkedSizes(c, "size"))); }
+static llvm::Error fullLike(OpContext &c) { return c.give(filled(c, c.operand("fill_value"), dimsOf(c.tensor("self")))); }
 static llvm::Error fill(OpContext &c) {
   LATHE_TRY(wide, c.broadcastTo(c.materialize(c.operand("value"), c.resultElement()), dimsOf(c.tensor("self"))));
   return c.give(wide);
 }
-static llvm::Error scalarTensor(OpContext &c) { return c.give(c.scalarOf(c.number("s"), c.resultElement())); }
+static llvm::Error scalarTensor(OpContext &c) { return c.give(c.materialize(c.operand("s"), c.resultElement())); }
 
 /// start + i * step
 static llvm::Error arange(OpContext &c) {
@@ -109,6 +109,8 @@ static llvm::Error eye(OpContext &c) {
   Dims dims = c.resultDims();
   if (dims.size() != 2)
     return c.wrong("the result has rank {0}", dims.size());
+  if (c.part == ComplexPart::Imaginary)
+    return c.give(c.g.splat(0, dims, c.resultElement()));
   auto [row, column] = places(c, dims);
   return c.give(c.g.cast(c.g.compare(CompareKind::EQ, row, column), c.resultElement()));
 }
@@ -145,12 +147,12 @@ llvm::ArrayRef<OpEntry> fx::createOps() {
       {"ones_like.default", like, constantLike<1>},
       {"empty_like.default", like, constantLike<0>},
       {"zero.default", like, constantLike<0>},
-      {"full.default", "size:N* fill_value:S dtype:D?", full},
-      {"new_full.default", "self:T size:N* fill_value:S dtype:D?", full},
-      {"full_like.default", "self:T fill_value:S dtype:D?", fullLike},
-      {"fill.Scalar", "self:T value:S", fill},
+      {"full.default", "size:N* fill_value:TZ dtype:D?", full},
+      {"new_full.default", "self:T size:N* fill_value:TZ dtype:D?", full},
+      {"full_like.default", "self:T fill_value:TZ dtype:D?", fullLike},
+      {"fill.Scalar", "self:T value:TZ", fill},
       {"fill.Tensor", "self:T value:T", fill},
-      {"scalar_tensor.default", "s:S dtype:D?", scalarTensor},
+      {"scalar_tensor.default", "s:TZ dtype:D?", scalarTensor},
       {"arange.default", "start:S=0 end:S step:S=1 dtype:D?", arange},
       {"arange.start", "start:S end:S step:S=1 dtype:D?", arange},
       {"arange.start_step", "start:S end:S step:S=1 dtype:D?", arange},

@@ -187,7 +187,7 @@ llvm::ArrayRef<OpEntry> fx::diagonalOps() {
   static const OpEntry table[] = {
       {"diagonal.default", of, diagonal, IsView},
       {"linalg_diagonal.default", "A:T offset:I=0 dim1:I=-2 dim2:I=-1", diagonal, IsView},
-      {"fill_diagonal.default", "self:T fill_value:S wrap:B=false", fillDiagonal},
+      {"fill_diagonal.default", "self:T fill_value:Z wrap:B=false", fillDiagonal},
       {"diagonal_scatter.default", "self:T src:T offset:I=0 dim1:I=0 dim2:I=1", diagonalScatter},
       {"diag_embed.default", "self:T offset:I=0 dim1:I=-2 dim2:I=-1", diagEmbed},
       {"diagflat.default", "self:T offset:I=0", diagFlat},

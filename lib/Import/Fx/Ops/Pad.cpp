@@ -100,8 +100,8 @@ static llvm::Error pad(OpContext &c) {
 llvm::ArrayRef<OpEntry> fx::padOps() {
   static const char *const border = "self:T padding:I*";
   static const OpEntry table[] = {
-      {"constant_pad_nd.default", "self:T pad:N* value:S=0", pad},
-      {"pad.default", "self:T pad:N* mode:X=constant value:S?", pad},
+      {"constant_pad_nd.default", "self:T pad:N* value:Z=0", pad},
+      {"pad.default", "self:T pad:N* mode:X=constant value:Z?", pad},
       {"reflection_pad1d.default", border, reflect},
       {"reflection_pad2d.default", border, reflect},
       {"reflection_pad3d.default", border, reflect},

@@ -303,14 +303,14 @@ static llvm::Error put(OpContext &c) {
 llvm::ArrayRef<OpEntry> fx::scatterOps() {
   static const OpEntry table[] = {
       {"scatter.src", "self:T dim:I index:T src:T", scatterSource},
-      {"scatter.value", "self:T dim:I index:T value:S", scatterValue},
+      {"scatter.value", "self:T dim:I index:T value:Z", scatterValue},
       {"scatter.reduce", "self:T dim:I index:T src:T reduce:X", combineSource},
       {"scatter.value_reduce", "self:T dim:I index:T value:S reduce:X", combineValue},
       {"scatter_add.default", "self:T dim:I index:T src:T", scatterAdd},
       {"scatter_reduce.two", "self:T dim:I index:T src:T reduce:X include_self:B=true", scatterReduce},
       {"index_add.default", "self:T dim:I index:T source:T alpha:S=1", indexAdd},
       {"index_copy.default", "self:T dim:I index:T source:T", indexCopy},
-      {"index_fill.int_Scalar", "self:T dim:I index:T value:S", indexFill},
+      {"index_fill.int_Scalar", "self:T dim:I index:T value:Z", indexFill},
       {"index_fill.int_Tensor", "self:T dim:I index:T value:T", indexFill},
       {"index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},
       {"_unsafe_index_put.default", "self:T indices:T*? values:T accumulate:B=false", indexPut},

@@ -269,7 +269,7 @@ static llvm::Error cross(OpContext &c) {
 llvm::ArrayRef<OpEntry> fx::searchOps() {
   static const char *const sorted = "sorted_sequence:T self:TS out_int32:B=false right:B=false side:X? sorter:T?";
   static const char *const bounds = "self:TS boundaries:T out_int32:B=false right:B=false";
-  static const char *const ends = "start:TS end:TS steps:N dtype:D?";
+  static const char *const ends = "start:TZ end:TZ steps:N dtype:D?";
   static const char *const powers = "start:TS end:TS steps:N base:F=10 dtype:D?";
   static const char *const among = "elements:TS test_elements:TS assume_unique:B=false invert:B=false";
   static const char *const some = "self:T dim:I*? keepdim:B=false dtype:D?";
