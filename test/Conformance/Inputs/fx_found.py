@@ -96,3 +96,39 @@ def found():
         return x[chosen], y[chosen], torch.cat([x[chosen].sum((1, 2)), y[chosen]]), x[:, inner], x[:, inner].mean(1), x[all_of], (x + 1)[all_of], all_of.nonzero()
     yield Case("masks_used_twice", masks_used_twice, [(dyadic(4, 6, 5), dyadic(4)), (dyadic(3, 9, 5), dyadic(3)), (-dyadic(2, 2, 5).abs() - 1, dyadic(2))],
                ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO}))
+    yield from written_as_users_do()
+
+
+def written_as_users_do():
+    """What programs as people write them found."""
+    f = torch.nn.functional
+    yield Case("vander", lambda x: (torch.vander(x), torch.vander(x, increasing=True), torch.vander(x, 1), torch.vander(x.long()), torch.vander((x > 0).int(), 4)), [(dyadic(4),)])
+    yield Case("vander_wide", lambda x: (torch.linalg.vander(x, N=7), torch.linalg.vander(x[None].expand(2, 4).long())), [(dyadic(4) / 2,)])
+
+    def affine_grids(x, two, three):
+        return (f.affine_grid(two, x.shape, align_corners=False), f.affine_grid(two, x.shape, align_corners=True), f.affine_grid(three, [2, 3, 4, 1, 3], align_corners=True))
+    yield Case("affine_grids", affine_grids, [(dyadic(2, 3, 5, 6), dyadic(2, 2, 3), dyadic(2, 3, 4))])
+
+    def bytes_of_elements(x, h):
+        return (x.to(torch.int32).view(torch.int16), x.float().view(torch.int32), x.view(torch.uint8), x.view(torch.int32), h.view(torch.int16), h.view(torch.int32),
+                x.double().view(torch.int32), h.view(torch.int64), (x.to(torch.int32) & 0x3fffffff).view(torch.float32))
+    yield Case("bytes_of_elements", bytes_of_elements, [(torch.arange(-4, 4) * 77777777777, dyadic(2, 8).half()), (torch.arange(6) * 1234567, dyadic(3, 12).half())], ({0: Dim.AUTO}, {0: Dim.AUTO, 1: 4 * Dim("m", max=64)}))
+
+    def quantised_tokens(x):
+        import torch.ao.quantization.fx._decomposed  # noqa: F401
+        ops = torch.ops.quantized_decomposed
+        scale, zero = ops.choose_qparams_per_token_asymmetric(x, torch.int8)
+        even, none = ops.choose_qparams_per_token(x, torch.int8)
+        q = ops.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+        halves = ops.quantize_per_token(x.round() / 2, torch.ones_like(x[:, :1]), torch.ones_like(x[:, :1]).long(), -128, 127, torch.int8)
+        return scale, zero, even, none, q, ops.quantize_per_token(x, even, none, -128, 127, torch.int8), halves, ops.dequantize_per_token(q, scale, zero, -128, 127, torch.int8, torch.float32)
+    yield Case("quantised_tokens", quantised_tokens, [(dyadic(3, 4),), (dyadic(2, 6),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+    def quantised_and_back(x):
+        steps, zeros = torch.tensor([0.5, 0.25, 1, 2]), torch.tensor([0, 1, -2, 3], dtype=torch.int32)
+        return (torch.fake_quantize_per_tensor_affine(x, 0.125, 2, -16, 15), torch.fake_quantize_per_tensor_affine(x, steps[1], zeros[1], 0, 15),
+                torch.fake_quantize_per_channel_affine(x, steps, zeros, 1, -8, 7))
+    yield Case("quantised_and_back", quantised_and_back, [(dyadic(3, 4),)])
+
+    yield Case("weighted_counts", lambda x, w: (torch.bincount(x, w), torch.bincount(x, w.double(), 9), torch.bincount(x)), [(torch.tensor([1, 3, 1, 0]), dyadic(4)), (torch.tensor([2, 2, 6]), dyadic(3))],
+               ({0: Dim.AUTO}, {0: Dim.AUTO}))

@@ -152,12 +152,13 @@ static llvm::Error binCount(OpContext &c) {
   if (!size.constant() && !c.late->bound.count(size.str()))
     if (llvm::Error e = c.bindSize(size, c.g.binary<MaxOp>(most, least)))
       return e;
-  Value each = c.g.splat(1, dimsOf(x), c.resultElement());
+  Value each = c.g.splat(1, dimsOf(x), i64);
   if (weights) {
-    LATHE_TRY(given, c.broadcastTo(c.g.cast(weights, c.resultElement()), dimsOf(x)));
+    Type f64 = c.g.b.getF64Type();
+    LATHE_TRY(given, c.broadcastTo(elementOf(weights).isF32() ? weights : c.g.cast(weights, f64), dimsOf(x)));
     each = given;
   }
-  return c.give(scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {size}, c.resultElement()), x, each, 0));
+  return c.give(scatterAlong(c.g, ScatterKind::Add, c.g.splat(0, {size}, elementOf(each)), x, each, 0));
 }
 
 /// The number i repeats[i] times: each beginning of a run counts one more.
@@ -284,7 +285,7 @@ llvm::ArrayRef<OpEntry> fx::dataOps() {
       {"nonzero_static.default", "self:T size:N fill_value:I=-1", nonzeroStatic},
       {"masked_select.default", "self:T mask:T", maskedSelect},
       {"masked_scatter.default", "self:T mask:T source:T", maskedScatter},
-      {"bincount.default", "self:T weights:T? minlength:I=0", binCount},
+      {"bincount.default", "self:T weights:T? minlength:I=0", binCount, OwnElements},
       {"repeat_interleave.Tensor", "repeats:T output_size:N?", repeatPlaces},
       {"repeat_interleave.self_Tensor", "self:T repeats:T dim:I? output_size:N?", repeatEach},
       {"_unique2.default", "self:T sorted:B=true return_inverse:B=false return_counts:B=false", unique<true>, OwnElements},

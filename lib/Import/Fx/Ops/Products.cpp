@@ -132,20 +132,30 @@ static llvm::Error chain(OpContext &c) {
   return c.give(r);
 }
 
-/// Columns of powers, as many as the vector has elements or as asked for.
-static llvm::Error vandermonde(OpContext &c) {
-  Value x = atLeastOneDim(c, typed(c, c.tensor("x")));
+/// The powers of each element from 0 on, along a new last dimension: what 1, x, x, ... multiply up to.
+static Value powers(OpContext &c, Value x, const Expr &count) {
   int64_t last = typeOf(x).getRank();
   Dims dims = dimsOf(x);
-  dims.push_back(c.has("N") ? c.size("N") : dims.back());
-  auto count = dims.back().constant();
-  if (!count || *count > 4096)
-    return c.cannot("{0} powers", dims.back().str());
-  SmallVector<Value> columns;
-  for (int64_t k = 0; k < *count; ++k)
-    columns.push_back(k ? c.g.mul(columns.back(), c.g.unsqueeze(x, {last}))
-                        : c.g.unsqueeze(c.g.splatLike(1, x), {last}));
-  return c.give(columns.empty() ? c.g.splat(0, dims, elementOf(x)) : c.g.concat(columns, last));
+  dims.push_back(count);
+  Value first = c.g.compare(CompareKind::EQ, c.g.iota(dims, last, c.g.b.getI64Type()), c.g.splat(0, dims, c.g.b.getI64Type()));
+  Value factors = c.g.broadcastTo(c.g.unsqueeze(x, {last}), dims);
+  return c.g.scan(ScanKind::Prod, c.g.select(first, c.g.splatLike(1, factors), factors), last);
+}
+
+static llvm::Error vandermonde(OpContext &c) {
+  Value x = atLeastOneDim(c, typed(c, c.tensor("x")));
+  return c.give(powers(c, x, c.has("N") ? c.size("N") : dimsOf(x).back()));
+}
+
+static llvm::Error vandermondeOfOne(OpContext &c) {
+  Value x = c.g.cast(c.tensor("x"), c.resultElement());
+  if (typeOf(x).getRank() != 1)
+    return c.wrong("the input has rank {0}", typeOf(x).getRank());
+  Expr count = c.has("N") ? c.size("N") : dimsOf(x)[0];
+  Value rising = powers(c, x, count);
+  if (c.flag("increasing"))
+    return c.give(rising);
+  return c.give(c.g.slice(rising, 1, c.g.facts.simplify(count - Expr(1)), count, -1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,6 +332,7 @@ llvm::ArrayRef<OpEntry> fx::productOps() {
       {"linalg_multi_dot.default", "tensors:T*", chain},
       {"chain_matmul.default", "matrices:T*", chain},
       {"linalg_vander.default", "x:T N:N?", vandermonde},
+      {"vander.default", "x:T N:N? increasing:B=false", vandermondeOfOne},
       {"einsum.default", "equation:X tensors:T* path:I*?", einsum},
   };
   return table;

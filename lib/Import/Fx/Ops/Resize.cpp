@@ -159,6 +159,19 @@ static llvm::Error gridSampler(OpContext &c) {
   return c.give(inFloat(c, x, [&](Value v) { return gridSample(c.g, how, v, c.g.reshape(c.g.cast(grid, elementOf(v)), shape)); }));
 }
 
+/// With corners an axis of one pixel has it in the middle.
+static llvm::Error gridOfAffine(OpContext &c) {
+  Value theta = c.tensor("theta");
+  Dims size = c.sizes("size"), own = dimsOf(theta);
+  int64_t spatial = int64_t(size.size()) - 2;
+  if ((spatial != 2 && spatial != 3) || own.size() != 3 || own[1].constant() != std::optional<int64_t>(spatial) ||
+      own[2].constant() != std::optional<int64_t>(spatial + 1))
+    return c.wrong("a transformation of {0} for {1} sizes", theta.getType(), size.size());
+  if (llvm::Error e = c.needEqual(own[0], size[0]))
+    return e;
+  return c.give(c.g.cast(inFloat(c, theta, [&](Value v) { return affineGrid(c.g, v, llvm::ArrayRef<Expr>(size).drop_front(2), c.flag("align_corners"), /*lone=*/0); }), c.resultElement()));
+}
+
 llvm::ArrayRef<OpEntry> fx::resizeOps() {
   static const char *const byVector = "input:T output_size:N*? scale_factors:F*?";
   static const char *const aligned = "input:T output_size:N*? align_corners:B scale_factors:F*?";
@@ -197,6 +210,7 @@ llvm::ArrayRef<OpEntry> fx::resizeOps() {
       {"grid_sampler.default", grid, gridSampler},
       {"grid_sampler_2d.default", grid, gridSampler},
       {"grid_sampler_3d.default", grid, gridSampler},
+      {"affine_grid_generator.default", "theta:T size:N* align_corners:B", gridOfAffine},
   };
   return table;
 }

@@ -1,6 +1,7 @@
 //===- Spatial.cpp - Operators on images -----------------------------------===//
 
 #include "Windows.h"
+#include "lathe/Dialect/Lathe/GridSample.h"
 
 using namespace lathe;
 using ir::CompareKind;
@@ -74,30 +75,7 @@ void affineGrid(Node &n) {
   n.requireEqual(n.dim(theta, 0), size[0], "the batch of the transformation");
   n.requireEqual(n.dim(theta, 1), Expr(spatial), "the rows of the transformation");
   n.requireEqual(n.dim(theta, 2), Expr(spatial + 1), "the columns of the transformation");
-  bool corners = n.flag("align_corners", false);
-  Type element = n.element(theta);
-  Dims grid(size.begin() + 2, size.end()), column = grid;
-  column.push_back(Expr(1));
-  SmallVector<Value> columns; // x is the last dimension
-  for (int64_t d = spatial - 1; d >= 0; --d) {
-    Value i = n.g.iota(grid, d, element), length = n.g.broadcastTo(n.g.cast(n.g.size(grid[d]), element), grid);
-    Value doubled = n.g.binary<ir::MulOp>(i, 2), v;
-    if (corners) {
-      Value steps = n.g.binary<ir::MaxOp>(n.g.binary<ir::SubOp>(length, 1), 1);
-      v = n.g.binary<ir::SubOp>(n.g.div(doubled, steps), 1);
-    } else {
-      v = n.g.binary<ir::SubOp>(n.g.div(n.g.binary<ir::AddOp>(doubled, 1), length), 1);
-    }
-    columns.push_back(n.reshape(v, column));
-  }
-  columns.push_back(n.g.splat(1, column, element));
-  Value homogeneous = n.reshape(n.g.concat(columns, spatial), {n.simplify(shape::product(grid)), Expr(spatial + 1)});
-  // [N, rows, columns] x [points, columns] -> [N, rows, points]
-  Value r = n.g.transpose(n.g.contract(theta, homogeneous, {}, {}, {2}, {1}), {0, 2, 1});
-  Dims dims{size[0]};
-  dims.append(grid.begin(), grid.end());
-  dims.push_back(Expr(spatial));
-  n.out(n.reshape(r, dims));
+  n.out(ir::affineGrid(n.g, theta, llvm::ArrayRef<Expr>(size).drop_front(2), n.flag("align_corners", false)));
 }
 
 /// Along the time axis, the first lengths[b] elements of each batch in reverse.
