@@ -228,8 +228,11 @@ llvm::Error Importer::build() {
   for (const std::string &counter : counters)
     builder.create<ir::SymbolOp>(unknown, counter, 0, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
   for (const auto &[name, same] : late.again) {
-    builder.create<ir::SymbolOp>(unknown, name, INT64_MIN, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
-    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", shape::Expr::symbol(same).str(), mlir::FlatSymbolRefAttr(),
+    builder.create<ir::SymbolOp>(unknown, name, same.isUnknown() ? 0 : INT64_MIN, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(),
+                                 mlir::DenseI64ArrayAttr());
+    if (same.isUnknown())
+      continue;
+    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", same.str(), mlir::FlatSymbolRefAttr(),
                                    mlir::StringAttr());
   }
   std::string problems;

@@ -270,10 +270,21 @@ llvm::Expected<Expr> OpContext::bindSizeAgain(const Expr &size, Value count) {
       return std::move(e);
     return size;
   }
-  std::string own = *symbol + ".again" + std::to_string(late->again.size());
-  late->again.push_back({own, *symbol});
+  return readAgain(size, count);
+}
+
+Expr OpContext::readAgain(const Expr &same, Value count) {
+  std::string own = same.asSymbol().value_or(Expr::size(node.name).str()) + ".again" + std::to_string(late->again.size());
+  late->again.push_back({own, same});
   readSize(own, count);
   return Expr::symbol(own);
+}
+
+Expr OpContext::bindOwnSize(Value count) {
+  Expr own = Expr::size(node.name + ".count" + std::to_string(late->again.size()));
+  late->again.push_back({own.str(), Expr::unknown()});
+  readSize(own.str(), count);
+  return own;
 }
 
 bool OpContext::fits(const Expr &a, const Expr &b) const {

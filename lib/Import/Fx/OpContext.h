@@ -64,7 +64,7 @@ struct Needs {
 struct LateSizes {
   std::function<bool(const std::string &)> isLate;
   std::set<std::string> bound;
-  std::vector<std::pair<std::string, std::string>> again; ///< names of values that are to be equal to bound ones
+  std::vector<std::pair<std::string, Expr>> again; ///< names of values that are to be equal to sizes that are bound; of others the size is unknown
 };
 
 class OpContext {
@@ -111,6 +111,8 @@ public:
   /// Likewise; for a symbol that is bound already, as PyTorch gives one name to what it knows to be equal, a symbol of its own, which is
   /// checked to be equal when it is read.
   llvm::Expected<Expr> bindSizeAgain(const Expr &size, Value count);
+  /// Likewise, for a count that the file has no symbol for.
+  Expr bindOwnSize(Value count);
 
   /// The operand's memory holds this from here on.
   void write(llvm::StringRef name, Value v) { written.push_back({slot(name).argument->tensors[0], v}); }
@@ -170,6 +172,7 @@ public:
 
 private:
   void readSize(const std::string &symbol, Value count);
+  Expr readAgain(const Expr &same, Value count);
   struct Slot {
     const Argument *argument = nullptr; ///< null: the default or nothing
     std::string defaultText;

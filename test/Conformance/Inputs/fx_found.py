@@ -105,6 +105,24 @@ def written_as_users_do():
     yield Case("vander", lambda x: (torch.vander(x), torch.vander(x, increasing=True), torch.vander(x, 1), torch.vander(x.long()), torch.vander((x > 0).int(), 4)), [(dyadic(4),)])
     yield Case("vander_wide", lambda x: (torch.linalg.vander(x, N=7), torch.linalg.vander(x[None].expand(2, 4).long())), [(dyadic(4) / 2,)])
 
+    # Masks behind the first dimension, and beside other indices; some pick nothing.
+    def later_masks(x, m, v):
+        y = x.clone()
+        y[:, m] = v
+        y[:, m, 0] = 5
+        z = x.clone()
+        z[:, m] = x[:, m] * 2 + 1
+        w = x.clone()
+        w[m[:x.shape[0]]] = v[:1]
+        w[..., m[:3]] -= 1
+        u = x.clone()
+        u.index_put_((torch.tensor([1]), m), torch.ones(()), accumulate=True)
+        return y, z, w, u
+    some, none = torch.tensor([True, False, True, True]), torch.zeros(6, dtype=torch.bool)
+    yield Case("later_masks", later_masks, [(dyadic(4, 4, 3), m, dyadic(4, 1, 3)) for m in (some, none[:4])])
+    yield Case("later_masks_open", later_masks, [(dyadic(2, 4, 3), some, dyadic(2, 1, 3)), (dyadic(3, 6, 3), torch.arange(6) % 4 == 1, dyadic(3, 1, 3)), (dyadic(2, 6, 3), none, dyadic(2, 1, 3))],
+               ({0: Dim.AUTO, 1: Dim.AUTO}, {0: Dim.AUTO}, {0: Dim.AUTO}))
+
     def affine_grids(x, two, three):
         return (f.affine_grid(two, x.shape, align_corners=False), f.affine_grid(two, x.shape, align_corners=True), f.affine_grid(three, [2, 3, 4, 1, 3], align_corners=True))
     yield Case("affine_grids", affine_grids, [(dyadic(2, 3, 5, 6), dyadic(2, 2, 3), dyadic(2, 3, 4))])

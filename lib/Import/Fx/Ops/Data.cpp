@@ -31,11 +31,9 @@ static Value placesOf(OpContext &c, Value mask, const Expr &count) {
   return c.g.b.create<CallOp>(c.g.loc, type, "compact", mlir::ValueRange{mask}, exprArray(c.g.b, {dimsOf(mask)[0], count})).getResult(0);
 }
 
-llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mask, const Expr &count) {
+/// `own`: how many are read here; `count`: the size that this is.
+static SmallVector<Value> coordinates(OpContext &c, Value mask, const Expr &own, const Expr &count) {
   int64_t rank = typeOf(mask).getRank();
-  if (count.isZero() && c.g.facts.provablyEqual(shape::product(dimsOf(mask)), Expr(0))) // there is no element
-    return SmallVector<Value>(rank, c.g.splat(0, {Expr(0)}, c.g.b.getI64Type()));
-  LATHE_TRY(own, c.bindSizeAgain(count, countTrue(c, mask)));
   SmallVector<Value> result;
   if (rank == 1)
     result.push_back(c.g.reshape(placesOf(c, mask, own), {count}));
@@ -48,6 +46,18 @@ llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mas
   for (int64_t d = 0; d < rank; ++d)
     result.push_back(c.g.reshape(c.g.slice(all, 0, Expr(d), Expr(1)), {count}));
   return result;
+}
+
+llvm::Expected<SmallVector<Value>> fx::coordinatesOfTrue(OpContext &c, Value mask, const Expr &count) {
+  if (count.isZero() && c.g.facts.provablyEqual(shape::product(dimsOf(mask)), Expr(0))) // there is no element
+    return SmallVector<Value>(typeOf(mask).getRank(), c.g.splat(0, {Expr(0)}, c.g.b.getI64Type()));
+  LATHE_TRY(own, c.bindSizeAgain(count, countTrue(c, mask)));
+  return coordinates(c, mask, own, count);
+}
+
+SmallVector<Value> fx::coordinatesOfTrue(OpContext &c, Value mask) {
+  Expr own = c.bindOwnSize(countTrue(c, mask));
+  return coordinates(c, mask, own, own);
 }
 
 static llvm::Error nonzero(OpContext &c) {
@@ -112,6 +122,8 @@ Value fx::scatterMasked(OpContext &c, Value x, Value mask, Value source) {
   Value taken = flat(c, mask), list = flat(c, source);
   if (dimsOf(list)[0].isZero()) // there is nothing to take
     return x;
+  if (!c.g.facts.provablyPositive(dimsOf(list)[0])) // likewise, and a gather needs one
+    list = c.g.concat({list, c.g.splat(0, {Expr(1)}, elementOf(list))}, 0);
   Value from = c.g.gather(list, countUpTo(c, taken, true), 0);
   return c.g.select(mask, c.g.reshape(from, dimsOf(x)), x);
 }

@@ -8,6 +8,8 @@ namespace lathe::fx {
 
 /// The coordinates of the true elements, one list per dimension, in row-major order. `count` is the file's symbol for how many.
 llvm::Expected<SmallVector<Value>> coordinatesOfTrue(OpContext &c, Value mask, const Expr &count);
+/// Likewise, where the file has none.
+SmallVector<Value> coordinatesOfTrue(OpContext &c, Value mask);
 
 /// x with the source's elements, in their order, where the mask of its dims is true.
 Value scatterMasked(OpContext &c, Value x, Value mask, Value source);

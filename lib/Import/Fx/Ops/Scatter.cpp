@@ -211,6 +211,10 @@ static llvm::Expected<Value> takeMasked(OpContext &c, Value x, Value mask, Value
   Dims wide = first;
   wide.resize(dims.size(), Expr(1));
   Value where = c.g.broadcastTo(c.g.reshape(mask, wide), dims);
+  if (given.size() > rest.size() && given[0].isOne()) {
+    values = c.g.squeeze(values, {0});
+    given.erase(given.begin());
+  }
   if (given.size() <= rest.size()) { // without a number of places: each takes the same
     LATHE_TRY(same, c.broadcastTo(values, dims));
     return c.g.select(where, same, x);
@@ -219,9 +223,67 @@ static llvm::Expected<Value> takeMasked(OpContext &c, Value x, Value mask, Value
   LATHE_TRY(slices, c.broadcastTo(values, want));
   if (given[0].isZero())
     return x;
+  if (!c.g.facts.provablyPositive(given[0])) { // none is read where there is none, but a gather needs one
+    want[0] = Expr(1);
+    slices = c.g.concat({slices, c.g.splat(0, want, elementOf(slices))}, 0);
+  }
   Expr count = c.g.facts.simplify(shape::product(first));
   Value list = c.g.reshape(mask, {count}), at = c.g.scan(ScanKind::Sum, c.g.cast(list, c.g.b.getI64Type()), 0, true);
   return c.g.select(where, c.g.reshape(c.g.gather(slices, at, 0), dims), x);
+}
+
+/// Brings the dimensions of v from `at` on, `count` of them, in front of those before.
+static Value broughtForward(OpContext &c, Value v, int64_t at, int64_t count, bool back) {
+  SmallVector<int64_t> perm, inverse(typeOf(v).getRank());
+  for (int64_t i = 0; i < typeOf(v).getRank(); ++i)
+    perm.push_back(i < count ? at + i : i < at + count ? i - count : i);
+  for (auto [to, from] : llvm::enumerate(perm))
+    inverse[from] = to;
+  return c.g.transpose(v, back ? inverse : perm);
+}
+
+/// One mask, at some dimension: no place is picked twice, and their number need not be known.
+static llvm::Error putMasked(OpContext &c, Value x, Value mask, int64_t at, Value values, bool accumulates) {
+  int64_t rank = typeOf(x).getRank(), covered = typeOf(mask).getRank(), behind = rank - at - covered;
+  if (behind < 0)
+    return c.wrong("a mask of {0} at dimension {1} of {2}", mask.getType(), at, x.getType());
+  bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
+  if (at > 0 && !one && typeOf(values).getRank() > behind) { // values [before, places, behind]
+    Dims wide = dimsOf(values);
+    while (int64_t(wide.size()) < at + 1 + behind)
+      wide.insert(wide.begin(), Expr(1));
+    values = broughtForward(c, c.g.reshape(values, wide), at, 1, /*back=*/false);
+  }
+  Value turned = broughtForward(c, x, at, covered, /*back=*/false), start = accumulates ? c.g.splatLike(0, turned) : turned;
+  LATHE_TRY(filled, one ? fillMasked(c, start, mask, values) : takeMasked(c, start, mask, values));
+  if (accumulates)
+    filled = elementOf(x).isInteger(1) ? c.g.binary<OrOp>(turned, filled) : c.g.add(turned, filled);
+  return c.give(broughtForward(c, filled, at, covered, /*back=*/true));
+}
+
+/// A mask beside other indices stands for the places of its true elements.
+static llvm::Expected<SmallVector<Value>> placesForMasks(OpContext &c, llvm::ArrayRef<Value> given, Value values) {
+  SmallVector<Value> result;
+  for (Value v : given) {
+    if (!v || isIndex(v)) {
+      result.push_back(v);
+      continue;
+    }
+    if (!elementOf(v).isInteger(1) || typeOf(v).getRank() == 0)
+      return c.cannot("an index of {0}", v.getType());
+    Dims dims = dimsOf(values), self = dimsOf(c.tensor("self"));
+    for (int64_t d = 0; d < typeOf(v).getRank() && result.size() + d < self.size(); ++d)
+      if (llvm::Error e = c.needEqual(dimsOf(v)[d], self[result.size() + d]))
+        return std::move(e);
+    auto counted = llvm::find_if(dims, [&](const Expr &e) { return e.asSymbol() && c.late->bound.count(*e.asSymbol()); });
+    if (counted == dims.end()) {
+      result.append(coordinatesOfTrue(c, v));
+      continue;
+    }
+    LATHE_TRY(places, coordinatesOfTrue(c, v, *counted));
+    result.append(places);
+  }
+  return result;
 }
 
 static llvm::Error putValues(OpContext &c, Value values, bool accumulates) {
@@ -229,24 +291,24 @@ static llvm::Error putValues(OpContext &c, Value values, bool accumulates) {
   SmallVector<Value> given = c.tensors("indices"), indices;
   SmallVector<int64_t> indexed;
   int64_t rank = typeOf(x).getRank();
+  auto isMask = [](Value v) { return v && !isIndex(v); };
+  if (llvm::any_of(given, isMask)) {
+    if (llvm::count_if(given, [](Value v) { return bool(v); }) == 1) {
+      int64_t at = llvm::find_if(given, isMask) - given.begin();
+      if (!elementOf(given[at]).isInteger(1))
+        return c.cannot("index {0} is {1}", at, given[at].getType());
+      return putMasked(c, x, given[at], at, values, accumulates);
+    }
+    LATHE_TRY(places, placesForMasks(c, given, values));
+    given = places;
+  }
   if (int64_t(given.size()) > rank)
     return c.wrong("{0} indices for rank {1}", given.size(), rank);
-  for (auto [d, v] : llvm::enumerate(given)) {
-    if (v && !isIndex(v)) {
-      bool one = c.g.facts.provablyEqual(shape::product(dimsOf(values)), Expr(1));
-      if (given.size() != 1 || !elementOf(v).isInteger(1))
-        return c.cannot("index {0} is {1}: the number of places depends on the data", d, v.getType());
-      Value start = accumulates ? c.g.splatLike(0, x) : x; // no place is picked twice
-      LATHE_TRY(filled, one ? fillMasked(c, start, v, values) : takeMasked(c, start, v, values));
-      if (accumulates)
-        filled = elementOf(x).isInteger(1) ? c.g.binary<OrOp>(x, filled) : c.g.add(x, filled);
-      return c.give(filled);
-    }
+  for (auto [d, v] : llvm::enumerate(given))
     if (v) {
       indices.push_back(v);
       indexed.push_back(d);
     }
-  }
   if (indices.empty())
     return c.wrong("no index");
   if (llvm::Error e = c.broadcast(indices))
