@@ -82,6 +82,8 @@ def fx_rows():
     sizes = re.findall(r'"aten\.(sym_\w+)"', (root / "lib/Import/Fx/ImportNodes.cpp").read_text())  # nodes, and no entries of a table
     yield from ((name, "", "ImportNodes.cpp") for name in core_overloads() if name.split(".")[0] in sizes)
     for path in sorted((root / "lib/Import/Fx/Ops").glob("*.cpp"), key=lambda path: (path.name == "Complex.cpp", path)):
+        if path.name == "Numbers.cpp":  # Python's arithmetic
+            continue
         text = path.read_text()
         named = dict(re.findall(r'const char \*?(?:const )?(\w+)(?:\[\])? = "([^"]*)"', text))
         for name, shape in re.findall(r'^\s*\{"(\w+\.[\w.]+)",\s*("[^"]*"|\w+)', text, re.M):

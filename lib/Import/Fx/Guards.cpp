@@ -178,9 +178,25 @@ static int rankOf(const Condition &c) {
   return c.left.hasOpaque() || c.right.hasOpaque();
 }
 
+/// Late symbols that are only where a tensor begins in memory, of which nothing here depends.
+static std::set<std::string> offsetsOf(const Program &program) {
+  std::set<std::string> offsets, sizes;
+  for (const auto &[name, meta] : program.tensors) {
+    if (meta.offset.expr)
+      offsets.merge(meta.offset.expr->symbols());
+    for (const Size &size : meta.sizes)
+      if (size.expr)
+        sizes.merge(size.expr->symbols());
+  }
+  for (const std::string &size : sizes)
+    offsets.erase(size);
+  return offsets;
+}
+
 llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, StringRef file) {
   std::vector<Statement> stated = statementsOf(program);
   llvm::append_range(stated, needed);
+  std::set<std::string> offsets = offsetsOf(program);
   std::vector<std::pair<Condition, std::string>> all;
   for (const Statement &s : stated) {
     auto refuse = [&](const llvm::Twine &why) { unsupported.push_back((file + ": " + s.text + " " + why).str()); };
@@ -194,6 +210,8 @@ llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Stat
       refuse("is about " + shape::nameOf(*unbound) + ", which no input's size gives");
       continue;
     }
+    if (llvm::any_of(mentioned, [&](const std::string &name) { return isLate(name) && offsets.count(name); }))
+      continue;
     for (const std::string &name : mentioned)
       if (isLate(name))
         aboutLate.emplace_back(name, (file + ": " + s.text + " is about " + shape::nameOf(name) + ", which no input's size and no node gives").str());

@@ -21,15 +21,33 @@ std::vector<std::string> fx::resultNames(const Node &node) {
   return names;
 }
 
+static bool computesNumbers(const Node &node) {
+  StringRef target = node.target;
+  for (StringRef prefix : {"_operator.", "torch.sym_", "math.", "aten.sym_size", "aten.sym_stride", "aten.sym_numel",
+                           "aten.sym_storage_offset", "sym_", "aten.promote_types", "aten.result_type", "torchvision._cuda_version"})
+    if (target.starts_with(prefix))
+      return true;
+  return false;
+}
+
 /// Nodes that only compute sizes: the file gives their results as expressions, so that nothing is left to do. Those that
 /// read a size from a tensor's elements are not among them.
 static bool computesSizes(const Node &node) {
-  StringRef target = node.target;
-  for (StringRef prefix : {"_operator.", "torch.sym_", "math.", "aten.sym_size", "aten.sym_stride", "aten.sym_numel",
-                           "aten.sym_storage_offset", "sym_", "torchvision._cuda_version"})
-    if (target.starts_with(prefix))
-      return llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
-  return false;
+  return computesNumbers(node) && llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
+}
+
+/// Of what only numbers are computed from those that nobody reads need not be there: sizes are by way of floating ones in some.
+std::set<std::string> fx::readTensors(const Graph &graph) {
+  std::set<std::string> names;
+  for (const Argument &result : graph.gives)
+    names.insert(result.tensors.begin(), result.tensors.end());
+  for (const Node &node : llvm::reverse(graph.nodes)) {
+    auto isRead = [&](const std::string &name) { return names.count(name) != 0; };
+    if (!computesNumbers(node) || llvm::any_of(resultNames(node), isRead))
+      for (const NamedArgument &input : node.inputs)
+        names.insert(input.value.tensors.begin(), input.value.tensors.end());
+  }
+  return names;
 }
 
 void Importer::placeholders(const Node &node) {
@@ -198,7 +216,7 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
       if (size.expr && !size.expr->isUnknown()) {
         if (!symbols.knows(size))
           return c.cannot("argument '{0}' is the size {1}, which follows from no input's size", input.name, size.expr->str());
-        if (llvm::Error e = requireBound(node, *size.expr, "argument '" + input.name + "'"))
+        if (llvm::Error e = requireBound(node, g.facts.simplify(*size.expr), "argument '" + input.name + "'"))
           return e;
       }
   if (llvm::Error e = runHandler(c, entry))

@@ -7,16 +7,6 @@ using namespace lathe;
 using namespace lathe::fx;
 using llvm::StringRef;
 
-std::set<std::string> fx::readTensors(const Graph &graph) {
-  std::set<std::string> names;
-  for (const Node &node : graph.nodes)
-    for (const NamedArgument &input : node.inputs)
-      names.insert(input.value.tensors.begin(), input.value.tensors.end());
-  for (const Argument &result : graph.gives)
-    names.insert(result.tensors.begin(), result.tensors.end());
-  return names;
-}
-
 Importer::Importer(std::string file, Program program, Symbols symbols, Weights &weights, Needs &needs, const ImportOptions &options,
                    mlir::MLIRContext &context)
     : file(std::move(file)), program(std::move(program)), symbols(std::move(symbols)), weights(weights), needs(needs), options(options),

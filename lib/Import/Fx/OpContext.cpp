@@ -118,6 +118,13 @@ const TensorMeta *OpContext::metaOf(StringRef name) const {
   return found == metas->end() ? nullptr : &found->second;
 }
 
+std::optional<Expr> OpContext::toldSize(size_t i, size_t axis) const {
+  if (i >= node.outputs.size() || node.outputs[i].kind != Argument::Kind::Tensor || !metas || !late)
+    return std::nullopt;
+  auto found = metas->find(node.outputs[i].tensors[0]);
+  return found == metas->end() || axis >= found->second.sizes.size() ? std::nullopt : found->second.sizes[axis].expr;
+}
+
 SmallVector<Value> OpContext::tensors(StringRef name) const {
   SmallVector<Value> result;
   if (has(name))
@@ -257,6 +264,11 @@ void OpContext::readSize(const std::string &symbol, Value count) {
 
 llvm::Error OpContext::bindSize(const Expr &size, Value count) {
   auto symbol = size.asSymbol();
+  auto isKnown = [&](const std::string &name) { return !late->isLate(name) || late->bound.count(name); };
+  if (!symbol && late && !size.isUnknown() && llvm::all_of(size.symbols(), isKnown)) {
+    readAgain(size, count);
+    return llvm::Error::success();
+  }
   if (!symbol || !late || !late->isLate(*symbol) || !late->bound.insert(*symbol).second)
     return cannot("it computes the size {0}, which the file gives by no symbol of its own", size.str());
   readSize(*symbol, count);

@@ -106,7 +106,8 @@ public:
   /// Whether the sizes are equal. Where they may be, but need not, the answer is no, and the next attempt relies on it.
   bool fits(const Expr &a, const Expr &b) const;
 
-  /// The size that the file gives by a symbol is the value of this integer, read while the program runs.
+  /// The size that the file gives by a symbol is the value of this integer, read while the program runs; one that it gives by sizes that are
+  /// known before is checked to be.
   llvm::Error bindSize(const Expr &size, Value count);
   /// Likewise; for a symbol that is bound already, as PyTorch gives one name to what it knows to be equal, a symbol of its own, which is
   /// checked to be equal when it is read.
@@ -124,6 +125,8 @@ public:
   /// Whether anybody reads the i-th result.
   bool asked(size_t i) const { return i < wanted.size() && wanted[i]; }
   Dims resultDims(size_t i = 0) const { return ir::dimsOf(resultType(i)); }
+  /// As the file has it, which may be a symbol that is known to be another size.
+  std::optional<Expr> toldSize(size_t i, size_t axis) const;
   /// Of a result that the file does not list, and so nobody reads: the last one's.
   mlir::RankedTensorType resultType(size_t i) const { return resultTypes[std::min(i, resultTypes.size() - 1)]; }
   llvm::Error give(Value v) {

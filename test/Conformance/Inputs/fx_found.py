@@ -150,3 +150,43 @@ def written_as_users_do():
 
     yield Case("weighted_counts", lambda x, w: (torch.bincount(x, w), torch.bincount(x, w.double(), 9), torch.bincount(x)), [(torch.tensor([1, 3, 1, 0]), dyadic(4)), (torch.tensor([2, 2, 6]), dyadic(3))],
                ({0: Dim.AUTO}, {0: Dim.AUTO}))
+
+    # Types that the program asks for, and a diagonal that is a size.
+    def aligned_to_the_end(q, k):
+        height, width = q.shape[2], k.shape[2]
+        places = torch.stack(torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij"), -1) / torch.tensor([height, width])
+        hidden = torch.full((height, width), float("-inf")).triu(1 + width - height)
+        return (q @ k.mT + hidden).softmax(-1), torch.ones(height, width).tril(width - height), places
+    yield Case("aligned_to_the_end", aligned_to_the_end, [(dyadic(2, 4, 3, 8), dyadic(2, 4, 5, 8)), (dyadic(1, 4, 4, 8), dyadic(1, 4, 7, 8))], ({0: Dim.AUTO, 2: Dim.AUTO},) * 2)
+
+    # Bounds that are data, of either sign, and what is known of them.
+    def bounds_of_data(x, n, m):
+        k, end = n.item(), m.item()
+        y = x.clone()
+        y[k:].mul_(2)
+        return x[k:] * 2, x[:, k:end], x[:k].sum(0), x[-3:k], x[k], x[:, end], y
+    places = [torch.tensor(i) for i in (2, 5, 0, 6, -2, -1)]
+    yield Case("bounds_of_data", bounds_of_data, [(dyadic(8, 7), *places[:2]), (dyadic(9, 7), *places[2:4]), (dyadic(9, 7), *places[4:])], ({0: Dim.AUTO}, None, None))
+
+    def asserted_bounds(x, n):
+        k = n.item()
+        torch._check(k > 0)
+        torch._check(2 * k <= x.shape[0])
+        torch._check(x.shape[0] - k != 3)
+        return x[k:2 * k], x[:k] * 2, x.view(-1)[:2 * k]
+    yield Case("asserted_bounds", asserted_bounds, [(dyadic(8, 3), places[0]), (dyadic(12, 3), places[3])], ({0: Dim.AUTO}, None))
+
+    def parts_of_data(x, sizes):
+        a, b = sizes.tolist()
+        for size in (a, b):
+            torch._check(size >= 0)
+            torch._check(size <= x.shape[0])
+        torch._check(a + b == x.shape[0])
+        first, second = torch.split(x, [a, b])
+        return first.sum(0), second * 2
+    yield Case("parts_of_data", parts_of_data, [(dyadic(5, 3), torch.tensor([2, 3])), (dyadic(8, 3), torch.tensor([8, 0]))], ({0: Dim.AUTO}, None))
+
+    def numbers_of_sizes(x):
+        return (x * (x.shape[0] ** 0.5), x / (x.shape[1] * 0.5), torch.full((2,), x.shape[0] / 4) + x[0, 0], f.interpolate(x[None, None], scale_factor=0.5, mode="area"),
+                x * (x.sum().item() * 2.5), x + x.max().item() / 2 - 1)
+    yield Case("numbers_of_sizes", numbers_of_sizes, [(dyadic(4, 6),), (dyadic(8, 10),)], ({0: Dim.AUTO, 1: Dim.AUTO},))

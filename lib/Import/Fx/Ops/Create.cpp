@@ -121,9 +121,8 @@ template <CompareKind kind> static llvm::Error triangle(OpContext &c) {
   if (typeOf(x).getRank() < 2)
     return c.wrong("the input has rank {0}", typeOf(x).getRank());
   auto [row, column] = places(c, dimsOf(x));
-  Value limit = c.integer("diagonal") == 0
-                    ? row
-                    : c.g.add(row, c.g.broadcastTo(c.g.size(Expr(c.integer("diagonal"))), dimsOf(x)));
+  Expr diagonal = c.size("diagonal");
+  Value limit = diagonal.isZero() ? row : c.g.add(row, c.g.broadcastTo(c.g.size(diagonal), dimsOf(x)));
   return c.give(c.g.select(c.g.compare(kind, column, limit), x, c.g.splatLike(0, x)));
 }
 
@@ -167,8 +166,8 @@ llvm::ArrayRef<OpEntry> fx::createOps() {
       {"blackman_window.periodic", plainWindow, blackman},
       {"eye.default", "n:N dtype:D?", eye},
       {"eye.m", "n:N m:N dtype:D?", eye},
-      {"tril.default", "self:T diagonal:I=0", triangle<CompareKind::LE>},
-      {"triu.default", "self:T diagonal:I=0", triangle<CompareKind::GE>},
+      {"tril.default", "self:T diagonal:N=0", triangle<CompareKind::LE>},
+      {"triu.default", "self:T diagonal:N=0", triangle<CompareKind::GE>},
   };
   return table;
 }

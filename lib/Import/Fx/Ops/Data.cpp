@@ -148,10 +148,11 @@ static llvm::Error item(OpContext &c) {
     return c.cannot("its result is {0}", result ? describe(*result) : "nothing");
   if (!llvm::isa<mlir::IntegerType>(elementOf(x)))
     return c.wrong("an integer of {0}", x.getType());
-  return c.bindSize(c.g.facts.simplify(*result->ints[0].expr), x);
+  Expr told = *result->ints[0].expr; // a symbol that is known to be another size is one that is checked to be
+  return c.bindSize(told.asSymbol() && c.late->isLate(*told.asSymbol()) ? told : c.g.facts.simplify(told), x);
 }
 
-/// How often each number from 0 on occurs, or the sums of the weights there.
+/// How often each number from 0 on occurs, or the sums of the weights there. torch.export describes those as integers, too.
 static llvm::Error binCount(OpContext &c) {
   Value x = c.tensor("self"), weights = c.tensor("weights");
   Type i64 = c.g.b.getI64Type();

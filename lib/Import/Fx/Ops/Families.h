@@ -27,6 +27,7 @@ llvm::ArrayRef<OpEntry> scatterOps();
 llvm::ArrayRef<OpEntry> createOps();
 llvm::ArrayRef<OpEntry> matmulOps();
 llvm::ArrayRef<OpEntry> normOps();
+llvm::ArrayRef<OpEntry> numberOps();
 llvm::ArrayRef<OpEntry> attentionOps();
 llvm::ArrayRef<OpEntry> convOps();
 llvm::ArrayRef<OpEntry> poolOps();

@@ -24,36 +24,44 @@ struct Bounds {
 };
 } // namespace
 
-/// A position along a dimension of n, negative ones from the end, brought into [0, n] as Python's slices do. Nothing when its
-/// sign is not known.
-static std::optional<Expr> clampPosition(OpContext &c, Expr at, const Expr &n) {
+/// A position along a dimension of n, of which negative ones count from the end. Whether it is negative may not be known.
+static Expr fromStart(OpContext &c, const Expr &at, const Expr &n) {
+  if (c.g.facts.provablyLessEqual(Expr(0), at))
+    return at;
+  Expr isNegative = c.g.facts.provablyLess(at, Expr(0)) ? Expr(1) : Expr::min(Expr(1), Expr::max(Expr(0), -at));
+  return c.g.facts.simplify(at + n * isNegative);
+}
+
+/// Brought into [0, n] as Python's slices do.
+static Expr clampPosition(OpContext &c, const Expr &at, const Expr &n) {
   Bounds bounds{c.g.facts};
-  if (auto constant = at.constant()) {
-    if (*constant < 0)
-      at = c.g.facts.simplify(n + at);
-  } else if (c.g.facts.provablyLess(at, Expr(0))) {
-    at = c.g.facts.simplify(n + at);
-  } else if (!c.g.facts.provablyLessEqual(Expr(0), at)) {
-    return std::nullopt;
-  }
-  return bounds.min(bounds.max(at, Expr(0)), n);
+  return bounds.min(bounds.max(fromStart(c, at, n), Expr(0)), n);
 }
 
 struct Part {
   Expr start, size;
 };
 
-static llvm::Expected<Part> partOf(OpContext &c, const Expr &n, int64_t step) {
+static Part partOf(OpContext &c, const Expr &n, int64_t step) {
   Expr from = c.has("start") ? c.size("start") : Expr(0), to = c.has("end") ? c.size("end") : n;
   if (to.constant() == std::optional<int64_t>(INT64_MAX)) // how torch writes x[a:]
     to = n;
-  auto start = clampPosition(c, from, n), end = clampPosition(c, to, n);
-  if (!start || !end)
-    return c.cannot("the bounds {0} to {1} may be negative or not", from.str(), to.str());
-  Expr length = c.g.facts.simplify(*end - *start);
+  Expr start = clampPosition(c, from, n), length = c.g.facts.simplify(clampPosition(c, to, n) - start);
   if (!c.g.facts.provablyLessEqual(Expr(0), length))
     length = Bounds{c.g.facts}.max(length, Expr(0));
-  return Part{*start, step == 1 ? length : c.g.facts.simplify(Expr::ceildiv(length, Expr(step)))};
+  return Part{start, step == 1 ? length : c.g.facts.simplify(Expr::ceildiv(length, Expr(step)))};
+}
+
+/// PyTorch gives the size of a part whose bounds are data a symbol of its own.
+static llvm::Expected<Expr> sizeOfPart(OpContext &c, const Part &part, size_t axis) {
+  std::optional<Expr> told = c.toldSize(0, axis);
+  auto symbol = told ? told->asSymbol() : std::nullopt;
+  if (!symbol || !c.late->isLate(*symbol) || axis >= c.resultDims().size())
+    return part.size;
+  if (!c.late->bound.count(*symbol))
+    if (llvm::Error e = c.bindSize(*told, c.g.size(part.size)))
+      return std::move(e);
+  return c.resultDims()[axis];
 }
 
 static llvm::Error slice(OpContext &c) {
@@ -62,8 +70,9 @@ static llvm::Error slice(OpContext &c) {
   int64_t step = c.integer("step");
   if (typeOf(x).getRank() == 0 || step < 1)
     return c.wrong("the input has rank 0, or the step {0} is not positive", step);
-  LATHE_TRY(part, partOf(c, dimsOf(x)[axis], step));
-  return c.give(c.g.slice(x, axis, part.start, part.size, step));
+  Part part = partOf(c, dimsOf(x)[axis], step);
+  LATHE_TRY(size, sizeOfPart(c, part, axis));
+  return c.give(c.g.slice(x, axis, part.start, size, step));
 }
 
 /// The input with one part replaced.
@@ -73,7 +82,7 @@ static llvm::Error sliceScatter(OpContext &c) {
   int64_t step = c.integer("step");
   if (typeOf(x).getRank() == 0 || step < 1)
     return c.wrong("the input has rank 0, or the step {0} is not positive", step);
-  LATHE_TRY(part, partOf(c, dimsOf(x)[axis], step));
+  Part part = partOf(c, dimsOf(x)[axis], step);
   Dims want = dimsOf(x);
   want[axis] = part.size;
   LATHE_TRY(source, c.broadcastTo(c.g.cast(c.tensor("src"), elementOf(x)), want));
@@ -82,8 +91,7 @@ static llvm::Error sliceScatter(OpContext &c) {
 
 /// An index into a dimension of n, made non-negative; that it is inside is proven, or checked when the program runs.
 static llvm::Expected<Expr> indexInto(OpContext &c, Expr at, const Expr &n) {
-  if (auto constant = at.constant(); constant && *constant < 0)
-    at = c.g.facts.simplify(n + at);
+  at = fromStart(c, at, n);
   if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(0), at)))
     return std::move(e);
   if (llvm::Error e = c.need(Condition::compare(Condition::Kind::Less, at, n)))
