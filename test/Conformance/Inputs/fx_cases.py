@@ -359,52 +359,8 @@ def regions():
     yield Case("scan", lambda x: scan(lambda c, a: (c + a, c * a), torch.zeros(4), x), [(x,)])
     yield Case("chance", chance, [(x,)], flags=["--seed", "5"])
     yield Case("chance_open", chance_open, [(x,), (dyadic(7, 4),), (dyadic(2, 4),)], ({0: n},), flags=["--seed", "5"])
+    from fx_loops import loops
     yield from loops()
-
-
-def loops():
-    """Over lengths that are open, and over one that is too long to be written out."""
-    from torch._higher_order_ops.associative_scan import associative_scan_op
-    from torch._higher_order_ops.map import map as each_row
-    from torch._higher_order_ops.scan import scan
-
-    def halves(x):
-        return x / 2 ** x.abs().max().log2().ceil()
-
-    def rows(x, y):
-        return each_row(lambda a, b: (a * 2 + b.sum(), torch.cond(a.sum() > 0, lambda v: v * 2, lambda v: v - b[0], (a,))), x, y)
-
-    def running(x, y):
-        return scan(lambda c, a: ((c[0] + 1, (c[1] + a) / 2), [c[1] * c[0] + y.sum(), a[:2] * y.shape[0]]),
-                    (torch.zeros((), dtype=torch.int64), torch.zeros(4)), x, dim=1)
-
-    def backwards(x, w):
-        return scan(lambda c, a: (torch.tanh(c @ w + a), c.sum(-1)), torch.zeros(x.shape[1], 4), x, reverse=True)
-
-    def turning(x):
-        z = torch.complex(x, x.flip(1))
-        last, all = scan(lambda c, a: (c * a / 2, c + a), z[0] * 0 + 1, z)
-        return torch.view_as_real(last), torch.view_as_real(all)
-
-    def nested(x):
-        def row(c, a):
-            inner, sums = scan(lambda d, b: (d + b, d * b), torch.zeros(()), a)
-            return c + inner, sums + c
-        return scan(row, torch.zeros(()), x)
-
-    def affine(a, b, c, d):
-        return [a * c, b * c + d]
-
-    long = (halves(dyadic(300, 2)),)
-    yield Case("map_open", rows, [(dyadic(3, 4), dyadic(2)), (dyadic(7, 4), dyadic(3)), (dyadic(1, 4), dyadic(3))], ({0: Dim.AUTO}, {0: Dim.AUTO}))
-    yield Case("scan_open", running, [(dyadic(4, 3), dyadic(5)), (dyadic(4, 7), dyadic(2)), (dyadic(4, 1), dyadic(3))], ({1: Dim.AUTO}, {0: Dim.AUTO}))
-    yield Case("scan_back_open", backwards, [(dyadic(3, 2, 4), halves(dyadic(4, 4))), (dyadic(6, 5, 4), halves(dyadic(4, 4)))], ({0: Dim.AUTO, 1: Dim.AUTO}, None))
-    yield Case("scan_complex_open", turning, [(halves(dyadic(3, 2)),), (halves(dyadic(6, 2)),)], ({0: Dim.AUTO},))
-    yield Case("scan_nested_open", nested, [(dyadic(3, 4),), (dyadic(5, 4),)], ({0: Dim.AUTO},))
-    yield Case("scan_long", lambda x: scan(lambda c, a: (c / 2 + a, c * a), torch.zeros(2), x), [long])
-    yield Case("associative_scan_open", lambda x, y: associative_scan_op(affine, [x, y], ()), [(halves(dyadic(n, 3)), dyadic(n, 3)) for n in (3, 7, 2)],
-               ({0: Dim.AUTO}, {0: Dim.AUTO}))
-    yield Case("associative_scan_long", lambda x: associative_scan_op(lambda a, b: [torch.maximum(a, b)], [x], ()), [long])
 
 
 class Cache(torch.nn.Module):
@@ -602,49 +558,8 @@ def complexes():
     yield Case("open", lambda x: fft.rfft(x).abs(), [(x,), (dyadic(3, 7),)], ({1: n},))
     yield Case("frames", frames, [(dyadic(2, 40), torch.hann_window(12))])
     yield Case("spectrum", Spectrum(), [(x,)])
+    from fx_python_numbers import python_numbers
     yield from python_numbers()
-
-
-def python_numbers():
-    """Complex numbers of Python's, and writes to complex tensors and to their parts."""
-    def as_pairs(*tensors):
-        return [torch.view_as_real(t.resolve_conj()) if t.is_complex() else t for t in tensors]
-
-    def constants(x):
-        z, first = torch.complex(x, x.flip(0)), x[0, 0]
-        return as_pairs(
-            z * (1 + 2j), x * 1j, z + 1j, z - (2 - 1j), z / (3 + 4j), (1 - 2j) / z, 1j - z, z**2, z ** (1 + 1j), (2 + 1j) ** z, torch.add(z, z, alpha=1j), z == 1 + 1j, z != x,
-            torch.where(x > 0, z, 1j), torch.where(x > 0, 1 + 1j, z), torch.where(x > 0, z, torch.arange(4)), torch.where(x > 0, z, x > 1), z.masked_fill(x > 0, 3 - 1j),
-            torch.nn.functional.pad(z, (1, 1), value=2.0), z.index_fill(1, torch.tensor([0]), 1j), z.scatter(1, torch.tensor([[0], [1]]), 2j), z.new_full((2,), 1j) + first,
-            torch.full((3,), 1 + 2j) + first, torch.full_like(z, 2 - 5j), torch.ones_like(z), torch.ones(x.shape[0], dtype=torch.complex64) * first,
-            torch.eye(3, dtype=torch.complex64) + first, torch.linspace(0, 1 + 1j, 5, dtype=torch.complex64) + first, torch.tensor(1 + 2j) * z)
-
-    def written(x):
-        z = torch.complex(x, x) * 1
-        z[0] = 3
-        z[:, 1:] *= 1j
-        z.t()[0] += z[1, 1]
-        z.reshape(-1)[::3].zero_()
-        z[x > 1] = 5j
-        z[1:].fill_diagonal_(2 - 1j)
-        return as_pairs(z, z.clone().fill_(1 - 1j))
-
-    def written_parts(x):
-        z = torch.complex(x, x + 1) * 1
-        torch.view_as_real(z)[..., 0] = 5
-        z.real[0] = 7
-        z.imag.mul_(2)
-        y = x.clone()
-        w = torch.view_as_complex(y.reshape(-1, 2, 2))
-        w.mul_(2j)
-        return *as_pairs(z, w), y
-
-    runs = [(dyadic(2, 4),), (dyadic(5, 4),)]
-    yield Case("python_numbers", constants, runs[:1])
-    yield Case("python_numbers_open", constants, runs, ({0: Dim.AUTO},))
-    yield Case("written_complex", written, [(dyadic(3, 4),)])
-    yield Case("written_complex_open", written, [(dyadic(3, 4),), (dyadic(5, 4),)], ({0: Dim.AUTO},))
-    yield Case("written_parts_open", written_parts, runs, ({0: Dim.AUTO},))
 
 
 def gradients():

@@ -1,0 +1,49 @@
+"""Programs whose nodes run a graph for each element of a dimension."""
+import torch
+from fx_cases import Case, dyadic
+from torch.export import Dim
+
+
+def loops():
+    """Over lengths that are open, and over one that is too long to be written out."""
+    from torch._higher_order_ops.associative_scan import associative_scan_op
+    from torch._higher_order_ops.map import map as each_row
+    from torch._higher_order_ops.scan import scan
+
+    def halves(x):
+        return x / 2 ** x.abs().max().log2().ceil()
+
+    def rows(x, y):
+        return each_row(lambda a, b: (a * 2 + b.sum(), torch.cond(a.sum() > 0, lambda v: v * 2, lambda v: v - b[0], (a,))), x, y)
+
+    def running(x, y):
+        return scan(lambda c, a: ((c[0] + 1, (c[1] + a) / 2), [c[1] * c[0] + y.sum(), a[:2] * y.shape[0]]),
+                    (torch.zeros((), dtype=torch.int64), torch.zeros(4)), x, dim=1)
+
+    def backwards(x, w):
+        return scan(lambda c, a: (torch.tanh(c @ w + a), c.sum(-1)), torch.zeros(x.shape[1], 4), x, reverse=True)
+
+    def turning(x):
+        z = torch.complex(x, x.flip(1))
+        last, all = scan(lambda c, a: (c * a / 2, c + a), z[0] * 0 + 1, z)
+        return torch.view_as_real(last), torch.view_as_real(all)
+
+    def nested(x):
+        def row(c, a):
+            inner, sums = scan(lambda d, b: (d + b, d * b), torch.zeros(()), a)
+            return c + inner, sums + c
+        return scan(row, torch.zeros(()), x)
+
+    def affine(a, b, c, d):
+        return [a * c, b * c + d]
+
+    long = (halves(dyadic(300, 2)),)
+    yield Case("map_open", rows, [(dyadic(3, 4), dyadic(2)), (dyadic(7, 4), dyadic(3)), (dyadic(1, 4), dyadic(3))], ({0: Dim.AUTO}, {0: Dim.AUTO}))
+    yield Case("scan_open", running, [(dyadic(4, 3), dyadic(5)), (dyadic(4, 7), dyadic(2)), (dyadic(4, 1), dyadic(3))], ({1: Dim.AUTO}, {0: Dim.AUTO}))
+    yield Case("scan_back_open", backwards, [(dyadic(3, 2, 4), halves(dyadic(4, 4))), (dyadic(6, 5, 4), halves(dyadic(4, 4)))], ({0: Dim.AUTO, 1: Dim.AUTO}, None))
+    yield Case("scan_complex_open", turning, [(halves(dyadic(3, 2)),), (halves(dyadic(6, 2)),)], ({0: Dim.AUTO},))
+    yield Case("scan_nested_open", nested, [(dyadic(3, 4),), (dyadic(5, 4),)], ({0: Dim.AUTO},))
+    yield Case("scan_long", lambda x: scan(lambda c, a: (c / 2 + a, c * a), torch.zeros(2), x), [long])
+    yield Case("associative_scan_open", lambda x, y: associative_scan_op(affine, [x, y], ()), [(halves(dyadic(n, 3)), dyadic(n, 3)) for n in (3, 7, 2)],
+               ({0: Dim.AUTO}, {0: Dim.AUTO}))
+    yield Case("associative_scan_long", lambda x: associative_scan_op(lambda a, b: [torch.maximum(a, b)], [x], ()), [long])
