@@ -40,7 +40,10 @@ static llvm::Expected<Dims> inferSizes(OpContext &c, const Expr &total, Dims dim
       return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
     dims[*open] = c.g.facts.simplify(*quotient);
   } else if (!c.g.facts.provablyEqual(known, total)) {
-    return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
+    if (!c.g.facts.clone().addEquality(known, total))
+      return c.wrong("{0} elements do not fill the sizes {1}", total.str(), textOf(dims));
+    if (llvm::Error e = c.needEqual(known, total)) // runs are checked
+      return std::move(e);
   }
   for (const Expr &e : dims)
     if (auto n = e.constant(); n && *n < 0)
