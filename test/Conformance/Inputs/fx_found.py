@@ -190,3 +190,23 @@ def written_as_users_do():
         return (x * (x.shape[0] ** 0.5), x / (x.shape[1] * 0.5), torch.full((2,), x.shape[0] / 4) + x[0, 0], f.interpolate(x[None, None], scale_factor=0.5, mode="area"),
                 x * (x.sum().item() * 2.5), x + x.max().item() / 2 - 1)
     yield Case("numbers_of_sizes", numbers_of_sizes, [(dyadic(4, 6),), (dyadic(8, 10),)], ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+    def turned_in_place(x):
+        y = x.clone()
+        y.transpose_(0, 1)
+        y[0] = 4
+        y.swapaxes_(0, 1).unsqueeze_(0)
+        y[0, 1:] += 1
+        return y
+    yield Case("turned_in_place", turned_in_place, [(dyadic(4, 6),), (dyadic(3, 6),)], ({0: Dim.AUTO},))
+
+    # Halves of an odd number of elements are -n // 2 of it.
+    def frequencies(x):
+        return (*[torch.fft.fftfreq(n, 0.5) + x[0] for n in (1, 2, 7, 8)], torch.fft.rfftfreq(7) + x[0], torch.fft.rfftfreq(8, 2.0) * x[0], torch.fft.fftfreq(5, dtype=torch.float64) * x[0])
+    yield Case("frequencies", frequencies, [(dyadic(3),)])
+
+    def filled_up(x, y):
+        pad = torch.nn.utils.rnn.pad_sequence
+        return pad([x, y, x[1:]]), pad([x, y], batch_first=True, padding_value=2.5)
+    yield Case("filled_up", filled_up, [(dyadic(5, 2), dyadic(3, 2))])
+    yield Case("filled_up_open", filled_up, [(dyadic(5, 2), dyadic(3, 2)), (dyadic(4, 2), dyadic(7, 2))], ({0: Dim.AUTO}, {0: Dim.AUTO}))

@@ -332,6 +332,19 @@ static llvm::Error inverseStft(OpContext &c) {
   return c.give(rank == 2 ? c.g.squeeze(y, {0}) : y);
 }
 
+/// The frequencies of a transform of n elements that are d apart; those from the middle on are negative, or left out.
+template <bool half> static llvm::Error frequencies(OpContext &c) {
+  Expr n = c.size("n");
+  double apart = c.real("d");
+  Dims dims{half ? c.g.facts.simplify(Expr::floordiv(n, Expr(2)) + Expr(1)) : n};
+  Type i64 = c.g.b.getI64Type(), wide = c.resultElement().isF64() ? c.resultElement() : Type(c.g.b.getF32Type());
+  Value at = c.g.iota(dims, 0, i64), count = c.g.broadcastTo(c.g.size(n), dims);
+  if (!half)
+    at = c.g.select(c.g.compare(CompareKind::LT, c.g.binary<MulOp>(at, 2), count), at, c.g.sub(at, count));
+  Value each = c.g.div(c.g.splat(1 / apart, dims, wide), c.g.cast(count, wide));
+  return c.give(c.g.cast(c.g.mul(c.g.cast(at, wide), each), c.resultElement()));
+}
+
 llvm::ArrayRef<OpEntry> fx::fourierOps() {
   constexpr FourierResult all = FourierResult::All, half = FourierResult::Half, real = FourierResult::Real;
   static const char *const single = "self:T n:N? dim:I=-1 norm:X?", *const list = "self:T s:N*? dim:I*? norm:X?";
@@ -355,6 +368,8 @@ llvm::ArrayRef<OpEntry> fx::fourierOps() {
       {"fft_hfftn.default", list, many<false, real, 0, true>, TakesPairs},
       {"fft_ihfftn.default", list, many<true, half, 0, true>, TakesPairs},
       {"fft_fftshift.default", "self:T dim:I*?", shift<false>},
+      {"fft_fftfreq.default", "n:N d:F=1 dtype:D?", frequencies<false>},
+      {"fft_rfftfreq.default", "n:N d:F=1 dtype:D?", frequencies<true>},
       {"fft_ifftshift.default", "self:T dim:I*?", shift<true>},
       {"_fft_c2c.default", "self:T dim:I* normalization:I forward:B", coreComplex, TakesPairs},
       {"_fft_r2c.default", "self:T dim:I* normalization:I onesided:B", coreReal, TakesPairs},

@@ -297,6 +297,7 @@ llvm::ArrayRef<OpEntry> fx::shapeOps() {
       {"permute.default", "self:T dims:I*", permute, IsView},
       {"permute_copy.default", "self:T dims:I*", permute},
       {"transpose.int", "self:T dim0:I dim1:I", transpose, IsView},
+      {"transpose.default", "self:T dim0:I dim1:I", transpose, IsView}, // transpose_
       {"swapaxes.default", "self:T axis0:I axis1:I", swapAxes, IsView},
       {"swapdims.default", "self:T dim0:I dim1:I", transpose, IsView},
       {"transpose_copy.int", "self:T dim0:I dim1:I", transpose},
