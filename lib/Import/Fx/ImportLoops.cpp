@@ -1,4 +1,4 @@
-//===- ImportLoops.cpp - Loops that nodes run: while_loop, map, scan --------===//
+//===- ImportLoops.cpp - Loops and branches that nodes run ------------------===//
 //
 // A loop's graphs become a function of the host program (docs/Rationale/HostProgram.md): it takes what is carried and what is read
 // from outside, and gives what is carried next; of while_loop also whether to go on, of the others what each step adds to the results.
@@ -250,4 +250,64 @@ llvm::Error Importer::scanLoop(const Node &node) {
     return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
   c.results = results;
   return giveResults(c, OpEntry{"scan", nullptr, nullptr}, /*inPlace=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// cond
+//===----------------------------------------------------------------------===//
+
+/// One of the branches, whose results have the types that the file says. Both take what is no constant.
+llvm::Expected<mlir::func::FuncOp> Importer::branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands) {
+  mlir::Location loc = g.loc;
+  auto before = builder.saveInsertionPoint();
+  auto restore = llvm::make_scope_exit([&] { builder.restoreInsertionPoint(before); });
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = builder.create<mlir::func::FuncOp>(loc, "branch" + std::to_string(branchCount++), builder.getFunctionType({}, {}));
+  mlir::Block *block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+  SmallVector<Value> inside;
+  for (Value v : operands)
+    if (auto constant = v.getDefiningOp<ir::ConstantOp>())
+      inside.push_back(builder.clone(*constant)->getResult(0));
+    else
+      inside.push_back(block->addArgument(v.getType(), loc));
+  LATHE_TRY(results, runGraph(c.node, inner, inside));
+  if (results.size() < c.resultTypes.size())
+    return userError("{0}a branch gives {1} values, the node {2}", placeOf(file, c.node), results.size(), c.resultTypes.size());
+  results.resize(c.resultTypes.size());
+  for (auto [i, v] : llvm::enumerate(results)) {
+    LATHE_TRY(told, conform(c, v, c.resultTypes[i], i));
+    v = told;
+  }
+  builder.create<mlir::func::ReturnOp>(loc, results);
+  function.setType(builder.getFunctionType(block->getArgumentTypes(), mlir::ValueRange(results).getTypes()));
+  return function;
+}
+
+llvm::Error Importer::branches(const Node &node) {
+  const Graph *then = graphAt(node, 1), *otherwise = graphAt(node, 2);
+  if (!then || !otherwise || node.inputs.size() != 4 || node.inputs[0].value.kind != Argument::Kind::Tensor)
+    return lathe::unsupported("{0}a branch on {1}", placeOf(file, node), node.inputs.empty() ? "nothing" : describe(node.inputs[0].value));
+  if (llvm::Error e = refreshOperands(node))
+    return e;
+  LATHE_TRY(operands, listOf(node, 3));
+  OpContext c = contextOf(node);
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  if (llvm::Error e = readResultTypes(c, /*inPlace=*/false))
+    return e;
+  Value condition = values.current().at(node.inputs[0].value.tensors[0]);
+  if (!ir::elementOf(condition).isInteger(1) || !g.facts.provablyEqual(shape::product(ir::dimsOf(condition)), Expr(1)))
+    return userError("{0}its condition is no boolean", placeOf(file, node));
+  size_t bound = late.bound.size() + late.again.size();
+  LATHE_TRY(first, branchFunction(c, *then, operands));
+  LATHE_TRY(second, branchFunction(c, *otherwise, operands));
+  if (late.bound.size() + late.again.size() != bound)
+    return lathe::unsupported("{0}sizes that depend on data in a branch with a loop", placeOf(file, node));
+  SmallVector<Value> passed;
+  llvm::copy_if(operands, std::back_inserter(passed), [](Value v) { return !v.getDefiningOp<ir::ConstantOp>(); });
+  g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
+  mlir::ArrayAttr none = builder.getArrayAttr({});
+  auto op = builder.create<ir::IfOp>(g.loc, first.getResultTypes(), g.reshape(condition, {}), passed, first.getName(), second.getName(), none, none, none);
+  c.results.append(op.getResults().begin(), op.getResults().end());
+  return giveResults(c, OpEntry{"cond", nullptr, nullptr}, /*inPlace=*/false);
 }

@@ -94,6 +94,7 @@ llvm::Error Importer::addNode(const Node &node) {
   bool isScan = op == "higher_order.map_impl" || op == "higher_order.scan" || op == "higher_order.associative_scan";
   llvm::Error e = op == "higher_order.while_loop" ? whileLoop(node)
                   : isScan                        ? scanLoop(node)
+                  : op == "higher_order.cond"     ? branches(node)
                   : findOp(name)                  ? translate(node, name, inPlace)
                                                   : lathe::unsupported("{0}this operator is not supported{1}", placeOf(file, node),
                                                                        operandTypes(node));

@@ -73,6 +73,8 @@ private:
   // Loops (ImportLoops.cpp).
   llvm::Error whileLoop(const Node &node);
   llvm::Error scanLoop(const Node &node);
+  llvm::Error branches(const Node &node);
+  llvm::Expected<mlir::func::FuncOp> branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands);
   struct Scan;
   llvm::Expected<Scan> readScan(const Node &node);
   llvm::Expected<SmallVector<Value>> buildScan(const Node &node, Scan scan);
@@ -112,6 +114,7 @@ private:
   LateSizes late;
   std::vector<std::string> counters; ///< symbols of loops' iterations
   std::set<std::string> counterNames;
+  unsigned branchCount = 0;
   // Of the graph that is being built.
   const Graph *graph = &program;
   Values values;

@@ -44,6 +44,7 @@ public:
 
 private:
   void add(const Node &node);
+  void keep(const Node &node);
   bool flatten(const Node &node);
   bool region(const Node &node, size_t graphAt);
   bool branches(const Node &node);
@@ -206,10 +207,10 @@ static bool hasLoop(const Graph &graph) {
 }
 
 /// Both branches run: an operator of this language has no effect beside its result. A loop may never end where it is not meant
-/// to run.
+/// to run; then the importer makes branches of them.
 bool Flattener::branches(const Node &node) {
   const Graph *graphs[] = {graphAt(node, 1), graphAt(node, 2)};
-  if (!graphs[0] || !graphs[1] || node.inputs.size() < 4 || hasLoop(*graphs[0]) || hasLoop(*graphs[1]))
+  if (!graphs[0] || !graphs[1] || node.inputs.size() < 4)
     return false;
   Argument condition = node.inputs[0].value;
   std::vector<Argument> operands = operandsFrom(node, 3);
@@ -228,6 +229,12 @@ bool Flattener::branches(const Node &node) {
   }
   if (condition.kind != Kind::Tensor)
     return false;
+  if (hasLoop(*graphs[0]) || hasLoop(*graphs[1])) {
+    Node kept = node;
+    kept.inputs[0].value = condition;
+    keep(kept);
+    return true;
+  }
   for (int i = 0; i < 2; ++i) {
     std::string prefix = node.name + (i ? ".else." : ".then.");
     for (const std::string &result : results) {
@@ -386,8 +393,13 @@ void Flattener::add(const Node &node) {
   if (flatten(node))
     return;
   nodes.resize(before);
+  keep(node);
+}
+
+/// A node that is left to the importer.
+void Flattener::keep(const Node &node) {
   nodes.push_back(node);
-  for (NamedArgument &input : nodes.back().inputs) // of a loop that is left to the importer
+  for (NamedArgument &input : nodes.back().inputs)
     if (input.value.graph) {
       input.value.graph = std::make_shared<Graph>(*input.value.graph);
       flattenGraph(*input.value.graph);

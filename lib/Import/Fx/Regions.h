@@ -8,7 +8,7 @@ namespace lathe::fx {
 
 /// Puts the nodes of graphs that nodes run in those nodes' place, where that is possible:
 ///  - regions that only say how to trace (no_grad, autocast, checkpoints): once;
-///  - `cond`: both branches, whose results a selection chooses from;
+///  - `cond`: both branches, whose results a selection chooses from, unless there is a loop in one;
 ///  - `map`, `scan` and `associative_scan` of a length that is known and not large: once for each element.
 /// Others stay, for the importer to report or to build; so it goes on in the graphs that they run.
 void flattenRegions(Program &program);

@@ -47,3 +47,28 @@ def loops():
     yield Case("associative_scan_open", lambda x, y: associative_scan_op(affine, [x, y], ()), [(halves(dyadic(n, 3)), dyadic(n, 3)) for n in (3, 7, 2)],
                ({0: Dim.AUTO}, {0: Dim.AUTO}))
     yield Case("associative_scan_long", lambda x: associative_scan_op(lambda a, b: [torch.maximum(a, b)], [x], ()), [long])
+
+    # A branch with a loop runs only where it is meant to: the loop would not end otherwise.
+    def doubled_until(x, limit):
+        return torch._higher_order_ops.while_loop(lambda v, _: v.sum() < limit, lambda v, _: (v * 2, v - 1), (x, x))
+
+    def on_data(x, w):
+        return torch.cond(x.sum() > 0, lambda v, w: (doubled_until(v, 99)[0] @ w, v.amax(0)), lambda v, w: (v - 1, w[0] * 2), (x, w))
+
+    def on_size(x):
+        return torch.cond(x.shape[0] > 4, lambda v: doubled_until(v.abs() + 1, 200)[1], lambda v: v * 3, (x,))
+
+    def nested(x, y):
+        inner = lambda v, w: torch.cond(w.sum() > 0, lambda v, w: doubled_until(v + w, 50), lambda v, w: (v - w, v * w), (v, w))  # noqa: E731
+        return torch.cond(x.sum() > 0, inner, lambda v, w: (w * 1, v * 1), (x, y))
+
+    def loop_of_branches(x):
+        def step(i, v):
+            return i + 1, torch.cond(v.sum() > 0, lambda v: doubled_until(v, 40)[0] - 50, lambda v: v + 20, (v,))
+        return torch._higher_order_ops.while_loop(lambda i, v: i < 4, step, (torch.zeros((), dtype=torch.int64), x))
+    x, w = dyadic(3, 4).abs() + 0.5, halves(dyadic(4, 4))
+    yield Case("branches_with_loops", on_data, [(x, w), (-x, w)])
+    yield Case("branches_with_loops_open", on_data, [(x, w), (-x, w), (dyadic(7, 4).abs() + 0.5, w), (-dyadic(2, 4).abs() - 0.5, w)], ({0: Dim.AUTO}, None))
+    yield Case("branch_on_size_with_loop", on_size, [(x,), (dyadic(7, 4),)], ({0: Dim.AUTO},))
+    yield Case("branches_nested_with_loops", nested, [(x, x), (x, -x), (-x, x)])
+    yield Case("loop_of_branches_with_loops", loop_of_branches, [(x,), (-x,), (dyadic(5, 4),)], ({0: Dim.AUTO},))

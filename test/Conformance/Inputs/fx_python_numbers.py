@@ -39,7 +39,6 @@ def python_numbers():
         return *as_pairs(z, w), y
 
     runs = [(dyadic(2, 4),), (dyadic(5, 4),)]
-    yield Case("python_numbers", constants, runs[:1])
     yield Case("python_numbers_open", constants, runs, ({0: Dim.AUTO},))
     yield Case("written_complex", written, [(dyadic(3, 4),)])
     yield Case("written_complex_open", written, [(dyadic(3, 4),), (dyadic(5, 4),)], ({0: Dim.AUTO},))
