@@ -111,7 +111,6 @@ llvm::Error Importer::whileLoop(const Node &node) {
   LATHE_TRY(others, listOf(node, 3));
   SmallVector<Value> inside;
   mlir::Location loc = g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
-  size_t bound = late.bound.size() + late.again.size();
   LATHE_TRY(first, loopCondition(node, *condition, joined(carried, others)));
   auto before = builder.saveInsertionPoint();
   auto restore = llvm::make_scope_exit([&] { builder.restoreInsertionPoint(before); });
@@ -137,8 +136,6 @@ llvm::Error Importer::whileLoop(const Node &node) {
   if (llvm::Error e = keepTypes(node, next, carried))
     return e;
   LATHE_TRY(again, loopCondition(node, *condition, joined(next, inside)));
-  if (late.bound.size() + late.again.size() != bound)
-    return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
   SmallVector<Value> gives = joined({again}, next);
   builder.create<mlir::func::ReturnOp>(loc, gives);
   function.setType(builder.getFunctionType(block->getArgumentTypes(), mlir::ValueRange(gives).getTypes()));
@@ -244,10 +241,7 @@ llvm::Error Importer::scanLoop(const Node &node) {
   if (scan.isAssociative)
     if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), scan.length)))
       return e;
-  size_t bound = late.bound.size() + late.again.size();
   LATHE_TRY(results, buildScan(node, scan));
-  if (late.bound.size() + late.again.size() != bound)
-    return lathe::unsupported("{0}sizes that depend on data in a loop", placeOf(file, node));
   c.results = results;
   return giveResults(c, OpEntry{"scan", nullptr, nullptr}, /*inPlace=*/false);
 }
@@ -298,11 +292,8 @@ llvm::Error Importer::branches(const Node &node) {
   Value condition = values.current().at(node.inputs[0].value.tensors[0]);
   if (!ir::elementOf(condition).isInteger(1) || !g.facts.provablyEqual(shape::product(ir::dimsOf(condition)), Expr(1)))
     return userError("{0}its condition is no boolean", placeOf(file, node));
-  size_t bound = late.bound.size() + late.again.size();
   LATHE_TRY(first, branchFunction(c, *then, operands));
   LATHE_TRY(second, branchFunction(c, *otherwise, operands));
-  if (late.bound.size() + late.again.size() != bound)
-    return lathe::unsupported("{0}sizes that depend on data in a branch with a loop", placeOf(file, node));
   SmallVector<Value> passed;
   llvm::copy_if(operands, std::back_inserter(passed), [](Value v) { return !v.getDefiningOp<ir::ConstantOp>(); });
   g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);

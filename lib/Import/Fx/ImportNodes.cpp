@@ -36,14 +36,14 @@ static bool computesSizes(const Node &node) {
   return computesNumbers(node) && llvm::all_of(resultNames(node), [](const std::string &name) { return name.empty(); });
 }
 
-/// Of what only numbers are computed from those that nobody reads need not be there: sizes are by way of floating ones in some.
+/// Floating numbers of which only sizes are computed need not be there. A tensor whose size is asked for must, where the size is data.
 std::set<std::string> fx::readTensors(const Graph &graph) {
   std::set<std::string> names;
   for (const Argument &result : graph.gives)
     names.insert(result.tensors.begin(), result.tensors.end());
   for (const Node &node : llvm::reverse(graph.nodes)) {
     auto isRead = [&](const std::string &name) { return names.count(name) != 0; };
-    if (!computesNumbers(node) || llvm::any_of(resultNames(node), isRead))
+    if (!computesNumbers(node) || StringRef(node.target).starts_with("aten.") || llvm::any_of(resultNames(node), isRead))
       for (const NamedArgument &input : node.inputs)
         names.insert(input.value.tensors.begin(), input.value.tensors.end());
   }

@@ -214,7 +214,7 @@ llvm::Error Importer::build() {
   for (auto function : module->getOps<mlir::func::FuncOp>())
     eraseDead(function);
   builder.setInsertionPointToStart(module->getBody());
-  symbols.declare(builder, unknown, late.bound);
+  symbols.declare(builder, unknown, late);
   for (const std::string &counter : counters)
     builder.create<ir::SymbolOp>(unknown, counter, 0, -1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
   for (const auto &[name, same] : late.again) {
@@ -222,7 +222,7 @@ llvm::Error Importer::build() {
                                  mlir::DenseI64ArrayAttr());
     if (same.isUnknown())
       continue;
-    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", same.str(), mlir::FlatSymbolRefAttr(),
+    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", same.str(), late.scopeOf(shape::Expr::symbol(name), builder.getContext()),
                                    mlir::StringAttr());
   }
   std::string problems;

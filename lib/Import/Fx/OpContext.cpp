@@ -1,6 +1,7 @@
 //===- OpContext.cpp - What the translation of one node works with ----------===//
 
 #include "OpContext.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -260,6 +261,16 @@ llvm::Error OpContext::need(const Condition &condition) const {
 void OpContext::readSize(const std::string &symbol, Value count) {
   Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
   g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({symbol}));
+  if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(g.b.getInsertionBlock()->getParentOp()); function && function.getName() != "main")
+    late->places[symbol] = function.getName().str();
+}
+
+mlir::FlatSymbolRefAttr LateSizes::scopeOf(llvm::ArrayRef<Expr> of, mlir::MLIRContext *context) const {
+  for (const Expr &size : of)
+    for (const std::string &symbol : size.symbols())
+      if (auto found = places.find(symbol); found != places.end())
+        return mlir::FlatSymbolRefAttr::get(context, found->second);
+  return {};
 }
 
 llvm::Error OpContext::bindSize(const Expr &size, Value count) {

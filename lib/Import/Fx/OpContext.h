@@ -64,6 +64,9 @@ struct Needs {
 struct LateSizes {
   std::function<bool(const std::string &)> isLate;
   std::set<std::string> bound;
+  std::map<std::string, std::string> places; ///< the functions of the host program that read some, but for @main
+  /// Where a relation between these sizes can be checked: null for @main.
+  mlir::FlatSymbolRefAttr scopeOf(llvm::ArrayRef<Expr> of, mlir::MLIRContext *context) const;
   std::vector<std::pair<std::string, Expr>> again; ///< names of values that are to be equal to sizes that are bound; of others the size is unknown
 };
 

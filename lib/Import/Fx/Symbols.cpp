@@ -64,16 +64,25 @@ void Symbols::collect(const Program &program) {
       }
 }
 
-/// The symbols of values that nodes compute. What is no tensor's size may have either sign, and is named as an element is.
-void Symbols::collectLate(Program &program) {
-  std::set<std::string> all, sizes;
-  for (const auto &[name, size] : program.sizes)
+/// Those of sizes of tensors, and all others, also of the graphs that nodes run.
+static void symbolsOf(const Graph &graph, std::set<std::string> &sizes, std::set<std::string> &all) {
+  for (const auto &[name, size] : graph.sizes)
     if (size.expr)
       all.merge(size.expr->symbols());
-  for (const auto &[name, meta] : program.tensors)
+  for (const auto &[name, meta] : graph.tensors)
     for (const Size &size : meta.sizes)
       if (size.expr)
         sizes.merge(size.expr->symbols());
+  for (const Node &node : graph.nodes)
+    for (const NamedArgument &input : node.inputs)
+      if (input.value.graph)
+        symbolsOf(*input.value.graph, sizes, all);
+}
+
+/// The symbols of values that nodes compute. What is no tensor's size may have either sign, and is named as an element is.
+void Symbols::collectLate(Program &program) {
+  std::set<std::string> all, sizes;
+  symbolsOf(program, sizes, all);
   all.insert(sizes.begin(), sizes.end());
   std::map<std::string, Expr> renamed;
   for (std::string name : all) {
@@ -203,7 +212,8 @@ std::vector<std::string> Symbols::uncheckable(const std::set<std::string> &bound
   return messages;
 }
 
-void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const std::set<std::string> &bound) const {
+void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const LateSizes &sizes) const {
+  const std::set<std::string> &bound = sizes.bound;
   auto isDeclared = [&](const Expr &e) {
     return llvm::none_of(e.symbols(), [&](const std::string &name) { return isLate(name) && !bound.count(name); });
   };
@@ -222,6 +232,6 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const std::set<std
   }
   for (const Relation &r : relations)
     if (isDeclared(r.left) && isDeclared(r.right))
-      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), mlir::FlatSymbolRefAttr(),
+      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), sizes.scopeOf({r.left, r.right}, b.getContext()),
                                r.says.empty() ? mlir::StringAttr() : b.getStringAttr(r.says));
 }

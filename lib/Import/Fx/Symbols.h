@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_IMPORT_FX_SYMBOLS_H
 #define LATHE_LIB_IMPORT_FX_SYMBOLS_H
 
-#include "Program.h"
+#include "OpContext.h"
 #include "lathe/Import/Options.h"
 #include "lathe/Shape/Facts.h"
 #include "mlir/IR/Builders.h"
@@ -30,7 +30,7 @@ public:
   std::vector<std::string> uncheckable(const std::set<std::string> &bound) const;
   /// Emits the lathe.symbol and lathe.relation ops that say what `facts` says.
   /// Of late symbols those that are bound.
-  void declare(mlir::OpBuilder &b, mlir::Location loc, const std::set<std::string> &bound) const;
+  void declare(mlir::OpBuilder &b, mlir::Location loc, const LateSizes &sizes) const;
 
 private:
   struct Symbol {

@@ -37,13 +37,13 @@ def loops():
     def affine(a, b, c, d):
         return [a * c, b * c + d]
 
-    long = (halves(dyadic(300, 2)),)
+    long = (halves(dyadic(257, 1)),)
     yield Case("map_open", rows, [(dyadic(3, 4), dyadic(2)), (dyadic(7, 4), dyadic(3)), (dyadic(1, 4), dyadic(3))], ({0: Dim.AUTO}, {0: Dim.AUTO}))
     yield Case("scan_open", running, [(dyadic(4, 3), dyadic(5)), (dyadic(4, 7), dyadic(2)), (dyadic(4, 1), dyadic(3))], ({1: Dim.AUTO}, {0: Dim.AUTO}))
     yield Case("scan_back_open", backwards, [(dyadic(3, 2, 4), halves(dyadic(4, 4))), (dyadic(6, 5, 4), halves(dyadic(4, 4)))], ({0: Dim.AUTO, 1: Dim.AUTO}, None))
     yield Case("scan_complex_open", turning, [(halves(dyadic(3, 2)),), (halves(dyadic(6, 2)),)], ({0: Dim.AUTO},))
     yield Case("scan_nested_open", nested, [(dyadic(3, 4),), (dyadic(5, 4),)], ({0: Dim.AUTO},))
-    yield Case("scan_long", lambda x: scan(lambda c, a: (c / 2 + a, c * a), torch.zeros(2), x), [long])
+    yield Case("scan_long", lambda x: scan(lambda c, a: (c / 2 + a, c * a), torch.zeros(1), x), [long])
     yield Case("associative_scan_open", lambda x, y: associative_scan_op(affine, [x, y], ()), [(halves(dyadic(n, 3)), dyadic(n, 3)) for n in (3, 7, 2)],
                ({0: Dim.AUTO}, {0: Dim.AUTO}))
     yield Case("associative_scan_long", lambda x: associative_scan_op(lambda a, b: [torch.maximum(a, b)], [x], ()), [long])
@@ -72,3 +72,24 @@ def loops():
     yield Case("branch_on_size_with_loop", on_size, [(x,), (dyadic(7, 4),)], ({0: Dim.AUTO},))
     yield Case("branches_nested_with_loops", nested, [(x, x), (x, -x), (-x, x)])
     yield Case("loop_of_branches_with_loops", loop_of_branches, [(x,), (-x,), (dyadic(5, 4),)], ({0: Dim.AUTO},))
+
+    # Sizes that a step reads from data.
+    def chosen(x):
+        def step(i, v):
+            some = v > 0
+            y = v.clone()
+            y[some] = v[some] / 2 + i
+            return i + 1, torch.where(some, y, v - torch.unique(y).sum() / 16) + v[some].sum() / 8
+        return torch._higher_order_ops.while_loop(lambda i, v: i < 3, step, (torch.zeros((), dtype=torch.int64), x))
+
+    def counted(x):
+        def step(i, v, n):
+            places = (v > 0).nonzero()
+            return i + 1, v - v[v > 0].sum() / 8, n + places.shape[0]
+        zero = torch.zeros((), dtype=torch.int64)
+        return torch._higher_order_ops.while_loop(lambda i, v, n: (i < 5) & (n < 9), step, (zero, x, zero.clone()))
+    yield Case("sizes_of_data_in_a_loop", chosen, [(dyadic(4),), (dyadic(7),), (-dyadic(3).abs() - 1,)], ({0: Dim.AUTO},))
+    yield Case("counts_in_a_loop", counted, [(dyadic(4),), (dyadic(7),), (-dyadic(3).abs() - 1,)], ({0: Dim.AUTO},))
+    yield Case("counts", lambda x: ((x > 0).nonzero().shape[0] + x, torch.unique(x).shape[0] * x), [(dyadic(4),), (dyadic(7),)], ({0: Dim.AUTO},))
+    yield Case("sizes_of_data_in_a_branch", lambda x: torch.cond(x.sum() > 0, lambda v: torch._higher_order_ops.while_loop(lambda v: v.sum() < 9, lambda v: (v * 2 + v[v > 0].sum(),), (v,))[0],
+                                                                 lambda v: v * 2, (x,)), [(dyadic(4).abs() + 0.5,), (-dyadic(4).abs(),)])
