@@ -133,7 +133,8 @@ std::optional<ImageWindow> WindowReader::read() {
   if (!o.ref || operand >= kernel.getInputs().size() || o.type.getIntOrFloatBitWidth() != 16)
     return std::nullopt;
   ir::Dims dims = ir::dimsOf(kernel.getInputs()[operand].getType());
-  if (dims.size() < 3 || dims.size() > 5 || !readConditions())
+  // Of one and of three dimensions only the emulator has seen it: they stay with tiles of any layout until a device has.
+  if (dims.size() != 4 || !readConditions())
     return std::nullopt;
   w.images = dims.front();
   w.channels = dims.back().constant().value_or(1);

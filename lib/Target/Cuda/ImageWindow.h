@@ -22,7 +22,7 @@ struct ImageWindow {
   int64_t channels = 0;
 };
 
-/// The operand as such an image, its lines along `lineAxes`; nothing where it is none, or where that depends on open sizes.
+/// The operand as such an image of two dimensions, its lines along `lineAxes`; nothing where it is none, or where that depends on open sizes.
 std::optional<ImageWindow> imageWindow(const GemmProblem &p, const ProductOperand &o, llvm::ArrayRef<unsigned> lineAxes);
 
 /// Where a copy begins: channel, pixel (innermost first) and image, and the taps' distances from there.

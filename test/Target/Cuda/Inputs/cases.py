@@ -538,7 +538,7 @@ WINDOWS_LAST = [lambda: window(2, 32, 72, (9, 7), (3, 3), pads=1, t="f16", bias=
                 lambda: window(2, 16, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16", last=True, open=True),
                 lambda: window(2, 12, 20, (8, 7), (3, 3), pads=1, t="f16", last=True), lambda: window(2, 40, 24, (9, 9), (1, 1), stride=2, t="f16", last=True),
                 lambda: window(1, 12, 20, (8, 7), (3, 3), pads=1, last=True), lambda: window(1, 9, 7, (8, 7), (3, 3), pads=1, last=True)]
-# Channels in pieces of 128 bytes, which bulk copies bring from the image: borders, strides, dilations, one to three dimensions, results with
+# Channels in pieces of 128 bytes, which bulk copies bring from an image of two dimensions: borders, strides, dilations, results with
 # their channels first, a depth that is cut into parts, windows whose last tile ends within the image.
 _bulk = lambda *a, **k: (lambda: window(*a, last=True, fixed=True, **k))
 WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _bulk(1, 128, 24, (11, 9), (3, 3), stride=2, pads=1, t="f16"),
