@@ -143,12 +143,17 @@ static Semantics intrinsic(StringRef name) {
 
 static MBarrier &barrierAt(uint64_t address) { return block->barriers[address & 0xffffffff]; }
 
+/// Where a byte of a tile lies in shared memory.
+static char *placeInTile(const TensorMap &map, uint64_t shared, int64_t at) {
+  uint64_t place = (shared & 0xffffffff) + at;
+  return reinterpret_cast<char *>(map.swizzle == 3 ? place ^ (place >> 7 & 7) << 4 : place);
+}
+
 /// Copies a box between global and shared memory, in the layout of the 128-byte swizzle; what lies outside reads as 0.
 static int64_t copyBox(const TensorMap &map, uint64_t shared, const int64_t *start, bool load) {
   int64_t total = map.elementBytes;
   for (int64_t i = 0; i < map.rank; ++i)
     total *= map.box[i];
-  char *memory = reinterpret_cast<char *>(shared & 0xffffffff);
   for (int64_t at = 0; at < total; at += map.elementBytes) {
     int64_t rest = at / map.elementBytes, offset = 0;
     bool inside = true;
@@ -158,10 +163,7 @@ static int64_t copyBox(const TensorMap &map, uint64_t shared, const int64_t *sta
       inside &= index >= 0 && index < map.dims[i];
       offset += index * (i ? map.strides[i] : map.elementBytes);
     }
-    uint64_t place = (shared & 0xffffffff) + at;
-    if (map.swizzle == 3)
-      place ^= (place >> 7 & 7) << 4;
-    char *s = reinterpret_cast<char *>(place);
+    char *s = placeInTile(map, shared, at);
     if (load && inside)
       memcpy(s, map.base + offset, map.elementBytes);
     else if (load)
@@ -169,7 +171,6 @@ static int64_t copyBox(const TensorMap &map, uint64_t shared, const int64_t *sta
     else if (inside)
       memcpy(map.base + offset, s, map.elementBytes);
   }
-  (void)memory;
   return total;
 }
 
@@ -199,10 +200,7 @@ static int64_t copyWindows(const TensorMap &map, uint64_t shared, const int64_t 
     }
     for (int64_t c = 0; c < bytes; c += map.elementBytes) {
       int64_t channel = place[0] + c / map.elementBytes;
-      uint64_t to = (shared & 0xffffffff) + p * bytes + c;
-      if (map.swizzle == 3)
-        to ^= (to >> 7 & 7) << 4;
-      char *s = reinterpret_cast<char *>(to);
+      char *s = placeInTile(map, shared, p * bytes + c);
       if (inside && channel < map.dims[0])
         memcpy(s, map.base + from + channel * map.elementBytes, map.elementBytes);
       else

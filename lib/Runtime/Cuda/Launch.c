@@ -68,7 +68,8 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   out->together = words[LATHE_CUDA_FLAGS] & LATHE_CUDA_TOGETHER;
   out->numMaps = (uint32_t)words[LATHE_CUDA_MAPS];
   if (out->numMaps && (!cuda->driver.encodeMap || !cuda->driver.encodeWindows))
-    return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncode..");
+    return latheFail(context, LATHE_UNSUPPORTED, "the CUDA driver is too old for this device: it has no cuTensorMapEncodeTiled or "
+                     "no cuTensorMapEncodeIm2col");
   memcpy(out->mapWords, words + LATHE_CUDA_MAP0, sizeof(int64_t) * LATHE_CUDA_MAP_WORDS * out->numMaps);
   void **argument = out->arguments;
   for (uint32_t b = 0; b < step->step->buffers.count; ++b)

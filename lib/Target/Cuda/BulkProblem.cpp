@@ -64,7 +64,7 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
     map.spec.dims.push_back(d.size);
     map.spec.strides.push_back(stride = stride * d.size);
     map.spec.lower.push_back(d.lower);
-    map.spec.upper.push_back(*((d.lines - Expr(1)) * Expr(d.stride) + Expr(1 + d.lower) - d.size).constant());
+    map.spec.upper.push_back(d.upper);
     map.spec.steps.push_back(d.stride);
   }
   map.spec.dims.push_back(map.window->images);

@@ -12,9 +12,9 @@ using shape::Expr;
 
 namespace {
 
-/// Corners of the window's first and last place, and distances of its taps, that a map of so many spatial dimensions takes: 32 bits are
-/// shared out among the dimensions (CUDA driver API, cuTensorMapEncodeIm2col).
-int64_t furthest(size_t dimensions) { return dimensions == 1 ? 32767 : dimensions == 2 ? 127 : 15; }
+/// Corners of the window's first and last place, and distances of its taps, that a map of two spatial dimensions takes (CUDA driver API,
+/// cuTensorMapEncodeIm2col).
+constexpr int64_t furthest = 127;
 constexpr int64_t mostSteps = 8; ///< of a traversal
 
 /// Takes one operand apart.
@@ -94,9 +94,11 @@ bool WindowReader::takeDimension(const Expr &coordinate, const Expr &size) {
     rest = linear->rest;
   }
   std::optional<int64_t> lower = rest.constant();
-  if (!lower)
+  std::optional<int64_t> upper = ((d.lines - Expr(1)) * Expr(d.stride) + Expr(1) + rest - size).constant();
+  if (!lower || !upper)
     return false;
   d.lower = *lower;
+  d.upper = *upper;
   taps += d.tap.has_value();
   for (const Expr &c : notNegative)
     conditionsMet += c == coordinate || c == size - Expr(1) - coordinate;
@@ -115,13 +117,10 @@ bool WindowReader::linesAreInOrder() const {
 }
 
 bool WindowReader::isSmall() const {
-  int64_t most = furthest(w.spatial.size());
   for (const ImageWindow::Dimension &d : w.spatial) {
-    // The last place, seen from the end of the image.
-    std::optional<int64_t> upper = ((d.lines - Expr(1)) * Expr(d.stride) + Expr(1 + d.lower) - d.size).constant();
     std::optional<int64_t> reach = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
-    if (!upper || !reach || std::abs(*upper) > most || std::abs(d.lower) > most || d.stride > mostSteps ||
-        (*reach - 1) * d.dilation > most)
+    if (!reach || std::abs(d.upper) > furthest || std::abs(d.lower) > furthest || d.stride > mostSteps ||
+        (*reach - 1) * d.dilation > furthest)
       return false;
   }
   return true;

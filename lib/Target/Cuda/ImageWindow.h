@@ -15,6 +15,7 @@ struct ImageWindow {
     shape::Expr lines; ///< places of the window along it
     int64_t stride = 1, dilation = 1;
     int64_t lower = 0;           ///< where the first place's first tap reads
+    int64_t upper = 0;           ///< one behind where the last place's first tap reads, seen from the end of the image
     std::optional<unsigned> tap; ///< place of its axis among those of the depth
   };
   std::vector<Dimension> spatial; ///< innermost first
