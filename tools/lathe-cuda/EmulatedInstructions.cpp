@@ -18,6 +18,8 @@ static Semantics special(StringRef name) {
       .Case("ctaid.y", [](const uint64_t *, uint64_t *r) { *r = block->index[1]; })
       .Case("ctaid.z", [](const uint64_t *, uint64_t *r) { *r = block->index[2]; })
       .Case("nctaid.x", [](const uint64_t *, uint64_t *r) { *r = block->grid[0]; })
+      .Case("cluster.ctarank", [](const uint64_t *, uint64_t *r) { *r = block->index[0] % block->cluster; })
+      .Case("cluster.nctarank", [](const uint64_t *, uint64_t *r) { *r = block->cluster; })
       .Case("ntid.x", [](const uint64_t *, uint64_t *r) { *r = block->threads; })
       .Default(nullptr);
 }
@@ -280,6 +282,20 @@ static Semantics gridBarrier(StringRef text) {
 }
 
 static Semantics assembly(StringRef text) {
+  if (text.starts_with("barrier.cluster"))
+    return [](const uint64_t *, uint64_t *) {
+      if (block->cluster > 1)
+        company->meet();
+      else
+        block->meet("barrier", 0, block->current->id, block->threads, {});
+    };
+  if (text.contains("mapa.shared::cluster"))
+    return [](const uint64_t *a, uint64_t *r) {
+      if (block->cluster > 1)
+        *r = company->read(a[0], unsigned(a[1]));
+      else
+        memcpy(r, reinterpret_cast<const char *>(a[0] & 0xffffffff), sizeof *r);
+    };
   if (text.contains("red.release.gpu") || text.contains("ld.acquire.gpu"))
     return gridBarrier(text);
   if (text.contains("mbarrier."))

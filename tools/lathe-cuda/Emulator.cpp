@@ -332,6 +332,7 @@ static Expected<std::unique_ptr<orc::LLJIT>> makeJit() {
 static std::unique_ptr<Block> blockAt(const Launch &launch, unsigned x, unsigned y, unsigned z) {
   auto made = std::make_unique<Block>();
   made->threads = launch.threads;
+  made->cluster = launch.cluster;
   unsigned index[] = {x, y, z};
   for (unsigned i = 0; i < 3; ++i) {
     made->index[i] = index[i];
@@ -346,32 +347,38 @@ static std::unique_ptr<Block> blockAt(const Launch &launch, unsigned x, unsigned
   return made;
 }
 
-/// The arrays in shared memory, of which each block has its own.
-using SharedArrays = std::vector<std::pair<char *, size_t>>;
+Company *lathe::emulator::company;
 
-/// All blocks by turns.
-static llvm::Error runTogether(const Launch &launch, const SharedArrays &arrays) {
-  std::vector<std::unique_ptr<Block>> blocks;
+Company::Company(const Launch &launch, const SharedArrays &arrays, unsigned first, unsigned y, unsigned z, unsigned count)
+    : arrays(arrays) {
   size_t bytes = 0;
   for (auto [start, size] : arrays)
     bytes += size;
-  std::vector<std::vector<char>> kept(launch.grid[0],
-                                      std::vector<char>(bytes, 0x7f)); // not zero: nothing may rely on it
-  for (unsigned x = 0; x < launch.grid[0]; ++x)
-    blocks.push_back(blockAt(launch, x, 0, 0));
+  kept.assign(count, std::vector<char>(bytes, 0x7f)); // not zero: nothing may rely on it
+  for (unsigned x = 0; x < count; ++x)
+    blocks.push_back(blockAt(launch, first + x, y, z));
+}
+
+bool Company::runOnce(Block &b) {
+  block = &b;
+  char *own = kept[b.index[0] - blocks[0]->index[0]].data();
+  auto swap = [&] {
+    char *at = own;
+    for (auto [start, size] : arrays)
+      at = std::swap_ranges(start, start + size, at);
+  };
+  swap();
+  bool progress = b.round();
+  swap();
+  return progress;
+}
+
+llvm::Error Company::run() {
+  company = this;
   for (bool progress = true; progress;) {
     progress = false;
     for (auto &b : blocks) {
-      block = b.get();
-      char *own = kept[b->index[0]].data();
-      auto swap = [&] {
-        char *at = own;
-        for (auto [start, size] : arrays)
-          at = std::swap_ranges(start, start + size, at);
-      };
-      swap();
-      progress |= b->round();
-      swap();
+      progress |= runOnce(*b);
       if (!b->failure.empty())
         return lathe::bug("{0}", b->failure);
     }
@@ -382,14 +389,44 @@ static llvm::Error runTogether(const Launch &launch, const SharedArrays &arrays)
   return llvm::Error::success();
 }
 
+void Company::meet() {
+  unsigned now = phase;
+  if (++arrived == blocks.size() * block->threads) {
+    arrived = 0;
+    ++phase;
+  }
+  block->wait([] { return std::string("other blocks of the cluster"); }, [&] { return phase != now; });
+}
+
+uint64_t Company::read(uint64_t address, unsigned rank) const {
+  uint64_t word = 0;
+  const char *at = reinterpret_cast<const char *>(address & 0xffffffff), *own = kept.at(rank).data();
+  if (rank == block->index[0] - blocks[0]->index[0])
+    std::memcpy(&word, at, sizeof word);
+  else
+    for (auto [start, size] : arrays) {
+      if (at >= start && at < start + size)
+        std::memcpy(&word, own + (at - start), sizeof word);
+      own += size;
+    }
+  return word;
+}
+
 static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared,
                              const SharedArrays &arrays) {
   start = {thunk, words.data()};
   if (launch.together)
-    return runTogether(launch, arrays);
+    return Company(launch, arrays, 0, 0, 0, launch.grid[0]).run();
   for (unsigned z = 0; z < launch.grid[2]; ++z)
     for (unsigned y = 0; y < launch.grid[1]; ++y)
-      for (unsigned x = 0; x < launch.grid[0]; ++x) {
+      for (unsigned x = 0; x < launch.grid[0]; x += launch.cluster) {
+        if (launch.cluster > 1) {
+          SharedArrays all = arrays;
+          all.push_back({shared, launch.shared});
+          if (llvm::Error e = Company(launch, all, x, y, z, launch.cluster).run())
+            return e;
+          continue;
+        }
         std::unique_ptr<Block> current = blockAt(launch, x, y, z);
         block = current.get();
         memset(shared, 0x7f, launch.shared); // not zero: nothing may rely on it

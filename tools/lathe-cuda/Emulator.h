@@ -93,12 +93,6 @@ private:
 };
 extern Block *block;
 
-using Semantics = std::function<void(const uint64_t *args, uint64_t *results)>;
-/// What an intrinsic or a piece of inline assembly does; null when unknown.
-Semantics instructionFor(const std::string &text);
-/// Matrix products and matrix loads, by the text of their assembly.
-Semantics tensorCoreInstructionFor(const std::string &text);
-
 struct Launch {
   std::string entry;
   unsigned grid[3], threads, shared, cluster = 1;
@@ -107,6 +101,33 @@ struct Launch {
   uint64_t scratch = 0; ///< the address of memory that launches share
   bool together = false; ///< blocks wait for one another; they have no shared memory then
 };
+
+/// The arrays in shared memory, of which each block has its own.
+using SharedArrays = std::vector<std::pair<char *, size_t>>;
+
+/// Blocks that run by turns, the next ones in x from the first one's place on. What they have in shared memory is kept while others run.
+struct Company {
+  std::vector<std::unique_ptr<Block>> blocks;
+  Company(const Launch &launch, const SharedArrays &arrays, unsigned first, unsigned y, unsigned z, unsigned count);
+  llvm::Error run();
+  /// The running block is a member of a cluster: waits for all threads of all its blocks.
+  void meet();
+  /// What its block `rank` has at an address in shared memory.
+  uint64_t read(uint64_t address, unsigned rank) const;
+
+private:
+  bool runOnce(Block &b);
+  const SharedArrays &arrays;
+  std::vector<std::vector<char>> kept;
+  unsigned arrived = 0, phase = 0;
+};
+extern Company *company;
+
+using Semantics = std::function<void(const uint64_t *args, uint64_t *results)>;
+/// What an intrinsic or a piece of inline assembly does; null when unknown.
+Semantics instructionFor(const std::string &text);
+/// Matrix products and matrix loads, by the text of their assembly.
+Semantics tensorCoreInstructionFor(const std::string &text);
 
 /// Rewrites the module for this CPU and runs its entry points one after the other.
 llvm::Error emulate(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,

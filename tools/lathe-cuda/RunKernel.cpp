@@ -58,6 +58,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
   launch.threads = p[LATHE_CUDA_BLOCK];
   launch.shared = p[LATHE_CUDA_SHARED];
+  launch.cluster = std::max<int64_t>(1, p[LATHE_CUDA_CLUSTER]);
   for (char *b : buffers)
     launch.arguments.push_back(reinterpret_cast<uint64_t>(b));
   launch.arguments.insert(launch.arguments.end(), sizes.begin(), sizes.end());
@@ -68,6 +69,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
   for (int64_t i = 0; i < p[LATHE_CUDA_FOLLOWING]; ++i) {
     const int64_t *w = p.data() + LATHE_CUDA_FOLLOWING0 + i * LATHE_CUDA_FOLLOWING_WORDS;
     launch.entry = code.entries.at(w[0]);
+    launch.cluster = 1;
     launch.grid[0] = w[1];
     launch.grid[1] = launch.grid[2] = 1;
     launch.threads = w[2];

@@ -1,6 +1,6 @@
 //===- LowerToLlvm.cpp - Device and host MLIR to the llvm dialect ----------===//
 
-#include "KernelFrame.h"
+#include "HalfFunctions.h"
 #include "PtxEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
@@ -23,6 +23,7 @@
 
 using namespace mlir;
 using namespace lathe;
+using cuda::populateHalfFunctions;
 
 namespace {
 
@@ -88,24 +89,6 @@ struct ExactSqrt : OpRewritePattern<math::SqrtOp> {
   }
 };
 
-/// The exponential function between halves, as a power of two: what the product with log2(e) is rounded by makes an error of at most 89 * 2^-23
-/// of the result, beside which half a unit of f16 is 2^-11. libdevice's takes nine instructions to have the last bits of an f32.
-struct HalfExponential : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
-    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-    Type f32 = rewriter.getF32Type();
-    if (op.getType() != f32 || !function || !function->hasAttr(cuda::halvesAttr))
-      return failure();
-    Location loc = op.getLoc();
-    Value scale = rewriter.create<arith::ConstantOp>(loc, rewriter.getF32FloatAttr(1.44269502f));
-    Value power = rewriter.create<arith::MulFOp>(loc, op.getOperand(), scale);
-    auto call = rewriter.create<LLVM::CallIntrinsicOp>(loc, f32, rewriter.getStringAttr("llvm.nvvm.ex2.approx.f"), power);
-    rewriter.replaceOp(op, call.getResult(0));
-    return success();
-  }
-};
-
 /// Functions of libdevice that MLIR's conversion does not know; those of f32 end in "f".
 constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> libdeviceNames[] = {
     {"math.asin", "__nv_asin"},   {"math.acos", "__nv_acos"},   {"math.sinh", "__nv_sinh"},
@@ -154,10 +137,12 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    RewritePatternSet first(context);
-    first.add<UnrollMath, WidenMath, CallLibdevice>(context);
-    first.add<ExactSqrt, FloatExponent, HalfExponential>(context);
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))))
+    RewritePatternSet halves(context), first(context);
+    populateHalfFunctions(halves); // sums of functions of vectors, while these are whole
+    populateHalfFunctions(first);  // functions of half types, once they are of f32
+    first.add<UnrollMath, WidenMath, CallLibdevice, ExactSqrt, FloatExponent>(context);
+    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(halves))) ||
+        failed(applyPatternsAndFoldGreedily(getOperation(), std::move(first))))
       return signalPassFailure();
     LowerToLLVMOptions options(context);
     LLVMTypeConverter converter(context, options);

@@ -16,6 +16,7 @@ struct Machine {
   bool wideProducts;        ///< mma.sync m16n8k16 of f16 and bf16; before, m16n8k8 of f16
   bool warpgroupProducts;   ///< wgmma, and bulk copies by tensor maps that feed it
   bool dependentLaunch;     ///< griddepcontrol
+  bool clusters;            ///< of blocks that read one another's shared memory
   unsigned sharedBytes;     ///< that a block may have on every GPU that runs the code
   std::string name() const { return "sm_" + std::to_string(sm) + suffix; }
 };

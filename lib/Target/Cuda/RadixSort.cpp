@@ -275,6 +275,9 @@ static llvm::Error addBegin(Generator &g) {
   return g.addEntry(frame, "sort_begin", "");
 }
 
+/// Results that a block finds in a row without sorting it, and the row up to which it does so sooner than a device that sorts.
+constexpr int64_t mostBest = 512, longestForBlock = 1 << 18;
+
 llvm::Expected<std::optional<RadixLaunch>> cuda::addRadixSort(Generator &g, kernel::SortOp op, int64_t blockRoom) {
   kernel::GenericOp kernel = g.info.kernel;
   PlanFunction &plan = g.plan;
@@ -290,6 +293,8 @@ llvm::Expected<std::optional<RadixLaunch>> cuda::addRadixSort(Generator &g, kern
   Value groups = h.minU(rows, h.div(processors, sharers));
   // A block for each part reads its row several times for each; few blocks leave the device idle.
   Value idle = h.both(h.less(h.mul(h.mul(rows, parts), 8), processors), h.less(plan.constant(4 * blockRoom), size));
+  // A few best ones are found while a row is read twice.
+  idle = h.both(idle, h.bitOr(h.less(plan.constant(mostBest), plan.size(results)), h.less(plan.constant(longestForBlock), size)));
   Value useful = h.both(h.less(size, plan.constant(INT32_MAX)), h.bitOr(idle, h.less(plan.constant(2), parts)));
   Value buffer = h.mul(h.ceilDiv(size, 4), 4 * RadixEmitter::wordBytes(keyBytes));
   Value own = h.add(h.mul(buffer, 2), h.mul(sharers, 4 * digits));

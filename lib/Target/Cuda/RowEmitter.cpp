@@ -1,8 +1,10 @@
 //===- RowEmitter.cpp - The body of a row program --------------------------===//
 
 #include "RowEmitter.h"
+#include "Cluster.h"
 #include "Combine.h"
 #include "GridBarrier.h"
+#include "RowLevels.h"
 #include "RowsTogether.h"
 
 using namespace mlir;
@@ -17,60 +19,19 @@ RowEmitter::RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes 
     hooks.setLane(info.axes[s.lane], s.width);
 }
 
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-AxisSet RowEmitter::innerOf(Operation *root) const {
-  AxisSet set = info.domainOf(root);
-  if (auto r = dyn_cast<kernel::ReduceOp>(root))
-    set |= info.axesOf(r.getAxes());
-  return set & ~axes.rows;
-}
-
-bool RowEmitter::isShared(Operation *root) const {
-  auto r = dyn_cast<kernel::ReduceOp>(root);
-  return r && !(info.axesOf(r.getResult()) & ~axes.rows);
-}
-
-std::vector<std::vector<RowEmitter::Pass>> RowEmitter::levels() const {
-  // The level at which an op can run: after the shared reductions that it depends on. Ops come in an order in which
-  // operands are first.
-  llvm::DenseMap<Operation *, unsigned> ready;
-  for (Operation *op : info.ops) {
-    unsigned level = 0;
-    op->walk([&](Operation *inner) {
-      for (Value v : inner->getOperands())
-        if (Operation *def = v.getDefiningOp(); def && def != op)
-          level = std::max(level, ready.lookup(def) + (isShared(def) ? 1 : 0));
-    });
-    ready[op] = level;
-  }
-  std::vector<std::vector<Pass>> out;
-  for (Operation *root : roots) {
-    if (!isShared(root) && !isa<kernel::StoreOp>(root))
-      continue;
-    unsigned level = ready.lookup(root);
-    if (out.size() <= level)
-      out.resize(level + 1);
-    AxisSet inner = innerOf(root);
-    auto same = llvm::find_if(out[level], [&](const Pass &p) { return p.inner == inner; });
-    if (same == out[level].end())
-      same = out[level].insert(same, Pass{inner, {}});
-    same->roots.push_back(root);
-  }
-  return out;
-}
-
 void RowEmitter::emit() {
   if (s.rest)
     return emitRest();
   if (s.points > 1)
     return emitLoop();
   bindRow();
-  for (const std::vector<Pass> &level : levels())
-    for (const Pass &pass : level)
+  if (s.kept)
+    beginKept();
+  for (const std::vector<RowPass> &level : rowLevels(info, axes, roots))
+    for (const RowPass &pass : level)
       emitPass(pass);
+  if (s.clusters) // others may still read what this block has left for them
+    clusterBarrier(d);
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +75,11 @@ void RowEmitter::bindRow() {
     group = d.div(d.blockId(), sharers);
     unit = d.mul(d.wide(sharers), s.unit);
   }
+  if (s.clusters) {
+    sharers = clusterSize(d);
+    group = d.div(d.blockId(), sharers);
+    unit = d.mul(d.wide(sharers), s.unit);
+  }
   Value row = d.wide(group);
   switch (s.layout) {
   case RowSchedule::Lanes:
@@ -129,6 +95,8 @@ void RowEmitter::bindRow() {
     break;
   }
   inUnit = d.wide(inBlock);
+  if (s.clusters)
+    inUnit = d.add(inUnit, d.wide(d.mul(rankInCluster(d), s.unit)));
   if (s.together)
     inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
   Value count = frame.size(extentOf(info, axes.rows));
@@ -164,7 +132,7 @@ Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
   return wide ? d.vector(s.width, element) : element;
 }
 
-void RowEmitter::emitPass(const Pass &pass) {
+void RowEmitter::emitPass(const RowPass &pass) {
   if (!pass.inner) {
     for (Operation *root : pass.roots) {
       Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
@@ -180,7 +148,9 @@ void RowEmitter::emitPass(const Pass &pass) {
       reduces.push_back(r);
       partials[0].push_back(identityOf(d, r.getKind(), accumulatorType(r, pass.inner)));
     }
-  if (s.persistent)
+  if (s.kept)
+    partials[0] = keptPass(pass, partials[0]);
+  else if (s.persistent)
     persistentPass(pass, partials);
   else
     loopedPass(pass, partials);
@@ -205,7 +175,7 @@ void RowEmitter::addOpenChunks(AxisSet inner, std::vector<Chunk> &points) {
   }
 }
 
-void RowEmitter::persistentPass(const Pass &pass, std::vector<Values> &partials) {
+void RowEmitter::persistentPass(const RowPass &pass, std::vector<Values> &partials) {
   std::vector<Chunk> &points = chunks[pass.inner];
   if (points.empty() && s.chunks)
     addOpenChunks(pass.inner, points);
@@ -227,7 +197,7 @@ void RowEmitter::persistentPass(const Pass &pass, std::vector<Values> &partials)
 }
 
 /// Chunks from one on, as many at once as are `ahead` while there are so many.
-Values RowEmitter::walk(const Pass &pass, Value from, Value step, Values sums, unsigned ahead) {
+Values RowEmitter::walk(const RowPass &pass, Value from, Value step, Values sums, unsigned ahead) {
   Value end = chunksOf(pass.inner);
   auto visit = [&](Value chunk, Values &now) {
     BodyEmitter point = pointAt(pass.inner, chunk);
@@ -253,7 +223,7 @@ Values RowEmitter::walk(const Pass &pass, Value from, Value step, Values sums, u
   });
 }
 
-void RowEmitter::loopedPass(const Pass &pass, std::vector<Values> &partials) {
+void RowEmitter::loopedPass(const RowPass &pass, std::vector<Values> &partials) {
   unsigned ahead = !s.together ? 1 : s.width > 1 ? 4 : 8;
   partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
 }
@@ -305,6 +275,8 @@ Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
     partial = combineLanes(d, kind, partial);
   if (s.together)
     return combineInGrid(reduce, partial);
+  if (s.clusters)
+    return combineInCluster(kind, combineInBlock(kind, partial));
   return s.unit == 1 ? partial : combineInBlock(kind, partial);
 }
 

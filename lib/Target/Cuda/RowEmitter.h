@@ -3,7 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
 
 #include "Generator.h"
-#include "RowSchedule.h"
+#include "RowLevels.h"
 
 namespace lathe::cuda {
 
@@ -21,35 +21,31 @@ public:
   void emit();
 
 private:
-  struct Pass {
-    AxisSet inner; ///< the axes below the row that its roots run over
-    std::vector<mlir::Operation *> roots;
-  };
   struct Chunk {
     lower::BodyEmitter point;
     Value ok; ///< null: in range
   };
 
-  AxisSet innerOf(mlir::Operation *root) const;
-  bool isShared(mlir::Operation *root) const;
-  std::vector<std::vector<Pass>> levels() const;
-  unsigned levelOf(mlir::Operation *root, llvm::DenseMap<mlir::Operation *, unsigned> &known) const;
-
   void emitLoop();
   void emitRest();
   void bindRow();
-  void emitPass(const Pass &pass);
+  void emitPass(const RowPass &pass);
   void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);
-  void persistentPass(const Pass &pass, std::vector<Values> &partials);
-  void loopedPass(const Pass &pass, std::vector<Values> &partials);
+  void persistentPass(const RowPass &pass, std::vector<Values> &partials);
+  void beginKept();
+  Values keptPass(const RowPass &pass, Values sums);
+  void visitKept(const RowPass &pass, llvm::MutableArrayRef<Chunk> points, Value slot, Values &sums);
+  Value placeOf(unsigned load, Value slot);
+  void loopedPass(const RowPass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   Value finish(kernel::ReduceOp reduce, Value partial);
   Value meetingPlace(Type stored, unsigned count);
   Value combineInBlock(kernel::Combiner kind, Value partial);
+  Value combineInCluster(kernel::Combiner kind, Value own);
   Value combineInGrid(kernel::ReduceOp reduce, Value partial);
   Value inColumns(kernel::Combiner kind, Value partial);
-  Values walk(const Pass &pass, Value from, Value step, Values sums, unsigned ahead);
+  Values walk(const RowPass &pass, Value from, Value step, Values sums, unsigned ahead);
 
   void bindRoots(lower::BodyEmitter &point, mlir::Operation *user, unsigned depth = 0);
   Value serial(lower::BodyEmitter &point, mlir::Operation *root, unsigned depth);
@@ -68,11 +64,14 @@ private:
   RowAxes axes;
   std::vector<mlir::Operation *> roots;
   Value inUnit, rowInBlock, rowOk;
-  Value inBlock, sharers, unit; ///< i32: the thread's number among those of a row in its block; blocks that share a row; i64: their threads
+  Value inBlock, sharers, unit; ///< i32: the thread's number among those of a row in its block; blocks that share a row, by way of memory or in a cluster; i64: their threads
   int64_t waits = 0;            ///< for other blocks, so far
   Value place;                  ///< in shared memory, of blocks that share rows
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
   unsigned sharedSlots = 0;
+  Value keptBase, keptSlots;             ///< shared memory for what rows keep; i32: of how many accesses
+  llvm::SmallVector<kernel::LoadOp> kept; ///< what that is
+  llvm::DenseSet<mlir::Operation *> isKept; ///< what of it is there by now
 };
 
 } // namespace lathe::cuda

@@ -71,10 +71,10 @@ struct RowOption {
 } // namespace
 
 static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info, ArrayRef<Section> sections,
-                       const Divisibility &known) {
+                       const Divisibility &known, const Machine *machine) {
   std::vector<SmallVector<RowSchedule>> each;
   for (const Section &s : sections)
-    each.push_back(chooseRowSchedules(info, s.axes, s.roots, known));
+    each.push_back(chooseRowSchedules(info, s.axes, s.roots, known, sections.size() == 1 ? machine : nullptr));
   // Only a single section with reductions has more than one schedule: rows of open length.
   for (unsigned i = 0; i < (each.size() == 1 ? each[0].size() : 1); ++i) {
     RowOption option{{}, known};
@@ -85,7 +85,7 @@ static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info,
 }
 
 /// The first one whose conditions hold is taken; the last one has none.
-static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections) {
+static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections, const Machine *machine) {
   Divisibility nothing(info), wide(info);
   for (const Section &s : sections) {
     int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);
@@ -95,8 +95,8 @@ static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Se
   }
   std::vector<RowOption> out;
   if (!wide.conditions().empty())
-    addOptions(out, info, sections, wide);
-  addOptions(out, info, sections, nothing);
+    addOptions(out, info, sections, wide, machine);
+  addOptions(out, info, sections, nothing, machine);
   return out;
 }
 
@@ -106,6 +106,8 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sec
   unsigned threads = schedules.front().threads;
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   frame.known = option.known;
+  if (schedules.front().kept)
+    frame.fitBlocks(2);
   DeviceBuilder &d = frame.d;
   std::string error;
   for (unsigned i = 0; i < sections.size(); ++i) {
@@ -128,7 +130,7 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sec
 
 static std::string nameOf(const Generator &g, const RowOption &option) {
   static const char *names[] = {"rows_by_lanes", "rows_by_block", "rows_by_columns"};
-  std::string name = names[option.schedules[0].layout];
+  std::string name = option.schedules[0].kept ? "rows_kept" : names[option.schedules[0].layout];
   return llvm::is_contained(g.entries, name) ? name + "_" + std::to_string(g.entries.size()) : name;
 }
 
@@ -223,6 +225,13 @@ llvm::Error cuda::shareFewRows(Generator &g) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   SharedLaunch l = **launch;
+  if (llvm::is_contained(g.entries, "rows_kept")) {
+    // Rows that are kept by half of the device need no help.
+    Value shared = plan.word(LATHE_CUDA_SHARED), few = h.less(h.mul(plan.word(LATHE_CUDA_GRID), plan.constant(2)), plan.processors());
+    l.useful = h.both(l.useful, h.bitOr(h.equal(shared, 0), few));
+    plan.set(LATHE_CUDA_CLUSTER, h.select(l.useful, plan.constant(1), plan.word(LATHE_CUDA_CLUSTER)));
+    plan.set(LATHE_CUDA_SHARED, h.select(l.useful, plan.constant(0), shared));
+  }
   plan.set(LATHE_CUDA_FLAGS, h.bitOr(plan.word(LATHE_CUDA_FLAGS), plan.constant(LATHE_CUDA_TOGETHER)));
   plan.set(LATHE_CUDA_ENTRY, h.select(l.useful, l.begin, plan.word(LATHE_CUDA_ENTRY)));
   plan.set(LATHE_CUDA_GRID, h.select(l.useful, l.sharers, plan.word(LATHE_CUDA_GRID)));
@@ -232,10 +241,28 @@ llvm::Error cuda::shareFewRows(Generator &g) {
   return llvm::Error::success();
 }
 
+/// Blocks of a cluster and bytes of each for rows that are kept: as many as have room, and more where rows are too few for the device.
+static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInfo &info, const RowSchedule &s, const Section &section,
+                                        Value rows) {
+  DeviceBuilder &h = plan.d;
+  const Expr length = extentOf(info, section.axes.reduced);
+  // For the alignment of shared memory, and a word of each reduction for the other blocks.
+  int64_t besides = 1024 + 8 * llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  Value size = plan.size(length), blocks = plan.constant(1), accesses = h.ceilDiv(size, s.width);
+  for (unsigned more = 2; s.clusters && more <= rowTuning.mostOfCluster; more *= 2) {
+    Value needed = h.less(plan.constant(s.room(more / 2)), size);
+    Value spare = h.less(h.mul(rows, more), h.add(plan.processors(), 1));
+    spare = h.both(spare, h.less(plan.constant(int64_t(more) * s.threads * rowTuning.keptAhead - 1), accesses));
+    blocks = h.select(h.bitOr(needed, spare), plan.constant(more), blocks);
+  }
+  Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.threads) * rowTuning.keptAhead));
+  return {blocks, h.add(h.mul(rounds, int64_t(rowTuning.keptAhead) * s.threads * s.keptBytes), besides)};
+}
+
 llvm::Error cuda::generateRowProgram(Generator &g) {
   const lower::BodyInfo &info = g.info;
   std::vector<Section> sections = sectionsOf(info);
-  std::vector<RowOption> options = optionsOf(info, sections);
+  std::vector<RowOption> options = optionsOf(info, sections, &g.machine());
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   auto blocks = [&](const RowOption &option) {
@@ -246,12 +273,16 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
     }
     return most;
   };
-  Value entry, grid, threads;
+  Value entry, grid, threads, cluster, shared;
   for (unsigned i = options.size(); i-- > 0;) {
-    Value own[] = {plan.constant(i), blocks(options[i]), plan.constant(options[i].schedules[0].threads)};
+    const RowSchedule &s = options[i].schedules[0];
+    Value rows = blocks(options[i]), room = plan.constant(0), of = plan.constant(1);
+    if (s.kept)
+      std::tie(of, room) = planKept(plan, info, s, sections[0], rows);
+    Value own[] = {plan.constant(i), h.mul(rows, of), plan.constant(s.threads), of, room};
     Value ok = entry ? fits(plan, info, sections, options[i]) : Value();
     unsigned word = 0;
-    for (Value *v : {&entry, &grid, &threads}) {
+    for (Value *v : {&entry, &grid, &threads, &cluster, &shared}) {
       *v = ok ? h.select(ok, own[word], *v) : own[word];
       ++word;
     }
@@ -261,6 +292,10 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
   plan.set(LATHE_CUDA_GRID + 1, sections.size());
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
+  if (llvm::any_of(options, [](const RowOption &o) { return o.schedules[0].kept; })) {
+    plan.set(LATHE_CUDA_CLUSTER, cluster);
+    plan.set(LATHE_CUDA_SHARED, shared);
+  }
   for (const RowOption &option : options)
     if (llvm::Error e = emitEntry(g, nameOf(g, option), sections, option))
       return e;
@@ -277,7 +312,7 @@ bool cuda::mayBePart(const lower::BodyInfo &info) { return sectionsOf(info).size
 /// Of rows of open length no more than the general way: what shares a launch is small.
 static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<Section> sections) {
   std::vector<RowOption> out;
-  for (RowOption &option : optionsOf(info, sections)) {
+  for (RowOption &option : optionsOf(info, sections, /*machine=*/nullptr)) {
     RowSchedule &s = option.schedules[0];
     if (s.most)
       continue;

@@ -2,6 +2,7 @@
 
 #include "RowSchedule.h"
 #include "DeviceHooks.h"
+#include "RowLevels.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -118,8 +119,27 @@ static RowSchedule byBlock(RowSchedule s, unsigned threads) {
   return s;
 }
 
+/// Rows that are kept in shared memory by one block, or by several where the machine has clusters. Nothing where no pass reads what another one
+/// has read, or where not even eight accesses of a thread would fit.
+static std::optional<RowSchedule> keptRows(const BodyInfo &info, const RowSchedule &s, RowAxes axes, ArrayRef<Operation *> roots,
+                                           const Machine *machine) {
+  const RowTuning &t = rowTuning;
+  SmallVector<kernel::LoadOp> loads = readAgain(info, axes, roots);
+  if (!machine || loads.empty() || (s.lane >= 0 && !contains(axes.reduced, s.lane)))
+    return std::nullopt;
+  RowSchedule row = byBlock(s, t.keptThreads);
+  row.kept = true;
+  row.clusters = machine->clusters;
+  for (kernel::LoadOp load : loads)
+    row.keptBytes += bytesOfAccess(load, s.width);
+  unsigned bytes = std::min(t.keptBlockBytes, machine->sharedBytes / 2);
+  row.chunks = bytes / (row.threads * row.keptBytes) / t.keptAhead * t.keptAhead;
+  row.most = row.room(row.clusters ? t.mostOfCluster : 1);
+  return row.chunks ? std::optional(row) : std::nullopt;
+}
+
 /// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
-static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows) {
+static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows, const std::optional<RowSchedule> &kept) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
@@ -131,7 +151,7 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &ro
   }
   RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
   row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
-  return row;
+  return !row.persistent && kept && length <= kept->most ? *kept : row;
 }
 
 /// How many points a thread of a loop takes: narrow accesses of one alone are too few to keep the memory busy.
@@ -163,7 +183,8 @@ static RowSchedule ofLoop(const BodyInfo &info, RowSchedule s, AxisSet rows, con
 
 /// Rows of open length. Their values stay in registers where accesses are wide (and a row is one axis, so that all that is
 /// computed along it has its length), with tests where a row may end before its room does; else short ones go to a warp, long ones to a block.
-static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, AxisSet reduced) {
+static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, AxisSet reduced,
+                          const std::optional<RowSchedule> &kept) {
   const RowTuning &t = rowTuning;
   if (s.width >= 4 && llvm::popcount(reduced) == 1) {
     for (auto [unit, chunks] : t.openRows) {
@@ -183,11 +204,13 @@ static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, A
     out.push_back(byLanes(s, 32));
     out.back().most = t.warpElements;
   }
+  if (kept)
+    out.push_back(*kept);
   out.push_back(byBlock(s, t.blockThreads));
 }
 
 SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
-                                                  const Divisibility &known) {
+                                                  const Divisibility &known, const Machine *machine) {
   RowSchedule s;
   s.threads = rowTuning.threads;
   s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);
@@ -209,9 +232,10 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
     }
     return {s};
   }
+  std::optional<RowSchedule> kept = keptRows(info, s, axes, roots, machine);
   if (std::optional<int64_t> length = extentOf(info, axes.reduced).constant())
-    return {alongRow(s, *length, extentOf(info, axes.rows))};
-  alongOpenRows(out, s, axes.reduced);
+    return {alongRow(s, *length, extentOf(info, axes.rows), kept)};
+  alongOpenRows(out, s, axes.reduced, kept);
   return out;
 }
 

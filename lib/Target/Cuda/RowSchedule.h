@@ -9,6 +9,7 @@
 #define LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
 
 #include "Divisibility.h"
+#include "Machine.h"
 
 namespace lathe::cuda {
 
@@ -27,10 +28,15 @@ struct RowSchedule {
   int64_t most = 0;        ///< elements that a row may have, at least one of them; 0: any number
   bool exact = false;      ///< a row has just as many: no access needs a test
   unsigned columns = 32;   ///< neighbouring rows that a warp of the columns layout takes
+  bool kept = false;       ///< what passes of a row read again, each thread keeps in shared memory
+  unsigned keptBytes = 0;  ///< for each access of a thread
+  bool clusters = false;   ///< blocks of a cluster may share a row, as many as the launch says
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
   unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
+  /// Elements of a row for which so many blocks have room.
+  int64_t room(unsigned blocks) const { return int64_t(blocks) * threads * chunks * width; }
 };
 
 /// Kernels' tuning parameters, in one place.
@@ -49,6 +55,10 @@ struct RowTuning {
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
                                                          {128, 2}, {128, 4}, {256, 4}, {256, 8}};
+  unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,
+  unsigned keptBlockBytes = 65536;  ///< which may take so much of it,
+  unsigned keptAhead = 4;           ///< and whose threads read so many accesses before they look at the first
+  unsigned mostOfCluster = 8;       ///< blocks; more are not portable
 };
 extern const RowTuning rowTuning;
 
@@ -63,10 +73,11 @@ int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> ro
 unsigned chooseWidth(const lower::BodyInfo &info, int lane, const Divisibility &known);
 /// What gives the accesses along the axis their full width.
 void assumeWide(const lower::BodyInfo &info, int lane, Divisibility &known);
-/// The schedules of a kernel's rows where sizes are what `known` says, each for rows of up to `most` elements: where the
+/// The schedules of a kernel's rows (those of `machine`; null: what any part of a launch can be) where sizes are what `known` says, each for rows of up to `most` elements: where the
 /// length is open, a plan takes the first that fits.
 llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
-                                                  llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known);
+                                                  llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known,
+                                                  const Machine *machine);
 
 /// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
 std::optional<RowSchedule> chooseSharedSchedule(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots,

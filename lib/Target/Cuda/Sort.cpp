@@ -1,72 +1,37 @@
 //===- Sort.cpp - Sorting and selecting along an axis on a GPU -------------===//
 //
 // A block makes a part of a row's results: as many words (a key as an unsigned number, below it the index, so that no
-// two are equal) as its shared memory holds, sorted there by exchanges. Of a longer row it first finds, digit by digit
-// from histograms, the words between which its part lies, and collects those. Blocks do not wait for one another and
-// need no other memory; a row is read a few times for each part of its results. Rows of many parts, and long ones that
-// are too few for a device, are RadixSort.cpp's.
+// two are equal) as its shared memory holds, sorted there by exchanges. Of a longer row it first collects the words of
+// its part (SortParts.cpp). Blocks do not wait for one another and need no other memory; a row is read a few times for
+// each part of its results. Rows of many parts, and long ones that are too few for a device, are RadixSort.cpp's.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RowProgram.h"
-#include "SortWords.h"
+#include "SortEmitter.h"
 #include "lathe/Lower/SortKey.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
-using lower::BodyEmitter;
-using lower::BodyInfo;
 using shape::Expr;
-
-constexpr unsigned threads = 256, digits = 256;
-
-namespace {
 
 using Word = SortWord;
 
-/// Where a part of the results begins: words whose leading digits (those in `mask`) come before `prefix` come before
-/// it.
-struct Bound {
-  Word prefix, mask;
-};
+/// A block's threads, and those for rows from so many elements on: they are read by more threads at once.
+constexpr unsigned usualThreads = 256, manyThreads = 1024;
+constexpr int64_t longRow = 8192;
+constexpr unsigned counters = 256 + 8; ///< a digit's values, and what was collected
 
-class SortEmitter : public SortWordEmitter {
-public:
-  SortEmitter(KernelFrame &frame, kernel::SortOp op) : SortWordEmitter(frame, op) {}
-  void emit();
-  /// Words in shared memory.
-  static unsigned capacity(kernel::SortOp op) { return lower::sortKeyBytes(op) > 4 ? 2048 : 4096; }
-
-private:
-  Word wordAt(Value index) { return SortWordEmitter::wordAt(base, index); }
-  Word constant(int64_t v) { return {d.i64(v), isWide() ? d.i32(v) : Value()}; }
-  Word masked(const Word &w, const Word &mask) {
-    return {d.both(w.high, mask.high), isWide() ? d.both(w.low, mask.low) : Value()};
-  }
-  Value less(const Word &x, const Word &y);
-  Value same(const Word &x, const Word &y);
-  Value digitOf(const Word &w, Value shift);
-  Word placed(Value digit, Value shift);
-  Values values(const Bound &b, Value rest);
-  Bound boundOf(ValueRange v);
-  Bound boundAt(Value rank);
-  void findDigit(const Bound &bound, Value shift, Value rest);
-  void collect(Value from, Value to);
-  Word load(Value at);
-  void store(const Word &w, Value at);
-  void sortWords(Value count);
-  void exchange(Value i, Value bit, Value block);
-  void emitResults(Value from, Value to);
-
-  Value size, tid, highs, lows, counts, found; ///< the last four are arrays in shared memory
-};
-
-} // namespace
+unsigned SortEmitter::capacity(kernel::SortOp op) { return lower::sortKeyBytes(op) > 4 ? 2048 : 4096; }
 
 //===----------------------------------------------------------------------===//
 // Words
 //===----------------------------------------------------------------------===//
+
+Word SortEmitter::masked(const Word &w, const Word &mask) {
+  return {d.both(w.high, mask.high), isWide() ? d.both(w.low, mask.low) : Value()};
+}
 
 Value SortEmitter::less(const Word &x, const Word &y) {
   Value below = d.compare(arith::CmpIPredicate::ult, x.high, y.high);
@@ -100,99 +65,26 @@ Word SortEmitter::placed(Value digit, Value shift) {
           d.narrow(d.select(inHigh, zero, at(d.bitAnd(shift, 31))))};
 }
 
-//===----------------------------------------------------------------------===//
-// The words of a part
-//===----------------------------------------------------------------------===//
-
-Values SortEmitter::values(const Bound &b, Value rest) {
-  Values v{b.prefix.high, b.mask.high, rest};
-  if (isWide())
-    v.append({b.prefix.low, b.mask.low});
-  return v;
-}
-
-Bound SortEmitter::boundOf(ValueRange v) {
-  return isWide() ? Bound{{v[0], v[3]}, {v[1], v[4]}} : Bound{{v[0], {}}, {v[1], {}}};
-}
-
-static Value bumped(DeviceBuilder &d, Value pointer) {
-  return d.b.create<LLVM::AtomicRMWOp>(d.loc, LLVM::AtomicBinOp::add, pointer, d.i32(1),
-                                       LLVM::AtomicOrdering::monotonic);
-}
-
-/// Of the words in the bound: the digit of the one that `rest` others precede, and how many of them have a smaller
-/// digit.
-void SortEmitter::findDigit(const Bound &bound, Value shift, Value rest) {
-  Type i32 = d.i32Type();
-  d.store(d.i32(0), d.at(counts, tid, i32), 4);
-  d.barrier();
-  d.loop(d.wide(tid), size, d.i64(threads), [&](Value i) {
-    Word w = wordAt(i);
-    d.when(same(masked(w, bound.mask), bound.prefix), [&] { bumped(d, d.at(counts, digitOf(w, shift), i32)); });
+Values SortEmitter::eachWord(Values carried, llvm::function_ref<Values(const Word &, ValueRange)> body) {
+  constexpr int64_t ahead = 8;
+  Value step = d.i64(threads), stride = d.i64(ahead * threads), start = d.wide(tid);
+  Value whole = d.sub(size, d.rem(size, ahead * threads));
+  carried = d.loop(start, whole, stride, carried, [&](Value i, ValueRange now) {
+    SmallVector<Word> words;
+    for (int64_t u = 0; u < ahead; ++u)
+      words.push_back(wordAt(d.add(i, u * threads)));
+    Values out(now);
+    for (const Word &w : words)
+      out = body(w, out);
+    return out;
   });
-  d.barrier();
-  // A thread per digit; 8 at a time, of which those before it count.
-  Value mine = d.wide(d.load(i32, d.at(counts, tid, i32), 4)), before = d.i64(0);
-  before = d.loop(d.i32(0), tid, d.i32(8), Values{before}, [&](Value first, ValueRange sum) {
-    Value total = sum[0];
-    for (unsigned u = 0; u < 8; ++u) {
-      Value at = d.add(first, int64_t(u)), n = d.wide(d.load(i32, d.at(counts, at, i32), 4));
-      total = d.add(total, d.select(d.less(at, tid), n, d.i64(0)));
-    }
-    return Values{total};
-  })[0];
-  Value isHere = d.both(d.compare(arith::CmpIPredicate::ule, before, rest),
-                        d.compare(arith::CmpIPredicate::ult, rest, d.add(before, mine)));
-  d.when(isHere, [&] {
-    d.store(d.wide(tid), d.at(found, d.i32(0), d.i64Type()), 8);
-    d.store(before, d.at(found, d.i32(1), d.i64Type()), 8);
-  });
-  d.barrier();
+  return d.loop(d.add(whole, start), size, step, carried, [&](Value i, ValueRange now) { return body(wordAt(i), now); });
 }
 
-/// The bound that `rank` words precede. It is known once none is left to tell apart, in most rows long before the last
-/// digit.
-Bound SortEmitter::boundAt(Value rank) {
-  int64_t bytes = keyBytes + 4;
-  Values out =
-      d.loop(d.i64(0), d.i64(bytes), d.i64(1), values({constant(0), constant(0)}, rank), [&](Value i, ValueRange v) {
-        Value shift = d.mul(d.sub(d.i64(bytes - 1), i), 8), rest = v[2];
-        return d.choose(
-            d.equal(rest, 0), [&] { return Values(v); },
-            [&] {
-              Bound bound = boundOf(v);
-              findDigit(bound, shift, rest);
-              Value digit = d.load(d.i64Type(), d.at(found, d.i32(0), d.i64Type()), 8);
-              Value before = d.load(d.i64Type(), d.at(found, d.i32(1), d.i64Type()), 8);
-              Word part = placed(d.narrow(digit), shift), all = placed(d.i32(255), shift);
-              auto both = [&](const Word &x, const Word &y) {
-                return Word{d.bitOr(x.high, y.high), isWide() ? d.bitOr(x.low, y.low) : Value()};
-              };
-              return values({both(bound.prefix, part), both(bound.mask, all)}, d.sub(rest, before));
-            });
-      });
-  return boundOf(out);
-}
-
-/// The words of results [from, to) to shared memory, in any order.
-void SortEmitter::collect(Value from, Value to) {
-  Type i32 = d.i32Type();
-  d.when(d.equal(tid, 0), [&] { d.store(d.i32(0), d.at(counts, d.i32(digits), i32), 4); });
-  Bound low = boundAt(from);
-  Value isLast = d.equal(to, size);
-  Word none = constant(0);
-  Bound high = boundOf(d.choose(
-      isLast,
-      [&] {
-        return values({none, none}, d.i64(0));
-      },
-      [&] { return values(boundAt(to), d.i64(0)); }));
-  d.barrier();
-  d.loop(d.wide(tid), size, d.i64(threads), [&](Value i) {
-    Word w = wordAt(i);
-    Value isBefore = less(masked(w, low.mask), low.prefix);
-    Value inside = d.both(d.equal(isBefore, 0), d.bitOr(isLast, less(masked(w, high.mask), high.prefix)));
-    d.when(inside, [&] { store(w, bumped(d, d.at(counts, d.i32(digits), i32))); });
+void SortEmitter::eachWord(llvm::function_ref<void(const Word &)> body) {
+  eachWord(Values(), [&](const Word &w, ValueRange) {
+    body(w);
+    return Values();
   });
 }
 
@@ -259,14 +151,20 @@ void SortEmitter::emit() {
   highs = frame.sharedArray("words", d.i64Type(), room);
   if (isWide())
     lows = frame.sharedArray("indices", d.i32Type(), room);
-  counts = frame.sharedArray("counts", d.i32Type(), digits + 8);
+  counts = frame.sharedArray("counts", d.i32Type(), counters);
   found = frame.sharedArray("found", d.i64Type(), 2);
   Value count = frame.size(info.extents[rankAxis]), parts = d.ceilDiv(count, room), block = d.wide(d.blockId());
   bindBatch(base, rowAxes, d.div(block, parts));
   Value from = d.mul(d.rem(block, parts), room), to = d.minU(d.add(from, room), count);
-  collect(from, to);
-  sortWords(d.narrow(d.sub(to, from)));
+  sortWords(collect(from, to));
   emitResults(from, to);
+}
+
+static llvm::Error addSort(Generator &g, kernel::SortOp op, StringRef name, unsigned threads) {
+  KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
+  SortEmitter emitter(frame, op, threads);
+  emitter.emit();
+  return g.addEntry(frame, name, emitter.error());
 }
 
 llvm::Expected<bool> cuda::generateSort(Generator &g) {
@@ -281,7 +179,14 @@ llvm::Expected<bool> cuda::generateSort(Generator &g) {
   llvm::Expected<std::optional<RadixLaunch>> radix = addRadixSort(g, op, room);
   if (!radix)
     return radix.takeError();
-  Value entry = plan.constant(g.entries.size()), block = plan.constant(threads);
+  Expr length = *kernel.getExtent(op.getAxis());
+  bool mayBeShort = length.constant().value_or(0) < longRow, mayBeLong = length.constant().value_or(longRow) >= longRow;
+  Value entry = plan.constant(g.entries.size()), block = plan.constant(mayBeShort ? usualThreads : manyThreads);
+  if (mayBeShort && mayBeLong) {
+    Value isLong = h.less(plan.constant(longRow - 1), plan.size(length));
+    entry = h.select(isLong, plan.constant(g.entries.size() + 1), entry);
+    block = h.select(isLong, plan.constant(manyThreads), block);
+  }
   Value grid = plan.size(Expr::ceildiv(*kernel.getExtent(op.getRankAxis()), Expr(room)) * rowsOf(g.info, op));
   if (const std::optional<RadixLaunch> &r = *radix) {
     plan.set(LATHE_CUDA_SCRATCH, h.select(r->useful, r->scratch, plan.constant(0)));
@@ -299,10 +204,11 @@ llvm::Expected<bool> cuda::generateSort(Generator &g) {
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, block);
-  KernelFrame frame(g.info, g.device, "sort", threads, g.sm, 0, g.dependent());
-  SortEmitter emitter(frame, op);
-  emitter.emit();
-  if (llvm::Error e = g.addEntry(frame, "sort", emitter.error()))
-    return std::move(e);
+  if (mayBeShort)
+    if (llvm::Error e = addSort(g, op, "sort", usualThreads))
+      return std::move(e);
+  if (mayBeLong)
+    if (llvm::Error e = addSort(g, op, "sort_long", manyThreads))
+      return std::move(e);
   return true;
 }

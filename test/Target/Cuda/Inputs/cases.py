@@ -77,14 +77,15 @@ def _rng(name):
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
-def softmax(n, c):
+def softmax(n, c, fixed=False):
     r = _rng("softmax")
+    N, C = (str(n), str(c)) if fixed else ("N", "C")
     x = r.standard_normal((n, c)).astype(np.float32) * 3
-    body = (load("x", "i0", "C*n + c") + '    %m = kernel.reduce max %x over ["c"] : f32\n    %d = arith.subf %x, %m : f32\n'
+    body = (load("x", "i0", f"{C}*n + c") + '    %m = kernel.reduce max %x over ["c"] : f32\n    %d = arith.subf %x, %m : f32\n'
             '    %e = math.exp %d : f32\n    %s = kernel.reduce add %e over ["c"] : f32\n    %y = arith.divf %e, %s : f32\n' +
-            store("y", "o0", "C*n + c"))
+            store("y", "o0", f"{C}*n + c"))
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
-    return Case("softmax", "reduction", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [("f32", x)],
+    return Case("softmax", "reduction", [("n", N), ("c", C)], body, {} if fixed else {"N": n, "C": c}, [("f32", x)],
                 [("f32", e / e.sum(1, keepdims=True))])
 
 
@@ -470,9 +471,11 @@ ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), l
         lambda: layer_norm(3, 4096), lambda: layer_norm(9, 64), lambda: layer_norm(2, 1000), lambda: layer_norm(5, 7),
         lambda: layer_norm(6, 1024, "bf16"), lambda: column_sum(300, 40), lambda: column_sum(70, 33), lambda: projection(3, 2, 4, 64),
         lambda: group_norm(2, 3, 4, 20), lambda: gelu_add(9, 52), lambda: transpose(37, 50), lambda: embedding(11, 30, 24),
-        lambda: causal_mask(13)]
+        lambda: causal_mask(13),
+        # Rows of constant length that blocks of a cluster share.
+        lambda: softmax(3, 8196, fixed=True), lambda: softmax(2, 33000, fixed=True), lambda: softmax(20, 40000, fixed=True)]
 # Rows of open length: around those that each entry point takes, with wide accesses and without.
-OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 4096, 4104, 16384, 16392)] +
+OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 4096, 4104, 16384, 16392, 32768, 32776, 131080, 262152)] +
              [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
              [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
               lambda: open_loop(0, 8), lambda: open_loop(40, 63), lambda: open_loop(300, 7, "f32")] +
@@ -682,10 +685,12 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
     return Case("scan", "scan", axes, body, sizes, [(t, x)], [(t, want)], 1e-4, 1e-3 if n < 10000 else 2e-2)
 
 
-def sort(rows, n, k, t="f32", descending=False, ties=False):
-    """The first k of each row and where they stand."""
+def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0):
+    """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
     r = _rng(f"sort{n}{k}{t}")
     x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
+    if alike:
+        x[:, np.argsort(np.arange(n) % alike >= k, kind="stable")] = np.sort(x, 1)[:, ::-1 if descending else 1]
     if t != "i64":
         x = x.astype(np.float32)
         x[x == 1] = np.nan
@@ -711,7 +716,10 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: scan(1, 200, columns=33), lambda: scan(2, 300, columns=5, exclusive=True, reverse=True), lambda: scan(1, 33, columns=70, open_size=False, kind="max"),
            lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
-           lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True)]
+           lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True),
+           # The best ones of long rows; the last two have more good ones than a block has room for.
+           lambda: sort(2, 8192, 1), lambda: sort(1, 20000, 50, descending=True, ties=True), lambda: sort(1, 9001, 512, "i64"), lambda: sort(3, 1100, 128),
+           lambda: sort(1, 9900, 500, alike=1024), lambda: sort(1, 8000, 120, "i64", descending=True, alike=256)]
 PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambda: permuted(3, 16, 17, "f16"), lambda: permuted(1, 72, 136, "bf16"),
                 lambda: permuted(2, 40, 33, "i64"), lambda: permuted(1, 80, 96, "f64", add=True), lambda: permuted(2, 15, 100), lambda: permuted(2, 100, 3),
                 lambda: permuted(2, 72, 40, "f16", fixed=True, add=True), lambda: permuted(1, 65, 131, fixed=True, add=True), lambda: permuted(0, 20, 30),
@@ -719,7 +727,7 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
 SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)]
 # Rows that all blocks sort together.
-SORTED_TOGETHER = [lambda: sort(1, 8300, 8300), lambda: sort(2, 16500, 5, descending=True, ties=True), lambda: sort(1, 4200, 4200, "i64", ties=True)]
+SORTED_TOGETHER = [lambda: sort(1, 8300, 8300), lambda: sort(2, 16500, 600, descending=True, ties=True), lambda: sort(1, 4200, 4200, "i64", ties=True)]
 
 SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
             lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", ""),

@@ -1,0 +1,20 @@
+//===- Cluster.cpp - Blocks that read one another's shared memory ----------===//
+
+#include "Cluster.h"
+
+using namespace mlir;
+using namespace lathe::cuda;
+
+Value lathe::cuda::clusterSize(DeviceBuilder &d) { return d.intrinsic("llvm.nvvm.read.ptx.sreg.cluster.nctarank", {}, d.i32Type()); }
+
+Value lathe::cuda::rankInCluster(DeviceBuilder &d) { return d.intrinsic("llvm.nvvm.read.ptx.sreg.cluster.ctarank", {}, d.i32Type()); }
+
+void lathe::cuda::clusterBarrier(DeviceBuilder &d) {
+  d.ptx("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;");
+}
+
+Value lathe::cuda::readOfBlock(DeviceBuilder &d, Value place, Value rank) {
+  Value address = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), place);
+  return d.ptx("{ .reg .u32 there; mapa.shared::cluster.u32 there, $1, $2; ld.shared::cluster.u64 $0, [there]; }", "=l,r,r,~{memory}",
+               {address, rank}, {d.i64Type()}, true)[0];
+}
