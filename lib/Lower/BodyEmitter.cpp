@@ -406,6 +406,32 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
   return computed == type ? v : c.hooks.convertFloat(c.b, c.loc, v, type);
 }
 
+/// Whether an index with the lanes' step of 1 is on one side of the bound in all of them: a vector lies in one part of a concatenation.
+bool BodyEmitter::agreesInLanes(arith::CmpIOp compare) const {
+  Context &c = *context;
+  Operation *other = compare.getRhs().getDefiningOp();
+  std::optional<Expr> bound;
+  IntegerAttr number;
+  if (matchPattern(compare.getRhs(), m_Constant(&number)))
+    bound = Expr(number.getInt());
+  else if (auto index = dyn_cast_or_null<kernel::IndexOp>(other); index && index.getIndices().empty())
+    bound = c.info.exprOf(index);
+  if (!bound)
+    return false;
+  Expr below = *bound - c.info.exprOf(compare.getLhs().getDefiningOp());
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sle:
+    below = below + Expr(1);
+    [[fallthrough]];
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sge:
+    return c.hooks.isMultiple(below, width);
+  default:
+    return false;
+  }
+}
+
 /// Compares an index that is linear in the lanes with a uniform value: c * lane against a scalar, in 32 bits. Vectors of i64
 /// would take two registers and several instructions for every padding and every causal mask.
 Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
@@ -421,6 +447,8 @@ Value BodyEmitter::emitIndexCompare(Operation *op, ArrayRef<Value> operands) {
   std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
   if (!step || *step < -1024 || *step > 1024)
     return {};
+  if (*step == 1 && agreesInLanes(compare))
+    return splat(c.b.create<arith::CmpIOp>(c.loc, compare.getPredicate(), exprWith(e, {}), operands[1]));
   Value left = c.b.create<arith::SubIOp>(c.loc, operands[1], exprWith(e, {})); // at lane 0
   int64_t limit = int64_t(1) << 30;
   left = c.b.create<arith::MaxSIOp>(c.loc, left, constantI64(c.b, c.loc, -limit));

@@ -94,6 +94,7 @@ private:
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitScalarOp(mlir::Operation *op);
   mlir::Value emitIndexCompare(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
+  bool agreesInLanes(mlir::arith::CmpIOp compare) const;
   mlir::Value emitDivision(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, mlir::Type type);
   Address addressOf(mlir::Operation *op, mlir::Value ref, mlir::ValueRange indices);
   std::pair<shape::Expr, shape::Expr> splitByLanes(const shape::Expr &e, mlir::ValueRange indices) const;

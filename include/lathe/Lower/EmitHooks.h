@@ -34,6 +34,9 @@ public:
                               mlir::Type type) {
     return {};
   }
+  /// Whether the expression is a multiple of so many lanes wherever a vector of them begins: an index that is this far below a bound is on the same
+  /// side of it in all lanes.
+  virtual bool isMultiple(const shape::Expr &e, unsigned lanes) { return false; }
   /// Conversion between float types (extension or rounding to nearest even).
   virtual mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type to);
 };

@@ -3,6 +3,8 @@
 #include "DeviceHooks.h"
 #include "DeviceBuilder.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -36,6 +38,25 @@ unsigned DeviceHooks::alignmentOf(const Access &a) {
   return bytes * known.divisorOf(info.exprOf(a.op), width, laneAxis);
 }
 
+/// The condition that all lanes of a mask have; null where they may differ.
+static Value commonCondition(OpBuilder &b, Value mask) {
+  if (!mask || !isa<VectorType>(mask.getType()))
+    return {};
+  Operation *def = mask.getDefiningOp();
+  if (auto splat = dyn_cast_or_null<vector::SplatOp>(def))
+    return splat.getInput();
+  if (!isa_and_nonnull<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(def)) {
+    DenseIntElementsAttr bits;
+    bool isSplat = def && matchPattern(mask, m_Constant(&bits)) && bits.isSplat();
+    return isSplat ? b.create<arith::ConstantOp>(def->getLoc(), b.getBoolAttr(bits.getSplatValue<bool>())) : Value();
+  }
+  Value x = commonCondition(b, def->getOperand(0)), y = x ? commonCondition(b, def->getOperand(1)) : Value();
+  if (!y)
+    return {};
+  OperationState state(def->getLoc(), def->getName(), {x, y}, b.getI1Type());
+  return b.create(state)->getResult(0);
+}
+
 Value DeviceHooks::load(OpBuilder &b, Location loc, const Access &a, Value fill) {
   DeviceBuilder d(b, loc);
   auto vector = dyn_cast<VectorType>(a.type);
@@ -49,6 +70,8 @@ Value DeviceHooks::load(OpBuilder &b, Location loc, const Access &a, Value fill)
     return d.load(a.type, a.pointer, align);
   Type element = vector.getElementType();
   Value out = fill ? fill : Value(b.create<arith::ConstantOp>(loc, b.getZeroAttr(vector)));
+  if (Value all = align > bytes ? commonCondition(b, a.mask) : Value())
+    return d.loadIf(all, a.type, a.pointer, align, out);
   for (int64_t i = 0; i < vector.getNumElements(); ++i) {
     Value p = d.at(a.pointer, d.i64(i), element);
     Value x = a.mask ? d.loadIf(d.extract(a.mask, i), element, p, bytes, d.extract(out, i)) : d.load(element, p, bytes);
@@ -63,8 +86,8 @@ void DeviceHooks::store(OpBuilder &b, Location loc, const Access &a, Value value
   unsigned align = alignmentOf(a);
   if (!a.mask)
     return d.store(value, a.pointer, align);
-  if (!vector)
-    return d.when(a.mask, [&] { d.store(value, a.pointer, align); });
+  if (Value all = vector ? commonCondition(b, a.mask) : a.mask)
+    return d.when(all, [&] { d.store(value, a.pointer, align); });
   for (int64_t i = 0; i < vector.getNumElements(); ++i)
     d.when(d.extract(a.mask, i), [&] {
       d.store(d.extract(value, i), d.at(a.pointer, d.i64(i), vector.getElementType()), elementBytes(a.type));

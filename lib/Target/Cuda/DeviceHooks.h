@@ -20,6 +20,9 @@ public:
                      mlir::Value fill) override;
   void scatter(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
                mlir::Value value) override;
+  bool isMultiple(const shape::Expr &e, unsigned lanes) override {
+    return lanes == laneWidth && known.divisorOf(e, lanes, laneAxis) == lanes;
+  }
   /// The axis along which accesses are wide; its base is a multiple of `width`.
   void setLane(llvm::StringRef axis, unsigned width) {
     laneAxis = axis.str();

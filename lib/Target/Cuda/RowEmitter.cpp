@@ -224,7 +224,7 @@ Values RowEmitter::walk(const RowPass &pass, Value from, Value step, Values sums
 }
 
 void RowEmitter::loopedPass(const RowPass &pass, std::vector<Values> &partials) {
-  unsigned ahead = !s.together ? 1 : s.width > 1 ? 4 : 8;
+  unsigned ahead = s.together ? 8 : s.layout == RowSchedule::Block ? 4 : 1;
   partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
 }
 

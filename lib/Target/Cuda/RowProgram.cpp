@@ -161,6 +161,8 @@ Value cuda::sharersOf(KernelFrame &frame) {
 /// Elements of a row that are worth a block of their own, and so many times as many are worth waiting for other blocks: one block alone goes through
 /// fewer in less than what two launches and the waits take.
 constexpr int64_t leastShare = 8192, leastSharers = 8;
+/// Blocks of a multiprocessor that wait for one another with all others. Every GPU has room for their threads and registers.
+constexpr unsigned sharedPerProcessor = 2;
 
 namespace {
 /// Words of a plan for rows that blocks share.
@@ -199,8 +201,10 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
   DeviceBuilder &h = plan.d;
   Value rows = plan.size(groups), size = plan.size(length), processors = plan.processors();
   Value some = h.b.create<arith::MaxSIOp>(h.loc, rows, plan.constant(1));
-  Value sharers = h.minU(h.div(processors, h.minU(some, processors)), h.ceilDiv(size, each));
-  Value useful = h.both(h.less(plan.constant(1), sharers), h.less(plan.constant(0), rows));
+  Value resident = h.mul(processors, int64_t(sharedPerProcessor));
+  Value sharers = h.minU(h.div(resident, h.minU(some, resident)), h.ceilDiv(size, each));
+  Value useful = h.both(h.less(h.mul(rows, 2), h.add(processors, 1)), h.less(plan.constant(0), rows));
+  useful = h.both(useful, h.less(plan.constant(1), sharers));
   useful = h.both(useful, h.less(plan.constant(leastSharers * each - 1), size));
   int64_t reductions = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(*s) * reductions), sharedHeadBytes);
@@ -209,6 +213,7 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
     return std::move(e);
   KernelFrame frame(info, g.device, name, s->threads, g.sm, 0, Dependent::No);
   frame.known = known;
+  frame.fitBlocks(sharedPerProcessor);
   RowEmitter emitter(frame, *s, section.axes, section.roots);
   emitter.emit();
   if (llvm::Error e = g.addEntry(frame, name, emitter.error()))

@@ -139,7 +139,8 @@ static std::optional<RowSchedule> keptRows(const BodyInfo &info, const RowSchedu
 }
 
 /// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
-static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows, const std::optional<RowSchedule> &kept) {
+static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows, const std::optional<RowSchedule> &kept,
+                            bool endsInRows) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
@@ -150,6 +151,8 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &ro
     return row;
   }
   RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
+  if (ofWarp && endsInRows)
+    row.threads = t.endingThreads;
   row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
   return !row.persistent && kept && length <= kept->most ? *kept : row;
 }
@@ -232,9 +235,10 @@ SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes 
     }
     return {s};
   }
+  bool endsInRows = llvm::none_of(roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & axes.reduced; });
   std::optional<RowSchedule> kept = keptRows(info, s, axes, roots, machine);
   if (std::optional<int64_t> length = extentOf(info, axes.reduced).constant())
-    return {alongRow(s, *length, extentOf(info, axes.rows), kept)};
+    return {alongRow(s, *length, extentOf(info, axes.rows), kept, endsInRows)};
   alongOpenRows(out, s, axes.reduced, kept);
   return out;
 }

@@ -43,6 +43,7 @@ struct RowSchedule {
 struct RowTuning {
   unsigned warpElements = 1024;   ///< rows up to this long take a warp, longer ones a block
   unsigned threads = 256;         ///< per block of independent rows
+  unsigned endingThreads = 512;   ///< per block of rows that leave a value each
   unsigned blockThreads = 256;    ///< per block that shares a row
   unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout

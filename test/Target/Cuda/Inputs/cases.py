@@ -116,6 +116,18 @@ def open_loop(n, c, t="bf16"):
                 [(t, x.astype(np.float64) + b)], tol, tol)
 
 
+def open_concat(n, b, t="bf16"):
+    """Two matrices side by side, as wide as they are: accesses may lie in one of them or across the border."""
+    x, y = (from_bf16(to_bf16(_rng(f"open_concat {n} {b} {i}").standard_normal((n, b)))) for i in range(2))
+    side = lambda name, ok: f'    %{name} = arith.cmpi {ok}, %i, %b : i64\n'
+    body = ('    %i = kernel.index "c"\n    %b = kernel.index "B"\n' + side("first", "slt") + side("second", "sge") +
+            f'    %x = kernel.load %i0["B*n + c"] if %first : !kernel.ref<{t}> -> {t}\n'
+            f'    %y = kernel.load %i1["B*n + c - B"] if %second : !kernel.ref<{t}> -> {t}\n'
+            f"    %z = arith.select %second, %y, %x : {t}\n" + store("z", "o0", "2*B*n + c", t))
+    return Case("open_concat", "loop", [("n", "N"), ("c", "2*B")], body, {"N": n, "B": b}, [(t, x), (t, y)],
+                [(t, np.concatenate([x, y], 1))], 0, 0)
+
+
 def open_line(n, t="f32"):
     """A loop along one axis of open length; what is read from the other end keeps no access narrow."""
     x = _rng(f"open_line {n}").standard_normal(n).astype(np.float32)
@@ -479,7 +491,7 @@ OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 1
              [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
              [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
               lambda: open_loop(0, 8), lambda: open_loop(40, 63), lambda: open_loop(300, 7, "f32")] +
-             [lambda n=n: open_line(n) for n in (0, 1, 3, 4, 7, 1026, 1027)] + [lambda n=n: open_line(n, "bf16") for n in (1, 8, 13, 2051)])
+             [lambda b=b: open_concat(3, b) for b in (0, 1, 4, 7, 8, 12, 64)] + [lambda n=n: open_line(n) for n in (0, 1, 3, 4, 7, 1026, 1027)] + [lambda n=n: open_line(n, "bf16") for n in (1, 8, 13, 2051)])
 GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64, 33, b_columns=True, epilogue="bias_relu"),
          lambda: gemm(20, 36, 24, batch=3, a_transposed=True), lambda: gemm(128, 68, 16, epilogue="bias_relu", t="bf16", out="bf16"),
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),

@@ -1,4 +1,5 @@
-"""Every number of f16 and of bf16 through the exponential function of a kernel of halves, on the emulator, in units in the last place."""
+"""Every number of f16 and of bf16 through functions of a kernel of halves, on the emulator, in units in the last place."""
+import math
 import os
 import subprocess
 import sys
@@ -10,17 +11,20 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases
 
 bits = np.arange(65536, dtype=np.uint32).astype(np.uint16)
-for kernel, value, least, steps in (('halves', cases.from_bf16, -133, 7), ('of_f16', lambda b: b.view(np.float16).astype(np.float32), -24, 10)):
+of_f16 = lambda b: b.view(np.float16).astype(np.float32)
+normal = np.vectorize(lambda x: math.erfc(-x))
+for kernel, value, function, least, steps in (('halves', cases.from_bf16, np.exp, -133, 7), ('of_f16', of_f16, np.exp, -24, 10),
+                                              ('normal', cases.from_bf16, normal, -133, 7), ('normal_f16', of_f16, normal, -24, 10)):
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ('in', 'out')]
         bits.tofile(files[0])
         np.full_like(bits, 77).tofile(files[1])
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'half-exponential.mlir')
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'half-functions.mlir')
         subprocess.run(['lathe-cuda', source, f'--kernel={kernel}', '--emit=run', '--sm=90', f'--buffer={files[0]}', f'--buffer={files[1]}'], check=True)
         got = value(np.fromfile(files[1], np.uint16)).astype(np.float64)
     with np.errstate(all='ignore'):
-        want = np.exp(value(bits).astype(np.float64))
-        largest = 65504 if kernel == 'of_f16' else (2 - 2.0 ** -7) * 2.0 ** 127
+        want = function(value(bits).astype(np.float64))
+        largest = 65504 if value is of_f16 else (2 - 2.0 ** -7) * 2.0 ** 127
         unit = 2.0 ** np.maximum(np.floor(np.log2(np.maximum(want, 2.0 ** least))) - steps, least)
         finite = want < largest + unit / 2
         error = np.abs(got - want) / unit

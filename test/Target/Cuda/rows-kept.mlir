@@ -1,0 +1,65 @@
+// A long row that a pass reads again waits in shared memory; blocks of a cluster share it where the machine has clusters.
+// RUN: lathe-cuda %s --kernel=rms --sm=90 --emit=ptx | FileCheck %s --check-prefix=CLUSTER
+// RUN: lathe-cuda %s --kernel=rms --sm=90 --emit=plan | FileCheck %s --check-prefix=PLAN
+// RUN: lathe-cuda %s --kernel=shorter --sm=80 --emit=ptx | FileCheck %s --check-prefix=BLOCK
+// RUN: lathe-cuda %s --kernel=rms --sm=80 --emit=entries | FileCheck %s --check-prefix=LOOP
+// RUN: lathe-cuda %s --kernel=sum --sm=90 --emit=entries | FileCheck %s --check-prefix=LOOP
+// REQUIRES: ptxas
+
+// Each thread stores four accesses and reads them again, past no barrier but those of the sum.
+// CLUSTER: .visible .entry rows_kept
+// CLUSTER-COUNT-4: ld.global.v4.b32
+// CLUSTER: st.shared.v4.b32
+// CLUSTER: barrier.cluster.arrive.release.aligned
+// CLUSTER: mapa.shared::cluster
+// CLUSTER: ld.shared.v4.b32
+// CLUSTER: barrier.cluster.arrive.release.aligned
+// CLUSTER: ret;
+// BLOCK: .visible .entry rows_kept
+// BLOCK-NOT: cluster
+// BLOCK: st.shared.b16
+// BLOCK-NOT: cluster
+// BLOCK: ld.shared.b16
+// BLOCK: ret;
+
+// 1,024 rows of 65,536 elements of 2 bytes, 64 KB for each of two blocks of 512 threads, behind which is a word for the sum.
+// PLAN: {{^}}0 2048 1 1 512 66568 2 1
+
+// More than a block has room for, or nothing that is read again.
+// LOOP-NOT: rows_kept
+// LOOP: rows_by_block
+
+!long = tensor<1024x65536xbf16>
+!short = tensor<1024x9001xbf16>
+func.func @f(%x: !long, %s: !short) {
+  %0 = kernel.generic reduction @rms axes(n = "1024", c = "65536") ins(%x : !long) outs(!long) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["65536*n + c"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = arith.mulf %2, %2 : f32
+    %4 = kernel.reduce add %3 over ["c"] : f32
+    %5 = math.rsqrt %4 : f32
+    %6 = arith.mulf %2, %5 : f32
+    %7 = arith.truncf %6 : f32 to bf16
+    kernel.store %7, %out["65536*n + c"] : bf16, <bf16>
+  }
+  %8 = kernel.generic reduction @shorter axes(n = "1024", c = "9001") ins(%s : !short) outs(!short) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["9001*n + c"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = arith.mulf %2, %2 : f32
+    %4 = kernel.reduce add %3 over ["c"] : f32
+    %5 = math.rsqrt %4 : f32
+    %6 = arith.mulf %2, %5 : f32
+    %7 = arith.truncf %6 : f32 to bf16
+    kernel.store %7, %out["9001*n + c"] : bf16, <bf16>
+  }
+  %9 = kernel.generic reduction @sum axes(n = "1024", c = "65536") ins(%x : !long) outs(tensor<1024xf32>) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["65536*n + c"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = kernel.reduce add %2 over ["c"] : f32
+    kernel.store %3, %out["n"] : f32, <f32>
+  }
+  return
+}
