@@ -98,7 +98,9 @@ Error pipeline::addSignature(artifact::ArtifactBuilder &builder, ModuleOp module
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
     if (!r.getScope()) { // the others are steps of their functions
       SizeCheck c = checkOf(r);
-      builder.addCheck(c.kind, c.a, c.b, c.says, r.getSays() && c.kind != LATHE_CHECK_HOLDS);
+      auto isLate = [&](const std::string &name) { return late.count(name) != 0; };
+      bool ofValues = llvm::any_of(c.a.symbols(), isLate) || llvm::any_of(c.b.symbols(), isLate);
+      builder.addCheck(c.kind, c.a, c.b, c.says, r.getSays() && (ofValues || c.kind != LATHE_CHECK_HOLDS));
     }
   return Error::success();
 }

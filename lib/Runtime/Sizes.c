@@ -172,7 +172,7 @@ static bool mentions(const char *text, const char *name) {
 }
 
 /* A condition, and the sizes in it: "a < b, where a = 5 (from dimension 0 of input 'x'), b = 3 (...)". */
-static LatheStatus failCondition(LatheContext *context, const char *text, const int64_t *sizes) {
+static LatheStatus failCondition(LatheContext *context, const char *whose, const char *text, const int64_t *sizes) {
   const LatheSymbol *symbols = LATHE_ARRAY(context, LatheSymbol, context->meta->symbols);
   char values[512] = "";
   size_t used = 0;
@@ -182,20 +182,21 @@ static LatheStatus failCondition(LatheContext *context, const char *text, const 
       used += (size_t)snprintf(values + used, sizeof values - used, "%s%s = %lld (from dimension %u of input '%s')",
                                used ? ", " : ", where ", name, (long long)sizes[i], symbols[i].dim, inputName(context, symbols[i].input));
   }
-  return latheFail(context, LATHE_INVALID, "the inputs' dimensions do not satisfy: %s%s", text, values);
+  return latheFail(context, LATHE_INVALID, "%s do not satisfy: %s%s", whose, text, values);
 }
 
 LatheStatus latheCheckRelation(LatheContext *context, uint32_t index, const int64_t *sizes) {
   const LatheCheck *check = &LATHE_ARRAY(context, LatheCheck, context->meta->checks)[index];
   int64_t a = sizes[check->a], b = sizes[check->b];
+  const char *whose = check->flags & LATHE_CHECK_VALUES ? "the model's values" : "the inputs' dimensions";
   if (check->kind == LATHE_CHECK_HOLDS)
-    return a <= b ? LATHE_OK : failCondition(context, latheName(context, check->text), sizes);
+    return a <= b ? LATHE_OK : failCondition(context, whose, latheName(context, check->text), sizes);
   const bool holds[] = {a == b, a <= b, a < b, a != b};
   static const char *const opposite[] = {"is not", "exceeds", "is not below", "equals"};
   if (check->kind < 4 && holds[check->kind])
     return LATHE_OK;
-  return latheFail(context, LATHE_INVALID, "%s do not satisfy: %s (%lld %s %lld)",
-                   check->flags & LATHE_CHECK_VALUES ? "the model's values" : "the inputs' dimensions", latheName(context, check->text), (long long)a, opposite[check->kind & 3], (long long)b);
+  return latheFail(context, LATHE_INVALID, "%s do not satisfy: %s (%lld %s %lld)", whose, latheName(context, check->text), (long long)a,
+                   opposite[check->kind & 3], (long long)b);
 }
 
 LatheStatus latheBindSizes(LatheContext *context, int64_t *sizes) {

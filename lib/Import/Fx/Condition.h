@@ -38,10 +38,11 @@ private:
   Condition negated() const;
 };
 
-/// A condition that the entry checks (nothing where it could not be read), and how a message names it.
+/// A condition that is checked (nothing where it could not be read), and how a message names it.
 struct Statement {
   std::optional<Condition> condition;
   std::string text;
+  std::string place = {}; ///< the branch that needs it, as the importer calls it; empty: every run does
 };
 
 } // namespace lathe::fx

@@ -1,7 +1,7 @@
 //===- Guards.cpp - What a program asserts becomes facts and checks ---------===//
 //
 // torch.export states what its trace assumed in three places: ranges, guards in Python, and assertion nodes. PyTorch refuses
-// inputs for which one of them does not hold, and so does the artifact's entry. What the shape engine can use is a fact
+// inputs for which one of them does not hold, and so does the artifact's entry; what a branch or a loop's body states, where that runs. What the shape engine can use is a fact
 // besides (equalities, divisibilities, orders), and what follows from earlier facts is not checked again.
 //
 //===----------------------------------------------------------------------===//
@@ -40,14 +40,32 @@ static std::optional<Condition> constrainedRange(const Node &node) {
 }
 
 /// The condition that an _assert_scalar is given by name, or as a constant.
-static NamedCondition assertedCondition(const Node &node, const Program &program) {
+static NamedCondition assertedCondition(const Node &node, const Graph &graph) {
   const Argument &a = node.inputs[0].value;
-  if (auto found = program.conditions.find(a.symbol); found != program.conditions.end())
+  if (auto found = graph.conditions.find(a.symbol); found != graph.conditions.end())
     return found->second;
   // A number asserts that it is not 0.
   if ((a.kind == Argument::Kind::Int || a.kind == Argument::Kind::Bool) && a.ints[0].expr)
     return {Condition::compare(Kind::NotEqual, *a.ints[0].expr, Expr(0)), a.ints[0].text};
   return {std::nullopt, a.symbol};
+}
+
+/// What the nodes of a graph assert of sizes.
+static std::vector<Statement> assertionsOf(const Graph &graph) {
+  std::vector<Statement> all;
+  for (const Node &node : graph.nodes) {
+    StringRef target = node.target;
+    std::string place = "node '" + node.name + "' (" + node.target + "): ";
+    if (node.inputs.empty())
+      continue;
+    if (target == "aten._assert_scalar.default") {
+      NamedCondition asserted = assertedCondition(node, graph);
+      all.push_back({asserted.condition, place + "the assertion '" + asserted.text + "'"});
+    } else if (target.starts_with("aten.sym_constrain_range")) {
+      all.push_back({constrainedRange(node), place + "the range of '" + node.inputs[0].value.symbol + "'"});
+    }
+  }
+  return all;
 }
 
 static std::vector<Statement> statementsOf(const Program &program) {
@@ -59,18 +77,7 @@ static std::vector<Statement> statementsOf(const Program &program) {
     all.push_back({bound, "the range '" + bound.str() + "'"});
   for (const std::string &guard : program.guards)
     all.push_back({parseGuard(guard, byName), "the guard '" + guard + "'"});
-  for (const Node &node : program.nodes) {
-    StringRef target = node.target;
-    std::string place = "node '" + node.name + "' (" + node.target + "): ";
-    if (node.inputs.empty())
-      continue;
-    if (target == "aten._assert_scalar.default") {
-      NamedCondition asserted = assertedCondition(node, program);
-      all.push_back({asserted.condition, place + "the assertion '" + asserted.text + "'"});
-    } else if (target.starts_with("aten.sym_constrain_range")) {
-      all.push_back({constrainedRange(node), place + "the range of '" + node.inputs[0].value.symbol + "'"});
-    }
-  }
+  llvm::append_range(all, assertionsOf(program));
   return all;
 }
 
@@ -114,7 +121,7 @@ static Expr withRemainders(const Expr &e) {
 }
 
 void Symbols::relate(const Expr &left, const char *kind, const Expr &right, std::string says) {
-  relations.push_back({left, kind, right, std::move(says)});
+  relations.push_back({left, kind, right, std::move(says), body});
 }
 
 /// An equality that says what a remainder is, as a divisibility: (divisor, multiple).
@@ -179,9 +186,9 @@ static int rankOf(const Condition &c) {
 }
 
 /// Late symbols that are only where a tensor begins in memory, of which nothing here depends.
-static std::set<std::string> offsetsOf(const Program &program) {
+static std::set<std::string> offsetsOf(const Graph &graph) {
   std::set<std::string> offsets, sizes;
-  for (const auto &[name, meta] : program.tensors) {
+  for (const auto &[name, meta] : graph.tensors) {
     if (meta.offset.expr)
       offsets.merge(meta.offset.expr->symbols());
     for (const Size &size : meta.sizes)
@@ -195,8 +202,27 @@ static std::set<std::string> offsetsOf(const Program &program) {
 
 llvm::Error Symbols::learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, StringRef file) {
   std::vector<Statement> stated = statementsOf(program);
-  llvm::append_range(stated, needed);
-  std::set<std::string> offsets = offsetsOf(program);
+  llvm::copy_if(needed, std::back_inserter(stated), [](const Statement &s) { return s.place.empty(); });
+  return learnAll(stated, offsetsOf(program), file);
+}
+
+llvm::Error Symbols::enter(const Graph &graph, std::vector<Statement> stated, StringRef function, StringRef file) {
+  outside.push_back({known, body});
+  known = known.clone();
+  body = function.str();
+  llvm::append_range(stated, assertionsOf(graph));
+  return learnAll(stated, offsetsOf(graph), file);
+}
+
+void Symbols::leave() {
+  for (const auto &quotient : known.derived())
+    if (!llvm::is_contained(quotients, quotient))
+      quotients.push_back(quotient);
+  std::tie(known, body) = outside.back();
+  outside.pop_back();
+}
+
+llvm::Error Symbols::learnAll(llvm::ArrayRef<Statement> stated, const std::set<std::string> &offsets, StringRef file) {
   std::vector<std::pair<Condition, std::string>> all;
   for (const Statement &s : stated) {
     auto refuse = [&](const llvm::Twine &why) { unsupported.push_back((file + ": " + s.text + " " + why).str()); };

@@ -8,6 +8,7 @@
 #include "lathe/Import/Fx/ImportFx.h"
 #include "Importer.h"
 #include "OpenProgram.h"
+#include "Regions.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -52,6 +53,7 @@ Attempts::Result Attempts::runWith(const Program &assumed) {
   for (unsigned attempt = 1;; ++attempt) {
     needs.grew = false;
     Program copy = assumed;
+    flattenRegions(copy, needs.branches);
     LATHE_TRY(symbols, Symbols::learn(copy, options, needs.stated, file));
     auto importer =
         std::make_unique<Importer>(file, std::move(copy), std::move(symbols), weights, needs, options, context);
@@ -69,6 +71,8 @@ Attempts::Result Attempts::runWith(const Program &assumed) {
 /// Whether every size that is at least 1 in the program as it stands is so with these ranges.
 bool Attempts::keepsResultsNonEmpty(const Program &assumed) {
   Program before = program, after = assumed;
+  for (Program *copy : {&before, &after})
+    flattenRegions(*copy, {});
   auto strict = Symbols::learn(before, options, {}, file), loose = Symbols::learn(after, options, {}, file);
   bool keeps = strict && loose;
   for (auto &[name, meta] : before.tensors)

@@ -116,6 +116,9 @@ llvm::Error Importer::whileLoop(const Node &node) {
   auto restore = llvm::make_scope_exit([&] { builder.restoreInsertionPoint(before); });
   builder.setInsertionPointToEnd(module->getBody());
   auto function = builder.create<mlir::func::FuncOp>(loc, "body" + std::to_string(counters.size()), builder.getFunctionType({}, {}));
+  auto leave = llvm::make_scope_exit([&] { symbols.leave(); });
+  if (llvm::Error e = symbols.enter(*body, {}, function.getName(), file))
+    return e;
   counters.push_back(Expr::size(counterName(node)).str());
   std::string counter = counters.back();
   mlir::Block *block = function.addEntryBlock();
@@ -130,7 +133,7 @@ llvm::Error Importer::whileLoop(const Node &node) {
       captured.push_back(v);
       inside.push_back(block->addArgument(v.getType(), loc));
     }
-  LATHE_TRY(next, runGraph(node, *body, joined(arguments, inside)));
+  LATHE_TRY(next, runGraph(node, *body, inCanonicalSizes(joined(arguments, inside))));
   if (next.size() != carried.size())
     return userError("{0}its body gives {1} values and carries {2}", placeOf(file, node), next.size(), carried.size());
   if (llvm::Error e = keepTypes(node, next, carried))
@@ -190,7 +193,11 @@ static SmallVector<Value> elementsAt(ir::GraphBuilder &g, llvm::ArrayRef<Value> 
 /// What a step carries on, then what is collected.
 llvm::Expected<SmallVector<Value>> Importer::scanStep(const Node &node, const Scan &scan, llvm::ArrayRef<Value> carried,
                                                       llvm::ArrayRef<Value> elements, llvm::ArrayRef<Value> others) {
-  LATHE_TRY(gives, runGraph(node, *graphAt(node, 0), joined(joined(carried, elements), others)));
+  auto function = llvm::cast<mlir::func::FuncOp>(builder.getInsertionBlock()->getParentOp());
+  auto leave = llvm::make_scope_exit([&] { symbols.leave(); });
+  if (llvm::Error e = symbols.enter(*graphAt(node, 0), {}, function.getName(), file))
+    return std::move(e);
+  LATHE_TRY(gives, runGraph(node, *graphAt(node, 0), inCanonicalSizes(joined(joined(carried, elements), others))));
   if (gives.size() < carried.size())
     return userError("{0}its body gives {1} values and carries {2}", placeOf(file, node), gives.size(), carried.size());
   if (llvm::Error e = keepTypes(node, llvm::MutableArrayRef<Value>(gives).take_front(carried.size()), carried))
@@ -250,13 +257,69 @@ llvm::Error Importer::scanLoop(const Node &node) {
 // cond
 //===----------------------------------------------------------------------===//
 
+/// What holds where the branch runs: the condition, where that is one of sizes, and what earlier attempts found that its nodes need.
+std::vector<Statement> Importer::statedOfBranch(const Node &node, bool isElse) const {
+  std::vector<Statement> stated;
+  std::string place = placeOf(file, node);
+  if (auto known = graph->conditions.find(node.inputs[0].value.symbol); known != graph->conditions.end() && known->second.condition) {
+    Condition holds = isElse ? Condition::negation(*known->second.condition) : *known->second.condition;
+    stated.push_back({holds, place + "its condition"});
+  }
+  llvm::copy_if(needs.stated, std::back_inserter(stated), [&](const Statement &s) { return s.place == late.branch; });
+  return stated;
+}
+
+/// A body may know more of the sizes of what it takes than is known outside.
+SmallVector<Value> Importer::inCanonicalSizes(llvm::ArrayRef<Value> list) {
+  SmallVector<Value> result;
+  for (Value v : list) {
+    Dims dims = ir::dimsOf(v);
+    for (Expr &e : dims)
+      e = g.facts.simplify(e);
+    result.push_back(g.reshape(v, dims));
+  }
+  return result;
+}
+
+/// Sizes of a cond's results that the branch which runs decides, as symbols of their own.
+static std::vector<std::string> decidedSizes(const OpContext &c) {
+  std::vector<std::string> symbols;
+  for (mlir::RankedTensorType type : c.resultTypes)
+    for (const Expr &size : ir::dimsOf(type))
+      if (auto symbol = size.asSymbol(); symbol && c.late->isLate(*symbol) && !c.late->bound.count(*symbol) && !llvm::is_contained(symbols, *symbol))
+        symbols.push_back(*symbol);
+  return symbols;
+}
+
+/// The type of a branch's result: as the file says, with the branch's own values of the sizes that it decides.
+static mlir::RankedTensorType typeInBranch(mlir::RankedTensorType told, Value v, llvm::ArrayRef<std::string> symbols, Dims &decided) {
+  Dims dims = ir::dimsOf(told), own = ir::dimsOf(v);
+  for (size_t d = 0; d < dims.size() && d < own.size(); ++d)
+    for (auto [symbol, value] : llvm::zip(symbols, decided))
+      if (dims[d].asSymbol() == std::optional(symbol)) {
+        if (value.isUnknown())
+          value = own[d];
+        dims[d] = value;
+      }
+  return ir::tensorType(dims, told.getElementType());
+}
+
 /// One of the branches, whose results have the types that the file says. Both take what is no constant.
-llvm::Expected<mlir::func::FuncOp> Importer::branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands) {
+llvm::Expected<mlir::func::FuncOp> Importer::branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands, bool isElse,
+                                                            Dims &decided) {
   mlir::Location loc = g.loc;
   auto before = builder.saveInsertionPoint();
-  auto restore = llvm::make_scope_exit([&] { builder.restoreInsertionPoint(before); });
+  std::string outer = late.branch;
   builder.setInsertionPointToEnd(module->getBody());
   auto function = builder.create<mlir::func::FuncOp>(loc, "branch" + std::to_string(branchCount++), builder.getFunctionType({}, {}));
+  late.branch += "/" + c.node.name + (isElse ? ".else" : ".then");
+  auto restore = llvm::make_scope_exit([&] {
+    builder.restoreInsertionPoint(before);
+    symbols.leave();
+    late.branch = outer;
+  });
+  if (llvm::Error e = symbols.enter(inner, statedOfBranch(c.node, isElse), function.getName(), file))
+    return std::move(e);
   mlir::Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   SmallVector<Value> inside;
@@ -265,12 +328,14 @@ llvm::Expected<mlir::func::FuncOp> Importer::branchFunction(OpContext &c, const 
       inside.push_back(builder.clone(*constant)->getResult(0));
     else
       inside.push_back(block->addArgument(v.getType(), loc));
-  LATHE_TRY(results, runGraph(c.node, inner, inside));
+  LATHE_TRY(results, runGraph(c.node, inner, inCanonicalSizes(inside)));
   if (results.size() < c.resultTypes.size())
     return userError("{0}a branch gives {1} values, the node {2}", placeOf(file, c.node), results.size(), c.resultTypes.size());
   results.resize(c.resultTypes.size());
+  std::vector<std::string> symbols = decidedSizes(c);
+  decided.assign(symbols.size(), Expr::unknown());
   for (auto [i, v] : llvm::enumerate(results)) {
-    LATHE_TRY(told, conform(c, v, c.resultTypes[i], i));
+    LATHE_TRY(told, conform(c, v, typeInBranch(c.resultTypes[i], v, symbols, decided), i));
     v = told;
   }
   builder.create<mlir::func::ReturnOp>(loc, results);
@@ -292,13 +357,20 @@ llvm::Error Importer::branches(const Node &node) {
   Value condition = values.current().at(node.inputs[0].value.tensors[0]);
   if (!ir::elementOf(condition).isInteger(1) || !g.facts.provablyEqual(shape::product(ir::dimsOf(condition)), Expr(1)))
     return userError("{0}its condition is no boolean", placeOf(file, node));
-  LATHE_TRY(first, branchFunction(c, *then, operands));
-  LATHE_TRY(second, branchFunction(c, *otherwise, operands));
+  Dims thenSizes, elseSizes;
+  LATHE_TRY(first, branchFunction(c, *then, operands, /*isElse=*/false, thenSizes));
+  LATHE_TRY(second, branchFunction(c, *otherwise, operands, /*isElse=*/true, elseSizes));
   SmallVector<Value> passed;
   llvm::copy_if(operands, std::back_inserter(passed), [](Value v) { return !v.getDefiningOp<ir::ConstantOp>(); });
   g.loc = ir::nodeLocation(builder.getContext(), node.name, node.target);
-  mlir::ArrayAttr none = builder.getArrayAttr({});
-  auto op = builder.create<ir::IfOp>(g.loc, first.getResultTypes(), g.reshape(condition, {}), passed, first.getName(), second.getName(), none, none, none);
+  SmallVector<mlir::Attribute> symbols;
+  for (const std::string &symbol : decidedSizes(c)) {
+    symbols.push_back(builder.getStringAttr(symbol));
+    late.bind(symbol, builder);
+  }
+  SmallVector<Type> types(c.resultTypes.begin(), c.resultTypes.end());
+  auto op = builder.create<ir::IfOp>(g.loc, types, g.reshape(condition, {}), passed, first.getName(), second.getName(),
+                                     builder.getArrayAttr(symbols), ir::exprArray(builder, thenSizes), ir::exprArray(builder, elseSizes));
   c.results.append(op.getResults().begin(), op.getResults().end());
   return giveResults(c, OpEntry{"cond", nullptr, nullptr}, /*inPlace=*/false);
 }

@@ -207,7 +207,7 @@ llvm::Error Importer::build() {
   if (llvm::Error e = addOutputs())
     return e;
   if (isClean())
-    for (const std::string &why : symbols.uncheckable(late.bound))
+    for (const std::string &why : symbols.uncheckable(late))
       refused.push_back({"", "guard", 0, why});
   if (!isClean())
     return llvm::Error::success();
@@ -222,8 +222,13 @@ llvm::Error Importer::build() {
                                  mlir::DenseI64ArrayAttr());
     if (same.isUnknown())
       continue;
-    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", same.str(), late.scopeOf(shape::Expr::symbol(name), builder.getContext()),
+    builder.create<ir::RelationOp>(unknown, shape::Expr::symbol(name).str(), "eq", same.str(), late.scopeOf(shape::Expr::symbol(name), "", builder.getContext()),
                                    mlir::StringAttr());
+  }
+  for (const auto &[name, says] : late.asserted) {
+    shape::Expr held = shape::Expr::symbol(name);
+    builder.create<ir::SymbolOp>(unknown, name, 0, 1, llvm::ArrayRef<int64_t>(), mlir::StringAttr(), mlir::DenseI64ArrayAttr());
+    builder.create<ir::RelationOp>(unknown, "1", "holds", held.str(), late.scopeOf(held, "", builder.getContext()), builder.getStringAttr(says));
   }
   std::string problems;
   mlir::ScopedDiagnosticHandler handler(builder.getContext(), [&](mlir::Diagnostic &d) {

@@ -74,7 +74,10 @@ private:
   llvm::Error whileLoop(const Node &node);
   llvm::Error scanLoop(const Node &node);
   llvm::Error branches(const Node &node);
-  llvm::Expected<mlir::func::FuncOp> branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands);
+  llvm::Expected<mlir::func::FuncOp> branchFunction(OpContext &c, const Graph &inner, llvm::ArrayRef<Value> operands, bool isElse,
+                                                    Dims &decided);
+  std::vector<Statement> statedOfBranch(const Node &node, bool isElse) const;
+  SmallVector<Value> inCanonicalSizes(llvm::ArrayRef<Value> list);
   struct Scan;
   llvm::Expected<Scan> readScan(const Node &node);
   llvm::Expected<SmallVector<Value>> buildScan(const Node &node, Scan scan);

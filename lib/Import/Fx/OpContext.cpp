@@ -249,34 +249,47 @@ llvm::Error OpContext::need(const Condition &condition) const {
   Condition stated = condition;
   for (const auto &[name, definition] : llvm::reverse(g.facts.derived()))
     stated = stated.substitute({{name, definition}});
-  std::string text = place() + "it needs '" + stated.str() + "', which";
+  std::string text = place() + "it needs '" + stated.str() + "', which", branch = late ? late->branch : "";
   for (const Statement &s : needs.stated)
-    if (s.text == text)
+    if (s.text == text && s.place == branch)
       return llvm::Error::success();
-  needs.stated.push_back({stated, text});
   needs.grew = true;
+  if (node.branch.empty())
+    needs.stated.push_back({stated, text, branch});
+  else
+    needs.branches.insert(node.branch);
   return cannot("it needs '{0}'", stated.str());
 }
 
 void OpContext::readSize(const std::string &symbol, Value count) {
   Value number = g.reshape(g.cast(count, g.b.getI64Type()), {});
   g.b.create<ir::ReadOp>(g.loc, number, g.b.getStrArrayAttr({symbol}));
-  if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(g.b.getInsertionBlock()->getParentOp()); function && function.getName() != "main")
-    late->places[symbol] = function.getName().str();
+  late->bind(symbol, g.b);
 }
 
-mlir::FlatSymbolRefAttr LateSizes::scopeOf(llvm::ArrayRef<Expr> of, mlir::MLIRContext *context) const {
+void LateSizes::bind(const std::string &symbol, mlir::OpBuilder &b) {
+  bound.insert(symbol);
+  if (auto function = llvm::dyn_cast<mlir::func::FuncOp>(b.getInsertionBlock()->getParentOp()); function && function.getName() != "main")
+    places[symbol] = function.getName().str();
+}
+
+mlir::FlatSymbolRefAttr LateSizes::scopeOf(llvm::ArrayRef<Expr> of, StringRef body, mlir::MLIRContext *context) const {
   for (const Expr &size : of)
     for (const std::string &symbol : size.symbols())
       if (auto found = places.find(symbol); found != places.end())
         return mlir::FlatSymbolRefAttr::get(context, found->second);
-  return {};
+  return body.empty() ? mlir::FlatSymbolRefAttr() : mlir::FlatSymbolRefAttr::get(context, body);
+}
+
+/// Whether the size has its value by now.
+static bool isKnown(const Expr &size, const LateSizes *late) {
+  return late && !size.isUnknown() &&
+         llvm::all_of(size.symbols(), [&](const std::string &name) { return !late->isLate(name) || late->bound.count(name); });
 }
 
 llvm::Error OpContext::bindSize(const Expr &size, Value count) {
   auto symbol = size.asSymbol();
-  auto isKnown = [&](const std::string &name) { return !late->isLate(name) || late->bound.count(name); };
-  if (!symbol && late && !size.isUnknown() && llvm::all_of(size.symbols(), isKnown)) {
+  if (isKnown(size, late) && !(symbol && late->isLate(*symbol))) {
     readAgain(size, count);
     return llvm::Error::success();
   }
@@ -287,13 +300,11 @@ llvm::Error OpContext::bindSize(const Expr &size, Value count) {
 }
 
 llvm::Expected<Expr> OpContext::bindSizeAgain(const Expr &size, Value count) {
-  auto symbol = size.asSymbol();
-  if (!symbol || !late || !late->bound.count(*symbol)) {
-    if (llvm::Error e = bindSize(size, count))
-      return std::move(e);
-    return size;
-  }
-  return readAgain(size, count);
+  if (isKnown(size, late))
+    return readAgain(size, count);
+  if (llvm::Error e = bindSize(size, count))
+    return std::move(e);
+  return size;
 }
 
 Expr OpContext::readAgain(const Expr &same, Value count) {
@@ -308,6 +319,12 @@ Expr OpContext::bindOwnSize(Value count) {
   late->again.push_back({own.str(), Expr::unknown()});
   readSize(own.str(), count);
   return own;
+}
+
+void OpContext::assertTrue(Value held, const std::string &says) {
+  std::string own = Expr::size(node.name + ".held" + std::to_string(late->asserted.size())).str();
+  late->asserted.emplace_back(own, says);
+  readSize(own, held);
 }
 
 bool OpContext::fits(const Expr &a, const Expr &b) const {

@@ -57,6 +57,7 @@ std::string placeOf(llvm::StringRef file, const Node &node);
 struct Needs {
   std::vector<Statement> stated;
   std::set<std::string> states; ///< buffers that nodes write in place, by the graph's name: the next attempt knows that they are states
+  std::set<std::string> branches; ///< `cond`s of whose branches one needs what the other does not: the next attempt runs one of them
   bool grew = false;
 };
 
@@ -65,8 +66,12 @@ struct LateSizes {
   std::function<bool(const std::string &)> isLate;
   std::set<std::string> bound;
   std::map<std::string, std::string> places; ///< the functions of the host program that read some, but for @main
-  /// Where a relation between these sizes can be checked: null for @main.
-  mlir::FlatSymbolRefAttr scopeOf(llvm::ArrayRef<Expr> of, mlir::MLIRContext *context) const;
+  std::string branch; ///< which is being built, by a name that is the same in each attempt; empty: none
+  std::vector<std::pair<std::string, std::string>> asserted; ///< names of values that must not be 0, and what a message says else
+  /// An op where the builder stands gives the symbol its value.
+  void bind(const std::string &symbol, mlir::OpBuilder &b);
+  /// Where a relation between these sizes is checked that holds in a body: null for @main.
+  mlir::FlatSymbolRefAttr scopeOf(llvm::ArrayRef<Expr> of, llvm::StringRef body, mlir::MLIRContext *context) const;
   std::vector<std::pair<std::string, Expr>> again; ///< names of values that are to be equal to sizes that are bound; of others the size is unknown
 };
 
@@ -117,6 +122,8 @@ public:
   llvm::Expected<Expr> bindSizeAgain(const Expr &size, Value count);
   /// Likewise, for a count that the file has no symbol for.
   Expr bindOwnSize(Value count);
+  /// Runs for which the element is 0 end there, with these words.
+  void assertTrue(Value held, const std::string &says);
 
   /// The operand's memory holds this from here on.
   void write(llvm::StringRef name, Value v) { written.push_back({slot(name).argument->tensors[0], v}); }
@@ -198,8 +205,8 @@ using Handler = llvm::Error (*)(OpContext &);
 /// What the result has to do with the memory of the first argument. MayCopy: it is copied only where its strides ask for that;
 /// Converts: it is the argument itself where it has its type and its strides. SharesEach: result i may share the memory of tensor i of a list.
 /// TakesPairs: complex numbers come as pairs, a last dimension of 2. OwnElements: the file may describe the elements' types wrongly, and the operator knows them.
-/// WritesOut: the result is written to the argument `out`.
-enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32, WritesOut = 64 };
+/// WritesOut: the result is written to the argument `out`. Checks: it has no result, and is there for what it checks.
+enum OpFlags : unsigned { NoFlags = 0, IsView = 1, MayCopy = 2, Converts = 4, SharesEach = 8, OwnElements = 16, TakesPairs = 32, WritesOut = 64, Checks = 128 };
 
 struct OpEntry {
   const char *name;      ///< without "aten."

@@ -2,7 +2,6 @@
 
 #include "Program.h"
 #include "JsonReader.h"
-#include "Regions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -91,11 +90,14 @@ void ProgramReader::graphValues(const Object &graph) {
     }
   if (const Object *conditions = graph.getObject("sym_bool_values"))
     for (const auto &[name, value] : *conditions)
-      if (const Object *o = value.getAsObject())
+      if (const Object *o = value.getAsObject()) {
         if (const Object *e = o->getObject("as_expr")) {
           StringRef text = e->getString("expr_str").value_or("");
           current->conditions.emplace(name.str(), NamedCondition{parseSymPyCondition(text), text.str()});
+        } else if (std::optional<bool> known = o->getBoolean("as_bool")) {
+          current->conditions.emplace(name.str(), NamedCondition{*known ? Condition::all({}) : Condition::any({}), *known ? "True" : "False"});
         }
+      }
 }
 
 std::string ProgramReader::tensorName(const Value &value, StringRef where) { return string(asObject(value, where), "name"); }
@@ -440,7 +442,6 @@ llvm::Expected<Program> fx::parseProgram(StringRef json, const std::string &what
   reader.read(reader.asObject(*value, "the program"));
   if (reader.failed())
     return reader.takeError();
-  flattenRegions(reader.program);
   return std::move(reader.program);
 }
 

@@ -55,6 +55,7 @@ struct NamedArgument {
 struct Node {
   std::string name, target;
   std::string line; ///< of the user's program that it comes from: "model.py:12: y = x + 1"; may be empty
+  std::string branch; ///< the `cond` in a branch of which it stood; empty: it is meant to run
   std::vector<NamedArgument> inputs;
   std::vector<Argument> outputs;
 };

@@ -1,6 +1,7 @@
 //===- Regions.cpp - Higher-order operators as plain nodes ------------------===//
 
 #include "Regions.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace lathe;
@@ -39,7 +40,7 @@ Node makeNode(const std::string &name, const char *target, std::vector<NamedArgu
 
 class Flattener {
 public:
-  explicit Flattener(Graph &program) : program(program) {}
+  Flattener(Graph &program, const std::set<std::string> &kept) : program(program), kept(kept) {}
   void run();
 
 private:
@@ -57,12 +58,14 @@ private:
   void define(const std::string &name, const TensorMeta &meta) { program.tensors.emplace(name, meta); }
 
   Graph &program;
+  const std::set<std::string> &kept; ///< conds
+  std::string branch;                ///< the outermost cond whose branch is being added
   std::vector<Node> nodes;
 };
 
 } // namespace
 
-static void flattenGraph(Graph &graph);
+static void flattenGraph(Graph &graph, const std::set<std::string> &kept);
 
 /// The arguments from one on, lists of tensors one by one.
 static std::vector<Argument> operandsFrom(const Node &node, size_t first) {
@@ -199,15 +202,17 @@ bool Flattener::region(const Node &node, size_t at) {
   return graph && inlineGraph(*graph, operandsFrom(node, at + 1), resultsOf(node), node.name + ".", precision);
 }
 
-static bool hasLoop(const Graph &graph) {
+/// Whether more comes of running the graph than its results: a loop may never end, and an assertion may not hold.
+static bool hasEffect(const Graph &graph) {
   return llvm::any_of(graph.nodes, [](const Node &n) {
-    return StringRef(n.target).contains("while_loop") ||
-           llvm::any_of(n.inputs, [](const NamedArgument &a) { return a.value.graph && hasLoop(*a.value.graph); });
+    StringRef target = n.target;
+    return target.contains("while_loop") || target.contains("_assert_async") || target.contains("_assert_scalar") ||
+           target.contains("sym_constrain_range") ||
+           llvm::any_of(n.inputs, [](const NamedArgument &a) { return a.value.graph && hasEffect(*a.value.graph); });
   });
 }
 
-/// Both branches run: an operator of this language has no effect beside its result. A loop may never end where it is not meant
-/// to run; then the importer makes branches of them.
+/// Both branches run, if that has no effect beside their results; else the importer makes branches of them.
 bool Flattener::branches(const Node &node) {
   const Graph *graphs[] = {graphAt(node, 1), graphAt(node, 2)};
   if (!graphs[0] || !graphs[1] || node.inputs.size() < 4)
@@ -225,16 +230,22 @@ bool Flattener::branches(const Node &node) {
     std::string name = taken(node.name + ".", "condition");
     define(name, meta);
     nodes.push_back(makeNode(name, "aten._holds.default", {{"excess", intArgument(known->second.condition->excess())}}, tensorArgument(name)));
+    std::string symbol = condition.symbol;
     condition = tensorArgument(name);
+    condition.symbol = symbol;
   }
   if (condition.kind != Kind::Tensor)
     return false;
-  if (hasLoop(*graphs[0]) || hasLoop(*graphs[1])) {
+  if (kept.count(node.name) || hasEffect(*graphs[0]) || hasEffect(*graphs[1])) {
     Node kept = node;
     kept.inputs[0].value = condition;
     keep(kept);
     return true;
   }
+  std::string outer = branch;
+  auto leave = llvm::make_scope_exit([&] { branch = outer; });
+  if (branch.empty())
+    branch = node.name;
   for (int i = 0; i < 2; ++i) {
     std::string prefix = node.name + (i ? ".else." : ".then.");
     for (const std::string &result : results) {
@@ -399,10 +410,11 @@ void Flattener::add(const Node &node) {
 /// A node that is left to the importer.
 void Flattener::keep(const Node &node) {
   nodes.push_back(node);
+  nodes.back().branch = branch;
   for (NamedArgument &input : nodes.back().inputs)
     if (input.value.graph) {
       input.value.graph = std::make_shared<Graph>(*input.value.graph);
-      flattenGraph(*input.value.graph);
+      flattenGraph(*input.value.graph, kept);
     }
 }
 
@@ -412,9 +424,9 @@ void Flattener::run() {
   program.nodes = std::move(nodes);
 }
 
-static void flattenGraph(Graph &graph) {
+static void flattenGraph(Graph &graph, const std::set<std::string> &kept) {
   if (llvm::any_of(graph.nodes, [](const Node &n) { return StringRef(n.target).starts_with("higher_order."); }))
-    Flattener(graph).run();
+    Flattener(graph, kept).run();
 }
 
-void fx::flattenRegions(Program &program) { flattenGraph(program); }
+void fx::flattenRegions(Program &program, const std::set<std::string> &branches) { flattenGraph(program, branches); }

@@ -204,10 +204,23 @@ bool Symbols::knows(const Size &size) const {
   });
 }
 
-std::vector<std::string> Symbols::uncheckable(const std::set<std::string> &bound) const {
+/// The node that computes such a value compares it with the size.
+std::map<std::string, Expr> Symbols::replaced(const LateSizes &sizes) const {
+  std::map<std::string, Expr> with;
+  for (const std::string &name : late) {
+    Expr same = known.simplify(Expr::symbol(name));
+    auto isSame = [&](const auto &read) { return !read.second.isUnknown() && known.provablyEqual(read.second, same); };
+    if (!sizes.bound.count(name) && !same.mentions(name) && llvm::any_of(sizes.again, isSame))
+      with.emplace(name, same);
+  }
+  return with;
+}
+
+std::vector<std::string> Symbols::uncheckable(const LateSizes &sizes) const {
   std::vector<std::string> messages;
+  std::map<std::string, Expr> with = replaced(sizes);
   for (const auto &[symbol, message] : aboutLate)
-    if (!bound.count(symbol))
+    if (!sizes.bound.count(symbol) && !with.count(symbol))
       messages.push_back(message);
   return messages;
 }
@@ -222,7 +235,11 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const LateSizes &s
       b.create<ir::SymbolOp>(loc, b.getStringAttr(s.name), b.getI64IntegerAttr(s.range.min.value_or(isLate(s.name) ? INT64_MIN : 0)),
                              b.getI64IntegerAttr(s.range.max.value_or(-1)), b.getDenseI64ArrayAttr(s.hints), mlir::StringAttr(),
                              mlir::DenseI64ArrayAttr());
-  for (const auto &[name, definition] : known.derived()) {
+  std::vector<std::pair<std::string, Expr>> derived = known.derived();
+  for (const auto &quotient : quotients)
+    if (!llvm::is_contained(derived, quotient))
+      derived.push_back(quotient);
+  for (const auto &[name, definition] : derived) {
     if (!isDeclared(definition))
       continue;
     Range range = known.rangeOf(name);
@@ -230,8 +247,11 @@ void Symbols::declare(mlir::OpBuilder &b, mlir::Location loc, const LateSizes &s
                            b.getI64IntegerAttr(range.max.value_or(-1)), b.getDenseI64ArrayAttr({}),
                            b.getStringAttr(definition.str()), mlir::DenseI64ArrayAttr());
   }
-  for (const Relation &r : relations)
-    if (isDeclared(r.left) && isDeclared(r.right))
-      b.create<ir::RelationOp>(loc, r.left.str(), r.kind, r.right.str(), sizes.scopeOf({r.left, r.right}, b.getContext()),
+  std::map<std::string, Expr> with = replaced(sizes);
+  for (const Relation &r : relations) {
+    Expr left = r.left.substitute(with), right = r.right.substitute(with);
+    if (isDeclared(left) && isDeclared(right) && (left != right || llvm::StringRef(r.kind) != "eq"))
+      b.create<ir::RelationOp>(loc, left.str(), r.kind, right.str(), sizes.scopeOf({left, right}, r.body, b.getContext()),
                                r.says.empty() ? mlir::StringAttr() : b.getStringAttr(r.says));
+  }
 }

@@ -20,6 +20,10 @@ public:
                                        llvm::StringRef file);
 
   const shape::Facts &facts() const { return known; }
+  /// The body of a branch or a loop is built until `leave`: what its graph asserts, and what is stated besides, holds in there alone
+  /// and is checked whenever the function runs.
+  llvm::Error enter(const Graph &graph, std::vector<Statement> stated, llvm::StringRef function, llvm::StringRef file);
+  void leave();
   /// Whether the size is an expression of symbols that an input or a node binds.
   bool knows(const Size &size) const;
   /// Whether it is a symbol of a value that is known only while the program runs (u0), until a node binds it.
@@ -27,7 +31,7 @@ public:
   /// What the program asserts and the entry cannot check, as messages.
   const std::vector<std::string> &uncheckable() const { return unsupported; }
   /// The same of what is about values that no node computed.
-  std::vector<std::string> uncheckable(const std::set<std::string> &bound) const;
+  std::vector<std::string> uncheckable(const LateSizes &sizes) const;
   /// Emits the lathe.symbol and lathe.relation ops that say what `facts` says.
   /// Of late symbols those that are bound.
   void declare(mlir::OpBuilder &b, mlir::Location loc, const LateSizes &sizes) const;
@@ -42,11 +46,14 @@ private:
     shape::Expr left;
     const char *kind;
     shape::Expr right;
-    std::string says;
+    std::string says, body; ///< `body`: the function where it holds; empty: everywhere
   };
+  /// Symbols of values that torch has found to be known sizes, and writes as these wherever a tensor has them.
+  std::map<std::string, shape::Expr> replaced(const LateSizes &sizes) const;
   void collect(const Program &program);
   void collectLate(Program &program);
   llvm::Error learnConditions(const Program &program, llvm::ArrayRef<Statement> needed, llvm::StringRef file);
+  llvm::Error learnAll(llvm::ArrayRef<Statement> stated, const std::set<std::string> &offsets, llvm::StringRef file);
   bool learn(const Condition &c);
   bool learnEquality(const Condition &c);
   void relate(const shape::Expr &left, const char *kind, const shape::Expr &right, std::string says = "");
@@ -60,6 +67,9 @@ private:
   std::vector<std::pair<std::string, std::string>> aboutLate; ///< a late symbol, and a message if it stays without a value
   std::vector<std::string> unsupported;
   shape::Facts known;
+  std::string body; ///< which is being built
+  std::vector<std::pair<shape::Facts, std::string>> outside; ///< what was known, and the body, around it
+  std::vector<std::pair<std::string, shape::Expr>> quotients; ///< of bodies that were left
 };
 
 } // namespace lathe::fx

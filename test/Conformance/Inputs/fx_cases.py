@@ -751,6 +751,11 @@ def halves():
     yield from fx_halves.halves()
 
 
+def assertions():
+    import fx_assertions
+    yield from fx_assertions.assertions()
+
+
 FAMILIES = {"samples": samples, "overloads": overloads, "signals": signals, "matrices": matrices, "views": views, "strided": strided,
             "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients,
-            "found": found, "halves": halves}
+            "found": found, "halves": halves, "assertions": assertions}

@@ -98,15 +98,16 @@ static llvm::Expected<Value> takeMany(OpContext &c, Value x, SmallVector<Value> 
   return Value(b.create<GatherNdOp>(c.g.loc, tensorType(dims, elementOf(x)), x, coordinates, b.getI64IntegerAttr(0)));
 }
 
-/// How many elements a mask picks: the size of the result that no node has computed yet, or else, as of a mask that has been used before,
-/// the one where the indices' dimension is: at the first of them, or in front where others are between them.
+/// How many elements a mask picks: the size of the result that no node has computed yet, or else, as of a mask that has been used before
+/// or of a number that torch has found to be another size, the one where the indices' dimension is: at the first of them, or in front
+/// where others are between them.
 static std::optional<Expr> countOfPicked(OpContext &c, llvm::ArrayRef<Value> given) {
   Dims dims = c.resultDims();
-  auto isLate = [&](const Expr &e, bool bound) {
+  auto isUnbound = [&](const Expr &e) {
     auto symbol = e.asSymbol();
-    return symbol && c.late->isLate(*symbol) && (c.late->bound.count(*symbol) != 0) == bound;
+    return symbol && c.late->isLate(*symbol) && !c.late->bound.count(*symbol);
   };
-  if (auto it = llvm::find_if(dims, [&](const Expr &e) { return isLate(e, false); }); it != dims.end())
+  if (auto it = llvm::find_if(dims, isUnbound); it != dims.end())
     return *it;
   auto isGiven = [](Value v) { return bool(v); };
   size_t first = llvm::find_if(given, isGiven) - given.begin(), last = given.size();
@@ -114,7 +115,7 @@ static std::optional<Expr> countOfPicked(OpContext &c, llvm::ArrayRef<Value> giv
     --last;
   bool between = !llvm::all_of(given.slice(first, last - first), isGiven);
   size_t place = between ? 0 : first;
-  return place < dims.size() && isLate(dims[place], true) ? std::optional(dims[place]) : std::nullopt;
+  return place < dims.size() ? std::optional(dims[place]) : std::nullopt;
 }
 
 /// A mask stands for the coordinates of its true elements, one list for each of its dimensions.
