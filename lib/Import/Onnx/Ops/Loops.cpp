@@ -158,4 +158,19 @@ SmallVector<Value> LoopBuilder::build() {
 
 SmallVector<Value> buildLoop(Node &n, const LoopSpec &spec) { return LoopBuilder(n, spec).build(); }
 
+SmallVector<Value> buildLoop(Node &n, const ir::CountedLoop &loop) {
+  LoopSpec spec;
+  spec.suffix = loop.name;
+  spec.limit = loop.steps;
+  spec.carried = loop.carried;
+  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &step) {
+    SmallVector<Value> captured;
+    for (Value v : loop.captured)
+      captured.push_back(n.importer.bring(v));
+    SmallVector<Value> results = loop.body(carried, captured, step);
+    return std::vector<Value>(results.begin(), results.end());
+  };
+  return buildLoop(n, spec);
+}
+
 } // namespace lathe::onnx

@@ -3,6 +3,7 @@
 #define LATHE_LIB_IMPORT_ONNX_OPS_LOOPS_H
 
 #include "GraphImporter.h"
+#include "lathe/Dialect/Lathe/CountedLoop.h"
 
 namespace lathe::onnx {
 
@@ -19,6 +20,8 @@ struct LoopSpec {
 
 /// Builds the loop; its results: the last carried values, then the collected ones along a new first dimension.
 llvm::SmallVector<Value> buildLoop(Node &n, const LoopSpec &spec);
+/// The same of a composition's loop, whose name is the suffix.
+llvm::SmallVector<Value> buildLoop(Node &n, const ir::CountedLoop &loop);
 
 } // namespace lathe::onnx
 

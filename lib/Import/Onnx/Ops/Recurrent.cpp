@@ -1,17 +1,18 @@
 //===- Recurrent.cpp - RNN, GRU and LSTM -----------------------------------===//
 //
-// A recurrence over a short sequence of fixed length is written out step by step (ImportOptions::unrolledSteps); any other is a
-// loop of the host program. What does not depend on the state (the operand times its weights) is one
-// product for all steps.
+// Reads what the operators are given; lathe/Dialect/Lathe/Recurrence.h has what they mean.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Activations.h"
 #include "Loops.h"
 #include "Quantization.h"
+#include "lathe/Dialect/Lathe/Recurrence.h"
 
 using namespace lathe;
 using llvm::SmallVector;
+using ir::RecurrentCell;
+using ir::RecurrentState;
 
 namespace lathe::onnx {
 
@@ -23,59 +24,41 @@ struct Chosen {
   double alpha, beta;
 };
 
-/// The state of a direction: the hidden values and, for the LSTM, the cell.
-struct State {
-  Value hidden, cell;
-};
-
 class Recurrence {
 public:
-  /// `gates` blocks of the weights; `hasCell` for the LSTM.
-  Recurrence(Node &n, int64_t gates, bool hasCell, std::vector<std::string> activations)
-      : n(n), gates(gates), hasCell(hasCell), defaults(std::move(activations)) {}
+  Recurrence(Node &n, RecurrentCell::Kind kind, std::vector<std::string> activations) : n(n), defaults(std::move(activations)) { cell.kind = kind; }
   virtual ~Recurrence() = default;
   void build();
 
 protected:
-  /// The next state from the operand's part [batch, gates * hidden] (with the operand's biases).
-  virtual State step(Value x, const State &before) = 0;
-  /// Whether the recurrent biases may be added to the operand's part, before the loop.
-  virtual bool addsBiasesFirst() const { return true; }
-  Value activate(unsigned which, Value v);
-  Value block(Value v, int64_t gate, int64_t count = 1); ///< of the last dimension
-  virtual Value byState(Value hidden, Value weights) { return n.g.contract(hidden, weights, {}, {}, {1}, {1}); }
   /// The operand [steps, batch, size] times a direction's weights.
-  virtual Value byOperand(Value x, int64_t direction) {
-    return n.g.contract(x, ofDirection(1, direction, {n.simplify(hidden * Expr(gates)), n.dim(x, 2)}), {}, {}, {2}, {1});
-  }
-  virtual Value recurrentOf(int64_t direction) { return ofDirection(2, direction, {n.simplify(hidden * Expr(gates)), hidden}); }
+  virtual Value byOperand(Value x, int64_t direction) { return n.g.linear(x, ofDirection(1, direction, {width(), n.dim(x, 2)}), Value()); }
+  virtual Value recurrentOf(int64_t direction) { return ofDirection(2, direction, {width(), hidden}); }
   /// Checks the weights' types; the dimension of the recurrent ones that is the state's size.
   virtual int64_t checkWeights() {
     n.requireSameElement({n.in(0), n.in(1), n.in(2)});
     return 2;
   }
+  bool hasMemory() const { return cell.kind == RecurrentCell::Kind::Lstm; }
+  Expr width() const { return n.simplify(hidden * Expr(cell.gates())); }
   Value operand(unsigned i) { return n.importer.bring(n.in(i)); }
   Value ofDirection(unsigned input, int64_t direction, llvm::ArrayRef<Expr> dims, bool ofOperandsType = true);
-  Value rows(int64_t gate, int64_t count);               ///< of the recurrent weights
-  Value plus(Value v, Value bias) { return bias ? n.g.add(v, n.g.broadcastTo(bias, n.dims(v))) : v; }
 
   Node &n;
-  int64_t gates;
-  bool hasCell;
-  Value recurrent, recurrentBias, peepholes; ///< of the current direction
+  RecurrentCell cell;
   Expr hidden, batch;
   int64_t directions = 1, current = 0;
 
 private:
   void readOperands();
   void readActivations();
-  bool isReverse(int64_t direction) const { return reversed || direction == 1; }
+  /// Whether the recurrent biases may be added to the operand's part, before the loop: a GRU may multiply one of them.
+  bool addsBiasesFirst() const { return cell.kind != RecurrentCell::Kind::Gru; }
+  Value activate(unsigned which, Value v);
+  Value biases(int64_t direction, bool ofState);
   Value project(int64_t direction);
-  void enter(int64_t direction);
-  State initialState(int64_t direction);
-  std::pair<State, Value> stepAt(Value projected, const State &before, const Expr &t);
-  void unroll(int64_t direction);
-  void loop(int64_t direction);
+  ir::RecurrentWeights weightsOf(int64_t direction);
+  void run(int64_t direction);
   Value initial(unsigned input, int64_t direction);
   Value join(llvm::ArrayRef<Value> parts, int64_t axis);
 
@@ -86,7 +69,7 @@ private:
   bool batchFirst = false, reversed = false;
   Expr steps;
   SmallVector<Value> outputs; ///< per direction, [steps, batch, hidden]
-  SmallVector<State> finals;
+  SmallVector<RecurrentState> finals;
 };
 
 Value Recurrence::activate(unsigned which, Value v) {
@@ -94,14 +77,6 @@ Value Recurrence::activate(unsigned which, Value v) {
   if (clip)
     v = n.g.binary<ir::MinOp>(n.g.binary<ir::MaxOp>(v, -*clip), *clip);
   return f.function->build(n.g, v, f.alpha, f.beta);
-}
-
-Value Recurrence::block(Value v, int64_t gate, int64_t count) {
-  return n.g.slice(v, n.rank(v) - 1, n.simplify(hidden * Expr(gate)), n.simplify(hidden * Expr(count)));
-}
-
-Value Recurrence::rows(int64_t gate, int64_t count) {
-  return n.g.slice(recurrent, 0, n.simplify(hidden * Expr(gate)), n.simplify(hidden * Expr(count)));
 }
 
 void Recurrence::readOperands() {
@@ -158,83 +133,38 @@ Value Recurrence::initial(unsigned input, int64_t direction) {
   return n.reshape(n.g.slice(v, 1, Expr(direction), Expr(1)), {batch, hidden});
 }
 
-/// Makes a direction's weights the current ones, in the function that is being built.
-void Recurrence::enter(int64_t direction) {
-  current = direction;
-  Expr width = n.simplify(hidden * Expr(gates));
-  recurrent = recurrentOf(direction);
-  Value biases = addsBiasesFirst() ? Value() : ofDirection(3, direction, {n.simplify(width * Expr(2))});
-  recurrentBias = biases ? block(biases, gates, gates) : Value();
-  peepholes = hasCell ? ofDirection(7, direction, {n.simplify(hidden * Expr(3))}) : Value();
+/// The operand's biases, or the state's, in the function that is being built; null where there are none.
+Value Recurrence::biases(int64_t direction, bool ofState) {
+  Value both = ofDirection(3, direction, {n.simplify(width() * Expr(2))});
+  return both ? n.g.slice(both, 0, ofState ? width() : Expr(0), width()) : both;
 }
 
 /// The operand's part in all steps, [steps, batch, gates * hidden].
 Value Recurrence::project(int64_t direction) {
-  Expr width = n.simplify(hidden * Expr(gates));
-  Value biases = ofDirection(3, direction, {n.simplify(width * Expr(2))}), bias;
-  if (biases)
-    bias = addsBiasesFirst() ? n.g.add(block(biases, 0, gates), block(biases, gates, gates)) : block(biases, 0, gates);
-  return plus(byOperand(x, direction), bias);
+  Value part = byOperand(x, direction), bias = biases(direction, false);
+  if (bias && addsBiasesFirst())
+    bias = n.g.add(bias, biases(direction, true));
+  return bias ? n.g.add(part, n.g.broadcastTo(bias, n.dims(part))) : part;
 }
 
-State Recurrence::initialState(int64_t direction) {
-  return {initial(5, direction), hasCell ? initial(6, direction) : Value()};
+/// In the function that is being built.
+ir::RecurrentWeights Recurrence::weightsOf(int64_t direction) {
+  current = direction;
+  return {recurrentOf(direction), addsBiasesFirst() ? Value() : biases(direction, true),
+          hasMemory() ? ofDirection(7, direction, {n.simplify(hidden * Expr(3))}) : Value(), Value()};
 }
 
-/// The state behind step t, and what the step gives.
-std::pair<State, Value> Recurrence::stepAt(Value projected, const State &before, const Expr &t) {
-  Expr width = n.simplify(hidden * Expr(gates));
-  State next = step(n.reshape(n.g.slice(projected, 0, t, Expr(1)), {batch, width}), before);
-  if (!lengths)
-    return {next, next.hidden};
-  // Beyond a sequence's length its state stays and its output is zero.
-  Value all = n.importer.bring(lengths), limit = n.g.broadcastTo(n.g.cast(n.g.size(t), n.element(all)), {batch});
-  Value inside = n.g.unsqueeze(n.g.compare(ir::CompareKind::LT, limit, all), {1});
-  inside = n.g.broadcastTo(inside, {batch, hidden});
-  Value given = n.g.select(inside, next.hidden, n.g.splatLike(0, next.hidden));
-  next.hidden = n.g.select(inside, next.hidden, before.hidden);
-  next.cell = hasCell ? n.g.select(inside, next.cell, before.cell) : Value();
-  return {next, given};
-}
-
-void Recurrence::unroll(int64_t direction) {
-  Value projected = project(direction);
-  State state = initialState(direction);
-  enter(direction);
-  int64_t count = *steps.constant();
-  SmallVector<Value> seen(count);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t t = isReverse(direction) ? count - 1 - i : i;
-    std::tie(state, seen[t]) = stepAt(projected, state, Expr(t));
-  }
-  outputs.push_back(count ? join(seen, 0) : n.g.splat(0, {Expr(0), batch, hidden}, n.element(x)));
-  finals.push_back(state);
-}
-
-/// Each direction is a loop of its own: its weights stay in the cache from one iteration to the next.
-void Recurrence::loop(int64_t direction) {
-  LoopSpec spec;
-  spec.suffix = "." + std::to_string(direction);
-  spec.limit = steps;
-  Value projected = project(direction);
-  State first = initialState(direction);
-  spec.carried.push_back(first.hidden);
-  if (hasCell)
-    spec.carried.push_back(first.cell);
-  spec.body = [&](llvm::ArrayRef<Value> carried, const Expr &iteration) {
-    enter(direction);
-    Expr t = isReverse(direction) ? steps - Expr(1) - iteration : iteration;
-    auto [next, y] = stepAt(n.importer.bring(projected), {carried[0], hasCell ? carried[1] : Value()}, t);
-    std::vector<Value> results{next.hidden};
-    if (hasCell)
-      results.push_back(next.cell);
-    results.push_back(y);
-    return results;
-  };
-  SmallVector<Value> results = buildLoop(n, spec);
-  finals.push_back({results[0], hasCell ? results[1] : Value()});
-  Value y = results.back();
-  outputs.push_back(isReverse(direction) ? n.g.slice(y, 0, n.simplify(steps - Expr(1)), steps, -1) : y);
+void Recurrence::run(int64_t direction) {
+  ir::Recurrence r{cell, {initial(5, direction), hasMemory() ? initial(6, direction) : Value()}};
+  r.reversed = reversed || direction == 1;
+  r.lengths = lengths;
+  r.weights = [this, direction](llvm::ArrayRef<Value>) { return weightsOf(direction); };
+  r.name = "." + std::to_string(direction);
+  r.buildLoop = [this](const ir::CountedLoop &loop) { return buildLoop(n, loop); };
+  r.unrolledSteps = n.importer.session().sizes.importOptions().unrolledSteps;
+  auto [all, last] = ir::runRecurrence(n.g, project(direction), r);
+  outputs.push_back(all);
+  finals.push_back(last);
 }
 
 /// The parts [batch, hidden] along a new axis.
@@ -280,83 +210,53 @@ void Recurrence::build() {
   directions = direction == "bidirectional" ? 2 : 1;
   reversed = direction == "reverse";
   readActivations();
-  std::optional<int64_t> count = steps.constant();
-  if (count && *count <= n.importer.session().sizes.importOptions().unrolledSteps)
-    for (int64_t d = 0; d < directions; ++d)
-      unroll(d);
-  else
-    for (int64_t d = 0; d < directions; ++d)
-      loop(d);
+  cell.activate = [this](unsigned which, Value v) { return activate(which, v); };
+  for (int64_t d = 0; d < directions; ++d)
+    run(d);
   SmallVector<Value> hiddens, cells;
-  for (const State &state : finals) {
+  for (const RecurrentState &state : finals) {
     hiddens.push_back(state.hidden);
-    cells.push_back(state.cell);
+    cells.push_back(state.memory);
   }
   if (n.wants(0)) { // [steps, directions, batch, hidden] or [batch, steps, directions, hidden]
     Value y = join(outputs, 1);
     n.out(0, batchFirst ? n.g.transpose(y, {2, 0, 1, 3}) : y);
   }
   n.out(1, join(hiddens, batchFirst ? 1 : 0));
-  if (hasCell)
+  if (hasMemory())
     n.out(2, join(cells, batchFirst ? 1 : 0));
 }
 
 class Rnn : public Recurrence {
 public:
-  explicit Rnn(Node &n) : Recurrence(n, 1, false, {"Tanh"}) {}
-  State step(Value x, const State &s) override {
-    return {activate(0, n.g.add(x, plus(byState(s.hidden, recurrent), recurrentBias))), {}};
-  }
+  explicit Rnn(Node &n) : Recurrence(n, RecurrentCell::Kind::Plain, {"Tanh"}) {}
 };
 
 /// Gates: update, reset, hidden.
 class Gru : public Recurrence {
 public:
-  bool addsBiasesFirst() const override { return false; }
-  explicit Gru(Node &n) : Recurrence(n, 3, false, {"Sigmoid", "Tanh"}), resetsAfter(n.flag("linear_before_reset", false)) {}
-  State step(Value x, const State &s) override {
-    Value both = n.g.add(block(x, 0, 2), plus(byState(s.hidden, rows(0, 2)), recurrentBias ? block(recurrentBias, 0, 2) : Value()));
-    Value gate = activate(0, both), update = block(gate, 0), reset = block(gate, 1);
-    Value bias = recurrentBias ? block(recurrentBias, 2) : Value();
-    Value inner = resetsAfter ? n.g.mul(reset, plus(byState(s.hidden, rows(2, 1)), bias))
-                              : plus(byState(n.g.mul(reset, s.hidden), rows(2, 1)), bias);
-    Value candidate = activate(1, n.g.add(block(x, 2), inner));
-    Value kept = n.g.mul(n.g.sub(n.g.splatLike(1, update), update), candidate);
-    return {n.g.add(kept, n.g.mul(update, s.hidden)), {}};
+  explicit Gru(Node &n) : Recurrence(n, RecurrentCell::Kind::Gru, {"Sigmoid", "Tanh"}) {
+    cell.gru = {/*reset=*/1, /*update=*/0};
+    cell.resetsAfter = n.flag("linear_before_reset", false);
   }
-
-private:
-  bool resetsAfter;
 };
 
 /// Gates: input, output, forget, cell.
 class Lstm : public Recurrence {
 public:
-  explicit Lstm(Node &n)
-      : Recurrence(n, 4, true, {"Sigmoid", "Tanh", "Tanh"}), couplesForget(n.flag("input_forget", false)) {}
-  State step(Value x, const State &s) override {
-    Value all = n.g.add(x, plus(byState(s.hidden, recurrent), recurrentBias));
-    auto gate = [&](int64_t place, int64_t peephole, Value cell) {
-      Value v = block(all, place);
-      if (peepholes)
-        v = n.g.add(v, n.g.mul(n.g.broadcastTo(block(peepholes, peephole), n.dims(cell)), cell));
-      return activate(0, v);
-    };
-    Value in = gate(0, 0, s.cell), candidate = activate(1, block(all, 3));
-    Value forget = couplesForget ? n.g.sub(n.g.splatLike(1, in), in) : gate(2, 2, s.cell);
-    Value cell = n.g.add(n.g.mul(forget, s.cell), n.g.mul(in, candidate));
-    return {n.g.mul(gate(1, 1, cell), activate(2, cell)), cell};
+  explicit Lstm(Node &n) : Recurrence(n, RecurrentCell::Kind::Lstm, {"Sigmoid", "Tanh", "Tanh"}) {
+    cell.lstm = {0, 1, 2, 3};
+    cell.couplesForget = n.flag("input_forget", false);
   }
-
-private:
-  bool couplesForget; ///< what the input gate lets in, the forget gate drops
 };
 
 /// ONNX Runtime's: weights of 8 bits, transposed, whose other factor is quantised when it is known: all of the operand at once, the
 /// state in each step.
 class QuantisedLstm : public Lstm {
 public:
-  explicit QuantisedLstm(Node &n) : Lstm(n) {}
+  explicit QuantisedLstm(Node &n) : Lstm(n) {
+    cell.product = [this](Value hidden, Value weights, Value) { return product(hidden, weights, 10, current); };
+  }
   int64_t checkWeights() override {
     n.requireInteger(n.in(1));
     n.requireInteger(n.in(2));
@@ -366,10 +266,8 @@ public:
     return product(x, ofDirection(1, direction, {n.dim(x, 2), width()}, false), 8, direction);
   }
   Value recurrentOf(int64_t direction) override { return ofDirection(2, direction, {hidden, width()}, false); }
-  Value byState(Value hidden, Value weights) override { return product(hidden, weights, 10, current); }
 
 private:
-  Expr width() const { return n.simplify(hidden * Expr(gates)); }
   /// A scale or zero point, one per direction or one per column of each.
   Value perColumn(unsigned input, int64_t direction) {
     Value v = operand(input);
