@@ -549,7 +549,7 @@ Expected<Tensor> interpret::runPack(kernel::PackOp op, const Tensor &source) {
   if (auto tile = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName))
     return packTiles(op, source, kernel::Winograd(tile[0]), kernel::Winograd(tile[1]));
   int64_t group = out.type.getRank() == 4 ? out.shape().back() : 1, run = std::max<int64_t>(1, extents.back());
-  int64_t perRun = (run + group - 1) / group, groups = k / run * perRun;
+  int64_t perRun = (run + group - 1) / group, groups = group > 1 ? out.shape()[1] : k; // a list behind bytes is for machines
   for (int64_t column = 0; column < n; ++column)
     ir::forEach(extents, [&](int64_t at, ArrayRef<int64_t> c) {
       int64_t place = at / run * perRun + at % run / group, from = column * op.getNStride();

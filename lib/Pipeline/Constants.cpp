@@ -1,6 +1,7 @@
 //===- Constants.cpp - Bytes of constant tensors ---------------------------===//
 
 #include "Constants.h"
+#include "lathe/Dialect/Kernel/BytePairs.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Support/Diagnostics.h"
@@ -69,6 +70,7 @@ struct Packing {
   std::vector<int64_t> rows; ///< where row k starts
   int64_t group = 1;         ///< rows that lie side by side, an element of each
   int64_t run = 1;           ///< rows after which a group begins anew
+  int64_t listRows = 0;      ///< behind a panel of bytes
   std::array<int64_t, 2> tile = {1, 1}; ///< of minimal filtering: its results; rows are the taps, and what is summed for each
 
   /// Groups of all rows, and the place of a row's first element among the elements of a column.
@@ -137,11 +139,22 @@ struct Packing {
     }
   }
 
+  /// Behind a panel of bytes, the words with pairs of products that do not fit.
+  void appendList(std::string &out) const {
+    ArrayRef<int8_t> bytes(reinterpret_cast<const int8_t *>(out.data()), out.size());
+    std::vector<int32_t> list = kernel::listOfWords(kernel::wordsBeyondPairs(bytes, panel), groups());
+    size_t end = out.size() + size_t(listRows * panel * group);
+    out.append(reinterpret_cast<const char *>(list.data()), list.size() * sizeof(int32_t));
+    out.resize(end, '\0');
+  }
+
   void stream(llvm::function_ref<void(ArrayRef<char>)> sink) const {
     std::string buffer;
     if (panel) {
       for (int64_t n0 = 0; n0 < n; n0 += panel) {
         places() > 1 ? tiledBlock(n0, panel, buffer) : block(n0, panel, buffer);
+        if (listRows)
+          appendList(buffer);
         sink(ArrayRef<char>(buffer.data(), buffer.size()));
       }
       return;
@@ -196,6 +209,8 @@ Expected<artifact::ByteSource> pipeline::packedBytes(kernel::PackOp op) {
   p.run = std::max<int64_t>(1, op.getKExtents() && !op.getKExtents()->empty() ? op.getKExtents()->back() : p.k);
   if (ir::typeOf(op.getResult()).getRank() == 4)
     p.group = ir::typeOf(op.getResult()).getShape().back();
+  if (auto rows = op->getAttrOfType<IntegerAttr>(kernel::pairsName))
+    p.listRows = rows.getInt();
   if (auto tile = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName)) {
     if (!p.from.isF32() || !p.to.isF32() || tile.size() != 2 || !kernel::Winograd::knows(tile[0]) || !kernel::Winograd::knows(tile[1]))
       return bug("kernel.pack: no tiles of these results are made of {0}", p.from);

@@ -53,9 +53,9 @@ func.func @column(%x: tensor<8x16xf32>) -> tensor<8x1xf32> {
 
 // Bytes: four points of the sum side by side. A window's taps come first, and its channels share words, filled up.
 // CHECK-LABEL: @bytes
-// CHECK: %[[P:.*]] = kernel.pack %{{.*}} {k = 10 : i64, kExtents = array<i64: 10>, kStride = 0 : i64, kStrides = array<i64: 3>, n = 3 : i64, nStride = 1 : i64, panel = 32 : i64} : tensor<10x3xi8> -> tensor<1x3x32x4xi8>
+// CHECK: %[[P:.*]] = kernel.pack %{{.*}} {k = 10 : i64, kExtents = array<i64: 10>, kStride = 0 : i64, kStrides = array<i64: 3>, n = 3 : i64, nStride = 1 : i64, pairs = 0 : i64, panel = 32 : i64} : tensor<10x3xi8> -> tensor<1x3x32x4xi8>
 // CHECK: ins(%{{.*}}, %[[P]] : tensor<8x10xui8>, tensor<1x3x32x4xi8>)
-// CHECK: kernel.load %{{.*}}["3*k + n"] {packed} : <i8> -> i8
+// CHECK: kernel.load %{{.*}}["3*k + n"] {packed, pairs = 0 : i64} : <i8> -> i8
 func.func @bytes(%x: tensor<8x10xui8>) -> tensor<8x3xi32> {
   %w = lathe.constant dense<2> : tensor<10x3xi8>
   %0 = kernel.generic reduction @matmul axes(m = "8", n = "3", k = "10")
@@ -73,7 +73,7 @@ func.func @bytes(%x: tensor<8x10xui8>) -> tensor<8x3xi32> {
 }
 
 // CHECK-LABEL: @window
-// CHECK: kernel.pack %{{.*}} {k = 15 : i64, kExtents = array<i64: 3, 5>, kStride = 0 : i64, kStrides = array<i64: 1, 3>, n = 2 : i64, nStride = 15 : i64, panel = 32 : i64} : tensor<2x5x3xi8> -> tensor<1x6x32x4xi8>
+// CHECK: kernel.pack %{{.*}} {k = 15 : i64, kExtents = array<i64: 3, 5>, kStride = 0 : i64, kStrides = array<i64: 1, 3>, n = 2 : i64, nStride = 15 : i64, pairs = 0 : i64, panel = 32 : i64} : tensor<2x5x3xi8> -> tensor<1x6x32x4xi8>
 // CHECK: kernel.generic reduction @conv axes(o = "2", i = "6", q = "3", c = "5")
 func.func @window(%x: tensor<5x8xui8>) -> tensor<2x6xi32> {
   %w = lathe.constant dense<2> : tensor<2x5x3xi8>
@@ -112,4 +112,64 @@ func.func @repeated(%x: tensor<8x10xui8>) -> tensor<2x8x3xi32> {
     kernel.store %6, %o["24*r + 3*m + n"] : i32, !kernel.ref<i32>
   }
   return %0 : tensor<2x8x3xi32>
+}
+
+// One word of eight has a pair whose products do not fit in 16 bits: a list of it follows the panel.
+// CHECK-LABEL: @few_pairs
+// CHECK: kernel.pack %{{.*}} {{.*}}pairs = 1 : i64, {{.*}} -> tensor<1x9x32x4xi8>
+// CHECK: kernel.load %{{.*}}["k + n"] {packed, pairs = 1 : i64} : <i8> -> i8
+func.func @few_pairs(%x: tensor<8x32xui8>) -> tensor<8x1xi32> {
+  %w = lathe.constant dense<[[64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [64], [100], [29], [1], [2]]> : tensor<32x1xi8>
+  %0 = kernel.generic reduction @few_pairs axes(m = "8", n = "1", k = "32")
+      ins(%x, %w : tensor<8x32xui8>, tensor<32x1xi8>) outs(tensor<8x1xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["32*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["m + n"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<8x1xi32>
+}
+
+// Products of weights of two signs do not add up.
+// CHECK-LABEL: @pairs_of_signs
+// CHECK: kernel.pack %{{.*}} {{.*}}pairs = 0 : i64, {{.*}} -> tensor<1x5x32x4xi8>
+// CHECK: kernel.load %{{.*}}["k + n"] {packed, pairs = 0 : i64} : <i8> -> i8
+func.func @pairs_of_signs(%x: tensor<8x18xui8>) -> tensor<8x1xi32> {
+  %w = lathe.constant dense<[[127], [-128], [127], [-128], [127], [-128], [127], [-128], [127], [-128], [127], [-128], [127], [-128], [127], [-128], [-128], [0]]> : tensor<18x1xi8>
+  %0 = kernel.generic reduction @pairs_of_signs axes(m = "8", n = "1", k = "18")
+      ins(%x, %w : tensor<8x18xui8>, tensor<18x1xi8>) outs(tensor<8x1xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["18*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["m + n"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<8x1xi32>
+}
+
+// Where many words would be listed, there is no list.
+// CHECK-LABEL: @many_pairs
+// CHECK: kernel.pack %{{.*}} {k = 16 : i64, {{.*}} nStride = 1 : i64, panel = 32 : i64} {{.*}} -> tensor<1x4x32x4xi8>
+// CHECK: kernel.load %{{.*}}["k + n"] {packed} : <i8> -> i8
+func.func @many_pairs(%x: tensor<8x16xui8>) -> tensor<8x1xi32> {
+  %w = lathe.constant dense<[[127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127], [127]]> : tensor<16x1xi8>
+  %0 = kernel.generic reduction @many_pairs axes(m = "8", n = "1", k = "16")
+      ins(%x, %w : tensor<8x16xui8>, tensor<16x1xi8>) outs(tensor<8x1xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["16*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["m + n"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<8x1xi32>
 }

@@ -63,6 +63,8 @@ struct Machine {
   GpuLimits gpu = {};
 
   bool dotsBytes() const { return !refines.empty(); }
+  /// Products of unsigned bytes and signed ones, of which neighbours are added in 16 bits, saturating.
+  bool addsBytePairs() const { return features.contains("+ssse3"); }
   bool isGpu() const { return gpu.capability != 0; }
   /// Lanes of f32 in one register: the usual vector width W.
   unsigned lanes() const { return vectorBytes / 4; }

@@ -235,7 +235,8 @@ void ImageEmitter::emit() {
 }
 
 void ImageEmitter::emitPanel(const BodyEmitter &point, Value panelIndex, Value firstRow, Value lines) {
-  Value panel = panelAt(point, panelIndex, room), firstColumn = v.mul(panelIndex, panelColumns);
+  ColumnPanel panel = panelAt(point, panelIndex, room);
+  Value firstColumn = v.mul(panelIndex, panelColumns);
   Value tileCount = v.ceilDiv(rowLength, tiles.maxRows());
   Value high = v.ceilDiv(rowLength, tileCount), low = v.sub(high, 1), highTiles = v.sub(rowLength, v.mul(tileCount, low));
   WordRows at{v.i(x().stride), {}, table};

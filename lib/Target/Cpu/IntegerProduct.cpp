@@ -21,7 +21,8 @@ constexpr int64_t panelsPerPacking = 4;
 //===----------------------------------------------------------------------===//
 
 IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape)
-    : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tiles(v),
+    : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
+      tiles(v, schedule::byteForm(f.isa, shape.pairs.has_value())),
       epilogue(v, shape.product, f.info, body, tiles.maxRows()), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
   words = body.emitExpr(shape.words());
   panelCount = v.max(body.emitExpr(panels()), v.i(1));
@@ -37,17 +38,20 @@ Expr IntegerEmitter::panelWords() const {
   return shape.product.packed ? starts : starts + shape.words() * Expr(panelColumns);
 }
 
-Value IntegerEmitter::panelAt(const BodyEmitter &point, Value panelIndex, Value room) {
-  Value firstColumn = v.mul(panelIndex, panelColumns), panel;
+ColumnPanel IntegerEmitter::panelAt(const BodyEmitter &point, Value panelIndex, Value room) {
+  Value firstColumn = v.mul(panelIndex, panelColumns), panel, list;
   starts = room;
   if (shape.product.packed) {
-    panel = word(refOf(shape.product.rhsRef), v.mul(v.mul(panelIndex, words), panelColumns));
+    BodyEmitter outside = point;
+    panel = word(refOf(shape.product.rhsRef), v.mul(v.mul(panelIndex, outside.emitExpr(shape.panelRows())), panelColumns));
+    if (shape.pairs.value_or(0) && schedule::byteForm(f.isa, true) == schedule::ByteForm::Pairs)
+      list = word(panel, v.mul(words, panelColumns));
   } else {
     panel = word(room, v.i(panelColumns));
     packer.columns(point, firstColumn, panel);
   }
   if (!shape.rowsSigned)
-    return panel;
+    return {panel, list};
   // Rows were shifted by 128: the sums start at -128 times the column's sum.
   Value shifted = v.intSplat(int32_t(0x80808080)), constant = v.i(0);
   if (!shape.columnsSigned) { // and both were: 128 * 128 for each point of the sum
@@ -63,7 +67,7 @@ Value IntegerEmitter::panelAt(const BodyEmitter &point, Value panelIndex, Value 
     Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
     v.b.create<LLVM::StoreOp>(v.loc, start, word(starts, q), 4);
   });
-  return panel;
+  return {panel, list};
 }
 
 void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
@@ -159,7 +163,8 @@ void MatrixEmitter::emitRowStarts(Value count) {
 }
 
 void MatrixEmitter::emitPanel(const BodyEmitter &point, Value panelIndex, Value first, Value count) {
-  Value panel = panelAt(point, panelIndex, room), firstColumn = v.mul(panelIndex, panelColumns);
+  ColumnPanel panel = panelAt(point, panelIndex, room);
+  Value firstColumn = v.mul(panelIndex, panelColumns);
   Value tileCount = v.ceilDiv(count, tiles.maxRows());
   Value high = v.ceilDiv(count, v.max(tileCount, v.i(1))), low = v.sub(high, 1), highTiles = v.sub(count, v.mul(tileCount, low));
   WordRows at{v.i(1), v.i(stride), {}};

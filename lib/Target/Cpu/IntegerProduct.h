@@ -13,6 +13,7 @@
 #define LATHE_TARGET_CPU_INTEGERPRODUCT_H
 
 #include "Contraction.h"
+#include "lathe/Schedule/Bytes.h"
 
 namespace lathe::cpu {
 
@@ -30,6 +31,7 @@ struct IntegerShape {
   mlir::Value rows;          ///< the bytes of the first factor, a value of the body
   kernel::LoadOp columns;    ///< of the second one
   bool rowsSigned = false, columnsSigned = false;
+  std::optional<int64_t> pairs; ///< rows of the list behind a panel of columns (BytePairs.h)
   std::vector<Slide> slides; ///< of a convolution that the image of words serves; innermost last
 
   bool isConvolution() const { return !slides.empty(); }
@@ -37,6 +39,8 @@ struct IntegerShape {
   unsigned channels() const { return product.reduced.axes.back(); }
   /// Words of the sum: each run of channels is filled up to whole ones.
   shape::Expr words() const;
+  /// Words of a panel and of the list behind it.
+  shape::Expr panelRows() const { return words() + shape::Expr(pairs.value_or(0)); }
   static std::optional<IntegerShape> of(const lower::BodyInfo &info);
 };
 

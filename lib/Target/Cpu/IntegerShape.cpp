@@ -1,6 +1,7 @@
 //===- IntegerShape.cpp - The roles of an integer product's axes -----------===//
 
 #include "IntegerProduct.h"
+#include "lathe/Dialect/Kernel/BytePairs.h"
 #include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
@@ -122,6 +123,8 @@ static std::optional<IntegerShape> shapeOf(const BodyInfo &info, Product p, bool
   c.rhsRef = load.getRef();
   c.rhs = info.exprOf(load);
   c.packed = load->hasAttr("packed");
+  if (auto rows = load->getAttrOfType<IntegerAttr>(kernel::pairsName); rows && c.packed)
+    s.pairs = rows.getInt();
   llvm::DenseSet<Operation *> image = lower::opsBelow(s.rows), before = image;
   before.insert(load);
   c.rowsFlat = isFlat(c.rows, info, before);

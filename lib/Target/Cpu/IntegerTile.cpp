@@ -9,11 +9,12 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
 using Values = VectorBuilder::Values;
+using schedule::ByteForm;
 
 constexpr unsigned unroll = 4;
 /// Words of the panel that are requested from memory ahead of their use.
 constexpr unsigned prefetchWords = 32;
-/// Sums in flight that hide the latency of a dot product.
+/// Sums in flight that hide the latency of a dot product. In the other forms what a sum waits for is an addition.
 constexpr unsigned sumsInFlight = 10;
 
 //===----------------------------------------------------------------------===//
@@ -59,13 +60,23 @@ static std::pair<Value, Value> splitBytes(VectorBuilder &v, Value words, bool is
   return {v.b.create<arith::ShRSIOp>(v.loc, low, eight), v.b.create<arith::ShRSIOp>(v.loc, h, eight)};
 }
 
+/// The products of neighbouring bytes in 16 bits, each pair added, saturating.
+static Value addBytePairs(VectorBuilder &v, Value rows, Value columns) {
+  auto bytes = VectorType::get(4 * v.lanes, v.b.getI8Type());
+  auto as = [&](Value x) { return v.b.create<vector::BitCastOp>(v.loc, bytes, x).getResult(); };
+  StringRef name = v.target.vectorBytes == 64   ? "llvm.x86.avx512.pmaddubs.w.512"
+                   : v.target.vectorBytes == 32 ? "llvm.x86.avx2.pmadd.ub.sw"
+                                                : "llvm.x86.ssse3.pmadd.ub.sw.128";
+  return intrinsic(v, name, halves(v), {as(rows), as(columns)});
+}
+
 namespace {
-/// Words as the instructions of this machine take them.
+/// Words as the instructions of a form take them.
 struct Words {
   Value whole, even, odd;
 
-  static Words of(VectorBuilder &v, Value words, bool isSigned) {
-    if (v.target.dotsBytes())
+  static Words of(VectorBuilder &v, ByteForm form, Value words, bool isSigned) {
+    if (form != ByteForm::Halves)
       return {words, {}, {}};
     auto [even, odd] = splitBytes(v, words, isSigned);
     return {{}, even, odd};
@@ -73,31 +84,38 @@ struct Words {
 };
 } // namespace
 
-static Value dot(VectorBuilder &v, Value acc, const Words &rows, const Words &columns) {
-  if (v.target.dotsBytes())
+static Value dot(VectorBuilder &v, ByteForm form, Value acc, const Words &rows, const Words &columns) {
+  switch (form) {
+  case ByteForm::Dots:
     return intrinsic(v, v.target.vectorBytes == 64 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256", v.intVec,
                      {acc, rows.whole, columns.whole});
-  acc = v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, rows.even, columns.even));
-  return v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, rows.odd, columns.odd));
+  case ByteForm::Pairs:
+    return v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, addBytePairs(v, rows.whole, columns.whole), splat16(v, 1)));
+  case ByteForm::Halves:
+    acc = v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, rows.even, columns.even));
+    return v.b.create<arith::AddIOp>(v.loc, acc, addPairs(v, rows.odd, columns.odd));
+  }
+  llvm_unreachable("no form");
 }
 
 Value lathe::cpu::dotBytes(VectorBuilder &v, Value acc, Value rows, Value columns) {
-  return dot(v, acc, Words::of(v, rows, false), Words::of(v, columns, true));
+  ByteForm form = schedule::byteForm(v.target, false);
+  return dot(v, form, acc, Words::of(v, form, rows, false), Words::of(v, form, columns, true));
 }
 
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Registers beside the sums, of two vectors a row: the columns, one word of the rows, and where bytes are split their halves.
+/// Registers beside the sums, of two vectors a row: the columns, one word of the rows, what is added; where bytes are split their halves.
 unsigned IntegerTile::maxRows() const {
-  unsigned spare = v.target.dotsBytes() ? 3 : 7;
-  return std::min(v.target.dotsBytes() ? 14u : 12u, (v.target.registers - spare) / 2);
+  unsigned spare = form == ByteForm::Dots ? 3 : form == ByteForm::Pairs ? 4 : 7;
+  return std::min(form == ByteForm::Dots ? 14u : 12u, (v.target.registers - spare) / 2);
 }
 
 void IntegerTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, count, maxRows()); }
 
-void IntegerTile::emit(Value panel, Value first, const WordRows &at, Value rows, Value words, Value sums, Value rowStart,
+void IntegerTile::emit(const ColumnPanel &panel, Value first, const WordRows &at, Value rows, Value words, Value sums, Value rowStart,
                        Value columnStart, bool prefetched, unsigned width) {
   OpBuilder &b = v.b;
   SmallVector<int64_t> cases(heights.begin(), heights.end());
@@ -127,51 +145,80 @@ static Value loadWord(VectorBuilder &v, Value pointer, Value word) {
   return v.b.create<vector::SplatOp>(v.loc, x, v.intVec);
 }
 
-void IntegerTile::emitRows(Value panel, Value first, const WordRows &at, unsigned rows, Value words, Value sums, Value rowStart,
-                           Value columnStart, bool prefetched, unsigned width) {
+Values IntegerTile::startingSums(const Rows &tile, Value column, Value rowStart, Value columnStart) {
+  Values sums(tile.count() * tile.sets, v.intSplat(0));
+  for (unsigned k = 0; k < tile.count(); ++k) {
+    Value start = rowStart ? loadWord(v, rowStart, v.i(k / tile.vectors)) : Value();
+    Value other = columnStart ? loadWords(v, columnStart, v.add(column, k % tile.vectors * v.lanes)) : Value();
+    sums[k] = start && other ? v.b.create<arith::AddIOp>(v.loc, start, other).getResult() : start ? start : other ? other : sums[k];
+  }
+  return sums;
+}
+
+/// What is listed ends a stretch of words, as does the number of all words behind it.
+Values IntegerTile::allWords(Value list, Value words, Values sums, Word word) {
+  auto stretch = [&](Value from, Value to, Values s) {
+    return v.unrolled(from, to, unroll, s, [&](Value w, unsigned u, Values in) { return word(form, v.add(w, u), u, in); });
+  };
+  if (!list)
+    return stretch(v.i(0), words, sums);
+  auto entry = [&](Value i) {
+    Value number = v.b.create<LLVM::LoadOp>(v.loc, v.b.getI32Type(), v.at(list, i, v.b.getI32Type()), 4);
+    return v.b.create<arith::ExtSIOp>(v.loc, v.b.getI64Type(), number).getResult();
+  };
+  Value count = entry(v.i(0));
+  sums.push_back(v.i(0));
+  sums = v.loop(v.i(0), v.add(count, 1), 1, sums, [&](Value e, Values s) {
+    Value from = s.pop_back_val(), to = entry(v.add(e, 1));
+    s = stretch(from, to, s);
+    s = v.ifValues(v.less(e, count), [&] { return word(ByteForm::Halves, to, 0, s); }, [&] { return s; });
+    s.push_back(v.add(to, 1));
+    return s;
+  });
+  sums.pop_back();
+  return sums;
+}
+
+void IntegerTile::emitRows(const ColumnPanel &panel, Value first, const WordRows &at, unsigned rows, Value words, Value sums,
+                           Value rowStart, Value columnStart, bool prefetched, unsigned width) {
   Type i32 = v.b.getI32Type(), i64 = v.b.getI64Type();
-  unsigned all = std::max(1u, width / v.lanes), vectors = std::min(all, 2u), sets = 1, count = rows * vectors;
-  while (count * sets < sumsInFlight && sets < unroll)
-    sets *= 2;
-  SmallVector<Value> starts;
+  unsigned all = std::max(1u, width / v.lanes);
+  Rows tile{rows, std::min(all, 2u), 1, {}};
+  while (form == ByteForm::Dots && tile.count() * tile.sets < sumsInFlight && tile.sets < unroll)
+    tile.sets *= 2;
   for (unsigned r = 0; r < rows; ++r)
-    starts.push_back(v.mul(at.rowStep, r));
+    tile.starts.push_back(v.mul(at.rowStep, r));
   auto pass = [&](Value column) {
-    Values state(count * sets, v.intSplat(0));
-    for (unsigned k = 0; k < count; ++k) {
-      Value start = rowStart ? loadWord(v, rowStart, v.i(k / vectors)) : Value();
-      Value other = columnStart ? loadWords(v, columnStart, v.add(column, k % vectors * v.lanes)) : Value();
-      state[k] = start && other ? v.b.create<arith::AddIOp>(v.loc, start, other).getResult() : start ? start : other ? other : state[k];
-    }
-    Value from = v.at(panel, column, i32);
-    state = v.unrolled(v.i(0), words, unroll, state, [&](Value w, unsigned u, Values s) {
-      Value word = v.add(w, u), row = v.at(from, v.mul(word, panelColumns), i32);
+    Value from = v.at(panel.words, column, i32);
+    Values state = allWords(panel.list, words, startingSums(tile, column, rowStart, columnStart),
+                            [&](ByteForm form, Value word, unsigned u, Values s) {
+      Value row = v.at(from, v.mul(word, panelColumns), i32);
       SmallVector<Words> columns;
-      for (unsigned q = 0; q < vectors; ++q) {
+      for (unsigned q = 0; q < tile.vectors; ++q) {
         if (prefetched && q * v.lanes % 16 == 0)
           v.prefetch(row, v.i(prefetchWords * panelColumns + q * v.lanes), i32);
-        columns.push_back(Words::of(v, loadWords(v, row, v.i(q * v.lanes)), true));
+        columns.push_back(Words::of(v, form, loadWords(v, row, v.i(q * v.lanes)), true));
       }
       Value offset = at.table ? v.b.create<LLVM::LoadOp>(v.loc, i64, v.at(at.table, word, i64), 8).getResult() : v.mul(word, at.wordStep);
       Value base = v.at(first, offset, i32);
       for (unsigned r = 0; r < rows; ++r) {
-        Words x = Words::of(v, loadWord(v, base, starts[r]), false);
-        for (unsigned q = 0; q < vectors; ++q) {
-          Value &sum = s[(u % sets) * count + r * vectors + q];
-          sum = dot(v, sum, x, columns[q]);
+        Words x = Words::of(v, form, loadWord(v, base, tile.starts[r]), false);
+        for (unsigned q = 0; q < tile.vectors; ++q) {
+          Value &sum = s[(u % tile.sets) * tile.count() + r * tile.vectors + q];
+          sum = dot(v, form, sum, x, columns[q]);
         }
       }
       return s;
     });
-    for (unsigned live = sets; live > 1; live /= 2)
-      for (unsigned k = 0; k < count * live / 2; ++k)
-        state[k] = v.b.create<arith::AddIOp>(v.loc, state[k], state[k + count * live / 2]);
-    for (unsigned k = 0; k < count; ++k)
+    for (unsigned live = tile.sets; live > 1; live /= 2)
+      for (unsigned k = 0; k < tile.count() * live / 2; ++k)
+        state[k] = v.b.create<arith::AddIOp>(v.loc, state[k], state[k + tile.count() * live / 2]);
+    for (unsigned k = 0; k < tile.count(); ++k)
       v.b.create<LLVM::StoreOp>(v.loc, state[k],
-                                v.at(sums, v.add(column, k / vectors * panelColumns + k % vectors * v.lanes), i32), 4);
+                                v.at(sums, v.add(column, k / tile.vectors * panelColumns + k % tile.vectors * v.lanes), i32), 4);
   };
-  if (vectors == all)
+  if (tile.vectors == all)
     pass(v.i(0));
   else
-    v.loop(v.i(0), v.i(width), vectors * v.lanes, pass);
+    v.loop(v.i(0), v.i(width), tile.vectors * v.lanes, pass);
 }

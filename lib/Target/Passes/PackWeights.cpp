@@ -1,6 +1,9 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
+#include "lathe/Dialect/Kernel/BytePairs.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Bytes.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -103,6 +106,55 @@ void reorderAxes(kernel::GenericOp kernel, ArrayRef<StringRef> summed) {
   kernel.setAxisExtentsAttr(ArrayAttr::get(kernel.getContext(), extents));
 }
 
+/// The summed axes of a packed factor, the last of which shares words, and its columns.
+struct ByteMatrix {
+  SmallVector<int64_t> extents, strides;
+  int64_t columns, step, panel;
+
+  /// The source's elements at which runs of words begin.
+  SmallVector<int64_t> runs() const {
+    SmallVector<int64_t> starts{0};
+    for (auto [extent, stride] : llvm::drop_end(llvm::zip(extents, strides))) {
+      SmallVector<int64_t> all;
+      for (int64_t start : starts)
+        for (int64_t i = 0; i < extent; ++i)
+          all.push_back(start + i * stride);
+      starts = all;
+    }
+    return starts;
+  }
+  int64_t wordsOfRun() const { return (extents.back() + 3) / 4; }
+};
+
+/// Rows of the list behind each panel (BytePairs.h); nothing where it is unknown, or where too many words would be in it.
+std::optional<int64_t> rowsOfPairList(Value source, const ByteMatrix &m) {
+  auto constant = source.getDefiningOp<ir::ConstantOp>();
+  std::optional<ir::ConstantTensor> tensor = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
+  if (!tensor)
+    return std::nullopt;
+  SmallVector<int64_t> runs = m.runs();
+  auto fits = [&](int64_t from, int64_t k) { // points k and k + 1 of a run
+    int64_t x = tensor->ints[from + k * m.strides.back()];
+    return kernel::pairFits(x, k + 1 < m.extents.back() ? tensor->ints[from + (k + 1) * m.strides.back()] : 0);
+  };
+  int64_t most = 0, all = 0, words = 0;
+  for (int64_t first = 0; first < m.columns; first += m.panel) {
+    int64_t count = 0;
+    for (int64_t run : runs)
+      for (int64_t word = 0; word < m.wordsOfRun(); ++word) {
+        bool beyond = false;
+        for (int64_t c = first; c < std::min(first + m.panel, m.columns) && !beyond; ++c)
+          for (int64_t k = 4 * word; k < std::min(4 * word + 4, m.extents.back()); k += 2)
+            beyond |= !fits(run + c * m.step, k);
+        count += beyond;
+      }
+    most = std::max(most, count);
+    all += count;
+    words += runs.size() * m.wordsOfRun();
+  }
+  return schedule::pairsPay(words, all) ? std::optional(kernel::rowsOfList(most, m.panel)) : std::nullopt;
+}
+
 /// Panels of words of four points of the sum: [columns / panel][words][panel][4].
 void packBytes(kernel::GenericOp kernel, int64_t panel) {
   kernel::ReduceOp sum;
@@ -153,11 +205,16 @@ void packBytes(kernel::GenericOp kernel, int64_t panel) {
   reorderAxes(kernel, summed);
   OpBuilder b(kernel);
   Value source = kernel.getInputs()[cast<BlockArgument>(load.getRef()).getArgNumber()];
-  auto type = RankedTensorType::get({(columns + panel - 1) / panel, words, panel, 4}, cast<RankedTensorType>(source.getType()).getElementType());
+  std::optional<int64_t> list = rowsOfPairList(source, {extents, strides, columns, step, panel});
+  auto type = RankedTensorType::get({(columns + panel - 1) / panel, words + list.value_or(0), panel, 4},
+                                    cast<RankedTensorType>(source.getType()).getElementType());
   auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, columns, 0, step, panel, b.getDenseI64ArrayAttr(extents),
                                      b.getDenseI64ArrayAttr(strides));
   kernel.getInputsMutable()[cast<BlockArgument>(load.getRef()).getArgNumber()].set(op);
   load->setAttr("packed", b.getUnitAttr());
+  for (Operation *o : {op.getOperation(), load.getOperation()})
+    if (list)
+      o->setAttr(kernel::pairsName, b.getI64IntegerAttr(*list));
 }
 
 struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {

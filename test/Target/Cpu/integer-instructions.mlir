@@ -2,7 +2,7 @@
 // RUN: lathe-kernel %s --variant=avx2 --emit=asm | FileCheck %s --check-prefix=AVX2
 // RUN: lathe-kernel %s --variant=baseline --emit=asm | FileCheck %s --check-prefix=SSE2
 
-// Products of bytes: with each level the variant that has dot products comes along. Nothing saturates.
+// Products of bytes: with each level the variant that has dot products comes along. Of weights that are not known nothing saturates.
 // AVX512-LABEL: matmul_avx512.body:
 // AVX512-NOT: vpmaddubsw
 // AVX512: vpmaddwd {{.*}}%zmm
@@ -21,6 +21,34 @@ func.func @main(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>) {
   ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
     %1 = kernel.load %a["64*m + k"] : !kernel.ref<i8> -> i8
     %2 = kernel.load %b["64*k + n"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["64*m + n"] : i32, !kernel.ref<i32>
+  }
+  return
+}
+
+// Where weights are known to fit, pairs of products are added in 16 bits, where that is an instruction.
+// AVX512-LABEL: pairs_avx512.body:
+// AVX512: vpmaddubsw {{.*}}%zmm
+// AVX512: vpmaddwd {{.*}}%zmm
+// AVX512-LABEL: pairs_avx512vnni.body:
+// AVX512-NOT: vpmaddubsw
+// AVX512: vpdpbusd {{.*}}%zmm
+// AVX2-LABEL: pairs_avx2.body:
+// AVX2: vpmaddubsw {{.*}}%ymm
+// AVX2: vpmaddwd {{.*}}%ymm
+// SSE2-LABEL: pairs_baseline.body:
+// SSE2-NOT: pmaddubsw
+// SSE2: pmaddwd
+func.func @other(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>) {
+  %0 = kernel.generic reduction @pairs axes(m = "64", n = "64", k = "64")
+      ins(%x, %w : tensor<64x64xui8>, tensor<64x64xi8>) outs(tensor<64x64xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["64*m + k"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["64*k + n"] {packed, pairs = 0 : i64} : !kernel.ref<i8> -> i8
     %3 = arith.extui %1 : i8 to i32
     %4 = arith.extsi %2 : i8 to i32
     %5 = arith.muli %3, %4 : i32

@@ -21,6 +21,22 @@ def words(matrix, run):
     return np.ascontiguousarray(filled.reshape(-1, 4, filled.shape[2] // 32, 32).transpose(2, 0, 3, 1))
 
 
+def seldom_large(shape):
+    """Weights of seven bits, but in some places."""
+    return np.where(rng.random(shape) < 1 / 400, rng.choice([-128, 127], shape), rng.integers(-64, 65, shape)).astype(np.int8)
+
+
+def listed(panels):
+    """Behind each panel a list of the words that have a pair of neighbours of a sum beyond 128 or below -128: how many, which, of how many."""
+    pairs = panels.astype(int).reshape(*panels.shape[:3], 2, 2).sum(-1)
+    beyond = [np.flatnonzero((np.abs(p) > 128).any((1, 2))) for p in pairs]
+    rows = (max(map(len, beyond)) + 2 + 31) // 32
+    lists = np.zeros((len(panels), rows * 32), np.int32)
+    for at, which in zip(lists, beyond):
+        at[:len(which) + 2] = [len(which), *which, panels.shape[1]]
+    return np.concatenate([panels, lists.view(np.int8).reshape(len(panels), rows, 32, 4)], 1), rows
+
+
 def check(name, kernel, inputs, sizes, want, chunk=2):
     global wrong
     out = empty(want.shape, want.dtype, 77)
@@ -38,7 +54,7 @@ def widen(name, value, signed):
 
 def product(lhs, rhs, signs, over, packed):
     return (f'%a = kernel.load %in0["{lhs}"] : !kernel.ref<i8> -> i8\n'
-            f'%b = kernel.load %in1["{rhs}"] {"{packed}" if packed else ""} : !kernel.ref<i8> -> i8\n' +
+            f'%b = kernel.load %in1["{rhs}"] {{{packed or ""}}} : !kernel.ref<i8> -> i8\n' +
             widen('aw', 'a', signs[0]) + widen('bw', 'b', signs[1]) +
             f'%p = arith.muli %aw, %bw : i32\n%c = kernel.reduce add %p over ["{over}"] : i32\n')
 
@@ -51,7 +67,7 @@ def matrices(variant):
             signs = everySign[(i + j) % 4]
             if layout == 'packed':
                 signs = (signs[0], True)  # constants are made signed
-            body = product(f'{k}*m + k', rhs, signs, 'k', layout == 'packed') + f'''
+            body = product(f'{k}*m + k', rhs, signs, 'k', 'packed' if layout == 'packed' else '') + f'''
                 %e = kernel.load %in2["n"] : !kernel.ref<i32> -> i32
                 %y = arith.addi %c, %e : i32
                 kernel.store %y, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'''
@@ -66,28 +82,43 @@ def matrices(variant):
 def strided_and_batched(variant):
     """Rows along which the sum steps by their number; a batch; no rows at all; a sum over two axes."""
     m, k, n = 19, 37, 45
-    body = product(f'{m}*k + m', f'{n}*k + n', (True, True), 'k', True) + f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
+    body = product(f'{m}*k + m', f'{n}*k + n', (True, True), 'k', 'packed') + f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
     kernel = Kernel(f'reduction @x axes(m = "{m}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
     a, b = integers((k, m), True), integers((k, n), True)
     check(f'{variant} transposed', kernel, [a, words(b, k)], [], a.T.astype(np.int32) @ b.astype(np.int32))
 
-    body = product(f'{k}*(m + {m}*h) + k', f'{n}*(k + {k}*h) + n', (False, False), 'k', False)
+    body = product(f'{k}*(m + {m}*h) + k', f'{n}*(k + {k}*h) + n', (False, False), 'k', '')
     body += f'kernel.store %c, %out0["{n}*(m + {m}*h) + n"] : i32, !kernel.ref<i32>\n'
     kernel = Kernel(f'reduction @x axes(h = "hh", m = "{m}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
     a, b = integers((3, m, k), False), integers((3, k, n), False)
     check(f'{variant} batch', kernel, [a, b], [3], a.astype(np.int32) @ b.astype(np.int32), chunk=1)
 
-    body = product('k', f'{n}*k + n', (False, True), 'k', True) + 'kernel.store %c, %out0["n"] : i32, !kernel.ref<i32>\n'
+    body = product('k', f'{n}*k + n', (False, True), 'k', 'packed') + 'kernel.store %c, %out0["n"] : i32, !kernel.ref<i32>\n'
     kernel = Kernel(f'reduction @x axes(n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
     a, b = integers((k,), False), integers((k, n), True)
     check(f'{variant} one row', kernel, [a, words(b, k)], [], a.astype(np.int32) @ b.astype(np.int32))
 
-    body = product(f'{k}*(m + {m}*j) + k', f'{n}*(k + {k}*j) + n', (False, True), 'j", "k', True)
+    body = product(f'{k}*(m + {m}*j) + k', f'{n}*(k + {k}*j) + n', (False, True), 'j", "k', 'packed')
     body += f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
     kernel = Kernel(f'reduction @x axes(m = "{m}", n = "{n}", j = "2", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
     a, b = integers((2, m, k), False), integers((2 * k, n), True)
     want = sum(a[j].astype(np.int32) @ b.reshape(2, k, n)[j].astype(np.int32) for j in range(2))
     check(f'{variant} two axes', kernel, [a, words(b, k)], [], want)
+
+
+def pairs(variant):
+    """Weights of which pairs of products fit in 16 bits, all or most; rows of the largest bytes."""
+    for k, n, large in ((64, 64, False), (67, 33, False), (1030, 40, True), (300, 17, True)):
+        b = seldom_large((k, n)) if large else rng.choice([-64, 64], (k, n)).astype(np.int8)
+        packed, rows = listed(words(b, k)) if large else (words(b, k), 0)
+        for signed in (False, True):
+            body = product(f'{k}*m + k', f'{n}*k + n', (signed, True), 'k', f'packed, pairs = {rows} : i64')
+            body += f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
+            kernel = Kernel(f'reduction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+            for m in (1, 3, 6, 7, 25):
+                a = integers((m, k), signed)
+                a[m // 2:] = np.iinfo(a.dtype).max
+                check(f'{variant} pairs {signed} {m}x{k}x{n}', kernel, [a, packed], [m], a.astype(np.int32) @ b.astype(np.int32))
 
 
 def convolutions(variant):
@@ -131,5 +162,6 @@ def convolutions(variant):
 for variant in byte_variants():
     matrices(variant)
     strided_and_batched(variant)
+    pairs(variant)
     convolutions(variant)
 print(wrong, 'wrong')

@@ -1,0 +1,25 @@
+//===- Bytes.h - In which form bytes are multiplied ------------------------===//
+#ifndef LATHE_SCHEDULE_BYTES_H
+#define LATHE_SCHEDULE_BYTES_H
+
+#include "lathe/Schedule/Machine.h"
+#include <optional>
+
+namespace lathe::schedule {
+
+/// How four products of a word become a sum in 32 bits.
+enum class ByteForm {
+  Dots,   ///< one instruction
+  Pairs,  ///< neighbours in 16 bits, then in 32: where the weights are known to fit
+  Halves, ///< bytes widened to 16 bits
+};
+
+/// Whether pairs are faster where so many words of the weights do not fit and are multiplied in halves, among others.
+bool pairsPay(int64_t words, int64_t beyond);
+
+/// `pairs`: the weights are known, and what does not fit is listed.
+ByteForm byteForm(const Machine &machine, bool pairs);
+
+} // namespace lathe::schedule
+
+#endif // LATHE_SCHEDULE_BYTES_H

@@ -1,0 +1,17 @@
+//===- Bytes.cpp - In which form bytes are multiplied ----------------------===//
+
+#include "lathe/Schedule/Bytes.h"
+
+using namespace lathe::schedule;
+
+/// Cycles for a word of a tile of four rows and two vectors, where two vectors are multiplied in a cycle: 16 multiplications in either
+/// form, beside which halves take shifts. A word that is listed ends a loop, too.
+constexpr int64_t pairCycles = 8, halfCycles = 12, listedCycles = 28;
+
+bool lathe::schedule::pairsPay(int64_t words, int64_t beyond) {
+  return pairCycles * (words - beyond) + listedCycles * beyond < halfCycles * words;
+}
+
+ByteForm lathe::schedule::byteForm(const Machine &machine, bool pairs) {
+  return machine.dotsBytes() ? ByteForm::Dots : pairs && machine.addsBytePairs() ? ByteForm::Pairs : ByteForm::Halves;
+}
