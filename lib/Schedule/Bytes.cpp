@@ -12,6 +12,9 @@ bool lathe::schedule::pairsPay(int64_t words, int64_t beyond) {
   return pairCycles * (words - beyond) + listedCycles * beyond < halfCycles * words;
 }
 
+/// Panels multiply 32 bytes in a cycle where groups fill a vector of eight columns and words of four points, rows of products some three.
+bool lathe::schedule::panelsPay(int64_t columns, int64_t neighbours) { return columns * neighbours >= 6; }
+
 ByteForm lathe::schedule::byteForm(const Machine &machine, bool pairs) {
   return machine.dotsBytes() ? ByteForm::Dots : pairs && machine.addsBytePairs() ? ByteForm::Pairs : ByteForm::Halves;
 }

@@ -173,3 +173,42 @@ func.func @many_pairs(%x: tensor<8x16xui8>) -> tensor<8x1xi32> {
   }
   return %0 : tensor<8x1xi32>
 }
+
+// Groups of channels have panels of their own, filled up with zeros; too small ones stay as they are.
+// CHECK-LABEL: @groups
+// CHECK: kernel.pack %{{.*}} {k = 6 : i64, kExtents = array<i64: 2, 3>, kStride = 0 : i64, kStrides = array<i64: 3, 1>, n = 128 : i64, nStride = 6 : i64, pairs = 0 : i64, panel = 32 : i64} : tensor<4x32x6xi8> -> tensor<4x2x32x4xi8>
+// CHECK: kernel.load %{{.*}}["c + 192*g + 6*o + 3*q"] {packed, pairs = 0 : i64} : <i8> -> i8
+func.func @groups(%x: tensor<12x8xui8>) -> tensor<20x7xi32> {
+  %w = lathe.constant dense<2> : tensor<20x3x2xi8>
+  %0 = kernel.generic reduction @conv axes(g = "4", o = "5", i = "7", c = "3", q = "2")
+      ins(%x, %w : tensor<12x8xui8>, tensor<20x3x2xi8>) outs(tensor<20x7xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["24*g + 8*c + i + q"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["30*g + 6*o + 2*c + q"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["c", "q"] {slides = ["i + q"]} : i32
+    kernel.store %6, %o["35*g + 7*o + i"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<20x7xi32>
+}
+
+// CHECK-LABEL: @small_groups
+// CHECK-NOT: kernel.pack
+// CHECK: return
+func.func @small_groups(%x: tensor<16x8xui8>) -> tensor<16x7xi32> {
+  %w = lathe.constant dense<2> : tensor<16x2x2xi8>
+  %0 = kernel.generic reduction @conv axes(g = "8", o = "2", i = "7", c = "2", q = "2")
+      ins(%x, %w : tensor<16x8xui8>, tensor<16x2x2xi8>) outs(tensor<16x7xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["16*g + 8*c + i + q"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["8*g + 4*o + 2*c + q"] : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["c", "q"] {slides = ["i + q"]} : i32
+    kernel.store %6, %o["14*g + 7*o + i"] : i32, !kernel.ref<i32>
+  }
+  return %0 : tensor<16x7xi32>
+}

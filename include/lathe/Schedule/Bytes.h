@@ -17,6 +17,9 @@ enum class ByteForm {
 /// Whether pairs are faster where so many words of the weights do not fit and are multiplied in halves, among others.
 bool pairsPay(int64_t words, int64_t beyond);
 
+/// Whether groups of so many columns, and of so many neighbours that share a word of the sum, are worked off in panels of their own.
+bool panelsPay(int64_t columns, int64_t neighbours);
+
 /// `pairs`: the weights are known, and what does not fit is listed.
 ByteForm byteForm(const Machine &machine, bool pairs);
 

@@ -12,17 +12,18 @@ using lower::BodyEmitter;
 constexpr unsigned elementsPerLine = 16;
 
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
-                                         lower::BodyEmitter &body, unsigned maxRows)
-    : v(v), shape(shape) {
+                                         lower::BodyEmitter &body, unsigned maxRows, bool grouped)
+    : v(v), shape(shape), groups(v.target, maxRows, false) {
   columns = body.emitExpr(shape.columns.extent());
-  tile = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
-                                    v.i((maxRows + v.lanes) * panelColumns), 64); // a vector of rows from any row on
   for (Operation *op : info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
   findRowReads(info);
   findLines(info);
   lineLength = lines.empty() ? Value() : body.emitExpr(lines.extent());
+  groups = RowGroups(v.target, maxRows, grouped && !lines.empty());
+  tile = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), shape.accumulator,
+                                    v.i((groups.most() + v.lanes) * panelColumns), 64); // a vector of rows from any row on
 }
 
 void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
@@ -106,16 +107,22 @@ void ContractionEpilogue::emitLine(const BodyEmitter &point, Value line, Value f
                                    unsigned width) {
   BodyEmitter outer = point;
   lineAxes.bind(v, outer, line, /*flat=*/false);
-  v.loop(from, to, v.lanes, [&](Value place) {
+  auto vectors = [&](Value place, bool whole) {
     v.loop(v.i(0), v.i(width), v.lanes, [&](Value c) {
       VectorBuilder::Values rows;
       for (unsigned r = 0; r < v.lanes; ++r)
         rows.push_back(v.load(tile, v.add(v.mul(v.add(v.add(tileRow, place), r), panelColumns), c)));
       rows = v.transpose(rows);
       for (unsigned q = 0; q < v.lanes; q += interleaved)
-        emitColumns(outer, ArrayRef(rows).slice(q, interleaved), place, to, v.add(firstColumn, v.add(c, q)));
+        emitColumns(outer, ArrayRef(rows).slice(q, interleaved), place, to, v.add(firstColumn, v.add(c, q)), whole);
     });
-  });
+  };
+  if (v.target.maskedBytes)
+    return v.loop(from, to, v.lanes, [&](Value place) { vectors(place, false); });
+  // A masked store takes a dozen cycles, one of bytes a branch for each.
+  Value wholeEnd = v.add(from, v.roundDown(v.sub(to, from), v.lanes));
+  v.loop(from, wholeEnd, v.lanes, [&](Value place) { vectors(place, true); });
+  v.ifThen(v.less(wholeEnd, to), [&] { vectors(wholeEnd, false); });
 }
 
 /// Element l of vector h of the result is element (h * lanes + l) / n of operand l % n, of n.
@@ -137,8 +144,8 @@ static VectorBuilder::Values interleave(VectorBuilder &v, ArrayRef<Value> values
   return result;
 }
 
-/// A vector of places of a line for each of the columns from `column` on, which lie between one another.
-void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> values, Value place, Value to, Value column) {
+/// A vector of places of a line, all of which there are where it is whole, for each of the columns from `column` on, which lie between one another.
+void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> values, Value place, Value to, Value column, bool whole) {
   const lower::BodyInfo &info = *lines.info;
   const std::string &lane = info.axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
   v.ifThen(v.less(column, columns), [&] {
@@ -150,12 +157,12 @@ void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> 
         lines.bind(v, at, first, /*flat=*/true);
         shape.columns.bind(v, at, column, shape.columnsFlat);
         Value base = interleaved > 1 ? v.i(0) : first;
-        at.bindLane(lane, base, v.lanes, v.firstLanes(v.mul(v.sub(to, first), interleaved)));
+        at.bindLane(lane, base, v.lanes, whole ? Value() : v.firstLanes(v.mul(v.sub(to, first), interleaved)));
         at.bindValue(shape.result, sumOf(parts[h]));
         for (kernel::StoreOp s : stores)
           at.emitStore(s);
       };
-      if (h)
+      if (h && !whole)
         v.ifThen(v.less(first, to), store);
       else
         store();

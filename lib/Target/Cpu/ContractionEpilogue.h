@@ -3,6 +3,7 @@
 #define LATHE_TARGET_CPU_CONTRACTIONEPILOGUE_H
 
 #include "Contraction.h"
+#include "RowGroups.h"
 
 namespace lathe::cpu {
 
@@ -11,11 +12,15 @@ namespace lathe::cpu {
 /// rows are in the lanes.
 class ContractionEpilogue {
 public:
-  /// Reserves the tile, on the stack, where the builder stands: at the function's entry.
+  /// Reserves the tile, on the stack, where the builder stands: at the function's entry. `grouped`: a group of tiles.
   ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info, lower::BodyEmitter &body,
-                      unsigned maxRows);
+                      unsigned maxRows, bool grouped = false);
   /// sums[row][panelColumns].
   mlir::Value buffer() const { return tile; }
+  /// The same from a row on.
+  mlir::Value bufferAt(mlir::Value row) { return v.at(tile, v.mul(row, panelColumns)); }
+  /// The rows of a tile and more that are worth writing together.
+  const RowGroups &rowGroups() const { return groups; }
   /// The sums lie elsewhere, with a vector of rows behind them that may be read.
   void setBuffer(mlir::Value sums) { tile = sums; }
   /// Rows row .. row + count - 1, columns from firstColumn on, at most `width` of them.
@@ -31,7 +36,7 @@ private:
   void findLines(const lower::BodyInfo &info);
   bool areLines(const AxisGroup &group, const lower::BodyInfo &info, bool byOne = true) const;
   void emitColumns(const lower::BodyEmitter &point, llvm::ArrayRef<mlir::Value> values, mlir::Value place, mlir::Value to,
-                   mlir::Value column);
+                   mlir::Value column, bool whole);
   void emitLines(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn, unsigned width);
   void emitLine(const lower::BodyEmitter &point, mlir::Value line, mlir::Value from, mlir::Value to, mlir::Value tileRow,
                 mlir::Value firstColumn, unsigned width);
@@ -43,6 +48,7 @@ private:
 
   VectorBuilder &v;
   const ContractionShape &shape;
+  RowGroups groups;
   mlir::Value tile, columns, lineLength;
   llvm::SmallVector<kernel::StoreOp> stores;
   llvm::SmallVector<mlir::Operation *> ops;   ///< what follows the sum

@@ -3,7 +3,7 @@
 #define LATHE_TARGET_CPU_CONTRACTIONTILE_H
 
 #include "Contraction.h"
-#include "TileHeights.h"
+#include "RowGroups.h"
 
 namespace lathe::cpu {
 
@@ -25,6 +25,8 @@ public:
   /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
   /// for each.
   void allowHeightsOf(int64_t count);
+  /// The same where they are split into groups first.
+  void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
   void setPackedRows(int64_t elements) { packedRow = elements; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.

@@ -65,7 +65,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
-      epilogue(v, product, f.info, body, tiles.maxRows()), panels(v, shape.columns) {
+      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
   if (!shape.direct)
     tiles.setPackedRows(shape.depth);
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
@@ -74,7 +74,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   int64_t tile = tiles.maxRows();
   if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
     blockRows = tile;
-  panels.allowHeights(tiles, product.rows.extent(), blockCount());
+  panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
 }
 
 KernelPlan ConvolutionEmitter::plan() const {
@@ -101,13 +101,16 @@ void ConvolutionEmitter::emit() {
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  PanelItems::Split split = panels.split(count, tiles.maxRows());
+  const RowGroups &groups = epilogue.rowGroups();
   panels.inWidth(panelIndex, [&](unsigned width) {
-    panels.eachTile(split, first, [&](Value tile, Value local, Value row, Value rows) {
-      epilogue.request(body, row, rows, firstColumn, width);
-      tiles.requestNext(panel, tile, v.i(shape.depth));
-      tiles.emit(body, panel, shape.direct ? row : local, rows, v.i(shape.depth), epilogue.buffer(), width);
-      epilogue.emit(body, row, rows, firstColumn, width);
+    groups.each(v, count, [&](const RowGroups::Part &group) {
+      Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
+      epilogue.request(body, row, group.count, firstColumn, width);
+      groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
+        tiles.requestNext(panel, tile.number, v.i(shape.depth));
+        tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
+      });
+      epilogue.emit(body, row, group.count, firstColumn, width);
     });
   });
 }

@@ -2,6 +2,7 @@
 
 #include "IntegerEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <functional>
 
 using namespace mlir;
@@ -44,12 +45,18 @@ private:
   void fillTable();
   void bindPlace(BodyEmitter &at, const Slide &s, Value place);
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
-  void emitPanel(const BodyEmitter &point, Value panelIndex, Value firstRow, Value lines);
+  void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
 
   void findBorders();
+  bool isRunOfBytes(kernel::LoadOp load) const;
+  /// The places of a line of which all is read that is read anywhere: [first, second).
+  std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
+  void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
 
   SmallVector<Value> borders; ///< predicates of what is read of the image
   bool intervals = true;      ///< each holds between any two places at which it does
+  SmallVector<kernel::LoadOp> runs; ///< bytes side by side along lines
+  bool shifts = false; ///< a vector of bytes is a word of the machine, and all that is read has the one border
   Value table, room, lineLength, planeLength, rowLength;
 };
 } // namespace
@@ -85,33 +92,82 @@ static bool holdsAlongInterval(Value v, unsigned depth = 0) {
          isIndex(compare.getRhs());
 }
 
+/// The axis that stands for the places of a line where the image is packed.
+static const std::string &laneOf(const lower::BodyInfo &info, const Slide &x) { return info.axes[x.tap && x.dilation == 1 ? *x.tap : *x.row]; }
+
 /// The indices are linear in the lanes: IntegerShape has seen to that for what rows and taps they mention.
 void ImageEmitter::findBorders() {
   SmallVector<Value> work{shape.rows};
   lower::AxisSet bound = 0; // channels are bound where a word is packed, behind the question
-  for (unsigned a : shape.product.rows.axes)
-    bound |= lower::AxisSet(1) << a;
+  for (const AxisGroup *group : {&shape.product.rows, &shape.product.batch})
+    for (unsigned a : group->axes)
+      bound |= lower::AxisSet(1) << a;
   for (const Slide &s : shape.slides)
     if (s.tap)
       bound |= lower::AxisSet(1) << *s.tap;
   llvm::DenseSet<Operation *> seen;
+  shifts = !v.target.maskedBytes && v.lanes <= sizeof(uint64_t);
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
     if (!op || !seen.insert(op).second)
       continue;
     work.append(op->operand_begin(), op->operand_end());
     auto load = dyn_cast<kernel::LoadOp>(op);
+    if (load && load.getType().isInteger(8) && f.info.exprOf(load).mentions(laneOf(f.info, x()))) {
+      shifts &= isRunOfBytes(load);
+      runs.push_back(load);
+    }
     if (Value border = load ? load.getPredicate() : Value(); border && !llvm::is_contained(borders, border)) {
       borders.push_back(border);
       intervals &= holdsAlongInterval(border) && !(f.info.axesOf(border) & ~bound);
     }
   }
+  shifts &= intervals && !runs.empty() && borders.size() <= 1;
+}
+
+bool ImageEmitter::isRunOfBytes(kernel::LoadOp load) const {
+  std::optional<Expr::Linear> along = f.info.exprOf(load).linearIn(laneOf(f.info, x()));
+  return along && along->coefficient.isOne() && load.getIndices().empty() && !load.getFill();
+}
+
+std::pair<Value, Value> ImageEmitter::insideOf(const BodyEmitter &line, const std::string &lane) {
+  auto outside = [&](Value place) {
+    BodyEmitter point = line;
+    point.bindAxis(lane, place);
+    Value inside = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+    for (Value border : borders)
+      inside = v.b.create<arith::AndIOp>(v.loc, inside, point.emit(border));
+    return v.b.create<arith::XOrIOp>(v.loc, inside, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true))).getResult();
+  };
+  /// From a place on, step by step, while it lies outside; not past the last one.
+  auto walk = [&](Value from, Value last, int64_t step) {
+    auto more = [&](OpBuilder &, Location, ValueRange place) {
+      Value at = place[0], going = v.b.create<arith::CmpIOp>(v.loc, arith::CmpIPredicate::ne, at, last);
+      Value looked = v.b.create<arith::SelectOp>(v.loc, going, step > 0 ? at : v.sub(at, 1), v.i(0));
+      v.b.create<scf::ConditionOp>(v.loc, v.b.create<arith::AndIOp>(v.loc, going, outside(looked)), place);
+    };
+    auto next = [&](OpBuilder &, Location, ValueRange place) { v.b.create<scf::YieldOp>(v.loc, v.add(place[0], v.i(step))); };
+    return v.b.create<scf::WhileOp>(v.loc, TypeRange{v.b.getI64Type()}, ValueRange{from}, more, next).getResult(0);
+  };
+  if (borders.empty())
+    return {v.i(0), lineLength};
+  Value first = walk(v.i(0), lineLength, 1);
+  return {first, walk(lineLength, first, -1)};
+}
+
+/// The words of all channels at the places of a vector. `from`: bytes are loaded from there on, where all are, and shifted into place.
+void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from) {
+  Value perTap = body.emitExpr(channelWords());
+  v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
+    Value quads = packer.imageWords(at, v.mul(c, quad), lane, place, mask, from, runs);
+    v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(v.mul(v.add(plane, c), planeLength), to)), 4);
+  });
 }
 
 ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape) {
   findBorders();
   if (std::optional<int64_t> known = width().constant())
-    tiles.allowHeightsOf(*known);
+    tiles.allowHeightsOf(epilogue.rowGroups(), *known);
   lineLength = body.emitExpr(lineWords());
   planeLength = body.emitExpr(planeWords());
   rowLength = v.max(body.emitExpr(width()), v.i(1));
@@ -121,7 +177,7 @@ ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : Integ
 
 KernelPlan ImageEmitter::plan() const {
   KernelPlan plan;
-  Expr outer(1);
+  Expr outer = shape.product.batch.extent();
   for (unsigned a : shape.product.rows.axes)
     outer = outer * (a == x().row || (y() && a == y()->row) ? Expr(1) : f.info.extents[a]);
   plan.items = outer * blocks() * Expr::min(width(), Expr(1)) * panels();
@@ -186,69 +242,72 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
       if (y())
         bindPlace(at, *y(), v.add(top, line));
       bindPlace(at, x(), v.i(0));
-      unsigned lane = x().tap && x().dilation == 1 ? *x().tap : *x().row;
-      v.loop(v.i(0), lineLength, v.lanes, [&](Value place) {
-        Value left = v.sub(lineLength, place), to = v.add(v.mul(line, lineLength), place);
-        auto words = [&](const BodyEmitter &from, Value mask) {
-          v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
-            Value quads = packer.imageWords(from, v.mul(c, quad), f.info.axes[lane], place, mask);
-            Value plane = v.mul(v.add(v.mul(number, perTap), c), planeLength);
-            v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(plane, to)), 4);
-          });
-        };
+      const std::string &lane = laneOf(f.info, x());
+      Value plane = v.mul(number, perTap);
+      auto [first, end] = intervals ? insideOf(at, lane) : std::pair<Value, Value>();
+      v.loop(v.i(0), lineLength, v.lanes, [&, first = first, end = end](Value place) {
+        Value to = v.add(v.mul(line, lineLength), place);
+        auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(lineLength, place)), from); };
         if (!intervals)
-          return words(at, v.firstLanes(left));
+          return masked({});
         BodyEmitter inside = at; // no lane is outside of the image or of the line
-        Value all = v.less(v.i(v.lanes - 1), left), yes = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
-        for (Value border : borders) {
-          for (unsigned end : {0u, v.lanes - 1}) {
-            BodyEmitter point = at;
-            point.bindAxis(f.info.axes[lane], v.add(place, end));
-            all = v.b.create<arith::AndIOp>(v.loc, all, point.emit(border));
-          }
-          inside.bindValue(border, yes);
-        }
-        v.ifThen(all, [&] { words(inside, {}); }, [&] { words(at, v.firstLanes(left)); });
+        for (Value border : borders)
+          inside.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
+        auto less = [&](Value a, Value b) { return v.less(a, v.add(b, 1)); };
+        Value all = v.b.create<arith::AndIOp>(v.loc, less(first, place), less(v.add(place, v.lanes), end));
+        v.ifThen(all, [&] { packVector(inside, lane, place, plane, to, {}); }, [&] {
+          if (!shifts)
+            return masked({});
+          Value last = v.sub(end, v.lanes);
+          v.ifThen(less(first, last), [&] { masked(v.min(v.max(place, first), last)); }, [&] { masked({}); });
+        });
       });
     });
   });
 }
 
-/// Items are (image, block of lines, panel), the last fastest.
+/// Items are (group of channels, image, block of lines, panel), the last fastest.
 void ImageEmitter::emit() {
   const AxisGroup &rows = shape.product.rows;
   fillTable();
   AxisGroup outer(f.info, {rows.axes.begin(), rows.axes.end() - (y() ? 2 : 1)});
   Value count = v.max(body.emitExpr(blocks()), v.i(1)), height = body.emitExpr(this->height());
-  Value low = v.div(height, count), highBlocks = v.sub(height, v.mul(low, count));
+  Value low = v.div(height, count), highBlocks = v.sub(height, v.mul(low, count)), images = v.max(body.emitExpr(outer.extent()), v.i(1));
   v.loop(v.div(f.begin, panelCount), v.ceilDiv(f.end, panelCount), 1, [&](Value group) {
-    Value image = v.div(group, count), block = v.sub(group, v.mul(image, count)), start = v.mul(group, panelCount);
+    Value image = v.div(group, count), block = v.sub(group, v.mul(image, count)), start = v.mul(group, panelCount), batch = v.i(0);
     Value firstLine = v.add(v.mul(block, low), v.min(block, highBlocks));
     Value lines = v.select(v.less(block, highBlocks), v.add(low, 1), low);
-    BodyEmitter point = body;
+    BodyEmitter base = body;
+    if (!shape.product.batch.empty()) {
+      batch = v.div(image, images);
+      image = v.sub(image, v.mul(batch, images));
+      shape.product.batch.bind(v, base, batch, /*flat=*/false);
+    }
+    BodyEmitter point = base;
     outer.bind(v, point, image, /*flat=*/false);
     packImage(point, firstLine, lines);
     Value firstRow = v.mul(v.add(v.mul(image, height), firstLine), rowLength);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(body, panel, firstRow, lines); });
+           [&](Value panel) { emitPanel(base, batch, panel, firstRow, lines); });
   });
 }
 
-void ImageEmitter::emitPanel(const BodyEmitter &point, Value panelIndex, Value firstRow, Value lines) {
-  ColumnPanel panel = panelAt(point, panelIndex, room);
+void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines) {
+  ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value tileCount = v.ceilDiv(rowLength, tiles.maxRows());
-  Value high = v.ceilDiv(rowLength, tileCount), low = v.sub(high, 1), highTiles = v.sub(rowLength, v.mul(tileCount, low));
+  const RowGroups &groups = epilogue.rowGroups();
   WordRows at{v.i(x().stride), {}, table};
   forWidth(panelIndex, [&](unsigned width) {
     v.loop(v.i(0), lines, 1, [&](Value line) {
       Value lineAt = word(f.scratch, v.mul(v.mul(line, y() ? y()->stride : 1), lineLength));
-      v.loop(v.i(0), tileCount, 1, [&](Value tile) {
-        Value place = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(v.add(firstRow, v.mul(line, rowLength)), place);
-        Value rows = v.select(v.less(tile, highTiles), high, low);
-        epilogue.request(point, row, rows, firstColumn, width);
-        tiles.emit(panel, word(lineAt, v.mul(place, x().stride)), at, rows, words, epilogue.buffer(), {}, columnStart(), true, width);
-        epilogue.emit(point, row, rows, firstColumn, width);
+      groups.each(v, rowLength, [&](const RowGroups::Part &group) {
+        Value row = v.add(v.add(firstRow, v.mul(line, rowLength)), group.first);
+        epilogue.request(point, row, group.count, firstColumn, width);
+        groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
+          Value place = v.mul(v.add(group.first, tile.first), x().stride);
+          tiles.emit(panel, word(lineAt, place), at, tile.count, words, epilogue.bufferAt(tile.first), {}, columnStart(), true, width);
+        });
+        epilogue.emit(point, row, group.count, firstColumn, width);
       });
     });
   });

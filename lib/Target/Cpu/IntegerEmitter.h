@@ -22,8 +22,8 @@ protected:
   /// Words of scratch behind the rows: a panel, and what sums start with.
   shape::Expr panelWords() const;
   mlir::Value word(mlir::Value pointer, mlir::Value at) { return v.at(pointer, at, v.b.getI32Type()); }
-  /// The panel as packed columns, and the start of its sums in scratch at `room`.
-  ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value panelIndex, mlir::Value room);
+  /// The panel of a batch point as packed columns, and the start of its sums in scratch at `room`.
+  ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value room);
   mlir::Value columnStart() { return shape.rowsSigned ? starts : mlir::Value(); }
   /// Calls body(width) with the number of columns of this panel that are worth computing.
   void forWidth(mlir::Value panelIndex, llvm::function_ref<void(unsigned)> body);

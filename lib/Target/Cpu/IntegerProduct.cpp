@@ -23,7 +23,7 @@ constexpr int64_t panelsPerPacking = 4;
 IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, schedule::byteForm(f.isa, shape.pairs.has_value())),
-      epilogue(v, shape.product, f.info, body, tiles.maxRows()), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
+      epilogue(v, shape.product, f.info, body, tiles.maxRows(), /*grouped=*/true), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
   words = body.emitExpr(shape.words());
   panelCount = v.max(body.emitExpr(panels()), v.i(1));
 }
@@ -38,12 +38,13 @@ Expr IntegerEmitter::panelWords() const {
   return shape.product.packed ? starts : starts + shape.words() * Expr(panelColumns);
 }
 
-ColumnPanel IntegerEmitter::panelAt(const BodyEmitter &point, Value panelIndex, Value room) {
+ColumnPanel IntegerEmitter::panelAt(const BodyEmitter &point, Value batch, Value panelIndex, Value room) {
   Value firstColumn = v.mul(panelIndex, panelColumns), panel, list;
   starts = room;
   if (shape.product.packed) {
     BodyEmitter outside = point;
-    panel = word(refOf(shape.product.rhsRef), v.mul(v.mul(panelIndex, outside.emitExpr(shape.panelRows())), panelColumns));
+    Value index = shape.product.batch.empty() ? panelIndex : v.add(v.mul(batch, panelCount), panelIndex);
+    panel = word(refOf(shape.product.rhsRef), v.mul(v.mul(index, outside.emitExpr(shape.panelRows())), panelColumns));
     if (shape.pairs.value_or(0) && schedule::byteForm(f.isa, true) == schedule::ByteForm::Pairs)
       list = word(panel, v.mul(words, panelColumns));
   } else {
@@ -98,7 +99,7 @@ public:
 private:
   Expr blocks() const { return Expr::ceildiv(shape.product.rows.extent(), Expr(blockRows)); }
   Expr rowWords() const { return shape.words() * Expr(stride) + Expr(stride); }
-  void emitPanel(const BodyEmitter &point, Value panelIndex, Value first, Value count);
+  void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count);
   void emitRowStarts(Value count);
 
   int64_t blockRows, stride; ///< of a word's rows, in words
@@ -112,9 +113,9 @@ MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape) : Int
   if (rows) { // blocks of one size
     int64_t blocks = std::max<int64_t>(1, (*rows + blockRows - 1) / blockRows);
     blockRows = std::max<int64_t>(1, (*rows + blocks - 1) / blocks);
-    tiles.allowHeightsOf(*rows / blocks);
+    tiles.allowHeightsOf(epilogue.rowGroups(), *rows / blocks);
     if (*rows % blocks)
-      tiles.allowHeightsOf(*rows / blocks + 1);
+      tiles.allowHeightsOf(epilogue.rowGroups(), *rows / blocks + 1);
   }
   stride = (blockRows + v.lanes - 1) / v.lanes * v.lanes;
   rowStarts = word(f.scratch, body.emitExpr(shape.words() * Expr(stride)));
@@ -144,7 +145,7 @@ void MatrixEmitter::emit() {
     packer.rows(point, first, mine, stride, f.scratch);
     emitRowStarts(mine);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(point, panel, first, mine); });
+           [&](Value panel) { emitPanel(point, batch, panel, first, mine); });
   });
 }
 
@@ -162,20 +163,21 @@ void MatrixEmitter::emitRowStarts(Value count) {
   });
 }
 
-void MatrixEmitter::emitPanel(const BodyEmitter &point, Value panelIndex, Value first, Value count) {
-  ColumnPanel panel = panelAt(point, panelIndex, room);
+void MatrixEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count) {
+  ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value tileCount = v.ceilDiv(count, tiles.maxRows());
-  Value high = v.ceilDiv(count, v.max(tileCount, v.i(1))), low = v.sub(high, 1), highTiles = v.sub(count, v.mul(tileCount, low));
   WordRows at{v.i(1), v.i(stride), {}};
+  const RowGroups &groups = epilogue.rowGroups();
   forWidth(panelIndex, [&](unsigned width) {
-    v.loop(v.i(0), tileCount, 1, [&](Value tile) {
-      Value local = v.add(v.mul(tile, low), v.min(tile, highTiles)), row = v.add(first, local);
-      Value rows = v.select(v.less(tile, highTiles), high, low);
-      epilogue.request(point, row, rows, firstColumn, width);
-      tiles.emit(panel, word(f.scratch, local), at, rows, words, epilogue.buffer(),
-                 shape.columnsSigned ? Value() : word(rowStarts, local), columnStart(), shape.product.packed, width);
-      epilogue.emit(point, row, rows, firstColumn, width);
+    groups.each(v, count, [&](const RowGroups::Part &group) {
+      Value row = v.add(first, group.first);
+      epilogue.request(point, row, group.count, firstColumn, width);
+      groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
+        Value local = v.add(group.first, tile.first);
+        tiles.emit(panel, word(f.scratch, local), at, tile.count, words, epilogue.bufferAt(tile.first),
+                   shape.columnsSigned ? Value() : word(rowStarts, local), columnStart(), shape.product.packed, width);
+      });
+      epilogue.emit(point, row, group.count, firstColumn, width);
     });
   });
 }

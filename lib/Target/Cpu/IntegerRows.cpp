@@ -193,22 +193,46 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
       for (unsigned a : rows.axes)
         here.bindAxis(info.axes[a], v.i(0)); // those of one point behind the carrier
       outer.bind(v, here, line, /*flat=*/false);
-      v.loop(from, until, v.lanes, [&](Value x) {
-        Value words = wordAt(here, word, true, x, v.firstLanes(v.sub(until, x)));
-        store(words, to, v.add(v.mul(index, stride), v.sub(v.add(start, x), first)));
-      });
+      auto vector = [&](Value x, Value mask) {
+        store(wordAt(here, word, true, x, mask), to, v.add(v.mul(index, stride), v.sub(v.add(start, x), first)));
+      };
+      auto partly = [&](Value x) { vector(x, v.firstLanes(v.sub(until, x))); };
+      if (v.target.maskedBytes)
+        return v.loop(from, until, v.lanes, partly);
+      Value wholeEnd = v.add(from, v.roundDown(v.sub(until, from), v.lanes));
+      v.loop(from, wholeEnd, v.lanes, [&](Value x) { vector(x, {}); });
+      v.ifThen(v.less(wholeEnd, until), [&] { partly(wholeEnd); });
     });
   });
 }
 
-Value WordPacker::imageWords(const BodyEmitter &at, Value channel, const std::string &lane, Value place, Value mask) {
+/// A vector of bytes, each of which is the one so many places behind it, or before it where that is negative.
+Value WordPacker::shiftedBytes(Value pointer, Value places) {
+  Type whole = v.b.getIntegerType(8 * v.lanes);
+  Value bits = v.b.create<LLVM::LoadOp>(v.loc, whole, pointer, 1);
+  auto by = [&](Value count) {
+    return v.b.createOrFold<arith::TruncIOp>(v.loc, whole, v.mul(v.min(v.max(count, v.i(0)), v.i(v.lanes - 1)), 8));
+  };
+  bits = v.b.create<arith::ShLIOp>(v.loc, bits, by(v.sub(v.i(0), places)));
+  bits = v.b.create<arith::ShRUIOp>(v.loc, bits, by(places));
+  return v.b.create<LLVM::BitcastOp>(v.loc, VectorType::get(v.lanes, v.b.getI8Type()), bits);
+}
+
+Value WordPacker::imageWords(const BodyEmitter &at, Value channel, const std::string &lane, Value place, Value mask, Value from,
+                             ArrayRef<kernel::LoadOp> runs) {
   BodyEmitter outside = at;
   Value last = v.sub(outside.emitExpr(info.extents[shape.channels()]), 1);
   Values bytes;
   for (int64_t j = 0; j < quad; ++j) { // channels past the last meet zeros of the filter
     BodyEmitter here = at;
     here.bindAxis(lastAxis(), v.min(v.add(channel, j), last));
+    BodyEmitter start = here;
     here.bindLane(lane, place, v.lanes, mask);
+    if (from) {
+      start.bindAxis(lane, from);
+      for (kernel::LoadOp load : runs)
+        here.bindValue(load.getResult(), shiftedBytes(start.addressOf(load), v.sub(place, from)));
+    }
     bytes.push_back(here.emitLanes(shape.rows));
   }
   return join(bytes, shape.rowsSigned);

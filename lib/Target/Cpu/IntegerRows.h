@@ -19,8 +19,10 @@ public:
   /// A panel of columns that are not packed.
   void columns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value to);
   /// Words of the image, lanes along its innermost dimension: four channels from `channel` on at width places. `at` has the
-  /// other dimensions bound; `lane` is the kernel axis that stands for the place.
-  mlir::Value imageWords(const lower::BodyEmitter &at, mlir::Value channel, const std::string &lane, mlir::Value place, mlir::Value mask);
+  /// other dimensions bound; `lane` is the kernel axis that stands for the place. With `from` the bytes of `runs` are loaded from that
+  /// place on, all of which can be read, and shifted: what comes in is of no matter.
+  mlir::Value imageWords(const lower::BodyEmitter &at, mlir::Value channel, const std::string &lane, mlir::Value place, mlir::Value mask,
+                         mlir::Value from = {}, llvm::ArrayRef<kernel::LoadOp> runs = {});
 
 private:
   using Values = VectorBuilder::Values;
@@ -34,6 +36,7 @@ private:
   void forWords(const lower::BodyEmitter &point,
                 llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value)> body);
   void store(mlir::Value words, mlir::Value to, mlir::Value at);
+  mlir::Value shiftedBytes(mlir::Value pointer, mlir::Value places);
 
   VectorBuilder &v;
   const IntegerShape &shape;

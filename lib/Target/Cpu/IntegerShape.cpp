@@ -130,7 +130,7 @@ static std::optional<IntegerShape> shapeOf(const BodyInfo &info, Product p, bool
   c.rowsFlat = isFlat(c.rows, info, before);
   c.columnsFlat = isFlat(c.columns, info, before);
   c.batchFlat = isFlat(c.batch, info, {});
-  if (c.columns.empty() || (c.packed && !c.batch.empty()))
+  if (c.columns.empty() || (c.packed && c.batch.axes.size() > 1)) // of a packed one: groups
     return std::nullopt;
   s.slides = c.packed ? slidesOf(info, p.sum, c.rows, reduced, image) : std::vector<Slide>();
   std::vector<unsigned> order; // in which the filter is packed: taps, then channels

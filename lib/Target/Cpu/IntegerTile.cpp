@@ -11,6 +11,8 @@ using namespace lathe::cpu;
 using Values = VectorBuilder::Values;
 using schedule::ByteForm;
 
+/// Words a trip, of dot products. The other forms have a word a trip: of several the code generator adds up products first, and of these
+/// there are more than registers.
 constexpr unsigned unroll = 4;
 /// Words of the panel that are requested from memory ahead of their use.
 constexpr unsigned prefetchWords = 32;
@@ -113,8 +115,6 @@ unsigned IntegerTile::maxRows() const {
   return std::min(form == ByteForm::Dots ? 14u : 12u, (v.target.registers - spare) / 2);
 }
 
-void IntegerTile::allowHeightsOf(int64_t count) { addEvenHeights(heights, count, maxRows()); }
-
 void IntegerTile::emit(const ColumnPanel &panel, Value first, const WordRows &at, Value rows, Value words, Value sums, Value rowStart,
                        Value columnStart, bool prefetched, unsigned width) {
   OpBuilder &b = v.b;
@@ -158,7 +158,9 @@ Values IntegerTile::startingSums(const Rows &tile, Value column, Value rowStart,
 /// What is listed ends a stretch of words, as does the number of all words behind it.
 Values IntegerTile::allWords(Value list, Value words, Values sums, Word word) {
   auto stretch = [&](Value from, Value to, Values s) {
-    return v.unrolled(from, to, unroll, s, [&](Value w, unsigned u, Values in) { return word(form, v.add(w, u), u, in); });
+    if (form == ByteForm::Dots)
+      return v.unrolled(from, to, unroll, s, [&](Value w, unsigned u, Values in) { return word(form, v.add(w, u), u, in); });
+    return v.loop(from, to, 1, s, [&](Value w, Values in) { return word(form, w, 0, in); });
   };
   if (!list)
     return stretch(v.i(0), words, sums);

@@ -3,7 +3,7 @@
 #define LATHE_TARGET_CPU_INTEGERTILE_H
 
 #include "IntegerProduct.h"
-#include "TileHeights.h"
+#include "RowGroups.h"
 
 namespace lathe::cpu {
 
@@ -24,8 +24,8 @@ class IntegerTile {
 public:
   IntegerTile(VectorBuilder &v, schedule::ByteForm form) : v(v), form(form) {}
   unsigned maxRows() const;
-  /// `count` rows are split into tiles of nearly equal height: calls of emit() from here on are for such tiles only.
-  void allowHeightsOf(int64_t count);
+  /// `count` rows are split into groups and these into tiles of nearly equal height: calls of emit() from here on are for such tiles only.
+  void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// `sums`: words [row][panelColumns] in which the sums lie afterwards. `rowStart` (a word per row) and `columnStart` (a word per
   /// column) are what the sums start with; null for zero.
   void emit(const ColumnPanel &panel, mlir::Value first, const WordRows &at, mlir::Value rows, mlir::Value words, mlir::Value sums,

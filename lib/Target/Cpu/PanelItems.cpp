@@ -24,13 +24,13 @@ Expr PanelItems::blocksFor(const Expr &rows, const Expr &usual, int64_t fewestRo
   return Expr::max(usual, shared);
 }
 
-void PanelItems::allowHeights(ContractionTile &tiles, const Expr &rows, const Expr &blocks) const {
+void PanelItems::allowHeights(ContractionTile &tiles, const RowGroups &groups, const Expr &rows, const Expr &blocks) const {
   std::optional<int64_t> all = rows.constant(), of = blocks.constant();
   if (!all || !of)
     return;
-  tiles.allowHeightsOf(*all / *of);
+  tiles.allowHeightsOf(groups, *all / *of);
   if (*all % *of)
-    tiles.allowHeightsOf(*all / *of + 1);
+    tiles.allowHeightsOf(groups, *all / *of + 1);
 }
 
 void PanelItems::emit(const KernelFunction &f, Value rows, Value blocks, Rows prepare, PanelOfRows panel) const {

@@ -23,7 +23,7 @@ public:
   /// Few panels ask for more blocks than the usual ones, of at least so many rows.
   shape::Expr blocksFor(const shape::Expr &rows, const shape::Expr &usual, int64_t fewestRows) const;
   /// Of rows and blocks that are known, the heights of a block's tiles.
-  void allowHeights(ContractionTile &tiles, const shape::Expr &rows, const shape::Expr &blocks) const;
+  void allowHeights(ContractionTile &tiles, const RowGroups &groups, const shape::Expr &rows, const shape::Expr &blocks) const;
 
   using Rows = llvm::function_ref<void(mlir::Value first, mlir::Value count)>;
   using PanelOfRows = llvm::function_ref<void(mlir::Value panel, mlir::Value first, mlir::Value count)>;

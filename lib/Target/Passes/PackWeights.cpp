@@ -155,21 +155,77 @@ std::optional<int64_t> rowsOfPairList(Value source, const ByteMatrix &m) {
   return schedule::pairsPay(words, all) ? std::optional(kernel::rowsOfList(most, m.panel)) : std::nullopt;
 }
 
-/// Panels of words of four points of the sum: [columns / panel][words][panel][4].
-void packBytes(kernel::GenericOp kernel, int64_t panel) {
+/// The axis of a constant extent that all of a product's operands have in common, beside the summed ones; no axis at all is fine.
+struct Groups {
+  std::optional<unsigned> axis;
+  int64_t count = 1, stride = 0;
+};
+
+/// A constant [groups][columns][depth], each group's columns filled up to whole panels with zeros.
+Value filledGroups(OpBuilder &b, Value source, const Groups &groups, ByteMatrix &m) {
+  auto constant = source.getDefiningOp<ir::ConstantOp>();
+  std::optional<ir::ConstantTensor> from = constant ? ir::readConstant(constant.getValue()) : std::nullopt;
+  if (!from)
+    return {};
+  int64_t filled = (m.columns + m.panel - 1) / m.panel * m.panel, depth = 1;
+  SmallVector<int64_t> rowMajor = ir::stridesOf(m.extents);
+  for (int64_t extent : m.extents)
+    depth *= extent;
+  ir::ConstantTensor to(RankedTensorType::get({groups.count, filled, depth}, from->type.getElementType()));
+  for (int64_t g = 0; g < groups.count; ++g)
+    for (int64_t c = 0; c < m.columns; ++c)
+      for (int64_t k = 0; k < depth; ++k) {
+        int64_t at = g * groups.stride + c * m.step;
+        for (size_t i = 0; i < m.extents.size(); ++i)
+          at += k / rowMajor[i] % m.extents[i] * m.strides[i];
+        to.copyFrom(*from, at, (g * filled + c) * depth + k);
+      }
+  m.strides = rowMajor;
+  m.step = depth;
+  m.columns = groups.count * filled;
+  return b.create<ir::ConstantOp>(constant.getLoc(), to.type, ir::writeConstant(to, "groups"));
+}
+
+/// A load of constant bytes that a kernel multiplies and sums, as a matrix.
+struct PackedBytes {
+  kernel::GenericOp kernel;
   kernel::ReduceOp sum;
+  kernel::LoadOp load;
+  SmallVector<StringRef> summed; ///< in the order of packing
+  SmallVector<std::pair<std::string, int64_t>> columnAxes; ///< and how many columns one step is
+  ByteMatrix matrix;
+  Groups groups;
+
+  static std::optional<PackedBytes> of(kernel::GenericOp kernel, int64_t panel);
+  bool findAxes(const lower::BodyInfo &info, lower::AxisSet both);
+  void pack();
+};
+
+std::optional<PackedBytes> PackedBytes::of(kernel::GenericOp kernel, int64_t panel) {
+  PackedBytes p{kernel, {}, {}, {}, {}, {{}, {}, 1, 0, panel}, {}};
   unsigned sums = 0;
   for (auto r : kernel.getBody().front().getOps<kernel::ReduceOp>()) {
-    sum = r;
+    p.sum = r;
     ++sums;
   }
-  kernel::LoadOp load = sums == 1 && kernel.getKernelClass() == kernel::KernelClass::Reduction ? constantBytes(kernel, sum) : kernel::LoadOp();
-  if (!load)
-    return;
-  SmallVector<StringRef> summed = packingOrder(sum);
+  if (sums != 1 || kernel.getKernelClass() != kernel::KernelClass::Reduction)
+    return std::nullopt;
+  p.load = constantBytes(kernel, p.sum);
+  if (!p.load)
+    return std::nullopt;
+  p.summed = packingOrder(p.sum);
+  lower::BodyInfo info(kernel);
+  auto mul = p.sum.getValue().getDefiningOp<arith::MulIOp>();
+  lower::AxisSet left = info.axesOf(mul.getLhs()), right = info.axesOf(mul.getRhs());
+  // Axes of results alone (what repeats the sums) are none of a product's.
+  if (!p.findAxes(info, left & right) || (left | right) != lower::allAxes(info) || !lower::storesFollow(p.sum, info))
+    return std::nullopt;
+  return p;
+}
+
+/// Summed axes, then columns, which are what is left, at one stride.
+bool PackedBytes::findAxes(const lower::BodyInfo &info, lower::AxisSet both) {
   Expr offset = load.getOffsetExpr(), rest = offset;
-  SmallVector<int64_t> extents, strides;
-  int64_t depth = 1, words = 1, columns = 1, step = 0;
   auto take = [&](StringRef axis) -> std::optional<std::pair<int64_t, int64_t>> {
     std::optional<std::pair<int64_t, int64_t>> place = extentAndStride(kernel, axis, offset);
     if (place)
@@ -179,38 +235,58 @@ void packBytes(kernel::GenericOp kernel, int64_t panel) {
   for (StringRef axis : summed) {
     auto place = take(axis);
     if (!place)
-      return;
-    extents.push_back(place->first);
-    strides.push_back(place->second);
-    depth *= place->first;
-    words *= axis == summed.back() ? (place->first + 3) / 4 : place->first;
+      return false;
+    matrix.extents.push_back(place->first);
+    matrix.strides.push_back(place->second);
   }
-  for (unsigned i = kernel.getNumAxes(); i-- > 0;) { // columns: what is left, at one stride
+  for (unsigned i = kernel.getNumAxes(); i-- > 0;) {
     StringRef axis = kernel.getAxisName(i);
-    if (llvm::is_contained(summed, axis) || !offset.mentions(axis.str()))
+    bool shared = both >> i & 1;
+    if (llvm::is_contained(summed, axis) || (!shared && !offset.mentions(axis.str())))
       continue;
     auto place = take(axis);
-    if (!place || (step && place->second != step * columns))
-      return;
-    step = step ? step : place->second;
-    columns *= place->first;
+    if (!place || (shared && groups.axis))
+      return false;
+    if (shared) {
+      groups = {i, place->first, place->second};
+      continue;
+    }
+    if (matrix.step && place->second != matrix.step * matrix.columns)
+      return false;
+    columnAxes.push_back({axis.str(), matrix.columns});
+    matrix.step = matrix.step ? matrix.step : place->second;
+    matrix.columns *= place->first;
   }
-  lower::BodyInfo info(kernel);
-  auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
-  lower::AxisSet left = info.axesOf(mul.getLhs()), right = info.axesOf(mul.getRhs()), both = left & right;
-  // Axes of results alone (what repeats the sums) are none of a product's.
-  if (!step || !rest.isZero() || both != info.axesOf(sum.getAxes()) || (left | right) != lower::allAxes(info) ||
-      !lower::storesFollow(sum, info))
-    return;
-  reorderAxes(kernel, summed);
+  return matrix.step && rest.isZero() && (info.axesOf(sum.getAxes()) & ~both) == 0;
+}
+
+/// Panels of words of four points of the sum: [columns / panel][words][panel][4].
+void PackedBytes::pack() {
   OpBuilder b(kernel);
-  Value source = kernel.getInputs()[cast<BlockArgument>(load.getRef()).getArgNumber()];
-  std::optional<int64_t> list = rowsOfPairList(source, {extents, strides, columns, step, panel});
-  auto type = RankedTensorType::get({(columns + panel - 1) / panel, words + list.value_or(0), panel, 4},
+  unsigned operand = cast<BlockArgument>(load.getRef()).getArgNumber();
+  Value source = kernel.getInputs()[operand];
+  if (groups.axis) {
+    if (!schedule::panelsPay(matrix.columns, matrix.extents.back()))
+      return;
+    std::string group = kernel.getAxisName(*groups.axis).str();
+    source = filledGroups(b, source, groups, matrix);
+    if (!source)
+      return;
+    Expr offset = Expr::symbol(group) * Expr(matrix.columns / groups.count * matrix.step);
+    for (auto &[axis, step] : columnAxes)
+      offset = offset + Expr::symbol(axis) * Expr(step * matrix.step);
+    for (auto [axis, stride] : llvm::zip(summed, matrix.strides))
+      offset = offset + Expr::symbol(axis.str()) * Expr(stride);
+    load.setOffset(offset.str());
+  }
+  int64_t runs = matrix.runs().size(), words = runs * matrix.wordsOfRun(), depth = runs * matrix.extents.back();
+  reorderAxes(kernel, summed);
+  std::optional<int64_t> list = rowsOfPairList(source, matrix);
+  auto type = RankedTensorType::get({(matrix.columns + matrix.panel - 1) / matrix.panel, words + list.value_or(0), matrix.panel, 4},
                                     cast<RankedTensorType>(source.getType()).getElementType());
-  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, columns, 0, step, panel, b.getDenseI64ArrayAttr(extents),
-                                     b.getDenseI64ArrayAttr(strides));
-  kernel.getInputsMutable()[cast<BlockArgument>(load.getRef()).getArgNumber()].set(op);
+  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, matrix.columns, 0, matrix.step, matrix.panel,
+                                     b.getDenseI64ArrayAttr(matrix.extents), b.getDenseI64ArrayAttr(matrix.strides));
+  kernel.getInputsMutable()[operand].set(op);
   load->setAttr("packed", b.getUnitAttr());
   for (Operation *o : {op.getOperation(), load.getOperation()})
     if (list)
@@ -252,7 +328,8 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
 
   void runOnOperation() override {
     getOperation().walk([&](kernel::GenericOp kernel) {
-      packBytes(kernel, panel);
+      if (std::optional<PackedBytes> bytes = PackedBytes::of(kernel, panel))
+        bytes->pack();
       kernel.getBody().walk([&](kernel::ContractOp contract) { pack(kernel, contract); });
     });
   }

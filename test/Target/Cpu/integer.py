@@ -159,9 +159,36 @@ def convolutions(variant):
             check(f'{variant} convolution {c}->{o} {h}x{w} kernel {kernel_size} stride {stride} x{images}', kernel, [a, packed], [images], want)
 
 
+def groups(variant):
+    """Groups of channels, each with panels of its own, of an image without a border; and of a product."""
+    h, w = 9, 21
+    for g, c, o, stride in ((3, 5, 7, 1), (2, 4, 40, 2), (4, 1, 9, 1)):
+        oh, ow = (h - 3) // stride + 1, (w - 3) // stride + 1
+        filled = (o + 31) // 32 * 32
+        body = product(f'{h * w}*(c + {c}*g) + {w}*({stride}*i + p) + {stride}*j + q', f'{filled * 9 * c}*g + {9 * c}*o + {3 * c}*p + {c}*q + c',
+                       (False, True), 'p", "q", "c', 'packed, pairs = 0 : i64')
+        body = body.replace('"c"] : i32', f'"c"] {{slides = ["{stride}*i + p", "{stride}*j + q"]}} : i32')
+        body += f'kernel.store %c, %out0["{oh * ow}*(o + {o}*g) + {ow}*i + j"] : i32, !kernel.ref<i32>\n'
+        kernel = Kernel(f'reduction @x axes(g = "{g}", o = "{o}", i = "{oh}", j = "{ow}", p = "3", q = "3", c = "{c}") {{ {body} }}',
+                        ['i8', 'i8'], ['i32'], variant)
+        a, f = integers((g, c, h, w), False), rng.choice([-64, 64], (g, o, 3, 3, c)).astype(np.int8)
+        want = sum(np.einsum('gchw,goc->gohw', a[:, :, p:p + stride * (oh - 1) + 1:stride, q:q + stride * (ow - 1) + 1:stride].astype(np.int32),
+                             f[:, :, p, q].astype(np.int32)) for p, q in itertools.product(range(3), repeat=2)).astype(np.int32)
+        packed = np.concatenate([words(x.reshape(o, -1).T, c) for x in f])
+        check(f'{variant} groups {g} of {c}->{o} stride {stride}', kernel, [a, packed], [], want, chunk=1)
+
+    g, m, k, n = 3, 10, 13, 11
+    body = product(f'{k}*(m + {m}*g) + k', f'{32 * k}*g + {k}*n + k', (True, True), 'k', 'packed')
+    body += f'kernel.store %c, %out0["{n}*(m + {m}*g) + n"] : i32, !kernel.ref<i32>\n'
+    kernel = Kernel(f'reduction @x axes(g = "{g}", m = "{m}", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+    a, b = integers((g, m, k), True), integers((g, k, n), True)
+    check(f'{variant} groups of a product', kernel, [a, np.concatenate([words(x, k) for x in b])], [], a.astype(np.int32) @ b.astype(np.int32))
+
+
 for variant in byte_variants():
     matrices(variant)
     strided_and_batched(variant)
     pairs(variant)
     convolutions(variant)
+    groups(variant)
 print(wrong, 'wrong')

@@ -284,6 +284,7 @@ def Kernel_PackOp : Kernel_Op<"pack", [Pure]> {
     A result of four dimensions, [ceil(n / panel)][groups][panel][g], has g points of k side by side, which is how products of
     bytes are summed; each run of the last of kExtents (of k, without them) is filled up to whole groups with zeros.
     With `kExtents` and `kStrides`, k counts through several loops, the last fastest, instead of stepping by kStride.
+    With an attribute `pairs` so many rows more follow each panel of bytes, with the list of words that BytePairs.h describes.
     Evaluated by the artifact writer, streaming; never at run time.
   }];
   let arguments = (ins AnyRankedTensor:$source, I64Attr:$k, I64Attr:$n, I64Attr:$kStride, I64Attr:$nStride, I64Attr:$panel,
