@@ -44,20 +44,33 @@ void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
   }
 }
 
-/// True when all results step through the group one by one (or at any one known distance), and what is read does, too, or not
-/// at all.
+/// All results step through the group one by one (or at any one known distance).
+bool ContractionEpilogue::storesStep(const AxisGroup &group, const lower::BodyInfo &info, bool byOne) const {
+  return llvm::all_of(stores, [&](kernel::StoreOp s) {
+    std::optional<shape::Expr> step = group.strideOf(info.exprOf(s));
+    return s.getIndices().empty() && step && (step->isOne() || (!byOne && step->constant().value_or(0) > 1));
+  });
+}
+
+/// True when all results do, and what is read steps one by one, too, or not at all.
 bool ContractionEpilogue::areLines(const AxisGroup &group, const lower::BodyInfo &info, bool byOne) const {
-  auto steps = [&](Operation *op) {
-    std::optional<shape::Expr> step = group.strideOf(info.exprOf(op));
-    return step && (step->isOne() || (isa<kernel::LoadOp>(op) ? step->isZero() : !byOne && step->constant().value_or(0) > 1));
-  };
-  return llvm::all_of(stores, [&](kernel::StoreOp s) { return s.getIndices().empty() && steps(s); }) &&
-         llvm::all_of(ops, [&](Operation *op) {
-           if (isa<kernel::IndexOp>(op))
-             return !group.isMentionedBy(info.exprOf(op));
-           auto load = dyn_cast<kernel::LoadOp>(op);
-           return !load || (load.getIndices().empty() && steps(load));
-         });
+  return storesStep(group, info, byOne) && llvm::all_of(ops, [&](Operation *op) {
+    if (isa<kernel::IndexOp>(op))
+      return !group.isMentionedBy(info.exprOf(op));
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    std::optional<shape::Expr> step = load ? group.strideOf(info.exprOf(load)) : std::nullopt;
+    return !load || (load.getIndices().empty() && step && (step->isOne() || step->isZero()));
+  });
+}
+
+/// What is computed behind the sums can be with the places of a line in the lanes.
+bool ContractionEpilogue::canFollowLines(const AxisGroup &group, const lower::BodyInfo &info) const {
+  return llvm::all_of(ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (!load)
+      return !isa<kernel::IndexOp>(op);
+    return load.getIndices().empty() && !load.getPredicate() && group.strideOf(info.exprOf(load)).has_value();
+  });
 }
 
 /// The longest run of inner row axes. The innermost column axis may count within it (a transposed convolution, a shuffle of
@@ -83,8 +96,10 @@ void ContractionEpilogue::findLines(const lower::BodyInfo &info) {
       AxisGroup inner(info, {at, shape.rows.axes.end()}), finer = inner;
       finer.axes.push_back(last);
       std::optional<int64_t> extent = inner.extent().constant();
-      bool between = byOne && interleaves && areLines(finer, info);
+      bool together = byOne && interleaves && areLines(finer, info);
+      bool between = together || (byOne && interleaves && storesStep(finer, info) && canFollowLines(inner, info));
       if ((between || areLines(inner, info, byOne)) && !(extent && *extent < v.lanes / 2)) {
+        computedFirst = between && !together;
         lines = inner;
         lineAxes = AxisGroup(info, {shape.rows.axes.begin(), at});
         interleaved = between ? *within : 1;
@@ -144,13 +159,35 @@ static VectorBuilder::Values interleave(VectorBuilder &v, ArrayRef<Value> values
   return result;
 }
 
-/// A vector of places of a line, all of which there are where it is whole, for each of the columns from `column` on, which lie between one another.
+/// For each store what it stores, of each column, at a vector of places.
+SmallVector<VectorBuilder::Values> ContractionEpilogue::valuesOf(const BodyEmitter &point, ArrayRef<Value> sums, Value place, Value column,
+                                                                 Value mask) {
+  SmallVector<VectorBuilder::Values> values(stores.size());
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    BodyEmitter at = point;
+    lines.bind(v, at, place, /*flat=*/true);
+    shape.columns.bind(v, at, v.add(column, i), shape.columnsFlat);
+    at.bindLane(lines.info->axes[lines.carrier()], place, v.lanes, mask);
+    at.bindValue(shape.result, sumOf(sum));
+    for (auto [s, store] : llvm::enumerate(stores))
+      values[s].push_back(at.emitLanes(store.getValue()));
+  }
+  return values;
+}
+
+/// A vector of places of a line, all of which there are where it is whole, for each of the columns from `column` on, which lie between
+/// one another.
 void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> values, Value place, Value to, Value column, bool whole) {
-  const lower::BodyInfo &info = *lines.info;
-  const std::string &lane = info.axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
+  const std::string &lane = lines.info->axes[interleaved > 1 ? shape.columns.axes.back() : lines.carrier()];
   v.ifThen(v.less(column, columns), [&] {
-    VectorBuilder::Values parts = interleave(v, values);
-    for (size_t h = 0; h < parts.size(); ++h) {
+    SmallVector<VectorBuilder::Values> parts;
+    if (computedFirst)
+      parts = valuesOf(point, values, place, column, whole ? Value() : v.firstLanes(v.sub(to, place)));
+    else
+      parts.push_back(VectorBuilder::Values(values));
+    for (VectorBuilder::Values &part : parts)
+      part = interleave(v, part);
+    for (size_t h = 0; h < values.size(); ++h) {
       Value first = v.add(place, h * v.lanes / interleaved);
       auto store = [&] {
         BodyEmitter at = point;
@@ -158,9 +195,13 @@ void ContractionEpilogue::emitColumns(const BodyEmitter &point, ArrayRef<Value> 
         shape.columns.bind(v, at, column, shape.columnsFlat);
         Value base = interleaved > 1 ? v.i(0) : first;
         at.bindLane(lane, base, v.lanes, whole ? Value() : v.firstLanes(v.mul(v.sub(to, first), interleaved)));
-        at.bindValue(shape.result, sumOf(parts[h]));
-        for (kernel::StoreOp s : stores)
+        if (!computedFirst)
+          at.bindValue(shape.result, sumOf(parts[0][h]));
+        for (auto [i, s] : llvm::enumerate(stores)) {
+          if (computedFirst)
+            at.bindValue(s.getValue(), parts[i][h]);
           at.emitStore(s);
+        }
       };
       if (h && !whole)
         v.ifThen(v.less(first, to), store);

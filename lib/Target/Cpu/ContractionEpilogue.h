@@ -34,7 +34,11 @@ public:
 private:
   void findRowReads(const lower::BodyInfo &info);
   void findLines(const lower::BodyInfo &info);
+  bool storesStep(const AxisGroup &group, const lower::BodyInfo &info, bool byOne = true) const;
   bool areLines(const AxisGroup &group, const lower::BodyInfo &info, bool byOne = true) const;
+  bool canFollowLines(const AxisGroup &group, const lower::BodyInfo &info) const;
+  llvm::SmallVector<VectorBuilder::Values> valuesOf(const lower::BodyEmitter &point, llvm::ArrayRef<mlir::Value> sums, mlir::Value place,
+                                                    mlir::Value column, mlir::Value mask);
   void emitColumns(const lower::BodyEmitter &point, llvm::ArrayRef<mlir::Value> values, mlir::Value place, mlir::Value to,
                    mlir::Value column, bool whole);
   void emitLines(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn, unsigned width);
@@ -56,6 +60,8 @@ private:
   AxisGroup lines, lineAxes; ///< rows that lie side by side in the results, and the axes outside of them; empty: none do
   /// So many neighbouring columns lie between two neighbours of a line, as the innermost axis of the columns.
   int64_t interleaved = 1;
+  /// What is stored is computed for each of these columns, and that is interleaved: what is read of a column does not lie between others.
+  bool computedFirst = false;
 };
 
 } // namespace lathe::cpu
