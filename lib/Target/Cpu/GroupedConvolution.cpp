@@ -422,8 +422,7 @@ void GroupedEmitter::writeLines(const BodyEmitter &point, const PixelBlock &bloc
 /// Squares of pixels and channels are transposed in registers; `row`: the first pixel in the block's results.
 void GroupedEmitter::writeLine(const BodyEmitter &point, StringRef lane, Value from, Value count, Value channelBlock, Value row) {
   int64_t channels = shape.groups * shape.outPerGroup;
-  v.loop(v.i(0), count, v.lanes, [&](Value x) {
-    Value mask = v.firstLanes(v.sub(count, x));
+  auto square = [&](Value x, Value mask) {
     v.loop(v.i(0), v.i(shape.blockColumns), v.lanes, [&](Value c) {
       Values rows;
       for (int64_t l = 0; l < v.lanes; ++l)
@@ -445,7 +444,14 @@ void GroupedEmitter::writeLine(const BodyEmitter &point, StringRef lane, Value f
           v.ifThen(v.less(v.add(c, q), v.min(v.i(shape.blockColumns), v.sub(v.i(channels), v.sub(first, c)))), write);
       }
     });
-  });
+  };
+  auto partly = [&](Value x) { square(x, v.firstLanes(v.sub(count, x))); };
+  if (v.target.maskedBytes)
+    return v.loop(v.i(0), count, v.lanes, partly);
+  // A masked store takes a dozen cycles where masks are vectors.
+  Value whole = v.roundDown(count, v.lanes);
+  v.loop(v.i(0), whole, v.lanes, [&](Value x) { square(x, {}); });
+  v.ifThen(v.less(whole, count), [&] { partly(whole); });
 }
 
 llvm::Expected<bool> lathe::cpu::emitGrouped(KernelFunction &f, KernelPlan &plan) {
