@@ -93,9 +93,14 @@ static llvm::Error rrelu(OpContext &c) {
   return c.give(c.g.select(is(c, CompareKind::GT, x, 0), x, c.g.binary<MulOp>(x, slope)));
 }
 
-/// x * (1 + erf(x / sqrt 2)) / (2 x): the normal distribution's.
-static Value normalCdf(OpContext &c, Value x) {
-  return c.g.binary<MulOp>(c.g.binary<AddOp>(c.g.unary<ErfOp>(c.g.binary<MulOp>(x, M_SQRT1_2)), 1), 0.5);
+/// The normal distribution's integral, whose lower tail has digits as 1 + erf has: f32 computes in f64.
+static llvm::Error normalIntegral(OpContext &c) {
+  Value x = c.g.cast(c.tensor("self"), c.resultElement());
+  x = isFloat(x) && elementOf(x).getIntOrFloatBitWidth() == 16 ? x : c.g.cast(x, c.g.b.getF64Type());
+  Value y = inFloat(c, x, [&](Value v) {
+    return c.g.binary<MulOp>(c.g.binary<AddOp>(c.g.unary<ErfOp>(c.g.binary<MulOp>(v, M_SQRT1_2)), 1), 0.5);
+  });
+  return c.give(c.g.cast(y, c.resultElement()));
 }
 
 static Value polynomial(OpContext &c, Value x, llvm::ArrayRef<double> coefficients) {
@@ -105,49 +110,45 @@ static Value polynomial(OpContext &c, Value x, llvm::ArrayRef<double> coefficien
   return y;
 }
 
-/// Giles' approximation ("Approximating the erfinv function", 2010), then two steps of Newton's method.
-static Value inverseErf(OpContext &c, Value x) {
-  Value w = c.g.unary<NegOp>(c.g.unary<LogOp>(c.g.mul(c.g.sub(c.g.splatLike(1, x), x), c.g.binary<AddOp>(x, 1))));
-  Value near = polynomial(c, c.g.binary<SubOp>(w, 2.5),
-                          {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
-                           0.246640727, 1.50140941});
-  Value far = polynomial(c, c.g.binary<SubOp>(c.g.unary<SqrtOp>(w), 3),
-                         {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-                          1.00167406, 2.83297682});
-  Value y = c.g.mul(c.g.select(is(c, CompareKind::LT, w, 5), near, far), x);
-  for (int step = 0; step < 2; ++step) {
-    Value slope = c.g.binary<MulOp>(c.g.unary<ExpOp>(c.g.unary<NegOp>(c.g.mul(y, y))), M_2_SQRTPI);
-    y = c.g.sub(y, c.g.div(c.g.sub(c.g.unary<ErfOp>(y), x), slope));
-  }
-  Value edge = c.g.compare(CompareKind::EQ, c.g.unary<AbsOp>(x), c.g.splatLike(1, x));
-  y = c.g.select(edge, c.g.binary<MulOp>(x, infinity), y);
-  return c.g.select(c.g.compare(CompareKind::GT, c.g.unary<AbsOp>(x), c.g.splatLike(1, x)), c.g.splatLike(NAN, x), y);
-}
+/// gamma(t) = exp(main) / shift for t >= 1/2, by Stirling's series of t + 8.
+namespace {
+struct Stirling {
+  Value main, shift;
+};
+} // namespace
 
-/// The logarithm of the gamma function for x >= 1/2, by Stirling's series of x + 8.
-static Value stirling(OpContext &c, Value x) {
+static Stirling stirling(OpContext &c, Value t) {
   Value shift;
-  for (int k = 0; k < 8; ++k) { // gamma(x) = gamma(x + 8) / (x (x + 1) ... (x + 7))
-    Value factor = c.g.binary<AddOp>(x, k);
+  for (int k = 0; k < 8; ++k) { // gamma(t) = gamma(t + 8) / (t (t + 1) ... (t + 7))
+    Value factor = c.g.binary<AddOp>(t, k);
     shift = shift ? c.g.mul(shift, factor) : factor;
   }
-  Value z = c.g.binary<AddOp>(x, 8), inverse = c.g.div(c.g.splatLike(1, z), z), square = c.g.mul(inverse, inverse);
+  Value z = c.g.binary<AddOp>(t, 8), inverse = c.g.div(c.g.splatLike(1, z), z), square = c.g.mul(inverse, inverse);
   Value series = c.g.mul(inverse, polynomial(c, square, {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12}));
   Value main = c.g.sub(c.g.mul(c.g.binary<SubOp>(z, 0.5), c.g.unary<LogOp>(z)), z);
-  return c.g.sub(c.g.add(c.g.binary<AddOp>(main, 0.5 * std::log(2 * M_PI)), series), c.g.unary<LogOp>(shift));
+  return {c.g.add(c.g.binary<AddOp>(main, 0.5 * std::log(2 * M_PI)), series), shift};
 }
 
-/// Below 1/2 by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
+/// |sin(pi x)|, to 2^-50 of itself: by the distance to the nearest whole number, which is exact.
+static Value sizeOfSineOfTurns(OpContext &c, Value x) {
+  Value near = c.g.unary<AbsOp>(c.g.sub(x, c.g.unary<RoundOp>(x)));
+  return c.g.mul(near, polynomial(c, c.g.mul(near, near),
+                                  {-2.113058240453946e-05, 0.000465988122216148, -0.007370366379676951, 0.0821458795583463,
+                                   -0.5992645289425859, 2.5501640398707695, -5.167712780050086, 3.1415926535897953}));
+}
+
+/// Below 1/2 by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x). One logarithm serves the quotient there and the shift elsewhere.
 Value special::logGamma(OpContext &c, Value x) {
   Value low = is(c, CompareKind::LT, x, 0.5), far = c.g.compare(CompareKind::GT, c.g.unary<AbsOp>(x), c.g.splatLike(1e15, x));
   Value inside = c.g.select(far, c.g.splatLike(1, x), x);
   Value other = c.g.select(low, c.g.sub(c.g.splatLike(1, x), inside), inside);
-  Value whole = c.g.unary<FloorOp>(inside), angle = c.g.binary<MulOp>(c.g.sub(inside, whole), M_PI);
-  Value reflected = c.g.unary<LogOp>(c.g.div(c.g.splatLike(M_PI, x), c.g.unary<AbsOp>(c.g.unary<SinOp>(angle))));
+  auto [main, shift] = stirling(c, other);
+  Value reflected = c.g.div(c.g.splatLike(M_PI, x), sizeOfSineOfTurns(c, inside));
+  Value log = c.g.unary<LogOp>(c.g.select(low, c.g.mul(reflected, shift), shift));
+  Value y = c.g.sub(main, log);
   // gamma(1) = gamma(2) = 1: what rounding leaves there is not 0, which logical operators would see.
   Value zero = is(c, CompareKind::EQ, c.g.mul(c.g.binary<SubOp>(other, 1), c.g.binary<SubOp>(other, 2)), 0);
-  Value up = c.g.select(zero, c.g.splatLike(0, x), stirling(c, other));
-  Value y = c.g.select(low, c.g.sub(reflected, up), up);
+  y = c.g.select(low, c.g.unary<NegOp>(y), c.g.select(zero, c.g.splatLike(0, x), y));
   Value pole = c.g.binary<AndOp>(is(c, CompareKind::LE, x, 0), c.g.compare(CompareKind::EQ, x, c.g.unary<FloorOp>(x)));
   y = c.g.select(pole, c.g.splatLike(infinity, x), y);
   Value large = c.g.mul(x, c.g.binary<SubOp>(c.g.unary<LogOp>(c.g.unary<AbsOp>(x)), 1));
@@ -322,8 +323,7 @@ llvm::ArrayRef<OpEntry> fx::functionOps() {
       {"deg2rad.default", "self:T", function<degreesToRadians>},
       {"rad2deg.default", "self:T", function<radiansToDegrees>},
       {"special_entr.default", "self:T", function<entropy>},
-      {"special_ndtr.default", "self:T", wideFunction<normalCdf>},
-      {"erfinv.default", "self:T", wideFunction<inverseErf>},
+      {"special_ndtr.default", "self:T", normalIntegral},
       {"lgamma.default", "self:T", wideFunction<logGamma>},
       {"special_gammaln.default", "self:T", wideFunction<logGamma>},
       {"digamma.default", "self:T", wideFunction<digamma>},

@@ -176,7 +176,7 @@ static Value erfcx(OpContext &c, Value x) {
 }
 
 /// The logarithm of the normal distribution's integral.
-static Value logNdtr(OpContext &c, Value x) {
+Value special::logNdtr(OpContext &c, Value x) {
   Value down = atMost(c, x, -1), up = atLeast(c, x, -1);
   Value far =
       c.g.sub(logarithm(c, times(c, erfcx(c, times(c, down, -M_SQRT1_2)), 0.5)), times(c, square(c, down), 0.5));
@@ -187,25 +187,6 @@ static Value logNdtr(OpContext &c, Value x) {
                     rest);
   Value near = c.g.unary<Log1pOp>(times(c, rest, -0.5));
   return c.g.select(isNan(c, x), x, c.g.select(is(c, CompareKind::LT, x, -1), far, near));
-}
-
-/// The normal distribution's quantile: a start that is right to three digits (Hastings, "Approximations for digital
-/// computers", 1955), then Newton's method for the logarithm, of the smaller tail.
-static Value ndtri(OpContext &c, Value p) {
-  Value other = c.g.sub(c.g.splatLike(1, p), p), low = is(c, CompareKind::LT, p, 0.5);
-  Value tail = atLeast(c, c.g.select(low, p, other), 1e-300), log = logarithm(c, tail), t = root(c, times(c, log, -2));
-  Value above = plus(c, c.g.mul(plus(c, times(c, t, 0.010328), 0.802853), t), 2.515517);
-  Value below = plus(c, c.g.mul(plus(c, c.g.mul(plus(c, times(c, t, 0.001308), 0.189269), t), 1.432788), t), 1);
-  Value x = c.g.sub(c.g.div(above, below), t);
-  for (int step = 0; step < 3; ++step) {
-    Value now = logNdtr(c, x), slope = exponential(c, c.g.sub(times(c, square(c, x), -0.5), now));
-    x = c.g.sub(x, c.g.div(c.g.sub(now, log), times(c, slope, 1 / std::sqrt(2 * M_PI))));
-  }
-  Value y = c.g.select(low, x, c.g.unary<NegOp>(x));
-  y = c.g.select(is(c, CompareKind::EQ, p, 0), c.g.splatLike(-infinity, p), y);
-  y = c.g.select(is(c, CompareKind::EQ, p, 1), c.g.splatLike(infinity, p), y);
-  Value outside = c.g.binary<OrOp>(is(c, CompareKind::LT, p, 0), is(c, CompareKind::GT, p, 1));
-  return c.g.select(c.g.binary<OrOp>(outside, isNan(c, p)), c.g.splatLike(NAN, p), y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -312,8 +293,7 @@ llvm::ArrayRef<OpEntry> fx::specialOps() {
       {"special_bessel_y0.default", "self:T", function<besselY<0>>},
       {"special_bessel_y1.default", "self:T", function<besselY<1>>},
       {"special_erfcx.default", "self:T", function<erfcx>},
-      {"special_log_ndtr.default", "self:T", function<logNdtr>},
-      {"special_ndtri.default", "self:T", function<ndtri>},
+      {"special_log_ndtr.default", "self:T", function<special::logNdtr>},
       {"special_zeta.default", two, zeta},
       {"special_zeta.self_scalar", two, zeta},
       {"special_zeta.other_scalar", two, zeta},

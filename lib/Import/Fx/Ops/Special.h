@@ -10,6 +10,8 @@ namespace lathe::fx::special {
 Value logGamma(OpContext &c, Value x);
 /// Its derivative, of float64.
 Value digamma(OpContext &c, Value x);
+/// The logarithm of the normal distribution's integral.
+Value logNdtr(OpContext &c, Value x);
 
 } // namespace lathe::fx::special
 
