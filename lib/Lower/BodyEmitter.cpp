@@ -1,9 +1,11 @@
 //===- BodyEmitter.cpp - Emits a kernel's scalar DAG at a point ------------===//
 
 #include "lathe/Lower/BodyEmitter.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -363,6 +365,20 @@ static Type withElement(Type shape, Type element) {
   return v ? VectorType::get(v.getShape(), element) : element;
 }
 
+/// A half value without its sign or with the other one: a matter of a bit. Null for other ops.
+static Value emitSign(OpBuilder &b, Location loc, Operation *op, Value half) {
+  if (!isa<math::AbsFOp, arith::NegFOp>(op))
+    return {};
+  bool clears = isa<math::AbsFOp>(op);
+  Type bits = withElement(half.getType(), b.getI16Type());
+  Attribute mask = b.getI16IntegerAttr(clears ? 0x7fff : -0x8000);
+  if (auto vector = dyn_cast<VectorType>(bits))
+    mask = DenseElementsAttr::get(vector, mask);
+  Value m = b.create<arith::ConstantOp>(loc, cast<TypedAttr>(mask)), v = b.create<arith::BitcastOp>(loc, bits, half);
+  v = clears ? b.create<arith::AndIOp>(loc, v, m).getResult() : b.create<arith::XOrIOp>(loc, v, m).getResult();
+  return b.create<arith::BitcastOp>(loc, half.getType(), v);
+}
+
 /// Ops that move half values without computing on them.
 static bool movesOnly(Operation *op) { return isa<arith::SelectOp, arith::BitcastOp>(op); }
 
@@ -387,6 +403,9 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
     return c.hooks.convertFloat(c.b, c.loc, operands[0], type);
   Type computed = type;
+  if (isHalf(type))
+    if (Value v = emitSign(c.b, c.loc, op, operands[0]))
+      return v;
   if (!movesOnly(op)) {
     for (Value &v : operands)
       if (isHalf(v.getType()))
@@ -401,6 +420,8 @@ Value BodyEmitter::emitScalarOp(Operation *op) {
     OperationState state(c.loc, op->getName(), operands, computed, op->getAttrs());
     Operation *emitted = c.b.create(state);
     markRounding(op, emitted);
+    if (computed != type && isa<math::SinOp, math::CosOp>(op))
+      emitted->setAttr(ofHalfName, c.b.getUnitAttr());
     v = emitted->getResult(0);
   }
   return computed == type ? v : c.hooks.convertFloat(c.b, c.loc, v, type);

@@ -3,7 +3,11 @@
 #include "lathe/Lower/ExpandMath.h"
 #include "FloatBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include <functional>
+#include <optional>
 
 using namespace mlir;
 using namespace lathe::lower;
@@ -19,7 +23,7 @@ struct Expansion {
 
 template <Fl (*fn)(Fl)> static Fl unary(ArrayRef<Fl> x) { return fn(x[0]); }
 template <Fl (*fn)(Fl, Fl)> static Fl binary(ArrayRef<Fl> x) { return fn(x[0], x[1]); }
-static Fl log2Of(Fl x) { return logOf(x) * 1.4426950408889634; }
+static Fl log2Of(Fl x) { return x.f->isDouble() ? logOf(x) * 1.4426950408889634 : log2Single(x); }
 static Fl log10Of(Fl x) { return logOf(x) * 0.43429448190325183; }
 static Fl rsqrtOf(Fl x) { return 1.0 / x.f->sqrt(x); }
 
@@ -45,13 +49,13 @@ static Fl cbrtOf(Fl x) {
 static const Expansion expansions[] = {
     {"math.exp", unary<expOf>, false},     {"math.exp2", unary<exp2Of>, false},   {"math.expm1", unary<expm1Of>, false},
     {"math.log", unary<logOf>, false},     {"math.log1p", unary<log1pOf>, false}, {"math.tanh", unary<tanhOf>, false},
-    {"math.erf", unary<erfOf>, false},     {"math.rsqrt", unary<rsqrtOf>, false}, {"math.log2", unary<log2Of>, true},
+    {"math.erf", unary<erfOf>, false},     {"math.rsqrt", unary<rsqrtOf>, false}, {"math.log2", unary<log2Of>, false},
     {"math.log10", unary<log10Of>, true},  {"math.sinh", unary<sinhOf>, false},    {"math.cosh", unary<coshOf>, false},
     {"math.asinh", unary<asinhOf>, false},  {"math.acosh", unary<acoshOf>, false},  {"math.atanh", unary<atanhOf>, false},
     {"math.sin", unary<sinOf>, true},      {"math.cos", unary<cosOf>, true},      {"math.tan", unary<tanOf>, true},
-    {"math.asin", unary<asinOf>, true},    {"math.acos", unary<acosOf>, true},    {"math.atan", unary<atanOf>, true},
-    {"math.atan2", binary<atan2Of>, true}, {"math.powf", binary<powOf>, true},    {"math.cbrt", unary<cbrtOf>, true},
-    {"math.round", unary<roundOf>, false}, {"arith.remf", binary<remOf>, true},
+    {"math.asin", unary<asinOf>, false},    {"math.acos", unary<acosOf>, false},    {"math.atan", unary<atanOf>, false},
+    {"math.atan2", binary<atan2Of>, false}, {"math.powf", binary<powOf>, false},    {"math.cbrt", unary<cbrtOf>, true},
+    {"math.round", unary<roundOf>, false}, {"arith.remf", binary<remOf>, false},
     {"arith.maximumf", binary<maximumOf>, false}, {"arith.minimumf", binary<minimumOf>, false},
 };
 /// Where rounding is no instruction.
@@ -75,7 +79,6 @@ static Value apply(OpBuilder &b, Operation *op, const Expansion &x, const Expand
     wide = isa<VectorType>(type) ? Type(VectorType::get(cast<VectorType>(type).getShape(), b.getF64Type()))
                                  : Type(b.getF64Type());
   FloatBuilder f(b, op->getLoc(), wide, options);
-  f.widened = widen;
   SmallVector<Fl> operands;
   for (Value v : op->getOperands())
     operands.push_back(f.of(widen ? b.create<arith::ExtFOp>(op->getLoc(), wide, v).getResult() : v));
@@ -83,30 +86,77 @@ static Value apply(OpBuilder &b, Operation *op, const Expansion &x, const Expand
   return widen ? b.create<arith::TruncFOp>(op->getLoc(), type, v).getResult() : v;
 }
 
-/// Powers with a constant exponent that are a few multiplications; null otherwise.
-static Value simplePower(OpBuilder &b, math::PowFOp op, const ExpandMathOptions &options) {
-  APFloat value(0.0);
-  Attribute attr;
-  if (!matchPattern(op.getRhs(), m_Constant(&attr)))
-    return {};
-  if (auto dense = dyn_cast<DenseElementsAttr>(attr); dense && dense.isSplat())
-    value = dense.getSplatValue<APFloat>();
-  else if (auto scalar = dyn_cast<FloatAttr>(attr))
-    value = scalar.getValue();
-  else
-    return {};
-  FloatBuilder f(b, op.getLoc(), op.getType(), options);
-  Fl x = f.of(op.getLhs());
-  double e = value.convertToDouble();
-  if (e == 1.0)
-    return x.v;
-  if (e == 2.0)
-    return (x * x).v;
-  if (e == 3.0)
-    return (x * x * x).v;
-  if (e == -1.0)
-    return (1.0 / x).v;
+/// What a vector has in all lanes, or a scalar; null where lanes differ.
+static Value lanesOf(Value v) {
+  if (auto splat = v.getDefiningOp<vector::SplatOp>())
+    return splat.getInput();
+  if (auto broadcast = v.getDefiningOp<vector::BroadcastOp>(); broadcast && !isa<VectorType>(broadcast.getSourceType()))
+    return broadcast.getSource();
   return {};
+}
+
+static std::optional<double> constantOf(Value v) {
+  Attribute attr;
+  if (Value scalar = lanesOf(v))
+    return constantOf(scalar);
+  if (!matchPattern(v, m_Constant(&attr)))
+    return std::nullopt;
+  if (auto dense = dyn_cast<DenseElementsAttr>(attr); dense && dense.isSplat() && isa<FloatType>(dense.getElementType()))
+    return dense.getSplatValue<APFloat>().convertToDouble();
+  if (auto scalar = dyn_cast<FloatAttr>(attr))
+    return scalar.getValueAsDouble();
+  return std::nullopt;
+}
+
+/// Whether all lanes of a vector are the same: one scalar's, or that of a half type widened.
+static bool isUniform(Value v) {
+  if (auto wide = v.getDefiningOp<arith::ExtFOp>())
+    return isUniform(wide.getIn());
+  return lanesOf(v) != nullptr;
+}
+
+/// With one exponent for all lanes, which a run knows: it is asked whether that is one of those that are simple, by a branch that every vector
+/// takes alike.
+static Value powerByExponent(OpBuilder &b, math::PowFOp op, const ExpandMathOptions &options) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (!type || !isUniform(op.getRhs()))
+    return {};
+  Location loc = op.getLoc();
+  FloatBuilder f(b, loc, type, options);
+  FloatBuilder one(b, loc, type.getElementType(), options);
+  Fl x = f.of(op.getLhs());
+  Fl y = one.of(b.create<vector::ExtractOp>(loc, op.getRhs(), ArrayRef<int64_t>{0}));
+  static const double simple[] = {2.0, 0.5, 3.0, -1.0, 1.0};
+  Fl any;
+  for (double e : simple)
+    any = any.v ? any | (y == e) : y == e;
+  std::function<Value(ArrayRef<double>)> choose = [&](ArrayRef<double> exponents) -> Value {
+    if (exponents.size() == 1)
+      return simplePower(x, exponents[0]).v;
+    auto branch = b.create<scf::IfOp>(loc, TypeRange{type}, (y == exponents[0]).v, true, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    b.create<scf::YieldOp>(loc, simplePower(x, exponents[0]).v);
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(loc, choose(exponents.drop_front()));
+    return branch.getResult(0);
+  };
+  auto branch = b.create<scf::IfOp>(loc, TypeRange{type}, any.v, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  b.create<scf::YieldOp>(loc, choose(simple));
+  b.setInsertionPointToStart(branch.elseBlock());
+  b.create<scf::YieldOp>(loc, powOf(x, f.of(op.getRhs())).v);
+  return branch.getResult(0);
+}
+
+/// Powers with an exponent that is a constant, or at least one for all lanes.
+static Value powerOfOne(OpBuilder &b, math::PowFOp op, const ExpandMathOptions &options) {
+  std::optional<double> exponent = constantOf(op.getRhs());
+  if (!exponent)
+    return powerByExponent(b, op, options);
+  FloatBuilder f(b, op.getLoc(), op.getType(), options);
+  return simplePower(f.of(op.getLhs()), *exponent).v;
 }
 
 /// Integer powers by squaring. A negative exponent gives 0 but for bases 1 and -1; exponents count modulo 64 bits' worth of
@@ -165,11 +215,32 @@ static Value vectorQuotient(OpBuilder &b, Operation *op) {
   return b.create<arith::SubIOp>(loc, x, b.create<arith::MulIOp>(loc, q, y));
 }
 
+/// As in 1 / (1 + exp(-x)).
+static bool isAddedToOne(Operation *op) {
+  auto sum = op->hasOneUse() ? dyn_cast<arith::AddFOp>(*op->user_begin()) : arith::AddFOp();
+  return sum && llvm::any_of(sum->getOperands(), [](Value v) { return constantOf(v) == 1.0; });
+}
+
+namespace {
+/// An expansion for operands or uses of which more is known.
+struct Special {
+  Expansion expansion;
+  bool (*applies)(Operation *);
+};
+} // namespace
+
+static const Special specials[] = {
+    {{"math.exp", unary<expUpToOne>, false}, [](Operation *op) { return op->hasAttr(expUpToOneName); }},
+    {{"math.exp", unary<expBesideOne>, false}, isAddedToOne},
+    {{"math.sin", unary<sinOfHalf>, false}, [](Operation *op) { return op->hasAttr(ofHalfName); }},
+    {{"math.cos", unary<cosOfHalf>, false}, [](Operation *op) { return op->hasAttr(ofHalfName); }},
+};
+
 static const Expansion *expansionOf(Operation *op, const ExpandMathOptions &options) {
-  static const Expansion upToOne = {"math.exp", unary<expUpToOne>, false};
+  for (const Special &s : specials)
+    if (op->getName().getStringRef() == s.expansion.op && s.applies(op))
+      return &s.expansion;
   StringRef name = op->getName().getStringRef();
-  if (name == upToOne.op && op->hasAttr(expUpToOneName))
-    return &upToOne;
   for (const Expansion &x : expansions)
     if (name == x.op)
       return &x;
@@ -187,7 +258,7 @@ static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &option
   if (op->getNumResults() != 1 || !isExpandable(op->getResult(0).getType()))
     return {};
   if (auto power = dyn_cast<math::PowFOp>(op))
-    if (Value v = simplePower(b, power, options))
+    if (Value v = powerOfOne(b, power, options))
       return v;
   if (auto power = dyn_cast<math::FPowIOp>(op)) {
     Value y = b.create<arith::SIToFPOp>(op->getLoc(), op->getResult(0).getType(), power.getRhs());

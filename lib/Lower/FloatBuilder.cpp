@@ -56,15 +56,37 @@ Fl FloatBuilder::poly(Fl x, ArrayRef<double> coefficients) {
   return sum;
 }
 
+Fl FloatBuilder::balanced(Fl x, ArrayRef<double> coefficients) {
+  SmallVector<Fl> parts;
+  for (size_t i = 0; i < coefficients.size(); i += 2)
+    parts.push_back(i + 1 < coefficients.size() ? x * coefficients[i + 1] + coefficients[i] : c(coefficients[i]));
+  for (Fl power = x * x; parts.size() > 1; power = power * power) {
+    SmallVector<Fl> joined;
+    for (size_t i = 0; i < parts.size(); i += 2)
+      joined.push_back(i + 1 < parts.size() ? parts[i + 1] * power + parts[i] : parts[i]);
+    parts = joined;
+  }
+  return parts[0];
+}
+
+Fl FloatBuilder::widened(Fl x) { return of(b.create<arith::ExtFOp>(loc, floatType(), x.v)); }
+Fl FloatBuilder::narrowed(Fl x) { return of(b.create<arith::TruncFOp>(loc, floatType(), x.v)); }
+
+Fl lathe::lower::throughDouble(Fl x, Fl (*function)(Fl)) {
+  FloatBuilder &f = *x.f;
+  FloatBuilder wide(f.b, f.loc, f.shaped(f.b.getF64Type()), f.options);
+  return f.narrowed(function(wide.widened(x)));
+}
+
 /// Adding 1.5 * 2^mantissa pushes the fraction out; what is left in the low bits is the integer.
-std::pair<Fl, Fl> FloatBuilder::nearest(Fl x) {
-  double magic = isDouble() ? 0x1.8p52 : 0x1.8p23;
+std::pair<Fl, Fl> FloatBuilder::nearest(Fl x, int64_t bias) {
+  double magic = (isDouble() ? 0x1.8p52 : 0x1.8p23) + static_cast<double>(bias);
   Fl shifted = x + magic;
   return {shifted - magic, bits(shifted)};
 }
 
 Fl FloatBuilder::pow2(Fl n) {
-  Fl biased = of(b.create<arith::AddIOp>(loc, n.v, ci((int64_t(1) << (exponent - 1)) - 1).v));
+  Fl biased = of(b.create<arith::AddIOp>(loc, n.v, ci(exponentBias()).v));
   return fromBits(of(b.create<arith::ShLIOp>(loc, biased.v, ci(mantissa).v)));
 }
 

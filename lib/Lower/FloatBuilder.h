@@ -39,6 +39,8 @@ public:
   Fl compare(mlir::arith::CmpFPredicate p, Fl x, Fl y);
   Fl select(Fl c, Fl x, Fl y);
   Fl poly(Fl x, llvm::ArrayRef<double> coefficients); ///< c0 + c1 x + c2 x^2 ...
+  /// The same as a tree, which takes a logarithm of the steps and a few products more: for long chains, of which a processor has few in flight.
+  Fl balanced(Fl x, llvm::ArrayRef<double> coefficients);
   Fl abs(Fl x);
   Fl sqrt(Fl x);
   Fl copySign(Fl magnitude, Fl sign);
@@ -49,10 +51,14 @@ public:
   Fl maximum(Fl x, Fl y);
   Fl inf() { return c(std::numeric_limits<double>::infinity()); }
   Fl nan() { return c(std::numeric_limits<double>::quiet_NaN()); }
-  /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer modulo 2^(mantissa - 1): other bits may lie above.
-  std::pair<Fl, Fl> nearest(Fl x);
+  Fl widened(Fl x);  ///< an f32 of the same shape as this builder's f64
+  Fl narrowed(Fl x); ///< an f64 of the same shape as this builder's f32
+  /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer modulo 2^(mantissa - 1), to which `bias` is added: other bits may lie
+  /// above.
+  std::pair<Fl, Fl> nearest(Fl x, int64_t bias = 0);
   /// 2^n for an integer n within the exponent range of normal numbers; bits far above the exponent's do not matter.
   Fl pow2(Fl n);
+  int64_t exponentBias() const { return (int64_t(1) << (exponent - 1)) - 1; }
   /// x * 2^n, right also where 2^n alone overflows or underflows; `nf` is n as a float. Of n's bits those above the
   /// exponent's do not matter.
   Fl scale(Fl x, Fl n, Fl nf);
@@ -63,7 +69,6 @@ public:
   mlir::Type element;
   llvm::SmallVector<int64_t> shape; ///< empty for a scalar
   unsigned mantissa, exponent;      ///< bits
-  bool widened = false;             ///< the result is rounded from f64 to f32
 };
 
 Fl operator+(Fl x, Fl y);
@@ -87,10 +92,15 @@ inline Fl operator<(Fl x, double y) { return x < x.f->c(y); }
 inline Fl operator>(Fl x, double y) { return x > x.f->c(y); }
 inline Fl operator==(Fl x, double y) { return x == x.f->c(y); }
 
+/// f(x) of f32 by way of f64.
+Fl throughDouble(Fl x, Fl (*f)(Fl));
+
 // MathExp.cpp
 Fl expOf(Fl x);
 /// exp(x) for x <= 0 (or NaN): 0 where it would be subnormal, which is in sums with 1 and in quotients of those as good.
 Fl expUpToOne(Fl x);
+/// exp(x) to be added to 1, beside which the smallest results are not seen. A product with 2, which a fused sum takes in.
+Fl expBesideOne(Fl x);
 Fl exp2Of(Fl x);
 Fl expm1Of(Fl x);
 Fl logOf(Fl x);
@@ -106,8 +116,22 @@ Fl erfOf(Fl x);
 std::pair<Fl, Fl> splitExponent(Fl x);
 /// exp(x + low) in f64, for |low| far below |x|.
 Fl expOfSum(Fl x, Fl low);
+/// `result`, or what a logarithm is of 0, of negative numbers, of infinity and NaN.
+Fl logEdges(Fl x, Fl result);
+// MathSingle.cpp, of f32 alone
+Fl tanhSingle(Fl x);
+Fl log2Single(Fl x);
+Fl atanSingle(Fl x);
+Fl atan2Single(Fl y, Fl x);
+Fl asinSingle(Fl x);
+Fl acosSingle(Fl x);
+/// Of an f32 with the digits of a half type, to be rounded to one.
+Fl sinOfHalf(Fl x);
+Fl cosOfHalf(Fl x);
 // MathPow.cpp
 Fl powOf(Fl x, Fl y);
+/// x^exponent where that is a product, a quotient or a root; null otherwise.
+Fl simplePower(Fl x, double exponent);
 // LargeAngle.cpp
 /// The rest and the quadrant of f64 angles: those given where |x| < limit, exact ones of x elsewhere. limit >= 2^20.
 std::pair<Fl, Fl> largeAngles(Fl x, double limit, Fl r, Fl q);

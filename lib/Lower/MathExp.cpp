@@ -54,9 +54,10 @@ struct Reduced {
 };
 } // namespace
 
-static Reduced reduceExp(Fl x) {
+/// `bias` is added to the integer.
+static Reduced reduceExp(Fl x, int64_t bias = 0) {
   FloatBuilder &f = *x.f;
-  auto [nf, n] = f.nearest(x * log2e);
+  auto [nf, n] = f.nearest(x * log2e, bias);
   Fl r = f.isDouble() ? (x - nf * ln2HighF64) - nf * ln2LowF64 : (x - nf * ln2HighF32) - nf * ln2LowF32;
   return {n, nf, r};
 }
@@ -80,13 +81,32 @@ Fl lathe::lower::expOf(Fl x) {
   return x.f->scale(expOfRest(e.r), e.n, e.nf);
 }
 
+/// The float whose exponent has these bits, and whose fraction is 0.
+static Fl exponentField(Fl biased) {
+  FloatBuilder &f = *biased.f;
+  return f.fromBits(f.of(f.b.create<arith::ShLIOp>(f.loc, biased.v, f.ci(f.mantissa).v)));
+}
+
 Fl lathe::lower::expUpToOne(Fl x) {
   FloatBuilder &f = *x.f;
   if (f.options.hasScalef)
     return expOf(x);
   // The limit's exponent is one less than that of the smallest normal number: as the power's bits, all of them zero.
-  Reduced e = reduceExp(f.maximum(x, f.c(f.isDouble() ? -709.0 : -88.0)));
-  return expOfRest(e.r) * f.pow2(e.n);
+  Reduced e = reduceExp(f.maximum(x, f.c(f.isDouble() ? -709.0 : -88.0)), f.exponentBias());
+  return expOfRest(e.r) * exponentField(e.n);
+}
+
+Fl lathe::lower::expBesideOne(Fl x) {
+  FloatBuilder &f = *x.f;
+  if (f.options.hasScalef)
+    return expOf(x);
+  // Half of it is a number where all of it is just beyond the largest one.
+  Fl limited = f.maximum(f.minimum(x, f.c(f.isDouble() ? 710.0 : 89.0)), f.c(f.isDouble() ? -708.0 : -87.0));
+  auto [nf, n] = f.nearest(limited * log2e, -1);
+  // The nearest f32 is off by n 1.9e-9: less than a unit of results above 1e-9, and 4 units of the smallest ones.
+  Fl r = f.isDouble() ? (limited - nf * ln2HighF64) - nf * ln2LowF64 : limited - nf * 0.69314718055994531;
+  Value power = f.b.create<arith::ShLIOp>(f.loc, n.v, f.ci(f.mantissa).v);
+  return f.fromBits(f.of(f.b.create<arith::AddIOp>(f.loc, f.bits(expOfRest(r)).v, power))) * 2.0;
 }
 
 Fl lathe::lower::expOfSum(Fl x, Fl low) {
@@ -136,6 +156,13 @@ std::pair<Fl, Fl> lathe::lower::splitExponent(Fl x) {
   return {m - 1.0, kf - bias};
 }
 
+Fl lathe::lower::logEdges(Fl x, Fl result) {
+  FloatBuilder &f = *x.f;
+  result = f.select(x < f.inf(), result, x); // infinity and NaN
+  result = f.select(x == 0.0, -f.inf(), result);
+  return f.select(x < 0.0, f.nan(), result);
+}
+
 Fl lathe::lower::logOf(Fl x) {
   FloatBuilder &f = *x.f;
   auto [m, k] = splitExponent(x);
@@ -149,9 +176,7 @@ Fl lathe::lower::logOf(Fl x) {
     Fl y = f.poly(m, logF32) * m * z + k * ln2LowF32;
     result = (m + (y - z * 0.5)) + k * ln2HighF32;
   }
-  result = f.select(x < f.inf(), result, x); // infinity and NaN
-  result = f.select(x == 0.0, -f.inf(), result);
-  return f.select(x < 0.0, f.nan(), result);
+  return logEdges(x, result);
 }
 
 Fl lathe::lower::log1pOf(Fl x) {
@@ -165,8 +190,9 @@ Fl lathe::lower::log1pOf(Fl x) {
 
 Fl lathe::lower::tanhOf(Fl x) {
   FloatBuilder &f = *x.f;
-  double limit = f.isDouble() ? 20.0 : 9.5;
-  Fl e = expm1Limited(f.maximum(f.minimum(x, f.c(limit)), f.c(-limit)) * 2.0);
+  if (!f.isDouble())
+    return tanhSingle(x);
+  Fl e = expm1Limited(f.maximum(f.minimum(x, f.c(20.0)), f.c(-20.0)) * 2.0);
   return f.withSignOf(e / (e + 2.0), x);
 }
 

@@ -1,6 +1,7 @@
 //===- MathRounding.cpp - Rounding functions and remainders ----------------===//
 
 #include "FloatBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cmath>
@@ -77,9 +78,8 @@ static Fl reduceQuotient(Fl x, Fl y) {
 }
 
 /// Repeats reduceQuotient until no lane has a large quotient.
-static Fl withoutLargeQuotients(Fl x, Fl y) {
+static Fl withoutLargeQuotients(Fl x, Fl y, double limit) {
   FloatBuilder &f = *x.f;
-  double limit = std::ldexp(1.0, static_cast<int>(quotientBits(f)));
   auto isLarge = [&](Value v) { return f.compare(arith::CmpFPredicate::OGE, f.of(v) / y, f.c(limit)); };
   auto loop = f.b.create<scf::WhileOp>(
       f.loc, TypeRange{x.v.getType()}, ValueRange{x.v},
@@ -91,6 +91,23 @@ static Fl withoutLargeQuotients(Fl x, Fl y) {
   return f.of(loop.getResult(0));
 }
 
+/// A number with the remainder of x, and its quotient, which is not large: they are x and x / y but where some lane's is.
+static std::pair<Fl, Fl> restAndQuotient(Fl x, Fl y) {
+  FloatBuilder &f = *x.f;
+  double limit = std::ldexp(1.0, static_cast<int>(quotientBits(f)));
+  Fl quotient = x / y;
+  Value no = f.b.create<arith::ConstantOp>(f.loc, f.b.getBoolAttr(false));
+  Value any = f.b.create<LLVM::ExpectOp>(f.loc, f.any(f.compare(arith::CmpFPredicate::OGE, quotient, f.c(limit))), no);
+  auto branch = f.b.create<scf::IfOp>(f.loc, TypeRange{x.v.getType(), x.v.getType()}, any, true, true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  Fl rest = withoutLargeQuotients(x, y, limit);
+  f.b.create<scf::YieldOp>(f.loc, ValueRange{rest.v, (rest / y).v});
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  f.b.create<scf::YieldOp>(f.loc, ValueRange{x.v, quotient.v});
+  return {f.of(branch.getResult(0)), f.of(branch.getResult(1))};
+}
+
 /// The remainder of truncated division, with the sign of x (C's fmod): exact. The last quotient may be rounded up,
 /// which is repaired.
 Fl lathe::lower::remOf(Fl x, Fl y) {
@@ -98,8 +115,8 @@ Fl lathe::lower::remOf(Fl x, Fl y) {
   Fl ax = f.abs(x), ay = f.abs(y);
   Fl regular = (ax < f.inf()) & (ay < f.inf()) & (ay > 0.0);
   Fl divisor = f.select(regular, ay, f.c(1.0));
-  Fl rest = withoutLargeQuotients(f.select(regular, ax, f.c(0.0)), divisor);
-  Fl r = minusProduct(rest, truncOf(rest / divisor), divisor);
+  auto [rest, quotient] = restAndQuotient(f.select(regular, ax, f.c(0.0)), divisor);
+  Fl r = minusProduct(rest, truncOf(quotient), divisor);
   r = f.select(r < 0.0, r + divisor, r);
   Fl kept = f.select((ay == f.inf()) & (ax < f.inf()), ax, f.nan()); // x rem infinity
   return f.copySign(f.select(regular, r, kept), x);

@@ -1,6 +1,6 @@
 //===- MathTrig.cpp - Trigonometric functions ------------------------------===//
 //
-// In f64; f32 is computed through it.
+// In f64, through which the sines of f32 are computed. Arcs of f32 are in MathSingle.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,6 @@ constexpr double cosF64[] = {0.041666666666666602, -0.0013888888888874563, 2.480
 constexpr double atanF64[] = {-0.33333333333333328, 0.19999999999997776, -0.14285714285399181, 0.11111111088785269,
                               -0.090909081642214335, 0.076922831669883222, -0.066662323694907281, 0.058770735254814801,
                               -0.052187205653927916, 0.045047787478383573, -0.033501978757722152, 0.015222158722084753};
-/// The same to 2^-43.
-constexpr double atanF32[] = {-0.33333333333266196, 0.1999999994985476,  -0.14285708110357032, 0.11110819716615557,
-                              -0.09084101892973855, 0.07604800024037256, -0.06027307360057594, 0.032956793614366736};
-/// asin(t) = t + t^3 P(t^2) for |t| <= 1/2, to 2^-38.
-constexpr double asinF32[] = {0.1666666666549508,   0.07500000598830976,  0.04464235848347945,   0.030397634168364135,
-                              0.022132443144764227, 0.019306263952688547, 0.005443175331929123, 0.0293052517882001};
 } // namespace
 
 namespace {
@@ -76,54 +70,37 @@ Fl lathe::lower::tanOf(Fl x) {
   return f.select(x == 0.0, x, v);
 }
 
-/// A guess of 1/x or of x^(-1/2) from the exponent: `magic` less the bits of x, or half of them.
-static Fl guessed(Fl x, int64_t magic, int64_t shift) {
-  FloatBuilder &f = *x.f;
-  Value part = f.b.create<arith::ShRUIOp>(f.loc, f.bits(x).v, f.ci(shift).v);
-  return f.fromBits(f.of(f.b.create<arith::SubIOp>(f.loc, f.ci(magic).v, part)));
-}
-
-/// 1/x to 2^-38 of itself for positive numbers, without a division: a guess, and twice three times as many digits.
-static Fl reciprocalNear(Fl x) {
-  Fl r = guessed(x, 0x7fde623822fc16e6, 0);
-  for (int step = 0; step < 2; ++step) {
-    Fl rest = 1.0 - x * r;
-    r = r + r * (rest + rest * rest);
-  }
-  return r;
-}
-
-/// The angle whose tangent is y / x, for 0 <= y <= x (or NaN), x > 0, and their sum a number. x is no more than `beyond` where what comes of it
-/// is rounded to f32.
+/// The angle whose tangent is y / x, for 0 <= y <= x (or NaN), x > 0, and their sum a number.
 static Fl atanUnit(Fl y, Fl x) {
   FloatBuilder &f = *x.f;
   Fl upper = y > x * 0.41421356237309505;
   Fl over = f.select(upper, y - x, y), under = f.select(upper, y + x, x);
-  Fl u = f.widened ? over * reciprocalNear(under) : over / under, z = u * u;
-  Fl p = f.widened ? f.poly(z, atanF32) : f.poly(z, atanF64);
-  return (u + u * z * p) + f.select(upper, f.c(quarterPi), f.c(0.0));
+  Fl u = over / under, z = u * u;
+  return (u + u * z * f.poly(z, atanF64)) + f.select(upper, f.c(quarterPi), f.c(0.0));
 }
-/// More than any f32: its reciprocal is as good as 0 beside pi / 2.
-constexpr double beyond = 0x1p130;
 
 Fl lathe::lower::atanOf(Fl x) {
   FloatBuilder &f = *x.f;
+  if (!f.isDouble())
+    return atanSingle(x);
   Fl a = f.abs(x), large = a > 1.0, one = f.c(1.0);
-  Fl v = atanUnit(f.select(large, one, a), f.select(large, f.widened ? f.minimum(a, f.c(beyond)) : a, one));
+  Fl v = atanUnit(f.select(large, one, a), f.select(large, a, one));
   return f.copySign(f.select(large, halfPi - v, v), x);
 }
 
 /// The angle of (x, y): the smaller coordinate over the larger one, then by octants.
 Fl lathe::lower::atan2Of(Fl y, Fl x) {
   FloatBuilder &f = *x.f;
+  if (!f.isDouble())
+    return atan2Single(y, x);
   Fl ax = f.abs(x), ay = f.abs(y), steep = ay > ax;
   Fl small = f.select(steep, ax, ay), large = f.select(steep, ay, ax);
   Fl equal = small == large, one = f.c(1.0); // both infinite, too
   // In f64 the sum of two numbers may be none.
-  Fl part = f.select(equal, one, f.widened ? small : small / large);
+  Fl part = f.select(equal, one, small / large);
   part = f.select((large == 0.0) | ((large == f.inf()) & (small < large)), f.c(0.0), part);
   part = f.select(f.isNan(x) | f.isNan(y), f.nan(), part);
-  Fl v = atanUnit(part, f.widened ? f.select(equal, one, f.minimum(large, f.c(beyond))) : one);
+  Fl v = atanUnit(part, one);
   v = f.select(steep, halfPi - v, v);
   Fl left = f.copySign(f.c(1.0), x) < 0.0;
   return f.copySign(f.select(left, pi - v, v), y);
@@ -143,50 +120,18 @@ static Arc arcOf(Fl x) {
   return {atanUnit(tangent, f.c(1.0)), steep};
 }
 
-/// z^(1/2) to 2^-38 of itself, without a division or a root: a guess from the exponent, and twice three times as many digits.
-static Fl rootNear(Fl z) {
-  FloatBuilder &f = *z.f;
-  Fl positive = f.maximum(z, f.c(0x1p-60)); // 0 stays 0 by the product
-  Fl r = guessed(positive, 0x5fe6eb50c7b537a9, 1);
-  for (int step = 0; step < 2; ++step) {
-    Fl rest = 1.0 - (positive * r) * r;
-    r = r + (r * rest) * (rest * 0.375 + 0.5);
-  }
-  return z * r;
-}
-
-namespace {
-/// asin |x|, or where |x| > 1/2 the half of acos |x|: asin sqrt((1 - |x|) / 2). NaN outside [-1, 1].
-struct ShortArc {
-  Fl angle, isHalf;
-};
-} // namespace
-
-/// What is rounded to f32.
-static ShortArc shortArcOf(Fl x) {
-  FloatBuilder &f = *x.f;
-  Fl a = f.abs(x), large = a > 0.5, half = (1.0 - a) * 0.5;
-  Fl z = f.select(large, half, a * a), t = f.select(large, rootNear(half), a);
-  return {f.select(a > 1.0, f.nan(), t + t * z * f.poly(z, asinF32)), large};
-}
-
 Fl lathe::lower::asinOf(Fl x) {
   FloatBuilder &f = *x.f;
-  if (f.widened) {
-    ShortArc arc = shortArcOf(x);
-    return f.copySign(f.select(arc.isHalf, halfPi - arc.angle * 2.0, arc.angle), x);
-  }
+  if (!f.isDouble())
+    return asinSingle(x);
   Arc arc = arcOf(x);
   return f.copySign(f.select(arc.isComplement, halfPi - arc.angle, arc.angle), x);
 }
 
 Fl lathe::lower::acosOf(Fl x) {
   FloatBuilder &f = *x.f;
-  if (f.widened) {
-    ShortArc arc = shortArcOf(x);
-    Fl whole = arc.angle * 2.0;
-    return f.select(arc.isHalf, f.select(x < 0.0, pi - whole, whole), halfPi - f.copySign(arc.angle, x));
-  }
+  if (!f.isDouble())
+    return acosSingle(x);
   Arc arc = arcOf(x);
   Fl obtuse = f.select(x < 0.0, pi - arc.angle, arc.angle);
   return f.select(arc.isComplement, obtuse, halfPi - f.copySign(arc.angle, x));

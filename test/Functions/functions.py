@@ -80,6 +80,11 @@ def float_functions(elements=tuple(TYPES)):
             yield Function(f"{name}_{element}", [element] * 2, element, f"%r = lathe.{name} %x0, %x1 : {{T}}")
 
 
+def powers_of_one():
+    """With one exponent for all elements, which may be of those that are simple."""
+    return [Function(f"pow_one_{e}", [e, f"one {e}"], e, "%e = lathe.broadcast %x1 : {T1} -> {T}\n%r = lathe.pow %x0, %e : {T}") for e in TYPES]
+
+
 def cast(source, to):
     return Function(f"cast_{source}_{to}", [source], to, "%r = lathe.cast %x0 : {T0} -> {T}")
 
@@ -115,6 +120,21 @@ def check_floats(check, reference, compiled, rng, allowed=cases.allowed, element
                     got = np.zeros_like(operands[0])
                     kernels[f"{function}_{name}"](*operands, got)
                     check.ulps(f"{variant} {name} {function}", got, want, element, allowed(table, function, name), numbers)
+
+
+def check_powers_of_one(check, reference, compiled, rng):
+    """A cube is rounded twice."""
+    for name, element in TYPES.items():
+        x = np.concatenate([element.patterns(np.array(PAIRS + [-v for v in PAIRS])), rng.choice(element.samples(rng, 8, 500), 3000)])
+        numbers = element.doubles(x)
+        for exponent in (2, 0.5, 3, -1, 1, 0, -0.5, 2.5, -3, np.inf, -np.inf, np.nan):
+            e = element.patterns(np.array([float(exponent)]))
+            want = reference("pow", numbers, np.full(len(x), element.doubles(e)[0]))
+            for variant, kernels in compiled.items():
+                got = np.zeros_like(x)
+                kernels[f"pow_one_{name}"](x, e, got)
+                bound = 1.51 if exponent == 3 and element.width > 16 else cases.allowed(cases.BINARIES, "pow", name)
+                check.ulps(f"{variant} {name} pow by {exponent}", got, want, element, bound, [numbers])
 
 
 def check_narrowings(check, compiled, rng):
@@ -160,7 +180,7 @@ def check_integers(check, compiled, rng):
 
 
 def all_functions():
-    return [*float_functions(), *integer_functions(), *narrowings()]
+    return [*float_functions(), *powers_of_one(), *integer_functions(), *narrowings()]
 
 
 def check_all(compiled, scratch, allowed=cases.allowed):
@@ -168,7 +188,9 @@ def check_all(compiled, scratch, allowed=cases.allowed):
     np.seterr(all="ignore")
     rng = np.random.default_rng(7)
     check = Check()
-    check_floats(check, Reference(pathlib.Path(scratch)), compiled, rng, allowed)
+    reference = Reference(pathlib.Path(scratch))
+    check_floats(check, reference, compiled, rng, allowed)
+    check_powers_of_one(check, reference, compiled, rng)
     check_narrowings(check, compiled, rng)
     check_integers(check, compiled, rng)
     check_table(check)

@@ -23,6 +23,9 @@ struct ExpandMathOptions {
 /// On a math.exp whose operand is at most 0 (or NaN): results that would be subnormal may be 0.
 inline constexpr llvm::StringLiteral expUpToOneName = "lathe.up_to_one";
 
+/// On a math.sin or math.cos of f32 whose operand was widened from a half type, to which the result goes back.
+inline constexpr llvm::StringLiteral ofHalfName = "lathe.of_half";
+
 /// Expands every math op below `root`. Ops that it does not know (on other types, say) stay.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options);
 

@@ -1,7 +1,7 @@
 //===- EmitObject.cpp - LLVM IR to machine code ----------------------------===//
 
 #include "EmitObject.h"
-#include "HalfComparisons.h"
+#include "HalvesAsFloats.h"
 #include "MaskInstructions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -98,7 +98,7 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
   if (isa.arch == "x86_64" && isa.maskedMemory && !isa.maskedBytes)
     useMaskInstructions(module);
   if (isa.arch == "x86_64")
-    compareHalvesAsFloats(module);
+    computeHalvesAsFloats(module);
   if (options.stage == CpuStage::Llvm) {
     std::string text;
     llvm::raw_string_ostream os(text);

@@ -13,7 +13,8 @@ DIMS = '#lathe.dims<"N">'
 
 
 def tensor(element):
-    return f"tensor<?x{element}, {DIMS}>"
+    """`one f32` is a scalar."""
+    return f"tensor<{element[4:]}>" if element.startswith("one ") else f"tensor<?x{element}, {DIMS}>"
 
 
 class Function:
