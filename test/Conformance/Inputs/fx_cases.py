@@ -249,6 +249,11 @@ def data():
                [(x, picked, dyadic(6)), (x, ~picked, dyadic(6)), (x, picked & ~picked, dyadic(6))])
     yield Case("booleans", lambda b: b.scatter_add(0, torch.tensor([0, 0, 1, 2]), b), [(bits,)])
 
+    def cut(x, places):
+        a, b, c = torch.tensor_split(x, places, 1)
+        return a * 2, b, c + 1, b.shape[1] * x
+    yield Case("cut_at_data", cut, [(dyadic(2, 7), torch.tensor(at)) for at in ([2, 5], [0, 9], [5, 2], [-3, -1])])
+
 
 def losses():
     """Losses, distances, lookups, sums by group."""

@@ -105,6 +105,31 @@ static llvm::Error tensorSplit(OpContext &c) {
   return splitAt(c, x, axis);
 }
 
+/// At places that are data, as a slice takes them: from the end where they are negative, and at most there.
+static llvm::Error splitAtData(OpContext &c) {
+  Value x = c.tensor("self"), at = c.tensor("tensor_indices_or_sections");
+  LATHE_TRY(axis, c.axis("dim", x));
+  int64_t count = c.resultTypes.size();
+  if (typeOf(x).getRank() == 0 || typeOf(at).getRank() != 1 || !isIndex(at) || dimsOf(at)[0].constant() != std::optional<int64_t>(count - 1))
+    return c.cannot("{0} pieces of {1} at {2}", count, x.getType(), at.getType());
+  Type i64 = c.g.b.getI64Type();
+  Value end = c.g.size(dimsOf(x)[axis]), zero = c.g.splat(0, {}, i64), from = zero;
+  at = c.g.cast(at, i64);
+  for (int64_t i = 0; i < count; ++i) {
+    Value to = end;
+    if (i + 1 < count) {
+      to = c.g.squeeze(c.g.slice(at, 0, Expr(i), Expr(1)), {0});
+      to = c.g.select(c.g.compare(CompareKind::LT, to, zero), c.g.add(to, end), to);
+      to = c.g.binary<MaxOp>(c.g.binary<MinOp>(to, end), zero);
+    }
+    Expr start = i ? c.bindOwnSize(from) : Expr(0);
+    LATHE_TRY(size, c.bindSizeAgain(dimsOf(c.resultTypes[i])[axis], c.g.binary<MaxOp>(c.g.sub(to, from), zero)));
+    (void)c.give(c.g.slice(x, axis, start, size));
+    from = to;
+  }
+  return llvm::Error::success();
+}
+
 /// hsplit: along the second dimension, or the only one.
 template <int64_t axis> static llvm::Error splitAlong(OpContext &c) {
   Value x = c.tensor("self");
@@ -126,6 +151,7 @@ llvm::ArrayRef<OpEntry> fx::splitOps() {
       {"unsafe_chunk.default", "self:T chunks:I dim:I=0", chunk},
       {"tensor_split.sections", "self:T sections:I dim:I=0", tensorSplit, IsView},
       {"tensor_split.indices", "self:T indices:N* dim:I=0", tensorSplit, IsView},
+      {"tensor_split.tensor_indices_or_sections", "self:T tensor_indices_or_sections:T dim:I=0", splitAtData, IsView},
       {"hsplit.int", byCount, splitAlong<1>, IsView},
       {"hsplit.array", byPlace, splitAlong<1>, IsView},
       {"vsplit.int", byCount, splitAlong<0>, IsView},
