@@ -177,12 +177,15 @@ bool Symbols::learn(const Condition &c) {
   return shape::learnOrder(known, excess);
 }
 
-/// What the engine can use best comes first, so that the rest may follow from it.
-constexpr int lastRank = 2;
-static int rankOf(const Condition &c) {
+/// What the engine can use best comes first, so that the rest may follow from it: a divisibility gives quotients the names that other
+/// equalities are written with.
+constexpr int lastRank = 3;
+static int rankOf(const Condition &c, const shape::Facts &known) {
   if (c.kind != Kind::Equal)
     return lastRank;
-  return c.left.hasOpaque() || c.right.hasOpaque();
+  if (!c.left.hasOpaque() && !c.right.hasOpaque())
+    return 0;
+  return asDivisibility(known.simplify(c.left - c.right), known) ? 1 : 2;
 }
 
 /// Late symbols that are only where a tensor begins in memory, of which nothing here depends.
@@ -247,9 +250,15 @@ llvm::Error Symbols::learnAll(llvm::ArrayRef<Statement> stated, const std::set<s
       else
         all.emplace_back(std::move(c), s.text);
   }
+  std::vector<bool> done(all.size());
   for (int rank = 0; rank <= lastRank; ++rank)
-    for (auto &[condition, text] : all)
-      if (rankOf(condition) == rank && !learn(condition))
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto &[condition, text] = all[i];
+      if (done[i] || rankOf(condition, known) > rank)
+        continue;
+      done[i] = true;
+      if (!learn(condition))
         return userError("{0}: {1} holds for no sizes that the other conditions and the options allow", file, text);
+    }
   return llvm::Error::success();
 }

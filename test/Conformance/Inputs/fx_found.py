@@ -210,3 +210,11 @@ def written_as_users_do():
         return pad([x, y, x[1:]]), pad([x, y], batch_first=True, padding_value=2.5)
     yield Case("filled_up", filled_up, [(dyadic(5, 2), dyadic(3, 2))])
     yield Case("filled_up_open", filled_up, [(dyadic(5, 2), dyadic(3, 2)), (dyadic(4, 2), dyadic(7, 2))], ({0: Dim.AUTO}, {0: Dim.AUTO}))
+
+    # Halves of halves that are equal where a size is even.
+    def halves_of_halves(x):
+        w = torch.ones(1, 1, 3, 3)
+        y = torch.conv2d(x, w, None, 2, 1)
+        u = torch.max_pool2d(y, 2, 2) + torch.conv2d(y, w, None, 2, 1)
+        return u, torch.max_pool2d(u, 2, 2) - torch.conv2d(u, w, None, 2, 1)
+    yield Case("halves_of_halves", halves_of_halves, [(dyadic(1, 1, 16, 24),), (dyadic(1, 1, 32, 16),)], ({2: Dim.AUTO, 3: Dim.AUTO},))
