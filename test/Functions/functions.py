@@ -85,6 +85,13 @@ def powers_of_one():
     return [Function(f"pow_one_{e}", [e, f"one {e}"], e, "%e = lathe.broadcast %x1 : {T1} -> {T}\n%r = lathe.pow %x0, %e : {T}") for e in TYPES]
 
 
+def sigmoids():
+    """An exponential beside 1."""
+    body = ("%n = lathe.neg %x0 : {{T}}\n%e = lathe.exp %n : {{T}}\n%s = lathe.constant dense<1.0> : tensor<{0}>\n"
+            "%one = lathe.broadcast %s : tensor<{0}> -> {{T}}\n%d = lathe.add %e, %one : {{T}}\n%r = lathe.div %one, %d : {{T}}")
+    return [Function(f"sigmoid_{e}", [e], e, body.format(e)) for e in ("f32", "f64")]
+
+
 def cast(source, to):
     return Function(f"cast_{source}_{to}", [source], to, "%r = lathe.cast %x0 : {T0} -> {T}")
 
@@ -137,6 +144,23 @@ def check_powers_of_one(check, reference, compiled, rng):
                 check.ulps(f"{variant} {name} pow by {exponent}", got, want, element, bound, [numbers])
 
 
+def check_sigmoids(check, compiled, rng):
+    """In f32 and f64, NaNs with any payload among the operands."""
+    for name, bound in (("f32", 6.5), ("f64", 3.0)):
+        element = TYPES[name]
+        payloads = element.patterns(np.full(500, np.nan)) | rng.integers(0, 1 << (element.mantissa - 1), 500).astype(element.dtype)
+        x = np.concatenate([element.samples(rng, 16, 4000), payloads])
+        numbers = element.doubles(x)
+        exact = np.exp(-np.abs(numbers).astype(np.longdouble))
+        want = np.where(numbers < 0, exact, 1) / (1 + exact)
+        want[numbers < (-700 if name == "f64" else -87)] = 0
+        for variant, kernels in compiled.items():
+            got = np.zeros_like(x)
+            kernels[f"sigmoid_{name}"](x, got)
+            got[(element.doubles(got) < float(np.exp(-700.0 if name == "f64" else -87.0))) & (want == 0)] = 0  # may be subnormal or not
+            check.ulps(f"{variant} {name} sigmoid", got, want, element, bound, [numbers])
+
+
 def check_narrowings(check, compiled, rng):
     """Among the samples: numbers just beside a tie, which rounding by way of f32 would take for one."""
     for function in narrowings():
@@ -180,7 +204,7 @@ def check_integers(check, compiled, rng):
 
 
 def all_functions():
-    return [*float_functions(), *powers_of_one(), *integer_functions(), *narrowings()]
+    return [*float_functions(), *powers_of_one(), *sigmoids(), *integer_functions(), *narrowings()]
 
 
 def check_all(compiled, scratch, allowed=cases.allowed):
@@ -191,6 +215,7 @@ def check_all(compiled, scratch, allowed=cases.allowed):
     reference = Reference(pathlib.Path(scratch))
     check_floats(check, reference, compiled, rng, allowed)
     check_powers_of_one(check, reference, compiled, rng)
+    check_sigmoids(check, compiled, rng)
     check_narrowings(check, compiled, rng)
     check_integers(check, compiled, rng)
     check_table(check)

@@ -50,7 +50,7 @@ func.func @h(%x: tensor<4096xf32>) {
   return
 }
 
-// Beside 1, an exponential needs no scaling in two steps: of multiplications with powers of two is one addition to the exponent left.
+// Beside 1, an exponential has one factor 2^n instead of two.
 // CHECK-LABEL: sigmoid_avx2.body:
 // CHECK: vpslld
 // CHECK-NOT: vpslld
