@@ -2,6 +2,7 @@
 
 #include "lathe/Lower/ExpandMath.h"
 #include "FloatBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -236,6 +237,27 @@ static const Special specials[] = {
     {{"math.cos", unary<cosOfHalf>, false}, [](Operation *op) { return op->hasAttr(ofHalfName); }},
 };
 
+/// Vectors of floats to integers of 64 bits, where lanes would be converted one by one: by way of 32 bits while all of them fit there.
+static Value vectorToLongs(OpBuilder &b, arith::FPToSIOp op, const ExpandMathOptions &options) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (options.hasLongs || !type || !type.getElementType().isInteger(64) || !isExpandable(op.getIn().getType()))
+    return {};
+  Location loc = op.getLoc();
+  FloatBuilder f(b, loc, op.getIn().getType(), options);
+  Fl x = f.of(op.getIn());
+  Value large = f.any(f.compare(arith::CmpFPredicate::UGE, f.abs(x), f.c(0x1p31)));
+  large = b.create<LLVM::ExpectOp>(loc, large, b.create<arith::ConstantOp>(loc, b.getBoolAttr(false)));
+  auto branch = b.create<scf::IfOp>(loc, TypeRange{type}, large, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  auto each = b.create<arith::FPToSIOp>(loc, type, x.v);
+  b.create<scf::YieldOp>(loc, each.getResult());
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value narrow = b.create<arith::FPToSIOp>(loc, f.shaped(b.getI32Type()), x.v);
+  b.create<scf::YieldOp>(loc, b.create<arith::ExtSIOp>(loc, type, narrow).getResult());
+  return branch.getResult(0);
+}
+
 static const Expansion *expansionOf(Operation *op, const ExpandMathOptions &options) {
   for (const Special &s : specials)
     if (op->getName().getStringRef() == s.expansion.op && s.applies(op))
@@ -255,6 +277,8 @@ static Value expand(OpBuilder &b, Operation *op, const ExpandMathOptions &option
     return integerPower(b, power);
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
     return vectorQuotient(b, op);
+  if (auto conversion = dyn_cast<arith::FPToSIOp>(op))
+    return vectorToLongs(b, conversion, options);
   if (op->getNumResults() != 1 || !isExpandable(op->getResult(0).getType()))
     return {};
   if (auto power = dyn_cast<math::PowFOp>(op))
@@ -288,7 +312,7 @@ static void replaceAll(ArrayRef<Operation *> ops, llvm::function_ref<Value(OpBui
 void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp, arith::FPToSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
       ops.push_back(op);
   });
   replaceAll(ops, [&](OpBuilder &b, Operation *op) { return expand(b, op, options); });

@@ -17,6 +17,7 @@ namespace lathe::lower {
 struct ExpandMathOptions {
   bool hasFma = true;      ///< math.fma is one instruction; otherwise it becomes a product and a sum
   bool hasRounding = true; ///< floor, ceil, trunc and roundeven are instructions
+  bool hasLongs = true;    ///< vectors of floats become integers of 64 bits by an instruction
   bool hasScalef = false;  ///< AVX-512: x * 2^n is one instruction on vectors of 16 f32
 };
 

@@ -29,6 +29,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   math.hasFma = isa.fma;
   math.hasRounding = isa.fma; // SSE4.1 came long before FMA
   math.hasScalef = isa.vectorBytes == 64;
+  math.hasLongs = isa.arch != "x86_64" || isa.vectorBytes == 64;
   lower::expandMath(module, math);
   lower::formFusedMultiplyAdds(module, isa.fma);
   carryAsBits(module, isa);
