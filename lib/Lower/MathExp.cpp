@@ -59,10 +59,9 @@ static Fl restOf(Fl x, Fl nf) {
   return x.f->isDouble() ? (x - nf * ln2HighF64) - nf * ln2LowF64 : (x - nf * ln2HighF32) - nf * ln2LowF32;
 }
 
-/// `bias` is added to the integer.
-static Reduced reduceExp(Fl x, int64_t bias = 0) {
+static Reduced reduceExp(Fl x) {
   FloatBuilder &f = *x.f;
-  auto [nf, n] = f.nearest(x * log2e, bias);
+  auto [nf, n] = f.nearest(x * log2e);
   return {n, nf, restOf(x, nf)};
 }
 
@@ -96,8 +95,8 @@ Fl lathe::lower::expUpToOne(Fl x) {
   if (f.options.hasScalef)
     return expOf(x);
   // The limit's exponent is one less than that of the smallest normal number: as the power's bits, all of them zero.
-  Reduced e = reduceExp(f.maximum(x, f.c(f.isDouble() ? -709.0 : -88.0)), f.exponentBias());
-  return expOfRest(e.r) * exponentField(e.n);
+  Reduced e = reduceExp(f.maximum(x, f.c(f.isDouble() ? -709.0 : -88.0)));
+  return expOfRest(e.r) * f.pow2(e.n);
 }
 
 Fl lathe::lower::expBesideOne(Fl x) {
