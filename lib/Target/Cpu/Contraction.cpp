@@ -131,11 +131,10 @@ bool ContractionEmitter::packsTiles() const {
   std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
   if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
     return false;
-  // Of points that lie closer, several tiles' lines stay in the first cache.
-  constexpr int64_t fewestRows = 192, nearestBytes = 1024, fewestPoints = 64;
-  return shape.rows.extent().constant().value_or(0) >= fewestRows &&
-         point->constant().value_or(0) * int64_t(shape.accumulatorBytes) >= nearestBytes &&
-         shape.reduced.extent().constant().value_or(fewestPoints) >= fewestPoints;
+  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(1024);
+  int64_t bytes = point->constant().value_or(0) * int64_t(shape.accumulatorBytes);
+  // Of points that lie closer, several tiles' lines stay in the first cache, if they are not so many that one tile's do not.
+  return (rows >= 192 && bytes >= 1024 && points >= 64) || (rows >= 48 && bytes >= 256 && points >= 1024);
 }
 
 /// Elements of the group's panels in scratch memory, which tiles of rows follow.

@@ -257,10 +257,12 @@ void ContractionEpilogue::emitRowColumns(const BodyEmitter &point, Value tileRow
   unsigned width = vectors ? v.lanes : 1;
   auto one = [&](Value c) {
     Value column = v.add(firstColumn, c), offset = v.add(tileRow, c);
-    if (vectors) {
-      emitVector(point, offset, column, partial ? v.firstLanes(v.sub(columns, column)) : Value());
-      return;
-    }
+    auto vector = [&](bool whole) { emitVector(point, offset, column, whole ? Value() : v.firstLanes(v.sub(columns, column))); };
+    if (vectors && (!partial || v.target.maskedBytes))
+      return vector(!partial);
+    if (vectors) // a masked store takes a dozen cycles, also of nothing
+      return v.ifThen(v.less(v.add(column, v.lanes - 1), columns), [&] { vector(true); },
+                      [&] { v.ifThen(v.less(column, columns), [&] { vector(false); }); });
     auto scalar = [&] { emitVector(point, offset, column, {}); };
     if (partial)
       v.ifThen(v.less(column, columns), scalar);
