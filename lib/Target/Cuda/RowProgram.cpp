@@ -322,7 +322,9 @@ static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<
     if (s.most)
       continue;
     if (s.layout == RowSchedule::Block)
-      s.unit = s.threads = partThreads;
+      s.unit = partThreads;
+    if (s.layout != RowSchedule::Columns)
+      s.threads = partThreads;
     out.push_back(std::move(option));
   }
   return out;

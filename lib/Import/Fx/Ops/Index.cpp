@@ -129,7 +129,9 @@ static llvm::Expected<SmallVector<Value>> withoutMasks(OpContext &c, llvm::Array
     std::optional<Expr> count = countOfPicked(c, given);
     if (!count || !elementOf(v).isInteger(1) || typeOf(v).getRank() == 0)
       return c.cannot("an index of {0}: the file has no symbol for how many it picks", v.getType());
-    for (int64_t d = 0; d < typeOf(v).getRank() && result.size() < size_t(typeOf(c.tensor("self")).getRank()); ++d)
+    if (int64_t(result.size()) + typeOf(v).getRank() > typeOf(c.tensor("self")).getRank())
+      return c.wrong("a mask of rank {0} behind {1} other indices, for rank {2}", typeOf(v).getRank(), result.size(), typeOf(c.tensor("self")).getRank());
+    for (int64_t d = 0; d < typeOf(v).getRank(); ++d)
       if (llvm::Error e = c.needEqual(dimsOf(v)[d], dimsOf(c.tensor("self"))[result.size() + d]))
         return std::move(e);
     LATHE_TRY(columns, coordinatesOfTrue(c, v, *count));
