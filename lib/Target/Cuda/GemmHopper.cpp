@@ -63,7 +63,6 @@ private:
   struct Tile {
     Value batch, m, n; ///< batch flattened; the first row and column
     Value part;        ///< of the depth, where it is cut
-    Value turn;        ///< the step of the depth with which its walk begins; null: the first
   };
   struct Position {
     Value stage, phase;
@@ -143,14 +142,7 @@ HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value firstRow = d.mul(g, groupRows);
   Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
   Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
-  // Few rows wait for the right operand alone, whose lines lie powers of two apart: blocks that walk them in step would ask the same channels of the
-  // memory at the same time.
-  Value turn;
-  if (!mapA.window) {
-    Value apart = d.b.create<arith::MaxUIOp>(d.loc, d.div(depthTiles, tilesN), d.i32(1));
-    turn = d.select(d.equal(tilesM, 1), d.rem(d.mul(tn, apart), depthTiles), d.i32(0)); // any number will do, one that wrapped around too
-  }
-  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns), part, turn};
+  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns), part};
 }
 
 HopperGemm::Position HopperGemm::next(Position at) {
@@ -167,10 +159,6 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   Value full = fullBarrier(at.stage);
   if (what & Right)
     arriveExpecting(d, full, d.i32(aBytes + bBytes));
-  if (t.turn) {
-    k = d.add(k, t.turn);
-    k = d.select(d.compare(arith::CmpIPredicate::sge, k, depthTiles), d.sub(k, depthTiles), k);
-  }
   // Past the end of the depth copies bring zeros.
   Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
