@@ -197,6 +197,8 @@ static llvm::Error gather(OpContext &c) {
   Value x = c.tensor("self"), indices = c.tensor("index");
   LATHE_TRY(axis, c.axis("dim", x));
   Dims wanted = dimsOf(indices);
+  if (shape::product(wanted).isZero()) // of any rank and type
+    return c.give(c.g.broadcastTo(c.scalarOf({Number::Kind::Int, Expr(0), 0}, elementOf(x)), wanted));
   x = atLeastOneDim(c, x);
   indices = atLeastOneDim(c, indices);
   int64_t rank = typeOf(x).getRank();
