@@ -2,6 +2,7 @@
 
 #include "Program.h"
 #include "JsonReader.h"
+#include "lathe/Import/Elements.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -67,11 +68,10 @@ TensorMeta ProgramReader::tensorMeta(const Value &value, StringRef where) {
   meta.dtype = integer(o, "dtype");
   for (const Value &v : array(o, "sizes"))
     meta.sizes.push_back(size(v, where));
-  constexpr int64_t mostElements = int64_t(1) << 46; // a quarter of what addresses reach
   int64_t count = 1;
   for (const Size &s : meta.sizes)
     if (std::optional<int64_t> n = s.expr ? s.expr->constant() : std::nullopt)
-      if (__builtin_mul_overflow(count, std::max<int64_t>(*n, 1), &count) || count > mostElements) {
+      if (!multiplyElements(count, *n)) {
         fail(where + " has too many elements");
         break;
       }

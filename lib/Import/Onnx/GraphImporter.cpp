@@ -6,6 +6,7 @@
 #include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
+#include "lathe/Import/Elements.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -187,7 +188,7 @@ void GraphImporter::checkResult(Value v) const {
     std::optional<int64_t> c = e.constant();
     if (c && *c < 0)
       failWrong("a size of the result is {0}: {1}", *c, describe(v.getType()));
-    if (c && (__builtin_mul_overflow(count, std::max<int64_t>(*c, 1), &count) || count > (int64_t(1) << 46)))
+    if (c && !multiplyElements(count, *c))
       failWrong("the result has too many elements: {0}", describe(v.getType()));
   }
 }

@@ -3,6 +3,7 @@
 #include "Tensors.h"
 #include "Failure.h"
 #include "lathe/Dialect/Lathe/ElementTypes.h"
+#include "lathe/Import/Elements.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
@@ -78,7 +79,7 @@ int64_t onnx::elementCount(ArrayRef<int64_t> dims, StringRef what) {
   for (int64_t d : dims)
     if (d < 0)
       failWrong("{0}: dimension {1} is negative", what, d);
-    else if (__builtin_mul_overflow(count, std::max<int64_t>(d, 1), &count) || count > (int64_t(1) << 46))
+    else if (!multiplyElements(count, d))
       failWrong("{0}: too many elements", what);
   return llvm::is_contained(dims, 0) ? 0 : count;
 }

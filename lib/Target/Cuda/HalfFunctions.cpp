@@ -3,7 +3,6 @@
 #include "HalfFunctions.h"
 #include "KernelFrame.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -13,36 +12,20 @@ static bool isBetweenHalves(Operation *op) {
   return function && function->hasAttr(cuda::halvesAttr) && getElementTypeOrSelf(op->getResult(0).getType()).isF32();
 }
 
-namespace {
-/// Arithmetic on f32 numbers or vectors of them.
-struct Arithmetic {
-  PatternRewriter &b;
-  Location loc;
-  Type type;
-  Value number(float v) const {
-    Attribute attr = b.getF32FloatAttr(v);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, attr);
-    return b.create<arith::ConstantOp>(loc, cast<TypedAttr>(attr));
-  }
-  Value times(Value x, Value y) const { return b.create<arith::MulFOp>(loc, x, y); }
-  Value timesPlus(Value x, Value y, Value z) const { return b.create<math::FmaOp>(loc, x, y, z); }
-  /// An instruction of one number, lane by lane.
-  Value each(StringRef intrinsic, Value x) const {
-    Type f32 = b.getF32Type();
-    auto one = [&](Value v) { return b.create<LLVM::CallIntrinsicOp>(loc, f32, b.getStringAttr(intrinsic), v).getResult(0); };
-    auto vector = dyn_cast<VectorType>(type);
-    if (!vector)
-      return one(x);
-    Value out = b.create<LLVM::UndefOp>(loc, vector);
-    for (int64_t i = 0; i < vector.getNumElements(); ++i)
-      out = b.create<vector::InsertOp>(loc, one(b.create<vector::ExtractOp>(loc, x, i)), out, i);
-    return out;
-  }
-  Value power(Value x) const { return each("llvm.nvvm.ex2.approx.f", x); } ///< of two
-  Value quotient(Value x) const { return each("llvm.nvvm.rcp.approx.ftz.f", x); } ///< 1 / x
-};
+constexpr double log2e = 1.44269502f;
 
+/// An instruction of one f32, lane by lane.
+static Value inLanes(cuda::DeviceBuilder &d, StringRef intrinsic, Value x) {
+  Value out = x;
+  auto vector = dyn_cast<VectorType>(x.getType());
+  for (int64_t i = 0; i < (vector ? vector.getNumElements() : 1); ++i)
+    out = d.insert(out, d.intrinsic(intrinsic, d.extract(x, i), d.f32Type()), i);
+  return out;
+}
+
+static Value powerOfTwo(cuda::DeviceBuilder &d, Value x) { return inLanes(d, "llvm.nvvm.ex2.approx.f", x); }
+
+namespace {
 /// The exponential function between halves, as a power of two: what the product with log2(e) is rounded by makes an error of at most 89 * 2^-23
 /// of the result, beside which half a unit of f16 is 2^-11. libdevice's takes nine instructions to have the last bits of an f32.
 struct Exponential : OpRewritePattern<math::ExpOp> {
@@ -50,8 +33,8 @@ struct Exponential : OpRewritePattern<math::ExpOp> {
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
     if (!isBetweenHalves(op))
       return failure();
-    Arithmetic a{rewriter, op.getLoc(), op.getType()};
-    rewriter.replaceOp(op, a.power(a.times(op.getOperand(), a.number(1.44269502f))));
+    cuda::DeviceBuilder d(rewriter, op.getLoc());
+    rewriter.replaceOp(op, powerOfTwo(d, d.mulF(op.getOperand(), d.real(op.getType(), log2e))));
     return success();
   }
 };
@@ -65,24 +48,24 @@ struct OnePlusErf : OpRewritePattern<arith::AddFOp> {
     Value sides[] = {op.getLhs(), op.getRhs()};
     for (unsigned i = 0; i < 2 && isBetweenHalves(op); ++i)
       if (auto erf = sides[i].getDefiningOp<math::ErfOp>(); erf && matchPattern(sides[1 - i], m_OneFloat())) {
-        rewriter.replaceOp(op, complement(Arithmetic{rewriter, op.getLoc(), op.getType()}, erf.getOperand()));
+        rewriter.replaceOp(op, complement(cuda::DeviceBuilder(rewriter, op.getLoc()), erf.getOperand()));
         return success();
       }
     return failure();
   }
 
   /// erfc(-x)
-  static Value complement(const Arithmetic &a, Value x) {
+  static Value complement(cuda::DeviceBuilder d, Value x) {
     constexpr float p = 0.375f, coefficients[] = {-0.135094702f, 0.387933612f, -0.129591435f, 0.283057362f, 0.16666615f, 0.215688884f, 0.211339474f};
-    Value size = a.b.create<math::AbsFOp>(a.loc, x), u = a.quotient(a.timesPlus(size, a.number(p), a.number(1)));
-    Value sum = a.number(coefficients[0]);
+    auto number = [&](double v) { return d.real(x.getType(), v); };
+    Value size = d.b.create<math::AbsFOp>(d.loc, x);
+    Value u = inLanes(d, "llvm.nvvm.rcp.approx.ftz.f", d.fma(size, number(p), number(1)));
+    Value sum = number(coefficients[0]);
     for (float c : ArrayRef(coefficients).drop_front())
-      sum = a.timesPlus(sum, u, a.number(c));
-    Value scaled = a.times(a.times(x, x), a.number(-1.44269502f));
-    Value rest = a.times(a.times(sum, u), a.power(scaled));
-    Value negative = a.b.create<arith::CmpFOp>(a.loc, arith::CmpFPredicate::OLT, x, a.number(0));
-    Value other = a.b.create<arith::SubFOp>(a.loc, a.number(2), rest);
-    return a.b.create<arith::SelectOp>(a.loc, negative, rest, other);
+      sum = d.fma(sum, u, number(c));
+    Value rest = d.mulF(d.mulF(sum, u), powerOfTwo(d, d.mulF(d.mulF(x, x), number(-log2e))));
+    Value negative = d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OLT, x, number(0));
+    return d.select(negative, rest, d.subF(number(2), rest));
   }
 };
 } // namespace

@@ -34,7 +34,8 @@ private:
   void persistentPass(const RowPass &pass, std::vector<Values> &partials);
   void beginKept();
   Values keptPass(const RowPass &pass, Values sums);
-  void visitKept(const RowPass &pass, llvm::MutableArrayRef<Chunk> points, Value slot, Values &sums);
+  void visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
+                 Values &sums);
   Value placeOf(unsigned load, Value slot);
   void loopedPass(const RowPass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);

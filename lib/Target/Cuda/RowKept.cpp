@@ -31,10 +31,8 @@ Value RowEmitter::placeOf(unsigned load, Value slot) {
   return d.byteAt(keptBase, d.add(first, d.mul(slot, int64_t(bytesOfAccess(kept[load], s.width)))));
 }
 
-void RowEmitter::visitKept(const RowPass &pass, MutableArrayRef<Chunk> points, Value slot, Values &sums) {
-  llvm::SmallPtrSet<Operation *, 16> needed;
-  for (Operation *root : pass.roots)
-    addRowLoads(info, axes, root, needed);
+void RowEmitter::visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<Operation *> &needed, MutableArrayRef<Chunk> points,
+                           Value slot, Values &sums) {
   auto slotOf = [&](unsigned i) { return d.add(slot, int64_t(i) * s.threads); };
   SmallVector<std::pair<Value, Value>> toStore;
   for (auto [k, load] : llvm::enumerate(kept)) {
@@ -60,6 +58,9 @@ void RowEmitter::visitKept(const RowPass &pass, MutableArrayRef<Chunk> points, V
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
 Values RowEmitter::keptPass(const RowPass &pass, Values sums) {
   int64_t ahead = rowTuning.keptAhead;
+  llvm::SmallPtrSet<Operation *, 16> needed;
+  for (Operation *root : pass.roots)
+    addRowLoads(info, axes, root, needed);
   Value end = chunksOf(pass.inner), last = d.sub(end, d.i64(1)), stride = d.mul(unit, ahead);
   auto round = [&](Value chunk, ValueRange carried, bool tested) {
     Values now(carried);
@@ -73,7 +74,7 @@ Values RowEmitter::keptPass(const RowPass &pass, Values sums) {
       }
       points.push_back({pointAt(pass.inner, index), ok});
     }
-    visitKept(pass, points, slot, now);
+    visitKept(pass, needed, points, slot, now);
     now.push_back(d.add(slot, ahead * s.threads));
     return now;
   };
@@ -84,9 +85,6 @@ Values RowEmitter::keptPass(const RowPass &pass, Values sums) {
   Value rest = d.add(inUnit, d.mul(d.wide(rounds), unit));
   sums = d.loop(rest, end, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, true); });
   sums.pop_back();
-  llvm::SmallPtrSet<Operation *, 16> needed;
-  for (Operation *root : pass.roots)
-    addRowLoads(info, axes, root, needed);
   isKept.insert(needed.begin(), needed.end());
   return sums;
 }

@@ -23,7 +23,7 @@ void addRowLoads(const lower::BodyInfo &info, RowAxes axes, mlir::Operation *op,
 
 /// What passes of several levels read along a row. Nothing where their loops differ, or where something is computed in loops of its own.
 llvm::SmallVector<kernel::LoadOp> readAgain(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots);
-/// Bytes that an access to it has, one for each bit.
+/// Bytes that an access of so many lanes moves.
 unsigned bytesOfAccess(kernel::LoadOp load, unsigned width);
 
 } // namespace lathe::cuda
