@@ -136,6 +136,12 @@ Fl simplePower(Fl x, double exponent);
 /// The rest and the quadrant of f64 angles: those given where |x| < limit, exact ones of x elsewhere. limit >= 2^20.
 std::pair<Fl, Fl> largeAngles(Fl x, double limit, Fl r, Fl q);
 // MathTrig.cpp
+/// An angle x = q pi/2 + r: sine and cosine of r, and q as an integer.
+struct Quadrant {
+  Fl sine, cosine, q;
+};
+/// Whether an integer has a bit.
+Fl bitSet(Fl q, int64_t bit);
 Fl sinOf(Fl x);
 Fl cosOf(Fl x);
 Fl tanOf(Fl x);

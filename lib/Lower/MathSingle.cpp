@@ -102,13 +102,6 @@ Fl lathe::lower::acosSingle(Fl x) {
   return f.select(arc.isHalf, beyond, halfPi - (f.copySign(angle, x) - halfPiRest));
 }
 
-namespace {
-/// x = q pi/2 + r.
-struct Quadrant {
-  Fl sine, cosine, q;
-};
-} // namespace
-
 static Quadrant quadrantOfHalf(Fl x) {
   FloatBuilder &f = *x.f;
   auto [qf, q] = f.nearest(x * 0.63661977236758134);
@@ -121,9 +114,8 @@ static Fl sineAfter(Fl x, int64_t quarters) {
   FloatBuilder &f = *x.f;
   Quadrant k = quadrantOfHalf(x);
   Fl q = f.of(f.b.create<arith::AddIOp>(f.loc, k.q.v, f.ci(quarters).v));
-  Fl odd = f.of(f.b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::ne, (q & f.ci(1)).v, f.ci(0).v));
   Value sign = f.b.create<arith::ShLIOp>(f.loc, (q & f.ci(2)).v, f.ci(30).v);
-  return f.fromBits(f.bits(f.select(odd, k.cosine, k.sine)) ^ f.of(sign));
+  return f.fromBits(f.bits(f.select(bitSet(q, 1), k.cosine, k.sine)) ^ f.of(sign));
 }
 
 /// Angles that are larger, of which f16 has infinity alone, go the way of f32.

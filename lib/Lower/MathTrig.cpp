@@ -25,13 +25,6 @@ constexpr double atanF64[] = {-0.33333333333333328, 0.19999999999997776, -0.1428
                               -0.052187205653927916, 0.045047787478383573, -0.033501978757722152, 0.015222158722084753};
 } // namespace
 
-namespace {
-/// x = q pi/2 + r: sine and cosine of r, and q as an integer.
-struct Quadrant {
-  Fl sine, cosine, q;
-};
-} // namespace
-
 static Quadrant reduce(Fl x) {
   FloatBuilder &f = *x.f;
   auto [qf, nearby] = f.nearest(x * 0.63661977236758134);
@@ -42,7 +35,7 @@ static Quadrant reduce(Fl x) {
   return {sine, cosine, q};
 }
 
-static Fl bitSet(Fl q, int64_t bit) {
+Fl lathe::lower::bitSet(Fl q, int64_t bit) {
   FloatBuilder &f = *q.f;
   return f.of(f.b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::ne, (q & f.ci(bit)).v, f.ci(0).v));
 }
