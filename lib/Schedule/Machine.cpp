@@ -1,11 +1,13 @@
 //===- Machine.cpp - What machines can do ----------------------------------===//
 //
 // The facts of GPUs are those of the CUDA C++ Programming Guide (technical specifications per compute capability) and
-// of the PTX ISA (mma and wgmma shapes).
+// of the PTX ISA (mma and wgmma shapes). 8.0's machine code runs on 8.6 and 8.9 too, whose blocks have less shared memory than
+// those of an A100.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Schedule/Machine.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace lathe::schedule;
 
@@ -43,13 +45,13 @@ static const Machine table[] = {
      "+m,+a,+f,+d,+c,+v,+zvl128b", 16, 32, true, true, false, true, "", {32 << 10, 512 << 10, 1, 8}},
     {"sm_75", "cuda", "nvptx64-nvidia-cuda", "sm_75", "", 16, 255, true, false, false, true, "",
      {32 << 10, 128 << 10, 64, 8},
-     {75, 63, 32, 1024, 65536, 255, 64 << 10, 64 << 10, false, false, turing}},
+     {75, "", 65, 32, 1024, 65536, 255, 64 << 10, 64 << 10, false, false, false, false, turing}},
     {"sm_80", "cuda", "nvptx64-nvidia-cuda", "sm_80", "", 16, 255, true, false, false, true, "",
      {28 << 10, 384 << 10, 64, 10},
-     {80, 70, 32, 2048, 65536, 255, 164 << 10, 163 << 10, true, false, ampere}},
+     {80, "", 74, 32, 2048, 65536, 255, 164 << 10, 99 << 10, true, false, false, false, ampere}},
     {"sm_90", "cuda", "nvptx64-nvidia-cuda", "sm_90", "", 16, 255, true, false, false, true, "",
      {28 << 10, 384 << 10, 128, 16},
-     {90, 78, 32, 2048, 65536, 255, 228 << 10, 227 << 10, true, true, hopper}},
+     {90, "a", 84, 32, 2048, 65536, 255, 228 << 10, 227 << 10, true, true, true, true, hopper}},
 };
 // clang-format on
 
@@ -60,6 +62,18 @@ const Machine *lathe::schedule::findMachine(llvm::StringRef arch, llvm::StringRe
     if (m.arch == arch && m.name == name)
       return &m;
   return nullptr;
+}
+
+const Machine &lathe::schedule::gpuOf(unsigned capability) {
+  const Machine *found = nullptr; // rows are in the order of their capabilities
+  for (const Machine &m : table)
+    if (m.isGpu() && (!found || m.gpu.capability <= capability))
+      found = &m;
+  return *found;
+}
+
+bool GpuLimits::multiplies(llvm::StringRef type, unsigned depth, bool byGroups) const {
+  return llvm::any_of(tensorShapes, [&](const TensorShape &s) { return s.type == type && s.k == depth && s.warpGroup == byGroups; });
 }
 
 const Machine *lathe::schedule::refinementOf(const Machine &machine) {

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
 
 namespace lathe::schedule {
 
@@ -33,16 +34,22 @@ struct TensorShape {
 /// What GPUs have and CPUs have not; all zero for a CPU.
 struct GpuLimits {
   unsigned capability = 0;         ///< 10 * major + minor
-  unsigned ptx = 0;                ///< 10 * major + minor: the first PTX version that knows it
+  const char *suffix = "";         ///< of the architecture's name, where it has instructions of its own
+  unsigned ptx = 0;                ///< 10 * major + minor: the version of PTX text, which knows all that is made for it
   unsigned warp = 0;               ///< threads
   unsigned threads = 0;            ///< resident on one processor
   unsigned registers = 0;          ///< of 32 bits, on one processor
   unsigned registersPerThread = 0;
   unsigned shared = 0;             ///< bytes of shared memory of one processor
-  unsigned sharedPerBlock = 0;     ///< bytes, the most that a block may ask for
+  unsigned sharedPerBlock = 0;     ///< bytes that a block may ask for on every GPU which runs the code
   bool asyncCopies = false;        ///< from global to shared memory, past the registers
-  bool bulkCopies = false;         ///< whole tiles by descriptor, and clusters of blocks that share them
-  llvm::ArrayRef<TensorShape> tensorShapes;
+  bool bulkCopies = false;         ///< whole tiles by descriptor
+  bool clusters = false;           ///< of blocks that read one another's shared memory
+  bool dependentLaunch = false;    ///< a kernel may begin before the one ahead of it has ended
+  llvm::ArrayRef<TensorShape> tensorShapes = {};
+  std::string name() const { return "sm_" + std::to_string(capability) + suffix; }
+  /// Whether one instruction multiplies such operands to this depth; by a group of four warps, or by one.
+  bool multiplies(llvm::StringRef type, unsigned depth, bool byGroups = false) const;
 };
 
 /// A row of the table in Machine.cpp.
@@ -76,6 +83,9 @@ struct Machine {
 llvm::ArrayRef<Machine> machines();
 /// The row of this architecture and name; null when there is none.
 const Machine *findMachine(llvm::StringRef arch, llvm::StringRef name);
+/// Of GPUs, the row of this capability or of the last one before it: code for one runs on what the row says, its PTX on all later ones, its
+/// machine code on later ones of the same generation.
+const Machine &gpuOf(unsigned capability);
 /// The row with dot products of bytes on top of this one; null where there is none.
 const Machine *refinementOf(const Machine &machine);
 

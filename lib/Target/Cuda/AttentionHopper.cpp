@@ -408,7 +408,7 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
 }
 
 llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
-  std::optional<AttentionProblem> p = g.machine().warpgroupProducts ? attentionProblem(g.info) : std::nullopt;
+  std::optional<AttentionProblem> p = g.multipliesByGroups() ? attentionProblem(g.info) : std::nullopt;
   if (!p || !p->depth.constant() || !p->values.constant() || *p->depth.constant() > mostDepth || *p->values.constant() > mostDepth)
     return false;
   kernel::AttentionOp op = p->op;

@@ -92,7 +92,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   if (info.sizes != original.getSizeSymbols())
     return bug("kernel '{0}': its sizes changed with its axes", kernel.getName());
   PlanFunction plan(info, *code.host, planName);
-  bool dependent = options.dependentLaunch && machineOf(sm).dependentLaunch;
+  bool dependent = options.dependentLaunch && schedule::gpuOf(sm).gpu.dependentLaunch;
   Generator g{info, *code.device, plan, sm, dependent, {}};
   plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
   if (llvm::Error e = generate(g))
@@ -194,7 +194,7 @@ static std::string identityOf(const Toolchain &toolchain, StringRef version) {
 static unsigned textOf(const CudaOptions &options) {
   unsigned text = 75;
   for (unsigned sm : options.sms)
-    if (!*machineOf(sm).suffix)
+    if (!*schedule::gpuOf(sm).gpu.suffix)
       text = std::max(text, sm);
   return text;
 }

@@ -456,7 +456,7 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
 }
 
 llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
-  std::optional<GemmProblem> p = g.machine().warpgroupProducts ? gemmProblem(g.info) : std::nullopt;
+  std::optional<GemmProblem> p = g.multipliesByGroups() ? gemmProblem(g.info) : std::nullopt;
   if (!p || !usesTensorCores(*p) || p->k.constant().value_or(16) < 16)
     return false;
   std::optional<BulkProblem> bulk = bulkProblem(*p);

@@ -22,7 +22,7 @@ struct WarpTile : GemmTile {
   unsigned warpsOfGroup() const { return m / (16 * blocks) * warpsAlongN(); }
   unsigned threads() const { return 32 * warpsOfGroup() * groups; }
   /// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
-  unsigned stagesOn(unsigned sm) const { return machineOf(sm).asynchronousCopies ? stages : 2; }
+  unsigned stagesOn(unsigned sm) const { return schedule::gpuOf(sm).gpu.asyncCopies ? stages : 2; }
   unsigned operandBytes(unsigned sm) const {
     return stagesOn(sm) * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k));
   }
@@ -61,7 +61,7 @@ Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value
   llvm::SmallVector<Type> four(4, d.f32Type());
   std::string types = ".row.col.f32." + type + "." + type + ".f32 ";
   Values now(sums);
-  if (machineOf(frame.sm).wideProducts) {
+  if (schedule::gpuOf(frame.sm).gpu.multiplies("f16", 16)) {
     Values args(x);
     args.append(y.begin(), y.end());
     args.append(now);
@@ -146,14 +146,14 @@ void WarpGemm::emit() {
 }
 
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
-  bool known = p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.machine().wideProducts);
+  bool known = p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.machine().gpu.multiplies("bf16", 16));
   return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
 }
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
   std::vector<TileLaunch> launches;
   unsigned first = g.entries.size();
-  bool pipelined = false, deepFits = deep.sharedBytes(g.sm) <= g.machine().sharedBytes;
+  bool pipelined = false, deepFits = deep.sharedBytes(g.sm) <= g.machine().gpu.sharedPerBlock;
   for (unsigned i = 0; i < 3; ++i) {
     const WarpTile &t = i == 0 ? large : i == 1 ? medium : pipelined && deepFits ? deep : small;
     std::string name = entryName(g, t);

@@ -14,7 +14,9 @@ struct Generator {
   PlanFunction &plan;
   unsigned sm;
   bool dependentLaunch;
-  const Machine &machine() const { return machineOf(sm); }
+  const schedule::Machine &machine() const { return schedule::gpuOf(sm); }
+  /// Groups of four warps multiply what bulk copies bring.
+  bool multipliesByGroups() const { return machine().gpu.bulkCopies && machine().gpu.multiplies("f16", 16, /*byGroups=*/true); }
   Dependent dependent(bool later = false) const {
     return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
   }

@@ -113,7 +113,7 @@ static bool isOfHalves(kernel::GenericOp kernel) {
 KernelFrame::KernelFrame(const lower::BodyInfo &info, ModuleOp module, StringRef name, unsigned threads, unsigned sm,
                          unsigned numMaps, Dependent dependent, std::optional<unsigned> numBuffers)
     : d(builder, module.getLoc()), info(info), module(module), threads(threads), sm(sm), known(info),
-      builder(module.getBodyRegion()), dependent(dependent != Dependent::No && machineOf(sm).dependentLaunch) {
+      builder(module.getBodyRegion()), dependent(dependent != Dependent::No && schedule::gpuOf(sm).gpu.dependentLaunch) {
   MLIRContext *context = module.getContext();
   unsigned numRefs = numBuffers.value_or(const_cast<lower::BodyInfo &>(info).kernel.getBody().getNumArguments());
   SmallVector<Type> params(numRefs, d.pointer(Global));

@@ -9,9 +9,9 @@
 
 #include "DeviceBuilder.h"
 #include "Divisibility.h"
-#include "Machine.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodyEmitter.h"
+#include "lathe/Schedule/Machine.h"
 #include "lathe/Target/CudaTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -174,7 +174,7 @@ llvm::Expected<DeviceCode> cuda::generateGroupCode(const KernelGroup &group, uns
   lower::BodyInfo info = *parts[0].info;
   info.sizes = group.sizes;
   PlanFunction plan(info, *code.host, planName);
-  bool dependent = options.dependentLaunch && machineOf(sm).dependentLaunch;
+  bool dependent = options.dependentLaunch && schedule::gpuOf(sm).gpu.dependentLaunch;
   Generator g{info, *code.device, plan, sm, dependent, {}};
   plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
   Value blocks = plan.constant(0);

@@ -1,7 +1,7 @@
 //===- PtxEmitter.cpp - Device MLIR to PTX, host MLIR to objects -----------===//
 
 #include "PtxEmitter.h"
-#include "Machine.h"
+#include "lathe/Schedule/Machine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -53,8 +53,8 @@ static Expected<std::unique_ptr<TargetMachine>> machineFor(StringRef triple, Str
 }
 
 static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
-  const cuda::Machine &machine = cuda::machineOf(sm);
-  return machineFor("nvptx64-nvidia-cuda", machine.name(), machine.ptx, CodeGenOptLevel::Default);
+  const schedule::Machine &machine = schedule::gpuOf(sm);
+  return machineFor(machine.triple, machine.gpu.name(), "+ptx" + std::to_string(machine.gpu.ptx), CodeGenOptLevel::Default);
 }
 
 Expected<std::unique_ptr<Module>> cuda::toPlainLlvm(mlir::ModuleOp module, LLVMContext &context) {

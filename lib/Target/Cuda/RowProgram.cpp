@@ -71,7 +71,7 @@ struct RowOption {
 } // namespace
 
 static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info, ArrayRef<Section> sections,
-                       const Divisibility &known, const Machine *machine) {
+                       const Divisibility &known, const schedule::Machine *machine) {
   std::vector<SmallVector<RowSchedule>> each;
   for (const Section &s : sections)
     each.push_back(chooseRowSchedules(info, s.axes, s.roots, known, sections.size() == 1 ? machine : nullptr));
@@ -85,7 +85,7 @@ static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info,
 }
 
 /// The first one whose conditions hold is taken; the last one has none.
-static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections, const Machine *machine) {
+static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections, const schedule::Machine *machine) {
   Divisibility nothing(info), wide(info);
   for (const Section &s : sections) {
     int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);

@@ -122,17 +122,17 @@ static RowSchedule byBlock(RowSchedule s, unsigned threads) {
 /// Rows that are kept in shared memory by one block, or by several where the machine has clusters. Nothing where no pass reads what another one
 /// has read, or where not even eight accesses of a thread would fit.
 static std::optional<RowSchedule> keptRows(const BodyInfo &info, const RowSchedule &s, RowAxes axes, ArrayRef<Operation *> roots,
-                                           const Machine *machine) {
+                                           const schedule::Machine *machine) {
   const RowTuning &t = rowTuning;
   SmallVector<kernel::LoadOp> loads = readAgain(info, axes, roots);
   if (!machine || loads.empty() || (s.lane >= 0 && !contains(axes.reduced, s.lane)))
     return std::nullopt;
   RowSchedule row = byBlock(s, t.keptThreads);
   row.kept = true;
-  row.clusters = machine->clusters;
+  row.clusters = machine->gpu.clusters;
   for (kernel::LoadOp load : loads)
     row.keptBytes += bytesOfAccess(load, s.width);
-  unsigned bytes = std::min(t.keptBlockBytes, machine->sharedBytes / 2);
+  unsigned bytes = std::min(t.keptBlockBytes, machine->gpu.sharedPerBlock / 2);
   row.chunks = bytes / (row.threads * row.keptBytes) / t.keptAhead * t.keptAhead;
   row.most = row.room(row.clusters ? t.mostOfCluster : 1);
   return row.chunks ? std::optional(row) : std::nullopt;
@@ -213,7 +213,7 @@ static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, A
 }
 
 SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
-                                                  const Divisibility &known, const Machine *machine) {
+                                                  const Divisibility &known, const schedule::Machine *machine) {
   RowSchedule s;
   s.threads = rowTuning.threads;
   s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);

@@ -9,7 +9,7 @@
 #define LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
 
 #include "Divisibility.h"
-#include "Machine.h"
+#include "lathe/Schedule/Machine.h"
 
 namespace lathe::cuda {
 
@@ -78,7 +78,7 @@ void assumeWide(const lower::BodyInfo &info, int lane, Divisibility &known);
 /// length is open, a plan takes the first that fits.
 llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
                                                   llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known,
-                                                  const Machine *machine);
+                                                  const schedule::Machine *machine);
 
 /// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
 std::optional<RowSchedule> chooseSharedSchedule(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots,

@@ -41,7 +41,7 @@ public:
   Values load(Value k0);
   void put(llvm::ArrayRef<Value> values);
   /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
-  bool isAsynchronous() const { return source.halves && width == 8 && !source.value && machineOf(frame.sm).asynchronousCopies; }
+  bool isAsynchronous() const { return source.halves && width == 8 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies; }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
   /// Four lines of one depth, from a line that is a multiple of 4.

@@ -1,7 +1,7 @@
 //===- Toolchain.cpp - ptxas and libdevice ---------------------------------===//
 
 #include "Toolchain.h"
-#include "Machine.h"
+#include "lathe/Schedule/Machine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -98,7 +98,7 @@ llvm::Expected<std::string> cuda::assemble(llvm::StringRef ptx, unsigned sm, con
     llvm::raw_fd_ostream os(in.path, ec);
     os << ptx;
   }
-  std::string arch = "-arch=" + machineOf(sm).name();
+  std::string arch = "-arch=" + schedule::gpuOf(sm).gpu.name();
   std::string message, text;
   int rc = runPtxas(toolchain, {arch, "-O3", in.path, "-o", out.path}, log, message, text);
   if (rc)
