@@ -78,6 +78,11 @@ static void NAME(Spread)(WORD *from, WORD *room, WORD *to, int64_t n, int byte) 
 static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n, int keyBytes) {
   if (n * (int64_t)sizeof(WORD) <= LATHE_SORT_NEAR)
     return NAME(Near)(words, room, n, keyBytes);
+  uint64_t first = NAME(Key)(&words[0]), differing = 0;
+  for (int64_t i = 1; i < n; ++i)
+    differing |= NAME(Key)(&words[i]) ^ first;
+  while (keyBytes > 0 && !(differing >> 8 * (keyBytes - 1)))
+    --keyBytes;
   NAME(Spread)(words, room, words, n, keyBytes - 1);
   return words;
 }
@@ -114,23 +119,49 @@ static void NAME(SortHeap)(WORD *heap, int64_t count) {
   }
 }
 
-/* Drops, in place and in order, what the leading digits show not to be among the first `count`; says how many are left. */
-static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count, int keyBytes) {
-  for (int b = keyBytes; b-- > 0;) {
-    int64_t counts[LATHE_SORT_DIGITS] = {0}, below = 0, kept = 0;
-    for (int64_t i = 0; i < n; ++i)
-      ++counts[NAME(Digit)(&words[i], b)];
-    unsigned last = 0;
-    while (below + counts[last] < count)
-      below += counts[last++];
-    if (counts[last] == n) /* no difference here */
-      continue;
-    for (int64_t i = 0; i < n; ++i)
-      if (NAME(Digit)(&words[i], b) <= last)
-        words[kept++] = words[i];
-    return kept;
+/* Among words whose keys are from `low` to `high`: the range of keys, a 256th of it or a single one, in which the count-th is. Returns how many
+ * come before the range; *within is how many are in it. */
+static int64_t NAME(Refine)(const WORD *words, int64_t n, int64_t count, uint64_t *low, uint64_t *high, int64_t *within) {
+  int64_t counts[LATHE_SORT_DIGITS] = {0}, below = 0;
+  uint64_t first = *low, span = *high - first;
+  int bits = 64 - (span ? __builtin_clzll(span) : 64), shift = bits > 8 ? bits - 8 : 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t offset = NAME(Key)(&words[i]) - first; /* of those before it large */
+    if (offset <= span)
+      ++counts[offset >> shift];
   }
-  return n;
+  unsigned last = 0;
+  while (below + counts[last] < count)
+    below += counts[last++];
+  *low = first + ((uint64_t)last << shift);
+  uint64_t end = *low + (((uint64_t)1 << shift) - 1);
+  *high = end < *high ? end : *high;
+  *within = counts[last];
+  return below;
+}
+
+/* Drops, in place and in order, words that are not among the first `count`, of which `spare(count)` more may be
+ * left; says how many are. Words are ordered by index, so that of equal keys those that come first are kept. */
+static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count) {
+  uint64_t low = ~(uint64_t)0, high = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t key = NAME(Key)(&words[i]);
+    low = key < low ? key : low;
+    high = key > high ? key : high;
+  }
+  int64_t below = 0, within = n, kept = 0;
+  while (below + within > count + spare(count) && low < high)
+    below += NAME(Refine)(words, n, count - below, &low, &high, &within);
+  int64_t room = low < high ? n : count - below; /* for those in the range */
+  for (int64_t i = 0; i < n; ++i) {
+    WORD w = words[i];
+    uint64_t key = NAME(Key)(&w);
+    bool inside = key >= low && key <= high;
+    words[kept] = w;
+    kept += key < low || (inside && room > 0);
+    room -= inside;
+  }
+  return kept;
 }
 
 /* The first `count` of the `n` words in order: at the start of `words` or of `room`. */
@@ -143,15 +174,75 @@ static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count,
     NAME(SortHeap)(words, count);
     return words;
   }
-  if (count <= n / 2 && n > LATHE_SORT_SHORT)
-    n = NAME(DropLast)(words, n, count, keyBytes);
+  if (count + spare(count) < n)
+    n = NAME(DropLast)(words, n, count);
   return NAME(All)(words, room, n, keyBytes);
 }
 
+/*===-- Words that pass by --------------------------------------------------===*\
+|*
+|* Few are kept in a heap. More are collected: words[0] is a bound which those that are wanted come before, words[1] the number of words from
+|* words[2] on. When they are several times as many as wanted, those that are not wanted are dropped, and the bound sinks. Each is
+|* written once and read a few times, whatever the order in which they come.
+|*
+\*===----------------------------------------------------------------------===*/
+
+static inline int64_t NAME(Collected)(const WORD *words) { return *(const int64_t *)&words[1]; }
+
+static void NAME(SetCollected)(WORD *words, int64_t n) { *(int64_t *)&words[1] = n; }
+
+/* The last of the collected words, of which there are enough: as later ones have larger indices, one with its key comes too late. */
+static void NAME(Bound)(WORD *words, int64_t n) {
+  words[0] = words[2];
+  for (int64_t i = 1; i < n; ++i)
+    if (NAME(Less)(&words[0], &words[2 + i]))
+      words[0] = words[2 + i];
+}
+
+static void NAME(Collect)(WORD *words, int64_t count, const WORD *more, int64_t n) {
+  WORD bound = words[0], *to = words + 2 + NAME(Collected)(words);
+  for (int64_t i = 0; i < n; ++i) {
+    WORD w = more[i];
+    *to = w;
+    to += NAME(Less)(&w, &bound);
+  }
+  int64_t held = to - (words + 2);
+  if (held > LATHE_SORT_COLLECTED * count) {
+    held = NAME(DropLast)(words + 2, held, count);
+    NAME(Bound)(words, held);
+  }
+  NAME(SetCollected)(words, held);
+}
+
+/* Of the first `n` words of a row of `size`: 0 where all of its words should be written down instead. */
 static int64_t NAME(Begin)(WORD *words, int64_t n, int64_t size, int64_t count) {
-  if (count <= 0 || count > n || !isFew(size, count))
+  if (count <= 0 || count > n)
     return 0;
-  NAME(MakeHeap)(words, count);
-  NAME(Offer)(words, count, words + count, n - count);
+  if (isFew(size, count)) {
+    NAME(MakeHeap)(words, count);
+    NAME(Offer)(words, count, words + count, n - count);
+    return 1;
+  }
+  if (!isCollected(size, count))
+    return 0;
+  memmove(words + 2, words, (size_t)n * sizeof(WORD));
+  NAME(Bound)(words, n);
+  NAME(SetCollected)(words, n);
   return 1;
+}
+
+static void NAME(Take)(WORD *words, int64_t size, int64_t count, const WORD *more, int64_t n) {
+  if (isFew(size, count))
+    NAME(Offer)(words, count, more, n);
+  else
+    NAME(Collect)(words, count, more, n);
+}
+
+static const WORD *NAME(End)(WORD *words, WORD *room, int64_t size, int64_t count, int keyBytes) {
+  if (!isFew(size, count)) {
+    int64_t held = NAME(DropLast)(words + 2, NAME(Collected)(words), count);
+    return NAME(All)(words + 2, room, held, keyBytes);
+  }
+  NAME(SortHeap)(words, count);
+  return words;
 }

@@ -76,8 +76,10 @@ class Models:
     def tolerance(self, model, steps):
         model.roundings = {name: steps + 2 for name, _, _ in model.outputs}
 
-    def tops(self, kind, shape, axis, counts, ties=True):
+    def tops(self, kind, shape, axis, counts, ties=True, rising=False):
         x = values(kind, shape, ties)
+        if rising:  # each element is wanted when it comes, or none
+            x = np.take_along_axis(x, order(x, axis, False), axis)
         model, name = self.one(11, x, kind)
         for count in counts:
             for largest in (0, 1):
@@ -126,7 +128,11 @@ def build(symbolic):
     m.tops(np.float32, (3, 4, 5), 1, [3])
     for kind in (np.float32, np.int64, np.float16):
         m.tops(kind, (50, 37), 0, [2, 50])
-    m.tops(np.float32, (2, 60000), 1, [1, 50, 2000])
+    m.tops(np.float32, (2, 60000), 1, [1, 50, 2000, 3751, 59000])
+    for kind in (np.float32, np.int64):  # few are kept in a heap, more are collected: up to 64, an eighth and a sixteenth of a row
+        for n, counts in ((511, [63, 64]), (512, [64, 65]), (1040, [65, 66]), (9000, [64, 65, 562, 563, 4500])):
+            m.tops(kind, (2, n), 1, counts, False, True)
+            m.tops(kind, (2, n), 1, counts, True)
     if not symbolic:  # sizes that are open are at least 1
         m.tops(np.float32, (3, 0), 1, [0])
         for kind in FLOATS + INTEGERS:

@@ -93,7 +93,10 @@ KernelPlan SortEmitter::plan() const {
   int64_t rows = lane ? v.lanes : 1;
   if (lane)
     plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(rows));
-  plan.scratchBytes = roomFor(info.extents[axis], wordBytes) * Expr(rows + 1);
+  // What is not wanted is dropped before the rest is sorted, which takes as much again.
+  const Expr &size = info.extents[axis], &count = info.extents[rankAxis];
+  Expr sorted = Expr::min(size, count + Expr::floordiv(count, 64) + Expr(128));
+  plan.scratchBytes = roomFor(size, wordBytes) * Expr(rows) + roomFor(sorted, wordBytes);
   plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(rows);
   return plan;
 }
@@ -116,8 +119,8 @@ void SortEmitter::declareFunctions() {
   std::string kind = wordBytes == 8 ? "" : "wide_";
   declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64, i64}, {pointer});
   declare("lathe_select_" + kind + "begin", {pointer, i64, i64, i64}, {i64});
-  declare("lathe_select_" + kind + "offer", {pointer, i64, pointer, i64}, {});
-  declare("lathe_select_" + kind + "end", {pointer, i64}, {pointer});
+  declare("lathe_select_" + kind + "offer", {pointer, i64, i64, pointer, i64}, {});
+  declare("lathe_select_" + kind + "end", {pointer, pointer, i64, i64, i64}, {pointer});
 }
 
 llvm::Error SortEmitter::run() {
@@ -272,17 +275,17 @@ void SortEmitter::offer(const BodyEmitter &row, Value base, unsigned vectors, un
   v.ifThen(any, [&] {
     for (unsigned i = 0; i < vectors; ++i)
       writeWords(keys[i], at(i), room, v.i(int64_t(i * width)), width);
-    call("select_offer", {}, {words, count, room, v.i(int64_t(vectors * width))});
+    call("select_offer", {}, {words, size, count, room, v.i(int64_t(vectors * width))});
   });
 }
 
-/// The words in order, of which the first ones are in a heap.
+/// The words in order, of which the first ones were taken.
 Value SortEmitter::selected(const BodyEmitter &row, Value from) {
   int64_t step = int64_t(v.lanes) * keysTogether;
   Value blocks = v.add(from, v.mul(v.div(v.sub(size, from), step), step));
   v.loop(from, blocks, step, [&](Value base) { offer(row, base, keysTogether, v.lanes); });
   along(axis, blocks, size, [&](Value base, unsigned width) { offer(row, base, 1, width); });
-  return call("select_end", words.getType(), {words, count});
+  return call("select_end", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
 }
 
 void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, unsigned width) {
