@@ -127,7 +127,9 @@ def build(symbolic):
         m.tops(np.int64, (2, n), 1, [n])
     m.tops(np.float32, (3, 4, 5), 1, [3])
     for kind in (np.float32, np.int64, np.float16):
-        m.tops(kind, (50, 37), 0, [2, 50])
+        m.tops(kind, (50, 37), 0, [1, 2, 4, 5, 50])
+        m.tops(kind, (4, 37), 0, [1, 3, 4])
+    m.tops(np.float16, (3, 1030), 1, [1], False)
     m.tops(np.float32, (2, 60000), 1, [1, 50, 2000, 3751, 59000])
     for kind in (np.float32, np.int64):  # few are kept in a heap, more are collected: up to 64, an eighth and a sixteenth of a row
         for n, counts in ((511, [63, 64]), (512, [64, 65]), (1040, [65, 66]), (9000, [64, 65, 562, 563, 4500])):

@@ -3,10 +3,12 @@
 // A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
 // of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
 // indices. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
-// kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together.
+// kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together. The
+// first one of a row, or the first few of rows side by side, stay in registers, where it is known that no more are wanted.
 //
 //===----------------------------------------------------------------------===//
 
+#include "FirstKeys.h"
 #include "RowSchedule.h"
 #include "VectorBuilder.h"
 #include "lathe/Lower/SortKey.h"
@@ -25,6 +27,9 @@ using shape::Expr;
 
 /// Vectors of keys that share a branch.
 constexpr unsigned keysTogether = 4;
+/// Keys of each row that stay in registers, and the length up to which every key of a row is compared with the first
+/// one: of longer rows most vectors are passed over.
+constexpr unsigned keysKept = 4, shortRow = 1024;
 
 namespace {
 class SortEmitter {
@@ -38,6 +43,12 @@ private:
   void emitRow(const BodyEmitter &row);
   void emitColumns(const BodyEmitter &row, Value block);
   void emitOrdered(const BodyEmitter &row, Value order);
+  void emitFirst(const BodyEmitter &row);
+  void emitFirstOfColumns(const BodyEmitter &side, unsigned count);
+  Value paired(Value key);
+  void emitSelected(const BodyEmitter &row);
+  void emitStores(BodyEmitter &point, Value index);
+  void emitAt(BodyEmitter point, Value place, Value index);
   Value keyAt(const BodyEmitter &row, Value base, unsigned width);
   void writeWords(Value key, Value index, Value to, Value at, unsigned width);
   void writeAll(const BodyEmitter &row, Value from);
@@ -158,11 +169,83 @@ void SortEmitter::emitOrdered(const BodyEmitter &row, Value order) {
   along(rankAxis, v.i(0), count, [&](Value base, unsigned width) { emitResults(row, order, base, width); });
 }
 
+/// A key as wide as the indices beside it.
+Value SortEmitter::paired(Value key) {
+  Type type = b.getIntegerType(wordBytes * 4);
+  if (auto vector = dyn_cast<VectorType>(key.getType()))
+    type = vector.clone(type);
+  return key.getType() == type ? key : b.create<arith::ExtUIOp>(f.loc, type, key).getResult();
+}
+
+/// The first one of a row of a vector or more.
+void SortEmitter::emitFirst(const BodyEmitter &row) {
+  FirstKeys first(v, 1);
+  auto offer = [&](Value base) {
+    Value key = paired(keyAt(row, base, v.lanes)), index = indices(base, v.lanes);
+    if (wordBytes == 8)
+      index = b.create<arith::TruncIOp>(f.loc, key.getType(), index);
+    return std::pair(key, index);
+  };
+  auto [key, index] = offer(v.i(0));
+  first.begin(key, index);
+  auto more = [&](Value base) {
+    auto [key, index] = offer(base);
+    first.offer(key, index);
+  };
+  first.setValues(v.loop(v.i(v.lanes), v.roundDown(size, v.lanes), v.lanes, first.values(), [&](Value base, VectorBuilder::Values held) {
+    first.setValues(held);
+    more(base);
+    return first.values();
+  }));
+  more(v.sub(size, int64_t(v.lanes))); // those that were there already change nothing
+  Value found = first.firstOfLanes();
+  if (wordBytes == 8)
+    found = b.create<arith::ExtUIOp>(f.loc, b.getI64Type(), found);
+  emitAt(row, v.i(0), found);
+}
+
+/// The first ones of a vector of rows side by side.
+void SortEmitter::emitFirstOfColumns(const BodyEmitter &side, unsigned count) {
+  FirstKeys first(v, count);
+  auto keyOf = [&](Value i) {
+    BodyEmitter point = side;
+    point.bindAxis(info.axes[axis], i);
+    return paired(lower::sortKey(b, f.loc, op, point.emitLanes(op.getKey())));
+  };
+  auto splat = [&](Value i, Type type) -> Value {
+    Value narrow = wordBytes == 8 ? b.create<arith::TruncIOp>(f.loc, b.getI32Type(), i).getResult() : i;
+    return b.create<vector::SplatOp>(f.loc, type, narrow);
+  };
+  for (unsigned i = 0; i < count; ++i) {
+    Value key = keyOf(v.i(i));
+    first.begin(key, splat(v.i(i), key.getType()));
+  }
+  first.setValues(v.loop(v.i(count), size, 1, first.values(), [&](Value i, VectorBuilder::Values held) {
+    first.setValues(held);
+    Value key = keyOf(i);
+    first.offer(key, splat(i, key.getType()));
+    return first.values();
+  }));
+  for (unsigned i = 0; i < count; ++i) {
+    Value index = first.index(i);
+    if (wordBytes == 8)
+      index = b.create<arith::ExtUIOp>(f.loc, lanes(v.lanes, b.getI64Type()), index);
+    emitAt(side, v.i(i), index);
+  }
+}
+
 void SortEmitter::emitRow(const BodyEmitter &row) {
   if (laneScore(info, axis) <= 0) {
     writeAll(row, v.i(0));
     return emitOrdered(row, sorted(words));
   }
+  if (info.extents[rankAxis].constant() != 1)
+    return emitSelected(row);
+  Value isVector = v.less(v.i(v.lanes - 1), size), isShort = v.less(size, v.i(shortRow));
+  v.ifThen(b.createOrFold<arith::AndIOp>(f.loc, isVector, isShort), [&] { emitFirst(row); }, [&] { emitSelected(row); });
+}
+
+void SortEmitter::emitSelected(const BodyEmitter &row) {
   Value whole = v.roundDown(size, v.lanes);
   Value first = v.min(v.roundDown(v.add(count, int64_t(v.lanes) - 1), v.lanes), whole);
   v.loop(v.i(0), first, v.lanes,
@@ -189,6 +272,8 @@ void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
   auto together = [&] {
     BodyEmitter side = row;
     side.bindLane(info.axes[*lane], first, v.lanes);
+    if (std::optional<int64_t> few = info.extents[rankAxis].constant(); few && *few >= 1 && *few <= keysKept)
+      return emitFirstOfColumns(side, *few);
     v.loop(v.i(0), size, 1, [&](Value i) {
       BodyEmitter point = side;
       point.bindAxis(info.axes[axis], i);
@@ -289,11 +374,6 @@ Value SortEmitter::selected(const BodyEmitter &row, Value from) {
 }
 
 void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, unsigned width) {
-  BodyEmitter point = row;
-  if (width > 1)
-    point.bindLane(info.axes[rankAxis], base, width);
-  else
-    point.bindAxis(info.axes[rankAxis], base);
   Type i64 = b.getI64Type(), type = lanes(width, i64);
   Value index;
   if (wordBytes == 8) {
@@ -313,6 +393,20 @@ void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, u
             int64_t(l));
     }
   }
+  BodyEmitter point = row;
+  if (width > 1) {
+    point.bindLane(info.axes[rankAxis], base, width);
+    return emitStores(point, index);
+  }
+  emitAt(row, base, index);
+}
+
+void SortEmitter::emitAt(BodyEmitter point, Value place, Value index) {
+  point.bindAxis(info.axes[rankAxis], place);
+  emitStores(point, index);
+}
+
+void SortEmitter::emitStores(BodyEmitter &point, Value index) {
   point.bindValue(op.getResult(), index);
   for (Operation *o : info.ops)
     if (auto store = dyn_cast<kernel::StoreOp>(o))
