@@ -35,6 +35,8 @@ ScatterUpdates lower::isolateUpdates(kernel::GenericOp kernel, bool writeOut) {
     auto store = dyn_cast<kernel::StoreOp>(op);
     if (store && !store.getIndices().empty()) {
       updates.predicate = store.getPredicate();
+      updates.update = store.getValue();
+      updates.combiner = store.getCombiner();
       updates.store = plainStore(store, writeOut);
     } else if (store || (op->use_empty() && !(updates.predicate && updates.predicate.getDefiningOp() == op))) {
       op->erase();
@@ -54,6 +56,19 @@ ScatterAxes lower::axesOf(ScatterUpdates updates, const BodyInfo &info) {
   if (updates.predicate)
     axes.indexed |= info.axesOf(updates.predicate);
   return axes;
+}
+
+shape::Expr lower::placesOf(ScatterUpdates updates, const BodyInfo &info) {
+  std::map<std::string, shape::Expr> last;
+  for (auto [i, index] : llvm::enumerate(updates.store.getIndices())) {
+    std::optional<shape::Expr> place = kernel::lastPlaceOf(index);
+    if (!place)
+      return shape::Expr::unknown();
+    last[shape::Expr::indirect(i).str()] = *place;
+  }
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    last[info.axes[a]] = info.extents[a] - shape::Expr(1);
+  return info.exprOf(updates.store).substitute(last) + shape::Expr(1);
 }
 
 std::optional<SharedIndex> lower::widestIndex(ScatterUpdates updates) {

@@ -87,6 +87,13 @@ class Cases:
         operands = [self.input(data), self.indices(at), self.input(updates)]
         self.model.node("ScatterND", operands, self.kind, scatter_nd(data, at, updates, reduction, self.kind), reduction=reduction)
 
+    def far(self, size, count, reduction):
+        """More than caches hold: updates go through queues, of which the first one is full several times, with many for one element."""
+        data, updates = numbers((size,), self.kind), numbers((count,), self.kind)
+        at = np.where(rng.random(count) < 0.3, rng.integers(0, size, count), rng.integers(0, 500, count) ** 2 % 499)
+        self.model.node("ScatterElements", [self.input(data), self.input(at, np.int64), self.input(updates)], self.kind,
+                        scatter_elements(data, at, updates, 0, reduction, self.kind), reduction=reduction)
+
     def cache(self, shape, rows, mode):
         data, updates = numbers(shape, self.kind), numbers(shape[:-2] + (rows,) + shape[-1:], self.kind)
         first = rng.integers(0, shape[-2] - (rows if mode == "linear" else 0), shape[0])
@@ -105,6 +112,9 @@ class Cases:
             if not self.symbolic:
                 self.elements((4, 5), (0, 5), 0, reduction)
                 self.rows((4, 5), (0,), 1, reduction)
+        if self.kind in (np.float32, np.int64) and not self.folded:
+            for reduction in ("add", "min"):
+                self.far((8 << 20) // np.dtype(self.kind).itemsize + 1000, 70000, reduction)
         self.cache((2, 3, 8, 20), 2, "linear")
         self.cache((3, 8, 4), 3, "circular")
         return self.model

@@ -9,6 +9,8 @@ namespace lathe::lower {
 /// What is left of a kernel of class scatter whose result lies where its data lie.
 struct ScatterUpdates {
   kernel::StoreOp store; ///< without its predicate; written out, it loads what it combines with and replaces it
+  mlir::Value update;    ///< what is stored, or combined with what is there
+  std::optional<kernel::Combiner> combiner; ///< written out or not
   mlir::Value predicate; ///< null: every update is stored
 };
 
@@ -30,6 +32,8 @@ struct SharedIndex {
   mlir::Value index;  ///< of the body
   shape::Expr places; ///< it is below this
 };
+/// How many elements of the result the updates may be stored at; unknown where an index has no known end.
+shape::Expr placesOf(ScatterUpdates updates, const BodyInfo &info);
 /// The one with the most places; nothing where none has a known end.
 std::optional<SharedIndex> widestIndex(ScatterUpdates updates);
 

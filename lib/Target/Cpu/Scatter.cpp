@@ -3,11 +3,12 @@
 // The data lie in the result already. Places that write elements of their own (rows that an index selects from, the
 // columns of what it selects) are the parallel items; within one, updates are stored one after the other, so that the
 // result does not depend on the number of threads. Where there are no such places to share out, every item has a part
-// of the data: it reads all indices and stores what falls into its part.
+// of the data: it reads all indices and stores what falls into its part, by way of queues (ScatterBuckets.h) where that is far.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RowSchedule.h"
+#include "ScatterBuckets.h"
 #include "VectorBuilder.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/ScatterUpdates.h"
@@ -34,6 +35,7 @@ struct ScatterSchedule {
   std::optional<unsigned> blocked; ///< the last of the loops: an item has `block` of its points
   static constexpr int64_t block = 512;
   std::optional<lower::SharedIndex> part; ///< whose range the items share
+  Expr places = Expr::unknown(); ///< elements that single updates of it may fall on; unknown: no queues
   Expr parts = 1;
 };
 
@@ -42,9 +44,11 @@ public:
   ScatterEmitter(KernelFunction &f, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
                  const ScatterSchedule &s)
       : f(f), info(f.info), b(f.b), loc(f.loc), v(f.b, f.loc, f.isa, f.b.getF32Type()), updates(updates), axes(axes), s(s) {}
-  llvm::Error run();
+  llvm::Error run(const KernelPlan &plan);
 
 private:
+  void throughQueues(BodyEmitter &outer, const Expr &scratchBytes);
+  void emitUpdate(BodyEmitter &point);
   void emitItem(BodyEmitter &outer, Value item);
   void nest(BodyEmitter &point, size_t depth);
   void whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then);
@@ -61,6 +65,7 @@ private:
   lower::ScatterAxes axes;
   const ScatterSchedule &s;
   Value blockFrom, blockTo;
+  ScatterBuckets *queues = nullptr;
   bool decided = false; ///< the branch around what is emitted now has seen to the predicate
 };
 
@@ -118,12 +123,17 @@ static ScatterSchedule scheduleUpdates(const lower::BodyInfo &info, lower::Scatt
   } else {
     s.part = lower::widestIndex(updates);
     s.parts = s.part ? s.part->places : Expr(1);
+    bool single = !s.lane && llvm::all_of(s.loops, [&](unsigned a) { return has(axes.indexed, a); });
+    if (s.part && single && ScatterBuckets::takes(updates.update.getType()))
+      s.places = lower::placesOf(updates, info);
   }
   return s;
 }
 
-static void plan(const lower::BodyInfo &info, const lower::ScatterAxes &axes, const ScatterSchedule &s,
-                 KernelPlan &plan) {
+static void plan(const lower::BodyInfo &info, lower::ScatterUpdates updates, const lower::ScatterAxes &axes,
+                 const ScatterSchedule &s, const Expr &threads, KernelPlan &plan) {
+  if (!s.places.isUnknown())
+    plan.scratchBytes = ScatterBuckets::scratchBytes(s.places, updates.update.getType(), updates.combiner, threads);
   plan.items = s.parts;
   AxisSet shared = 0;
   for (unsigned a : s.items) {
@@ -166,6 +176,15 @@ void ScatterEmitter::whenStored(BodyEmitter &point, llvm::function_ref<void(Body
   then(inside);
 }
 
+void ScatterEmitter::emitUpdate(BodyEmitter &point) {
+  if (!queues)
+    return point.emitStore(updates.store);
+  SmallVector<Value> indices;
+  for (Value index : updates.store.getIndices())
+    indices.push_back(point.emit(index));
+  queues->add(point.emitExpr(info.exprOf(updates.store), indices), point.emit(updates.update));
+}
+
 void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
   if (!decided && isDecidedAt(depth)) {
     decided = true;
@@ -177,7 +196,7 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
     if (s.lane)
       laneLoop(point);
     else
-      point.emitStore(updates.store);
+      emitUpdate(point);
     return;
   }
   unsigned axis = s.loops[depth];
@@ -229,9 +248,28 @@ void ScatterEmitter::emitItem(BodyEmitter &outer, Value item) {
   nest(point, 0);
 }
 
-llvm::Error ScatterEmitter::run() {
+void ScatterEmitter::throughQueues(BodyEmitter &outer, const Expr &scratchBytes) {
+  Expr count(1);
+  for (unsigned a : s.loops)
+    count = count * info.extents[a];
+  Value places = f.emitExpr(s.places), data = f.refs[cast<BlockArgument>(updates.store.getRef()).getArgNumber()];
+  ScatterBuckets buckets(v, data, updates.update.getType(), updates.combiner);
+  auto gathered = [&] {
+    buckets.begin(f.scratch, f.emitExpr(scratchBytes), places);
+    queues = &buckets;
+    BodyEmitter point = outer;
+    nest(point, 0);
+    queues = nullptr;
+    buckets.end();
+  };
+  v.ifThen(buckets.serves(places, f.emitExpr(count)), gathered, [&] { nest(outer, 0); });
+}
+
+llvm::Error ScatterEmitter::run(const KernelPlan &plan) {
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
-  if (s.items.empty() && !s.blocked)
+  if (!s.places.isUnknown())
+    throughQueues(outer, plan.scratchBytes);
+  else if (s.items.empty() && !s.blocked)
     nest(outer, 0); // the range of items is a range of the data
   else
     v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });
@@ -253,8 +291,10 @@ llvm::Expected<bool> cpu::emitScatter(KernelFunction &f, KernelPlan &kernelPlan)
     inner.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
   lower::ScatterAxes axes = lower::axesOf(updates, info);
   ScatterSchedule s = scheduleUpdates(info, updates, axes);
-  plan(info, axes, s, kernelPlan);
-  if (llvm::Error e = ScatterEmitter(inner, updates, axes, s).run())
+  Expr threads = f.run.empty() ? Expr(1) : Expr::symbol(runFacts[LATHE_FACT_THREADS]);
+  plan(info, updates, axes, s, threads, kernelPlan);
+  inner.run = f.run;
+  if (llvm::Error e = ScatterEmitter(inner, updates, axes, s).run(kernelPlan))
     return std::move(e);
   return true;
 }
