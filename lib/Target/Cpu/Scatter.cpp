@@ -24,6 +24,9 @@ using lower::AxisSet;
 using lower::BodyEmitter;
 using shape::Expr;
 
+/// How far ahead rows of the data are requested.
+constexpr int64_t rowsAhead = 24;
+
 static bool has(AxisSet set, unsigned axis) { return set >> axis & 1; }
 
 namespace {
@@ -49,6 +52,7 @@ public:
 private:
   void throughQueues(BodyEmitter &outer, const Expr &scratchBytes);
   void emitUpdate(BodyEmitter &point);
+  void request(BodyEmitter later, unsigned axis, Value number);
   void emitItem(BodyEmitter &outer, Value item);
   void nest(BodyEmitter &point, size_t depth);
   void whenStored(BodyEmitter &point, llvm::function_ref<void(BodyEmitter &)> then);
@@ -185,6 +189,18 @@ void ScatterEmitter::emitUpdate(BodyEmitter &point) {
   queues->add(point.emitExpr(info.exprOf(updates.store), indices), point.emit(updates.update));
 }
 
+/// Requests the row that the update at `number` of the axis goes to: where they are far apart, each waits for memory.
+void ScatterEmitter::request(BodyEmitter later, unsigned axis, Value number) {
+  later.bindAxis(info.axes[axis], number);
+  later.bindAxis(info.axes[*s.lane], v.i(0));
+  SmallVector<Value> indices;
+  for (Value index : updates.store.getIndices())
+    indices.push_back(later.emit(index));
+  Type type = updates.update.getType();
+  Value data = f.refs[cast<BlockArgument>(updates.store.getRef()).getArgNumber()], place = later.emitExpr(info.exprOf(updates.store), indices);
+  v.prefetch(data, place, type.isInteger(1) ? b.getI8Type() : type);
+}
+
 void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
   if (!decided && isDecidedAt(depth)) {
     decided = true;
@@ -203,6 +219,8 @@ void ScatterEmitter::nest(BodyEmitter &point, size_t depth) {
   bool blocked = s.blocked == axis;
   Value from = blocked ? blockFrom : v.i(0), to = blocked ? blockTo : point.emitExpr(info.extents[axis]);
   v.loop(from, to, 1, [&](Value index) {
+    if (s.lane && s.part && s.loops.size() == 1)
+      request(point, axis, v.min(v.add(index, rowsAhead), v.sub(to, 1)));
     BodyEmitter inner = point;
     inner.bindAxis(info.axes[axis], index);
     nest(inner, depth + 1);
