@@ -33,7 +33,7 @@ Value ir::orderOfRows(GraphBuilder &g, Value rows) {
 Value ir::startsOfRows(GraphBuilder &g, Value rows, Value order) {
   Dims list{dimsOf(rows)[0]};
   Value place = g.iota(list, 0, g.b.getI64Type()), zero = g.splatLike(0, place);
-  Value previous = g.gather(order, g.binary<MaxOp>(g.binary<SubOp>(place, 1.0), zero), 0);
-  Value differs = g.compare(CompareKind::NE, g.gather(rows, order, 0), g.gather(rows, previous, 0));
+  Value ordered = g.gather(rows, order, 0), previous = g.gather(ordered, g.binary<MaxOp>(g.binary<SubOp>(place, 1.0), zero), 0);
+  Value differs = g.compare(CompareKind::NE, ordered, previous);
   return g.binary<OrOp>(g.reduce(ReduceKind::Or, differs, {1}, false), g.compare(CompareKind::EQ, place, zero));
 }

@@ -104,7 +104,9 @@ static Distinct distinct(Node &n, Value x, std::optional<int64_t> along, bool so
   Value group = n.g.binary<ir::SubOp>(n.g.scan(ir::ScanKind::Sum, n.g.cast(starts, n.g.b.getI64Type()), 0), 1.0);
   Value place = n.g.gather(group, inverse(order), 0);
   Value ends = n.g.slice(n.g.concat({positions, n.g.sizes({size})}, 0), 0, Expr(1), count);
-  return {n.g.gather(elements, arranged(firsts), axis), arranged(firsts), again ? n.g.gather(inverse(again), place, 0) : place,
+  // Groups of single elements, in order, are read in that order: they need not be looked up one by one.
+  Value found = !along && sorted ? n.g.gather(n.reshape(n.g.gather(rows, order, 0), {size}), positions, 0) : n.g.gather(elements, arranged(firsts), axis);
+  return {found, arranged(firsts), again ? n.g.gather(inverse(again), place, 0) : place,
           arranged(n.g.sub(ends, positions))};
 }
 
