@@ -98,13 +98,18 @@ Fl FloatBuilder::scale(Fl x, Fl n, Fl nf) {
     return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{x.v, nf.v, x.v, all, current})
                   .getResult(0));
   }
+  auto [first, second] = powersOf2(n);
+  return x * first * second;
+}
+
+std::pair<Fl, Fl> FloatBuilder::powersOf2(Fl n) {
   // Only the bits that land in the exponent matter, so the shift to the right needs no sign (which AVX2 has not for 64 bits).
   Fl one = bits(c(1.0));
   auto inExponent = [&](Value v) -> Value { return b.create<arith::ShLIOp>(loc, v, ci(mantissa).v); };
   auto power = [&](Value v) { return fromBits(of(b.create<arith::AddIOp>(loc, v, one.v))); };
   Value half = inExponent(b.create<arith::ShRUIOp>(loc, n.v, ci(1).v));
   Value rest = b.create<arith::SubIOp>(loc, inExponent(n.v), half);
-  return x * power(half) * power(rest);
+  return {power(half), power(rest)};
 }
 
 Fl lathe::lower::operator+(Fl x, Fl y) { return x.f->of(x.f->b.create<arith::AddFOp>(x.f->loc, x.v, y.v)); }

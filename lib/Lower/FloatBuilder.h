@@ -62,6 +62,8 @@ public:
   /// x * 2^n, right also where 2^n alone overflows or underflows; `nf` is n as a float. Of n's bits those above the
   /// exponent's do not matter.
   Fl scale(Fl x, Fl n, Fl nf);
+  /// 2^n as a product of two numbers that are normal where it is not.
+  std::pair<Fl, Fl> powersOf2(Fl n);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

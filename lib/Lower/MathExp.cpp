@@ -72,6 +72,15 @@ static Fl expOfRest(Fl r) {
   return r.f->options.hasFma ? (expPoly(r) * r + 1.0) * r + 1.0 : expm1OfRest(r) + 1.0;
 }
 
+/// exp(r) times a power of two: p + p expm1(r), which takes no more steps than their product, and no constant 1. Sixteen registers hold
+/// few constants.
+static Fl expOfRestTimes(Fl r, Fl power) {
+  if (!r.f->options.hasFma)
+    return expOfRest(r) * power;
+  Fl less = expPoly(r) * r * r + r;
+  return less * power + power;
+}
+
 /// Arguments beyond these give infinity and zero.
 static Fl clampExp(Fl x) {
   FloatBuilder &f = *x.f;
@@ -80,8 +89,12 @@ static Fl clampExp(Fl x) {
 }
 
 Fl lathe::lower::expOf(Fl x) {
+  FloatBuilder &f = *x.f;
   Reduced e = reduceExp(clampExp(x));
-  return x.f->scale(expOfRest(e.r), e.n, e.nf);
+  if (f.options.hasScalef)
+    return f.scale(expOfRest(e.r), e.n, e.nf);
+  auto [first, second] = f.powersOf2(e.n);
+  return expOfRestTimes(e.r, first) * second;
 }
 
 /// The float whose exponent has these bits, and whose fraction is 0.

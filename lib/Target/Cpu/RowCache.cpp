@@ -176,13 +176,15 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     lower::Access access{nullptr, cachePointer(point, c), v.getType(), point.laneMask()};
     f.hooks.store(b, loc, access, v);
   }
-  constexpr unsigned line = 64;
-  if (!keeping.empty() && point.laneWidth() > 1 && f.isa.vectorBytes == line)
+  constexpr unsigned line = 64, longRow = 4096;
+  bool pays = f.isa.vectorBytes == line || info.extents[*schedule.lane].constant().value_or(0) >= longRow;
+  if (!keeping.empty() && point.laneWidth() > 1 && pays)
     requestResults(point);
 }
 
 /// The last pass over a row that is kept writes faster than memory takes it: lines of results are asked for while the pass that computes
-/// what is kept has something else to do. Where a vector is a line: half lines would be asked for twice.
+/// what is kept has something else to do. Where a vector is less than a line, which is asked for again then, only for rows that the first
+/// cache does not hold.
 void RowEmitter::requestResults(BodyEmitter &point) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
