@@ -139,9 +139,19 @@ static std::optional<Permutation> matchPermutation(const BodyInfo &info) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// Bytes that only move fill half a register of 32 bytes in tiles of sixteen, in as many steps for each as wider elements need.
+static bool movesBytes(const BodyInfo &info) {
+  auto isByte = [](Type type) { return type.isInteger(8) || type.isInteger(1); };
+  return llvm::all_of(info.ops, [&](Operation *op) {
+    auto store = dyn_cast<kernel::StoreOp>(op);
+    return store ? isByte(store.getValue().getType()) : isa<kernel::LoadOp>(op) && isByte(op->getResult(0).getType());
+  });
+}
+
 /// Axes of fewer elements than a vector has take smaller tiles, of which none may be left over along the result: what is gathers.
 int64_t PermutationEmitter::tileWidth(const KernelFunction &f, const Permutation &p, int64_t lanes) {
-  constexpr int64_t smallest = 4;
+  constexpr int64_t smallest = 4, bytes = 16;
+  lanes = movesBytes(f.info) ? std::max(lanes, bytes) : lanes;
   int64_t width = lanes, across = f.info.extents[p.across].constant().value_or(lanes), along = f.info.extents[p.along].constant().value_or(lanes);
   while (width > smallest && (across < width || along < width))
     width /= 2;

@@ -174,8 +174,28 @@ Value VectorBuilder::shuffle(Value x, Value y, ArrayRef<int64_t> mask) {
   return b.create<vector::ShuffleOp>(loc, x, y, mask);
 }
 
+/// Rows half of their number apart are interleaved, log2 n times: one instruction each in registers of 16 bytes, whatever the elements.
+static Values transposeShort(VectorBuilder &v, Values rows) {
+  unsigned n = rows.size();
+  SmallVector<int64_t> low, high;
+  for (unsigned c = 0; c < n / 2; ++c) {
+    low.append({c, n + c});
+    high.append({n / 2 + c, n + n / 2 + c});
+  }
+  for (unsigned d = 1; d < n; d *= 2) {
+    Values next;
+    for (unsigned r = 0; r < n / 2; ++r)
+      for (ArrayRef<int64_t> mask : {ArrayRef<int64_t>(low), ArrayRef<int64_t>(high)})
+        next.push_back(v.shuffle(rows[r], rows[r + n / 2], mask));
+    rows = next;
+  }
+  return rows;
+}
+
 Values VectorBuilder::transpose(Values rows) {
   unsigned n = rows.size();
+  if (n * getElementTypeOrSelf(rows[0].getType()).getIntOrFloatBitWidth() <= 128)
+    return transposeShort(*this, rows);
   for (unsigned d = 1; d < n; d *= 2) {
     Values next(n);
     for (unsigned r = 0; r < n; ++r) {
