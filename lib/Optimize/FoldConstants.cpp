@@ -122,6 +122,12 @@ bool Folder::needed(Value v) const {
   });
 }
 
+/// Floats become integers of 64 bits in many steps where vectors have none for it, and each point that is gathered takes them again.
+static bool makesIndices(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && isa<FloatType>(elementOf(cast->getOperand(0))) && elementOf(cast->getResult(0)).isInteger(64);
+}
+
 void Folder::inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &costly) {
   if (!seen.insert(op->getResult(0)).second)
     return;
@@ -131,7 +137,7 @@ void Folder::inspect(Operation *op, int64_t size, int64_t &leafBytes, bool &cost
       leafBytes += bytesOf(typeOf(c.getResult()));
     return;
   }
-  costly |= isCostly(op) && 4 * typeOf(op->getResult(0)).getNumElements() >= size;
+  costly |= (isCostly(op) || makesIndices(op)) && 4 * typeOf(op->getResult(0)).getNumElements() >= size;
   for (Value v : op->getOperands())
     inspect(v.getDefiningOp(), size, leafBytes, costly);
 }

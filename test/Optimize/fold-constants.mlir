@@ -158,3 +158,22 @@ func.func @coordinates() -> tensor<3xf32> {
   %0 = lathe.gather_nd %x, %at batch 0 : tensor<2x3xf32>, tensor<3x2xi64> -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// Indices that are computed in floats are a constant, although it is larger than 512 bytes and than what it is made of;
+// the same numbers as floats are not.
+// CHECK-LABEL: func @indices
+// CHECK: %[[SUM:.*]] = lathe.add
+// CHECK-NEXT: %[[AT:.*]] = lathe.constant {{.*}} : tensor<10x20xi64>
+// CHECK-NEXT: lathe.gather %arg0, %[[AT]]
+// CHECK-NEXT: lathe.add %arg1, %[[SUM]]
+func.func @indices(%x: tensor<30xf32>, %y: tensor<10x20xf64>) -> (tensor<10x20xf32>, tensor<10x20xf64>) {
+  %row = lathe.iota 0 : tensor<10x20xf64>
+  %column = lathe.iota 1 : tensor<10x20xf64>
+  %sum = lathe.add %row, %column : tensor<10x20xf64>
+  %at = lathe.cast %sum : tensor<10x20xf64> -> tensor<10x20xi64>
+  %0 = lathe.gather %x, %at axis 0 : tensor<30xf32>, tensor<10x20xi64> -> tensor<10x20xf32>
+  %1 = lathe.add %y, %sum : tensor<10x20xf64>
+  return %0, %1 : tensor<10x20xf32>, tensor<10x20xf64>
+}
