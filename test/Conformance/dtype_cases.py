@@ -162,6 +162,9 @@ def movements(m):
     model.node("Concat", [a, a], kind, np.concatenate([x, x], 1), axis=-1)
     model.node("Transpose", [a], kind, x.T)
     model.node("Transpose", [e], kind, empty.T)
+    for shape in ((4, 30), (8, 9), (16, 16), (17, 31), (12, 40), (33, 15)):  # tiles of 4, 8 and 16, and what is left beside them
+        t, z = m.operand(shape, seed=shape[0])
+        model.node("Transpose", [t], kind, z.T)
     model.node("Reshape", [a, model.integers([13, 5])], kind, x.reshape(13, 5))
     model.node("Reshape", [s, model.integers([1, 1])], kind, scalar.reshape(1, 1))
     model.node("Expand", [s, model.integers([2, 3])], kind, np.broadcast_to(scalar, (2, 3)))
