@@ -371,8 +371,10 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
   // An exponential has a dozen constants. Among sixteen registers one vector finds place beside them; of two, values are stored away in each
-  // trip. Longer functions want several all the same: their steps wait for one another.
-  s.exponentialUnroll = machine.registers < 32 ? 1 : s.unroll;
+  // trip. Longer functions want several all the same: their steps wait for one another. Behind a sum for each lane the constants are none of
+  // what the sum's loop holds, which wants several vectors for each factor that it spreads.
+  bool behindSums = s.laneIsParallel && work.reduces;
+  s.exponentialUnroll = machine.registers < 32 && !behindSums ? 1 : s.unroll;
   if (asked && asked.getUnroll() > 0)
     s.unroll = s.exponentialUnroll = asked.getUnroll();
   int64_t jam = asked ? asked.getJam() : -1;
@@ -381,7 +383,9 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   else if (s.laneIsParallel && work.weight <= heaviestJammed && jam != 1)
     chooseJam(info, machine, jam, work.reduces, facts, s);
   if (s.laneIsParallel) {
-    int64_t block = work.reduces ? int64_t(s.width) * s.unroll : 4096;
+    // A short sum at the places of a short axis is little beside what an item begins with.
+    constexpr int64_t tripsTogether = 4;
+    int64_t block = work.reduces ? int64_t(s.width) * s.unroll * (interleaving ? tripsTogether : 1) : 4096;
     s.laneBlock = extent && *extent <= block ? 0 : block;
   } else if (llvm::Error e = choosePersistence(info, work, asked, facts, s)) {
     return std::move(e);

@@ -7,6 +7,7 @@
 #include "ContractionTile.h"
 #include "KernelEmitters.h"
 #include "lathe/Artifact/Format.h"
+#include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -293,6 +294,10 @@ llvm::Expected<bool> lathe::cpu::emitContraction(KernelFunction &f, KernelPlan &
 }
 
 llvm::Expected<bool> lathe::cpu::emitProduct(KernelFunction &f, KernelPlan &plan) {
+  // Columns that are fewer than lanes and lie side by side: a row program has its lanes along the rows of all of them, a tile's would lie idle.
+  std::optional<schedule::Interleaving> interleaving = schedule::interleavingOf(f.info, f.isa);
+  if (interleaving && interleaving->places < int64_t(f.isa.lanes()))
+    return false;
   std::optional<ProductKernel> product = findProduct(f.info);
   if (!product)
     return false;
