@@ -35,6 +35,9 @@ private:
   bool isDivisor(const Expr &n, unsigned axis) const;
   void split(unsigned axis, const Expr &inner);
   Expr freshName(unsigned &number) const;
+  bool isShortRest(unsigned axis) const;
+
+  std::set<std::string> rests; ///< inner axes of splits
 };
 } // namespace
 
@@ -80,9 +83,11 @@ Expr Splitter::freshName(unsigned &number) const {
 void Splitter::split(unsigned axis, const Expr &inner) {
   unsigned number = axes.size();
   std::string before = axes[axis].name;
+  rests.erase(before);
   Expr hi = freshName(number), lo = freshName(number), outer = *Expr::divideExactly(axes[axis].extent, inner);
   axes[axis] = {hi.str(), outer};
   axes.insert(axes.begin() + axis + 1, {lo.str(), inner});
+  rests.insert(lo.str());
   shape::Facts facts;
   for (const lower::Axis &a : axes)
     facts.setAxis(a.name, a.extent);
@@ -94,9 +99,16 @@ void Splitter::split(unsigned axis, const Expr &inner) {
       names.insert({hi.str(), lo.str()});
 }
 
+/// What is left of a division by few, divided again: images that are enlarged by 2, 4 and 8 side by side. Rows of two are no rows for lanes,
+/// which read the same few elements as well.
+bool Splitter::isShortRest(unsigned axis) const {
+  constexpr int64_t fewest = 16;
+  return rests.count(axes[axis].name) && axes[axis].extent.constant().value_or(fewest + 1) <= fewest;
+}
+
 bool Splitter::splitOne() {
   for (unsigned axis = 0; axis < axes.size() && axes.size() < mostAxes; ++axis) {
-    if (ordered.count(axes[axis].name))
+    if (ordered.count(axes[axis].name) || isShortRest(axis))
       continue;
     for (const lower::Indexing &i : exprs)
       if (std::optional<Expr> inner = divisorIn(i.expr, axis)) {

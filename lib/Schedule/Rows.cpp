@@ -344,6 +344,19 @@ static llvm::Error choosePersistence(const BodyInfo &info, const LaneWork &work,
   return llvm::Error::success();
 }
 
+/// Rows of one vector are little beside what an item begins with: those along the innermost axis are one item where enough others remain for
+/// threads.
+static void joinShortRows(const BodyInfo &info, const LaneWork &work, RowSchedule &s) {
+  constexpr int64_t fewestItems = 16;
+  int64_t length = info.extents[*s.lane].constant().value_or(INT64_MAX), items = 1;
+  if (!s.laneIsParallel || work.reduces || s.jam || length > int64_t(s.width) || s.itemAxes.size() < 2)
+    return;
+  for (unsigned a : ArrayRef(s.itemAxes).drop_back())
+    items *= info.extents[a].constant().value_or(1);
+  if (items >= fewestItems)
+    s.itemAxes.pop_back();
+}
+
 llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const Machine &machine, RowsAttr asked,
                                                    const shape::Facts &facts) {
   RowSchedule s;
@@ -387,6 +400,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
     constexpr int64_t tripsTogether = 4;
     int64_t block = work.reduces ? int64_t(s.width) * s.unroll * (interleaving ? tripsTogether : 1) : 4096;
     s.laneBlock = extent && *extent <= block ? 0 : block;
+    joinShortRows(info, work, s);
   } else if (llvm::Error e = choosePersistence(info, work, asked, facts, s)) {
     return std::move(e);
   }

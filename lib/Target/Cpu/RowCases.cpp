@@ -38,11 +38,15 @@ std::vector<Value> RowEmitter::caseConditions(AxisSet bound, const Group &group)
   return conditions;
 }
 
-/// The first condition decides between the row as it is then, and what the others decide.
-void RowEmitter::cases(Points &outer, AxisSet bound, const Group &group, ArrayRef<Value> conditions) {
+/// The first condition decides between the row as it is then, and what the others decide. What a loop further out has decided is known.
+void RowEmitter::cases(Points &outer, ArrayRef<Value> conditions, llvm::function_ref<void(Points &)> row) {
   if (conditions.empty())
-    return rowOf(outer, bound, group);
-  auto branch = b.create<scf::IfOp>(loc, outer[0].emit(conditions[0]), /*withElseRegion=*/true);
+    return row(outer);
+  Value condition = outer[0].emit(conditions[0]);
+  llvm::APInt decided;
+  if (matchPattern(condition, m_ConstantInt(&decided)))
+    return cases(outer, decided.isZero() ? conditions.drop_front() : ArrayRef<Value>(), row);
+  auto branch = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/true);
   for (bool holds : {true, false}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(holds ? branch.thenBlock() : branch.elseBlock());
@@ -50,6 +54,6 @@ void RowEmitter::cases(Points &outer, AxisSet bound, const Group &group, ArrayRe
     Value known = b.create<arith::ConstantOp>(loc, b.getBoolAttr(holds));
     for (lower::BodyEmitter &point : inside)
       point.bindValue(conditions[0], known);
-    cases(inside, bound, group, holds ? ArrayRef<Value>() : conditions.drop_front());
+    cases(inside, holds ? ArrayRef<Value>() : conditions.drop_front(), row);
   }
 }

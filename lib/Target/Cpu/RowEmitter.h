@@ -72,6 +72,7 @@ private:
   void itemLoop(lower::BodyEmitter &outer, std::vector<Goal> goals);
   llvm::SmallVector<mlir::Value> firstItem(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> extents);
   void axisLoop(Points &points, lower::AxisSet bound, const Group &group);
+  void tripsOf(Points &points, lower::AxisSet bound, const Group &group);
   void laneLoop(Points &outer, lower::AxisSet bound, const Group &group, Points &persistent);
   void rowOf(Points &outer, lower::AxisSet bound, const Group &group);
   /// Vectors of a trip along the lanes: fewer where this pass computes exponentials and no other function. What an earlier pass has kept
@@ -83,7 +84,7 @@ private:
 
   // RowCases.cpp: rows that are one of several as a whole.
   std::vector<mlir::Value> caseConditions(lower::AxisSet bound, const Group &group) const;
-  void cases(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<mlir::Value> conditions);
+  void cases(Points &outer, llvm::ArrayRef<mlir::Value> conditions, llvm::function_ref<void(Points &)> row);
 
   // RowEdges.cpp: rows of which the ends alone need predicates.
   /// lane * step + rest, compared with the limit: at least (low), or less.

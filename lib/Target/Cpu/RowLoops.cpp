@@ -160,6 +160,11 @@ static AxisSet remainingOf(ArrayRef<Goal> goals) {
 }
 
 void RowEmitter::axisLoop(Points &points, AxisSet bound, const Group &group) {
+  std::vector<Value> conditions = schedule.width > 1 ? caseConditions(bound, group) : std::vector<Value>();
+  cases(points, conditions, [&](Points &inside) { tripsOf(inside, bound, group); });
+}
+
+void RowEmitter::tripsOf(Points &points, AxisSet bound, const Group &group) {
   unsigned axis = *group.axis;
   auto at = [&](Value index) {
     Points inner(points);
@@ -302,7 +307,7 @@ void RowEmitter::laneLoop(Points &points, AxisSet bound, const Group &group, Poi
   Points outer(points.begin(), has(bound, axis) ? points.begin() + 1 : points.end());
   if (persists() && !has(bound, axis))
     return persistentLanes(outer[0], bound, group, persistent);
-  cases(outer, bound, group, caseConditions(bound, group));
+  cases(outer, caseConditions(bound, group), [&](Points &inside) { rowOf(inside, bound, group); });
 }
 
 /// The vectors of a row, and what they leave over.

@@ -44,3 +44,20 @@ conv('convT_3_s2', 64, 32, (3, 3), (40, 40), op='ConvTranspose', strides=[2, 2],
 conv('convT_2_odd', 48, 24, (2, 2), (51, 37), op='ConvTranspose', strides=[2, 2], pads=[0] * 4)
 conv('convT_1d_16', 128, 64, (16,), (300,), op='ConvTranspose', strides=[8], pads=[4, 4])
 conv('convT_5_s1', 32, 32, (5, 5), (30, 30), op='ConvTranspose')
+conv('convT_2_to_1_open', 16, 1, (2, 2), (240, 320), op='ConvTranspose', strides=[2, 2], pads=[0] * 4, flags=dict(open=True))
+conv('convT_4_to_3', 32, 3, (4, 4), (60, 60), op='ConvTranspose', strides=[2, 2], pads=[1] * 4)
+conv('conv4x4_s4', 3, 96, (4, 4), (224, 224), strides=[4, 4], pads=[0] * 4)
+conv('conv3x3_s2_rgb_open', 3, 32, (3, 3), (224, 224), strides=[2, 2], flags=dict(open=True))
+conv('conv1x1_7x7', 320, 1280, (1, 1), (7, 7))
+conv('conv_groups_5', 40, 40, (3, 3), (40, 41), groups=5)
+conv('dw3x3_times_3_open', 30, 90, (3, 3), (40, 40), groups=30, flags=dict(open=True))
+
+
+def last(name, inputs, outputs, kernel, image, open):
+    """A detector's head: few channels, which go last."""
+    nodes = [node('Conv', 'x,w,b', 'z', pads=[k // 2 for k in kernel] * 2), node('Transpose', 'z', perm=[0, 2, 3, 1])]
+    add('convolution', name, nodes, dict(x=floats(1, inputs, *image)), dict(w=floats(outputs, inputs, *kernel, scale=0.05), b=floats(outputs)), open=open)
+
+
+last('conv1x1_to_4_last_open', 32, 4, (1, 1), (115, 155), True)
+last('conv3x3_to_3_last', 32, 3, (3, 3), (115, 155), False)

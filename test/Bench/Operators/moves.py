@@ -61,6 +61,10 @@ resize('cubic_2', (1, 16, 60, 60), [1, 1, 2, 2], mode='cubic')
 resize('nearest_3', (1, 32, 50, 50), [1, 1, 3, 3], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor')
 for factor in (2, 5):
     resize(f'nearest_{factor}', (1, 32, 50, 50), [1, 1, factor, factor], mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor')
+# Pyramids of images that are put together, as detectors have them.
+add('resize', 'nearest_pyramid', [node('Resize', f'x{n},,s{n}', f'z{n}', mode='nearest', coordinate_transformation_mode='asymmetric', nearest_mode='floor')
+                                  for n in range(3)] + [node('Concat', 'z0,z1,z2,x3', axis=1)],
+    {f'x{n}': floats(1, 16, 15 * 2 ** n, 20 * 2 ** n) for n in range(4)}, {f's{n}': np.array([1, 1, 8 >> n, 8 >> n], np.float32) for n in range(3)})
 resize('nearest_down', (1, 64, 100, 100), [1, 1, .4, .4], mode='nearest')
 resize('linear_3d', (1, 8, 10, 30, 30), [1, 1, 2, 2, 2], mode='linear')
 add('resize', 'gridsample_nearest', node('GridSample', 'x,g', mode='nearest'), dict(x=floats(1, 20, 90, 90), g=(floats(1, 80, 80, 2) * .4)), opset=16)

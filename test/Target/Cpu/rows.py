@@ -50,6 +50,46 @@ for C in (1, 7, 15, 16, 17, 64, 100, 1000, 4096):
     x = f32(5, C)
     case(f'softmax {C}', SOFTMAX, [x], [softmax(x, 1)], {'N': 5, 'C': C})
     case(f'softmax static {C}', static(SOFTMAX, C=C), [x], [softmax(x, 1)], {'N': 5})
+# Sums with few columns that lie side by side: a transposed convolution to one channel, images whose channels go last.
+for H, W, K in ((3, 5, 16), (7, 37, 16), (2, 64, 5)):
+    x, w = f32(K, H, W), f32(K, 2, 2)
+    z = np.einsum('khw,kij->hiwj', x.astype(np.float64), w).reshape(2 * H, 2 * W)
+    text = 'reduction @spread axes(i = "2", j = "2", y = "H", x = "W", k = "K") {' + ld(0, 'H*W*k + W*y + x') + ld(1, '4*k + 2*i + j') + '''
+%p = arith.mulf %x0, %x1 : f32
+%s = kernel.reduce add %p over ["k"] : f32
+%n = arith.negf %s : f32
+%e = math.exp %n : f32
+%one = arith.constant 1.0 : f32
+%d = arith.addf %one, %e : f32
+%y = arith.divf %one, %d : f32
+''' + st('y', 0, '4*W*y + 2*W*i + 2*x + j') + '}'
+    case(f'spread {H} {W} {K}', static(text, K=K), [x, w], [(1 / (1 + np.exp(-z))).astype(np.float32)], {'H': H, 'W': W})
+    case(f'spread static {H} {W} {K}', static(text, H=H, W=W, K=K).replace('H*', f'{H}*').replace('W*', f'{W}*'), [x, w],
+         [(1 / (1 + np.exp(-z))).astype(np.float32)], {})
+for N, P, K in ((2, 40, 32), (3, 19, 7), (4, 101, 32), (5, 64, 9), (8, 33, 16)):
+    x, w = f32(K, P), f32(N, K)
+    text = static('reduction @last axes(n = "N", p = "P", k = "K") {' + ld(0, 'P*k + p') + ld(1, 'K*n + k') + '''
+%m = arith.mulf %x0, %x1 : f32
+%s = kernel.reduce add %m over ["k"] : f32
+''' + st('s', 0, 'N*p + n') + '}', N=N, K=K)
+    case(f'last {N} {P} {K}', text, [x, w], [(w.astype(np.float64) @ x).T.astype(np.float32)], {'P': P}, 1e-4, 1e-5)
+
+# Images that are enlarged by 8, 4, 2 and 1 and put together: rows of a branch are read without asking which, and not in twos.
+for H, W in ((1, 1), (2, 3), (1, 20)):
+    images = [f32(3, 8 * H // d, 8 * W // d) for d in (8, 4, 2, 1)]
+    text = 'loop @together axes(c = "12", y = "8*H", x = "8*W") {\n%c = kernel.index "c"\n'
+    for n, d in enumerate((8, 4, 2, 1)):
+        text += f'''%lo{n} = arith.constant {3 * n} : i64
+%hi{n} = arith.constant {3 * n + 3} : i64
+%ge{n} = arith.cmpi sge, %c, %lo{n} : i64
+%lt{n} = arith.cmpi slt, %c, %hi{n} : i64
+%in_{n} = arith.andi %ge{n}, %lt{n} : i1
+%v{n} = kernel.load %in{n}["{64 // d // d}*H*W*(c - {3 * n}) + {8 // d}*W*floordiv(y, {d}) + floordiv(x, {d})"] if %in_{n} : !kernel.ref<f32> -> f32
+'''
+        text += f'%s{n} = arith.select %ge{n}, %v{n}, %s{n - 1} : f32\n' if n else ''
+    text = text.replace('%s0,', '%v0,').replace('%s0 ', '%v0 ') + st('s3', 0, '64*H*W*c + 8*W*y + x') + '}'
+    large = np.concatenate([im.repeat(d, 1).repeat(d, 2) for im, d in zip(images, (8, 4, 2, 1))])
+    case(f'together {H} {W}', text, images, [large], {'H': H, 'W': W})
 # Exponentials at the border of what has a number, below it, and of what is none.
 edges = np.stack([np.linspace(0, -d, 40) for d in (87.3, 88.5, 104, 1000)] + [np.where(np.arange(40) % 3, 0, bad) for bad in (-np.inf, np.nan)]).astype(np.float32)
 with np.errstate(invalid='ignore'):
