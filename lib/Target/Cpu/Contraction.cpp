@@ -30,9 +30,14 @@ namespace {
 class ContractionEmitter {
 public:
   ContractionEmitter(KernelFunction &f, const ContractionShape &shape);
+  /// The second factor is computed line by line, over another body's axes.
+  void computeLines(const WindowLines &of, const BodyEmitter &over) {
+    lines = &of;
+    lineBody.emplace(over);
+  }
   void emit();
   KernelPlan plan() const;
-  const std::string &error() const { return body.error(); }
+  const std::string &error() const { return lineBody && body.error().empty() ? lineBody->error() : body.error(); }
 
 private:
   /// A tile of rows: its number, its first row, and how many rows it has.
@@ -46,7 +51,7 @@ private:
   Expr panelScratch() const;
   void emitGroup(Value group, Value tileFrom, Value tileTo);
   Value packedPanel(Value panelIndex);
-  void packPanel(const BodyEmitter &point, Value firstColumn, Value to);
+  void packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to);
   void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
   void eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body);
   void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width);
@@ -73,6 +78,8 @@ private:
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
   ContractionEpilogue epilogue;
+  const WindowLines *lines = nullptr;
+  std::optional<BodyEmitter> lineBody;
   Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
   Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
 };
@@ -199,7 +206,7 @@ void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
   BodyEmitter point = body;
   shape.batch.bind(v, point, batch, shape.batchFlat);
   if (!shape.packed)
-    eachPanel(v.i(0), count, [&](Value p) { packPanel(point, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+    eachPanel(v.i(0), count, [&](Value p) { packPanel(point, batch, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
   if (!wideTiles)
     return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
   auto converted = [&] {
@@ -216,8 +223,12 @@ Value ContractionEmitter::packedPanel(Value panelIndex) {
   return v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
 }
 
-void ContractionEmitter::packPanel(const BodyEmitter &point, Value firstColumn, Value to) {
-  if (shape.rhsValue)
+void ContractionEmitter::packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to) {
+  if (lines) {
+    BodyEmitter line = *lineBody;
+    shape.batch.bind(v, line, batch, shape.batchFlat);
+    emitWindowPanel(v, shape, *lines, point, line, firstColumn, columns, to);
+  } else if (shape.rhsValue)
     emitComputePanel(v, shape, point, firstColumn, columns, to);
   else
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
@@ -277,8 +288,11 @@ void ContractionEmitter::widenPanel(Value panel, Value to) {
   v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
 }
 
-static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan) {
+static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan, const WindowLines *lines = nullptr,
+                                      const BodyEmitter *over = nullptr) {
   ContractionEmitter emitter(f, shape);
+  if (lines)
+    emitter.computeLines(*lines, *over);
   emitter.emit();
   plan = emitter.plan();
   if (!emitter.error().empty())
@@ -309,5 +323,6 @@ llvm::Expected<bool> lathe::cpu::emitProduct(KernelFunction &f, KernelPlan &plan
       return false;
     joined.sizes.push_back(f.sizes[it - f.info.sizes.begin()]);
   }
-  return emitShape(joined, product->shape, plan);
+  BodyEmitter over(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks);
+  return emitShape(joined, product->shape, plan, product->lines ? &*product->lines : nullptr, &over);
 }

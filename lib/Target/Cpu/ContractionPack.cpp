@@ -98,26 +98,32 @@ void lathe::cpu::emitPackPanel(VectorBuilder &v, const ContractionShape &shape, 
 // A computed operand
 //===----------------------------------------------------------------------===//
 
-/// The reduced axes in the order of loops: those that index values (predicates at borders) depend on come first, so that
-/// masks are computed outside the loops over the others.
-static SmallVector<unsigned> loopOrder(const ContractionShape &shape) {
+WindowOrder lathe::cpu::windowOrder(const ContractionShape &shape) {
   const lower::BodyInfo &info = *shape.reduced.info;
   lower::AxisSet indexed = 0;
   for (Operation *op : info.ops)
     if (isa<kernel::IndexOp>(op))
       indexed |= info.axesOf(info.exprOf(op));
-  SmallVector<unsigned> order;
-  for (bool outer : {true, false})
+  WindowOrder order;
+  for (bool isTap : {true, false}) {
     for (unsigned a : shape.reduced.axes)
-      if (bool(indexed >> a & 1) == outer)
-        order.push_back(a);
+      if (bool(indexed >> a & 1) == isTap)
+        order.axes.push_back(a);
+    order.taps = isTap ? order.axes.size() : order.taps;
+  }
+  for (unsigned axis : order.axes) {
+    Expr stride(1);
+    for (unsigned a : shape.reduced.axes)
+      stride = a > axis ? stride * info.extents[a] : stride;
+    order.strides.push_back(stride);
+  }
   return order;
 }
 
 void lathe::cpu::emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base,
                                   Value first, Value columns, Value panel) {
   const lower::BodyInfo &info = *shape.reduced.info;
-  SmallVector<unsigned> order = loopOrder(shape);
+  WindowOrder order = windowOrder(shape);
   const std::string &lane = info.axes[shape.columns.carrier()];
   auto row = [&](lower::BodyEmitter &point, Value k, bool partial) {
     for (unsigned q = 0; q < panelColumns; q += v.lanes) {
@@ -130,15 +136,12 @@ void lathe::cpu::emitComputePanel(VectorBuilder &v, const ContractionShape &shap
   // Loops over order[level ..]; `k` counts the panel's rows in the order of the reduced axes.
   std::function<void(size_t, lower::BodyEmitter, Value, bool)> nest = [&](size_t level, lower::BodyEmitter point, Value k,
                                                                           bool partial) {
-    if (level == order.size())
+    if (level == order.axes.size())
       return row(point, k, partial);
-    Expr stride(1);
-    for (unsigned a : shape.reduced.axes)
-      stride = a > order[level] ? stride * info.extents[a] : stride;
-    Value step = point.emitExpr(stride), extent = point.emitExpr(info.extents[order[level]]);
+    Value step = point.emitExpr(order.strides[level]), extent = point.emitExpr(info.extents[order.axes[level]]);
     v.loop(v.i(0), extent, 1, [&](Value x) {
       lower::BodyEmitter at = point;
-      at.bindAxis(info.axes[order[level]], x);
+      at.bindAxis(info.axes[order.axes[level]], x);
       nest(level + 1, at, v.add(k, v.mul(x, step)), partial);
     });
   };

@@ -18,6 +18,15 @@ void emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower:
 void emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value first,
                       mlir::Value columns, mlir::Value panel);
 
+/// The reduced axes in the order of loops: the first `taps` are those that index values (predicates at borders) depend on, so that masks are
+/// computed outside the loops over the others. `strides`: of each, in rows of the panel.
+struct WindowOrder {
+  llvm::SmallVector<unsigned> axes;
+  llvm::SmallVector<shape::Expr> strides;
+  size_t taps = 0;
+};
+WindowOrder windowOrder(const ContractionShape &shape);
+
 } // namespace lathe::cpu
 
 #endif // LATHE_TARGET_CPU_CONTRACTIONPACK_H

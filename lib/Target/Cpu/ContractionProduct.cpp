@@ -130,6 +130,13 @@ static bool isFlatBehindSum(const AxisGroup &group, const BodyInfo &info, kernel
   });
 }
 
+/// Do all accesses that a value is made of step through the group at one stride?
+static bool isFlatIn(const AxisGroup &group, const BodyInfo &info, Value value) {
+  return llvm::all_of(lower::opsBelow(value), [&](Operation *op) {
+    return !isa<kernel::LoadOp, kernel::IndexOp>(op) || group.strideOf(info.exprOf(op));
+  });
+}
+
 /// The contraction's roles, over the axes of the copy.
 static ContractionShape shapeOf(const Product &found, const BodyInfo &info, ArrayRef<std::string> rowNames,
                                 StringRef column) {
@@ -181,5 +188,7 @@ std::optional<ProductKernel> lathe::cpu::findProduct(const BodyInfo &original) {
   result.shape = shapeOf(*copied, *result.info, rowNames, original.axes[columnGroup.axes.back()]);
   result.shape.findFlatGroups(*result.info);
   result.shape.columnsFlat = isFlatBehindSum(result.shape.columns, *result.info, copied->sum);
+  if (!isFlatIn(columnGroup, original, product->rhs))
+    result.lines.emplace(WindowLines{original, columnGroup, product->rhs});
   return result;
 }

@@ -2,7 +2,7 @@
 #ifndef LATHE_TARGET_CPU_CONTRACTIONPRODUCT_H
 #define LATHE_TARGET_CPU_CONTRACTIONPRODUCT_H
 
-#include "Contraction.h"
+#include "WindowPanel.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace lathe::cpu {
@@ -14,6 +14,8 @@ struct ProductKernel {
   mlir::OwningOpRef<kernel::GenericOp> kernel; ///< a copy with the column axes joined
   std::unique_ptr<lower::BodyInfo> info;
   ContractionShape shape;
+  /// Of the kernel itself, where the column axes are several that the second factor does not step through at one stride.
+  std::optional<WindowLines> lines;
 };
 
 /// Nothing when the kernel has another form, or is too small for tiles to pay.

@@ -18,26 +18,11 @@ using lower::AxisSet;
 using lower::BodyEmitter;
 using shape::Expr;
 
-/// Comparisons of the lane's place with something that is the same along the row: what says where padding begins and
-/// ends.
-std::vector<RowEmitter::EdgeCompare> RowEmitter::edgeCompares(AxisSet bound) const {
-  std::vector<EdgeCompare> out;
-  AxisSet lane = AxisSet(1) << *schedule.lane;
-  for (Operation *op : info.ops) {
-    auto compare = dyn_cast<arith::CmpIOp>(op);
-    auto index = compare ? compare.getLhs().getDefiningOp<kernel::IndexOp>() : kernel::IndexOp();
-    bool low = compare && compare.getPredicate() == arith::CmpIPredicate::sge;
-    bool high = compare && compare.getPredicate() == arith::CmpIPredicate::slt;
-    if (!index || !index.getIndices().empty() || !(low || high) || (info.axesOf(compare.getLhs()) & ~(bound | lane)) ||
-        (schedule.jam && has(info.axesOf(compare.getResult()), *schedule.jam)) || // neighbours differ in their places
-        (info.axesOf(compare.getRhs()) & ~bound) || lower::indexOf(compare.getRhs()).isUnknown())
-      continue;
-    std::optional<Expr::Linear> linear = info.exprOf(index).linearIn(info.axes[*schedule.lane]);
-    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
-    if (step && *step > 0)
-      out.push_back({op, low, *step, linear->rest, lower::indexOf(compare.getRhs())});
-  }
-  return out;
+/// Neighbours that are worked on together differ in their places.
+std::vector<EdgeCompare> RowEmitter::rowEdges(AxisSet bound) const {
+  std::vector<EdgeCompare> edges = edgeCompares(info, *schedule.lane, bound);
+  llvm::erase_if(edges, [&](const EdgeCompare &e) { return schedule.jam && has(info.axesOf(e.op->getResult(0)), *schedule.jam); });
+  return edges;
 }
 
 /// The first place of the row where it holds (a low one), or fails (a high one).

@@ -10,6 +10,7 @@
 #ifndef LATHE_TARGET_CPU_ROWEMITTER_H
 #define LATHE_TARGET_CPU_ROWEMITTER_H
 
+#include "EdgeCompares.h"
 #include "RowSchedule.h"
 #include "lathe/Lower/BodyEmitter.h"
 
@@ -87,20 +88,11 @@ private:
   void cases(Points &outer, llvm::ArrayRef<mlir::Value> conditions, llvm::function_ref<void(Points &)> row);
 
   // RowEdges.cpp: rows of which the ends alone need predicates.
-  /// lane * step + rest, compared with the limit: at least (low), or less.
-  struct EdgeCompare {
-    mlir::Operation *op;
-    bool low;
-    int64_t step;
-    shape::Expr rest, limit;
-    /// Where it begins to hold (a low one), or to fail.
-    shape::Expr place() const { return shape::Expr::ceildiv(limit - rest, shape::Expr(step)); }
-  };
-  std::vector<EdgeCompare> edgeCompares(lower::AxisSet bound) const;
   int64_t longestMasked() const;
   static bool excludeEachOther(llvm::ArrayRef<EdgeCompare> edges);
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
   void maskedOrEdged(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+  std::vector<EdgeCompare> rowEdges(lower::AxisSet bound) const;
   mlir::Value placeOf(const lower::BodyEmitter &outer, const EdgeCompare &e);
   std::pair<mlir::Value, mlir::Value> interior(lower::BodyEmitter &outer, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   mlir::Value wholeVectors(Points &inside, lower::AxisSet bound, const Group &group, mlir::Value begin, mlir::Value at, mlir::Value end,

@@ -316,7 +316,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   bool whole = !schedule.laneIsParallel || has(bound, axis);
   Value from = whole ? i64(0) : blockFrom, to = whole ? outer[0].emitExpr(info.extents[axis]) : blockTo;
   if (f.kernel.getKernelClass() == kernel::KernelClass::Loop && !has(bound, axis)) {
-    std::vector<EdgeCompare> edges = edgeCompares(bound);
+    std::vector<EdgeCompare> edges = rowEdges(bound);
     std::optional<SmallVector<Expr>> changes = changesOf(edges);
     bool masksAreVectors = edges.empty() && !f.isa.maskedBytes;
     if (changes && (!schedule.maskedRest || masksAreVectors || excludeEachOther(edges)))

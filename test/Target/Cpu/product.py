@@ -54,5 +54,10 @@ for v in variants():
     check(v, 40, 8, 8, 24, 1, 1, 0)    # a plain contraction
     check(v, 5, 9, 7, 6, 3, 1, 0)      # smaller than the image: rows do not run on
     check(v, 8, 5, 3, 4, 5, 1, 2)      # narrower than the kernel
+    check(v, 3, 23, 97, 8, 3, 2, 1)    # lines of several vectors, which end within one
+    check(v, 2, 9, 150, 4, 5, 1, 2)    # a panel on one line, its taps at both ends
+    check(v, 3, 19, 67, 5, 4, 4, 0)    # every fourth pixel, no border
+    check(v, 1, 30, 17, 9, 3, 1, 0)    # lines a little longer than a vector
+    check(v, 2, 11, 200, 6, 11, 3, 5)  # the border is wider than a vector's step
     check(v, 6, 7, 7, 1, 3, 1, 1)      # one row of results: left to row programs
 print(f'{wrong} wrong')

@@ -1,0 +1,172 @@
+//===- WindowPanel.cpp - Panels of what windows read, line by line ---------===//
+
+#include "WindowPanel.h"
+#include "ContractionPack.h"
+#include "EdgeCompares.h"
+#include "lathe/Lower/BodySlices.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+namespace {
+/// Vectors of a panel's columns: as many from column `q` of the panel on, the first of them at `place` of its line.
+struct Run {
+  Value q, place;
+  unsigned count;
+};
+
+class WindowPacker {
+public:
+  WindowPacker(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const BodyEmitter &base, const BodyEmitter &line,
+               Value panel)
+      : v(v), shape(shape), lines(lines), base(base), line(line), panel(panel), lane(lines.columns.axes.back()),
+        order(windowOrder(shape)), edges(edgeCompares(lines.info, lane, allAxes(lines.info))) {}
+  void emit(Value first, Value columns);
+
+private:
+  void onLines(Value column, Value q, unsigned count, Value columns, llvm::function_ref<void()> otherwise);
+  void acrossTwo(const BodyEmitter &here, Value length, Value number, Value place, Value q, Value left);
+  void acrossLines(Value column, Value q, Value columns);
+  void acrossMany(Value column, Value q, Value columns);
+  Value holdsAlong(const BodyEmitter &point, const Run &run);
+  using Inner = llvm::function_ref<void(const BodyEmitter &, Value)>;
+  void loops(const BodyEmitter &point, size_t from, size_t to, Value k, Inner inner);
+  void atTap(const BodyEmitter &tap, const Run &run, Value k);
+  void load(const BodyEmitter &tap, const Run &run, Value k);
+
+  VectorBuilder &v;
+  const ContractionShape &shape;
+  const WindowLines &lines;
+  const BodyEmitter &base, &line;
+  Value panel;
+  unsigned lane;
+  WindowOrder order;
+  std::vector<EdgeCompare> edges;
+};
+} // namespace
+
+/// All of them where they lie on one line, else one after the other; one that crosses lines gathers.
+void WindowPacker::emit(Value first, Value columns) {
+  unsigned all = panelColumns / v.lanes;
+  onLines(first, v.i(0), all, columns, [&] {
+    v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
+      Value column = v.add(first, q);
+      onLines(column, q, 1, columns, [&] { acrossLines(column, q, columns); });
+    });
+  });
+}
+
+void WindowPacker::onLines(Value column, Value q, unsigned count, Value columns, llvm::function_ref<void()> otherwise) {
+  BodyEmitter point = line;
+  Value length = v.max(point.emitExpr(lines.info.extents[lane]), v.i(1)), number = v.div(column, length);
+  Value place = v.sub(column, v.mul(number, length)), beyond = v.i(count * v.lanes - 1);
+  Value fits = v.b.create<arith::AndIOp>(v.loc, v.less(v.add(place, beyond), length), v.less(v.add(column, beyond), columns));
+  v.ifThen(
+      fits,
+      [&] {
+        AxisGroup outer(lines.info, {lines.columns.axes.begin(), lines.columns.axes.end() - 1});
+        outer.bind(v, point, number, /*flat=*/false);
+        loops(point, 0, order.taps, v.i(0), [&](const BodyEmitter &tap, Value k) { atTap(tap, {q, place, count}, k); });
+      },
+      otherwise);
+}
+
+/// The end of a line and the beginning of the next one, each under a mask: no lane asks where it is.
+void WindowPacker::acrossTwo(const BodyEmitter &here, Value length, Value number, Value place, Value q, Value left) {
+  Value onFirst = v.firstLanes(v.min(v.sub(length, place), left)), all = v.firstLanes(left);
+  Value onSecond = v.b.create<arith::XOrIOp>(v.loc, all, onFirst);
+  AxisGroup outer(lines.info, {lines.columns.axes.begin(), lines.columns.axes.end() - 1});
+  loops(here, 0, order.axes.size(), v.i(0), [&](const BodyEmitter &tap, Value k) {
+    auto part = [&](Value line, Value from, Value mask) {
+      BodyEmitter at = tap;
+      outer.bind(v, at, line, /*flat=*/false);
+      at.bindLane(lines.info.axes[lane], from, v.lanes, mask);
+      return at.emitLanes(lines.value);
+    };
+    Value first = part(number, place, onFirst), second = part(v.add(number, 1), v.sub(place, length), onSecond);
+    v.store(v.select(onFirst, first, second), panel, v.add(v.mul(k, panelColumns), q));
+  });
+}
+
+void WindowPacker::acrossLines(Value column, Value q, Value columns) {
+  BodyEmitter here = line;
+  Value length = v.max(here.emitExpr(lines.info.extents[lane]), v.i(1)), number = v.div(column, length);
+  Value place = v.sub(column, v.mul(number, length));
+  v.ifThen(
+      v.less(v.i(v.lanes - 1), length), [&] { acrossTwo(here, length, number, place, q, v.sub(columns, column)); },
+      [&] { acrossMany(column, q, columns); });
+}
+
+void WindowPacker::acrossMany(Value column, Value q, Value columns) {
+  BodyEmitter point = base;
+  point.bindLane(shape.columns.info->axes[shape.columns.carrier()], column, v.lanes, v.firstLanes(v.sub(columns, column)));
+  loops(point, 0, order.axes.size(), v.i(0), [&](const BodyEmitter &at, Value k) {
+    BodyEmitter lanes = at;
+    v.store(lanes.emitLanes(shape.rhsValue), panel, v.add(v.mul(k, panelColumns), q));
+  });
+}
+
+/// Loops over the summed axes order[from .. to); `k` counts the panel's rows in the order of these axes in the kernel.
+void WindowPacker::loops(const BodyEmitter &point, size_t from, size_t to, Value k, Inner inner) {
+  if (from == to)
+    return inner(point, k);
+  const lower::BodyInfo &info = *shape.reduced.info;
+  unsigned axis = order.axes[from];
+  BodyEmitter outer = point;
+  Value step = outer.emitExpr(order.strides[from]), extent = outer.emitExpr(info.extents[axis]);
+  v.loop(v.i(0), extent, 1, [&](Value x) {
+    BodyEmitter at = outer;
+    at.bindAxis(info.axes[axis], x);
+    loops(at, from + 1, to, v.add(k, v.mul(x, step)), inner);
+  });
+}
+
+/// Whether the comparisons along the line hold for all lanes of the run.
+Value WindowPacker::holdsAlong(const BodyEmitter &point, const Run &run) {
+  Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+  for (const EdgeCompare &e : edges) {
+    BodyEmitter at = point;
+    Value rest = at.emitExpr(e.rest), limit = at.emit(e.op->getOperand(1));
+    Value place = e.low ? run.place : v.add(run.place, run.count * v.lanes - 1), index = v.add(v.mul(place, e.step), rest);
+    Value holds = e.low ? v.less(v.sub(limit, v.i(1)), index) : v.less(index, limit);
+    all = v.b.create<arith::AndIOp>(v.loc, all, holds);
+  }
+  return all;
+}
+
+/// What is left are axes that no predicate asks for.
+void WindowPacker::atTap(const BodyEmitter &tap, const Run &run, Value k) {
+  if (edges.empty())
+    return load(tap, run, k);
+  auto inside = [&] {
+    BodyEmitter at = tap;
+    Value yes = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+    for (const EdgeCompare &e : edges)
+      at.bindValue(e.op->getResult(0), yes);
+    load(at, run, k);
+  };
+  auto singly = [&] {
+    v.loop(v.i(0), v.i(run.count * v.lanes), v.lanes,
+           [&](Value q) { atTap(tap, {v.add(run.q, q), v.add(run.place, q), 1}, k); });
+  };
+  v.ifThen(holdsAlong(tap, run), inside, [&] { run.count > 1 ? singly() : load(tap, run, k); });
+}
+
+void WindowPacker::load(const BodyEmitter &tap, const Run &run, Value k) {
+  loops(tap, order.taps, order.axes.size(), k, [&](const BodyEmitter &point, Value row) {
+    Value to = v.add(v.mul(row, panelColumns), run.q);
+    for (unsigned i = 0; i < run.count; ++i) {
+      BodyEmitter at = point;
+      at.bindLane(lines.info.axes[lane], v.add(run.place, i * v.lanes), v.lanes);
+      v.store(at.emitLanes(lines.value), panel, v.add(to, i * v.lanes));
+    }
+  });
+}
+
+void lathe::cpu::emitWindowPanel(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const BodyEmitter &base,
+                                 const BodyEmitter &line, Value first, Value columns, Value panel) {
+  WindowPacker(v, shape, lines, base, line, panel).emit(first, columns);
+}
