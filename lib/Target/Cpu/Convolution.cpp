@@ -3,8 +3,10 @@
 #include "Convolution.h"
 #include "ContractionEpilogue.h"
 #include "ContractionTile.h"
+#include "EdgeCompares.h"
 #include "KernelEmitters.h"
 #include "PanelItems.h"
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 
 using namespace mlir;
@@ -51,6 +53,7 @@ private:
   ContractionEpilogue epilogue;
   PanelItems panels;
   int64_t blockRows;
+  Interior interior; ///< of lines of pixels
 };
 } // namespace
 
@@ -70,10 +73,13 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     tiles.setPackedRows(shape.depth);
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
-  // Packed rows that never leave the first-level cache, where all panels stay in the second.
+  // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
+  // vectors of them, and more rows have fewer ends.
   int64_t tile = tiles.maxRows();
   if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
-    blockRows = tile;
+    blockRows = shape.pixelsTogether ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
+  if (shape.pixelsTogether)
+    interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~(lower::AxisSet(1) << product.reduced.axes.back()));
   panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
 }
 
@@ -191,34 +197,34 @@ void ConvolutionEmitter::packPixels(const BodyEmitter &point, size_t level, Valu
       inner.bindAxis(f.info.axes[axis], x);
       packPixels(inner, level + 1, place, valid, v.add(at, v.mul(x, stride)));
     });
-  int64_t whole = extent - extent % v.lanes;
-  v.loop(v.i(0), v.i(whole), v.lanes, [&](Value channel) { packBlock(point, place, channel, valid, v.add(at, channel)); });
-  if (whole < extent) // shares channels with the one before
-    packBlock(point, place, v.i(extent - v.lanes), valid, v.add(at, extent - v.lanes));
+  // Inside of the image and of its line nothing is masked: pixels that lie apart are whole vectors there, of which a shuffle takes some.
+  Value inside = v.b.create<arith::AndIOp>(v.loc, v.less(v.i(v.lanes - 1), valid), interior.holds(v, point, place, v.lanes));
+  auto blocks = [&](const BodyEmitter &from, Value some) {
+    int64_t whole = extent - extent % v.lanes;
+    v.loop(v.i(0), v.i(whole), v.lanes, [&](Value channel) { packBlock(from, place, channel, some, v.add(at, channel)); });
+    if (whole < extent) // shares channels with the one before
+      packBlock(from, place, v.i(extent - v.lanes), some, v.add(at, extent - v.lanes));
+  };
+  BodyEmitter within = point;
+  interior.assume(v, within);
+  v.ifThen(inside, [&] { blocks(within, {}); }, [&] { blocks(point, valid); });
 }
 
+/// A square of pixels and channels; `valid` pixels, or all.
 void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at) {
   const std::string &pixels = f.info.axes[product.rows.axes.back()], &channels = f.info.axes[product.reduced.axes.back()];
   VectorBuilder::Values rows;
-  Value mask = v.firstLanes(valid);
+  Value mask = valid ? v.firstLanes(valid) : Value();
   for (unsigned l = 0; l < v.lanes; ++l) {
     BodyEmitter inner = point;
     inner.bindAxis(channels, v.add(channel, l));
     inner.bindLane(pixels, place, v.lanes, mask);
     rows.push_back(inner.emitLanes(shape.image));
   }
-  rows = v.transpose(rows);
-  auto put = [&](unsigned l) { v.store(rows[l], f.scratch, v.add(at, int64_t(l) * shape.depth)); };
-  v.ifThen(
-      v.less(valid, v.i(v.lanes)),
-      [&] {
-        for (unsigned l = 0; l < v.lanes; ++l)
-          v.ifThen(v.less(v.i(l), valid), [&] { put(l); });
-      },
-      [&] {
-        for (unsigned l = 0; l < v.lanes; ++l)
-          put(l);
-      });
+  for (auto [l, row] : llvm::enumerate(v.transpose(rows))) {
+    auto put = [&] { v.store(row, f.scratch, v.add(at, int64_t(l) * shape.depth)); };
+    valid ? v.ifThen(v.less(v.i(l), valid), put) : put();
+  }
 }
 
 llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {

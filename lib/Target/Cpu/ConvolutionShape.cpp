@@ -26,7 +26,10 @@ static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, 
   return {};
 }
 
-/// Do neighbouring pixels, not neighbouring channels, lie side by side in what the image is made of?
+/// Pixels that lie further apart are gathered.
+constexpr int64_t widestPixels = 4;
+
+/// Do neighbouring pixels, not neighbouring channels, lie side by side in what the image is made of, or a few elements apart?
 static bool hasPixelsTogether(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const ContractionShape &s) {
   if (s.rows.axes.empty() || s.reduced.axes.empty())
     return false;
@@ -38,7 +41,8 @@ static bool hasPixelsTogether(const BodyInfo &info, const llvm::DenseSet<Operati
     std::optional<Expr::Linear> channel = info.exprOf(op).linearIn(info.axes[s.reduced.axes.back()]);
     if (!pixel || !channel || channel->coefficient.isOne())
       return false;
-    pixels |= pixel->coefficient.isOne();
+    int64_t apart = pixel->coefficient.constant().value_or(0);
+    pixels |= apart >= 1 && apart <= widestPixels;
   }
   return pixels;
 }

@@ -28,3 +28,36 @@ std::vector<EdgeCompare> cpu::edgeCompares(const lower::BodyInfo &info, unsigned
   }
   return out;
 }
+
+Interior::Interior(const lower::BodyInfo &info, Value value, unsigned lane, AxisSet bound) {
+  llvm::DenseSet<Operation *> asked = lower::opsBelow(value);
+  for (const EdgeCompare &e : edgeCompares(info, lane, bound))
+    if (asked.contains(e.op))
+      edges.push_back(e);
+  for (Operation *op : info.ops)
+    if (isa<arith::CmpIOp>(op) && asked.contains(op) && !(info.axesOf(op->getResult(0)) & ~(bound & ~(AxisSet(1) << lane))) &&
+        llvm::all_of(op->getOperands(), [](Value v) { return isa_and_nonnull<kernel::IndexOp, arith::ConstantOp>(v.getDefiningOp()); }))
+      rows.push_back(op);
+}
+
+Value Interior::holds(VectorBuilder &v, const lower::BodyEmitter &point, Value place, unsigned count) const {
+  lower::BodyEmitter at = point;
+  Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+  for (const EdgeCompare &e : edges) {
+    Value rest = at.emitExpr(e.rest), limit = at.emit(e.op->getOperand(1));
+    Value index = v.add(v.mul(e.low ? place : v.add(place, int64_t(count) - 1), e.step), rest);
+    Value holds = e.low ? v.less(v.sub(limit, v.i(1)), index) : v.less(index, limit);
+    all = v.b.create<arith::AndIOp>(v.loc, all, holds);
+  }
+  for (Operation *op : rows)
+    all = v.b.create<arith::AndIOp>(v.loc, all, at.emit(op->getResult(0)));
+  return all;
+}
+
+void Interior::assume(VectorBuilder &v, lower::BodyEmitter &point) const {
+  Value yes = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
+  for (const EdgeCompare &e : edges)
+    point.bindValue(e.op->getResult(0), yes);
+  for (Operation *op : rows)
+    point.bindValue(op->getResult(0), yes);
+}

@@ -2,7 +2,8 @@
 #ifndef LATHE_TARGET_CPU_EDGECOMPARES_H
 #define LATHE_TARGET_CPU_EDGECOMPARES_H
 
-#include "lathe/Lower/BodyInfo.h"
+#include "VectorBuilder.h"
+#include "lathe/Lower/BodyEmitter.h"
 
 namespace lathe::cpu {
 
@@ -19,6 +20,22 @@ struct EdgeCompare {
 
 /// Those of a kernel with lanes along an axis, where the axes of `bound` have values.
 std::vector<EdgeCompare> edgeCompares(const lower::BodyInfo &info, unsigned lane, lower::AxisSet bound);
+
+/// Whether everything that a value's comparisons ask for holds at a number of places from one on: there the value needs no predicate.
+class Interior {
+public:
+  Interior() = default;
+  /// `bound`: axes that have values where it is asked.
+  Interior(const lower::BodyInfo &info, mlir::Value value, unsigned lane, lower::AxisSet bound);
+
+  bool isEverywhere() const { return edges.empty() && rows.empty(); }
+  mlir::Value holds(VectorBuilder &v, const lower::BodyEmitter &point, mlir::Value place, unsigned count) const;
+  void assume(VectorBuilder &v, lower::BodyEmitter &point) const;
+
+private:
+  std::vector<EdgeCompare> edges;     ///< along the lane axis
+  std::vector<mlir::Operation *> rows; ///< the same along it
+};
 
 } // namespace lathe::cpu
 

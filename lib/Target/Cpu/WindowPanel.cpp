@@ -23,7 +23,7 @@ public:
   WindowPacker(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const BodyEmitter &base, const BodyEmitter &line,
                Value panel)
       : v(v), shape(shape), lines(lines), base(base), line(line), panel(panel), lane(lines.columns.axes.back()),
-        order(windowOrder(shape)), edges(edgeCompares(lines.info, lane, allAxes(lines.info))) {}
+        order(windowOrder(shape)), interior(lines.info, lines.value, lane, allAxes(lines.info)) {}
   void emit(Value first, Value columns);
 
 private:
@@ -31,7 +31,6 @@ private:
   void acrossTwo(const BodyEmitter &here, Value length, Value number, Value place, Value q, Value left);
   void acrossLines(Value column, Value q, Value columns);
   void acrossMany(Value column, Value q, Value columns);
-  Value holdsAlong(const BodyEmitter &point, const Run &run);
   using Inner = llvm::function_ref<void(const BodyEmitter &, Value)>;
   void loops(const BodyEmitter &point, size_t from, size_t to, Value k, Inner inner);
   void atTap(const BodyEmitter &tap, const Run &run, Value k);
@@ -44,7 +43,7 @@ private:
   Value panel;
   unsigned lane;
   WindowOrder order;
-  std::vector<EdgeCompare> edges;
+  Interior interior;
 };
 } // namespace
 
@@ -124,35 +123,20 @@ void WindowPacker::loops(const BodyEmitter &point, size_t from, size_t to, Value
   });
 }
 
-/// Whether the comparisons along the line hold for all lanes of the run.
-Value WindowPacker::holdsAlong(const BodyEmitter &point, const Run &run) {
-  Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
-  for (const EdgeCompare &e : edges) {
-    BodyEmitter at = point;
-    Value rest = at.emitExpr(e.rest), limit = at.emit(e.op->getOperand(1));
-    Value place = e.low ? run.place : v.add(run.place, run.count * v.lanes - 1), index = v.add(v.mul(place, e.step), rest);
-    Value holds = e.low ? v.less(v.sub(limit, v.i(1)), index) : v.less(index, limit);
-    all = v.b.create<arith::AndIOp>(v.loc, all, holds);
-  }
-  return all;
-}
-
 /// What is left are axes that no predicate asks for.
 void WindowPacker::atTap(const BodyEmitter &tap, const Run &run, Value k) {
-  if (edges.empty())
+  if (interior.isEverywhere())
     return load(tap, run, k);
   auto inside = [&] {
     BodyEmitter at = tap;
-    Value yes = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));
-    for (const EdgeCompare &e : edges)
-      at.bindValue(e.op->getResult(0), yes);
+    interior.assume(v, at);
     load(at, run, k);
   };
   auto singly = [&] {
     v.loop(v.i(0), v.i(run.count * v.lanes), v.lanes,
            [&](Value q) { atTap(tap, {v.add(run.q, q), v.add(run.place, q), 1}, k); });
   };
-  v.ifThen(holdsAlong(tap, run), inside, [&] { run.count > 1 ? singly() : load(tap, run, k); });
+  v.ifThen(interior.holds(v, tap, run.place, run.count * v.lanes), inside, [&] { run.count > 1 ? singly() : load(tap, run, k); });
 }
 
 void WindowPacker::load(const BodyEmitter &tap, const Run &run, Value k) {

@@ -73,6 +73,7 @@ public:
 private:
   std::optional<Expr> resultStep(unsigned axis);
   bool isInterleaved(Filter f);
+  bool readsPlanes(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
   bool isWhole(Filter f);
@@ -158,6 +159,28 @@ bool Packer::isInterleaved(Filter f) {
   return false;
 }
 
+/// Results with channels together, of an image whose pixels lie together in planes of channels, as many as fill vectors.
+bool Packer::readsPlanes(Filter f) {
+  constexpr int64_t fewest = 16;
+  auto stepsBy = [&](Operation *op, unsigned axis, int64_t by) {
+    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
+    return linear && linear->coefficient.constant() == by;
+  };
+  bool planes = false, stored = false;
+  for (Operation *op : info.ops)
+    for (unsigned a = 0; a < info.axes.size(); ++a) {
+      AxisSet axis = AxisSet(1) << a;
+      if (isa<kernel::StoreOp>(op) && (f.columns & axis))
+        stored |= stepsBy(op, a, 1);
+      if (!isa<kernel::LoadOp>(op) || op == f.load || !(info.domainOf(op) & f.reduced) || !(f.reduced & axis) || info.extents[a].constant().value_or(0) < fewest)
+        continue;
+      if (stepsBy(op, a, 1))
+        return false;
+      planes = true;
+    }
+  return planes && stored;
+}
+
 void Packer::orderAxes(ArrayRef<unsigned> order) {
   SmallVector<Attribute> names, extents;
   for (unsigned a : order) {
@@ -208,7 +231,7 @@ bool Packer::permuteFilter(Filter f, ArrayRef<unsigned> columns) {
 
 void Packer::orderColumns() {
   std::optional<Filter> f = Filter::of(info);
-  if (!f || !isWhole(*f) || !f->isDense() || !isInterleaved(*f))
+  if (!f || !isWhole(*f) || !f->isDense() || !(isInterleaved(*f) || readsPlanes(*f)))
     return;
   SmallVector<unsigned> rows, columns, reduced;
   for (unsigned a = 0; a < info.axes.size(); ++a)

@@ -16,14 +16,14 @@ def floats(*shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
-def check(name, nodes, dims, shapes, constants):
+def check(name, nodes, dims, shapes, constants, target="x86_64:baseline"):
     """`dims` of the input x in the model; `shapes` that it has in the runs."""
     global wrong, total
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
                               [numpy_helper.from_array(a, n) for n, a in constants.items() if any(n in node.input for node in nodes)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), f"{folder}/m.onnx")
-    subprocess.run(["lathe", "compile", f"{folder}/m.onnx", "--target", "x86_64:baseline", "-O", "1", "-o", f"{folder}/m.so"], check=True)
+    subprocess.run(["lathe", "compile", f"{folder}/m.onnx", "--target", target, "-O", "1", "-o", f"{folder}/m.so"], check=True)
     session = onnxruntime.InferenceSession(f"{folder}/m.onnx", providers=["CPUExecutionProvider"])
     for shape in shapes:
         x = abs(floats(*shape)) + 0.1
@@ -56,6 +56,19 @@ def recurrences():
           dict(W0=floats(1, 16, 3), R0=floats(1, 16, 4), W1=floats(1, 16, 4), R1=floats(1, 16, 4), folded=np.array([1, -1, 4]), one=np.array([1])))
 
 
+def planes():
+    """Images in planes of channels, of which a convolution makes one with its channels together: strides, gaps and borders of any width."""
+    node = helper.make_node
+    for inputs, outputs, kernel, stride, gap, pads in ((24, 12, (2, 2), (1, 1), (1, 1), [0, 0, 1, 1]), (16, 24, (3, 3), (2, 2), (1, 1), [1] * 4),
+                                                       (17, 16, (3, 4), (1, 3), (2, 1), [3, 0, 1, 2]), (33, 12, (1, 3), (4, 4), (1, 2), [0, 3, 2, 1])):
+        even = lambda *shape: (floats(*shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)  # results as large as what they are made of
+        weights = dict(w=even(outputs, inputs, *kernel), v=even(24, outputs, 1, 1), u=even(5, 24, 1, 1))
+        nodes = [node("Conv", ["x", "w"], ["a"], pads=pads, strides=stride, dilations=gap), node("Conv", ["a", "v"], ["b"]), node("Conv", ["b", "u"], ["y"])]
+        for dims in ([2, inputs, 11, 61], ["n", inputs, "h", "l"]):
+            check(f"planes {kernel} {stride}", nodes, dims, ((2, inputs, 11, 61),), weights, "x86_64")
+
+
 transposed_convolutions()
 recurrences()
+planes()
 print(f"{total - wrong} results agree, {wrong} do not")
