@@ -120,31 +120,35 @@ WindowOrder lathe::cpu::windowOrder(const ContractionShape &shape) {
   return order;
 }
 
+void lathe::cpu::emitWindowLoops(VectorBuilder &v, const ContractionShape &shape, const WindowOrder &order, const lower::BodyEmitter &point,
+                                 size_t from, size_t to, Value k, llvm::function_ref<void(const lower::BodyEmitter &, Value)> inside) {
+  if (from == to)
+    return inside(point, k);
+  const lower::BodyInfo &info = *shape.reduced.info;
+  unsigned axis = order.axes[from];
+  lower::BodyEmitter outer = point;
+  Value step = outer.emitExpr(order.strides[from]), extent = outer.emitExpr(info.extents[axis]);
+  v.loop(v.i(0), extent, 1, [&](Value x) {
+    lower::BodyEmitter at = outer;
+    at.bindAxis(info.axes[axis], x);
+    emitWindowLoops(v, shape, order, at, from + 1, to, v.add(k, v.mul(x, step)), inside);
+  });
+}
+
 void lathe::cpu::emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base,
                                   Value first, Value columns, Value panel) {
-  const lower::BodyInfo &info = *shape.reduced.info;
   WindowOrder order = windowOrder(shape);
-  const std::string &lane = info.axes[shape.columns.carrier()];
-  auto row = [&](lower::BodyEmitter &point, Value k, bool partial) {
-    for (unsigned q = 0; q < panelColumns; q += v.lanes) {
-      lower::BodyEmitter at = point;
-      Value column = v.add(first, q);
-      at.bindLane(lane, column, v.lanes, partial ? v.firstLanes(v.sub(columns, column)) : Value());
-      v.store(at.emitLanes(shape.rhsValue), panel, v.add(v.mul(k, panelColumns), q));
-    }
-  };
-  // Loops over order[level ..]; `k` counts the panel's rows in the order of the reduced axes.
-  std::function<void(size_t, lower::BodyEmitter, Value, bool)> nest = [&](size_t level, lower::BodyEmitter point, Value k,
-                                                                          bool partial) {
-    if (level == order.axes.size())
-      return row(point, k, partial);
-    Value step = point.emitExpr(order.strides[level]), extent = point.emitExpr(info.extents[order.axes[level]]);
-    v.loop(v.i(0), extent, 1, [&](Value x) {
-      lower::BodyEmitter at = point;
-      at.bindAxis(info.axes[order.axes[level]], x);
-      nest(level + 1, at, v.add(k, v.mul(x, step)), partial);
+  const std::string &lane = shape.reduced.info->axes[shape.columns.carrier()];
+  auto rows = [&](bool partial) {
+    emitWindowLoops(v, shape, order, base, 0, order.axes.size(), v.i(0), [&](const lower::BodyEmitter &point, Value k) {
+      for (unsigned q = 0; q < panelColumns; q += v.lanes) {
+        lower::BodyEmitter at = point;
+        Value column = v.add(first, q);
+        at.bindLane(lane, column, v.lanes, partial ? v.firstLanes(v.sub(columns, column)) : Value());
+        v.store(at.emitLanes(shape.rhsValue), panel, v.add(v.mul(k, panelColumns), q));
+      }
     });
   };
   Value whole = v.less(v.add(first, panelColumns - 1), columns);
-  v.ifThen(whole, [&] { nest(0, base, v.i(0), false); }, [&] { nest(0, base, v.i(0), true); });
+  v.ifThen(whole, [&] { rows(false); }, [&] { rows(true); });
 }

@@ -26,6 +26,10 @@ struct WindowOrder {
   size_t taps = 0;
 };
 WindowOrder windowOrder(const ContractionShape &shape);
+/// Loops over the reduced axes order.axes[from .. to); what is inside gets a point where they are bound, and the panel's row, counted from `k` on
+/// in the order of these axes in the kernel.
+void emitWindowLoops(VectorBuilder &v, const ContractionShape &shape, const WindowOrder &order, const lower::BodyEmitter &point, size_t from,
+                     size_t to, mlir::Value k, llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value)> inside);
 
 } // namespace lathe::cpu
 

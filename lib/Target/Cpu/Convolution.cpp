@@ -6,8 +6,8 @@
 #include "EdgeCompares.h"
 #include "KernelEmitters.h"
 #include "PanelItems.h"
-#include "lathe/Lower/BodySlices.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -31,8 +31,9 @@ private:
   void acrossTwo(const BodyEmitter &here, Value length, Value number, Value place, Value q, Value left);
   void acrossLines(Value column, Value q, Value columns);
   void acrossMany(Value column, Value q, Value columns);
-  using Inner = llvm::function_ref<void(const BodyEmitter &, Value)>;
-  void loops(const BodyEmitter &point, size_t from, size_t to, Value k, Inner inner);
+  void loops(const BodyEmitter &point, size_t from, size_t to, Value k, llvm::function_ref<void(const BodyEmitter &, Value)> inside) {
+    emitWindowLoops(v, shape, order, point, from, to, k, inside);
+  }
   void atTap(const BodyEmitter &tap, const Run &run, Value k);
   void load(const BodyEmitter &tap, const Run &run, Value k);
 
@@ -105,21 +106,6 @@ void WindowPacker::acrossMany(Value column, Value q, Value columns) {
   loops(point, 0, order.axes.size(), v.i(0), [&](const BodyEmitter &at, Value k) {
     BodyEmitter lanes = at;
     v.store(lanes.emitLanes(shape.rhsValue), panel, v.add(v.mul(k, panelColumns), q));
-  });
-}
-
-/// Loops over the summed axes order[from .. to); `k` counts the panel's rows in the order of these axes in the kernel.
-void WindowPacker::loops(const BodyEmitter &point, size_t from, size_t to, Value k, Inner inner) {
-  if (from == to)
-    return inner(point, k);
-  const lower::BodyInfo &info = *shape.reduced.info;
-  unsigned axis = order.axes[from];
-  BodyEmitter outer = point;
-  Value step = outer.emitExpr(order.strides[from]), extent = outer.emitExpr(info.extents[axis]);
-  v.loop(v.i(0), extent, 1, [&](Value x) {
-    BodyEmitter at = outer;
-    at.bindAxis(info.axes[axis], x);
-    loops(at, from + 1, to, v.add(k, v.mul(x, step)), inner);
   });
 }
 
