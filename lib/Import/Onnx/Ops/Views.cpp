@@ -93,9 +93,14 @@ void squeeze(Node &n) {
   }
   SmallVector<int64_t> axes = n.axes(n.attributeOrInput("axes", 1), n.rank(x));
   if (axes.empty() && !n.has(1) && !n.hasAttribute("axes"))
-    for (size_t i = 0; i < from.size(); ++i)
+    for (size_t i = 0; i < from.size(); ++i) {
       if (n.simplify(from[i]).isOne())
         axes.push_back(i);
+      else if (!n.g.facts.provablyLess(Expr(1), from[i])) // a result's rank is known when the model is compiled
+        n.require(from[i], "ne", Expr(1),
+                  llvm::formatv("{0} is not 1: Squeeze without axes keeps it here, and would drop it if it were; compile with it fixed to 1 for that",
+                                n.simplify(from[i]).str()).str());
+    }
   for (int64_t a : axes)
     n.requireEqual(from[a], Expr(1), llvm::formatv("dimension {0} of {1} is squeezed", a, describe(x.getType())).str());
   n.out(n.g.squeeze(x, axes));
