@@ -1,6 +1,7 @@
 //===- ScheduleReport.cpp - How kernels run, for those who read about it ---===//
 
 #include "ScheduleReport.h"
+#include "lathe/Lower/DetachKernel.h"
 #include "lathe/Pipeline/Observer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -50,29 +51,37 @@ std::vector<std::string> pipeline::linesOf(const target::CompiledKernel &kernel)
   return lines;
 }
 
-void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<target::CompiledKernel> kernels) {
+static llvm::json::Object describe(const target::CompiledVariant &v) {
+  llvm::json::Array cases, remarks;
+  for (const target::CompiledCase &c : v.cases) {
+    llvm::json::Array costs;
+    for (const target::ExpectedCost &cost : c.costs)
+      costs.push_back(llvm::json::Object{{"at", textOf(cost)}, {"cycles", cost.cycles}});
+    cases.push_back(llvm::json::Object{{"when", c.when}, {"schedule", c.schedule}, {"form", c.form}, {"costs", std::move(costs)}});
+  }
+  for (const std::string &remark : v.remarks)
+    remarks.push_back(remark);
+  llvm::json::Object variant{{"cases", std::move(cases)}, {"remarks", std::move(remarks)}};
+  if (v.efficiency)
+    variant["share_of_peak"] = *v.efficiency;
+  return variant;
+}
+
+void pipeline::addSchedules(llvm::json::Value &report, ArrayRef<ModuleOp> modules, const target::TargetCode &code) {
+  llvm::DenseMap<Operation *, const target::CompiledKernel *> compiled; // those that stand alone
+  for (auto [op, kernel] : llvm::zip_equal(code.kernels, code.functions))
+    compiled[op] = &kernel;
   llvm::json::Array *entries = report.getAsObject()->getArray("kernels");
-  for (auto [entry, kernel] : llvm::zip(*entries, kernels)) {
+  for (auto [entry, op] : llvm::zip_equal(*entries, lower::kernelsOf(modules))) {
+    const target::CompiledKernel *kernel = compiled.lookup(op);
+    if (!kernel)
+      continue;
     llvm::json::Object variants;
-    for (const target::CompiledVariant &v : kernel.variants) {
-      llvm::json::Array cases, remarks;
-      for (const target::CompiledCase &c : v.cases) {
-        llvm::json::Array costs;
-        for (const target::ExpectedCost &cost : c.costs)
-          costs.push_back(llvm::json::Object{{"at", textOf(cost)}, {"cycles", cost.cycles}});
-        cases.push_back(llvm::json::Object{
-            {"when", c.when}, {"schedule", c.schedule}, {"form", c.form}, {"costs", std::move(costs)}});
-      }
-      for (const std::string &remark : v.remarks)
-        remarks.push_back(remark);
-      llvm::json::Object variant{{"cases", std::move(cases)}, {"remarks", std::move(remarks)}};
-      if (v.efficiency)
-        variant["share_of_peak"] = *v.efficiency;
-      variants[v.variant] = std::move(variant);
-    }
+    for (const target::CompiledVariant &v : kernel->variants)
+      variants[v.variant] = describe(v);
     llvm::json::Object &out = *entry.getAsObject();
-    out["tuning_key"] = kernel.hash;
-    out["tuning_sizes"] = llvm::json::Array(kernel.sizes);
+    out["tuning_key"] = kernel->hash;
+    out["tuning_sizes"] = llvm::json::Array(kernel->sizes);
     out["schedules"] = std::move(variants);
   }
 }

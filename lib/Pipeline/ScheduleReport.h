@@ -12,8 +12,8 @@ namespace lathe::pipeline {
 /// same is said share a line.
 std::vector<std::string> linesOf(const target::CompiledKernel &kernel);
 
-/// The same for --report: into the entries of the target's kernels, which have the order of the code.
-void addSchedules(llvm::json::Value &report, llvm::ArrayRef<target::CompiledKernel> kernels);
+/// The same for --report: into the entries of the target's kernels, which have the modules' order.
+void addSchedules(llvm::json::Value &report, llvm::ArrayRef<mlir::ModuleOp> modules, const target::TargetCode &code);
 
 /// Tells the observer, in one line, of kernels that are expected below a tenth of the machine's peak.
 void adviseOfSlowKernels(llvm::ArrayRef<kernel::GenericOp> kernels, llvm::ArrayRef<target::CompiledKernel> compiled,

@@ -84,7 +84,8 @@ static artifact::KernelInfo describe(const target::TargetCode &code, unsigned i,
   const target::CompiledKernel &functions = code.functions[i];
   info.schedules = pipeline::linesOf(functions);
   for (const target::CompiledVariant &v : functions.variants)
-    info.variants.push_back({backend.levelOf(v.variant), v.fn, v.plan});
+    if (!v.fn.empty())
+      info.variants.push_back({backend.levelOf(v.variant), v.fn, v.plan});
   return info;
 }
 
@@ -112,7 +113,7 @@ Error pipeline::addCode(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> m
                         std::move(group.sizes), builder.addKernel(std::move(info))});
   }
   if (!code->functions.empty()) {
-    addSchedules(report, code->functions);
+    addSchedules(report, modules, *code);
     adviseOfSlowKernels(code->kernels, code->functions, options);
   }
   for (auto [i, module] : llvm::enumerate(modules)) {

@@ -6,6 +6,7 @@
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Rows.h"
+#include "lathe/Schedule/ThreadRows.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Schedule/Windows.h"
 #include "mlir/IR/Builders.h"
@@ -88,10 +89,31 @@ struct RowForm {
 };
 } // namespace
 
+namespace {
+/// The kernel as row programs of GPUs see it.
+struct ThreadForm {
+  OwningOpRef<kernel::GenericOp> kernel;
+  BodyInfo info;
+
+  explicit ThreadForm(kernel::GenericOp original) : kernel(collapsed(original)), info(*kernel) {}
+
+private:
+  static OwningOpRef<kernel::GenericOp> collapsed(kernel::GenericOp original) {
+    OpBuilder copies(original.getContext());
+    OwningOpRef<kernel::GenericOp> copy = cast<kernel::GenericOp>(copies.clone(*original.getOperation()));
+    lower::collapseAxes(*copy);
+    lower::collapseProductAxes(*copy);
+    return copy;
+  }
+};
+} // namespace
+
 static bool isRowClass(KernelClass c) { return c == KernelClass::Loop || c == KernelClass::Reduction; }
 
 Predicate schedule::needsOf(kernel::GenericOp kernel, Attribute schedule, const Machine &machine) {
   Predicate needs;
+  if (auto threads = dyn_cast<ThreadsAttr>(schedule))
+    return needsOfThreads(ThreadForm(kernel).info, threads, machine);
   auto rows = dyn_cast<RowsAttr>(schedule);
   if (!rows || rows.getPersist() <= 0)
     return needs;
@@ -108,9 +130,22 @@ Predicate schedule::needsOf(kernel::GenericOp kernel, Attribute schedule, const 
   return needs;
 }
 
+/// Whether all sections can be laid on threads as the candidate says.
+static bool fitsThreads(const BodyInfo &info, const Candidate &c, ThreadsAttr asked, const Machine &machine) {
+  std::vector<lower::RowSection> sections = lower::rowSections(info);
+  return llvm::all_of(sections, [&](const lower::RowSection &section) {
+    llvm::Expected<ThreadRows> rows = layRows(info, section, c.when, asked, sections.size() == 1 ? &machine : nullptr);
+    bool holds = bool(rows);
+    llvm::consumeError(rows.takeError());
+    return holds;
+  });
+}
+
 /// Whether the schedule still is one where the condition's equalities have been put in: axes that they make adjacent become one, and
 /// a row may be longer than the condition says.
 static bool fits(kernel::GenericOp kernel, const Candidate &c, const Machine &machine) {
+  if (auto threads = dyn_cast<ThreadsAttr>(c.schedule))
+    return fitsThreads(ThreadForm(kernel).info, c, threads, machine);
   auto rows = dyn_cast<RowsAttr>(c.schedule);
   std::map<std::string, Expr> known = c.when.equalities();
   if (!rows || rows.getPersist() <= 0 || known.empty())
@@ -168,6 +203,10 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(name.text, machine.name)) {
     choice.tuned = true;
+    if (isa<ThreadsAttr>(e.schedule) ? !machine.isGpu() : machine.isGpu() && !isa<PlainAttr>(e.schedule)) {
+      llvm::raw_string_ostream(choice.remarks.emplace_back("tuning: not taken, not for such a machine: ")) << e.schedule;
+      continue;
+    }
     bool rows = isa<RowsAttr>(e.schedule) && isPacked(kernel);
     if (rows || !isPackedFor(kernel, e.schedule)) {
       std::string remark = rows ? "tuning: not taken, an operand is packed for tiles: " : "tuning: not taken, the filter is not packed for it: ";
@@ -195,6 +234,36 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   choice.cases.insert(choice.cases.begin(), tuned.begin(), tuned.end());
 }
 
+/// Whether the condition may hold of sizes in their ranges, as far as its comparisons of one size with a number say.
+static bool mayHold(const Predicate &when, ArrayRef<std::string> sizes, ArrayRef<SizeHints> hints) {
+  using Range = std::pair<int64_t, int64_t>;
+  auto rangeOf = [&](const Expr &e) -> Range {
+    if (std::optional<int64_t> c = e.constant())
+      return {*c, *c};
+    for (auto [size, hint] : llvm::zip_equal(sizes, hints))
+      if (e == Expr::symbol(size))
+        return {hint.min, hint.max.value_or(INT64_MAX)};
+    return {INT64_MIN, INT64_MAX};
+  };
+  return llvm::all_of(when.all(), [&](const Comparison &c) {
+    Range left = rangeOf(c.left), right = rangeOf(c.right);
+    if (c.relation == Relation::Equal)
+      return left.first <= right.second && right.first <= left.second;
+    return c.relation == Relation::Less ? left.first < right.second : left.first <= right.second;
+  });
+}
+
+/// On a GPU conditions divide the sizes among the ways: none is compared with another one.
+static void chooseThreads(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine, Choice &choice) {
+  if (!isRowClass(kernel.getKernelClass())) {
+    choice.cases.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
+    return;
+  }
+  proposeThreads(ThreadForm(kernel).info, &machine, choice.cases);
+  std::vector<std::string> sizes = kernel.getSizeSymbols();
+  llvm::erase_if(choice.cases, [&](const Candidate &c) { return !mayHold(c.when, sizes, hints); });
+}
+
 Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,
                         const ChooseOptions &options, const TuningName &name) {
   Choice choice;
@@ -202,6 +271,12 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   std::vector<Candidate> candidates;
   KernelClass c = kernel.getKernelClass();
   choice.points = pointsOf(kernel.getSizeSymbols(), hints);
+  if (machine.isGpu()) {
+    chooseThreads(kernel, hints, machine, choice);
+    if (options.tuning)
+      applyTuning(kernel, machine, options, name, choice);
+    return choice;
+  }
   if (c == KernelClass::Contraction)
     proposeTiles(kernel, machine, candidates, choice);
   if (c == KernelClass::Reduction)

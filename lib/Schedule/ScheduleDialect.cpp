@@ -90,6 +90,17 @@ Attribute WinogradAttr::parse(AsmParser &parser, Type) {
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second);
 }
 
+void ThreadsAttr::print(AsmPrinter &p) const { printFields(p, {{"row", getRow()}, {"persist", getPersist()}, {"keep", getKeep()}}); }
+
+Attribute ThreadsAttr::parse(AsmParser &parser, Type) {
+  Field fields[] = {{"row", -1}, {"persist", -1}, {"keep", -1}};
+  auto loc = parser.getCurrentLocation();
+  if (parseFields(parser, fields))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
+                    fields[2].second);
+}
+
 void CaseAttr::print(AsmPrinter &p) const {
   p << "<";
   if (!getCondition().empty())
@@ -112,7 +123,7 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64;
+constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 16;
 
 LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,
                                int64_t jam) {
@@ -143,13 +154,25 @@ LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> erro
   return success();
 }
 
+LogicalResult ThreadsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t row, int64_t persist, int64_t keep) {
+  if (row == 0 || row > mostThreads || (row > 0 && !llvm::isPowerOf2_64(row)))
+    return error() << "row: expected a power of two up to " << mostThreads;
+  if (persist > mostAccesses)
+    return error() << "persist: at most " << mostAccesses << " accesses of a thread stay in registers";
+  if (keep > 1 || (keep > 0 && persist > 0))
+    return error() << "keep: expected 0 or 1, and 1 for rows that do not stay in registers";
+  return success();
+}
+
+bool schedule::isSchedule(Attribute a) { return isa<RowsAttr, TilesAttr, WinogradAttr, ThreadsAttr, PlainAttr>(a); }
+
 LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition,
                                Attribute schedule) {
   llvm::Expected<Predicate> p = Predicate::parse(condition.getValue());
   if (!p)
     return error() << "S2: " << llvm::toString(p.takeError());
-  if (!llvm::isa<RowsAttr, TilesAttr, WinogradAttr, PlainAttr>(schedule))
-    return error() << "S3: expected #schedule.rows, #schedule.tiles, #schedule.winograd or #schedule.plain";
+  if (!isSchedule(schedule))
+    return error() << "S3: expected " << scheduleKinds;
   return success();
 }
 
@@ -161,7 +184,7 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
              << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
   KernelClass k = kernel.getKernelClass();
   bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
-  if ((isa<RowsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
+  if ((isa<RowsAttr, ThreadsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
       (isa<WinogradAttr>(c.getSchedule()) && k != KernelClass::Reduction))
     return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class "
                                       << kernel::stringifyKernelClass(k);

@@ -70,8 +70,8 @@ static std::string parseLine(StringRef line, MLIRContext *context, TuningEntry &
   entry.schedule = parseAttribute(schedule, context);
   if (!entry.schedule)
     return llvm::formatv("'{0}': {1}", schedule, why);
-  if (!isa<RowsAttr, TilesAttr, WinogradAttr, PlainAttr>(entry.schedule))
-    return llvm::formatv("'{0}': expected #schedule.rows, #schedule.tiles, #schedule.winograd or #schedule.plain", schedule);
+  if (!isSchedule(entry.schedule))
+    return llvm::formatv("'{0}': expected {1}", schedule, scheduleKinds);
   return "";
 }
 

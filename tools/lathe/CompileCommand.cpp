@@ -45,7 +45,7 @@ static Error refuseIdleFlags(const CompileFlags &flags, const CompileOptions &op
   static const std::pair<const char *, Needs> all[] = {
       {"--report", Needs::File},           {"--MD", Needs::File},           {"--MF", Needs::File},
       {"--prefix", Needs::File},           {"--weights", Needs::File},      {"--cache-dir", Needs::File},
-      {"--cache-size", Needs::File},       {"--precision", Needs::Code}, {"--tuning", Needs::CpuCode},
+      {"--cache-size", Needs::File},       {"--precision", Needs::Code}, {"--tuning", Needs::Code},
       {"--max-schedules", Needs::CpuCode}, {"--convolutions", Needs::CpuCode}, {"--cuda-path", Needs::GpuCode}};
   bool file = options.emit == EmitStage::Artifact || options.emit == EmitStage::Object;
   bool code = options.emit != EmitStage::Graph && options.emit != EmitStage::Kernels;

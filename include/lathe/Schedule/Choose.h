@@ -19,7 +19,7 @@ class Tuning;
 /// One way to run a kernel.
 struct Candidate {
   Predicate when;           ///< where it may be chosen; always, for a general one
-  mlir::Attribute schedule; ///< RowsAttr, TilesAttr or PlainAttr
+  mlir::Attribute schedule; ///< RowsAttr, TilesAttr, ThreadsAttr, ..
   shape::Expr cost;         ///< cycles of one core, about; unknown where nobody reckons
 };
 

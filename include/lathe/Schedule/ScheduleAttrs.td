@@ -28,7 +28,7 @@ def Schedule_Dialect : Dialect {
           condition;
       S2. conditions are comparisons of expressions over the kernel's size symbols;
       S3. `#schedule.rows` is for kernels of class loop and reduction, and for contractions that run as sums of products;
-          `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
+          `#schedule.threads` likewise for loops and reductions on a GPU; `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -74,6 +74,21 @@ def Schedule_WinogradAttr : Schedule_Attr<"Winograd", "winograd"> {
     not written, along an axis that no window slides over, or that is left as it is. The filter was packed for it.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$high, DefaultValuedParameter<"int64_t", "-1">:$wide);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_ThreadsAttr : Schedule_Attr<"Threads", "threads"> {
+  let summary = "Of a row program on a GPU: which threads share a row, and where its values wait between passes";
+  let description = [{
+    `#schedule.threads<row = 32, persist = 4>`. What is not written is derived from the kernel, the machine and the condition.
+      - `row`: threads that share a row: a power of two, up to 32 of a warp, more of a block. Where it is derived, several blocks share rows
+        that are too few for the processors;
+      - `persist`: accesses of each of them that stay in registers from pass to pass, 0: each pass walks the row in memory;
+      - `keep`: 1: what several passes read each thread keeps in shared memory, of several blocks where the machine has clusters; 0: not.
+    How wide accesses are follows from what the condition says of sizes: `"mod(n, 8) = 0"`.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$row, DefaultValuedParameter<"int64_t", "-1">:$persist,
+                        DefaultValuedParameter<"int64_t", "-1">:$keep);
   let genVerifyDecl = 1;
 }
 

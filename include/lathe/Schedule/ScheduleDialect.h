@@ -15,6 +15,10 @@ namespace lathe::schedule {
 /// The attribute of a kernel.generic that holds its cases.
 constexpr llvm::StringLiteral casesName = "schedule.cases";
 
+/// Whether the attribute says how a kernel runs, and which do.
+bool isSchedule(mlir::Attribute a);
+constexpr llvm::StringLiteral scheduleKinds = "#schedule.rows, #schedule.tiles, #schedule.winograd, #schedule.threads or #schedule.plain";
+
 /// The condition of a case that was verified.
 Predicate conditionOf(CaseAttr c);
 CaseAttr makeCase(mlir::MLIRContext *context, const Predicate &when, mlir::Attribute schedule);

@@ -9,6 +9,7 @@
 #ifndef LATHE_TARGET_CUDATARGET_H
 #define LATHE_TARGET_CUDATARGET_H
 
+#include "lathe/Schedule/Predicate.h"
 #include "lathe/Target/Backend.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -17,7 +18,10 @@
 
 namespace lathe {
 class CodeCache;
+namespace schedule {
+class Tuning;
 }
+} // namespace lathe
 
 namespace llvm {
 class LLVMContext;
@@ -37,6 +41,7 @@ struct CudaOptions {
   unsigned jobs = 2;
   Stage stage = Stage::Cubin;
   CodeCache *cache = nullptr; ///< cubins that were made before; may be null
+  const schedule::Tuning *tuning = nullptr;
   /// Told of each job that is done, of how many, from several threads.
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
 };
@@ -62,6 +67,7 @@ struct CudaCode {
   std::vector<CudaModule> modules;
   std::vector<std::vector<CudaVariant>> launches; ///< per distinct kernel
   std::vector<unsigned> launchOf;                 ///< per kernel given, then per group of loops, of kernels: index into `launches`
+  std::vector<target::CompiledKernel> told;       ///< how each kernel given runs
   std::string hostObject;                         ///< a relocatable object with the planning functions
   std::string toolkit;                            ///< what ptxas says of its version, where machine code was made
 };
@@ -70,10 +76,19 @@ struct CudaCode {
 llvm::Expected<CudaCode> compileForCuda(llvm::ArrayRef<kernel::GenericOp> kernels, llvm::ArrayRef<LoopGroup> loops,
                                         llvm::ArrayRef<KernelGroup> groups, const CudaOptions &options);
 
+/// One way in which a kernel runs.
+struct Way {
+  schedule::Predicate when; ///< of sizes,
+  std::string device;       ///< and, in words, of the device that runs
+  mlir::Attribute schedule;
+  std::string entry; ///< the entry point
+};
+
 /// What `compileForCuda` does to one kernel before machine code: a module with the device function, and one with the plan.
 struct DeviceCode {
   mlir::OwningOpRef<mlir::ModuleOp> device, host;
   std::vector<std::string> entries;
+  std::vector<Way> ways = {}; ///< in the order in which they are asked; none: the kernel's generator is not scheduled
 };
 llvm::Expected<DeviceCode> generateDeviceCode(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options);
 

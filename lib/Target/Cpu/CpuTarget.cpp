@@ -4,10 +4,10 @@
 #include "BuildModule.h"
 #include "EmitObject.h"
 #include "IntegerProduct.h"
-#include "lathe/Schedule/Choose.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/ToldCases.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/Support/SHA256.h"
@@ -76,61 +76,6 @@ static std::string keyOf(ModuleOp module, const Isa &isa, const CpuOptions &opti
   return CodeCache::keyOf({"cpu", isa.triple, isa.name, isa.features, effort, text});
 }
 
-namespace {
-/// A kernel in its canonical form, the sizes that are expected of it, and the cases that it came with, over the canonical sizes.
-struct ScheduledKernel {
-  lower::DetachedKernel detached;
-  std::vector<schedule::SizeHints> hints;
-  std::vector<schedule::Candidate> forced;
-  std::vector<std::string> sizes; ///< the kernel's own, in the order of the canonical ones
-
-  explicit ScheduledKernel(kernel::GenericOp kernel);
-  /// Equal for kernels that are compiled to the same code.
-  std::string key() const;
-  schedule::Choice choose(const Isa &isa, const CpuOptions &options) const;
-};
-} // namespace
-
-ScheduledKernel::ScheduledKernel(kernel::GenericOp kernel)
-    : detached(lower::detachKernel(kernel)), hints(schedule::hintsOf(kernel)), sizes(kernel.getSizeSymbols()) {
-  std::map<std::string, shape::Expr> canonical;
-  for (auto [own, renamed] : llvm::zip(sizes, detached.sizes))
-    canonical.emplace(own, shape::Expr::symbol(renamed));
-  for (schedule::CaseAttr c : schedule::casesOf(kernel))
-    forced.push_back({schedule::conditionOf(c).substitute(canonical), c.getSchedule(), shape::Expr::unknown()});
-}
-
-std::string ScheduledKernel::key() const {
-  std::string key = detached.text + schedule::textOf(hints);
-  llvm::raw_string_ostream os(key);
-  for (const schedule::Candidate &c : forced)
-    os << "|" << c.when.str() << ":" << c.schedule;
-  return key;
-}
-
-schedule::Choice ScheduledKernel::choose(const Isa &isa, const CpuOptions &options) const {
-  schedule::ChooseOptions o{options.mostSchedules, options.tuning};
-  schedule::Choice choice = schedule::choose(detached.kernel, hints, isa, o, {detached.canonical, detached.ordered});
-  if (!forced.empty()) {
-    choice.cases = forced;
-    choice.tuned = true;
-  }
-  return choice;
-}
-
-/// The points that a case serves, of few: the smallest, the largest and one between them.
-static std::vector<ExpectedCost> costsOf(const schedule::Choice &choice, const schedule::Candidate &c) {
-  std::vector<ExpectedCost> all;
-  for (const schedule::Point &p : choice.points)
-    if (&choice.at(p) == &c)
-      if (std::optional<int64_t> cost = c.cost.evaluate(p))
-        all.push_back({{p.begin(), p.end()}, *cost});
-  constexpr size_t most = 3;
-  if (all.size() <= most)
-    return all;
-  return {all.front(), all[all.size() / 2], all.back()};
-}
-
 /// Whether what emitted the case goes by its schedule.
 static bool follows(const CompiledCase &c) {
   StringRef schedule = c.schedule;
@@ -142,11 +87,8 @@ static bool follows(const CompiledCase &c) {
 
 /// What is told of the variant, in canonical names.
 static void describe(CompiledVariant &v, const schedule::Choice &choice, const BuiltKernel &built) {
-  for (auto [c, form] : llvm::zip(choice.cases, built.forms)) {
-    CompiledCase out{c.when.str(), "", form, costsOf(choice, c)};
-    llvm::raw_string_ostream(out.schedule) << c.schedule;
-    v.cases.push_back(std::move(out));
-  }
+  for (auto [c, form] : llvm::zip(choice.cases, built.forms))
+    v.cases.push_back(target::toldCase(choice, c, form));
   bool rows = built.forms.back() == "row program", asked = choice.tuned;
   if (rows || asked)
     v.remarks = choice.remarks;
@@ -158,32 +100,9 @@ static void describe(CompiledVariant &v, const schedule::Choice &choice, const B
   v.efficiency = reckoned ? choice.efficiency() : std::nullopt;
 }
 
-/// The same in the names of one of the kernels that share the code.
-static CompiledKernel named(CompiledKernel compiled, const ScheduledKernel &kernel) {
-  std::map<std::string, shape::Expr> names;
-  std::map<std::string, std::string> own;
-  for (auto [canonical, name] : llvm::zip(kernel.detached.sizes, kernel.sizes)) {
-    names.emplace(canonical, shape::Expr::symbol(name));
-    own.emplace(canonical, shape::nameOf(name));
-  }
-  for (std::string &size : compiled.sizes)
-    size = own[size];
-  for (CompiledVariant &v : compiled.variants)
-    for (CompiledCase &c : v.cases) {
-      if (llvm::Expected<schedule::Predicate> when = schedule::Predicate::parse(c.when))
-        c.when = when->substitute(names).str();
-      else
-        llvm::consumeError(when.takeError());
-      for (ExpectedCost &cost : c.costs)
-        for (auto &[size, value] : cost.sizes)
-          size = own[size];
-    }
-  return compiled;
-}
-
 /// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
-static llvm::Error prepare(Job &job, ScheduledKernel &kernel, CompiledVariant &variant, const CpuOptions &options) {
-  schedule::Choice choice = kernel.choose(*job.isa, options);
+static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, CompiledVariant &variant, const CpuOptions &options) {
+  schedule::Choice choice = kernel.choose(*job.isa, {options.mostSchedules, options.tuning});
   std::vector<KernelCase> cases;
   for (const schedule::Candidate &c : choice.cases)
     cases.push_back({c.when, c.schedule});
@@ -240,7 +159,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
   {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(std::max(1u, options.threads)));
     for (kernel::GenericOp kernel : kernels) {
-      ScheduledKernel scheduled(kernel);
+      schedule::ScheduledKernel scheduled(kernel);
       const lower::DetachedKernel &detached = scheduled.detached;
       auto [it, fresh] = known.try_emplace(scheduled.key());
       CompiledKernel &compiled = it->second;
@@ -266,7 +185,7 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
           pool.async([job = job.get(), &options, &total] { generate(*job, options, total); });
         jobs.push_back(std::move(job));
       }
-      result.kernels.push_back(named(compiled, scheduled));
+      result.kernels.push_back(target::inOwnNames(compiled, scheduled));
     }
     pool.wait();
   }

@@ -10,7 +10,7 @@ using shape::Expr;
 /// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
 /// `known` learns what open sizes must be for that.
 static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
-                                       const Expr &lines, bool byColumns, Divisibility &known) {
+                                       const Expr &lines, bool byColumns, lower::Divisibility &known) {
   const lower::BodyInfo &info = p.shape.info;
   if (!o.isDirect())
     return std::nullopt;
@@ -18,7 +18,7 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperan
   ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
   ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
   std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
-  Divisibility needs = known;
+  lower::Divisibility needs = known;
   if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
     return std::nullopt;
   OperandMap map;
@@ -72,7 +72,7 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
 }
 
 std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
-  Divisibility known(p.shape.info);
+  lower::Divisibility known(p.shape.info);
   std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
   if (!a)
     a = mapOfImage(p, p.lhs, p.shape.rowAxes);

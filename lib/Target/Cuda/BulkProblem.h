@@ -18,7 +18,7 @@ struct OperandMap {
 struct BulkProblem {
   GemmProblem p; ///< columns that do not lie in one run became batch axes
   OperandMap a, b;
-  Divisibility known;
+  lower::Divisibility known;
 };
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
 

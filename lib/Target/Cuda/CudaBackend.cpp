@@ -1,6 +1,7 @@
 //===- CudaBackend.cpp - NVIDIA's GPUs among the backends ------------------===//
 
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaGroups.h"
 #include "lathe/Target/CudaTarget.h"
@@ -34,7 +35,16 @@ struct Work {
         kernels.push_back(op);
   }
 
-  Expected<CudaCode> compile(const CudaOptions &options) const { return compileForCuda(kernels, loops, groups, options); }
+  /// `tuning`: a file; empty: none.
+  Expected<CudaCode> compile(CudaOptions options, const std::string &tuning, MLIRContext *context) const {
+    if (tuning.empty())
+      return compileForCuda(kernels, loops, groups, options);
+    Expected<schedule::Tuning> read = schedule::Tuning::read(tuning, context);
+    if (!read)
+      return read.takeError();
+    options.tuning = &*read;
+    return compileForCuda(kernels, loops, groups, options);
+  }
 };
 } // namespace
 
@@ -100,7 +110,7 @@ public:
                               const target::CodeOptions &options) const override {
     if (stage != target::TextStage::Ptx)
       return userError("of a CUDA target, --emit ptx is what can be printed");
-    Expected<CudaCode> code = Work(module).compile(cudaOptions(options, Stage::Ptx));
+    Expected<CudaCode> code = Work(module).compile(cudaOptions(options, Stage::Ptx), options.tuning, module.getContext());
     if (!code)
       return code.takeError();
     std::string text;
@@ -111,7 +121,7 @@ public:
 
   Expected<target::TargetCode> compile(ArrayRef<ModuleOp> modules, const target::CodeOptions &options) const override {
     Work work(modules);
-    Expected<CudaCode> code = work.compile(cudaOptions(options, Stage::Cubin));
+    Expected<CudaCode> code = work.compile(cudaOptions(options, Stage::Cubin), options.tuning, ModuleOp(modules[0]).getContext());
     if (!code)
       return code.takeError();
     target::TargetCode out;
@@ -125,6 +135,7 @@ public:
     }
     out.objects.push_back(std::move(code->hostObject));
     out.kernels = work.kernels;
+    out.functions = std::move(code->told);
     ArrayRef<unsigned> launchOf = code->launchOf;
     out.launchOf = launchOf.take_front(work.kernels.size()).vec();
     launchOf = launchOf.drop_front(work.kernels.size());

@@ -13,8 +13,10 @@
 #include "SplitGroups.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/ToldCases.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -22,6 +24,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -30,7 +33,7 @@ using namespace lathe::cuda;
 
 void cuda::registerCudaDialects(DialectRegistry &registry) {
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                  math::MathDialect, scf::SCFDialect, vector::VectorDialect, kernel::KernelDialect>();
+                  math::MathDialect, scf::SCFDialect, vector::VectorDialect, kernel::KernelDialect, schedule::ScheduleDialect>();
 }
 
 void cuda::loadDialects(MLIRContext &context) {
@@ -75,7 +78,8 @@ void cuda::collapse(kernel::GenericOp kernel) {
   lower::collapseProductAxes(kernel);
 }
 
-static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsigned sm, const CudaOptions &options,
+/// `cases`: how it is to run; null: as its own cases say, or the templates.
+static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, ArrayAttr cases, unsigned sm, const CudaOptions &options,
                                                 StringRef planName) {
   if (llvm::Error e = lower::checkAxes(original))
     return std::move(e);
@@ -83,6 +87,8 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
   OpBuilder copies(original);
   auto kernel = cast<kernel::GenericOp>(copies.clone(*original));
   auto erase = llvm::make_scope_exit([&] { kernel.erase(); });
+  if (cases)
+    kernel->setAttr(schedule::casesName, cases);
   collapse(kernel);
   Location loc = UnknownLoc::get(kernel.getContext());
   DeviceCode code;
@@ -110,6 +116,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
       return std::move(e);
   plan.finish();
   code.entries = g.entries;
+  code.ways = std::move(g.ways);
   if (llvm::Error e = verifyGenerated(*code.device, kernel.getName()))
     return e;
   if (llvm::Error e = verifyGenerated(*code.host, kernel.getName()))
@@ -118,7 +125,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, unsi
 }
 
 llvm::Expected<DeviceCode> cuda::generateDeviceCode(kernel::GenericOp kernel, unsigned sm, const CudaOptions &options) {
-  return generateNamed(kernel, sm, options, "plan");
+  return generateNamed(kernel, /*cases=*/{}, sm, options, "plan");
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>> cuda::deviceLlvm(ModuleOp device, unsigned sm, llvm::LLVMContext &context,
@@ -143,38 +150,6 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm
 }
 
 llvm::Expected<std::string> cuda::ptxOf(llvm::Module &module, unsigned sm) { return toPtx(module, sm); }
-
-/// A kernel without what does not change its code. Values print by position, so equal kernels give equal text.
-static std::string canonicalText(kernel::GenericOp kernel) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
-    os << kernel.getAxisName(i) << '=' << kernel.getAxisExtent(i).str() << ';';
-  os << kernel::stringifyKernelClass(kernel.getKernelClass());
-  if (kernel.getScheduleAttr())
-    os << kernel.getScheduleAttr();
-  for (BlockArgument a : kernel.getBody().getArguments())
-    os << a.getType();
-  // What is never written may be read ahead of time.
-  for (unsigned i = 0; i < kernel.getInputs().size(); ++i)
-    os << (kernel.isConstant(kernel.getInputRef(i)) ? 'c' : 'v');
-  llvm::DenseMap<Value, unsigned> numbers;
-  for (BlockArgument a : kernel.getBody().getArguments())
-    numbers[a] = numbers.size();
-  kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    os << '\n' << op->getName() << op->getAttrDictionary();
-    for (Region &r : op->getRegions())
-      for (BlockArgument a : r.getArguments())
-        numbers[a] = numbers.size();
-    for (Value v : op->getOperands())
-      os << ' ' << numbers.lookup(v);
-    for (Value v : op->getResults()) {
-      numbers[v] = numbers.size();
-      os << ':' << v.getType();
-    }
-  });
-  return text;
-}
 
 /// All that a cubin depends on beside the compiler: the device code, the machine, and the toolkit.
 static std::string keyOf(ModuleOp device, unsigned number, StringRef toolkit) {
@@ -267,17 +242,71 @@ llvm::Error Collector::addGroup(const LaunchGroup &group, Generate generate) {
   return add(first.getContext(), group.name, verified, [&] { return lower::detachKernel(first).text; });
 }
 
-/// Kernels of equal text are one launch: which one each is, and the first kernel of each launch.
-static SmallVector<kernel::GenericOp> distinct(ArrayRef<kernel::GenericOp> kernels, std::vector<unsigned> &launchOf) {
-  std::map<std::string, unsigned> known;
-  SmallVector<kernel::GenericOp> out;
-  for (kernel::GenericOp kernel : kernels) {
-    auto [it, fresh] = known.emplace(canonicalText(kernel), out.size());
-    launchOf.push_back(it->second);
-    if (fresh)
-      out.push_back(kernel);
+/// What a cubin depends on beside the kernel's text: whether operands are constant, and may be read ahead of time.
+static std::string constancyOf(kernel::GenericOp kernel) {
+  std::string text;
+  for (unsigned i = 0; i < kernel.getInputs().size(); ++i)
+    text += kernel.isConstant(kernel.getInputRef(i)) ? 'c' : 'v';
+  return text;
+}
+
+/// What is told of a kernel's code for one architecture, in canonical names.
+static target::CompiledVariant describe(unsigned sm, const schedule::Choice &choice, const DeviceCode &code, const schedule::ScheduledKernel &kernel) {
+  target::CompiledVariant v{"sm" + std::to_string(sm), "", "", {}, {}, std::nullopt};
+  std::map<std::string, shape::Expr> canonical = kernel.toCanonical();
+  for (const Way &w : code.ways) {
+    v.cases.push_back(target::toldCase(choice, {w.when.substitute(canonical), w.schedule, shape::Expr::unknown()}, w.entry));
+    std::string &when = v.cases.back().when;
+    when += (when.empty() || w.device.empty() ? "" : " and ") + w.device;
   }
-  return out;
+  if (code.ways.empty()) {
+    std::string forms = llvm::join(code.entries, ", ");
+    v.cases.push_back({"", "#schedule.plain", forms, {}});
+    for (const schedule::Candidate &c : choice.cases)
+      if (choice.tuned && !isa<schedule::PlainAttr>(c.schedule))
+        llvm::raw_string_ostream(v.remarks.emplace_back()) << c.schedule << " was asked for, and does nothing: the kernel runs as " << forms;
+  }
+  if (choice.tuned)
+    v.remarks.insert(v.remarks.begin(), choice.remarks.begin(), choice.remarks.end());
+  return v;
+}
+
+/// One more launch, of a kernel that stands alone.
+static llvm::Error addKernel(Collector &all, kernel::GenericOp kernel, const schedule::ScheduledKernel &scheduled, target::CompiledKernel &told) {
+  told.hash = schedule::hashOf(scheduled.detached.canonical);
+  told.sizes = scheduled.detached.ordered;
+  std::map<std::string, shape::Expr> own = scheduled.toOwn();
+  auto generate = [&](unsigned sm, StringRef plan) -> llvm::Expected<DeviceCode> {
+    schedule::Choice choice = scheduled.choose(schedule::gpuOf(sm), {schedule::ChooseOptions().mostSchedules, all.options.tuning});
+    schedule::Choice here = choice;
+    for (schedule::Candidate &c : here.cases)
+      c.when = c.when.substitute(own);
+    llvm::Expected<DeviceCode> code = generateNamed(kernel, here.asCases(kernel.getContext()), sm, all.options, plan);
+    if (code)
+      told.variants.push_back(describe(sm, choice, *code, scheduled));
+    return code;
+  };
+  return all.add(kernel.getContext(), kernel.getName(), generate, [&] { return scheduled.detached.text; });
+}
+
+/// All kernels, those that are equal once.
+static llvm::Error addKernels(Collector &all, ArrayRef<kernel::GenericOp> kernels) {
+  std::map<std::string, std::pair<unsigned, target::CompiledKernel>> known;
+  for (kernel::GenericOp kernel : kernels) {
+    schedule::ScheduledKernel scheduled(kernel);
+    auto [it, fresh] = known.try_emplace(scheduled.key() + constancyOf(kernel));
+    auto &[launch, told] = it->second;
+    if (fresh) {
+      launch = all.out.launches.size();
+      if (llvm::Error e = addKernel(all, kernel, scheduled, told))
+        return e;
+    } else {
+      all.jobs.expectLess(architecturesOf(all.options).size());
+    }
+    all.out.launchOf.push_back(launch);
+    all.out.told.push_back(target::inOwnNames(told, scheduled));
+  }
+  return llvm::Error::success();
 }
 
 /// The modules in the order of the jobs, then the texts for later GPUs.
@@ -310,14 +339,10 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
   }
   bool cached = options.cache && options.stage == Stage::Cubin;
   std::string toolkit = cached ? identityOf(*toolchain, out.toolkit) : "";
-  SmallVector<kernel::GenericOp> different = distinct(kernels, out.launchOf);
-  size_t total = (different.size() + loops.size() + groups.size()) * architecturesOf(options).size();
+  size_t total = (kernels.size() + loops.size() + groups.size()) * architecturesOf(options).size();
   Collector all{options, toolkit, cached, out, {options, *toolchain, total}, {}};
-  for (kernel::GenericOp kernel : different) {
-    auto generate = [&](unsigned sm, StringRef plan) { return generateNamed(kernel, sm, options, plan); };
-    if (llvm::Error e = all.add(kernel.getContext(), kernel.getName(), generate, [&] { return lower::detachKernel(kernel).text; }))
-      return std::move(e);
-  }
+  if (llvm::Error e = addKernels(all, kernels))
+    return std::move(e);
   for (const LoopGroup &group : loops)
     if (llvm::Error e = all.addGroup(group, [&](unsigned sm, StringRef plan) { return generateLoopCode(group, sm, plan); }))
       return std::move(e);

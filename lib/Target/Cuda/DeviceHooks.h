@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_DEVICEHOOKS_H
 #define LATHE_LIB_TARGET_CUDA_DEVICEHOOKS_H
 
-#include "Divisibility.h"
+#include "lathe/Lower/Divisibility.h"
 #include "lathe/Lower/EmitHooks.h"
 
 namespace lathe::cuda {
@@ -12,8 +12,8 @@ namespace lathe::cuda {
 /// access: masked lanes are branches.
 class DeviceHooks : public lower::EmitHooks {
 public:
-  explicit DeviceHooks(const lower::BodyInfo &info) : DeviceHooks(info, Divisibility(info)) {}
-  DeviceHooks(const lower::BodyInfo &info, const Divisibility &known) : info(info), known(known) {}
+  explicit DeviceHooks(const lower::BodyInfo &info) : DeviceHooks(info, lower::Divisibility(info)) {}
+  DeviceHooks(const lower::BodyInfo &info, const lower::Divisibility &known) : info(info), known(known) {}
   mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value fill) override;
   void store(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value value) override;
   mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
@@ -32,7 +32,7 @@ public:
 private:
   unsigned alignmentOf(const lower::Access &a);
   const lower::BodyInfo &info;
-  Divisibility known;
+  lower::Divisibility known;
   std::string laneAxis;
   unsigned laneWidth = 1;
 };

@@ -7,6 +7,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include <condition_variable>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -28,10 +29,12 @@ struct DeviceJob {
 /// LLVM's and ptxas's part of the work, on threads of their own while kernels that come later are generated.
 class DeviceJobs {
 public:
-  /// `total`: how many jobs there will be, for reports of progress.
+  /// `total`: how many jobs there will be at most, for reports of progress.
   DeviceJobs(const CudaOptions &options, const Toolchain &toolchain, size_t total);
   ~DeviceJobs();
   void add(DeviceJob job);
+  /// So many of them are like others, and will not come.
+  void expectLess(size_t n) { total -= n; }
   size_t size() const { return jobs.size(); }
   /// Works along until all are done. The first failure in the order in which jobs came, whatever the threads' order was.
   llvm::Error finish();
@@ -45,7 +48,7 @@ private:
 
   const CudaOptions &options;
   const Toolchain &toolchain;
-  size_t total;
+  std::atomic<size_t> total;
   std::deque<DeviceJob> jobs; ///< references stay valid as it grows
   size_t begun = 0;
   bool closed = false;

@@ -372,7 +372,7 @@ static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume, Few
   if ((!fewAreRows && columns > most) || (side == FewSide::Columns && !bothOpen))
     return std::nullopt;
   fewAreRows &= side == FewSide::Rows;
-  FewLines f{*p, fewAreRows, false, 1, Divisibility(g.info)};
+  FewLines f{*p, fewAreRows, false, 1, lower::Divisibility(g.info)};
   const Expr &offset = f.wide().offset;
   std::optional<Expr> step = p->shape.stepAlong(offset, p->shape.depthAxes);
   if (!step || !p->shape.stepAlong(f.few().offset, p->shape.depthAxes) || f.lines().constant().value_or(many) <= most)

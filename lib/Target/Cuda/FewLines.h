@@ -13,7 +13,7 @@ struct FewLines {
   bool fewAreRows;
   bool byDepth;       ///< the wide operand's elements lie side by side in depth; else its lines do
   unsigned width = 1; ///< elements of an access of the wide operand
-  Divisibility known;
+  lower::Divisibility known;
   const ProductOperand &wide() const { return fewAreRows ? p.rhs : p.lhs; }
   const ProductOperand &few() const { return fewAreRows ? p.lhs : p.rhs; }
   llvm::ArrayRef<unsigned> wideAxes() const { return fewAreRows ? p.shape.columnAxes : p.shape.rowAxes; }

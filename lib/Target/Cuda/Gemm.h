@@ -41,9 +41,9 @@ GemmLaunch chooseLaunch(DeviceBuilder &h, Value condition, const GemmLaunch &the
 
 /// Adds entry points for tiles of any layout: on tensor cores by warps (mma.sync; f16 from compute capability 7.5 on, bf16 from
 /// 8.0 on), else on the ordinary cores. They may take sizes to be what `known` says.
-llvm::Expected<GemmLaunch> addTiledGemm(Generator &g, const GemmProblem &p, const Divisibility &known);
-llvm::Expected<GemmLaunch> addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known);
-llvm::Expected<GemmLaunch> addSimtGemm(Generator &g, const GemmProblem &p, const Divisibility &known);
+llvm::Expected<GemmLaunch> addTiledGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
+llvm::Expected<GemmLaunch> addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
+llvm::Expected<GemmLaunch> addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 bool takesWarpGemm(const Generator &g, const GemmProblem &p);
 
 /// Each says false when it does not take the kernel, having emitted nothing.

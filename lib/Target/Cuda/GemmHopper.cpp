@@ -444,7 +444,7 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
     planParts(g, bulk.p, ofBulk, sumEntry, {});
     return llvm::Error::success();
   }
-  llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, Divisibility(g.info));
+  llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, lower::Divisibility(g.info));
   if (!other)
     return other.takeError();
   // A depth of 0 has no stage to wait for.

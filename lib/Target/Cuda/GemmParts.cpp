@@ -62,7 +62,7 @@ void PartsSum::emit() {
   });
 }
 
-llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const Divisibility &known) {
+llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
   frame.known = known;
   PartsSum sum(p, frame);

@@ -96,7 +96,7 @@ void SimtGemm::emit() {
   storeTile(sumOverDepth(tile.perThread * tile.perThread, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
-llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
+llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   for (const SimtTile &t : tiles)
     launches.push_back({t, t.threads(), t.cost()});

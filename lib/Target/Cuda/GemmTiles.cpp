@@ -119,14 +119,14 @@ std::string cuda::entryName(const Generator &g, const GemmTile &tile) {
 // Which kernels it takes
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<GemmLaunch> cuda::addTiledGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
+llvm::Expected<GemmLaunch> cuda::addTiledGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   return takesWarpGemm(g, p) ? addWarpGemm(g, p, known) : addSimtGemm(g, p, known);
 }
 
 /// What gives the operands' elements and the results' wide accesses.
-static Divisibility wideSizes(const GemmProblem &p) {
+static lower::Divisibility wideSizes(const GemmProblem &p) {
   const lower::BodyInfo &info = p.shape.info;
-  Divisibility known(info);
+  lower::Divisibility known(info);
   auto wide = [&](const Expr &offset, ArrayRef<unsigned> axes, Type type) {
     std::optional<Expr> run = axes.empty() ? std::nullopt : runAlong(info, offset, axes);
     int64_t width = 128 / type.getIntOrFloatBitWidth();
@@ -146,11 +146,11 @@ llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
   // Nothing is gained where a tile would be mostly empty.
   if (!p || p->k.constant().value_or(8) < 4)
     return false;
-  Divisibility wide = wideSizes(*p);
+  lower::Divisibility wide = wideSizes(*p);
   llvm::Expected<GemmLaunch> launch = addTiledGemm(g, *p, wide);
   if (launch && !wide.conditions().empty()) {
     GemmLaunch ofWide = *launch;
-    launch = addTiledGemm(g, *p, Divisibility(g.info));
+    launch = addTiledGemm(g, *p, lower::Divisibility(g.info));
     if (launch)
       launch = chooseLaunch(g.plan.d, g.plan.holds(wide), ofWide, *launch);
   }

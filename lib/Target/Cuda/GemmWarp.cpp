@@ -150,7 +150,7 @@ bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
   return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
 }
 
-llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const Divisibility &known) {
+llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   unsigned first = g.entries.size();
   bool pipelined = false, deepFits = deep.sharedBytes(g.sm) <= g.machine().gpu.sharedPerBlock;

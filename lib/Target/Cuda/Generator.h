@@ -21,7 +21,9 @@ struct Generator {
     return !dependentLaunch ? Dependent::No : later ? Dependent::WaitsLater : Dependent::Waits;
   }
   std::vector<std::string> entries;
-  bool rowProgram = false; ///< what the plan says is a row program's
+  std::vector<Way> ways = {}; ///< what is told of how it runs, where there is more to say than the entry points
+  bool rowProgram = false; ///< what the plan says is a row program's,
+  Value mayShare;          ///< and whether several blocks may share a row of it (i1); null: never
   /// Ends an entry point and lists it. `error`: what its emitter says, nothing when all went well.
   llvm::Error addEntry(KernelFrame &frame, llvm::StringRef name, llvm::StringRef error);
 };

@@ -87,10 +87,24 @@ void PlanFunction::addMap(const MapSpec &map) {
   set(LATHE_CUDA_MAPS, maps);
 }
 
-Value PlanFunction::holds(const Divisibility &known) {
+Value PlanFunction::holds(const lower::Divisibility &known) {
   Value all = d.i1(true);
   for (const auto &[size, by] : known.conditions())
     all = d.both(all, d.equal(d.rem(this->size(size), by), 0));
+  return all;
+}
+
+Value PlanFunction::holds(const schedule::Predicate &condition) {
+  using arith::CmpIPredicate;
+  auto compare = [&](const schedule::Comparison &c) {
+    CmpIPredicate how = c.relation == schedule::Relation::Less    ? CmpIPredicate::slt
+                        : c.relation == schedule::Relation::Equal ? CmpIPredicate::eq
+                                                                  : CmpIPredicate::sle;
+    return d.compare(how, size(c.left), size(c.right));
+  };
+  Value all = d.i1(true);
+  for (const schedule::Comparison &c : condition.all())
+    all = d.both(all, compare(c));
   return all;
 }
 

@@ -8,10 +8,11 @@
 #define LATHE_LIB_TARGET_CUDA_KERNELFRAME_H
 
 #include "DeviceBuilder.h"
-#include "Divisibility.h"
+#include "lathe/Lower/Divisibility.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Schedule/Machine.h"
+#include "lathe/Schedule/Predicate.h"
 #include "lathe/Target/CudaTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -57,7 +58,8 @@ public:
   /// None of the launches so far follows where the condition holds.
   void dropFollowing(Value condition);
   /// Whether the sizes are such multiples (i1).
-  Value holds(const Divisibility &known);
+  Value holds(const lower::Divisibility &known);
+  Value holds(const schedule::Predicate &condition);
   void finish();
 
   /// What was set before, or told.
@@ -91,7 +93,7 @@ public:
   mlir::ModuleOp module;
   unsigned threads, sm;
   Values refs, sizes, maps;
-  Divisibility known; ///< of the sizes that come to this entry point
+  lower::Divisibility known; ///< of the sizes that come to this entry point
 
   Value size(const shape::Expr &e); ///< i64
   /// The memory that a kernel's launches share (its address is the parameter behind the sizes).

@@ -9,11 +9,12 @@
 
 #include "Permutation.h"
 #include "RowProgram.h"
-#include "RowSchedule.h"
+#include "lathe/Schedule/ThreadRows.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
+using lower::AxisSet;
 using lower::BodyEmitter;
 using lower::BodyInfo;
 using shape::Expr;
@@ -36,8 +37,8 @@ struct Turn {
 class TurnEmitter : public EntryEmitter {
 public:
   TurnEmitter(KernelFrame &frame, const Turn &turn)
-      : EntryEmitter(frame), t(turn), readWidth(chooseWidth(info, t.read, frame.known)),
-        writtenWidth(chooseWidth(info, t.written, frame.known)) {}
+      : EntryEmitter(frame), t(turn), readWidth(schedule::chooseWidth(info, t.read, frame.known)),
+        writtenWidth(schedule::chooseWidth(info, t.written, frame.known)) {}
   void emit();
 
 private:
@@ -194,7 +195,7 @@ static std::optional<Turn> turnOf(const BodyInfo &info) {
   if (!domain || *domain != (AxisSet(1) << info.axes.size()) - 1)
     return std::nullopt;
   Turn t;
-  t.written = chooseLane(info, {}, *domain);
+  t.written = schedule::chooseLane(info, {}, *domain);
   if (t.written < 0 || info.extents[t.written].constant().value_or(leastExtent) < leastExtent)
     return std::nullopt;
   for (Operation *op : info.ops) {
@@ -221,7 +222,7 @@ static std::optional<Turn> turnOf(const BodyInfo &info) {
   return t;
 }
 
-static llvm::Error addEntry(Generator &g, StringRef name, const Turn &t, const Divisibility &known) {
+static llvm::Error addEntry(Generator &g, StringRef name, const Turn &t, const lower::Divisibility &known) {
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   frame.known = known;
   TurnEmitter emitter(frame, t);
@@ -252,9 +253,9 @@ llvm::Expected<bool> cuda::generatePermutation(Generator &g) {
   } else {
     entry = plan.constant(g.entries.size());
   }
-  Divisibility nothing(g.info), wide(g.info);
-  assumeWide(g.info, t->written, wide);
-  assumeWide(g.info, t->read, wide);
+  lower::Divisibility nothing(g.info), wide(g.info);
+  schedule::assumeWide(g.info, t->written, wide);
+  schedule::assumeWide(g.info, t->read, wide);
   if (!wide.conditions().empty()) { // the next entry point is that of any sizes
     Value first = plan.constant(g.entries.size()), any = plan.constant(g.entries.size() + 1);
     entry = h.select(h.both(h.equal(entry, first), h.equal(plan.holds(wide), 0)), any, entry);

@@ -7,7 +7,7 @@ using namespace lathe;
 using namespace lathe::cuda;
 
 /// The widest group of columns that lie in one run of the innermost column axis and fill 16 bytes of the widest store.
-static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const Divisibility &known) {
+static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const lower::Divisibility &known) {
   if (p.columnAxes.empty())
     return 1;
   unsigned inner = p.columnAxes.back();

@@ -4,7 +4,7 @@
 #include "Cluster.h"
 #include "Combine.h"
 #include "GridBarrier.h"
-#include "RowLevels.h"
+#include "lathe/Lower/RowLevels.h"
 #include "RowsTogether.h"
 
 using namespace mlir;
@@ -13,7 +13,7 @@ using namespace lathe::cuda;
 using lower::BodyEmitter;
 using shape::Expr;
 
-RowEmitter::RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, ArrayRef<Operation *> roots)
+RowEmitter::RowEmitter(KernelFrame &frame, const schedule::ThreadRows &schedule, lower::RowAxes axes, ArrayRef<Operation *> roots)
     : EntryEmitter(frame), s(schedule), axes(axes), roots(roots) {
   if (s.lane >= 0)
     hooks.setLane(info.axes[s.lane], s.width);
@@ -27,8 +27,8 @@ void RowEmitter::emit() {
   bindRow();
   if (s.kept)
     beginKept();
-  for (const std::vector<RowPass> &level : rowLevels(info, axes, roots))
-    for (const RowPass &pass : level)
+  for (const std::vector<lower::RowPass> &level : rowLevels(info, axes, roots))
+    for (const lower::RowPass &pass : level)
       emitPass(pass);
   if (s.clusters) // others may still read what this block has left for them
     clusterBarrier(d);
@@ -42,14 +42,14 @@ void RowEmitter::emit() {
 static SmallVector<unsigned> flattened(const lower::BodyInfo &info, AxisSet set, int lane) {
   SmallVector<unsigned> order;
   for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (contains(set, i) && int(i) != lane)
+    if (lower::contains(set, i) && int(i) != lane)
       order.push_back(i);
-  if (contains(set, lane))
+  if (lower::contains(set, lane))
     order.push_back(lane);
   return order;
 }
 
-void cuda::bindFlattened(BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index) {
+void cuda::bindFlattened(BodyEmitter &point, KernelFrame &frame, const schedule::ThreadRows &s, AxisSet set, Value index) {
   DeviceBuilder &d = frame.d;
   SmallVector<unsigned> order = flattened(frame.info, set, s.lane);
   Values extents;
@@ -82,13 +82,13 @@ void RowEmitter::bindRow() {
   }
   Value row = d.wide(group);
   switch (s.layout) {
-  case RowSchedule::Lanes:
+  case schedule::ThreadRows::Lanes:
     row = d.add(d.mul(row, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
     inBlock = d.rem(tid, s.unit);
     break;
-  case RowSchedule::Block:
+  case schedule::ThreadRows::Block:
     break;
-  case RowSchedule::Columns:
+  case schedule::ThreadRows::Columns:
     rowInBlock = d.rem(tid, s.columns);
     row = d.add(d.mul(row, s.columns), d.wide(rowInBlock));
     inBlock = d.div(tid, s.columns);
@@ -100,9 +100,9 @@ void RowEmitter::bindRow() {
   if (s.together)
     inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
   Value count = frame.size(extentOf(info, axes.rows));
-  if (contains(axes.rows, s.lane))
+  if (lower::contains(axes.rows, s.lane))
     count = d.div(count, s.width);
-  if (s.layout != RowSchedule::Block) {
+  if (s.layout != schedule::ThreadRows::Block) {
     // Threads past the end work on the last row, so that shuffles and barriers find everybody, and store nothing.
     rowOk = d.less(row, count);
     row = d.minU(row, d.sub(count, d.i64(1)));
@@ -128,11 +128,11 @@ Value RowEmitter::chunksOf(AxisSet inner) {
 Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
   Type element = op.getType();
   // A value that is the same in all lanes counts once for each of them.
-  bool wide = contains(info.axesOf(op.getValue()) | info.axesOf(op.getAxes()), s.lane);
+  bool wide = lower::contains(info.axesOf(op.getValue()) | info.axesOf(op.getAxes()), s.lane);
   return wide ? d.vector(s.width, element) : element;
 }
 
-void RowEmitter::emitPass(const RowPass &pass) {
+void RowEmitter::emitPass(const lower::RowPass &pass) {
   if (!pass.inner) {
     for (Operation *root : pass.roots) {
       Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
@@ -175,7 +175,7 @@ void RowEmitter::addOpenChunks(AxisSet inner, std::vector<Chunk> &points) {
   }
 }
 
-void RowEmitter::persistentPass(const RowPass &pass, std::vector<Values> &partials) {
+void RowEmitter::persistentPass(const lower::RowPass &pass, std::vector<Values> &partials) {
   std::vector<Chunk> &points = chunks[pass.inner];
   if (points.empty() && s.chunks)
     addOpenChunks(pass.inner, points);
@@ -197,7 +197,7 @@ void RowEmitter::persistentPass(const RowPass &pass, std::vector<Values> &partia
 }
 
 /// Chunks from one on, as many at once as are `ahead` while there are so many.
-Values RowEmitter::walk(const RowPass &pass, Value from, Value step, Values sums, unsigned ahead) {
+Values RowEmitter::walk(const lower::RowPass &pass, Value from, Value step, Values sums, unsigned ahead) {
   Value end = chunksOf(pass.inner);
   auto visit = [&](Value chunk, Values &now) {
     BodyEmitter point = pointAt(pass.inner, chunk);
@@ -223,8 +223,8 @@ Values RowEmitter::walk(const RowPass &pass, Value from, Value step, Values sums
   });
 }
 
-void RowEmitter::loopedPass(const RowPass &pass, std::vector<Values> &partials) {
-  unsigned ahead = s.together ? 8 : s.layout == RowSchedule::Block ? 4 : 1;
+void RowEmitter::loopedPass(const lower::RowPass &pass, std::vector<Values> &partials) {
+  unsigned ahead = s.together ? 8 : s.layout == schedule::ThreadRows::Block ? 4 : 1;
   partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
 }
 
@@ -234,7 +234,7 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
     Value v = point.emit(r.getValue());
     if (isa<VectorType>(accumulator->getType()))
       v = point.splat(v);
-    if (ok && isa<VectorType>(v.getType()) && !contains(axes.rows, s.lane)) {
+    if (ok && isa<VectorType>(v.getType()) && !lower::contains(axes.rows, s.lane)) {
       // Lanes that are past the end together are one number less to choose each.
       Value all = d.select(ok, combineLanes(d, r.getKind(), v), identityOf(d, r.getKind(), r.getType()));
       *accumulator = d.insert(*accumulator, combine(d, r.getKind(), d.extract(*accumulator, 0), all), 0);
@@ -253,7 +253,7 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
     require(ok);
   // A store at fewer axes than the rows have happens once.
   for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (contains(axes.rows & ~info.domainOf(store), i))
+    if (lower::contains(axes.rows & ~info.domainOf(store), i))
       require(d.equal(point.axisValue(info.axes[i]), 0));
   auto put = [&] {
     BodyEmitter inside = point;
@@ -271,7 +271,7 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
 
 Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
   kernel::Combiner kind = reduce.getKind();
-  if (!contains(axes.rows, s.lane))
+  if (!lower::contains(axes.rows, s.lane))
     partial = combineLanes(d, kind, partial);
   if (s.together)
     return combineInGrid(reduce, partial);
@@ -292,14 +292,14 @@ Value RowEmitter::meetingPlace(Type stored, unsigned count) {
 }
 
 Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
-  if (s.layout == RowSchedule::Columns)
+  if (s.layout == schedule::ThreadRows::Columns)
     return inColumns(kind, partial);
   Type element = getElementTypeOrSelf(partial.getType());
   Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
   unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
   for (unsigned m = std::min(s.unit, 32u) / 2; m; m /= 2)
     partial = combine(d, kind, partial, d.shuffleXor(partial, m));
-  if (s.layout == RowSchedule::Lanes)
+  if (s.layout == schedule::ThreadRows::Lanes)
     return partial;
   unsigned warps = s.unit / 32;
   Value array = meetingPlace(stored, warps);

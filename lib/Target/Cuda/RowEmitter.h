@@ -3,12 +3,14 @@
 #define LATHE_LIB_TARGET_CUDA_ROWEMITTER_H
 
 #include "Generator.h"
-#include "RowLevels.h"
+#include "lathe/Schedule/ThreadRows.h"
 
 namespace lathe::cuda {
 
+using lower::AxisSet;
+
 /// Binds the axes of a set, flattened with the lane axis fastest, to what an index (i64) says.
-void bindFlattened(lower::BodyEmitter &point, KernelFrame &frame, const RowSchedule &s, AxisSet set, Value index);
+void bindFlattened(lower::BodyEmitter &point, KernelFrame &frame, const schedule::ThreadRows &s, AxisSet set, Value index);
 
 /// Emits one section of a row program: stores (and the reductions they need) over one set of rows.
 ///
@@ -17,7 +19,7 @@ void bindFlattened(lower::BodyEmitter &point, KernelFrame &frame, const RowSched
 /// contraction, an attention) is computed by the thread that needs it, where it needs it.
 class RowEmitter : public EntryEmitter {
 public:
-  RowEmitter(KernelFrame &frame, const RowSchedule &schedule, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots);
+  RowEmitter(KernelFrame &frame, const schedule::ThreadRows &schedule, lower::RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots);
   void emit();
 
 private:
@@ -29,15 +31,15 @@ private:
   void emitLoop();
   void emitRest();
   void bindRow();
-  void emitPass(const RowPass &pass);
+  void emitPass(const lower::RowPass &pass);
   void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);
-  void persistentPass(const RowPass &pass, std::vector<Values> &partials);
+  void persistentPass(const lower::RowPass &pass, std::vector<Values> &partials);
   void beginKept();
-  Values keptPass(const RowPass &pass, Values sums);
-  void visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
+  Values keptPass(const lower::RowPass &pass, Values sums);
+  void visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
                  Values &sums);
   Value placeOf(unsigned load, Value slot);
-  void loopedPass(const RowPass &pass, std::vector<Values> &partials);
+  void loopedPass(const lower::RowPass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   Value finish(kernel::ReduceOp reduce, Value partial);
@@ -46,7 +48,7 @@ private:
   Value combineInCluster(kernel::Combiner kind, Value own);
   Value combineInGrid(kernel::ReduceOp reduce, Value partial);
   Value inColumns(kernel::Combiner kind, Value partial);
-  Values walk(const RowPass &pass, Value from, Value step, Values sums, unsigned ahead);
+  Values walk(const lower::RowPass &pass, Value from, Value step, Values sums, unsigned ahead);
 
   void bindRoots(lower::BodyEmitter &point, mlir::Operation *user, unsigned depth = 0);
   Value serial(lower::BodyEmitter &point, mlir::Operation *root, unsigned depth);
@@ -58,11 +60,11 @@ private:
   lower::BodyEmitter atResult(lower::BodyEmitter &point, mlir::Value result);
 
   Value chunksOf(AxisSet inner); ///< i64
-  bool laneIn(AxisSet set) const { return contains(set, s.lane); }
+  bool laneIn(AxisSet set) const { return lower::contains(set, s.lane); }
   Type accumulatorType(kernel::ReduceOp op, AxisSet inner);
 
-  RowSchedule s;
-  RowAxes axes;
+  schedule::ThreadRows s;
+  lower::RowAxes axes;
   std::vector<mlir::Operation *> roots;
   Value inUnit, rowInBlock, rowOk;
   Value inBlock, sharers, unit; ///< i32: the thread's number among those of a row in its block; blocks that share a row, by way of memory or in a cluster; i64: their threads

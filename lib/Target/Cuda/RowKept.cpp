@@ -18,20 +18,20 @@ void RowEmitter::beginKept() {
   kept = readAgain(info, axes, roots);
   keptBase = frame.dynamicShared();
   // Accesses of a block's threads: a multiple of what they read at once.
-  Value count = chunksOf(axes.reduced), each = d.mul(unit, int64_t(rowTuning.keptAhead));
-  keptSlots = d.narrow(d.mul(d.ceilDiv(count, each), int64_t(rowTuning.keptAhead) * s.threads));
+  Value count = chunksOf(axes.reduced), each = d.mul(unit, int64_t(schedule::rowTuning.keptAhead));
+  keptSlots = d.narrow(d.mul(d.ceilDiv(count, each), int64_t(schedule::rowTuning.keptAhead) * s.threads));
 }
 
 /// Where the slot's access of a load lies: all accesses of the first load come first.
 Value RowEmitter::placeOf(unsigned load, Value slot) {
   unsigned before = 0;
   for (unsigned i = 0; i < load; ++i)
-    before += bytesOfAccess(kept[i], s.width);
+    before += lower::bytesOfAccess(kept[i], s.width);
   Value first = d.mul(d.i32(before), keptSlots);
-  return d.byteAt(keptBase, d.add(first, d.mul(slot, int64_t(bytesOfAccess(kept[load], s.width)))));
+  return d.byteAt(keptBase, d.add(first, d.mul(slot, int64_t(lower::bytesOfAccess(kept[load], s.width)))));
 }
 
-void RowEmitter::visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<Operation *> &needed, MutableArrayRef<Chunk> points,
+void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<Operation *> &needed, MutableArrayRef<Chunk> points,
                            Value slot, Values &sums) {
   auto slotOf = [&](unsigned i) { return d.add(slot, int64_t(i) * s.threads); };
   SmallVector<std::pair<Value, Value>> toStore;
@@ -43,7 +43,7 @@ void RowEmitter::visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<Oper
       if (!isKept.contains(load))
         toStore.push_back({c.point.emitLanes(load.getResult()), place});
       else
-        c.point.bindValue(load.getResult(), d.load(d.vector(s.width, load.getType()), place, bytesOfAccess(load, s.width)));
+        c.point.bindValue(load.getResult(), d.load(d.vector(s.width, load.getType()), place, lower::bytesOfAccess(load, s.width)));
     }
   }
   for (auto [value, place] : toStore)
@@ -56,11 +56,11 @@ void RowEmitter::visitKept(const RowPass &pass, const llvm::SmallPtrSetImpl<Oper
 }
 
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
-Values RowEmitter::keptPass(const RowPass &pass, Values sums) {
-  int64_t ahead = rowTuning.keptAhead;
+Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
+  int64_t ahead = schedule::rowTuning.keptAhead;
   llvm::SmallPtrSet<Operation *, 16> needed;
   for (Operation *root : pass.roots)
-    addRowLoads(info, axes, root, needed);
+    addNeeded(info, axes, root, needed);
   Value end = chunksOf(pass.inner), last = d.sub(end, d.i64(1)), stride = d.mul(unit, ahead);
   auto round = [&](Value chunk, ValueRange carried, bool tested) {
     Values now(carried);

@@ -21,7 +21,7 @@ void RowEmitter::emitLoop() {
   };
   Value first = d.add(d.mul(d.wide(d.blockId()), int64_t(s.threads) * s.points), d.wide(d.threadId()));
   Value count = frame.size(extentOf(info, axes.rows));
-  if (contains(axes.rows, s.lane))
+  if (lower::contains(axes.rows, s.lane))
     count = d.div(count, s.width);
   Value last = d.sub(count, d.i64(1));
   std::vector<Point> points;

@@ -3,6 +3,7 @@
 #include "RowProgram.h"
 #include "RowEmitter.h"
 #include "RowsTogether.h"
+#include "lathe/Schedule/ThreadRows.h"
 #include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -10,99 +11,60 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-namespace {
-/// Stores over one set of rows.
-struct Section {
-  RowAxes axes;
-  std::vector<Operation *> roots;
-};
-} // namespace
-
-/// Root values are reductions over some axes; what is left of an axis set after all of them is a row.
-static AxisSet reducedBy(const lower::BodyInfo &info, Operation *op) {
-  if (auto r = dyn_cast<kernel::ReduceOp>(op))
-    return info.axesOf(r.getAxes());
-  return 0;
-}
-
-static std::vector<Section> sectionsOf(const lower::BodyInfo &info) {
-  bool reduces = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  std::vector<Section> out;
-  if (reduces) {
-    Section all;
-    for (Operation *op : info.ops) {
-      if (!isa<kernel::ReduceOp, kernel::StoreOp>(op))
-        continue;
-      all.roots.push_back(op);
-      all.axes.reduced |= reducedBy(info, op);
-      all.axes.rows |= isa<kernel::StoreOp>(op) ? info.domainOf(op) : info.axesOf(op->getResult(0));
-    }
-    all.axes.rows &= ~all.axes.reduced;
-    return {all};
-  }
-  // Without reductions every store stands for itself; those over the same axes share their rows.
-  for (Operation *op : info.ops) {
-    if (!isa<kernel::StoreOp>(op))
-      continue;
-    AxisSet rows = info.domainOf(op);
-    auto same = llvm::find_if(out, [&](const Section &s) { return s.axes.rows == rows; });
-    if (same == out.end())
-      same = out.insert(same, Section{{rows, 0}, {}});
-    same->roots.push_back(op);
-  }
-  return out;
-}
-
-static Expr blocksFor(const lower::BodyInfo &info, const Section &section, const RowSchedule &s) {
+static Expr blocksFor(const lower::BodyInfo &info, const lower::RowSection &section, const schedule::ThreadRows &s) {
   Expr rows = extentOf(info, section.axes.rows);
-  if (contains(section.axes.rows, s.lane))
+  if (lower::contains(section.axes.rows, s.lane))
     rows = Expr::floordiv(rows, s.width);
   if (s.rest)
     rows = rows + Expr(s.width - 1);
-  return Expr::ceildiv(rows, s.layout == RowSchedule::Columns ? s.columns : s.rowsPerBlock() * s.points);
+  return Expr::ceildiv(rows, s.layout == schedule::ThreadRows::Columns ? s.columns : s.rowsPerBlock() * s.points);
 }
 
 namespace {
-/// One way to run all sections: a schedule for each, for sizes that are what `known` says.
+/// One way to run all sections: the rows of each, where the condition holds, which says what divides sizes.
 struct RowOption {
-  SmallVector<RowSchedule> schedules;
-  Divisibility known;
+  SmallVector<schedule::ThreadRows> schedules;
+  schedule::Predicate when;
+  lower::Divisibility known;
+  schedule::ThreadsAttr schedule;
 };
 } // namespace
 
-static void addOptions(std::vector<RowOption> &out, const lower::BodyInfo &info, ArrayRef<Section> sections,
-                       const Divisibility &known, const schedule::Machine *machine) {
-  std::vector<SmallVector<RowSchedule>> each;
-  for (const Section &s : sections)
-    each.push_back(chooseRowSchedules(info, s.axes, s.roots, known, sections.size() == 1 ? machine : nullptr));
-  // Only a single section with reductions has more than one schedule: rows of open length.
-  for (unsigned i = 0; i < (each.size() == 1 ? each[0].size() : 1); ++i) {
-    RowOption option{{}, known};
-    for (auto &schedules : each)
-      option.schedules.push_back(schedules[i]);
-    out.push_back(std::move(option));
-  }
+/// The ways that were chosen for the kernel, or those that templates propose. The first one whose condition holds is taken; the last one has
+/// none. Those of a part of a launch are always the templates': schedules are of whole launches.
+static std::vector<schedule::Candidate> waysOf(const lower::BodyInfo &info, const schedule::Machine *machine) {
+  std::vector<schedule::Candidate> ways;
+  SmallVector<schedule::CaseAttr> cases = schedule::casesOf(kernel::GenericOp(info.kernel));
+  if (machine && llvm::any_of(cases, [](schedule::CaseAttr c) { return isa<schedule::ThreadsAttr>(c.getSchedule()); }))
+    for (schedule::CaseAttr c : cases)
+      ways.push_back({schedule::conditionOf(c), c.getSchedule(), Expr::unknown()});
+  if (ways.empty())
+    schedule::proposeThreads(info, machine, ways);
+  return ways;
 }
 
-/// The first one whose conditions hold is taken; the last one has none.
-static std::vector<RowOption> optionsOf(const lower::BodyInfo &info, ArrayRef<Section> sections, const schedule::Machine *machine) {
-  Divisibility nothing(info), wide(info);
-  for (const Section &s : sections) {
-    int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);
-    bool reduces = llvm::any_of(s.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-    if (reduces || !leavesRest(info, s.axes.rows, lane, nothing))
-      assumeWide(info, lane, wide);
-  }
+static llvm::Expected<std::vector<RowOption>> optionsOf(const lower::BodyInfo &info, ArrayRef<lower::RowSection> sections,
+                                                        const schedule::Machine *machine) {
   std::vector<RowOption> out;
-  if (!wide.conditions().empty())
-    addOptions(out, info, sections, wide, machine);
-  addOptions(out, info, sections, nothing, machine);
+  for (const schedule::Candidate &way : waysOf(info, machine)) {
+    auto asked = dyn_cast<schedule::ThreadsAttr>(way.schedule);
+    if (!asked)
+      asked = schedule::ThreadsAttr::get(info.kernel->getContext(), -1, -1, -1);
+    RowOption option{{}, way.when, schedule::divisibilityOf(info, way.when), asked};
+    for (const lower::RowSection &section : sections) {
+      llvm::Expected<schedule::ThreadRows> rows = schedule::layRows(info, section, way.when, asked, sections.size() == 1 ? machine : nullptr);
+      if (!rows)
+        return rows.takeError();
+      option.schedules.push_back(*rows);
+    }
+    out.push_back(std::move(option));
+  }
   return out;
 }
 
 /// Several sections take turns in the grid's second dimension.
-static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<Section> sections, const RowOption &option) {
-  ArrayRef<RowSchedule> schedules = option.schedules;
+static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<lower::RowSection> sections, const RowOption &option) {
+  ArrayRef<schedule::ThreadRows> schedules = option.schedules;
   unsigned threads = schedules.front().threads;
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   frame.known = option.known;
@@ -132,21 +94,6 @@ static std::string nameOf(const Generator &g, const RowOption &option) {
   static const char *names[] = {"rows_by_lanes", "rows_by_block", "rows_by_columns"};
   std::string name = option.schedules[0].kept ? "rows_kept" : names[option.schedules[0].layout];
   return llvm::is_contained(g.entries, name) ? name + "_" + std::to_string(g.entries.size()) : name;
-}
-
-/// Whether an option's rows may be as long as they are, and sizes are the multiples that it wants.
-static Value fits(PlanFunction &plan, const lower::BodyInfo &info, ArrayRef<Section> sections,
-                  const RowOption &option) {
-  DeviceBuilder &h = plan.d;
-  Value ok = plan.holds(option.known);
-  int64_t most = option.schedules[0].most;
-  if (!most)
-    return ok;
-  Value length = plan.size(extentOf(info, sections[0].axes.reduced));
-  if (option.schedules[0].exact)
-    return h.both(ok, h.equal(length, plan.constant(most)));
-  Value some = h.less(plan.constant(0), length);
-  return h.both(ok, h.both(some, h.compare(arith::CmpIPredicate::sle, length, plan.constant(most))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,13 +130,13 @@ static llvm::Error addBegin(Generator &g) {
 }
 
 /// Few rows and long ones, for sizes that are what `known` says. Nothing where rows are known to be many or short.
-static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, ArrayRef<Section> sections, const Divisibility &known,
+static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, ArrayRef<lower::RowSection> sections, const lower::Divisibility &known,
                                                              StringRef name) {
   const lower::BodyInfo &info = g.info;
   if (sections.size() != 1)
     return std::nullopt;
-  const Section &section = sections[0];
-  std::optional<RowSchedule> s = chooseSharedSchedule(info, section.axes, section.roots, known);
+  const lower::RowSection &section = sections[0];
+  std::optional<schedule::ThreadRows> s = schedule::shareRows(info, section, known);
   if (!s)
     return std::nullopt;
   Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, *s);
@@ -222,7 +169,9 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
 }
 
 llvm::Error cuda::shareFewRows(Generator &g) {
-  llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, sectionsOf(g.info), Divisibility(g.info), "rows_together");
+  if (!g.mayShare)
+    return llvm::Error::success();
+  llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, rowSections(g.info), lower::Divisibility(g.info), "rows_together");
   if (!launch)
     return launch.takeError();
   if (!*launch)
@@ -230,6 +179,7 @@ llvm::Error cuda::shareFewRows(Generator &g) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   SharedLaunch l = **launch;
+  l.useful = h.both(l.useful, g.mayShare);
   if (llvm::is_contained(g.entries, "rows_kept")) {
     // Rows that are kept by half of the device need no help.
     Value shared = plan.word(LATHE_CUDA_SHARED), few = h.less(h.mul(plan.word(LATHE_CUDA_GRID), plan.constant(2)), plan.processors());
@@ -242,32 +192,36 @@ llvm::Error cuda::shareFewRows(Generator &g) {
   plan.set(LATHE_CUDA_GRID, h.select(l.useful, l.sharers, plan.word(LATHE_CUDA_GRID)));
   plan.set(LATHE_CUDA_BLOCK, h.select(l.useful, plan.constant(32), plan.word(LATHE_CUDA_BLOCK)));
   plan.set(LATHE_CUDA_SCRATCH, h.select(l.useful, l.scratch, plan.constant(0)));
-  plan.follow(l.rows, h.select(l.useful, l.grid, plan.constant(0)), plan.constant(rowTuning.sharedThreads));
+  g.ways.insert(g.ways.begin(), {{}, "rows are long, and too few for the processors", schedule::PlainAttr::get(g.info.kernel->getContext()), "rows_together"});
+  plan.follow(l.rows, h.select(l.useful, l.grid, plan.constant(0)), plan.constant(schedule::rowTuning.sharedThreads));
   return llvm::Error::success();
 }
 
 /// Blocks of a cluster and bytes of each for rows that are kept: as many as have room, and more where rows are too few for the device.
-static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInfo &info, const RowSchedule &s, const Section &section,
+static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInfo &info, const schedule::ThreadRows &s, const lower::RowSection &section,
                                         Value rows) {
   DeviceBuilder &h = plan.d;
   const Expr length = extentOf(info, section.axes.reduced);
   // For the alignment of shared memory, and a word of each reduction for the other blocks.
   int64_t besides = 1024 + 8 * llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   Value size = plan.size(length), blocks = plan.constant(1), accesses = h.ceilDiv(size, s.width);
-  for (unsigned more = 2; s.clusters && more <= rowTuning.mostOfCluster; more *= 2) {
+  for (unsigned more = 2; s.clusters && more <= schedule::rowTuning.mostOfCluster; more *= 2) {
     Value needed = h.less(plan.constant(s.room(more / 2)), size);
     Value spare = h.less(h.mul(rows, more), h.add(plan.processors(), 1));
-    spare = h.both(spare, h.less(plan.constant(int64_t(more) * s.threads * rowTuning.keptAhead - 1), accesses));
+    spare = h.both(spare, h.less(plan.constant(int64_t(more) * s.threads * schedule::rowTuning.keptAhead - 1), accesses));
     blocks = h.select(h.bitOr(needed, spare), plan.constant(more), blocks);
   }
-  Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.threads) * rowTuning.keptAhead));
-  return {blocks, h.add(h.mul(rounds, int64_t(rowTuning.keptAhead) * s.threads * s.keptBytes), besides)};
+  Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.threads) * schedule::rowTuning.keptAhead));
+  return {blocks, h.add(h.mul(rounds, int64_t(schedule::rowTuning.keptAhead) * s.threads * s.keptBytes), besides)};
 }
 
 llvm::Error cuda::generateRowProgram(Generator &g) {
   const lower::BodyInfo &info = g.info;
-  std::vector<Section> sections = sectionsOf(info);
-  std::vector<RowOption> options = optionsOf(info, sections, &g.machine());
+  std::vector<lower::RowSection> sections = rowSections(info);
+  llvm::Expected<std::vector<RowOption>> ways = optionsOf(info, sections, &g.machine());
+  if (!ways)
+    return ways.takeError();
+  std::vector<RowOption> &options = *ways;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   auto blocks = [&](const RowOption &option) {
@@ -279,19 +233,25 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
     return most;
   };
   Value entry, grid, threads, cluster, shared;
+  // Where a schedule says how many threads share a row, no more do.
+  auto mayShare = [](const RowOption &option) { return option.schedule.getRow() <= 0; };
   for (unsigned i = options.size(); i-- > 0;) {
-    const RowSchedule &s = options[i].schedules[0];
+    const schedule::ThreadRows &s = options[i].schedules[0];
     Value rows = blocks(options[i]), room = plan.constant(0), of = plan.constant(1);
     if (s.kept)
       std::tie(of, room) = planKept(plan, info, s, sections[0], rows);
     Value own[] = {plan.constant(i), h.mul(rows, of), plan.constant(s.threads), of, room};
-    Value ok = entry ? fits(plan, info, sections, options[i]) : Value();
+    Value ok = entry ? plan.holds(options[i].when) : Value();
     unsigned word = 0;
     for (Value *v : {&entry, &grid, &threads, &cluster, &shared}) {
       *v = ok ? h.select(ok, own[word], *v) : own[word];
       ++word;
     }
+    Value derived = h.i1(mayShare(options[i]));
+    g.mayShare = ok ? h.select(ok, derived, g.mayShare) : derived;
   }
+  if (llvm::none_of(options, mayShare))
+    g.mayShare = {};
   plan.set(LATHE_CUDA_ENTRY, entry);
   plan.set(LATHE_CUDA_GRID, grid);
   plan.set(LATHE_CUDA_GRID + 1, sections.size());
@@ -301,9 +261,12 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
     plan.set(LATHE_CUDA_CLUSTER, cluster);
     plan.set(LATHE_CUDA_SHARED, shared);
   }
-  for (const RowOption &option : options)
-    if (llvm::Error e = emitEntry(g, nameOf(g, option), sections, option))
+  for (const RowOption &option : options) {
+    std::string name = nameOf(g, option);
+    if (llvm::Error e = emitEntry(g, name, sections, option))
       return e;
+    g.ways.push_back({option.when, "", option.schedule, name});
+  }
   g.rowProgram = true;
   return llvm::Error::success();
 }
@@ -312,25 +275,30 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
 // A part of a launch
 //===----------------------------------------------------------------------===//
 
-bool cuda::mayBePart(const lower::BodyInfo &info) { return sectionsOf(info).size() == 1; }
+bool cuda::mayBePart(const lower::BodyInfo &info) { return rowSections(info).size() == 1; }
 
 /// Of rows of open length no more than the general way: what shares a launch is small.
-static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<Section> sections) {
+static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<lower::RowSection> sections) {
   std::vector<RowOption> out;
-  for (RowOption &option : optionsOf(info, sections, /*machine=*/nullptr)) {
-    RowSchedule &s = option.schedules[0];
+  llvm::Expected<std::vector<RowOption>> all = optionsOf(info, sections, /*machine=*/nullptr);
+  if (!all) { // what templates propose is right
+    llvm::consumeError(all.takeError());
+    return out;
+  }
+  for (RowOption &option : *all) {
+    schedule::ThreadRows &s = option.schedules[0];
     if (s.most)
       continue;
-    if (s.layout == RowSchedule::Block)
+    if (s.layout == schedule::ThreadRows::Block)
       s.unit = partThreads;
-    if (s.layout != RowSchedule::Columns)
+    if (s.layout != schedule::ThreadRows::Columns)
       s.threads = partThreads;
     out.push_back(std::move(option));
   }
   return out;
 }
 
-static Value holds(DeviceBuilder &d, const Divisibility &known, llvm::function_ref<Value(const Expr &)> size) {
+static Value holds(DeviceBuilder &d, const lower::Divisibility &known, llvm::function_ref<Value(const Expr &)> size) {
   Value all = d.i1(true);
   for (const auto &[e, by] : known.conditions())
     all = d.both(all, d.equal(d.rem(size(e), by), 0));
@@ -338,7 +306,7 @@ static Value holds(DeviceBuilder &d, const Divisibility &known, llvm::function_r
 }
 
 Value cuda::blocksOfPart(DeviceBuilder &d, const lower::BodyInfo &info, llvm::function_ref<Value(const Expr &)> size) {
-  std::vector<Section> sections = sectionsOf(info);
+  std::vector<lower::RowSection> sections = rowSections(info);
   std::vector<RowOption> options = partOptions(info, sections);
   Value blocks;
   for (RowOption &option : llvm::reverse(options)) {
@@ -350,7 +318,7 @@ Value cuda::blocksOfPart(DeviceBuilder &d, const lower::BodyInfo &info, llvm::fu
 
 std::string cuda::emitPart(KernelFrame &outer, const lower::BodyInfo &info, const Values &refs, StringRef name,
                            Value firstBlock) {
-  std::vector<Section> sections = sectionsOf(info);
+  std::vector<lower::RowSection> sections = rowSections(info);
   std::vector<RowOption> options = partOptions(info, sections);
   std::string error;
   std::function<void(KernelFrame &, size_t)> emitFrom = [&](KernelFrame &around, size_t i) {

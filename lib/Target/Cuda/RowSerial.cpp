@@ -45,7 +45,7 @@ BodyEmitter RowEmitter::atResult(BodyEmitter &point, Value result) {
   BodyEmitter fresh = base;
   AxisSet set = info.axesOf(result) & ~axes.rows;
   for (unsigned i = 0; i < info.axes.size(); ++i) {
-    if (!contains(set, i))
+    if (!lower::contains(set, i))
       continue;
     Value at = point.axisValue(info.axes[i]);
     if (int(i) == s.lane && point.laneWidth() > 1)

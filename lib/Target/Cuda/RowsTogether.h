@@ -3,7 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_ROWSTOGETHER_H
 
 #include "KernelFrame.h"
-#include "RowSchedule.h"
+#include "lathe/Schedule/ThreadRows.h"
 
 namespace lathe::cuda {
 
@@ -13,7 +13,7 @@ constexpr int64_t sharedHeadBytes = 128;
 /// i32, in a launch whose blocks share rows.
 Value sharersOf(KernelFrame &frame);
 /// Values that a block leaves of a reduction.
-inline int64_t sharedValues(const RowSchedule &s) { return s.layout == RowSchedule::Columns ? int64_t(s.columns) * s.width : 1; }
+inline int64_t sharedValues(const schedule::ThreadRows &s) { return s.layout == schedule::ThreadRows::Columns ? int64_t(s.columns) * s.width : 1; }
 
 } // namespace lathe::cuda
 

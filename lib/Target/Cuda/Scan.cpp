@@ -12,7 +12,7 @@
 
 #include "Combine.h"
 #include "RowProgram.h"
-#include "RowSchedule.h"
+#include "lathe/Schedule/ThreadRows.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -297,10 +297,10 @@ void ScanEmitter::emitRows(unsigned unit, Part part) {
 // The kernel
 //===----------------------------------------------------------------------===//
 
-static ScanProblem problemOf(kernel::ScanOp op, const BodyInfo &info, const Divisibility &known) {
+static ScanProblem problemOf(kernel::ScanOp op, const BodyInfo &info, const lower::Divisibility &known) {
   ScanProblem p{op, *info.axisIndex(op.getAxis()), -1, 1, {}, Expr(1), Expr(0)};
-  AxisSet all = (AxisSet(1) << info.axes.size()) - 1;
-  p.lane = chooseLane(info, {}, all);
+  lower::AxisSet all = (lower::AxisSet(1) << info.axes.size()) - 1;
+  p.lane = schedule::chooseLane(info, {}, all);
   p.size = info.extents[p.axis];
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != p.axis) {
@@ -311,7 +311,7 @@ static ScanProblem problemOf(kernel::ScanOp op, const BodyInfo &info, const Divi
   if (p.byColumns())
     p.rowAxes.push_back(p.lane);
   else if (p.lane >= 0)
-    p.width = chooseWidth(info, p.lane, known);
+    p.width = schedule::chooseWidth(info, p.lane, known);
   return p;
 }
 
@@ -320,7 +320,7 @@ namespace {
 /// Adds the entry points for sizes that are what `known` says, and plans their launches.
 class ScanPlanner {
 public:
-  ScanPlanner(Generator &g, kernel::ScanOp op, const Divisibility &known)
+  ScanPlanner(Generator &g, kernel::ScanOp op, const lower::Divisibility &known)
       : g(g), plan(g.plan), h(plan.d), known(known), p(problemOf(op, g.info, known)) {}
   llvm::Expected<LaunchWords> columns();
   llvm::Expected<LaunchWords> rows();
@@ -335,7 +335,7 @@ private:
   Generator &g;
   PlanFunction &plan;
   DeviceBuilder &h;
-  Divisibility known;
+  lower::Divisibility known;
   ScanProblem p;
 };
 
@@ -393,8 +393,8 @@ llvm::Expected<LaunchWords> ScanPlanner::columns() {
 llvm::Expected<LaunchWords> ScanPlanner::rows() {
   std::optional<int64_t> size = p.size.constant();
   std::optional<LaunchWords> launch;
-  Value isShort = h.compare(arith::CmpIPredicate::sle, plan.size(p.size), plan.constant(rowTuning.warpElements));
-  if (!size || *size > int64_t(rowTuning.warpElements)) {
+  Value isShort = h.compare(arith::CmpIPredicate::sle, plan.size(p.size), plan.constant(schedule::rowTuning.warpElements));
+  if (!size || *size > int64_t(schedule::rowTuning.warpElements)) {
     launch = whole(plan.size(p.rows));
     if (llvm::Error e = add("scan_by_blocks", threads, [](ScanEmitter &e) { e.emitRows(threads, Part::Whole); }))
       return std::move(e);
@@ -407,7 +407,7 @@ llvm::Expected<LaunchWords> ScanPlanner::rows() {
         return std::move(e);
     launch = cut.orElse(h, several, *launch);
   }
-  if (!size || *size <= int64_t(rowTuning.warpElements)) {
+  if (!size || *size <= int64_t(schedule::rowTuning.warpElements)) {
     LaunchWords byWarps = whole(plan.size(Expr::ceildiv(p.rows, warps)));
     if (llvm::Error e = add("scan_by_warps", threads, [](ScanEmitter &e) { e.emitRows(32, Part::Whole); }))
       return std::move(e);
@@ -423,14 +423,14 @@ llvm::Expected<bool> cuda::generateScan(Generator &g) {
     return false;
   kernel::ScanOp op = *scans.begin();
   PlanFunction &plan = g.plan;
-  Divisibility nothing(g.info), wide(g.info);
-  auto add = [&](const Divisibility &known) {
+  lower::Divisibility nothing(g.info), wide(g.info);
+  auto add = [&](const lower::Divisibility &known) {
     ScanPlanner planner(g, op, known);
     return planner.byColumns() ? planner.columns() : planner.rows();
   };
   ScanPlanner any(g, op, nothing);
   if (!any.byColumns())
-    assumeWide(g.info, chooseLane(g.info, {}, (AxisSet(1) << g.info.axes.size()) - 1), wide);
+    schedule::assumeWide(g.info, schedule::chooseLane(g.info, {}, (lower::AxisSet(1) << g.info.axes.size()) - 1), wide);
   llvm::Expected<LaunchWords> launch = add(wide);
   if (launch && !wide.conditions().empty()) {
     LaunchWords ofWide = *launch;

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Scatter.h"
-#include "RowSchedule.h"
+#include "lathe/Schedule/ThreadRows.h"
 #include "ScatterEmitter.h"
 #include "ScatterPhases.h"
 #include "lathe/Dialect/Lathe/Lathe.h"

@@ -1,7 +1,7 @@
 //===- ScatterEmitter.cpp - Code of updates at computed places -----------===//
 
 #include "ScatterEmitter.h"
-#include "RowSchedule.h"
+#include "lathe/Schedule/ThreadRows.h"
 #include "ScatterPhases.h"
 
 using namespace mlir;
@@ -14,7 +14,7 @@ void ScatterEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
   Values extents;
   SmallVector<unsigned> order;
   for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (contains(set, i)) {
+    if (lower::contains(set, i)) {
       order.push_back(i);
       extents.push_back(frame.size(info.extents[i]));
     }

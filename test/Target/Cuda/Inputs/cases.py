@@ -492,6 +492,19 @@ OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 1
              [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
               lambda: open_loop(0, 8), lambda: open_loop(40, 63), lambda: open_loop(300, 7, "f32")] +
              [lambda b=b: open_concat(3, b) for b in (0, 1, 4, 7, 8, 12, 64)] + [lambda n=n: open_line(n) for n in (0, 1, 3, 4, 7, 1026, 1027)] + [lambda n=n: open_line(n, "bf16") for n in (1, 8, 13, 2051)])
+def forced(case, schedule, when=""):
+    """The case by one schedule, where the condition holds, and the general one elsewhere."""
+    general = "#schedule.case<#schedule.threads<>>"
+    one = f"#schedule.case<{repr(when).replace(chr(39), chr(34)) + ', ' if when else ''}#schedule.threads<{schedule}>>"
+    case.attributes = f"attributes {{schedule.cases = [{one + ', ' + general if when else one}]}} "
+    return case
+
+
+# Each schedule of a row at lengths that fill it, that do not, and that it is not for.
+FORCED_ROWS = ([lambda c=c, s=s: forced(open_rows(3, c), s) for c in (1, 63, 136, 2056) for s in ("row = 8, persist = 0", "row = 32, persist = 0", "row = 256, persist = 0")] +
+               [lambda c=c: forced(open_rows(3, c), "row = 32, persist = 3", "mod(C, 8) = 0 and 0 < C and C <= 768") for c in (8, 512, 768, 776, 765)] +
+               [lambda c=c: forced(open_rows(3, c), "row = 128, persist = 2", "mod(C, 8) = 0 and C = 2048") for c in (2048, 2040)] +
+               [lambda c=c: forced(open_rows(3, c, "f32"), "keep = 1", "0 < C and C <= 8192") for c in (1, 515, 8192, 8193)])
 GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64, 33, b_columns=True, epilogue="bias_relu"),
          lambda: gemm(20, 36, 24, batch=3, a_transposed=True), lambda: gemm(128, 68, 16, epilogue="bias_relu", t="bf16", out="bf16"),
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
@@ -767,4 +780,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}

@@ -1,19 +1,21 @@
-//===- Divisibility.h - What a launch knows of its sizes -------------------===//
-#ifndef LATHE_LIB_TARGET_CUDA_DIVISIBILITY_H
-#define LATHE_LIB_TARGET_CUDA_DIVISIBILITY_H
+//===- Divisibility.h - What is known to divide sizes ----------------------===//
+#ifndef LATHE_LOWER_DIVISIBILITY_H
+#define LATHE_LOWER_DIVISIBILITY_H
 
 #include "lathe/Lower/BodyInfo.h"
 
-namespace lathe::cuda {
+namespace lathe::lower {
 
-/// Sizes that an entry point takes as multiples of a number, because the plan has looked before it chose the entry point.
-/// Open sizes get the wide accesses of fixed ones that way.
+/// Sizes that code takes as multiples of a number, because a plan has looked before it chose the code. Open sizes get the wide accesses
+/// of fixed ones that way.
 class Divisibility {
 public:
   explicit Divisibility(const lower::BodyInfo &info) : info(&info) {}
   /// Adds what makes `e` a multiple of `by` at all points of the kernel, where the symbol `free` counts as one. False, and
   /// nothing is added, when no condition on sizes does.
   bool assume(const shape::Expr &e, int64_t by, llvm::StringRef free = "");
+  /// What a condition says: the product of sizes is a multiple.
+  void add(const shape::Expr &size, int64_t by) { multiples[size] = std::max(multiples[size], by); }
   /// The largest power of two up to `limit` that divides the expression under what is assumed.
   int64_t divisorOf(const shape::Expr &e, int64_t limit, llvm::StringRef free = "") const;
   /// Products of sizes and the numbers that divide them.
@@ -27,6 +29,6 @@ private:
   std::map<shape::Expr, int64_t> multiples;
 };
 
-} // namespace lathe::cuda
+} // namespace lathe::lower
 
-#endif // LATHE_LIB_TARGET_CUDA_DIVISIBILITY_H
+#endif // LATHE_LOWER_DIVISIBILITY_H

@@ -1,21 +1,22 @@
-//===- RowSchedule.h - How a row program is laid on threads ----------------===//
+//===- ThreadRows.h - How a row program is laid on a GPU's threads ---------===//
 //
 // Rows are the points of the axes that no reduction removes. A unit of threads works on a row: one thread, a part of a warp,
 // a warp, a block, or (columns) the threads with the same position in each warp of a block, when neighbouring rows lie
 // side by side in memory.
 //
 //===----------------------------------------------------------------------===//
-#ifndef LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
-#define LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
+#ifndef LATHE_SCHEDULE_THREADROWS_H
+#define LATHE_SCHEDULE_THREADROWS_H
 
-#include "Divisibility.h"
-#include "lathe/Schedule/Machine.h"
+#include "lathe/Lower/Divisibility.h"
+#include "lathe/Lower/RowLevels.h"
+#include "lathe/Schedule/Choose.h"
 
-namespace lathe::cuda {
+namespace lathe::schedule {
 
 using lower::AxisSet;
 
-struct RowSchedule {
+struct ThreadRows {
   enum Layout { Lanes, Block, Columns };
   Layout layout = Lanes;
   unsigned unit = 1;     ///< threads per row
@@ -63,35 +64,41 @@ struct RowTuning {
 };
 extern const RowTuning rowTuning;
 
-/// Axes by which rows are told apart, and those that reductions remove.
-struct RowAxes {
-  AxisSet rows = 0, reduced = 0;
-};
-
 /// The axis that most accesses run along with stride 1, or -1. Accesses along `reduced` are many for each other one.
 int chooseLane(const lower::BodyInfo &info, llvm::ArrayRef<mlir::Operation *> roots, AxisSet among, AxisSet reduced = 0);
 /// The widest access (in lanes) along the axis: as many as 16 bytes hold and the extent is a multiple of.
-unsigned chooseWidth(const lower::BodyInfo &info, int lane, const Divisibility &known);
+unsigned chooseWidth(const lower::BodyInfo &info, int lane, const lower::Divisibility &known);
 /// What gives the accesses along the axis their full width.
-void assumeWide(const lower::BodyInfo &info, int lane, Divisibility &known);
-/// The schedules of a kernel's rows (those of `machine`; null: what any part of a launch can be) where sizes are what `known` says, each for rows of up to `most` elements: where the
-/// length is open, a plan takes the first that fits.
-llvm::SmallVector<RowSchedule> chooseRowSchedules(const lower::BodyInfo &info, RowAxes axes,
-                                                  llvm::ArrayRef<mlir::Operation *> roots, const Divisibility &known,
-                                                  const schedule::Machine *machine);
+void assumeWide(const lower::BodyInfo &info, int lane, lower::Divisibility &known);
+/// The rows of a section as the schedule wants them, under its condition. `machine`: null for what any part of a launch can be. An error says what of
+/// the schedule is not proven to be right there.
+llvm::Expected<ThreadRows> layRows(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, ThreadsAttr asked,
+                                   const Machine *machine);
+
+/// What divides sizes where the condition holds.
+lower::Divisibility divisibilityOf(const lower::BodyInfo &info, const Predicate &when);
+
+/// Lanes of an access along the section's lane axis.
+unsigned widthOf(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known);
+/// Whether reductions run along rows of open length.
+bool isOpenRow(const lower::BodyInfo &info, const lower::RowSection &section);
+/// How long rows may be that are kept in shared memory; nothing where none are.
+std::optional<int64_t> mostKept(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known,
+                                const Machine *machine);
+
+/// The ways of a row program, in the order in which they are asked; the last one has no condition.
+void proposeThreads(const lower::BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates);
+
+/// What has to hold of sizes for rows that stay in registers, or in shared memory, to have room.
+Predicate needsOfThreads(const lower::BodyInfo &info, ThreadsAttr asked, const Machine &machine);
 
 /// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
-std::optional<RowSchedule> chooseSharedSchedule(const lower::BodyInfo &info, RowAxes axes, llvm::ArrayRef<mlir::Operation *> roots,
-                                                const Divisibility &known);
+std::optional<ThreadRows> shareRows(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known);
 
 /// Whether a loop's rows are one axis, along which all that lies side by side begins at a multiple of the full width: then
 /// the extent need not be one.
-bool leavesRest(const lower::BodyInfo &info, AxisSet rows, int lane, const Divisibility &known);
+bool leavesRest(const lower::BodyInfo &info, AxisSet rows, int lane, const lower::Divisibility &known);
 
-/// The product of the extents of the set's axes.
-shape::Expr extentOf(const lower::BodyInfo &info, AxisSet axes);
-inline bool contains(AxisSet set, int axis) { return axis >= 0 && (set >> axis & 1); }
+} // namespace lathe::schedule
 
-} // namespace lathe::cuda
-
-#endif // LATHE_LIB_TARGET_CUDA_ROWSCHEDULE_H
+#endif // LATHE_SCHEDULE_THREADROWS_H

@@ -1,13 +1,56 @@
 //===- RowLevels.cpp - In which order a row's values are computed ----------===//
 
-#include "RowLevels.h"
+#include "lathe/Lower/RowLevels.h"
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::cuda;
-using lower::BodyInfo;
+using namespace lathe::lower;
+using shape::Expr;
 
-bool cuda::isRowReduction(const BodyInfo &info, RowAxes axes, Operation *root) {
+Expr lower::extentOf(const BodyInfo &info, AxisSet axes) {
+  Expr e(1);
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (contains(axes, i))
+      e = e * info.extents[i];
+  return e;
+}
+
+/// Root values are reductions over some axes; what is left of an axis set after all of them is a row.
+static AxisSet reducedBy(const BodyInfo &info, Operation *op) {
+  if (auto r = dyn_cast<kernel::ReduceOp>(op))
+    return info.axesOf(r.getAxes());
+  return 0;
+}
+
+std::vector<RowSection> lower::rowSections(const BodyInfo &info) {
+  bool reduces = llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  std::vector<RowSection> out;
+  if (reduces) {
+    RowSection all;
+    for (Operation *op : info.ops) {
+      if (!isa<kernel::ReduceOp, kernel::StoreOp>(op))
+        continue;
+      all.roots.push_back(op);
+      all.axes.reduced |= reducedBy(info, op);
+      all.axes.rows |= isa<kernel::StoreOp>(op) ? info.domainOf(op) : info.axesOf(op->getResult(0));
+    }
+    all.axes.rows &= ~all.axes.reduced;
+    return {all};
+  }
+  // Without reductions every store stands for itself; those over the same axes share their rows.
+  for (Operation *op : info.ops) {
+    if (!isa<kernel::StoreOp>(op))
+      continue;
+    AxisSet rows = info.domainOf(op);
+    auto same = llvm::find_if(out, [&](const RowSection &s) { return s.axes.rows == rows; });
+    if (same == out.end())
+      same = out.insert(same, RowSection{{rows, 0}, {}});
+    same->roots.push_back(op);
+  }
+  return out;
+}
+
+bool lower::isRowReduction(const BodyInfo &info, RowAxes axes, Operation *root) {
   auto r = dyn_cast<kernel::ReduceOp>(root);
   return r && !(info.axesOf(r.getResult()) & ~axes.rows);
 }
@@ -19,7 +62,7 @@ static AxisSet innerOf(const BodyInfo &info, RowAxes axes, Operation *root) {
   return set & ~axes.rows;
 }
 
-std::vector<std::vector<RowPass>> cuda::rowLevels(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots) {
+std::vector<std::vector<RowPass>> lower::rowLevels(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots) {
   // The level at which an op can run: after the reductions of rows that it depends on. Ops come in an order in which
   // operands are first.
   llvm::DenseMap<Operation *, unsigned> ready;
@@ -48,16 +91,16 @@ std::vector<std::vector<RowPass>> cuda::rowLevels(const BodyInfo &info, RowAxes 
   return out;
 }
 
-void cuda::addRowLoads(const BodyInfo &info, RowAxes axes, Operation *op, llvm::SmallPtrSetImpl<Operation *> &seen) {
+void lower::addNeeded(const BodyInfo &info, RowAxes axes, Operation *op, llvm::SmallPtrSetImpl<Operation *> &seen) {
   for (Value v : op->getOperands()) {
     Operation *def = v.getDefiningOp();
     if (!def || isRowReduction(info, axes, def) || !seen.insert(def).second)
       continue;
-    addRowLoads(info, axes, def, seen);
+    addNeeded(info, axes, def, seen);
   }
 }
 
-llvm::SmallVector<kernel::LoadOp> cuda::readAgain(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots) {
+llvm::SmallVector<kernel::LoadOp> lower::readAgain(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots) {
   for (Operation *op : info.ops)
     if (op->getNumRegions() || (!isRowReduction(info, axes, op) && llvm::any_of(op->getResults(), lower::isRootValue)))
       return {};
@@ -68,7 +111,7 @@ llvm::SmallVector<kernel::LoadOp> cuda::readAgain(const BodyInfo &info, RowAxes 
       if (pass.inner && pass.inner != axes.reduced)
         return {};
       for (Operation *root : pass.roots)
-        addRowLoads(info, axes, root, seen);
+        addNeeded(info, axes, root, seen);
     }
     for (Operation *op : seen)
       ++levelsOf[op];
@@ -81,4 +124,4 @@ llvm::SmallVector<kernel::LoadOp> cuda::readAgain(const BodyInfo &info, RowAxes 
   return out;
 }
 
-unsigned cuda::bytesOfAccess(kernel::LoadOp load, unsigned width) { return width * load.getType().getIntOrFloatBitWidth() / 8; }
+unsigned lower::bytesOfAccess(kernel::LoadOp load, unsigned width) { return width * load.getType().getIntOrFloatBitWidth() / 8; }

@@ -1,24 +1,15 @@
-//===- RowSchedule.cpp - How a row program is laid on threads --------------===//
+//===- ThreadRows.cpp - How a row program is laid on a GPU's threads -------===//
 
-#include "RowSchedule.h"
-#include "DeviceHooks.h"
-#include "RowLevels.h"
+#include "lathe/Schedule/ThreadRows.h"
+#include "lathe/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace lathe;
-using namespace lathe::cuda;
-using lower::BodyInfo;
+using namespace lathe::schedule;
+using namespace lathe::lower;
 using shape::Expr;
 
-const RowTuning cuda::rowTuning;
-
-Expr cuda::extentOf(const BodyInfo &info, AxisSet axes) {
-  Expr e(1);
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (contains(axes, i))
-      e = e * info.extents[i];
-  return e;
-}
+const RowTuning schedule::rowTuning;
 
 /// Calls f(op, element type) for every access of the body, those of a score region included.
 static void forEachAccess(const BodyInfo &info, llvm::function_ref<void(Operation *, Type)> f) {
@@ -30,7 +21,7 @@ static void forEachAccess(const BodyInfo &info, llvm::function_ref<void(Operatio
   }
 }
 
-int cuda::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among, AxisSet reduced) {
+int schedule::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among, AxisSet reduced) {
   constexpr int many = 16;
   constexpr int64_t shortest = 8; // a window's side is no lane
   std::vector<int> score(info.axes.size());
@@ -69,7 +60,7 @@ static unsigned fullWidth(const BodyInfo &info, int lane, llvm::function_ref<voi
   return std::min(8u, 128 / bits);
 }
 
-unsigned cuda::chooseWidth(const BodyInfo &info, int lane, const Divisibility &known) {
+unsigned schedule::chooseWidth(const BodyInfo &info, int lane, const Divisibility &known) {
   return lane < 0 ? 1 : known.divisorOf(info.extents[lane], fullWidth(info, lane, [](Operation *) {}));
 }
 
@@ -80,7 +71,7 @@ static bool isPlain(const BodyInfo &info) {
   });
 }
 
-bool cuda::leavesRest(const BodyInfo &info, AxisSet rows, int lane, const Divisibility &known) {
+bool schedule::leavesRest(const BodyInfo &info, AxisSet rows, int lane, const Divisibility &known) {
   if (lane < 0 || rows != AxisSet(1) << lane || !isPlain(info))
     return false;
   SmallVector<Operation *> accesses;
@@ -90,7 +81,7 @@ bool cuda::leavesRest(const BodyInfo &info, AxisSet rows, int lane, const Divisi
          });
 }
 
-void cuda::assumeWide(const BodyInfo &info, int lane, Divisibility &known) {
+void schedule::assumeWide(const BodyInfo &info, int lane, Divisibility &known) {
   if (lane < 0)
     return;
   SmallVector<Operation *> accesses;
@@ -108,26 +99,30 @@ static unsigned powerUpTo(int64_t n, unsigned limit) {
   return p;
 }
 
-static RowSchedule byLanes(RowSchedule s, unsigned unit) {
+static ThreadRows byLanes(ThreadRows s, unsigned unit) {
   s.unit = unit;
   return s;
 }
 
-static RowSchedule byBlock(RowSchedule s, unsigned threads) {
-  s.layout = RowSchedule::Block;
+static ThreadRows byBlock(ThreadRows s, unsigned threads) {
+  s.layout = ThreadRows::Block;
   s.unit = s.threads = threads;
   return s;
 }
 
+static bool reduces(const RowSection &section) {
+  return llvm::any_of(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+}
+
 /// Rows that are kept in shared memory by one block, or by several where the machine has clusters. Nothing where no pass reads what another one
 /// has read, or where not even eight accesses of a thread would fit.
-static std::optional<RowSchedule> keptRows(const BodyInfo &info, const RowSchedule &s, RowAxes axes, ArrayRef<Operation *> roots,
-                                           const schedule::Machine *machine) {
+static std::optional<ThreadRows> keptRows(const BodyInfo &info, const ThreadRows &s, RowAxes axes, ArrayRef<Operation *> roots,
+                                           const Machine *machine) {
   const RowTuning &t = rowTuning;
   SmallVector<kernel::LoadOp> loads = readAgain(info, axes, roots);
   if (!machine || loads.empty() || (s.lane >= 0 && !contains(axes.reduced, s.lane)))
     return std::nullopt;
-  RowSchedule row = byBlock(s, t.keptThreads);
+  ThreadRows row = byBlock(s, t.keptThreads);
   row.kept = true;
   row.clusters = machine->gpu.clusters;
   for (kernel::LoadOp load : loads)
@@ -139,18 +134,18 @@ static std::optional<RowSchedule> keptRows(const BodyInfo &info, const RowSchedu
 }
 
 /// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
-static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &rows, const std::optional<RowSchedule> &kept,
+static ThreadRows alongRow(const ThreadRows &s, int64_t length, const Expr &rows, const std::optional<ThreadRows> &kept,
                             bool endsInRows) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
   bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
   unsigned threads = small ? t.blockThreads / 2 : t.blockThreads;
   if (s.lane < 0 && length <= int64_t(t.serialReduction) && rows.constant().value_or(t.manyRows) >= t.manyRows) {
-    RowSchedule row = byLanes(s, 1); // a window's side: neighbouring rows read what lies side by side, or nearly so
+    ThreadRows row = byLanes(s, 1); // a window's side: neighbouring rows read what lies side by side, or nearly so
     row.persistent = true;
     return row;
   }
-  RowSchedule row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
+  ThreadRows row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
   if (ofWarp && endsInRows)
     row.threads = t.endingThreads;
   row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
@@ -158,7 +153,7 @@ static RowSchedule alongRow(const RowSchedule &s, int64_t length, const Expr &ro
 }
 
 /// How many points a thread of a loop takes: narrow accesses of one alone are too few to keep the memory busy.
-static unsigned pointsOf(const BodyInfo &info, const RowSchedule &s, AxisSet rows) {
+static unsigned pointsOf(const BodyInfo &info, const ThreadRows &s, AxisSet rows) {
   const RowTuning &t = rowTuning;
   if (info.ops.size() > t.mostOpsOfPoint || !isPlain(info))
     return 1;
@@ -172,7 +167,7 @@ static unsigned pointsOf(const BodyInfo &info, const RowSchedule &s, AxisSet row
 }
 
 /// A loop: a thread takes one access of its widest operand, or as many narrow ones as come to the same.
-static RowSchedule ofLoop(const BodyInfo &info, RowSchedule s, AxisSet rows, const Divisibility &known) {
+static ThreadRows ofLoop(const BodyInfo &info, ThreadRows s, AxisSet rows, const Divisibility &known) {
   if (!contains(rows, s.lane))
     s.width = 1;
   unsigned full = s.lane < 0 ? 1 : fullWidth(info, s.lane, [](Operation *) {});
@@ -184,67 +179,122 @@ static RowSchedule ofLoop(const BodyInfo &info, RowSchedule s, AxisSet rows, con
   return s;
 }
 
-/// Rows of open length. Their values stay in registers where accesses are wide (and a row is one axis, so that all that is
-/// computed along it has its length), with tests where a row may end before its room does; else short ones go to a warp, long ones to a block.
-static void alongOpenRows(SmallVector<RowSchedule> &out, const RowSchedule &s, AxisSet reduced,
-                          const std::optional<RowSchedule> &kept) {
-  const RowTuning &t = rowTuning;
-  if (s.width >= 4 && llvm::popcount(reduced) == 1) {
-    for (auto [unit, chunks] : t.openRows) {
-      RowSchedule row = unit <= 32 ? byLanes(s, unit) : byBlock(s, unit);
-      row.persistent = true;
-      row.chunks = chunks;
-      row.most = int64_t(unit) * chunks * s.width;
-      // Shorter rows are an earlier schedule's.
-      row.full = (out.empty() ? 0 : out.back().most) / (int64_t(unit) * s.width);
-      RowSchedule whole = row;
-      whole.exact = true;
-      whole.full = chunks;
-      out.push_back(whole);
-      out.push_back(row);
-    }
-  } else {
-    out.push_back(byLanes(s, 32));
-    out.back().most = t.warpElements;
-  }
-  if (kept)
-    out.push_back(*kept);
-  out.push_back(byBlock(s, t.blockThreads));
-}
-
-SmallVector<RowSchedule> cuda::chooseRowSchedules(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
-                                                  const Divisibility &known, const schedule::Machine *machine) {
-  RowSchedule s;
+/// What follows from the section alone: lanes, and all of a loop, or of rows that lie side by side.
+static ThreadRows layLanes(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
+  RowAxes axes = section.axes;
+  ThreadRows s;
   s.threads = rowTuning.threads;
-  s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);
+  s.lane = chooseLane(info, section.roots, axes.rows | axes.reduced, axes.reduced);
   s.width = chooseWidth(info, s.lane, known);
   // The thread that computes an attention sums scores one by one: its vectors run along the values' columns alone.
   for (Operation *op : info.ops)
     if (auto attention = dyn_cast<kernel::AttentionOp>(op); attention && s.lane >= 0 && info.axes[s.lane] != attention.getValueAxis())
       s.width = 1;
-  SmallVector<RowSchedule> out;
-  bool shared = llvm::any_of(roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  if (!shared)
-    return {ofLoop(info, s, axes.rows, known)};
+  if (!reduces(section))
+    return ofLoop(info, s, axes.rows, known);
   if (contains(axes.rows, s.lane)) {
     std::optional<int64_t> length = extentOf(info, axes.reduced).constant();
     if (!length || *length >= int64_t(rowTuning.columnMinimum)) {
-      s.layout = RowSchedule::Columns;
+      s.layout = ThreadRows::Columns;
       s.unit = rowTuning.columnSplit;
       s.threads = 32 * s.unit;
     }
-    return {s};
   }
-  bool endsInRows = llvm::none_of(roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & axes.reduced; });
-  std::optional<RowSchedule> kept = keptRows(info, s, axes, roots, machine);
-  if (std::optional<int64_t> length = extentOf(info, axes.reduced).constant())
-    return {alongRow(s, *length, extentOf(info, axes.rows), kept, endsInRows)};
-  alongOpenRows(out, s, axes.reduced, kept);
+  return s;
+}
+
+namespace {
+/// Lengths of rows.
+struct RowBounds {
+  int64_t beyond = -1, most = INT64_MAX; ///< longer than the one, at most the other
+  bool exact = false;                    ///< always the other
+};
+} // namespace
+
+/// What a condition says of the length of rows.
+static RowBounds boundsOf(const Predicate &when, const Expr &length) {
+  RowBounds out;
+  for (const Comparison &c : when.all()) {
+    std::optional<int64_t> left = c.left.constant(), right = c.right.constant();
+    int64_t less = c.relation == Relation::Less;
+    if (c.left == length && right)
+      out.most = std::min(out.most, *right - less);
+    if (c.right == length && left && c.relation != Relation::Equal)
+      out.beyond = std::max(out.beyond, *left - 1 + less);
+    out.exact |= c.relation == Relation::Equal && c.left == length && right;
+  }
   return out;
 }
 
-std::optional<RowSchedule> cuda::chooseSharedSchedule(const BodyInfo &info, RowAxes axes, ArrayRef<Operation *> roots,
-                                                      const Divisibility &known) {
+/// Rows of open length that stay in registers, with tests where a row may end before its room does.
+static llvm::Expected<ThreadRows> persistent(const ThreadRows &s, unsigned unit, unsigned chunks, const RowBounds &bounds) {
+  ThreadRows row = unit <= 32 ? byLanes(s, unit) : byBlock(s, unit);
+  row.persistent = true;
+  row.chunks = chunks;
+  row.most = int64_t(unit) * chunks * s.width;
+  if (bounds.most > row.most)
+    return userError("rows of open length stay in registers of {0} threads only where they are at most {1} long", unit, row.most);
+  row.exact = bounds.exact && bounds.most == row.most;
+  row.full = row.exact ? chunks : std::min<int64_t>(chunks, bounds.beyond / (int64_t(unit) * s.width));
+  return row;
+}
+
+/// Accesses of a thread stay in registers where rows of a known length have no more.
+static llvm::Expected<ThreadRows> asAsked(ThreadRows row, int64_t length, ThreadsAttr asked) {
+  if (asked.getRow() > 0)
+    row = asked.getRow() <= 32 ? byLanes(row, asked.getRow()) : byBlock(row, asked.getRow());
+  int64_t accesses = llvm::divideCeil(length / row.width, row.unit);
+  if (asked.getPersist() > 0 && accesses > asked.getPersist())
+    return userError("a row has {0} accesses for each thread, and {1} are to stay in registers", accesses, asked.getPersist());
+  row.kept = false;
+  row.persistent = asked.getPersist() < 0 ? accesses <= int64_t(rowTuning.persistentChunks) : asked.getPersist() > 0;
+  row.persistent &= length > 0;
+  return row;
+}
+
+unsigned schedule::widthOf(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
+  return layLanes(info, section, known).width;
+}
+
+bool schedule::isOpenRow(const BodyInfo &info, const RowSection &section) {
+  return reduces(section) && !contains(section.axes.rows, layLanes(info, section, Divisibility(info)).lane) &&
+         !extentOf(info, section.axes.reduced).constant();
+}
+
+std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine) {
+  std::optional<ThreadRows> kept = keptRows(info, layLanes(info, section, known), section.axes, section.roots, machine);
+  return kept ? std::optional(kept->most) : std::nullopt;
+}
+
+llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSection &section, const Predicate &when, ThreadsAttr asked,
+                                             const Machine *machine) {
+  RowAxes axes = section.axes;
+  ThreadRows s = layLanes(info, section, divisibilityOf(info, when));
+  if (!reduces(section) || contains(axes.rows, s.lane))
+    return s;
+  std::optional<ThreadRows> kept = keptRows(info, s, axes, section.roots, machine);
+  const Expr all = extentOf(info, axes.reduced);
+  RowBounds bounds = boundsOf(when, all);
+  std::optional<int64_t> length = all.constant();
+  if (asked.getKeep() > 0) {
+    if (kept && length.value_or(bounds.most) <= kept->most)
+      return *kept;
+    return userError("rows are kept in shared memory only where passes read again what lies along them, at most {0} long", kept ? kept->most : 0);
+  }
+  if (length && asked.getRow() <= 0 && asked.getPersist() < 0) {
+    bool endsInRows = llvm::none_of(section.roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & axes.reduced; });
+    return alongRow(s, *length, extentOf(info, axes.rows), asked.getKeep() == 0 ? std::nullopt : kept, endsInRows);
+  }
+  if (length)
+    return asAsked(s, *length, asked);
+  unsigned unit = asked.getRow() > 0 ? asked.getRow() : rowTuning.blockThreads;
+  if (asked.getPersist() > 0)
+    return persistent(s, unit, asked.getPersist(), bounds);
+  return unit <= 32 ? byLanes(s, unit) : byBlock(s, unit);
+}
+
+std::optional<ThreadRows> schedule::shareRows(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
+  RowAxes axes = section.axes;
   // Every reduction's result is one value for a row; a row is walked, not kept.
   for (Operation *op : info.ops) {
     auto r = dyn_cast<kernel::ReduceOp>(op);
@@ -253,13 +303,13 @@ std::optional<RowSchedule> cuda::chooseSharedSchedule(const BodyInfo &info, RowA
   }
   if (!axes.reduced)
     return std::nullopt;
-  RowSchedule s;
-  s.lane = chooseLane(info, roots, axes.rows | axes.reduced, axes.reduced);
+  ThreadRows s;
+  s.lane = chooseLane(info, section.roots, axes.rows | axes.reduced, axes.reduced);
   s.width = chooseWidth(info, s.lane, known);
   s.together = true;
   if (!contains(axes.rows, s.lane))
     return byBlock(s, rowTuning.sharedThreads);
-  s.layout = RowSchedule::Columns;
+  s.layout = ThreadRows::Columns;
   s.threads = rowTuning.sharedThreads;
   if (std::optional<int64_t> rows = extentOf(info, axes.rows).constant())
     while (s.columns > 1 && int64_t(s.columns / 2 * s.width) >= *rows)

@@ -1,9 +1,9 @@
-//===- Divisibility.cpp - What a launch knows of its sizes -----------------===//
+//===- Divisibility.cpp - What is known to divide sizes --------------------===//
 
-#include "Divisibility.h"
+#include "lathe/Lower/Divisibility.h"
 
 using namespace lathe;
-using namespace lathe::cuda;
+using namespace lathe::lower;
 using shape::Atom;
 using shape::Expr;
 
@@ -52,7 +52,7 @@ bool Divisibility::assume(const Expr &e, int64_t by, llvm::StringRef free) {
     wanted.push_back(size);
   }
   for (const Expr &size : wanted)
-    multiples[size] = std::max(multiples[size], by);
+    add(size, by);
   return true;
 }
 

@@ -1,0 +1,111 @@
+//===- ThreadTemplates.cpp - Ways to run a row program on a GPU ------------===//
+//
+// Rows of open length have ways for each range of lengths, so that those that fit stay in registers, and each way is there twice where
+// wide accesses want sizes to be multiples of them. Conditions divide the lengths among the ways: no two of them are ever to be compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Schedule/ThreadRows.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using namespace lathe::lower;
+using shape::Expr;
+
+static ThreadsAttr threads(const BodyInfo &info, int64_t row = -1, int64_t persist = -1, int64_t keep = -1) {
+  return ThreadsAttr::get(info.kernel->getContext(), row, persist, keep);
+}
+
+/// Multiples as comparisons.
+static Predicate comparisonsOf(const Divisibility &known) {
+  Predicate p;
+  for (const auto &[size, by] : known.conditions())
+    p.add(Expr::mod(size, Expr(by)), Relation::Equal, Expr(0));
+  return p;
+}
+
+Divisibility schedule::divisibilityOf(const BodyInfo &info, const Predicate &when) {
+  Divisibility known(info);
+  for (const Comparison &c : when.all()) {
+    std::vector<Expr::Term> terms = c.left.terms();
+    bool remainder = c.relation == Relation::Equal && c.right.isZero() && terms.size() == 1 && terms[0].atoms.size() == 1 &&
+                     terms[0].atoms[0].kind == shape::Atom::Kind::Mod;
+    if (!remainder)
+      continue;
+    const shape::Atom &mod = terms[0].atoms[0];
+    // 2 * mod(n, 4) is mod(2 * n, 8).
+    if (std::optional<int64_t> by = mod.operands[1].constant())
+      known.add(mod.operands[0] * Expr(terms[0].coefficient), *by * terms[0].coefficient);
+  }
+  return known;
+}
+
+/// What gives accesses their full width, in all sections.
+static Divisibility wideSizes(const BodyInfo &info, ArrayRef<RowSection> sections) {
+  Divisibility nothing(info), wide(info);
+  for (const RowSection &s : sections) {
+    int lane = chooseLane(info, s.roots, s.axes.rows | s.axes.reduced, s.axes.reduced);
+    bool reduces = llvm::any_of(s.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+    if (reduces || !leavesRest(info, s.axes.rows, lane, nothing))
+      assumeWide(info, lane, wide);
+  }
+  return wide;
+}
+
+/// Rows of open length that reductions run along: the ways of rows up to some length, the shortest first.
+static void proposeOpenRows(const BodyInfo &info, const RowSection &section, const Predicate &when, const Machine *machine,
+                            std::vector<Candidate> &out) {
+  const RowTuning &t = rowTuning;
+  const Expr length = extentOf(info, section.axes.reduced);
+  unsigned width = widthOf(info, section, divisibilityOf(info, when));
+  int64_t beyond = 0; // longer than the rows of the ways so far
+  auto add = [&](int64_t beyond, int64_t most, ThreadsAttr schedule) {
+    Predicate p = when;
+    p.add(Expr(beyond), Relation::Less, length).add(length, Relation::LessEqual, Expr(most));
+    out.push_back({p, schedule, Expr::unknown()});
+  };
+  // A row is one axis: all that is computed along it has its length.
+  if (width >= 4 && llvm::popcount(section.axes.reduced) == 1) {
+    for (auto [unit, chunks] : t.openRows) {
+      ThreadsAttr schedule = threads(info, unit, chunks);
+      int64_t most = int64_t(unit) * chunks * width;
+      out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});
+      add(beyond, most, schedule);
+      beyond = most;
+    }
+  } else {
+    add(0, t.warpElements, threads(info, 32, 0));
+    beyond = t.warpElements;
+  }
+  if (std::optional<int64_t> most = mostKept(info, section, divisibilityOf(info, when), machine); most.value_or(0) > beyond)
+    add(0, *most, threads(info, -1, -1, 1));
+}
+
+void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates) {
+  std::vector<RowSection> sections = rowSections(info);
+  Divisibility wide = wideSizes(info, sections);
+  std::vector<Predicate> conditions;
+  if (!wide.conditions().empty())
+    conditions.push_back(comparisonsOf(wide));
+  conditions.push_back({});
+  for (const Predicate &when : conditions) {
+    if (sections.size() == 1 && isOpenRow(info, sections[0]))
+      proposeOpenRows(info, sections[0], when, machine, candidates);
+    candidates.push_back({when, threads(info), Expr::unknown()});
+  }
+}
+
+Predicate schedule::needsOfThreads(const BodyInfo &info, ThreadsAttr asked, const Machine &machine) {
+  std::vector<RowSection> sections = rowSections(info);
+  bool registers = asked.getPersist() > 0 && asked.getRow() > 0;
+  if ((!registers && asked.getKeep() <= 0) || sections.size() != 1 || !isOpenRow(info, sections[0]))
+    return {};
+  Divisibility wide = wideSizes(info, sections);
+  std::optional<int64_t> most = registers ? asked.getRow() * asked.getPersist() * widthOf(info, sections[0], wide)
+                                          : mostKept(info, sections[0], wide, &machine);
+  Predicate needs = comparisonsOf(wide);
+  if (most)
+    needs.add(extentOf(info, sections[0].axes.reduced), Relation::LessEqual, Expr(*most));
+  return needs;
+}

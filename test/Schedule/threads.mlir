@@ -1,0 +1,93 @@
+// Row programs on a GPU: the ways that templates propose, and those that are written down.
+// RUN: lathe-opt %s --lathe-schedule=machine=sm_90 | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=sm_75 | FileCheck %s --check-prefix=OLD
+// RUN: lathe-cuda %s --kernel=forced --emit=entries | FileCheck %s --check-prefix=ENTRIES --match-full-lines
+// RUN: lathe-cuda %s --kernel=forced --emit=device | FileCheck %s --check-prefix=CODE
+// RUN: lathe-cuda %s --kernel=forced --emit=plan --size=m=512 --size=n=200 | FileCheck %s --check-prefix=SHORT
+// RUN: lathe-cuda %s --kernel=forced --emit=plan --size=m=512 --size=n=202 | FileCheck %s --check-prefix=ODD
+// RUN: lathe-cuda %s --kernel=forced --emit=plan --size=m=512 --size=n=1024 | FileCheck %s --check-prefix=LONG
+// RUN: sed 's/n <= 256", #s/n <= 257", #s/' %s | not lathe-cuda - --kernel=forced --emit=entries 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: sed 's/n <= 256", #s/n <= 257", #s/;s/row = 32, persist = 2/keep = 1/' %s | not lathe-cuda - --kernel=once --emit=entries 2>&1 | FileCheck %s --check-prefix=KEEP
+// RUN: sed 's/row = 32, persist = 2/row = 24/' %s | not lathe-opt 2>&1 | FileCheck %s --check-prefix=ROW
+// RUN: sed 's/row = 32, persist = 2/persist = 17/' %s | not lathe-opt 2>&1 | FileCheck %s --check-prefix=PERSIST
+// WRONG: rows of open length stay in registers of 32 threads only where they are at most 256 long
+// KEEP: rows are kept in shared memory only where passes read again what lies along them
+// ROW: row: expected a power of two up to 512
+// PERSIST: persist: at most 16 accesses of a thread stay in registers
+
+!x = tensor<?x?xf32, #lathe.dims<"m", "n">>
+!h = tensor<?x?xf32, #lathe.dims<"m", "h">>
+!v = tensor<?xf32, #lathe.dims<"m">>
+
+module {
+lathe.symbol "m" range [1, -1]
+lathe.symbol "n" range [1, -1]
+lathe.symbol "h" range [1, 64]
+
+// Rows of each range of lengths, exact ones without tests; longer ones wait in shared memory, of several blocks where there are clusters.
+// CHECK: @softmax {{.*}} attributes {schedule.cases = [#schedule.case<"mod(n, 4) = 0 and n = 32", #schedule.threads<row = 8, persist = 1>>,
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 32", #schedule.threads<row = 8, persist = 1>>,
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>,
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>,
+// CHECK-SAME: #schedule.case<"0 < n and n <= 1024", #schedule.threads<row = 32, persist = 0>>,
+// CHECK-SAME: #schedule.case<"0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<#schedule.threads<>>]}
+// OLD: @softmax {{.*}} #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>
+func.func @softmax(%x: !x) -> !x {
+  %0 = kernel.generic reduction @softmax axes(i0 = "m", i1 = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*n + i1"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i1"] : f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = math.exp %3 : f32
+    %5 = kernel.reduce add %4 over ["i1"] : f32
+    %6 = arith.divf %4, %5 : f32
+    kernel.store %6, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
+// No way for what the range excludes.
+// CHECK: @short {{.*}} #schedule.case<"mod(h, 4) = 0 and 32 < h and h <= 64", #schedule.threads<row = 8, persist = 2>>, #schedule.case<"mod(h, 4) = 0", #schedule.threads<>>
+func.func @short(%x: !h) -> !v {
+  %0 = kernel.generic reduction @short axes(i0 = "m", i1 = "h") ins(%x : !h) outs(!v) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["h*i0 + i1"] : <f32> -> f32
+    %2 = kernel.reduce add %1 over ["i1"] : f32
+    kernel.store %2, %out["i0"] : f32, <f32>
+  }
+  return %0 : !v
+}
+
+// A warp a row, two accesses of four elements a thread; else a warp walks the row, however few and long rows are.
+// ENTRIES: rows_by_lanes
+// ENTRIES-NEXT: rows_by_lanes_1
+// ENTRIES-NOT: rows_by
+// CODE-LABEL: llvm.func @rows_by_lanes(
+// CODE-COUNT-2: llvm.load {{.*}} -> vector<4xf32>
+// CODE-NOT: scf.for
+// CODE-LABEL: llvm.func @rows_by_lanes_1(
+// CODE: scf.for
+// SHORT: {{^}}0 64 1 1 256
+// ODD: {{^}}1 64 1 1 256
+// LONG: {{^}}1 64 1 1 256
+func.func @f(%x: !x) {
+  %0 = kernel.generic reduction @forced axes(i0 = "m", i1 = "n") ins(%x : !x) outs(!x)
+      attributes {schedule.cases = [#schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 256", #schedule.threads<row = 32, persist = 2>>,
+                                    #schedule.case<#schedule.threads<row = 32, persist = 0>>]} {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*n + i1"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i1"] : f32
+    %3 = arith.subf %1, %2 : f32
+    kernel.store %3, %out["i0*n + i1"] : f32, <f32>
+  }
+  %1 = kernel.generic reduction @once axes(i0 = "m", i1 = "n") ins(%x : !x) outs(!v)
+      attributes {schedule.cases = [#schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 256", #schedule.threads<row = 32, persist = 2>>,
+                                    #schedule.case<#schedule.threads<>>]} {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*n + i1"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i1"] : f32
+    kernel.store %2, %out["i0"] : f32, <f32>
+  }
+  return
+}
+}
