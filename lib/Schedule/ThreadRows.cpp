@@ -261,6 +261,10 @@ bool schedule::isOpenRow(const BodyInfo &info, const RowSection &section) {
          !extentOf(info, section.axes.reduced).constant();
 }
 
+bool schedule::endsInRows(const BodyInfo &info, const RowSection &section) {
+  return llvm::none_of(section.roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & section.axes.reduced; });
+}
+
 std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine) {
   std::optional<ThreadRows> kept = keptRows(info, layLanes(info, section, known), section.axes, section.roots, machine);
   return kept ? std::optional(kept->most) : std::nullopt;
@@ -282,8 +286,7 @@ llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSect
     return userError("rows are kept in shared memory only where passes read again what lies along them, at most {0} long", kept ? kept->most : 0);
   }
   if (length && asked.getRow() <= 0 && asked.getPersist() < 0) {
-    bool endsInRows = llvm::none_of(section.roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & axes.reduced; });
-    return alongRow(s, *length, extentOf(info, axes.rows), asked.getKeep() == 0 ? std::nullopt : kept, endsInRows);
+    return alongRow(s, *length, extentOf(info, axes.rows), asked.getKeep() == 0 ? std::nullopt : kept, endsInRows(info, section));
   }
   if (length)
     return asAsked(s, *length, asked);

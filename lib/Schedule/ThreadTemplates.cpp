@@ -67,7 +67,7 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, con
   };
   // A row is one axis: all that is computed along it has its length.
   if (width >= 4 && llvm::popcount(section.axes.reduced) == 1) {
-    for (auto [unit, chunks] : t.openRows) {
+    for (auto [unit, chunks] : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
       ThreadsAttr schedule = threads(info, unit, chunks);
       int64_t most = int64_t(unit) * chunks * width;
       out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});

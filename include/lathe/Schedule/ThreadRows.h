@@ -57,6 +57,9 @@ struct RowTuning {
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
                                                          {128, 2}, {128, 4}, {256, 4}, {256, 8}};
+  /// Of those that end in a value each: a warp's sum needs no barrier.
+  std::vector<std::pair<unsigned, unsigned>> openEndingRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
+                                                               {32, 8}, {128, 4}, {256, 4}, {256, 8}};
   unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,
   unsigned keptBlockBytes = 65536;  ///< which may take so much of it,
   unsigned keptAhead = 4;           ///< and whose threads read so many accesses before they look at the first
@@ -82,6 +85,8 @@ lower::Divisibility divisibilityOf(const lower::BodyInfo &info, const Predicate 
 unsigned widthOf(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known);
 /// Whether reductions run along rows of open length.
 bool isOpenRow(const lower::BodyInfo &info, const lower::RowSection &section);
+/// Whether all that rows leave is a value each.
+bool endsInRows(const lower::BodyInfo &info, const lower::RowSection &section);
 /// How long rows may be that are kept in shared memory; nothing where none are.
 std::optional<int64_t> mostKept(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known,
                                 const Machine *machine);

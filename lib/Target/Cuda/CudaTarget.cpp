@@ -38,7 +38,7 @@ void cuda::registerCudaDialects(DialectRegistry &registry) {
 
 void cuda::loadDialects(MLIRContext &context) {
   context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                      math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+                      math::MathDialect, scf::SCFDialect, vector::VectorDialect, schedule::ScheduleDialect>();
 }
 
 /// In the order of preference; each says false when it does not take the kernel.
@@ -293,6 +293,7 @@ static llvm::Error addKernel(Collector &all, kernel::GenericOp kernel, const sch
 static llvm::Error addKernels(Collector &all, ArrayRef<kernel::GenericOp> kernels) {
   std::map<std::string, std::pair<unsigned, target::CompiledKernel>> known;
   for (kernel::GenericOp kernel : kernels) {
+    loadDialects(*kernel.getContext());
     schedule::ScheduledKernel scheduled(kernel);
     auto [it, fresh] = known.try_emplace(scheduled.key() + constancyOf(kernel));
     auto &[launch, told] = it->second;

@@ -110,6 +110,13 @@ Value PlanFunction::holds(const schedule::Predicate &condition) {
 
 void PlanFunction::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{}); }
 
+void KernelFrame::assume(const schedule::Predicate &condition) {
+  for (const auto &[size, value] : condition.equalities())
+    for (unsigned i = 0; i < sizes.size(); ++i)
+      if (std::optional<int64_t> c = value.constant(); c && info.sizes[i] == size)
+        sizes[i] = d.i64(*c);
+}
+
 //===----------------------------------------------------------------------===//
 // The device function
 //===----------------------------------------------------------------------===//
@@ -234,8 +241,10 @@ void KernelFrame::finish() { builder.create<LLVM::ReturnOp>(d.loc, ValueRange{})
 Values lathe::cuda::delinearize(DeviceBuilder &d, Value index, ArrayRef<Value> extents) {
   Values out(extents.size());
   for (size_t i = extents.size(); i-- > 1;) {
-    out[i] = d.rem(index, extents[i]);
-    index = d.div(index, extents[i]);
+    // Not as a remainder: an offset that puts the two together again is then seen to be the index.
+    Value outer = d.div(index, extents[i]);
+    out[i] = d.sub(index, d.mul(outer, extents[i]));
+    index = outer;
   }
   if (!extents.empty())
     out[0] = index;

@@ -96,6 +96,8 @@ public:
   lower::Divisibility known; ///< of the sizes that come to this entry point
 
   Value size(const shape::Expr &e); ///< i64
+  /// Sizes that the condition says are numbers are these numbers. Where it holds, this entry point is called.
+  void assume(const schedule::Predicate &condition);
   /// The memory that a kernel's launches share (its address is the parameter behind the sizes).
   Value scratch();
   /// Statically sized shared memory.

@@ -68,6 +68,7 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<lower::RowSe
   unsigned threads = schedules.front().threads;
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   frame.known = option.known;
+  frame.assume(option.when);
   if (schedules.front().kept)
     frame.fitBlocks(2);
   DeviceBuilder &d = frame.d;
