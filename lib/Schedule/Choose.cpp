@@ -203,7 +203,7 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(name.text, machine.name)) {
     choice.tuned = true;
-    if (isa<ThreadsAttr>(e.schedule) ? !machine.isGpu() : machine.isGpu() && !isa<PlainAttr>(e.schedule)) {
+    if (isa<ThreadsAttr, ProductsAttr>(e.schedule) ? !machine.isGpu() : machine.isGpu() && !isa<PlainAttr>(e.schedule)) {
       llvm::raw_string_ostream(choice.remarks.emplace_back("tuning: not taken, not for such a machine: ")) << e.schedule;
       continue;
     }
@@ -256,7 +256,8 @@ static bool mayHold(const Predicate &when, ArrayRef<std::string> sizes, ArrayRef
 /// On a GPU conditions divide the sizes among the ways: none is compared with another one.
 static void chooseThreads(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine, Choice &choice) {
   if (!isRowClass(kernel.getKernelClass())) {
-    choice.cases.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
+    Attribute all = ProductsAttr::get(kernel.getContext(), -1, -1, -1), plain = PlainAttr::get(kernel.getContext());
+    choice.cases.push_back({{}, kernel.getKernelClass() == KernelClass::Contraction ? all : plain, Expr::unknown()});
     return;
   }
   proposeThreads(ThreadForm(kernel).info, &machine, choice.cases);

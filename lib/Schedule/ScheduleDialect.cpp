@@ -1,6 +1,7 @@
 //===- ScheduleDialect.cpp - Schedules as attributes -----------------------===//
 
 #include "lathe/Schedule/ScheduleDialect.h"
+#include "lathe/Schedule/ProductTiles.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -101,6 +102,16 @@ Attribute ThreadsAttr::parse(AsmParser &parser, Type) {
                     fields[2].second);
 }
 
+void ProductsAttr::print(AsmPrinter &p) const { printFields(p, {{"rows", getRows()}, {"columns", getColumns()}, {"parts", getParts()}}); }
+
+Attribute ProductsAttr::parse(AsmParser &parser, Type) {
+  Field fields[] = {{"rows", -1}, {"columns", -1}, {"parts", -1}};
+  auto loc = parser.getCurrentLocation();
+  if (parseFields(parser, fields))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second, fields[2].second);
+}
+
 void CaseAttr::print(AsmPrinter &p) const {
   p << "<";
   if (!getCondition().empty())
@@ -164,7 +175,15 @@ LogicalResult ThreadsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error
   return success();
 }
 
-bool schedule::isSchedule(Attribute a) { return isa<RowsAttr, TilesAttr, WinogradAttr, ThreadsAttr, PlainAttr>(a); }
+LogicalResult ProductsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t rows, int64_t columns, int64_t parts) {
+  if (parts > 1)
+    return error() << "parts: expected 0 or 1";
+  if (std::optional<std::string> why = missingTile(rows, columns))
+    return error() << *why;
+  return success();
+}
+
+bool schedule::isSchedule(Attribute a) { return isa<RowsAttr, TilesAttr, WinogradAttr, ThreadsAttr, ProductsAttr, PlainAttr>(a); }
 
 LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition,
                                Attribute schedule) {
@@ -184,7 +203,8 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
              << c.getCondition().getValue() << "' mentions '" << s << "', which is no size of the kernel";
   KernelClass k = kernel.getKernelClass();
   bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
-  if ((isa<RowsAttr, ThreadsAttr>(c.getSchedule()) && !rows) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
+  bool products = k == KernelClass::Contraction || k == KernelClass::Reduction;
+  if ((isa<RowsAttr, ThreadsAttr>(c.getSchedule()) && !rows) || (isa<ProductsAttr>(c.getSchedule()) && !products) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
       (isa<WinogradAttr>(c.getSchedule()) && k != KernelClass::Reduction))
     return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class "
                                       << kernel::stringifyKernelClass(k);

@@ -28,7 +28,7 @@ def Schedule_Dialect : Dialect {
           condition;
       S2. conditions are comparisons of expressions over the kernel's size symbols;
       S3. `#schedule.rows` is for kernels of class loop and reduction, and for contractions that run as sums of products;
-          `#schedule.threads` likewise for loops and reductions on a GPU; `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
+          `#schedule.threads` likewise on a GPU, `#schedule.products` for contractions and reductions there; `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -89,6 +89,19 @@ def Schedule_ThreadsAttr : Schedule_Attr<"Threads", "threads"> {
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$row, DefaultValuedParameter<"int64_t", "-1">:$persist,
                         DefaultValuedParameter<"int64_t", "-1">:$keep);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_ProductsAttr : Schedule_Attr<"Products", "products"> {
+  let summary = "Of a contraction on a GPU: the tiles of the result to pick from";
+  let description = [{
+    `#schedule.products<rows = 128, columns = 192>`. The plan picks among the tiles that are left, by what each would take for the sizes and
+    the processors of the call (ProductTiles.h). Nothing written: among all.
+      - `rows`, `columns`: of a tile;
+      - `parts`: 0: the depth is never cut, 1: wherever there is enough of it; not written: where tiles are too few for the processors.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$rows, DefaultValuedParameter<"int64_t", "-1">:$columns,
+                        DefaultValuedParameter<"int64_t", "-1">:$parts);
   let genVerifyDecl = 1;
 }
 

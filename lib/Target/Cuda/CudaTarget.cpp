@@ -7,6 +7,7 @@
 #include "Gemm.h"
 #include "LoopTracks.h"
 #include "Permutation.h"
+#include "ProductChoice.h"
 #include "PtxEmitter.h"
 #include "RowProgram.h"
 #include "Scatter.h"
@@ -114,6 +115,8 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, Arra
   if (g.rowProgram && !fewLines)
     if (llvm::Error e = shareFewRows(g))
       return std::move(e);
+  if (g.product)
+    ProductChoice(g).tell();
   plan.finish();
   code.entries = g.entries;
   code.ways = std::move(g.ways);
@@ -259,13 +262,12 @@ static target::CompiledVariant describe(unsigned sm, const schedule::Choice &cho
     std::string &when = v.cases.back().when;
     when += (when.empty() || w.device.empty() ? "" : " and ") + w.device;
   }
-  if (code.ways.empty()) {
-    std::string forms = llvm::join(code.entries, ", ");
+  std::string forms = llvm::join(code.entries, ", ");
+  if (code.ways.empty())
     v.cases.push_back({"", "#schedule.plain", forms, {}});
-    for (const schedule::Candidate &c : choice.cases)
-      if (choice.tuned && !isa<schedule::PlainAttr>(c.schedule))
-        llvm::raw_string_ostream(v.remarks.emplace_back()) << c.schedule << " was asked for, and does nothing: the kernel runs as " << forms;
-  }
+  for (const schedule::Candidate &c : choice.cases)
+    if (choice.tuned && !isa<schedule::PlainAttr>(c.schedule) && llvm::none_of(code.ways, [&](const Way &w) { return w.schedule == c.schedule; }))
+      llvm::raw_string_ostream(v.remarks.emplace_back()) << c.schedule << " was asked for, and does nothing: the kernel runs as " << forms;
   if (choice.tuned)
     v.remarks.insert(v.remarks.begin(), choice.remarks.begin(), choice.remarks.end());
   return v;

@@ -23,20 +23,16 @@ namespace {
 
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile {
-  const char *name;
+  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false)
+      : of(t), name(t.name + StringRef(inParts ? "_parts" : "").str()), blocks(t.blocks), columns(t.columns), stages(t.stages), shared(t.sharers > 1), inParts(inParts) {}
+  schedule::ProductTile of;
+  std::string name;
   unsigned blocks, columns, stages;
-  bool shared = false;
-  bool inParts = false; ///< of the depth
-  unsigned rows() const { return 64 * blocks * (shared ? 2 : 1); }
-  /// Clocks for 128 bytes of depth: bytes from the second-level cache, 64 a clock, or products, 32 lines by columns a clock.
-  int64_t cost() const { return std::max(2 * (rows() + columns), rows() * columns / 32); }
+  bool shared, inParts; ///< by both consumers; a part of the depth
+  unsigned rows() const { return of.rows; }
 };
-constexpr HopperTile allTiles[] = {{"gemm_wgmma_64x64", 1, 64, 8},
-                                   {"gemm_wgmma_64x96", 1, 96, 8},
-                                   {"gemm_wgmma_64x128", 1, 128, 8},
-                                   {"gemm_wgmma_128x128", 2, 128, 6},
-                                   {"gemm_wgmma_128x192", 1, 192, 5, /*shared=*/true}};
-constexpr HopperTile partTile = {"gemm_wgmma_64x64_parts", 1, 64, 8, false, /*inParts=*/true};
+/// The smallest one: where tiles are too few, parts of the depth make them more.
+HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
 /// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
 constexpr int64_t leastSteps = 8, worthSteps = 28;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
@@ -363,12 +359,14 @@ struct BulkLaunch {
 static bool mayBeCut(const GemmProblem &p) {
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
   constexpr int64_t manyTiles = 256; // on any machine
-  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, partTile.rows()) * Expr::ceildiv(p.n, partTile.columns)).constant();
+  const HopperTile part = partTile();
+  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, part.rows()) * Expr::ceildiv(p.n, part.columns)).constant();
   return p.k.constant().value_or(INT64_MAX) > worthSteps * depth && tiles.value_or(0) < manyTiles;
 }
 
 /// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
 static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
+  ProductChoice choice(g);
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   const GemmProblem &p = bulk.p;
@@ -379,7 +377,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
     Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows()) * Expr::ceildiv(p.n, t.columns));
-    Value cost = h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(t.cost()));
+    Value cost = choice.costOf(t.of, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t.of))));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
     return Choice{launch, plan.constant(t.rows()), plan.constant(t.columns), cost};
@@ -393,13 +391,14 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   }
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
   BulkLaunch out;
-  if (mayBeCut(p)) {
+  if (mayBeCut(p) && choice.mayCut()) {
+    const HopperTile partTile = ::partTile();
     Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows()) * Expr::ceildiv(p.n, partTile.columns));
     Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
     auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
     Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
     Value saved = h.sub(steps, h.ceilDiv(steps, parts));
-    out.inParts = h.compare(arith::CmpIPredicate::sge, saved, plan.constant(worthSteps));
+    out.inParts = choice.inParts(h.compare(arith::CmpIPredicate::sge, saved, plan.constant(worthSteps)));
     out.scratch = bytesOfParts(plan, p, parts);
     Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
     GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
@@ -439,7 +438,8 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   unsigned sumEntry = g.entries.size() - 1;
-  if (bulk.known.conditions().empty() && p.k.constant()) {
+  Value hasTiles = ProductChoice(g).hasTiles(schedule::ProductUnit::Groups);
+  if (bulk.known.conditions().empty() && p.k.constant() && !hasTiles) {
     setLaunch(plan, ofBulk.launch);
     planParts(g, bulk.p, ofBulk, sumEntry, {});
     return llvm::Error::success();
@@ -449,6 +449,8 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
     return other.takeError();
   // A depth of 0 has no stage to wait for.
   Value fits = h.both(plan.holds(bulk.known), h.less(plan.constant(0), plan.size(p.k)));
+  if (hasTiles)
+    fits = h.both(fits, hasTiles);
   setLaunch(plan, chooseLaunch(h, fits, ofBulk.launch, *other));
   planParts(g, bulk.p, ofBulk, sumEntry, fits);
   plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
@@ -464,12 +466,14 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     return false;
   // Where the right operand lies by columns, it comes in chunks of 64 of them.
   std::vector<HopperTile> tiles;
-  for (const HopperTile &t : allTiles)
-    if (!bulk->b.byColumns || t.columns % 64 == 0)
-      tiles.push_back(t);
+  for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
+    if (!bulk->b.byColumns || t->columns % 64 == 0)
+      tiles.emplace_back(*t);
+  if (tiles.empty()) // a schedule leaves no tile that chunks make up
+    return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);
   if (launch.inParts)
-    tiles.push_back(partTile);
+    tiles.push_back(partTile());
   bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
     KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
@@ -484,5 +488,6 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
       return e;
   if (llvm::Error e = planEither(g, *bulk, *p, launch))
     return e;
+  g.product = true;
   return true;
 }

@@ -16,13 +16,10 @@ namespace {
 
 /// A thread computes perThread x perThread, in groups of 4.
 struct SimtTile : GemmTile {
+  explicit SimtTile(const schedule::ProductTile &t) : GemmTile(t), perThread(t.blocks) {}
   unsigned perThread;
   unsigned threads() const { return m / perThread * (n / perThread); }
-  /// Larger tiles load less for each product.
-  int64_t cost() const { return m * n * (perThread < 8 ? 10 : 9) / 10; }
 };
-constexpr SimtTile tiles[] = {{{"gemm_simt_128x128", 128, 128, 8}, 8},
-                              {{"gemm_simt_64x64", 64, 64, 16}, 4}};
 
 class SimtGemm : public TiledGemm {
 public:
@@ -98,10 +95,12 @@ void SimtGemm::emit() {
 
 llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
-  for (const SimtTile &t : tiles)
-    launches.push_back({t, t.threads(), t.cost()});
-  GemmLaunch planned = planTiles(g.plan, p, g.entries.size(), launches);
-  for (const SimtTile &t : tiles) {
+  std::vector<const schedule::ProductTile *> tiles = ProductChoice(g).tilesOf(schedule::ProductUnit::Threads);
+  for (const schedule::ProductTile *t : tiles)
+    launches.push_back({*t, SimtTile(*t).threads(), schedule::costOf(*t)});
+  GemmLaunch planned = planTiles(g, p, g.entries.size(), launches);
+  for (const schedule::ProductTile *of : tiles) {
+    SimtTile t(*of);
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;

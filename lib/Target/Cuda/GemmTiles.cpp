@@ -89,15 +89,17 @@ Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(Array
   });
 }
 
-GemmLaunch cuda::planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, ArrayRef<TileLaunch> tiles) {
+GemmLaunch cuda::planTiles(Generator &g, const GemmProblem &p, unsigned first, ArrayRef<TileLaunch> tiles) {
+  PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
+  ProductChoice choice(g);
   GemmLaunch best;
   Value least, processors = plan.processors();
   for (auto [i, t] : llvm::enumerate(tiles)) {
-    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.m) * Expr::ceildiv(p.n, t.tile.n));
+    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.rows) * Expr::ceildiv(p.n, t.tile.columns));
     GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
-    Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.k)), t.tile.k);
-    Value cost = h.mul(h.mul(h.ceilDiv(blocks, processors), depth), t.cost);
+    Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.depth)), t.tile.depth);
+    Value cost = choice.costOf(t.tile, h.mul(h.mul(h.ceilDiv(blocks, processors), depth), t.cost));
     Value better = least ? h.less(cost, least) : h.i1(true);
     best = least ? chooseLaunch(h, better, launch, best) : launch;
     least = least ? h.select(better, cost, least) : cost;
@@ -157,6 +159,7 @@ llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
   if (!launch)
     return launch.takeError();
   setLaunch(g.plan, *launch);
+  g.product = true;
   return true;
 }
 

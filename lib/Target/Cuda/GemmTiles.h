@@ -8,11 +8,13 @@
 #define LATHE_LIB_TARGET_CUDA_GEMMTILES_H
 
 #include "Gemm.h"
+#include "ProductChoice.h"
 #include "TileLoader.h"
 
 namespace lathe::cuda {
 
 struct GemmTile {
+  explicit GemmTile(const schedule::ProductTile &t) : name(t.name), m(t.rows), n(t.columns), k(t.depth) {}
   const char *name; ///< of the entry point
   unsigned m, n, k;
 };
@@ -45,13 +47,14 @@ private:
 
 /// Threads, bytes of dynamic shared memory, and the time for an element of depth beside that of other tiles.
 struct TileLaunch {
-  GemmTile tile;
+  schedule::ProductTile tile;
   unsigned threads;
   int64_t cost;
   unsigned shared = 0;
 };
-/// The tile with the least time for the multiprocessor that takes most of them; its entry point is as far behind `first`.
-GemmLaunch planTiles(PlanFunction &plan, const GemmProblem &p, unsigned first, llvm::ArrayRef<TileLaunch> tiles);
+/// The tile with the least time for the multiprocessor that takes most of them, of those that schedules leave; its entry point is as far
+/// behind `first`.
+GemmLaunch planTiles(Generator &g, const GemmProblem &p, unsigned first, llvm::ArrayRef<TileLaunch> tiles);
 /// The name of an entry point: those that take any sizes stand beside those that take what a plan has looked at.
 std::string entryName(const Generator &g, const GemmTile &tile);
 

@@ -17,6 +17,7 @@ namespace {
 
 /// A warp multiplies (16 * blocks) x 32. Where there are several groups of warps, each takes its part of a step's depth.
 struct WarpTile : GemmTile {
+  explicit WarpTile(const schedule::ProductTile &t) : GemmTile(t), blocks(t.blocks), groups(t.sharers), stages(t.stages) {}
   unsigned blocks, groups, stages;
   unsigned warpsAlongN() const { return n / 32; }
   unsigned warpsOfGroup() const { return m / (16 * blocks) * warpsAlongN(); }
@@ -27,13 +28,7 @@ struct WarpTile : GemmTile {
     return stagesOn(sm) * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k));
   }
   unsigned sharedBytes(unsigned sm) const { return operandBytes(sm) + warpsOfGroup() * epilogueBytesPerWarp + 1024; }
-  /// Of 32 of the depth: its products, and what a step waits for.
-  int64_t cost() const { return m * n / 32 + (groups > 1 ? 80 : 128); }
 };
-constexpr WarpTile large = {{"gemm_mma_128x128", 128, 128, 32}, 4, 1, 4}, medium = {{"gemm_mma_128x64", 128, 64, 32}, 2, 1, 4},
-                   small = {{"gemm_mma_64x64", 64, 64, 32}, 2, 1, 4};
-/// Few tiles of a long depth: each takes as much of a multiprocessor as there is.
-constexpr WarpTile deep = {{"gemm_mma_64x64_deep", 64, 64, 128}, 2, 4, 3};
 
 class WarpGemm : public TiledGemm {
 public:
@@ -150,23 +145,42 @@ bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
   return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
 }
 
+/// The tile that several groups share stands in for the one of its size where copies run far ahead, and it has room.
+static bool isMade(const schedule::ProductTile &t, bool pipelined, unsigned sm) {
+  auto sizedAlike = [&](const schedule::ProductTile &o) { return o.sharers != t.sharers && o.rows == t.rows && o.columns == t.columns; };
+  const schedule::ProductTile *other = llvm::find_if(schedule::tilesOf(schedule::ProductUnit::Warps), sizedAlike);
+  if (other == schedule::tilesOf(schedule::ProductUnit::Warps).end())
+    return true;
+  const schedule::ProductTile &deep = t.sharers > 1 ? t : *other;
+  bool deepIs = pipelined && WarpTile(deep).sharedBytes(sm) <= schedule::gpuOf(sm).gpu.sharedPerBlock;
+  return deepIs == (t.sharers > 1);
+}
+
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   unsigned first = g.entries.size();
-  bool pipelined = false, deepFits = deep.sharedBytes(g.sm) <= g.machine().gpu.sharedPerBlock;
-  for (unsigned i = 0; i < 3; ++i) {
-    const WarpTile &t = i == 0 ? large : i == 1 ? medium : pipelined && deepFits ? deep : small;
+  std::optional<bool> pipelined;
+  for (const schedule::ProductTile *of : ProductChoice(g).tilesOf(schedule::ProductUnit::Warps)) {
+    WarpTile t(*of);
+    if (!pipelined) { // by the operands' layouts alone
+      OwningOpRef<ModuleOp> trial = ModuleOp::create(g.device.getLoc());
+      KernelFrame frame(g.info, *trial, t.name, t.threads(), g.sm, 0, g.dependent());
+      frame.known = known;
+      pipelined = WarpGemm(p, frame, t).isPipelined();
+      frame.finish();
+    }
+    if (!isMade(*of, *pipelined, g.sm))
+      continue;
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;
     WarpGemm gemm(p, frame, t);
-    pipelined = gemm.isPipelined();
-    if (pipelined && t.groups == 1)
+    if (*pipelined && t.groups == 1)
       frame.fitBlocks(2);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
-    launches.push_back({t, t.threads(), t.cost(), t.sharedBytes(g.sm)});
+    launches.push_back({*of, t.threads(), schedule::costOf(*of), t.sharedBytes(g.sm)});
   }
-  return planTiles(g.plan, p, first, launches);
+  return planTiles(g, p, first, launches);
 }
