@@ -112,8 +112,10 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   for (Value v : op.getOutputs())
     operands.push_back(replaced ? inPlaceOf(buffers.lookup(replaced), v) : bufferFor(v));
   std::vector<Expr> sizes;
-  for (const std::string &s : op.getSizeSymbols())
-    sizes.push_back(Expr::symbol(s));
+  for (const std::string &s : op.getSizeSymbols()) {
+    auto derived = late.derived.find(s); // a target's own sizes are numbers, of which the signature knows nothing
+    sizes.push_back(derived != late.derived.end() && derived->second.constant() ? derived->second : Expr::symbol(s));
+  }
   program.kernel(kernels.lookup(op), operands, sizes);
 }
 

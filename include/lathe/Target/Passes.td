@@ -142,6 +142,29 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def ShareNumbers : Pass<"lathe-share-numbers", "::mlir::ModuleOp"> {
+  let summary = "Numbers in which kernels differ become sizes, so that the kernels share their code";
+  let description = [{
+    Of kernels of class `loop` that are equal but for the constant terms of offsets, or for integers that are stored, chosen or added, at
+    least `fewest` with different numbers get these as sizes that are known. Kernels of equal text are compiled once.
+
+    Before:
+    ```mlir
+    %a = kernel.generic loop @scores axes(i0 = "3234") ... { %0 = kernel.load %x["91*i0 + 1"] ...
+    %b = kernel.generic loop @scores_1 axes(i0 = "3234") ... { %0 = kernel.load %x["91*i0 + 2"] ...
+    ```
+    After:
+    ```mlir
+    lathe.symbol "'number 0 is 1'" range[1, 1] is "1"
+    lathe.symbol "'number 0 is 2'" range[2, 2] is "2"
+    %a = kernel.generic loop @scores axes(i0 = "3234") ... { %0 = kernel.load %x["'number 0 is 1' + 91*i0"] ...
+    %b = kernel.generic loop @scores_1 axes(i0 = "3234") ... { %0 = kernel.load %x["'number 0 is 2' + 91*i0"] ...
+    ```
+  }];
+  let options = [Option<"fewest", "fewest", "int64_t", "4", "Kernels with different numbers that are worth it">];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::ir::LatheDialect"];
+}
+
 def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
   let summary = "Operands of contractions and attentions in the type that tensor cores take";
   let description = [{

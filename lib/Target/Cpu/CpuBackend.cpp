@@ -51,6 +51,7 @@ public:
     pm.addPass(target::createPackWeights(weights));
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
+    pm.addPass(target::createShareNumbers());
     pm.addPass(kernel::createVerifyAccesses());
   }
 

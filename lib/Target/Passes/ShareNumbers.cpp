@@ -1,0 +1,175 @@
+//===- ShareNumbers.cpp - Kernels that differ in numbers share their code ---===//
+//
+// A detector that picks its boxes class by class comes with a kernel for each class, of which each reads another column. They differ
+// in a number; as a size that number is an argument of the one kernel they become.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Lower/DetachKernel.h"
+#include "lathe/Target/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace lathe::target {
+#define GEN_PASS_DEF_SHARENUMBERS
+#include "lathe/Target/Passes.h.inc"
+} // namespace lathe::target
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::target;
+using kernel::GenericOp;
+using shape::Expr;
+
+static int64_t constantTermOf(const Expr &e) {
+  int64_t sum = 0;
+  for (const Expr::Term &term : e.terms())
+    if (term.atoms.empty())
+      sum += term.coefficient;
+  return sum;
+}
+
+/// What is stored, chosen or added is any number; of a bound, a divisor or a factor more is made when compiling.
+static bool isPlainUse(OpOperand &use) {
+  Operation *op = use.getOwner();
+  return isa<kernel::StoreOp, arith::AddIOp>(op) || (isa<arith::SelectOp>(op) && use.getOperandNumber() > 0);
+}
+
+namespace {
+/// A place of a kernel's body that holds a number: the constant term of an offset, or an integer.
+struct Site {
+  Operation *op;
+  int64_t value;
+
+  bool isOffset() const { return !isa<arith::ConstantOp>(op); }
+  Expr offset() const { return Expr::parsed(op->getAttrOfType<StringAttr>("offset").getValue()); }
+  /// The site with something else for its number.
+  void setOffset(const Expr &number) const {
+    op->setAttr("offset", StringAttr::get(op->getContext(), (offset() - Expr(value) + number).str()));
+  }
+};
+
+struct Member {
+  GenericOp kernel;
+  std::vector<Site> sites;
+
+  std::vector<int64_t> numbers() const {
+    std::vector<int64_t> out;
+    for (const Site &s : sites)
+      out.push_back(s.value);
+    return out;
+  }
+};
+using Family = std::vector<Member>;
+
+/// The sizes that stand for numbers, one for each number and site, so that the sizes of a family's kernels are in the same order.
+class Numbers {
+public:
+  explicit Numbers(ModuleOp module) : module(module) {
+    for (auto s : module.getOps<ir::SymbolOp>())
+      taken.insert(s.getName().str());
+  }
+  Expr sizeOf(size_t site, int64_t value);
+
+private:
+  ModuleOp module;
+  std::set<std::string> taken;
+  std::map<std::pair<size_t, int64_t>, Expr> known;
+};
+} // namespace
+
+Expr Numbers::sizeOf(size_t site, int64_t value) {
+  auto [it, fresh] = known.try_emplace({site, value});
+  if (!fresh)
+    return it->second;
+  std::string name = "number " + std::to_string(site) + " is " + std::to_string(value);
+  while (taken.count(Expr::size(name).str()))
+    name += "'";
+  it->second = Expr::size(name);
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  b.create<ir::SymbolOp>(module.getLoc(), it->second.str(), value, value, ArrayRef<int64_t>(), b.getStringAttr(std::to_string(value)),
+                         DenseI64ArrayAttr());
+  return it->second;
+}
+
+static std::vector<Site> sitesOf(GenericOp kernel) {
+  std::vector<Site> sites;
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<kernel::LoadOp, kernel::StoreOp>(op))
+      sites.push_back({&op, constantTermOf(Expr::parsed(op.getAttrOfType<StringAttr>("offset").getValue()))});
+    auto constant = dyn_cast<arith::ConstantOp>(op);
+    if (constant && constant.getType().isInteger(64) && llvm::all_of(constant->getUses(), isPlainUse))
+      sites.push_back({&op, cast<IntegerAttr>(constant.getValue()).getInt()});
+  }
+  return sites;
+}
+
+/// Equal for kernels that differ in the numbers of their sites alone.
+static std::string textWithoutNumbers(GenericOp kernel) {
+  lower::DetachedKernel copy = lower::detachKernel(kernel);
+  for (const Site &s : sitesOf(copy.kernel))
+    if (s.isOffset())
+      s.setOffset(Expr(0));
+    else
+      s.op->setAttr("value", IntegerAttr::get(s.op->getResult(0).getType(), 0));
+  std::string text;
+  llvm::raw_string_ostream(text) << *copy.module;
+  return text;
+}
+
+/// Which sites hold several numbers. Sizes are not negative: kernels with such numbers are left out.
+static std::vector<bool> differing(Family &family) {
+  std::vector<bool> differs(family.front().sites.size(), false);
+  for (const Member &m : family)
+    for (size_t i = 0; i < differs.size(); ++i)
+      differs[i] = differs[i] || m.sites[i].value != family.front().sites[i].value;
+  llvm::erase_if(family, [&](const Member &m) {
+    for (size_t i = 0; i < differs.size(); ++i)
+      if (differs[i] && m.sites[i].value < 0)
+        return true;
+    return false;
+  });
+  return differs;
+}
+
+static void makeSize(const Site &site, const Expr &number) {
+  if (site.isOffset())
+    return site.setOffset(number);
+  OpBuilder b(site.op);
+  Value index = b.create<kernel::IndexOp>(site.op->getLoc(), b.getI64Type(), b.getStringAttr(number.str()), ValueRange());
+  site.op->getResult(0).replaceAllUsesWith(index);
+  site.op->erase();
+}
+
+namespace {
+struct ShareNumbersPass : target::impl::ShareNumbersBase<ShareNumbersPass> {
+  using ShareNumbersBase::ShareNumbersBase;
+  void runOnOperation() override {
+    llvm::MapVector<StringAttr, Family> families;
+    getOperation().walk([&](GenericOp kernel) {
+      if (kernel.getKernelClass() != kernel::KernelClass::Loop)
+        return;
+      if (std::vector<Site> sites = sitesOf(kernel); !sites.empty())
+        families[StringAttr::get(&getContext(), textWithoutNumbers(kernel))].push_back({kernel, std::move(sites)});
+    });
+    Numbers numbers(getOperation());
+    for (auto &[text, family] : families)
+      share(family, numbers);
+  }
+
+  /// Few are compiled faster than they are told apart, and know their numbers.
+  void share(Family &family, Numbers &numbers) {
+    std::vector<bool> differs = differing(family);
+    std::set<std::vector<int64_t>> kinds;
+    for (const Member &m : family)
+      kinds.insert(m.numbers());
+    if (kinds.size() < size_t(fewest))
+      return;
+    for (Member &m : family)
+      for (auto [i, site] : llvm::enumerate(m.sites))
+        if (differs[i])
+          makeSize(site, numbers.sizeOf(i, site.value));
+  }
+};
+} // namespace
