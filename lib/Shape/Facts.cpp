@@ -79,6 +79,7 @@ static void constrainOperands(Facts::State &state, const Atom &atom, const Range
 
 /// Records that e lies in the range: as the range of its symbol where e is linear in one, else as relations.
 static void constrain(Facts::State &state, const Expr &e, Range range) {
+  state.forgetRelations();
   std::optional<OfOneAtom> one = asOfOneAtom(e);
   auto moved = [&](std::optional<int64_t> end) -> std::optional<int64_t> {
     int64_t result;
@@ -144,7 +145,7 @@ void Facts::State::changedBy(const std::string &symbol, const Range &range) {
   // Models have hundreds of counts that are read at run time, one after the other: what is known of one says nothing of the others.
   forgetWhatSpeaksOf(symbol, cache);
   forgetWhatSpeaksOf(symbol, proofs);
-  sampled.reset();
+  forgetRelations();
 }
 
 void Facts::setRange(llvm::StringRef symbol, Range range) {

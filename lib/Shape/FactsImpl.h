@@ -54,6 +54,7 @@ struct Facts::State {
   mutable std::unordered_map<Expr, Expr, HashOfExpr> cache;  ///< simplify
   mutable std::unordered_map<Expr, bool, HashOfExpr> proofs; ///< of e >= 0
   mutable std::shared_ptr<const SampledRelations> sampled;   ///< of nonNegative
+  mutable std::optional<std::string> relations;              ///< what relationsKey() gives
 
   State() = default;
   State(const State &o)
@@ -62,8 +63,15 @@ struct Facts::State {
   void changed() {
     cache.clear();
     proofs.clear();
-    sampled.reset();
+    forgetRelations();
   }
+  /// Relations, or ranges of symbols in them, are no longer those that were asked of.
+  void forgetRelations() {
+    sampled.reset();
+    relations.reset();
+  }
+  /// Equal where the relations are, and all that is known of the symbols in them.
+  std::string relationsKey() const;
   /// The same where a symbol gets a range: within the old one, only what speaks of the symbol is asked anew.
   void changedBy(const std::string &symbol, const Range &range);
 };
@@ -101,13 +109,14 @@ class Prover {
 public:
   explicit Prover(const Facts::State &state) : state(state) {}
   bool nonNegative(const Expr &e);
-  /// The same with nothing assumed; the answer is kept.
+  /// Answers.cpp: the same with nothing assumed, or for a question that stands under a division; answers are kept.
   static bool nonNegative(const Facts::State &state, const Expr &e);
-  /// The question stands under a division by this size: its symbols are not 0.
-  void assumeDivisor(const Expr &divisor);
+  static bool nonNegative(const Facts::State &state, const Expr &e, const Expr &divisor);
   Range interval(const Expr &e);
 
 private:
+  /// The question stands under a division by this size: its symbols are not 0.
+  void assumeDivisor(const Expr &divisor);
   bool prove(const Expr &e, bool useRelations);
   bool proveByRelations(const Expr &e, const Samples::Values &values);
   void raiseMinimum(const std::string &name);

@@ -310,19 +310,4 @@ void Prover::assumeDivisor(const Expr &divisor) {
 
 bool Prover::nonNegative(const Expr &e) { return prove(e, true); }
 
-bool Prover::nonNegative(const Facts::State &state, const Expr &e) {
-  if (e.isUnknown())
-    return false;
-  {
-    std::lock_guard<std::mutex> lock(state.cacheMutex);
-    if (auto it = state.proofs.find(e); it != state.proofs.end())
-      return it->second;
-  }
-  bool holds = Prover(state).nonNegative(e);
-  std::lock_guard<std::mutex> lock(state.cacheMutex);
-  if (state.proofs.size() > 100000)
-    state.proofs.clear();
-  return state.proofs.emplace(e, holds).first->second;
-}
-
 } // namespace lathe::shape

@@ -23,11 +23,7 @@ private:
   std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
   std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
   bool nonNegative(const Expr &e) { return Prover::nonNegative(state, e); }
-  bool nonNegativeUnder(const Expr &divisor, const Expr &e) {
-    Prover prover(state);
-    prover.assumeDivisor(divisor);
-    return prover.nonNegative(e);
-  }
+  bool nonNegativeUnder(const Expr &divisor, const Expr &e) { return Prover::nonNegative(state, e, divisor); }
   bool inRange(const Expr &r, const Expr &b) { return nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r); }
 
   const Facts::State &state;

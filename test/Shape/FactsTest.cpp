@@ -258,6 +258,33 @@ TEST(Facts, AnEqualityReplacesTheSymbolThatIsKnownLast) {
 }
 
 
+/// Answers are kept for all that know the same: a range, an extent, a relation or a divisor more, and it is another question.
+TEST(Facts, anAnswerIsOfWhatWasKnown) {
+  auto asked = [](const Facts &f) { return f.provablyLessEqual(E("i"), E("n")); };
+  Facts none, range, extent, relation, chain;
+  EXPECT_FALSE(asked(none));
+  range.setRange("i", {0, 4});
+  EXPECT_FALSE(asked(range));
+  range.setRange("n", {4, std::nullopt});
+  EXPECT_TRUE(asked(range));
+  extent.setAxis("i", E("m"));
+  EXPECT_FALSE(asked(extent));
+  extent.setRange("m", {0, 4}); // what an extent speaks of
+  extent.setRange("n", {3, std::nullopt});
+  EXPECT_TRUE(asked(extent));
+  relation.addLessEqual(E("i"), E("n"));
+  EXPECT_TRUE(asked(relation));
+  chain.addLessEqual(E("i + k"), E("n"));
+  EXPECT_TRUE(asked(chain));
+  chain = Facts();
+  chain.setRange("k", {-1, 8}); // what a relation speaks of
+  chain.addLessEqual(E("i + k"), E("n"));
+  EXPECT_FALSE(asked(chain));
+  EXPECT_FALSE(asked(none));
+  EXPECT_EQ(none.simplify(E("floordiv(n - 1, n)")), Expr(0)); // under a division by n, which is not 0
+  EXPECT_FALSE(none.provablyLessEqual(Expr(0), E("n - 1")));
+}
+
 TEST(Facts, EqualitiesAreRestatedWhereAnInequalityMadeThemShorter) {
   Facts facts;
   for (const char *name : {"a", "b"})
