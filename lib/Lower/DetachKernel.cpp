@@ -87,8 +87,7 @@ static std::string textOf(ModuleOp module) {
   return text;
 }
 
-/// All expressions of a kernel, in their order: extents, then the body's.
-static std::vector<Expr> exprsOf(kernel::GenericOp kernel) {
+std::vector<Expr> lower::exprsOf(kernel::GenericOp kernel) {
   std::vector<Expr> all;
   auto add = [&](Attribute a) { all.push_back(Expr::parsed(cast<StringAttr>(a).getValue())); };
   llvm::for_each(kernel.getAxisExtents(), add);
@@ -179,10 +178,9 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   return d;
 }
 
-void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string, Expr> &with) {
-  shape::Facts facts;
+void lower::rewriteExprs(kernel::GenericOp kernel, llvm::function_ref<Expr(const Expr &)> rewrite) {
   auto rewritten = [&](Attribute a) {
-    return StringAttr::get(a.getContext(), facts.simplify(Expr::parsed(cast<StringAttr>(a).getValue()).substitute(with)).str());
+    return StringAttr::get(a.getContext(), rewrite(Expr::parsed(cast<StringAttr>(a).getValue())).str());
   };
   auto rewriteAll = [&](ArrayAttr a) {
     SmallVector<Attribute> out;
@@ -191,8 +189,6 @@ void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string
     return ArrayAttr::get(a.getContext(), out);
   };
   kernel.setAxisExtentsAttr(rewriteAll(kernel.getAxisExtents()));
-  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
-    facts.setAxis(kernel.getAxisName(i), kernel.getAxisExtent(i));
   kernel.getBody().walk([&](Operation *op) {
     for (StringRef key : exprKeys)
       if (auto a = op->getAttrOfType<StringAttr>(key))
@@ -200,6 +196,13 @@ void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string
     if (auto a = op->getAttrOfType<ArrayAttr>(exprListKey))
       op->setAttr(exprListKey, rewriteAll(a));
   });
+}
+
+void lower::substituteSizes(kernel::GenericOp kernel, const std::map<std::string, Expr> &with) {
+  shape::Facts facts;
+  for (unsigned i = 0; i < kernel.getNumAxes(); ++i)
+    facts.setAxis(kernel.getAxisName(i), facts.simplify(kernel.getAxisExtent(i).substitute(with)));
+  rewriteExprs(kernel, [&](const Expr &e) { return facts.simplify(e.substitute(with)); });
 }
 
 std::vector<kernel::GenericOp> lower::kernelsOf(llvm::ArrayRef<ModuleOp> modules) {

@@ -33,6 +33,8 @@ StepWriter::StepWriter(artifact::ArtifactBuilder &builder, artifact::Program &pr
   for (ir::SymbolOp s : module.getOps<ir::SymbolOp>())
     if (s.getDefinition()) {
       late.derived.insert({s.getName().str(), Expr::parsed(*s.getDefinition())});
+      if (s->hasAttr(ir::launchSizeAttr))
+        launchSizes.insert(s.getName().str());
       late.roots.erase(s.getName().str());
     }
   for (ir::RelationOp r : module.getOps<ir::RelationOp>())
@@ -112,10 +114,8 @@ void StepWriter::addKernel(kernel::GenericOp op) {
   for (Value v : op.getOutputs())
     operands.push_back(replaced ? inPlaceOf(buffers.lookup(replaced), v) : bufferFor(v));
   std::vector<Expr> sizes;
-  for (const std::string &s : op.getSizeSymbols()) {
-    auto derived = late.derived.find(s); // a target's own sizes are numbers, of which the signature knows nothing
-    sizes.push_back(derived != late.derived.end() && derived->second.constant() ? derived->second : Expr::symbol(s));
-  }
+  for (const std::string &s : op.getSizeSymbols())
+    sizes.push_back(launchSizes.count(s) ? late.derived.at(s) : Expr::symbol(s));
   program.kernel(kernels.lookup(op), operands, sizes);
 }
 

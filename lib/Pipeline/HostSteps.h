@@ -77,6 +77,7 @@ private:
   const llvm::DenseMap<mlir::Operation *, artifact::KernelId> &kernels;
   llvm::DenseMap<mlir::Operation *, const LaunchedTogether *> launched; ///< by each of a launch's ops
   artifact::LateSymbols late;
+  std::set<std::string> launchSizes; ///< those of them that only launches are given
   llvm::StringMap<std::vector<SizeCheck>> scoped; ///< by function
   std::set<std::string> available;                ///< late symbols that have values
   unsigned numFlags = 0, numBranches = 0; ///< branches around the function that is written

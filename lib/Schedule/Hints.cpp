@@ -2,32 +2,64 @@
 
 #include "lathe/Schedule/Hints.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::schedule;
 using shape::Expr;
 
+/// The declarations of sizes, by their names.
+static std::map<std::string, Operation *> symbolsOf(ModuleOp module) {
+  std::map<std::string, Operation *> symbols;
+  for (Operation &op : *module.getBody())
+    if (auto name = op.getAttrOfType<StringAttr>("name"); name && op.getName().getStringRef() == "lathe.symbol")
+      symbols[name.str()] = &op;
+  return symbols;
+}
+
+static std::vector<int64_t> expectedOf(Operation *symbol) {
+  auto expected = symbol->getAttrOfType<DenseI64ArrayAttr>("hints");
+  return expected ? std::vector<int64_t>(expected.asArrayRef()) : std::vector<int64_t>();
+}
+
+/// What a size that stands for an expression is where the sizes in that are as expected, each with each.
+static std::vector<int64_t> expectedOf(const Expr &definition, const std::map<std::string, Operation *> &symbols) {
+  std::vector<std::string> inside;
+  std::vector<SizeHints> hints;
+  for (const std::string &name : definition.symbols()) {
+    auto symbol = symbols.find(name);
+    hints.push_back({0, std::nullopt, symbol == symbols.end() ? std::vector<int64_t>() : expectedOf(symbol->second)});
+    inside.push_back(name);
+    if (hints.back().expected.empty())
+      return {};
+  }
+  std::set<int64_t> values;
+  for (const Point &p : pointsOf(inside, hints))
+    if (std::optional<int64_t> value = definition.evaluate(p))
+      values.insert(*value);
+  return {values.begin(), values.end()};
+}
+
 std::vector<SizeHints> schedule::hintsOf(kernel::GenericOp kernel) {
   std::vector<SizeHints> out;
-  auto module = kernel->getParentOfType<ModuleOp>();
+  std::map<std::string, Operation *> symbols = symbolsOf(kernel->getParentOfType<ModuleOp>());
   for (const std::string &size : kernel.getSizeSymbols()) {
-    SizeHints h;
-    for (Operation &op : *module.getBody()) {
-      auto name = op.getAttrOfType<StringAttr>("name");
-      if (op.getName().getStringRef() != "lathe.symbol" || !name || name.getValue() != size)
-        continue;
-      if (auto number = op.getAttrOfType<StringAttr>("definition"); number && Expr::parsed(number.getValue()).constant()) {
-        h.expected = {1}; // the kernels that share code have other ones: no way to run goes by it
-        continue;
-      }
-      h.min = std::max<int64_t>(0, op.getAttrOfType<IntegerAttr>("min").getInt());
-      if (int64_t max = op.getAttrOfType<IntegerAttr>("max").getInt(); max >= 0)
-        h.max = max;
-      if (auto expected = op.getAttrOfType<DenseI64ArrayAttr>("hints"))
-        h.expected.assign(expected.asArrayRef().begin(), expected.asArrayRef().end());
+    SizeHints &h = out.emplace_back();
+    auto it = symbols.find(size);
+    if (it == symbols.end())
+      continue;
+    Operation *symbol = it->second;
+    auto definition = symbol->getAttrOfType<StringAttr>("definition");
+    bool isOfLaunches = symbol->hasAttr("lathe.launch_size");
+    if (isOfLaunches && Expr::parsed(definition.getValue()).constant()) {
+      h.expected = {1}; // the kernels that share code have other numbers: no way to run goes by them
+      continue;
     }
-    out.push_back(h);
+    h.min = std::max<int64_t>(0, symbol->getAttrOfType<IntegerAttr>("min").getInt());
+    if (int64_t max = symbol->getAttrOfType<IntegerAttr>("max").getInt(); max >= 0)
+      h.max = max;
+    h.expected = isOfLaunches ? expectedOf(Expr::parsed(definition.getValue()), symbols) : expectedOf(symbol);
   }
   return out;
 }

@@ -25,6 +25,10 @@ DetachedKernel detachKernel(kernel::GenericOp kernel);
 /// The kernels of the modules' functions in program order, one module's after the other's.
 std::vector<kernel::GenericOp> kernelsOf(llvm::ArrayRef<mlir::ModuleOp> modules);
 
+/// All expressions of a kernel, in their order: extents, then the body's.
+std::vector<shape::Expr> exprsOf(kernel::GenericOp kernel);
+/// Writes another expression for each of them.
+void rewriteExprs(kernel::GenericOp kernel, llvm::function_ref<shape::Expr(const shape::Expr &)> rewrite);
 /// Writes these expressions for size symbols, in extents and offsets, and simplifies.
 void substituteSizes(kernel::GenericOp kernel, const std::map<std::string, shape::Expr> &with);
 

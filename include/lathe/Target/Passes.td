@@ -142,6 +142,28 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def ShareSizes : Pass<"lathe-share-sizes", "::mlir::ModuleOp"> {
+  let summary = "Quotients and the like that kernels run over become sizes, where such kernels share their code";
+  let description = [{
+    An axis that is as long as a quotient, a minimum or the like gets a size of its own, where the kernel asks for nothing else of what is
+    in that term, and where the kernel then is equal to another one. Kernels of equal text are compiled once.
+
+    Before:
+    ```mlir
+    %a = kernel.generic loop @level axes(i0 = "floordiv(h, 32)") ...
+    %b = kernel.generic loop @level_1 axes(i0 = "floordiv(h, 64)") ...
+    ```
+    After:
+    ```mlir
+    lathe.symbol "'floordiv(h, 32)'" range[0, -1] is "floordiv(h, 32)" {lathe.launch_size}
+    lathe.symbol "'floordiv(h, 64)'" range[0, -1] is "floordiv(h, 64)" {lathe.launch_size}
+    %a = kernel.generic loop @level axes(i0 = "'floordiv(h, 32)'") ...
+    %b = kernel.generic loop @level_1 axes(i0 = "'floordiv(h, 64)'") ...
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::ir::LatheDialect"];
+}
+
 def ShareNumbers : Pass<"lathe-share-numbers", "::mlir::ModuleOp"> {
   let summary = "Numbers in which kernels differ become sizes, so that the kernels share their code";
   let description = [{
@@ -155,8 +177,8 @@ def ShareNumbers : Pass<"lathe-share-numbers", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    lathe.symbol "'number 0 is 1'" range[1, 1] is "1"
-    lathe.symbol "'number 0 is 2'" range[2, 2] is "2"
+    lathe.symbol "'number 0 is 1'" range[1, 1] is "1" {lathe.launch_size}
+    lathe.symbol "'number 0 is 2'" range[2, 2] is "2" {lathe.launch_size}
     %a = kernel.generic loop @scores axes(i0 = "3234") ... { %0 = kernel.load %x["'number 0 is 1' + 91*i0"] ...
     %b = kernel.generic loop @scores_1 axes(i0 = "3234") ... { %0 = kernel.load %x["'number 0 is 2' + 91*i0"] ...
     ```

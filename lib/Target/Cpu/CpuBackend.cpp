@@ -51,8 +51,9 @@ public:
     pm.addPass(target::createPackWeights(weights));
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
-    pm.addPass(target::createShareNumbers());
     pm.addPass(kernel::createVerifyAccesses());
+    pm.addPass(target::createShareSizes()); // what sizes have to do with one another is not known of them
+    pm.addPass(target::createShareNumbers());
   }
 
   Expected<std::string> print(ModuleOp module, target::TextStage stage,

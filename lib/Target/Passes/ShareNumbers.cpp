@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "LaunchSizes.h"
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,36 +62,7 @@ struct Member {
   }
 };
 using Family = std::vector<Member>;
-
-/// The sizes that stand for numbers, one for each number and site, so that the sizes of a family's kernels are in the same order.
-class Numbers {
-public:
-  explicit Numbers(ModuleOp module) : module(module) {
-    for (auto s : module.getOps<ir::SymbolOp>())
-      taken.insert(s.getName().str());
-  }
-  Expr sizeOf(size_t site, int64_t value);
-
-private:
-  ModuleOp module;
-  std::set<std::string> taken;
-  std::map<std::pair<size_t, int64_t>, Expr> known;
-};
 } // namespace
-
-Expr Numbers::sizeOf(size_t site, int64_t value) {
-  auto [it, fresh] = known.try_emplace({site, value});
-  if (!fresh)
-    return it->second;
-  std::string name = "number " + std::to_string(site) + " is " + std::to_string(value);
-  while (taken.count(Expr::size(name).str()))
-    name += "'";
-  it->second = Expr::size(name);
-  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
-  b.create<ir::SymbolOp>(module.getLoc(), it->second.str(), value, value, ArrayRef<int64_t>(), b.getStringAttr(std::to_string(value)),
-                         DenseI64ArrayAttr());
-  return it->second;
-}
 
 static std::vector<Site> sitesOf(GenericOp kernel) {
   std::vector<Site> sites;
@@ -153,13 +124,13 @@ struct ShareNumbersPass : target::impl::ShareNumbersBase<ShareNumbersPass> {
       if (std::vector<Site> sites = sitesOf(kernel); !sites.empty())
         families[StringAttr::get(&getContext(), textWithoutNumbers(kernel))].push_back({kernel, std::move(sites)});
     });
-    Numbers numbers(getOperation());
+    LaunchSizes sizes(getOperation());
     for (auto &[text, family] : families)
-      share(family, numbers);
+      share(family, sizes);
   }
 
   /// Few are compiled faster than they are told apart, and know their numbers.
-  void share(Family &family, Numbers &numbers) {
+  void share(Family &family, LaunchSizes &sizes) {
     std::vector<bool> differs = differing(family);
     std::set<std::vector<int64_t>> kinds;
     for (const Member &m : family)
@@ -168,8 +139,8 @@ struct ShareNumbersPass : target::impl::ShareNumbersBase<ShareNumbersPass> {
       return;
     for (Member &m : family)
       for (auto [i, site] : llvm::enumerate(m.sites))
-        if (differs[i])
-          makeSize(site, numbers.sizeOf(i, site.value));
+        if (differs[i]) // named by the site first, so that the sizes of a family's kernels are in one order
+          makeSize(site, sizes.sizeOf("number " + std::to_string(i) + " is " + std::to_string(site.value), site.value));
   }
 };
 } // namespace

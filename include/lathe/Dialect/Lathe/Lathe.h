@@ -66,6 +66,8 @@ std::optional<Dims> symbolicValue(mlir::Value v, const shape::Facts &facts,
 bool isHostOp(mlir::Operation *op);
 /// The size symbols that have values behind a host op.
 llvm::SmallVector<llvm::StringRef> definedSymbols(mlir::Operation *op);
+/// On a symbol that a target has made: its value is what launches of kernels are given, and no size of the model's.
+inline constexpr llvm::StringRef launchSizeAttr = "lathe.launch_size";
 /// The size symbols that a loop's body knows.
 llvm::SmallVector<llvm::StringRef> bodySymbols(LoopOp op);
 /// The module's symbols that are known only while it runs.
