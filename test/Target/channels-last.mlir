@@ -72,4 +72,36 @@ func.func @excited(%x: !x) -> tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "
   %6 = lathe.conv %5, %p strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !x, tensor<24x16x1x1xf32> -> tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "w">>
   return %6 : tensor<?x24x?x?xf32, #lathe.dims<"n", "24", "h", "w">>
 }
+
+// Heads over two images, which may have no pixel, their channels shared out to boxes and behind one another: each part of what the last kernel
+// runs over is an image of its own.
+// CHECK-LABEL: func.func @heads
+// CHECK: kernel.generic reduction @conv{{.*}} outs(tensor<1x?x?x48xf32, #lathe.dims<"1", "p", "q", "48">>)
+// CHECK: kernel.generic reduction @conv{{.*}} outs(tensor<1x?x?x48xf32, #lathe.dims<"1", "r", "s", "48">>)
+// CHECK: kernel.generic loop @concat
+// CHECK: kernel.load %{{.*}}["48*floordiv(i0, 3*q)*q + i1 + 48*mod(floordiv(i0, 3), q) + 16*mod(i0, 3)"] if
+// CHECK: kernel.load %{{.*}}["48*floordiv(-3*p*q + i0, 3*s)*s + i1 + 48*mod(-p*q + floordiv(i0, 3), s) + 16*mod(i0, 3)"] if
+lathe.symbol "p" range [0, -1]
+lathe.symbol "q" range [0, -1]
+lathe.symbol "r" range [0, -1]
+lathe.symbol "s" range [0, -1]
+func.func @heads(%x: tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>, %z: tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "r", "s">>)
+    -> tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q + 3*r*s", "16">> {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf32>
+  %v = lathe.constant dense_resource<v> : tensor<48x16x1x1xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>, tensor<16x16x3x3xf32> -> tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>
+  %2 = lathe.conv %z, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "r", "s">>, tensor<16x16x3x3xf32> -> tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "r", "s">>
+  %3 = lathe.conv %1, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>, tensor<48x16x1x1xf32> -> tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "p", "q">>
+  %4 = lathe.conv %2, %v strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "r", "s">>, tensor<48x16x1x1xf32> -> tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "r", "s">>
+  %12 = lathe.add %3, %3 : tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "p", "q">>
+  %13 = lathe.add %4, %4 : tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "r", "s">>
+  %5 = lathe.reshape %12 : tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "p", "q">> -> tensor<1x3x16x?x?xf32, #lathe.dims<"1", "3", "16", "p", "q">>
+  %6 = lathe.reshape %13 : tensor<1x48x?x?xf32, #lathe.dims<"1", "48", "r", "s">> -> tensor<1x3x16x?x?xf32, #lathe.dims<"1", "3", "16", "r", "s">>
+  %7 = lathe.transpose %5 [0, 3, 4, 1, 2] : tensor<1x3x16x?x?xf32, #lathe.dims<"1", "3", "16", "p", "q">> -> tensor<1x?x?x3x16xf32, #lathe.dims<"1", "p", "q", "3", "16">>
+  %8 = lathe.transpose %6 [0, 3, 4, 1, 2] : tensor<1x3x16x?x?xf32, #lathe.dims<"1", "3", "16", "r", "s">> -> tensor<1x?x?x3x16xf32, #lathe.dims<"1", "r", "s", "3", "16">>
+  %9 = lathe.reshape %7 : tensor<1x?x?x3x16xf32, #lathe.dims<"1", "p", "q", "3", "16">> -> tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q", "16">>
+  %10 = lathe.reshape %8 : tensor<1x?x?x3x16xf32, #lathe.dims<"1", "r", "s", "3", "16">> -> tensor<1x?x16xf32, #lathe.dims<"1", "3*r*s", "16">>
+  %11 = lathe.concat %9, %10 axis 1 : tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q", "16">>, tensor<1x?x16xf32, #lathe.dims<"1", "3*r*s", "16">> -> tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q + 3*r*s", "16">>
+  return %11 : tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q + 3*r*s", "16">>
+}
 }

@@ -21,7 +21,7 @@ std::optional<Planes> Planes::of(RankedTensorType type) {
 }
 
 namespace {
-/// What the predicate of an access says: low <= e and e < high of index expressions.
+/// What the predicate of an access says: 0 <= e, and e < high, of index expressions.
 struct Predicate {
   std::vector<Expr> fromZero;
   std::vector<std::pair<Expr, Expr>> below;
@@ -55,8 +55,8 @@ Predicate::Predicate(Value condition) {
     std::optional<Expr> right = compare ? indexOf(compare.getRhs()) : std::nullopt;
     if (!left || !right)
       continue;
-    if (compare.getPredicate() == arith::CmpIPredicate::sge && right->isZero())
-      fromZero.push_back(*left);
+    if (compare.getPredicate() == arith::CmpIPredicate::sge)
+      fromZero.push_back(*left - *right);
     else if (compare.getPredicate() == arith::CmpIPredicate::slt)
       below.push_back({*left, *right});
   }
@@ -79,12 +79,21 @@ static std::optional<std::pair<Expr, Expr>> quotient(const Expr &e) {
   return parts;
 }
 
+/// Is it another number at other points of the axes?
+static bool varies(const Expr &e, const shape::Facts &facts) {
+  return llvm::any_of(e.symbols(), [&](const std::string &s) { return facts.extentOf(s) || shape::kindOf(s) == shape::SymbolKind::Indirect; });
+}
+
 /// 0 <= e < size wherever the predicate holds. A quotient is inside of an image where what is divided is inside of a larger one.
 static bool isInside(const Expr &e, const Expr &size, const Predicate &predicate, const shape::Facts &facts) {
-  if (auto parts = quotient(e); parts && facts.provablyPositive(parts->second))
+  auto isSize = [&](const Expr &x) { return facts.provablyLessEqual(Expr(0), x); }; // one of 0 has nothing inside
+  if (auto parts = quotient(e); parts && isSize(parts->second) && isSize(size))
     return isInside(parts->first, size * parts->second, predicate, facts);
   auto saysLow = [&](const Expr &x) { return x == e; };
-  auto saysHigh = [&](const std::pair<Expr, Expr> &b) { return b.first == e && facts.provablyLessEqual(b.second, size); };
+  auto saysHigh = [&](const std::pair<Expr, Expr> &b) { // of e moved by sizes: where the image is a part of what the axis runs over
+    Expr moved = e - b.first;
+    return !varies(moved, facts) && facts.provablyLessEqual(b.second + moved, size);
+  };
   return (llvm::any_of(predicate.fromZero, saysLow) || facts.provablyLessEqual(Expr(0), e)) &&
          (llvm::any_of(predicate.below, saysHigh) || facts.provablyLess(e, size));
 }
