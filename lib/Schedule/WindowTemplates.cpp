@@ -24,8 +24,8 @@ constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
 /// filters then take 1.8 times the bytes, and in a whole model no less time.
 constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
-/// Bytes that a kernel's second filter may take beside the first.
-constexpr int64_t mostBeside = 4 << 20;
+/// Bytes that a kernel's second filter may take beside the first: its share, of one that several kernels read, and in all.
+constexpr int64_t mostBeside = 4 << 20, mostShared = 16 << 20;
 
 Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
   Expr count(1);
@@ -136,7 +136,7 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
     auto tiles = WinogradAttr::get(kernel.getContext(), results[0], results[1]);
     if (least > mostAlways)
       always = {tiles, false}, mostAlways = least, usually = average;
-    if (average > mostSometimes && sum.filterBytes(results) <= mostBeside)
+    if (average > mostSometimes && sum.filterBytes(results) <= std::min(mostShared, sum.readers * mostBeside))
       sometimes = {tiles, true}, mostSometimes = average, bytes = sum.filterBytes(results);
   }
   // A small filter may be there twice for what large images gain.

@@ -52,6 +52,26 @@ func.func @open(%x: !open) -> !open {
   return %1 : !open
 }
 
+// A second filter of 5.8 MB is too much for one kernel, not for two that share it.
+// CHECK-LABEL: func.func @large
+// CHECK-NOT: winograd
+// CHECK-LABEL: func.func @shared
+// CHECK: kernel.load %{{.*}}winograd = array<i64: {{[24], [24]}}>, winograd_filter = 2 : i64}
+// CHECK: kernel.load %{{.*}}winograd = array<i64: {{[24], [24]}}>, winograd_filter = 2 : i64}
+!narrow = tensor<1x256x?x?xf32, #lathe.dims<"1", "256", "h", "w">>
+!wide = tensor<1x360x?x?xf32, #lathe.dims<"1", "360", "h", "w">>
+func.func @large(%x: !narrow) -> !wide {
+  %w = lathe.constant dense_resource<w> : tensor<360x256x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !narrow, tensor<360x256x3x3xf32> -> !wide
+  return %1 : !wide
+}
+func.func @shared(%x: !narrow, %y: !narrow) -> (!wide, !wide) {
+  %w = lathe.constant dense_resource<w> : tensor<360x256x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !narrow, tensor<360x256x3x3xf32> -> !wide
+  %2 = lathe.conv %y, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !narrow, tensor<360x256x3x3xf32> -> !wide
+  return %1, %2 : !wide, !wide
+}
+
 // Along the line alone: the three lines of the window are among what is summed over.
 // CHECK-LABEL: func.func @line
 // CHECK: kernel.pack %{{.*}} {k = 192 : i64, kExtents = array<i64: 3, 64>, {{.*}}winograd = array<i64: 1, 4>} : tensor<64x64x1x3xf32> -> tensor<2x384x32xf32>

@@ -17,6 +17,7 @@ struct WindowedSum {
   const lower::BodyInfo &info;
   lower::SlidingWindow window;
   int64_t columns, taps;
+  int64_t readers = 1; ///< kernels that have the filter in common
 
   shape::Expr tiles(llvm::ArrayRef<int64_t> results) const;
   int64_t filterBytes(llvm::ArrayRef<int64_t> results) const;

@@ -54,10 +54,24 @@ struct Strides {
   }
 };
 
+/// What kernels with one filter have in common: the levels of a pyramid have the filter twice where one of them has, in one form.
+struct SharedFilters {
+  llvm::DenseMap<Value, int64_t> readers; ///< before any filter is packed
+  llvm::DenseMap<Value, schedule::WindowChoice> chosen;
+
+  schedule::WindowChoice choose(Value filter, schedule::WindowedSum sum) {
+    sum.readers = std::max<int64_t>(1, readers.lookup(filter));
+    schedule::WindowChoice mine = schedule::chooseWinograd(sum);
+    if (mine.tiles && !mine.both)
+      return mine;
+    return chosen.try_emplace(filter, mine).first->second;
+  }
+};
+
 class Packer {
 public:
-  Packer(kernel::GenericOp kernel, int64_t panel, bool halves, bool winograd)
-      : kernel(kernel), info(kernel), panel(panel), halves(halves), winograd(winograd) {}
+  Packer(kernel::GenericOp kernel, int64_t panel, bool halves, bool winograd, SharedFilters &shared)
+      : kernel(kernel), info(kernel), panel(panel), halves(halves), winograd(winograd), shared(shared) {}
   void run() {
     std::optional<Filter> f = Filter::of(info, halves);
     if (!f || !isWhole(*f))
@@ -91,6 +105,7 @@ private:
   BodyInfo info;
   int64_t panel;
   bool halves, winograd;
+  SharedFilters &shared;
 };
 
 } // namespace
@@ -318,7 +333,7 @@ Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t 
     return {};
   if (!lower::liesTogether(info, f.image, window->depth.back()) && !lower::liesTogether(info, f.image, window->dims.back().place))
     return {};
-  schedule::WindowChoice way = schedule::chooseWinograd({info, *window, columns, k.count});
+  schedule::WindowChoice way = shared.choose(sourceOf(kernel, f), {info, *window, columns, k.count});
   if (!way.tiles || leavesImage(info, f, *window) || hasEmptyTap(info, f, *window, sourceOf(kernel, f), columns, step))
     return {};
   both = way.both;
@@ -449,10 +464,15 @@ namespace {
 struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
   using PackFiltersBase::PackFiltersBase;
   void runOnOperation() override {
+    SharedFilters shared;
+    getOperation().walk([&](kernel::GenericOp kernel) {
+      for (Value v : kernel.getInputs())
+        ++shared.readers[v];
+    });
     getOperation().walk([&](kernel::GenericOp kernel) {
       if (panel)
-        Packer(kernel, panel, halves, winograd).orderColumns();
-      Packer(kernel, panel, halves, winograd).run();
+        Packer(kernel, panel, halves, winograd, shared).orderColumns();
+      Packer(kernel, panel, halves, winograd, shared).run();
     });
   }
 };
