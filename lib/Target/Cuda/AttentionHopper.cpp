@@ -64,7 +64,6 @@ private:
   void release(Kind kind, Value stage);
   Values multiplyKeys(Value tile);
   Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value tile);
-  void modifyAll(Values &scores, Value tile, bool cut);
   void modify(Values &scores, Value tile);
   Values softmax(Values &scores, Value *top, Value *total, Value *keep);
   Value quad(Value x, bool largest);
@@ -236,11 +235,12 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   return sums;
 }
 
-/// The score region on every score, times log2 e. `cut`: the tile ends past the last key, where scores are -inf.
-void HopperAttention::modifyAll(Values &scores, Value tile, bool cut) {
+/// The score region on every score, times log2 e; -inf past the last key.
+void HopperAttention::modify(Values &scores, Value tile) {
   Value warpRow = d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16));
   Value firstRow = d.add(q0, d.add(warpRow, d.shr(lane, 2)));
   Value firstKey = d.add(d.mul(tile, keysPerTile), d.mul(d.bitAnd(lane, 3), 2));
+  bool whole = knownDivisor(p.keys, keysPerTile) == keysPerTile;
   Value lastQuery = d.sub(queries, d.i32(1)), lastKey = d.sub(keys, d.i32(1));
   for (unsigned h = 0; h < 2; ++h) {
     BodyEmitter row = base;
@@ -250,24 +250,11 @@ void HopperAttention::modifyAll(Values &scores, Value tile, bool cut) {
         continue;
       Value key = d.add(firstKey, i / 4 * 8 + i % 2);
       BodyEmitter point = row;
-      point.bindAxis(info.axes[p.shape.key], d.wide(cut ? d.minU(key, lastKey) : key));
+      point.bindAxis(info.axes[p.shape.key], d.wide(whole ? key : d.minU(key, lastKey)));
       Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(log2E));
-      scores[i] = cut ? d.select(d.less(key, keys), s, d.f32(-INFINITY)) : s;
+      scores[i] = whole ? s : d.select(d.less(key, keys), s, d.f32(-INFINITY));
     }
   }
-}
-
-/// The last tile alone may end past the last key: the others are spared the tests.
-void HopperAttention::modify(Values &scores, Value tile) {
-  auto modified = [&](bool cut) {
-    Values own = scores;
-    modifyAll(own, tile, cut);
-    return own;
-  };
-  if (knownDivisor(p.keys, keysPerTile) == keysPerTile)
-    return modifyAll(scores, tile, false);
-  Value end = d.mul(d.add(tile, d.i32(1)), keysPerTile);
-  scores = d.choose(d.less(keys, end), [&] { return modified(true); }, [&] { return modified(false); });
 }
 
 /// Four threads share a row.
