@@ -296,7 +296,8 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
   ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns);
   const RowGroups &groups = epilogue.rowGroups();
-  WordRows at{v.i(x().stride), {}, table};
+  WordRows at{v.i(x().stride), table};
+  Value perLine = groups.tilesOf(v, rowLength), tileCount = v.mul(perLine, lines);
   forWidth(panelIndex, [&](unsigned width) {
     v.loop(v.i(0), lines, 1, [&](Value line) {
       Value lineAt = word(f.scratch, v.mul(v.mul(line, y() ? y()->stride : 1), lineLength));
@@ -305,7 +306,8 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
         epilogue.request(point, row, group.count, firstColumn, width);
         groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
           Value place = v.mul(v.add(group.first, tile.first), x().stride);
-          tiles.emit(panel, word(lineAt, place), at, tile.count, words, epilogue.bufferAt(tile.first), {}, columnStart(), true, width);
+          tiles.emit(panel, word(lineAt, place), at, tile.count, words, epilogue.bufferAt(tile.first), {}, columnStart(),
+                     requestOf(panel, v.add(v.mul(line, perLine), tile.number), tileCount, width), width);
         });
         epilogue.emit(point, row, group.count, firstColumn, width);
       });

@@ -24,6 +24,8 @@ protected:
   mlir::Value word(mlir::Value pointer, mlir::Value at) { return v.at(pointer, at, v.b.getI32Type()); }
   /// The panel of a batch point as packed columns, and the start of its sums in scratch at `room`.
   ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value room);
+  /// What a tile, one of so many, requests of the panel behind.
+  Request requestOf(const ColumnPanel &panel, mlir::Value tile, mlir::Value tiles, unsigned width);
   mlir::Value columnStart() { return shape.rowsSigned ? starts : mlir::Value(); }
   /// Calls body(width) with the number of columns of this panel that are worth computing.
   void forWidth(mlir::Value panelIndex, llvm::function_ref<void(unsigned)> body);

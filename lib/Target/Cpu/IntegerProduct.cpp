@@ -13,6 +13,8 @@ using shape::Expr;
 constexpr int64_t blockBytes = 192 << 10;
 /// A block has at least as many rows as hide the traffic of a panel, and at most as many as leave several blocks to the threads.
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 192, otherwise = 96;
+/// Words of the panel that a single tile requests from memory ahead of their use.
+constexpr int64_t prefetchWords = 32;
 /// Panels that a thread takes at least: each thread packs its own rows.
 constexpr int64_t panelsPerPacking = 4;
 
@@ -22,7 +24,7 @@ constexpr int64_t panelsPerPacking = 4;
 
 IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
-      tiles(v, schedule::byteForm(f.isa, shape.pairs.has_value())),
+      tiles(v, schedule::byteForm(f.isa, shape.pairs.has_value()), !shape.isConvolution()),
       epilogue(v, shape.product, f.info, body, tiles.maxRows(), /*grouped=*/true), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
   words = body.emitExpr(shape.words());
   panelCount = v.max(body.emitExpr(panels()), v.i(1));
@@ -63,12 +65,25 @@ ColumnPanel IntegerEmitter::panelAt(const BodyEmitter &point, Value batch, Value
   v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
     auto sums = v.loop(v.i(0), words, 1, {less}, [&](Value w, VectorBuilder::Values s) {
       Value columns = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, word(panel, v.add(v.mul(w, panelColumns), q)), 4);
-      return VectorBuilder::Values{dotBytes(v, s[0], shifted, columns)};
+      return VectorBuilder::Values{IntegerTile::dot(v, s[0], shifted, columns)};
     });
     Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
     v.b.create<LLVM::StoreOp>(v.loc, start, word(starts, q), 4);
   });
   return {panel, list};
+}
+
+/// Panels follow one another in memory: while one is multiplied, each tile requests its part of the next. A single tile reads each word of a
+/// panel once, and requests what it is about to read.
+Request IntegerEmitter::requestOf(const ColumnPanel &panel, Value tile, Value count, unsigned width) {
+  if (!shape.product.packed)
+    return {};
+  int64_t bytes = quad * panelColumns, perPass = int64_t(tiles.vectorsOf(width)) * v.target.vectorBytes;
+  int64_t passes = std::max<int64_t>(1, quad * width / perPass);
+  BodyEmitter outside = body;
+  Value single = v.less(count, v.i(2)), step = v.select(single, v.i(bytes), v.ceilDiv(v.i(bytes), v.max(v.mul(count, passes), v.i(1))));
+  Value stretch = v.mul(words, step), next = v.add(v.mul(outside.emitExpr(shape.panelRows()), bytes), v.mul(v.mul(tile, passes), stretch));
+  return {v.at(panel.words, v.select(single, v.i(prefetchWords * bytes), next), v.b.getI8Type()), step, v.select(single, v.i(perPass), stretch)};
 }
 
 void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
@@ -98,16 +113,20 @@ public:
 
 private:
   Expr blocks() const { return Expr::ceildiv(shape.product.rows.extent(), Expr(blockRows)); }
-  Expr rowWords() const { return shape.words() * Expr(stride) + Expr(stride); }
+  Expr packedWords() const { return packed.size(shape.words(), stride); }
+  /// Of the rows, what their sums start with, and one of each row.
+  Expr rowWords() const { return packedWords() + Expr(2 * stride + int64_t(v.lanes)); }
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count);
   void emitRowStarts(Value count);
 
+  TiledWords packed;
   int64_t blockRows, stride; ///< of a word's rows, in words
-  Value rowStarts, room;
+  Value rowStarts, line, room;
 };
 } // namespace
 
-MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape) {
+MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape)
+    : IntegerEmitter(f, shape), packed(v, epilogue.rowGroups(), tiles.splitsRows()) {
   std::optional<int64_t> depth = shape.product.reduced.extent().constant(), rows = shape.product.rows.extent().constant();
   blockRows = depth ? std::clamp(blockBytes / std::max<int64_t>(*depth, 1), fewestBlockRows, mostBlockRows) : otherwise;
   if (rows) { // blocks of one size
@@ -118,7 +137,9 @@ MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape) : Int
       tiles.allowHeightsOf(epilogue.rowGroups(), *rows / blocks + 1);
   }
   stride = (blockRows + v.lanes - 1) / v.lanes * v.lanes;
-  rowStarts = word(f.scratch, body.emitExpr(shape.words() * Expr(stride)));
+  packed.place(f.scratch, words);
+  rowStarts = word(f.scratch, body.emitExpr(packedWords()));
+  line = word(rowStarts, v.i(stride));
   room = word(f.scratch, body.emitExpr(rowWords()));
 }
 
@@ -142,7 +163,7 @@ void MatrixEmitter::emit() {
     shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
     Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
     Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
-    packer.rows(point, first, mine, stride, f.scratch);
+    packer.rows(point, first, mine, packed, line);
     emitRowStarts(mine);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
            [&](Value panel) { emitPanel(point, batch, panel, first, mine); });
@@ -154,28 +175,32 @@ void MatrixEmitter::emitRowStarts(Value count) {
   if (shape.columnsSigned)
     return;
   Value shift = v.intSplat(int32_t(0x80808080));
-  v.loop(v.i(0), count, v.lanes, [&](Value r) {
+  auto sumRows = [&](const TiledWords::Part &tile, Value row) {
     auto sums = v.loop(v.i(0), words, 1, {v.intSplat(0)}, [&](Value w, VectorBuilder::Values s) {
-      Value rows = v.b.create<LLVM::LoadOp>(v.loc, v.intVec, word(f.scratch, v.add(v.mul(w, stride), r)), 4);
-      return VectorBuilder::Values{dotBytes(v, s[0], rows, shift)};
+      return VectorBuilder::Values{IntegerTile::dot(v, s[0], packed.load(tile, w, row), shift)};
     });
-    v.b.create<LLVM::StoreOp>(v.loc, v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]), word(rowStarts, r), 4);
+    Value start = v.b.create<arith::SubIOp>(v.loc, v.intSplat(0), sums[0]);
+    v.b.create<LLVM::StoreOp>(v.loc, start, word(rowStarts, v.add(tile.first, row)), 4);
+  };
+  packed.eachTile(count, [&](const TiledWords::Part &tile) {
+    packed.eachVector(tile, [&](Value row) { sumRows(tile, row); });
   });
 }
 
 void MatrixEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count) {
   ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  WordRows at{v.i(1), v.i(stride), {}};
+  WordRows at{v.i(1), {}};
   const RowGroups &groups = epilogue.rowGroups();
+  Value tileCount = groups.tilesOf(v, count);
   forWidth(panelIndex, [&](unsigned width) {
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value row = v.add(first, group.first);
       epilogue.request(point, row, group.count, firstColumn, width);
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
         Value local = v.add(group.first, tile.first);
-        tiles.emit(panel, word(f.scratch, local), at, tile.count, words, epilogue.bufferAt(tile.first),
-                   shape.columnsSigned ? Value() : word(rowStarts, local), columnStart(), shape.product.packed, width);
+        tiles.emit(panel, packed.tileAt(tile.number, local), at, tile.count, words, epilogue.bufferAt(tile.first),
+                   shape.columnsSigned ? Value() : word(rowStarts, local), columnStart(), requestOf(panel, tile.number, tileCount, width), width);
       });
       epilogue.emit(point, row, group.count, firstColumn, width);
     });

@@ -47,9 +47,6 @@ struct IntegerShape {
 /// Whether the kernel's sum is one of products of bytes.
 bool sumsProductsOfBytes(const lower::BodyInfo &info);
 
-/// acc + the four products in each word of 32 bits: `rows` unsigned bytes, `columns` signed ones.
-mlir::Value dotBytes(VectorBuilder &v, mlir::Value acc, mlir::Value rows, mlir::Value columns);
-
 } // namespace lathe::cpu
 
 #endif // LATHE_TARGET_CPU_INTEGERPRODUCT_H

@@ -70,15 +70,15 @@ bool WordPacker::rowsAreRuns() const {
   return step && step->isOne() && (reduced.axes.size() == 1 || (last && *last % quad == 0));
 }
 
-void WordPacker::rows(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+void WordPacker::rows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value line) {
   if (rowsAreRuns())
-    copyRuns(point, first, count, stride, to);
+    copyRuns(point, first, count, to);
   else
-    evaluateRows(point, first, count, stride, to);
+    evaluateRows(point, first, count, to, line);
 }
 
 /// A vector of words of as many rows as it has lanes, transposed in registers.
-void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, const TiledWords &to) {
   auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
   const Expr &offset = info.exprOf(load);
   bool flat = shape.product.rows.strideOf(offset).has_value();
@@ -87,14 +87,13 @@ void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, in
   shape.product.reduced.bind(v, origin, v.i(0), /*flat=*/true);
   Value depth = origin.emitExpr(shape.product.reduced.extent()), whole = v.roundDown(depth, bytes), last = v.sub(count, 1);
   auto vectorOfBytes = VectorType::get(bytes, v.b.getI8Type());
-  v.loop(v.i(0), count, v.lanes, [&](Value group) {
+  auto vectorOfRows = [&](const TiledWords::Part &tile, Value row) {
     Values starts;
     for (unsigned l = 0; l < v.lanes; ++l) {
       BodyEmitter at = origin;
-      shape.product.rows.bind(v, at, v.add(first, v.min(v.add(group, l), last)), flat);
+      shape.product.rows.bind(v, at, v.add(first, v.min(v.add(v.add(tile.first, row), l), last)), flat);
       starts.push_back(at.emitExpr(offset));
     }
-    Value target = v.at(to, group, v.b.getI32Type());
     auto block = [&](Value k) {
       Values rows;
       for (Value start : starts) {
@@ -102,24 +101,28 @@ void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, in
         rows.push_back(v.b.create<vector::BitCastOp>(v.loc, v.vec, v.b.create<LLVM::LoadOp>(v.loc, vectorOfBytes, p, 1).getResult()));
       }
       rows = v.transpose(rows);
-      Value at = v.mul(v.div(k, quad), stride);
+      Value number = v.div(k, quad);
       for (unsigned q = 0; q < v.lanes; ++q) {
         Value words = v.b.create<arith::BitcastOp>(v.loc, v.intVec, rows[q]);
         if (shape.rowsSigned)
           words = v.b.create<arith::XOrIOp>(v.loc, words, splat(v, words, flips));
-        store(words, target, v.add(at, q * stride));
+        to.store(words, tile, v.add(number, q), row);
       }
     };
     v.loop(v.i(0), whole, bytes, block);
-    v.ifThen(v.less(whole, depth), [&] { runsTail(starts, whole, depth, stride, target); });
+    auto put = [&](Value bits, Value word, unsigned lane) { to.store(bits, tile, word, v.add(row, lane)); };
+    v.ifThen(v.less(whole, depth), [&] { runsTail(starts, whole, depth, put); });
+  };
+  to.eachTile(count, [&](const TiledWords::Part &tile) {
+    to.eachVector(tile, [&](Value row) { vectorOfRows(tile, row); });
   });
 }
 
 /// What is left of the runs, word by word; bytes past the end are zero.
-void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, int64_t stride, Value to) {
+void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, function_ref<void(Value, Value, unsigned)> put) {
   Type i8 = v.b.getI8Type(), i32 = v.b.getI32Type();
   Value words = v.ceilDiv(depth, quad), full = v.div(depth, quad), last = v.sub(depth, 1);
-  auto put = [&](Value word, unsigned l, Value start, bool partial) {
+  auto one = [&](Value word, unsigned l, Value start, bool partial) {
     Value k = v.mul(word, quad), bits;
     if (!partial) {
       bits = v.b.create<LLVM::LoadOp>(v.loc, i32, v.at(rowsRef, v.add(start, k), i8), 1);
@@ -137,20 +140,18 @@ void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, int6
       }
       bits = join(bytes, false);
     }
-    store(bits, to, v.add(v.mul(word, stride), l));
+    put(bits, word, l);
   };
-  v.loop(v.div(whole, quad), full, 1, [&](Value word) {
-    for (auto [l, start] : llvm::enumerate(starts))
-      put(word, l, start, false);
-  });
-  v.loop(full, words, 1, [&](Value word) {
-    for (auto [l, start] : llvm::enumerate(starts))
-      put(word, l, start, true);
-  });
+  auto all = [&](Value word, bool partial) { // rows past the tile's end first: they lie where other rows' words do
+    for (unsigned l = starts.size(); l-- > 0;)
+      one(word, l, starts[l], partial);
+  };
+  v.loop(v.div(whole, quad), full, 1, [&](Value word) { all(word, false); });
+  v.loop(full, words, 1, [&](Value word) { all(word, true); });
 }
 
 /// Whatever the first factor is, with the innermost rows in the lanes.
-void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, int64_t stride, Value to) {
+void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value line) {
   const AxisGroup &rows = shape.product.rows;
   BodyEmitter outside = point;
   Value extent = outside.emitExpr(info.extents[shape.channels()]);
@@ -179,7 +180,7 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
   };
   if (rows.empty()) {
     forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
-      store(wordAt(at, word, false, {}, {}), to, v.mul(index, stride));
+      to.store(wordAt(at, word, false, {}, {}), {v.i(0), v.i(0), v.i(1)}, index, v.i(0));
     });
     return;
   }
@@ -187,21 +188,25 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
   Value length = v.max(outside.emitExpr(info.extents[carrier]), v.i(1)), end = v.add(first, count);
   AxisGroup outer(info, {rows.axes.begin(), llvm::find(rows.axes, carrier)});
   forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
-    v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
-      Value start = v.mul(line, length), from = v.max(v.sub(first, start), v.i(0)), until = v.min(v.sub(end, start), length);
+    v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value run) {
+      Value start = v.mul(run, length), from = v.max(v.sub(first, start), v.i(0)), until = v.min(v.sub(end, start), length);
       BodyEmitter here = at;
       for (unsigned a : rows.axes)
         here.bindAxis(info.axes[a], v.i(0)); // those of one point behind the carrier
-      outer.bind(v, here, line, /*flat=*/false);
-      auto vector = [&](Value x, Value mask) {
-        store(wordAt(here, word, true, x, mask), to, v.add(v.mul(index, stride), v.sub(v.add(start, x), first)));
-      };
+      outer.bind(v, here, run, /*flat=*/false);
+      auto vector = [&](Value x, Value mask) { store(wordAt(here, word, true, x, mask), line, v.sub(v.add(start, x), first)); };
       auto partly = [&](Value x) { vector(x, v.firstLanes(v.sub(until, x))); };
       if (v.target.maskedBytes)
         return v.loop(from, until, v.lanes, partly);
       Value wholeEnd = v.add(from, v.roundDown(v.sub(until, from), v.lanes));
       v.loop(from, wholeEnd, v.lanes, [&](Value x) { vector(x, {}); });
       v.ifThen(v.less(wholeEnd, until), [&] { partly(wholeEnd); });
+    });
+    to.eachTile(count, [&, index = index](const TiledWords::Part &tile) {
+      to.eachVector(tile, [&](Value row) {
+        Value at = v.at(line, v.add(tile.first, row), v.b.getI32Type());
+        to.store(v.b.create<LLVM::LoadOp>(v.loc, v.intVec, at, 4), tile, index, row);
+      });
     });
   });
 }

@@ -3,6 +3,7 @@
 #define LATHE_TARGET_CPU_INTEGERROWS_H
 
 #include "IntegerProduct.h"
+#include "TiledWords.h"
 
 namespace lathe::cpu {
 
@@ -13,9 +14,8 @@ public:
   WordPacker(VectorBuilder &v, const IntegerShape &shape, const lower::BodyInfo &info, mlir::Value rowsRef, mlir::Value columnsRef)
       : v(v), shape(shape), info(info), rowsRef(rowsRef), columnsRef(columnsRef) {}
 
-  /// Rows first .. first + count - 1 as words [word][stride]. Up to a vector of rows past the last one is written, and up to a
-  /// vector of words past the last one.
-  void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
+  /// Rows first .. first + count - 1. `line`: room for a word of each row, and a vector behind it.
+  void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value line);
   /// A panel of columns that are not packed.
   void columns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value to);
   /// Words of the image, lanes along its innermost dimension: four channels from `channel` on at width places. `at` has the
@@ -29,9 +29,10 @@ private:
   mlir::Value join(mlir::ArrayRef<mlir::Value> bytes, bool flip);
   const std::string &lastAxis() const { return info.axes[shape.channels()]; }
   bool rowsAreRuns() const;
-  void copyRuns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
-  void runsTail(mlir::ArrayRef<mlir::Value> starts, mlir::Value whole, mlir::Value depth, int64_t stride, mlir::Value to);
-  void evaluateRows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, int64_t stride, mlir::Value to);
+  void copyRuns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to);
+  void runsTail(mlir::ArrayRef<mlir::Value> starts, mlir::Value whole, mlir::Value depth,
+                llvm::function_ref<void(mlir::Value, mlir::Value, unsigned)> put);
+  void evaluateRows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value line);
   /// Calls body(point, word, channel word) for each word of the sum, with all but the last summed axis bound.
   void forWords(const lower::BodyEmitter &point,
                 llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value)> body);

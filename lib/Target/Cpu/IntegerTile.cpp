@@ -11,11 +11,10 @@ using namespace lathe::cpu;
 using Values = VectorBuilder::Values;
 using schedule::ByteForm;
 
+constexpr unsigned cacheLine = 64;
 /// Words a trip, of dot products. The other forms have a word a trip: of several the code generator adds up products first, and of these
 /// there are more than registers.
 constexpr unsigned unroll = 4;
-/// Words of the panel that are requested from memory ahead of their use.
-constexpr unsigned prefetchWords = 32;
 /// Sums in flight that hide the latency of a dot product. In the other forms what a sum waits for is an addition.
 constexpr unsigned sumsInFlight = 10;
 
@@ -72,9 +71,8 @@ static Value addBytePairs(VectorBuilder &v, Value rows, Value columns) {
   return intrinsic(v, name, halves(v), {as(rows), as(columns)});
 }
 
-namespace {
 /// Words as the instructions of a form take them.
-struct Words {
+struct IntegerTile::Words {
   Value whole, even, odd;
 
   static Words of(VectorBuilder &v, ByteForm form, Value words, bool isSigned) {
@@ -84,9 +82,8 @@ struct Words {
     return {{}, even, odd};
   }
 };
-} // namespace
 
-static Value dot(VectorBuilder &v, ByteForm form, Value acc, const Words &rows, const Words &columns) {
+Value IntegerTile::dot(VectorBuilder &v, ByteForm form, Value acc, const Words &rows, const Words &columns) {
   switch (form) {
   case ByteForm::Dots:
     return intrinsic(v, v.target.vectorBytes == 64 ? "llvm.x86.avx512.vpdpbusd.512" : "llvm.x86.avx512.vpdpbusd.256", v.intVec,
@@ -100,7 +97,7 @@ static Value dot(VectorBuilder &v, ByteForm form, Value acc, const Words &rows, 
   llvm_unreachable("no form");
 }
 
-Value lathe::cpu::dotBytes(VectorBuilder &v, Value acc, Value rows, Value columns) {
+Value IntegerTile::dot(VectorBuilder &v, Value acc, Value rows, Value columns) {
   ByteForm form = schedule::byteForm(v.target, false);
   return dot(v, form, acc, Words::of(v, form, rows, false), Words::of(v, form, columns, true));
 }
@@ -109,19 +106,19 @@ Value lathe::cpu::dotBytes(VectorBuilder &v, Value acc, Value rows, Value column
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Registers beside the sums, of two vectors a row: the columns, one word of the rows, what is added; where bytes are split their halves.
+/// Registers beside the sums, of two vectors a row: the columns, one word of the rows, what is added; where rows are split here their halves.
 unsigned IntegerTile::maxRows() const {
-  unsigned spare = form == ByteForm::Dots ? 3 : form == ByteForm::Pairs ? 4 : 7;
+  unsigned spare = form == ByteForm::Dots ? 3 : form == ByteForm::Pairs || split ? 4 : 7;
   return std::min(form == ByteForm::Dots ? 14u : 12u, (v.target.registers - spare) / 2);
 }
 
 void IntegerTile::emit(const ColumnPanel &panel, Value first, const WordRows &at, Value rows, Value words, Value sums, Value rowStart,
-                       Value columnStart, bool prefetched, unsigned width) {
+                       Value columnStart, const Request &request, unsigned width) {
   OpBuilder &b = v.b;
   SmallVector<int64_t> cases(heights.begin(), heights.end());
   for (unsigned r = 1; heights.empty() && r <= maxRows(); ++r)
     cases.push_back(r);
-  auto one = [&](unsigned r) { emitRows(panel, first, at, r, words, sums, rowStart, columnStart, prefetched, width); };
+  auto one = [&](unsigned r) { emitRows(panel, first, at, r, words, sums, rowStart, columnStart, request, width); };
   if (cases.size() == 1)
     return one(cases[0]);
   Value index = b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), rows);
@@ -143,6 +140,10 @@ static Value loadWords(VectorBuilder &v, Value pointer, Value word) {
 static Value loadWord(VectorBuilder &v, Value pointer, Value word) {
   Value x = v.b.create<LLVM::LoadOp>(v.loc, v.b.getI32Type(), v.at(pointer, word, v.b.getI32Type()), 4);
   return v.b.create<vector::SplatOp>(v.loc, x, v.intVec);
+}
+
+static Value loadOffset(VectorBuilder &v, Value table, Value word) {
+  return v.b.create<LLVM::LoadOp>(v.loc, v.b.getI64Type(), v.at(table, word, v.b.getI64Type()), 8);
 }
 
 Values IntegerTile::startingSums(const Rows &tile, Value column, Value rowStart, Value columnStart) {
@@ -181,37 +182,76 @@ Values IntegerTile::allWords(Value list, Value words, Values sums, Word word) {
   return sums;
 }
 
+/// A word of each row times one of the columns.
+void IntegerTile::addWords(const Rows &tile, ByteForm form, Value base, ArrayRef<Words> columns, MutableArrayRef<Value> sums) {
+  for (unsigned r = 0; r < tile.rows; ++r) {
+    Words x = Words::of(v, form, loadWord(v, base, tile.starts[r]), false);
+    for (unsigned q = 0; q < tile.vectors; ++q)
+      sums[r * tile.vectors + q] = dot(v, form, sums[r * tile.vectors + q], x, columns[q]);
+  }
+}
+
+/// A half of a word of each row, at `base`, times the same half of the columns.
+void IntegerTile::addHalves(const Rows &tile, Value base, ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+  for (unsigned r = 0; r < tile.rows; ++r) {
+    Value x = v.b.create<vector::BitCastOp>(v.loc, halves(v), loadWord(v, base, v.i(r)));
+    for (unsigned q = 0; q < tile.vectors; ++q) {
+      Value &sum = sums[r * tile.vectors + q];
+      sum = v.b.create<arith::AddIOp>(v.loc, sum, addPairs(v, x, columns[q]));
+    }
+  }
+}
+
+/// Rows that are split: all words with one half of them and of the columns, and then with the other. In one loop the code generator adds up the
+/// two products of a word first, and of these there are more than registers, but in low tiles.
+Values IntegerTile::allHalves(const Rows &tile, Value from, Value first, Value words, Values sums, function_ref<void(Value)> request) {
+  auto half = [&](Value word, unsigned part, Values s) {
+    SmallVector<Value> columns;
+    for (unsigned q = 0; q < tile.vectors; ++q) {
+      auto [even, odd] = splitBytes(v, loadWords(v, from, v.add(v.mul(word, panelColumns), q * v.lanes)), true);
+      columns.push_back(part ? odd : even);
+    }
+    Value start = v.at(first, TiledWords::partStart(v, words, v.i(tile.rows), part), v.b.getI32Type());
+    addHalves(tile, v.at(start, v.mul(word, tile.rows), v.b.getI32Type()), columns, s);
+    return s;
+  };
+  bool together = 2 * tile.count() + 4 <= v.target.registers;
+  sums = v.loop(v.i(0), words, 1, sums, [&](Value word, Values s) {
+    request(word);
+    s = half(word, 0, s);
+    return together ? half(word, 1, s) : s;
+  });
+  return together ? sums : v.loop(v.i(0), words, 1, sums, [&](Value word, Values s) { return half(word, 1, s); });
+}
+
 void IntegerTile::emitRows(const ColumnPanel &panel, Value first, const WordRows &at, unsigned rows, Value words, Value sums,
-                           Value rowStart, Value columnStart, bool prefetched, unsigned width) {
-  Type i32 = v.b.getI32Type(), i64 = v.b.getI64Type();
+                           Value rowStart, Value columnStart, const Request &request, unsigned width) {
+  Type i32 = v.b.getI32Type();
   unsigned all = std::max(1u, width / v.lanes);
-  Rows tile{rows, std::min(all, 2u), 1, {}};
+  Rows tile{rows, vectorsOf(width), 1, {}};
   while (form == ByteForm::Dots && tile.count() * tile.sets < sumsInFlight && tile.sets < unroll)
     tile.sets *= 2;
   for (unsigned r = 0; r < rows; ++r)
     tile.starts.push_back(v.mul(at.rowStep, r));
   auto pass = [&](Value column) {
-    Value from = v.at(panel.words, column, i32);
-    Values state = allWords(panel.list, words, startingSums(tile, column, rowStart, columnStart),
-                            [&](ByteForm form, Value word, unsigned u, Values s) {
-      Value row = v.at(from, v.mul(word, panelColumns), i32);
+    Value from = v.at(panel.words, column, i32), ahead;
+    if (request.from)
+      ahead = v.at(request.from, v.mul(v.div(column, tile.vectors * v.lanes), request.passStep), v.b.getI8Type());
+    auto requestAt = [&](Value word) {
+      for (unsigned line = 0; ahead && line < tile.vectors * v.target.vectorBytes; line += cacheLine)
+        v.prefetch(ahead, v.add(v.mul(word, request.step), line), v.b.getI8Type());
+    };
+    auto addWord = [&](ByteForm form, Value word, unsigned u, Values s) {
+      requestAt(word);
       SmallVector<Words> columns;
-      for (unsigned q = 0; q < tile.vectors; ++q) {
-        if (prefetched && q * v.lanes % 16 == 0)
-          v.prefetch(row, v.i(prefetchWords * panelColumns + q * v.lanes), i32);
-        columns.push_back(Words::of(v, form, loadWords(v, row, v.i(q * v.lanes)), true));
-      }
-      Value offset = at.table ? v.b.create<LLVM::LoadOp>(v.loc, i64, v.at(at.table, word, i64), 8).getResult() : v.mul(word, at.wordStep);
-      Value base = v.at(first, offset, i32);
-      for (unsigned r = 0; r < rows; ++r) {
-        Words x = Words::of(v, form, loadWord(v, base, tile.starts[r]), false);
-        for (unsigned q = 0; q < tile.vectors; ++q) {
-          Value &sum = s[(u % tile.sets) * tile.count() + r * tile.vectors + q];
-          sum = dot(v, form, sum, x, columns[q]);
-        }
-      }
+      for (unsigned q = 0; q < tile.vectors; ++q)
+        columns.push_back(Words::of(v, form, loadWords(v, v.at(from, v.mul(word, panelColumns), i32), v.i(q * v.lanes)), true));
+      Value base = v.at(first, at.table ? loadOffset(v, at.table, word) : v.mul(word, rows), i32);
+      addWords(tile, form, base, columns, MutableArrayRef<Value>(s).slice(u % tile.sets * tile.count(), tile.count()));
       return s;
-    });
+    };
+    Values state = startingSums(tile, column, rowStart, columnStart);
+    state = split ? allHalves(tile, from, first, words, state, requestAt) : allWords(panel.list, words, state, addWord);
     for (unsigned live = tile.sets; live > 1; live /= 2)
       for (unsigned k = 0; k < tile.count() * live / 2; ++k)
         state[k] = v.b.create<arith::AddIOp>(v.loc, state[k], state[k + tile.count() * live / 2]);

@@ -3,15 +3,20 @@
 #define LATHE_TARGET_CPU_INTEGERTILE_H
 
 #include "IntegerProduct.h"
-#include "RowGroups.h"
+#include "TiledWords.h"
 
 namespace lathe::cpu {
 
-/// Where the words of a tile's rows lie, from a pointer to its first row on: word w of row r at offset(w) + r * rowStep words.
+/// Where the words of a tile's rows lie, from a pointer to its first row on: word w of row r at table[w] + r * rowStep words. Without a
+/// table they are TiledWords.
 struct WordRows {
   mlir::Value rowStep;
-  mlir::Value wordStep; ///< the offset of word w is w * wordStep; null: it is in the table
-  mlir::Value table;    ///< i64 per word
+  mlir::Value table; ///< i64 per word
+};
+
+/// What is requested from memory beside a tile's words: for each of them `step` bytes more, from pass to pass over the rows `passStep`.
+struct Request {
+  mlir::Value from, step, passStep;
 };
 
 /// A panel of columns, and behind it the list of its words that are multiplied in halves; null: none is.
@@ -22,16 +27,25 @@ struct ColumnPanel {
 /// Emits the product of a tile of rows with one panel of columns.
 class IntegerTile {
 public:
-  IntegerTile(VectorBuilder &v, schedule::ByteForm form) : v(v), form(form) {}
+  /// `tiled`: rows are TiledWords.
+  IntegerTile(VectorBuilder &v, schedule::ByteForm form, bool tiled) : v(v), form(form), split(tiled && form == schedule::ByteForm::Halves) {}
   unsigned maxRows() const;
+  /// Whether the words of rows are split where they are packed.
+  bool splitsRows() const { return split; }
+  /// Vectors of columns in a pass over the rows of a panel with so many columns.
+  unsigned vectorsOf(unsigned width) const { return std::min(std::max(1u, width / v.lanes), 2u); }
   /// `count` rows are split into groups and these into tiles of nearly equal height: calls of emit() from here on are for such tiles only.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// `sums`: words [row][panelColumns] in which the sums lie afterwards. `rowStart` (a word per row) and `columnStart` (a word per
   /// column) are what the sums start with; null for zero.
   void emit(const ColumnPanel &panel, mlir::Value first, const WordRows &at, mlir::Value rows, mlir::Value words, mlir::Value sums,
-            mlir::Value rowStart, mlir::Value columnStart, bool prefetched, unsigned width = panelColumns);
+            mlir::Value rowStart, mlir::Value columnStart, const Request &request, unsigned width = panelColumns);
+
+  /// acc + the four products in each word of 32 bits: `rows` unsigned bytes, `columns` signed ones.
+  static mlir::Value dot(VectorBuilder &v, mlir::Value acc, mlir::Value rows, mlir::Value columns);
 
 private:
+  struct Words;
   using Values = VectorBuilder::Values;
   /// A tile's rows and sums, those of a vector of columns side by side.
   struct Rows {
@@ -40,14 +54,20 @@ private:
     unsigned count() const { return rows * vectors; }
   };
   void emitRows(const ColumnPanel &panel, mlir::Value first, const WordRows &at, unsigned rows, mlir::Value words, mlir::Value sums,
-                mlir::Value rowStart, mlir::Value columnStart, bool prefetched, unsigned width);
+                mlir::Value rowStart, mlir::Value columnStart, const Request &request, unsigned width);
   Values startingSums(const Rows &tile, mlir::Value column, mlir::Value rowStart, mlir::Value columnStart);
+  static mlir::Value dot(VectorBuilder &v, schedule::ByteForm form, mlir::Value acc, const Words &rows, const Words &columns);
+  void addWords(const Rows &tile, schedule::ByteForm form, mlir::Value base, llvm::ArrayRef<Words> columns, llvm::MutableArrayRef<mlir::Value> sums);
+  void addHalves(const Rows &tile, mlir::Value base, llvm::ArrayRef<mlir::Value> columns, llvm::MutableArrayRef<mlir::Value> sums);
+  Values allHalves(const Rows &tile, mlir::Value from, mlir::Value first, mlir::Value words, Values sums,
+                   llvm::function_ref<void(mlir::Value)> request);
   /// Calls word(form, word, number, sums) for all words.
   using Word = llvm::function_ref<Values(schedule::ByteForm, mlir::Value, unsigned, Values)>;
   Values allWords(mlir::Value list, mlir::Value words, Values sums, Word word);
 
   VectorBuilder &v;
   schedule::ByteForm form;
+  bool split;
   std::set<unsigned> heights; ///< empty: all
 };
 

@@ -25,6 +25,10 @@ public:
   /// Of the largest group.
   unsigned most() const { return rows + (several() ? maxRows - 1 : 0); }
   bool several() const { return rows > maxRows; }
+  /// Of the largest tile.
+  unsigned tileRows() const { return maxRows; }
+  /// About as many tiles as `count` rows have.
+  mlir::Value tilesOf(VectorBuilder &v, mlir::Value count) const { return v.ceilDiv(count, maxRows); }
   /// The heights of the tiles that `count` rows are made of.
   void addHeights(std::set<unsigned> &heights, int64_t count) const {
     if (!several())

@@ -2,7 +2,8 @@
 // RUN: lathe-kernel %s --variant=avx2 --emit=asm | FileCheck %s --check-prefix=AVX2
 // RUN: lathe-kernel %s --variant=baseline --emit=asm | FileCheck %s --check-prefix=SSE2
 
-// Products of bytes: with each level the variant that has dot products comes along. Of weights that are not known nothing saturates.
+// Products of bytes: with each level the variant that has dot products comes along. Of weights that are not known nothing saturates, and
+// rows are split into halves where they are packed, not in the loop over words.
 // AVX512-LABEL: matmul_avx512.body:
 // AVX512-NOT: vpmaddubsw
 // AVX512: vpmaddwd {{.*}}%zmm
@@ -11,6 +12,8 @@
 // AVX2-LABEL: matmul_avx2.body:
 // AVX2-NOT: vpmaddubsw
 // AVX2: vpmaddwd {{.*}}%ymm
+// AVX2: vpbroadcastd
+// AVX2-NEXT: vpmaddwd {{.*}}%ymm
 // AVX2-LABEL: matmul_avx2vnni.body:
 // AVX2: vpdpbusd {{.*}}%ymm
 // SSE2-LABEL: matmul_baseline.body:
