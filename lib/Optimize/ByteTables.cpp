@@ -1,7 +1,8 @@
 //===- ByteTables.cpp - Functions of a byte as tables ----------------------===//
 //
 // Quantised models compute activations between Dequantize and Quantize, often with more of both between the parts of one function.
-// All of that has 256 results: they are computed when the model is compiled.
+// All of that has 256 results: they are computed when the model is compiled. Where each is the byte itself (what was quantised, is in
+// another shape now and is quantised once more) nothing is left to compute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace lathe::opt {
 #define GEN_PASS_DEF_BYTETABLES
@@ -50,6 +52,10 @@ private:
   bool endsAt(Value v) const;
   const ConstantTensor *valuesOf(Value v, Value byte, OpBuilder &b);
   void replace(Operation *op, Value byte);
+  void findFunctions(Block &block);
+  bool isUniform(Value v) const;
+  Value nearestByte(Value v, SmallVectorImpl<Operation *> &views) const;
+  bool dropIdentities(Block &block);
 
   const shape::Facts &facts;
   llvm::DenseMap<Value, Function> functions;
@@ -118,7 +124,7 @@ const ConstantTensor *Tables::valuesOf(Value v, Value byte, OpBuilder &b) {
   Operation *op = v.getDefiningOp();
   if (values.size() > mostOps)
     return nullptr;
-  if (isa<BroadcastOp, ReshapeOp>(op))
+  if (isa<BroadcastOp, ReshapeOp, TransposeOp>(op))
     return valuesOf(op->getOperand(0), byte, b);
   SmallVector<const ConstantTensor *> operands;
   for (Value x : op->getOperands())
@@ -149,10 +155,74 @@ void Tables::replace(Operation *op, Value byte) {
   op->getResult(0).replaceAllUsesWith(result);
 }
 
-void Tables::run(Block &block) {
+void Tables::findFunctions(Block &block) {
+  functions.clear();
   for (Operation &op : block)
     if (std::optional<Function> f = functionOf(&op))
       functions[op.getResult(0)] = *f;
+}
+
+bool Tables::isUniform(Value v) const {
+  auto it = functions.find(v);
+  return splatValue(v) || (it != functions.end() && !it->second.byte);
+}
+
+/// The byte that a value is computed from element by element, through `views` of elements in another order; null where nothing is computed.
+Value Tables::nearestByte(Value v, SmallVectorImpl<Operation *> &views) const {
+  bool computed = false;
+  do {
+    Operation *op = v.getDefiningOp();
+    Value from;
+    if (isa_and_nonnull<ReshapeOp, TransposeOp>(op)) {
+      views.push_back(op);
+      from = op->getOperand(0);
+    } else if (op && op->getNumResults() == 1 && isa<ElementwiseInterface>(op) && canEvaluateElementwise(op)) {
+      computed = true;
+      for (Value x : op->getOperands()) {
+        if (isUniform(x))
+          continue;
+        if (from && from != x)
+          return {};
+        from = x;
+      }
+    }
+    if (!from)
+      return {};
+    v = from;
+  } while (!isByte(v));
+  return computed ? v : Value();
+}
+
+bool Tables::dropIdentities(Block &block) {
+  bool changed = false;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    SmallVector<Operation *> views;
+    Value byte = op.getNumResults() == 1 && isByte(op.getResult(0)) ? nearestByte(op.getResult(0), views) : Value();
+    if (!byte || elementOf(byte) != elementOf(op.getResult(0)))
+      continue;
+    OpBuilder b(&op);
+    values.clear();
+    const ConstantTensor *all = valuesOf(op.getResult(0), byte, b), *same = valuesOf(byte, byte, b);
+    if (!all || !same || all->ints != same->ints)
+      continue;
+    for (Operation *view : llvm::reverse(views)) {
+      IRMapping operands;
+      operands.map(view->getOperand(0), byte);
+      Operation *copy = b.clone(*view, operands);
+      auto type = cast<RankedTensorType>(view->getResult(0).getType());
+      copy->getResult(0).setType(RankedTensorType::get(type.getShape(), elementOf(byte), type.getEncoding()));
+      byte = copy->getResult(0);
+    }
+    op.getResult(0).replaceAllUsesWith(byte);
+    changed = true;
+  }
+  return changed;
+}
+
+void Tables::run(Block &block) {
+  findFunctions(block);
+  if (dropIdentities(block))
+    findFunctions(block);
   SmallVector<std::pair<Operation *, Value>> ends;
   for (Operation &op : block) {
     auto it = op.getNumResults() == 1 ? functions.find(op.getResult(0)) : functions.end();

@@ -162,7 +162,8 @@ def ByteTables : Pass<"lathe-byte-tables", "::mlir::ModuleOp"> {
   let description = [{
     Elementwise ops that start from one value of bytes and otherwise read numbers that are the same for all elements have 256
     results. Where they take longer than a load from a table (an activation between Dequantize and Quantize), the results are
-    computed here. Functions of a byte that has several readers start from that byte.
+    computed here. Functions of a byte that has several readers start from that byte. Where each result is the byte itself, as
+    that of Dequantize, a Reshape or Transpose and the same Quantize, nothing is computed.
 
     Before:
     ```mlir
