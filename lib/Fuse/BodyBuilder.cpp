@@ -413,9 +413,13 @@ Value BodyBuilder::conv(ir::ConvOp op) {
   Value sum = sumOfProducts(op, a, emit(op.getW(), reads[1]));
   if (auto r = sum.getDefiningOp<kernel::ReduceOp>(); r && r.getType().isInteger(32)) {
     SmallVector<Attribute> places; // of the window: a target of bytes packs the image by them
-    for (const Expr &e : ArrayRef(reads[0]).drop_front(2))
+    bool taps = false; // a window of one place is a product of matrices, whose lines may become one
+    for (const Expr &e : ArrayRef(reads[0]).drop_front(2)) {
       places.push_back(b.getStringAttr(e.str()));
-    r->setAttr("slides", b.getArrayAttr(places));
+      taps |= llvm::any_of(r.getAxes().getAsValueRange<StringAttr>(), [&](StringRef axis) { return e.mentions(axis.str()); });
+    }
+    if (taps)
+      r->setAttr("slides", b.getArrayAttr(places));
   }
   return sum;
 }

@@ -432,6 +432,12 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   return "";
 }
 
+/// A list of numbers, read at what each element of the indices says: the result has the indices' places.
+static bool readsTable(Operation *op) {
+  auto gather = dyn_cast<ir::GatherOp>(op);
+  return gather && gather.getX().getDefiningOp<ir::ConstantOp>() && ir::typeOf(gather.getX()).getRank() == 1;
+}
+
 std::optional<Dims> Grouper::derive(Group &trial, Value value, unsigned &added) {
   if (auto it = trial.domain.known.find(value); it != trial.domain.known.end())
     return it->second;
@@ -457,7 +463,7 @@ std::optional<Dims> Grouper::derive(Group &trial, Value value, unsigned &added) 
     for (Operation *step : ArrayRef<Operation *>(leaf.path).drop_front(first)) {
       if (isView(step))
         at = d.forward(step, *at, mine);
-      else if (!isa<ir::ElementwiseInterface>(step))
+      else if (!isa<ir::ElementwiseInterface>(step) && !readsTable(step))
         at = std::nullopt;
       if (!at)
         break;

@@ -25,3 +25,22 @@ func.func @main(%x: tensor<1x2x10xui8>, %v: tensor<4x2x3xi8>, %w: tensor<3x4x3xi
   %5 = lathe.conv %4, %w strides [1] dilations [1] pads ["0", "0"] groups 1 : tensor<1x4x10xui8>, tensor<3x4x3xi8> -> tensor<1x3x8xi32>
   return %5 : tensor<1x3x8xi32>
 }
+
+// A window of one place is a product of matrices: it slides over nothing. A function of a byte that is read from a table belongs to the
+// product's kernel.
+// CHECK-LABEL: @table
+// CHECK: kernel.generic reduction @cast_1 {{.*}} outs(tensor<1x3x8xui8>)
+// CHECK: %[[S:.*]] = kernel.reduce add %{{.*}} over ["i2"] : i32
+// CHECK: %[[W:.*]] = kernel.load %{{.*}}["$0"] indirect(%{{.*}}) : <i32> -> i32
+// CHECK: %[[B:.*]] = arith.trunci %[[W]] : i32 to i8
+// CHECK: kernel.store %[[B]]
+// CHECK-NOT: kernel.generic
+func.func @table(%x: tensor<1x4x8xui8>, %w: tensor<3x4x1xi8>) -> tensor<1x3x8xui8> {
+  %table = lathe.constant dense<[1, 2, 3, 5]> : tensor<4xi32>
+  %0 = lathe.conv %x, %w strides [1] dilations [1] pads ["0", "0"] groups 1 : tensor<1x4x8xui8>, tensor<3x4x1xi8> -> tensor<1x3x8xi32>
+  %1 = lathe.cast %0 : tensor<1x3x8xi32> -> tensor<1x3x8xui8>
+  %2 = lathe.cast %1 : tensor<1x3x8xui8> -> tensor<1x3x8xi64>
+  %3 = lathe.gather %table, %2 axis 0 : tensor<4xi32>, tensor<1x3x8xi64> -> tensor<1x3x8xi32>
+  %4 = lathe.cast %3 : tensor<1x3x8xi32> -> tensor<1x3x8xui8>
+  return %4 : tensor<1x3x8xui8>
+}
