@@ -25,11 +25,12 @@ public:
   using KernelAxes::KernelAxes;
   void shareReducedAxes();
   void dropUnitAxes();
-  void mergeAxes();
+  /// Of all axes, or among these.
+  void mergeAxes(const std::set<std::string> *names = nullptr);
 
 private:
   bool liesSideBySide(const Axis &axis) const;
-  bool mergeOnePair();
+  bool mergeOnePair(const std::set<std::string> *names);
   /// Updates of a scatter stay in their order where the axes do.
   bool keepsOrder(unsigned outer, unsigned inner) {
     return kernel.getKernelClass() != kernel::KernelClass::Scatter || inner == outer + 1;
@@ -124,18 +125,19 @@ void Collapser::merge(unsigned outer, unsigned inner) {
   axes.erase(axes.begin() + inner);
 }
 
-bool Collapser::mergeOnePair() {
+bool Collapser::mergeOnePair(const std::set<std::string> *names) {
+  auto among = [&](unsigned i) { return !names || names->count(axes[i].name); };
   for (unsigned i = 0; i < axes.size(); ++i)
     for (unsigned j = 0; j < axes.size(); ++j)
-      if (i != j && keepsOrder(i, j) && canMerge(axes[i], axes[j])) {
+      if (i != j && among(i) && among(j) && keepsOrder(i, j) && canMerge(axes[i], axes[j])) {
         merge(i, j);
         return true;
       }
   return false;
 }
 
-void Collapser::mergeAxes() {
-  while (mergeOnePair())
+void Collapser::mergeAxes(const std::set<std::string> *names) {
+  while (mergeOnePair(names))
     ;
 }
 
@@ -158,6 +160,12 @@ void lower::collapseProductAxes(kernel::GenericOp kernel) {
     return;
   Collapser collapser(kernel);
   collapser.mergeAxes();
+  collapser.writeBack();
+}
+
+void lower::mergeAxes(kernel::GenericOp kernel, const std::set<std::string> &names) {
+  Collapser collapser(kernel);
+  collapser.mergeAxes(&names);
   collapser.writeBack();
 }
 

@@ -3,6 +3,7 @@
 #define LATHE_LOWER_COLLAPSEAXES_H
 
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include <set>
 
 namespace lathe::lower {
 
@@ -13,6 +14,9 @@ void collapseAxes(kernel::GenericOp kernel);
 /// Merges pairs of axes of a contraction whose operands are as the model has them: rows that were a batch and a sequence
 /// become one axis, so that an epilogue need not take them apart again. Axes of extent 1 stay.
 void collapseProductAxes(kernel::GenericOp kernel);
+
+/// Merges pairs of these axes, by name, that every expression steps through as one. The others stay.
+void mergeAxes(kernel::GenericOp kernel, const std::set<std::string> &names);
 
 } // namespace lathe::lower
 

@@ -1,6 +1,8 @@
 //===- IntegerProduct.cpp - CPU code for products of bytes -----------------===//
 
 #include "IntegerEmitter.h"
+#include "lathe/Lower/CollapseAxes.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -114,8 +116,8 @@ public:
 private:
   Expr blocks() const { return Expr::ceildiv(shape.product.rows.extent(), Expr(blockRows)); }
   Expr packedWords() const { return packed.size(shape.words(), stride); }
-  /// Of the rows, what their sums start with, and one of each row.
-  Expr rowWords() const { return packedWords() + Expr(2 * stride + int64_t(v.lanes)); }
+  /// Of the rows, what their sums start with, and lines of rows on the way there.
+  Expr rowWords() const { return packedWords() + Expr(stride + WordPacker::lines * (stride + int64_t(v.lanes))); }
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count);
   void emitRowStarts(Value count);
 
@@ -163,7 +165,7 @@ void MatrixEmitter::emit() {
     shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
     Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
     Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
-    packer.rows(point, first, mine, packed, line);
+    packer.rows(point, first, mine, packed, line, stride + v.lanes);
     emitRowStarts(mine);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
            [&](Value panel) { emitPanel(point, batch, panel, first, mine); });
@@ -213,7 +215,23 @@ llvm::Expected<bool> lathe::cpu::emitIntegerProduct(KernelFunction &f, KernelPla
     return false;
   if (shape->isConvolution())
     return emitIntegerConvolution(f, *shape, plan);
-  MatrixEmitter emitter(f, *shape);
+  // Rows of an image's places are one line: a vector at the end of each line of pixels would be masked.
+  OpBuilder copies(f.kernel);
+  auto copy = cast<kernel::GenericOp>(copies.clone(*f.kernel));
+  auto erase = llvm::make_scope_exit([&] { copy.erase(); });
+  std::set<std::string> rows;
+  for (unsigned a : shape->product.rows.axes)
+    rows.insert(f.info.axes[a]);
+  lower::mergeAxes(copy, rows);
+  lower::BodyInfo info(copy);
+  KernelFunction merged{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, f.sizes, f.begin, f.end, f.scratch, f.schedule, f.facts, f.run};
+  merged.sizes.clear();
+  for (const std::string &s : info.sizes)
+    merged.sizes.push_back(f.sizes[llvm::find(f.info.sizes, s) - f.info.sizes.begin()]);
+  shape = IntegerShape::of(info);
+  if (!shape)
+    return false;
+  MatrixEmitter emitter(merged, *shape);
   emitter.emit();
   plan = emitter.plan();
   if (!emitter.error().empty())

@@ -70,11 +70,11 @@ bool WordPacker::rowsAreRuns() const {
   return step && step->isOne() && (reduced.axes.size() == 1 || (last && *last % quad == 0));
 }
 
-void WordPacker::rows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value line) {
+void WordPacker::rows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value room, int64_t pitch) {
   if (rowsAreRuns())
     copyRuns(point, first, count, to);
   else
-    evaluateRows(point, first, count, to, line);
+    evaluateRows(point, first, count, to, room, pitch);
 }
 
 /// A vector of words of as many rows as it has lanes, transposed in registers.
@@ -150,8 +150,22 @@ void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, func
   v.loop(full, words, 1, [&](Value word) { all(word, true); });
 }
 
+/// Stores the words from the last multiple of `lines` to `last`.
+void WordPacker::storeLines(const TiledWords &to, Value count, Value room, int64_t pitch, Value last) {
+  Value from = v.roundDown(last, lines), ready = v.add(v.sub(last, from), 1);
+  to.eachTile(count, [&](const TiledWords::Part &tile) {
+    to.eachVector(tile, [&](Value row) {
+      Value source = v.at(room, v.add(tile.first, row), v.b.getI32Type());
+      v.loop(v.i(0), ready, 1, [&](Value line) {
+        Value at = v.at(source, v.mul(line, pitch), v.b.getI32Type());
+        to.store(v.b.create<LLVM::LoadOp>(v.loc, v.intVec, at, 4), tile, v.add(from, line), row);
+      });
+    });
+  });
+}
+
 /// Whatever the first factor is, with the innermost rows in the lanes.
-void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value line) {
+void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value room, int64_t pitch) {
   const AxisGroup &rows = shape.product.rows;
   BodyEmitter outside = point;
   Value extent = outside.emitExpr(info.extents[shape.channels()]);
@@ -187,7 +201,9 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
   unsigned carrier = rows.carrier();
   Value length = v.max(outside.emitExpr(info.extents[carrier]), v.i(1)), end = v.add(first, count);
   AxisGroup outer(info, {rows.axes.begin(), llvm::find(rows.axes, carrier)});
+  Value last = v.sub(to.wordsOfRow(), 1);
   forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
+    Value line = v.at(room, v.mul(v.sub(index, v.roundDown(index, lines)), pitch), v.b.getI32Type());
     v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value run) {
       Value start = v.mul(run, length), from = v.max(v.sub(first, start), v.i(0)), until = v.min(v.sub(end, start), length);
       BodyEmitter here = at;
@@ -202,12 +218,8 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
       v.loop(from, wholeEnd, v.lanes, [&](Value x) { vector(x, {}); });
       v.ifThen(v.less(wholeEnd, until), [&] { partly(wholeEnd); });
     });
-    to.eachTile(count, [&, index = index](const TiledWords::Part &tile) {
-      to.eachVector(tile, [&](Value row) {
-        Value at = v.at(line, v.add(tile.first, row), v.b.getI32Type());
-        to.store(v.b.create<LLVM::LoadOp>(v.loc, v.intVec, at, 4), tile, index, row);
-      });
-    });
+    Value full = v.less(v.i(lines - 2), v.sub(index, v.roundDown(index, lines)));
+    v.ifThen(v.b.create<arith::OrIOp>(v.loc, full, v.less(last, v.add(index, 1))), [&] { storeLines(to, count, room, pitch, index); });
   });
 }
 

@@ -14,8 +14,10 @@ public:
   WordPacker(VectorBuilder &v, const IntegerShape &shape, const lower::BodyInfo &info, mlir::Value rowsRef, mlir::Value columnsRef)
       : v(v), shape(shape), info(info), rowsRef(rowsRef), columnsRef(columnsRef) {}
 
-  /// Rows first .. first + count - 1. `line`: room for a word of each row, and a vector behind it.
-  void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value line);
+  /// Words of rows that are evaluated before they are stored in tiles.
+  static constexpr int64_t lines = 8;
+  /// Rows first .. first + count - 1. `room`: for so many lines of `pitch` words, a vector more than there are rows.
+  void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value room, int64_t pitch);
   /// A panel of columns that are not packed.
   void columns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value to);
   /// Words of the image, lanes along its innermost dimension: four channels from `channel` on at width places. `at` has the
@@ -32,7 +34,8 @@ private:
   void copyRuns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to);
   void runsTail(mlir::ArrayRef<mlir::Value> starts, mlir::Value whole, mlir::Value depth,
                 llvm::function_ref<void(mlir::Value, mlir::Value, unsigned)> put);
-  void evaluateRows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value line);
+  void evaluateRows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value room, int64_t pitch);
+  void storeLines(const TiledWords &to, mlir::Value count, mlir::Value room, int64_t pitch, mlir::Value last);
   /// Calls body(point, word, channel word) for each word of the sum, with all but the last summed axis bound.
   void forWords(const lower::BodyEmitter &point,
                 llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value)> body);

@@ -22,6 +22,7 @@ public:
     block = at;
     words = wordsOfRow;
   }
+  mlir::Value wordsOfRow() const { return words; }
   unsigned parts() const { return split ? 2 : 1; }
   /// Of a block of so many rows.
   shape::Expr size(const shape::Expr &wordsOfRow, int64_t rows) const;

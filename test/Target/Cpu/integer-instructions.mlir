@@ -60,3 +60,22 @@ func.func @other(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>) {
   }
   return
 }
+
+// Lines of pixels that lie side by side are one: 104 are vectors of eight, and no byte is loaded by itself.
+// AVX2-LABEL: pixels_avx2.body:
+// AVX2-NOT: vpinsrb
+// AVX2-LABEL: pixels_avx2vnni.body:
+func.func @pixels(%x: tensor<64x8x13xui8>, %w: tensor<64x64xi8>) {
+  %0 = kernel.generic reduction @pixels axes(n = "64", y = "8", x = "13", k = "64")
+      ins(%x, %w : tensor<64x8x13xui8>, tensor<64x64xi8>) outs(tensor<64x8x13xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %o: !kernel.ref<i32>):
+    %1 = kernel.load %a["104*k + 13*y + x"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["64*k + n"] {packed, pairs = 0 : i64} : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["k"] : i32
+    kernel.store %6, %o["104*n + 13*y + x"] : i32, !kernel.ref<i32>
+  }
+  return
+}
