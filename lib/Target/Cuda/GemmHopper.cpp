@@ -22,14 +22,11 @@ using shape::Expr;
 namespace {
 
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
-struct HopperTile {
-  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false)
-      : of(t), name(t.name + StringRef(inParts ? "_parts" : "").str()), blocks(t.blocks), columns(t.columns), stages(t.stages), shared(t.sharers > 1), inParts(inParts) {}
-  schedule::ProductTile of;
-  std::string name;
-  unsigned blocks, columns, stages;
-  bool shared, inParts; ///< by both consumers; a part of the depth
-  unsigned rows() const { return of.rows; }
+struct HopperTile : schedule::ProductTile {
+  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  bool inParts; ///< of the depth
+  bool isShared() const { return sharers > 1; }
+  std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
 };
 /// The smallest one: where tiles are too few, parts of the depth make them more.
 HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
@@ -47,12 +44,12 @@ public:
       : EntryEmitter(frame), p(p), tile(tile), mapA(a), mapB(b), weights(weights) {
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
-    aBytes = tile.rows() * 128;
+    aBytes = tile.rows * 128;
     bBytes = tile.columns * 128;
   }
   void emit();
   static unsigned sharedBytes(const HopperTile &t) {
-    return t.stages * (t.rows() + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
+    return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
 
 private:
@@ -103,7 +100,7 @@ void HopperGemm::prepare() {
   mine = d.sub(group, d.i32(1)); // of the consumers: 0 or 1
   m = d.narrow(frame.size(p.m));
   n = d.narrow(frame.size(p.n));
-  tilesM = d.ceilDiv(m, tile.rows());
+  tilesM = d.ceilDiv(m, tile.rows);
   tilesN = d.ceilDiv(n, tile.columns);
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
@@ -120,7 +117,7 @@ void HopperGemm::prepare() {
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
       initBarrier(d, fullBarrier(d.i32(s)), 1);
-      initBarrier(d, emptyBarrier(d.i32(s)), tile.shared ? 8 : 4);
+      initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
     }
     fenceBarrierInit(d);
     prefetchMap(d, frame.maps[0]);
@@ -138,7 +135,7 @@ HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value firstRow = d.mul(g, groupRows);
   Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
   Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
-  return {batch, d.mul(tm, tile.rows()), d.mul(tn, tile.columns), part};
+  return {batch, d.mul(tm, tile.rows), d.mul(tn, tile.columns), part};
 }
 
 HopperGemm::Position HopperGemm::next(Position at) {
@@ -234,7 +231,7 @@ void HopperGemm::produce() {
 void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   waitFor(d, fullBarrier(at.stage), at.phase);
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
-  Value own = tile.shared ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
+  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
   Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
   Wgmma product{tile.columns, p.lhs.type, mapB.byColumns};
   fenceProducts(d);
@@ -289,7 +286,7 @@ Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
 void HopperGemm::consume() {
   setRegisters(d, consumerRegisters, true);
   frame.awaitPrevious(); // the epilogue reads and writes
-  bool turns = !tile.shared;
+  bool turns = !tile.isShared();
   // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.
   Value myTurn = d.add(mine, 1), othersTurn = d.sub(d.i32(2), mine);
   if (turns)
@@ -322,7 +319,7 @@ void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
   Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
   Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
   Value warpRow = d.add(t.m, d.mul(d.bitAnd(warp, 3), 16));
-  if (tile.shared)
+  if (tile.isShared())
     warpRow = d.add(warpRow, d.mul(mine, 64 * tile.blocks));
   for (unsigned block = 0; block < tile.blocks; ++block)
     storeFragmentRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
@@ -360,7 +357,7 @@ static bool mayBeCut(const GemmProblem &p) {
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
   constexpr int64_t manyTiles = 256; // on any machine
   const HopperTile part = partTile();
-  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, part.rows()) * Expr::ceildiv(p.n, part.columns)).constant();
+  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, part.rows) * Expr::ceildiv(p.n, part.columns)).constant();
   return p.k.constant().value_or(INT64_MAX) > worthSteps * depth && tiles.value_or(0) < manyTiles;
 }
 
@@ -376,11 +373,11 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   };
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
-    Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows()) * Expr::ceildiv(p.n, t.columns));
-    Value cost = choice.costOf(t.of, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t.of))));
+    Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows) * Expr::ceildiv(p.n, t.columns));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
-    return Choice{launch, plan.constant(t.rows()), plan.constant(t.columns), cost};
+    return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
   };
   Choice best = of(0);
   for (unsigned i = 1; i < tiles.size(); ++i) {
@@ -393,17 +390,19 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   BulkLaunch out;
   if (mayBeCut(p) && choice.mayCut()) {
     const HopperTile partTile = ::partTile();
-    Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows()) * Expr::ceildiv(p.n, partTile.columns));
+    Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows) * Expr::ceildiv(p.n, partTile.columns));
     Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
     auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
     Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
     Value saved = h.sub(steps, h.ceilDiv(steps, parts));
-    out.inParts = choice.inParts(h.compare(arith::CmpIPredicate::sge, saved, plan.constant(worthSteps)));
+    // Nothing is saved where there is but one part.
+    auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
+    out.inParts = choice.inParts(saves(worthSteps), saves(1));
     out.scratch = bytesOfParts(plan, p, parts);
     Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
     GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
     best.launch = chooseLaunch(h, out.inParts, cut, best.launch);
-    best.rows = h.select(out.inParts, plan.constant(partTile.rows()), best.rows);
+    best.rows = h.select(out.inParts, plan.constant(partTile.rows), best.rows);
     best.columns = h.select(out.inParts, plan.constant(partTile.columns), best.columns);
   }
   auto addMap = [&](OperandMap &map, unsigned index, Value lines) {
@@ -476,11 +475,11 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     tiles.push_back(partTile());
   bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.name, threads, g.sm, 2, g.dependent(/*later=*/true));
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
     frame.known = bulk->known;
     HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
     gemm.emit();
-    if (llvm::Error e = g.addEntry(frame, t.name, gemm.error()))
+    if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
       return e;
   }
   if (launch.inParts)

@@ -97,7 +97,7 @@ llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p,
   std::vector<TileLaunch> launches;
   std::vector<const schedule::ProductTile *> tiles = ProductChoice(g).tilesOf(schedule::ProductUnit::Threads);
   for (const schedule::ProductTile *t : tiles)
-    launches.push_back({*t, SimtTile(*t).threads(), schedule::costOf(*t)});
+    launches.push_back({*t, SimtTile(*t).threads()});
   GemmLaunch planned = planTiles(g, p, g.entries.size(), launches);
   for (const schedule::ProductTile *of : tiles) {
     SimtTile t(*of);

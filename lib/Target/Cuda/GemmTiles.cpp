@@ -99,7 +99,7 @@ GemmLaunch cuda::planTiles(Generator &g, const GemmProblem &p, unsigned first, A
     Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.rows) * Expr::ceildiv(p.n, t.tile.columns));
     GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
     Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.depth)), t.tile.depth);
-    Value cost = choice.costOf(t.tile, h.mul(h.mul(h.ceilDiv(blocks, processors), depth), t.cost));
+    Value cost = choice.costOf(t.tile, h.mul(h.mul(h.ceilDiv(blocks, processors), depth), schedule::costOf(t.tile)));
     Value better = least ? h.less(cost, least) : h.i1(true);
     best = least ? chooseLaunch(h, better, launch, best) : launch;
     least = least ? h.select(better, cost, least) : cost;

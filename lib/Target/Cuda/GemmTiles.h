@@ -45,11 +45,10 @@ private:
   unsigned stages;
 };
 
-/// Threads, bytes of dynamic shared memory, and the time for an element of depth beside that of other tiles.
+/// Threads and bytes of dynamic shared memory.
 struct TileLaunch {
   schedule::ProductTile tile;
   unsigned threads;
-  int64_t cost;
   unsigned shared = 0;
 };
 /// The tile with the least time for the multiprocessor that takes most of them, of those that schedules leave; its entry point is as far

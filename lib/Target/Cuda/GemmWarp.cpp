@@ -180,7 +180,7 @@ llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p,
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
-    launches.push_back({*of, t.threads(), schedule::costOf(*of), t.sharedBytes(g.sm)});
+    launches.push_back({*of, t.threads(), t.sharedBytes(g.sm)});
   }
   return planTiles(g, p, first, launches);
 }

@@ -53,8 +53,8 @@ Value ProductChoice::costOf(const ProductTile &tile, Value cost) const {
   return select([&](const Case &c) { return left(c) ? cost : g.plan.constant(prohibitive); });
 }
 
-Value ProductChoice::inParts(Value derived) const {
-  return select([&](const Case &c) { return c.asked.getParts() < 0 ? derived : g.plan.d.i1(c.asked.getParts() > 0); });
+Value ProductChoice::inParts(Value pays, Value possible) const {
+  return select([&](const Case &c) { return c.asked.getParts() < 0 ? pays : c.asked.getParts() ? possible : g.plan.d.i1(false); });
 }
 
 bool ProductChoice::mayCut() const {

@@ -18,8 +18,8 @@ public:
   Value hasTiles(schedule::ProductUnit unit) const;
   /// What the tile is reckoned to take (i64), a prohibitive time where the case that holds does not leave it.
   Value costOf(const schedule::ProductTile &tile, Value cost) const;
-  /// Whether the depth is cut (i1), of which the sizes say `derived`.
-  Value inParts(Value derived) const;
+  /// Whether the depth is cut (i1): where that pays, or wherever it can be.
+  Value inParts(Value pays, Value possible) const;
   bool mayCut() const;
   /// Says of each case that the entry points so far serve it.
   void tell() const;

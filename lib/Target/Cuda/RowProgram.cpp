@@ -288,7 +288,7 @@ static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<
   }
   for (RowOption &option : *all) {
     schedule::ThreadRows &s = option.schedules[0];
-    if (s.most)
+    if (option.schedule.getRow() > 0) // for rows of some lengths alone
       continue;
     if (s.layout == schedule::ThreadRows::Block)
       s.unit = partThreads;
