@@ -65,4 +65,15 @@ static inline int64_t latheNow(void) {
   return t.seconds * 1000000000 + t.nanoseconds;
 }
 
+/* Tells the processor that this is a loop that waits. */
+static inline void latheRelax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#elif defined(__riscv)
+  __asm__ volatile(".word 0x0100000f"); /* pause: nothing where it is not known */
+#endif
+}
+
 #endif /* LATHE_RUNTIME_LIBC_H */

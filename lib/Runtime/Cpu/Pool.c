@@ -19,13 +19,10 @@ enum { PartBits = 10, StopMark = (1 << PartBits) - 1, PieceBits = 13, Taken = (1
        SpinsPerClock = 512, SpinsBeforeHelp = 12, SpinsBeforeYield = 4096, SysFutexWait = 128, SysFutexWake = 129 };
 #if defined(__x86_64__)
 enum { SysFutex = 202 };
-static inline void relax(void) { __builtin_ia32_pause(); }
 #elif defined(__aarch64__)
 enum { SysFutex = 98 };
-static inline void relax(void) { __asm__ volatile("yield"); }
 #elif defined(__riscv)
 enum { SysFutex = 98 };
-static inline void relax(void) { __asm__ volatile(".word 0x0100000f"); } /* pause: nothing where it is not known */
 #else
 #error "no futex number for this machine"
 #endif
@@ -71,7 +68,7 @@ static uint64_t waitForWork(Worker *worker, uint64_t seen) {
     uint64_t now = atomic_load_explicit(&pool->generation, memory_order_acquire);
     if (now != seen)
       return now;
-    relax();
+    latheRelax();
     if ((i % SpinsPerClock && pool->spins) || keepsSpinning(pool, &start, &last))
       continue;
     atomic_store(&worker->sleeping, 1);
@@ -149,7 +146,7 @@ void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, Lathe
   uint64_t generation = publish(pool, parts, parts - 1);
   workOn(pool, 0, generation >> PartBits, 0);
   for (uint32_t i = 1; atomic_load_explicit(&pool->left, memory_order_acquire); ++i) {
-    relax();
+    latheRelax();
     if (i == SpinsBeforeHelp || !pool->spins)
       help(pool, generation, 0);
     if (!pool->spins || (i > SpinsBeforeYield && i % 256 == 0))

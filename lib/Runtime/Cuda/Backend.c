@@ -117,6 +117,8 @@ static LatheStatus openDevice(LatheContext *context, int32_t deviceId) {
   status = latheCudaCheck(context, d, result, "making a stream");
   if (!status)
     status = shareConstants(context);
+  if (!status)
+    latheCudaOpenSignal(cuda);
   d->pop(NULL);
   return status;
 }
@@ -192,6 +194,7 @@ static void destroy(LatheContext *context) {
     if (cuda->scratch.memory)
       d->release(cuda->scratch.memory);
     dropConstants(cuda);
+    latheCudaCloseSignal(cuda);
     if (cuda->stream)
       d->destroyStream(cuda->stream);
     d->pop(NULL);

@@ -35,6 +35,9 @@ typedef struct {
   LatheCudaStaging *dynamics; /* per buffer: memory of ALLOC and GROW steps, kept from run to run (Walk.c) */
   uint32_t *owners;           /* per buffer: whose memory it has at this point of a walk */
   uint64_t memoryVersion;     /* counts the times that such memory came to lie elsewhere */
+  uint32_t *signal;           /* in memory of the host: what a graph writes last (Signal.c); NULL where the driver has to be asked */
+  CUdeviceptr signalAddress;  /* the same word for the device */
+  bool signalled;             /* what runs now ends with that write */
 } LatheCuda;
 
 /*===-- A plan on the device ------------------------------------------------===*/
@@ -98,6 +101,12 @@ bool latheCudaWalksAlike(const LatheContext *context, const LathePlan *plan);
 bool latheCudaIsDynamicOutput(const LatheContext *context, uint32_t output);
 /* Profile.c */
 LatheStatus latheCudaProfileSteps(LatheContext *context, LathePlan *plan);
+/* Signal.c */
+void latheCudaOpenSignal(LatheCuda *cuda);
+void latheCudaCloseSignal(LatheCuda *cuda);
+LatheStatus latheCudaSignalAtEnd(LatheContext *context); /* while the stream is captured */
+void latheCudaExpectSignal(LatheCuda *cuda);             /* before the graph is sent */
+bool latheCudaAwaitSignal(LatheCuda *cuda);              /* false: not seen in time, the driver has to be asked */
 /* Run.c */
 LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs);
 

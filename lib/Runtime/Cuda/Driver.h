@@ -48,6 +48,9 @@ enum {
   CU_DEVICE_MINOR = 76,
   CU_FUNCTION_MAX_SHARED = 8,
   CU_STREAM_OWN = 1,
+  CU_CONTEXT_YIELDS = 2,
+  CU_CONTEXT_SLEEPS = 4,
+  CU_HOST_MAPPED = 2,
   CU_CAPTURE_RELAXED = 2
 };
 
@@ -89,8 +92,13 @@ enum {
   F(cuEventElapsedTime, elapsed, (float *, CUevent, CUevent))                                                                  \
   F(cuEventDestroy_v2, destroyEvent, (CUevent))                                                                                \
   F(cuGetErrorString, errorString, (CUresult, const char **))
-/* Of newer drivers; NULL where they are missing, and needed only by code for newer GPUs. */
+/* NULL where they are missing: needed only by code for newer GPUs, or to be faster. */
 #define LATHE_CUDA_OPTIONAL(F)                                                                                                 \
+  F(cuCtxGetFlags, contextFlags, (unsigned *))                                                                                 \
+  F(cuMemHostAlloc, hostAllocate, (void **, size_t, unsigned))                                                                 \
+  F(cuMemHostGetDevicePointer_v2, hostAddress, (CUdeviceptr *, void *, unsigned))                                              \
+  F(cuMemFreeHost, hostRelease, (void *))                                                                                      \
+  F(cuMemsetD32Async, fill, (CUdeviceptr, unsigned, size_t, CUstream))                                                         \
   F(cuLaunchKernelEx, launchEx, (const CUlaunchConfig *, CUfunction, void **, void **))                                        \
   F(cuTensorMapEncodeTiled, encodeMap,                                                                                         \
     (CUtensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int, int,   \

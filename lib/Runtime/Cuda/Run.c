@@ -93,13 +93,18 @@ static LatheStatus fetchDynamic(LatheContext *context, uint32_t output) {
   return status;
 }
 
+/* What is on its way to or in memory that the host shares is there when the driver says so. */
+static bool onHostToo(const DLTensor *tensor) { return tensor->device.device_type != kDLCUDA; }
+
 static LatheStatus fetchOutputs(LatheContext *context, LathePlan *plan, DLTensor *const *outputs) {
   LatheCuda *cuda = latheCuda(context);
+  bool ask = !cuda->signalled;
   const CUdeviceptr *addresses = ((LatheCudaPlan *)plan->device)->addresses;
   for (uint32_t i = 0; i < context->numOutputs; ++i) {
     const DLTensor *tensor = outputs[i];
     char *data = context->bindings[context->numInputs + i].data;
     uint64_t bytes;
+    ask |= onHostToo(tensor);
     if (latheCudaIsDynamicOutput(context, i)) {
       LatheStatus status = fetchDynamic(context, i);
       if (status)
@@ -112,8 +117,10 @@ static LatheStatus fetchOutputs(LatheContext *context, LathePlan *plan, DLTensor
     CUresult result = onDevice(tensor) ? cuda->driver.copy((CUdeviceptr)(uintptr_t)data, from, bytes, cuda->stream)
                                        : cuda->driver.download(data, from, bytes, cuda->stream);
     LATHE_CUDA_TRY(context, result, "copying an output");
+    ask = true;
   }
-  LATHE_CUDA_TRY(context, cuda->driver.synchronize(cuda->stream), "a kernel");
+  if (ask || !latheCudaAwaitSignal(cuda))
+    LATHE_CUDA_TRY(context, cuda->driver.synchronize(cuda->stream), "a kernel");
   return LATHE_OK;
 }
 
@@ -124,6 +131,8 @@ static LatheStatus capture(LatheContext *context, LathePlan *plan, CUgraphExec *
   CUgraph graph = NULL;
   LATHE_CUDA_TRY(context, cuda->driver.beginCapture(cuda->stream, CU_CAPTURE_RELAXED), "capturing the kernels");
   LatheStatus status = latheCudaRunSteps(context, plan);
+  if (!status)
+    status = latheCudaSignalAtEnd(context);
   CUresult result = cuda->driver.endCapture(cuda->stream, &graph);
   if (!status)
     status = latheCudaCheck(context, &cuda->driver, result, "capturing the kernels");
@@ -169,12 +178,15 @@ static LatheStatus runGraph(LatheContext *context, LathePlan *plan) {
     if (status)
       return status;
   }
+  latheCudaExpectSignal(cuda);
   LATHE_CUDA_TRY(context, cuda->driver.launchGraph(graph->exec, cuda->stream), "launching the kernels");
+  cuda->signalled = true;
   return LATHE_OK;
 }
 
 LatheStatus latheCudaRun(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs) {
   LatheStatus status = bindTensors(context, plan, inputs, outputs);
+  latheCuda(context)->signalled = false;
   bool graphs = ((LatheCudaPlan *)plan->device)->capturable && !context->profile && plan->numSteps > 0;
   if (!status)
     status = graphs ? runGraph(context, plan) : latheCudaRunSteps(context, plan);

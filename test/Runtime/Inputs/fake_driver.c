@@ -23,7 +23,7 @@ static double clockTime = 1000;
 #define FUNCTION(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
 
 static unsigned captured; /* kernels, while a stream is captured */
-static int capturing;
+static int capturing, failed;
 
 #define LOG(...) (getenv("FAKE_DRIVER_LOG") ? (void)fprintf(stderr, __VA_ARGS__) : (void)0)
 
@@ -73,8 +73,21 @@ FUNCTION(cuStreamEndCapture, void *stream, void **graph) {
 FUNCTION(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags) { return *exec = commands, 0; }
 FUNCTION(cuGraphDestroy, void *graph) { return 0; }
 FUNCTION(cuGraphExecDestroy, void *exec) { return 0; }
+/* A capture with such a write has no other commands here; FAKE_DRIVER_FAILS: the graph's kernels fail, and it is not written. */
+static uint32_t *written;
+FUNCTION(cuCtxGetFlags, unsigned *flags) { return *flags = getenv("FAKE_DRIVER_SLEEPS") ? 4 : 0, 0; }
+FUNCTION(cuMemHostAlloc, void **memory, size_t bytes, unsigned flags) { return *memory = calloc(1, bytes), 0; }
+FUNCTION(cuMemHostGetDevicePointer_v2, uint64_t *address, void *memory, unsigned flags) { return *address = (uint64_t)(uintptr_t)memory, 0; }
+FUNCTION(cuMemFreeHost, void *memory) { return free(memory), 0; }
+FUNCTION(cuMemsetD32Async, uint64_t address, unsigned value, size_t n, void *stream) {
+  return written = (uint32_t *)(uintptr_t)address, n != 1 || value != 1 || !capturing;
+}
 FUNCTION(cuGraphLaunch, void *exec, void *stream) {
   LOG("the graph\n");
+  if (getenv("FAKE_DRIVER_FAILS"))
+    failed = 1;
+  else if (written)
+    *written = 1;
   return 0;
 }
 FUNCTION(cuModuleLoadData, void **module, const void *image) { return *module = commands, 0; }
@@ -104,6 +117,10 @@ FUNCTION(cuEventElapsedTime, float *ms, Event *a, Event *b) {
 FUNCTION(cuStreamSynchronize, void *stream) {
   if (capturing)
     return 900;
+  if (getenv("FAKE_DRIVER_WAITS"))
+    fprintf(stderr, "waits\n");
+  if (failed)
+    return 700;
   for (unsigned i = 0; i < numCommands; ++i) {
     Command *c = &commands[i];
     if (c->host)
