@@ -6,7 +6,7 @@
 using namespace lathe;
 using namespace lathe::schedule;
 
-static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 8, 8, 1, 2},
+static constexpr ProductTile byThreads[] = {{ProductUnit::Threads, "gemm_simt_128x128", 128, 128, 16, 8, 1, 2},
                                             {ProductUnit::Threads, "gemm_simt_64x64", 64, 64, 16, 4, 1, 2}};
 // Few tiles of a long depth: the last one takes as much of a multiprocessor as there is.
 static constexpr ProductTile byWarps[] = {{ProductUnit::Warps, "gemm_mma_128x128", 128, 128, 32, 4, 1, 4},

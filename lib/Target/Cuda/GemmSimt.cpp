@@ -30,6 +30,7 @@ private:
   Values multiply(ArrayRef<Value> sums);
   Values fragment(TileLoader &o, unsigned tileLines, unsigned k, Value group);
   void storeTile(ArrayRef<Value> sums);
+  void placeThread();
 
   SimtTile tile;
   Value m, n, tx, ty;
@@ -82,11 +83,21 @@ void SimtGemm::storeTile(ArrayRef<Value> sums) {
   });
 }
 
+/// A warp is 4 threads by 8. Shared memory serves half a warp's pieces of 16 bytes at once where each lane reads what the lane beside it
+/// or the one after that reads: so the lowest bit of a lane tells columns apart, the next one rows.
+void SimtGemm::placeThread() {
+  Value lane = d.bitAnd(d.threadId(), 31), warp = d.div(d.threadId(), 32);
+  auto bit = [&](unsigned from, unsigned to) {
+    Value one = d.bitAnd(lane, 1 << from);
+    return from > to ? d.div(one, 1 << (from - to)) : d.mul(one, 1 << (to - from));
+  };
+  unsigned across = tile.n / tile.perThread / 8;
+  tx = d.add(d.add(d.add(bit(0, 0), bit(2, 1)), bit(3, 2)), d.mul(d.rem(warp, across), 8));
+  ty = d.add(d.add(bit(1, 0), bit(4, 1)), d.mul(d.div(warp, across), 4));
+}
+
 void SimtGemm::emit() {
-  Value tid = d.threadId();
-  unsigned across = tile.n / tile.perThread;
-  tx = d.rem(tid, across);
-  ty = d.div(tid, across);
+  placeThread();
   m = frame.size(p.m);
   n = frame.size(p.n);
   locate();
@@ -104,6 +115,7 @@ llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p,
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
     frame.known = known;
+    frame.fitBlocks(2);
     SimtGemm gemm(p, frame, t);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))

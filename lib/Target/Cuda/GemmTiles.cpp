@@ -57,6 +57,7 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
     d.barrier();
     Value next = d.add(k0, tile.k);
     Values loadedA = a.load(next), loadedB = b.load(next);
+    d.keepAhead();
     Values sums = multiply(all.take_front(numSums));
     sums.append(loadedA);
     sums.append(loadedB);
