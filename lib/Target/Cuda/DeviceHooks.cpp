@@ -1,6 +1,7 @@
 //===- DeviceHooks.cpp - Accesses of a kernel's body on a GPU --------------===//
 
 #include "DeviceHooks.h"
+#include "ContractShape.h"
 #include "DeviceBuilder.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,6 +28,10 @@ int64_t cuda::knownDivisor(const shape::Expr &e, int64_t limit, StringRef free) 
 
 static unsigned elementBytes(Type t) { return std::max(1u, getElementTypeOrSelf(t).getIntOrFloatBitWidth() / 8); }
 
+int64_t DeviceHooks::divisorOf(const shape::Expr &e, int64_t limit) const {
+  return known.divisorOf(zeroAxes.empty() ? e : atZero(info, e, zeroAxes), limit, laneAxis);
+}
+
 unsigned DeviceHooks::alignmentOf(const Access &a) {
   unsigned bytes = elementBytes(a.type);
   auto vector = dyn_cast<VectorType>(a.type);
@@ -35,7 +40,7 @@ unsigned DeviceHooks::alignmentOf(const Access &a) {
   int64_t width = vector.getNumElements();
   if (width != laneWidth)
     return bytes;
-  return bytes * known.divisorOf(info.exprOf(a.op), width, laneAxis);
+  return bytes * divisorOf(info.exprOf(a.op), width);
 }
 
 /// The condition that all lanes of a mask have; null where they may differ.

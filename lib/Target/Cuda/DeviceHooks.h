@@ -21,19 +21,25 @@ public:
   void scatter(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
                mlir::Value value) override;
   bool isMultiple(const shape::Expr &e, unsigned lanes) override {
-    return lanes == laneWidth && known.divisorOf(e, lanes, laneAxis) == lanes;
+    return lanes == laneWidth && divisorOf(e, lanes) == lanes;
   }
-  /// The axis along which accesses are wide; its base is a multiple of `width`.
-  void setLane(llvm::StringRef axis, unsigned width) {
+  /// The axis along which accesses are wide; its base is a multiple of `width`. `zeros`: axes that are always 0, as the lane's counts
+  /// for them.
+  void setLane(llvm::StringRef axis, unsigned width, llvm::ArrayRef<unsigned> zeros = {}) {
     laneAxis = axis.str();
     laneWidth = width;
+    zeroAxes.assign(zeros.begin(), zeros.end());
   }
+  /// What is known of sizes from here on.
+  void assume(const lower::Divisibility &sizes) { known = sizes; }
 
 private:
   unsigned alignmentOf(const lower::Access &a);
+  int64_t divisorOf(const shape::Expr &e, int64_t limit) const;
   const lower::BodyInfo &info;
   lower::Divisibility known;
   std::string laneAxis;
+  std::vector<unsigned> zeroAxes;
   unsigned laneWidth = 1;
 };
 

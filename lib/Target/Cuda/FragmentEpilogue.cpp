@@ -75,6 +75,6 @@ void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogu
     Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
     Value columnsFit = d.less(d.add(rows.column, c + epilogueColumns - 1), rows.columnLimit);
-    d.branch(d.both(rowsFit, columnsFit), [&] { chunk.storeWhole(); }, [&] { chunk.storePart(); });
+    d.branch(d.both(rowsFit, columnsFit), [&] { epilogue.byWidth([&] { chunk.storeWhole(); }); }, [&] { chunk.storePart(); });
   }
 }

@@ -1,13 +1,47 @@
 //===- ProductEpilogue.cpp - Stores of a product's rows and columns --------===//
 
 #include "ProductEpilogue.h"
+#include "ContractShape.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 
-/// The widest group of columns that lie in one run of the innermost column axis and fill 16 bytes of the widest store.
-static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const lower::Divisibility &known) {
+/// Whether everything between the product and its stores goes along these axes in even steps, as if they were one.
+static bool areOne(const EpilogueShape &p, const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
+  SmallVector<Operation *> next(p.stores.begin(), p.stores.end());
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!next.empty()) {
+    Operation *op = next.pop_back_val();
+    if (!seen.insert(op).second)
+      continue;
+    bool hasExpr = isa<kernel::StoreOp, kernel::LoadOp, kernel::IndexOp>(op);
+    if (op->getNumRegions() || (hasExpr ? !stepAlong(info, info.exprOf(op), axes) : op->getDialect() == info.kernel->getDialect()))
+      return false;
+    for (Value v : op->getOperands())
+      if (Operation *made = v == p.result ? nullptr : v.getDefiningOp())
+        next.push_back(made);
+  }
+  return true;
+}
+
+/// As many of the innermost axes as can be: each one less is a division less for every row or group of columns.
+static size_t joinedAxes(const EpilogueShape &p, const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
+  size_t joined = axes.size();
+  while (joined > 1 && !areOne(p, info, axes.take_back(joined)))
+    --joined;
+  return joined;
+}
+
+static shape::Expr lengthOf(const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
+  shape::Expr length(1);
+  for (unsigned a : axes)
+    length = length * info.extents[a];
+  return length;
+}
+
+/// The widest group of columns that lie in one run of the innermost column axes and fill 16 bytes of the widest store.
+static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const lower::Divisibility &known, size_t joined) {
   if (p.columnAxes.empty())
     return 1;
   unsigned inner = p.columnAxes.back();
@@ -15,30 +49,68 @@ static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &inf
   for (kernel::StoreOp s : p.stores)
     if (auto linear = info.exprOf(s).linearIn(info.axes[inner]))
       contiguous += linear->coefficient.isOne();
-  return contiguous ? known.divisorOf(info.extents[inner], 4) : 1;
+  return contiguous ? known.divisorOf(lengthOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
 }
 
 ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
                                  lower::BodyEmitter &base)
-    : shape(shape), frame(frame), base(base), lanes(epilogueWidth(shape, frame.info, frame.known)) {
+    : shape(shape), frame(frame), hooks(hooks), base(base), joinedRows(joinedAxes(shape, frame.info, shape.rowAxes)),
+      joinedColumns(joinedAxes(shape, frame.info, shape.columnAxes)),
+      lanes(epilogueWidth(shape, frame.info, frame.known, joinedColumns)) {
   if (lanes > 1)
-    hooks.setLane(frame.info.axes[shape.columnAxes.back()], lanes);
+    goWide();
 }
 
-static Values extentsOf(KernelFrame &frame, ArrayRef<unsigned> axes) {
-  Values out;
-  for (unsigned a : axes)
-    out.push_back(frame.size(frame.info.extents[a]));
-  return out;
+void ProductEpilogue::goWide() {
+  ArrayRef<unsigned> axes = shape.columnAxes;
+  hooks.setLane(frame.info.axes[axes.back()], lanes, axes.take_back(joinedColumns).drop_back());
+}
+
+void ProductEpilogue::byWidth(llvm::function_ref<void()> store) {
+  DeviceBuilder &d = frame.d;
+  lower::Divisibility always = frame.known, wide = always;
+  shape::Expr line = lengthOf(frame.info, ArrayRef(shape.columnAxes).take_back(joinedColumns));
+  frame.known = wide.assume(line, 4) ? wide : always;
+  unsigned most = lanes > 1 || parts ? lanes : epilogueWidth(shape, frame.info, frame.known, joinedColumns);
+  frame.known = always;
+  if (most == lanes)
+    return store();
+  auto storeWide = [&] {
+    frame.known = wide;
+    hooks.assume(wide);
+    lanes = most;
+    goWide();
+    store();
+    frame.known = always;
+    hooks.assume(always);
+    lanes = 1;
+    hooks.setLane("", 1);
+  };
+  d.branch(d.equal(d.bitAnd(frame.size(line), 3), 0), storeWide, store);
+}
+
+/// Of the joined axes the innermost one counts for all.
+Value ProductEpilogue::bind(lower::BodyEmitter &point, ArrayRef<unsigned> axes, size_t joined, Value index) {
+  if (axes.empty())
+    return {};
+  Values extents;
+  for (unsigned a : axes.drop_back(joined))
+    extents.push_back(frame.size(frame.info.extents[a]));
+  extents.push_back(frame.size(lengthOf(frame.info, axes.take_back(joined))));
+  Values indices = delinearize(frame.d, index, extents);
+  for (auto [axis, i] : llvm::zip(axes, indices))
+    point.bindAxis(frame.info.axes[axis], i);
+  for (unsigned axis : axes.take_back(joined).drop_back())
+    point.bindAxis(frame.info.axes[axis], frame.d.i64(0));
+  point.bindAxis(frame.info.axes[axes.back()], indices.back());
+  return indices.back();
 }
 
 ProductEpilogue::Row ProductEpilogue::atRow(Value m) {
   lower::BodyEmitter row = base;
   if (parts)
     return {row, m};
-  ArrayRef<unsigned> axes = shape.rowAxes;
-  for (auto [axis, i] : llvm::zip(axes, delinearize(frame.d, m, extentsOf(frame, axes))))
-    row.bindAxis(frame.info.axes[axis], i);
+  bind(row, shape.rowAxes, joinedRows, m);
   return {row, m};
 }
 
@@ -55,12 +127,10 @@ ProductEpilogue::Pending ProductEpilogue::compute(Row row, Value n, ArrayRef<Val
     return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), d.f32Type())};
   lower::BodyEmitter point = std::move(row.point);
   ArrayRef<unsigned> axes = shape.columnAxes;
-  Values indices = delinearize(d, n, extentsOf(frame, axes));
-  for (auto [axis, i] : llvm::zip(axes, indices))
-    point.bindAxis(frame.info.axes[axis], i);
+  Value inner = bind(point, axes, joinedColumns, n);
   Value v = values[0];
   if (values.size() > 1) {
-    point.bindLane(frame.info.axes[axes.back()], indices.back(), values.size());
+    point.bindLane(frame.info.axes[axes.back()], inner, values.size());
     v = together(d, values);
   }
   point.bindValue(shape.result, v);

@@ -20,6 +20,9 @@ public:
   ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
   /// Columns that one access may take together, from a column that is a multiple of it.
   unsigned width() const { return lanes; }
+  /// Emits what `store` emits; where only the run can tell whether groups of four columns lie in one line, twice: `width()` is 4 in one
+  /// of them.
+  void byWidth(llvm::function_ref<void()> store);
   /// Sums of a part of the depth go to memory as they are: f32, `columns` of them in a row.
   void storeParts(Value pointer, Value columns) {
     parts = pointer;
@@ -47,9 +50,15 @@ public:
   }
 
 private:
+  void goWide();
+  /// The index of the innermost axis.
+  Value bind(lower::BodyEmitter &point, llvm::ArrayRef<unsigned> axes, size_t joined, Value index);
+
   EpilogueShape shape;
   KernelFrame &frame;
+  DeviceHooks &hooks;
   lower::BodyEmitter &base;
+  size_t joinedRows, joinedColumns; ///< innermost axes that are one for all that is read and stored
   unsigned lanes;
   Value parts, partColumns;
 };
