@@ -58,13 +58,14 @@ private:
   void produce();
   void consume();
   Value barrierOf(Kind kind, bool empty, Value stage);
-  std::pair<Value, Value> stageOf(Value tile);
+  std::pair<Value, Value> stageOf(Value step);
+  Value tileAt(Value step);
   void bring(unsigned map, Value to, Value rows, unsigned chunkRows, unsigned width, Value barrier);
-  void bringTile(Kind kind, Value tile);
+  void bringTile(Kind kind, Value step);
   void release(Kind kind, Value stage);
-  Values multiplyKeys(Value tile);
-  Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value tile);
-  void modify(Values &scores, Value tile);
+  Values multiplyKeys(Value step);
+  Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value step);
+  void modify(Values &scores, Value tile, bool whole);
   Values softmax(Values &scores, Value *top, Value *total, Value *keep);
   Value quad(Value x, bool largest);
   Value tileCount();
@@ -153,7 +154,12 @@ Value HopperAttention::barrierOf(Kind kind, bool empty, Value stage) {
   return d.add(barriers, d.add(d.mul(stage, 8), 8 + 8 * stages * (2 * kind + empty)));
 }
 
-std::pair<Value, Value> HopperAttention::stageOf(Value tile) { return {d.rem(tile, stages), d.bitAnd(d.div(tile, stages), 1)}; }
+std::pair<Value, Value> HopperAttention::stageOf(Value step) { return {d.rem(step, stages), d.bitAnd(d.div(step, stages), 1)}; }
+
+/// The last tile, which alone may have keys past the end, comes first: the loop over all others tests none.
+Value HopperAttention::tileAt(Value step) {
+  return d.select(d.equal(step, 0), d.sub(tiles, d.i32(1)), d.sub(step, d.i32(1)));
+}
 
 //===----------------------------------------------------------------------===//
 // Producer
@@ -170,14 +176,14 @@ void HopperAttention::bring(unsigned map, Value to, Value rows, unsigned chunkRo
   }
 }
 
-void HopperAttention::bringTile(Kind kind, Value tile) {
-  auto [stage, phase] = stageOf(tile);
+void HopperAttention::bringTile(Kind kind, Value step) {
+  auto [stage, phase] = stageOf(step);
   waitFor(d, barrierOf(kind, true, stage), d.bitXor(phase, 1));
   Value full = barrierOf(kind, false, stage);
   unsigned width = kind == Keys ? depth : columns, bytes = keysPerTile * width * 2;
   arriveExpecting(d, full, d.i32(bytes));
   Value to = d.add(kind == Keys ? keysAt : valuesAt, d.mul(stage, bytes));
-  bring(1 + kind, to, d.mul(tile, keysPerTile), keysPerTile, width, full);
+  bring(1 + kind, to, d.mul(tileAt(step), keysPerTile), keysPerTile, width, full);
 }
 
 void HopperAttention::produce() {
@@ -205,8 +211,8 @@ void HopperAttention::release(Kind kind, Value stage) {
 }
 
 /// Starts the products of the queries and a tile's keys.
-Values HopperAttention::multiplyKeys(Value tile) {
-  auto [stage, phase] = stageOf(tile);
+Values HopperAttention::multiplyKeys(Value step) {
+  auto [stage, phase] = stageOf(step);
   waitFor(d, barrierOf(Keys, false, stage), phase);
   Value left = describeTile(d, d.add(shared, d.mul(mine, 64 * 128)));
   Value right = describeTile(d, d.add(keysAt, d.mul(stage, keysPerTile * depth * 2)));
@@ -222,8 +228,8 @@ Values HopperAttention::multiplyKeys(Value tile) {
   return sums;
 }
 
-Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> weights, Value tile) {
-  auto [stage, phase] = stageOf(tile);
+Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> weights, Value step) {
+  auto [stage, phase] = stageOf(step);
   waitFor(d, barrierOf(Values_, false, stage), phase);
   Value right = describeTile(d, d.add(valuesAt, d.mul(stage, keysPerTile * columns * 2)), keysPerTile * 128);
   Wgmma product{usedColumns(p.values), element, /*rightByColumns=*/true};
@@ -235,12 +241,11 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   return sums;
 }
 
-/// The score region on every score, times log2 e; -inf past the last key.
-void HopperAttention::modify(Values &scores, Value tile) {
+/// The score region on every score, times log2 e; -inf past the last key, where the tile may not be whole.
+void HopperAttention::modify(Values &scores, Value tile, bool whole) {
   Value warpRow = d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16));
   Value firstRow = d.add(q0, d.add(warpRow, d.shr(lane, 2)));
   Value firstKey = d.add(d.mul(tile, keysPerTile), d.mul(d.bitAnd(lane, 3), 2));
-  bool whole = knownDivisor(p.keys, keysPerTile) == keysPerTile;
   Value lastQuery = d.sub(queries, d.i32(1)), lastKey = d.sub(keys, d.i32(1));
   for (unsigned h = 0; h < 2; ++h) {
     BodyEmitter row = base;
@@ -299,7 +304,7 @@ void HopperAttention::consume() {
   Value first = d.i32(0);
   Values scores = waitProducts(d, 0, multiplyKeys(first));
   release(Keys, stageOf(first).first);
-  modify(scores, first);
+  modify(scores, tileAt(first), knownDivisor(p.keys, keysPerTile) == keysPerTile);
   // The largest score starts finite, so that rows without any give weights of 0.
   Value top[2] = {d.f32(-1e30), d.f32(-1e30)}, total[2] = {d.f32(0), d.f32(0)}, keep[2];
   Values weights = softmax(scores, top, total, keep);
@@ -315,7 +320,7 @@ void HopperAttention::consume() {
     Values sums = multiplyValues(all.take_front(numSums), all.slice(numSums, numWeights), before);
     next = waitProducts(d, 1, next);
     release(Keys, stageOf(j).first);
-    modify(next, j);
+    modify(next, before, /*whole=*/true); // the tile of this step: one less, see tileAt
     Value top[2] = {all[numSums + numWeights], all[numSums + numWeights + 1]};
     Value total[2] = {all[numSums + numWeights + 2], all[numSums + numWeights + 3]}, keep[2];
     Values newWeights = softmax(next, top, total, keep);
