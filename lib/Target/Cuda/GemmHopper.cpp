@@ -32,6 +32,8 @@ struct HopperTile : schedule::ProductTile {
 HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
 /// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
 constexpr int64_t leastSteps = 8, worthSteps = 28;
+/// Half of the processors read as fast as memory gives.
+constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
@@ -82,7 +84,18 @@ private:
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
   Value ofPart; ///< tiles of a part
+  Value stageBytes; ///< that copies bring
 };
+
+/// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than
+/// lines from memory; where the operand ends within the first tile nobody asks for them, and nobody stores what comes of whatever is there.
+Value linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent) {
+  if (map.window || map.byColumns)
+    return tileLines;
+  constexpr int64_t ofSwizzle = 8;
+  Value pieces = d.div(d.add(extent, ofSwizzle - 1), ofSwizzle), one = d.constant(extent.getType(), 1);
+  return d.minU(tileLines, d.mul(d.b.create<arith::MaxUIOp>(d.loc, pieces, one), ofSwizzle));
+}
 
 } // namespace
 
@@ -105,6 +118,8 @@ void HopperGemm::prepare() {
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
   depthTiles = d.ceilDiv(d.narrow(frame.size(p.k)), depth);
+  Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
+  stageBytes = d.mul(lines, 128);
   first = d.blockId();
   step = d.gridSize();
   if (tile.inParts) {
@@ -151,7 +166,7 @@ HopperGemm::Position HopperGemm::next(Position at) {
 void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   Value full = fullBarrier(at.stage);
   if (what & Right)
-    arriveExpecting(d, full, d.i32(aBytes + bBytes));
+    arriveExpecting(d, full, stageBytes);
   // Past the end of the depth copies bring zeros.
   Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
@@ -394,7 +409,8 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
     auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
     Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
-    Value saved = h.sub(steps, h.ceilDiv(steps, parts));
+    Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
+    Value saved = h.sub(steps, h.minU(steps, largest(h.ceilDiv(steps, parts), alone)));
     // Nothing is saved where there is but one part.
     auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
     out.inParts = choice.inParts(saves(worthSteps), saves(1));
@@ -405,15 +421,16 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     best.rows = h.select(out.inParts, plan.constant(partTile.rows), best.rows);
     best.columns = h.select(out.inParts, plan.constant(partTile.columns), best.columns);
   }
-  auto addMap = [&](OperandMap &map, unsigned index, Value lines) {
+  auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
+    Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
     map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
     map.spec.box.resize(map.spec.dims.size(), 1);
     plan.addMap(map.spec);
     if (!map.byColumns)
       plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
   };
-  addMap(bulk.a, 0, best.rows);
-  addMap(bulk.b, 1, best.columns);
+  addMap(bulk.a, 0, best.rows, p.m);
+  addMap(bulk.b, 1, best.columns, p.n);
   out.launch = best.launch;
   return out;
 }
