@@ -2,7 +2,14 @@
 // eight times, not 64. A short one is written out.
 // RUN: lathe-cuda %s --kernel=long --sm=90 --emit=ptx | FileCheck %s --check-prefix=LONG
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=SHORT
+// RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=AHEAD
 // REQUIRES: ptxas
+
+// What the next step multiplies is on its way before this step's products.
+// AHEAD-LABEL: .entry gemm_simt_64x64(
+// AHEAD: bar.sync
+// AHEAD: ld.global.v4
+// AHEAD: fma.rn.f32
 
 // LONG-LABEL: .entry gemm_simt_128x128(
 // LONG-COUNT-8: ex2.approx

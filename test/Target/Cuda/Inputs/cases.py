@@ -527,7 +527,8 @@ FEW_LINES_HALVES = [lambda: gemm(300, 3, 264, t="bf16", fixed_m=True), lambda: o
                     lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
                     lambda: open_gemm(1, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(4, 71, 200, t="bf16", b_columns=True),
                     lambda: open_gemm(5, 72, 200, t="bf16", b_columns=True), lambda: open_gemm(0, 72, 200, t="bf16")]
-WGMMA = [lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
+WGMMA = [lambda: gemm(5, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu"), lambda: gemm(12, 16, 136, batch=2, t="f16", b_columns=True),
+         lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(70, 72, 1100, t="bf16").with_constants(1),
@@ -573,7 +574,10 @@ WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _
                 _bulk(2, 64, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16"), _bulk(2, 64, 24, (9, 9), (1, 1), stride=2, t="f16"),
                 _bulk(1, 512, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(2, 64, 8, (50,), (5,), pads=2, t="f16"),
                 _bulk(1, 64, 8, (5, 6, 7), (3, 3, 3), pads=1, t="f16"), _bulk(3, 64, 72, (6, 5), (3, 3), pads=1, t="bf16", bias=True, result_last=False),
-                _bulk(1, 192, 16, (7, 9), (2, 3), stride=(2, 3), pads=(1, 0), t="f16", result_last=False)]
+                _bulk(1, 192, 16, (7, 9), (2, 3), stride=(2, 3), pads=(1, 0), t="f16", result_last=False),
+                # Pixels of the result side by side, in groups of four where a run has images of such sizes.
+                _bulk(2, 64, 136, (12, 11), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True),
+                _bulk(2, 64, 136, (9, 9), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True)]
 WINDOWS_BF16 = [lambda: window(2, 32, 128, (16, 8), (1, 1), t="bf16", bias=True), lambda: window(3, 24, 70, (14, 14), (1, 1), t="bf16"),
                 lambda: window(2, 24, 70, (12, 12), (3, 3), pads=1, t="bf16", bias=True),
                 lambda: window(2, 24, 40, (12, 8), (1, 1), t="bf16", open=True), lambda: window(2, 24, 40, (11, 7), (1, 1), t="bf16", open=True)]
