@@ -154,16 +154,16 @@ static unsigned costAgain(Operation *op) {
   return isa<ir::GatherOp, ir::GatherNdOp>(op) ? 8 : isHeavy(op) ? 16 : 1;
 }
 
-/// How many elements of others an element is made of, views and what has one reader looked through.
-static unsigned elementsOf(Value v, unsigned depth = 0) {
+/// The values whose elements an element is made of, views and what has one reader looked through.
+static void collectElements(Value v, llvm::SmallSetVector<Value, 4> &elements, unsigned depth = 0) {
   Operation *op = v.getDefiningOp();
   if (isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(op))
-    return 0;
+    return;
   bool through = op && depth < 16 && (isView(op) || (isa<ir::ElementwiseInterface>(op) && op->hasOneUse()));
-  unsigned sum = 0;
+  if (!through)
+    elements.insert(v);
   for (Value x : through ? op->getOperands() : OperandRange(nullptr, 0))
-    sum += elementsOf(x, depth + 1);
-  return through ? sum : 1;
+    collectElements(x, elements, depth + 1);
 }
 
 /// The op that a value comes from, looking through views; null for an argument.
@@ -195,10 +195,20 @@ static bool isExcited(Operation *op) {
   return false;
 }
 
+/// Does a convolution or a product make one of the values? What stands behind it is its epilogue.
+static bool haveEpilogue(ArrayRef<Value> values) {
+  return llvm::any_of(values, [](Value v) {
+    Operation *op = sourceOf(v);
+    while (isa_and_nonnull<ir::ElementwiseInterface>(op) && op->getNumOperands())
+      op = sourceOf(op->getOperand(0));
+    return isa_and_nonnull<ir::ConvOp, ir::ContractOp>(op);
+  });
+}
+
 /// A value that windows read is made once, by its producer where that takes it, not at every place of the windows: unless
 /// making it again costs less than a trip through memory. A convolution with a single place reads each element once per
-/// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it for nothing, or it is
-/// a pool, which reads several elements for each.
+/// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it (which then reads a second
+/// image once, and here nothing is left to pack), or it is a pool, which reads several elements for each.
 static int64_t readsByWindows(Operation *op, const Uses &uses, bool packsImages) {
   if (!isa<ir::ElementwiseInterface, ir::GatherOp, ir::GatherNdOp, ir::ConcatOp>(op))
     return 0;
@@ -212,13 +222,11 @@ static int64_t readsByWindows(Operation *op, const Uses &uses, bool packsImages)
     return isa<ir::ElementwiseInterface>(op) || (reads - 1) * costAgain(op) > memoryTrip ? reads : 0;
   if (!slides || isa<ir::ConcatOp>(op))
     return 0;
-  unsigned large = 0;
+  llvm::SmallSetVector<Value, 4> elements;
   for (Value v : op->getOperands())
-    large += !isa_and_nonnull<ir::BroadcastOp, ir::ConstantOp>(v.getDefiningOp());
-  unsigned elements = 0;
-  for (Value v : op->getOperands())
-    elements += elementsOf(v);
-  return (large <= 1 && !(packsImages && isExcited(op))) || elements > 2;
+    collectElements(v, elements);
+  bool taken = elements.size() <= 1 || haveEpilogue(elements.getArrayRef());
+  return (taken && !(packsImages && isExcited(op))) || elements.size() > 2;
 }
 
 /// Bytes that a convolution reads behind a padding: the kernel that makes what they are made of stores them, rather than that.

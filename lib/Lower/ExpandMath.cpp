@@ -222,6 +222,18 @@ static bool isAddedToOne(Operation *op) {
   return sum && llvm::any_of(sum->getOperands(), [](Value v) { return constantOf(v) == 1.0; });
 }
 
+/// x * (1 / (1 + exp(-x))), as a SiLU is written, is a quotient: a step less, and a rounding. The divisor is at least 1, so neither form has an
+/// infinity that the other has not.
+static Value sigmoidQuotient(OpBuilder &b, Operation *op) {
+  for (unsigned side = 0; side < 2; ++side) {
+    auto quotient = op->getOperand(side).getDefiningOp<arith::DivFOp>();
+    auto sum = quotient && quotient->hasOneUse() && constantOf(quotient.getLhs()) == 1.0 ? quotient.getRhs().getDefiningOp<arith::AddFOp>() : arith::AddFOp();
+    if (sum && llvm::any_of(sum->getOperands(), [](Value v) { return v.getDefiningOp<math::ExpOp>() && isAddedToOne(v.getDefiningOp()); }))
+      return b.create<arith::DivFOp>(op->getLoc(), op->getOperand(1 - side), quotient.getRhs());
+  }
+  return {};
+}
+
 namespace {
 /// An expansion for operands or uses of which more is known.
 struct Special {
@@ -310,7 +322,9 @@ static void replaceAll(ArrayRef<Operation *> ops, llvm::function_ref<Value(OpBui
 }
 
 void lathe::lower::expandMath(Operation *root, const ExpandMathOptions &options) {
-  SmallVector<Operation *> ops;
+  SmallVector<Operation *> ops, products;
+  root->walk([&](arith::MulFOp op) { products.push_back(op); });
+  replaceAll(products, sigmoidQuotient);
   root->walk([&](Operation *op) {
     if (isa_and_nonnull<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, arith::MaximumFOp, arith::MinimumFOp, arith::FPToSIOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
       ops.push_back(op);

@@ -90,14 +90,28 @@ Fl FloatBuilder::pow2(Fl n) {
   return fromBits(of(b.create<arith::ShLIOp>(loc, biased.v, ci(mantissa).v)));
 }
 
+std::pair<Fl, Fl> FloatBuilder::nearestSixteenth(Fl x) {
+  constexpr double magic = 0x1.8p19;
+  Fl shifted = x + magic;
+  return {shifted - magic, bits(shifted)};
+}
+
+Fl FloatBuilder::lookUp(ArrayRef<float> table, Fl index) {
+  Value entries = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(cast<ShapedType>(floatType()), table));
+  StringAttr name = b.getStringAttr("llvm.x86.avx512.permvar.sf.512");
+  return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{entries, index.v}).getResult(0));
+}
+
+Fl FloatBuilder::scaleByFloor(Fl x, Fl n) {
+  Value all = b.create<arith::ConstantOp>(loc, b.getI16IntegerAttr(-1));
+  Value current = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(4)); // the rounding mode in force
+  StringAttr name = b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512");
+  return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{x.v, n.v, x.v, all, current}).getResult(0));
+}
+
 Fl FloatBuilder::scale(Fl x, Fl n, Fl nf) {
-  if (options.hasScalef && !isDouble() && shape == ArrayRef<int64_t>{16}) {
-    Value all = b.create<arith::ConstantOp>(loc, b.getI16IntegerAttr(-1));
-    Value current = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(4)); // the rounding mode in force
-    StringAttr name = b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512");
-    return of(b.create<LLVM::CallIntrinsicOp>(loc, floatType(), name, ValueRange{x.v, nf.v, x.v, all, current})
-                  .getResult(0));
-  }
+  if (hasTables())
+    return scaleByFloor(x, nf);
   auto [first, second] = powersOf2(n);
   return x * first * second;
 }

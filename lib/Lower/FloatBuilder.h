@@ -56,6 +56,14 @@ public:
   /// The nearest integer of |x| < 2^(mantissa - 2), as a float, and as an integer modulo 2^(mantissa - 1), to which `bias` is added: other bits may lie
   /// above.
   std::pair<Fl, Fl> nearest(Fl x, int64_t bias = 0);
+  /// Vectors of 16 numbers of f32 are scaled, and looked up in a vector of 16, by one instruction each.
+  bool hasTables() const { return options.hasScalef && element.isF32() && llvm::ArrayRef(shape) == llvm::ArrayRef<int64_t>{16}; }
+  /// The nearest sixteenth, as a float, and that times 16 as an integer modulo 16.
+  std::pair<Fl, Fl> nearestSixteenth(Fl x);
+  /// An entry of 16, by the last four bits of each index.
+  Fl lookUp(llvm::ArrayRef<float> table, Fl index);
+  /// x 2^floor(n).
+  Fl scaleByFloor(Fl x, Fl n);
   /// 2^n for an integer n within the exponent range of normal numbers; bits far above the exponent's do not matter.
   Fl pow2(Fl n);
   int64_t exponentBias() const { return (int64_t(1) << (exponent - 1)) - 1; }

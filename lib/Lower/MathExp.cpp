@@ -24,6 +24,10 @@ constexpr double expF64[] = {0.5, 0.16666666666666684, 0.041666666666666724, 0.0
                              0.0013888888888858732, 0.00019841269896968779, 2.4801587373284937e-5,
                              2.7557234313921487e-6, 2.7557233686957056e-7, 2.5112216265574232e-8,
                              2.0926855393984679e-9};
+/// exp(r) = 1 + r + r^2 (c + d r) for |r| <= ln(2) / 32, to 2^-29, and the powers 2^(i / 16).
+constexpr double expShort[] = {0.50001619, 0.16666718};
+constexpr float sixteenths[] = {0x1.000000p0f, 0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f, 0x1.306fe0p0f, 0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f,
+                                     0x1.6a09e6p0f, 0x1.7a1148p0f, 0x1.8ace54p0f, 0x1.9c4918p0f, 0x1.ae89fap0f, 0x1.c199bep0f, 0x1.d5818ep0f, 0x1.ea4afap0f};
 /// log(1 + f) = f - f^2 / 2 + f^3 P(f) for sqrt(1/2) <= 1 + f <= sqrt(2).
 constexpr double logF32[] = {0.33333316733762344, -0.25000807990638819, 0.20002285663383877, -0.16624626176015995,
                              0.14181231470138826, -0.13128157306293026, 0.1288122311864306, -0.078606132061476289};
@@ -88,8 +92,34 @@ static Fl clampExp(Fl x) {
                       : f.maximum(f.minimum(x, f.c(89.0)), f.c(-104.0));
 }
 
+/// What is not negated; the sign that takes its place.
+static std::pair<Fl, double> withoutSign(Fl x) {
+  auto negated = x.v.getDefiningOp<arith::NegFOp>();
+  return negated ? std::pair(x.f->of(negated.getOperand()), -1.0) : std::pair(x, 1.0);
+}
+
+/// exp(r) 2^n for a short rest and a multiple of a sixteenth, of which `index` has the last four bits: two products less than with whole n,
+/// beside which the look-up does not count, since products are what all of it waits for. `sign`: exp(-r) instead.
+static Fl expOfShortRest(Fl r, double sign, Fl n, Fl index) {
+  Fl power = r.f->lookUp(sixteenths, index);
+  Fl less = ((r * (sign * expShort[1]) + expShort[0]) * r + sign) * r;
+  return r.f->scaleByFloor(power * less + power, n);
+}
+
+/// exp(x) where vectors have look-ups; `brief`: ln 2 is subtracted in one part.
+static Fl expByTable(Fl x, bool brief) {
+  FloatBuilder &f = *x.f;
+  auto [y, sign] = withoutSign(x);
+  Fl limited = sign > 0 ? f.maximum(f.minimum(y, f.c(89.0)), f.c(-104.0)) : f.minimum(f.maximum(y, f.c(-89.0)), f.c(104.0));
+  auto [n, index] = f.nearestSixteenth(limited * (sign * log2e));
+  Fl r = brief ? limited - n * (sign * 0.69314718055994531) : (limited - n * (sign * ln2HighF32)) - n * (sign * ln2LowF32);
+  return expOfShortRest(r, sign, n, index);
+}
+
 Fl lathe::lower::expOf(Fl x) {
   FloatBuilder &f = *x.f;
+  if (f.hasTables())
+    return expByTable(x, /*brief=*/false);
   Reduced e = reduceExp(clampExp(x));
   if (f.options.hasScalef)
     return f.scale(expOfRest(e.r), e.n, e.nf);
@@ -115,7 +145,7 @@ Fl lathe::lower::expUpToOne(Fl x) {
 Fl lathe::lower::expBesideOne(Fl x) {
   FloatBuilder &f = *x.f;
   if (f.options.hasScalef)
-    return expOf(x);
+    return f.hasTables() ? expByTable(x, /*brief=*/true) : expOf(x);
   // Half of it is a number where all of it is just beyond the largest one.
   Fl limited = f.maximum(f.minimum(x, f.c(f.isDouble() ? 710.0 : 89.0)), f.c(f.isDouble() ? -708.0 : -87.0));
   auto [nf, n] = f.nearest(limited * log2e, f.exponentBias() - 1);
@@ -135,6 +165,10 @@ Fl lathe::lower::exp2Of(Fl x) {
   FloatBuilder &f = *x.f;
   Fl clamped = f.isDouble() ? f.maximum(f.minimum(x, f.c(1025.0)), f.c(-1080.0))
                             : f.maximum(f.minimum(x, f.c(129.0)), f.c(-152.0));
+  if (f.hasTables()) {
+    auto [sixteenth, index] = f.nearestSixteenth(clamped);
+    return expOfShortRest((clamped - sixteenth) * 0.69314718055994531, 1.0, sixteenth, index);
+  }
   auto [nf, n] = f.nearest(clamped);
   return f.scale(expOfRest((clamped - nf) * 0.69314718055994531), n, nf);
 }
