@@ -41,6 +41,9 @@ private:
   void packLines(Value first, Value count);
   void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
   void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
+  void packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void chooseBlockRows();
+  int64_t mostRows() const;
   int64_t strideOf(size_t level) const;
   void emitPanel(Value panel, Value first, Value count);
 
@@ -53,6 +56,9 @@ private:
   ContractionEpilogue epilogue;
   PanelItems panels;
   int64_t blockRows;
+  bool byPixels = false; ///< the block is packed from vectors of pixels, which are transposed
+  bool byPoints = false; ///< they are not: the block lies as [point of the sum][row], `pitch` elements apart
+  int64_t pitch = 0;
   Interior interior; ///< of lines of pixels
 };
 } // namespace
@@ -69,18 +75,44 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
       epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
+  if (!shape.direct && shape.pixelsTogether) {
+    bool isShort = *f.info.extents[product.reduced.axes.back()].constant() < v.lanes;
+    byPoints = isShort && v.target.maskedBytes; // pixels at the edges of an image are gathered where masks have no registers
+    byPixels = !isShort && !shape.pointsTogether;
+  }
   if (!shape.direct)
     tiles.setPackedRows(shape.depth);
+  chooseBlockRows();
+  pitch = llvm::alignTo(mostRows() + v.lanes, v.lanes); // a vector ends behind the last row
+  lower::AxisSet unasked = byPoints ? 0 : lower::AxisSet(1) << product.reduced.axes.back();
+  if (byPoints || byPixels)
+    interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~unasked);
+  panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
+}
+
+void ConvolutionEmitter::chooseBlockRows() {
   int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
   blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
   // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
   // vectors of them, and more rows have fewer ends.
   int64_t tile = tiles.maxRows();
   if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
-    blockRows = shape.pixelsTogether ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
-  if (shape.pixelsTogether)
-    interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~(lower::AxisSet(1) << product.reduced.axes.back()));
-  panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
+    blockRows = byPixels ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
+  if (!byPoints)
+    return;
+  blockRows = std::clamp(tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows);
+  // Whole lines of pixels, or equal parts of one, begin and end with whole vectors.
+  int64_t line = f.info.extents[product.rows.axes.back()].constant().value_or(1), parts = std::max<int64_t>(1, (line + blockRows / 2) / blockRows);
+  if (line <= blockRows)
+    blockRows -= blockRows % line;
+  else if (line % (parts * v.lanes) == 0 || line % (parts * v.lanes) * 2 == v.lanes)
+    blockRows = line / parts;
+}
+
+/// Of a block.
+int64_t ConvolutionEmitter::mostRows() const {
+  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blockCount().constant();
+  return rows && blocks ? (*rows + *blocks - 1) / std::max<int64_t>(*blocks, 1) : blockRows + blockRows / 2 + 2;
 }
 
 KernelPlan ConvolutionEmitter::plan() const {
@@ -89,7 +121,7 @@ KernelPlan ConvolutionEmitter::plan() const {
   plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
   plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
   if (!shape.direct) {
-    plan.scratchBytes = Expr(4 * ((blockRows + blockRows / 2 + 2) * shape.depth + v.lanes));
+    plan.scratchBytes = Expr(4 * (byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
     plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
   }
   return plan;
@@ -114,6 +146,8 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
       epilogue.request(body, row, group.count, firstColumn, width);
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
         tiles.requestNext(panel, tile.number, v.i(shape.depth));
+        if (byPoints)
+          tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
         tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
       });
       epilogue.emit(body, row, group.count, firstColumn, width);
@@ -134,7 +168,7 @@ int64_t ConvolutionEmitter::strideOf(size_t level) const {
 }
 
 void ConvolutionEmitter::packRows(Value first, Value count) {
-  if (shape.pixelsTogether && *f.info.extents[product.reduced.axes.back()].constant() >= v.lanes)
+  if (byPixels || byPoints)
     return packLines(first, count);
   v.loop(v.i(0), count, 1, [&](Value r) {
     BodyEmitter point = body;
@@ -169,7 +203,8 @@ void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value a
     vector(v.i(whole), v.firstLanes(unsigned(extent - whole)));
 }
 
-/// Rows of neighbouring pixels: squares of pixels and channels are transposed in registers.
+/// Rows of neighbouring pixels: squares of pixels and channels are transposed in registers. Of few channels vectors of pixels are stored as they
+/// are: a tile's product takes a row's elements one by one, and as well from lines of a block.
 void ConvolutionEmitter::packLines(Value first, Value count) {
   unsigned axis = product.rows.axes.back();
   std::vector<unsigned> outerAxes(product.rows.axes.begin(), product.rows.axes.end() - 1);
@@ -182,7 +217,7 @@ void ConvolutionEmitter::packLines(Value first, Value count) {
     Value from = v.max(v.sub(first, start), v.i(0)), to = v.min(v.sub(end, start), length);
     v.loop(from, to, v.lanes, [&](Value place) {
       Value row = v.sub(v.add(start, place), first);
-      packPixels(point, 0, place, v.sub(to, place), v.mul(row, shape.depth));
+      byPoints ? packTaps(point, 0, place, v.sub(to, place), row) : packPixels(point, 0, place, v.sub(to, place), v.mul(row, shape.depth));
     });
   });
 }
@@ -208,6 +243,41 @@ void ConvolutionEmitter::packPixels(const BodyEmitter &point, size_t level, Valu
   BodyEmitter within = point;
   interior.assume(v, within);
   v.ifThen(inside, [&] { blocks(within, {}); }, [&] { blocks(point, valid); });
+}
+
+/// The same where each point of the sum is a line of the block, of which `at` is a place. What lies behind the last valid pixel is overwritten by
+/// what comes next.
+void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at) {
+  unsigned axis = product.reduced.axes[level];
+  const std::string &name = f.info.axes[axis], &pixels = f.info.axes[product.rows.axes.back()];
+  int64_t extent = *f.info.extents[axis].constant(), step = strideOf(level) * pitch;
+  if (level + 1 < product.reduced.axes.size())
+    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(name, x);
+      packTaps(inner, level + 1, place, valid, v.add(at, v.mul(x, step)));
+    });
+  auto taps = [&](const BodyEmitter &from, Value mask) {
+    for (int64_t x = 0; x < extent; ++x) {
+      BodyEmitter inner = from;
+      inner.bindAxis(name, v.i(x));
+      inner.bindLane(pixels, place, v.lanes, mask);
+      v.store(inner.emitLanes(shape.image), f.scratch, v.add(at, x * step));
+    }
+  };
+  auto masked = [&] { taps(point, v.firstLanes(valid)); };
+  if (!interior.isLinearIn(name))
+    return masked();
+  // What is linear and holds at the first and the last one holds between them.
+  Value inside = v.less(v.i(v.lanes - 1), valid);
+  for (int64_t x : {int64_t(0), extent - 1}) {
+    BodyEmitter end = point;
+    end.bindAxis(name, v.i(x));
+    inside = v.b.create<arith::AndIOp>(v.loc, inside, interior.holds(v, end, place, v.lanes));
+  }
+  BodyEmitter within = point;
+  interior.assume(v, within);
+  v.ifThen(inside, [&] { taps(within, {}); }, masked);
 }
 
 /// A square of pixels and channels; `valid` pixels, or all.

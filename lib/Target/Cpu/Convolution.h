@@ -19,7 +19,8 @@ struct ConvolutionShape {
   mlir::Value image;        ///< the value that the filter is multiplied with
   int64_t depth = 0, columns = 0;
   bool direct = false; ///< rows are read as they lie
-  bool pixelsTogether = false; ///< rows are packed from pixels that lie side by side
+  bool pixelsTogether = false; ///< of what the image is made of, or a few elements apart
+  bool pointsTogether = false; ///< neighbours along the innermost summed axis lie side by side
 
   /// Nothing for a kernel without a packed filter.
   static std::optional<ConvolutionShape> of(const lower::BodyInfo &info);

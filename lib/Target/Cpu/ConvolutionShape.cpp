@@ -29,22 +29,25 @@ static kernel::LoadOp packedFilter(const BodyInfo &info, kernel::ReduceOp &sum, 
 /// Pixels that lie further apart are gathered.
 constexpr int64_t widestPixels = 4;
 
-/// Do neighbouring pixels, not neighbouring channels, lie side by side in what the image is made of, or a few elements apart?
-static bool hasPixelsTogether(const BodyInfo &info, const llvm::DenseSet<Operation *> &ops, const ContractionShape &s) {
+/// Do neighbouring pixels lie side by side in what the image is made of, or a few elements apart? And neighbouring points of the sum?
+static void findNeighbours(ConvolutionShape &c, const BodyInfo &info, const llvm::DenseSet<Operation *> &ops) {
+  const ContractionShape &s = c.product;
   if (s.rows.axes.empty() || s.reduced.axes.empty())
-    return false;
-  bool pixels = false;
+    return;
+  bool pixels = false, points = false;
   for (Operation *op : ops) {
     if (!isa<kernel::LoadOp>(op))
       continue;
     std::optional<Expr::Linear> pixel = info.exprOf(op).linearIn(info.axes[s.rows.axes.back()]);
     std::optional<Expr::Linear> channel = info.exprOf(op).linearIn(info.axes[s.reduced.axes.back()]);
-    if (!pixel || !channel || channel->coefficient.isOne())
-      return false;
+    if (!pixel || !channel)
+      return;
+    points |= channel->coefficient.isOne();
     int64_t apart = pixel->coefficient.constant().value_or(0);
     pixels |= apart >= 1 && apart <= widestPixels;
   }
-  return pixels;
+  c.pixelsTogether = pixels;
+  c.pointsTogether = points;
 }
 
 std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
@@ -78,7 +81,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   };
   s.rowsFlat = flat(s.rows);
   s.columnsFlat = flat(s.columns);
-  c.pixelsTogether = hasPixelsTogether(info, imageOps, s);
+  findNeighbours(c, info, imageOps);
   auto load = c.image.getDefiningOp<kernel::LoadOp>();
   if (load && !load.getPredicate() && load.getIndices().empty()) {
     s.lhs = info.exprOf(load);

@@ -40,6 +40,17 @@ Interior::Interior(const lower::BodyInfo &info, Value value, unsigned lane, Axis
       rows.push_back(op);
 }
 
+bool Interior::isLinearIn(StringRef axis) const {
+  auto along = [&](const Expr &e) { return e.linearIn(axis.str()).has_value(); };
+  auto isRow = [&](Operation *op) {
+    return cast<arith::CmpIOp>(op).getPredicate() != arith::CmpIPredicate::ne && llvm::all_of(op->getOperands(), [&](Value v) {
+      auto index = v.getDefiningOp<kernel::IndexOp>();
+      return !index || (index.getIndices().empty() && along(index.getIndexExpr()));
+    });
+  };
+  return llvm::all_of(edges, [&](const EdgeCompare &e) { return along(e.rest) && along(e.limit); }) && llvm::all_of(rows, isRow);
+}
+
 Value Interior::holds(VectorBuilder &v, const lower::BodyEmitter &point, Value place, unsigned count) const {
   lower::BodyEmitter at = point;
   Value all = v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true));

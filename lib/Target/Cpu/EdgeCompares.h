@@ -29,6 +29,8 @@ public:
   Interior(const lower::BodyInfo &info, mlir::Value value, unsigned lane, lower::AxisSet bound);
 
   bool isEverywhere() const { return edges.empty() && rows.empty(); }
+  /// Where it holds at two points of an axis it holds between them.
+  bool isLinearIn(llvm::StringRef axis) const;
   mlir::Value holds(VectorBuilder &v, const lower::BodyEmitter &point, mlir::Value place, unsigned count) const;
   void assume(VectorBuilder &v, lower::BodyEmitter &point) const;
 

@@ -60,7 +60,9 @@ def planes():
     """Images in planes of channels, of which a convolution makes one with its channels together: strides, gaps and borders of any width."""
     node = helper.make_node
     for inputs, outputs, kernel, stride, gap, pads in ((24, 12, (2, 2), (1, 1), (1, 1), [0, 0, 1, 1]), (16, 24, (3, 3), (2, 2), (1, 1), [1] * 4),
-                                                       (17, 16, (3, 4), (1, 3), (2, 1), [3, 0, 1, 2]), (33, 12, (1, 3), (4, 4), (1, 2), [0, 3, 2, 1])):
+                                                       (17, 16, (3, 4), (1, 3), (2, 1), [3, 0, 1, 2]), (33, 12, (1, 3), (4, 4), (1, 2), [0, 3, 2, 1]),
+                                                       (3, 16, (3, 3), (2, 2), (1, 1), [1] * 4), (5, 24, (5, 7), (1, 3), (2, 1), [4, 5, 0, 2]),
+                                                       (1, 40, (3, 2), (1, 1), (1, 4), [1, 0, 1, 3]), (3, 16, (7, 11), (4, 4), (1, 1), [2] * 4)):
         even = lambda *shape: (floats(*shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)  # results as large as what they are made of
         weights = dict(w=even(outputs, inputs, *kernel), v=even(24, outputs, 1, 1), u=even(5, 24, 1, 1))
         nodes = [node("Conv", ["x", "w"], ["a"], pads=pads, strides=stride, dilations=gap), node("Conv", ["a", "v"], ["b"]), node("Conv", ["b", "u"], ["y"])]
