@@ -19,8 +19,10 @@ using lower::BodyInfo;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
-/// Sums that hide the latency of a multiply-add, and leave registers for a filter's row.
-constexpr int64_t widestTile = 8;
+/// Sums that hide the latency of a multiply-add, and so many that their columns stay near one another.
+constexpr int64_t usualTile = 8, widestTile = 14;
+/// Registers beside the sums and a filter's row: two elements of the image.
+constexpr int64_t spareRegisters = 2;
 /// Vectors of channels of one item.
 constexpr int64_t vectorsPerItem = 8;
 
@@ -149,6 +151,9 @@ private:
   int64_t chunks() const { return (shape.channels + vectorsPerItem * v.lanes - 1) / (vectorsPerItem * v.lanes); }
   Value conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions);
   Value isInside(const Tile &tile);
+  void emitTile(const Tile &tile, Value chunk);
+  void emitKnown(const BodyEmitter &point, Value tile, Value chunk, int64_t extent);
+  bool onlyEndsLeave(const BodyEmitter &point, int64_t extent);
   void emitChannels(const Tile &tile, Value chunk, bool inside);
   void emitVector(const Tile &tile, Value channel, Value mask, bool inside);
   Values sumRows(const Tile &tile, BodyEmitter point, size_t level, Value channel, Value mask, bool inside, Values sums);
@@ -163,17 +168,19 @@ private:
 };
 } // namespace
 
-/// The widest tile that leaves the least over.
-static int64_t chooseTile(const Expr &extent, const Isa &isa) {
-  int64_t widest = isa.registers >= 32 ? widestTile : widestTile / 2;
+/// The narrowest tile that hides the latency and leaves the least over: more pixels share no more than what already suffices, and lie further apart
+/// in memory.
+static int64_t chooseTile(const Expr &extent, int64_t taps, const Isa &isa) {
+  int64_t fit = int64_t(isa.registers) - spareRegisters - taps, usual = fit >= usualTile ? usualTile : usualTile / 2;
+  int64_t widest = std::clamp(fit, usual, widestTile);
   std::optional<int64_t> known = extent.constant();
   if (!known)
-    return widest;
+    return usual;
   if (*known <= widest)
     return std::max<int64_t>(*known, 1);
-  int64_t best = widest;
+  int64_t best = usual;
   auto computed = [&](int64_t width) { return (*known + width - 1) / width * width; };
-  for (int64_t width = widest; width > widest / 2; --width)
+  for (int64_t width = usual; width <= widest; ++width)
     if (computed(width) < computed(best))
       best = width;
   return best;
@@ -181,7 +188,7 @@ static int64_t chooseTile(const Expr &extent, const Isa &isa) {
 
 DepthwiseEmitter::DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shape)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, cast<FloatType>(f.b.getF32Type())),
-      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tileWidth(chooseTile(f.info.extents[shape.rows.back()], f.isa)) {
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks), tileWidth(chooseTile(f.info.extents[shape.rows.back()], shape.tapsInRow, f.isa)) {
   for (Operation *op : f.info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
@@ -211,21 +218,11 @@ void DepthwiseEmitter::emit() {
       point.bindAxis(f.info.axes[shape.rows[k]], k ? v.sub(line, v.mul(outer, size)) : line);
       line = outer;
     }
-    // The last tile is moved back to end with the row: what it shares with the one before is computed twice, equally.
-    auto at = [&](Value first, int64_t width) {
-      Tile t{point, first, width};
-      if (shape.columnConditions.empty())
-        return emitChannels(t, chunk, true);
-      Value inside = isInside(t);
-      std::optional<int64_t> known = getConstantIntValue(inside);
-      if (known)
-        return emitChannels(t, chunk, *known);
-      v.ifThen(inside, [&] { emitChannels(t, chunk, true); }, [&] { emitChannels(t, chunk, false); });
-    };
-    Value start = v.mul(tile, tileWidth);
     std::optional<int64_t> known = getConstantIntValue(extent);
     if (known)
-      return at(*known == tileWidth ? v.i(0) : v.min(start, v.sub(extent, tileWidth)), tileWidth);
+      return emitKnown(point, tile, chunk, *known);
+    auto at = [&](Value first, int64_t width) { emitTile({point, first, width}, chunk); };
+    Value start = v.mul(tile, tileWidth);
     // A row that is shorter than a tile is two halves of one that overlap, or single pixels.
     int64_t half = tileWidth / 2;
     auto halves = [&] { v.loop(v.i(0), extent, half, [&](Value x) { at(v.min(x, v.sub(extent, half)), half); }); };
@@ -234,6 +231,38 @@ void DepthwiseEmitter::emit() {
         v.less(extent, v.i(tileWidth)), [&] { v.ifThen(v.less(extent, v.i(half)), pixels, halves); },
         [&] { at(v.min(start, v.sub(extent, tileWidth)), tileWidth); });
   });
+}
+
+/// Tiles of a row whose length is known. The last one is moved back to end with the row: what it shares with the one before is computed twice,
+/// equally. Where only the first and the last one reach beyond the image, each is code of its own, which knows the columns that do.
+void DepthwiseEmitter::emitKnown(const BodyEmitter &point, Value tile, Value chunk, int64_t extent) {
+  if (extent == tileWidth)
+    return emitTile({point, v.i(0), tileWidth}, chunk);
+  int64_t last = extent - tileWidth;
+  Tile any{point, v.min(v.mul(tile, tileWidth), v.i(last)), tileWidth};
+  if (shape.columnConditions.empty() || !onlyEndsLeave(point, extent))
+    return emitTile(any, chunk);
+  auto between = [&] { emitChannels(any, chunk, true); };
+  auto behindFirst = [&] { v.ifThen(v.equal(any.first, v.i(last)), [&] { emitTile({point, v.i(last), tileWidth}, chunk); }, between); };
+  v.ifThen(v.equal(any.first, v.i(0)), [&] { emitTile({point, v.i(0), tileWidth}, chunk); }, behindFirst);
+}
+
+/// Is every tile but the first and the last one inside of the image, as is known here?
+bool DepthwiseEmitter::onlyEndsLeave(const BodyEmitter &point, int64_t extent) {
+  for (int64_t first = tileWidth; first < extent - tileWidth; first += tileWidth)
+    if (getConstantIntValue(isInside({point, v.i(first), tileWidth})) != std::optional<int64_t>(1))
+      return false;
+  return true;
+}
+
+/// One tile, of which nothing or all may be known to lie inside.
+void DepthwiseEmitter::emitTile(const Tile &tile, Value chunk) {
+  if (shape.columnConditions.empty())
+    return emitChannels(tile, chunk, true);
+  Value inside = isInside(tile);
+  if (std::optional<int64_t> known = getConstantIntValue(inside))
+    return emitChannels(tile, chunk, *known);
+  v.ifThen(inside, [&] { emitChannels(tile, chunk, true); }, [&] { emitChannels(tile, chunk, false); });
 }
 
 /// All of the conditions at a pixel and a tap of the last axes; nothing when they hold for certain.
