@@ -88,6 +88,7 @@ private:
   std::optional<Expr> resultStep(unsigned axis);
   bool isInterleaved(Filter f);
   bool readsPlanes(Filter f);
+  bool hasFewPixels(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
   bool isWhole(Filter f);
@@ -193,7 +194,24 @@ bool Packer::readsPlanes(Filter f) {
         return false;
       planes = true;
     }
-  return planes && stored;
+  return planes && (stored || hasFewPixels(f));
+}
+
+/// Panels of pixels end with the image, and are computed whole: of 7x7 pixels 64 are. Then the channels are in the lanes although results have
+/// their pixels together, if what that leaves over is less.
+bool Packer::hasFewPixels(Filter f) {
+  constexpr int64_t narrowest = 16, fewestRows = 24, most = 256;
+  constexpr double worth = 1.15;
+  int64_t pixels = 1, columns = 1;
+  for (unsigned a = info.axes.size(); a-- > 0;) {
+    int64_t extent = info.extents[a].constant().value_or(0);
+    if (f.columns >> a & 1)
+      columns *= extent;
+    else if (std::optional<Expr> step = f.rows >> a & 1 ? resultStep(a) : std::nullopt; step && *step == Expr(pixels))
+      pixels *= extent;
+  }
+  auto computed = [](int64_t n) { return double(llvm::alignTo(n, narrowest)) / double(n); };
+  return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns);
 }
 
 void Packer::orderAxes(ArrayRef<unsigned> order) {
@@ -293,7 +311,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       for (unsigned a = 0; a < info.axes.size(); ++a)
         contiguous |= (f.reduced >> a & 1) && steps(op, a) && info.extents[a].constant().value_or(0) >= fewestChannels;
   }
-  return contiguous || (stored && depth <= shortFilter) || isInterleaved(f);
+  return contiguous || (stored && depth <= shortFilter) || isInterleaved(f) || hasFewPixels(f);
 }
 
 void Packer::packDense(Filter f) {

@@ -16,6 +16,11 @@ def floats(*shape):
     return rng.standard_normal(shape).astype(np.float32)
 
 
+def even(*shape):
+    """Filters whose results are as large as what they are made of."""
+    return (floats(*shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+
+
 def check(name, nodes, dims, shapes, constants, target="x86_64:baseline"):
     """`dims` of the input x in the model; `shapes` that it has in the runs."""
     global wrong, total
@@ -28,11 +33,13 @@ def check(name, nodes, dims, shapes, constants, target="x86_64:baseline"):
     for shape in shapes:
         x = abs(floats(*shape)) + 0.1
         np.savez(f"{folder}/d.npz", x=x, y=session.run(None, {"x": x})[0])
-        run = subprocess.run(["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz"], capture_output=True, text=True)
-        total += 1
-        if run.returncode:
-            wrong += 1
-            print(name, shape, run.stderr)
+        for level in ("1", "2", "3") if ":" not in target else ("3",):
+            run = subprocess.run(["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--max-level", level],
+                                 capture_output=True, text=True)
+            total += 1
+            if run.returncode:
+                wrong += 1
+                print(name, shape, level, run.stderr)
 
 
 def transposed_convolutions():
@@ -63,14 +70,33 @@ def planes():
                                                        (17, 16, (3, 4), (1, 3), (2, 1), [3, 0, 1, 2]), (33, 12, (1, 3), (4, 4), (1, 2), [0, 3, 2, 1]),
                                                        (3, 16, (3, 3), (2, 2), (1, 1), [1] * 4), (5, 24, (5, 7), (1, 3), (2, 1), [4, 5, 0, 2]),
                                                        (1, 40, (3, 2), (1, 1), (1, 4), [1, 0, 1, 3]), (3, 16, (7, 11), (4, 4), (1, 1), [2] * 4)):
-        even = lambda *shape: (floats(*shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)  # results as large as what they are made of
         weights = dict(w=even(outputs, inputs, *kernel), v=even(24, outputs, 1, 1), u=even(5, 24, 1, 1))
         nodes = [node("Conv", ["x", "w"], ["a"], pads=pads, strides=stride, dilations=gap), node("Conv", ["a", "v"], ["b"]), node("Conv", ["b", "u"], ["y"])]
         for dims in ([2, inputs, 11, 61], ["n", inputs, "h", "l"]):
             check(f"planes {kernel} {stride}", nodes, dims, ((2, inputs, 11, 61),), weights, "x86_64")
 
 
+def depthwise():
+    """Lines of tiles of which the ends, all or none reach beyond the image, and of one tile."""
+    node = helper.make_node
+    for width, kernel, stride, gap, pads in ((28, 5, 1, 1, [2] * 4), (14, 3, 1, 1, [1] * 4), (61, 3, 2, 1, [1, 0, 0, 1]), (40, 5, 1, 4, [8] * 4),
+                                             (33, 3, 1, 1, [0] * 4), (7, 5, 1, 1, [2] * 4), (64, 2, 3, 1, [0, 2, 1, 0]), (26, 7, 1, 1, [3] * 4)):
+        weights = dict(w=even(24, 1, kernel, kernel), u=even(24, 3, 1, 1), v=even(20, 24, 1, 1))
+        nodes = [node("Conv", ["x", "u"], ["a"]), node("Conv", ["a", "w"], ["b"], group=24, strides=[stride] * 2, dilations=[gap] * 2, pads=pads),
+                 node("Conv", ["b", "v"], ["y"])]
+        check(f"depthwise {width} {kernel} {stride} {gap}", nodes, [1, 3, 17, width], ((1, 3, 17, width),), weights, "x86_64")
+
+
+def few_pixels():
+    """Images of so few pixels that panels of them would be computed in vain, between planes."""
+    for inputs, outputs, size, kernel in ((64, 32, 7, 3), (33, 48, 5, 1), (16, 96, 6, 3), (20, 17, 7, 2)):
+        check(f"few pixels {size} {kernel}", [helper.make_node("Conv", ["x", "w"], ["y"], pads=[kernel // 2] * 2 + [0] * 2)], [1, inputs, size, size],
+              ((1, inputs, size, size),), dict(w=even(outputs, inputs, kernel, kernel)), "x86_64")
+
+
 transposed_convolutions()
 recurrences()
 planes()
+depthwise()
+few_pixels()
 print(f"{total - wrong} results agree, {wrong} do not")
