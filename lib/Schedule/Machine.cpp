@@ -39,6 +39,10 @@ static const Machine table[] = {
      "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,"
      "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+evex512,+avx512vnni", 64, 32, true, true, true, true, "avx512",
      {48 << 10, 1 << 20, 2, 8}},
+    {"avx512bf16", "x86_64", "x86_64-unknown-linux-gnu", "x86-64",
+     "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,"
+     "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+evex512,+avx512vnni,+avx512bf16", 64, 32, true, true, true, true, "avx512",
+     {48 << 10, 1 << 20, 2, 8}},
     {"neon", "aarch64", "aarch64-unknown-linux-gnu", "generic",
      "+neon,+fp-armv8", 16, 32, true, false, false, true, "", {64 << 10, 1 << 20, 2, 8}},
     {"rvv", "riscv64", "riscv64-unknown-linux-gnu", "generic-rv64",
@@ -76,9 +80,9 @@ bool GpuLimits::multiplies(llvm::StringRef type, unsigned depth, bool byGroups) 
   return llvm::any_of(tensorShapes, [&](const TensorShape &s) { return s.type == type && s.k == depth && s.warpGroup == byGroups; });
 }
 
-const Machine *lathe::schedule::refinementOf(const Machine &machine) {
+const Machine *lathe::schedule::refinementOf(const Machine &machine, llvm::function_ref<bool(const Machine &)> has) {
   for (const Machine &other : table)
-    if (other.arch == machine.arch && other.refines == machine.name)
+    if (other.arch == machine.arch && other.refines == machine.name && has(other))
       return &other;
   return nullptr;
 }

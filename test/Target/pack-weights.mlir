@@ -4,7 +4,7 @@
 // BF16: %[[P:.*]] = kernel.pack {{.*}} : tensor<40x16xf32> -> tensor<2x16x32xbf16>
 // BF16: ins(%{{.*}}, %[[P]] : tensor<8x16xf32>, tensor<2x16x32xbf16>)
 // BF16: ^bb0(%[[A:.*]]: !kernel.ref<f32>, %[[B:.*]]: !kernel.ref<bf16>,
-// BF16: kernel.contract %[[A]]["16*m + k"], %[[B]]["k + 16*n"] over ["k"] packed {n_panel = 32 : i64} : (<f32>, <bf16>) -> f32
+// BF16: kernel.contract %[[A]]["16*m + k"], %[[B]]["k + 16*n"] over ["k"] packed {n_panel = 32 : i64} {may_round} : (<f32>, <bf16>) -> f32
 // What bytes are multiplied with stays.
 // BF16-LABEL: @bytes
 // BF16: tensor<10x3xi8> -> tensor<1x3x32x4xi8>

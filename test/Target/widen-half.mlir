@@ -5,7 +5,7 @@
 // CHECK: %[[X:.*]] = kernel.generic loop @widen axes(i = "32") ins(%arg0 : tensor<8x4xf16>) outs(tensor<8x4xf32>)
 // CHECK: arith.extf
 // CHECK: kernel.generic contraction @first {{.*}} ins(%[[X]], %arg1 : tensor<8x4xf32>, tensor<4x16xf16>)
-// CHECK: kernel.contract {{.*}} : (<f32>, <f16>) -> f32
+// CHECK: kernel.contract {{.*}} over ["k"] : (<f32>, <f16>) -> f32
 // CHECK: kernel.generic contraction @second {{.*}} ins(%[[X]], %arg1 : tensor<8x4xf32>, tensor<4x16xf16>)
 func.func @contractions(%x: tensor<8x4xf16>, %w: tensor<4x16xf16>) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
   %0 = kernel.generic contraction @first axes(m = "8", n = "16", k = "4") ins(%x, %w : tensor<8x4xf16>, tensor<4x16xf16>) outs(tensor<8x16xf32>) {
@@ -41,4 +41,16 @@ func.func @filter(%x: tensor<10xf16>) -> tensor<8xf32> {
     kernel.store %6, %o["n"] : f32, !kernel.ref<f32>
   }
   return %0 : tensor<8xf32>
+}
+
+// Elements that were bf16 lose nothing where the two operands are multiplied as such.
+// CHECK-LABEL: @brain
+// CHECK: kernel.contract {{.*}} over ["k"] {may_round} : (<f32>, <bf16>) -> f32
+func.func @brain(%x: tensor<8x4xbf16>, %w: tensor<4x16xbf16>) -> tensor<8x16xf32> {
+  %0 = kernel.generic contraction @product axes(m = "8", n = "16", k = "4") ins(%x, %w : tensor<8x4xbf16>, tensor<4x16xbf16>) outs(tensor<8x16xf32>) {
+  ^bb0(%a: !kernel.ref<bf16>, %b: !kernel.ref<bf16>, %o: !kernel.ref<f32>):
+    %1 = kernel.contract %a["4*m + k"], %b["16*k + n"] over ["k"] : (!kernel.ref<bf16>, !kernel.ref<bf16>) -> f32
+    kernel.store %1, %o["16*m + n"] : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<8x16xf32>
 }

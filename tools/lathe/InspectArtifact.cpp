@@ -71,8 +71,14 @@ static json::Array describeStates(const ArtifactFile &file) {
 
 static StringRef levelName(uint32_t level, uint32_t machine) {
   static const char *const names[] = {"baseline", "avx2", "avx512"};
-  if (level > 0xff)
-    return level == LATHE_LEVEL_AVX2_VNNI ? "avx2vnni" : level == LATHE_LEVEL_AVX512_VNNI ? "avx512vnni" : "unknown";
+  switch (level) {
+  case LATHE_LEVEL_AVX2_VNNI:
+    return "avx2vnni";
+  case LATHE_LEVEL_AVX512_VNNI:
+    return "avx512vnni";
+  case LATHE_LEVEL_AVX512_BF16:
+    return "avx512bf16";
+  }
   const artifact::ElfMachine *elf = artifact::findElfMachine(machine);
   return elf && level == 0 ? elf->baseline : level < std::size(names) ? names[level] : "unknown";
 }

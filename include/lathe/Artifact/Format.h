@@ -184,9 +184,10 @@ typedef enum {
   LATHE_LEVEL_BASELINE = 0, /* x86-64: SSE2; aarch64: NEON */
   LATHE_LEVEL_AVX2 = 1,     /* AVX2, FMA, F16C */
   LATHE_LEVEL_AVX512 = 2,   /* AVX512 F, BW, DQ, VL, and the level below */
-  /* A level in the low byte, and above it what a kernel of that level needs beside: dot products of bytes. */
+  /* A level in the low byte, and above it what a kernel of that level needs beside: dot products of bytes, or of bf16. */
   LATHE_LEVEL_AVX2_VNNI = 0x101,  /* AVX_VNNI */
-  LATHE_LEVEL_AVX512_VNNI = 0x202 /* AVX512_VNNI */
+  LATHE_LEVEL_AVX512_VNNI = 0x202, /* AVX512_VNNI */
+  LATHE_LEVEL_AVX512_BF16 = 0x602  /* and AVX512_BF16 */
 } LatheLevel;
 
 typedef struct {

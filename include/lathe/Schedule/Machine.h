@@ -11,6 +11,7 @@
 #define LATHE_SCHEDULE_MACHINE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -54,7 +55,7 @@ struct GpuLimits {
 
 /// A row of the table in Machine.cpp.
 struct Machine {
-  llvm::StringRef name;     ///< "baseline", "avx2", "avx2vnni", "avx512", "avx512vnni", "neon", "sm_75", ...
+  llvm::StringRef name;     ///< "baseline", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "neon", "sm_75", ...
   llvm::StringRef arch;     ///< "x86_64", "aarch64", "cuda"
   llvm::StringRef triple;
   llvm::StringRef cpu;      ///< LLVM's target-cpu
@@ -65,11 +66,13 @@ struct Machine {
   bool maskedMemory;        ///< masked loads and stores of 4 and 8 byte elements are single instructions
   bool maskedBytes;         ///< also of 1 and 2 byte elements
   bool half;                ///< f16 <-> f32 conversion instructions
-  llvm::StringRef refines;  ///< the variant beside which this one, with dot products of bytes, is made for kernels that use them
+  llvm::StringRef refines;  ///< the variant beside which this one, with dot products, is made for kernels that use them
   Costs costs = {};
   GpuLimits gpu = {};
 
-  bool dotsBytes() const { return !refines.empty(); }
+  /// Four products of bytes, or two of bf16, and their sum in one instruction.
+  bool dotsBytes() const { return features.contains("vnni"); }
+  bool dotsHalves() const { return features.contains("+avx512bf16"); }
   /// Products of unsigned bytes and signed ones, of which neighbours are added in 16 bits, saturating.
   bool addsBytePairs() const { return features.contains("+ssse3"); }
   bool isGpu() const { return gpu.capability != 0; }
@@ -86,8 +89,8 @@ const Machine *findMachine(llvm::StringRef arch, llvm::StringRef name);
 /// Of GPUs, the row of this capability or of the last one before it: code for one runs on what the row says, its PTX on all later ones, its
 /// machine code on later ones of the same generation.
 const Machine &gpuOf(unsigned capability);
-/// The row with dot products of bytes on top of this one; null where there is none.
-const Machine *refinementOf(const Machine &machine);
+/// The first row with something more than this one, such as its dot products; null where there is none.
+const Machine *refinementOf(const Machine &machine, llvm::function_ref<bool(const Machine &)> has);
 
 } // namespace lathe::schedule
 

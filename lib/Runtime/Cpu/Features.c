@@ -6,7 +6,9 @@ const char *latheLevelName(uint32_t level) {
   static const char *const names[] = {"the baseline instructions", "AVX2, FMA and F16C", "AVX-512 F, BW, DQ and VL"};
   const uint32_t base = level & 0xff;
   if (level > 0xff)
-    return base == LATHE_LEVEL_AVX2 ? "AVX2 and AVX-VNNI" : "AVX-512 with VNNI";
+    return base == LATHE_LEVEL_AVX2            ? "AVX2 and AVX-VNNI"
+           : level == LATHE_LEVEL_AVX512_BF16 ? "AVX-512 with VNNI and BF16"
+                                              : "AVX-512 with VNNI";
   return base < sizeof names / sizeof *names ? names[base] : "instructions that this runtime does not know";
 }
 
@@ -22,7 +24,7 @@ static uint64_t savedState(void) {
 
 uint32_t latheMachineLevel(void) {
   enum { Fma = 1 << 12, OsXsave = 1 << 27, Avx = 1 << 28, F16c = 1 << 29 };
-  enum { Avx2 = 1 << 5, Avx512F = 1 << 16, Avx512DQ = 1 << 17, Avx512BW = 1 << 30, Avx512Vnni = 1 << 11, AvxVnni = 1 << 4 };
+  enum { Avx2 = 1 << 5, Avx512F = 1 << 16, Avx512DQ = 1 << 17, Avx512BW = 1 << 30, Avx512Vnni = 1 << 11, AvxVnni = 1 << 4, Avx512Bf16 = 1 << 5 };
   const uint32_t avx512VL = 1u << 31;
   uint32_t a, b, c, d;
   const uint32_t level1 = Fma | OsXsave | Avx | F16c;
@@ -32,11 +34,15 @@ uint32_t latheMachineLevel(void) {
   if ((saved & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(b & Avx2))
     return LATHE_LEVEL_BASELINE;
   const uint32_t level2 = Avx512F | Avx512DQ | Avx512BW | avx512VL;
-  const uint32_t wide = c & Avx512Vnni ? LATHE_LEVEL_AVX512_VNNI & ~0xffu : 0;
+  uint32_t wide = c & Avx512Vnni ? LATHE_LEVEL_AVX512_VNNI & ~0xffu : 0;
   const int has512 = (saved & 0xe6) == 0xe6 && (b & level2) == level2;
   uint32_t narrow = 0;
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AvxVnni))
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d))
+    a = 0;
+  if (a & AvxVnni)
     narrow = LATHE_LEVEL_AVX2_VNNI & ~0xffu;
+  if (wide && (a & Avx512Bf16))
+    wide = LATHE_LEVEL_AVX512_BF16 & ~0xffu;
   return has512 ? LATHE_LEVEL_AVX512 | wide | narrow : LATHE_LEVEL_AVX2 | narrow;
 }
 #else

@@ -8,6 +8,7 @@
 
 #include "BuildModule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -27,13 +28,20 @@ static TypedAttr bitsOf(TypedAttr value, Type type) {
   return IntegerAttr::get(type, cast<FloatAttr>(value).getValue().bitcastToAPInt());
 }
 
+/// Instructions on half types take them as such.
+static bool isOfInstruction(Operation *op) {
+  auto isCall = [](Operation *o) { return isa<LLVM::CallIntrinsicOp>(o); };
+  return isCall(op) || (!op->use_empty() && llvm::all_of(op->getUsers(), isCall));
+}
+
 void cpu::carryAsBits(ModuleOp module, const Isa &isa) {
   module.walk([&](Operation *op) {
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (Type type = constant ? asBits(constant.getType(), isa) : Type(); type && type != constant.getType())
       constant.setValueAttr(bitsOf(constant.getValue(), type));
-    for (Value v : op->getResults())
-      v.setType(asBits(v.getType(), isa));
+    if (!isOfInstruction(op))
+      for (Value v : op->getResults())
+        v.setType(asBits(v.getType(), isa));
     for (Region &region : op->getRegions())
       for (Block &block : region)
         for (BlockArgument a : block.getArguments())

@@ -5,6 +5,7 @@
 #include "ContractionPack.h"
 #include "ContractionProduct.h"
 #include "ContractionTile.h"
+#include "HalfPairs.h"
 #include "KernelEmitters.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Schedule/Rows.h"
@@ -68,6 +69,8 @@ private:
   Tile tileAt(Value index);
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void widenPanel(Value panel, Value to);
+  /// The tile's rows as pairs, behind the panels.
+  Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
 
   KernelFunction &f;
   const ContractionShape &shape;
@@ -77,6 +80,7 @@ private:
   Type panelType;
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
+  std::optional<HalfPairs> pairs;           ///< and of bf16 that is multiplied as such
   ContractionEpilogue epilogue;
   const WindowLines *lines = nullptr;
   std::optional<BodyEmitter> lineBody;
@@ -92,6 +96,10 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
       tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, tiles.maxRows()) {
   if (asked && asked.getHeight() > 0)
     tiles.limitRows(asked.getHeight());
+  std::optional<int64_t> known = shape.rows.extent().constant();
+  bool several = !known || *known > int64_t(tiles.maxRows());
+  if (several && HalfPairs::fit(shape, f.isa))
+    pairs.emplace(v, shape);
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
@@ -102,15 +110,16 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   together = f.emitExpr(panelsTogether());
   groups = v.max(v.ceilDiv(panels, together), v.i(1));
   scratchElements = body.emitExpr(panelElements(v, shape));
-  std::optional<int64_t> known = shape.rows.extent().constant();
   if (known)
     tiles.allowHeightsOf(*known);
   // Several tiles use a panel: it is converted once.
-  if (panelType != shape.accumulator && !(known && *known <= int64_t(tiles.maxRows()))) {
+  if (panelType != shape.accumulator && several) {
     wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));
     wideTiles->limitRows(tiles.maxRows());
     if (known)
       wideTiles->allowHeightsOf(*known);
+    if (pairs)
+      wideTiles->setPairs(pairedRows(), pairs->pitch());
   }
 }
 
@@ -123,12 +132,13 @@ Expr ContractionEmitter::panelsTogether() const {
   int64_t lhsBytes = std::max(1u, shape.lhsType.getIntOrFloatBitWidth() / 8);
   Expr rowBytes = shape.rows.extent() * shape.reduced.extent() * lhsBytes;
   std::optional<int64_t> known = rowBytes.constant();
-  if (f.run.empty() || (known && *known <= smallestHalf))
+  if (f.run.empty() || (known && *known <= smallestHalf && !pairs))
     return Expr(1);
   Expr threads = Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS])),
        half = Expr::max(Expr(smallestHalf), Expr::floordiv(Expr::symbol(runFacts[LATHE_FACT_CACHE]), Expr(2)));
   Expr panelBytes = Expr::max(Expr(1), shape.reduced.extent() * int64_t(panelColumns * shape.accumulatorBytes));
-  Expr held = Expr::floordiv(half, panelBytes), passes = Expr(1) + all * Expr::floordiv(rowBytes, half),
+  // Rows that are rounded are written again for each group, too.
+  Expr held = Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), passes = pairs ? all : Expr(1) + all * Expr::floordiv(rowBytes, half),
        balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
@@ -183,6 +193,8 @@ KernelPlan ContractionEmitter::plan() const {
     plan.granularity = Expr::max(Expr(1), Expr::min(tileCount(), Expr(tilesPerPanel)));
   if (!shape.packed || wideTiles)
     plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
+  if (pairs)
+    plan.scratchBytes = plan.scratchBytes + Expr(tiles.maxRows() * pairs->pitch() * int64_t(shape.accumulatorBytes));
   if (packsTiles())
     plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
   plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;
@@ -249,6 +261,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
         v.ifThen(v.equal(place, v.i(0)), [&] { packTiles(point, tile.index, tileTo); });
         kernels.setTileOfRows(packedTile(place), tilePitch());
       }
+      if (pairs && &kernels != &tiles)
+        pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, pairedRows());
       eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width); });
     });
   };
@@ -280,11 +294,14 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   epilogue.request(point, tile.row, tile.count, firstColumn, width);
   if (&kernels == &tiles)
     kernels.requestNext(panel, tile.index, depth);
-  kernels.emit(point, panel, tile.row, tile.count, depth, epilogue.buffer(), width);
+  bool paired = pairs && &kernels != &tiles;
+  kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
   epilogue.emit(point, tile.row, tile.count, firstColumn, width);
 }
 
 void ContractionEmitter::widenPanel(Value panel, Value to) {
+  if (pairs)
+    return pairs->packPanel(panel, to);
   v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
 }
 

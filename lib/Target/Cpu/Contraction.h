@@ -27,6 +27,7 @@ struct ContractionShape {
   mlir::Type resultType; ///< of sums that are integers of the accumulator's width; null: the accumulator
   unsigned accumulatorBytes = 4;
   bool packed = false;
+  bool mayRound = false; ///< the first operand to the second one's type (lathe/Dialect/Kernel/HalfPairs.h)
   bool rowsFlat = false, columnsFlat = false, batchFlat = false; ///< in the body's accesses
 
   /// Fills in the ...Flat members.

@@ -1,6 +1,7 @@
 //===- ContractionShape.cpp - The roles of a contraction's axes ------------===//
 
 #include "Contraction.h"
+#include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Choose.h"
 
@@ -41,6 +42,7 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.rhsType = op.getRhs().getType().getElementType();
   s.accumulator = cast<FloatType>(op.getResult().getType());
   s.accumulatorBytes = s.accumulator.getWidth() / 8;
+  s.mayRound = op->hasAttr(kernel::mayRoundName);
 
   AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(op.getAxes());
   AxisSet outer = allAxes(info) & ~summed;

@@ -1,6 +1,7 @@
 //===- ContractionTile.cpp - Micro-kernels of a contraction ----------------===//
 
 #include "ContractionTile.h"
+#include "HalfPairs.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -203,7 +204,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
       Value spread = v.splat(element);
       for (unsigned q = 0; q < vectors; ++q) {
         Value &sum = state[(u % sets) * perSet + r * vectors + q];
-        sum = v.fma(spread, columns[q], sum);
+        sum = pairs ? HalfPairs::dot(v, spread, columns[q], sum) : v.fma(spread, columns[q], sum);
       }
     }
     return state;

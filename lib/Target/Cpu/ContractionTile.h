@@ -29,6 +29,8 @@ public:
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
   void setPackedRows(int64_t elements) { packedRow = elements; }
+  /// The rows lie at `rows`, `pitch` elements apart, and those and the panel are pairs of bf16 (HalfPairs.h): row 0 is the tile's first.
+  void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
@@ -63,6 +65,7 @@ private:
   std::optional<int64_t> packedRow;
   mlir::Value tileOfRows;
   int64_t tilePitch = 0;
+  bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
   mlir::Value ahead; ///< what a tile requests of the next panel; null for nothing
 };

@@ -36,6 +36,7 @@ public:
         .Case("avx2vnni", LATHE_LEVEL_AVX2_VNNI)
         .Case("avx512", LATHE_LEVEL_AVX512)
         .Case("avx512vnni", LATHE_LEVEL_AVX512_VNNI)
+        .Case("avx512bf16", LATHE_LEVEL_AVX512_BF16)
         .Default(LATHE_LEVEL_BASELINE);
   }
 

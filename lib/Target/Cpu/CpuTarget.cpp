@@ -3,6 +3,7 @@
 #include "lathe/Target/CpuTarget.h"
 #include "BuildModule.h"
 #include "EmitObject.h"
+#include "HalfPairs.h"
 #include "IntegerProduct.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/CodeCache.h"
@@ -43,13 +44,14 @@ static llvm::Expected<std::vector<const Isa *>> isasOf(const CpuOptions &options
   return isas;
 }
 
-/// A kernel of products of bytes is also made for the variants that multiply bytes in one instruction.
+/// A kernel of products of bytes, or of bf16, is also made for the variants that have them and their sum in one instruction.
 static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, ArrayRef<const Isa *> asked) {
   std::vector<const Isa *> isas(asked.begin(), asked.end());
-  if (sumsProductsOfBytes(lower::BodyInfo(kernel.kernel)))
-    for (const Isa *isa : asked)
-      if (const Isa *refined = refinementOf(*isa))
-        isas.push_back(refined);
+  lower::BodyInfo info(kernel.kernel);
+  bool bytes = sumsProductsOfBytes(info), halves = HalfPairs::mayFit(info);
+  for (const Isa *isa : asked)
+    if (const Isa *refined = refinementOf(*isa, [&](const Isa &r) { return (bytes && r.dotsBytes()) || (halves && r.dotsHalves()); }))
+      isas.push_back(refined);
   return isas;
 }
 

@@ -1,6 +1,7 @@
 //===- PackWeights.cpp - Constants in the layout that contractions read ----===//
 
 #include "lathe/Dialect/Kernel/BytePairs.h"
+#include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Bytes.h"
@@ -323,6 +324,8 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
     kernel.getInputsMutable()[arg.getArgNumber()].set(op);
     if (element != type.getElementType())
       arg.setType(kernel::RefType::get(&getContext(), element));
+    if (element != type.getElementType() && element.isBF16())
+      contract->setAttr(kernel::mayRoundName, b.getUnitAttr());
     contract.setPackedAttr(b.getDictionaryAttr(b.getNamedAttr("n_panel", b.getI64IntegerAttr(panel))));
   }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyKernel.h"
+#include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -86,6 +87,8 @@ void Widener::contraction(kernel::GenericOp kernel, kernel::ContractOp product) 
     return;
   if (Value wide = widened(kernel.getInputs()[ref.getArgNumber()])) {
     kernel.getInputsMutable()[ref.getArgNumber()].set(wide);
+    if (ref.getType() == product.getRhs().getType() && product.getRhs().getType().getElementType().isBF16())
+      product->setAttr(kernel::mayRoundName, UnitAttr::get(kernel.getContext()));
     ref.setType(kernel::RefType::get(kernel.getContext(), product.getType()));
   }
 }

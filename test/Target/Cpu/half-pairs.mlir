@@ -1,0 +1,38 @@
+// RUN: lathe-opt %s --lathe-pack-weights="panel=32 precision=bf16" | lathe-kernel - --variant=avx512 --emit=asm | FileCheck %s
+// RUN: lathe-opt %s --lathe-pack-weights="panel=32" | lathe-kernel - --variant=avx512 --emit=asm | FileCheck %s --check-prefix=SINGLE
+// RUN: lathe-opt %s --lathe-pack-weights="panel=32 precision=bf16" | lathe-kernel - --variant=avx2 --emit=asm | FileCheck %s --check-prefix=AVX2
+
+// Weights of bf16 that several tiles of rows are multiplied with: rows are rounded, too, where two products and their sum are one instruction,
+// and the loop over the points has a spread word of each row and nothing that converts.
+// CHECK-LABEL: product_avx512.body:
+// CHECK-NOT: vdpbf16ps
+// CHECK: vfmadd{{.*}}%zmm
+// CHECK-LABEL: product_avx512bf16.body:
+// CHECK: vcvtne2ps2bf16
+// CHECK: vdpbf16ps {{.*}}%zmm
+// CHECK-NEXT: vdpbf16ps {{.*}}%zmm
+// CHECK-NEXT: vbroadcastss
+// CHECK-NEXT: vdpbf16ps {{.*}}%zmm
+// CHECK: .size
+
+// A single tile reads each weight once, which is what takes the time: as f32.
+// CHECK-LABEL: few_avx512bf16.body:
+// CHECK-NOT: vdpbf16ps
+// CHECK: .size
+
+// SINGLE-NOT: avx512bf16
+// AVX2-NOT: bf16.body
+func.func @main(%x: tensor<64x64xf32>, %z: tensor<4x64xf32>) {
+  %w = lathe.constant dense<1.5> : tensor<64x64xf32>
+  %0 = kernel.generic contraction @product axes(m = "64", n = "64", k = "64") ins(%x, %w : tensor<64x64xf32>, tensor<64x64xf32>) outs(tensor<64x64xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
+    %1 = kernel.contract %a["64*m + k"], %b["64*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %1, %o["64*m + n"] : f32, !kernel.ref<f32>
+  }
+  %2 = kernel.generic contraction @few axes(m = "4", n = "64", k = "64") ins(%z, %w : tensor<4x64xf32>, tensor<64x64xf32>) outs(tensor<4x64xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
+    %3 = kernel.contract %a["64*m + k"], %b["64*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %3, %o["64*m + n"] : f32, !kernel.ref<f32>
+  }
+  return
+}
