@@ -167,8 +167,9 @@ def ShareSizes : Pass<"lathe-share-sizes", "::mlir::ModuleOp"> {
 def ShareNumbers : Pass<"lathe-share-numbers", "::mlir::ModuleOp"> {
   let summary = "Numbers in which kernels differ become sizes, so that the kernels share their code";
   let description = [{
-    Of kernels of class `loop` that are equal but for the constant terms of offsets, or for integers that are stored, chosen or added, at
-    least `fewest` with different numbers get these as sizes that are known. Kernels of equal text are compiled once.
+    Of kernels that are equal but for numbers, at least `fewest` with different ones get these as sizes that are known. Kernels of equal
+    text are compiled once. Numbers are constants that are stored, chosen, added or multiplied (of f32 and short integers their bits),
+    and in class `loop` indices that are stored, chosen or added, and the constant terms of offsets.
 
     Before:
     ```mlir

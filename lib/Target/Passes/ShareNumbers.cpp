@@ -1,7 +1,7 @@
 //===- ShareNumbers.cpp - Kernels that differ in numbers share their code ---===//
 //
-// A detector that picks its boxes class by class comes with a kernel for each class, of which each reads another column. They differ
-// in a number; as a size that number is an argument of the one kernel they become.
+// A detector that picks its boxes class by class comes with a kernel for each class, of which each reads another column; a quantised model
+// has layers that differ in their scales and zero points. They differ in numbers; as sizes these are arguments of the one kernel they become.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +30,32 @@ static int64_t constantTermOf(const Expr &e) {
   return sum;
 }
 
-/// What is stored, chosen or added is any number; of a bound, a divisor or a factor more is made when compiling.
+/// What is stored, chosen or added is any number; of a bound, and of an index that divides or is a factor, more is made when compiling.
 static bool isPlainUse(OpOperand &use) {
   Operation *op = use.getOwner();
-  return isa<kernel::StoreOp, arith::AddIOp>(op) || (isa<arith::SelectOp>(op) && use.getOperandNumber() > 0);
+  if (isa<kernel::StoreOp, arith::AddIOp>(op) || (isa<arith::SelectOp>(op) && use.getOperandNumber() > 0))
+    return true;
+  return !use.get().getType().isInteger(64) &&
+         isa<arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+             arith::DivFOp>(op);
+}
+
+/// A number as the size that it becomes: an index, or the bits of something smaller.
+static std::optional<int64_t> numberOf(arith::ConstantOp constant, bool isLoop) {
+  Type type = constant.getType();
+  if (!llvm::all_of(constant->getUses(), isPlainUse))
+    return std::nullopt;
+  if (type.isInteger(64))
+    return isLoop ? std::optional(cast<IntegerAttr>(constant.getValue()).getInt()) : std::nullopt;
+  if (type.isF32())
+    return cast<FloatAttr>(constant.getValue()).getValue().bitcastToAPInt().getZExtValue();
+  if (type.isInteger(8) || type.isInteger(16) || type.isInteger(32))
+    return cast<IntegerAttr>(constant.getValue()).getValue().getZExtValue();
+  return std::nullopt;
 }
 
 namespace {
-/// A place of a kernel's body that holds a number: the constant term of an offset, or an integer.
+/// A place of a kernel's body that holds a number: the constant term of an offset, or a constant.
 struct Site {
   Operation *op;
   int64_t value;
@@ -64,14 +82,16 @@ struct Member {
 using Family = std::vector<Member>;
 } // namespace
 
+/// Offsets and indices of loops alone: how windows and matrices lie is a matter of what emits their products.
 static std::vector<Site> sitesOf(GenericOp kernel) {
   std::vector<Site> sites;
+  bool isLoop = kernel.getKernelClass() == kernel::KernelClass::Loop;
   for (Operation &op : kernel.getBody().front()) {
-    if (isa<kernel::LoadOp, kernel::StoreOp>(op))
+    if (isLoop && isa<kernel::LoadOp, kernel::StoreOp>(op))
       sites.push_back({&op, constantTermOf(Expr::parsed(op.getAttrOfType<StringAttr>("offset").getValue()))});
     auto constant = dyn_cast<arith::ConstantOp>(op);
-    if (constant && constant.getType().isInteger(64) && llvm::all_of(constant->getUses(), isPlainUse))
-      sites.push_back({&op, cast<IntegerAttr>(constant.getValue()).getInt()});
+    if (std::optional<int64_t> number = constant ? numberOf(constant, isLoop) : std::nullopt)
+      sites.push_back({&op, *number});
   }
   return sites;
 }
@@ -83,7 +103,7 @@ static std::string textWithoutNumbers(GenericOp kernel) {
     if (s.isOffset())
       s.setOffset(Expr(0));
     else
-      s.op->setAttr("value", IntegerAttr::get(s.op->getResult(0).getType(), 0));
+      cast<arith::ConstantOp>(s.op).setValueAttr(cast<TypedAttr>(OpBuilder(s.op).getZeroAttr(s.op->getResult(0).getType())));
   std::string text;
   llvm::raw_string_ostream(text) << *copy.module;
   return text;
@@ -108,8 +128,14 @@ static void makeSize(const Site &site, const Expr &number) {
   if (site.isOffset())
     return site.setOffset(number);
   OpBuilder b(site.op);
-  Value index = b.create<kernel::IndexOp>(site.op->getLoc(), b.getI64Type(), b.getStringAttr(number.str()), ValueRange());
-  site.op->getResult(0).replaceAllUsesWith(index);
+  Location loc = site.op->getLoc();
+  Type type = site.op->getResult(0).getType();
+  Value value = b.create<kernel::IndexOp>(loc, b.getI64Type(), b.getStringAttr(number.str()), ValueRange());
+  if (!type.isInteger(64))
+    value = b.create<arith::TruncIOp>(loc, b.getIntegerType(type.getIntOrFloatBitWidth()), value);
+  if (type.isF32())
+    value = b.create<arith::BitcastOp>(loc, type, value);
+  site.op->getResult(0).replaceAllUsesWith(value);
   site.op->erase();
 }
 
@@ -119,7 +145,8 @@ struct ShareNumbersPass : target::impl::ShareNumbersBase<ShareNumbersPass> {
   void runOnOperation() override {
     llvm::MapVector<StringAttr, Family> families;
     getOperation().walk([&](GenericOp kernel) {
-      if (kernel.getKernelClass() != kernel::KernelClass::Loop)
+      kernel::KernelClass c = kernel.getKernelClass();
+      if (c != kernel::KernelClass::Loop && c != kernel::KernelClass::Reduction && c != kernel::KernelClass::Contraction)
         return;
       if (std::vector<Site> sites = sitesOf(kernel); !sites.empty())
         families[StringAttr::get(&getContext(), textWithoutNumbers(kernel))].push_back({kernel, std::move(sites)});
