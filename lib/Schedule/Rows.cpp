@@ -300,7 +300,7 @@ static unsigned widthFor(const BodyInfo &info, unsigned lane, unsigned width, co
 
 /// What a row program's lane loop works on.
 struct LaneWork {
-  unsigned weight = 0;
+  unsigned weight = 0, inSums = 0; ///< of a vector; of what is done for each element of a sum
   bool reduces = false, wide = false;
 };
 
@@ -308,6 +308,8 @@ static LaneWork workOf(const BodyInfo &info, unsigned lane) {
   LaneWork w;
   for (Operation *op : info.ops) {
     w.weight += weightOf(op);
+    if (isa<kernel::ReduceOp>(op) || info.domainOf(op) & ~parallelAxes(info))
+      w.inSums += weightOf(op);
     w.reduces |= isa<kernel::ReduceOp>(op);
     w.wide |= isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() > 32;
   }
@@ -377,7 +379,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   s.unroll = work.weight <= 48 ? 4 : work.weight <= 120 ? 2 : 1;
   // Down the columns of a matrix each row is another page: what is read of it should be worth that.
   constexpr unsigned lightest = 4;
-  if (s.laneIsParallel && work.reduces && work.weight <= lightest)
+  if (s.laneIsParallel && work.reduces && s.unroll == 4 && work.inSums <= lightest)
     s.unroll = 8;
   s.maskedRest = masksRest(info, *s.lane, machine);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
