@@ -127,6 +127,7 @@ private:
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
+  void requestAhead(lower::BodyEmitter &point);
   void requestResults(lower::BodyEmitter &point);
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
   llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;
