@@ -29,7 +29,7 @@ struct RowWork {
 } // namespace
 
 /// Cycles to begin and end a loop over a row, with a vector's lanes combined at its end.
-constexpr int64_t passCycles = 12;
+constexpr int64_t passCycles = 8;
 
 static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
   RowWork w;

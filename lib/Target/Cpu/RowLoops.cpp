@@ -335,9 +335,11 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   int64_t left = extent ? *extent % trip : trip - 1;
   bool masked = schedule.maskedRest && left % width;
   // What walks down columns does so once for each trip: the rest in as few as there are ones in its number of vectors. Elsewhere vector by
-  // vector, where a mask is a vector as well; where it has registers of its own, whole vectors take no longer with one.
+  // vector, where a mask is a vector as well; where it has registers of its own, single vectors take no longer with one, and two at a time
+  // wait less for one another.
   bool downColumns = schedule.laneIsParallel && llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  for (int64_t count = downColumns ? vectors / 2 : masked && f.isa.maskedBytes ? 0 : 1; count > 0; count /= 2) {
+  bool single = downColumns || !(masked && f.isa.maskedBytes);
+  for (int64_t count = downColumns || !single ? vectors / 2 : 1; count > (single ? 0 : 1); count /= 2) {
     int64_t step = count * width;
     if (left < step)
       continue;
