@@ -34,6 +34,17 @@ static inline void runKernel(LatheContext *context, const LathePlannedStep *step
   lathePoolRun(context->pool, step->parts, step->piecesPerPart, runPiece, &job);
 }
 
+/* What a kernel of a loop reads anew each time, as a recurrence its weights, is in the cache but for what does not fit, and that is what it
+ * read first. Every other time the pieces go from the last one to the first, which begins with what was read last. */
+static void runRepeated(LatheContext *context, LathePlannedStep *step, char *scratch, uint64_t scratchBytes) {
+  if (!step->again || step->turns == 1)
+    runKernel(context, step, scratch, scratchBytes);
+  else
+    for (int64_t piece = step->turns; piece-- > 0;)
+      step->fn(step->buffers, step->sizes, pieceBegin(step, piece, step->turns), pieceBegin(step, piece + 1, step->turns), scratch);
+  step->again = !step->again;
+}
+
 /*===-- Steps that are known only when they are reached ---------------------===*/
 
 /* Memory that ALLOC and GROW steps handed out. It stays with its buffer, so that later runs of a size that was there before
@@ -120,7 +131,7 @@ static LatheStatus kernelStep(DynamicRun *run, LathePlannedStep *step) {
     if (status)
       return status;
   }
-  runKernel(context, step, run->scratch, run->scratchBytes);
+  runRepeated(context, step, run->scratch, run->scratchBytes);
   return LATHE_OK;
 }
 

@@ -5,6 +5,8 @@
  * is handed out in pieces where items differ in cost, and where it lasts so long (some 30 microseconds a piece) that a thread
  * which the system puts aside would hold up the others. */
 enum { CostPerPart = 32768, CostPerPiece = 1 << 21, PiecesPerPart = 4, UnevenPiecesPerPart = 8 };
+/* Of a step that goes forth and back (Execute.c): so much work that a call does not count, and so many that the cache notices. */
+enum { CostPerTurn = 32768, TurnsPerStep = 16 };
 
 /*===-- Memory: one block per plan ------------------------------------------===*/
 typedef struct {
@@ -124,6 +126,10 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
   pieces = uneven || pieces < PiecesPerPart ? pieces : PiecesPerPart;
   pieces = pieces < units / step->parts ? pieces : units / step->parts;
   step->piecesPerPart = pieces > 1 ? (uint32_t)pieces : 1;
+  int64_t turns = cost / CostPerTurn;
+  turns = turns < TurnsPerStep ? turns : TurnsPerStep;
+  turns = turns < units ? turns : units;
+  step->turns = step->parts == 1 && turns > 1 ? (uint32_t)turns : 1;
   uint64_t scratch = out[LATHE_PLAN_SCRATCH] > 0 ? ((uint64_t)out[LATHE_PLAN_SCRATCH] + 63) & ~(uint64_t)63 : 0;
   if (scratch > *scratchBytes)
     *scratchBytes = scratch;

@@ -30,6 +30,8 @@ typedef struct {
   int64_t items, grain;
   uint32_t parts;  /* threads that share it, 1 for inline */
   uint32_t piecesPerPart;
+  uint32_t turns;  /* of how many pieces a repeated run on one thread takes the last first */
+  bool again;      /* a loop came by here, an odd number of times */
   uint32_t kind;   /* LatheStepKind; plain kernels are LATHE_STEP_KERNEL */
   const LatheStep *step;
 } LathePlannedStep;

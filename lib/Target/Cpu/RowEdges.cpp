@@ -46,9 +46,17 @@ std::pair<Value, Value> RowEmitter::interior(BodyEmitter &outer, ArrayRef<EdgeCo
   return {begin, b.create<arith::MaxSIOp>(loc, begin, end)};
 }
 
+/// Do windows step along the lane? A mask is split then for the vectors that each load reads, which takes longer than the loads.
+static bool splitsMasks(const lower::BodyInfo &info, unsigned lane) {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && load.getPredicate() && schedule::stepAlong(info, op, lane).value_or(1) > 1;
+  });
+}
+
 /// The longest row that runs under masks as a whole: two ends under masks are more than a few vectors that all have some. 0: no row does.
 int64_t RowEmitter::longestMasked() const {
-  constexpr int64_t mostVectors = 4;
+  int64_t mostVectors = splitsMasks(info, *schedule.lane) ? 2 : 4;
   return schedule.maskedRest && !schedule::readsWithGaps(info, *schedule.lane, f.isa) ? mostVectors * schedule.width : 0;
 }
 
