@@ -11,6 +11,9 @@ using namespace lathe::cpu;
 using lower::BodyEmitter;
 using shape::Expr;
 
+/// Of a window in three dimensions.
+constexpr size_t mostCorners = 8;
+
 namespace {
 /// Vectors of a panel's columns: as many from column `q` of the panel on, the first of them at `place` of its line.
 struct Run {
@@ -34,6 +37,8 @@ private:
   void loops(const BodyEmitter &point, size_t from, size_t to, Value k, llvm::function_ref<void(const BodyEmitter &, Value)> inside) {
     emitWindowLoops(v, shape, order, point, from, to, k, inside);
   }
+  void overTaps(const BodyEmitter &point, const Run &run);
+  Value holdsAtCorners(const BodyEmitter &point, const Run &run);
   void atTap(const BodyEmitter &tap, const Run &run, Value k);
   void load(const BodyEmitter &tap, const Run &run, Value k);
 
@@ -69,9 +74,44 @@ void WindowPacker::onLines(Value column, Value q, unsigned count, Value columns,
       [&] {
         AxisGroup outer(lines.info, {lines.columns.axes.begin(), lines.columns.axes.end() - 1});
         outer.bind(v, point, number, /*flat=*/false);
-        loops(point, 0, order.taps, v.i(0), [&](const BodyEmitter &tap, Value k) { atTap(tap, {q, place, count}, k); });
+        overTaps(point, {q, place, count});
       },
       otherwise);
+}
+
+/// Do the comparisons hold at all taps? What is linear in each tap and holds at the corners of the window does. Nothing where that is not known.
+Value WindowPacker::holdsAtCorners(const BodyEmitter &point, const Run &run) {
+  SmallVector<BodyEmitter> corners{point};
+  for (size_t t = 0; t < order.taps; ++t) {
+    const std::string &name = shape.reduced.info->axes[order.axes[t]];
+    std::optional<int64_t> extent = shape.reduced.info->extents[order.axes[t]].constant();
+    if (!extent || !interior.isLinearIn(name) || corners.size() > mostCorners / 2)
+      return {};
+    SmallVector<BodyEmitter> ends;
+    for (BodyEmitter &corner : corners)
+      for (int64_t at : {int64_t(0), *extent - 1}) {
+        ends.push_back(corner);
+        ends.back().bindAxis(name, v.i(at));
+      }
+    corners = std::move(ends);
+  }
+  Value all;
+  for (const BodyEmitter &corner : corners) {
+    Value one = interior.holds(v, corner, run.place, run.count * v.lanes);
+    all = all ? v.b.create<arith::AndIOp>(v.loc, all, one).getResult() : one;
+  }
+  return all;
+}
+
+/// Where the whole window is inside of the image no tap is asked.
+void WindowPacker::overTaps(const BodyEmitter &point, const Run &run) {
+  auto each = [&] { loops(point, 0, order.taps, v.i(0), [&](const BodyEmitter &tap, Value k) { atTap(tap, run, k); }); };
+  Value inside = interior.isEverywhere() ? Value() : holdsAtCorners(point, run);
+  if (!inside)
+    return each();
+  BodyEmitter within = point;
+  interior.assume(v, within);
+  v.ifThen(inside, [&] { loops(within, 0, order.taps, v.i(0), [&](const BodyEmitter &tap, Value k) { load(tap, run, k); }); }, each);
 }
 
 /// The end of a line and the beginning of the next one, each under a mask: no lane asks where it is.
