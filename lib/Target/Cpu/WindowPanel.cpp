@@ -13,6 +13,7 @@ using shape::Expr;
 
 /// Of a window in three dimensions.
 constexpr size_t mostCorners = 8;
+constexpr int64_t fewestPerCorner = 6;
 
 namespace {
 /// Vectors of a panel's columns: as many from column `q` of the panel on, the first of them at `place` of its line.
@@ -79,9 +80,11 @@ void WindowPacker::onLines(Value column, Value q, unsigned count, Value columns,
       otherwise);
 }
 
-/// Do the comparisons hold at all taps? What is linear in each tap and holds at the corners of the window does. Nothing where that is not known.
+/// Do the comparisons hold at all taps? What is linear in each tap and holds at the corners of the window does. Nothing where that is not known, or
+/// where the taps are hardly more than the corners.
 Value WindowPacker::holdsAtCorners(const BodyEmitter &point, const Run &run) {
   SmallVector<BodyEmitter> corners{point};
+  int64_t taps = 1;
   for (size_t t = 0; t < order.taps; ++t) {
     const std::string &name = shape.reduced.info->axes[order.axes[t]];
     std::optional<int64_t> extent = shape.reduced.info->extents[order.axes[t]].constant();
@@ -94,7 +97,10 @@ Value WindowPacker::holdsAtCorners(const BodyEmitter &point, const Run &run) {
         ends.back().bindAxis(name, v.i(at));
       }
     corners = std::move(ends);
+    taps *= *extent;
   }
+  if (taps < fewestPerCorner * int64_t(corners.size()))
+    return {};
   Value all;
   for (const BodyEmitter &corner : corners) {
     Value one = interior.holds(v, corner, run.place, run.count * v.lanes);
