@@ -92,3 +92,11 @@ std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   apart.countAxes();
   return bulkProblem(apart);
 }
+
+Value cuda::linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent) {
+  if (map.window || map.byColumns)
+    return tileLines;
+  constexpr int64_t ofSwizzle = 8;
+  Value pieces = d.div(d.add(extent, ofSwizzle - 1), ofSwizzle), one = d.constant(extent.getType(), 1);
+  return d.minU(tileLines, d.mul(d.b.create<arith::MaxUIOp>(d.loc, pieces, one), ofSwizzle));
+}

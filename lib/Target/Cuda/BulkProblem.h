@@ -21,6 +21,9 @@ struct BulkProblem {
   lower::Divisibility known;
 };
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
+/// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than
+/// lines from memory; where the operand ends within the first tile nobody asks for them, and nobody stores what comes of whatever is there.
+Value linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent);
 
 } // namespace lathe::cuda
 

@@ -87,16 +87,6 @@ private:
   Value stageBytes; ///< that copies bring
 };
 
-/// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than
-/// lines from memory; where the operand ends within the first tile nobody asks for them, and nobody stores what comes of whatever is there.
-Value linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent) {
-  if (map.window || map.byColumns)
-    return tileLines;
-  constexpr int64_t ofSwizzle = 8;
-  Value pieces = d.div(d.add(extent, ofSwizzle - 1), ofSwizzle), one = d.constant(extent.getType(), 1);
-  return d.minU(tileLines, d.mul(d.b.create<arith::MaxUIOp>(d.loc, pieces, one), ofSwizzle));
-}
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
