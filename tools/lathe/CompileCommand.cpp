@@ -132,8 +132,13 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   bool object = options.emit == EmitStage::Object;
   if (options.entries.size() > 1 && !object && options.emit != EmitStage::Artifact)
     return userError("--emit {0}: of one model only; several make one artifact (so, obj)", flags.emit);
-  if (options.output.empty() && (object || options.emit == EmitStage::Artifact))
-    return userError("-o OUT.{0} is missing", object ? "o" : "so");
+  bool toScreen = options.output.empty() || options.output == "-";
+  if (toScreen && (object || options.emit == EmitStage::Artifact))
+    return userError(options.output.empty() ? "-o OUT.{0} is missing" : "-o -: code is written to a file, OUT.{0}", object ? "o" : "so");
+  if (toScreen)
+    options.output.clear();
+  if (toScreen && flags.depFile && options.depFile.empty())
+    return userError("--MD: the rule is of a file; -o OUT is missing");
   if (Error e = refuseIdleFlags(flags, options))
     return e;
   if (object && options.externalWeights)
@@ -155,7 +160,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--entry", flags->entries, "NAME=MODEL: a model, and what the artifact calls it")
       ->allow_extra_args(false);
   command->add_flag("--share-weights", "Weights of equal contents are stored once; they always are");
-  command->add_option("-o,--output", o.output, "The file to write");
+  command->add_option("-o,--output", o.output, "The file to write; text goes to standard output without it, or with -");
   command->add_option(
       "--target", flags->target,
       "host, x86_64[:baseline+avx2+avx512], aarch64[:neon], riscv64[:rvv], cuda[:sm75+sm80+sm90+ptx]; comma separated");
