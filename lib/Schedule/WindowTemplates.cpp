@@ -140,7 +140,8 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
       sometimes = {tiles, true}, mostSometimes = average, bytes = sum.filterBytes(results);
   }
   // A small filter may be there twice for what large images gain.
-  bool rather = bytes <= int64_t(machine.costs.secondCache) && mostSometimes > usually + (1 - worth);
+  // A filter that is not large may be there twice for what large images gain.
+  bool rather = bytes <= mostBeside && mostSometimes > usually + (1 - worth);
   return always.tiles && !(sometimes.tiles && rather) ? always : sometimes;
 }
 
