@@ -182,6 +182,12 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     requestResults(point);
 }
 
+bool RowEmitter::isBound(Operation *access, const BodyEmitter &point) const {
+  return llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
+    return !has(info.domainOf(access), a) || point.axisValue(info.axes[a]);
+  });
+}
+
 /// The last pass over a row that is kept writes faster than memory takes it: lines of results are asked for while the pass that computes
 /// what is kept has something else to do. Where a vector is less than a line, which is asked for again then, only for rows that the first
 /// cache does not hold.
@@ -190,11 +196,8 @@ void RowEmitter::requestResults(BodyEmitter &point) {
     auto store = dyn_cast<kernel::StoreOp>(op);
     if (!store || !store.getIndices().empty() || store.getPredicate() || !has(info.domainOf(op), *schedule.lane))
       continue;
-    bool known = llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
-      return !has(info.domainOf(op), a) || point.axisValue(info.axes[a]);
-    });
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
-    if (known && linear && linear->coefficient.isOne())
+    if (isBound(op, point) && linear && linear->coefficient.isOne())
       b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
 }

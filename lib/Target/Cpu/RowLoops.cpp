@@ -387,7 +387,7 @@ void RowEmitter::requestAhead(BodyEmitter &point) {
     return;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !load.getIndices().empty() || load.getPredicate() || !has(info.domainOf(op), *schedule.lane))
+    if (!load || !load.getIndices().empty() || load.getPredicate() || !has(info.domainOf(op), *schedule.lane) || !isBound(op, point))
       continue;
     std::optional<Expr::Linear> lane = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
     std::optional<Expr::Linear> row = info.exprOf(op).linearIn(info.axes[schedule.itemAxes.back()]);
