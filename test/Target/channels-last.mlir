@@ -1,7 +1,10 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last | FileCheck %s
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last=bytes | FileCheck %s --check-prefix=BYTES
 
 !x = tensor<?x16x?x?xf32, #lathe.dims<"n", "16", "h", "w">>
 !y = tensor<?x16x?x?xf32, #lathe.dims<"n", "16", "2*h", "2*w">>
+!b = tensor<1x16x8x8xui8>
+!s = tensor<1x16x8x8xi32>
 module {
 lathe.symbol "n" range [1, -1]
 lathe.symbol "h" range [1, -1]
@@ -103,5 +106,29 @@ func.func @heads(%x: tensor<1x16x?x?xf32, #lathe.dims<"1", "16", "p", "q">>, %z:
   %10 = lathe.reshape %8 : tensor<1x?x?x3x16xf32, #lathe.dims<"1", "r", "s", "3", "16">> -> tensor<1x?x16xf32, #lathe.dims<"1", "3*r*s", "16">>
   %11 = lathe.concat %9, %10 axis 1 : tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q", "16">>, tensor<1x?x16xf32, #lathe.dims<"1", "3*r*s", "16">> -> tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q + 3*r*s", "16">>
   return %11 : tensor<1x?x16xf32, #lathe.dims<"1", "3*p*q + 3*r*s", "16">>
+}
+
+// Bytes between convolutions have their channels last for processors that multiply bytes as they lie; what the model has keeps its order.
+// CHECK-LABEL: func.func @bytes
+// CHECK-NOT: outs(tensor<1x8x8x16x
+// BYTES-LABEL: func.func @bytes
+// BYTES: kernel.generic reduction @cast axes(i1 = "8", i2 = "8", i0 = "16", i3 = "16"){{.*}} outs(tensor<1x8x8x16xui8>)
+// BYTES: kernel.load %{{.*}}["8*i1 + i2 + 64*i3"]
+// BYTES: kernel.store %{{.*}}["i0 + 128*i1 + 16*i2"]
+// BYTES: kernel.generic reduction @cast_1 {{.*}} outs(tensor<1x8x8x16xui8>)
+// BYTES: kernel.load %{{.*}}["128*i1 + 16*i2 + i3 + 128*i4 + 16*i5 - 144"] if
+// BYTES: kernel.load %{{.*}}["128*i1 + 16*i2 + i3"]
+// BYTES: kernel.store %{{.*}}["64*i0 + 8*i1 + i2"]
+func.func @bytes(%x: !b) -> !s {
+  %w = lathe.constant dense_resource<w8> : tensor<16x16x1x1xi8>
+  %v = lathe.constant dense_resource<v8> : tensor<16x16x3x3xi8>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !b, tensor<16x16x1x1xi8> -> !s
+  %2 = lathe.cast %1 : !s -> !b
+  %3 = lathe.conv %2, %v strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !b, tensor<16x16x3x3xi8> -> !s
+  %4 = lathe.cast %3 : !s -> tensor<1x16x8x8xf32>
+  %5 = lathe.sqrt %4 : tensor<1x16x8x8xf32>
+  %6 = lathe.cast %5 : tensor<1x16x8x8xf32> -> !b
+  %7 = lathe.conv %6, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : !b, tensor<16x16x1x1xi8> -> !s
+  return %7 : !s
 }
 }

@@ -66,6 +66,7 @@ def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"halves", "halves", "bool", "false", "Images of 16-bit floats too">,
+                 Option<"bytes", "bytes", "bool", "false", "Images of bytes and of their sums too, where their products read rows as they lie">,
                  Option<"copies", "copies", "bool", "false", "Images that cannot be rearranged where they are made are copied for windows">];
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
 }

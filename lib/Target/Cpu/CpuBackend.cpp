@@ -43,7 +43,9 @@ public:
   /// Layouts of images and constants, results in place.
   void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
     pm.addPass(target::createWidenHalf());
-    pm.addPass(target::createChannelsLast());
+    target::ChannelsLastOptions images;
+    images.bytes = true;
+    pm.addPass(target::createChannelsLast(images));
     target::PackFiltersOptions filters;
     filters.winograd = !options.directConvolutions;
     pm.addPass(target::createPackFilters(filters));

@@ -1,6 +1,7 @@
 //===- IntegerConvolution.cpp - CPU code for convolutions of bytes ---------===//
 
 #include "IntegerEmitter.h"
+#include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <functional>
@@ -18,8 +19,8 @@ constexpr int64_t panelsPerPacking = 4;
 
 namespace {
 /// A block is some lines of one image. The part of the image under its windows lies in scratch as words of four channels, border
-/// and all: [outer taps][channels / 4][y][x]. Word w of the sum lies at a fixed distance from where the window starts, which a
-/// table holds; the places of a line are `stride` words apart.
+/// and all: [outer taps][channels / 4][y][x], or, where channels lie side by side, [outer taps][y][x][channels / 4]. Word w of the sum lies
+/// at a fixed distance from where the window starts, which a table holds, and neighbouring places of a line at another.
 class ImageEmitter : IntegerEmitter {
 public:
   ImageEmitter(KernelFunction &f, const IntegerShape &shape);
@@ -37,8 +38,8 @@ private:
   Expr channelWords() const { return Expr::ceildiv(f.info.extents[shape.channels()], Expr(quad)); }
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
-  Expr lineWords() const { return spanOf(x(), width()); }
-  /// A vector past the last line's end is not the next plane's.
+  Expr lineWords() const { return spanOf(x(), width()) * (together ? channelWords() : Expr(1)); }
+  /// A vector past the last line's end is not the next plane's. With the channels together a plane has all of them.
   Expr planeWords() const { return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)); }
   Expr imageWords() const;
   void forOuterTaps(const BodyEmitter &point, llvm::function_ref<void(const BodyEmitter &, Value)> body);
@@ -47,17 +48,21 @@ private:
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
 
+  bool channelsLieTogether() const;
+  void packTogether(const BodyEmitter &line, Value outer, Value number);
   void findBorders();
   bool isRunOfBytes(kernel::LoadOp load) const;
   /// The places of a line of which all is read that is read anywhere: [first, second).
   std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
   void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
 
+  bool together; ///< channels, in the image and in scratch
   SmallVector<Value> borders; ///< predicates of what is read of the image
   bool intervals = true;      ///< each holds between any two places at which it does
   SmallVector<kernel::LoadOp> runs; ///< bytes side by side along lines
   bool shifts = false; ///< a vector of bytes is a word of the machine, and all that is read has the one border
   Value table, room, lineLength, planeLength, rowLength;
+  Value placeStep, channelStep, outerStep; ///< from a place, four channels and an outer tap to the next one, in words
 };
 } // namespace
 
@@ -72,10 +77,26 @@ Expr ImageEmitter::blocks() const {
 }
 
 Expr ImageEmitter::imageWords() const {
-  Expr n = channelWords() * planeWords();
+  Expr n = (together ? Expr(1) : channelWords()) * planeWords();
   for (size_t s = 0; s + 2 < shape.slides.size(); ++s)
     n = n * extentOf(shape.slides[s].tap);
   return n;
+}
+
+/// All that is read for each channel has them side by side.
+bool ImageEmitter::channelsLieTogether() const {
+  const std::string &channel = f.info.axes[shape.channels()];
+  bool any = false;
+  for (Operation *op : lower::opsBelow(shape.rows)) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (!load || !(f.info.domainOf(op) >> shape.channels() & 1))
+      continue;
+    std::optional<Expr::Linear> along = f.info.exprOf(op).linearIn(channel);
+    if (!load.getIndices().empty() || !along || !along->coefficient.isOne())
+      return false;
+    any = true;
+  }
+  return any;
 }
 
 /// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
@@ -164,13 +185,17 @@ void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Va
   });
 }
 
-ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape) {
+ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape), together(channelsLieTogether()) {
   findBorders();
   if (std::optional<int64_t> known = width().constant())
     tiles.allowHeightsOf(epilogue.rowGroups(), *known);
   lineLength = body.emitExpr(lineWords());
   planeLength = body.emitExpr(planeWords());
   rowLength = v.max(body.emitExpr(width()), v.i(1));
+  Value perTap = body.emitExpr(channelWords());
+  placeStep = together ? perTap : v.i(1);
+  channelStep = together ? v.i(1) : planeLength;
+  outerStep = together ? planeLength : v.mul(planeLength, perTap);
   table = word(f.scratch, body.emitExpr(Expr::ceildiv(imageWords() + Expr(int64_t(v.lanes)), Expr(16)) * Expr(16)));
   room = word(table, v.mul(words, 2));
 }
@@ -214,9 +239,9 @@ void ImageEmitter::fillTable() {
     v.loop(v.i(0), tapsY, 1, [&](Value ky) {
       v.loop(v.i(0), tapsX, 1, [&](Value kx) {
         Value tap = v.add(v.mul(v.add(v.mul(outer, tapsY), ky), tapsX), kx);
-        Value place = v.add(v.mul(v.mul(ky, y() ? y()->dilation : 1), lineLength), v.mul(kx, x().dilation));
+        Value place = v.add(v.mul(v.mul(ky, y() ? y()->dilation : 1), lineLength), v.mul(v.mul(kx, x().dilation), placeStep));
         v.loop(v.i(0), perTap, 1, [&](Value c) {
-          Value offset = v.add(v.mul(v.add(v.mul(outer, perTap), c), planeLength), place);
+          Value offset = v.add(v.add(v.mul(outer, outerStep), v.mul(c, channelStep)), place);
           v.b.create<LLVM::StoreOp>(v.loc, offset, v.at(table, v.add(v.mul(tap, perTap), c), v.b.getI64Type()), 8);
         });
       });
@@ -232,6 +257,42 @@ void ImageEmitter::bindPlace(BodyEmitter &at, const Slide &s, Value place) {
     at.bindAxis(f.info.axes[*s.tap], byTap ? place : v.i(0));
 }
 
+/// A line's channels, place by place. What lies past the last one meets zeros of the filter, and is written over by the next place.
+void ImageEmitter::packTogether(const BodyEmitter &line, Value outer, Value number) {
+  const std::string &lane = f.info.axes[shape.channels()];
+  BodyEmitter outside = line;
+  Value channels = outside.emitExpr(f.info.extents[shape.channels()]), whole = v.roundDown(channels, v.lanes);
+  Value start = v.add(v.mul(outer, outerStep), v.mul(number, lineLength));
+  auto vectors = [&](const BodyEmitter &at, Value to) {
+    auto one = [&](Value c, Value mask) {
+      BodyEmitter here = at;
+      here.bindLane(lane, c, v.lanes, mask);
+      Value bytes = here.emitLanes(shape.rows);
+      if (shape.rowsSigned)
+        bytes = v.b.create<arith::XOrIOp>(v.loc, bytes, v.b.create<arith::ConstantOp>(
+            v.loc, DenseElementsAttr::get(cast<VectorType>(bytes.getType()), Attribute(v.b.getI8IntegerAttr(-128)))).getResult());
+      v.b.create<LLVM::StoreOp>(v.loc, bytes, v.at(word(f.scratch, to), c, v.b.getI8Type()), 1);
+    };
+    v.loop(v.i(0), whole, v.lanes, [&](Value c) { one(c, {}); });
+    v.ifThen(v.less(whole, channels), [&] { one(whole, v.firstLanes(v.sub(channels, whole))); });
+  };
+  v.loop(v.i(0), body.emitExpr(spanOf(x(), width())), 1, [&](Value place) {
+    BodyEmitter at = line;
+    bindPlace(at, x(), place);
+    Value to = v.add(start, v.mul(place, placeStep));
+    if (!intervals || borders.empty())
+      return vectors(at, to);
+    Value all;
+    BodyEmitter inside = at;
+    for (Value border : borders) {
+      Value holds = at.emit(border);
+      all = all ? v.b.create<arith::AndIOp>(v.loc, all, holds).getResult() : holds;
+      inside.bindValue(border, v.b.create<arith::ConstantOp>(v.loc, v.b.getBoolAttr(true)));
+    }
+    v.ifThen(all, [&] { vectors(inside, to); }, [&] { vectors(at, to); });
+  });
+}
+
 void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value lines) {
   Value perTap = body.emitExpr(channelWords()), top = v.mul(firstLine, y() ? y()->stride : 1), height = v.i(1);
   if (y())
@@ -242,6 +303,8 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
       if (y())
         bindPlace(at, *y(), v.add(top, line));
       bindPlace(at, x(), v.i(0));
+      if (together)
+        return packTogether(at, number, line);
       const std::string &lane = laneOf(f.info, x());
       Value plane = v.mul(number, perTap);
       auto [first, end] = intervals ? insideOf(at, lane) : std::pair<Value, Value>();
@@ -296,7 +359,7 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
   ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns);
   const RowGroups &groups = epilogue.rowGroups();
-  WordRows at{v.i(x().stride), table};
+  WordRows at{v.mul(placeStep, x().stride), table};
   Value perLine = groups.tilesOf(v, rowLength), tileCount = v.mul(perLine, lines);
   forWidth(panelIndex, [&](unsigned width) {
     v.loop(v.i(0), lines, 1, [&](Value line) {
@@ -305,7 +368,7 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
         Value row = v.add(v.add(firstRow, v.mul(line, rowLength)), group.first);
         epilogue.request(point, row, group.count, firstColumn, width);
         groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
-          Value place = v.mul(v.add(group.first, tile.first), x().stride);
+          Value place = v.mul(v.mul(v.add(group.first, tile.first), x().stride), placeStep);
           tiles.emit(panel, word(lineAt, place), at, tile.count, words, epilogue.bufferAt(tile.first), {}, columnStart(),
                      requestOf(panel, v.add(v.mul(line, perLine), tile.number), tileCount, width), width);
         });

@@ -10,6 +10,7 @@
 #include "ImageCopies.h"
 #include "Planes.h"
 #include "lathe/Dialect/Kernel/Legality.h"
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,8 +49,8 @@ struct KernelAccesses {
 class Layouts {
 public:
   /// Images are copied in front of convolutions where `copies` has made it so.
-  Layouts(func::FuncOp func, const shape::Facts &facts, const ImageCopies &copies, bool halves)
-      : func(func), facts(facts), copies(copies), halves(halves) {}
+  Layouts(func::FuncOp func, const shape::Facts &facts, const ImageCopies &copies, bool halves, bool bytes)
+      : func(func), facts(facts), copies(copies), halves(halves), bytes(bytes) {}
   void run();
   bool isLast(Value buffer) const { return last.count(buffer); }
 
@@ -59,6 +60,7 @@ private:
   bool accepts(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsDense(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsGrouped(KernelAccesses &accesses);
+  bool suitsBytes(const KernelAccesses &accesses) const;
   bool sharesLane(KernelAccesses &accesses);
   AxisSet pixelAxes(const KernelAccesses &accesses) const;
   void rewrite(kernel::GenericOp kernel, KernelAccesses &accesses);
@@ -66,7 +68,7 @@ private:
   func::FuncOp func;
   const shape::Facts &facts;
   const ImageCopies &copies;
-  bool halves;
+  bool halves, bytes;
   llvm::MapVector<Value, Planes> last; ///< buffers that get their channels last
   llvm::MapVector<Operation *, KernelAccesses> kernels;
 };
@@ -101,13 +103,13 @@ void Layouts::collect() {
   for (auto kernel : func.getOps<kernel::GenericOp>()) {
     KernelAccesses &mine = kernels[kernel];
     mine.info = std::make_unique<BodyInfo>(kernel);
-    mine.filter = Filter::of(*mine.info, halves);
+    mine.filter = Filter::of(*mine.info, halves, bytes);
   }
   for (auto kernel : func.getOps<kernel::GenericOp>())
     for (auto [i, result] : llvm::enumerate(kernel.getOutputs())) {
       auto type = cast<RankedTensorType>(result.getType());
       std::optional<Planes> planes = Planes::of(type);
-      if (!planes || !isImageElement(type.getElementType(), halves))
+      if (!planes || !isImageElement(type.getElementType(), halves, bytes))
         continue;
       bool understood = collectAccesses(kernel, kernel.getInputs().size() + i, result, *planes);
       for (OpOperand &use : result.getUses()) {
@@ -234,12 +236,28 @@ bool Layouts::acceptsGrouped(KernelAccesses &mine) {
   return true;
 }
 
+/// Products of bytes read their rows as they lie, or copy them; where more than that is done to them, it is done with places in the lanes.
+/// A convolution of floats reads bytes with places in the lanes, too.
+bool Layouts::suitsBytes(const KernelAccesses &mine) const {
+  if (mine.filter && mine.filter->ofBytes()) {
+    llvm::DenseSet<Operation *> image = lower::opsBelow(mine.filter->image);
+    bool moved = llvm::any_of(mine.of, [&](auto &entry) {
+      return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return image.contains(a.op); });
+    });
+    bool computed = llvm::any_of(image, [](Operation *op) { return op->getNumResults() == 1 && isa<FloatType>(op->getResult(0).getType()); });
+    return mine.filter->isDense() && !(moved && computed);
+  }
+  return !mine.filter || llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first) && !isImageElement(ir::elementOf(entry.first), halves); });
+}
+
 bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
   if (copies.contains(kernel)) // is there to change the order
     return true;
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
   if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
+    return false;
+  if (!suitsBytes(mine))
     return false;
   if (mine.filter && mine.filter->isDense())
     return acceptsDense(kernel, mine);
@@ -328,7 +346,7 @@ struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
       ImageCopies made;
       if (copies)
         made.insert(f, halves);
-      Layouts layouts(f, facts, made, halves);
+      Layouts layouts(f, facts, made, halves, bytes);
       layouts.run();
       made.removeIdle([&](Value v) { return layouts.isLast(v); });
     }

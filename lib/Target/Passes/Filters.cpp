@@ -9,12 +9,13 @@ using namespace lathe;
 using namespace lathe::target;
 using lower::AxisSet;
 
-bool target::isImageElement(Type t, bool halves) { return t.isF32() || (halves && (t.isF16() || t.isBF16())); }
+bool target::isImageElement(Type t, bool halves, bool bytes) {
+  return t.isF32() || (halves && (t.isF16() || t.isBF16())) || (bytes && (t.isInteger(8) || t.isInteger(32)));
+}
 
 /// True for a plain load of a constant that nobody else in the kernel reads.
-static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel, bool halves) {
-  if (!load || load.getPredicate() || !load.getIndices().empty() || !isImageElement(load.getType(), halves) ||
-      !load.getRef().hasOneUse())
+static bool isFilter(kernel::LoadOp load, kernel::GenericOp kernel) {
+  if (!load || load.getPredicate() || !load.getIndices().empty() || !load.getRef().hasOneUse())
     return false;
   return kernel.isConstant(cast<BlockArgument>(load.getRef()));
 }
@@ -24,17 +25,33 @@ static Value withoutExtension(Value v, bool halves) {
   return ext ? ext.getIn() : v;
 }
 
-std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves) {
+/// The product that is summed.
+static Operation *productOf(kernel::ReduceOp sum, bool halves, bool bytes) {
+  if (sum && bytes && sum.getType().isInteger(32))
+    return sum.getValue().getDefiningOp<arith::MulIOp>();
+  return sum && sum.getType().isF32() ? withoutExtension(sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : nullptr;
+}
+
+/// The load that a factor is, of a type that filters have beside such a sum.
+static kernel::LoadOp loadOf(Value factor, Type sum, bool halves) {
+  Operation *op = factor.getDefiningOp();
+  bool bytes = sum.isInteger(32);
+  Value narrow = bytes && isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0) : bytes ? Value() : withoutExtension(factor, halves);
+  auto load = narrow ? narrow.getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
+  return load && (bytes ? load.getType().isInteger(8) : isImageElement(load.getType(), halves)) ? load : kernel::LoadOp();
+}
+
+std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves, bool bytes) {
   Filter f;
   f.sum = lower::onlySum(info);
-  auto mul = f.sum && f.sum.getType().isF32() ? withoutExtension(f.sum.getValue(), halves).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+  Operation *mul = productOf(f.sum, halves, bytes);
   if (!mul)
     return std::nullopt;
   f.reduced = info.axesOf(f.sum.getAxes());
   AxisSet all = lower::allAxes(info);
   for (unsigned side = 0; side < 2; ++side) {
-    auto load = withoutExtension(mul->getOperand(side), halves).getDefiningOp<kernel::LoadOp>();
-    if (!isFilter(load, info.kernel, halves))
+    kernel::LoadOp load = loadOf(mul->getOperand(side), f.sum.getType(), halves);
+    if (!isFilter(load, info.kernel))
       continue;
     f.load = load;
     f.image = mul->getOperand(1 - side);

@@ -13,8 +13,8 @@ constexpr int64_t fewestChannels = 12;
 /// it are short, and gathering them costs little beside the products.
 constexpr int64_t shortFilter = 256;
 
-/// The types of images: f32, and with `halves` those of 16 bits.
-bool isImageElement(mlir::Type t, bool halves);
+/// The types of images: f32, and with `halves` those of 16 bits, with `bytes` bytes and their sums.
+bool isImageElement(mlir::Type t, bool halves, bool bytes = false);
 
 /// A kernel whose one reduction sums products of a value with an element of a constant: a convolution. Axis sets are of the
 /// kernel's BodyInfo.
@@ -29,8 +29,9 @@ struct Filter {
 
   bool isDense() const { return columns && !shared; }
   bool isDepthwise() const { return shared && !columns; }
-  /// With `halves`, factors of 16 bits too, whose products are summed in f32.
-  static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false);
+  bool ofBytes() const { return kernel::ReduceOp(sum).getResult().getType().isInteger(32); }
+  /// With `halves`, factors of 16 bits too, whose products are summed in f32; with `bytes` those of 8, summed in 32.
+  static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false, bool bytes = false);
 };
 
 } // namespace lathe::target

@@ -121,10 +121,10 @@ def pairs(variant):
                 check(f'{variant} pairs {signed} {m}x{k}x{n}', kernel, [a, packed], [m], a.astype(np.int32) @ b.astype(np.int32))
 
 
-def convolutions(variant):
-    """[image][channel][y][x], with a border of 7."""
+def convolutions(variant, last, signed):
+    """[image][channel][y][x], or `last`, [image][y][x][channel], with a border of 7."""
     for c, o, h, w, kernel_size, stride, dilation in ((5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2),
-                                                      (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1)):
+                                                      (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)):
         pad = dilation * (kernel_size // 2)
         oh, ow = ((s + 2 * pad - dilation * (kernel_size - 1) - 1) // stride + 1 for s in (h, w))
         y, x, taps = f'{stride}*i + {dilation}*p - {pad}', f'{stride}*j + {dilation}*q - {pad}', kernel_size**2
@@ -136,18 +136,19 @@ def convolutions(variant):
             %{n} = arith.andi %{n}l, %{n}h : i1''' for n, e, limit in (('y', y, h), ('x', x, w)))
         body = f'''%zero = arith.constant 0 : i64 {body}
             %in = arith.andi %y, %x : i1
-            %l = kernel.load %in0["{h * w}*(c + {c}*b) + {w}*({y}) + {x}"] if %in : !kernel.ref<i8> -> i8
+            %l = kernel.load %in0["{f'{c}*({h * w}*b + {w}*({y}) + {x}) + c' if last else f'{h * w}*(c + {c}*b) + {w}*({y}) + {x}'}"] if %in : !kernel.ref<i8> -> i8
             %border = arith.constant 7 : i8
             %a = arith.select %in, %l, %border : i8
             %f = kernel.load %in1["{c * taps}*o + {taps}*c + {kernel_size}*p + q"] {{packed}} : !kernel.ref<i8> -> i8
-            {widen('aw', 'a', False)} {widen('fw', 'f', True)}
+            {widen('aw', 'a', signed)} {widen('fw', 'f', True)}
             %m = arith.muli %aw, %fw : i32
             %s = kernel.reduce add %m over ["p", "q", "c"] {{slides = ["{stride}*i + {dilation}*p", "{stride}*j + {dilation}*q"]}} : i32
-            kernel.store %s, %out0["{oh * ow}*(o + {o}*b) + {ow}*i + j"] : i32, !kernel.ref<i32>\n'''
-        kernel = Kernel(f'reduction @x axes(b = "bb", o = "{o}", i = "{oh}", j = "{ow}", p = "{kernel_size}", q = "{kernel_size}", '
+            kernel.store %s, %out0["{f'{o}*({oh * ow}*b + {ow}*i + j) + o' if last else f'{oh * ow}*(o + {o}*b) + {ow}*i + j'}"] : i32, !kernel.ref<i32>\n'''
+        parallel = f'i = "{oh}", j = "{ow}", o = "{o}"' if last else f'o = "{o}", i = "{oh}", j = "{ow}"'
+        kernel = Kernel(f'reduction @x axes(b = "bb", {parallel}, p = "{kernel_size}", q = "{kernel_size}", '
                         f'c = "{c}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
         for images in (1, 3):
-            a, f = integers((images, c, h, w), False), integers((o, c, kernel_size, kernel_size), True)
+            a, f = integers((images, c, h, w), signed), integers((o, c, kernel_size, kernel_size), True)
             framed = np.full((images, c, h + 2 * pad, w + 2 * pad), 7, np.int32)
             framed[:, :, pad:pad + h, pad:pad + w] = a
             want = np.zeros((images, o, oh, ow), np.int32)
@@ -156,7 +157,9 @@ def convolutions(variant):
                               q * dilation:q * dilation + stride * (ow - 1) + 1:stride]
                 want += np.einsum('bchw,oc->bohw', part, f[:, :, p, q].astype(np.int32))
             packed = words(f.transpose(2, 3, 1, 0).reshape(-1, o), c)
-            check(f'{variant} convolution {c}->{o} {h}x{w} kernel {kernel_size} stride {stride} x{images}', kernel, [a, packed], [images], want)
+            if last:
+                a, want = (np.ascontiguousarray(x.transpose(0, 2, 3, 1)) for x in (a, want))
+            check(f'{variant} convolution {c}->{o} {h}x{w} kernel {kernel_size} stride {stride} x{images} last {last}', kernel, [a, packed], [images], want)
 
 
 def groups(variant):
@@ -189,6 +192,7 @@ for variant in byte_variants():
     matrices(variant)
     strided_and_batched(variant)
     pairs(variant)
-    convolutions(variant)
+    for last, signed in ((False, False), (True, False), (True, True)):
+        convolutions(variant, last, signed)
     groups(variant)
 print(wrong, 'wrong')
