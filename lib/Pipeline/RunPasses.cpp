@@ -97,7 +97,7 @@ Error pipeline::runPasses(ModuleOp module, StringRef stage, Observer *observer,
 
 /// The file's name, or nothing where it could not be written.
 static std::string writeForm(StringRef output, StringRef form) {
-  std::string beside = output.empty() || output == "-" ? "lathe.reproducer.mlir" : (output + ".reproducer.mlir").str();
+  std::string beside = output.empty() ? "lathe.reproducer.mlir" : (output + ".reproducer.mlir").str();
   llvm::SmallString<128> elsewhere;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, elsewhere);
   llvm::sys::path::append(elsewhere, llvm::sys::path::filename(beside));

@@ -132,13 +132,13 @@ static Expected<CompileOptions> optionsOf(const CompileFlags &flags) {
   bool object = options.emit == EmitStage::Object;
   if (options.entries.size() > 1 && !object && options.emit != EmitStage::Artifact)
     return userError("--emit {0}: of one model only; several make one artifact (so, obj)", flags.emit);
-  bool toScreen = options.output.empty() || options.output == "-";
-  if (toScreen && (object || options.emit == EmitStage::Artifact))
-    return userError(options.output.empty() ? "-o OUT.{0} is missing" : "-o -: code is written to a file, OUT.{0}", object ? "o" : "so");
-  if (toScreen)
+  bool file = object || options.emit == EmitStage::Artifact;
+  if (file && options.output == "-")
+    return userError("-o -: code is written to a file, OUT.{0}", object ? "o" : "so");
+  if (options.output == "-")
     options.output.clear();
-  if (toScreen && flags.depFile && options.depFile.empty())
-    return userError("--MD: the rule is of a file; -o OUT is missing");
+  if (file && options.output.empty())
+    return userError("-o OUT.{0} is missing", object ? "o" : "so");
   if (Error e = refuseIdleFlags(flags, options))
     return e;
   if (object && options.externalWeights)
