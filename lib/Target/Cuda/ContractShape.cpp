@@ -43,7 +43,7 @@ ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op)
     rhs = n * depth + k;
 }
 
-Expr ContractShape::extent(ArrayRef<unsigned> axes) const {
+Expr cuda::extentOf(const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
   Expr e(1);
   for (unsigned a : axes)
     e = e * info.extents[a];
@@ -96,12 +96,7 @@ size_t cuda::runLength(const lower::BodyInfo &info, const Expr &offset, ArrayRef
 
 std::optional<Expr> cuda::runAlong(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
   size_t count = runLength(info, offset, axes);
-  if (!count)
-    return std::nullopt;
-  Expr length(1);
-  for (unsigned a : axes.take_back(count))
-    length = length * info.extents[a];
-  return length;
+  return count ? std::optional(extentOf(info, axes.take_back(count))) : std::nullopt;
 }
 
 Expr cuda::startOf(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {

@@ -6,6 +6,8 @@
 
 namespace lathe::cuda {
 
+/// Points along the flattened axes.
+shape::Expr extentOf(const lower::BodyInfo &info, llvm::ArrayRef<unsigned> axes);
 /// When the offset steps evenly along the flattened axes (outermost first): the step. Nothing when it does not.
 std::optional<shape::Expr> stepAlong(const lower::BodyInfo &info, const shape::Expr &offset, llvm::ArrayRef<unsigned> axes);
 
@@ -29,7 +31,7 @@ struct ContractShape {
   lower::AxisSet contracted = 0, batch = 0, rows = 0, columns = 0;
   std::vector<unsigned> batchAxes, rowAxes, columnAxes, depthAxes; ///< outermost first
   shape::Expr lhs, rhs;
-  shape::Expr extent(llvm::ArrayRef<unsigned> axes) const;
+  shape::Expr extent(llvm::ArrayRef<unsigned> axes) const { return extentOf(info, axes); }
   /// The index of a point among flattened axes, as an expression over them.
   shape::Expr flatIndex(llvm::ArrayRef<unsigned> axes) const;
   std::optional<shape::Expr> stepAlong(const shape::Expr &offset, llvm::ArrayRef<unsigned> axes) const {

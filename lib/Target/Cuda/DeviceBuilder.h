@@ -120,10 +120,10 @@ public:
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it
   Value electOne();                                ///< true for one thread of a converged warp
 
-  /// Inline PTX. `results` may be empty; constraints in LLVM's form.
   /// Loads in front of this stay there: a loop that carries what it loads for its next step would otherwise be made one that carries
   /// addresses (InstCombine moves a load behind the phi of its results), and wait for the memory in each step. No instruction.
   void keepAhead() { ptx(""); }
+  /// Inline PTX. `results` may be empty; constraints in LLVM's form.
   Values ptx(llvm::StringRef text, llvm::StringRef constraints, ValueRange args, llvm::ArrayRef<Type> results, bool effects);
   void ptx(llvm::StringRef text, llvm::StringRef constraints = "~{memory}", ValueRange args = {}) {
     ptx(text, constraints, args, {}, true);

@@ -7,37 +7,29 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 
-/// Whether everything between the product and its stores goes along these axes in even steps, as if they were one.
-static bool areOne(const EpilogueShape &p, const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
-  SmallVector<Operation *> next(p.stores.begin(), p.stores.end());
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!next.empty()) {
-    Operation *op = next.pop_back_val();
-    if (!seen.insert(op).second)
-      continue;
-    bool hasExpr = isa<kernel::StoreOp, kernel::LoadOp, kernel::IndexOp>(op);
-    if (op->getNumRegions() || (hasExpr ? !stepAlong(info, info.exprOf(op), axes) : op->getDialect() == info.kernel->getDialect()))
-      return false;
-    for (Value v : op->getOperands())
+/// The stores, and what is computed between the product and them.
+static llvm::SmallSetVector<Operation *, 16> opsBehind(const EpilogueShape &p) {
+  llvm::SmallSetVector<Operation *, 16> ops(p.stores.begin(), p.stores.end());
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (Value v : ops[i]->getOperands())
       if (Operation *made = v == p.result ? nullptr : v.getDefiningOp())
-        next.push_back(made);
-  }
-  return true;
+        ops.insert(made);
+  return ops;
 }
 
-/// As many of the innermost axes as can be: each one less is a division less for every row or group of columns.
+/// As many of the innermost axes as everything behind the product goes along in even steps, as if they were one: each one less is a division
+/// less for every row or group of columns.
 static size_t joinedAxes(const EpilogueShape &p, const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
+  llvm::SmallSetVector<Operation *, 16> ops = opsBehind(p);
   size_t joined = axes.size();
-  while (joined > 1 && !areOne(p, info, axes.take_back(joined)))
+  auto steps = [&](Operation *op) {
+    if (isa<kernel::StoreOp, kernel::LoadOp, kernel::IndexOp>(op))
+      return stepAlong(info, info.exprOf(op), axes.take_back(joined)).has_value();
+    return !op->getNumRegions() && op->getDialect() != info.kernel->getDialect();
+  };
+  while (joined > 1 && !llvm::all_of(ops, steps))
     --joined;
   return joined;
-}
-
-static shape::Expr lengthOf(const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
-  shape::Expr length(1);
-  for (unsigned a : axes)
-    length = length * info.extents[a];
-  return length;
 }
 
 /// The widest group of columns that lie in one run of the innermost column axes and fill 16 bytes of the widest store.
@@ -49,7 +41,7 @@ static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &inf
   for (kernel::StoreOp s : p.stores)
     if (auto linear = info.exprOf(s).linearIn(info.axes[inner]))
       contiguous += linear->coefficient.isOne();
-  return contiguous ? known.divisorOf(lengthOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
+  return contiguous ? known.divisorOf(extentOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
 }
 
 ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
@@ -68,21 +60,17 @@ void ProductEpilogue::goWide() {
 
 void ProductEpilogue::byWidth(llvm::function_ref<void()> store) {
   DeviceBuilder &d = frame.d;
-  lower::Divisibility always = frame.known, wide = always;
-  shape::Expr line = lengthOf(frame.info, ArrayRef(shape.columnAxes).take_back(joinedColumns));
-  frame.known = wide.assume(line, 4) ? wide : always;
-  unsigned most = lanes > 1 || parts ? lanes : epilogueWidth(shape, frame.info, frame.known, joinedColumns);
-  frame.known = always;
+  lower::Divisibility wide = frame.known;
+  shape::Expr line = extentOf(frame.info, ArrayRef(shape.columnAxes).take_back(joinedColumns));
+  unsigned most = lanes > 1 || parts || !wide.assume(line, 4) ? lanes : epilogueWidth(shape, frame.info, wide, joinedColumns);
   if (most == lanes)
     return store();
   auto storeWide = [&] {
-    frame.known = wide;
     hooks.assume(wide);
     lanes = most;
     goWide();
     store();
-    frame.known = always;
-    hooks.assume(always);
+    hooks.assume(frame.known);
     lanes = 1;
     hooks.setLane("", 1);
   };
@@ -96,7 +84,7 @@ Value ProductEpilogue::bind(lower::BodyEmitter &point, ArrayRef<unsigned> axes, 
   Values extents;
   for (unsigned a : axes.drop_back(joined))
     extents.push_back(frame.size(frame.info.extents[a]));
-  extents.push_back(frame.size(lengthOf(frame.info, axes.take_back(joined))));
+  extents.push_back(frame.size(extentOf(frame.info, axes.take_back(joined))));
   Values indices = delinearize(frame.d, index, extents);
   for (auto [axis, i] : llvm::zip(axes, indices))
     point.bindAxis(frame.info.axes[axis], i);
