@@ -182,8 +182,11 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     requestResults(point);
 }
 
-bool RowEmitter::isBound(Operation *access, const BodyEmitter &point) const {
-  return llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
+bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point) const {
+  auto isPlain = [](auto a) { return a && a.getIndices().empty() && !a.getPredicate(); };
+  if (!isPlain(dyn_cast<kernel::LoadOp>(access)) && !isPlain(dyn_cast<kernel::StoreOp>(access)))
+    return false;
+  return schedule::stepAlong(info, access, *schedule.lane) == 1 && llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
     return !has(info.domainOf(access), a) || point.axisValue(info.axes[a]);
   });
 }
@@ -194,10 +197,7 @@ bool RowEmitter::isBound(Operation *access, const BodyEmitter &point) const {
 void RowEmitter::requestResults(BodyEmitter &point) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
-    if (!store || !store.getIndices().empty() || store.getPredicate() || !has(info.domainOf(op), *schedule.lane))
-      continue;
-    std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
-    if (isBound(op, point) && linear && linear->coefficient.isOne())
+    if (store && isRunAt(op, point))
       b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
 }

@@ -128,8 +128,8 @@ private:
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
   void requestAhead(lower::BodyEmitter &point);
-  /// Whether the point says all that the access's address needs.
-  bool isBound(mlir::Operation *access, const lower::BodyEmitter &point) const;
+  /// Whether the access is a plain one to elements side by side along the lane, and the point says all that its address needs.
+  bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point) const;
   void requestResults(lower::BodyEmitter &point);
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
   llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;

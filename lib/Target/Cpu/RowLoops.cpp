@@ -338,8 +338,8 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   // vector, where a mask is a vector as well; where it has registers of its own, single vectors take no longer with one, and two at a time
   // wait less for one another.
   bool downColumns = schedule.laneIsParallel && llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  bool single = downColumns || !(masked && f.isa.maskedBytes);
-  for (int64_t count = downColumns || !single ? vectors / 2 : 1; count > (single ? 0 : 1); count /= 2) {
+  bool inPairs = !downColumns && masked && f.isa.maskedBytes;
+  for (int64_t count = downColumns || inPairs ? vectors / 2 : 1, least = inPairs ? 2 : 1; count >= least; count /= 2) {
     int64_t step = count * width;
     if (left < step)
       continue;
@@ -387,11 +387,10 @@ void RowEmitter::requestAhead(BodyEmitter &point) {
     return;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !load.getIndices().empty() || load.getPredicate() || !has(info.domainOf(op), *schedule.lane) || !isBound(op, point))
+    if (!load || !isRunAt(op, point))
       continue;
-    std::optional<Expr::Linear> lane = info.exprOf(op).linearIn(info.axes[*schedule.lane]);
     std::optional<Expr::Linear> row = info.exprOf(op).linearIn(info.axes[schedule.itemAxes.back()]);
-    if (!lane || !lane->coefficient.isOne() || !row || row->coefficient.isZero() || info.axesOf(row->coefficient))
+    if (!row || row->coefficient.isZero() || info.axesOf(row->coefficient))
       continue;
     int64_t bytes = std::max(1u, cast<kernel::RefType>(load.getRef().getType()).getElementType().getIntOrFloatBitWidth() / 8);
     Value ahead = b.create<arith::MulIOp>(loc, point.emitExpr(row->coefficient), i64(rowsAhead * bytes));
