@@ -269,8 +269,7 @@ void ImageEmitter::packTogether(const BodyEmitter &line, Value outer, Value numb
       here.bindLane(lane, c, v.lanes, mask);
       Value bytes = here.emitLanes(shape.rows);
       if (shape.rowsSigned)
-        bytes = v.b.create<arith::XOrIOp>(v.loc, bytes, v.b.create<arith::ConstantOp>(
-            v.loc, DenseElementsAttr::get(cast<VectorType>(bytes.getType()), Attribute(v.b.getI8IntegerAttr(-128)))).getResult());
+        bytes = withOtherSign(v, bytes);
       v.b.create<LLVM::StoreOp>(v.loc, bytes, v.at(word(f.scratch, to), c, v.b.getI8Type()), 1);
     };
     v.loop(v.i(0), whole, v.lanes, [&](Value c) { one(c, {}); });

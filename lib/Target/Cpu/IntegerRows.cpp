@@ -20,6 +20,14 @@ static Value splat(VectorBuilder &v, Value like, int32_t bits) {
   return v.b.create<arith::ConstantOp>(v.loc, type ? TypedAttr(DenseElementsAttr::get(type, Attribute(a))) : a);
 }
 
+Value cpu::withOtherSign(VectorBuilder &v, Value bytes) {
+  auto type = dyn_cast<VectorType>(bytes.getType());
+  TypedAttr flip = v.b.getI8IntegerAttr(-128);
+  if (type)
+    flip = DenseElementsAttr::get(type, Attribute(flip));
+  return v.b.create<arith::XOrIOp>(v.loc, bytes, v.b.create<arith::ConstantOp>(v.loc, flip).getResult());
+}
+
 /// Bytes 0 .. 3 of each word from four vectors of bytes (or four bytes).
 Value WordPacker::join(ArrayRef<Value> bytes, bool flip) {
   Value words;
@@ -135,7 +143,7 @@ void WordPacker::runsTail(ArrayRef<Value> starts, Value whole, Value depth, func
         Value at = v.add(k, j);
         Value byte = v.b.create<LLVM::LoadOp>(v.loc, i8, v.at(rowsRef, v.add(start, v.min(at, last)), i8), 1);
         if (shape.rowsSigned)
-          byte = v.b.create<arith::XOrIOp>(v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, v.b.getI8IntegerAttr(-128)).getResult());
+          byte = withOtherSign(v, byte);
         bytes.push_back(v.select(v.less(at, depth), byte, zero));
       }
       bits = join(bytes, false);
@@ -179,12 +187,8 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
       if (lanes)
         here.bindLane(info.axes[rows.carrier()], laneFrom, v.lanes, mask);
       Value byte = lanes ? here.emitLanes(shape.rows) : here.emit(shape.rows);
-      if (shape.rowsSigned) {
-        auto shaped = dyn_cast<VectorType>(byte.getType());
-        TypedAttr flip = v.b.getI8IntegerAttr(-128);
-        byte = v.b.create<arith::XOrIOp>(
-            v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, shaped ? TypedAttr(DenseElementsAttr::get(shaped, Attribute(flip))) : flip).getResult());
-      }
+      if (shape.rowsSigned)
+        byte = withOtherSign(v, byte);
       Value none = zero;
       if (isa<VectorType>(byte.getType()))
         none = v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(byte.getType()));
@@ -278,12 +282,8 @@ void WordPacker::columns(const BodyEmitter &point, Value first, Value to) {
     Values bytes;
     for (int64_t j = 0; j < quad; ++j) {
       Value byte = v.b.create<LLVM::LoadOp>(v.loc, type, v.at(columnsRef, startOf(at, word, j, column), i8), 1);
-      if (!shape.columnsSigned) {
-        TypedAttr flip = v.b.getI8IntegerAttr(-128);
-        if (vectors)
-          flip = DenseElementsAttr::get(cast<VectorType>(type), Attribute(flip));
-        byte = v.b.create<arith::XOrIOp>(v.loc, byte, v.b.create<arith::ConstantOp>(v.loc, flip).getResult());
-      }
+      if (!shape.columnsSigned)
+        byte = withOtherSign(v, byte);
       bytes.push_back(v.select(inside(word, j), byte, v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(type))));
     }
     return join(bytes, false);

@@ -7,6 +7,9 @@
 
 namespace lathe::cpu {
 
+/// A byte, or a vector of them, as the other sign has it: 128 is added or taken away.
+mlir::Value withOtherSign(VectorBuilder &v, mlir::Value bytes);
+
 /// Packs operands as the micro-kernels read them: four points of the sum in a word, bytes past the sum zero, rows unsigned and
 /// columns signed.
 class WordPacker {
