@@ -98,6 +98,7 @@ static Semantics arithmetic(StringRef name) {
       {"mulhi.ui", [](const uint64_t *a, uint64_t *r) { *r = (a[0] & 0xffffffff) * (a[1] & 0xffffffff) >> 32; }},
       {"mulhi.i", [](const uint64_t *a, uint64_t *r) { *r = uint64_t(int64_t(int32_t(a[0])) * int32_t(a[1])) >> 32; }},
       {"f2i.r", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(int32_t(nearbyintf(asFloat(a[0])))); }},
+      {"f2ui.rz", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(fminf(fmaxf(asFloat(a[0]), 0), 0x1.fffffep31f)); }},
       {"i2f.r", [](const uint64_t *a, uint64_t *r) { *r = fromFloat(float(int32_t(a[0]))); }},
       {"d2i.rn", [](const uint64_t *a, uint64_t *r) { *r = uint32_t(int32_t(nearbyint(asDouble(a[0])))); }},
       {"d2i.lo", [](const uint64_t *a, uint64_t *r) { *r = a[0] & 0xffffffff; }},

@@ -1,6 +1,7 @@
 //===- PtxEmitter.cpp - Device MLIR to PTX, host MLIR to objects -----------===//
 
 #include "PtxEmitter.h"
+#include "Reciprocals.h"
 #include "lathe/Schedule/Machine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -156,7 +157,8 @@ llvm::Error cuda::optimiseForDevice(Module &module, unsigned sm, StringRef libde
   if (llvm::Error e = optimise(module, **machine, OptimizationLevel::O0, devicePasses))
     return e;
   scalarizeIntegers(module);
-  return llvm::Error::success();
+  divideByReciprocals(module);
+  return optimise(module, **machine, OptimizationLevel::O0, "function(early-cse)"); // quotients and remainders of the same
 }
 
 Expected<std::string> cuda::toPtx(Module &module, unsigned sm) {
