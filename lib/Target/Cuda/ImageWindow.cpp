@@ -95,13 +95,24 @@ bool WindowReader::takeDimension(const Expr &coordinate, const Expr &size) {
   }
   std::optional<int64_t> lower = rest.constant();
   std::optional<int64_t> upper = ((d.lines - Expr(1)) * Expr(d.stride) + Expr(1) + rest - size).constant();
-  if (!lower || !upper)
+  if (!lower || !upper || std::abs(*lower) > furthest || std::abs(*upper) > furthest)
     return false;
   d.lower = *lower;
   d.upper = *upper;
+  std::optional<int64_t> reach = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
+  bool beginsInside = *lower >= 0, endsInside = reach && *upper + (*reach - 1) * d.dilation <= 0;
+  size_t met = 0;
+  for (const Expr &c : notNegative) {
+    bool begin = c == coordinate, end = c == size - Expr(1) - coordinate;
+    met += begin || end;
+    beginsInside |= begin;
+    endsInside |= end;
+  }
+  // Past a border that nothing asks about lies the next line, or the next image, not zeros.
+  if (!beginsInside || !endsInside)
+    return false;
+  conditionsMet += met;
   taps += d.tap.has_value();
-  for (const Expr &c : notNegative)
-    conditionsMet += c == coordinate || c == size - Expr(1) - coordinate;
   w.spatial.push_back(d);
   lines.push_back(lineAxis);
   return true;
@@ -119,8 +130,7 @@ bool WindowReader::linesAreInOrder() const {
 bool WindowReader::isSmall() const {
   for (const ImageWindow::Dimension &d : w.spatial) {
     std::optional<int64_t> reach = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
-    if (!reach || std::abs(d.upper) > furthest || std::abs(d.lower) > furthest || d.stride > mostSteps ||
-        (*reach - 1) * d.dilation > furthest)
+    if (!reach || d.stride > mostSteps || (*reach - 1) * d.dilation > furthest)
       return false;
   }
   return true;
@@ -142,8 +152,12 @@ std::optional<ImageWindow> WindowReader::read() {
     return std::nullopt;
   for (size_t i = dims.size() - 2; i > 0; --i) {
     auto [outer, coordinate] = kernel::splitBy(offset, dims[i]);
-    if (!takeDimension(coordinate, dims[i]))
-      return std::nullopt;
+    if (!takeDimension(coordinate, dims[i])) {
+      // Steps that meet no border may go on from one image into the next, as if they were one.
+      if (i > 1 || !outer.isZero() || !takeDimension(coordinate, dims[i] * w.images))
+        return std::nullopt;
+      w.images = Expr(1);
+    }
     offset = outer;
   }
   // What is left is the image: an axis of its own, or the only one.

@@ -572,6 +572,8 @@ WINDOWS_LAST = [lambda: window(2, 32, 72, (9, 7), (3, 3), pads=1, t="f16", bias=
 _bulk = lambda *a, **k: (lambda: window(*a, last=True, fixed=True, **k))
 WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _bulk(1, 128, 24, (11, 9), (3, 3), stride=2, pads=1, t="f16"),
                 _bulk(2, 64, 136, (13, 12), (5, 3), dilation=(1, 2), pads=(2, 1), t="f16"), _bulk(2, 64, 24, (9, 9), (1, 1), stride=2, t="f16"),
+                _bulk(3, 64, 24, (10, 8), (1, 1), stride=2, t="f16"), # images of even height: steps go on from one into the next
+
                 _bulk(1, 512, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(2, 64, 8, (50,), (5,), pads=2, t="f16"),
                 _bulk(1, 64, 8, (5, 6, 7), (3, 3, 3), pads=1, t="f16"), _bulk(3, 64, 72, (6, 5), (3, 3), pads=1, t="bf16", bias=True, result_last=False),
                 _bulk(1, 192, 16, (7, 9), (2, 3), stride=(2, 3), pads=(1, 0), t="f16", result_last=False),
