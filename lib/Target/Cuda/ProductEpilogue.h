@@ -4,6 +4,7 @@
 
 #include "DeviceHooks.h"
 #include "KernelFrame.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace lathe::cuda {
 
@@ -13,6 +14,9 @@ struct EpilogueShape {
   Value result;
   std::vector<kernel::StoreOp> stores;
 };
+
+/// The stores, and what is computed between the product and them.
+llvm::SmallSetVector<mlir::Operation *, 16> opsBehind(const EpilogueShape &shape);
 
 class ProductEpilogue {
 public:

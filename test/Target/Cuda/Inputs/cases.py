@@ -279,6 +279,7 @@ EPILOGUES = {
     "none": (lambda c: "", lambda y, b: y),
     "bias_relu": (lambda c: load("bias", "i2", c) + "    %t = arith.addf %y, %bias : f32\n    %zero = arith.constant 0.0 : f32\n"
                   "    %v = arith.maximumf %t, %zero : f32\n", lambda y, b: np.maximum(y + b, 0)),
+    "residual": (lambda c: load("other", "i2", c) + "    %v = arith.addf %y, %other : f32\n", lambda y, b: y + b),
 }
 
 
@@ -300,9 +301,12 @@ def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none",
     if batch:
         a_off, b_off, c_off = f"{k}*{ms}*z + {a_off}", f"{k * n}*z + {b_off}", f"{n}*{ms}*z + {c_off}"
         axes = [("z", str(batch))] + axes
+    residual = epilogue == "residual" # what is added at every row and column
+    if residual:
+        bias = r.standard_normal((nb, m, n)).astype(np.float32)
     code, apply = EPILOGUES[epilogue]
     body = (f'    %y = kernel.contract %i0["{a_off}"], %i1["{b_off}"] over ["k"]{" packed {n_panel = 0}" if packed else ""} : '
-            f"(!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n" + code("n"))
+            f"(!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n" + code(c_off if residual else "n"))
     v = "v" if epilogue != "none" else "y"
     if out != "f32":
         body += f"    %w = arith.truncf %{v} : f32 to {out}\n"
@@ -527,7 +531,8 @@ FEW_LINES_HALVES = [lambda: gemm(300, 3, 264, t="bf16", fixed_m=True), lambda: o
                     lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
                     lambda: open_gemm(1, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(4, 71, 200, t="bf16", b_columns=True),
                     lambda: open_gemm(5, 72, 200, t="bf16", b_columns=True), lambda: open_gemm(0, 72, 200, t="bf16")]
-WGMMA = [lambda: gemm(5, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu"), lambda: gemm(12, 16, 136, batch=2, t="f16", b_columns=True),
+WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"),
+         lambda: gemm(100, 136, 64, batch=3, t="f16", out="f16", epilogue="residual"), lambda: gemm(5, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu"), lambda: gemm(12, 16, 136, batch=2, t="f16", b_columns=True),
          lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
