@@ -9,17 +9,21 @@ namespace lathe::target {
 
 /// Copies of images that a window reads many times, each between an image and the convolutions that read it. Who chooses
 /// layouts finds in a copy a result that is free to have its channels last, where the image itself is not: an input of the
-/// model, what another kernel wants in its own order. A copy that changes no order goes again.
+/// model, what another kernel wants in its own order. A copy that changes no order goes again. Images whose channels come to no whole
+/// pieces are copied with their channels last and filled up, see PaddedImages.h.
 class ImageCopies {
 public:
   /// Makes the copies of a function; its convolutions read them.
-  void insert(mlir::func::FuncOp func, bool halves);
-  bool contains(mlir::Operation *op) const { return copies.contains(op); }
+  void insert(mlir::func::FuncOp func, const shape::Facts &facts, bool halves);
+  bool contains(mlir::Operation *op) const { return copies.contains(op) || filled.contains(op); }
+  /// Has the buffer been copied with its channels last, whatever is chosen?
+  bool isFilled(mlir::Value v) const { return v.getDefiningOp() && filled.contains(v.getDefiningOp()); }
   /// Behind the choice: `isLast` says which results have their channels last.
   void removeIdle(llvm::function_ref<bool(mlir::Value)> isLast);
 
 private:
-  llvm::SetVector<mlir::Operation *> copies;
+  void fillUp(mlir::func::FuncOp func, const shape::Facts &facts);
+  llvm::SetVector<mlir::Operation *> copies, filled;
 };
 
 } // namespace lathe::target
