@@ -304,8 +304,6 @@ static Semantics assembly(StringRef text) {
   if (text.contains("mbarrier."))
     if (Semantics i = mbarrier(text); i && !text.contains("cp.async.bulk"))
       return i;
-  if (text.contains("cp.async.bulk.prefetch"))
-    return [](const uint64_t *, uint64_t *) {};
   for (unsigned rank = 1; rank <= 5; ++rank) {
     std::string dims = "cp.async.bulk.tensor." + std::to_string(rank) + "d.";
     if (text.contains(dims + "shared::cluster.global.im2col"))

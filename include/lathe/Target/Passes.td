@@ -52,8 +52,7 @@ def ChannelsLast : Pass<"lathe-channels-last", "::mlir::ModuleOp"> {
     Results of kernels that are images, [image][channel][pixels..], become [image][pixels..][channel] where every kernel that
     writes or reads them works with that, and a convolution is among them. The offsets change, and the order of the axes. With
     `copies` an image that has to stay as it is (the model's input, what a norm over channels reads) is copied into that order for the
-    convolutions whose windows read it many times. With both `copies` and `halves`, one of 16-bit floats whose channels come to no whole pieces of 16
-    bytes is copied with zeros behind its channels, [image, pixels..][channel], and the filter gets zeros in the same places.
+    convolutions whose windows read it many times.
 
     Before:
     ```mlir

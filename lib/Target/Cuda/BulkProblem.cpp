@@ -7,20 +7,25 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-/// The elements of a buffer at an offset as a tensor of at most five dimensions: `inner` axes, which are contiguous, `outer` ones, batch axes outside.
+/// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
 /// `known` learns what open sizes must be for that.
-static std::optional<OperandMap> mapAlong(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> inner, const Expr &within,
-                                          ArrayRef<unsigned> outer, const Expr &beside, lower::Divisibility &known) {
+static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
+                                       const Expr &lines, bool byColumns, lower::Divisibility &known) {
   const lower::BodyInfo &info = p.shape.info;
+  if (!o.isDirect())
+    return std::nullopt;
   int64_t bytes = o.type.getIntOrFloatBitWidth() / 8;
+  ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
+  ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
   std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
   lower::Divisibility needs = known;
   if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
     return std::nullopt;
   OperandMap map;
+  map.byColumns = byColumns;
   map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
   map.spec.element = o.type;
-  map.spec.dims = {within, beside};
+  map.spec.dims = {byColumns ? lines : p.k, byColumns ? p.k : lines};
   // A stride of 0 (one line) is none that the hardware takes; any multiple of 16 will do.
   map.spec.strides = {Expr(0), (across->isZero() ? Expr(16) : *across) * Expr(bytes)};
   Expr rest = o.offset;
@@ -36,45 +41,11 @@ static std::optional<OperandMap> mapAlong(const GemmProblem &p, const ProductOpe
     map.spec.strides.push_back(linear->coefficient * Expr(bytes));
     rest = linear->rest;
   }
-  rest = atZero(info, atZero(info, rest, outer), inner);
+  rest = atZero(info, atZero(info, rest, p.shape.depthAxes), lineAxes);
   if (!rest.isZero() || map.batchAxes.size() > 3)
     return std::nullopt;
   known = needs;
   return map;
-}
-
-static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
-                                       const Expr &lines, bool byColumns, lower::Divisibility &known) {
-  if (!o.isDirect())
-    return std::nullopt;
-  ArrayRef<unsigned> depthAxes = p.shape.depthAxes;
-  std::optional<OperandMap> map = byColumns ? mapAlong(p, o, lineAxes, lines, depthAxes, p.k, known)
-                                            : mapAlong(p, o, depthAxes, p.k, lineAxes, lines, known);
-  if (map)
-    map->byColumns = byColumns;
-  return map;
-}
-
-/// What is read at every row and column behind the product, as far as sizes that are known so allow it.
-static std::vector<OperandMap> readBehind(const GemmProblem &p, const lower::Divisibility &known) {
-  constexpr size_t most = 2;
-  const lower::BodyInfo &info = p.shape.info;
-  std::vector<OperandMap> maps;
-  for (Operation *op : opsBehind(p.epilogue())) {
-    auto load = dyn_cast<kernel::LoadOp>(op);
-    lower::AxisSet places = load ? info.axesOf(info.exprOf(load)) : 0;
-    if (!load || maps.size() == most || !(places & p.shape.rows) || !(places & p.shape.columns) || !load.getIndices().empty())
-      continue;
-    Type type = load.getRef().getType().getElementType();
-    ProductOperand read{load.getRef(), info.exprOf(load), {}, type};
-    lower::Divisibility needs = known;
-    bool isPlain = type.isBF16() || type.isF16() || type.isF32();
-    std::optional<OperandMap> map =
-        isPlain ? mapAlong(p, read, p.shape.columnAxes, p.n, p.shape.rowAxes, p.m, needs) : std::nullopt;
-    if (map && needs.conditions().size() == known.conditions().size())
-      maps.push_back(*map);
-  }
-  return maps;
 }
 
 /// An image that a window is read from.
@@ -111,7 +82,7 @@ std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   if (a && !b && !p.rhs.type.isF32())
     b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
   if (a && b)
-    return BulkProblem{p, *a, *b, known, readBehind(p, known)};
+    return BulkProblem{p, *a, *b, known};
   // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.
   if (p.shape.columnAxes.size() < 2 || p.shape.batchAxes.size() >= 3)
     return std::nullopt;

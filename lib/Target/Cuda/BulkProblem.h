@@ -19,7 +19,6 @@ struct BulkProblem {
   GemmProblem p; ///< columns that do not lie in one run became batch axes
   OperandMap a, b;
   lower::Divisibility known;
-  std::vector<OperandMap> ahead = {}; ///< what the epilogue reads at every row and column, at most two of them; columns lie side by side
 };
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
 /// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than

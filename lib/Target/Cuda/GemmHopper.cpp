@@ -41,8 +41,9 @@ constexpr unsigned threads = 384;
 class HopperGemm : public EntryEmitter {
 public:
   /// `weights`: no kernel writes the right operand.
-  HopperGemm(const BulkProblem &bulk, KernelFrame &frame, const HopperTile &tile, bool weights)
-      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), ahead(bulk.ahead), weights(weights) {
+  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &a, const OperandMap &b,
+             bool weights)
+      : EntryEmitter(frame), p(p), tile(tile), mapA(a), mapB(b), weights(weights) {
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows * 128;
@@ -69,8 +70,6 @@ private:
   void produce();
   enum Operand { Left = 1, Right = 2, Both = 3 };
   void loadStage(const Tile &t, Value k, Position at, Operand what);
-  Values placeIn(const OperandMap &map, const Tile &t, Value inner, Value outer);
-  void askAhead(const Tile &t);
   Position loadAhead();
   void consume();
   Values multiplyTile(const Tile &t, Value counted);
@@ -81,7 +80,6 @@ private:
   const GemmProblem &p;
   HopperTile tile;
   const OperandMap &mapA, &mapB;
-  ArrayRef<OperandMap> ahead;
   bool weights;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
@@ -127,8 +125,8 @@ void HopperGemm::prepare() {
       initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
     }
     fenceBarrierInit(d);
-    for (Value map : frame.maps)
-      prefetchMap(d, map);
+    prefetchMap(d, frame.maps[0]);
+    prefetchMap(d, frame.maps[1]);
   });
   d.barrier();
 }
@@ -154,27 +152,6 @@ HopperGemm::Position HopperGemm::next(Position at) {
 // Producer
 //===----------------------------------------------------------------------===//
 
-/// Coordinates of a copy.
-Values HopperGemm::placeIn(const OperandMap &map, const Tile &t, Value inner, Value outer) {
-  Values extents, out = {inner, outer};
-  for (unsigned axis : p.shape.batchAxes)
-    extents.push_back(d.narrow(frame.size(info.extents[axis])));
-  Values batchIndex = delinearize(d, t.batch, extents);
-  for (unsigned i : map.batchAxes)
-    out.push_back(batchIndex[i]);
-  return out;
-}
-
-/// What the epilogue will read of a tile comes to the second-level cache while the products are made: the epilogue waits for each of its rows,
-/// which from there takes a third of the time.
-void HopperGemm::askAhead(const Tile &t) {
-  if (tile.inParts)
-    return;
-  for (auto [i, map] : llvm::enumerate(ahead))
-    for (unsigned c = 0, box = map.spec.box[0]; c < tile.columns; c += box)
-      prefetchTile(d, frame.maps[2 + i], placeIn(map, t, d.add(t.n, c), t.m));
-}
-
 /// The stage must be free. Its barrier learns how much comes with the first part, that of the right operand.
 void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   Value full = fullBarrier(at.stage);
@@ -183,9 +160,19 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   // Past the end of the depth copies bring zeros.
   Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
+  Values batchIndex, extents;
+  for (unsigned axis : p.shape.batchAxes)
+    extents.push_back(d.narrow(frame.size(info.extents[axis])));
+  batchIndex = delinearize(d, t.batch, extents);
+  auto at3 = [&](const OperandMap &map, Value x, Value y) {
+    Values c = {x, y};
+    for (unsigned i : map.batchAxes)
+      c.push_back(batchIndex[i]);
+    return c;
+  };
   auto load = [&](const OperandMap &map, unsigned index, Value to, Value line) {
     if (!map.window)
-      return loadTile(d, to, frame.maps[index], placeIn(map, t, k0, line), full);
+      return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
     Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
     WindowPlace at = placeOf(frame, p, *map.window, line, step, inside);
     loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
@@ -198,7 +185,7 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   if (!mapB.byColumns)
     return load(mapB, 1, b, t.n);
   for (unsigned c = 0; c < tile.columns; c += 64)
-    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], placeIn(mapB, t, d.add(t.n, c), k0), full);
+    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
 }
 
 /// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
@@ -229,7 +216,6 @@ void HopperGemm::produce() {
       Value ahead = d.minU(depthTiles, d.i32(weights ? tile.stages : 0));
       d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
         Tile at = tileAt(t);
-        askAhead(at);
         Value from = d.select(d.equal(t, first), ahead, d.i32(0));
         return d.loop(from, depthTiles, d.i32(1), outer, [&](Value k, ValueRange now) {
           Position pos{now[0], now[1]};
@@ -435,12 +421,6 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   };
   addMap(bulk.a, 0, best.rows, p.m);
   addMap(bulk.b, 1, best.columns, p.n);
-  for (auto [i, map] : llvm::enumerate(bulk.ahead)) {
-    map.spec.box = {1024 / map.spec.element.getIntOrFloatBitWidth(), 0};
-    map.spec.box.resize(map.spec.dims.size(), 1);
-    plan.addMap(map.spec);
-    plan.set(LATHE_CUDA_MAP0 + (2 + i) * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, best.rows);
-  }
   out.launch = best.launch;
   return out;
 }
@@ -479,7 +459,7 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
     fits = h.both(fits, hasTiles);
   setLaunch(plan, chooseLaunch(h, fits, ofBulk.launch, *other));
   planParts(g, bulk.p, ofBulk, sumEntry, fits);
-  plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2 + bulk.ahead.size()));
+  plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
   return llvm::Error::success();
 }
 
@@ -502,9 +482,9 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     tiles.push_back(partTile());
   bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2 + bulk->ahead.size(), g.dependent(/*later=*/true));
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
     frame.known = bulk->known;
-    HopperGemm gemm(*bulk, frame, t, weights);
+    HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
       return e;

@@ -65,14 +65,6 @@ void lathe::cuda::loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::Ar
   bulkLoad(d, shared, map, coordinates, offsets, barrier);
 }
 
-void lathe::cuda::prefetchTile(DeviceBuilder &d, Value map, llvm::ArrayRef<Value> coordinates) {
-  unsigned rank = coordinates.size();
-  Values args = {map};
-  args.append(coordinates.begin(), coordinates.end());
-  d.ptx("cp.async.bulk.prefetch.tensor." + std::to_string(rank) + "d.L2.global.tile [$0, {" + list(1, rank) + "}];",
-        "l" + repeated(",r", rank) + ",~{memory}", args);
-}
-
 void lathe::cuda::prefetchMap(DeviceBuilder &d, Value map) { d.ptx("prefetch.tensormap [$0];", "l,~{memory}", map); }
 
 void lathe::cuda::arriveNamed(DeviceBuilder &d, Value id, unsigned threads) {

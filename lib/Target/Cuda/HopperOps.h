@@ -23,8 +23,6 @@ void waitFor(DeviceBuilder &d, Value barrier, Value phase);
 void loadTile(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, Value barrier);
 /// From a map for windows: `offsets` (i32, innermost first) are the distances of the taps.
 void loadWindow(DeviceBuilder &d, Value shared, Value map, llvm::ArrayRef<Value> coordinates, llvm::ArrayRef<Value> offsets, Value barrier);
-/// The tile is brought as far as the second-level cache.
-void prefetchTile(DeviceBuilder &d, Value map, llvm::ArrayRef<Value> coordinates);
 void prefetchMap(DeviceBuilder &d, Value map);
 
 void arriveNamed(DeviceBuilder &d, Value id, unsigned threads);

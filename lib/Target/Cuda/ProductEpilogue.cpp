@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 
-llvm::SmallSetVector<Operation *, 16> cuda::opsBehind(const EpilogueShape &p) {
+/// The stores, and what is computed between the product and them.
+static llvm::SmallSetVector<Operation *, 16> opsBehind(const EpilogueShape &p) {
   llvm::SmallSetVector<Operation *, 16> ops(p.stores.begin(), p.stores.end());
   for (size_t i = 0; i < ops.size(); ++i)
     for (Value v : ops[i]->getOperands())

@@ -4,7 +4,6 @@
 
 #include "DeviceHooks.h"
 #include "KernelFrame.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace lathe::cuda {
 
@@ -14,9 +13,6 @@ struct EpilogueShape {
   Value result;
   std::vector<kernel::StoreOp> stores;
 };
-
-/// The stores, and what is computed between the product and them.
-llvm::SmallSetVector<mlir::Operation *, 16> opsBehind(const EpilogueShape &shape);
 
 class ProductEpilogue {
 public:

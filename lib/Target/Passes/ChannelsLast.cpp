@@ -204,7 +204,7 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
     if (isa<kernel::LoadOp>(op) && !isImage && depth && *depth >= manyProducts && !isLast(buffer))
       continue;
     if (channels)
-      (isLast(buffer) || copies.isFilled(buffer) ? (isImage ? imageLast : resultLast) : (isImage ? imageFirst : resultFirst)) = true;
+      (isLast(buffer) ? (isImage ? imageLast : resultLast) : (isImage ? imageFirst : resultFirst)) = true;
   }
   if (!imageLast && !resultLast)
     return true;
@@ -345,7 +345,7 @@ struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
       ImageCopies made;
       if (copies)
-        made.insert(f, facts, halves);
+        made.insert(f, halves);
       Layouts layouts(f, facts, made, halves, bytes);
       layouts.run();
       made.removeIdle([&](Value v) { return layouts.isLast(v); });

@@ -8,8 +8,7 @@
 
 #include "ImageCopies.h"
 #include "CopyKernel.h"
-#include "PaddedImages.h"
-#include "lathe/Dialect/Kernel/Legality.h"
+#include "Planes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -61,28 +60,7 @@ static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves
   return std::nullopt;
 }
 
-void ImageCopies::fillUp(func::FuncOp func, const shape::Facts &facts) {
-  llvm::DenseMap<Value, Value> known;
-  SmallVector<kernel::GenericOp> kernels(func.getOps<kernel::GenericOp>());
-  for (kernel::GenericOp kernel : kernels) {
-    BodyInfo info(kernel);
-    std::optional<PaddedImage> padded = PaddedImage::of(kernel, info, kernel::factsIn(kernel, facts));
-    if (!padded)
-      continue;
-    Value &copy = known[kernel.getInputs()[cast<BlockArgument>(padded->load.getRef()).getArgNumber()]];
-    if (!copy)
-      copy = padded->copy();
-    if (padded->read(copy, info))
-      filled.insert(copy.getDefiningOp());
-  }
-  for (auto [image, copy] : known) // of those that nobody could read
-    if (copy.use_empty())
-      copy.getDefiningOp()->erase();
-}
-
-void ImageCopies::insert(func::FuncOp func, const shape::Facts &facts, bool halves) {
-  if (halves)
-    fillUp(func, facts);
+void ImageCopies::insert(func::FuncOp func, bool halves) {
   llvm::DenseMap<Value, Value> known;
   SmallVector<kernel::GenericOp> kernels(func.getOps<kernel::GenericOp>());
   for (kernel::GenericOp kernel : kernels) {

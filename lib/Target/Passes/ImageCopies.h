@@ -9,21 +9,17 @@ namespace lathe::target {
 
 /// Copies of images that a window reads many times, each between an image and the convolutions that read it. Who chooses
 /// layouts finds in a copy a result that is free to have its channels last, where the image itself is not: an input of the
-/// model, what another kernel wants in its own order. A copy that changes no order goes again. Images whose channels come to no whole
-/// pieces are copied with their channels last and filled up, see PaddedImages.h.
+/// model, what another kernel wants in its own order. A copy that changes no order goes again.
 class ImageCopies {
 public:
   /// Makes the copies of a function; its convolutions read them.
-  void insert(mlir::func::FuncOp func, const shape::Facts &facts, bool halves);
-  bool contains(mlir::Operation *op) const { return copies.contains(op) || filled.contains(op); }
-  /// Has the buffer been copied with its channels last, whatever is chosen?
-  bool isFilled(mlir::Value v) const { return v.getDefiningOp() && filled.contains(v.getDefiningOp()); }
+  void insert(mlir::func::FuncOp func, bool halves);
+  bool contains(mlir::Operation *op) const { return copies.contains(op); }
   /// Behind the choice: `isLast` says which results have their channels last.
   void removeIdle(llvm::function_ref<bool(mlir::Value)> isLast);
 
 private:
-  void fillUp(mlir::func::FuncOp func, const shape::Facts &facts);
-  llvm::SetVector<mlir::Operation *> copies, filled;
+  llvm::SetVector<mlir::Operation *> copies;
 };
 
 } // namespace lathe::target
