@@ -178,8 +178,14 @@ void RowEmitter::storeCached(BodyEmitter &point) {
   }
   constexpr unsigned line = 64, longRow = 4096;
   bool pays = f.isa.vectorBytes == line || info.extents[*schedule.lane].constant().value_or(0) >= longRow;
-  if (!keeping.empty() && point.laneWidth() > 1 && pays)
-    requestResults(point);
+  if (keeping.empty() || point.laneWidth() <= 1 || !pays)
+    return;
+  requestResults(point);
+  // The next row comes while this one's functions are computed, where the first cache has room for both: processors do not look ahead past the
+  // end of a page, and what they find there the first pass would wait for. In shorter rows they have done so long before.
+  constexpr int64_t mostOfPage = 3072;
+  if (f.isa.vectorBytes == line && !schedule.laneIsParallel && !schedule.itemAxes.empty())
+    requestRow(point, 1, mostOfPage, f.isa.costs.firstCache / 2);
 }
 
 bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point) const {
@@ -199,5 +205,30 @@ void RowEmitter::requestResults(BodyEmitter &point) {
     auto store = dyn_cast<kernel::StoreOp>(op);
     if (store && isRunAt(op, point))
       b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  }
+}
+
+/// Asks for what the point reads along the lane, some rows later. Where a row has fewer bytes than `least` or more than `most`, for what it
+/// reads now.
+void RowEmitter::requestRow(BodyEmitter &point, int64_t rows, int64_t least, int64_t most) {
+  for (Operation *op : info.ops) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (!load || !isRunAt(op, point))
+      continue;
+    std::optional<Expr::Linear> row = info.exprOf(op).linearIn(info.axes[schedule.itemAxes.back()]);
+    if (!row || row->coefficient.isZero() || info.axesOf(row->coefficient))
+      continue;
+    int64_t bytes = std::max(1u, cast<kernel::RefType>(load.getRef().getType()).getElementType().getIntOrFloatBitWidth() / 8);
+    std::optional<int64_t> known = row->coefficient.constant();
+    if (known && (*known < least / bytes || *known > most / bytes))
+      continue;
+    Value ahead = b.create<arith::MulIOp>(loc, point.emitExpr(row->coefficient), i64(rows * bytes));
+    if (!known && most != INT64_MAX) {
+      Value inRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, b.create<arith::SubIOp>(loc, ahead, i64(rows * least)),
+                                                i64(rows * (most - least)));
+      ahead = b.create<arith::SelectOp>(loc, inRange, ahead, i64(0));
+    }
+    Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), ahead);
+    b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 }

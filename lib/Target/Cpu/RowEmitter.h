@@ -128,6 +128,7 @@ private:
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
   void requestAhead(lower::BodyEmitter &point);
+  void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);
   /// Whether the access is a plain one to elements side by side along the lane, and the point says all that its address needs.
   bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point) const;
   void requestResults(lower::BodyEmitter &point);

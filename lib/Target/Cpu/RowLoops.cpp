@@ -385,18 +385,7 @@ void RowEmitter::requestAhead(BodyEmitter &point) {
   constexpr int64_t rowsAhead = 8;
   if (!point.laneMask() || schedule.itemAxes.empty())
     return;
-  for (Operation *op : info.ops) {
-    auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !isRunAt(op, point))
-      continue;
-    std::optional<Expr::Linear> row = info.exprOf(op).linearIn(info.axes[schedule.itemAxes.back()]);
-    if (!row || row->coefficient.isZero() || info.axesOf(row->coefficient))
-      continue;
-    int64_t bytes = std::max(1u, cast<kernel::RefType>(load.getRef().getType()).getElementType().getIntOrFloatBitWidth() / 8);
-    Value ahead = b.create<arith::MulIOp>(loc, point.emitExpr(row->coefficient), i64(rowsAhead * bytes));
-    Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), ahead);
-    b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
-  }
+  requestRow(point, rowsAhead);
 }
 
 /// A short row: straight-line code, values stay in registers from pass to pass.
