@@ -62,8 +62,9 @@ unsigned RowEmitter::vectorsPerTrip(const Group &group) const {
   return exponentials ? schedule.exponentialUnroll : schedule.unroll;
 }
 
-/// Loads and heavy ops that computing the value again would repeat, over what is not kept already.
-static std::pair<unsigned, unsigned> costAgain(Operation *op, const llvm::DenseSet<Operation *> &slice) {
+/// Loads and heavy ops that computing the value again would repeat for every vector, over what is not kept already. What a row has once, as the
+/// quotient that its mean is, is none of them.
+static std::pair<unsigned, unsigned> costAgain(Operation *op, const llvm::DenseSet<Operation *> &slice, const lower::BodyInfo &info, AxisSet lane) {
   llvm::DenseSet<Operation *> seen{op};
   SmallVector<Operation *> work{op};
   unsigned loads = 0, heavy = 0;
@@ -72,7 +73,7 @@ static std::pair<unsigned, unsigned> costAgain(Operation *op, const llvm::DenseS
     loads += isa<kernel::LoadOp>(o);
     heavy += isHeavy(o);
     for (Value v : o->getOperands())
-      if (Operation *def = v.getDefiningOp(); def && slice.contains(def) && seen.insert(def).second)
+      if (Operation *def = v.getDefiningOp(); def && slice.contains(def) && (info.axesOf(v) & lane) && seen.insert(def).second)
         work.push_back(def);
   }
   return {loads, heavy};
@@ -84,7 +85,13 @@ std::vector<Value> RowEmitter::valuesToKeep(AxisSet bound, const Group &now, Arr
   std::vector<Goal> laterGoals;
   for (const Group &g : later)
     laterGoals.insert(laterGoals.end(), g.goals.begin(), g.goals.end());
-  llvm::DenseSet<Operation *> here = sliceOf(now.goals, false), after = sliceOf(laterGoals, true);
+  // What only this pass's own sums need is not needed again.
+  llvm::DenseSet<Operation *> here = sliceOf(now.goals, false), before = available;
+  for (const Goal &g : now.goals)
+    if (isa<kernel::ReduceOp>(g.op))
+      available.insert(g.op);
+  llvm::DenseSet<Operation *> after = sliceOf(laterGoals, true);
+  available = before;
   auto candidate = [&](Operation *op) {
     return here.contains(op) && after.contains(op) && op->getNumResults() == 1 && !isa<kernel::LoadOp>(op) &&
            (info.axesOf(op->getResult(0)) & ~bound) == lane && !op->getResult(0).getType().isInteger(1);
@@ -98,7 +105,7 @@ std::vector<Value> RowEmitter::valuesToKeep(AxisSet bound, const Group &now, Arr
       bool laterGoal = llvm::any_of(laterGoals, [&](const Goal &g) { return g.op == user; });
       return laterGoal || (after.contains(user) && !candidate(user));
     });
-    auto [loads, heavy] = costAgain(op, here);
+    auto [loads, heavy] = costAgain(op, here, info, lane);
     if (used && (heavy || loads > 2))
       values.push_back(op->getResult(0));
   }
@@ -122,7 +129,7 @@ void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &grou
     if (!candidate(op) || llvm::any_of(cached, [&](const Cached &c) { return c.value == op->getResult(0); }))
       continue;
     bool used = llvm::any_of(op->getUsers(), [&](Operation *user) { return !candidate(user); });
-    if (used && costAgain(op, slice).second)
+    if (used && costAgain(op, slice, info, lane).second)
       values.push_back(op->getResult(0));
   }
   if (values.empty())

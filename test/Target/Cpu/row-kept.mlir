@@ -1,0 +1,46 @@
+// What a pass over a row computes is kept for the next one where computing it again would take long for every vector: the exponential of a softmax. A mean
+// over an open number is a quotient, but one of the whole row, and squares are needed by nobody but their sum: a norm keeps nothing.
+// RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s
+
+lathe.symbol "m" range [1, 9223372036854775807]
+lathe.symbol "n" range [257, 9223372036854775807]
+!x = tensor<?x?xf32, #lathe.dims<"m", "n">>
+
+// CHECK-LABEL: func.func private @lathe_k0_norm_avx512.body
+// CHECK-SAME: %[[scratch:arg[0-9]+]]: !llvm.ptr {llvm.noalias}) {
+// CHECK-NOT: %[[scratch]]
+// CHECK: return
+func.func @norm(%x: !x) -> !x {
+  %0 = kernel.generic reduction @norm axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["n*i + j"] : <f32> -> f32
+    %2 = kernel.reduce add %1 over ["j"] : f32
+    %n = kernel.index "n"
+    %count = arith.sitofp %n : i64 to f32
+    %mean = arith.divf %2, %count : f32
+    %3 = arith.subf %1, %mean : f32
+    %4 = arith.mulf %3, %3 : f32
+    %5 = kernel.reduce add %4 over ["j"] : f32
+    %6 = math.rsqrt %5 : f32
+    %7 = arith.mulf %3, %6 : f32
+    kernel.store %7, %out["n*i + j"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
+// CHECK-LABEL: func.func private @lathe_k1_softmax_avx512.body
+// CHECK-SAME: %[[scratch:arg[0-9]+]]: !llvm.ptr {llvm.noalias}) {
+// CHECK: llvm.getelementptr %[[scratch]]
+func.func @softmax(%x: !x) -> !x {
+  %0 = kernel.generic reduction @softmax axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["n*i + j"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["j"] : f32
+    %3 = arith.subf %1, %2 : f32
+    %4 = math.exp %3 : f32
+    %5 = kernel.reduce add %4 over ["j"] : f32
+    %6 = arith.divf %4, %5 : f32
+    kernel.store %6, %out["n*i + j"] : f32, <f32>
+  }
+  return %0 : !x
+}
