@@ -11,7 +11,9 @@ using shape::Expr;
 using Values = VectorBuilder::Values;
 
 constexpr unsigned unroll = 4;
-/// Rows of the panel that are requested from memory ahead of their use.
+/// Rows of the panel that are requested from memory ahead of their use. A single row of the first operand asks for nothing: it reads panel
+/// after panel as they lie, which processors look ahead of by themselves, and requests on top take a third of the third-level cache's rate
+/// (Zen 5: 85 GB/s without, 62 with; from memory 48 either way).
 constexpr unsigned prefetchRows = 32;
 /// Elements of the next panel that a tile requests for each row of its own panel.
 constexpr unsigned aheadElements = panelColumns / 4;
@@ -190,11 +192,11 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     Values columns;
     for (unsigned q = 0; q < vectors; ++q) {
       Value offset = v.i(u * panelColumns + q * v.lanes);
-      if (prefetched && q * v.lanes % 16 == 0)
+      if (prefetched && rows > 1 && q * v.lanes % 16 == 0)
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }
-    if (ahead && (rows > maxRows() / 2 || mayHave(fewestStreamed)) && u * aheadElements % 16 == 0)
+    if (ahead && rows > 1 && (rows > maxRows() / 2 || mayHave(fewestStreamed)) && u * aheadElements % 16 == 0)
       v.prefetch(ahead, v.add(v.mul(k, aheadElements), u * aheadElements), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;

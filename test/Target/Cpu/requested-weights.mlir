@@ -1,0 +1,25 @@
+// RUN: lathe-opt %s --lathe-pack-weights="panel=32" | lathe-kernel - --variant=avx512 --emit=asm | FileCheck %s
+
+// One row reads the panels of its weights one after the other as they lie, which a processor looks ahead of: requests would only take the place
+// of loads. Several rows stay with a panel, and what they read next is asked for.
+// CHECK-LABEL: single_avx512.body:
+// CHECK-NOT: prefetch
+// CHECK: .size
+// CHECK-LABEL: several_avx512.body:
+// CHECK: prefetcht0
+// CHECK: prefetcht1
+// CHECK: .size
+func.func @main(%x: tensor<1x1024xf32>, %z: tensor<8x1024xf32>) {
+  %w = lathe.constant dense<1.5> : tensor<1024x1024xf32>
+  %0 = kernel.generic contraction @single axes(m = "1", n = "1024", k = "1024") ins(%x, %w : tensor<1x1024xf32>, tensor<1024x1024xf32>) outs(tensor<1x1024xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
+    %1 = kernel.contract %a["1024*m + k"], %b["1024*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %1, %o["1024*m + n"] : f32, !kernel.ref<f32>
+  }
+  %2 = kernel.generic contraction @several axes(m = "8", n = "1024", k = "1024") ins(%z, %w : tensor<8x1024xf32>, tensor<1024x1024xf32>) outs(tensor<8x1024xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %o: !kernel.ref<f32>):
+    %3 = kernel.contract %a["1024*m + k"], %b["1024*k + n"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    kernel.store %3, %o["1024*m + n"] : f32, !kernel.ref<f32>
+  }
+  return
+}
