@@ -189,6 +189,39 @@ def ShareNumbers : Pass<"lathe-share-numbers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect", "::lathe::ir::LatheDialect"];
 }
 
+def LimitFirst : Pass<"lathe-limit-first", "::mlir::ModuleOp"> {
+  let summary = "What becomes a byte is limited before it is rounded";
+  let description = [{
+    round(x) + zero within limits is round(x within the limits less zero) + zero, where these are integers. What is limited so is rounded and converted by
+    one sum, and a Dequantize behind it asks for the rounded number alone, neither as a byte nor with its zero point. A maximum with 0 in front of
+    a limit of 0 is left out. Zero points of bytes are subtracted before these become floats.
+
+    Before:
+    ```mlir
+    %r = math.roundeven %x : f32
+    %s = arith.addf %r, %zero : f32
+    %a = arith.cmpf ogt, %s, %c0 : f32
+    %l = arith.select %a, %s, %c0 : f32
+    %b = arith.cmpf olt, %l, %c255 : f32
+    %h = arith.select %b, %l, %c255 : f32
+    %i = arith.fptosi %h : f32 to i32
+    %q = arith.trunci %i : i32 to i8
+    ```
+    After, of a zero point of 127:
+    ```mlir
+    %a = arith.cmpf ogt, %x, %low : f32
+    %l = arith.select %a, %x, %low : f32
+    %b = arith.cmpf olt, %l, %c128 : f32
+    %h = arith.select %b, %l, %c128 : f32
+    %s = arith.addf %h, %magic : f32
+    %bits = arith.bitcast %s : f32 to i32
+    %i = arith.addi %bits, %offset : i32
+    %q = arith.trunci %i : i32 to i8
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def CudaPrecision : Pass<"lathe-cuda-precision", "::mlir::ModuleOp"> {
   let summary = "Operands of contractions and attentions in the type that tensor cores take";
   let description = [{

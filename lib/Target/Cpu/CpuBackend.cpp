@@ -55,6 +55,7 @@ public:
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createUpdateInPlace());
     pm.addPass(kernel::createVerifyAccesses());
+    pm.addPass(target::createLimitFirst()); // while zero points are numbers
     pm.addPass(target::createShareSizes()); // what sizes have to do with one another is not known of them
     pm.addPass(target::createShareNumbers());
   }

@@ -37,7 +37,7 @@ static bool isPlainUse(OpOperand &use) {
     return true;
   return !use.get().getType().isInteger(64) &&
          isa<arith::SubIOp, arith::MulIOp, arith::ExtSIOp, arith::ExtUIOp, arith::SIToFPOp, arith::UIToFPOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
-             arith::DivFOp>(op);
+             arith::DivFOp, arith::CmpFOp>(op);
 }
 
 /// A number as the size that it becomes: an index, or the bits of something smaller.
