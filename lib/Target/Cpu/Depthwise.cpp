@@ -25,6 +25,8 @@ constexpr int64_t usualTile = 8, widestTile = 14;
 constexpr int64_t spareRegisters = 2;
 /// Vectors of channels of one item.
 constexpr int64_t vectorsPerItem = 8;
+/// Elements of a filter that is worth requesting, and of one that the second-level cache keeps beside the image.
+constexpr int64_t fewestRequested = 1 << 12, mostRequested = 1 << 16;
 
 namespace {
 struct DepthwiseShape {
@@ -151,6 +153,7 @@ private:
   int64_t chunks() const { return (shape.channels + vectorsPerItem * v.lanes - 1) / (vectorsPerItem * v.lanes); }
   Value conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions);
   Value isInside(const Tile &tile);
+  void requestFilter();
   void emitTile(const Tile &tile, Value chunk);
   void emitKnown(const BodyEmitter &point, Value tile, Value chunk, int64_t extent);
   bool onlyEndsLeave(const BodyEmitter &point, int64_t extent);
@@ -206,9 +209,23 @@ KernelPlan DepthwiseEmitter::plan() const {
   return plan;
 }
 
+/// A row of the result reads some rows of taps, each of them a line of channels far from the next one: nothing looks ahead of these, and each vector of
+/// channels would wait for its taps. So the filter is requested as a whole, one line after the other.
+void DepthwiseEmitter::requestFilter() {
+  constexpr int64_t perLine = 16;
+  int64_t elements = shape.channels;
+  for (unsigned a : shape.taps)
+    elements *= *f.info.extents[a].constant();
+  if (elements < fewestRequested || elements > mostRequested)
+    return;
+  Value filter = refOf(shape.filter);
+  v.loop(v.i(0), v.i(elements), perLine, [&](Value at) { v.prefetch(filter, at, v.b.getF32Type(), 2); });
+}
+
 /// Items are (row, tile, chunk of channels), the last fastest.
 void DepthwiseEmitter::emit() {
   Value extent = body.emitExpr(f.info.extents[shape.rows.back()]), tiles = v.max(body.emitExpr(tileCount()), v.i(1));
+  requestFilter();
   v.loop(f.begin, f.end, 1, [&](Value item) {
     Value rest = v.div(item, chunks()), chunk = v.sub(item, v.mul(rest, chunks()));
     Value line = v.div(rest, tiles), tile = v.sub(rest, v.mul(line, tiles));
