@@ -34,7 +34,6 @@ private:
   std::optional<Expr> divisorIn(const Expr &e, unsigned axis) const;
   bool isDivisor(const Expr &n, unsigned axis) const;
   void split(unsigned axis, const Expr &inner);
-  Expr freshName(unsigned &number) const;
   bool isShortRest(unsigned axis) const;
 
   std::set<std::string> rests; ///< inner axes of splits
@@ -69,7 +68,8 @@ std::optional<Expr> Splitter::divisorIn(const Expr &e, unsigned axis) const {
   return std::nullopt;
 }
 
-Expr Splitter::freshName(unsigned &number) const {
+/// The next name from `number` on that no axis has.
+static Expr freshName(ArrayRef<lower::Axis> axes, unsigned &number) {
   for (;; ++number) {
     Expr name = Expr::axis(number);
     if (llvm::none_of(axes, [&](const lower::Axis &a) { return a.name == name.str(); })) {
@@ -84,7 +84,7 @@ void Splitter::split(unsigned axis, const Expr &inner) {
   unsigned number = axes.size();
   std::string before = axes[axis].name;
   rests.erase(before);
-  Expr hi = freshName(number), lo = freshName(number), outer = *Expr::divideExactly(axes[axis].extent, inner);
+  Expr hi = freshName(axes, number), lo = freshName(axes, number), outer = *Expr::divideExactly(axes[axis].extent, inner);
   axes[axis] = {hi.str(), outer};
   axes.insert(axes.begin() + axis + 1, {lo.str(), inner});
   rests.insert(lo.str());
@@ -130,6 +130,18 @@ void lower::splitAxes(kernel::GenericOp kernel) {
     ;
   splitter.writeBack();
   collapseAxes(kernel);
+}
+
+void lower::splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before) {
+  KernelAxes k(kernel);
+  auto place = [&](const std::string &name) { return llvm::find_if(k.axes, [&](const Axis &a) { return a.name == name; }); };
+  unsigned number = k.axes.size();
+  Expr quotient = Expr::symbol(axis), residue = freshName(k.axes, number);
+  place(axis)->extent = *Expr::divideExactly(place(axis)->extent, Expr(parts));
+  k.axes.insert(place(before), {residue.str(), Expr(parts)});
+  for (Indexing &i : k.exprs)
+    i.expr = i.expr.substitute({{axis, Expr(parts) * quotient + residue}});
+  k.writeBack();
 }
 
 namespace {

@@ -81,15 +81,48 @@ func.func @line(%x: tensor<1x64x40x40xf32>) -> tensor<1x64x40x40xf32> {
   return %1 : tensor<1x64x40x40xf32>
 }
 
-// Neither strides nor dilations nor windows of five taps, nor one result.
+// Neither strides nor dilations that do not divide the image nor windows of five taps, nor one result.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: winograd
 func.func @others(%x: tensor<1x64x40x40xf32>, %small: tensor<1x64x3x3xf32>) -> (tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>) {
   %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
   %v = lathe.constant dense_resource<v> : tensor<64x64x5x5xf32>
   %1 = lathe.conv %x, %w strides [2, 2] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x20x20xf32>
-  %2 = lathe.conv %x, %w strides [1, 1] dilations [2, 2] pads ["2", "2", "2", "2"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x40x40xf32>
+  %2 = lathe.conv %x, %w strides [1, 1] dilations [3, 3] pads ["3", "3", "3", "3"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x40x40xf32>
   %3 = lathe.conv %x, %v strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x5x5xf32> -> tensor<1x64x40x40xf32>
   %4 = lathe.conv %small, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x3x3xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x1x1xf32>
   return %1, %2, %3, %4 : tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>
+}
+
+// Every fourth line is a line of an image of its own, over which the window slides by one: the residues of lines are an axis in front of them. Between
+// planes pixels stay side by side, between channels each fourth pixel is a pixel of such an image, too.
+// CHECK-LABEL: func.func @dilated
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 1>} : tensor<64x64x3x3xf32>
+// CHECK: kernel.generic reduction @conv{{.*}} axes(i0 = "64", [[R:i[0-9]+]] = "4", i1 = "14", i2 = "56", i3 = "64", i4 = "3", i5 = "3")
+// CHECK: kernel.load %{{.*}}["{{.*}}224*i1{{.*}}56*[[R]]{{.*}}"]
+func.func @dilated(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [4, 4] pads ["4", "4", "4", "4"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  return %1 : tensor<1x64x56x56xf32>
+}
+
+// CHECK-LABEL: func.func @between
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 4>} : tensor<64x64x3x3xf32>
+// CHECK: kernel.load %{{.*}}winograd = array<i64: 4, 4>}
+func.func @between(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %u = lathe.constant dense_resource<u> : tensor<64x64x1x1xf32>
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %u strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  %2 = lathe.conv %1, %w strides [1, 1] dilations [4, 4] pads ["4", "4", "4", "4"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  %3 = lathe.conv %2, %u strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
+  return %3 : tensor<1x64x56x56xf32>
+}
+
+// Windows that lie outside of the image as a whole, as those of the first residue do here.
+// CHECK-LABEL: func.func @beyond
+// CHECK-NOT: winograd
+func.func @beyond(%x: tensor<1x64x46x56xf32>) -> tensor<1x64x56x56xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [4, 4] pads ["9", "4", "9", "4"] groups 1 : tensor<1x64x46x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
+  return %1 : tensor<1x64x56x56xf32>
 }

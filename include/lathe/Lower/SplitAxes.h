@@ -10,6 +10,10 @@ namespace lathe::lower {
 /// then. Loops and reductions alone.
 void splitAxes(kernel::GenericOp kernel);
 
+/// axis = parts * quotient + residue: the axis is the quotient from here on, the residues are an axis of their own in front of `before`. The axis's
+/// extent is a multiple of `parts`.
+void splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_SPLITAXES_H

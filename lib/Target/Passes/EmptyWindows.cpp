@@ -12,23 +12,35 @@ using lower::BodyInfo;
 using lower::SlidingWindow;
 using shape::Expr;
 
-/// The image is there where `place + tap + rest` compares so; the last tap alone must still be inside at the first place, the first one at
+/// What is left of a sum where the other axes are at the end that makes it least or most.
+static Expr atWorst(const BodyInfo &info, Expr rest, bool least) {
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    std::optional<Expr::Linear> linear = rest.linearIn(info.axes[a]);
+    std::optional<int64_t> step = linear ? linear->coefficient.constant() : std::nullopt;
+    if (step && *step)
+      rest = rest.substitute({{info.axes[a], (*step > 0) == least ? Expr(0) : info.extents[a] - Expr(1)}});
+  }
+  return rest;
+}
+
+/// The image is there where `apart * (place + tap) + rest` compares so; the last tap alone must still be inside at the first place, the first one at
 /// the last place.
 static bool leavesAlong(const BodyInfo &info, arith::CmpIOp compare, const SlidingWindow::Dim &dim) {
   auto index = compare.getLhs().getDefiningOp<kernel::IndexOp>();
   std::optional<Expr::Linear> linear =
       index && index.getIndices().empty() ? info.exprOf(index).linearIn(info.axes[dim.place]) : std::nullopt;
-  if (!linear || !linear->coefficient.isOne())
+  std::optional<int64_t> apart = linear ? linear->coefficient.constant() : std::nullopt;
+  if (!apart || *apart < 1)
     return false;
   std::optional<Expr::Linear> tap = linear->rest.linearIn(info.axes[*dim.taps]);
-  if (!tap || !tap->coefficient.isOne())
+  if (!tap || tap->coefficient != linear->coefficient)
     return true; // nobody knows
   Expr reach = info.extents[*dim.taps] - Expr(1), last = info.extents[dim.place] - Expr(1);
   std::optional<int64_t> inside;
   if (compare.getPredicate() == arith::CmpIPredicate::sge)
-    inside = (reach + tap->rest - lower::indexOf(compare.getRhs())).constant(); // at least 0
+    inside = (reach * Expr(*apart) + atWorst(info, tap->rest, true) - lower::indexOf(compare.getRhs())).constant(); // at least 0
   else if (compare.getPredicate() == arith::CmpIPredicate::slt)
-    inside = (lower::indexOf(compare.getRhs()) - Expr(1) - last - tap->rest).constant();
+    inside = (lower::indexOf(compare.getRhs()) - Expr(1) - last * Expr(*apart) - atWorst(info, tap->rest, false)).constant();
   return !inside || *inside < 0;
 }
 

@@ -1,5 +1,6 @@
 //===- PackFilters.cpp - Filters of convolutions as micro-kernels read them ===//
 
+#include "DilatedWindows.h"
 #include "EmptyWindows.h"
 #include "Filters.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
@@ -83,6 +84,8 @@ public:
   }
   /// Puts the columns of interleaved results into the order that they have there, and the filter's with them.
   void orderColumns();
+  /// Whether the filter would be there for tiles of results alone.
+  bool isTiled();
 
 private:
   std::optional<Expr> resultStep(unsigned axis);
@@ -94,6 +97,14 @@ private:
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
+  /// A way to compute in tiles, and the window in them.
+  struct Tiled {
+    schedule::WindowChoice way;
+    lower::SlidingWindow window;
+    int64_t high() const { return std::max<int64_t>(schedule::WinogradAttr(way.tiles).getHigh(), 1); }
+    int64_t wide() const { return std::max<int64_t>(schedule::WinogradAttr(way.tiles).getWide(), 1); }
+  };
+  std::optional<Tiled> inTiles(Filter f, const Strides &k, int64_t columns, int64_t step);
   Value packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both);
   void packRows(Filter f, const Strides &k, int64_t columns, int64_t step);
   bool packDepthwise(Filter f);
@@ -343,22 +354,44 @@ void Packer::packDense(Filter f) {
   f.load->setAttr(kernel::winogradFilterName, b.getI64IntegerAttr(last));
 }
 
-/// For tiles of results, where they pay: panels [columns / panel][place][k][panel], with k without the windows' taps.
-Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both) {
+/// Tiles of results, where they pay.
+std::optional<Packer::Tiled> Packer::inTiles(Filter f, const Strides &k, int64_t columns, int64_t step) {
   std::optional<lower::SlidingWindow> window =
       winograd ? lower::SlidingWindow::of(info, f.image, f.rows, f.reduced, kernel::winogradTaps) : std::nullopt;
   if (!window || !f.load.getType().isF32())
-    return {};
+    return std::nullopt;
   if (!lower::liesTogether(info, f.image, window->depth.back()) && !lower::liesTogether(info, f.image, window->dims.back().place))
-    return {};
+    return std::nullopt;
   schedule::WindowChoice way = shared.choose(sourceOf(kernel, f), {info, *window, columns, k.count});
   if (!way.tiles || leavesImage(info, f, *window) || hasEmptyTap(info, f, *window, sourceOf(kernel, f), columns, step))
-    return {};
-  both = way.both;
-  int64_t high = std::max<int64_t>(way.tiles.getHigh(), 1), wide = std::max<int64_t>(way.tiles.getWide(), 1);
-  std::optional<lower::SlidingWindow> tiled = window->inTiles(info, {high, wide});
+    return std::nullopt;
+  Tiled t{way, *window};
+  std::optional<lower::SlidingWindow> tiled = window->inTiles(info, {t.high(), t.wide()});
   if (!tiled)
+    return std::nullopt;
+  t.window = *tiled;
+  return t;
+}
+
+bool Packer::isTiled() {
+  std::optional<Filter> f = Filter::of(info, halves);
+  if (!f || !isWhole(*f) || !f->isDense())
+    return false;
+  const Expr &offset = info.exprOf(f->load);
+  std::optional<Strides> k = Strides::of(info, f->reduced, offset), n = Strides::of(info, f->columns, offset);
+  std::optional<int64_t> step = n ? n->single() : std::nullopt;
+  std::optional<Tiled> tiled = k && step && n->count >= fewestChannels ? inTiles(*f, *k, n->count, *step) : std::nullopt;
+  return tiled && !tiled->way.both;
+}
+
+/// For tiles of results: panels [columns / panel][place][k][panel], with k without the windows' taps.
+Value Packer::packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both) {
+  std::optional<Tiled> found = inTiles(f, k, columns, step);
+  if (!found)
     return {};
+  both = found->way.both;
+  int64_t high = found->high(), wide = found->wide();
+  const lower::SlidingWindow *tiled = &found->window;
   std::vector<unsigned> order;
   for (const lower::SlidingWindow::Dim &dim : tiled->dims)
     if (dim.taps)
@@ -487,11 +520,29 @@ struct PackFiltersPass : target::impl::PackFiltersBase<PackFiltersPass> {
       for (Value v : kernel.getInputs())
         ++shared.readers[v];
     });
-    getOperation().walk([&](kernel::GenericOp kernel) {
+    std::vector<kernel::GenericOp> kernels;
+    getOperation().walk([&](kernel::GenericOp kernel) { kernels.push_back(kernel); });
+    for (kernel::GenericOp &kernel : kernels)
+      if (panel && winograd)
+        kernel = withPlainWindow(kernel, shared);
+    for (kernel::GenericOp kernel : kernels) {
       if (panel)
         Packer(kernel, panel, halves, winograd, shared).orderColumns();
       Packer(kernel, panel, halves, winograd, shared).run();
-    });
+    }
+  }
+
+  /// The kernel with a dilated window's residues as images of their own, if tiles of results are computed then.
+  kernel::GenericOp withPlainWindow(kernel::GenericOp kernel, SharedFilters &shared) {
+    OpBuilder b(kernel);
+    auto split = cast<kernel::GenericOp>(b.clone(*kernel));
+    if (!splitDilatedWindow(split) || !Packer(split, panel, halves, winograd, shared).isTiled()) {
+      split->erase();
+      return kernel;
+    }
+    kernel->replaceAllUsesWith(split);
+    kernel->erase();
+    return split;
   }
 };
 } // namespace

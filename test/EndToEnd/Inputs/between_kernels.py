@@ -98,9 +98,24 @@ def few_pixels():
               ((1, inputs, size, size),), dict(w=even(outputs, inputs, kernel, kernel)), "x86_64")
 
 
+def dilated():
+    """Windows that step over lines and pixels, of images that these divide or not: between planes, where pixels stay together, and between channels;
+    borders as wide as the window reaches and wider, batches."""
+    node = helper.make_node
+    for gap, size, pads in (((4, 4), (24, 20), [4, 4, 4, 4]), ((2, 3), (18, 33), [2, 3, 2, 3]), ((3, 2), (19, 20), [3, 2, 3, 2]), ((2, 1), (12, 9), [4, 1, 4, 1]),
+                            ((1, 2), (9, 16), [1, 0, 1, 3]), ((2, 2), (10, 16), [5, 2, 5, 2])):
+        weights = dict(w=even(24, 16, 3, 3), u=even(16, 5, 1, 1), v=even(20, 24, 1, 1))
+        for batch in (1, 2, "n"):
+            shape = (3 if batch == "n" else batch,)
+            check(f"dilated {gap} {size}", [node("Conv", ["x", "w"], ["y"], dilations=gap, pads=pads)], [batch, 16, *size], ((*shape, 16, *size),), weights, "x86_64")
+            nodes = [node("Conv", ["x", "u"], ["a"]), node("Conv", ["a", "w"], ["b"], dilations=gap, pads=pads), node("Conv", ["b", "v"], ["y"])]
+            check(f"dilated inside {gap} {size}", nodes, [batch, 5, *size], ((*shape, 5, *size),), weights, "x86_64")
+
+
 transposed_convolutions()
 recurrences()
 planes()
 depthwise()
 few_pixels()
+dilated()
 print(f"{total - wrong} results agree, {wrong} do not")
