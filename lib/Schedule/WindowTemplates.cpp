@@ -24,6 +24,8 @@ constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
 /// filters then take 1.8 times the bytes, and in a whole model no less time.
 constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
+/// Of open sizes a form without the direct one beside it saves at least so much where it saves the least, a margin for its filter's bytes.
+constexpr double leastSaved = 0.1;
 /// Bytes that a kernel's second filter may take beside the first: its share, of one that several kernels read, and in all.
 constexpr int64_t mostBeside = 4 << 20, mostShared = 16 << 20;
 
@@ -129,17 +131,16 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   std::vector<Point> points = pointsFor(kernel);
   Expr direct = sum.cost({1, 1}, machine);
   WindowChoice always, sometimes;
-  double mostAlways = 1 - worth, mostSometimes = 1 - worth, usually = 0;
+  double mostAlways = 0, mostSometimes = 1 - worth, usually = 0;
   int64_t bytes = 0;
   for (const std::array<int64_t, 2> &results : all) {
     auto [least, average] = savedBy(sum.cost(results, machine), direct, points);
     auto tiles = WinogradAttr::get(kernel.getContext(), results[0], results[1]);
-    if (least > mostAlways)
-      always = {tiles, false}, mostAlways = least, usually = average;
+    if (least > leastSaved && average > 1 - worth && least + average > mostAlways)
+      always = {tiles, false}, mostAlways = least + average, usually = average;
     if (average > mostSometimes && sum.filterBytes(results) <= std::min(mostShared, sum.readers * mostBeside))
       sometimes = {tiles, true}, mostSometimes = average, bytes = sum.filterBytes(results);
   }
-  // A small filter may be there twice for what large images gain.
   // A filter that is not large may be there twice for what large images gain.
   bool rather = bytes <= mostBeside && mostSometimes > usually + (1 - worth);
   return always.tiles && !(sometimes.tiles && rather) ? always : sometimes;

@@ -126,3 +126,18 @@ func.func @beyond(%x: tensor<1x64x46x56xf32>) -> tensor<1x64x56x56xf32> {
   %1 = lathe.conv %x, %w strides [1, 1] dilations [4, 4] pads ["9", "4", "9", "4"] groups 1 : tensor<1x64x46x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
   return %1 : tensor<1x64x56x56xf32>
 }
+
+// Of an open batch what one image saves counts beside what many do: larger tiles than one image would have, and tiles at all where one image alone would
+// save too little.
+// CHECK-LABEL: func.func @batches
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 2>} : tensor<256x256x3x3xf32>
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 2, 2>} : tensor<512x512x3x3xf32>
+!images = tensor<?x256x14x14xf32, #lathe.dims<"batch", "256", "14", "14">>
+!small = tensor<?x512x7x7xf32, #lathe.dims<"batch", "512", "7", "7">>
+func.func @batches(%x: !images, %y: !small) -> (!images, !small) {
+  %w = lathe.constant dense_resource<w> : tensor<256x256x3x3xf32>
+  %v = lathe.constant dense_resource<v> : tensor<512x512x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !images, tensor<256x256x3x3xf32> -> !images
+  %2 = lathe.conv %y, %v strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !small, tensor<512x512x3x3xf32> -> !small
+  return %1, %2 : !images, !small
+}
