@@ -1,7 +1,8 @@
 // RUN: lathe-opt %s --lathe-pack-weights="panel=32" | lathe-kernel - --variant=avx512 --emit=asm | FileCheck %s
+// RUN: lathe-opt %s --lathe-pack-weights="panel=32" | lathe-kernel - --variant=avx2 --emit=asm | FileCheck %s --check-prefix=SHORT
 
 // One row reads the panels of its weights one after the other as they lie, which a processor looks ahead of: requests would only take the place
-// of loads. Several rows stay with a panel, and what they read next is asked for.
+// of loads, where these are whole lines. Several rows stay with a panel, and what they read next is asked for.
 // CHECK-LABEL: single_avx512.body:
 // CHECK-NOT: prefetch
 // CHECK: .size
@@ -9,6 +10,9 @@
 // CHECK: prefetcht0
 // CHECK: prefetcht1
 // CHECK: .size
+// SHORT-LABEL: single_avx2.body:
+// SHORT: prefetcht0
+// SHORT: .size
 func.func @main(%x: tensor<1x1024xf32>, %z: tensor<8x1024xf32>) {
   %w = lathe.constant dense<1.5> : tensor<1024x1024xf32>
   %0 = kernel.generic contraction @single axes(m = "1", n = "1024", k = "1024") ins(%x, %w : tensor<1x1024xf32>, tensor<1024x1024xf32>) outs(tensor<1x1024xf32>) {
