@@ -31,7 +31,10 @@ struct Permutation {
 
 /// An item's part of either axis. Items count along first, so that the pages of the rows that they write stay in use;
 /// each of the rows that are read is another page, of which much is taken while it is.
-constexpr int64_t elementsAcross = 512, elementsAlong = 256;
+constexpr int64_t elementsAcross = 256, elementsAlong = 256;
+/// Rows of results that lie a multiple of so many bytes apart share few places of a cache, where their unfinished lines drive one another
+/// out: fewer rows then, and tiles along until a line is whole come before the next tile across.
+constexpr int64_t crowdedBytes = 512, crowdedAcross = 128, lineBytes = 64;
 /// Beyond this the body is copied too often for what the tile saves.
 constexpr unsigned largestBody = 40;
 
@@ -46,7 +49,10 @@ private:
   void emitItem(BodyEmitter &outer, Value item);
   void tile(BodyEmitter &point, Value across, Value along);
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
-  Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], elementsAcross); }
+  int64_t elementBytes() const;
+  Expr spread() const;
+  Expr itemAcross() const { return Expr(crowdedAcross) + spread() * Expr(elementsAcross - crowdedAcross); }
+  Expr blocksAcross() const { return Expr::ceildiv(info.extents[p.across], itemAcross()); }
   Expr blocksAlong() const { return Expr::ceildiv(info.extents[p.along], elementsAlong); }
   Value add(Value x, Value y) { return b.create<arith::AddIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); }
 
@@ -148,14 +154,32 @@ static bool movesBytes(const BodyInfo &info) {
   });
 }
 
-/// Axes of fewer elements than a vector has take smaller tiles, of which none may be left over along the result: what is gathers.
+/// A last tile that ends where the block does does some elements again, and is faster than gathers.
+static bool overlaps(const KernelFunction &f) { return !f.kernel->hasAttr("in_place"); }
+
+/// Axes of fewer elements than a vector has take smaller tiles, of which none may be left over along the result where they do not overlap:
+/// what is gathers.
 int64_t PermutationEmitter::tileWidth(const KernelFunction &f, const Permutation &p, int64_t lanes) {
   constexpr int64_t smallest = 4, bytes = 16;
   lanes = movesBytes(f.info) ? std::max(lanes, bytes) : lanes;
   int64_t width = lanes, across = f.info.extents[p.across].constant().value_or(lanes), along = f.info.extents[p.along].constant().value_or(lanes);
   while (width > smallest && (across < width || along < width))
     width /= 2;
-  return along >= lanes || along % width == 0 ? width : lanes;
+  return overlaps(f) || along >= lanes || along % width == 0 ? width : lanes;
+}
+
+/// Of the widest result.
+int64_t PermutationEmitter::elementBytes() const {
+  int64_t bytes = 1;
+  for (kernel::StoreOp store : p.stores)
+    bytes = std::max(bytes, int64_t(store.getValue().getType().getIntOrFloatBitWidth() / 8));
+  return bytes;
+}
+
+/// 1 where the rows that are written do not crowd, 0 where they do.
+Expr PermutationEmitter::spread() const {
+  Expr apart = info.exprOf(p.stores[0]).linearIn(info.axes[p.across])->coefficient;
+  return Expr::min(Expr::mod(apart, crowdedBytes / elementBytes()), 1);
 }
 
 void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
@@ -207,30 +231,39 @@ void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value s
 
 void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
   BodyEmitter point = outer;
-  auto times = [&](Value x, int64_t y) -> Value {
-    return b.create<arith::MulIOp>(loc, x, v.i(y), arith::IntegerOverflowFlags::nsw);
-  };
-  Value start = times(v.takeLast(item, outer.emitExpr(blocksAlong())), elementsAlong);
-  Value from = times(v.takeLast(item, outer.emitExpr(blocksAcross())), elementsAcross);
+  auto times = [&](Value x, Value y) -> Value { return b.create<arith::MulIOp>(loc, x, y, arith::IntegerOverflowFlags::nsw); };
+  Value most = outer.emitExpr(itemAcross());
+  Value start = times(v.takeLast(item, outer.emitExpr(blocksAlong())), v.i(elementsAlong));
+  Value from = times(v.takeLast(item, outer.emitExpr(blocksAcross())), most);
   bindItem(v, point, info, p.outer, item);
-  Value to = v.min(add(from, v.i(elementsAcross)), outer.emitExpr(info.extents[p.across]));
+  Value to = v.min(add(from, most), outer.emitExpr(info.extents[p.across]));
   Value end = v.min(add(start, v.i(elementsAlong)), outer.emitExpr(info.extents[p.along]));
   auto whole = [&](Value first, Value last) -> Value {
     Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), v.i(width));
     return b.create<arith::SubIOp>(loc, last, rest);
   };
   Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
-  // A last tile that ends where the block does does some elements again, and is faster than gathers, but where masks have registers.
-  if (!f.isa.maskedBytes && !f.kernel->hasAttr("in_place")) {
+  if (overlaps(f)) {
     auto holdsOne = [&](Value first, Value last) { return v.less(v.i(width - 1), b.create<arith::SubIOp>(loc, last, first)); };
-    Value overlaps = b.create<arith::AndIOp>(loc, holdsOne(from, to), holdsOne(start, end));
-    tilesTo = v.select(overlaps, to, tilesTo);
-    tilesEnd = v.select(overlaps, end, tilesEnd);
+    Value holdOne = b.create<arith::AndIOp>(loc, holdsOne(from, to), holdsOne(start, end));
+    tilesTo = v.select(holdOne, to, tilesTo);
+    tilesEnd = v.select(holdOne, end, tilesEnd);
   }
   Value lastAcross = v.sub(to, width), lastAlong = v.sub(end, width);
-  v.loop(start, tilesEnd, width, [&](Value along) {
-    v.loop(from, tilesTo, width, [&](Value across) { tile(point, v.min(across, lastAcross), v.min(along, lastAlong)); });
-  });
+  auto tilesAcross = [&](Value along, int64_t count) {
+    v.loop(from, tilesTo, width, [&](Value across) {
+      Value start = v.min(across, lastAcross);
+      for (int64_t k = 0; k < count; ++k)
+        tile(point, start, count > 1 ? add(along, v.i(k * width)) : v.min(along, lastAlong));
+    });
+  };
+  Value rest = start;
+  if (int64_t count = lineBytes / elementBytes() / width; count > 1 && spread().constant() != 1) {
+    Value lines = add(start, v.roundDown(b.create<arith::SubIOp>(loc, end, start), count * width));
+    rest = v.select(v.equal(outer.emitExpr(spread()), v.i(0)), lines, start);
+    v.loop(start, rest, count * width, [&](Value along) { tilesAcross(along, count); });
+  }
+  v.loop(rest, tilesEnd, width, [&](Value along) { tilesAcross(along, 1); });
   strip(point, from, tilesTo, tilesEnd, end);
   strip(point, tilesTo, to, start, end);
 }
@@ -240,7 +273,7 @@ llvm::Error PermutationEmitter::run(KernelPlan &plan) {
   for (unsigned a : p.outer)
     plan.items = plan.items * info.extents[a];
   int64_t accesses = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
-  plan.cost = Expr::min(info.extents[p.across], elementsAcross) * Expr::min(info.extents[p.along], elementsAlong) *
+  plan.cost = Expr::min(info.extents[p.across], itemAcross()) * Expr::min(info.extents[p.along], elementsAlong) *
               Expr(accesses);
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(outer, item); });

@@ -12,7 +12,16 @@
 // CHECK: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
 // CHECK-COUNT-6: llvm.store {{.*}} : vector<16xf32>, !llvm.ptr
 // CHECK-NOT: gather
-// CHECK-LABEL: func.func @lathe_k1_six_avx512(
+// Rows of 512 bytes lie in few places of a cache: a line of each is finished, in four tiles, before the next rows are begun. Of 520 bytes
+// lines are left unfinished.
+// CHECK-LABEL: func.func private @lathe_k2_crowded_avx512.body(
+// CHECK: scf.for {{.*}} step %c64_i64
+// CHECK-COUNT-256: vector.shuffle {{.*}} : vector<16xi8>, vector<16xi8>
+// CHECK-NOT: vector.shuffle
+// CHECK: scf.for {{.*}} step %c16_i64
+// CHECK-LABEL: func.func private @lathe_k3_spread_avx512.body(
+// CHECK-NOT: step %c64_i64
+// CHECK-LABEL: func.func @lathe_k3_spread_avx512(
 func.func @four(%a0: tensor<?xf32>) {
   %r0 = kernel.generic loop @four axes(j = "900", i = "4") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
@@ -26,6 +35,22 @@ func.func @six(%a0: tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
     %x = kernel.load %in0["900*i + j"] : <f32> -> f32
     kernel.store %x, %out0["6*j + i"] : f32, <f32>
+  }
+  return
+}
+func.func @crowded(%a0: tensor<?xi8>) {
+  %r0 = kernel.generic loop @crowded axes(j = "512", i = "512") ins(%a0 : tensor<?xi8>) outs(tensor<?xi8>) {
+  ^bb0(%in0: !kernel.ref<i8>, %out0: !kernel.ref<i8>):
+    %x = kernel.load %in0["512*j + i"] : <i8> -> i8
+    kernel.store %x, %out0["512*i + j"] : i8, <i8>
+  }
+  return
+}
+func.func @spread(%a0: tensor<?xi8>) {
+  %r0 = kernel.generic loop @spread axes(j = "520", i = "512") ins(%a0 : tensor<?xi8>) outs(tensor<?xi8>) {
+  ^bb0(%in0: !kernel.ref<i8>, %out0: !kernel.ref<i8>):
+    %x = kernel.load %in0["512*j + i"] : <i8> -> i8
+    kernel.store %x, %out0["520*i + j"] : i8, <i8>
   }
   return
 }

@@ -495,7 +495,7 @@ def any_of(kind, *shape):
 
 
 for t, kind in KINDS.items():
-    for M, N in ((64, 32), (67, 35), (3, 70), (70, 3), (17, 2100), (1, 9), (5, 0)):
+    for M, N in ((64, 32), (67, 35), (3, 70), (70, 3), (17, 2100), (1, 9), (5, 0), (131, 512), (300, 1100)):
         x = any_of(kind, N, M)
         case(f'permutation {t} {M}x{N}', 'loop @t axes(i = "M", j = "N") {' + ld(0, 'M*j + i', t) + st('x0', 0, 'N*i + j', t) + '}',
              [x], [x.T.copy()], {'M': M, 'N': N})
