@@ -1,16 +1,19 @@
 /*===- HostWork.c - Work on the calling thread that is no kernel -------------===*/
 #include "Runtime.h"
 
-/* Writes the positions of the true ones among `n` booleans, at most `room` of them; says how many. Eight at a time: a byte that
- * is not 0 gets its highest bit set. */
+/* Writes the positions of the true ones among `n` booleans, at most `room` of them; says how many. Eight at a time: where none is true they
+ * are passed over, and where some are each writes its position, which the next one overwrites if it was false. A branch for each true one would
+ * be guessed wrong as often as not. */
 static int64_t truePositions(const unsigned char *mask, int64_t n, int64_t *out, int64_t room) {
-  const uint64_t low = 0x7f7f7f7f7f7f7f7f;
   int64_t found = 0, i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; i + 8 <= n && found + 8 <= room; i += 8) {
     uint64_t eight;
     memcpy(&eight, mask + i, 8);
-    for (uint64_t set = (((eight & low) + low) | eight) & ~low; set && found < room; set &= set - 1)
-      out[found++] = i + __builtin_ctzll(set) / 8;
+    if (eight)
+      for (int64_t k = 0; k < 8; ++k) {
+        out[found] = i + k;
+        found += mask[i + k] != 0;
+      }
   }
   for (; i < n && found < room; ++i)
     if (mask[i])

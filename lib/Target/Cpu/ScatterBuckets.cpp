@@ -14,6 +14,8 @@ using shape::Expr;
 /// second-level cache.
 constexpr int64_t mostBuckets = 256, counterBytes = mostBuckets * 8, fewestBits = 15;
 constexpr int64_t pageBytes = 4096, lineBytes = 64;
+/// A queue's line is requested so long before its first entry: processors do not look ahead of so many runs at once.
+constexpr int64_t linesAhead = 2;
 /// Of fewer updates for an element each misses, however they are gathered.
 constexpr int64_t sparse = 64;
 
@@ -69,6 +71,7 @@ void ScatterBuckets::add(Value place, Value update) {
     b.create<LLVM::StoreOp>(v.loc, inside, to, 8);
     b.create<LLVM::StoreOp>(v.loc, bits, v.at(to, v.i(1), i64), 8);
   }
+  b.create<LLVM::Prefetch>(v.loc, v.at(to, v.i(linesAhead * lineBytes), b.getI8Type()), /*rw=*/1, /*hint=*/3, /*cache=*/1);
   Value next = v.add(count, 1), isFull = v.equal(next, capacity);
   b.create<LLVM::StoreOp>(v.loc, v.select(isFull, v.i(0), next), counter(bucket), 8);
   v.ifThen(isFull, [&] { workOff(bucket, next); });

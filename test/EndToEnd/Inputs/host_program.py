@@ -59,7 +59,9 @@ def nonzero_chain():
                node("ReduceSum", "y", "s", keepdims=0)],
               [value("x", F, ["a", "b"])], [value("at", I, [2, "n"]), value("y", F, ["n"]), value("s", F, [])])
     sparse = f(4, 5) * (rng.random((4, 5)) < 0.3)
-    return g, [{"x": sparse.astype(np.float32)}, {"x": np.zeros((2, 3), np.float32)}, {"x": f(1, 1)}]
+    # Rows of more than eight, all of them true, the last or the first of them alone.
+    some = [f(3, 77) * (rng.random((3, 77)) < part) for part in (0.1, 0.5, 1)] + [np.eye(17)[[0, 16]], np.eye(17)[[16, 0]]]
+    return g, [{"x": x.astype(np.float32)} for x in (sparse, np.zeros((2, 3)), f(1, 1), *some)]
 
 
 @case
