@@ -39,13 +39,12 @@ llvm::Error RowEmitter::run() {
     if (isa<kernel::StoreOp>(op))
       stores.push_back({op, info.domainOf(op)});
   BodyEmitter outer(info, b, loc, f.sizes, f.refs, f.hooks);
-  // Reductions to a single value: once per call, before the items.
+  // Reductions to a single value: once per call, before the items. Those that do not wait for one another share a loop.
   Points points{outer};
   std::vector<Goal> scalars = goalsOf(points, 0, stores);
   llvm::erase_if(scalars, [](const Goal &g) { return isa<kernel::StoreOp>(g.op); });
-  for (const Goal &g : scalars)
-    if (!available.contains(g.op))
-      scope(points, 0, {g});
+  if (!scalars.empty())
+    scope(points, 0, scalars);
   itemLoop(points[0], stores);
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());

@@ -241,6 +241,13 @@ for kind, ref in (('max', np.max), ('min', np.min)):
     case(f'{kind} with NaN', 'reduction @m axes(n = "N", c = "C") {' + ld(0, 'C*n + c') +
          f'%m = kernel.reduce {kind} %x0 over ["c"] : f32\n' + st('m', 0, 'n') + '}', [x], [ref(x, 1)], {'N': 3, 'C': 50})
 
+# Reductions of everything: two that do not wait for one another, and one that waits for both.
+x = f32(37, 45)
+low, high = x.min(), x.max()
+case('least, greatest and what is above their middle', 'reduction @t axes(i = "M", j = "N") {' + ld(0, 'N*i + j') +
+     '%l = kernel.reduce min %x0 over ["i", "j"] : f32\n%h = kernel.reduce max %x0 over ["i", "j"] : f32\n%m = arith.addf %l, %h : f32\n'
+     '%d = arith.subf %x0, %m : f32\n%s = kernel.reduce add %d over ["i", "j"] : f32\n' + st('l', 0, '0') + st('h', 1, '0') + st('s', 2, '0') + '}',
+     [x], [np.array(v, np.float32) for v in (low, high, (x.astype(np.float64) - low - high).sum())], {'M': 37, 'N': 45})
 # Transposes, reversal, a stride, a broadcast.
 x = f32(37, 53)
 case('transpose', 'loop @t axes(i = "M", j = "N") {' + ld(0, 'M*j + i') + st('x0', 0, 'N*i + j') + '}', [x.T.copy()], [x],
