@@ -14,7 +14,7 @@ bool fuse::isPointwise(Operation *op) {
 bool fuse::isHeavy(Operation *op) {
   return isa<ir::ExpOp, ir::Exp2Op, ir::Expm1Op, ir::LogOp, ir::Log1pOp, ir::Log2Op, ir::SinOp, ir::CosOp, ir::TanOp,
              ir::AsinOp, ir::AcosOp, ir::AtanOp, ir::SinhOp, ir::CoshOp, ir::TanhOp, ir::AsinhOp, ir::AcoshOp,
-             ir::AtanhOp, ir::ErfOp, ir::PowOp, ir::DivOp, ir::SqrtOp, ir::RsqrtOp, ir::Atan2Op, ir::GatherNdOp>(op);
+             ir::AtanhOp, ir::ErfOp, ir::PowOp, ir::DivOp, ir::ModOp, ir::SqrtOp, ir::RsqrtOp, ir::Atan2Op, ir::GatherNdOp>(op);
 }
 
 bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::SortOp, ir::ScatterOp>(op); }
@@ -71,13 +71,19 @@ void collectUses(Value v, Uses &uses) {
   }
 }
 
+/// A list of sizes, of which an element is found by as many choices.
+bool isLongList(Operation *op) {
+  auto sizes = dyn_cast<ir::SizeOp>(op);
+  return sizes && sizes.getExprs().size() > 2;
+}
+
 /// Follows from sizes and splat constants alone, cheaply: everybody computes it anew.
 bool isFree(Value v, unsigned budget, unsigned &cost) {
   Operation *op = v.getDefiningOp();
   if (!op || Trees::isExternal(v))
     return false;
   if (isa<ir::ConstantOp, ir::SizeOp, ir::IotaOp>(op))
-    return true;
+    return !isLongList(op);
   if (!isView(op) && (!isa<ir::ElementwiseInterface>(op) || isHeavy(op) || ++cost > budget))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value o) { return isFree(o, budget, cost); });
@@ -277,15 +283,16 @@ bool Trees::mustBeRoot(Operation *op) {
       repeats[op] = reads;
     return true;
   }
-  // Repeating elements repeats the work below.
-  std::vector<Leaf> below;
-  if (!uses.expanded)
+  // Repeating elements repeats the work below. An index along one axis is asked for at every place of the others.
+  auto gather = dyn_cast<ir::GatherOp>(uses.ops[0]);
+  bool isIndex = gather && sourceOf(gather.getIndices()) == op && ir::dimsOf(gather.getX()).size() > 1;
+  if (!uses.expanded && !isIndex)
     return false;
   std::function<bool(Value)> heavyBelow = [&](Value v) {
     Operation *d = v.getDefiningOp();
     if (!d || roots.contains(d) || isExternal(v))
       return false;
-    return isHeavy(d) || llvm::any_of(d->getOperands(), heavyBelow);
+    return isHeavy(d) || isLongList(d) || llvm::any_of(d->getOperands(), heavyBelow);
   };
   return heavyBelow(op->getResult(0));
 }

@@ -3,6 +3,7 @@
 #include "lathe/Lower/BodyEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
+#include "lathe/Lower/LaneRuns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -294,6 +295,13 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
 }
 
 Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value active) {
+  LaneRun run = width > 1 && context->hooks.asksAllLanes() ? laneRun(context->info, op, laneAxis) : LaneRun::None;
+  if (run == LaneRun::None)
+    return emitGather(op, memory, fill, active);
+  return emitRun(op, run == LaneRun::Rising, memory, fill ? splat(fill) : fill, active ? splat(active) : active);
+}
+
+Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value active) {
   Context &c = *context;
   Address a = addressOf(op, op.getRef(), op.getIndices());
   bool perLane = a.vector || (active && isa<VectorType>(active.getType()) && op.getPredicate());
@@ -314,10 +322,68 @@ Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value 
       return v;
     access.pointer = a.pointer;
   }
-  Value offsets = a.offsets;
-  if (!offsets) // one element, read only where a lane wants it
-    offsets = splat(constantI64(c.b, c.loc, 0));
-  return c.hooks.gather(c.b, c.loc, access, offsets, fill);
+  if (a.offsets)
+    return c.hooks.gather(c.b, c.loc, access, a.offsets, fill);
+  if (!c.hooks.asksAllLanes()) // one element, read only where a lane wants it
+    return c.hooks.gather(c.b, c.loc, access, splat(constantI64(c.b, c.loc, 0)), fill);
+  return emitWhereAny(access.mask, fill, [&] {
+    Value one = splat(c.hooks.load(c.b, c.loc, {op, a.pointer, memory, {}}, {}));
+    return c.b.create<arith::SelectOp>(c.loc, access.mask, one, fill).getResult();
+  });
+}
+
+/// What is computed where any lane is active, and what the lanes hold otherwise.
+Value BodyEmitter::emitWhereAny(Value active, Value fill, llvm::function_ref<Value()> then) {
+  Context &c = *context;
+  Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), active);
+  auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{fill.getType()}, any, true, true);
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPointToStart(branch.thenBlock());
+  c.b.create<scf::YieldOp>(c.loc, then());
+  c.b.setInsertionPointToStart(branch.elseBlock());
+  c.b.create<scf::YieldOp>(c.loc, fill);
+  return branch.getResult(0);
+}
+
+/// An access's offset where its lane axis has this value, in all lanes.
+Value BodyEmitter::offsetAt(Operation *op, ValueRange indices, Value lane) {
+  std::swap(axisValues[laneAxis], lane);
+  Value offset = exprWith(context->info.exprOf(op), indices);
+  std::swap(axisValues[laneAxis], lane);
+  return offset;
+}
+
+/// The first and the last lane say whether elements lie side by side, or are one.
+Value BodyEmitter::emitRun(kernel::LoadOp op, bool rises, Type memory, Value fill, Value active) {
+  Context &c = *context;
+  SmallVector<Value> indices = valuesOf(op.getIndices());
+  Value begin = axisValues[laneAxis], steps = constantI64(c.b, c.loc, width - 1);
+  if (mask) // lanes beyond the axis's end do not count
+    steps = c.b.create<arith::MinSIOp>(c.loc, steps, c.b.create<arith::SubIOp>(c.loc, exprWith(c.info.extents[laneAxis] - Expr(1), {}), begin));
+  Value first = offsetAt(op, indices, begin), last = offsetAt(op, indices, c.b.create<arith::AddIOp>(c.loc, begin, steps));
+  Value moved = c.b.create<arith::SubIOp>(c.loc, last, first);
+  Value pointer = c.b.create<LLVM::GEPOp>(c.loc, c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()].getType(), memory,
+                                          c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()], ValueRange{first}, /*inbounds=*/true);
+  Type lanes = laneType(memory);
+  auto either = [&](Value condition, llvm::function_ref<Value()> then, llvm::function_ref<Value()> otherwise) -> Value {
+    auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{lanes}, condition, true, true);
+    OpBuilder::InsertionGuard guard(c.b);
+    c.b.setInsertionPointToStart(branch.thenBlock());
+    c.b.create<scf::YieldOp>(c.loc, then());
+    c.b.setInsertionPointToStart(branch.elseBlock());
+    c.b.create<scf::YieldOp>(c.loc, otherwise());
+    return branch.getResult(0);
+  };
+  auto equal = [&](Value x, Value y) -> Value { return c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, x, y); };
+  auto gathered = [&] { return emitGather(op, memory, fill, active); };
+  return either(
+      equal(moved, steps), [&] { return c.hooks.load(c.b, c.loc, {op, pointer, lanes, active}, fill); },
+      [&]() -> Value {
+        if (!rises || op.getPredicate()) // the first lane may not be one that is read
+          return gathered();
+        auto one = [&] { return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {})); };
+        return either(equal(moved, constantI64(c.b, c.loc, 0)), one, gathered);
+      });
 }
 
 void BodyEmitter::emitStore(kernel::StoreOp store) { emitStoreOf(store, emit(store.getValue())); }

@@ -68,6 +68,9 @@ void Folder::foldEmpty() {
   }
 }
 
+/// Lists of sizes are as long as shapes. Of longer ones, indices along an axis, an element would be found by as many choices.
+constexpr size_t longestList = 32;
+
 /// Each op right behind a lathe.size becomes one, so that the next one is right behind it.
 void Folder::foldSizes() {
   for (Operation &op : llvm::make_early_inc_range(func.getBody().front())) {
@@ -85,7 +88,7 @@ void Folder::foldSizes() {
       for (auto [i, e] : llvm::enumerate(*exprs))
         t.ints[i] = wrapTo(*e.constant(), type.getElementType());
       value = b.create<ConstantOp>(op.getLoc(), writeConstant(t, "folded"));
-    } else if (type.getRank() <= 1 && type.getElementType().isSignlessInteger(64)) {
+    } else if (type.getRank() <= 1 && exprs->size() <= longestList && type.getElementType().isSignlessInteger(64)) {
       value = b.create<SizeOp>(op.getLoc(), type, exprArray(b, *exprs));
     }
     if (!value)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Schedule/Rows.h"
@@ -30,6 +31,8 @@ struct RowWork {
 
 /// Cycles to begin and end a loop over a row, with a vector's lanes combined at its end.
 constexpr int64_t passCycles = 8;
+/// Instructions that ask whether lanes read elements side by side.
+constexpr unsigned runWeight = 8;
 
 static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
   RowWork w;
@@ -58,6 +61,8 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
       w.weight += 2 * unsigned(*step); // whole vectors and shuffles
     else if (s.interleaves && !load)
       w.weight += unsigned(s.jamFactor) - 1; // shuffles of whole vectors
+    else if (load && lower::laneRun(info, op, *s.lane) != lower::LaneRun::None)
+      w.weight += runWeight;
     else
       w.gathers += indirect || !step || *step < 0 || *step > 1;
   }

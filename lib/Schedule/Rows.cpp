@@ -1,6 +1,7 @@
 //===- Rows.cpp - How a row program runs through its axes ------------------===//
 
 #include "lathe/Schedule/Rows.h"
+#include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -69,7 +70,9 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
     if (!has(info.domainOf(op), axis))
       continue;
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
-    if (has(indirectAxes(op, info), axis) || !linear)
+    if (lower::laneRun(info, op, axis) != lower::LaneRun::None)
+      score += weight; // vectors where they can
+    else if (has(indirectAxes(op, info), axis) || !linear)
       score -= weight;
     else if (linear->coefficient.isOne())
       score += 2 * weight;

@@ -92,6 +92,10 @@ private:
   llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange bodyValues) const;
   mlir::Value emitLoad(kernel::LoadOp op);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
+  mlir::Value emitGather(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
+  mlir::Value emitRun(kernel::LoadOp op, bool rises, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
+  mlir::Value emitWhereAny(mlir::Value mask, mlir::Value fill, llvm::function_ref<mlir::Value()> then);
+  mlir::Value offsetAt(mlir::Operation *op, mlir::ValueRange indices, mlir::Value lane);
   mlir::Value emitScalarOp(mlir::Operation *op);
   mlir::Value emitIndexCompare(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   bool agreesInLanes(mlir::arith::CmpIOp compare) const;

@@ -34,6 +34,8 @@ public:
                               mlir::Type type) {
     return {};
   }
+  /// Whether a branch that all lanes take together costs less than lanes that gather.
+  virtual bool asksAllLanes() const { return false; }
   /// Whether the expression is a multiple of so many lanes wherever a vector of them begins: an index that is this far below a bound is on the same
   /// side of it in all lanes.
   virtual bool isMultiple(const shape::Expr &e, unsigned lanes) { return false; }

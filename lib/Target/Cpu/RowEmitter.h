@@ -104,6 +104,8 @@ private:
   void stretch(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to, std::optional<int64_t> length);
   void stretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
                  mlir::Value from, mlir::Value to);
+  void maskedOrStretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
+                         mlir::Value from, mlir::Value to);
   bool persists() const { return schedule.persist || schedule.persistVectors; }
   void addRowOf(lower::BodyEmitter &outer, Points &persistent, int64_t length);
   void addOpenRow(lower::BodyEmitter &outer, Points &persistent);

@@ -320,7 +320,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
     std::optional<SmallVector<Expr>> changes = changesOf(edges);
     bool masksAreVectors = edges.empty() && !f.isa.maskedBytes;
     if (changes && (!schedule.maskedRest || masksAreVectors || excludeEachOther(edges)))
-      return stretches(outer, bound, group, edges, *changes, from, to);
+      return maskedOrStretches(outer, bound, group, edges, *changes, from, to);
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
   }

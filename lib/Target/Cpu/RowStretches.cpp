@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
+#include "lathe/Lower/EmitExpr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -31,6 +33,9 @@ void RowEmitter::stretch(Points &outer, AxisSet bound, const Group &group, Value
   laneTrips(outer, bound, group, at, to, 1, 1, {});
 }
 
+/// Does a place come no later than another, whatever the sizes are?
+static bool isOrdered(const Expr &first, const Expr &second) { return lower::isNonNegative(second - first); }
+
 /// The places where the comparisons change, in order; nothing where that is not known, or where they are too many for the code.
 std::optional<SmallVector<Expr>> RowEmitter::changesOf(ArrayRef<EdgeCompare> edges) const {
   constexpr size_t most = 8, largestBody = 64;
@@ -40,11 +45,11 @@ std::optional<SmallVector<Expr>> RowEmitter::changesOf(ArrayRef<EdgeCompare> edg
       places.push_back(place);
   for (size_t i = 0; i < places.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      if (!(places[i] - places[k]).constant())
+      if (!isOrdered(places[i], places[k]) && !isOrdered(places[k], places[i]))
         return std::nullopt;
   if (places.size() > most || info.ops.size() > largestBody)
     return std::nullopt;
-  llvm::sort(places, [](const Expr &x, const Expr &y) { return *(x - y).constant() < 0; });
+  llvm::sort(places, [](const Expr &x, const Expr &y) { return x != y && isOrdered(x, y); });
   return places;
 }
 
@@ -71,4 +76,20 @@ void RowEmitter::stretches(Points &outer, AxisSet bound, const Group &group, Arr
     start = end;
     at = next;
   }
+}
+
+/// Stretches of open length may be shorter than what is asked to begin and end them: a row of a few vectors runs under masks, where there are.
+void RowEmitter::maskedOrStretches(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, ArrayRef<Expr> changes,
+                                   Value from, Value to) {
+  constexpr int64_t mostVectors = 4;
+  bool known = llvm::all_of(changes, [&](const Expr &place) { return (place - changes[0]).constant().has_value(); });
+  if (known || !schedule.maskedRest)
+    return stretches(outer, bound, group, edges, changes, from, to);
+  Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, b.create<arith::SubIOp>(loc, to, from), i64(mostVectors * schedule.width));
+  auto branch = b.create<scf::IfOp>(loc, isShort, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  laneTrips(outer, bound, group, from, to, 1, schedule.width, to);
+  b.setInsertionPointToStart(branch.elseBlock());
+  stretches(outer, bound, group, edges, changes, from, to);
 }

@@ -75,6 +75,26 @@ def compress_and_unique():
 
 
 @case
+def open_borders():
+    """Borders of axes of open length: short rows, and rows that are copied in stretches."""
+    nodes = [node("Pad", f"x p{k}", f"{mode}{k}", mode=mode) for k in (0, 1) for mode in ("reflect", "edge", "wrap")]
+    names = [n.output[0] for n in nodes]
+    g = graph(nodes, [value("x", F, ["a", "b"])], [value(n, F, ["c" + n, "d" + n]) for n in names],
+              [const("p0", i64(0, 1, 2, 0)), const("p1", i64(1, 4, 0, 3))])
+    return g, [{"x": f(*shape)} for shape in ((3, 5), (4, 9), (7, 57), (3, 64), (5, 131), (3, 400))]
+
+
+@case
+def open_repetitions():
+    """Operands of which one or all axes are repeated, as it turns out."""
+    nodes = [node("Add", "x y", "sum"), node("Where", "c x y", "chosen"), node("Expand", "y s", "wide"), node("Tile", "y r", "tiled")]
+    g = graph(nodes, [value("x", F, ["a", "b"]), value("y", F, ["d", "e"]), value("c", B, ["g", "h"])],
+              [value(n, F, [n + "0", n + "1"]) for n in ("sum", "chosen", "wide", "tiled")], [const("s", i64(5, 70)), const("r", i64(2, 3))])
+    shapes = (((5, 70), (5, 70), (5, 70)), ((5, 1), (1, 70), (5, 70)), ((1, 70), (5, 1), (1, 1)), ((1, 1), (1, 1), (5, 70)), ((5, 70), (1, 1), (5, 1)))
+    return g, [{"x": f(*x), "y": f(*y), "c": rng.random(c) < 0.5} for x, y, c in shapes]
+
+
+@case
 def loop_while():
     """Without a trip count: doubles until the sum is large; collects what it saw."""
     body = graph([node("Add", "v v", "next"), node("ReduceSum", "next", "sum", keepdims=0), node("Less", "sum limit", "more"),

@@ -241,6 +241,22 @@ for kind, ref in (('max', np.max), ('min', np.min)):
     case(f'{kind} with NaN', 'reduction @m axes(n = "N", c = "C") {' + ld(0, 'C*n + c') +
          f'%m = kernel.reduce {kind} %x0 over ["c"] : f32\n' + st('m', 0, 'n') + '}', [x], [ref(x, 1)], {'N': 3, 'C': 50})
 
+# What may be repeated, is repeated or enlarged along the lanes: elements side by side, a single one, and neither, whole vectors and rests.
+for t, kind in (('f32', np.float32), ('f64', np.float64), ('i8', np.int8)):
+    for N in (1, 7, 16, 45, 100):
+        for n in {1, min(5, N), N}:
+            x, i = rng.integers(-99, 99, (3, n)).astype(kind), np.arange(N)
+            for name, offset, at in (('min', 'min(i, n - 1)', np.minimum(i, n - 1)), ('mod', 'mod(i, n)', i % n),
+                                     ('max', 'min(max(i - 2, 0), n - 1)', np.clip(i - 2, 0, n - 1)), ('of a sum', 'mod(i + 2, n)', (i + 2) % n),
+                                     ('both', 'min(floordiv(i, 3), n - 1)', np.minimum(i // 3, n - 1))):
+                case(f'{name} {t} {n} of {N}', 'loop @t axes(r = "3", i = "N") {' + ld(0, 'n*r + ' + offset, t) + st('x0', 0, 'N*r + i', t) + '}',
+                     [x], [x[:, at]], {'N': N, 'n': n})
+            # Under a predicate of the lanes: one element, and elements of a period.
+            text = ('loop @t axes(r = "3", i = "N") {\n%i = kernel.index "i"\n%k = kernel.index "n - 1"\n%p = arith.cmpi sgt, %i, %k : i64\n'
+                    f'%q = arith.cmpi sle, %i, %k : i64\n%a = kernel.load %in0["n*r"] if %p : !kernel.ref<{t}> -> {t}\n'
+                    f'%b = kernel.load %in0["n*r + mod(i, n)"] if %q : !kernel.ref<{t}> -> {t}\n%c = arith.select %p, %a, %b : {t}\n' +
+                    st('c', 0, 'N*r + i', t) + '}')
+            case(f'under a predicate {t} {n} of {N}', text, [x], [np.where(i >= n, x[:, :1], x[:, np.minimum(i, n - 1)])], {'N': N, 'n': n})
 # Reductions of everything: two that do not wait for one another, and one that waits for both.
 x = f32(37, 45)
 low, high = x.min(), x.max()

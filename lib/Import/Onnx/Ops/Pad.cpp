@@ -49,12 +49,19 @@ static Value sourceIndex(Node &n, const std::string &mode, Value i, const Expr &
   return n.g.binary<ir::MinOp>(at, n.g.sub(whole(Expr(2) * (size - Expr(1))), at));
 }
 
-/// One side of an axis as a part of the operand; nothing where it is not known to have so much.
+/// `count` elements of an axis that is continued, from element `first` on, by an index.
+static Value continued(Node &n, Value x, const std::string &mode, int64_t axis, const Expr &first, const Expr &count) {
+  Value i = n.g.iota({count}, 0, n.g.b.getI64Type());
+  i = n.g.add(i, n.g.broadcastTo(n.g.size(first), {count}));
+  return n.g.gather(x, sourceIndex(n, mode, i, n.simplify(n.dim(x, axis))), axis);
+}
+
+/// One side of an axis as a part of the operand; by an index where the axis is not known to have so much.
 static Value sideOf(Node &n, Value x, const std::string &mode, int64_t axis, int64_t amount, bool high) {
   Expr size = n.simplify(n.dim(x, axis));
   Expr least = mode == "wrap" ? Expr(amount) : mode == "reflect" ? Expr(amount + 1) : Expr(1);
   if (!n.g.facts.provablyLessEqual(least, size))
-    return {};
+    return continued(n, x, mode, axis, high ? size : Expr(-amount), Expr(amount));
   if (mode == "wrap")
     return n.g.slice(x, axis, high ? Expr(0) : n.simplify(size - Expr(amount)), Expr(amount));
   if (mode == "reflect")
@@ -75,15 +82,12 @@ static Value padBySides(Node &n, Value x, const std::string &mode, int64_t axis,
     if (*amount == 0)
       continue;
     Value side = sideOf(n, x, mode, axis, *amount, behind);
-    if (!side)
-      return {};
     parts.insert(behind ? parts.end() : parts.begin(), side);
   }
   return n.g.concat(parts, axis);
 }
 
 static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &low, const Dims &high) {
-  Type i64 = n.g.b.getI64Type();
   // The last axis first: the others' indices, which are the same along a row, then become part of what reads its sides.
   for (int64_t axis = n.rank(x); axis-- > 0;) {
     if (low[axis].isZero() && high[axis].isZero())
@@ -98,9 +102,7 @@ static Value padByIndex(Node &n, Value x, const std::string &mode, const Dims &l
       x = padded;
       continue;
     }
-    Value i = n.g.iota({out}, 0, i64);
-    i = n.g.sub(i, n.g.broadcastTo(n.g.size(low[axis]), {out}));
-    x = n.g.gather(x, sourceIndex(n, mode, i, size), axis);
+    x = continued(n, x, mode, axis, n.simplify(Expr(0) - low[axis]), out);
   }
   return x;
 }

@@ -1,0 +1,26 @@
+//===- LaneRuns.h - Offsets that mostly go from lane to lane by one ---------===//
+//
+// A tensor that is repeated is read at mod(i, n), one that may be repeated at min(i, n - 1), an image that is enlarged at floordiv(i, 2). From
+// one index to the next such offsets move by one or not at all, but where a period ends. So the first and the last lane of a vector say
+// whether its elements lie side by side, or are one element.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LOWER_LANERUNS_H
+#define LATHE_LOWER_LANERUNS_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::lower {
+
+enum class LaneRun {
+  None,
+  Rising,   ///< by one or not at all
+  Sawtooth, ///< or back
+};
+
+/// How the access's offset moves along the axis, where it is no sum of axes.
+LaneRun laneRun(const BodyInfo &info, mlir::Operation *access, unsigned axis);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_LANERUNS_H
