@@ -128,6 +128,7 @@ def build(symbolic):
     m.tops(np.float32, (3, 4, 5), 1, [3])
     for kind in (np.float32, np.int64, np.float16):
         m.tops(kind, (50, 37), 0, [1, 2, 4, 5, 50])
+        m.tops(kind, (20, 45), 0, [1, 3, 20])
         m.tops(kind, (4, 37), 0, [1, 3, 4])
     m.tops(np.float16, (3, 1030), 1, [1], False)
     m.tops(np.float32, (2, 60000), 1, [1, 50, 2000, 3751, 59000])

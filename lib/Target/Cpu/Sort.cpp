@@ -260,9 +260,18 @@ void SortEmitter::emitSelected(const BodyEmitter &row) {
                        [&] { return VectorBuilder::Values{selected(row, first)}; })[0]);
 }
 
-/// A vector of rows, or what is left of them one by one.
+/// A vector of rows. What is left of them is in one that ends where they do: its first rows are sorted twice, which costs next to nothing
+/// where the first keys stay in registers, and elsewhere less than rows one by one as long as few are.
 void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
-  Value first = v.mul(block, int64_t(v.lanes)), left = v.sub(outer.emitExpr(info.extents[*lane]), first);
+  Value rows = outer.emitExpr(info.extents[*lane]), first = v.mul(block, int64_t(v.lanes));
+  std::optional<int64_t> few = info.extents[rankAxis].constant();
+  bool isFew = few && *few >= 1 && *few <= keysKept;
+  if (!f.kernel->hasAttr("in_place")) {
+    Value last = v.sub(rows, int64_t(v.lanes)), mostTwice = v.i(isFew ? v.lanes : v.lanes / 2);
+    Value overlaps = b.createOrFold<arith::AndIOp>(f.loc, v.less(v.i(-1), last), v.less(v.sub(first, last), mostTwice));
+    first = v.select(overlaps, v.min(first, last), first);
+  }
+  Value left = v.sub(rows, first);
   auto single = [&](Value i) {
     BodyEmitter point = row;
     point.bindAxis(info.axes[*lane], v.add(first, i));
@@ -272,7 +281,7 @@ void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
   auto together = [&] {
     BodyEmitter side = row;
     side.bindLane(info.axes[*lane], first, v.lanes);
-    if (std::optional<int64_t> few = info.extents[rankAxis].constant(); few && *few >= 1 && *few <= keysKept)
+    if (isFew)
       return emitFirstOfColumns(side, *few);
     v.loop(v.i(0), size, 1, [&](Value i) {
       BodyEmitter point = side;
