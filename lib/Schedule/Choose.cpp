@@ -286,6 +286,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   if ((isRowClass(c) || c == KernelClass::Contraction) && candidates.empty())
     if (RowForm form(kernel); form.info) {
       proposeBroadcasts(*form.info, candidates);
+      proposeJams(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
       llvm::erase_if(candidates, [&](const Candidate &candidate) { return !fits(kernel, candidate, machine); });
     }

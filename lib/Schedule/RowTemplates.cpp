@@ -158,6 +158,39 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
 }
 
+/// Neighbours along an axis of open length share what does not depend on it, the places and predicates of windows, where a call has whole
+/// numbers of them. Sums are left to the general way. (Of known lengths the general way has looked for such an axis.)
+void schedule::proposeJams(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates) {
+  constexpr int64_t together = 4;
+  if (kernel::GenericOp(info.kernel).getKernelClass() != kernel::KernelClass::Loop)
+    return;
+  llvm::Expected<RowSchedule> usual = scheduleRows(info, machine, {}, shape::Facts());
+  if (!usual) {
+    llvm::consumeError(usual.takeError());
+    return;
+  }
+  if (!usual->lane || !usual->laneIsParallel || usual->jam || usual->interleaves)
+    return;
+  auto jammed = RowsAttr::get(info.kernel->getContext(), -1, -1, together);
+  for (unsigned axis : usual->itemAxes) {
+    const Expr &length = info.extents[axis];
+    if (length.constant())
+      continue;
+    Predicate when;
+    when.add(Expr::mod(length, Expr(together)), Relation::Equal, Expr(0));
+    llvm::Expected<RowSchedule> s = scheduleRows(info, machine, jammed, factsWhere(when));
+    if (!s) {
+      llvm::consumeError(s.takeError());
+      continue;
+    }
+    if (s->jam != axis)
+      continue;
+    RowWork work = workOf(info, *usual);
+    candidates.push_back({when, jammed, half(costOf(work, Expr::ceildiv(info.extents[*usual->lane], Expr(int64_t(usual->width))), usual->width, false))});
+    return;
+  }
+}
+
 /// Where a run may have one place that stands for all, offsets hold min(i, n - 1): lanes along i gather. Where n is the
 /// axis's extent in a call, as it mostly is, they do not.
 void schedule::proposeBroadcasts(const BodyInfo &info, std::vector<Candidate> &candidates) {

@@ -72,6 +72,8 @@ Tiling tilingOf(const lower::BodyInfo &info, kernel::ContractOp op);
 void proposeRows(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
+/// Ways for whole numbers of neighbours along an axis of open length, which share work.
+void proposeJams(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 
 } // namespace lathe::schedule
 
