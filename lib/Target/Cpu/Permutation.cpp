@@ -47,7 +47,14 @@ public:
 private:
   static int64_t tileWidth(const KernelFunction &f, const Permutation &p, int64_t lanes);
   void emitItem(BodyEmitter &outer, Value item);
-  void tile(BodyEmitter &point, Value across, Value along);
+  /// Places [from, to) across, [start, end) along.
+  struct Block {
+    Value from, to, start, end;
+  };
+  void tile(BodyEmitter &point, Value across, Value along, int64_t width);
+  void tiles(BodyEmitter &point, const Block &block, int64_t width);
+  void narrowTiles(BodyEmitter &point, const Block &block, int64_t width);
+  void single(BodyEmitter &point, const Block &block);
   void strip(BodyEmitter &point, Value from, Value to, Value start, Value end);
   int64_t elementBytes() const;
   Expr spread() const;
@@ -182,7 +189,7 @@ Expr PermutationEmitter::spread() const {
   return Expr::min(Expr::mod(apart, crowdedBytes / elementBytes()), 1);
 }
 
-void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along) {
+void PermutationEmitter::tile(BodyEmitter &point, Value across, Value along, int64_t width) {
   SmallVector<SmallVector<Value>> columns;
   for (kernel::LoadOp load : p.loads) {
     SmallVector<Value> rows;
@@ -225,9 +232,77 @@ void PermutationEmitter::strip(BodyEmitter &point, Value from, Value to, Value s
   });
 }
 
+/// Does it do nothing but move elements?
+static bool moves(const BodyInfo &info) {
+  return llvm::all_of(info.ops, [](Operation *op) { return isa<kernel::LoadOp, kernel::StoreOp>(op); });
+}
+
+/// What a side shorter than the narrowest tile leaves. Few places along are moved one by one, since lanes that gather fewer than four take
+/// several times as long; few across leave whole vectors along.
+void PermutationEmitter::single(BodyEmitter &point, const Block &block) {
+  auto oneByOne = [&] {
+    v.loop(block.start, block.end, 1, [&](Value along) {
+      v.loop(block.from, block.to, 1, [&](Value across) {
+        BodyEmitter one = point;
+        one.bindAxis(info.axes[p.across], across);
+        one.bindAxis(info.axes[p.along], along);
+        for (kernel::StoreOp store : p.stores)
+          one.emitStore(store);
+      });
+    });
+  };
+  v.ifThen(
+      v.less(v.sub(block.end, block.start), v.sub(block.to, block.from)), oneByOne,
+      [&] { strip(point, block.from, block.to, block.start, block.end); });
+}
+
 //===----------------------------------------------------------------------===//
 // Items
 //===----------------------------------------------------------------------===//
+
+void PermutationEmitter::tiles(BodyEmitter &point, const Block &block, int64_t width) {
+  auto whole = [&](Value first, Value last) -> Value {
+    Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), v.i(width));
+    return b.create<arith::SubIOp>(loc, last, rest);
+  };
+  auto [from, to, start, end] = block;
+  Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
+  if (overlaps(f)) {
+    auto holdsOne = [&](Value first, Value last) { return v.less(v.i(width - 1), b.create<arith::SubIOp>(loc, last, first)); };
+    Value holdOne = b.create<arith::AndIOp>(loc, holdsOne(from, to), holdsOne(start, end));
+    tilesTo = v.select(holdOne, to, tilesTo);
+    tilesEnd = v.select(holdOne, end, tilesEnd);
+  }
+  Value lastAcross = v.sub(to, width), lastAlong = v.sub(end, width);
+  auto tilesAcross = [&](Value along, int64_t count) {
+    v.loop(block.from, tilesTo, width, [&](Value across) {
+      Value first = v.min(across, lastAcross);
+      for (int64_t k = 0; k < count; ++k)
+        tile(point, first, count > 1 ? add(along, v.i(k * width)) : v.min(along, lastAlong), width);
+    });
+  };
+  Value rest = start;
+  if (int64_t count = lineBytes / elementBytes() / width; count > 1 && spread().constant() != 1) {
+    Value lines = add(start, v.roundDown(b.create<arith::SubIOp>(loc, end, start), count * width));
+    rest = v.select(v.equal(point.emitExpr(spread()), v.i(0)), lines, start);
+    v.loop(start, rest, count * width, [&](Value along) { tilesAcross(along, count); });
+  }
+  v.loop(rest, tilesEnd, width, [&](Value along) { tilesAcross(along, 1); });
+  strip(point, from, tilesTo, tilesEnd, end);
+  strip(point, tilesTo, to, start, end);
+}
+
+/// An axis of open length may be shorter than a tile: narrower ones, as far as they fit.
+void PermutationEmitter::narrowTiles(BodyEmitter &point, const Block &block, int64_t width) {
+  constexpr int64_t narrowest = 4;
+  bool known = info.extents[p.across].constant() && info.extents[p.along].constant();
+  if (known || !overlaps(f) || !moves(info))
+    return tiles(point, block, width);
+  Value least = v.min(v.sub(block.to, block.from), v.sub(block.end, block.start));
+  v.ifThen(
+      v.less(least, v.i(width)), [&] { width > narrowest ? narrowTiles(point, block, width / 2) : single(point, block); },
+      [&] { tiles(point, block, width); });
+}
 
 void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
   BodyEmitter point = outer;
@@ -238,34 +313,7 @@ void PermutationEmitter::emitItem(BodyEmitter &outer, Value item) {
   bindItem(v, point, info, p.outer, item);
   Value to = v.min(add(from, most), outer.emitExpr(info.extents[p.across]));
   Value end = v.min(add(start, v.i(elementsAlong)), outer.emitExpr(info.extents[p.along]));
-  auto whole = [&](Value first, Value last) -> Value {
-    Value rest = b.create<arith::RemUIOp>(loc, b.create<arith::SubIOp>(loc, last, first), v.i(width));
-    return b.create<arith::SubIOp>(loc, last, rest);
-  };
-  Value tilesTo = whole(from, to), tilesEnd = whole(start, end);
-  if (overlaps(f)) {
-    auto holdsOne = [&](Value first, Value last) { return v.less(v.i(width - 1), b.create<arith::SubIOp>(loc, last, first)); };
-    Value holdOne = b.create<arith::AndIOp>(loc, holdsOne(from, to), holdsOne(start, end));
-    tilesTo = v.select(holdOne, to, tilesTo);
-    tilesEnd = v.select(holdOne, end, tilesEnd);
-  }
-  Value lastAcross = v.sub(to, width), lastAlong = v.sub(end, width);
-  auto tilesAcross = [&](Value along, int64_t count) {
-    v.loop(from, tilesTo, width, [&](Value across) {
-      Value start = v.min(across, lastAcross);
-      for (int64_t k = 0; k < count; ++k)
-        tile(point, start, count > 1 ? add(along, v.i(k * width)) : v.min(along, lastAlong));
-    });
-  };
-  Value rest = start;
-  if (int64_t count = lineBytes / elementBytes() / width; count > 1 && spread().constant() != 1) {
-    Value lines = add(start, v.roundDown(b.create<arith::SubIOp>(loc, end, start), count * width));
-    rest = v.select(v.equal(outer.emitExpr(spread()), v.i(0)), lines, start);
-    v.loop(start, rest, count * width, [&](Value along) { tilesAcross(along, count); });
-  }
-  v.loop(rest, tilesEnd, width, [&](Value along) { tilesAcross(along, 1); });
-  strip(point, from, tilesTo, tilesEnd, end);
-  strip(point, tilesTo, to, start, end);
+  narrowTiles(point, {from, to, start, end}, width);
 }
 
 llvm::Error PermutationEmitter::run(KernelPlan &plan) {

@@ -22,6 +22,12 @@
 // CHECK-LABEL: func.func private @lathe_k3_spread_avx512.body(
 // CHECK-NOT: step %c64_i64
 // CHECK-LABEL: func.func @lathe_k3_spread_avx512(
+// Of open length either side may be shorter than a tile: tiles of eight and of four follow, and elements one by one.
+// CHECK-LABEL: func.func private @lathe_k4_open_avx512.body(
+// CHECK: llvm.load {{.*}} : !llvm.ptr -> f32
+// CHECK: vector.shuffle {{.*}} : vector<4xf32>, vector<4xf32>
+// CHECK: vector.shuffle {{.*}} : vector<8xf32>, vector<8xf32>
+// CHECK: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
 func.func @four(%a0: tensor<?xf32>) {
   %r0 = kernel.generic loop @four axes(j = "900", i = "4") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
@@ -51,6 +57,14 @@ func.func @spread(%a0: tensor<?xi8>) {
   ^bb0(%in0: !kernel.ref<i8>, %out0: !kernel.ref<i8>):
     %x = kernel.load %in0["512*j + i"] : <i8> -> i8
     kernel.store %x, %out0["520*i + j"] : i8, <i8>
+  }
+  return
+}
+func.func @open(%a0: tensor<?xf32>) {
+  %r0 = kernel.generic loop @open axes(j = "J", i = "I") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
+  ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):
+    %x = kernel.load %in0["I*j + i"] : <f32> -> f32
+    kernel.store %x, %out0["J*i + j"] : f32, <f32>
   }
   return
 }
