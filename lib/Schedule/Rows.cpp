@@ -322,9 +322,13 @@ struct LaneWork {
 
 static LaneWork workOf(const BodyInfo &info, unsigned lane) {
   LaneWork w;
+  AxisSet sequential = ~parallelAxes(info);
   for (Operation *op : info.ops) {
+    // What is the same in all lanes is no vector: the more of them go together, the less often it is computed.
+    if (!has(info.domainOf(op), lane) && !isa<kernel::ReduceOp>(op))
+      continue;
     w.weight += weightOf(op);
-    if (isa<kernel::ReduceOp>(op) || info.domainOf(op) & ~parallelAxes(info))
+    if (isa<kernel::ReduceOp>(op) || info.domainOf(op) & sequential)
       w.inSums += weightOf(op);
     w.reduces |= isa<kernel::ReduceOp>(op);
     w.wide |= isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() > 32;
