@@ -130,6 +130,7 @@ private:
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
   void requestAhead(lower::BodyEmitter &point);
+  void requestPredicated(lower::BodyEmitter &point);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);
   /// Whether the access is a plain one to elements side by side along the lane, and the point says all that its address needs.
   bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point) const;
@@ -160,6 +161,7 @@ private:
   mlir::Value blockFrom, blockTo; ///< the item's part of the lane axis
   std::vector<Cached> cached;     ///< what earlier passes of the current scope left
   std::vector<mlir::Value> keeping;
+  bool underPredicates = false; ///< in a loop whose vectors may each lie partly outside of what is read
   int64_t unrolled = 1; ///< trips of enclosing loops that are written out
 };
 

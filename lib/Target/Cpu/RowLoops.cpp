@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <numeric>
 
 using namespace mlir;
@@ -280,9 +281,29 @@ void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Va
     }
     shareAmongJammed(MutableArrayRef(points).take_back(outer.size()), group);
   }
+  if (underPredicates)
+    for (BodyEmitter &point : points)
+      requestPredicated(point);
   scope(points, bound | AxisSet(1) << *schedule.lane, group.goals);
   for (BodyEmitter &point : points)
     storeCached(point);
+}
+
+/// Within a row, too, processors do not look ahead of loads under masks: what a vector reads under a predicate is asked for some vectors before.
+void RowEmitter::requestPredicated(BodyEmitter &point) {
+  constexpr int64_t bytesAhead = 1024;
+  if (!f.isa.maskedBytes || point.laneWidth() <= 1 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
+    return;
+  for (Operation *op : info.ops) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    bool known = load && load.getPredicate() && load.getIndices().empty() && schedule::stepAlong(info, op, *schedule.lane) == 1 &&
+                 llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()),
+                              [&](unsigned a) { return !has(info.domainOf(op), a) || point.axisValue(info.axes[a]); });
+    if (!known)
+      continue;
+    Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), i64(bytesAhead));
+    b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  }
 }
 
 /// Trips of count * width elements over [from, to), masked by `limit` when there is one.
@@ -324,6 +345,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
   }
+  llvm::SaveAndRestore<bool> ahead(underPredicates, true);
   int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();
