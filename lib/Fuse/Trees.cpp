@@ -263,7 +263,11 @@ bool Trees::mustBeRoot(Operation *op) {
   // A padding is no more than a predicate.
   if (isa<ir::PadOp>(op) && stepsOverBytes(op))
     return true;
-  auto isInMemory = [&](Value v) { return isExternal(v) || roots.contains(v.getDefiningOp()); };
+  auto isInMemory = [&](Value v) {
+    while (v.getDefiningOp<ir::ReshapeOp>()) // the same elements, in other words for their sizes
+      v = v.getDefiningOp()->getOperand(0);
+    return isExternal(v) || roots.contains(v.getDefiningOp());
+  };
   if (isa<ir::PadOp>(op) && isInMemory(narrowOf(op->getOperand(0))))
     return false;
   if (widens(op) && uses.count == 1 && isa<ir::PadOp>(uses.ops[0]) && isInMemory(narrowOf(op->getResult(0))))
