@@ -195,8 +195,8 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     requestRow(point, 1, mostOfPage, f.isa.costs.firstCache / 2);
 }
 
-bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point) const {
-  auto isPlain = [](auto a) { return a && a.getIndices().empty() && !a.getPredicate(); };
+bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point, bool predicated) const {
+  auto isPlain = [&](auto a) { return a && a.getIndices().empty() && bool(a.getPredicate()) == predicated; };
   if (!isPlain(dyn_cast<kernel::LoadOp>(access)) && !isPlain(dyn_cast<kernel::StoreOp>(access)))
     return false;
   return schedule::stepAlong(info, access, *schedule.lane) == 1 && llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {

@@ -132,8 +132,9 @@ private:
   void requestAhead(lower::BodyEmitter &point);
   void requestPredicated(lower::BodyEmitter &point);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);
-  /// Whether the access is a plain one to elements side by side along the lane, and the point says all that its address needs.
-  bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point) const;
+  /// Whether the access is a plain one, or one under a predicate, to elements side by side along the lane, and the point says all that its
+  /// address needs.
+  bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point, bool predicated = false) const;
   void requestResults(lower::BodyEmitter &point);
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
   llvm::DenseSet<mlir::Operation *> sliceOf(llvm::ArrayRef<Goal> goals, bool throughReductions) const;

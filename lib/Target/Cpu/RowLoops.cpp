@@ -296,10 +296,7 @@ void RowEmitter::requestPredicated(BodyEmitter &point) {
     return;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    bool known = load && load.getPredicate() && load.getIndices().empty() && schedule::stepAlong(info, op, *schedule.lane) == 1 &&
-                 llvm::all_of(llvm::seq<unsigned>(0, info.axes.size()),
-                              [&](unsigned a) { return !has(info.domainOf(op), a) || point.axisValue(info.axes[a]); });
-    if (!known)
+    if (!load || !isRunAt(op, point, /*predicated=*/true))
       continue;
     Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), i64(bytesAhead));
     b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
