@@ -280,14 +280,11 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
     bool varies = has(c.info.axesOf(op.getResult()), laneAxis);
     if (varies)
       fill = splat(fill);
-    auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{fill.getType()}, predicate, true, true);
-    OpBuilder::InsertionGuard guard(c.b);
-    c.b.setInsertionPointToStart(branch.thenBlock());
-    Value loaded = emitLoadAt(op, memory, fill, varies ? mask : Value()); // one element is in range where the branch goes
-    c.b.create<scf::YieldOp>(c.loc, varies ? splat(loaded) : loaded);
-    c.b.setInsertionPointToStart(branch.elseBlock());
-    c.b.create<scf::YieldOp>(c.loc, fill);
-    v = branch.getResult(0);
+    auto loaded = [&] { // one element is in range where the branch goes
+      Value one = emitLoadAt(op, memory, fill, varies ? mask : Value());
+      return varies ? splat(one) : one;
+    };
+    v = emitEither(predicate, fill.getType(), loaded, [&] { return fill; });
   } else {
     v = emitLoadAt(op, memory, fill, andMask(predicate));
   }
@@ -326,22 +323,23 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
     return c.hooks.gather(c.b, c.loc, access, a.offsets, fill);
   if (!c.hooks.asksAllLanes()) // one element, read only where a lane wants it
     return c.hooks.gather(c.b, c.loc, access, splat(constantI64(c.b, c.loc, 0)), fill);
-  return emitWhereAny(access.mask, fill, [&] {
+  Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), access.mask);
+  auto wanted = [&]() -> Value {
     Value one = splat(c.hooks.load(c.b, c.loc, {op, a.pointer, memory, {}}, {}));
-    return c.b.create<arith::SelectOp>(c.loc, access.mask, one, fill).getResult();
-  });
+    return c.b.create<arith::SelectOp>(c.loc, access.mask, one, fill);
+  };
+  return emitEither(any, fill.getType(), wanted, [&] { return fill; });
 }
 
-/// What is computed where any lane is active, and what the lanes hold otherwise.
-Value BodyEmitter::emitWhereAny(Value active, Value fill, llvm::function_ref<Value()> then) {
+/// What is computed where a condition holds, or elsewhere.
+Value BodyEmitter::emitEither(Value condition, Type type, llvm::function_ref<Value()> then, llvm::function_ref<Value()> otherwise) {
   Context &c = *context;
-  Value any = c.b.create<LLVM::vector_reduce_or>(c.loc, c.b.getI1Type(), active);
-  auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{fill.getType()}, any, true, true);
+  auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{type}, condition, true, true);
   OpBuilder::InsertionGuard guard(c.b);
   c.b.setInsertionPointToStart(branch.thenBlock());
   c.b.create<scf::YieldOp>(c.loc, then());
   c.b.setInsertionPointToStart(branch.elseBlock());
-  c.b.create<scf::YieldOp>(c.loc, fill);
+  c.b.create<scf::YieldOp>(c.loc, otherwise());
   return branch.getResult(0);
 }
 
@@ -362,27 +360,18 @@ Value BodyEmitter::emitRun(kernel::LoadOp op, bool rises, Type memory, Value fil
     steps = c.b.create<arith::MinSIOp>(c.loc, steps, c.b.create<arith::SubIOp>(c.loc, exprWith(c.info.extents[laneAxis] - Expr(1), {}), begin));
   Value first = offsetAt(op, indices, begin), last = offsetAt(op, indices, c.b.create<arith::AddIOp>(c.loc, begin, steps));
   Value moved = c.b.create<arith::SubIOp>(c.loc, last, first);
-  Value pointer = c.b.create<LLVM::GEPOp>(c.loc, c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()].getType(), memory,
-                                          c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()], ValueRange{first}, /*inbounds=*/true);
+  Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()];
+  Value pointer = c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{first}, /*inbounds=*/true);
   Type lanes = laneType(memory);
-  auto either = [&](Value condition, llvm::function_ref<Value()> then, llvm::function_ref<Value()> otherwise) -> Value {
-    auto branch = c.b.create<scf::IfOp>(c.loc, TypeRange{lanes}, condition, true, true);
-    OpBuilder::InsertionGuard guard(c.b);
-    c.b.setInsertionPointToStart(branch.thenBlock());
-    c.b.create<scf::YieldOp>(c.loc, then());
-    c.b.setInsertionPointToStart(branch.elseBlock());
-    c.b.create<scf::YieldOp>(c.loc, otherwise());
-    return branch.getResult(0);
-  };
   auto equal = [&](Value x, Value y) -> Value { return c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, x, y); };
   auto gathered = [&] { return emitGather(op, memory, fill, active); };
-  return either(
-      equal(moved, steps), [&] { return c.hooks.load(c.b, c.loc, {op, pointer, lanes, active}, fill); },
+  return emitEither(
+      equal(moved, steps), lanes, [&] { return c.hooks.load(c.b, c.loc, {op, pointer, lanes, active}, fill); },
       [&]() -> Value {
         if (!rises || op.getPredicate()) // the first lane may not be one that is read
           return gathered();
         auto one = [&] { return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {})); };
-        return either(equal(moved, constantI64(c.b, c.loc, 0)), one, gathered);
+        return emitEither(equal(moved, constantI64(c.b, c.loc, 0)), lanes, one, gathered);
       });
 }
 

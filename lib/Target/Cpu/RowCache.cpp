@@ -215,6 +215,11 @@ void RowEmitter::requestResults(BodyEmitter &point) {
   }
 }
 
+void RowEmitter::requestBehind(BodyEmitter &point, kernel::LoadOp load, Value bytes) {
+  Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), bytes);
+  b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 /// Asks for what the point reads along the lane, some rows later. Where a row has fewer bytes than `least` or more than `most`, for what it
 /// reads now.
 void RowEmitter::requestRow(BodyEmitter &point, int64_t rows, int64_t least, int64_t most) {
@@ -235,7 +240,6 @@ void RowEmitter::requestRow(BodyEmitter &point, int64_t rows, int64_t least, int
                                                 i64(rows * (most - least)));
       ahead = b.create<arith::SelectOp>(loc, inRange, ahead, i64(0));
     }
-    Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), ahead);
-    b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    requestBehind(point, load, ahead);
   }
 }

@@ -91,6 +91,8 @@ private:
   int64_t longestMasked() const;
   static bool excludeEachOther(llvm::ArrayRef<EdgeCompare> edges);
   bool worthPeeling(llvm::ArrayRef<EdgeCompare> edges) const;
+  void maskedUpTo(int64_t longest, Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void()> otherwise);
   void maskedOrEdged(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
   std::vector<EdgeCompare> rowEdges(lower::AxisSet bound) const;
   mlir::Value placeOf(const lower::BodyEmitter &outer, const EdgeCompare &e);
@@ -131,6 +133,7 @@ private:
   void storeCached(lower::BodyEmitter &point);
   void requestAhead(lower::BodyEmitter &point);
   void requestPredicated(lower::BodyEmitter &point);
+  void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);
   /// Whether the access is a plain one, or one under a predicate, to elements side by side along the lane, and the point says all that its
   /// address needs.

@@ -296,10 +296,8 @@ void RowEmitter::requestPredicated(BodyEmitter &point) {
     return;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !isRunAt(op, point, /*predicated=*/true))
-      continue;
-    Value place = b.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI8Type(), point.addressOf(load), i64(bytesAhead));
-    b.create<LLVM::Prefetch>(loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    if (load && isRunAt(op, point, /*predicated=*/true))
+      requestBehind(point, load, i64(bytesAhead));
   }
 }
 

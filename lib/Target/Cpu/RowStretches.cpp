@@ -10,7 +10,6 @@
 #include "RowEmitter.h"
 #include "lathe/Lower/EmitExpr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -85,11 +84,5 @@ void RowEmitter::maskedOrStretches(Points &outer, AxisSet bound, const Group &gr
   bool known = llvm::all_of(changes, [&](const Expr &place) { return (place - changes[0]).constant().has_value(); });
   if (known || !schedule.maskedRest)
     return stretches(outer, bound, group, edges, changes, from, to);
-  Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, b.create<arith::SubIOp>(loc, to, from), i64(mostVectors * schedule.width));
-  auto branch = b.create<scf::IfOp>(loc, isShort, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  laneTrips(outer, bound, group, from, to, 1, schedule.width, to);
-  b.setInsertionPointToStart(branch.elseBlock());
-  stretches(outer, bound, group, edges, changes, from, to);
+  maskedUpTo(mostVectors * schedule.width, outer, bound, group, from, to, [&] { stretches(outer, bound, group, edges, changes, from, to); });
 }

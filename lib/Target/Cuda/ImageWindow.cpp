@@ -29,7 +29,6 @@ private:
   bool takeChannels(Expr &offset);
   bool takeDimension(const Expr &coordinate, const Expr &size);
   bool linesAreInOrder() const;
-  bool isSmall() const;
 
   const lower::BodyInfo &info;
   const ProductOperand &o;
@@ -37,7 +36,7 @@ private:
   ImageWindow w;
   std::vector<Expr> notNegative;              ///< what the predicate says
   std::vector<std::optional<unsigned>> lines; ///< of each dimension, and of the images
-  size_t taps = 0, conditionsMet = 0;
+  size_t dimensionsWithTaps = 0, conditionsMet = 0;
 };
 
 } // namespace
@@ -95,12 +94,15 @@ bool WindowReader::takeDimension(const Expr &coordinate, const Expr &size) {
   }
   std::optional<int64_t> lower = rest.constant();
   std::optional<int64_t> upper = ((d.lines - Expr(1)) * Expr(d.stride) + Expr(1) + rest - size).constant();
-  if (!lower || !upper || std::abs(*lower) > furthest || std::abs(*upper) > furthest)
+  std::optional<int64_t> taps = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
+  if (!lower || !upper || !taps || std::abs(*lower) > furthest || std::abs(*upper) > furthest)
+    return false;
+  int64_t reach = (*taps - 1) * d.dilation;
+  if (d.stride > mostSteps || reach > furthest)
     return false;
   d.lower = *lower;
   d.upper = *upper;
-  std::optional<int64_t> reach = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
-  bool beginsInside = *lower >= 0, endsInside = reach && *upper + (*reach - 1) * d.dilation <= 0;
+  bool beginsInside = *lower >= 0, endsInside = *upper + reach <= 0;
   size_t met = 0;
   for (const Expr &c : notNegative) {
     bool begin = c == coordinate, end = c == size - Expr(1) - coordinate;
@@ -112,7 +114,7 @@ bool WindowReader::takeDimension(const Expr &coordinate, const Expr &size) {
   if (!beginsInside || !endsInside)
     return false;
   conditionsMet += met;
-  taps += d.tap.has_value();
+  dimensionsWithTaps += d.tap.has_value();
   w.spatial.push_back(d);
   lines.push_back(lineAxis);
   return true;
@@ -125,15 +127,6 @@ bool WindowReader::linesAreInOrder() const {
     if (axis)
       expected.push_back(*axis);
   return ArrayRef<unsigned>(expected) == lineAxes;
-}
-
-bool WindowReader::isSmall() const {
-  for (const ImageWindow::Dimension &d : w.spatial) {
-    std::optional<int64_t> reach = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
-    if (!reach || d.stride > mostSteps || (*reach - 1) * d.dilation > furthest)
-      return false;
-  }
-  return true;
 }
 
 std::optional<ImageWindow> WindowReader::read() {
@@ -165,7 +158,7 @@ std::optional<ImageWindow> WindowReader::read() {
   if (!offset.isZero() && (!image || info.extents[*image] != w.images))
     return std::nullopt;
   lines.push_back(image);
-  if (!linesAreInOrder() || taps + 1 != depthAxes.size() || conditionsMet != notNegative.size() || !isSmall())
+  if (!linesAreInOrder() || dimensionsWithTaps + 1 != depthAxes.size() || conditionsMet != notNegative.size())
     return std::nullopt;
   return w;
 }

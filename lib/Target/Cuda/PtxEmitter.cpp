@@ -157,7 +157,8 @@ llvm::Error cuda::optimiseForDevice(Module &module, unsigned sm, StringRef libde
   if (llvm::Error e = optimise(module, **machine, OptimizationLevel::O0, devicePasses))
     return e;
   scalarizeIntegers(module);
-  divideByReciprocals(module);
+  if (!divideByReciprocals(module))
+    return llvm::Error::success();
   return optimise(module, **machine, OptimizationLevel::O0, "function(early-cse)"); // quotients and remainders of the same
 }
 

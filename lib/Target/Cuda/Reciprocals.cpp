@@ -11,8 +11,8 @@
 #include "Reciprocals.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
@@ -158,7 +158,8 @@ void Divider::expand(BinaryOperator &division) {
   division.eraseFromParent();
 }
 
-void lathe::cuda::divideByReciprocals(Module &module) {
+bool lathe::cuda::divideByReciprocals(Module &module) {
+  bool any = false;
   for (Function &f : module) {
     SmallVector<BinaryOperator *> divisions;
     for (Instruction &i : instructions(f)) {
@@ -170,5 +171,7 @@ void lathe::cuda::divideByReciprocals(Module &module) {
     Divider divider(f);
     for (BinaryOperator *op : divisions)
       divider.expand(*op);
+    any |= !divisions.empty();
   }
+  return any;
 }
