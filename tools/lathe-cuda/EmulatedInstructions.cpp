@@ -282,9 +282,17 @@ static Semantics gridBarrier(StringRef text) {
   };
 }
 
+/// As sm_90's code for div.full.f32 has it: a product with the reciprocal, both scaled where the reciprocal alone would leave the range.
+static float fullQuotient(float x, float y) {
+  float scale = fabsf(y) > 0x1p126f ? 0.25f : fabsf(y) < 0x1p-126f ? 0x1p24f : 1.0f;
+  return x * scale * (1.0f / (y * scale));
+}
+
 static Semantics assembly(StringRef text) {
   if (text.empty()) // an order for what stands around it
     return [](const uint64_t *, uint64_t *) {};
+  if (text.starts_with("div.full.f32"))
+    return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fullQuotient(asFloat(a[0]), asFloat(a[1]))); };
   if (text.starts_with("barrier.cluster"))
     return [](const uint64_t *, uint64_t *) {
       if (block->cluster > 1)

@@ -68,6 +68,45 @@ struct OnePlusErf : OpRewritePattern<arith::AddFOp> {
     return d.select(negative, rest, d.subF(number(2), rest));
   }
 };
+/// Whether nothing but a rounding to 16 bits sees the result.
+static bool isRoundedAtOnce(Operation *op) {
+  return isBetweenHalves(op) && llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::TruncFOp>(user); });
+}
+
+/// Roots that are rounded to 16 bits at once, within a unit of f32's last place.
+struct Root : OpRewritePattern<math::SqrtOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::SqrtOp op, PatternRewriter &rewriter) const override {
+    if (!isRoundedAtOnce(op))
+      return failure();
+    cuda::DeviceBuilder d(rewriter, op.getLoc());
+    rewriter.replaceOp(op, inLanes(d, "llvm.nvvm.sqrt.approx.f", op.getOperand()));
+    return success();
+  }
+};
+
+/// Quotients that are rounded to 16 bits at once, within two units of f32's last place: an eighth of the instructions of a division that rounds
+/// correctly. Between numbers of bf16 the result is still the nearest one: a quotient of two significands of 8 bits that is not a bf16 itself lies at least
+/// 2^-18 of its size off the middle of two neighbours. Nothing may look at an f32 quotient but the rounding: its floor would be that of a number
+/// a little smaller.
+struct Quotient : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::DivFOp op, PatternRewriter &rewriter) const override {
+    bool isNarrow = getElementTypeOrSelf(op.getType()).isBF16();
+    if (!isNarrow && !isRoundedAtOnce(op))
+      return failure();
+    cuda::DeviceBuilder d(rewriter, op.getLoc());
+    Type type = op.getType(), wide = d.b.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(type))
+      wide = vector.clone(wide);
+    auto widened = [&](Value x) { return isNarrow ? Value(d.b.create<arith::ExtFOp>(d.loc, wide, x)) : x; };
+    Value x = widened(op.getLhs()), y = widened(op.getRhs()), out = x;
+    for (int64_t i = 0, n = isa<VectorType>(wide) ? cast<VectorType>(wide).getNumElements() : 1; i < n; ++i)
+      out = d.insert(out, d.ptx("div.full.f32 $0, $1, $2;", "=f,f,f", {d.extract(x, i), d.extract(y, i)}, {d.f32Type()}, false)[0], i);
+    rewriter.replaceOp(op, isNarrow ? Value(d.b.create<arith::TruncFOp>(d.loc, type, out)) : out);
+    return success();
+  }
+};
 } // namespace
 
-void cuda::populateHalfFunctions(RewritePatternSet &patterns) { patterns.add<Exponential, OnePlusErf>(patterns.getContext()); }
+void cuda::populateHalfFunctions(RewritePatternSet &patterns) { patterns.add<Exponential, OnePlusErf, Quotient, Root>(patterns.getContext()); }

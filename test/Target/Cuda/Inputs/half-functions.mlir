@@ -41,5 +41,38 @@ func.func @f(%x: !n, %h: tensor<65536xf16>) {
     %5 = arith.truncf %4 : f32 to f16
     kernel.store %5, %out["i"] : f16, <f16>
   }
+  %quotients:3 = kernel.generic loop @quotients axes(i = "65536") ins(%x, %x : !n, !n) outs(!n, !n, !n) {
+  ^bb0(%in: !kernel.ref<bf16>, %by: !kernel.ref<bf16>, %out: !kernel.ref<bf16>, %ratio: !kernel.ref<bf16>, %root: !kernel.ref<bf16>):
+    %1 = kernel.load %in["i"] : <bf16> -> bf16
+    %2 = kernel.load %by["65535 - i"] : <bf16> -> bf16
+    %3 = arith.divf %1, %2 : bf16
+    kernel.store %3, %out["i"] : bf16, <bf16>
+    %4 = arith.extf %1 : bf16 to f32
+    %5 = arith.extf %2 : bf16 to f32
+    %6 = arith.mulf %4, %4 : f32
+    %7 = arith.mulf %5, %5 : f32
+    %8 = arith.divf %6, %7 : f32
+    %9 = arith.truncf %8 : f32 to bf16
+    kernel.store %9, %ratio["i"] : bf16, <bf16>
+    %10 = arith.addf %6, %7 : f32
+    %11 = math.sqrt %10 : f32
+    %12 = arith.truncf %11 : f32 to bf16
+    kernel.store %12, %root["i"] : bf16, <bf16>
+  }
+  %whole:2 = kernel.generic loop @whole axes(i = "65536") ins(%x, %x : !n, !n) outs(!n, !n) {
+  ^bb0(%in: !kernel.ref<bf16>, %by: !kernel.ref<bf16>, %out: !kernel.ref<bf16>, %root: !kernel.ref<bf16>):
+    %1 = kernel.load %in["i"] : <bf16> -> bf16
+    %2 = kernel.load %by["65535 - i"] : <bf16> -> bf16
+    %3 = arith.extf %1 : bf16 to f32
+    %4 = arith.extf %2 : bf16 to f32
+    %5 = arith.divf %3, %4 : f32
+    %6 = math.floor %5 : f32
+    %7 = arith.truncf %6 : f32 to bf16
+    kernel.store %7, %out["i"] : bf16, <bf16>
+    %8 = math.sqrt %4 : f32
+    %9 = math.floor %8 : f32
+    %10 = arith.truncf %9 : f32 to bf16
+    kernel.store %10, %root["i"] : bf16, <bf16>
+  }
   return
 }

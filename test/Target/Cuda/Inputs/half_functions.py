@@ -31,3 +31,28 @@ for kernel, value, function, least, steps in (('halves', cases.from_bf16, np.exp
     assert (np.isnan(got) == np.isnan(want)).all(), kernel
     assert (got[~finite & ~np.isnan(want)] == np.inf).all(), kernel
     assert error[finite].max() <= 0.51, (kernel, error[finite].max())
+
+# Quotients of bf16 are the nearest ones, wherever those are not subnormal.
+with np.errstate(invalid='ignore'):
+    numbers = cases.from_bf16(bits).astype(np.float64)
+order = np.random.default_rng(1)
+for round in range(4):
+    x, y = order.permutation(bits), order.permutation(bits)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ('x', 'y', 'quotient', 'ratio', 'root')]
+        for name, values in zip(files, (x, y, bits * 0 + 77, bits * 0 + 77, bits * 0 + 77)):
+            values.tofile(name)
+        subprocess.run(['lathe-cuda', source, '--kernel=quotients', '--emit=run', '--sm=90'] + [f'--buffer={name}' for name in files], check=True)
+        quotient, ratio, root = (cases.from_bf16(np.fromfile(name, np.uint16)) for name in files[2:])
+    a, b = numbers[x], numbers[y[::-1]]
+    with np.errstate(all='ignore'):
+        nearest = lambda v: cases.from_bf16(cases.to_bf16(v.astype(np.float32)))
+        want = a / b
+        normal = ~(np.abs(want) < 2.0 ** -126)
+        assert np.array_equal(quotient[normal], nearest(want)[normal], equal_nan=True)
+        # Squares are f32: those that leave its range do so in the reference, too.
+        a2, b2 = (a * a).astype(np.float32).astype(np.float64), (b * b).astype(np.float32).astype(np.float64)
+        for got, value in ((ratio, a2 / b2), (root, np.sqrt((a2 + b2).astype(np.float32).astype(np.float64)))):
+            usual = np.isfinite(value) & (np.abs(value) > 2.0 ** -126) & (np.abs(value) < 2.0 ** 127)
+            assert (np.abs(got[usual] / value[usual] - 1) <= 0.505 * 2.0 ** -7).all()
+            assert (np.isnan(got) == np.isnan(value)).all()
