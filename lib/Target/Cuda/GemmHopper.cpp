@@ -135,7 +135,14 @@ HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value part = tile.inParts ? d.div(t, ofPart) : Value();
   if (part)
     t = d.rem(t, ofPart);
-  Value batch = d.div(t, perBatch), rest = d.rem(t, perBatch);
+  bool isSingle = p.batch.constant() == 1;
+  Value batch = isSingle ? d.i32(0) : d.div(t, perBatch), rest = isSingle ? t : d.rem(t, perBatch);
+  // A line of tiles has one order. What is left out here are divisions before each tile's first copy.
+  auto isOneTile = [](const Expr &size, unsigned of) { return size.constant() && *size.constant() <= int64_t(of); };
+  if (isOneTile(p.n, tile.columns))
+    return {batch, d.mul(rest, tile.rows), d.i32(0), part};
+  if (isOneTile(p.m, tile.rows))
+    return {batch, d.i32(0), d.mul(rest, tile.columns), part};
   Value inGroup = d.mul(tilesN, groupRows), g = d.div(rest, inGroup), within = d.rem(rest, inGroup);
   Value firstRow = d.mul(g, groupRows);
   Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
