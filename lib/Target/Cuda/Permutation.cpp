@@ -250,6 +250,11 @@ llvm::Expected<bool> cuda::generatePermutation(Generator &g) {
     entry = h.select(both, plan.constant(g.entries.size()), plan.word(LATHE_CUDA_ENTRY));
     grid = h.select(both, grid, plan.word(LATHE_CUDA_GRID));
     block = h.select(both, block, plan.word(LATHE_CUDA_BLOCK));
+    schedule::Predicate bothLong;
+    for (const Expr *e : {&read, &written})
+      if (!e->constant())
+        bothLong.add(Expr(leastExtent), schedule::Relation::LessEqual, *e);
+    g.ways.insert(g.ways.begin(), {bothLong, "", schedule::PlainAttr::get(g.info.kernel->getContext()), "permutation"});
   } else {
     entry = plan.constant(g.entries.size());
   }
