@@ -265,12 +265,17 @@ bool schedule::endsInRows(const BodyInfo &info, const RowSection &section) {
   return llvm::none_of(section.roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & section.axes.reduced; });
 }
 
+unsigned schedule::keptBlocks(const ThreadRows &s, const Machine &machine) {
+  unsigned bytes = s.threads * s.chunks * s.keptBytes + 1024;
+  return std::max(1u, std::min(machine.gpu.threads / s.threads, machine.gpu.shared / bytes));
+}
+
 std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine) {
   std::optional<ThreadRows> kept = keptRows(info, layLanes(info, section, known), section.axes, section.roots, machine);
   return kept ? std::optional(kept->most) : std::nullopt;
 }
 
-llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSection &section, const Predicate &when, ThreadsAttr asked,
+static llvm::Expected<ThreadRows> layAsAsked(const BodyInfo &info, const RowSection &section, const Predicate &when, ThreadsAttr asked,
                                              const Machine *machine) {
   RowAxes axes = section.axes;
   ThreadRows s = layLanes(info, section, divisibilityOf(info, when));
@@ -294,6 +299,15 @@ llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSect
   if (asked.getPersist() > 0)
     return persistent(s, unit, asked.getPersist(), bounds);
   return unit <= 32 ? byLanes(s, unit) : byBlock(s, unit);
+}
+
+llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSection &section, const Predicate &when, ThreadsAttr asked,
+                                             const Machine *machine) {
+  llvm::Expected<ThreadRows> out = layAsAsked(info, section, when, asked, machine);
+  const Expr rows = extentOf(info, section.axes.rows);
+  if (out)
+    out->narrow = rows.constant().value_or(boundsOf(when, rows).most) <= mostNarrow;
+  return out;
 }
 
 std::optional<ThreadRows> schedule::shareRows(const BodyInfo &info, const RowSection &section, const Divisibility &known) {

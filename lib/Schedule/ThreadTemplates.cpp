@@ -53,10 +53,13 @@ static Divisibility wideSizes(const BodyInfo &info, ArrayRef<RowSection> section
   return wide;
 }
 
-/// Rows of open length that reductions run along: the ways of rows up to some length, the shortest first.
-static void proposeOpenRows(const BodyInfo &info, const RowSection &section, const Predicate &when, const Machine *machine,
+/// Rows of open length that reductions run along: the ways of rows up to some length, the shortest first. Where a row's number is divided into places
+/// along axes it is to be narrow: short rows are the work of a few instructions.
+static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Predicate when, const Machine *machine,
                             std::vector<Candidate> &out) {
   const RowTuning &t = rowTuning;
+  if (const Expr rows = extentOf(info, section.axes.rows); llvm::popcount(section.axes.rows) > 1 && !rows.constant())
+    when.add(rows, Relation::LessEqual, Expr(mostNarrow));
   const Expr length = extentOf(info, section.axes.reduced);
   unsigned width = widthOf(info, section, divisibilityOf(info, when));
   int64_t beyond = 0; // longer than the rows of the ways so far

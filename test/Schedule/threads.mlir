@@ -1,6 +1,7 @@
 // Row programs on a GPU: the ways that templates propose, and those that are written down.
 // RUN: lathe-opt %s --lathe-schedule=machine=sm_90 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=sm_75 | FileCheck %s --check-prefix=OLD
+// RUN: lathe-cuda %s --kernel=planes --emit=ptx --sm=90 | FileCheck %s --check-prefix=NARROW
 // RUN: lathe-cuda %s --kernel=forced --emit=entries | FileCheck %s --check-prefix=ENTRIES --match-full-lines
 // RUN: lathe-cuda %s --kernel=forced --emit=device | FileCheck %s --check-prefix=CODE
 // RUN: lathe-cuda %s --kernel=forced --emit=plan --size=m=512 --size=n=200 | FileCheck %s --check-prefix=SHORT
@@ -17,6 +18,7 @@
 
 !x = tensor<?x?xf32, #lathe.dims<"m", "n">>
 !h = tensor<?x?xf32, #lathe.dims<"m", "h">>
+!p = tensor<?x?x?xf32, #lathe.dims<"m", "h", "n">>
 !v = tensor<?xf32, #lathe.dims<"m">>
 
 module {
@@ -56,6 +58,25 @@ func.func @short(%x: !h) -> !v {
     kernel.store %2, %out["i0"] : f32, <f32>
   }
   return %0 : !v
+}
+
+// Rows of two axes: where a row's number is divided into places along them, it has 32 bits, or another way is taken.
+// CHECK: @planes {{.*}} attributes {schedule.cases = [#schedule.case<"mod(n, 4) = 0 and h*m <= 2147483647 and n = 32", #schedule.threads<row = 8, persist = 1>>,
+// CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and h*m <= 2147483647 and 0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>,
+// CHECK-SAME: #schedule.case<#schedule.threads<>>]}
+// NARROW-LABEL: .entry rows_by_lanes(
+// NARROW-NOT: {{(div|rem).u(32|64)}}
+// NARROW: ret;
+// NARROW-LABEL: .entry rows_by_block{{[_0-9]*}}(
+func.func @planes(%x: !p) -> !p {
+  %0 = kernel.generic reduction @planes axes(i0 = "m", i1 = "h", i2 = "n") ins(%x : !p) outs(!p) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i1*m*n + i0*n + i2"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i2"] : f32
+    %3 = arith.subf %1, %2 : f32
+    kernel.store %3, %out["i0*h*n + i1*n + i2"] : f32, <f32>
+  }
+  return %0 : !p
 }
 
 // A warp a row, two accesses of four elements a thread; else a warp walks the row, however few and long rows are.

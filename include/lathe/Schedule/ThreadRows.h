@@ -34,11 +34,15 @@ struct ThreadRows {
   bool clusters = false;   ///< blocks of a cluster may share a row, as many as the launch says
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
+  bool narrow = false;     ///< rows are at most `mostNarrow`: their numbers are integers of 32 bits, whose divisions have no long form
   unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
   /// Elements of a row for which so many blocks have room.
   int64_t room(unsigned blocks) const { return int64_t(blocks) * threads * chunks * width; }
 };
+
+/// What all row numbers, and those a block's threads compute past the last one, fit in 32 bits below.
+constexpr int64_t mostNarrow = INT32_MAX;
 
 /// Kernels' tuning parameters, in one place.
 struct RowTuning {
@@ -62,7 +66,7 @@ struct RowTuning {
                                                                {32, 8}, {128, 4}, {256, 4}, {256, 8}};
   unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,
   unsigned keptBlockBytes = 65536;  ///< which may take so much of it,
-  unsigned keptAhead = 4;           ///< and whose threads read so many accesses before they look at the first
+  unsigned keptAhead = 2;           ///< and whose threads read so many accesses before they look at the first
   unsigned mostOfCluster = 8;       ///< blocks; more are not portable
 };
 extern const RowTuning rowTuning;
@@ -93,6 +97,9 @@ std::optional<int64_t> mostKept(const lower::BodyInfo &info, const lower::RowSec
 
 /// The ways of a row program, in the order in which they are asked; the last one has no condition.
 void proposeThreads(const lower::BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates);
+
+/// Blocks of rows in shared memory for which a multiprocessor is to have registers: as many as its shared memory and its threads have room for.
+unsigned keptBlocks(const ThreadRows &s, const Machine &machine);
 
 /// What has to hold of sizes for rows that stay in registers, or in shared memory, to have room.
 Predicate needsOfThreads(const lower::BodyInfo &info, ThreadsAttr asked, const Machine &machine);

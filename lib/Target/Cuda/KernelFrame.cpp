@@ -117,6 +117,13 @@ void KernelFrame::assume(const schedule::Predicate &condition) {
         sizes[i] = d.i64(*c);
 }
 
+void KernelFrame::narrow(const Expr &size) {
+  std::optional<std::string> symbol = size.asSymbol();
+  for (unsigned i = 0; symbol && i < sizes.size(); ++i)
+    if (info.sizes[i] == *symbol && !getConstantIntValue(sizes[i]))
+      sizes[i] = d.wide(d.narrow(sizes[i]));
+}
+
 //===----------------------------------------------------------------------===//
 // The device function
 //===----------------------------------------------------------------------===//

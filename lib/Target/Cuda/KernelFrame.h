@@ -98,6 +98,8 @@ public:
   Value size(const shape::Expr &e); ///< i64
   /// Sizes that the condition says are numbers are these numbers. Where it holds, this entry point is called.
   void assume(const schedule::Predicate &condition);
+  /// A size that is one symbol fits in 32 bits.
+  void narrow(const shape::Expr &size);
   /// The memory that a kernel's launches share (its address is the parameter behind the sizes).
   Value scratch();
   /// Statically sized shared memory.

@@ -125,7 +125,7 @@ Value *Divider::divideWide(BinaryOperator &division) {
   Value *x = division.getOperand(0), *divisor = division.getOperand(1);
   bool isQuotient = division.getOpcode() == Instruction::UDiv, isNarrowX = isNarrow(x);
   IRBuilder<> b(&division);
-  auto fits = [&](Value *v) { return b.CreateIsNull(b.CreateLShr(v, 32)); };
+  auto fits = [&](Value *v) { return b.CreateIsNull(b.CreateTrunc(b.CreateLShr(v, 32), b.getInt32Ty())); };
   Quotient both = divide(b, b.CreateTrunc(x, b.getInt32Ty()), narrow(divisor));
   Value *result = b.CreateZExt(isQuotient ? both.quotient : both.remainder, b.getInt64Ty());
   if (isNarrowX && isNarrow(divisor))

@@ -83,7 +83,8 @@ void RowEmitter::bindRow() {
   Value row = d.wide(group);
   switch (s.layout) {
   case schedule::ThreadRows::Lanes:
-    row = d.add(d.mul(row, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
+    row = s.narrow ? d.wide(d.add(d.mul(group, s.rowsPerBlock()), d.div(tid, s.unit)))
+                   : d.add(d.mul(row, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
     inBlock = d.rem(tid, s.unit);
     break;
   case schedule::ThreadRows::Block:
@@ -100,12 +101,14 @@ void RowEmitter::bindRow() {
   if (s.together)
     inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
   Value count = frame.size(extentOf(info, axes.rows));
+  if (s.narrow)
+    count = d.wide(d.narrow(count));
   if (lower::contains(axes.rows, s.lane))
     count = d.div(count, s.width);
   if (s.layout != schedule::ThreadRows::Block) {
     // Threads past the end work on the last row, so that shuffles and barriers find everybody, and store nothing.
     rowOk = d.less(row, count);
-    row = d.minU(row, d.sub(count, d.i64(1)));
+    row = s.narrow ? d.wide(d.minU(d.narrow(row), d.sub(d.narrow(count), d.i32(1)))) : d.minU(row, d.sub(count, d.i64(1)));
   }
   bindFlattened(base, frame, s, axes.rows, row);
 }

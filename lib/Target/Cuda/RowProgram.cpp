@@ -69,8 +69,12 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<lower::RowSe
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
   frame.known = option.known;
   frame.assume(option.when);
+  if (sections.size() == 1 && schedules.front().narrow) // no axis of rows is longer than all of them together
+    for (unsigned axis = 0; axis < g.info.axes.size(); ++axis)
+      if (lower::contains(sections[0].axes.rows, axis))
+        frame.narrow(g.info.extents[axis]);
   if (schedules.front().kept)
-    frame.fitBlocks(2);
+    frame.fitBlocks(schedule::keptBlocks(schedules.front(), g.machine()));
   DeviceBuilder &d = frame.d;
   std::string error;
   for (unsigned i = 0; i < sections.size(); ++i) {

@@ -12,8 +12,7 @@
 // CHECK: griddepcontrol.wait
 // CHECK-NOT: rcp.approx
 // CHECK: mul.hi.u32 {{%r[0-9]+}}, {{%r[0-9]+}}, [[INVERSE]];
-// CHECK: shr.u64 [[HIGH:%rd[0-9]+]], {{%rd[0-9]+}}, 32;
-// CHECK: setp.eq.s64 [[FITS:%p[0-9]+]], [[HIGH]], 0;
+// CHECK: setp.eq.s32 [[FITS:%p[0-9]+]], {{%r[0-9]+}}, 0;
 // CHECK: @[[FITS]] bra
 // CHECK: div.u64
 // CHECK-NOT: rcp.approx
