@@ -5,6 +5,7 @@
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
+#include "lathe/Schedule/DeviceCosts.h"
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/ThreadRows.h"
 #include "lathe/Schedule/Tuning.h"
@@ -253,16 +254,39 @@ static bool mayHold(const Predicate &when, ArrayRef<std::string> sizes, ArrayRef
   });
 }
 
+/// What the ways of a row program are expected to take, and one that remembers all it reads.
+static void reckonThreads(const BodyInfo &info, const Machine &machine, Choice &choice) {
+  std::vector<lower::RowSection> sections = lower::rowSections(info);
+  for (Candidate &c : choice.cases) {
+    std::vector<ThreadRows> laid;
+    for (const lower::RowSection &section : sections) {
+      llvm::Expected<ThreadRows> rows = layRows(info, section, c.when, cast<ThreadsAttr>(c.schedule), sections.size() == 1 ? &machine : nullptr);
+      if (rows)
+        laid.push_back(*rows);
+      else
+        llvm::consumeError(rows.takeError());
+    }
+    if (laid.size() == sections.size())
+      c.cost = costOfRows(info, sections, laid, machine);
+  }
+  choice.ideal = costOfRows(info, {}, {}, machine);
+}
+
 /// On a GPU conditions divide the sizes among the ways: none is compared with another one.
 static void chooseThreads(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine, Choice &choice) {
-  if (!isRowClass(kernel.getKernelClass())) {
-    Attribute all = ProductsAttr::get(kernel.getContext(), -1, -1, -1), plain = PlainAttr::get(kernel.getContext());
-    choice.cases.push_back({{}, kernel.getKernelClass() == KernelClass::Contraction ? all : plain, Expr::unknown()});
+  if (kernel.getKernelClass() == KernelClass::Contraction) {
+    choice.cases.push_back({{}, ProductsAttr::get(kernel.getContext(), -1, -1, -1), costOfProducts(BodyInfo(kernel), machine)});
     return;
   }
-  proposeThreads(ThreadForm(kernel).info, &machine, choice.cases);
+  if (!isRowClass(kernel.getKernelClass())) {
+    choice.cases.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
+    return;
+  }
+  ThreadForm form(kernel);
+  proposeThreads(form.info, &machine, choice.cases);
   std::vector<std::string> sizes = kernel.getSizeSymbols();
   llvm::erase_if(choice.cases, [&](const Candidate &c) { return !mayHold(c.when, sizes, hints); });
+  reckonThreads(form.info, machine, choice);
 }
 
 Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,

@@ -41,6 +41,7 @@ struct GpuLimits {
   unsigned threads = 0;            ///< resident on one processor
   unsigned registers = 0;          ///< of 32 bits, on one processor
   unsigned registersPerThread = 0;
+  unsigned halfProducts = 0;       ///< multiply-adds of 16 bits in a cycle, by tensor cores
   unsigned shared = 0;             ///< bytes of shared memory of one processor
   unsigned sharedPerBlock = 0;     ///< bytes that a block may ask for on every GPU which runs the code
   bool asyncCopies = false;        ///< from global to shared memory, past the registers

@@ -258,7 +258,9 @@ static target::CompiledVariant describe(unsigned sm, const schedule::Choice &cho
   target::CompiledVariant v{"sm" + std::to_string(sm), "", "", {}, {}, std::nullopt};
   std::map<std::string, shape::Expr> canonical = kernel.toCanonical();
   for (const Way &w : code.ways) {
-    v.cases.push_back(target::toldCase(choice, {w.when.substitute(canonical), w.schedule, shape::Expr::unknown()}, w.entry));
+    schedule::Candidate asked{w.when.substitute(canonical), w.schedule, shape::Expr::unknown()};
+    auto chosen = llvm::find_if(choice.cases, [&](const schedule::Candidate &c) { return c.schedule == w.schedule && c.when.str() == asked.when.str(); });
+    v.cases.push_back(target::toldCase(choice, chosen == choice.cases.end() ? asked : *chosen, w.entry));
     std::string &when = v.cases.back().when;
     when += (when.empty() || w.device.empty() ? "" : " and ") + w.device;
   }
@@ -268,6 +270,8 @@ static target::CompiledVariant describe(unsigned sm, const schedule::Choice &cho
   for (const schedule::Candidate &c : choice.cases)
     if (choice.tuned && !isa<schedule::PlainAttr>(c.schedule) && llvm::none_of(code.ways, [&](const Way &w) { return w.schedule == c.schedule; }))
       llvm::raw_string_ostream(v.remarks.emplace_back()) << c.schedule << " was asked for, and does nothing: the kernel runs as " << forms;
+  if (llvm::any_of(code.ways, [](const Way &w) { return isa<schedule::ThreadsAttr>(w.schedule); }))
+    v.efficiency = choice.efficiency();
   if (choice.tuned)
     v.remarks.insert(v.remarks.begin(), choice.remarks.begin(), choice.remarks.end());
   return v;
