@@ -11,6 +11,7 @@
 #include "lathe/Lower/Passes.h"
 #include "lathe/Optimize/Passes.h"
 #include "lathe/Schedule/Passes.h"
+#include "lathe/Target/Backends/Passes.h"
 #include "lathe/Target/Passes.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -28,6 +29,7 @@ int main(int argc, char **argv) {
   lathe::lower::registerLatheLowerPasses();
   lathe::schedule::registerLatheSchedulePasses();
   lathe::target::registerLatheTargetPasses();
+  lathe::target::registerLatheCodePasses();
   lathe::interpret::registerInterpretPass(lathe::tool::npyFiles());
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "lathe's optimizer driver\n", registry));
 }

@@ -12,6 +12,7 @@
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "lathe/Target/TargetSpec.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <optional>
@@ -25,7 +26,10 @@ class OpPassManager;
 
 namespace lathe {
 class CodeCache;
+namespace schedule {
+struct Machine;
 }
+} // namespace lathe
 
 namespace lathe::target {
 
@@ -129,6 +133,12 @@ struct CompiledGroup {
   unsigned launch; ///< among the code's launches
 };
 
+/// A kernel's code in MLIR, or a part of it.
+struct CodeModule {
+  std::string name; ///< of the part; empty where there is one
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
 /// All code of an artifact for one target.
 struct TargetCode {
   std::vector<std::string> objects; ///< relocatable objects for the host, in a fixed order
@@ -167,6 +177,10 @@ public:
   /// The code of all kernels of prepared modules. Equal kernels share their code; all that are not supported are named in
   /// one error.
   virtual llvm::Expected<TargetCode> compile(llvm::ArrayRef<mlir::ModuleOp> modules, const CodeOptions &options) const = 0;
+  /// A kernel's code for a machine before it is lowered. These two are `compile`'s first stages, for each kernel by itself.
+  virtual llvm::Expected<std::vector<CodeModule>> emit(kernel::GenericOp kernel, const schedule::Machine &machine) const = 0;
+  /// Such a part in the llvm dialect, in place.
+  virtual llvm::Error lower(mlir::ModuleOp module, llvm::StringRef part, const schedule::Machine &machine) const = 0;
   /// The level at which the runtime takes a variant of a host's architecture.
   virtual LatheLevel levelOf(llvm::StringRef variant) const { return LATHE_LEVEL_BASELINE; }
 };

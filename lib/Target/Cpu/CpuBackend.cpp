@@ -1,7 +1,9 @@
 //===- CpuBackend.cpp - CPUs among the backends ----------------------------===//
 
+#include "BuildModule.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Schedule/ScheduledKernel.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CpuTarget.h"
@@ -81,6 +83,21 @@ public:
     out.functions = std::move(code->kernels);
     return out;
   }
+
+  Expected<std::vector<target::CodeModule>> emit(kernel::GenericOp kernel, const schedule::Machine &machine) const override {
+    schedule::ScheduledKernel scheduled(kernel);
+    std::vector<KernelCase> cases;
+    for (const schedule::Candidate &c : scheduled.choose(machine, {}).cases)
+      cases.push_back({c.when, c.schedule});
+    Expected<BuiltKernel> built = buildKernelModule(scheduled.detached, cases, machine, kernel.getName());
+    if (!built)
+      return built.takeError();
+    std::vector<target::CodeModule> out;
+    out.push_back({"", std::move(built->module)});
+    return std::move(out);
+  }
+
+  llvm::Error lower(ModuleOp module, StringRef, const schedule::Machine &machine) const override { return lowerToLLVMDialect(module, machine); }
 
 private:
   static Expected<CompiledKernels> generate(MLIRContext *context, ArrayRef<kernel::GenericOp> kernels,

@@ -1,6 +1,8 @@
 //===- CudaBackend.cpp - NVIDIA's GPUs among the backends ------------------===//
 
+#include "PtxEmitter.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Schedule/Machine.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaGroups.h"
@@ -75,6 +77,8 @@ static target::CompiledGroup describe(const LaunchGroup &group, StringRef kind, 
 }
 
 namespace {
+constexpr llvm::StringLiteral devicePart = "device";
+
 class CudaBackend final : public target::Backend {
 public:
   StringRef name() const override { return "cuda"; }
@@ -117,6 +121,20 @@ public:
     for (const CudaModule &m : code->modules)
       text += m.bytes;
     return text;
+  }
+
+  Expected<std::vector<target::CodeModule>> emit(kernel::GenericOp kernel, const schedule::Machine &machine) const override {
+    Expected<DeviceCode> code = generateDeviceCode(kernel, machine.gpu.capability, {});
+    if (!code)
+      return code.takeError();
+    std::vector<target::CodeModule> out;
+    out.push_back({devicePart.str(), std::move(code->device)});
+    out.push_back({"plan", std::move(code->host)});
+    return std::move(out);
+  }
+
+  llvm::Error lower(ModuleOp module, StringRef part, const schedule::Machine &) const override {
+    return lowerToLlvmDialect(module, part == devicePart);
   }
 
   Expected<target::TargetCode> compile(ArrayRef<ModuleOp> modules, const target::CodeOptions &options) const override {
