@@ -63,8 +63,9 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) 
     }
     Expr room = n.simplify(size + w.low[i] + w.high[i] - reach);
     Expr steps = ceil ? Expr::ceildiv(room, stride) : Expr::floordiv(room, stride);
-    // Rounded up, there is one place for a window that is larger than what there is by less than a stride.
-    if (std::optional<int64_t> last = n.simplify(steps).constant(); last && *last < 0)
+    // Rounded up, there is one place for a window that is larger than what there is by less than a stride; rounded down there is none, and
+    // the result is empty. A number of places below zero is none.
+    if (std::optional<int64_t> last = n.simplify(steps).constant(); last && *last < -1)
       failWrong("the window of {0} does not fit into dimension {1} of size {2}", reach.str(), i, size.str());
     // Rounding up must not make a window that starts in the padding after the end.
     Expr inFront = size + w.low[i], count = steps + Expr(1);
