@@ -110,8 +110,10 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   together = f.emitExpr(panelsTogether());
   groups = v.max(v.ceilDiv(panels, together), v.i(1));
   scratchElements = body.emitExpr(panelElements(v, shape));
-  if (known)
+  if (known) {
     tiles.allowHeightsOf(*known);
+    tiles.setReaders(*tileCount().constant());
+  }
   // Several tiles use a panel: it is converted once.
   if (panelType != shape.accumulator && several) {
     wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));

@@ -13,8 +13,10 @@ using Values = VectorBuilder::Values;
 constexpr unsigned unroll = 4;
 /// Rows of the panel that are requested from memory ahead of their use.
 constexpr unsigned prefetchRows = 32;
-/// Elements of the next panel that a tile requests for each row of its own panel.
-constexpr unsigned aheadElements = panelColumns / 4;
+/// Tiles that request a part of the next panel each.
+constexpr unsigned requestingTiles = 4;
+/// Tiles whose reading of a panel makes up for the first one's waiting.
+constexpr int64_t manyReaders = 8;
 /// Elements of a packed operand that is worth requesting panel by panel.
 constexpr int64_t fewestRequested = 1 << 16;
 /// Elements of one that does not stay in the second-level cache from call to call. Smaller ones are requested where several tiles
@@ -25,11 +27,6 @@ constexpr unsigned sumsInFlight = 8;
 
 ContractionTile::ContractionTile(VectorBuilder &v, const ContractionShape &shape, Type panelType, Value lhs)
     : v(v), shape(shape), panelType(panelType), lhs(lhs), prefetched(shape.packed) {}
-
-/// A single row reads panel after panel as they lie, which processors look ahead of by themselves. In loads of whole lines it keeps as much in flight as
-/// they can, and with requests on top products of 1x1280x1280 with weights in the third-level cache take 1.37 times as long, a token of LLaMA from memory
-/// 1.12 to 1.19 times (Zen 5). With shorter loads mobilenet_v3 takes 1.02 times as long without.
-static bool looksAhead(const Isa &target, unsigned rows) { return rows == 1 && target.vectorBytes >= 64; }
 
 /// Registers beside the sums: the panel's vectors, one element of the rows, and a product where it is not fused.
 static unsigned spareRegisters(const Isa &target) { return target.fma ? 1 : 3; }
@@ -76,6 +73,11 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     sets *= 2;
   auto pass = [&](Value column) {
     Value from = v.at(panel, column, panelType);
+    if (nextPanel) { // each pass its part
+      aheadElements = panelColumns / (requestingTiles * (all / vectors));
+      Value part = v.add(v.mul(requesting, all / vectors), v.div(column, vectors * v.lanes));
+      ahead = v.at(nextPanel, v.mul(part, v.mul(depth, aheadElements)), panelType);
+    }
     Values sums(rows * vectors * sets, v.f(0));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
     if (packedRow || tileOfRows) {
@@ -109,11 +111,26 @@ bool ContractionTile::mayHave(int64_t elements) const {
   return !depth || !columns || *depth * *columns >= elements;
 }
 
+/// A single row reads panel after panel as they lie, which processors look ahead of by themselves. With requests on top products of 1x1280x1280 with
+/// weights in the third-level cache take 1.37 times as long, a token of LLaMA from memory 1.12 to 1.19 times (Zen 5), with AVX2 1.18 times (Zen 3). In
+/// shorter loads too few of them are in flight.
+static bool looksAhead(const Isa &target, unsigned rows) { return rows == 1 && target.vectorBytes >= 32; }
+
+/// Are a panel's rows requested a little ahead of their use? With sixteen registers a tile has so few rows that loads take two thirds of their slots, and
+/// requests on top 3 to 7 % of the time: what many tiles read waits once.
+bool ContractionTile::requestsRows(unsigned rows) const {
+  if (!prefetched || looksAhead(v.target, rows))
+    return false;
+  if (v.target.registers >= 32)
+    return true;
+  return readers ? *readers < manyReaders : rows <= maxRows() / 2;
+}
+
 void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
   if (!shape.packed || !mayHave(fewestRequested))
     return;
-  Value elements = v.mul(depth, panelColumns), quarter = v.mul(v.min(tile, v.i(3)), v.mul(depth, aheadElements));
-  ahead = v.at(panel, v.add(elements, quarter), panelType);
+  nextPanel = v.at(panel, v.mul(depth, panelColumns), panelType);
+  requesting = v.min(tile, v.i(requestingTiles - 1));
 }
 
 /// Loops over the reduced axes from `level` on, each in a loop of its own.
@@ -195,7 +212,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     Values columns;
     for (unsigned q = 0; q < vectors; ++q) {
       Value offset = v.i(u * panelColumns + q * v.lanes);
-      if (prefetched && !looksAhead(v.target, rows) && q * v.lanes % 16 == 0)
+      if (requestsRows(rows) && q * v.lanes % 16 == 0)
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }

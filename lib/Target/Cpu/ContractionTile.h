@@ -25,6 +25,8 @@ public:
   /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
   /// for each.
   void allowHeightsOf(int64_t count);
+  /// So many tiles read each panel one after the other.
+  void setReaders(int64_t tiles) { readers = tiles; }
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
@@ -47,6 +49,7 @@ private:
     int64_t displacement;
   };
   bool mayHave(int64_t elements) const;
+  bool requestsRows(unsigned rows) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
   llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
   Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
@@ -67,7 +70,10 @@ private:
   int64_t tilePitch = 0;
   bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
-  mlir::Value ahead; ///< what a tile requests of the next panel; null for nothing
+  std::optional<int64_t> readers;
+  mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
+  mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one
+  unsigned aheadElements = 0;
 };
 
 } // namespace lathe::cpu

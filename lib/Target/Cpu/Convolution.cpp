@@ -88,6 +88,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   if (byPoints || byPixels)
     interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~unasked);
   panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
+  tiles.setReaders(mostRows() / tiles.maxRows());
 }
 
 void ConvolutionEmitter::chooseBlockRows() {
