@@ -24,6 +24,8 @@ constexpr int64_t tilesPerPanel = 8;
 
 /// What tiles read lies half of the second-level cache at most; the rest is for what passes by. No cache is smaller than this.
 constexpr int64_t smallestHalf = 128 << 10;
+/// So many panels are no more than one that is half empty.
+constexpr int64_t mostPanels = 32;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 
@@ -248,12 +250,18 @@ void ContractionEmitter::packPanel(const BodyEmitter &point, Value batch, Value 
     emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
 }
 
+/// Is half of the last panel enough, and a part of all that counts? What has no schedule is a product whose panels are computed.
+static bool lessWork(int64_t columns) {
+  int64_t last = columns % panelColumns;
+  return last > 0 && last <= panelColumns / 2 && columns < mostPanels * panelColumns;
+}
+
 /// Where a schedule says so, the last panel is worked off in fewer columns if they are enough: behind the others, so that these
 /// ask nothing.
 void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo,
                                    Value firstPanel, Value count) {
-  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : panelColumns;
   std::optional<int64_t> known = shape.columns.extent().constant();
+  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   auto each = [&](Value from, Value to, unsigned width) {

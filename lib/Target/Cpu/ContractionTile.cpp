@@ -78,6 +78,8 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
       Value part = v.add(v.mul(requesting, all / vectors), v.div(column, vectors * v.lanes));
       ahead = v.at(nextPanel, v.mul(part, v.mul(depth, aheadElements)), panelType);
     }
+    if (tileOfRows) // packed from vectors of places, which are constants of outer loops
+      v.freeRegisters();
     Values sums(rows * vectors * sets, v.f(0));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
     if (packedRow || tileOfRows) {

@@ -76,8 +76,9 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
       tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
       epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
   if (!shape.direct && shape.pixelsTogether) {
-    bool isShort = *f.info.extents[product.reduced.axes.back()].constant() < v.lanes;
-    byPoints = isShort && v.target.maskedBytes; // pixels at the edges of an image are gathered where masks have no registers
+    int64_t innermost = *f.info.extents[product.reduced.axes.back()].constant();
+    bool isShort = innermost < v.lanes;
+    byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
     byPixels = !isShort && !shape.pointsTogether;
   }
   if (!shape.direct)

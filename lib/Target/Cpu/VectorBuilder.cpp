@@ -46,6 +46,16 @@ Value VectorBuilder::apart(Value pointer) {
       .getResult(0);
 }
 
+void VectorBuilder::freeRegisters() {
+  if (target.arch != "x86_64" || target.registers >= 32)
+    return;
+  std::string clobbers;
+  for (unsigned r = 0; r < target.registers; ++r)
+    clobbers += (r ? ",~{xmm" : "~{xmm") + std::to_string(r) + "}";
+  b.create<LLVM::InlineAsmOp>(loc, TypeRange(), ValueRange(), "", clobbers, /*has_side_effects=*/true, /*is_align_stack=*/false,
+                              LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
 Value VectorBuilder::load(Value pointer, Value offset) {
   return b.create<LLVM::LoadOp>(loc, vec, at(pointer, offset), bytesOf(element));
 }

@@ -63,6 +63,9 @@ public:
   mlir::Value at(mlir::Value pointer, mlir::Value offset) { return at(pointer, offset, element); }
   /// The same pointer, whose relation to others the code generator does not see (what it may alias it does).
   mlir::Value apart(mlir::Value pointer);
+  /// What is in vector registers waits in memory from here to its next use. The code generator rather keeps what it took out of outer loops there, and
+  /// spills the sums of the loops within; of sixteen registers a micro-kernel needs all.
+  void freeRegisters();
   mlir::Value load(mlir::Value pointer, mlir::Value offset);
   void store(mlir::Value v, mlir::Value pointer, mlir::Value offset);
   /// One element of `type` (f32, f64, bf16, f16), converted to the vector's element type.
