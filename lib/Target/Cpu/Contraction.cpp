@@ -22,6 +22,9 @@ using shape::Expr;
 /// Tiles that a thread takes at least where it converts their panel.
 constexpr int64_t tilesPerPanel = 8;
 
+/// Rows that are packed for all panels, points of their sum, and panels, at least; and elements at most.
+constexpr int64_t fewestPackedRows = 24, fewestPackedPoints = 256, fewestPanelsOfRows = 8, mostPackedElements = 1 << 21;
+
 /// What tiles read lies half of the second-level cache at most; the rest is for what passes by. No cache is smaller than this.
 constexpr int64_t smallestHalf = 128 << 10;
 /// So many panels are no more than one that is half empty.
@@ -68,6 +71,10 @@ private:
   int64_t tilesPerBlock() const { return llvm::bit_floor(std::max(1u, 48 / tiles.maxRows())); }
   Value packedTile(Value number) { return v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(number, v.mul(depth, tilePitch())))); }
   void packTiles(const BodyEmitter &point, Value first, Value tileTo);
+  bool packsRows() const;
+  /// Elements of a tile of rows that were packed for all panels.
+  Value tileElements() { return v.mul(depth, tiles.maxRows()); }
+  void packRows(Value tileFrom, Value tileTo);
   Tile tileAt(Value index);
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void widenPanel(Value panel, Value to);
@@ -189,6 +196,43 @@ void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value t
   });
 }
 
+/// Where a tile's rows lie far apart, its elements share few sets of a cache and are as many streams as the tile has rows. Rows that many panels pass
+/// by are packed once for all of them, the elements of a tile for a point of the sum side by side.
+bool ContractionEmitter::packsRows() const {
+  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
+  bool once = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
+  if (!row || !point || !point->isOne() || !once || f.isa.registers >= 32 || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
+    return false;
+  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(0);
+  int64_t panels = panelCount().constant().value_or(0);
+  return rows >= fewestPackedRows && points >= fewestPackedPoints && points % v.lanes == 0 && panels >= fewestPanelsOfRows &&
+         rows * points <= mostPackedElements;
+}
+
+/// Squares of rows and points are transposed in registers. What the last rows of a square do not have is written over by the next point.
+void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
+  Value last = v.sub(rows, 1), to = v.at(f.scratch, f.emitExpr(panelScratch()));
+  v.loop(tileFrom, tileTo, 1, [&](Value index) {
+    Tile tile = tileAt(index);
+    VectorBuilder::Values starts;
+    for (unsigned r = 0; r < tiles.maxRows(); ++r) {
+      BodyEmitter point = body;
+      for (unsigned a : shape.reduced.axes)
+        point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+      shape.rows.bind(v, point, v.min(v.add(tile.row, r), last), /*flat=*/true);
+      starts.push_back(point.emitExpr(shape.lhs));
+    }
+    Value packed = v.at(to, v.mul(index, tileElements()));
+    v.loop(v.i(0), depth, v.lanes, [&](Value k) {
+      VectorBuilder::Values square;
+      for (unsigned r = 0; r < v.lanes; ++r)
+        square.push_back(r < starts.size() ? v.load(refOf(shape.lhsRef), v.add(starts[r], k)) : v.f(0));
+      for (auto [i, points] : llvm::enumerate(v.transpose(square)))
+        v.store(points, packed, v.mul(v.add(k, i), tiles.maxRows()));
+    });
+  });
+}
+
 KernelPlan ContractionEmitter::plan() const {
   KernelPlan plan;
   Expr rowCount = shape.rows.extent(), group = panelsTogether();
@@ -201,6 +245,11 @@ KernelPlan ContractionEmitter::plan() const {
     plan.scratchBytes = plan.scratchBytes + Expr(tiles.maxRows() * pairs->pitch() * int64_t(shape.accumulatorBytes));
   if (packsTiles())
     plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
+  if (packsRows()) {
+    Expr threads = f.run.empty() ? Expr(1) : Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS]));
+    plan.scratchBytes = plan.scratchBytes + (tileCount() * shape.reduced.extent() * tiles.maxRows() + v.lanes) * int64_t(shape.accumulatorBytes);
+    plan.granularity = Expr::max(Expr(1), Expr::ceildiv(plan.items, threads)); // each thread packs its own
+  }
   plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;
   return plan;
 }
@@ -209,6 +258,10 @@ KernelPlan ContractionEmitter::plan() const {
 void ContractionEmitter::emit() {
   Value perGroup = v.max(rowTiles, v.i(1));
   Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
+  if (packsRows()) {
+    Value several = v.less(v.add(firstGroup, 1), lastGroup), start = v.mul(firstGroup, perGroup);
+    packRows(v.select(several, v.i(0), v.sub(f.begin, start)), v.select(several, rowTiles, v.sub(f.end, start)));
+  }
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
     emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
@@ -271,6 +324,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
         v.ifThen(v.equal(place, v.i(0)), [&] { packTiles(point, tile.index, tileTo); });
         kernels.setTileOfRows(packedTile(place), tilePitch());
       }
+      if (packsRows())
+        kernels.setTileOfRows(v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(tile.index, tileElements()))), tiles.maxRows());
       if (pairs && &kernels != &tiles)
         pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, pairedRows());
       eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width); });
