@@ -201,7 +201,8 @@ void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value t
 bool ContractionEmitter::packsRows() const {
   std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
   bool once = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
-  if (!row || !point || !point->isOne() || !once || f.isa.registers >= 32 || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
+  bool plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator, lowTiles = f.isa.registers < 32 && tiles.maxRows() <= v.lanes;
+  if (!row || !point || !point->isOne() || !once || !plain || !lowTiles)
     return false;
   int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(0);
   int64_t panels = panelCount().constant().value_or(0);
@@ -209,7 +210,7 @@ bool ContractionEmitter::packsRows() const {
          rows * points <= mostPackedElements;
 }
 
-/// Squares of rows and points are transposed in registers. What the last rows of a square do not have is written over by the next point.
+/// Squares of a tile's rows and as many points as lanes are transposed in registers. What the last rows of a square do not have is written over by the next point.
 void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
   Value last = v.sub(rows, 1), to = v.at(f.scratch, f.emitExpr(panelScratch()));
   v.loop(tileFrom, tileTo, 1, [&](Value index) {

@@ -253,28 +253,38 @@ bool ContractionEpilogue::lanesStayInAxis() const {
 
 void ContractionEpilogue::emitRowColumns(const BodyEmitter &point, Value tileRow, Value firstColumn, unsigned panelWidth,
                                          bool partial) {
-  bool vectors = lanesStayInAxis();
-  unsigned width = vectors ? v.lanes : 1;
+  if (!lanesStayInAxis())
+    return emitRuns(point, tileRow, firstColumn, panelWidth);
   auto one = [&](Value c) {
     Value column = v.add(firstColumn, c), offset = v.add(tileRow, c);
     auto vector = [&](bool whole) { emitVector(point, offset, column, whole ? Value() : v.firstLanes(v.sub(columns, column))); };
-    if (vectors && (!partial || v.target.maskedBytes))
+    if (!partial || v.target.maskedBytes)
       return vector(!partial);
-    if (vectors) // a masked store takes a dozen cycles, also of nothing
-      return v.ifThen(v.less(v.add(column, v.lanes - 1), columns), [&] { vector(true); },
-                      [&] { v.ifThen(v.less(column, columns), [&] { vector(false); }); });
-    auto scalar = [&] { emitVector(point, offset, column, {}); };
-    if (partial)
-      v.ifThen(v.less(column, columns), scalar);
-    else
-      scalar();
+    // a masked store takes a dozen cycles, also of nothing
+    v.ifThen(v.less(v.add(column, v.lanes - 1), columns), [&] { vector(true); },
+             [&] { v.ifThen(v.less(column, columns), [&] { vector(false); }); });
   };
-  if (panelWidth <= 2 * width) {
-    for (unsigned c = 0; c < panelWidth; c += width)
+  if (panelWidth <= 2 * v.lanes) {
+    for (unsigned c = 0; c < panelWidth; c += v.lanes)
       one(v.i(c));
     return;
   }
-  v.loop(v.i(0), v.i(panelWidth), width, one);
+  v.loop(v.i(0), v.i(panelWidth), v.lanes, one);
+}
+
+/// Columns of several axes: vectors along the innermost one, and singly those of a vector that would reach past its end.
+void ContractionEpilogue::emitRuns(const BodyEmitter &point, Value tileRow, Value firstColumn, unsigned panelWidth) {
+  BodyEmitter outside = point;
+  Value length = v.max(outside.emitExpr(shape.columns.info->extents[shape.columns.carrier()]), v.i(1));
+  v.loop(v.i(0), v.i(panelWidth), v.lanes, [&](Value c) {
+    Value column = v.add(firstColumn, c), offset = v.add(tileRow, c), last = v.i(v.lanes - 1);
+    Value within = v.less(v.add(v.rem(column, length), last), length), exist = v.less(v.add(column, last), columns);
+    auto singly = [&] {
+      v.loop(v.i(0), v.max(v.min(v.sub(columns, column), v.i(v.lanes)), v.i(0)), 1,
+             [&](Value l) { emitVector(point, v.add(offset, l), v.add(column, l), {}, /*single=*/true); });
+    };
+    v.ifThen(v.b.create<arith::AndIOp>(v.loc, within, exist), [&] { emitVector(point, offset, column, {}); }, singly);
+  });
 }
 
 /// What the tile holds, in the type that the body sums in.
@@ -287,16 +297,15 @@ Value ContractionEpilogue::sumOf(Value bits) {
 }
 
 /// The epilogue of one vector of columns (or of one column), at a row.
-void ContractionEpilogue::emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask) {
-  bool vectors = lanesStayInAxis();
+void ContractionEpilogue::emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask, bool single) {
   if (!shape.columns.empty()) {
     shape.columns.bind(v, point, column, shape.columnsFlat);
-    if (vectors) {
+    if (!single) {
       const std::string &lane = shape.columns.info->axes[shape.columns.carrier()];
       point.bindLane(lane, point.axisValue(lane), v.lanes, mask);
     }
   }
-  bool asVector = vectors && !shape.columns.empty();
+  bool asVector = !single && !shape.columns.empty();
   Value sum = asVector ? v.load(tile, tileOffset) : v.loadScalar(tile, tileOffset);
   point.bindValue(shape.result, sumOf(sum));
   for (kernel::StoreOp s : stores)

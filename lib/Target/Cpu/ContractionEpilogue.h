@@ -46,7 +46,9 @@ private:
                 mlir::Value firstColumn, unsigned width);
   void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
                       bool partial);
-  void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask);
+  void emitRuns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth);
+  /// `single`: of one column.
+  void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask, bool single = false);
   bool lanesStayInAxis() const;
   mlir::Value sumOf(mlir::Value bits);
 

@@ -26,7 +26,9 @@ struct Packer {
   Value lastColumn() { return v.max(v.sub(columns, 1), v.i(0)); }
   void copyRows();
   void transposeRows();
-  void gather();
+  bool columnsAreRuns() const;
+  void copyRuns();
+  void gather(Value q);
 };
 } // namespace
 
@@ -72,13 +74,36 @@ void Packer::transposeRows() {
   });
 }
 
-void Packer::gather() {
-  Value last = lastColumn();
+/// Of several axes, do columns lie side by side along the last one?
+bool Packer::columnsAreRuns() const {
+  if (shape.columns.empty())
+    return false;
+  std::optional<Expr::Linear> along = shape.rhs.linearIn(shape.columns.info->axes[shape.columns.axes.back()]);
+  return along && along->coefficient.isOne();
+}
+
+/// A vector that ends where its run does or before is copied, another one is gathered.
+void Packer::copyRuns() {
+  lower::BodyEmitter outside = base;
+  Value length = v.max(outside.emitExpr(shape.columns.info->extents[shape.columns.axes.back()]), v.i(1));
+  v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
+    Value column = v.add(first, q), place = v.rem(column, length);
+    auto copy = [&] {
+      v.loop(v.i(0), depth, 1, [&](Value k) {
+        v.store(v.loadConverted(rhs, offsetAt(k, column), shape.rhsType), panel, v.add(v.mul(k, panelColumns), q));
+      });
+    };
+    auto each = [&] { v.loop(v.i(0), v.i(v.lanes), 1, [&](Value l) { gather(v.add(q, l)); }); };
+    Value within = v.less(v.add(place, v.lanes - 1), length), exist = v.less(v.add(column, v.lanes - 1), columns);
+    v.ifThen(v.b.create<arith::AndIOp>(v.loc, within, exist), copy, each);
+  });
+}
+
+/// A column of the panel; past the last one, that again.
+void Packer::gather(Value q) {
+  Value column = v.min(v.add(first, q), lastColumn());
   v.loop(v.i(0), depth, 1, [&](Value k) {
-    v.loop(v.i(0), v.i(panelColumns), 1, [&](Value q) {
-      Value element = v.loadScalar(rhs, offsetAt(k, v.min(v.add(first, q), last)), shape.rhsType);
-      v.storeScalar(element, panel, v.add(v.mul(k, panelColumns), q));
-    });
+    v.storeScalar(v.loadScalar(rhs, offsetAt(k, column), shape.rhsType), panel, v.add(v.mul(k, panelColumns), q));
   });
 }
 
@@ -90,8 +115,10 @@ void lathe::cpu::emitPackPanel(VectorBuilder &v, const ContractionShape &shape, 
     p.copyRows();
   else if (depthStride && depthStride->isOne())
     p.transposeRows();
+  else if (p.columnsAreRuns())
+    p.copyRuns();
   else
-    p.gather();
+    v.loop(v.i(0), v.i(panelColumns), 1, [&](Value q) { p.gather(q); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -28,3 +28,6 @@ add('product', 'bmm_broadcast', node('MatMul', 'x,w'), dict(x=floats(12, 1, 80, 
 add('product', 'einsum_outer', node('Einsum', 'x,w', equation='bi,bj->bij'), dict(x=floats(40, 150), w=floats(40, 170)))
 add('product', 'einsum_heads', node('Einsum', 'x,w', equation='bqhd,bkhd->bhqk'), dict(x=floats(2, 90, 6, 32), w=floats(2, 110, 6, 32)))
 add('product', 'einsum_trace', node('Einsum', 'x,w', equation='bij,bij->b'), dict(x=floats(64, 60, 70), w=floats(64, 60, 70)), tolerance=1e-2)
+for open in (False, True):
+    add('product', 'matmul_shared_rows' + '_open' * open, node('MatMul', 'x,w'), dict(x=floats(50, 100), w=floats(7, 100, 37)), open=open)
+add('product', 'einsum_shared_rows', node('Einsum', 'x,w', equation='ij,bjkl->ibkl'), dict(x=floats(40, 64), w=floats(8, 64, 9, 11)))

@@ -93,6 +93,33 @@ def transposed_rows(variant):
                 print(f'{variant} {layout}: no scratch memory for tiles of transposed rows')
 
 
+def rows_for_all_panels(variant):
+    """Rows that many panels pass by are packed once for a piece of the work, whichever panel and tile it begins with."""
+    global wrong
+    for m, k, n in ((50, 256, 300), (25, 264, 257)):
+        a, b = normal(m, k + 3), normal(k, n)
+        for layout in ('packed', 'rows'):
+            body = contract(f'{k + 3}*m + k', f'{n}*k + n', 'k', layout == 'packed') + store('%c', f'{n}*m + n')
+            many, few = [Kernel(f'contraction @x axes(m = "{rows}", n = "{n}", k = "{k}") {{ {body} }}', ['f32'] * 2, ['f32'], variant) for rows in (m, 12)]
+            for chunk in (None, 1, 7, 20):
+                check(f'{variant} {layout} rows for all panels {m} {chunk}', many, [a, pack(b) if layout == 'packed' else b], [], a[:, :k].astype(float) @ b, chunk)
+            if variant == 'avx2' and many.plan([])[1] - few.plan([])[1] < m * k * 4:
+                wrong += 1
+                print(f'{variant} {layout}: no scratch memory for the rows')
+
+
+def shared_rows(variant):
+    """One matrix times several: columns are those of all, a vector of them lies in one or reaches into the next."""
+    for m, k, n in ((13, 20, 37), (7, 9, 5), (6, 10, 64)):
+        a, b, bias = normal(m, k), normal(4, k, n), normal(n)
+        for count, length, sizes in (('4', n, []), ('bb', 'nn', [4, n])):
+            body = contract(f'{k}*m + k', f'n + {length}*(k + {k}*b)', 'k') + f'''
+                %bias = kernel.load %in2["n"] : {R} -> f32
+                %y = arith.addf %c, %bias : f32\n''' + store('%y', f'n + {length}*(m + {m}*b)')
+            kernel = Kernel(f'contraction @x axes(b = "{count}", m = "{m}", n = "{length}", k = "{k}") {{ {body} }}', ['f32'] * 3, ['f32'], variant)
+            check(f'{variant} shared rows {m}x{k}x{n}', kernel, [a, b, bias], sizes, a.astype(float) @ b + bias, chunk=2)
+
+
 def several_contracted_axes(variant):
     """A 3x3 convolution of stride 2 as a contraction, with a residual and two results in different layouts."""
     c, o, height, width, rows, columns = 20, 40, 9, 11, 4, 5
@@ -189,6 +216,6 @@ def vectors(variant):
 
 
 for v in variants():
-    for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, several_contracted_axes, panels_together, element_types, vectors):
+    for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, element_types, vectors):
         test(v)
 print(f'{wrong} wrong')
