@@ -60,7 +60,8 @@ private:
   void packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to);
   void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
   void eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body);
-  void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width);
+  /// `takes`: the epilogue takes sums as they leave their registers.
+  void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width, bool takes);
   /// Of a group. One alone needs no loop: without columns there are no items.
   void eachPanel(Value from, Value to, llvm::function_ref<void(Value)> body) {
     getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
@@ -318,7 +319,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
-  auto each = [&](Value from, Value to, unsigned width) {
+  bool takes = known && epilogue.takesSums(shape.reduced.extent().constant());
+  auto each = [&](Value from, Value to, unsigned width, bool all) {
     eachTile(tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
         Value number = v.sub(tile.index, tileFrom), place = v.sub(number, v.roundDown(number, tilesPerBlock()));
@@ -329,16 +331,18 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
         kernels.setTileOfRows(v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(tile.index, tileElements()))), tiles.maxRows());
       if (pairs && &kernels != &tiles)
         pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, pairedRows());
-      eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width); });
+      eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width, takes && all); });
     });
   };
-  if (whole || (known && *known <= int64_t(narrow)))
-    return each(v.i(0), count, whole ? panelColumns : narrow);
+  unsigned lastWidth = whole ? panelColumns : narrow;
+  bool one = known && *known <= int64_t(lastWidth), filled = known && last % int64_t(lastWidth) == 0;
+  if (one || (whole && (filled || !takes)))
+    return each(v.i(0), count, lastWidth, filled);
   Value lastPanel = v.sub(count, 1), firstOfLast = v.mul(v.add(firstPanel, lastPanel), panelColumns);
-  Value isNarrow = v.less(columns, v.add(firstOfLast, narrow + 1));
-  Value wholes = v.select(isNarrow, lastPanel, count);
-  v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns); });
-  v.ifThen(isNarrow, [&] { each(lastPanel, count, narrow); });
+  Value isLast = v.less(columns, v.add(firstOfLast, whole ? panelColumns : narrow + 1));
+  Value wholes = v.select(isLast, lastPanel, count);
+  v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns, true); });
+  v.ifThen(isLast, [&] { each(lastPanel, count, lastWidth, filled); });
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
@@ -353,7 +357,7 @@ ContractionEmitter::Tile ContractionEmitter::tileAt(Value index) {
 }
 
 void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p,
-                                  unsigned width) {
+                                  unsigned width, bool takes) {
   Value panelIndex = v.add(firstPanel, p), firstColumn = v.mul(panelIndex, panelColumns);
   bool inPlace = shape.packed && &kernels == &tiles;
   Value panel = inPlace ? packedPanel(panelIndex) : scratchPanel(p);
@@ -361,8 +365,12 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   if (&kernels == &tiles)
     kernels.requestNext(panel, tile.index, depth);
   bool paired = pairs && &kernels != &tiles;
+  kernels.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
+    epilogue.emitSums(point, v.add(tile.row, r), v.add(firstColumn, column), sums);
+  });
   kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
-  epilogue.emit(point, tile.row, tile.count, firstColumn, width);
+  if (!takes)
+    epilogue.emit(point, tile.row, tile.count, firstColumn, width);
 }
 
 void ContractionEmitter::widenPanel(Value panel, Value to) {

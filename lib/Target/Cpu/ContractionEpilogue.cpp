@@ -10,6 +10,9 @@ using lower::BodyEmitter;
 
 /// Of 4 bytes; narrower ones are requested twice.
 constexpr unsigned elementsPerLine = 16;
+/// Points of the sum beside which a trip through the tile counts, and operations that leave registers to the sums.
+constexpr int64_t deepestTaken = 256;
+constexpr size_t mostTakenOps = 8;
 
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
                                          lower::BodyEmitter &body, unsigned maxRows, bool grouped)
@@ -296,18 +299,34 @@ Value ContractionEpilogue::sumOf(Value bits) {
   return v.b.create<arith::BitcastOp>(v.loc, type, bits);
 }
 
+BodyEmitter ContractionEpilogue::rowAt(const BodyEmitter &point, Value row) {
+  BodyEmitter at = point;
+  shape.rows.bind(v, at, row, shape.rowsFlat);
+  return at;
+}
+
+bool ContractionEpilogue::takesSums(std::optional<int64_t> depth) const {
+  return v.target.registers < 32 && depth && *depth <= deepestTaken && lines.empty() && !shape.columns.empty() && !shape.resultType &&
+         lanesStayInAxis() && ops.size() <= mostTakenOps;
+}
+
 /// The epilogue of one vector of columns (or of one column), at a row.
-void ContractionEpilogue::emitVector(BodyEmitter point, Value tileOffset, Value column, Value mask, bool single) {
-  if (!shape.columns.empty()) {
-    shape.columns.bind(v, point, column, shape.columnsFlat);
-    if (!single) {
-      const std::string &lane = shape.columns.info->axes[shape.columns.carrier()];
-      point.bindLane(lane, point.axisValue(lane), v.lanes, mask);
-    }
-  }
-  bool asVector = !single && !shape.columns.empty();
-  Value sum = asVector ? v.load(tile, tileOffset) : v.loadScalar(tile, tileOffset);
-  point.bindValue(shape.result, sumOf(sum));
+void ContractionEpilogue::emitVector(const BodyEmitter &point, Value tileOffset, Value column, Value mask, bool single) {
+  if (!single && !shape.columns.empty())
+    return emitVectorAt(point, column, mask, v.load(tile, tileOffset));
+  BodyEmitter at = point;
+  if (!shape.columns.empty())
+    shape.columns.bind(v, at, column, shape.columnsFlat);
+  at.bindValue(shape.result, sumOf(v.loadScalar(tile, tileOffset)));
+  for (kernel::StoreOp s : stores)
+    at.emitStore(s);
+}
+
+void ContractionEpilogue::emitVectorAt(BodyEmitter point, Value column, Value mask, Value sums) {
+  shape.columns.bind(v, point, column, shape.columnsFlat);
+  const std::string &lane = shape.columns.info->axes[shape.columns.carrier()];
+  point.bindLane(lane, point.axisValue(lane), v.lanes, mask);
+  point.bindValue(shape.result, sumOf(sums));
   for (kernel::StoreOp s : stores)
     point.emitStore(s);
 }

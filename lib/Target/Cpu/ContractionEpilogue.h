@@ -27,6 +27,11 @@ public:
   void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
             unsigned width = panelColumns);
 
+  /// Whether little is done with the sums of so many points, and with columns in the lanes: emitSums() may take them as they leave their registers.
+  bool takesSums(std::optional<int64_t> depth) const;
+  /// A vector of sums, all of whose columns there are.
+  void emitSums(const lower::BodyEmitter &point, mlir::Value row, mlir::Value column, mlir::Value sums) { emitVectorAt(rowAt(point, row), column, {}, sums); }
+
   /// Requests what emit() will read at each row, so that it arrives while the tile's product is computed.
   void request(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
                unsigned width = panelColumns);
@@ -48,7 +53,9 @@ private:
                       bool partial);
   void emitRuns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth);
   /// `single`: of one column.
-  void emitVector(lower::BodyEmitter point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask, bool single = false);
+  void emitVector(const lower::BodyEmitter &point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask, bool single = false);
+  void emitVectorAt(lower::BodyEmitter point, mlir::Value column, mlir::Value mask, mlir::Value sums);
+  lower::BodyEmitter rowAt(const lower::BodyEmitter &point, mlir::Value row);
   bool lanesStayInAxis() const;
   mlir::Value sumOf(mlir::Value bits);
 

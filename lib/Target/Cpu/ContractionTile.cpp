@@ -98,8 +98,10 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
       for (unsigned k = 0; k < count * live / 2; ++k)
         sums[k] = v.addf(sums[k], sums[k + count * live / 2]);
     for (unsigned r = 0; r < rows; ++r)
-      for (unsigned q = 0; q < vectors; ++q)
-        v.store(sums[r * vectors + q], tile, v.add(column, r * panelColumns + q * v.lanes));
+      for (unsigned q = 0; q < vectors; ++q) {
+        Value sum = sums[r * vectors + q];
+        takeSums ? takeSums(r, v.add(column, q * v.lanes), sum) : v.store(sum, tile, v.add(column, r * panelColumns + q * v.lanes));
+      }
   };
   if (vectors == all)
     pass(v.i(0));

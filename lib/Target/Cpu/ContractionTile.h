@@ -4,6 +4,7 @@
 
 #include "Contraction.h"
 #include "RowGroups.h"
+#include <functional>
 
 namespace lathe::cpu {
 
@@ -21,6 +22,9 @@ public:
   /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
   void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
             mlir::Value tile, unsigned width = panelColumns);
+  /// Calls of emit() from here on give a vector of sums, of a row of the tile and a column of the panel, to `taker`, not to their tile; null: to that again.
+  using Taker = std::function<void(unsigned, mlir::Value, mlir::Value)>;
+  void setTaker(Taker taker) { takeSums = std::move(taker); }
   /// `count` rows are split into tiles of at most maxRows, the first ones with one row more than the rest: calls of emit()
   /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
   /// for each.
@@ -71,6 +75,7 @@ private:
   bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;
+  Taker takeSums;
   mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
   mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one
   unsigned aheadElements = 0;

@@ -143,6 +143,9 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value firstColumn = v.mul(panelIndex, panelColumns);
   const RowGroups &groups = epilogue.rowGroups();
   panels.inWidth(panelIndex, [&](unsigned width) {
+    int64_t rest = shape.columns % panelColumns;
+    bool filled = rest == 0 || (width < panelColumns ? rest == width : panels.lastWidth() < panelColumns);
+    bool takes = filled && epilogue.takesSums(shape.depth);
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
       epilogue.request(body, row, group.count, firstColumn, width);
@@ -150,9 +153,13 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
         tiles.requestNext(panel, tile.number, v.i(shape.depth));
         if (byPoints)
           tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
+        tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
+          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums);
+        });
         tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
       });
-      epilogue.emit(body, row, group.count, firstColumn, width);
+      if (!takes)
+        epilogue.emit(body, row, group.count, firstColumn, width);
     });
   });
 }
