@@ -342,7 +342,12 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   Value isLast = v.less(columns, v.add(firstOfLast, whole ? panelColumns : narrow + 1));
   Value wholes = v.select(isLast, lastPanel, count);
   v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns, true); });
-  v.ifThen(isLast, [&] { each(lastPanel, count, lastWidth, filled); });
+  auto lastOnes = [&] { each(lastPanel, count, lastWidth, filled); };
+  if (known || narrow != 2 * v.lanes)
+    return v.ifThen(isLast, lastOnes);
+  // Rows at an open distance have a register each, and a single vector of columns takes five sixths of the time of two. At a known one it takes more.
+  Value single = v.less(columns, v.add(firstOfLast, v.lanes + 1));
+  v.ifThen(isLast, [&] { v.ifThen(single, [&] { each(lastPanel, count, v.lanes, false); }, lastOnes); });
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update

@@ -70,8 +70,9 @@ def batches(variant):
     """Batch axes; the first operand transposed; a stride and a division in the second."""
     body = contract('q + nq*(d + dd*b)', 'n + nk*(d + dd*b)', 'd') + store('%c', 'n + nk*(q + nq*b)')
     kernel = Kernel(f'contraction @x axes(b = "nb", q = "nq", n = "nk", d = "dd") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
-    a, b = normal(2, 19, 40), normal(2, 19, 45)
-    check(f'{variant} transposed lhs', kernel, [a, b], [19, 2, 45, 40], a.astype(float).transpose(0, 2, 1) @ b)
+    for n in (45, 35, 5):
+        a, b = normal(2, 19, 40), normal(2, 19, n)
+        check(f'{variant} transposed lhs {n}', kernel, [a, b], [19, 2, n, 40], a.astype(float).transpose(0, 2, 1) @ b)
     body = contract('32*(q + nq*h) + d', 'floordiv(h, 2) + 2*(n + 24*d)', 'd') + store('%c', 'n + 24*(q + nq*h)')
     kernel = Kernel(f'contraction @x axes(h = "4", q = "nq", n = "24", d = "32") {{ {body} }}', ['f32'] * 2, ['f32'], variant)
     a, b = normal(4, 9, 32), normal(32, 24, 2)
