@@ -211,7 +211,8 @@ bool ContractionEmitter::packsRows() const {
          rows * points <= mostPackedElements;
 }
 
-/// Squares of a tile's rows and as many points as lanes are transposed in registers. What the last rows of a square do not have is written over by the next point.
+/// Squares of a tile's rows and as many points as lanes are transposed in registers. Of a point what lies behind the tile's rows is written over by the
+/// next one.
 void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
   Value last = v.sub(rows, 1), to = v.at(f.scratch, f.emitExpr(panelScratch()));
   v.loop(tileFrom, tileTo, 1, [&](Value index) {
