@@ -191,29 +191,44 @@ void schedule::proposeJams(const BodyInfo &info, const Machine &machine, std::ve
   }
 }
 
+/// The size n of min(axis, n - 1), and the axis.
+static std::optional<std::pair<std::string, unsigned>> broadcastIn(const BodyInfo &info, const shape::Atom &a) {
+  if (a.kind != shape::Atom::Kind::Min)
+    return std::nullopt;
+  for (unsigned axis = 0; axis < info.axes.size(); ++axis)
+    for (bool first : {true, false}) {
+      std::optional<std::string> size = (a.operands[first ? 1 : 0] + Expr(1)).asSymbol();
+      if (size && a.operands[first ? 0 : 1] == Expr::symbol(info.axes[axis]) && info.extents[axis].asSymbol())
+        return std::pair(*size, axis);
+    }
+  return std::nullopt;
+}
+
 /// Where a run may have one place that stands for all, offsets hold min(i, n - 1): lanes along i gather. Where n is the
-/// axis's extent in a call, as it mostly is, they do not.
+/// axis's extent in a call, as it mostly is, they do not; nor where one operand has a single element for each row.
 void schedule::proposeBroadcasts(const BodyInfo &info, std::vector<Candidate> &candidates) {
-  Predicate when;
-  std::map<std::string, Expr> known;
+  constexpr unsigned mostOperands = 2;
+  std::vector<std::pair<std::string, unsigned>> known;
   for (Operation *op : info.ops)
     for (const Expr::Term &t : info.exprOf(op).terms())
-      for (const shape::Atom &a : t.atoms) {
-        if (a.kind != shape::Atom::Kind::Min)
-          continue;
-        for (unsigned axis = 0; axis < info.axes.size(); ++axis)
-          for (bool first : {true, false}) {
-            const Expr &index = a.operands[first ? 0 : 1], size = a.operands[first ? 1 : 0] + Expr(1);
-            std::optional<std::string> symbol = size.asSymbol();
-            if (index != Expr::symbol(info.axes[axis]) || !symbol || !info.extents[axis].asSymbol() ||
-                known.count(*symbol))
-              continue;
-            known.emplace(*symbol, info.extents[axis]);
-            when.add(size, Relation::Equal, info.extents[axis]);
-          }
-      }
-  if (when.always())
+      for (const shape::Atom &a : t.atoms)
+        if (auto found = broadcastIn(info, a); found && !llvm::is_contained(llvm::make_first_range(known), found->first))
+          known.push_back(*found);
+  if (known.empty())
     return;
-  // Cheaper than what gathers, at every point: one access is worth a vector.
-  candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});
+  auto propose = [&](const std::string &single) {
+    Predicate when;
+    for (auto &[size, axis] : known)
+      when.add(Expr::symbol(size), Relation::Equal, size == single ? Expr(1) : info.extents[axis]);
+    // Cheaper than what gathers, at every point: one access is worth a vector.
+    candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});
+  };
+  propose("");
+  unsigned inner = info.axes.size() - 1;
+  std::vector<std::string> singles;
+  for (auto &[size, axis] : known)
+    if (axis == inner && inner > 0)
+      singles.push_back(size);
+  if (singles.size() <= mostOperands)
+    llvm::for_each(singles, propose);
 }

@@ -6,7 +6,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from kernels import Kernel, variants
 
 rng = np.random.default_rng(11)
-LENGTHS = (0, 1, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 130, 257)
+LENGTHS = (0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 100, 127, 128, 129, 130, 257)
 
 
 def softmax_text(t):
@@ -43,6 +43,16 @@ BROADCAST = '''loop @add axes(i = "M", j = "N") {
 %y = kernel.load %in1["N*i + j"] : <f32> -> f32
 %s = arith.addf %x, %y : f32
 kernel.store %s, %out0["N*i + j"] : f32, <f32>
+}'''
+
+TURNED = '''loop @turned axes(i = "N", j = "M") {
+%x = kernel.load %in0["N*j + i"] : <f32> -> f32
+kernel.store %x, %out0["M*i + j"] : f32, <f32>
+}'''
+
+TWICE = '''loop @twice axes(i = "M", j = "2*N") {
+%x = kernel.load %in0["N*i + mod(j, N)"] : <f32> -> f32
+kernel.store %x, %out0["2*N*i + j"] : f32, <f32>
 }'''
 
 
@@ -84,6 +94,12 @@ for variant in variants():
             check(f'product {b} {m} {n} {k} {variant}', Kernel(PRODUCT, ['f32', 'f32'], ['f32'], variant, rows(forced)), [x, w], x @ w,
                   [b, k, m, n], 1e-4)
             count += 1
+    for m in (1, 2, 3, 4, 5, 70):
+        for n in (1, 2, 3, 4, 5, 70):
+            x = rng.standard_normal((m, n)).astype(np.float32)
+            check(f'turned {m} {n} {variant}', Kernel(TURNED, ['f32'], ['f32'], variant), [x], np.ascontiguousarray(x.T), [m, n], 0)
+            check(f'twice {m} {n} {variant}', Kernel(TWICE, ['f32'], ['f32'], variant), [x], np.tile(x, (1, 2)), [m, n], 0)
+            count += 2
     for m, p, M, N in ((4, 9, 4, 9), (1, 9, 4, 9), (4, 1, 4, 9), (1, 1, 3, 40), (6, 33, 6, 33), (1, 1, 1, 1)):
         x, y = rng.standard_normal((m, p)).astype(np.float32), rng.standard_normal((M, N)).astype(np.float32)
         check(f'broadcast {m} {p} {variant}', Kernel(BROADCAST, ['f32', 'f32'], ['f32'], variant), [x, y], x + y,

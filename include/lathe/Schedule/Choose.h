@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 7; ///< of one kernel
+  unsigned mostSchedules = 10; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 
@@ -72,6 +72,8 @@ Tiling tilingOf(const lower::BodyInfo &info, kernel::ContractOp op);
 void proposeRows(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
+/// Ways for rows of a few elements.
+void proposeShortAxes(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
 /// Ways for whole numbers of neighbours along an axis of open length, which share work.
 void proposeJams(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 

@@ -1,0 +1,71 @@
+//===- ShortAxes.cpp - Ways for rows of a few elements ----------------------===//
+//
+// Points, boxes and pixels are rows of two to four numbers. Along them most lanes of a vector lie idle. Where a kernel knows how many there
+// are, lanes run across rows, and whole vectors are shuffled apart or together; where the length is open, each of them is a way of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Schedule/Choose.h"
+#include "lathe/Schedule/Rows.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using lower::BodyInfo;
+using shape::Expr;
+
+/// Bodies that are compiled again for each length.
+constexpr unsigned heaviest = 120;
+
+/// The size of which the length is a multiple.
+static std::optional<std::string> sizeIn(const Expr &length) {
+  std::set<std::string> symbols = length.symbols();
+  if (symbols.size() != 1 || shape::kindOf(*symbols.begin()) != shape::SymbolKind::Size)
+    return std::nullopt;
+  std::optional<Expr::Linear> linear = length.linearIn(*symbols.begin());
+  bool isMultiple = linear && linear->rest.isZero() && linear->coefficient.constant();
+  return isMultiple ? std::optional(*symbols.begin()) : std::nullopt;
+}
+
+/// Whether some operand or result is rows along the axis, one behind the other.
+static bool isRow(const BodyInfo &info, unsigned axis, const std::string &size) {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    if (!isa<kernel::LoadOp, kernel::StoreOp>(op) || stepAlong(info, op, axis) != 1)
+      return false;
+    for (unsigned other = 0; other < info.axes.size(); ++other) {
+      std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[other]);
+      if (other != axis && linear && linear->coefficient.mentions(size))
+        return true;
+    }
+    return false;
+  });
+}
+
+/// Windows and pieces are found along lanes by other ways.
+static bool isPlain(const BodyInfo &info) {
+  unsigned weight = 0;
+  for (Operation *op : info.ops) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (load && load.getPredicate())
+      return false;
+    weight += weightOf(op);
+  }
+  return weight <= heaviest;
+}
+
+void schedule::proposeShortAxes(const BodyInfo &info, std::vector<Candidate> &candidates) {
+  constexpr int64_t shortest = 2, longest = 4;
+  if (!isPlain(info))
+    return;
+  std::set<std::string> known;
+  for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
+    std::optional<std::string> size = sizeIn(info.extents[axis]);
+    if (!size || !isRow(info, axis, *size) || !known.insert(*size).second)
+      continue;
+    for (int64_t length = shortest; length <= longest; ++length) {
+      Predicate when;
+      when.add(Expr::symbol(*size), Relation::Equal, Expr(length));
+      candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// Rows of two to four elements leave most lanes idle, or are gathered: each such length is a way of its own, in which the kernel is one of
+// that length. An operand with one element for each row is another one.
+// RUN: lathe-opt %s --lathe-schedule=machine=avx512 | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=avx2 | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=CODE
+
+lathe.symbol "m" range [1, -1]
+lathe.symbol "n" range [1, -1]
+lathe.symbol "p" range [1, -1]
+lathe.symbol "h" range [1, 4096] hints [120, 1000]
+!x = tensor<?x?xf32, #lathe.dims<"m", "n">>
+!y = tensor<?x?xf32, #lathe.dims<"n", "m">>
+!b = tensor<?x?xf32, #lathe.dims<"m", "p">>
+!h = tensor<?x?xf32, #lathe.dims<"m", "h">>
+!s = tensor<?xf32, #lathe.dims<"m">>
+!r = tensor<?x?xf32, #lathe.dims<"m", "2*n">>
+
+// CHECK-LABEL: @sums
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>,
+// Vectors across rows are shuffled out of whole ones.
+// CODE-LABEL: func.func private @lathe_k0_sums_avx2.way1.body
+// CODE: vector.shuffle
+// CODE-LABEL: func.func private @lathe_k0_sums_avx2.way2.body
+// CHECK-LABEL: @turned
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
+// CHECK-LABEL: @twice
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>
+// CHECK-LABEL: @each
+// CHECK-SAME: #schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
+// One behind the other they are one row; of the sizes that are expected none is short; what is read under a predicate is no plain row.
+// CHECK-LABEL: @flat
+// CHECK-SAME: schedule.cases = [#schedule.case<#schedule.rows<>>]
+// CHECK-LABEL: @hinted
+// CHECK-NOT: h = 2
+// CHECK-LABEL: @predicated
+// CHECK-NOT: n = 2
+func.func @f(%x: !x, %b: !b, %h: !h) -> (!s, !y, !r, !x, !x, !s, !x) {
+  %0 = kernel.generic reduction @sums axes(i = "m", j = "n") ins(%x : !x) outs(!s) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["n*i + j"] : <f32> -> f32
+    %y = kernel.reduce add %v over ["j"] : f32
+    kernel.store %y, %out["i"] : f32, <f32>
+  }
+  %1 = kernel.generic loop @turned axes(i = "n", j = "m") ins(%x : !x) outs(!y) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["n*j + i"] : <f32> -> f32
+    kernel.store %v, %out["m*i + j"] : f32, <f32>
+  }
+  %2 = kernel.generic loop @twice axes(i = "m", j = "2*n") ins(%x : !x) outs(!r) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["n*i + mod(j, n)"] : <f32> -> f32
+    kernel.store %v, %out["2*n*i + j"] : f32, <f32>
+  }
+  %3 = kernel.generic loop @each axes(i = "m", j = "n") ins(%x, %b : !x, !b) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %c: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["n*i + j"] : <f32> -> f32
+    %w = kernel.load %c["p*i + min(j, p - 1)"] : <f32> -> f32
+    %y = arith.mulf %v, %w : f32
+    kernel.store %y, %out["n*i + j"] : f32, <f32>
+  }
+  %4 = kernel.generic loop @flat axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["n*i + j"] : <f32> -> f32
+    %y = arith.negf %v : f32
+    kernel.store %y, %out["n*i + j"] : f32, <f32>
+  }
+  %5 = kernel.generic reduction @hinted axes(i = "m", j = "h") ins(%h : !h) outs(!s) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %v = kernel.load %a["h*i + j"] : <f32> -> f32
+    %y = kernel.reduce add %v over ["j"] : f32
+    kernel.store %y, %out["i"] : f32, <f32>
+  }
+  %6 = kernel.generic loop @predicated axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %zero = arith.constant 0 : i64
+    %none = arith.constant 0.0 : f32
+    %l = kernel.index "j - 1"
+    %p = arith.cmpi sge, %l, %zero : i64
+    %v = kernel.load %a["n*i + j - 1"] if %p : <f32> -> f32
+    %y = arith.select %p, %v, %none : f32
+    kernel.store %y, %out["n*i + j"] : f32, <f32>
+  }
+  return %0, %1, %2, %3, %4, %5, %6 : !s, !y, !r, !x, !x, !s, !x
+}
