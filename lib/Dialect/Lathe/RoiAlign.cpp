@@ -1,8 +1,9 @@
 //===- RoiAlign.cpp - Samples of regions of a feature map -------------------===//
 //
 // Each bin of a region has a grid of samples, and each sample four neighbours: four gathers over all samples of all regions, the
-// channels last so that one index vector takes all of them. Where the region's size decides how many samples there are, the grid is
-// that of the largest region, and what the others have too many does not count.
+// channels last so that one index takes all of them. Rows and columns of the grid have their places and weights apart, which are added and
+// multiplied at each sample. Where the region's size decides how many samples there are, the grid is that of the largest region, and what
+// the others have too many does not count.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,9 @@ namespace {
 
 /// Along one direction: [regions, bins, samples].
 struct Samples {
-  Value low, high;  ///< neighbours, as numbers
-  Value fraction;   ///< from low to high
-  Value inside;
-  Value count; ///< per region and as a number, where the regions decide; else null
+  Value places[2];  ///< of the two neighbours, as integers
+  Value weights[2]; ///< theirs; 0 outside of the map
+  Value count;      ///< per region and as a number, where the regions decide; else null
 };
 
 class RoiAligner {
@@ -37,7 +37,7 @@ private:
   Samples along(int64_t start, int64_t bins, const Expr &size, const Expr &samples, Value count);
   Value weighted(const Samples &down, const Samples &right);
   Value spread(Value v, bool vertical);
-  Value tap(Value y, Value x);
+  Value neighbour(const Samples &down, const Samples &right, bool lower, bool further);
 
   GraphBuilder &g;
   const RoiAlignment &how;
@@ -46,7 +46,7 @@ private:
   Expr samplesDown, samplesRight;
   Value countDown, countRight; ///< null where the model says how many
   Expr regions, channels;
-  Value rois, x, batch;
+  Value rois, x;
   Dims grid; ///< [regions, height, samples, width, samples]
 };
 
@@ -86,14 +86,12 @@ Samples RoiAligner::along(int64_t start, int64_t bins, const Expr &size, const E
   Value part = g.div(g.binary<AddOp>(g.iota(dims, 2, type), 0.5), all);
   Value p = g.add(wide(region(start)), g.mul(g.add(g.iota(dims, 1, type), part), wide(bin)));
   Value extent = g.broadcastTo(g.cast(g.size(size), type), dims), last = g.binary<SubOp>(extent, 1);
-  Samples s;
-  s.count = count;
-  s.inside = g.binary<AndOp>(g.compare(CompareKind::GE, p, g.splatLike(-1, p)), g.compare(CompareKind::LE, p, extent));
+  Value inside = g.binary<AndOp>(g.compare(CompareKind::GE, p, g.splatLike(-1, p)), g.compare(CompareKind::LE, p, extent));
   p = g.binary<MinOp>(g.binary<MaxOp>(p, 0), last);
-  s.low = g.unary<FloorOp>(p);
-  s.high = g.binary<MinOp>(g.binary<AddOp>(s.low, 1), last);
-  s.fraction = g.sub(p, s.low);
-  return s;
+  Value low = g.unary<FloorOp>(p), high = g.binary<MinOp>(g.binary<AddOp>(low, 1), last), fraction = g.sub(p, low);
+  auto place = [&](Value v) { return g.cast(v, g.b.getI64Type()); };
+  auto weight = [&](Value w) { return g.select(inside, w, g.splatLike(0, w)); };
+  return {{place(low), place(high)}, {weight(g.sub(g.splatLike(1, fraction), fraction)), weight(fraction)}, count};
 }
 
 /// [regions, bins, samples] over the grid.
@@ -103,43 +101,43 @@ Value RoiAligner::spread(Value v, bool vertical) {
   return g.broadcastTo(g.reshape(v, one), grid);
 }
 
-Value RoiAligner::tap(Value y, Value across) {
-  auto index = [&](Value v) { return g.unsqueeze(g.cast(v, g.b.getI64Type()), {5}); };
-  Value image = g.broadcastTo(g.reshape(batch, {regions, 1, 1, 1, 1}), grid);
-  Value at = g.concat({index(image), index(spread(y, true)), index(spread(across, false))}, 5);
+/// A neighbour of each sample with its weight, [grid.., channels].
+Value RoiAligner::neighbour(const Samples &down, const Samples &right, bool lower, bool further) {
+  Value place = g.unsqueeze(g.add(spread(down.places[lower], true), spread(right.places[further], false)), {5});
   Dims dims = grid;
   dims.push_back(channels);
-  return g.b.createOrFold<GatherNdOp>(g.loc, tensorType(dims, type), x, at, 0);
+  Value v = g.b.createOrFold<GatherNdOp>(g.loc, tensorType(dims, type), x, place, 0);
+  Value w = g.mul(spread(down.weights[lower], true), spread(right.weights[further], false));
+  return g.mul(v, g.broadcastTo(g.unsqueeze(w, {5}), dims));
 }
 
 Value RoiAligner::build(Value input, Value images) {
   type = elementOf(input);
-  batch = images;
   regions = dimsOf(rois)[0];
   samplesDown = samplesRight = Expr(how.samples);
   if (how.samples == 0)
     countSamples();
   Dims d = dimsOf(input);
   channels = d[1];
-  x = g.transpose(input, {0, 2, 3, 1});
+  x = g.reshape(g.transpose(input, {0, 2, 3, 1}), {d[0] * d[2] * d[3], channels});
   grid = {regions, Expr(how.height), samplesDown, Expr(how.width), samplesRight};
-  Value y = weighted(along(1, how.height, d[2], samplesDown, countDown), along(0, how.width, d[3], samplesRight, countRight));
+  Samples down = along(1, how.height, d[2], samplesDown, countDown), right = along(0, how.width, d[3], samplesRight, countRight);
+  for (Value &rows : down.places) { // of rows of the image that the region lies in
+    auto wide = [&](Value v) { return g.broadcastTo(v, dimsOf(rows)); };
+    Value above = g.mul(g.reshape(g.cast(images, g.b.getI64Type()), {regions, 1, 1}), g.broadcastTo(g.size(d[2]), {regions, 1, 1}));
+    rows = g.mul(g.add(rows, wide(above)), wide(g.size(d[3])));
+  }
+  Value y = weighted(down, right);
   return g.transpose(y, {0, 3, 1, 2});
 }
 
 /// The samples with their weights, joined over each bin: [regions, height, width, channels].
 Value RoiAligner::weighted(const Samples &down, const Samples &right) {
   bool isMax = how.isMax;
-  Value inside = g.binary<AndOp>(spread(down.inside, true), spread(right.inside, false)), all;
+  Value all;
   for (bool lower : {false, true})
     for (bool further : {false, true}) {
-      auto weight = [&](const Samples &s, bool second) {
-        return second ? s.fraction : g.sub(g.splatLike(1, s.fraction), s.fraction);
-      };
-      Value w = g.mul(spread(weight(down, lower), true), spread(weight(right, further), false));
-      w = g.select(inside, w, g.splatLike(0, w));
-      Value v = tap(lower ? down.high : down.low, further ? right.high : right.low);
-      v = g.mul(v, g.broadcastTo(g.unsqueeze(w, {5}), dimsOf(v)));
+      Value v = neighbour(down, right, lower, further);
       all = !all ? v : isMax ? g.binary<MaxOp>(all, v) : g.add(all, v);
     }
   Dims result{regions, Expr(how.height), Expr(how.width), channels};
