@@ -179,6 +179,10 @@ def movements(m):
     model.node("GatherElements", [a, model.integers([[0, 4, -1]])], kind, x[[[0, 4, 4]], [[0, 1, 2]]], axis=0)
     model.node("GatherND", [a, model.integers([[0, 1], [-1, 12]])], kind, x[[0, -1], [1, 12]])
     model.node("Trilu", [a], kind, np.triu(x))
+    if kind not in BOOL:
+        for shape, equation in (((4, 3, 4), "ibi->bi"), ((3, 4, 4), "...ii->...i"), ((2, 3, 3, 2), "ijji->ij")):
+            matrix, elements = m.operand(shape, fixed=True)
+            model.node("Einsum", [matrix], kind, np.einsum(equation, elements), equation=equation)
     padded = np.full((7, 14), scalar)
     padded[1:6, 1:] = x
     model.node("Pad", [a, model.integers([1, 1, 1, 0]), s], kind, padded)

@@ -29,6 +29,7 @@ public:
 
 private:
   std::string expand(StringRef text, int64_t rank);
+  Value takeDiagonal(Value v, int64_t first, int64_t second);
   Term diagonal(Term t);
   Term sumOut(Term t, const std::string &needed);
   Term combine(Term a, Term b, const std::string &needed);
@@ -63,6 +64,23 @@ std::string Einsum::expand(StringRef text, int64_t rank) {
   return out;
 }
 
+/// The elements with equal indices at two dimensions, in the place of the first one: of a matrix of n rows every (n + 1)th.
+Value Einsum::takeDiagonal(Value v, int64_t first, int64_t second) {
+  Dims dims = n.dims(v), flat{dims[first] * dims[first]};
+  SmallVector<int64_t> to{first, second}, back;
+  for (int64_t d = 0; d < int64_t(dims.size()); ++d)
+    if (d != first && d != second) {
+      to.push_back(d);
+      flat.push_back(dims[d]);
+    }
+  Type i64 = n.g.b.getI64Type();
+  Value place = n.g.iota({dims[first]}, 0, i64), step = n.g.broadcastTo(n.g.size(dims[first] + Expr(1)), {dims[first]});
+  Value taken = n.g.gather(n.g.reshape(n.g.transpose(v, to), flat), n.g.mul(place, step), 0);
+  for (int64_t d = 0; d < int64_t(dims.size()) - 1; ++d)
+    back.push_back(d < first ? d + 1 : d == first ? 0 : d);
+  return n.g.transpose(taken, back);
+}
+
 /// Where a name stands twice, only the elements with equal indices remain.
 Term Einsum::diagonal(Term t) {
   for (size_t i = 0; i < t.names.size(); ++i) {
@@ -71,9 +89,7 @@ Term Einsum::diagonal(Term t) {
       continue;
     Dims dims = n.dims(t.value);
     n.requireEqual(dims[i], dims[j], llvm::formatv("the dimensions named '{0}'", t.names[i]).str());
-    Type i64 = n.g.b.getI64Type();
-    Value same = n.g.compare(ir::CompareKind::EQ, n.g.iota(dims, i, i64), n.g.iota(dims, j, i64));
-    t.value = n.g.reduce(ReduceKind::Sum, n.g.select(same, t.value, n.g.splatLike(0, t.value)), {int64_t(j)}, false);
+    t.value = takeDiagonal(t.value, i, j);
     t.names.erase(j, 1);
     --i;
   }
