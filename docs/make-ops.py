@@ -143,7 +143,7 @@ is read back from the device.
 "From" is the operator set from which a row's meaning holds, several where it changed; attributes that became operands in between are read in
 either form. "Elements" are those that the format allows for the first operand: floats are f16, bf16, f32 and f64, integers have 8 to 64 bits and
 either sign, numbers are both, narrow are floats and integers of 8 bits and less. All of them are read, but strings, narrow types that would be
-computed in (Dropout when training, QLinearMatMul), integers that would be interpolated (Resize, GridSample), and bool in Col2Im and Unique.
+computed in (Dropout when training, QLinearMatMul), integers that would be interpolated (GridSample), and bool in Col2Im and Unique.
 Sources are in `lib/Import/Onnx/Ops/`. Beside the named tests (in `test/Import/Onnx`; `dtypes` and `opsets` are those of `test/Conformance`),
 ONNX's node tests run every operator that they have.
 

@@ -138,13 +138,26 @@ static Value repeatElements(Node &n, const Resampling &s, Value x, SmallVector<R
   return n.reshape(n.g.broadcastTo(n.reshape(x, split), wide), merged);
 }
 
+/// What is interpolated in: integers up to 16 bits fit in f32.
+static Value interpolable(Node &n, Value x) {
+  if (n.isFloat(x))
+    return n.wide(x);
+  return n.g.cast(x, n.element(x).getIntOrFloatBitWidth() <= 16 ? n.g.b.getF32Type() : n.g.b.getF64Type());
+}
+
+/// Integers are the nearest ones, as in the format's reference implementation, halves to even; its text does not say. (ONNX Runtime cuts off
+/// the fractions of linearly interpolated ones.)
+static Value rounded(Node &n, const Resampling &s, Value y, Type element) {
+  if (s.mode != "nearest" && !llvm::isa<mlir::FloatType>(element))
+    y = n.g.unary<ir::RoundOp>(y);
+  return n.g.cast(y, element);
+}
+
 static void resizeAxes(Node &n, const Resampling &s, SmallVector<ResizedAxis> axes) {
   Value x = n.in(0);
-  if (s.mode != "nearest" && !n.isFloat(x))
-    failUnsupported("attribute 'mode' is '{0}' with {1}: the format does not say how integers are rounded", s.mode, describe(x.getType()));
   if (s.mode != "nearest")
-    n.requireFloat(x);
-  Value y = repeatElements(n, s, s.mode == "nearest" ? x : n.wide(x), axes);
+    n.requireNumber(x);
+  Value y = repeatElements(n, s, s.mode == "nearest" ? x : interpolable(n, x), axes);
   for (const ResizedAxis &axis : axes) {
     if (n.g.facts.provablyEqual(axis.in, axis.out) && axis.start == 0 && axis.end == 1 && !axis.givenStart)
       continue;
@@ -157,7 +170,7 @@ static void resizeAxes(Node &n, const Resampling &s, SmallVector<ResizedAxis> ax
     if (!y)
       failUnsupported("{0}", why);
   }
-  n.out(n.g.cast(y, n.element(x)));
+  n.out(rounded(n, s, y, n.element(x)));
 }
 
 /// The same in symbols: halves are rounded up, before or after the smallest is taken.
