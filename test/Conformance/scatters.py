@@ -70,9 +70,10 @@ class Cases:
         return self.model.input(f"in{self.count}", array, kind or self.kind, dims)
 
     def indices(self, at):
-        """The depth of an index vector is a constant."""
+        """With symbols the depth of an index vector is open, too: the ranks say it."""
         name = f"at{self.count}"
-        return self.model.constant(name, at, np.int64) if self.folded and at.size else self.model.input(name, at, np.int64, list(at.shape))
+        dims = list(at.shape[:-1]) + ([name + "depth"] if self.symbolic else [at.shape[-1]])
+        return self.model.constant(name, at, np.int64) if self.folded and at.size else self.model.input(name, at, np.int64, dims)
 
     def elements(self, shape, taken, axis, reduction, index=np.int64):
         """Indices of shape `taken`; with "none", duplicates too: the last one stays."""

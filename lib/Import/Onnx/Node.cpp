@@ -95,6 +95,15 @@ const GraphProto *Node::graph(StringRef name) const {
   return a ? &typed(a, name, AttributeProto::GRAPH, a->has_g())->g() : nullptr;
 }
 
+std::optional<int64_t> Node::declaredRank(unsigned output) const {
+  const GraphProto &all = importer.session().file.model().graph();
+  for (const auto *declarations : {&all.output(), &all.value_info()})
+    for (const ValueInfoProto &v : *declarations)
+      if (v.name() == proto.output(output) && v.type().tensor_type().has_shape())
+        return v.type().tensor_type().shape().dim_size();
+  return std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Axes and size operands
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,8 @@ public:
   const TensorProto *tensor(llvm::StringRef name) const;           ///< null when absent
   const GraphProto *graph(llvm::StringRef name) const;             ///< null when absent
   const AttributeProto *attribute(llvm::StringRef name) const;     ///< of any type, null when absent
+  /// The rank that the model declares for a result, where it does.
+  std::optional<int64_t> declaredRank(unsigned output) const;
 
   // Axes, counted from the end when negative.
   int64_t axis(int64_t value, int64_t rank) const;

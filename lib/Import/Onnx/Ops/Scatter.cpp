@@ -52,20 +52,20 @@ void scatterNd(Node &n) {
   n.requireRankAtLeast(indices, 1);
   ScatterKind kind = reductionOf(n, data);
   Dims dims = n.dims(data), at = n.dims(indices), given = n.dims(updates);
-  std::optional<int64_t> depth = n.simplify(at.back()).constant();
-  if (!depth)
-    failUnsupported("the last dimension of the indices is {0}, expected a constant", at.back().str());
-  if (*depth < 1 || *depth > n.rank(data))
+  // Where the file leaves it open how many dimensions are indexed, the updates' rank says it.
+  int64_t depth = n.simplify(at.back()).constant().value_or(n.rank(data) + n.rank(indices) - 1 - n.rank(updates));
+  if (depth < 1 || depth > n.rank(data))
     failWrong("indices {0} into {1}", describe(indices.getType()), describe(data.getType()));
+  n.requireEqual(at.back(), Expr(depth), "the last dimension of the indices");
   Dims expected(at.begin(), at.end() - 1);
   size_t shared = expected.size();
-  expected.append(dims.begin() + *depth, dims.end());
+  expected.append(dims.begin() + depth, dims.end());
   n.requireRank(updates, expected.size());
   for (size_t d = 0; d < expected.size(); ++d)
     n.requireEqual(given[d], expected[d], "a dimension of the updates");
   SmallVector<Value> coordinates;
   SmallVector<int64_t> indexed;
-  for (int64_t d = 0; d < *depth; ++d) {
+  for (int64_t d = 0; d < depth; ++d) {
     Value column = n.g.squeeze(n.g.slice(indices, shared, Expr(d), Expr(1)), {int64_t(shared)});
     coordinates.push_back(n.broadcastTo(column, Dims(given.begin(), given.begin() + shared)));
     indexed.push_back(d);

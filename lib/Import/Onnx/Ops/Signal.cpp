@@ -14,6 +14,16 @@ using ir::FourierResult;
 
 namespace lathe::onnx {
 
+/// Behind the tensor's end along its last dimension, zeros up to the size.
+static Value padded(Node &n, Value x, const Expr &size) {
+  int64_t last = n.rank(x) - 1;
+  Dims low(n.rank(x), Expr(0)), high = low, dims = n.dims(x);
+  high[last] = n.simplify(size - dims[last]);
+  dims[last] = size;
+  return n.g.b.createOrFold<ir::PadOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, n.g.scalar(0, n.element(x)),
+                                       ir::exprArray(n.g.b, low), ir::exprArray(n.g.b, high));
+}
+
 /// The last dimension cut, or filled with zeros, to the size.
 static Value fit(Node &n, Value x, const Expr &size) {
   int64_t last = n.rank(x) - 1;
@@ -24,11 +34,7 @@ static Value fit(Node &n, Value x, const Expr &size) {
     return n.g.slice(x, last, Expr(0), size);
   if (!n.g.facts.provablyLess(have, size))
     failUnsupported("a signal of {0} elements for a transform of {1}", have.str(), size.str());
-  Dims low(n.rank(x), Expr(0)), high = low, dims = n.dims(x);
-  high[last] = missing;
-  dims[last] = size;
-  return n.g.b.createOrFold<ir::PadOp>(n.g.loc, ir::tensorType(dims, n.element(x)), x, n.g.scalar(0, n.element(x)),
-                                       ir::exprArray(n.g.b, low), ir::exprArray(n.g.b, high));
+  return padded(n, x, size);
 }
 
 /// Over the last dimension of x [.., 1 or 2, m]; gives [.., parts, m'].
@@ -68,10 +74,26 @@ static Value moved(Node &n, Value x, int64_t from, int64_t to) {
   return n.g.transpose(x, perm);
 }
 
-static void checkParts(Node &n, Value x) {
-  std::optional<int64_t> parts = n.simplify(n.dim(x, n.rank(x) - 1)).constant();
-  if (!parts || *parts < 1 || *parts > 2)
+/// Numbers whose last dimension is known to be 1 (real) or 2 (complex). Where its size is open, that follows from what a half of the
+/// frequencies belongs to, or else imaginary parts that are not there are zero.
+static Value withKnownParts(Node &n, Value x, bool inverse, bool onesided) {
+  Dims dims = n.dims(x);
+  Expr &parts = dims.back();
+  parts = n.simplify(parts);
+  std::optional<int64_t> known = parts.constant();
+  if (known && (*known < 1 || *known > 2))
     failWrong("the last dimension of {0} must be 1 (real) or 2 (complex)", describe(x.getType()));
+  if (!known && onesided) {
+    known = inverse ? 2 : 1;
+    n.requireEqual(parts, Expr(*known), inverse ? "the parts of complex numbers" : "the parts of real numbers");
+  }
+  if (known) {
+    parts = Expr(*known);
+    return n.reshape(x, dims);
+  }
+  n.requireAtLeast(parts, 1, "the parts of numbers");
+  n.require(parts, "le", Expr(2), "numbers have a real and an imaginary part");
+  return padded(n, x, Expr(2));
 }
 
 /// How long the transform of a dimension of that size is.
@@ -84,8 +106,7 @@ static Expr lengthOf(Node &n, const Expr &size) {
 }
 
 /// Over the axis that an input of the model names.
-static void dftAlong(Node &n, const Expr &axis) {
-  Value x = n.in(0);
+static void dftAlong(Node &n, Value x, const Expr &axis) {
   int64_t last = n.rank(x) - 1;
   n.require(axis, "le", Expr(n.rank(x) - 2), "the axis is not the one of real and imaginary parts");
   Dims outer = n.dims(x);
@@ -113,21 +134,21 @@ void dft(Node &n) {
   Value x = n.in(0);
   n.requireFloat(x);
   n.requireRankAtLeast(x, 2);
-  checkParts(n, x);
+  bool inverse = n.flag("inverse", false), onesided = n.flag("onesided", false);
+  x = withKnownParts(n, x, inverse, onesided);
   int64_t rank = n.rank(x), axis = n.opset() >= 20 ? -2 : n.integer("axis", 1);
   if (n.opset() >= 20 && n.has(2)) {
     Dims given = n.axisValues(2, rank);
     if (given.size() != 1)
       failWrong("operand 2 has {0} elements, expected 1", given.size());
     if (!given[0].constant())
-      return dftAlong(n, given[0]);
+      return dftAlong(n, x, given[0]);
     axis = *given[0].constant();
   }
   axis = n.axis(axis, rank);
   if (axis == rank - 1)
     failWrong("axis {0} is the one of real and imaginary parts", axis);
-  Value y = transformed(n, moved(n, n.wide(x), axis, rank - 1), lengthOf(n, n.dim(x, axis)), n.flag("inverse", false),
-                        n.flag("onesided", false));
+  Value y = transformed(n, moved(n, n.wide(x), axis, rank - 1), lengthOf(n, n.dim(x, axis)), inverse, onesided);
   n.out(n.g.cast(moved(n, y, rank - 1, axis), n.element(x)));
 }
 
@@ -135,7 +156,8 @@ void stft(Node &n) {
   Value x = n.in(0), window = n.maybe(2);
   n.requireFloat(x);
   n.requireRank(x, 3);
-  checkParts(n, x);
+  bool onesided = n.flag("onesided", true);
+  x = withKnownParts(n, x, false, onesided);
   Expr step = n.sizeScalar(1), size = n.dim(x, 1);
   Expr length = n.simplify(n.has(3) ? n.sizeScalar(3) : window ? n.dim(window, 0) : size);
   if ((step.constant() && *step.constant() < 1) || (length.constant() && *length.constant() < 1))
@@ -150,8 +172,7 @@ void stft(Node &n) {
     n.requireEqual(n.dim(window, 0), length, "the window and the frame");
     framed = n.g.mul(framed, n.g.broadcastTo(n.g.cast(window, n.element(framed)), n.dims(framed)));
   }
-  Value y = transformed(n, moved(n, framed, 1, 2), length, false,
-                        n.flag("onesided", true)); // [batch, frames, 2, frequencies]
+  Value y = transformed(n, moved(n, framed, 1, 2), length, false, onesided); // [batch, frames, 2, frequencies]
   n.out(n.g.cast(moved(n, y, 2, 3), n.element(x)));
 }
 

@@ -179,11 +179,15 @@ void gatherNd(Node &n) {
   n.requireInteger(indices);
   int64_t batch = n.integer("batch_dims", 0), rank = n.rank(x), last = n.rank(indices) - 1;
   Dims from = n.dims(x), at = n.dims(indices);
-  std::optional<int64_t> depth = n.simplify(at[last]).constant();
+  // Where the file leaves it open how many dimensions are indexed, a declared rank of the result says it.
+  std::optional<int64_t> depth = n.simplify(at[last]).constant(), made = n.declaredRank(0);
+  if (!depth && made)
+    depth = rank + last - batch - *made;
   if (!depth)
-    failUnsupported("the last dimension of the indices is {0}, expected a constant", at[last].str());
+    failUnsupported("the last dimension of the indices is {0}, and the rank of the result is not declared; fix one of them", at[last].str());
   if (batch < 0 || batch > last || batch + *depth > rank || batch >= rank || *depth < 1)
     failWrong("batch_dims {0} with indices {1} into {2}", batch, describe(indices.getType()), describe(x.getType()));
+  n.requireEqual(at[last], Expr(*depth), "the last dimension of the indices");
   for (int64_t d = 0; d < batch; ++d)
     n.requireEqual(from[d], at[d], "a batch dimension of data and indices");
   Dims dims(at.begin(), at.begin() + last);
