@@ -77,6 +77,13 @@ bool isLongList(Operation *op) {
   return sizes && sizes.getExprs().size() > 2;
 }
 
+/// Instructions of an element of a vector: integers of a float hold to the ends of their range, by comparisons and choices.
+unsigned freeCost(Operation *op) {
+  constexpr unsigned saturation = 12;
+  auto cast = dyn_cast<ir::CastOp>(op);
+  return cast && isa<FloatType>(ir::elementOf(cast.getX())) && isa<IntegerType>(ir::elementOf(cast.getResult())) ? saturation : 1;
+}
+
 /// Follows from sizes and splat constants alone, cheaply: everybody computes it anew.
 bool isFree(Value v, unsigned budget, unsigned &cost) {
   Operation *op = v.getDefiningOp();
@@ -84,7 +91,7 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
     return false;
   if (isa<ir::ConstantOp, ir::SizeOp, ir::IotaOp>(op))
     return !isLongList(op);
-  if (!isView(op) && (!isa<ir::ElementwiseInterface>(op) || isHeavy(op) || ++cost > budget))
+  if (!isView(op) && (!isa<ir::ElementwiseInterface>(op) || isHeavy(op) || (cost += freeCost(op)) > budget))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value o) { return isFree(o, budget, cost); });
 }
@@ -296,7 +303,7 @@ bool Trees::mustBeRoot(Operation *op) {
     Operation *d = v.getDefiningOp();
     if (!d || roots.contains(d) || isExternal(v))
       return false;
-    return isHeavy(d) || isLongList(d) || llvm::any_of(d->getOperands(), heavyBelow);
+    return isHeavy(d) || isLongList(d) || freeCost(d) > 1 || llvm::any_of(d->getOperands(), heavyBelow);
   };
   return heavyBelow(op->getResult(0));
 }

@@ -58,18 +58,35 @@ def regions(model, symbolic):
                            mode=mode, sampling_ratio=samples, output_height=3, output_width=2, spatial_scale=0.5, coordinate_transformation_mode=transform)
 
 
-def resized(image, axis, size, cubic):
-    """Along one axis, half-pixel coordinates."""
-    at = (np.arange(size) + 0.5) * image.shape[axis] / size - 0.5
-    out = 0
-    for step in range(-1, 3):
+def resized(image, axis, size, cubic, scale=None, smooth=False):
+    """Along one axis, half-pixel coordinates; the kernel is stretched where the image shrinks smoothly."""
+    scale = scale or size / image.shape[axis]
+    at = (np.arange(size) + 0.5) / scale - 0.5
+    stretch = min(scale, 1) if smooth else 1
+    out, total = 0, 0
+    for step in range(-int(2 / stretch) - 1, int(2 / stretch) + 3):
         place = np.floor(at) + step
-        far = np.abs(place - at)
+        far = np.abs(place - at) * stretch
         near, beyond = 1.25 * far**3 - 2.25 * far**2 + 1, -0.75 * (far**3 - 5 * far**2 + 8 * far - 4)
-        weight = np.where(far <= 1, near, beyond) if cubic else np.maximum(1 - far, 0)
+        weight = np.where(far <= 1, near, np.where(far < 2, beyond, 0)) if cubic else np.maximum(1 - far, 0)
         taken = np.take(image, np.clip(place, 0, image.shape[axis] - 1).astype(int), axis)
-        out = out + taken * weight.reshape([-1 if d == axis else 1 for d in range(image.ndim)])
-    return out
+        shape = [-1 if d == axis else 1 for d in range(image.ndim)]
+        out, total = out + taken * weight.reshape(shape), total + weight.reshape(shape)
+    return out / total
+
+
+def smooth(model, symbolic):
+    """By scales of which the sizes of open images follow only in a call, and by others."""
+    for mode in ("linear", "cubic"):
+        for down, right in ((1.7, 1.7), (0.4, 0.75), (0.5, 1.3), (0.03, 1.0)):
+            image, name = rng.standard_normal((1, 2, 40, 33)).astype(np.float32), f"{mode}{down}by{right}"
+            dims = [f"s{name}{d}" for d in range(4)] if symbolic else None
+            scales = np.array([1, 1, down, right], np.float32)
+            exact = image.astype(np.float64)
+            for axis in (2, 3):
+                exact = resized(exact, axis, int(np.float32(image.shape[axis]) * scales[axis]), mode == "cubic", float(scales[axis]), True)
+            operands = [model.input("s" + name, image, np.float32, dims), "", model.constant("f" + name, scales, np.float32)]
+            model.node("Resize", operands, np.float32, exact.astype(np.float32), mode=mode, antialias=1)
 
 
 def integers(model, symbolic):
@@ -118,9 +135,10 @@ def main():
     parser.add_argument("--target", default="host")
     parser.add_argument("--lathe", default="lathe")
     options = parser.parse_args()
-    model = TextModel(17)
+    model = TextModel(19)
     regions(model, options.symbolic)
     integers(model, options.symbolic)
+    smooth(model, options.symbolic)
     good, bad = compare(model, options)
     return verdict(good, "results", bad, "numpy")
 

@@ -148,30 +148,35 @@ Value GridSampler::build(Value input, Value grid) {
 Value ir::gridSample(GraphBuilder &g, const GridSampling &how, Value x, Value grid) { return GridSampler(g, how).build(x, grid); }
 
 Value ir::affineGrid(GraphBuilder &g, Value theta, llvm::ArrayRef<Expr> pixels, bool corners, double lone) {
-  Type element = elementOf(theta);
+  Type given = elementOf(theta), element = given.getIntOrFloatBitWidth() < 32 ? g.b.getF32Type() : given;
+  theta = g.cast(theta, element);
   int64_t spatial = pixels.size();
-  Dims grid(pixels.begin(), pixels.end()), column = grid;
-  column.push_back(Expr(1));
-  SmallVector<Value> columns; // x is the last dimension
+  Dims dims{dimsOf(theta)[0]};
+  dims.append(pixels.begin(), pixels.end());
+  dims.push_back(Expr(spatial));
+  // A column of the transformations, at all points.
+  auto factor = [&](int64_t column) {
+    Dims each(dims.size(), Expr(1));
+    each.front() = dims.front();
+    each.back() = Expr(spatial);
+    return g.broadcastTo(g.reshape(g.slice(theta, 2, Expr(column), Expr(1)), each), dims);
+  };
+  Value sum = factor(spatial);
   for (int64_t d = spatial - 1; d >= 0; --d) {
-    Value i = g.iota(grid, d, element), length = g.broadcastTo(g.cast(g.size(grid[d]), element), grid);
+    Dims line{pixels[d]};
+    Value i = g.iota(line, 0, element), length = g.broadcastTo(g.cast(g.size(pixels[d]), element), line);
     Value doubled = g.binary<MulOp>(i, 2), v;
     if (corners) {
       Value steps = g.binary<MaxOp>(g.binary<SubOp>(length, 1), 1);
       v = g.binary<SubOp>(g.div(doubled, steps), 1);
-      if (lone != -1 && !g.facts.provablyLess(Expr(1), grid[d]))
+      if (lone != -1 && !g.facts.provablyLess(Expr(1), pixels[d]))
         v = g.select(g.compare(CompareKind::LT, g.splatLike(1, length), length), v, g.splatLike(lone, v));
     } else {
       v = g.binary<SubOp>(g.div(g.binary<AddOp>(doubled, 1), length), 1);
     }
-    columns.push_back(g.reshape(v, column));
+    Dims along(dims.size(), Expr(1));
+    along[d + 1] = pixels[d];
+    sum = g.add(sum, g.mul(factor(spatial - 1 - d), g.broadcastTo(g.reshape(v, along), dims))); // x is the last dimension
   }
-  columns.push_back(g.splat(1, column, element));
-  Value homogeneous = g.reshape(g.concat(columns, spatial), {g.facts.simplify(shape::product(grid)), Expr(spatial + 1)});
-  // [N, rows, columns] x [points, columns] -> [N, rows, points]
-  Value r = g.transpose(g.contract(theta, homogeneous, {}, {}, {2}, {1}), {0, 2, 1});
-  Dims dims{dimsOf(theta)[0]};
-  dims.append(grid.begin(), grid.end());
-  dims.push_back(Expr(spatial));
-  return g.reshape(r, dims);
+  return g.cast(sum, given);
 }

@@ -78,7 +78,9 @@ SmallVector<ResizedAxis> scaledAxes(Node &n, Value scales, llvm::ArrayRef<int64_
     }
     if (byKernel.empty())
       byKernel = scaledByKernel(n, scales, dims);
-    axes.push_back(byKernel[i]);
+    axes.push_back(byKernel[i]); // the size alone; the scale is known
+    axes.back().scale = (*known)[i];
+    axes.back().givenScale = {};
   }
   return axes;
 }
@@ -92,7 +94,7 @@ void requireWholeSizes(Node &n, llvm::ArrayRef<ResizedAxis> axes) {
     auto fraction = axis.scale ? fractionOf(*axis.scale) : std::nullopt;
     std::optional<int64_t> in = axis.in.constant();
     float exact = in && axis.scale ? float(*in) * float(*axis.scale) : 0;
-    if (!axis.scale)
+    if (!axis.scale || (!in && !fraction))
       failUnsupported("aligned corners, and scales or sizes that are known only when the model runs: {0}", kAdvice);
     if (exact != std::floor(exact))
       failUnsupported("aligned corners, and a scale of {0} that makes {1} elements of {2}: {3}", *axis.scale, exact, *in, kAdvice);
