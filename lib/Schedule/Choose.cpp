@@ -3,6 +3,7 @@
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/DeviceCosts.h"
@@ -289,6 +290,17 @@ static void chooseThreads(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, c
   reckonThreads(form.info, machine, choice);
 }
 
+/// The general way again, for rows of which places fit into 32 bits.
+static void proposeNarrow(kernel::GenericOp kernel, std::vector<Candidate> &candidates) {
+  Candidate narrow = candidates.back();
+  for (const Expr &length : lower::lengthsToNarrow(kernel))
+    narrow.when.add(length, Relation::LessEqual, Expr(lower::mostNarrow));
+  if (narrow.when.always())
+    return;
+  narrow.cost = Expr::floordiv(narrow.cost * Expr(3), Expr(4));
+  candidates.insert(candidates.end() - 1, narrow);
+}
+
 Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, const Machine &machine,
                         const ChooseOptions &options, const TuningName &name) {
   Choice choice;
@@ -313,6 +325,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
       proposeBroadcasts(*form.info, candidates);
       proposeJams(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
+      proposeNarrow(kernel, candidates);
       llvm::erase_if(candidates, [&](const Candidate &candidate) { return !fits(kernel, candidate, machine); });
     }
   if (candidates.empty())

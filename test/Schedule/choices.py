@@ -45,6 +45,17 @@ BROADCAST = '''loop @add axes(i = "M", j = "N") {
 kernel.store %s, %out0["N*i + j"] : f32, <f32>
 }'''
 
+SEARCH = {kind: f'''reduction @search axes(n = "N", c = "C") {{
+%x = kernel.load %in0["C*n + c"] : <f32> -> f32
+%m = kernel.reduce max %x over ["c"] : f32
+%p = arith.cmpf oeq, %x, %m : f32
+%c = kernel.index "c"
+%none = {none}
+%i = arith.select %p, %c, %none : i64
+%y = kernel.reduce {kind} %i over ["c"] : i64
+kernel.store %y, %out0["n"] : i64, <i64>
+}}''' for kind, none in (('min', 'kernel.index "C"'), ('max', 'arith.constant -1 : i64'))}
+
 TURNED = '''loop @turned axes(i = "N", j = "M") {
 %x = kernel.load %in0["N*j + i"] : <f32> -> f32
 kernel.store %x, %out0["M*i + j"] : f32, <f32>
@@ -87,6 +98,13 @@ for variant in variants():
         x = rng.standard_normal((7, length)).astype(np.float32)
         check(f'squares {length} {variant}', Kernel(SUM, ['f32'], ['f32'], variant), [x], (x.astype(np.float64) ** 2).sum(1).astype(np.float32), [length, 7], 1e-4)
         count += 1
+    for length in LENGTHS: # with ties; an empty row has the identity
+        x = rng.integers(0, 9, (7, length)).astype(np.float32)
+        hits = x == x.max(1, keepdims=True, initial=-1)
+        first, last = (hits.argmax(1), length - 1 - hits[:, ::-1].argmax(1)) if length else np.iinfo(np.int64).max * np.array([[1] * 7, [-1] * 7]) - np.array([[0], [1]])
+        for kind, want in (('min', first), ('max', last)):
+            check(f'search {kind} {length} {variant}', Kernel(SEARCH[kind], ['f32'], ['i64'], variant), [x], want, [length, 7], 0)
+            count += 1
     for b, m, n, k in ((1, 1, 1, 1), (2, 13, 5, 9), (3, 12, 16, 8), (1, 25, 17, 30), (2, 7, 33, 4), (1, 24, 40, 17), (2, 3, 48, 5), (1, 9, 64, 11),
                        (2, 5, 100, 3), (0, 3, 4, 5), (2, 3, 4, 0), (1, 14, 260, 7), (3, 1, 40, 17), (1, 1, 100, 64), (2, 1, 5, 0), (2, 1, 0, 7)):
         x, w = (rng.standard_normal(s).astype(np.float32) for s in ((b, m, k), (b, k, n)))

@@ -13,6 +13,7 @@
 #include "Softmax.h"
 #include "UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
 #include "lathe/Schedule/Choose.h"
@@ -308,6 +309,8 @@ llvm::Expected<EmittedCase> CaseEmitter::emit(const KernelCase &c, size_t number
   auto erase = llvm::make_scope_exit([&] { kernel.erase(); });
   if (std::map<std::string, Expr> known = c.when.equalities(); !known.empty())
     lower::substituteSizes(kernel, known);
+  shape::Facts facts = schedule::factsWhere(c.when);
+  lower::narrowIndices(kernel, facts);
   Location loc = kernel.getLoc();
   BodyInfo info(kernel);
   unsigned refs = kernel.getInputs().size() + kernel.getOutputs().size();
@@ -326,7 +329,7 @@ llvm::Expected<EmittedCase> CaseEmitter::emit(const KernelCase &c, size_t number
   f.end = args[next + 1];
   f.scratch = args[next + 2];
   f.schedule = c.schedule;
-  f.facts = schedule::factsWhere(c.when);
+  f.facts = facts;
   if (llvm::Error e = emitKernel(f, out.plan, form))
     return std::move(e);
   b.create<func::ReturnOp>(loc);
