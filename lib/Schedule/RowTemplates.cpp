@@ -139,13 +139,13 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   });
   constexpr unsigned heaviest = 120;
   if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
-    for (int64_t v = 2; v <= (wide ? 4 : 8); v *= 2) {
+    for (int64_t v = 1; v <= (wide ? 4 : 8); v *= 2) {
       if (v > 2) // whole vectors alone have no masks
         candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1),
                               costOf(work, Expr(v), width, true)});
       Predicate when;
       when.add(row, Relation::LessEqual, Expr(v * width));
-      if (v > 2)
+      if (v > 1)
         when.add(Expr(v / 2 * width), Relation::Less, row);
       candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows, v)});
     }

@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 10; ///< of one kernel
+  unsigned mostSchedules = 12; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 
