@@ -5,6 +5,7 @@
 #include "MaskInstructions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -67,6 +68,14 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Is
   return std::move(machine);
 }
 
+/// Loops that copy or fill stay loops: what a row's vectors leave over is a trip or two, beside which a call takes long.
+static llvm::TargetLibraryInfoImpl libraryOf(const llvm::Module &module) {
+  llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
+  for (llvm::LibFunc f : {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset, llvm::LibFunc_memset_pattern16})
+    library.setUnavailable(f);
+  return library;
+}
+
 /// The kernels are vectorised and unrolled as they should be: LLVM's vectorisers stay off.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::OptimizationLevel level) {
   llvm::PipelineTuningOptions tuning;
@@ -78,6 +87,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::O
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(libraryOf(module)); });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
