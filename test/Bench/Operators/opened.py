@@ -54,3 +54,20 @@ add('resize', 'roialign_adaptive', node('RoiAlign', 'x,r,b', output_height=7, ou
 for name, strides in (('s1', [1, 1]), ('s2', [2, 2])):
     opened('window', f'maxpool_3_{name}', node('MaxPool', 'x', kernel_shape=[3, 3], strides=strides, pads=[1] * 4), dict(x=floats(1, 64, 56, 57)))
 opened('window', 'avgpool_3_s2', node('AveragePool', 'x', kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4), dict(x=floats(1, 64, 112, 113)))
+
+# Rows of a few elements; products with a column; what is interpolated, of open sizes and of bytes; diagonals.
+for length in (2, 4, 5, 24):
+    x = floats(300000 // length, length)
+    opened('reduction', f'softmax_{length}', node('Softmax', 'x', axis=1), dict(x=x))
+    opened('reduction', f'sum_{length}', node('ReduceSum', 'x,a'), dict(x=x), dict(a=whole(1)))
+    opened('reduction', f'argmax_{length}', node('ArgMax', 'x', axis=1), dict(x=x))
+    opened('elementwise', f'mul_column_{length}', node('Mul', 'x,z'), dict(x=x, z=floats(300000 // length, 1)))
+for name, shape in (('wide', (3, 200000)), ('tall', (200000, 3))):
+    opened('permutation', f'transpose_{name}', node('Transpose', 'x', perm=[1, 0]), dict(x=floats(*shape)))
+for mode, scale in (('linear', 1.7), ('cubic', 1.7), ('cubic', .4)):
+    opened('resize', f'smooth_{mode}_{scale}', node('Resize', 'x,,s', mode=mode, antialias=1), dict(x=floats(1, 8, 100, 100)), dict(s=np.array([1, 1, scale, scale], np.float32)))
+add('resize', 'affinegrid', node('AffineGrid', 't,s'), dict(t=floats(2, 2, 3)), dict(s=whole(2, 3, 200, 201)), opset=20)
+# ONNX Runtime cuts off fractions.
+add('resize', 'linear_u8', node('Resize', 'x,,s', mode='linear'), dict(x=image(1, 3, 240, 320)), dict(s=np.array([1, 1, 1.5, 1.5], np.float32)), opset=18, tolerance=1.01)
+for name, equation, shape in (('diagonal', 'ii->i', (1700, 1700)), ('traces', 'bii->b', (30, 200, 200))):
+    add('product', f'einsum_{name}', node('Einsum', 'x', equation=equation), dict(x=floats(*shape)))
