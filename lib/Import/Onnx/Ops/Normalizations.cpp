@@ -68,13 +68,7 @@ void layerNormalization(Node &n) {
   n.requireSameElement({x, scale});
   if (bias)
     n.requireSameElement({x, bias});
-  if (w == x) {
-    scale = n.broadcastTo(scale, dims);
-    bias = bias ? n.broadcastTo(bias, dims) : bias;
-    n.out(0, n.g.layerNorm(x, axis, n.in(1), n.maybe(2), eps));
-  } else {
-    n.out(0, affine(n, n.g.cast(n.g.layerNorm(w, axis, {}, {}, eps), n.element(x)), scale, bias));
-  }
+  n.out(0, affine(n, n.g.cast(n.g.layerNorm(w, axis, {}, {}, eps), n.element(x)), scale, bias));
   if (!n.wants(1) && !n.wants(2))
     return;
   SmallVector<int64_t> axes;
