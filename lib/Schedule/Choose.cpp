@@ -132,22 +132,28 @@ Predicate schedule::needsOf(kernel::GenericOp kernel, Attribute schedule, const 
   return needs;
 }
 
-/// Whether all sections can be laid on threads as the candidate says.
-static bool fitsThreads(const BodyInfo &info, const Candidate &c, ThreadsAttr asked, const Machine &machine) {
-  std::vector<lower::RowSection> sections = lower::rowSections(info);
-  return llvm::all_of(sections, [&](const lower::RowSection &section) {
-    llvm::Expected<ThreadRows> rows = layRows(info, section, c.when, asked, sections.size() == 1 ? &machine : nullptr);
-    bool holds = bool(rows);
-    llvm::consumeError(rows.takeError());
-    return holds;
-  });
+/// All sections as the candidate lays them on threads; nothing where one cannot be laid so.
+static std::optional<std::vector<ThreadRows>> laidOnThreads(const BodyInfo &info, ArrayRef<lower::RowSection> sections, const Candidate &c,
+                                                            const Machine &machine) {
+  std::vector<ThreadRows> laid;
+  for (const lower::RowSection &section : sections) {
+    llvm::Expected<ThreadRows> rows = layRows(info, section, c.when, cast<ThreadsAttr>(c.schedule), sections.size() == 1 ? &machine : nullptr);
+    if (!rows) {
+      llvm::consumeError(rows.takeError());
+      return std::nullopt;
+    }
+    laid.push_back(*rows);
+  }
+  return laid;
 }
 
 /// Whether the schedule still is one where the condition's equalities have been put in: axes that they make adjacent become one, and
 /// a row may be longer than the condition says.
 static bool fits(kernel::GenericOp kernel, const Candidate &c, const Machine &machine) {
-  if (auto threads = dyn_cast<ThreadsAttr>(c.schedule))
-    return fitsThreads(ThreadForm(kernel).info, c, threads, machine);
+  if (isa<ThreadsAttr>(c.schedule)) {
+    ThreadForm form(kernel);
+    return laidOnThreads(form.info, lower::rowSections(form.info), c, machine).has_value();
+  }
   auto rows = dyn_cast<RowsAttr>(c.schedule);
   std::map<std::string, Expr> known = c.when.equalities();
   if (!rows || rows.getPersist() <= 0 || known.empty())
@@ -258,18 +264,9 @@ static bool mayHold(const Predicate &when, ArrayRef<std::string> sizes, ArrayRef
 /// What the ways of a row program are expected to take, and one that remembers all it reads.
 static void reckonThreads(const BodyInfo &info, const Machine &machine, Choice &choice) {
   std::vector<lower::RowSection> sections = lower::rowSections(info);
-  for (Candidate &c : choice.cases) {
-    std::vector<ThreadRows> laid;
-    for (const lower::RowSection &section : sections) {
-      llvm::Expected<ThreadRows> rows = layRows(info, section, c.when, cast<ThreadsAttr>(c.schedule), sections.size() == 1 ? &machine : nullptr);
-      if (rows)
-        laid.push_back(*rows);
-      else
-        llvm::consumeError(rows.takeError());
-    }
-    if (laid.size() == sections.size())
-      c.cost = costOfRows(info, sections, laid, machine);
-  }
+  for (Candidate &c : choice.cases)
+    if (std::optional<std::vector<ThreadRows>> laid = laidOnThreads(info, sections, c, machine))
+      c.cost = costOfRows(info, sections, *laid, machine);
   choice.ideal = costOfRows(info, {}, {}, machine);
 }
 

@@ -135,7 +135,7 @@ HopperGemm::Tile HopperGemm::tileAt(Value t) {
   Value part = tile.inParts ? d.div(t, ofPart) : Value();
   if (part)
     t = d.rem(t, ofPart);
-  bool isSingle = p.batch.constant() == 1;
+  bool isSingle = p.batch.isOne();
   Value batch = isSingle ? d.i32(0) : d.div(t, perBatch), rest = isSingle ? t : d.rem(t, perBatch);
   // A line of tiles has one order. What is left out here are divisions before each tile's first copy.
   auto isOneTile = [](const Expr &size, unsigned of) { return size.constant() && *size.constant() <= int64_t(of); };

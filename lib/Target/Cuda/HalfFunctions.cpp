@@ -14,13 +14,17 @@ static bool isBetweenHalves(Operation *op) {
 
 constexpr double log2e = 1.44269502f;
 
-/// An instruction of one f32, lane by lane.
-static Value inLanes(cuda::DeviceBuilder &d, StringRef intrinsic, Value x) {
-  Value out = x;
-  auto vector = dyn_cast<VectorType>(x.getType());
+/// A function of one lane's f32, for each lane of a value such as `like`.
+static Value laneByLane(cuda::DeviceBuilder &d, Value like, llvm::function_ref<Value(int64_t)> of) {
+  Value out = like;
+  auto vector = dyn_cast<VectorType>(like.getType());
   for (int64_t i = 0; i < (vector ? vector.getNumElements() : 1); ++i)
-    out = d.insert(out, d.intrinsic(intrinsic, d.extract(x, i), d.f32Type()), i);
+    out = d.insert(out, of(i), i);
   return out;
+}
+
+static Value inLanes(cuda::DeviceBuilder &d, StringRef intrinsic, Value x) {
+  return laneByLane(d, x, [&](int64_t i) { return d.intrinsic(intrinsic, d.extract(x, i), d.f32Type()); });
 }
 
 static Value powerOfTwo(cuda::DeviceBuilder &d, Value x) { return inLanes(d, "llvm.nvvm.ex2.approx.f", x); }
@@ -68,6 +72,7 @@ struct OnePlusErf : OpRewritePattern<arith::AddFOp> {
     return d.select(negative, rest, d.subF(number(2), rest));
   }
 };
+
 /// Whether nothing but a rounding to 16 bits sees the result.
 static bool isRoundedAtOnce(Operation *op) {
   return isBetweenHalves(op) && llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::TruncFOp>(user); });
@@ -85,7 +90,7 @@ struct Root : OpRewritePattern<math::SqrtOp> {
   }
 };
 
-/// Quotients that are rounded to 16 bits at once, within two units of f32's last place: an eighth of the instructions of a division that rounds
+/// Quotients that are rounded to 16 bits at once, within two units of f32's last place: a few instructions for the dozen of a division that rounds
 /// correctly. Between numbers of bf16 the result is still the nearest one: a quotient of two significands of 8 bits that is not a bf16 itself lies at least
 /// 2^-18 of its size off the middle of two neighbours. Nothing may look at an f32 quotient but the rounding: its floor would be that of a number
 /// a little smaller.
@@ -100,9 +105,10 @@ struct Quotient : OpRewritePattern<arith::DivFOp> {
     if (auto vector = dyn_cast<VectorType>(type))
       wide = vector.clone(wide);
     auto widened = [&](Value x) { return isNarrow ? Value(d.b.create<arith::ExtFOp>(d.loc, wide, x)) : x; };
-    Value x = widened(op.getLhs()), y = widened(op.getRhs()), out = x;
-    for (int64_t i = 0, n = isa<VectorType>(wide) ? cast<VectorType>(wide).getNumElements() : 1; i < n; ++i)
-      out = d.insert(out, d.ptx("div.full.f32 $0, $1, $2;", "=f,f,f", {d.extract(x, i), d.extract(y, i)}, {d.f32Type()}, false)[0], i);
+    Value x = widened(op.getLhs()), y = widened(op.getRhs());
+    Value out = laneByLane(d, x, [&](int64_t i) {
+      return d.ptx("div.full.f32 $0, $1, $2;", "=f,f,f", {d.extract(x, i), d.extract(y, i)}, {d.f32Type()}, false)[0];
+    });
     rewriter.replaceOp(op, isNarrow ? Value(d.b.create<arith::TruncFOp>(d.loc, type, out)) : out);
     return success();
   }

@@ -245,15 +245,14 @@ llvm::Expected<bool> cuda::generatePermutation(Generator &g) {
   if (!read.constant() || !written.constant()) { // axes may turn out to be short
     if (llvm::Error e = generateRowProgram(g))
       return std::move(e);
-    auto isLong = [&](const Expr &e) { return h.less(plan.constant(leastExtent - 1), plan.size(e)); };
-    Value both = h.both(isLong(read), isLong(written));
-    entry = h.select(both, plan.constant(g.entries.size()), plan.word(LATHE_CUDA_ENTRY));
-    grid = h.select(both, grid, plan.word(LATHE_CUDA_GRID));
-    block = h.select(both, block, plan.word(LATHE_CUDA_BLOCK));
     schedule::Predicate bothLong;
     for (const Expr *e : {&read, &written})
       if (!e->constant())
         bothLong.add(Expr(leastExtent), schedule::Relation::LessEqual, *e);
+    Value both = plan.holds(bothLong);
+    entry = h.select(both, plan.constant(g.entries.size()), plan.word(LATHE_CUDA_ENTRY));
+    grid = h.select(both, grid, plan.word(LATHE_CUDA_GRID));
+    block = h.select(both, block, plan.word(LATHE_CUDA_BLOCK));
     g.ways.insert(g.ways.begin(), {bothLong, "", schedule::PlainAttr::get(g.info.kernel->getContext()), "permutation"});
   } else {
     entry = plan.constant(g.entries.size());
