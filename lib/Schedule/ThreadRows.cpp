@@ -306,7 +306,7 @@ llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSect
   llvm::Expected<ThreadRows> out = layAsAsked(info, section, when, asked, machine);
   const Expr rows = extentOf(info, section.axes.rows);
   if (out)
-    out->narrow = rows.constant().value_or(boundsOf(when, rows).most) <= mostNarrow;
+    out->narrow = rows.constant().value_or(boundsOf(when, rows).most) <= mostNarrowRows;
   return out;
 }
 

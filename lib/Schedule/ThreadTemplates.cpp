@@ -59,7 +59,7 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
                             std::vector<Candidate> &out) {
   const RowTuning &t = rowTuning;
   if (const Expr rows = extentOf(info, section.axes.rows); llvm::popcount(section.axes.rows) > 1 && !rows.constant())
-    when.add(rows, Relation::LessEqual, Expr(mostNarrow));
+    when.add(rows, Relation::LessEqual, Expr(mostNarrowRows));
   const Expr length = extentOf(info, section.axes.reduced);
   unsigned width = widthOf(info, section, divisibilityOf(info, when));
   int64_t beyond = 0; // longer than the rows of the ways so far

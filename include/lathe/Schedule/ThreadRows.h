@@ -34,7 +34,7 @@ struct ThreadRows {
   bool clusters = false;   ///< blocks of a cluster may share a row, as many as the launch says
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
-  bool narrow = false;     ///< rows are at most `mostNarrow`: their numbers are integers of 32 bits, whose divisions have no long form
+  bool narrow = false;     ///< rows are at most `mostNarrowRows`: their numbers are integers of 32 bits, whose divisions have no long form
   unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
   /// Elements of a row for which so many blocks have room.
@@ -42,7 +42,7 @@ struct ThreadRows {
 };
 
 /// What all row numbers, and those a block's threads compute past the last one, fit in 32 bits below.
-constexpr int64_t mostNarrow = INT32_MAX;
+constexpr int64_t mostNarrowRows = INT32_MAX;
 
 /// Kernels' tuning parameters, in one place.
 struct RowTuning {
