@@ -115,6 +115,11 @@ std::vector<Point> schedule::pointsOf(ArrayRef<std::string> sizes, ArrayRef<Size
         p[size] = v;
         points.push_back(p);
       }
+  // The least of all together, as in a decoder's step: one row of one sequence.
+  Point least;
+  for (auto [size, own] : llvm::zip(sizes, values))
+    least[size] = own.front();
+  points.push_back(least);
   return points;
 }
 

@@ -75,6 +75,27 @@ Tiling schedule::tilingOf(const BodyInfo &info, kernel::ContractOp op) {
   return !packed && one ? Tiling::LeaveRows : Tiling::Multiply;
 }
 
+/// Where a product of sizes is one: all of them are. Nothing where it is no such product.
+static std::optional<Predicate> whereOne(const Expr &product) {
+  std::vector<Expr::Term> terms = product.terms();
+  if (terms.size() != 1 || terms[0].coefficient != 1 || terms[0].atoms.empty())
+    return std::nullopt;
+  Predicate one;
+  for (const shape::Atom &atom : terms[0].atoms) {
+    if (atom.kind != shape::Atom::Kind::Symbol)
+      return std::nullopt;
+    one.add(Expr::fromAtom(atom), Relation::Equal, Expr(1));
+  }
+  return one;
+}
+
+/// One row of packed columns that is found in a run, as in a step of a recurrence or of a decoder: tiles of open heights ask for each panel how high
+/// they are and where rows lie, which beside a single row is not nothing. Measured with 256 and 1280 points: 0.9 and 0.78 of the time.
+static void proposeSingleRow(const Counts &n, TilesAttr tiles, const Expr &cost, std::vector<Candidate> &candidates) {
+  if (std::optional<Predicate> one = whereOne(n.lines))
+    candidates.push_back({*one, tiles, Expr::floordiv(cost * Expr(7), Expr(8))});
+}
+
 /// One row or one column that is found in a run.
 static void proposeVectors(const BodyInfo &info, kernel::ContractOp op, const Counts &n, const Machine &machine, std::vector<Candidate> &candidates) {
   auto propose = [&](const Expr &size, const Expr &cost) {
@@ -111,7 +132,10 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   if (known) {
     int64_t last = *known % whole;
     bool half = last > 0 && last <= narrow && *known < mostPanels * whole;
-    candidates.push_back({{}, with(half ? narrow : whole), costFor(half ? left16 : panels)});
+    Candidate general{{}, with(half ? narrow : whole), costFor(half ? left16 : panels)};
+    if (op.getPackedAttr())
+      proposeSingleRow(n, cast<TilesAttr>(general.schedule), general.cost, candidates);
+    candidates.push_back(general);
     return;
   }
   candidates.push_back({{}, with(narrow), costFor(left16)});
