@@ -116,7 +116,8 @@ static LatheStatus startThreads(LatheContext *context, int32_t threads) {
   context->threads = threads ? (uint32_t)threads : cores;
   if (context->threads > LATHE_MAX_THREADS)
     context->threads = LATHE_MAX_THREADS;
-  context->cacheBytes = latheCacheBytes();
+  context->cacheBytes = latheCacheBytes(2);
+  context->sharedCacheBytes = latheCacheBytes(3);
   context->pool = lathePoolCreate(context->threads, logical);
   return context->pool ? LATHE_OK : latheFail(context, LATHE_FAILED, "cannot start %u threads", context->threads);
 }

@@ -162,6 +162,7 @@ static void planSteps(LatheContext *context, LathePlan *plan) {
       out->sizes[s] = plan->sizes[slots[s]];
     out->sizes[step->slots.count + LATHE_FACT_THREADS] = context->threads;
     out->sizes[step->slots.count + LATHE_FACT_CACHE] = (int64_t)context->cacheBytes;
+    out->sizes[step->slots.count + LATHE_FACT_SHARED] = (int64_t)(context->sharedCacheBytes / context->threads);
     recordPatches(context, plan, step, pointer);
     pointer += step->buffers.count;
     parameter += step->slots.count + LATHE_FACT_WORDS;

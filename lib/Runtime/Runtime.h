@@ -113,6 +113,7 @@ struct LatheContext {
   LatheVariant *variants;     /* the chosen one of each kernel */
   LathePool *pool;
   uint64_t cacheBytes;        /* of a core's second-level cache, 0: unknown */
+  uint64_t sharedCacheBytes;  /* of the third-level cache that cores share, 0: unknown, or none */
   uint32_t threads;
   uint32_t numRawDims;
   uint32_t numInputs, numOutputs;

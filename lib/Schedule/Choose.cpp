@@ -6,6 +6,7 @@
 #include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
+#include "lathe/Schedule/AttentionTiles.h"
 #include "lathe/Schedule/DeviceCosts.h"
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/ThreadRows.h"
@@ -211,7 +212,7 @@ static void applyTuning(kernel::GenericOp kernel, const Machine &machine, const 
   std::optional<Candidate> general;
   for (const TuningEntry &e : options.tuning->find(name.text, machine.name)) {
     choice.tuned = true;
-    if (isa<ThreadsAttr, ProductsAttr>(e.schedule) ? !machine.isGpu() : machine.isGpu() && !isa<PlainAttr>(e.schedule)) {
+    if (isa<ThreadsAttr, ProductsAttr>(e.schedule) ? !machine.isGpu() : machine.isGpu() && !isa<PlainAttr, AttentionAttr>(e.schedule)) {
       llvm::raw_string_ostream(choice.remarks.emplace_back("tuning: not taken, not for such a machine: ")) << e.schedule;
       continue;
     }
@@ -276,15 +277,22 @@ static void chooseThreads(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, c
     choice.cases.push_back({{}, ProductsAttr::get(kernel.getContext(), -1, -1, -1), costOfProducts(BodyInfo(kernel), machine)});
     return;
   }
-  if (!isRowClass(kernel.getKernelClass())) {
-    choice.cases.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
-    return;
+  auto keepPossible = [&] {
+    std::vector<std::string> sizes = kernel.getSizeSymbols();
+    llvm::erase_if(choice.cases, [&](const Candidate &c) { return !mayHold(c.when, sizes, hints); });
+  };
+  if (kernel.getKernelClass() == KernelClass::Attention) {
+    proposeAttention(BodyInfo(kernel), machine, choice.cases, choice);
+    keepPossible();
   }
-  ThreadForm form(kernel);
-  proposeThreads(form.info, &machine, choice.cases);
-  std::vector<std::string> sizes = kernel.getSizeSymbols();
-  llvm::erase_if(choice.cases, [&](const Candidate &c) { return !mayHold(c.when, sizes, hints); });
-  reckonThreads(form.info, machine, choice);
+  if (isRowClass(kernel.getKernelClass())) {
+    ThreadForm form(kernel);
+    proposeThreads(form.info, &machine, choice.cases);
+    keepPossible();
+    reckonThreads(form.info, machine, choice);
+  }
+  if (choice.cases.empty())
+    choice.cases.push_back({{}, PlainAttr::get(kernel.getContext()), Expr::unknown()});
 }
 
 /// The general way again, for rows of which places fit into 32 bits.
@@ -313,6 +321,8 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   }
   if (c == KernelClass::Contraction)
     proposeTiles(kernel, machine, candidates, choice);
+  if (c == KernelClass::Attention)
+    proposeAttention(BodyInfo(kernel), machine, candidates, choice);
   if (c == KernelClass::Reduction)
     proposeWinograd(BodyInfo(kernel), machine, candidates, choice);
   // A contraction that tiles do not multiply runs as a sum of products.

@@ -1,6 +1,8 @@
 //===- DeviceCosts.cpp - What kernels are expected to take on a GPU ---------===//
 
 #include "lathe/Schedule/DeviceCosts.h"
+#include "lathe/Lower/AttentionRoles.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Schedule/Rows.h"
 
 using namespace mlir;
@@ -56,14 +58,23 @@ static int64_t peakOf(const Machine &machine, Type type) {
   return type.isInteger(8) ? 2 * halves : halves;
 }
 
+Expr schedule::costOfAttention(const BodyInfo &info, const lower::AttentionRoles &roles, int64_t tile, const Machine &machine) {
+  Type type = lower::attentionOf(info).getQ().getType().getElementType();
+  Expr tiles = Expr::ceildiv(roles.queries, Expr(tile)) * roles.batches, width = roles.depths + roles.values;
+  Expr bytes = (roles.queries * roles.batches + tiles * roles.keys) * width * Expr(bytesOf(type));
+  Expr products = Expr::ceildiv(tiles * Expr(tile) * roles.keys * width, Expr(peakOf(machine, type)));
+  return boundOf(bytes, products, machine);
+}
+
 Expr schedule::costOfProducts(const BodyInfo &info, const Machine &machine) {
   for (Operation *op : info.ops)
     if (auto product = dyn_cast<kernel::ContractOp>(op)) {
       Type type = product.getLhs().getType().getElementType();
-      AxisSet left = info.axesOf(product.getLhsExpr()), right = info.axesOf(product.getRhsExpr()), summed = info.axesOf(product.getAxes());
+      lower::ContractionRoles roles(info, product);
+      AxisSet left = info.axesOf(product.getLhsExpr()), right = info.axesOf(product.getRhsExpr());
       Expr bytes = bytesOnce(info) + extentOf(info, left) * Expr(bytesOf(type)) +
                    extentOf(info, right) * Expr(bytesOf(product.getRhs().getType().getElementType()));
-      return boundOf(bytes, Expr::ceildiv(extentOf(info, left | right | summed), Expr(peakOf(machine, type))), machine);
+      return boundOf(bytes, Expr::ceildiv(extentOf(info, left | right | roles.reduced), Expr(peakOf(machine, type))), machine);
     }
   return Expr::unknown();
 }

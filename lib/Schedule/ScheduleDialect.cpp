@@ -112,6 +112,16 @@ Attribute ProductsAttr::parse(AsmParser &parser, Type) {
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second, fields[2].second);
 }
 
+void AttentionAttr::print(AsmPrinter &p) const { printFields(p, {{"queries", getQueries()}, {"keys", getKeys()}}); }
+
+Attribute AttentionAttr::parse(AsmParser &parser, Type) {
+  Field fields[] = {{"queries", -1}, {"keys", -1}};
+  auto loc = parser.getCurrentLocation();
+  if (parseFields(parser, fields))
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second);
+}
+
 void CaseAttr::print(AsmPrinter &p) const {
   p << "<";
   if (!getCondition().empty())
@@ -134,7 +144,8 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 16;
+constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 16,
+                  mostQueries = 128, fewestKeys = 16, mostKeys = 512;
 
 LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,
                                int64_t jam) {
@@ -183,7 +194,17 @@ LogicalResult ProductsAttr::verify(llvm::function_ref<InFlightDiagnostic()> erro
   return success();
 }
 
-bool schedule::isSchedule(Attribute a) { return isa<RowsAttr, TilesAttr, WinogradAttr, ThreadsAttr, ProductsAttr, PlainAttr>(a); }
+LogicalResult AttentionAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t queries, int64_t keys) {
+  if (queries == 0 || queries > mostQueries)
+    return error() << "queries: expected 1 to " << mostQueries;
+  if (keys >= 0 && (keys < fewestKeys || keys > mostKeys))
+    return error() << "keys: expected " << fewestKeys << " to " << mostKeys;
+  return success();
+}
+
+bool schedule::isSchedule(Attribute a) {
+  return isa<RowsAttr, TilesAttr, WinogradAttr, ThreadsAttr, ProductsAttr, AttentionAttr, PlainAttr>(a);
+}
 
 LogicalResult CaseAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, StringAttr condition,
                                Attribute schedule) {
@@ -205,7 +226,7 @@ static LogicalResult verifyCase(kernel::GenericOp kernel, CaseAttr c) {
   bool rows = k == KernelClass::Loop || k == KernelClass::Reduction || k == KernelClass::Contraction;
   bool products = k == KernelClass::Contraction || k == KernelClass::Reduction;
   if ((isa<RowsAttr, ThreadsAttr>(c.getSchedule()) && !rows) || (isa<ProductsAttr>(c.getSchedule()) && !products) || (isa<TilesAttr>(c.getSchedule()) && k != KernelClass::Contraction) ||
-      (isa<WinogradAttr>(c.getSchedule()) && k != KernelClass::Reduction))
+      (isa<WinogradAttr>(c.getSchedule()) && k != KernelClass::Reduction) || (isa<AttentionAttr>(c.getSchedule()) && k != KernelClass::Attention))
     return kernel.emitOpError("S3: ") << c.getSchedule() << " is not for kernels of class "
                                       << kernel::stringifyKernelClass(k);
   return success();

@@ -6,26 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
+#include "lathe/Lower/RowLevels.h"
 #include "lathe/Schedule/Choose.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::schedule;
-using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
 /// Columns of a panel, and of half of one, which is nothing beside so many whole ones.
 constexpr int64_t whole = 32, narrow = 16, mostPanels = 8;
-
-static Expr extentOf(const BodyInfo &info, AxisSet axes) {
-  Expr e(1);
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (axes >> a & 1)
-      e = e * info.extents[a];
-  return e;
-}
 
 /// What tiles multiply: floats, and bytes that were packed for it.
 static bool isMultiplied(Type t, bool packed) {
@@ -38,12 +30,11 @@ struct Counts {
   Expr lines, columns, rows, depth; ///< rows: lines in all batches
 
   Counts(const BodyInfo &info, kernel::ContractOp op) {
-    AxisSet left = info.axesOf(op.getLhsExpr()), right = info.axesOf(op.getRhsExpr()), summed = info.axesOf(op.getAxes());
-    AxisSet outer = lower::allAxes(info) & ~summed, alone = outer & right & ~left;
-    lines = extentOf(info, outer & left & ~right);
-    columns = extentOf(info, alone);
-    rows = extentOf(info, outer & ~alone);
-    depth = extentOf(info, summed);
+    lower::ContractionRoles roles(info, op);
+    lines = extentOf(info, roles.rows);
+    columns = extentOf(info, roles.columns);
+    rows = extentOf(info, roles.rows | roles.batch | roles.others);
+    depth = extentOf(info, roles.reduced);
   }
 };
 } // namespace

@@ -215,7 +215,8 @@ typedef void (*LatheKernelFn)(void *const *buffers, const int64_t *sizes, int64_
 enum {
   LATHE_FACT_THREADS = 0, /* that the context has */
   LATHE_FACT_CACHE = 1,   /* bytes of the second-level cache of a core */
-  LATHE_FACT_WORDS = 2
+  LATHE_FACT_SHARED = 2,  /* bytes of the third-level cache, a thread's share */
+  LATHE_FACT_WORDS = 3
 };
 
 /* Called once per shape. out[] is zeroed before the call. */

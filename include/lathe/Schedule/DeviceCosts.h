@@ -7,6 +7,7 @@
 #ifndef LATHE_SCHEDULE_DEVICECOSTS_H
 #define LATHE_SCHEDULE_DEVICECOSTS_H
 
+#include "lathe/Lower/AttentionRoles.h"
 #include "lathe/Schedule/ThreadRows.h"
 
 namespace lathe::schedule {
@@ -17,6 +18,9 @@ shape::Expr costOfRows(const lower::BodyInfo &info, llvm::ArrayRef<lower::RowSec
 
 /// A contraction on the units that multiply its operands' type. Unknown where the kernel has none.
 shape::Expr costOfProducts(const lower::BodyInfo &info, const Machine &machine);
+
+/// An attention whose queries come in tiles of so many, on the units that multiply its operands' type.
+shape::Expr costOfAttention(const lower::BodyInfo &info, const lower::AttentionRoles &roles, int64_t tile, const Machine &machine);
 
 } // namespace lathe::schedule
 

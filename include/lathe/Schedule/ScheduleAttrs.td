@@ -28,7 +28,8 @@ def Schedule_Dialect : Dialect {
           condition;
       S2. conditions are comparisons of expressions over the kernel's size symbols;
       S3. `#schedule.rows` is for kernels of class loop and reduction, and for contractions that run as sums of products;
-          `#schedule.threads` likewise on a GPU, `#schedule.products` for contractions and reductions there; `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction.
+          `#schedule.threads` likewise on a GPU, `#schedule.products` for contractions and reductions there; `#schedule.tiles` is for contractions, `#schedule.winograd` for kernels of class reduction,
+          `#schedule.attention` for attentions.
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -102,6 +103,18 @@ def Schedule_ProductsAttr : Schedule_Attr<"Products", "products"> {
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$rows, DefaultValuedParameter<"int64_t", "-1">:$columns,
                         DefaultValuedParameter<"int64_t", "-1">:$parts);
+  let genVerifyDecl = 1;
+}
+
+def Schedule_AttentionAttr : Schedule_Attr<"Attention", "attention"> {
+  let summary = "Of an attention: how many queries and keys are worked on together";
+  let description = [{
+    `#schedule.attention<queries = 128, keys = 64>`. What is not written is derived from the kernel and the machine.
+      - `queries`: that read keys and values together: 1: a block of a GPU, whose threads share out the keys, takes a single one; 64: tiles of
+        threads, 128: tiles of groups of warps; on a CPU up to one vector of them, or two;
+      - `keys`: of a step: on a GPU 64 or 128 of groups; on a CPU as many whole tiles as fit.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$queries, DefaultValuedParameter<"int64_t", "-1">:$keys);
   let genVerifyDecl = 1;
 }
 

@@ -17,7 +17,7 @@ constexpr llvm::StringLiteral casesName = "schedule.cases";
 
 /// Whether the attribute says how a kernel runs, and which do.
 bool isSchedule(mlir::Attribute a);
-constexpr llvm::StringLiteral scheduleKinds = "#schedule.rows, #schedule.tiles, #schedule.winograd, #schedule.threads, #schedule.products or #schedule.plain";
+constexpr llvm::StringLiteral scheduleKinds = "#schedule.rows, #schedule.tiles, #schedule.winograd, #schedule.threads, #schedule.products, #schedule.attention or #schedule.plain";
 
 /// The condition of a case that was verified.
 Predicate conditionOf(CaseAttr c);

@@ -68,8 +68,8 @@ uint32_t latheCountCores(uint32_t *logical) {
   return cores < 1 ? 1 : cores < cpus ? cores : cpus;
 }
 
-/* The index of the second-level cache that holds data; its level is in a file beside its size. */
-uint64_t latheCacheBytes(void) {
+/* Caches are numbered; the level of each is in a file beside its size. */
+uint64_t latheCacheBytes(int64_t wanted) {
   for (uint32_t index = 1; index < 8; ++index) {
     char path[96], text[64];
     int64_t level, size;
@@ -78,7 +78,7 @@ uint64_t latheCacheBytes(void) {
       return 0;
     parseNumber(text, &level);
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%u/size", index);
-    if (level != 2 || !readText(path, text, sizeof text))
+    if (level != wanted || !readText(path, text, sizeof text))
       continue;
     const char *unit = parseNumber(text, &size);
     return size <= 0 || size > INT32_MAX ? 0 : (uint64_t)size * (*unit == 'K' ? 1 << 10 : *unit == 'M' ? 1 << 20 : 1);

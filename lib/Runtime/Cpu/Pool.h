@@ -25,7 +25,7 @@ void lathePoolRun(LathePool *pool, uint32_t parts, uint32_t piecesPerPart, Lathe
 /* Physical cores that the process may use (affinity mask, topology, cgroup quota), and logical ones. */
 uint32_t latheCountCores(uint32_t *logical);
 
-/* Bytes of the second-level cache of the first core; 0 where the system does not say. */
-uint64_t latheCacheBytes(void);
+/* Bytes of the cache of this level, 2 or above, that the first core uses; 0 where the system does not say. */
+uint64_t latheCacheBytes(int64_t level);
 
 #endif /* LATHE_RUNTIME_CPU_POOL_H */

@@ -8,22 +8,6 @@ using namespace lathe::cpu;
 using lower::BodyEmitter;
 using shape::Expr;
 
-/// Tiles by the number of vector registers: the sums of a tile, a row of the vector operand and a broadcast element fit.
-static AttentionTile wideTile(const Isa &isa) {
-  if (isa.registers >= 32)
-    return {2, 8, 8, 2, 128, false};
-  if (isa.fma)
-    return {2, 6, 4, 2, 126, false};
-  return {2, 4, 4, 2, 128, false};
-}
-
-/// For few queries: one vector of them. Rows of values come in pieces that divide it.
-static AttentionTile narrowTile(const Isa &isa) {
-  if (isa.registers >= 32)
-    return {1, 16, std::min(8u, isa.lanes()), 2, 128, true};
-  return {1, 8, 4, 2, 128, true};
-}
-
 static KernelPlan planOf(const AttentionShape &s, const AttentionTile &wide, const AttentionTile &narrow, unsigned lanes) {
   KernelPlan plan;
   plan.items = s.batch.extent() * Expr::ceildiv(s.queries, wide.queryVectors * lanes);
@@ -36,7 +20,8 @@ namespace {
 class AttentionEmitter {
 public:
   AttentionEmitter(KernelFunction &f, const AttentionShape &shape)
-      : f(f), shape(shape), v(f.b, f.loc, f.isa, f.b.getF32Type()), wide(wideTile(f.isa)), narrow(narrowTile(f.isa)) {}
+      : f(f), shape(shape), v(f.b, f.loc, f.isa, f.b.getF32Type()), wide(schedule::wideTile(f.isa, llvm::dyn_cast_or_null<schedule::AttentionAttr>(f.schedule))),
+        narrow(schedule::narrowTile(f.isa)) {}
   KernelPlan plan() const { return planOf(shape, wide, narrow, v.lanes); }
   void emit(BodyEmitter &body);
 

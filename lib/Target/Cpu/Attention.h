@@ -11,6 +11,7 @@
 
 #include "AxisGroup.h"
 #include "KernelEmitters.h"
+#include "lathe/Schedule/AttentionTiles.h"
 
 namespace lathe::cpu {
 
@@ -38,14 +39,7 @@ struct AttentionShape {
   static std::optional<AttentionShape> of(const lower::BodyInfo &info);
 };
 
-/// How a block of queries is worked on.
-struct AttentionTile {
-  unsigned queryVectors; ///< of lanes each
-  unsigned keyRows;      ///< of a tile of scores
-  unsigned valueRows, valueVectors; ///< of a tile of the product with the values
-  unsigned keyBlock;
-  bool masked; ///< fewer queries than lanes are possible
-};
+using schedule::AttentionTile;
 
 /// What lies in the lanes: points first, first + 1, ... of an axis, up to (not including) end. The axis is the query axis or,
 /// for one query, the batch axis whose points share keys and values.

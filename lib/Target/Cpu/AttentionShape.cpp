@@ -2,6 +2,7 @@
 
 #include "Attention.h"
 #include "AttentionMask.h"
+#include "lathe/Lower/AttentionRoles.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -101,24 +102,25 @@ static void findSharing(AttentionShape &s) {
   }
 }
 
+/// Elements of a head whose packed queries and sums a thread's scratch memory has room for.
+constexpr int64_t mostOfHead = 1024;
+
 static bool isOperandType(Type t) { return t.isF32() || t.isBF16() || t.isF16(); }
 
 std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   AttentionShape s;
-  kernel::AttentionOp op;
-  for (Operation *o : info.ops)
-    if (auto a = dyn_cast<kernel::AttentionOp>(o))
-      op = a;
-  if (!op || !op.getResult().getType().isF32())
+  kernel::AttentionOp op = lower::attentionOf(info);
+  std::optional<lower::AttentionRoles> roles = lower::AttentionRoles::of(info);
+  if (!roles || !op.getResult().getType().isF32())
     return std::nullopt;
   s.qRef = op.getQ();
   s.kRef = op.getK();
   s.vRef = op.getV();
   s.result = op.getResult();
   s.zeroMasked = op.getZeroMasked();
-  s.q = Expr::parsed(op.getQOffset());
-  s.k = Expr::parsed(op.getKOffset());
-  s.v = Expr::parsed(op.getVOffset());
+  s.q = roles->q;
+  s.k = roles->k;
+  s.v = roles->v;
   s.queryAxis = op.getQueryAxis().str();
   s.keyAxis = op.getKeyAxis().str();
   s.depthAxis = op.getDepthAxis().str();
@@ -129,31 +131,17 @@ std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   if (!isOperandType(s.qType) || !isOperandType(s.kType) || !isOperandType(s.vType))
     return std::nullopt;
 
-  AxisSet all = 0;
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    all |= AxisSet(1) << a;
-  std::optional<int64_t> extents[4];
-  const std::string *roles[] = {&s.queryAxis, &s.keyAxis, &s.depthAxis, &s.valueAxis};
-  for (auto [name, extent] : llvm::zip(roles, extents)) {
-    std::optional<unsigned> axis = info.axisIndex(*name);
-    if (!axis && name == roles[0])
-      continue; // a single query
-    if (!axis || !(all >> *axis & 1))
-      return std::nullopt;
-    all &= ~(AxisSet(1) << *axis);
-    extent = info.extents[*axis].constant();
-  }
-  s.batch = AxisGroup::of(info, all);
-  std::optional<unsigned> query = info.axisIndex(s.queryAxis);
-  s.queries = query ? info.extents[*query] : Expr(1);
-  s.keys = info.extents[*info.axisIndex(s.keyAxis)];
-  if (s.batch.empty() && !query)
+  s.batch = AxisGroup::of(info, roles->batch);
+  s.queries = roles->queries;
+  s.keys = roles->keys;
+  if (s.batch.empty() && !roles->query)
     return std::nullopt;
   findSharing(s);
-  if (!extents[2] || !extents[3] || *extents[2] < 1 || *extents[3] < 1 || *extents[2] > 1024 || *extents[3] > 1024)
+  std::optional<int64_t> depth = roles->depths.constant(), values = roles->values.constant();
+  if (!depth || !values || *depth < 1 || *values < 1 || *depth > mostOfHead || *values > mostOfHead)
     return std::nullopt;
-  s.depth = *extents[2];
-  s.values = *extents[3];
+  s.depth = *depth;
+  s.values = *values;
 
   auto stride = [](const Expr &e, StringRef axis) -> std::optional<int64_t> {
     std::optional<Expr::Linear> linear = e.linearIn(axis);

@@ -29,6 +29,8 @@ constexpr int64_t fewestPackedRows = 24, fewestPackedPoints = 256, fewestPanelsO
 constexpr int64_t smallestHalf = 128 << 10;
 /// So many panels are no more than one that is half empty.
 constexpr int64_t mostPanels = 32;
+/// Panels that are put together at most where more would be held, and the part of the third-level cache that they may take.
+constexpr int64_t mostTogether = 16, partOfShared = 8;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 
@@ -136,22 +138,30 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
 }
 
 /// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes
-/// by, each tile of rows is read once for as many panels as that cache holds.
+/// by, each tile of rows is read once for as many panels as that cache holds, or a part of the next one: what lies there one behind the other comes
+/// in time, while a tile's rows are as many streams. Panels that the first cache holds are put together wherever there are several, so that a
+/// tile stores longer stretches of its rows.
 Expr ContractionEmitter::panelsTogether() const {
   Expr all = Expr::max(Expr(1), panelCount());
   if (asked && asked.getPanels() > 0)
     return Expr::min(Expr(asked.getPanels()), all);
   int64_t lhsBytes = std::max(1u, shape.lhsType.getIntOrFloatBitWidth() / 8);
   Expr rowBytes = shape.rows.extent() * shape.reduced.extent() * lhsBytes;
-  std::optional<int64_t> known = rowBytes.constant();
-  if (f.run.empty() || (known && *known <= smallestHalf && !pairs))
-    return Expr(1);
-  Expr threads = Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS])),
-       half = Expr::max(Expr(smallestHalf), Expr::floordiv(Expr::symbol(runFacts[LATHE_FACT_CACHE]), Expr(2)));
   Expr panelBytes = Expr::max(Expr(1), shape.reduced.extent() * int64_t(panelColumns * shape.accumulatorBytes));
+  auto atMost = [](const Expr &count) { return Expr::min(Expr(mostTogether), count); };
+  Expr near = atMost(Expr::floordiv(Expr(int64_t(f.isa.costs.firstCache / 2)), panelBytes));
+  std::optional<int64_t> known = rowBytes.constant();
+  bool stay = known && *known <= smallestHalf && !pairs;
+  if (f.run.empty() || (stay && near.constant().value_or(2) <= 1))
+    return Expr(1);
+  auto fact = [](unsigned number) { return Expr::symbol(runFacts[number]); };
+  Expr threads = Expr::max(Expr(1), fact(LATHE_FACT_THREADS)),
+       half = Expr::max(Expr(smallestHalf), Expr::floordiv(fact(LATHE_FACT_CACHE), Expr(2)));
   // Rows that are rounded are written again for each group, too.
-  Expr held = Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), passes = pairs ? all : Expr(1) + all * Expr::floordiv(rowBytes, half),
-       balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
+  Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes),
+                        atMost(Expr::floordiv(fact(LATHE_FACT_SHARED), panelBytes * partOfShared)));
+  Expr passes = pairs ? all : stay ? near : Expr::max(near, Expr(1) + all * Expr::floordiv(rowBytes, half));
+  Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 

@@ -2,13 +2,12 @@
 
 #include "Contraction.h"
 #include "lathe/Dialect/Kernel/HalfPairs.h"
-#include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Schedule/Choose.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
-using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
@@ -44,12 +43,11 @@ std::optional<ContractionShape> ContractionShape::of(const BodyInfo &info) {
   s.accumulatorBytes = s.accumulator.getWidth() / 8;
   s.mayRound = op->hasAttr(kernel::mayRoundName);
 
-  AxisSet left = info.axesOf(s.lhs), right = info.axesOf(s.rhs), summed = info.axesOf(op.getAxes());
-  AxisSet outer = allAxes(info) & ~summed;
-  s.reduced = AxisGroup::of(info, summed);
-  s.rows = AxisGroup::of(info, outer & left & ~right);
-  s.columns = AxisGroup::of(info, outer & right & ~left);
-  s.batch = AxisGroup::of(info, outer & ~(left ^ right));
+  lower::ContractionRoles roles(info, op);
+  s.reduced = AxisGroup::of(info, roles.reduced);
+  s.rows = AxisGroup::of(info, roles.rows);
+  s.columns = AxisGroup::of(info, roles.columns);
+  s.batch = AxisGroup::of(info, roles.batch | roles.others);
   s.findFlatGroups(info);
   if (DictionaryAttr packed = op.getPackedAttr()) {
     auto panel = packed.getAs<IntegerAttr>("n_panel");

@@ -83,6 +83,8 @@ static bool follows(const CompiledCase &c) {
   StringRef schedule = c.schedule;
   if (schedule.starts_with("#schedule.winograd"))
     return c.form == "convolution by minimal filtering";
+  if (schedule.starts_with("#schedule.attention"))
+    return c.form == "attention in blocks";
   return schedule.starts_with("#schedule.rows") ? c.form == "row program"
                                                 : !schedule.starts_with("#schedule.tiles") || c.form == "contraction in tiles";
 }

@@ -14,7 +14,7 @@
 namespace lathe::cpu {
 
 /// What a run knows of its machine, as symbols of a plan's expressions, in the order of LATHE_FACTS; 0 where it does not.
-constexpr llvm::StringLiteral runFacts[] = {"run.threads", "run.cache"};
+constexpr llvm::StringLiteral runFacts[] = {"run.threads", "run.cache", "run.shared"};
 
 /// The function being emitted; the builder stands at its end. Values are function arguments or were loaded at entry.
 struct KernelFunction {

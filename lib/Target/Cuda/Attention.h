@@ -2,20 +2,23 @@
 #ifndef LATHE_LIB_TARGET_CUDA_ATTENTION_H
 #define LATHE_LIB_TARGET_CUDA_ATTENTION_H
 
-#include "ContractShape.h"
 #include "Generator.h"
 #include "ProductEpilogue.h"
+#include "lathe/Lower/AttentionRoles.h"
+#include "lathe/Schedule/AttentionTiles.h"
+#include "lathe/Lower/ContractionRoles.h"
 
 namespace lathe::cuda {
 
 /// An attention with element ops and stores after it.
 struct AttentionProblem {
   kernel::AttentionOp op;
-  AttentionShape shape;
+  lower::AttentionRoles roles;
+  unsigned query; ///< its axis
+  std::vector<unsigned> batchAxes; ///< outermost first
   std::vector<kernel::StoreOp> stores;
-  shape::Expr batch, queries, keys, depth, values;
   EpilogueShape epilogue() const {
-    return {{shape.query}, {shape.value}, kernel::AttentionOp(op).getResult(), stores};
+    return {{query}, {roles.value}, kernel::AttentionOp(op).getResult(), stores};
   }
 };
 std::optional<AttentionProblem> attentionProblem(const lower::BodyInfo &info);
@@ -33,9 +36,26 @@ constexpr double log2E = 1.4426950408889634;
 llvm::Expected<bool> generateSimtAttention(Generator &g);
 llvm::Expected<bool> generateHopperAttention(Generator &g);
 
-/// Adds an entry point for up to `mostQueries` queries to an attention's module, chosen by the plan where a kernel's layout
-/// allows it. The other entry points and the plan's words have been written.
-llvm::Error addFewQueriesEntry(Generator &g, const AttentionProblem &p, int64_t mostQueries, unsigned numMaps);
+/// The kernel's cases, or what templates say.
+struct AttentionWays {
+  struct Way {
+    schedule::Predicate when;
+    schedule::AttentionAttr asked;
+    bool isSingle() const { return asked.getQueries() == 1; }
+  };
+  std::vector<Way> ways;
+  explicit AttentionWays(const Generator &g);
+  /// What is asked of tiles; the last case that is for any.
+  schedule::AttentionAttr tile() const;
+  /// Where a block is to take a single query (i1 of the plan); null: nowhere.
+  Value single(PlanFunction &plan) const;
+  /// Lists the ways that were followed: of tiles of so many queries, and of single ones where there is such an entry point.
+  void tell(Generator &g, unsigned queries, llvm::StringRef tiles, llvm::StringRef single) const;
+};
+
+/// Adds an entry point for few queries to an attention's module, which the plan calls where the ways say so, and a kernel's layout
+/// allows it. The other entry points and the plan's words have been written. Gives the entry point's name; empty: there is none.
+llvm::Expected<llvm::StringRef> addFewQueriesEntry(Generator &g, const AttentionProblem &p, const AttentionWays &ways, unsigned numMaps);
 
 } // namespace lathe::cuda
 

@@ -27,7 +27,7 @@ struct Partial {
 class FewQueriesAttention : public EntryEmitter {
 public:
   FewQueriesAttention(const AttentionProblem &p, KernelFrame &frame, unsigned width, unsigned lanes)
-      : EntryEmitter(frame), p(p), op(p.op), width(width), lanes(lanes), columns(*p.values.constant()) {}
+      : EntryEmitter(frame), p(p), op(p.op), width(width), lanes(lanes), columns(*p.roles.values.constant()) {}
   void emit();
 
 private:
@@ -78,9 +78,9 @@ Partial FewQueriesAttention::step(Value firstKey, const Partial &before, Value q
     Value key = d.add(d.add(firstKey, d.wide(group)), int64_t(u * groups));
     inside.push_back(d.less(key, keys));
     points.push_back(base);
-    points.back().bindAxis(info.axes[p.shape.key], d.minU(key, d.sub(keys, d.i64(1))));
-    ks.push_back(part(points.back(), op.getK(), p.shape.k, p.shape.depth, p.depth));
-    vs.push_back(part(points.back(), op.getV(), p.shape.v, p.shape.value, p.values));
+    points.back().bindAxis(info.axes[p.roles.key], d.minU(key, d.sub(keys, d.i64(1))));
+    ks.push_back(part(points.back(), op.getK(), p.roles.k, p.roles.depth, p.roles.depths));
+    vs.push_back(part(points.back(), op.getV(), p.roles.v, p.roles.value, p.roles.values));
   }
   Partial after = before;
   for (unsigned u = 0; u < together; ++u) {
@@ -100,7 +100,7 @@ Partial FewQueriesAttention::step(Value firstKey, const Partial &before, Value q
 
 /// The largest score starts finite, so that groups and rows without any give weights of 0.
 Partial FewQueriesAttention::walk() {
-  Value q = part(base, op.getQ(), p.shape.q, p.shape.depth, p.depth);
+  Value q = part(base, op.getQ(), p.roles.q, p.roles.depth, p.roles.depths);
   Values init = {d.f32(-1e30), d.f32(0), d.real(d.vector(width, d.f32Type()), 0)};
   Values out = d.loop(d.i64(0), keys, d.i64(together * (threads / lanes)), init, [&](Value firstKey, ValueRange now) {
     Partial after = step(firstKey, {now[0], now[1], now[2]}, q);
@@ -157,18 +157,18 @@ void FewQueriesAttention::finish(const Partial &mine) {
     Value inverse = inverseOf(total, d, op);
     for (Value &v : out)
       v = d.mulF(v, inverse);
-    epilogue.store(epilogue.atRow(base.axisValue(info.axes[p.shape.query])), d.wide(column), out);
+    epilogue.store(epilogue.atRow(base.axisValue(info.axes[p.query])), d.wide(column), out);
   });
 }
 
 void FewQueriesAttention::emit() {
-  Value block = d.wide(d.blockId()), queries = frame.size(p.queries);
+  Value block = d.wide(d.blockId()), queries = frame.size(p.roles.queries);
   tid = d.threadId();
   group = d.div(tid, lanes);
   inner = d.mul(d.rem(tid, lanes), width);
-  bindBatch(base, p.shape.batchAxes, d.div(block, queries));
-  base.bindAxis(info.axes[p.shape.query], d.rem(block, queries));
-  keys = frame.size(p.keys);
+  bindBatch(base, p.batchAxes, d.div(block, queries));
+  base.bindAxis(info.axes[p.query], d.rem(block, queries));
+  keys = frame.size(p.roles.keys);
   finish(meetInWarp(walk()));
 }
 
@@ -182,28 +182,31 @@ static unsigned pieceOf(const AttentionProblem &p, const lower::BodyInfo &info) 
     return bitsOf(ref) * width == 128 && linear && linear->coefficient.isOne() && knownDivisor(linear->rest, width) == width &&
            knownDivisor(info.extents[axis], width) == width;
   };
-  const AttentionShape &s = p.shape;
+  const lower::AttentionRoles &s = p.roles;
   return fits(op.getQ(), s.q, s.depth) && fits(op.getK(), s.k, s.depth) && fits(op.getV(), s.v, s.value) ? width : 0;
 }
 
-llvm::Error cuda::addFewQueriesEntry(Generator &g, const AttentionProblem &p, int64_t mostQueries, unsigned numMaps) {
+llvm::Expected<llvm::StringRef> cuda::addFewQueriesEntry(Generator &g, const AttentionProblem &p, const AttentionWays &ways, unsigned numMaps) {
+  static constexpr llvm::StringLiteral name = "attention_few_queries";
   unsigned width = pieceOf(p, g.info), lanes = 1;
-  if (!width || !p.depth.constant() || !p.values.constant() || p.queries.constant().value_or(0) > mostQueries)
-    return llvm::Error::success();
-  while (lanes * width < std::max(*p.depth.constant(), *p.values.constant()))
+  if (!width || !p.roles.depths.constant() || !p.roles.values.constant())
+    return "";
+  while (lanes * width < std::max(*p.roles.depths.constant(), *p.roles.values.constant()))
     lanes *= 2;
-  if (lanes > 32)
-    return llvm::Error::success();
   PlanFunction &plan = g.plan;
-  Value few = plan.d.compare(arith::CmpIPredicate::sle, plan.size(p.queries), plan.constant(mostQueries));
+  Value few = lanes > 32 ? Value() : ways.single(plan);
+  if (!few)
+    return "";
   plan.d.when(few, [&] {
     plan.set(LATHE_CUDA_ENTRY, int64_t(g.entries.size()));
-    plan.set(LATHE_CUDA_GRID, plan.size(p.batch * p.queries));
+    plan.set(LATHE_CUDA_GRID, plan.size(p.roles.batches * p.roles.queries));
     plan.set(LATHE_CUDA_BLOCK, threads);
     plan.set(LATHE_CUDA_SHARED, 0);
   });
-  KernelFrame frame(g.info, g.device, "attention_few_queries", threads, g.sm, numMaps, g.dependent());
+  KernelFrame frame(g.info, g.device, name, threads, g.sm, numMaps, g.dependent());
   FewQueriesAttention attention(p, frame, width, lanes);
   attention.emit();
-  return g.addEntry(frame, "attention_few_queries", attention.error());
+  if (llvm::Error e = g.addEntry(frame, name, attention.error()))
+    return std::move(e);
+  return name;
 }

@@ -17,10 +17,9 @@ using shape::Expr;
 
 namespace {
 
-constexpr unsigned threads = 384, queriesPerBlock = 128, stages = 2;
+constexpr unsigned threads = 384, queriesPerBlock = schedule::groupQueries, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
-constexpr int64_t fewQueries = 4; ///< up to here a block per query takes less time than tiles of 128
-constexpr int64_t mostDepth = 256, mostFirst = 1 << 24;
+constexpr int64_t mostFirst = 1 << 24;
 
 /// A dimension of a map beyond the first two: a batch axis, divided where several of its points share data.
 struct BatchDimension {
@@ -37,20 +36,19 @@ enum Kind { Keys, Values_ };
 
 class HopperAttention : public EntryEmitter {
 public:
-  HopperAttention(const AttentionProblem &p, KernelFrame &frame, ArrayRef<AttentionMap> maps)
-      : EntryEmitter(frame), p(p), op(p.op), maps(maps), depth(padded(p.depth)), columns(padded(p.values)),
-        keysPerTile(keysFor(p)), element(maps[0].spec.element) {}
+  HopperAttention(const AttentionProblem &p, unsigned keysPerTile, KernelFrame &frame, ArrayRef<AttentionMap> maps)
+      : EntryEmitter(frame), p(p), op(p.op), maps(maps), depth(padded(p.roles.depths)), columns(padded(p.roles.values)),
+        keysPerTile(keysPerTile), element(maps[0].spec.element) {}
   void emit();
   /// Heads in shared memory: pieces of 64 halves, the reach of a swizzle.
   static unsigned padded(const Expr &e) { return llvm::alignTo(*e.constant(), 64); }
   /// What is multiplied of a head: whole steps of a product; columns that the epilogue takes together.
   static unsigned usedDepth(const Expr &e) { return llvm::alignTo(*e.constant(), 16); }
   static unsigned usedColumns(const Expr &e) { return llvm::alignTo(*e.constant(), epilogueColumns); }
-  /// Wide heads leave shared memory and registers for fewer keys.
-  static unsigned keysFor(const AttentionProblem &p) { return std::max(padded(p.depth), padded(p.values)) <= 128 ? 128 : 64; }
-  static unsigned sharedBytes(const AttentionProblem &p) {
-    unsigned depth = padded(p.depth), columns = padded(p.values);
-    return queriesPerBlock * depth * 2 + stages * keysFor(p) * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
+  static unsigned widest(const AttentionProblem &p) { return std::max(padded(p.roles.depths), padded(p.roles.values)); }
+  static unsigned sharedBytes(const AttentionProblem &p, unsigned keys) {
+    unsigned depth = padded(p.roles.depths), columns = padded(p.roles.values);
+    return queriesPerBlock * depth * 2 + stages * keys * (depth + columns) * 2 + 8 * epilogueBytesPerWarp + 128 + 1024;
   }
 
 private:
@@ -94,9 +92,9 @@ static std::optional<Expr> lastKeyOf(const AttentionProblem &p, const lower::Bod
   if (!compare || !fill || !fill.getValue().isInfinity() || !fill.getValue().isNegative())
     return std::nullopt;
   auto key = compare.getLhs().getDefiningOp<kernel::IndexOp>(), bound = compare.getRhs().getDefiningOp<kernel::IndexOp>();
-  if (!key || !bound || !bound.getIndices().empty() || key.getIndexExpr() != Expr::symbol(info.axes[p.shape.key]))
+  if (!key || !bound || !bound.getIndices().empty() || key.getIndexExpr() != Expr::symbol(info.axes[p.roles.key]))
     return std::nullopt;
-  auto linear = bound.getIndexExpr().linearIn(info.axes[p.shape.query]);
+  auto linear = bound.getIndexExpr().linearIn(info.axes[p.query]);
   if (!linear || !linear->coefficient.isOne() || info.axesOf(linear->rest))
     return std::nullopt;
   if (compare.getPredicate() == arith::CmpIPredicate::sle)
@@ -110,7 +108,7 @@ Value HopperAttention::tileCount() {
   if (std::optional<Expr> last = lastKeyOf(p, info)) {
     BodyEmitter point = base;
     Value lastQuery = d.minU(d.add(q0, queriesPerBlock - 1), d.sub(queries, d.i32(1)));
-    point.bindAxis(info.axes[p.shape.query], d.wide(lastQuery));
+    point.bindAxis(info.axes[p.query], d.wide(lastQuery));
     Value seen = d.narrow(point.emitExpr(*last + Expr(keysPerTile)));
     seen = d.b.create<arith::MaxSIOp>(d.loc, seen, d.i32(0));
     count = d.minU(count, d.div(seen, keysPerTile));
@@ -128,11 +126,11 @@ void HopperAttention::prepare() {
   warp = d.warpUniform(d.shr(tid, 5));
   lane = d.bitAnd(tid, 31);
   group = d.shr(warp, 2);
-  queries = d.narrow(frame.size(p.queries));
-  keys = d.narrow(frame.size(p.keys));
+  queries = d.narrow(frame.size(p.roles.queries));
+  keys = d.narrow(frame.size(p.roles.keys));
   Value perBatch = d.ceilDiv(queries, queriesPerBlock), block = d.blockId();
   q0 = d.mul(d.rem(block, perBatch), queriesPerBlock);
-  bindBatch(base, p.shape.batchAxes, d.wide(d.div(block, perBatch)));
+  bindBatch(base, p.batchAxes, d.wide(d.div(block, perBatch)));
   tiles = tileCount();
   d.when(d.equal(tid, 0), [&] {
     initBarrier(d, barriers, 1);
@@ -219,7 +217,7 @@ Values HopperAttention::multiplyKeys(Value step) {
   Wgmma product{keysPerTile, element};
   Values sums;
   fenceProducts(d);
-  for (unsigned k = 0; k < usedDepth(p.depth); k += 16) {
+  for (unsigned k = 0; k < usedDepth(p.roles.depths); k += 16) {
     unsigned chunk = k / 64, inside = k % 64 * 2;
     sums = multiplyShared(d, product, sums, moveTile(d, left, chunk * queriesPerBlock * 128 + inside),
                           moveTile(d, right, chunk * keysPerTile * 128 + inside));
@@ -232,7 +230,7 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   auto [stage, phase] = stageOf(step);
   waitFor(d, barrierOf(Values_, false, stage), phase);
   Value right = describeTile(d, d.add(valuesAt, d.mul(stage, keysPerTile * columns * 2)), keysPerTile * 128);
-  Wgmma product{usedColumns(p.values), element, /*rightByColumns=*/true};
+  Wgmma product{usedColumns(p.roles.values), element, /*rightByColumns=*/true};
   Values sums(before.begin(), before.end());
   fenceProducts(d);
   for (unsigned k = 0; k < keysPerTile; k += 16)
@@ -249,13 +247,13 @@ void HopperAttention::modify(Values &scores, Value tile, bool whole) {
   Value lastQuery = d.sub(queries, d.i32(1)), lastKey = d.sub(keys, d.i32(1));
   for (unsigned h = 0; h < 2; ++h) {
     BodyEmitter row = base;
-    row.bindAxis(info.axes[p.shape.query], d.wide(d.minU(d.add(firstRow, 8 * h), lastQuery)));
+    row.bindAxis(info.axes[p.query], d.wide(d.minU(d.add(firstRow, 8 * h), lastQuery)));
     for (unsigned i = 0; i < scores.size(); ++i) {
       if (i / 2 % 2 != h)
         continue;
       Value key = d.add(firstKey, i / 4 * 8 + i % 2);
       BodyEmitter point = row;
-      point.bindAxis(info.axes[p.shape.key], d.wide(whole ? key : d.minU(key, lastKey)));
+      point.bindAxis(info.axes[p.roles.key], d.wide(whole ? key : d.minU(key, lastKey)));
       Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(log2E));
       scores[i] = whole ? s : d.select(d.less(key, keys), s, d.f32(-INFINITY));
     }
@@ -304,11 +302,11 @@ void HopperAttention::consume() {
   Value first = d.i32(0);
   Values scores = waitProducts(d, 0, multiplyKeys(first));
   release(Keys, stageOf(first).first);
-  modify(scores, tileAt(first), knownDivisor(p.keys, keysPerTile) == keysPerTile);
+  modify(scores, tileAt(first), knownDivisor(p.roles.keys, keysPerTile) == keysPerTile);
   // The largest score starts finite, so that rows without any give weights of 0.
   Value top[2] = {d.f32(-1e30), d.f32(-1e30)}, total[2] = {d.f32(0), d.f32(0)}, keep[2];
   Values weights = softmax(scores, top, total, keep);
-  unsigned numSums = usedColumns(p.values) / 2, numWeights = weights.size();
+  unsigned numSums = usedColumns(p.roles.values) / 2, numWeights = weights.size();
   Values carried(numSums, d.f32(0));
   carried.append(weights);
   carried.append({top[0], top[1], total[0], total[1]});
@@ -344,7 +342,7 @@ void HopperAttention::consume() {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
   Value warpRow = d.add(q0, d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16)));
   Value buffer = d.add(epilogueAt, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
-  Value values = d.narrow(frame.size(p.values));
+  Value values = d.narrow(frame.size(p.roles.values));
   storeFragmentRows(frame, epilogue, {buffer, lane, warpRow, queries, d.i32(0), values}, sums);
 }
 
@@ -393,7 +391,7 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
   map.spec.element = cast<kernel::RefType>(ref.getType()).getElementType();
   map.spec.dims = {info.extents[innerAxis], info.extents[lineAxis]};
   map.spec.strides = {Expr(0), *line * Expr(2)};
-  for (unsigned axis : p.shape.batchAxes) {
+  for (unsigned axis : p.batchAxes) {
     auto found = batchStep(rest, info, axis);
     if (!found || info.axesOf(found->first) || !isBulkStride(found->first, 2))
       return std::nullopt;
@@ -414,7 +412,11 @@ static std::optional<AttentionMap> mapOf(const AttentionProblem &p, const lower:
 
 llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
   std::optional<AttentionProblem> p = g.multipliesByGroups() ? attentionProblem(g.info) : std::nullopt;
-  if (!p || !p->depth.constant() || !p->values.constant() || *p->depth.constant() > mostDepth || *p->values.constant() > mostDepth)
+  if (!p || !p->roles.depths.constant() || !p->roles.values.constant() || *p->roles.depths.constant() > schedule::mostGroupDepth ||
+      *p->roles.values.constant() > schedule::mostGroupDepth)
+    return false;
+  AttentionWays ways(g);
+  if (int64_t queries = ways.tile().getQueries(); queries > 0 && queries < queriesPerBlock)
     return false;
   kernel::AttentionOp op = p->op;
   Type element = cast<kernel::RefType>(op.getQ().getType()).getElementType();
@@ -430,25 +432,27 @@ llvm::Expected<bool> cuda::generateHopperAttention(Generator &g) {
     maps.push_back(*map);
     return true;
   };
-  const AttentionShape &s = p->shape;
-  unsigned keysPerTile = HopperAttention::keysFor(*p);
-  if (!add(op.getQ(), s.q, s.query, s.depth, queriesPerBlock) || !add(op.getK(), s.k, s.key, s.depth, keysPerTile) ||
+  const lower::AttentionRoles &s = p->roles;
+  unsigned keysPerTile = schedule::groupKeys(HopperAttention::widest(*p), ways.tile());
+  if (!add(op.getQ(), s.q, p->query, s.depth, queriesPerBlock) || !add(op.getK(), s.k, s.key, s.depth, keysPerTile) ||
       !add(op.getV(), s.v, s.key, s.value, keysPerTile))
     return false;
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, queriesPerBlock)));
+  plan.set(LATHE_CUDA_GRID, plan.size(p->roles.batches * Expr::ceildiv(p->roles.queries, queriesPerBlock)));
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
-  plan.set(LATHE_CUDA_SHARED, HopperAttention::sharedBytes(*p));
+  plan.set(LATHE_CUDA_SHARED, HopperAttention::sharedBytes(*p, keysPerTile));
   for (const AttentionMap &map : maps)
     plan.addMap(map.spec);
   KernelFrame frame(g.info, g.device, "attention_wgmma", threads, g.sm, 3, g.dependent(/*later=*/true));
-  HopperAttention attention(*p, frame, maps);
+  HopperAttention attention(*p, keysPerTile, frame, maps);
   attention.emit();
   if (llvm::Error e = g.addEntry(frame, "attention_wgmma", attention.error()))
     return e;
-  if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, maps.size()))
-    return e;
+  llvm::Expected<llvm::StringRef> single = addFewQueriesEntry(g, *p, ways, maps.size());
+  if (!single)
+    return single.takeError();
+  ways.tell(g, queriesPerBlock, "attention_wgmma", *single);
   return true;
 }

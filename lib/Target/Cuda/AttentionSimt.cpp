@@ -32,24 +32,52 @@ std::optional<AttentionProblem> cuda::attentionProblem(const lower::BodyInfo &in
     if (!isa<FloatType>(t) || t.getIntOrFloatBitWidth() > 32)
       return std::nullopt;
   }
-  AttentionShape shape(info, attention);
-  Expr batch(1);
-  lower::AxisSet all = lower::AxisSet(1) << shape.query | lower::AxisSet(1) << shape.value;
-  for (unsigned axis : shape.batchAxes) {
-    batch = batch * info.extents[axis];
-    all |= lower::AxisSet(1) << axis;
-  }
+  std::optional<lower::AttentionRoles> roles = lower::AttentionRoles::of(info, attention);
+  if (!roles || !roles->query)
+    return std::nullopt;
+  lower::AxisSet all = roles->batch | lower::AxisSet(1) << *roles->query | lower::AxisSet(1) << roles->value;
   for (kernel::StoreOp s : stores)
     if (info.domainOf(s) != all)
       return std::nullopt;
-  return AttentionProblem{attention,
-                          shape,
-                          stores,
-                          batch,
-                          info.extents[shape.query],
-                          info.extents[shape.key],
-                          info.extents[shape.depth],
-                          info.extents[shape.value]};
+  return AttentionProblem{attention, *roles, *roles->query, lower::axesIn(info, roles->batch), stores};
+}
+
+AttentionWays::AttentionWays(const Generator &g) {
+  kernel::GenericOp kernel = g.info.kernel;
+  std::vector<schedule::Candidate> candidates;
+  for (schedule::CaseAttr c : schedule::casesOf(kernel))
+    candidates.push_back({schedule::conditionOf(c), c.getSchedule(), Expr::unknown()});
+  if (candidates.empty()) {
+    schedule::Choice choice;
+    schedule::proposeAttention(g.info, g.machine(), candidates, choice);
+  }
+  for (const schedule::Candidate &c : candidates) {
+    auto asked = dyn_cast<schedule::AttentionAttr>(c.schedule);
+    ways.push_back({c.when, asked ? asked : schedule::AttentionAttr::get(kernel.getContext(), -1, -1)});
+  }
+}
+
+schedule::AttentionAttr AttentionWays::tile() const {
+  for (const Way &w : llvm::reverse(ways))
+    if (!w.isSingle())
+      return w.asked;
+  return schedule::AttentionAttr::get(ways.back().asked.getContext(), -1, -1);
+}
+
+Value AttentionWays::single(PlanFunction &plan) const {
+  if (llvm::none_of(ways, [](const Way &w) { return w.isSingle(); }))
+    return {};
+  Value out = plan.d.i1(ways.back().isSingle());
+  for (const Way &w : llvm::reverse(ArrayRef(ways).drop_back()))
+    out = plan.d.select(plan.holds(w.when), plan.d.i1(w.isSingle()), out);
+  return out;
+}
+
+void AttentionWays::tell(Generator &g, unsigned queries, StringRef tiles, StringRef single) const {
+  for (const Way &w : ways) {
+    if (w.isSingle() ? !single.empty() : w.asked.getQueries() < 0 || w.asked.getQueries() == int64_t(queries))
+      g.ways.push_back({w.when, "", w.asked, (w.isSingle() ? single : tiles).str()});
+  }
 }
 
 Value cuda::modifiedScore(BodyEmitter point, DeviceBuilder &d, kernel::AttentionOp op, Value raw) {
@@ -68,8 +96,7 @@ Value cuda::inverseOf(Value total, DeviceBuilder &d, kernel::AttentionOp op) {
 
 namespace {
 
-constexpr unsigned tileQueries = 64, tileKeys = 64, tileDepth = 32, tileValues = 16, threads = 256;
-constexpr int64_t fewQueries = 8; ///< up to here a block per query takes less time than tiles of 64
+constexpr unsigned tileQueries = schedule::threadQueries, tileKeys = schedule::threadKeys, tileDepth = 32, tileValues = 16, threads = 256;
 constexpr unsigned mostColumns = 128; ///< of V that a block weighs: a row of them lies in shared memory and in registers
 
 /// Wide values are shared out among blocks, which compute the scores each for itself.
@@ -81,10 +108,10 @@ unsigned columnsFor(const Expr &values) {
 class SimtAttention : public EntryEmitter {
 public:
   SimtAttention(const AttentionProblem &p, KernelFrame &frame)
-      : EntryEmitter(frame), p(p), op(p.op), columns(columnsFor(p.values)),
-        q(frame, {op.getQ(), p.shape.q, {p.shape.query}, {p.shape.depth}, p.queries, p.depth, tileQueries, tileDepth, "q"}),
-        k(frame, {op.getK(), p.shape.k, {p.shape.key}, {p.shape.depth}, p.keys, p.depth, tileKeys, tileDepth, "k"}),
-        v(frame, {op.getV(), p.shape.v, {p.shape.value}, {p.shape.key}, p.values, p.keys, columns, tileValues, "v"}) {}
+      : EntryEmitter(frame), p(p), op(p.op), columns(columnsFor(p.roles.values)),
+        q(frame, {op.getQ(), p.roles.q, {p.query}, {p.roles.depth}, p.roles.queries, p.roles.depths, tileQueries, tileDepth, "q"}),
+        k(frame, {op.getK(), p.roles.k, {p.roles.key}, {p.roles.depth}, p.roles.keys, p.roles.depths, tileKeys, tileDepth, "k"}),
+        v(frame, {op.getV(), p.roles.v, {p.roles.value}, {p.roles.key}, p.roles.values, p.roles.keys, columns, tileValues, "v"}) {}
   void emit();
 
 private:
@@ -107,7 +134,7 @@ private:
 Values SimtAttention::scores(Value firstKey) {
   k.locate(base, firstKey);
   Values zeros(16, d.f32(0));
-  Values sums = d.loop(d.i64(0), frame.size(p.depth), d.i64(tileDepth), zeros, [&](Value k0, ValueRange now) {
+  Values sums = d.loop(d.i64(0), frame.size(p.roles.depths), d.i64(tileDepth), zeros, [&](Value k0, ValueRange now) {
     Values qs = q.load(k0), ks = k.load(k0);
     d.barrier();
     q.put(qs);
@@ -121,14 +148,14 @@ Values SimtAttention::scores(Value firstKey) {
     }
     return out;
   });
-  Value queries = frame.size(p.queries), keys = frame.size(p.keys);
+  Value queries = frame.size(p.roles.queries), keys = frame.size(p.roles.keys);
   for (unsigned i = 0; i < 4; ++i) {
     Value row = d.minU(d.add(q0, d.wide(d.add(d.mul(ty, 4), i))), d.sub(queries, d.i64(1)));
     for (unsigned j = 0; j < 4; ++j) {
       Value key = d.add(firstKey, d.wide(d.add(d.mul(tx, 4), j))), inside = d.less(key, keys);
       BodyEmitter point = base;
-      point.bindAxis(info.axes[p.shape.query], row);
-      point.bindAxis(info.axes[p.shape.key], d.minU(key, d.sub(keys, d.i64(1))));
+      point.bindAxis(info.axes[p.query], row);
+      point.bindAxis(info.axes[p.roles.key], d.minU(key, d.sub(keys, d.i64(1))));
       Value s = d.mulF(modifiedScore(point, d, op, sums[4 * i + j]), d.f32(log2E));
       sums[4 * i + j] = d.select(inside, s, d.f32(-INFINITY));
     }
@@ -183,7 +210,7 @@ Values SimtAttention::weightedValues(Value firstKey, ValueRange sums) {
 void SimtAttention::storeRows(ArrayRef<Value> sums, ArrayRef<Value> totals) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
   unsigned perRow = columns / 16, width = epilogue.width();
-  Value queries = frame.size(p.queries), values = frame.size(p.values);
+  Value queries = frame.size(p.roles.queries), values = frame.size(p.roles.values);
   for (unsigned i = 0; i < 4; ++i) {
     Value row = d.add(q0, d.wide(d.add(d.mul(ty, 4), i)));
     Value inverse = inverseOf(totals[i], d, op);
@@ -204,11 +231,11 @@ void SimtAttention::emit() {
   Value tid = d.threadId(), block = d.wide(d.blockId());
   tx = d.rem(tid, 16);
   ty = d.div(tid, 16);
-  Value parts = d.ceilDiv(frame.size(p.values), columns), tiles = d.ceilDiv(frame.size(p.queries), tileQueries);
+  Value parts = d.ceilDiv(frame.size(p.roles.values), columns), tiles = d.ceilDiv(frame.size(p.roles.queries), tileQueries);
   firstColumn = d.mul(d.rem(block, parts), columns);
   block = d.div(block, parts);
   q0 = d.mul(d.rem(block, tiles), tileQueries);
-  bindBatch(base, p.shape.batchAxes, d.div(block, tiles));
+  bindBatch(base, p.batchAxes, d.div(block, tiles));
   weightsBuffer = frame.sharedArray("weights", d.f32Type(), tileKeys * (tileQueries + 4));
   q.locate(base, q0);
   unsigned perRow = columns / 16;
@@ -216,7 +243,7 @@ void SimtAttention::emit() {
   // that rows without any give weights of 0.
   Values init(4, d.f32(-1e30));
   init.append(4 + 4 * perRow, d.f32(0));
-  Values out = d.loop(d.i64(0), frame.size(p.keys), d.i64(tileKeys), init, [&](Value firstKey, ValueRange now) {
+  Values out = d.loop(d.i64(0), frame.size(p.roles.keys), d.i64(tileKeys), init, [&](Value firstKey, ValueRange now) {
     Values s = scores(firstKey), state(now), sums;
     v.locate(base, firstColumn);
     for (unsigned i = 0; i < 4; ++i) {
@@ -246,10 +273,10 @@ void SimtAttention::emit() {
 llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   std::optional<AttentionProblem> p = attentionProblem(g.info);
   constexpr int64_t narrowest = 4;
-  if (!p || p->values.constant().value_or(narrowest) < narrowest || p->depth.constant().value_or(narrowest) < narrowest)
+  if (!p || p->roles.values.constant().value_or(narrowest) < narrowest || p->roles.depths.constant().value_or(narrowest) < narrowest)
     return false;
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_GRID, plan.size(p->batch * Expr::ceildiv(p->queries, tileQueries) * Expr::ceildiv(p->values, columnsFor(p->values))));
+  plan.set(LATHE_CUDA_GRID, plan.size(p->roles.batches * Expr::ceildiv(p->roles.queries, tileQueries) * Expr::ceildiv(p->roles.values, columnsFor(p->roles.values))));
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, threads);
@@ -258,7 +285,10 @@ llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   attention.emit();
   if (llvm::Error e = g.addEntry(frame, "attention_simt", attention.error()))
     return e;
-  if (llvm::Error e = addFewQueriesEntry(g, *p, fewQueries, 0))
-    return e;
+  AttentionWays ways(g);
+  llvm::Expected<llvm::StringRef> single = addFewQueriesEntry(g, *p, ways, 0);
+  if (!single)
+    return single.takeError();
+  ways.tell(g, tileQueries, "attention_simt", *single);
   return true;
 }

@@ -1,34 +1,17 @@
-//===- ContractShape.cpp - The axes of a contraction or an attention -------===//
+//===- ContractShape.cpp - How a contraction's operands lie along its axes --===//
 
 #include "ContractShape.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
-using lower::AxisSet;
 using shape::Expr;
 
-static std::vector<unsigned> axesIn(const lower::BodyInfo &info, AxisSet set) {
-  std::vector<unsigned> out;
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (set >> i & 1)
-      out.push_back(i);
-  return out;
-}
+ContractShape::ContractShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles)
+    : info(info), contracted(roles.reduced), batch(roles.batch), rows(roles.rows), columns(roles.columns), batchAxes(axesIn(info, batch)),
+      rowAxes(axesIn(info, rows)), columnAxes(axesIn(info, columns)), depthAxes(axesIn(info, contracted)) {}
 
-ContractShape::ContractShape(const lower::BodyInfo &info, AxisSet left, AxisSet right, AxisSet contracted)
-    : info(info), contracted(contracted) {
-  batch = left & right & ~contracted;
-  rows = left & ~right & ~contracted;
-  columns = right & ~left & ~contracted;
-  batchAxes = axesIn(info, batch);
-  rowAxes = axesIn(info, rows);
-  columnAxes = axesIn(info, columns);
-  depthAxes = axesIn(info, contracted);
-}
-
-ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op)
-    : ContractShape(info, info.axesOf(op.getLhsExpr()), info.axesOf(op.getRhsExpr()), info.axesOf(op.getAxes())) {
+ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op) : ContractShape(info, lower::ContractionRoles(info, op)) {
   lhs = op.getLhsExpr();
   rhs = op.getRhsExpr();
   DictionaryAttr packed = op.getPackedAttr();
@@ -101,18 +84,4 @@ std::optional<Expr> cuda::runAlong(const lower::BodyInfo &info, const Expr &offs
 
 Expr cuda::startOf(const lower::BodyInfo &info, const Expr &offset, ArrayRef<unsigned> axes) {
   return atZero(info, offset, axes.take_back(runLength(info, offset, axes)));
-}
-
-AttentionShape::AttentionShape(const lower::BodyInfo &info, kernel::AttentionOp op) {
-  query = info.axisIndex(op.getQueryAxis()).value_or(0);
-  key = info.axisIndex(op.getKeyAxis()).value_or(0);
-  depth = info.axisIndex(op.getDepthAxis()).value_or(0);
-  value = info.axisIndex(op.getValueAxis()).value_or(0);
-  q = Expr::parsed(op.getQOffset());
-  k = Expr::parsed(op.getKOffset());
-  v = Expr::parsed(op.getVOffset());
-  AxisSet own = AxisSet(1) << query | AxisSet(1) << key | AxisSet(1) << depth | AxisSet(1) << value;
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (!(own >> i & 1))
-      batchAxes.push_back(i);
 }

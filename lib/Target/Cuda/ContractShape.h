@@ -1,8 +1,8 @@
-//===- ContractShape.h - The axes of a contraction or an attention ---------===//
+//===- ContractShape.h - How a contraction's operands lie along its axes ----===//
 #ifndef LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
 #define LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
 
-#include "lathe/Lower/BodyInfo.h"
+#include "lathe/Lower/ContractionRoles.h"
 
 namespace lathe::cuda {
 
@@ -25,10 +25,9 @@ shape::Expr startOf(const lower::BodyInfo &info, const shape::Expr &offset, llvm
 /// of the packed array; a computed operand has none).
 struct ContractShape {
   ContractShape(const lower::BodyInfo &info, kernel::ContractOp op);
-  /// Of the product of two values that vary along these axes.
-  ContractShape(const lower::BodyInfo &info, lower::AxisSet left, lower::AxisSet right, lower::AxisSet contracted);
+  ContractShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles);
   const lower::BodyInfo &info;
-  lower::AxisSet contracted = 0, batch = 0, rows = 0, columns = 0;
+  lower::AxisSet contracted, batch, rows, columns;
   std::vector<unsigned> batchAxes, rowAxes, columnAxes, depthAxes; ///< outermost first
   shape::Expr lhs, rhs;
   shape::Expr extent(llvm::ArrayRef<unsigned> axes) const { return extentOf(info, axes); }
@@ -37,13 +36,6 @@ struct ContractShape {
   std::optional<shape::Expr> stepAlong(const shape::Expr &offset, llvm::ArrayRef<unsigned> axes) const {
     return cuda::stepAlong(info, offset, axes);
   }
-};
-
-struct AttentionShape {
-  AttentionShape(const lower::BodyInfo &info, kernel::AttentionOp op);
-  unsigned query, key, depth, value; ///< axes
-  std::vector<unsigned> batchAxes;
-  shape::Expr q, k, v;
 };
 
 } // namespace lathe::cuda

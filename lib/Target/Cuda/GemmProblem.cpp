@@ -48,7 +48,7 @@ static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::Red
   if (sum.getKind() != kernel::Combiner::Add || !product)
     return std::nullopt;
   Value left = product.getLhs(), right = product.getRhs();
-  ContractShape shape(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes()));
+  ContractShape shape(info, lower::ContractionRoles(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes())));
   // Tiles of many small products would be mostly empty.
   auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };
   bool many = !shape.extent(shape.batchAxes).isOne();

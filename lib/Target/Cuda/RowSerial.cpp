@@ -3,6 +3,7 @@
 #include "Combine.h"
 #include "ContractShape.h"
 #include "RowEmitter.h"
+#include "lathe/Lower/AttentionRoles.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -142,25 +143,27 @@ Value RowEmitter::serialContract(BodyEmitter &fresh, kernel::ContractOp op) {
 
 /// Softmax as it goes along the keys: the largest score so far, the sum of exponentials, the weighted sum of values.
 Value RowEmitter::serialAttention(BodyEmitter &fresh, kernel::AttentionOp op, unsigned depth) {
-  AttentionShape shape(info, op);
+  std::optional<lower::AttentionRoles> shape = lower::AttentionRoles::of(info, op);
+  if (!shape)
+    return {};
   Type f32 = d.f32Type();
   Type type = fresh.variesInLanes(op.getResult()) ? d.vector(fresh.laneWidth(), f32) : f32;
   int64_t width = isa<VectorType>(type) ? fresh.laneWidth() : 1;
   auto exp = [&](Value x) -> Value { return d.b.create<math::ExpOp>(d.loc, x); };
   Value zero = d.i64(0), one = d.i64(1);
   Values init = {d.f32(-1e30), d.f32(0), d.real(type, 0)};
-  Values out = d.loop(zero, frame.size(info.extents[shape.key]), one, init, [&](Value k, ValueRange carried) {
+  Values out = d.loop(zero, frame.size(info.extents[shape->key]), one, init, [&](Value k, ValueRange carried) {
     BodyEmitter at = fresh;
-    at.bindAxis(info.axes[shape.key], k);
-    Value raw = serialLoop(at, AxisSet(1) << shape.depth, d.f32(0), [&](BodyEmitter &in, Value sum) {
-      return d.fma(d.convertF(loadAt(in, op.getQ(), shape.q), f32), d.convertF(loadAt(in, op.getK(), shape.k), f32), sum);
+    at.bindAxis(info.axes[shape->key], k);
+    Value raw = serialLoop(at, AxisSet(1) << shape->depth, d.f32(0), [&](BodyEmitter &in, Value sum) {
+      return d.fma(d.convertF(loadAt(in, op.getQ(), shape->q), f32), d.convertF(loadAt(in, op.getK(), shape->k), f32), sum);
     });
     Block &region = op.getScore().front();
     at.bindValue(region.getArgument(0), d.convertF(raw, region.getArgument(0).getType()));
     Value score = d.convertF(at.emit(region.getTerminator()->getOperand(0)), f32);
     Value top = d.maxF(carried[0], score);
     Value keep = exp(d.subF(carried[0], top)), weight = exp(d.subF(score, top));
-    Value v = d.convertF(loadAt(at, op.getV(), shape.v), f32);
+    Value v = d.convertF(loadAt(at, op.getV(), shape->v), f32);
     if (width > 1)
       v = at.splat(v);
     Value sum = d.fma(carried[1], keep, weight);

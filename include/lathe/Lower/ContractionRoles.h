@@ -1,0 +1,28 @@
+//===- ContractionRoles.h - The axes of a sum of products by their roles ---===//
+#ifndef LATHE_LOWER_CONTRACTIONROLES_H
+#define LATHE_LOWER_CONTRACTIONROLES_H
+
+#include "lathe/Lower/BodyInfo.h"
+
+namespace lathe::lower {
+
+/// The axes in the set, outermost first.
+std::vector<unsigned> axesIn(const BodyInfo &info, AxisSet set);
+
+/// What a sum of products of two operands does with its axes. Whoever schedules a contraction or writes code for it asks here.
+struct ContractionRoles {
+  AxisSet reduced = 0; ///< summed over
+  AxisSet batch = 0;   ///< of both operands
+  AxisSet rows = 0;    ///< of the first one alone
+  AxisSet columns = 0; ///< of the second one alone
+  AxisSet others = 0;  ///< of neither: what is stored is the same along them, or differs by what comes behind the sum
+
+  ContractionRoles() = default;
+  ContractionRoles(const BodyInfo &info, kernel::ContractOp op);
+  /// Of operands that vary along these axes.
+  ContractionRoles(const BodyInfo &info, AxisSet left, AxisSet right, AxisSet reduced);
+};
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_CONTRACTIONROLES_H
