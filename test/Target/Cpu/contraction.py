@@ -165,7 +165,7 @@ def panels_together(variant):
         text = f'contraction @x axes(b = "bb", m = "mm", n = "{n}", k = "{k}") {{ {body} }}'
         inputs = [a, pack(b) if layout == 'packed' else b]
         kernel, items = Kernel(text, ['f32'] * 2, ['f32'], variant), []
-        for facts in ([1000, 1 << 20], [0, 0], [1, 300 << 10], [2, 1 << 19]):
+        for facts in ([1000, 1 << 20, 32 << 20], [0, 0, 0], [1, 300 << 10, 0], [2, 1 << 19, 1 << 20], [1, 300 << 10, 64 << 20]):
             kernels.FACTS[:] = facts
             items.append(kernel.plan([2, m])[0])
             check(f'{variant} {layout} panels together {facts}', kernel, inputs, [2, m], want, chunk=7)
@@ -175,7 +175,7 @@ def panels_together(variant):
         for forced in ('panels = 3', 'panels = 64', 'height = 3, panels = 2'):
             kernel = Kernel(text, ['f32'] * 2, ['f32'], variant, f'attributes {{schedule.cases = [#schedule.case<#schedule.tiles<{forced}>>]}} ')
             check(f'{variant} {layout} {forced}', kernel, inputs, [2, m], want, chunk=5)
-    kernels.FACTS[:] = [1, 1 << 20]
+    kernels.FACTS[:] = [1, 1 << 20, 16 << 20]
     body = contract('k*1 + 4001*m', f'{n}*k + n', 'k', True, ('f32', 'bf16', 'f32')) + store('%c', f'{n}*m + n')
     kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "4001") {{ {body} }}', ['f32', 'bf16'], ['f32'], variant)
     for m in (2, 41):

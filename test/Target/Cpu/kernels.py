@@ -5,8 +5,8 @@ from levels import variants
 
 DTYPES = {'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'i64': np.int64, 'i32': np.int32, 'i16': np.int16,
           'i8': np.int8, 'i1': np.bool_, 'bf16': np.uint16}
-# What a run tells a kernel of its machine, behind the sizes: threads, and bytes of the second-level cache.
-FACTS = [1, 1 << 20]
+# What a run tells a kernel of its machine, behind the sizes: threads, and bytes of the second and third-level caches.
+FACTS = [1, 1 << 20, 16 << 20]
 _cache = {}
 
 
@@ -68,7 +68,7 @@ class Kernel:
 
     def plan(self, sizes):
         out = (ctypes.c_int64 * 8)()
-        self.planfn((ctypes.c_int64 * (len(sizes) + 2))(*sizes, *FACTS), out)
+        self.planfn((ctypes.c_int64 * (len(sizes) + len(FACTS)))(*sizes, *FACTS), out)
         return list(out)
 
     def bind(self, arrays, sizes):
@@ -76,7 +76,7 @@ class Kernel:
         memory = np.zeros(scratch + 128, np.int8)
         base = (memory.ctypes.data + 63) & ~63
         buffers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        dims = (ctypes.c_int64 * (len(sizes) + 2))(*sizes, *FACTS)
+        dims = (ctypes.c_int64 * (len(sizes) + len(FACTS)))(*sizes, *FACTS)
 
         def call(begin=0, end=items):
             self.fn(buffers, dims, ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.c_void_p(base))
