@@ -105,6 +105,11 @@ llvm::Expected<Tuning> Tuning::read(StringRef file, MLIRContext *context) {
   return parse((*buffer)->getBuffer(), file, context);
 }
 
+bool Tuning::mentions(StringRef canonical) const {
+  std::string hash = hashOf(canonical);
+  return llvm::any_of(entries, [&](const TuningEntry &e) { return e.kernel == hash; });
+}
+
 std::vector<TuningEntry> Tuning::find(StringRef canonical, StringRef machine) const {
   std::vector<TuningEntry> out;
   std::string hash = hashOf(canonical);

@@ -156,7 +156,7 @@ int main(int argc, char **argv) {
   if (kernelName.empty())
     work.loops = cuda::loopGroups(*module);
   if (together)
-    work.groups = cuda::kernelGroups(*module);
+    work.groups = cuda::kernelGroups(*module, [](kernel::GenericOp) { return false; });
   if (!kernel)
     return int(report(userError("{0}: no such kernel", inputFile)));
   cuda::CudaOptions options;

@@ -34,6 +34,8 @@ public:
   static llvm::Expected<Tuning> read(llvm::StringRef file, mlir::MLIRContext *context);
   /// Entries for a kernel with this canonical text, in the file's order.
   std::vector<TuningEntry> find(llvm::StringRef canonical, llvm::StringRef machine) const;
+  /// Whether there are any for it, for whatever machine.
+  bool mentions(llvm::StringRef canonical) const;
 
 private:
   std::vector<TuningEntry> entries;

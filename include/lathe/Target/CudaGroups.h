@@ -29,9 +29,9 @@ struct LoopGroup : LaunchGroup {
 /// Per kernel: its operands.
 struct KernelGroup : LaunchGroup {};
 
-/// Those of the module. A group stands where its last op stands.
+/// Those of the module. A group stands where its last op stands. `standsAlone`: kernels that are launches of their own whatever stands beside them.
 std::vector<LoopGroup> loopGroups(mlir::ModuleOp module);
-std::vector<KernelGroup> kernelGroups(mlir::ModuleOp module);
+std::vector<KernelGroup> kernelGroups(mlir::ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone);
 
 /// The device function and the plan of a group.
 llvm::Expected<DeviceCode> generateLoopCode(const LoopGroup &group, unsigned sm, llvm::StringRef planName = "plan");

@@ -3,6 +3,7 @@
 #include "PtxEmitter.h"
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Schedule/Machine.h"
+#include "lathe/Schedule/ScheduledKernel.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/Diagnostics.h"
 #include "lathe/Target/CudaGroups.h"
@@ -22,11 +23,36 @@ struct Work {
   std::vector<KernelGroup> groups;
   std::vector<kernel::GenericOp> kernels;
 
-  explicit Work(ArrayRef<ModuleOp> modules) {
+  std::optional<schedule::Tuning> tuning;
+
+  /// `file`: of measured schedules; empty: none.
+  static Expected<Work> of(ArrayRef<ModuleOp> modules, const std::string &file) {
+    if (file.empty())
+      return Work(modules, std::nullopt);
+    Expected<schedule::Tuning> read = schedule::Tuning::read(file, modules[0]->getContext());
+    if (!read)
+      return read.takeError();
+    return Work(modules, std::move(*read));
+  }
+
+  Expected<CudaCode> compile(CudaOptions options) const {
+    options.tuning = tuning ? &*tuning : nullptr;
+    return compileForCuda(kernels, loops, groups, options);
+  }
+
+private:
+  /// A schedule is of a whole launch: a kernel that has one, or that was measured, is one.
+  bool standsAlone(kernel::GenericOp kernel) const {
+    if (!schedule::casesOf(kernel).empty())
+      return true;
+    return tuning && tuning->mentions(schedule::ScheduledKernel(kernel).detached.canonical);
+  }
+
+  Work(ArrayRef<ModuleOp> modules, std::optional<schedule::Tuning> measured) : tuning(std::move(measured)) {
     llvm::DenseSet<Operation *> inside;
     for (ModuleOp module : modules) {
       llvm::append_range(loops, loopGroups(module));
-      llvm::append_range(groups, kernelGroups(module));
+      llvm::append_range(groups, kernelGroups(module, [&](kernel::GenericOp op) { return standsAlone(op); }));
     }
     for (const LoopGroup &group : loops)
       inside.insert(group.kernels.begin(), group.kernels.end());
@@ -35,17 +61,6 @@ struct Work {
     for (kernel::GenericOp op : lower::kernelsOf(modules))
       if (!inside.contains(op))
         kernels.push_back(op);
-  }
-
-  /// `tuning`: a file; empty: none.
-  Expected<CudaCode> compile(CudaOptions options, const std::string &tuning, MLIRContext *context) const {
-    if (tuning.empty())
-      return compileForCuda(kernels, loops, groups, options);
-    Expected<schedule::Tuning> read = schedule::Tuning::read(tuning, context);
-    if (!read)
-      return read.takeError();
-    options.tuning = &*read;
-    return compileForCuda(kernels, loops, groups, options);
   }
 };
 } // namespace
@@ -114,7 +129,10 @@ public:
                               const target::CodeOptions &options) const override {
     if (stage != target::TextStage::Ptx)
       return userError("of a CUDA target, --emit ptx is what can be printed");
-    Expected<CudaCode> code = Work(module).compile(cudaOptions(options, Stage::Ptx), options.tuning, module.getContext());
+    Expected<Work> work = Work::of(module, options.tuning);
+    if (!work)
+      return work.takeError();
+    Expected<CudaCode> code = work->compile(cudaOptions(options, Stage::Ptx));
     if (!code)
       return code.takeError();
     std::string text;
@@ -138,8 +156,11 @@ public:
   }
 
   Expected<target::TargetCode> compile(ArrayRef<ModuleOp> modules, const target::CodeOptions &options) const override {
-    Work work(modules);
-    Expected<CudaCode> code = work.compile(cudaOptions(options, Stage::Cubin), options.tuning, ModuleOp(modules[0]).getContext());
+    Expected<Work> chosen = Work::of(modules, options.tuning);
+    if (!chosen)
+      return chosen.takeError();
+    Work &work = *chosen;
+    Expected<CudaCode> code = work.compile(cudaOptions(options, Stage::Cubin));
     if (!code)
       return code.takeError();
     target::TargetCode out;

@@ -28,7 +28,7 @@ constexpr size_t mostKernels = 16;
 namespace {
 class Grouper {
 public:
-  explicit Grouper(ModuleOp module) : late(ir::lateSymbols(module)) {}
+  Grouper(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone) : late(ir::lateSymbols(module)), standsAlone(standsAlone) {}
   std::vector<KernelGroup> groupsOf(Block &block);
 
 private:
@@ -37,6 +37,7 @@ private:
   void finish();
 
   std::set<std::string> late;
+  llvm::function_ref<bool(kernel::GenericOp)> standsAlone;
   std::vector<kernel::GenericOp> open;
   llvm::DenseSet<Value> made; ///< by the kernels of the open group, and views of that
   std::vector<KernelGroup> groups;
@@ -46,7 +47,7 @@ private:
 bool Grouper::isSmall(kernel::GenericOp op) {
   using kernel::KernelClass;
   if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, op.getKernelClass()) ||
-      op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes)
+      op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes || standsAlone(op))
     return false;
   Expr points(1);
   for (unsigned i = 0; i < op.getNumAxes(); ++i)
@@ -104,7 +105,7 @@ std::vector<KernelGroup> Grouper::groupsOf(Block &block) {
 }
 
 /// Of the model alone: in a body, or beside states that kernels may overwrite, order matters more.
-std::vector<KernelGroup> cuda::kernelGroups(ModuleOp module) {
+std::vector<KernelGroup> cuda::kernelGroups(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone) {
   auto functions = module.getOps<func::FuncOp>();
   if (functions.empty())
     return {};
@@ -114,7 +115,7 @@ std::vector<KernelGroup> cuda::kernelGroups(ModuleOp module) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (ir::stateOfArgument(main, i))
       return {};
-  return Grouper(module).groupsOf(main.getBody().front());
+  return Grouper(module, standsAlone).groupsOf(main.getBody().front());
 }
 
 //===----------------------------------------------------------------------===//
