@@ -2,6 +2,7 @@
 
 #include "lathe/Lower/AttentionRoles.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Lower/RowLevels.h"
 
 using namespace mlir;
@@ -20,6 +21,38 @@ kernel::AttentionOp lower::attentionOf(const BodyInfo &info) {
 std::optional<AttentionRoles> AttentionRoles::of(const BodyInfo &info) {
   kernel::AttentionOp op = attentionOf(info);
   return op ? of(info, op) : std::nullopt;
+}
+
+/// How many consecutive points of the axis see the same value of `e`: its extent where e does not mention it, c where it
+/// occurs as floordiv(axis, c) only; else 1.
+static int64_t runOf(const Expr &e, const std::string &axis, const Expr &extent) {
+  if (!e.mentions(axis))
+    return extent.constant().value_or(1);
+  int64_t run = 0;
+  for (const Expr::Term &t : e.terms())
+    for (const shape::Atom &a : t.atoms) {
+      if (!Expr::fromAtom(a).mentions(axis))
+        continue;
+      bool division = a.kind == shape::Atom::Kind::FloorDiv && a.operands[0] == Expr::symbol(axis);
+      std::optional<int64_t> c = division ? a.operands[1].constant() : std::nullopt;
+      if (!c || *c < 1 || (run && run != *c))
+        return 1;
+      run = *c;
+    }
+  return std::max<int64_t>(run, 1);
+}
+
+/// The batch axis with the longest runs of shared keys and values (the last one where there are none).
+static void findSharing(AttentionRoles &r, const BodyInfo &info) {
+  for (unsigned a : axesIn(info, r.batch)) {
+    int64_t run = std::min(runOf(r.k, info.axes[a], info.extents[a]), runOf(r.v, info.axes[a], info.extents[a]));
+    if (info.extents[a].constant().value_or(1) % run != 0 || !info.extents[a].constant())
+      run = 1;
+    if (run >= r.sharing) {
+      r.sharedAxis = a;
+      r.sharing = run;
+    }
+  }
 }
 
 std::optional<AttentionRoles> AttentionRoles::of(const BodyInfo &info, kernel::AttentionOp op) {
@@ -43,5 +76,6 @@ std::optional<AttentionRoles> AttentionRoles::of(const BodyInfo &info, kernel::A
   r.depths = info.extents[r.depth];
   r.values = info.extents[r.value];
   r.batches = extentOf(info, r.batch);
+  findSharing(r, info);
   return r;
 }

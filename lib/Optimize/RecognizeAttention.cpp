@@ -186,9 +186,39 @@ static AttentionOp createAttention(GraphBuilder &g, Value q, Value k, Value v, S
   return op;
 }
 
+/// What the value was before it was widened from 16 bits; null where it was not.
+static Value beforeWidening(Value x) {
+  auto cast = x.getDefiningOp<CastOp>();
+  Type from = cast ? elementOf(cast->getOperand(0)) : Type();
+  return cast && (from.isF16() || from.isBF16()) && elementOf(x).isF32() ? cast->getOperand(0) : Value();
+}
+
+/// Whether nobody sees more of the value than what its rounding to the type leaves.
+static bool isRoundedTo(Type type, Value x) {
+  return llvm::all_of(x.getUsers(), [&](Operation *user) {
+    if (isa<CastOp>(user))
+      return elementOf(user->getResult(0)) == type;
+    return isa<ReshapeOp, TransposeOp>(user) && isRoundedTo(type, user->getResult(0));
+  });
+}
+
+/// Operands of 16 bits that were widened, and a result that is rounded again, as ONNX's operator and many models have them: products of halves are
+/// exact in f32, where sums are taken anyway, and they are what tensor cores multiply.
+static void unwiden(Value &q, Value &k, Value &v, Value result) {
+  Value operands[] = {beforeWidening(q), beforeWidening(k), beforeWidening(v)};
+  if (!operands[0] || !operands[1] || !operands[2])
+    return;
+  Type type = elementOf(operands[0]);
+  if (elementOf(operands[1]) != type || elementOf(operands[2]) != type || !isRoundedTo(type, result))
+    return;
+  q = operands[0];
+  k = operands[1];
+  v = operands[2];
+}
+
 /// [B, H, Q, E] in the form of the second contraction's result.
 Value Recognizer::resultOf(AttentionOp attention) {
-  Value r = attention.getResult();
+  Value r = g.cast(attention.getResult(), elementOf(pv.getResult()));
   if (!probabilitiesFirst)
     r = g.transpose(r, {0, 1, 3, 2});
   return g.reshape(r, dimsOf(pv.getResult()));
@@ -241,7 +271,10 @@ bool Recognizer::build(ContractOp qk) {
   Value score = region.emit(softmax->input, at);
   if (!score)
     return false;
+  auto unwidened = [&] { unwiden(operands->q, operands->k, operands->v, pv.getResult()); };
+  unwidened(); // in front of repeated heads, or behind them
   unrepeat(operands->k, operands->v, g);
+  unwidened();
   AttentionOp attention = createAttention(g, operands->q, operands->k, operands->v, region, score, softmax->zeroMasked);
   pv.getResult().replaceAllUsesWith(resultOf(attention));
   return true;

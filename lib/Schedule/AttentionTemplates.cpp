@@ -17,8 +17,9 @@ using shape::Expr;
 
 /// Up to so many queries a block for each takes less time than tiles of groups, or of threads.
 constexpr int64_t fewForGroups = 4, fewForThreads = 8;
-/// Instructions of a vector of scores beside the products: the exponential, the running maximum and sum.
-constexpr int64_t softmaxInstructions = 24;
+/// Instructions of a vector of scores beside the products: the exponential, the running maximum and sum. Of a single query also those that add up a
+/// key's line.
+constexpr int64_t softmaxInstructions = 24, sumInstructions = 6;
 
 /// Sums of a tile, a row of the vector operand and a broadcast element fit into the registers.
 AttentionTile schedule::wideTile(const Machine &machine, AttentionAttr asked) {
@@ -30,6 +31,11 @@ AttentionTile schedule::wideTile(const Machine &machine, AttentionAttr asked) {
   if (asked && asked.getKeys() > 0)
     tile.keyBlock = std::max<int64_t>(1, asked.getKeys() / tile.keyRows) * tile.keyRows;
   return tile;
+}
+
+bool schedule::asksForRows(Attribute schedule) {
+  auto asked = llvm::dyn_cast_or_null<AttentionAttr>(schedule);
+  return asked && asked.getQueries() == 1;
 }
 
 /// Rows of values come in pieces that divide the vector of queries.
@@ -65,19 +71,42 @@ static void proposeOnDevice(const lower::BodyInfo &info, const lower::AttentionR
   candidates.push_back({{}, AttentionAttr::get(context, -1, -1), tileOf(groups ? groupQueries : threadQueries)});
 }
 
+/// The most queries of a batch point that, each alone, take less time than vectors of them, of which most lanes would be empty.
+static int64_t mostAlone(const lower::AttentionRoles &roles, const Machine &machine) {
+  std::optional<int64_t> depth = roles.depths.constant(), values = roles.values.constant();
+  if (!depth || !values)
+    return 0;
+  int64_t lanes = machine.lanes(), width = *depth + *values;
+  int64_t alone = width / lanes + sumInstructions + softmaxInstructions / lanes, inVectors = width + softmaxInstructions;
+  // A key's line comes from the caches for each query again; and those that share keys fill a vector together.
+  return inVectors / (2 * alone * roles.sharing);
+}
+
+static void proposeOnCores(const lower::BodyInfo &info, const lower::AttentionRoles &roles, const Machine &machine,
+                           std::vector<Candidate> &candidates, Choice &choice) {
+  MLIRContext *context = info.kernel->getContext();
+  int64_t lanes = machine.lanes(), alone = mostAlone(roles, machine);
+  auto costOf = [&](const Expr &worked) {
+    Expr scores = roles.batches * worked * roles.keys;
+    return Expr::floordiv(scores * (roles.depths + roles.values), Expr(int64_t(machine.peak()))) +
+           Expr::floordiv(scores * softmaxInstructions, Expr(lanes * int64_t(machine.costs.multiplyAdds)));
+  };
+  choice.ideal = costOf(roles.queries);
+  Candidate rows{{}, AttentionAttr::get(context, 1, -1), costOf(roles.queries * Expr(2))};
+  std::optional<int64_t> known = roles.queries.constant();
+  if (known && *known <= alone)
+    return candidates.push_back(rows);
+  rows.when.add(roles.queries, Relation::LessEqual, Expr(alone));
+  if (!known && alone > 0)
+    candidates.push_back(rows);
+  candidates.push_back({{}, AttentionAttr::get(context, -1, -1), costOf(Expr::ceildiv(roles.queries, Expr(lanes)) * Expr(lanes))});
+}
+
 void schedule::proposeAttention(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
   std::optional<lower::AttentionRoles> roles = lower::AttentionRoles::of(info);
   if (!roles)
     return;
   if (machine.isGpu())
     return proposeOnDevice(info, *roles, machine, candidates, choice);
-  int64_t lanes = machine.lanes(), block = wideTile(machine).queryVectors * lanes;
-  Expr queries = Expr::max(Expr::min(roles->queries, Expr(block)), Expr::ceildiv(roles->queries, Expr(block)) * Expr(block));
-  auto costOf = [&](const Expr &worked) {
-    Expr scores = roles->batches * worked * roles->keys;
-    return Expr::floordiv(scores * (roles->depths + roles->values), Expr(int64_t(machine.peak()))) +
-           Expr::floordiv(scores * softmaxInstructions, Expr(lanes * int64_t(machine.costs.multiplyAdds)));
-  };
-  candidates.push_back({{}, AttentionAttr::get(info.kernel->getContext(), -1, -1), costOf(queries)});
-  choice.ideal = costOf(roles->queries);
+  proposeOnCores(info, *roles, machine, candidates, choice);
 }

@@ -49,13 +49,13 @@ static const Machine table[] = {
      "+m,+a,+f,+d,+c,+v,+zvl128b", 16, 32, true, true, false, true, "", {32 << 10, 512 << 10, 1, 8}},
     {"sm_75", "cuda", "nvptx64-nvidia-cuda", "sm_75", "", 16, 255, true, false, false, true, "",
      {32 << 10, 128 << 10, 64, 8},
-     {75, "", 65, 32, 1024, 65536, 255, 512, 64 << 10, 64 << 10, false, false, false, false, turing}},
+     {75, "", 65, 32, 1024, 65536, 255, 512, 64 << 10, 64 << 10, false, false, false, false, false, turing}},
     {"sm_80", "cuda", "nvptx64-nvidia-cuda", "sm_80", "", 16, 255, true, false, false, true, "",
      {28 << 10, 384 << 10, 64, 10},
-     {80, "", 74, 32, 2048, 65536, 255, 1024, 164 << 10, 99 << 10, true, false, false, false, ampere}},
+     {80, "", 74, 32, 2048, 65536, 255, 1024, 164 << 10, 99 << 10, true, false, false, false, true, ampere}},
     {"sm_90", "cuda", "nvptx64-nvidia-cuda", "sm_90", "", 16, 255, true, false, false, true, "",
      {28 << 10, 384 << 10, 128, 16},
-     {90, "a", 84, 32, 2048, 65536, 255, 2048, 228 << 10, 227 << 10, true, true, true, true, hopper}},
+     {90, "a", 84, 32, 2048, 65536, 255, 2048, 228 << 10, 227 << 10, true, true, true, true, true, hopper}},
 };
 // clang-format on
 

@@ -250,3 +250,39 @@ func.func @padding(%q: tensor<1x4x8x8xf32>, %k: tensor<1x4x8x8xf32>, %k2: tensor
   }
   return %0, %2 : tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>
 }
+
+// -----
+
+// Halves that were widened, and a result that is rounded to them again: products are of halves. Not where somebody sees all of the result.
+// CHECK-LABEL: func @widened
+// CHECK: lathe.attention %arg0, %arg1, %arg2 : tensor<1x2x8x64xf16>, tensor<1x2x8x64xf16>, tensor<1x2x8x64xf16> -> tensor<1x2x8x64xf16>
+// CHECK: lathe.attention %{{.*}} : tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x64xf32>
+func.func @widened(%q16: tensor<1x2x8x64xf16>, %k16: tensor<1x2x8x64xf16>, %v16: tensor<1x2x8x64xf16>) -> (tensor<1x2x8x64xf16>, tensor<1x2x8x64xf32>) {
+  %q = lathe.cast %q16 : tensor<1x2x8x64xf16> -> tensor<1x2x8x64xf32>
+  %k = lathe.cast %k16 : tensor<1x2x8x64xf16> -> tensor<1x2x8x64xf32>
+  %v = lathe.cast %v16 : tensor<1x2x8x64xf16> -> tensor<1x2x8x64xf32>
+  %0 = lathe.contract %q, %k batch [0, 1] x [0, 1] over [3] x [3] : tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x8xf32>
+  %m = lathe.reduce max %0 axes [3] : tensor<1x2x8x8xf32> -> tensor<1x2x8xf32>
+  %m1 = lathe.reshape %m : tensor<1x2x8xf32> -> tensor<1x2x8x1xf32>
+  %m2 = lathe.broadcast %m1 : tensor<1x2x8x1xf32> -> tensor<1x2x8x8xf32>
+  %c = lathe.sub %0, %m2 : tensor<1x2x8x8xf32>
+  %e = lathe.exp %c : tensor<1x2x8x8xf32>
+  %s = lathe.reduce sum %e axes [3] : tensor<1x2x8x8xf32> -> tensor<1x2x8xf32>
+  %s1 = lathe.reshape %s : tensor<1x2x8xf32> -> tensor<1x2x8x1xf32>
+  %s2 = lathe.broadcast %s1 : tensor<1x2x8x1xf32> -> tensor<1x2x8x8xf32>
+  %p = lathe.div %e, %s2 : tensor<1x2x8x8xf32>
+  %o = lathe.contract %p, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<1x2x8x8xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x64xf32>
+  %o16 = lathe.cast %o : tensor<1x2x8x64xf32> -> tensor<1x2x8x64xf16>
+  %1 = lathe.contract %k, %q batch [0, 1] x [0, 1] over [3] x [3] : tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x8xf32>
+  %n = lathe.reduce max %1 axes [3] : tensor<1x2x8x8xf32> -> tensor<1x2x8xf32>
+  %n1 = lathe.reshape %n : tensor<1x2x8xf32> -> tensor<1x2x8x1xf32>
+  %n2 = lathe.broadcast %n1 : tensor<1x2x8x1xf32> -> tensor<1x2x8x8xf32>
+  %d = lathe.sub %1, %n2 : tensor<1x2x8x8xf32>
+  %f = lathe.exp %d : tensor<1x2x8x8xf32>
+  %t = lathe.reduce sum %f axes [3] : tensor<1x2x8x8xf32> -> tensor<1x2x8xf32>
+  %t1 = lathe.reshape %t : tensor<1x2x8xf32> -> tensor<1x2x8x1xf32>
+  %t2 = lathe.broadcast %t1 : tensor<1x2x8x1xf32> -> tensor<1x2x8x8xf32>
+  %r = lathe.div %f, %t2 : tensor<1x2x8x8xf32>
+  %u = lathe.contract %r, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<1x2x8x8xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x64xf32>
+  return %o16, %u : tensor<1x2x8x64xf16>, tensor<1x2x8x64xf32>
+}

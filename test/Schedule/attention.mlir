@@ -28,7 +28,7 @@ lathe.symbol "k" range [1, -1]
 
 // CHECK: @open {{.*}} attributes {schedule.cases = [#schedule.case<"q <= 4", #schedule.attention<queries = 1>>, #schedule.case<#schedule.attention<>>]}
 // TURING: @open {{.*}} attributes {schedule.cases = [#schedule.case<"q <= 8", #schedule.attention<queries = 1>>, #schedule.case<#schedule.attention<>>]}
-// CPU: @open {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.attention<>>]}
+// CPU: @open {{.*}} attributes {schedule.cases = [#schedule.case<"q <= 5", #schedule.attention<queries = 1>>, #schedule.case<#schedule.attention<>>]}
 // ENTRIES: attention_wgmma
 // ENTRIES: attention_few_queries
 // FEW: {{^}}1 8 1 1 512
@@ -53,6 +53,7 @@ func.func @f(%q: !x, %k: !k, %v: !k) -> !x {
 }
 
 // A step of a decoder.
+// CPU: @step {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.attention<queries = 1>>]}
 // CHECK: @step {{.*}} attributes {schedule.cases = [#schedule.case<#schedule.attention<queries = 1>>]}
 func.func @g(%q: tensor<8x1x64xf16>, %k: tensor<8x?x64xf16>, %v: tensor<8x?x64xf16>) -> tensor<8x1x64xf16> {
   %0 = kernel.generic attention @step axes(i0 = "8", i1 = "1", i2 = "64", i3 = "k", i4 = "64")

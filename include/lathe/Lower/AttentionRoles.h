@@ -14,6 +14,9 @@ struct AttentionRoles {
   shape::Expr q, k, v;                      ///< offsets
   shape::Expr queries, keys, depths, values; ///< extents
   shape::Expr batches;                      ///< points of the batch axes
+  /// Runs of so many points of this batch axis read the same keys and values (grouped queries).
+  std::optional<unsigned> sharedAxis;
+  int64_t sharing = 1;
 
   /// Nothing where keys, the depth or the values have no axis.
   static std::optional<AttentionRoles> of(const BodyInfo &info, kernel::AttentionOp op);

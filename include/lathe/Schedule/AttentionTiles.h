@@ -19,6 +19,9 @@ struct AttentionTile {
 AttentionTile wideTile(const Machine &machine, AttentionAttr asked = {});
 AttentionTile narrowTile(const Machine &machine);
 
+/// On a CPU: whether each query is to be computed alone, with keys in the lanes.
+bool asksForRows(mlir::Attribute schedule);
+
 /// On a GPU: tiles of groups of warps, tiles of threads.
 constexpr unsigned groupQueries = 128, threadQueries = 64, threadKeys = 64;
 /// The widest head that groups' registers and shared memory have room for.

@@ -48,6 +48,7 @@ struct GpuLimits {
   bool bulkCopies = false;         ///< whole tiles by descriptor
   bool clusters = false;           ///< of blocks that read one another's shared memory
   bool dependentLaunch = false;    ///< a kernel may begin before the one ahead of it has ended
+  bool nanMaxima = false;          ///< the larger of two numbers, or NaN where one is, is an instruction
   llvm::ArrayRef<TensorShape> tensorShapes = {};
   std::string name() const { return "sm_" + std::to_string(capability) + suffix; }
   /// Whether one instruction multiplies such operands to this depth; by a group of four warps, or by one.

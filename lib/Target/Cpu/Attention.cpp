@@ -21,11 +21,13 @@ class AttentionEmitter {
 public:
   AttentionEmitter(KernelFunction &f, const AttentionShape &shape)
       : f(f), shape(shape), v(f.b, f.loc, f.isa, f.b.getF32Type()), wide(schedule::wideTile(f.isa, llvm::dyn_cast_or_null<schedule::AttentionAttr>(f.schedule))),
-        narrow(schedule::narrowTile(f.isa)) {}
-  KernelPlan plan() const { return planOf(shape, wide, narrow, v.lanes); }
+        narrow(schedule::narrowTile(f.isa)), rows(schedule::asksForRows(f.schedule) && hasAttentionRows(shape)) {}
+  KernelPlan plan() const { return rows ? planOfRows() : planOf(shape, wide, narrow, v.lanes); }
   void emit(BodyEmitter &body);
 
 private:
+  KernelPlan planOfRows() const;
+  void emitRows(BodyEmitter &body);
   void emitSingleQuery(const BodyEmitter &point);
   void emitQueries(const BodyEmitter &point, Value block, Value queries);
   void emitBlock(const BodyEmitter &point, const AttentionTile &tile, StringRef axis, Value first, Value end) {
@@ -36,11 +38,35 @@ private:
   const AttentionShape &shape;
   VectorBuilder v;
   AttentionTile wide, narrow;
+  bool rows; ///< each query alone, with keys in the lanes
 };
 } // namespace
 
+KernelPlan AttentionEmitter::planOfRows() const {
+  KernelPlan plan;
+  plan.items = shape.batch.extent() * shape.queries;
+  plan.scratchBytes = 4 * AttentionRowScratch(shape, wide.keyBlock, v.lanes).end;
+  plan.cost = Expr(2 * (shape.depth + shape.values)) * shape.keys;
+  return plan;
+}
+
+/// An item is a batch point and a query.
+void AttentionEmitter::emitRows(BodyEmitter &body) {
+  Value queries = v.max(body.emitExpr(shape.queries), v.i(1));
+  v.loop(f.begin, f.end, 1, [&](Value item) {
+    Value batch = v.div(item, queries);
+    BodyEmitter point = body;
+    shape.batch.bind(v, point, batch, /*flat=*/false);
+    if (f.info.axisIndex(shape.queryAxis))
+      point.bindAxis(shape.queryAxis, v.sub(item, v.mul(batch, queries)));
+    emitAttentionRow(f, v, shape, wide.keyBlock, point);
+  });
+}
+
 /// An item is a batch point and a block of queries.
 void AttentionEmitter::emit(BodyEmitter &body) {
+  if (rows)
+    return emitRows(body);
   Value queries = body.emitExpr(shape.queries);
   Value blocks = v.max(v.ceilDiv(queries, wide.queryVectors * v.lanes), v.i(1));
   bool alwaysSingle = shape.queries.isOne(), sometimesSingle = shape.sharing > 1 && !shape.queries.constant();

@@ -58,6 +58,18 @@ struct AttentionScratch {
 void emitAttentionBlock(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, const AttentionTile &tile,
                         const lower::BodyEmitter &point, const AttentionLanes &lanes);
 
+/// Whether keys' lines are read as they lie, which a single query with keys in the lanes needs.
+bool hasAttentionRows(const AttentionShape &shape);
+
+/// Offsets into scratch of a single query, in f32 elements, behind the scores of a block of keys.
+struct AttentionRowScratch {
+  int64_t query, sums, end;
+  AttentionRowScratch(const AttentionShape &shape, int64_t keyBlock, unsigned lanes);
+};
+
+/// Emits a single query at the batch point, whose axis the point has bound.
+void emitAttentionRow(KernelFunction &f, VectorBuilder &v, const AttentionShape &shape, int64_t keyBlock, const lower::BodyEmitter &point);
+
 } // namespace lathe::cpu
 
 #endif // LATHE_TARGET_CPU_ATTENTION_H

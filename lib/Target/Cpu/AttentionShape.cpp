@@ -67,41 +67,6 @@ static void findLoads(AttentionShape &s, const BodyInfo &info) {
   }
 }
 
-/// How many consecutive points of the axis see the same value of `e`: its extent where e does not mention it, c where it
-/// occurs as floordiv(axis, c) only; else 1.
-static int64_t runOf(const Expr &e, const std::string &axis, const Expr &extent) {
-  if (!e.mentions(axis))
-    return extent.constant().value_or(1);
-  int64_t run = 0;
-  for (const Expr::Term &t : e.terms())
-    for (const shape::Atom &a : t.atoms) {
-      if (!Expr::fromAtom(a).mentions(axis))
-        continue;
-      bool division = a.kind == shape::Atom::Kind::FloorDiv && a.operands[0] == Expr::symbol(axis);
-      std::optional<int64_t> c = division ? a.operands[1].constant() : std::nullopt;
-      if (!c || *c < 1 || (run && run != *c))
-        return 1;
-      run = *c;
-    }
-  return std::max<int64_t>(run, 1);
-}
-
-/// The batch axis with the longest runs of shared keys and values (the last one where there are none).
-static void findSharing(AttentionShape &s) {
-  for (unsigned a : s.batch.axes) {
-    const std::string &name = s.batch.info->axes[a];
-    const Expr &extent = s.batch.info->extents[a];
-    int64_t run = std::min(runOf(s.k, name, extent), runOf(s.v, name, extent));
-    std::optional<int64_t> known = extent.constant();
-    if (!known || *known % run != 0)
-      run = 1;
-    if (run >= s.sharing) {
-      s.sharedAxis = name;
-      s.sharing = run;
-    }
-  }
-}
-
 /// Elements of a head whose packed queries and sums a thread's scratch memory has room for.
 constexpr int64_t mostOfHead = 1024;
 
@@ -136,7 +101,9 @@ std::optional<AttentionShape> AttentionShape::of(const BodyInfo &info) {
   s.keys = roles->keys;
   if (s.batch.empty() && !roles->query)
     return std::nullopt;
-  findSharing(s);
+  if (roles->sharedAxis)
+    s.sharedAxis = info.axes[*roles->sharedAxis];
+  s.sharing = roles->sharing;
   std::optional<int64_t> depth = roles->depths.constant(), values = roles->values.constant();
   if (!depth || !values || *depth < 1 || *values < 1 || *depth > mostOfHead || *values > mostOfHead)
     return std::nullopt;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attention.h"
+#include "AttentionScore.h"
 #include "FragmentEpilogue.h"
 #include "HopperOps.h"
 
@@ -17,7 +17,7 @@ using shape::Expr;
 
 namespace {
 
-constexpr unsigned threads = 384, queriesPerBlock = schedule::groupQueries, stages = 2;
+constexpr unsigned threads = 384, consumerThreads = 256, queriesPerBlock = schedule::groupQueries, stages = 2;
 constexpr unsigned producerRegisters = 24, consumerRegisters = 240;
 constexpr int64_t mostFirst = 1 << 24;
 
@@ -37,7 +37,7 @@ enum Kind { Keys, Values_ };
 class HopperAttention : public EntryEmitter {
 public:
   HopperAttention(const AttentionProblem &p, unsigned keysPerTile, KernelFrame &frame, ArrayRef<AttentionMap> maps)
-      : EntryEmitter(frame), p(p), op(p.op), maps(maps), depth(padded(p.roles.depths)), columns(padded(p.roles.values)),
+      : EntryEmitter(frame), p(p), op(p.op), form(op), maps(maps), depth(padded(p.roles.depths)), columns(padded(p.roles.values)),
         keysPerTile(keysPerTile), element(maps[0].spec.element) {}
   void emit();
   /// Heads in shared memory: pieces of 64 halves, the reach of a swizzle.
@@ -63,13 +63,18 @@ private:
   void release(Kind kind, Value stage);
   Values multiplyKeys(Value step);
   Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value step);
-  void modify(Values &scores, Value tile, bool whole);
-  Values softmax(Values &scores, Value *top, Value *total, Value *keep);
+  void modify(Values &scores, Value tile, bool whole, bool masked);
+  void modifyInLoop(Values &scores, Value tile);
+  Value seesAll(Value tile);
+  void softmax(Values &scores, Value *top, Value *total, Value *keep);
+  Values packed(ArrayRef<Value> weights);
   Value quad(Value x, bool largest);
   Value tileCount();
 
   const AttentionProblem &p;
   kernel::AttentionOp op;
+  ScoreForm form;
+  std::optional<Expr> lastKey; ///< that a query sees, where the form says so
   ArrayRef<AttentionMap> maps;
   unsigned depth, columns, keysPerTile;
   Type element;
@@ -82,34 +87,15 @@ private:
 // Common ground
 //===----------------------------------------------------------------------===//
 
-/// The last key that a query sees, where the score region says -inf past it: `key <= f(query)` by comparison of indices.
-static std::optional<Expr> lastKeyOf(const AttentionProblem &p, const lower::BodyInfo &info) {
-  Operation *yield = kernel::AttentionOp(p.op).getScore().front().getTerminator();
-  auto select = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
-  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
-  auto other = select ? select.getFalseValue().getDefiningOp<arith::ConstantOp>() : arith::ConstantOp();
-  auto fill = other ? dyn_cast<FloatAttr>(other.getValue()) : FloatAttr();
-  if (!compare || !fill || !fill.getValue().isInfinity() || !fill.getValue().isNegative())
-    return std::nullopt;
-  auto key = compare.getLhs().getDefiningOp<kernel::IndexOp>(), bound = compare.getRhs().getDefiningOp<kernel::IndexOp>();
-  if (!key || !bound || !bound.getIndices().empty() || key.getIndexExpr() != Expr::symbol(info.axes[p.roles.key]))
-    return std::nullopt;
-  auto linear = bound.getIndexExpr().linearIn(info.axes[p.query]);
-  if (!linear || !linear->coefficient.isOne() || info.axesOf(linear->rest))
-    return std::nullopt;
-  if (compare.getPredicate() == arith::CmpIPredicate::sle)
-    return bound.getIndexExpr();
-  return compare.getPredicate() == arith::CmpIPredicate::slt ? std::optional<Expr>(bound.getIndexExpr() - Expr(1)) : std::nullopt;
-}
-
 /// Tiles of keys that this block needs, at least one.
 Value HopperAttention::tileCount() {
   Value count = d.ceilDiv(keys, keysPerTile);
-  if (std::optional<Expr> last = lastKeyOf(p, info)) {
+  lastKey = form.lastKey(p, info);
+  if (lastKey) {
     BodyEmitter point = base;
     Value lastQuery = d.minU(d.add(q0, queriesPerBlock - 1), d.sub(queries, d.i32(1)));
     point.bindAxis(info.axes[p.query], d.wide(lastQuery));
-    Value seen = d.narrow(point.emitExpr(*last + Expr(keysPerTile)));
+    Value seen = d.narrow(point.emitExpr(*lastKey + Expr(keysPerTile)));
     seen = d.b.create<arith::MaxSIOp>(d.loc, seen, d.i32(0));
     count = d.minU(count, d.div(seen, keysPerTile));
   }
@@ -239,8 +225,8 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   return sums;
 }
 
-/// The score region on every score, times log2 e; -inf past the last key, where the tile may not be whole.
-void HopperAttention::modify(Values &scores, Value tile, bool whole) {
+/// The score region on every score; -inf past the last key, where the tile may not be whole. `masked`: some may not be seen.
+void HopperAttention::modify(Values &scores, Value tile, bool whole, bool masked) {
   Value warpRow = d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16));
   Value firstRow = d.add(q0, d.add(warpRow, d.shr(lane, 2)));
   Value firstKey = d.add(d.mul(tile, keysPerTile), d.mul(d.bitAnd(lane, 3), 2));
@@ -254,10 +240,34 @@ void HopperAttention::modify(Values &scores, Value tile, bool whole) {
       Value key = d.add(firstKey, i / 4 * 8 + i % 2);
       BodyEmitter point = row;
       point.bindAxis(info.axes[p.roles.key], d.wide(whole ? key : d.minU(key, lastKey)));
-      Value s = d.mulF(modifiedScore(point, d, op, scores[i]), d.f32(log2E));
-      scores[i] = whole ? s : d.select(d.less(key, keys), s, d.f32(-INFINITY));
+      Value raw = op.getScore().front().getArgument(0);
+      point.bindValue(raw, d.convertF(scores[i], raw.getType()));
+      Value s = d.convertF(point.emit(form.score), d.f32Type()), none = d.f32(-INFINITY);
+      if (masked && form.seen)
+        s = d.select(point.emit(form.seen), s, none);
+      scores[i] = whole ? s : d.select(d.less(key, keys), s, none);
     }
   }
+}
+
+/// Whether the block's first query, and so each of them, sees all keys of the tile.
+Value HopperAttention::seesAll(Value tile) {
+  BodyEmitter point = base;
+  point.bindAxis(info.axes[p.query], d.wide(q0));
+  Value last = point.emitExpr(*lastKey), end = d.wide(d.mul(d.add(tile, 1), keysPerTile));
+  return d.less(d.sub(end, d.i64(1)), d.add(last, d.i64(1)));
+}
+
+/// Of a whole tile. Where a mask is a bound that grows with the queries, most tiles lie in front of it.
+void HopperAttention::modifyInLoop(Values &scores, Value tile) {
+  if (!lastKey)
+    return modify(scores, tile, /*whole=*/true, /*masked=*/true);
+  auto modified = [&](bool masked) {
+    Values own = scores;
+    modify(own, tile, /*whole=*/true, masked);
+    return own;
+  };
+  scores = d.choose(seesAll(tile), [&] { return modified(false); }, [&] { return modified(true); });
 }
 
 /// Four threads share a row.
@@ -269,24 +279,37 @@ Value HopperAttention::quad(Value x, bool largest) {
   return x;
 }
 
-/// Scores become weights, packed in pairs as the next product's left operand; what was summed before shrinks by `keep`.
-Values HopperAttention::softmax(Values &scores, Value *top, Value *total, Value *keep) {
+/// Of the values of a row, in as many chains as hide an operation's latency.
+static Value overRow(ArrayRef<Value> values, unsigned row, llvm::function_ref<Value(Value, Value)> combine) {
+  constexpr unsigned chains = 4;
+  Value partial[chains];
+  for (unsigned i = 0, n = 0; i < values.size(); ++i)
+    if (i / 2 % 2 == row) {
+      Value &mine = partial[n++ % chains];
+      mine = mine ? combine(mine, values[i]) : values[i];
+    }
+  return combine(combine(partial[0], partial[1]), combine(partial[2], partial[3]));
+}
+
+/// Scores become weights; what was summed before shrinks by `keep`.
+void HopperAttention::softmax(Values &scores, Value *top, Value *total, Value *keep) {
   for (unsigned h = 0; h < 2; ++h) {
-    Value largest, sum;
-    for (unsigned i = 0; i < scores.size(); ++i)
-      if (i / 2 % 2 == h)
-        largest = largest ? d.maxF(largest, scores[i]) : scores[i];
+    Value largest = overRow(scores, h, [&](Value x, Value y) { return d.maxF(x, y); });
     largest = d.maxF(quad(largest, true), top[h]);
-    keep[h] = d.exp2(d.subF(top[h], largest));
+    Value factor = d.f32(form.factor), offset = d.mulF(largest, d.f32(-form.factor));
+    keep[h] = d.exp2(d.mulF(d.subF(top[h], largest), factor));
     for (unsigned i = 0; i < scores.size(); ++i) {
       if (i / 2 % 2 != h)
         continue;
-      scores[i] = d.exp2(d.subF(scores[i], largest));
-      sum = sum ? d.addF(sum, scores[i]) : scores[i];
+      scores[i] = d.exp2(form.isProduct ? d.fma(scores[i], factor, offset) : d.mulF(d.subF(scores[i], largest), factor));
     }
     top[h] = largest;
-    total[h] = d.fma(total[h], keep[h], sum);
+    total[h] = d.fma(total[h], keep[h], overRow(scores, h, [&](Value x, Value y) { return d.addF(x, y); }));
   }
+}
+
+/// Weights in pairs, as a product's left operand.
+Values HopperAttention::packed(ArrayRef<Value> scores) {
   Values weights;
   for (unsigned i = 0; i < scores.size(); i += 2) {
     Value pair = d.insert(d.insert(d.real(d.vector(2, d.f32Type()), 0), scores[i], 0), scores[i + 1], 1);
@@ -302,27 +325,37 @@ void HopperAttention::consume() {
   Value first = d.i32(0);
   Values scores = waitProducts(d, 0, multiplyKeys(first));
   release(Keys, stageOf(first).first);
-  modify(scores, tileAt(first), knownDivisor(p.roles.keys, keysPerTile) == keysPerTile);
+  modify(scores, tileAt(first), knownDivisor(p.roles.keys, keysPerTile) == keysPerTile, /*masked=*/true);
   // The largest score starts finite, so that rows without any give weights of 0.
   Value top[2] = {d.f32(-1e30), d.f32(-1e30)}, total[2] = {d.f32(0), d.f32(0)}, keep[2];
-  Values weights = softmax(scores, top, total, keep);
+  softmax(scores, top, total, keep);
+  Values weights = packed(scores);
   unsigned numSums = usedColumns(p.roles.values) / 2, numWeights = weights.size();
   Values carried(numSums, d.f32(0));
   carried.append(weights);
   carried.append({top[0], top[1], total[0], total[1]});
+  // The two groups start their products in turns, so that one multiplies while the other computes weights (FlashAttention-3, section 3.1).
+  d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), consumerThreads); });
   Values out = d.loop(d.i32(1), tiles, d.i32(1), carried, [&](Value j, ValueRange now) {
+    d.barrier(d.add(mine, 1), consumerThreads);
     Values state(now);
     ArrayRef<Value> all(state);
     Value before = d.sub(j, d.i32(1));
     Values next = multiplyKeys(j);
     Values sums = multiplyValues(all.take_front(numSums), all.slice(numSums, numWeights), before);
+    arriveNamed(d, d.sub(d.i32(2), mine), consumerThreads);
     next = waitProducts(d, 1, next);
     release(Keys, stageOf(j).first);
-    modify(next, before, /*whole=*/true); // the tile of this step: one less, see tileAt
+    modifyInLoop(next, before); // the tile of this step: one less, see tileAt
     Value top[2] = {all[numSums + numWeights], all[numSums + numWeights + 1]};
     Value total[2] = {all[numSums + numWeights + 2], all[numSums + numWeights + 3]}, keep[2];
-    Values newWeights = softmax(next, top, total, keep);
+    softmax(next, top, total, keep);
+    // Registers of the weights that are being multiplied are free only now: packed before, the new ones would have the assembler wait for the products
+    // in front of all that stands here.
+    llvm::append_range(sums, next);
     sums = waitProducts(d, 0, sums);
+    Values newWeights = packed(ArrayRef<Value>(sums).drop_front(numSums));
+    sums.resize(numSums);
     release(Values_, stageOf(before).first);
     for (unsigned i = 0; i < numSums; ++i)
       sums[i] = d.mulF(sums[i], keep[i / 2 % 2]);

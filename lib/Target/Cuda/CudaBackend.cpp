@@ -151,8 +151,8 @@ public:
     return std::move(out);
   }
 
-  llvm::Error lower(ModuleOp module, StringRef part, const schedule::Machine &) const override {
-    return lowerToLlvmDialect(module, part == devicePart);
+  llvm::Error lower(ModuleOp module, StringRef part, const schedule::Machine &machine) const override {
+    return lowerToLlvmDialect(module, part == devicePart ? &machine : nullptr);
   }
 
   Expected<target::TargetCode> compile(ArrayRef<ModuleOp> modules, const target::CodeOptions &options) const override {

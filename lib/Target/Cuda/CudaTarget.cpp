@@ -136,7 +136,7 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::deviceLlvm(ModuleOp device, 
   llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
   if (!toolchain)
     return toolchain.takeError();
-  if (llvm::Error e = lowerToLlvmDialect(device, /*device=*/true))
+  if (llvm::Error e = lowerToLlvmDialect(device, &schedule::gpuOf(sm)))
     return e;
   auto module = toPlainLlvm(device, context);
   if (!module)
@@ -147,7 +147,7 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::deviceLlvm(ModuleOp device, 
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm::LLVMContext &context) {
-  if (llvm::Error e = lowerToLlvmDialect(host, /*device=*/false))
+  if (llvm::Error e = lowerToLlvmDialect(host, /*device=*/nullptr))
     return e;
   return toPlainLlvm(host, context);
 }
@@ -211,7 +211,7 @@ llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate genera
     auto code = generate(sm, plan);
     if (!code)
       return withForm(code.takeError(), form);
-    if (llvm::Error e = lowerToLlvmDialect(*code->device, /*device=*/true))
+    if (llvm::Error e = lowerToLlvmDialect(*code->device, &schedule::gpuOf(sm)))
       return withForm(std::move(e), form);
     if (!host)
       host = ModuleOp::create(UnknownLoc::get(context));
@@ -358,7 +358,7 @@ llvm::Expected<CudaCode> cuda::compileForCuda(ArrayRef<kernel::GenericOp> kernel
             all.addGroup(group, [&](unsigned sm, StringRef plan) { return generateGroupCode(group, sm, options, plan); }))
       return std::move(e);
   if (all.host) {
-    if (llvm::Error e = lowerToLlvmDialect(*all.host, /*device=*/false))
+    if (llvm::Error e = lowerToLlvmDialect(*all.host, /*device=*/nullptr))
       return e;
     auto object = toHostObject(*all.host, options.hostTriple);
     if (!object)

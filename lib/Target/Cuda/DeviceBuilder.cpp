@@ -48,7 +48,7 @@ Value DeviceBuilder::convertF(Value x, Type element) {
   return b.create<arith::TruncFOp>(loc, to, x);
 }
 
-Value DeviceBuilder::exp2(Value x) { return intrinsic("llvm.nvvm.ex2.approx.f", x, f32Type()); }
+Value DeviceBuilder::exp2(Value x) { return intrinsic("llvm.nvvm.ex2.approx.ftz.f", x, f32Type()); }
 Value DeviceBuilder::reciprocal(Value x) { return b.create<arith::DivFOp>(loc, f32(1.0), x); }
 
 Value DeviceBuilder::extract(Value v, int64_t i) {

@@ -78,7 +78,7 @@ public:
   Value fma(Value x, Value y, Value z);
   Value maxF(Value x, Value y); ///< the number of the two when one is NaN
   Value convertF(Value x, Type element); ///< extends or rounds, scalars and vectors
-  Value exp2(Value x); ///< ex2.approx, f32
+  Value exp2(Value x); ///< ex2.approx.ftz, f32: one instruction; powers below 2^-126 are 0
   Value reciprocal(Value x);
 
   // Vectors

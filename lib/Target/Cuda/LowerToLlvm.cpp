@@ -128,6 +128,31 @@ struct FloatExponent : OpRewritePattern<math::FPowIOp> {
   }
 };
 
+/// The larger and the smaller number are an instruction each, of which MLIR's expansion of arith makes four. Machines before 8.0 have none that gives
+/// NaN where one operand is.
+struct KeepMaxima : PassWrapper<KeepMaxima, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KeepMaxima)
+  StringRef getArgument() const override { return "lathe-cuda-maxima"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registry.insert<LLVM::LLVMDialect>(); }
+  explicit KeepMaxima(bool orNan) : orNan(orNan) {}
+  template <typename From, typename To> void keep() {
+    getOperation().walk([&](From op) {
+      OpBuilder b(op);
+      op.replaceAllUsesWith(b.create<To>(op.getLoc(), op.getLhs(), op.getRhs()).getResult());
+      op.erase();
+    });
+  }
+  void runOnOperation() override {
+    keep<arith::MaxNumFOp, LLVM::MaxNumOp>();
+    keep<arith::MinNumFOp, LLVM::MinNumOp>();
+    if (!orNan)
+      return;
+    keep<arith::MaximumFOp, LLVM::MaximumOp>();
+    keep<arith::MinimumFOp, LLVM::MinimumOp>();
+  }
+  bool orNan;
+};
+
 /// |x|, fma, roundings and the like stay LLVM intrinsics, which NVPTX selects; only the rest becomes calls.
 struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToDevice)
@@ -162,15 +187,17 @@ struct MathToDevice : PassWrapper<MathToDevice, OperationPass<ModuleOp>> {
 
 } // namespace
 
-llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, bool device) {
+llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, const schedule::Machine *device) {
   if (device)
     lower::expandIntegerPowers(module);
-  lower::formFusedMultiplyAdds(module, /*hasInstruction=*/device);
+  lower::formFusedMultiplyAdds(module, /*hasInstruction=*/device != nullptr);
   PassManager pm(module.getContext());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToCFPass());
+  if (device)
+    pm.addPass(std::make_unique<KeepMaxima>(device->gpu.nanMaxima));
   pm.addPass(arith::createArithExpandOpsPass());
   if (device)
     pm.addPass(std::make_unique<MathToDevice>());

@@ -2,6 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_PTXEMITTER_H
 #define LATHE_LIB_TARGET_CUDA_PTXEMITTER_H
 
+#include "lathe/Schedule/Machine.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -9,8 +10,9 @@
 
 namespace lathe::cuda {
 
-/// Lowers everything in the module to the llvm and nvvm dialects, in place. Math goes to libdevice's functions on a device.
-llvm::Error lowerToLlvmDialect(mlir::ModuleOp module, bool device);
+/// Lowers everything in the module to the llvm and nvvm dialects, in place. `device`: that it is for, whose math goes to libdevice's functions; null: the
+/// host.
+llvm::Error lowerToLlvmDialect(mlir::ModuleOp module, const schedule::Machine *device);
 
 /// Optimises the module, as `toPlainLlvm` gives it, for the architecture, with what it needs of libdevice.
 llvm::Error optimiseForDevice(llvm::Module &module, unsigned sm, llvm::StringRef libdevice);
