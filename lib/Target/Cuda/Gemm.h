@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_GEMM_H
 #define LATHE_LIB_TARGET_CUDA_GEMM_H
 
-#include "ContractShape.h"
+#include "ContractionShape.h"
 #include "Generator.h"
 #include "ProductEpilogue.h"
 
@@ -22,7 +22,7 @@ struct ProductOperand {
 /// A sum of products that a tiled generator can take: one contraction (or a convolution's sum over its window), an epilogue of
 /// element ops and stores.
 struct GemmProblem {
-  ContractShape shape;
+  ContractionShape shape;
   ProductOperand lhs, rhs;
   Value result; ///< of the sum
   std::vector<kernel::StoreOp> stores;

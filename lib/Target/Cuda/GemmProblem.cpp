@@ -21,7 +21,7 @@ void GemmProblem::countAxes() {
 static bool isSmallFloat(Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() <= 32; }
 
 static std::optional<GemmProblem> ofContract(const lower::BodyInfo &info, kernel::ContractOp op) {
-  ContractShape shape(info, op);
+  ContractionShape shape(info, op);
   ProductOperand lhs{op.getLhs(), shape.lhs, {}, op.getLhs().getType().getElementType()};
   ProductOperand rhs{op.getRhs(), shape.rhs, {}, op.getRhs().getType().getElementType()};
   return GemmProblem{shape, lhs, rhs, op.getResult(), {}, {}, {}, {}, {}};
@@ -48,7 +48,7 @@ static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::Red
   if (sum.getKind() != kernel::Combiner::Add || !product)
     return std::nullopt;
   Value left = product.getLhs(), right = product.getRhs();
-  ContractShape shape(info, lower::ContractionRoles(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes())));
+  ContractionShape shape(info, lower::ContractionRoles(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes())));
   // Tiles of many small products would be mostly empty.
   auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };
   bool many = !shape.extent(shape.batchAxes).isOne();

@@ -1,7 +1,7 @@
 //===- ProductEpilogue.cpp - Stores of a product's rows and columns --------===//
 
 #include "ProductEpilogue.h"
-#include "ContractShape.h"
+#include "ContractionShape.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -1,7 +1,7 @@
 //===- RowSerial.cpp - Root values that one thread computes alone ----------===//
 
 #include "Combine.h"
-#include "ContractShape.h"
+#include "ContractionShape.h"
 #include "RowEmitter.h"
 #include "lathe/Lower/AttentionRoles.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -123,7 +123,7 @@ static Value widen(DeviceBuilder &d, Value v, Type element) {
 }
 
 Value RowEmitter::serialContract(BodyEmitter &fresh, kernel::ContractOp op) {
-  ContractShape shape(info, op);
+  ContractionShape shape(info, op);
   Type result = op.getType();
   bool real = isa<FloatType>(result);
   Type element = real && result.getIntOrFloatBitWidth() < 32 ? d.f32Type() : result;

@@ -1,7 +1,7 @@
 //===- TileLoader.cpp - Tiles of any layout into shared memory -------------===//
 
 #include "TileLoader.h"
-#include "ContractShape.h"
+#include "ContractionShape.h"
 
 using namespace mlir;
 using namespace lathe;

@@ -1,6 +1,6 @@
-//===- ContractShape.h - How a contraction's operands lie along its axes ----===//
-#ifndef LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
-#define LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
+//===- ContractionShape.h - How a contraction's operands lie along its axes ----===//
+#ifndef LATHE_LIB_TARGET_CUDA_CONTRACTIONSHAPE_H
+#define LATHE_LIB_TARGET_CUDA_CONTRACTIONSHAPE_H
 
 #include "lathe/Lower/ContractionRoles.h"
 
@@ -23,9 +23,9 @@ shape::Expr startOf(const lower::BodyInfo &info, const shape::Expr &offset, llvm
 
 /// A contraction's axes by their roles, and its operands' offsets as they lie in memory (a packed operand's offset is that
 /// of the packed array; a computed operand has none).
-struct ContractShape {
-  ContractShape(const lower::BodyInfo &info, kernel::ContractOp op);
-  ContractShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles);
+struct ContractionShape {
+  ContractionShape(const lower::BodyInfo &info, kernel::ContractOp op);
+  ContractionShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles);
   const lower::BodyInfo &info;
   lower::AxisSet contracted, batch, rows, columns;
   std::vector<unsigned> batchAxes, rowAxes, columnAxes, depthAxes; ///< outermost first
@@ -40,4 +40,4 @@ struct ContractShape {
 
 } // namespace lathe::cuda
 
-#endif // LATHE_LIB_TARGET_CUDA_CONTRACTSHAPE_H
+#endif // LATHE_LIB_TARGET_CUDA_CONTRACTIONSHAPE_H

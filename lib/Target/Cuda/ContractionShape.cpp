@@ -1,17 +1,17 @@
-//===- ContractShape.cpp - How a contraction's operands lie along its axes --===//
+//===- ContractionShape.cpp - How a contraction's operands lie along its axes --===//
 
-#include "ContractShape.h"
+#include "ContractionShape.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-ContractShape::ContractShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles)
+ContractionShape::ContractionShape(const lower::BodyInfo &info, const lower::ContractionRoles &roles)
     : info(info), contracted(roles.reduced), batch(roles.batch), rows(roles.rows), columns(roles.columns), batchAxes(axesIn(info, batch)),
       rowAxes(axesIn(info, rows)), columnAxes(axesIn(info, columns)), depthAxes(axesIn(info, contracted)) {}
 
-ContractShape::ContractShape(const lower::BodyInfo &info, kernel::ContractOp op) : ContractShape(info, lower::ContractionRoles(info, op)) {
+ContractionShape::ContractionShape(const lower::BodyInfo &info, kernel::ContractOp op) : ContractionShape(info, lower::ContractionRoles(info, op)) {
   lhs = op.getLhsExpr();
   rhs = op.getRhsExpr();
   DictionaryAttr packed = op.getPackedAttr();
@@ -33,7 +33,7 @@ Expr cuda::extentOf(const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
   return e;
 }
 
-Expr ContractShape::flatIndex(ArrayRef<unsigned> axes) const {
+Expr ContractionShape::flatIndex(ArrayRef<unsigned> axes) const {
   Expr e(0);
   for (unsigned a : axes)
     e = e * info.extents[a] + Expr::symbol(info.axes[a]);
