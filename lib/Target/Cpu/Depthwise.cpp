@@ -205,7 +205,8 @@ DepthwiseEmitter::DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shap
 }
 
 /// Lines of the image are read again for the next line of results. Where the first-level cache holds those of a window and the filter for a few vectors of
-/// channels, an item has as many, and all lines of an image go by before the next channels. An image that the second-level cache does not hold is read in order.
+/// channels, an item has as many, and all lines of an image go by before the next channels. An image that the second-level cache does not hold beside some of the result is
+/// read in order.
 void DepthwiseEmitter::chooseOrder() {
   if (std::min(shape.rows.size(), shape.taps.size()) < 2)
     return;
@@ -218,7 +219,7 @@ void DepthwiseEmitter::chooseOrder() {
   for (unsigned a : shape.taps)
     taps *= *f.info.extents[a].constant();
   int64_t ofWindow = taps / shape.tapsInRow * (*width * apart + shape.tapsInRow) + taps, fit = f.isa.costs.firstCache / (f.isa.vectorBytes * ofWindow);
-  if (fit < fewestVectors || 4 * *height * *lineStep > int64_t(f.isa.costs.secondCache))
+  if (fit < fewestVectors || 4 * *height * *lineStep > int64_t(f.isa.costs.secondCache / 4 * 3))
     return;
   byChunks = true;
   vectors = std::min(fit, mostVectors);
