@@ -20,6 +20,8 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
+/// Of the time in which a filter comes from memory one part in so many is waited for.
+constexpr int64_t seenOf = 4;
 /// A form is taken where it needs at most this share of the direct one's cycles. With nine of ten 512 channels of 7x7 would be, whose
 /// filters then take 1.8 times the bytes, and in a whole model no less time.
 constexpr int64_t worthParts = 17, worthOf = 20;
@@ -63,10 +65,12 @@ Expr WindowedSum::cost(ArrayRef<int64_t> results, const Machine &machine) const 
     perTile += places * (imageCycles * ((depth + lanes - 1) / lanes) + resultCycles * (used / lanes));
   else
     perTile += packCycles * ((depth + lanes - 1) / lanes);
+  Expr computing = tiles(results) * Expr(perTile);
+  // Filters that the second-level cache does not hold arrive while products are made, most of them unseen, and no faster than memory gives them.
   int64_t bytes = filterBytes(results), loading = bytes / machine.costs.memoryBytes;
-  // Filters that the second-level cache does not hold come past it, which is no more than in part hidden behind products.
-  bool held = bytes <= int64_t(machine.costs.secondCache) / 2;
-  return tiles(results) * Expr(perTile) + Expr(held ? 0 : loading);
+  if (bytes <= int64_t(machine.costs.secondCache) / 2)
+    return computing;
+  return Expr::max(computing + Expr(loading / seenOf), Expr(loading));
 }
 
 /// Each with each, but none at all.

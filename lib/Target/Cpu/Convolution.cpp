@@ -89,7 +89,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   if (byPoints || byPixels)
     interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~unasked);
   panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
-  tiles.setReaders(mostRows() / tiles.maxRows());
+  tiles.setReaders(mostRows() / tiles.maxRows(), llvm::divideCeil(mostRows(), tiles.maxRows()));
 }
 
 void ConvolutionEmitter::chooseBlockRows() {
