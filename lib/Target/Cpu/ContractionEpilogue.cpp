@@ -16,7 +16,7 @@ struct Taken {
   int64_t deepest;
   size_t mostOps;
 };
-constexpr Taken takenBySixteen{256, 8}, takenByMore{32, 12};
+constexpr Taken takenBySixteen{256, 8}, takenByMore{80, 12};
 
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
                                          lower::BodyEmitter &body, unsigned maxRows, bool grouped)

@@ -145,7 +145,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   panels.inWidth(panelIndex, [&](unsigned width) {
     int64_t rest = shape.columns % panelColumns;
     bool filled = rest == 0 || (width < panelColumns ? rest == width : panels.lastWidth() < panelColumns);
-    bool takes = filled && epilogue.takesSums(shape.depth);
+    bool takes = (filled || v.target.maskedBytes) && epilogue.takesSums(shape.depth);
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
       epilogue.request(body, row, group.count, firstColumn, width);
@@ -154,7 +154,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
         if (byPoints)
           tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
-          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums);
+          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
         });
         tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
       });
