@@ -25,6 +25,9 @@ constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
 constexpr int64_t panelsPerPacking = 4;
 
+/// Lines of results between what is packed of an image in planes and what is requested of it.
+constexpr int64_t linesAhead = 2, elementsPerLine = 16;
+
 namespace {
 class ConvolutionEmitter {
 public:
@@ -40,6 +43,7 @@ private:
   void packRow(const BodyEmitter &point, size_t level, Value at);
   void packLines(Value first, Value count);
   void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void requestLine(BodyEmitter point, Value place);
   void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
   void packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
   void chooseBlockRows();
@@ -286,7 +290,39 @@ void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value 
   }
   BodyEmitter within = point;
   interior.assume(v, within);
-  v.ifThen(inside, [&] { taps(within, {}); }, masked);
+  auto whole = [&] {
+    requestLine(within, place);
+    taps(within, {});
+  };
+  v.ifThen(inside, whole, masked);
+}
+
+/// What a vector of pixels reads some lines of results further on: a model's input comes from memory, from pages that lines of other channels lie between.
+void ConvolutionEmitter::requestLine(BodyEmitter point, Value place) {
+  auto load = shape.image.getDefiningOp<kernel::LoadOp>();
+  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2)
+    return;
+  const Expr &offset = f.info.exprOf(load);
+  std::optional<Expr::Linear> line = offset.linearIn(f.info.axes[product.rows.axes.end()[-2]]), pixel = offset.linearIn(f.info.axes[product.rows.axes.back()]);
+  std::optional<int64_t> apart = pixel ? pixel->coefficient.constant() : std::nullopt;
+  if (!line || apart.value_or(0) < 1)
+    return;
+  point.bindAxis(f.info.axes[product.reduced.axes.back()], v.i(0));
+  point.bindAxis(f.info.axes[product.rows.axes.back()], place);
+  auto request = [&] {
+    Value ahead = v.mul(point.emitExpr(line->coefficient), linesAhead), address = point.addressOf(load);
+    for (int64_t at = 0; at < *apart * v.lanes; at += elementsPerLine)
+      v.prefetch(address, v.add(ahead, at), load.getType());
+  };
+  // Of the window's lines the last ones are new to it.
+  if (product.reduced.axes.size() > 1) {
+    unsigned tap = product.reduced.axes.end()[-2];
+    std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
+    for (int64_t taps = *f.info.extents[tap].constant(), fresh = 1; byTap && fresh < taps; ++fresh)
+      if (byTap->coefficient * Expr(fresh) == line->coefficient)
+        return v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), request);
+  }
+  request();
 }
 
 /// A square of pixels and channels; `valid` pixels, or all.
