@@ -132,9 +132,10 @@ bool ContractionTile::requestsRows(unsigned rows) const {
   return readers ? *readers < manyReaders : rows <= maxRows() / 2;
 }
 
+/// A single tile reads one panel after the other, as they lie, and requests its rows as it goes.
 void ContractionTile::setReaders(int64_t most, int64_t least) {
   readers = most;
-  requestingTiles = llvm::bit_floor(uint64_t(std::clamp<int64_t>(least, 1, mostRequesting)));
+  requestingTiles = least > 1 ? llvm::bit_floor(uint64_t(std::min(least, mostRequesting))) : mostRequesting;
 }
 
 void ContractionTile::requestNext(Value panel, Value tile, Value depth) {

@@ -40,7 +40,7 @@ public:
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
-  /// `tile`. The first four tiles of a panel request a quarter of the next one each (of fewer two a half, one all of it), so that it is in the
+  /// `tile`. The first four tiles of a panel request a quarter of the next one each, or of fewer the first two a half, so that it is in the
   /// second-level cache by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
   /// as far as the sizes are known.
   void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth);

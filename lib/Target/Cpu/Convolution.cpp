@@ -25,8 +25,8 @@ constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
 constexpr int64_t panelsPerPacking = 4;
 
-/// Lines of results between what is packed of an image in planes and what is requested of it.
-constexpr int64_t linesAhead = 2, elementsPerLine = 16;
+/// Lines of results between what is packed of an image in planes and what is requested of it, and lines of a window where that is worth it.
+constexpr int64_t linesAhead = 2, elementsPerLine = 16, mostLinesOfWindow = 5;
 
 namespace {
 class ConvolutionEmitter {
@@ -298,31 +298,27 @@ void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value 
 }
 
 /// What a vector of pixels reads some lines of results further on: a model's input comes from memory, from pages that lines of other channels lie between.
+/// Of the window's lines the last ones are new to it. Large windows have products enough to wait behind.
 void ConvolutionEmitter::requestLine(BodyEmitter point, Value place) {
   auto load = shape.image.getDefiningOp<kernel::LoadOp>();
-  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2)
+  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2 || product.reduced.axes.size() < 2)
     return;
   const Expr &offset = f.info.exprOf(load);
+  unsigned tap = product.reduced.axes.end()[-2];
   std::optional<Expr::Linear> line = offset.linearIn(f.info.axes[product.rows.axes.end()[-2]]), pixel = offset.linearIn(f.info.axes[product.rows.axes.back()]);
-  std::optional<int64_t> apart = pixel ? pixel->coefficient.constant() : std::nullopt;
-  if (!line || apart.value_or(0) < 1)
+  std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
+  int64_t apart = pixel ? pixel->coefficient.constant().value_or(0) : 0, taps = *f.info.extents[tap].constant(), fresh = 1;
+  while (byTap && line && fresh < taps && byTap->coefficient * Expr(fresh) != line->coefficient)
+    ++fresh;
+  if (!byTap || !line || apart < 1 || fresh == taps || taps > mostLinesOfWindow)
     return;
   point.bindAxis(f.info.axes[product.reduced.axes.back()], v.i(0));
   point.bindAxis(f.info.axes[product.rows.axes.back()], place);
-  auto request = [&] {
+  v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), [&] {
     Value ahead = v.mul(point.emitExpr(line->coefficient), linesAhead), address = point.addressOf(load);
-    for (int64_t at = 0; at < *apart * v.lanes; at += elementsPerLine)
+    for (int64_t at = 0; at < apart * v.lanes; at += elementsPerLine)
       v.prefetch(address, v.add(ahead, at), load.getType());
-  };
-  // Of the window's lines the last ones are new to it.
-  if (product.reduced.axes.size() > 1) {
-    unsigned tap = product.reduced.axes.end()[-2];
-    std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
-    for (int64_t taps = *f.info.extents[tap].constant(), fresh = 1; byTap && fresh < taps; ++fresh)
-      if (byTap->coefficient * Expr(fresh) == line->coefficient)
-        return v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), request);
-  }
-  request();
+  });
 }
 
 /// A square of pixels and channels; `valid` pixels, or all.
