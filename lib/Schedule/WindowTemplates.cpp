@@ -20,12 +20,11 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
-/// Of the time in which a filter comes from memory one part in so many is waited for.
+/// Of the time in which a filter comes from memory one part in so many is waited for, where products take longer.
 constexpr int64_t seenOf = 8;
 /// Rows of a tile. Where the first-level cache does not hold them, products take a part of so many more.
 constexpr int64_t tileRows = 12, deepPart = 8;
-/// A form is taken where it needs at most this share of the direct one's cycles. With nine of ten 512 channels of 7x7 would be, whose
-/// filters then take 1.8 times the bytes, and in a whole model no less time.
+/// A form is taken where it needs at most this share of the direct one's cycles, since its filters make artifacts larger.
 constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
 /// Of open sizes a form without the direct one beside it saves at least so much where it saves the least, a margin for its filter's bytes.
