@@ -20,12 +20,17 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
-/// A form is taken where it needs at most this share of the direct one's cycles. With nine of ten 512 channels of 7x7 would be, whose
-/// filters then take 1.8 times the bytes, and in a whole model no less time.
+/// Of the time in which a filter comes from memory one part in so many is waited for, where products take longer.
+constexpr int64_t seenOf = 8;
+/// Rows of a tile. Where the first-level cache does not hold them, products take a part of so many more.
+constexpr int64_t tileRows = 12, deepPart = 8;
+/// A form is taken where it needs at most this share of the direct one's cycles, since its filters make artifacts larger.
 constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
 /// Of open sizes a form without the direct one beside it saves at least so much where it saves the least, a margin for its filter's bytes.
 constexpr double leastSaved = 0.1;
+/// And what it saves there counts so many times, since the smallest sizes, one image, are those of most calls.
+constexpr double leastWeight = 2;
 /// Bytes that a kernel's second filter may take beside the first: its share, of one that several kernels read, and in all.
 constexpr int64_t mostBeside = 4 << 20, mostShared = 16 << 20;
 
@@ -59,14 +64,18 @@ int64_t WindowedSum::filterBytes(ArrayRef<int64_t> results) const {
 Expr WindowedSum::cost(ArrayRef<int64_t> results, const Machine &machine) const {
   int64_t places = placesOf(results), lanes = machine.lanes(), depth = depthOf(results, taps);
   int64_t used = (columns + lanes - 1) / lanes * lanes, perTile = places * depth * used / machine.peak();
+  if (tileRows * depth * int64_t(sizeof(float)) > int64_t(machine.costs.firstCache))
+    perTile += perTile / deepPart;
   if (places > 1)
     perTile += places * (imageCycles * ((depth + lanes - 1) / lanes) + resultCycles * (used / lanes));
   else
     perTile += packCycles * ((depth + lanes - 1) / lanes);
+  Expr computing = tiles(results) * Expr(perTile);
+  // Filters that the second-level cache does not hold arrive while products are made, most of them unseen, and no faster than memory gives them.
   int64_t bytes = filterBytes(results), loading = bytes / machine.costs.memoryBytes;
-  // Filters that the second-level cache does not hold come past it, which is no more than in part hidden behind products.
-  bool held = bytes <= int64_t(machine.costs.secondCache) / 2;
-  return tiles(results) * Expr(perTile) + Expr(held ? 0 : loading);
+  if (bytes <= int64_t(machine.costs.secondCache) / 2)
+    return computing;
+  return Expr::max(computing + Expr(loading / seenOf), Expr(loading));
 }
 
 /// Each with each, but none at all.
@@ -136,8 +145,9 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   for (const std::array<int64_t, 2> &results : all) {
     auto [least, average] = savedBy(sum.cost(results, machine), direct, points);
     auto tiles = WinogradAttr::get(kernel.getContext(), results[0], results[1]);
-    if (least > leastSaved && average > 1 - worth && least + average > mostAlways)
-      always = {tiles, false}, mostAlways = least + average, usually = average;
+    double both = leastWeight * least + average;
+    if (least > leastSaved && average > 1 - worth && both > mostAlways)
+      always = {tiles, false}, mostAlways = both, usually = average;
     if (average > mostSometimes && sum.filterBytes(results) <= std::min(mostShared, sum.readers * mostBeside))
       sometimes = {tiles, true}, mostSometimes = average, bytes = sum.filterBytes(results);
   }

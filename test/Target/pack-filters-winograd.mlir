@@ -3,8 +3,8 @@
 // RUN: lathe-opt %s --lathe-form-kernels --lathe-channels-last --lathe-pack-filters=winograd=false | FileCheck %s --check-prefix=DIRECT
 // DIRECT-NOT: winograd = array
 
-// 36 places of 64 channels for a panel of 32 columns. Of 256 channels of 14x14 pixels, places of 2x2 results are less to load. The windows'
-// taps come first in k, whatever the order of the kernel's axes.
+// 36 places of 64 channels for a panel of 32 columns. Filters arrive while products are made, also the large ones of 256 channels; of 512 channels
+// of 7x7 pixels, places of 2x2 results are less to load. The windows' taps come first in k, whatever the order of the kernel's axes.
 // CHECK-LABEL: func.func @fixed
 // CHECK: kernel.pack %{{.*}} {k = 576 : i64, kExtents = array<i64: 3, 3, 64>, kStride = 0 : i64, kStrides = array<i64: 3, 1, 9>, n = 64 : i64, nStride = 576 : i64, panel = 32 : i64, winograd = array<i64: 4, 4>} : tensor<64x64x3x3xf32> -> tensor<2x2304x32xf32>
 // CHECK: kernel.load %{{.*}} {packed, winograd = array<i64: 4, 4>}
@@ -15,20 +15,28 @@ func.func @fixed(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
 }
 
 // CHECK-LABEL: func.func @deep
-// CHECK: kernel.pack %{{.*}}winograd = array<i64: 2, 2>} : tensor<256x256x3x3xf32> -> tensor<8x4096x32xf32>
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 4>} : tensor<256x256x3x3xf32> -> tensor<8x9216x32xf32>
 func.func @deep(%x: tensor<1x256x14x14xf32>) -> tensor<1x256x14x14xf32> {
   %w = lathe.constant dense_resource<w> : tensor<256x256x3x3xf32>
   %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x256x14x14xf32>, tensor<256x256x3x3xf32> -> tensor<1x256x14x14xf32>
   return %1 : tensor<1x256x14x14xf32>
 }
 
-// Where there are few pixels for many filters, these are what takes the time, and the direct form's are the smallest.
-// CHECK-LABEL: func.func @few
-// CHECK-NOT: winograd
-func.func @few(%x: tensor<1x512x7x7xf32>) -> tensor<1x512x7x7xf32> {
+// CHECK-LABEL: func.func @deepest
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 2, 2>} : tensor<512x512x3x3xf32> -> tensor<16x8192x32xf32>
+func.func @deepest(%x: tensor<1x512x7x7xf32>) -> tensor<1x512x7x7xf32> {
   %w = lathe.constant dense_resource<w> : tensor<512x512x3x3xf32>
   %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x512x7x7xf32>, tensor<512x512x3x3xf32> -> tensor<1x512x7x7xf32>
   return %1 : tensor<1x512x7x7xf32>
+}
+
+// Where there are few pixels for many filters, these are what takes the time, and the direct form's are the smallest.
+// CHECK-LABEL: func.func @few
+// CHECK-NOT: winograd
+func.func @few(%x: tensor<1x512x4x4xf32>) -> tensor<1x512x4x4xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<512x512x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x512x4x4xf32>, tensor<512x512x3x3xf32> -> tensor<1x512x4x4xf32>
+  return %1 : tensor<1x512x4x4xf32>
 }
 
 // A window that lies outside of the image as a whole sums nothing, which is zero and no rounding of it.
@@ -127,10 +135,9 @@ func.func @beyond(%x: tensor<1x64x46x56xf32>) -> tensor<1x64x56x56xf32> {
   return %1 : tensor<1x64x56x56xf32>
 }
 
-// Of an open batch what one image saves counts beside what many do: larger tiles than one image would have, and tiles at all where one image alone would
-// save too little.
+// Of an open batch what one image saves counts twice beside what many do, which would rather have larger tiles of 7x7 pixels.
 // CHECK-LABEL: func.func @batches
-// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 2>} : tensor<256x256x3x3xf32>
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 4>} : tensor<256x256x3x3xf32>
 // CHECK: kernel.pack %{{.*}}winograd = array<i64: 2, 2>} : tensor<512x512x3x3xf32>
 !images = tensor<?x256x14x14xf32, #lathe.dims<"batch", "256", "14", "14">>
 !small = tensor<?x512x7x7xf32, #lathe.dims<"batch", "512", "7", "7">>

@@ -124,7 +124,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   scratchElements = body.emitExpr(panelElements(v, shape));
   if (known) {
     tiles.allowHeightsOf(*known);
-    tiles.setReaders(*tileCount().constant());
+    tiles.setReaders(*tileCount().constant(), *tileCount().constant());
   }
   // Several tiles use a panel: it is converted once.
   if (panelType != shape.accumulator && several) {

@@ -12,8 +12,11 @@ using lower::BodyEmitter;
 /// Of 4 bytes; narrower ones are requested twice.
 constexpr unsigned elementsPerLine = 16;
 /// Points of the sum beside which a trip through the tile counts, and operations that leave registers to the sums.
-constexpr int64_t deepestTaken = 256;
-constexpr size_t mostTakenOps = 8;
+struct Taken {
+  int64_t deepest;
+  size_t mostOps;
+};
+constexpr Taken takenBySixteen{256, 8}, takenByMore{80, 12};
 
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
                                          lower::BodyEmitter &body, unsigned maxRows, bool grouped)
@@ -309,8 +312,9 @@ BodyEmitter ContractionEpilogue::rowAt(const BodyEmitter &point, Value row) {
 /// Functions have constants of their own, and divisions come with them: SiLU behind 16 points took 1.3 times as long.
 bool ContractionEpilogue::takesSums(std::optional<int64_t> depth) const {
   auto isFunction = [](Operation *op) { return isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp>(op); };
-  return v.target.registers < 32 && depth && *depth <= deepestTaken && lines.empty() && !shape.columns.empty() && !shape.resultType &&
-         lanesStayInAxis() && ops.size() <= mostTakenOps && llvm::none_of(ops, isFunction);
+  const Taken &most = v.target.registers < 32 ? takenBySixteen : takenByMore;
+  return depth && *depth <= most.deepest && lines.empty() && !shape.columns.empty() && !shape.resultType && lanesStayInAxis() &&
+         ops.size() <= most.mostOps && llvm::none_of(ops, isFunction);
 }
 
 /// The epilogue of one vector of columns (or of one column), at a row.

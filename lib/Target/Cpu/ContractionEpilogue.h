@@ -29,8 +29,10 @@ public:
 
   /// Whether little is done with the sums of so many points, and with columns in the lanes: emitSums() may take them as they leave their registers.
   bool takesSums(std::optional<int64_t> depth) const;
-  /// A vector of sums, all of whose columns there are.
-  void emitSums(const lower::BodyEmitter &point, mlir::Value row, mlir::Value column, mlir::Value sums) { emitVectorAt(rowAt(point, row), column, {}, sums); }
+  /// A vector of sums, all of whose columns there are where the panel is filled.
+  void emitSums(const lower::BodyEmitter &point, mlir::Value row, mlir::Value column, mlir::Value sums, bool filled = true) {
+    emitVectorAt(rowAt(point, row), column, filled ? mlir::Value() : v.firstLanes(v.sub(columns, column)), sums);
+  }
 
   /// Requests what emit() will read at each row, so that it arrives while the tile's product is computed.
   void request(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,

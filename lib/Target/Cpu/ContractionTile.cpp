@@ -13,8 +13,8 @@ using Values = VectorBuilder::Values;
 constexpr unsigned unroll = 4;
 /// Rows of the panel that are requested from memory ahead of their use.
 constexpr unsigned prefetchRows = 32;
-/// Tiles that request a part of the next panel each.
-constexpr unsigned requestingTiles = 4;
+/// Tiles that request a part of the next panel each, at most: a power of two.
+constexpr int64_t mostRequesting = 4;
 /// Tiles whose reading of a panel makes up for the first one's waiting.
 constexpr int64_t manyReaders = 8;
 /// Elements of a packed operand that is worth requesting panel by panel.
@@ -22,6 +22,8 @@ constexpr int64_t fewestRequested = 1 << 16;
 /// Elements of one that does not stay in the second-level cache from call to call. Smaller ones are requested where several tiles
 /// read each panel: a single one reads it once, in order, and requests its rows as it goes.
 constexpr int64_t fewestStreamed = 1 << 19;
+/// Of 4 bytes; narrower ones are requested twice.
+constexpr unsigned elementsPerLine = 16;
 /// Sums in flight that hide the latency of a multiply-add.
 constexpr unsigned sumsInFlight = 8;
 
@@ -130,6 +132,12 @@ bool ContractionTile::requestsRows(unsigned rows) const {
   return readers ? *readers < manyReaders : rows <= maxRows() / 2;
 }
 
+/// A single tile reads one panel after the other, as they lie, and requests its rows as it goes.
+void ContractionTile::setReaders(int64_t most, int64_t least) {
+  readers = most;
+  requestingTiles = least > 1 ? llvm::bit_floor(uint64_t(std::min(least, mostRequesting))) : mostRequesting;
+}
+
 void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
   if (!shape.packed || !mayHave(fewestRequested))
     return;
@@ -216,12 +224,14 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     Values columns;
     for (unsigned q = 0; q < vectors; ++q) {
       Value offset = v.i(u * panelColumns + q * v.lanes);
-      if (requestsRows(rows) && q * v.lanes % 16 == 0)
+      if (requestsRows(rows) && q * v.lanes % elementsPerLine == 0)
         v.prefetch(panelRow, v.i((u + prefetchRows) * panelColumns + q * v.lanes), panelType);
       columns.push_back(v.loadConverted(panelRow, offset, panelType));
     }
-    if (ahead && !looksAhead(v.target, rows) && (rows > maxRows() / 2 || mayHave(fewestStreamed)) && u * aheadElements % 16 == 0)
-      v.prefetch(ahead, v.add(v.mul(k, aheadElements), u * aheadElements), panelType, 2);
+    bool requests = ahead && !looksAhead(v.target, rows) && (rows > maxRows() / 2 || mayHave(fewestStreamed));
+    for (unsigned at = u * aheadElements; requests && at < (u + 1) * aheadElements; ++at)
+      if (at % elementsPerLine == 0)
+        v.prefetch(ahead, v.add(v.mul(k, aheadElements), at), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {

@@ -29,8 +29,8 @@ public:
   /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
   /// for each.
   void allowHeightsOf(int64_t count);
-  /// So many tiles read each panel one after the other.
-  void setReaders(int64_t tiles) { readers = tiles; }
+  /// So many tiles read each panel one after the other, in some calls no more than the second number.
+  void setReaders(int64_t most, int64_t least);
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
@@ -40,8 +40,8 @@ public:
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
   void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
   /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
-  /// `tile`. The first four tiles of a panel request a quarter of the next one each, so that it is in the second-level cache
-  /// by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
+  /// `tile`. The first four tiles of a panel request a quarter of the next one each, or of fewer the first two a half, so that it is in the
+  /// second-level cache by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
   /// as far as the sizes are known.
   void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth);
 
@@ -75,6 +75,7 @@ private:
   bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
   std::optional<int64_t> readers;
+  unsigned requestingTiles = 4; ///< that request a part of the next panel each
   Taker takeSums;
   mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
   mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one

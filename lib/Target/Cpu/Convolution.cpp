@@ -25,6 +25,9 @@ constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
 constexpr int64_t panelsPerPacking = 4;
 
+/// Lines of results between what is packed of an image in planes and what is requested of it, and lines of a window where that is worth it.
+constexpr int64_t linesAhead = 2, elementsPerLine = 16, mostLinesOfWindow = 5;
+
 namespace {
 class ConvolutionEmitter {
 public:
@@ -40,6 +43,7 @@ private:
   void packRow(const BodyEmitter &point, size_t level, Value at);
   void packLines(Value first, Value count);
   void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void requestLine(BodyEmitter point, Value place);
   void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
   void packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
   void chooseBlockRows();
@@ -89,7 +93,7 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
   if (byPoints || byPixels)
     interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~unasked);
   panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
-  tiles.setReaders(mostRows() / tiles.maxRows());
+  tiles.setReaders(mostRows() / tiles.maxRows(), llvm::divideCeil(mostRows(), tiles.maxRows()));
 }
 
 void ConvolutionEmitter::chooseBlockRows() {
@@ -145,7 +149,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   panels.inWidth(panelIndex, [&](unsigned width) {
     int64_t rest = shape.columns % panelColumns;
     bool filled = rest == 0 || (width < panelColumns ? rest == width : panels.lastWidth() < panelColumns);
-    bool takes = filled && epilogue.takesSums(shape.depth);
+    bool takes = (filled || v.target.maskedBytes) && epilogue.takesSums(shape.depth);
     groups.each(v, count, [&](const RowGroups::Part &group) {
       Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
       epilogue.request(body, row, group.count, firstColumn, width);
@@ -154,7 +158,7 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
         if (byPoints)
           tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
-          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums);
+          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
         });
         tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
       });
@@ -286,7 +290,35 @@ void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value 
   }
   BodyEmitter within = point;
   interior.assume(v, within);
-  v.ifThen(inside, [&] { taps(within, {}); }, masked);
+  auto whole = [&] {
+    requestLine(within, place);
+    taps(within, {});
+  };
+  v.ifThen(inside, whole, masked);
+}
+
+/// What a vector of pixels reads some lines of results further on: a model's input comes from memory, from pages that lines of other channels lie between.
+/// Of the window's lines the last ones are new to it. Large windows have products enough to wait behind.
+void ConvolutionEmitter::requestLine(BodyEmitter point, Value place) {
+  auto load = shape.image.getDefiningOp<kernel::LoadOp>();
+  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2 || product.reduced.axes.size() < 2)
+    return;
+  const Expr &offset = f.info.exprOf(load);
+  unsigned tap = product.reduced.axes.end()[-2];
+  std::optional<Expr::Linear> line = offset.linearIn(f.info.axes[product.rows.axes.end()[-2]]), pixel = offset.linearIn(f.info.axes[product.rows.axes.back()]);
+  std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
+  int64_t apart = pixel ? pixel->coefficient.constant().value_or(0) : 0, taps = *f.info.extents[tap].constant(), fresh = 1;
+  while (byTap && line && fresh < taps && byTap->coefficient * Expr(fresh) != line->coefficient)
+    ++fresh;
+  if (!byTap || !line || apart < 1 || fresh == taps || taps > mostLinesOfWindow)
+    return;
+  point.bindAxis(f.info.axes[product.reduced.axes.back()], v.i(0));
+  point.bindAxis(f.info.axes[product.rows.axes.back()], place);
+  v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), [&] {
+    Value ahead = v.mul(point.emitExpr(line->coefficient), linesAhead), address = point.addressOf(load);
+    for (int64_t at = 0; at < apart * v.lanes; at += elementsPerLine)
+      v.prefetch(address, v.add(ahead, at), load.getType());
+  });
 }
 
 /// A square of pixels and channels; `valid` pixels, or all.

@@ -24,7 +24,7 @@ constexpr int64_t usualTile = 8, widestTile = 14;
 /// Registers beside the sums and a filter's row: two elements of the image.
 constexpr int64_t spareRegisters = 2;
 /// Vectors of channels of one item.
-constexpr int64_t vectorsPerItem = 8;
+constexpr int64_t mostVectors = 8, fewestVectors = 2;
 /// Elements of a filter that is worth requesting, and of one that the second-level cache keeps beside the image.
 constexpr int64_t fewestRequested = 1 << 12, mostRequested = 1 << 16;
 
@@ -146,11 +146,16 @@ private:
     Value first;
     int64_t width;
   };
+  struct Item {
+    Value line, tile, chunk;
+  };
   Value refOf(kernel::LoadOp load) { return f.refs[cast<BlockArgument>(load.getRef()).getArgNumber()]; }
   StringRef pixelAxis() const { return f.info.axes[shape.rows.back()]; }
   StringRef tapAxis() const { return f.info.axes[shape.taps.back()]; }
   Expr tileCount() const { return Expr::ceildiv(f.info.extents[shape.rows.back()], Expr(tileWidth)); }
-  int64_t chunks() const { return (shape.channels + vectorsPerItem * v.lanes - 1) / (vectorsPerItem * v.lanes); }
+  int64_t chunks() const { return (shape.channels + vectors * v.lanes - 1) / (vectors * v.lanes); }
+  void chooseOrder();
+  Item itemAt(Value item, Value tiles);
   Value conditionAt(const BodyEmitter &point, Value pixel, int64_t tap, ArrayRef<Value> conditions);
   Value isInside(const Tile &tile);
   void requestFilter();
@@ -166,7 +171,8 @@ private:
   const DepthwiseShape &shape;
   VectorBuilder v;
   BodyEmitter body;
-  int64_t tileWidth;
+  int64_t tileWidth, vectors = mostVectors; ///< pixels; vectors of channels of an item
+  bool byChunks = false;                    ///< all lines of an image with some of its channels, then the next ones
   SmallVector<kernel::StoreOp> stores;
 };
 } // namespace
@@ -195,6 +201,28 @@ DepthwiseEmitter::DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shap
   for (Operation *op : f.info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
+  chooseOrder();
+}
+
+/// Lines of the image are read again for the next line of results. Where the first-level cache holds those of a window and the filter for a few vectors of
+/// channels, an item has as many, and all lines of an image go by before the next channels. An image that the second-level cache does not hold beside some of the result is
+/// read in order.
+void DepthwiseEmitter::chooseOrder() {
+  if (std::min(shape.rows.size(), shape.taps.size()) < 2)
+    return;
+  unsigned line = shape.rows.end()[-2], pixel = shape.rows.back();
+  std::optional<int64_t> height = f.info.extents[line].constant(), width = f.info.extents[pixel].constant();
+  std::optional<int64_t> lineStep = strideAlong(f.info, shape.image, line), tapStep = strideAlong(f.info, shape.image, shape.taps.back());
+  if (!height || !width || lineStep.value_or(0) < 1 || tapStep.value_or(0) < 1)
+    return;
+  int64_t apart = std::max<int64_t>(1, *strideAlong(f.info, shape.image, pixel) / *tapStep), taps = 1;
+  for (unsigned a : shape.taps)
+    taps *= *f.info.extents[a].constant();
+  int64_t ofWindow = taps / shape.tapsInRow * (*width * apart + shape.tapsInRow) + taps, fit = f.isa.costs.firstCache / (f.isa.vectorBytes * ofWindow);
+  if (fit < fewestVectors || 4 * *height * *lineStep > int64_t(f.isa.costs.secondCache / 4 * 3))
+    return;
+  byChunks = true;
+  vectors = std::min(fit, mostVectors);
 }
 
 KernelPlan DepthwiseEmitter::plan() const {
@@ -205,7 +233,7 @@ KernelPlan DepthwiseEmitter::plan() const {
   for (unsigned a : ArrayRef(shape.rows).drop_back())
     lines = lines * f.info.extents[a];
   plan.items = lines * tileCount() * Expr(chunks());
-  plan.cost = (taps * 4 + Expr(4)) * Expr(tileWidth * std::min(shape.channels, vectorsPerItem * v.lanes));
+  plan.cost = (taps * 4 + Expr(4)) * Expr(tileWidth * std::min(shape.channels, vectors * v.lanes));
   return plan;
 }
 
@@ -222,13 +250,29 @@ void DepthwiseEmitter::requestFilter() {
   v.loop(v.i(0), v.i(elements), perLine, [&](Value at) { v.prefetch(filter, at, v.b.getF32Type(), 2); });
 }
 
-/// Items are (row, tile, chunk of channels), the last fastest.
+/// Items are (row, tile, chunk of channels), the last fastest, or (image, chunk of channels, line, tile).
+DepthwiseEmitter::Item DepthwiseEmitter::itemAt(Value item, Value tiles) {
+  auto split = [&](Value all, Value by) {
+    Value quotient = v.div(all, by);
+    return std::pair(quotient, v.sub(all, v.mul(quotient, by)));
+  };
+  if (!byChunks) {
+    auto [place, chunk] = split(item, v.i(chunks()));
+    auto [line, tile] = split(place, tiles);
+    return {line, tile, chunk};
+  }
+  Value lines = v.max(body.emitExpr(f.info.extents[shape.rows.end()[-2]]), v.i(1));
+  auto [above, tile] = split(item, tiles);
+  auto [group, line] = split(above, lines);
+  auto [image, chunk] = split(group, v.i(chunks()));
+  return {v.add(v.mul(image, lines), line), tile, chunk};
+}
+
 void DepthwiseEmitter::emit() {
   Value extent = body.emitExpr(f.info.extents[shape.rows.back()]), tiles = v.max(body.emitExpr(tileCount()), v.i(1));
   requestFilter();
   v.loop(f.begin, f.end, 1, [&](Value item) {
-    Value rest = v.div(item, chunks()), chunk = v.sub(item, v.mul(rest, chunks()));
-    Value line = v.div(rest, tiles), tile = v.sub(rest, v.mul(line, tiles));
+    auto [line, tile, chunk] = itemAt(item, tiles);
     BodyEmitter point = body;
     for (size_t k = shape.rows.size() - 1; k-- > 0;) {
       Value size = v.max(body.emitExpr(f.info.extents[shape.rows[k]]), v.i(1)), outer = v.div(line, size);
@@ -309,7 +353,7 @@ Value DepthwiseEmitter::isInside(const Tile &tile) {
 }
 
 void DepthwiseEmitter::emitChannels(const Tile &tile, Value chunk, bool inside) {
-  int64_t whole = shape.channels - shape.channels % v.lanes, perItem = vectorsPerItem * v.lanes;
+  int64_t whole = shape.channels - shape.channels % v.lanes, perItem = vectors * v.lanes;
   Value from = v.mul(chunk, perItem), to = v.min(v.add(from, perItem), v.i(shape.channels));
   if (whole)
     v.loop(from, v.min(to, v.i(whole)), v.lanes, [&](Value c) { emitVector(tile, c, {}, inside); });

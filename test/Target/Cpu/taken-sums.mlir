@@ -1,4 +1,5 @@
 // RUN: lathe-kernel %s --variant=avx2 --emit=asm | FileCheck %s
+// RUN: lathe-kernel %s --variant=avx512 --emit=asm | FileCheck %s --check-prefix=WIDE
 
 // A product of 48 points: a vector of sums is added to what the epilogue reads and stored, as it leaves its register. One of 512 points goes through a
 // tile on the stack, which is nothing beside its products.
@@ -10,6 +11,14 @@
 // CHECK: vfmadd231ps
 // CHECK: vmov{{[a-z]+}} %ymm{{[0-9]+}}, {{.*}}(%rsp
 // CHECK: .size
+// WIDE-LABEL: shallow_avx512.body:
+// WIDE: vfmadd231ps
+// WIDE-NOT: vmov{{[a-z]+}} %zmm{{[0-9]+}}, {{.*}}(%rsp
+// WIDE: .size
+// WIDE-LABEL: deep_avx512.body:
+// WIDE: vfmadd231ps
+// WIDE: vmov{{[a-z]+}} %zmm{{[0-9]+}}, {{.*}}(%rsp
+// WIDE: .size
 func.func @main(%x: tensor<60x48xf32>, %w: tensor<48x64xf32>, %z: tensor<60x512xf32>, %v: tensor<512x64xf32>, %bias: tensor<64xf32>) {
   %0 = kernel.generic contraction @shallow axes(m = "60", n = "64", k = "48") ins(%x, %w, %bias : tensor<60x48xf32>, tensor<48x64xf32>, tensor<64xf32>) outs(tensor<60x64xf32>) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %c: !kernel.ref<f32>, %o: !kernel.ref<f32>):
