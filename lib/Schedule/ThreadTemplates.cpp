@@ -77,6 +77,10 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
       add(beyond, most, schedule);
       beyond = most;
     }
+    if (auto [unit, chunks] = t.longOpenRow; width == 4 && !endsInRows(info, section)) {
+      int64_t most = int64_t(unit) * chunks * width;
+      add(most / 2, most, threads(info, unit, chunks));
+    }
   } else {
     add(0, t.warpElements, threads(info, 32, 0));
     beyond = t.warpElements;

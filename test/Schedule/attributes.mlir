@@ -63,7 +63,7 @@ module attributes {x = #schedule.case<"N", #schedule.plain>} {}
 
 // -----
 
-// expected-error @below {{S3: expected #schedule.rows, #schedule.tiles, #schedule.winograd, #schedule.threads, #schedule.products or #schedule.plain}}
+// expected-error @below {{S3: expected #schedule.rows, #schedule.tiles, #schedule.winograd, #schedule.threads, #schedule.products, #schedule.attention or #schedule.plain}}
 module attributes {x = #schedule.case<"N < 2", 4 : i64>} {}
 
 // -----

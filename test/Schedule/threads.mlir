@@ -33,7 +33,7 @@ lathe.symbol "h" range [1, 64]
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>,
 // CHECK-SAME: #schedule.case<"0 < n and n <= 1024", #schedule.threads<row = 32, persist = 0>>,
 // CHECK-SAME: #schedule.case<"0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<#schedule.threads<>>]}
-// OLD: @softmax {{.*}} #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>
+// OLD: @softmax {{.*}} #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>, #schedule.case<"mod(n, 4) = 0 and 16384 < n and n <= 32768", #schedule.threads<row = 512, persist = 16>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>
 func.func @softmax(%x: !x) -> !x {
   %0 = kernel.generic reduction @softmax axes(i0 = "m", i1 = "n") ins(%x : !x) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
