@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../GraphImporter.h"
 #include "RuntimeAxes.h"
 #include "lathe/Dialect/Lathe/Fourier.h"
 #include <cmath>
@@ -52,7 +53,7 @@ static Value transformed(Node &n, Value x, const Expr &length, bool inverse, boo
                          isReal     ? FourierResult::Real
                          : onesided ? FourierResult::Half
                                     : FourierResult::All,
-                         std::nullopt};
+                         std::nullopt, n.importer.session().sizes.importOptions().hostTransforms};
   std::optional<int64_t> known = length.constant();
   if (inverse && known)
     t.scale = 1.0 / double(*known);
