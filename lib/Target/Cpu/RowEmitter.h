@@ -131,6 +131,7 @@ private:
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
+  bool isBesides(kernel::LoadOp a, kernel::LoadOp b) const;
   void requestAhead(lower::BodyEmitter &point);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);
