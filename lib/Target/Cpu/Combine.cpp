@@ -31,17 +31,36 @@ static Value combineHalves(OpBuilder &b, Location loc, Value v, llvm::function_r
   return b.create<vector::ExtractOp>(loc, v, ArrayRef<int64_t>{0});
 }
 
-/// Of all lanes together, whether there is a NaN is one question, and not one for each half.
+/// A float's bits as an integer that is greater where the float is, and back: of negative ones all bits but the sign are the other way round.
+static Value ordered(OpBuilder &b, Location loc, Value bits) {
+  Type type = bits.getType();
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  auto constant = [&](const APInt &value) -> Value {
+    TypedAttr a = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      a = DenseElementsAttr::get(vector, Attribute(a));
+    return b.create<arith::ConstantOp>(loc, a);
+  };
+  Value sign = b.create<arith::ShRSIOp>(loc, bits, constant(APInt(width, width - 1)));
+  Value turned = b.create<arith::AndIOp>(loc, sign, constant(APInt::getSignedMaxValue(width)));
+  return b.create<arith::XOrIOp>(loc, bits, turned);
+}
+
+/// Of integers a maximum is one instruction, where one of floats takes two more for a NaN. Here a NaN is the greatest of them, or for minima the least,
+/// both of which are one when they are floats again.
 static Value combineNumbers(OpBuilder &b, Location loc, bool most, Value v) {
-  auto predicate = most ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
-  Value all = combineHalves(b, loc, v, [&](Value x, Value y) -> Value {
-    return b.create<arith::SelectOp>(loc, b.create<arith::CmpFOp>(loc, predicate, x, y), x, y);
-  });
+  auto type = cast<VectorType>(v.getType());
+  unsigned width = type.getElementTypeBitWidth();
+  auto integers = cast<VectorType>(type.clone(b.getIntegerType(width)));
   Value isNone = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, v, v);
-  Value any = b.create<vector::ReductionOp>(loc, vector::CombiningKind::OR, isNone);
-  auto type = cast<FloatType>(all.getType());
-  Value nan = b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, APFloat::getQNaN(type.getFloatSemantics())));
-  return b.create<arith::SelectOp>(loc, any, nan, all);
+  Value last = b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(integers, most ? APInt::getSignedMaxValue(width) : APInt::getSignedMinValue(width)));
+  Value keys = ordered(b, loc, b.create<arith::BitcastOp>(loc, integers, v));
+  keys = b.create<arith::SelectOp>(loc, isNone, last, keys);
+  Value found = combineHalves(b, loc, keys, [&](Value x, Value y) -> Value {
+    return most ? b.create<arith::MaxSIOp>(loc, x, y).getResult() : b.create<arith::MinSIOp>(loc, x, y).getResult();
+  });
+  return b.create<arith::BitcastOp>(loc, type.getElementType(), ordered(b, loc, found));
 }
 
 Value cpu::combineLanes(OpBuilder &b, Location loc, Combiner kind, Value v) {
