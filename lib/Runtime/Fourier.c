@@ -3,7 +3,8 @@
 |* Transforms of constant length are kernels of the graph. What a length's factors are, and with them which stages there are, no kernel of
 |* open size knows: so they are made here. The work grows with n log n, whatever n is.
 |*
-|* FourierLanes.h has the transforms themselves; this file plans them. The tables of a plan take about as long as one row.
+|* FourierLanes.h has the transforms themselves, FourierRows.h what they read and write; this file plans them. The tables of a plan take about
+|* as long as one row.
 |*
 \*===----------------------------------------------------------------------===*/
 #include "Cpu/Features.h"
@@ -11,7 +12,7 @@
 
 enum { mostRadix = 61, mostStages = 48 }; /* a prime factor beyond that makes a convolution of the transform */
 enum { allOfThem, halfOfThem, realNumbers }; /* results, see FourierResult */
-/* Up to `alwaysShort` a row lies in a lane, and up to `short` where there are rows enough: several of them stay in the first cache then. */
+/* Up to `alwaysShort` a row lies in a lane, and up to `shortRow` where there are rows enough: several of them stay in the first cache then. */
 enum { alwaysShort = 64, shortRow = 256 };
 
 typedef struct {

@@ -1,4 +1,4 @@
-/*===- FourierTypes.h - FourierLanes.h for floats and doubles ---------------===*\
+/*===- FourierTypes.h - Transforms of floats and of doubles ------------------===*\
 |*
 |* Included by Fourier.c for each set of instructions, with BYTES of a vector and FUNCTION.
 |*
@@ -19,6 +19,7 @@
 #define SHUFFLED(F, a, b, h) __builtin_shufflevector(a, b, LANES16(F, h, 16, 0))
 #endif
 #include "FourierLanes.h"
+#include "FourierRows.h"
 
 #define REAL double
 #if BYTES == 16
@@ -35,6 +36,7 @@
 #define SHUFFLED(F, a, b, h) __builtin_shufflevector(a, b, LANES8(F, h, 8, 0))
 #endif
 #include "FourierLanes.h"
+#include "FourierRows.h"
 
 #undef BYTES
 #undef FUNCTION
