@@ -33,7 +33,7 @@ constexpr unsigned keysTogether = 4;
 constexpr unsigned keysKept = 4, shortRow = 1024;
 /// Rows behind one another that are no longer than this have a lane each, which gathers its keys, where the first few are wanted. (Where it is one,
 /// rows of a vector or more are searched in vectors.)
-constexpr int64_t gatheredRow = 128;
+constexpr int64_t gatheredRow = 128, gatheredInHalves = 32; // the latter where a vector is less than a line: its gathers bring fewer at a time
 
 namespace {
 class SortEmitter {
@@ -103,7 +103,7 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
     if (a != axis && a != rankAxis && a != lane)
       rowAxes.push_back(a);
   std::optional<int64_t> few = info.extents[rankAxis].constant();
-  int64_t longest = few == 1 ? v.lanes - 1 : gatheredRow;
+  int64_t longest = few == 1 ? v.lanes - 1 : f.isa.vectorBytes == 64 ? gatheredRow : gatheredInHalves;
   if (lane || rowAxes.empty() || !few || *few < 1 || *few > mostKept() || info.extents[axis].constant().value_or(0) > longest)
     return;
   lane = rowAxes.pop_back_val();
