@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Groups.h"
+#include "lathe/Dialect/Lathe/Fourier.h"
 #include "lathe/Fuse/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -261,6 +262,12 @@ static void needCall(ir::CallOp op, Needs &n) {
     for (auto [part, width] : llvm::zip(op.getInputs(), ArrayRef<Expr>(sizes).drop_front(3)))
       n.equal(count(part), sizes[1] * width);
     n.equal(count(op.getOutputs()[0]), sizes[1] * sizes.back()); // which the call compares with the parts
+  } else if (op.getFunction() == "fourier") { // batch, length, parts, what is wanted
+    Expr half = Expr::floordiv(sizes[1], Expr(2)) + Expr(1), rows = sizes[0] * sizes[2];
+    auto is = [&](ir::FourierResult r) { return sizes[3] == Expr(int64_t(r)); };
+    n.equal(count(op.getInputs()[0]), rows * (is(ir::FourierResult::Real) ? half : sizes[1]));
+    Expr given = is(ir::FourierResult::Real) ? sizes[1] : Expr(2) * (is(ir::FourierResult::Half) ? half : sizes[1]);
+    n.equal(count(op.getOutputs()[0]), sizes[0] * given);
   } else if (op.getFunction() == "order_rows") {
     n.equal({count(op.getInputs()[0]), count(op.getOutputs()[0])}, {sizes[0] * sizes[1], sizes[0]});
     n.equal(count(op.getOutputs()[1]), sizes[0]);

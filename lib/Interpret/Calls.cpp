@@ -1,8 +1,11 @@
 //===- Calls.cpp - Functions of the runtime --------------------------------===//
 
 #include "Interpreter.h"
+#include "lathe/Dialect/Lathe/Fourier.h"
 #include "lathe/Support/Diagnostics.h"
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <numeric>
 
 using namespace mlir;
@@ -53,6 +56,29 @@ static std::vector<Tensor> nonMaxSuppression(std::vector<Tensor> out, Inputs in,
     }
   }
   out[1].ints[0] = total;
+  return out;
+}
+
+/// By the definition: rows of [parts, length], of which real results are given half.
+static std::vector<Tensor> fourier(std::vector<Tensor> out, const Tensor &x, ArrayRef<int64_t> sizes) {
+  int64_t n = sizes[1], half = n / 2 + 1, results = out[0].size() / std::max<int64_t>(sizes[0], 1);
+  bool isReal = sizes[3] == int64_t(ir::FourierResult::Real);
+  int64_t given = isReal ? half : n, wanted = isReal ? n : results / 2;
+  for (int64_t row = 0; row < sizes[0]; ++row) {
+    const double *re = x.floats.data() + row * sizes[2] * given, *im = sizes[2] == 2 ? re + given : nullptr;
+    auto number = [&](int64_t i) { return std::complex<double>(re[i], im ? im[i] : 0); };
+    double *to = out[0].floats.data() + row * results;
+    for (int64_t k = 0; k < wanted; ++k) {
+      std::complex<double> sum = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        double turn = 2 * M_PI * double(i * k % n) / double(n);
+        sum += (i < given ? number(i) : std::conj(number(n - i))) * std::polar(1.0, sizes[4] ? turn : -turn);
+      }
+      to[k] = sum.real();
+      if (!isReal)
+        to[wanted + k] = sum.imag();
+    }
+  }
   return out;
 }
 
@@ -117,6 +143,8 @@ Expected<std::vector<Tensor>> interpret::runCall(ir::CallOp op, Inputs in, const
     });
     return out;
   }
+  if (op.getFunction() == "fourier")
+    return fourier(std::move(out), *in[0], given);
   if (op.getFunction() == "non_max_suppression")
     return nonMaxSuppression(std::move(out), in, given);
   if (op.getFunction().starts_with("lapack_") || op.getFunction() == "pivot_order")

@@ -62,6 +62,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     all.multipliesBytes &= one.multipliesBytes;
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
+    all.hostTransforms &= one.hostTransforms;
   }
   return all;
 }
@@ -81,8 +82,10 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
                                     std::vector<std::string> &filesRead, MLIRContext &context) {
   ImportOptions import = entry.import;
   import.filesRead = &filesRead;
-  if (std::optional<int64_t> steps = preferencesOf(options).unrolledSteps)
-    import.unrolledSteps = *steps;
+  target::Preferences wanted = preferencesOf(options);
+  if (wanted.unrolledSteps)
+    import.unrolledSteps = *wanted.unrolledSteps;
+  import.hostTransforms = wanted.hostTransforms;
   if (isOnnx(entry.model))
     return importOnnx(entry.model, import, context);
   if (isExport(entry.model))

@@ -242,6 +242,14 @@ const char *lathe_host_order_rows(void *const *buffers, const int64_t *sizes);
  * are given by their centers. */
 const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *sizes);
 
+/*===-- Fourier.c -----------------------------------------------------------===*/
+/* Transforms of rows of real numbers, or of rows of real parts with one of imaginary parts behind each. Buffers: numbers, results; sizes:
+ * batch, length, parts of a number, what is wanted (0: all frequencies, 1: those up to half of the length, 2: real numbers, of which those are
+ * given), whether the exponent's sign is plus, whether numbers are doubles. Nothing is scaled. */
+const char *lathe_host_fourier(void *const *buffers, const int64_t *sizes);
+/* The same with the instructions of a level, which the machine must have. */
+const char *latheFourierAt(uint32_t level, void *const *buffers, const int64_t *sizes);
+
 /*===-- Lapack.c ------------------------------------------------------------===*/
 /* Matrices of float64 column by column; sizes: first the batch, then rows and columns. A: n x n where it is square, m x n. Pivots and
  * info (0, or the place that LAPACK names) are int32.

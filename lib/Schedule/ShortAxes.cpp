@@ -41,6 +41,14 @@ static bool isRow(const BodyInfo &info, unsigned axis, const std::string &size) 
   });
 }
 
+/// Whether rows are repeated and nothing else is done: one of a single element is then written in whole vectors.
+static bool repeats(const BodyInfo &info) {
+  lower::AxisSet all = (lower::AxisSet(1) << info.axes.size()) - 1;
+  return llvm::all_of(info.ops, [&](Operation *op) {
+    return isa<kernel::LoadOp>(op) ? info.axesOf(info.exprOf(op)) != all : isa<kernel::StoreOp>(op);
+  });
+}
+
 /// Windows and pieces are found along lanes by other ways.
 static bool isPlain(const BodyInfo &info) {
   unsigned weight = 0;
@@ -54,7 +62,7 @@ static bool isPlain(const BodyInfo &info) {
 }
 
 void schedule::proposeShortAxes(const BodyInfo &info, std::vector<Candidate> &candidates) {
-  constexpr int64_t shortest = 2, longest = 4;
+  constexpr int64_t longest = 4;
   if (!isPlain(info))
     return;
   std::set<std::string> known;
@@ -62,7 +70,7 @@ void schedule::proposeShortAxes(const BodyInfo &info, std::vector<Candidate> &ca
     std::optional<std::string> size = sizeIn(info.extents[axis]);
     if (!size || !isRow(info, axis, *size) || !known.insert(*size).second)
       continue;
-    for (int64_t length = shortest; length <= longest; ++length) {
+    for (int64_t length = repeats(info) ? 1 : 2; length <= longest; ++length) {
       Predicate when;
       when.add(Expr::symbol(*size), Relation::Equal, Expr(length));
       candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});

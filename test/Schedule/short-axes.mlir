@@ -23,8 +23,9 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 // CODE-LABEL: func.func private @lathe_k0_sums_avx2.way2.body
 // CHECK-LABEL: @turned
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
+// Of rows that are repeated, and nothing else, those of one element, too: they are whole vectors.
 // CHECK-LABEL: @twice
-// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 1", #schedule.plain>, #schedule.case<"n = 2", #schedule.plain>
 // CHECK-LABEL: @each
 // CHECK-SAME: #schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
 // One behind the other they are one row; of the sizes that are expected none is short; what is read under a predicate is no plain row.

@@ -47,6 +47,8 @@ struct ImportOptions {
   /// Recurrences over more steps, or over a number of steps that is not known, become loops of the host program. Targets that
   /// run no loops want a larger limit.
   int64_t unrolledSteps = 16;
+  /// Fourier transforms of open length are a function's of the runtime, not products with a matrix.
+  bool hostTransforms = true;
   /// Accepts operators that make random numbers, and is the seed of those that say none; without it they are refused.
   std::optional<uint32_t> seed;
   /// Receives the files beside the model that its constants come from, for dependency files; may be null.

@@ -73,6 +73,9 @@ struct Preferences {
   bool packsImages = true;
   /// A row program makes a sum once and then goes along what needs it. Otherwise each element is a thread's, which makes the sum again.
   bool extendsRows = true;
+  /// Fourier transforms of a length that a run finds are made by a function of the runtime, in the memory of the host. Otherwise they are
+  /// products with a matrix, which stay on the device.
+  bool hostTransforms = true;
 };
 
 //===----------------------------------------------------------------------===//

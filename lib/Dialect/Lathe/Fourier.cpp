@@ -96,7 +96,8 @@ public:
   Value half(Value x, int64_t n, double scale, bool whole);
   Value packed(Value x, int64_t n, double scale);
   Value real(Value x, int64_t n, double scale);
-  Value open(Value x, const FourierTransform &transform);
+  Value onHost(Value x, const FourierTransform &transform);
+  Value product(Value x, const FourierTransform &transform);
 
 private:
   /// Where a transform stands: x is [batch, parts, length / found so far.., found].
@@ -316,13 +317,23 @@ static Roots rootsOf(GraphBuilder &g, Type element, const Expr &from, const Expr
   return {g.cast(g.unary<CosOp>(angle), element), g.cast(g.unary<SinOp>(angle), element)};
 }
 
-Value Fourier::open(Value x, const FourierTransform &t) {
+/// By the runtime, which finds the length's factors.
+Value Fourier::onHost(Value x, const FourierTransform &t) {
+  Expr half = g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1)), parts = dimsOf(x)[1];
+  bool isReal = t.result == FourierResult::Real;
+  Dims dims{batch, Expr(isReal ? 1 : 2), t.result == FourierResult::Half ? half : t.length};
+  Dims sizes{batch, t.length, parts, Expr(int64_t(t.result)), Expr(int64_t(inverse)), Expr(int64_t(element.isF64()))};
+  Value y = g.b.create<CallOp>(g.loc, mlir::TypeRange(tensorType(dims, element)), "fourier", mlir::ValueRange{x}, exprArray(g.b, sizes)).getResult(0);
+  return t.scale ? g.binary<MulOp>(y, *t.scale) : y;
+}
+
+Value Fourier::product(Value x, const FourierTransform &t) {
   Expr half = g.facts.simplify(Expr::floordiv(t.length, Expr(2)) + Expr(1));
   bool isReal = t.result == FourierResult::Real, isPair = !dimsOf(x)[1].isOne();
   Roots roots =
       rootsOf(g, element, isReal ? half : t.length, t.result == FourierResult::Half ? half : t.length, t.length);
   auto part = [&](int64_t i) { return g.squeeze(g.slice(x, 1, Expr(i), Expr(1)), {1}); };
-  auto product = [&](Value v, Value w) { return g.contract(v, w, {}, {}, {1}, {0}); };
+  auto over = [&](Value v, Value w) { return g.contract(v, w, {}, {}, {1}, {0}); };
   auto scaled = [&](Value v) { return t.scale ? g.binary<MulOp>(v, *t.scale) : v; };
   Value re = part(0), im = isPair ? part(1) : Value(), sine = inverse ? roots.sine : g.unary<NegOp>(roots.sine);
   if (isReal) { // a frequency and its mirror image together, but for those that are their own
@@ -332,15 +343,15 @@ Value Fourier::open(Value x, const FourierTransform &t) {
     auto is = [&](Value v, Value w) { return g.compare(CompareKind::EQ, v, w); };
     Value once = g.binary<OrOp>(is(bin, g.splatLike(0, bin)), is(twice, g.broadcastTo(g.size(t.length), dims)));
     Value weight = g.select(once, g.splat(1, dims, element), g.splat(2, dims, element));
-    Value y = product(re, g.mul(roots.cosine, weight));
+    Value y = over(re, g.mul(roots.cosine, weight));
     if (im)
-      y = g.sub(y, product(im, g.mul(sine, weight)));
+      y = g.sub(y, over(im, g.mul(sine, weight)));
     return scaled(g.unsqueeze(y, {1}));
   }
-  Value outRe = product(re, roots.cosine), outIm = product(re, sine);
+  Value outRe = over(re, roots.cosine), outIm = over(re, sine);
   if (im) {
-    outRe = g.sub(outRe, product(im, sine));
-    outIm = g.add(outIm, product(im, roots.cosine));
+    outRe = g.sub(outRe, over(im, sine));
+    outIm = g.add(outIm, over(im, roots.cosine));
   }
   return scaled(g.concat({g.unsqueeze(outRe, {1}), g.unsqueeze(outIm, {1})}, 1));
 }
@@ -358,7 +369,7 @@ Value ir::fourier(GraphBuilder &g, Value x, const FourierTransform &t) {
   Fourier f(g, x, t.inverse);
   std::optional<int64_t> n = t.length.constant();
   if (!n)
-    return f.open(x, t);
+    return t.onHost ? f.onHost(x, t) : f.product(x, t);
   double scale = t.scale.value_or(1);
   if (*n == 1)
     return transformOfOne(g, x, t.result, scale);

@@ -67,6 +67,7 @@ llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry
   part.late = c.late;
   part.seed = c.seed;
   part.unrolledSteps = c.unrolledSteps;
+  part.hostTransforms = c.hostTransforms;
   part.wanted = c.wanted;
   part.part = numbers;
   for (mlir::RankedTensorType type : c.resultTypes) {

@@ -199,6 +199,7 @@ OpContext Importer::contextOf(const Node &node) {
   c.late = &late;
   c.seed = options.seed;
   c.unrolledSteps = options.unrolledSteps;
+  c.hostTransforms = options.hostTransforms;
   return c;
 }
 

@@ -27,6 +27,19 @@ void FirstKeys::begin(Value key, Value index) {
   insert(key, index, held);
 }
 
+VectorBuilder::Values FirstKeys::offered(Value key, Value index) {
+  Value comes = v.b.create<arith::CmpIOp>(v.loc, arith::CmpIPredicate::ult, key, keys[count - 1]);
+  Value any = v.b.create<vector::ReductionOp>(v.loc, vector::CombiningKind::OR, comes);
+  VectorBuilder::Values held = values();
+  return v.ifValues(
+      any,
+      [&] {
+        offer(key, index);
+        return values();
+      },
+      [&] { return held; });
+}
+
 VectorBuilder::Values FirstKeys::values() const {
   VectorBuilder::Values all = keys;
   all.append(indices);

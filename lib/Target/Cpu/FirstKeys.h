@@ -16,6 +16,8 @@ public:
   void begin(mlir::Value key, mlir::Value index);
   /// One more, once there are `count`.
   void offer(mlir::Value key, mlir::Value index) { insert(key, index, count); }
+  /// The values then; where it comes before none of those that are held, nothing is done.
+  VectorBuilder::Values offered(mlir::Value key, mlir::Value index);
   /// Keys, then indices: what a loop carries.
   VectorBuilder::Values values() const;
   void setValues(llvm::ArrayRef<mlir::Value> values);

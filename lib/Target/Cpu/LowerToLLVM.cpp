@@ -3,6 +3,7 @@
 #include "BuildModule.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Lower/FusedMultiplyAdd.h"
+#include "lathe/Lower/NanTests.h"
 #include "lathe/Lower/RunVerified.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -30,6 +31,7 @@ llvm::Error cpu::lowerToLLVMDialect(ModuleOp module, const Isa &isa) {
   math.hasRounding = isa.fma; // SSE4.1 came long before FMA
   math.hasScalef = isa.vectorBytes == 64;
   math.hasLongs = isa.arch != "x86_64" || isa.vectorBytes == 64;
+  lower::shareNanTests(module);
   lower::expandMath(module, math);
   lower::formFusedMultiplyAdds(module, isa.fma);
   carryAsBits(module, isa);

@@ -1,7 +1,7 @@
 //===- RowCache.cpp - Values kept between passes over a row ----------------===//
 //
 // Softmax reads a row three times: for the maximum, for the sum of exponentials, for the quotients. The exponentials of the
-// second pass are kept in a scratch row for the third. Loads and cheap arithmetic are recomputed.
+// second pass are kept for the third: where its results come, or else in a scratch row. Loads and cheap arithmetic are recomputed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +135,7 @@ void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &grou
   if (values.empty())
     return;
   std::vector<Value> outerKeeping = keeping;
-  keep(points[0], values);
+  keep(values);
   Points persistent;
   RowSchedule mine = schedule;
   schedule.persist = schedule.persistVectors = 0; // rows in scratch memory: inner trips read them from there
@@ -144,11 +144,32 @@ void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &grou
   keeping = outerKeeping;
 }
 
-/// Reserves a scratch row for each; the coming lane loop fills it.
-void RowEmitter::keep(BodyEmitter &outer, ArrayRef<Value> values) {
+/// The store of the only pass that follows, where its row has room for the value until then: each vector is read before its place gets its result.
+kernel::StoreOp RowEmitter::resultFor(Value value, ArrayRef<Group> later) const {
+  if (later.size() != 1 || later[0].axis != schedule.lane || f.kernel->hasAttr("in_place") || f.kernel.getKernelClass() != kernel::KernelClass::Reduction)
+    return {};
+  for (const Goal &g : later[0].goals) {
+    auto store = dyn_cast<kernel::StoreOp>(g.op);
+    if (!store || store.getValue().getType() != value.getType() || store.getPredicate() || !store.getIndices().empty() ||
+        info.domainOf(store) != info.axesOf(value) || schedule::stepAlong(info, store, *schedule.lane) != 1)
+      continue;
+    auto sameResult = [&](Operation *op) { return isa<kernel::StoreOp>(op) && cast<kernel::StoreOp>(op).getRef() == store.getRef(); };
+    bool taken = llvm::any_of(cached, [&](const Cached &c) { return c.inResult == store; });
+    if (!taken && llvm::count_if(info.ops, sameResult) == 1)
+      return store;
+  }
+  return {};
+}
+
+/// Finds a row for each, in the result or in scratch memory; the coming lane loop fills it.
+void RowEmitter::keep(ArrayRef<Value> values, ArrayRef<Group> later) {
   keeping.assign(values.begin(), values.end());
   for (Value v : values) {
-    cached.push_back({v, scratch});
+    if (kernel::StoreOp store = resultFor(v, later)) {
+      cached.push_back({v, Expr(0), store});
+      continue;
+    }
+    cached.push_back({v, scratch, {}});
     int64_t bytes = v.getType().getIntOrFloatBitWidth() / 8;
     Expr row = info.extents[*schedule.lane] * bytes;
     scratch = scratch + Expr::ceildiv(row, 64) * 64;
@@ -156,6 +177,8 @@ void RowEmitter::keep(BodyEmitter &outer, ArrayRef<Value> values) {
 }
 
 Value RowEmitter::cachePointer(BodyEmitter &point, const Cached &c) {
+  if (c.inResult)
+    return point.addressOf(c.inResult);
   Value bytes = point.emitExpr(c.offset);
   Value row = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, ValueRange{bytes});
   Value index = point.axisValue(info.axes[*schedule.lane]);
@@ -204,13 +227,14 @@ bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point, bool predi
   });
 }
 
-/// The last pass over a row that is kept writes faster than memory takes it: lines of results are asked for while the pass that computes
+/// The last pass over a row that is kept in scratch memory writes faster than memory takes it: lines of results are asked for while the pass that computes
 /// what is kept has something else to do. Where a vector is less than a line, which is asked for again then, only for rows that the first
 /// cache does not hold.
 void RowEmitter::requestResults(BodyEmitter &point) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
-    if (store && isRunAt(op, point))
+    bool holds = llvm::any_of(cached, [&](const Cached &c) { return c.inResult == store; });
+    if (store && !holds && isRunAt(op, point))
       b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
 }

@@ -43,7 +43,8 @@ llvm::Error RowEmitter::run() {
   Points points{outer};
   std::vector<Goal> scalars = goalsOf(points, 0, stores);
   llvm::erase_if(scalars, [](const Goal &g) { return isa<kernel::StoreOp>(g.op); });
-  if (!scalars.empty())
+  bool isOneRow = schedule.itemAxes.empty() && !schedule.laneBlock; // whose passes share what they keep
+  if (!scalars.empty() && !isOneRow)
     scope(points, 0, scalars);
   itemLoop(points[0], stores);
   if (!outer.error().empty())
@@ -143,7 +144,7 @@ void RowEmitter::scope(Points &points, AxisSet bound, std::vector<Goal> given) {
         std::vector<Value> outerKeeping = keeping;
         keeping.clear();
         if (!persists() && !has(bound, *group.axis))
-          keep(points[0], valuesToKeep(bound, group, ArrayRef(groups).drop_front(i + 1)));
+          keep(valuesToKeep(bound, group, ArrayRef(groups).drop_front(i + 1)), ArrayRef(groups).drop_front(i + 1));
         laneLoop(points, bound, group, persistent);
         keeping = outerKeeping;
         outdated.cached = cached;

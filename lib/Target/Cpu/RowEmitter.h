@@ -44,7 +44,8 @@ private:
   /// A value kept in the scratch row between two passes over a row.
   struct Cached {
     mlir::Value value;
-    shape::Expr offset; ///< bytes
+    shape::Expr offset;      ///< bytes of scratch memory
+    kernel::StoreOp inResult; ///< or it lies where this op stores its own value in the pass that reads it
   };
   struct Group {
     std::vector<Goal> goals;
@@ -127,10 +128,12 @@ private:
   // RowCache.cpp: values kept between passes.
   void keepInvariants(Points &points, lower::AxisSet bound, const Group &group);
   std::vector<mlir::Value> valuesToKeep(lower::AxisSet bound, const Group &now, llvm::ArrayRef<Group> later);
-  void keep(lower::BodyEmitter &outer, llvm::ArrayRef<mlir::Value> values);
+  void keep(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<Group> later = {});
+  kernel::StoreOp resultFor(mlir::Value value, llvm::ArrayRef<Group> later) const;
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
+  bool isBesides(kernel::LoadOp a, kernel::LoadOp b) const;
   void requestAhead(lower::BodyEmitter &point);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);

@@ -294,11 +294,22 @@ void RowEmitter::requestPredicated(BodyEmitter &point) {
   constexpr int64_t bytesAhead = 1024;
   if (!f.isa.maskedBytes || point.laneWidth() <= 1 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
     return;
+  SmallVector<kernel::LoadOp> asked;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (load && isRunAt(op, point, /*predicated=*/true))
-      requestBehind(point, load, i64(bytesAhead));
+    if (!load || !isRunAt(op, point, /*predicated=*/true) || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
+      continue;
+    requestBehind(point, load, i64(bytesAhead));
+    asked.push_back(load);
   }
+}
+
+/// Whether two loads read one operand within a line of one another, as neighbouring places of a window.
+bool RowEmitter::isBesides(kernel::LoadOp a, kernel::LoadOp b) const {
+  constexpr int64_t lineBits = 64 * 8;
+  std::optional<int64_t> apart = (info.exprOf(a) - info.exprOf(b)).constant();
+  int64_t bits = cast<kernel::RefType>(a.getRef().getType()).getElementType().getIntOrFloatBitWidth();
+  return a.getRef() == b.getRef() && apart && std::abs(*apart) < lineBits / bits;
 }
 
 /// Trips of count * width elements over [from, to), masked by `limit` when there is one.

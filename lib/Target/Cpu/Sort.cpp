@@ -27,9 +27,13 @@ using shape::Expr;
 
 /// Vectors of keys that share a branch.
 constexpr unsigned keysTogether = 4;
-/// Keys of each row that stay in registers, and the length up to which every key of a row is compared with the first
+/// Keys of each row that stay in registers, where there are sixteen of them or elements are wide; otherwise four times as many, of which a key that is not
+/// among the first changes none. The length up to which every key of a row is compared with the first
 /// one: of longer rows most vectors are passed over.
 constexpr unsigned keysKept = 4, shortRow = 1024;
+/// Rows behind one another that are no longer than this have a lane each, which gathers its keys, where the first few are wanted. (Where it is one,
+/// rows of a vector or more are searched in vectors.)
+constexpr int64_t gatheredRow = 128, gatheredInHalves = 32; // the latter where a vector is less than a line: its gathers bring fewer at a time
 
 namespace {
 class SortEmitter {
@@ -42,6 +46,8 @@ private:
   void emitItem(Value item);
   void emitRow(const BodyEmitter &row);
   void emitColumns(const BodyEmitter &row, Value block);
+  int64_t mostKept() const { return wordBytes == 8 && f.isa.registers > 16 ? 4 * keysKept : keysKept; }
+  void emitGathered(const BodyEmitter &row, Value block);
   void emitOrdered(const BodyEmitter &row, Value order);
   void emitFirst(const BodyEmitter &row);
   void emitFirstOfColumns(const BodyEmitter &side, unsigned count);
@@ -72,6 +78,7 @@ private:
   unsigned wordBytes;            ///< 8: the key above the index; 16: one behind the other
   SmallVector<unsigned> rowAxes; ///< without `lane`
   std::optional<unsigned> lane;  ///< the row axis along which neighbours lie, where the sorted one is not contiguous
+  int64_t longestGathered = 0;   ///< of rows that do not lie side by side, and yet have a lane each; 0: none has
   Value size, count, words, room, stride; ///< stride: bytes of a row's words
   BodyEmitter outer;
 };
@@ -95,20 +102,26 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != axis && a != rankAxis && a != lane)
       rowAxes.push_back(a);
+  std::optional<int64_t> few = info.extents[rankAxis].constant();
+  int64_t longest = few == 1 ? v.lanes - 1 : f.isa.vectorBytes == 64 ? gatheredRow : gatheredInHalves;
+  if (lane || rowAxes.empty() || !few || *few < 1 || *few > mostKept() || info.extents[axis].constant().value_or(0) > longest)
+    return;
+  lane = rowAxes.pop_back_val();
+  longestGathered = longest;
 }
 
 KernelPlan SortEmitter::plan() const {
   KernelPlan plan;
   for (unsigned a : rowAxes)
     plan.items = plan.items * info.extents[a];
-  int64_t rows = lane ? v.lanes : 1;
+  int64_t together = lane ? v.lanes : 1, rows = longestGathered ? 1 : together; // rows: of which the words are written down
   if (lane)
-    plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(rows));
+    plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
   // What is not wanted is dropped before the rest is sorted, which takes as much again.
   const Expr &size = info.extents[axis], &count = info.extents[rankAxis];
   Expr sorted = Expr::min(size, count + Expr::floordiv(count, 64) + Expr(128));
   plan.scratchBytes = roomFor(size, wordBytes) * Expr(rows) + roomFor(sorted, wordBytes);
-  plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(rows);
+  plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
   return plan;
 }
 
@@ -140,7 +153,7 @@ llvm::Error SortEmitter::run() {
   words = f.scratch;
   declareFunctions();
   stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
-  room = v.at(words, v.mul(stride, lane ? v.lanes : 1), b.getI8Type());
+  room = v.at(words, v.mul(stride, lane && !longestGathered ? v.lanes : 1), b.getI8Type());
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
@@ -162,7 +175,7 @@ void SortEmitter::emitItem(Value item) {
   if (lane)
     block = v.takeLast(item, v.ceilDiv(outer.emitExpr(info.extents[*lane]), int64_t(v.lanes)));
   bindItem(v, row, info, rowAxes, item);
-  lane ? emitColumns(row, block) : emitRow(row);
+  longestGathered ? emitGathered(row, block) : lane ? emitColumns(row, block) : emitRow(row);
 }
 
 void SortEmitter::emitOrdered(const BodyEmitter &row, Value order) {
@@ -223,6 +236,8 @@ void SortEmitter::emitFirstOfColumns(const BodyEmitter &side, unsigned count) {
   first.setValues(v.loop(v.i(count), size, 1, first.values(), [&](Value i, VectorBuilder::Values held) {
     first.setValues(held);
     Value key = keyOf(i);
+    if (count > 2 * keysKept)
+      return first.offered(key, splat(i, key.getType()));
     first.offer(key, splat(i, key.getType()));
     return first.values();
   }));
@@ -265,7 +280,7 @@ void SortEmitter::emitSelected(const BodyEmitter &row) {
 void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
   Value rows = outer.emitExpr(info.extents[*lane]), first = v.mul(block, int64_t(v.lanes));
   std::optional<int64_t> few = info.extents[rankAxis].constant();
-  bool isFew = few && *few >= 1 && *few <= keysKept;
+  bool isFew = few && *few >= 1 && *few <= mostKept();
   if (!f.kernel->hasAttr("in_place")) {
     Value last = v.sub(rows, int64_t(v.lanes)), mostTwice = v.i(isFew ? v.lanes : v.lanes / 2);
     Value overlaps = b.createOrFold<arith::AndIOp>(f.loc, v.less(v.i(-1), last), v.less(v.sub(first, last), mostTwice));
@@ -294,6 +309,19 @@ void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
   };
   v.ifThen(
       v.less(left, v.i(v.lanes)), [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); }, together);
+}
+
+/// Rows behind one another: of short ones a vector of rows, of longer ones one after the other.
+void SortEmitter::emitGathered(const BodyEmitter &row, Value block) {
+  auto oneByOne = [&] {
+    Value first = v.mul(block, int64_t(v.lanes)), rows = outer.emitExpr(info.extents[*lane]);
+    v.loop(first, v.min(v.add(first, int64_t(v.lanes)), rows), 1, [&](Value i) {
+      BodyEmitter point = row;
+      point.bindAxis(info.axes[*lane], i);
+      emitRow(point);
+    });
+  };
+  v.ifThen(v.less(v.i(longestGathered), size), oneByOne, [&] { emitColumns(row, block); });
 }
 
 /// base, base + 1, ..

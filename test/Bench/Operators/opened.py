@@ -71,3 +71,22 @@ add('resize', 'affinegrid', node('AffineGrid', 't,s'), dict(t=floats(2, 2, 3)), 
 add('resize', 'linear_u8', node('Resize', 'x,,s', mode='linear'), dict(x=image(1, 3, 240, 320)), dict(s=np.array([1, 1, 1.5, 1.5], np.float32)), opset=18, tolerance=1.01)
 for name, equation, shape in (('diagonal', 'ii->i', (1700, 1700)), ('traces', 'bii->b', (30, 200, 200))):
     add('product', f'einsum_{name}', node('Einsum', 'x', equation=equation), dict(x=floats(*shape)))
+
+# Transforms whose length a run finds; the first few of short rows; rows of a vocabulary; borders of two dimensions; bytes and short rows beside one another.
+for name, shape, more in (('400', (20, 400, 1), dict(onesided=1)), ('512', (30, 512, 2), {}), ('1000', (12, 1000, 1), {}), ('997', (5, 997, 2), {}),
+                          ('300_inverse', (20, 300, 2), dict(inverse=1)), ('4096', (4, 4096, 1), dict(onesided=1)), ('17', (1000, 17, 2), {})):
+    opened('fourier', f'dft_{name}', node('DFT', 'x', axis=1, **more), dict(x=floats(*shape)), opset=17, tolerance=.2)  # ONNX Runtime's own error
+opened('fourier', 'stft_400', node('STFT', 'x,s,w', onesided=1), dict(x=floats(1, 16000, 1), w=np.hanning(400).astype(np.float32)), dict(s=np.int64(160)), opset=17, tolerance=.1)
+for name, shape, count in (('7_2', (20000, 7), 2), ('64_8', (512, 64), 8)):
+    opened('order', f'topk_{name}', node('TopK', 'x,k', 'v,i', axis=1), dict(x=floats(*shape)), dict(k=whole(count)))
+opened('order', 'topk_first_5', node('TopK', 'x,k', 'v,i', axis=0), dict(x=floats(500, 300)), dict(k=whole(5)))
+opened('order', 'cumsum_long', node('CumSum', 'x,a'), dict(x=floats(2, 300000, scale=.01)), dict(a=np.int64(1)))
+for rows, length in ((1, 128256), (8, 32000), (2, 500000)):
+    opened('reduction', f'softmax_{length}', node('Softmax', 'x', axis=1), dict(x=floats(rows, length)))
+opened('reduction', 'max_33', node('ReduceMax', 'x,a'), dict(x=floats(9001, 33)), dict(a=whole(1)))
+opened('reduction', 'argmin_13', node('ArgMin', 'x', axis=1), dict(x=floats(20000, 13)))
+opened('piece', 'pad_reflect_2d', node('Pad', 'x,p', mode='reflect'), dict(x=floats(2, 16, 61, 63)), dict(p=whole(0, 0, 2, 3, 0, 0, 1, 2)), opset=19)
+opened('piece', 'concat_17', node('Concat', 'x,z', axis=1), dict(x=floats(9000, 17), z=floats(9000, 16)))
+opened('piece', 'concat_77_i8', node('Concat', 'x,z', axis=1), dict(x=image(3000, 77).view(np.int8), z=image(3000, 55).view(np.int8)))
+opened('piece', 'tile_1', node('Tile', 'x,r'), dict(x=floats(5000, 1)), dict(r=whole(1, 100)))
+add('window', 'maxpool_3_35', node('MaxPool', 'x', kernel_shape=[3, 3], pads=[1] * 4), dict(x=floats(1, 48, 35, 35)))

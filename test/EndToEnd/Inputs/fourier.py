@@ -81,6 +81,16 @@ dft([2, 50, 1], length=64, onesided=1)
 dft([2, 50, 2], length=40, inverse=1)
 dft([2, 9, 1], onesided=1, names=[2, "n", 1])
 dft([2, 40, 2], inverse=1, names=["b", "n", 2])
+
+# Lengths that a run finds: one of each kind of plan (rows in lanes; columns and rows, of which one is shorter than a vector; a convolution), real and
+# complex, fewer rows than lanes and more. (The runtime's unit tests
+# have all lengths, and every set of instructions.)
+for i, (n, batch) in enumerate(((1, 3), (2, 1), (61, 2), (96, 40), (100, 3), (122, 2), (375, 5), (1000, 1), (1021, 3), (2042, 2), (4096, 2))):
+    for parts, inverse, onesided in (KINDS[i % 6], KINDS[(i * 5 + 3) % 6]):
+        half = inverse and onesided
+        names = ["b", "m" if half else "n", parts]
+        dft([batch, n // 2 + 1 if half else n, parts], inverse=inverse, onesided=onesided, names=names, dtype=np.float64 if i % 3 == 2 else np.float32,
+            length=None if n % 2 == 0 or not half else n)
 dft([5, 100, 2], names=["b", 100, 2])
 
 for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90, 1, 1)):

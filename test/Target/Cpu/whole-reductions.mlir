@@ -3,6 +3,7 @@
 // The least and the greatest of all elements do not wait for one another: a loop reads each element once for both. What is summed next waits
 // for them, and has a loop of its own.
 // CHECK-LABEL: func.func private @lathe_k0_range_avx512.body(
+// CHECK: scf.for %{{.*}} step %c1_i64
 // CHECK: scf.for
 // CHECK-NOT: scf.for
 // CHECK: arith.minimumf {{.*}} : vector<16xf32>

@@ -24,11 +24,13 @@ struct FourierTransform {
   bool inverse = false; ///< the sign of the exponent is plus
   FourierResult result = FourierResult::All;
   std::optional<double> scale = std::nullopt; ///< what everything is multiplied with
+  bool onHost = true;                         ///< where the length is open: by a function of the runtime
 };
 
 /// Over the last dimension of x [batch, 1 or 2, m], of f32 or f64: m is the length, or length / 2 + 1 for
 /// FourierResult::Real. Gives [batch, 2, ..], or [batch, 1, length] for FourierResult::Real. The work is that of a fast
-/// transform where the length is constant, and a product with the matrix of the roots of unity where it is not.
+/// transform, in kernels where the length is constant; where it is not, by the runtime's lathe_host_fourier, or else a product with the matrix
+/// of the roots of unity.
 mlir::Value fourier(GraphBuilder &g, mlir::Value x, const FourierTransform &transform);
 
 } // namespace lathe::ir

@@ -70,7 +70,7 @@ static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, cons
   Dims outer = dimsOf(y);
   Expr parts = outer[rank - 2];
   outer.truncate(rank - 2);
-  FourierTransform transform{t.length, t.inverse, t.result, std::nullopt};
+  FourierTransform transform{t.length, t.inverse, t.result, std::nullopt, c.hostTransforms};
   std::optional<int64_t> known = t.length.constant();
   if (known && t.norm != Norm::None)
     transform.scale = 1 / (t.norm == Norm::Root ? std::sqrt(double(*known)) : double(*known));

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../GraphImporter.h"
 #include "RuntimeAxes.h"
 #include "lathe/Dialect/Lathe/Fourier.h"
 #include <cmath>
@@ -52,7 +53,7 @@ static Value transformed(Node &n, Value x, const Expr &length, bool inverse, boo
                          isReal     ? FourierResult::Real
                          : onesided ? FourierResult::Half
                                     : FourierResult::All,
-                         std::nullopt};
+                         std::nullopt, n.importer.session().sizes.importOptions().hostTransforms};
   std::optional<int64_t> known = length.constant();
   if (inverse && known)
     t.scale = 1.0 / double(*known);
@@ -219,20 +220,26 @@ void melWeightMatrix(Node &n) {
   Value hertz = n.g.binary<ir::MulOp>(n.g.unary<ir::Expm1Op>(n.g.binary<ir::MulOp>(at, std::log(10.0) / 2595)), 700);
   Value scale = n.g.broadcastTo(n.g.cast(n.g.size(n.simplify(length + Expr(1))), f64), edges);
   Value place = n.g.unary<ir::FloorOp>(n.g.div(n.g.mul(hertz, scale), number(2, edges)));
-  auto edge = [&](int64_t i) { return n.g.broadcastTo(n.g.slice(place, 0, Expr(i), bins), dims); };
-  Value left = edge(0), center = edge(1), right = edge(2), row = n.g.iota(dims, 0, f64), zero = n.g.splatLike(0, row);
+  // What the triangles are is found bin by bin, exactly; a row and a bin then are some comparisons and a product. Places are whole numbers, which
+  // f32 holds where it is what is wanted.
+  Type wanted = n.elementOfOnnx(n.integer("output_datatype", 1)), element = wanted.isF64() ? f64 : n.g.b.getF32Type();
+  auto edge = [&](int64_t i) { return n.g.slice(place, 0, Expr(i), bins); };
+  auto spread = [&](Value v) { return n.g.broadcastTo(n.g.cast(v, element), dims); };
   auto is = [&](CompareKind kind, Value a, Value b) { return n.g.compare(kind, a, b); };
   auto both = [&](Value a, Value b) { return n.g.binary<ir::AndOp>(a, b); };
-  Value up = n.g.sub(center, left), down = n.g.sub(right, center), one = n.g.splatLike(1, row);
-  Value rising = n.g.div(n.g.sub(row, left), n.g.binary<ir::MaxOp>(up, one));
-  Value falling = n.g.div(n.g.sub(right, row), n.g.binary<ir::MaxOp>(down, one));
-  Value isUp = both(is(CompareKind::GE, row, left), is(CompareKind::LE, row, center));
-  isUp = both(isUp, is(CompareKind::GT, up, zero));
-  Value y = n.g.select(isUp, rising, zero);
-  y = n.g.select(both(is(CompareKind::EQ, row, center), is(CompareKind::EQ, up, zero)), one, y);
-  Value isDown = both(is(CompareKind::GE, row, center), is(CompareKind::LT, row, right));
-  y = n.g.select(isDown, falling, y);
-  n.out(n.g.cast(y, n.elementOfOnnx(n.integer("output_datatype", 1))));
+  Value left = edge(0), center = edge(1), right = edge(2), one = n.g.splatLike(1, left);
+  auto slope = [&](Value width) { return n.g.div(one, n.g.binary<ir::MaxOp>(width, one)); };
+  Value up = n.g.sub(center, left), isSteep = is(CompareKind::EQ, up, n.g.splatLike(0, up));
+  // Without rows in front of its center a triangle begins there.
+  Value begin = n.g.select(isSteep, n.g.binary<ir::AddOp>(center, 1.0), left);
+  Value peak = n.g.select(isSteep, center, n.g.splatLike(-1, center));
+  Value row = n.g.iota(dims, 0, element), zero = n.g.splatLike(0, row), middle = spread(center);
+  Value rising = n.g.mul(n.g.sub(row, spread(left)), spread(slope(up)));
+  Value falling = n.g.mul(n.g.sub(spread(right), row), spread(slope(n.g.sub(right, center))));
+  Value y = n.g.select(both(is(CompareKind::GE, row, spread(begin)), is(CompareKind::LE, row, middle)), rising, zero);
+  y = n.g.select(is(CompareKind::EQ, row, spread(peak)), n.g.splatLike(1, row), y);
+  y = n.g.select(both(is(CompareKind::GE, row, middle), is(CompareKind::LT, row, spread(right))), falling, y);
+  n.out(n.g.cast(y, wanted));
 }
 
 } // namespace lathe::onnx
