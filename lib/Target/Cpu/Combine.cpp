@@ -1,7 +1,7 @@
 //===- Combine.cpp - The combining functions of reductions -----------------===//
 
 #include "Combine.h"
-#include "Softmax.h"
+#include "Rows/Softmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -1,7 +1,7 @@
 //===- DeviceHooks.cpp - Accesses of a kernel's body on a GPU --------------===//
 
 #include "DeviceHooks.h"
-#include "ContractionShape.h"
+#include "Contraction/ContractionShape.h"
 #include "DeviceBuilder.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

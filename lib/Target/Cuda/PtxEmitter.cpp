@@ -1,7 +1,7 @@
 //===- PtxEmitter.cpp - Device MLIR to PTX, host MLIR to objects -----------===//
 
 #include "PtxEmitter.h"
-#include "Reciprocals.h"
+#include "Rows/Reciprocals.h"
 #include "lathe/Schedule/Machine.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"

@@ -1,0 +1,435 @@
+//===- Contraction.cpp - CPU code for contraction kernels ------------------===//
+
+#include "Contraction.h"
+#include "ContractionEpilogue.h"
+#include "ContractionPack.h"
+#include "ContractionProduct.h"
+#include "ContractionTile.h"
+#include "HalfPairs.h"
+#include "../KernelEmitters.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Schedule/Rows.h"
+#include "lathe/Schedule/ScheduleDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// Tiles that a thread takes at least where it converts their panel.
+constexpr int64_t tilesPerPanel = 8;
+
+/// Rows that are packed for all panels, points of their sum, and panels, at least; and elements at most.
+constexpr int64_t fewestPackedRows = 24, fewestPackedPoints = 256, fewestPanelsOfRows = 8, mostPackedElements = 1 << 21;
+
+/// What tiles read lies half of the second-level cache at most; the rest is for what passes by. No cache is smaller than this.
+constexpr int64_t smallestHalf = 128 << 10;
+/// So many panels are no more than one that is half empty.
+constexpr int64_t mostPanels = 32;
+/// Panels that are put together at most where more would be held, and the part of the third-level cache that they may take.
+constexpr int64_t mostTogether = 16, partOfShared = 8;
+/// Items that each thread has at least, where panels are put together.
+constexpr int64_t itemsPerThread = 4;
+
+namespace {
+class ContractionEmitter {
+public:
+  ContractionEmitter(KernelFunction &f, const ContractionShape &shape);
+  /// The second factor is computed line by line, over another body's axes.
+  void computeLines(const WindowLines &of, const BodyEmitter &over) {
+    lines = &of;
+    lineBody.emplace(over);
+  }
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return lineBody && body.error().empty() ? lineBody->error() : body.error(); }
+
+private:
+  /// A tile of rows: its number, its first row, and how many rows it has.
+  struct Tile {
+    Value index, row, count;
+  };
+  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
+  Expr tileCount() const { return Expr::ceildiv(shape.rows.extent(), tiles.maxRows()); }
+  Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
+  Expr panelsTogether() const;
+  Expr panelScratch() const;
+  void emitGroup(Value group, Value tileFrom, Value tileTo);
+  Value packedPanel(Value panelIndex);
+  void packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to);
+  void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
+  void eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body);
+  /// `takes`: the epilogue takes sums as they leave their registers.
+  void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width, bool takes);
+  /// Of a group. One alone needs no loop: without columns there are no items.
+  void eachPanel(Value from, Value to, llvm::function_ref<void(Value)> body) {
+    getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
+  }
+  bool packsTiles() const;
+  int64_t tilePitch() const { return (tiles.maxRows() + v.lanes - 1) / v.lanes * v.lanes; }
+  /// Rows of some 48 elements, three lines of f32; a power of two.
+  int64_t tilesPerBlock() const { return llvm::bit_floor(std::max(1u, 48 / tiles.maxRows())); }
+  Value packedTile(Value number) { return v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(number, v.mul(depth, tilePitch())))); }
+  void packTiles(const BodyEmitter &point, Value first, Value tileTo);
+  bool packsRows() const;
+  /// Elements of a tile of rows that were packed for all panels.
+  Value tileElements() { return v.mul(depth, tiles.maxRows()); }
+  void packRows(Value tileFrom, Value tileTo);
+  Tile tileAt(Value index);
+  Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
+  void widenPanel(Value panel, Value to);
+  /// The tile's rows as pairs, behind the panels.
+  Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
+
+  KernelFunction &f;
+  const ContractionShape &shape;
+  schedule::TilesAttr asked;
+  VectorBuilder v;
+  BodyEmitter body;
+  Type panelType;
+  ContractionTile tiles;
+  std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
+  std::optional<HalfPairs> pairs;           ///< and of bf16 that is multiplied as such
+  ContractionEpilogue epilogue;
+  const WindowLines *lines = nullptr;
+  std::optional<BodyEmitter> lineBody;
+  Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
+  Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
+};
+} // namespace
+
+ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape &shape)
+    : f(f), shape(shape), asked(llvm::dyn_cast_or_null<schedule::TilesAttr>(f.schedule)), v(f.b, f.loc, f.isa, shape.accumulator),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
+      panelType(shape.packed ? shape.rhsType : shape.accumulator),
+      tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, tiles.maxRows()) {
+  if (asked && asked.getHeight() > 0)
+    tiles.limitRows(asked.getHeight());
+  std::optional<int64_t> known = shape.rows.extent().constant();
+  bool several = !known || *known > int64_t(tiles.maxRows());
+  if (several && HalfPairs::fit(shape, f.isa))
+    pairs.emplace(v, shape);
+  rows = body.emitExpr(shape.rows.extent());
+  columns = body.emitExpr(shape.columns.extent());
+  depth = body.emitExpr(shape.reduced.extent());
+  panels = v.ceilDiv(columns, panelColumns);
+  rowTiles = v.ceilDiv(rows, tiles.maxRows());
+  high = v.ceilDiv(rows, v.max(rowTiles, v.i(1)));
+  highTiles = v.sub(rows, v.mul(rowTiles, v.sub(high, 1)));
+  together = f.emitExpr(panelsTogether());
+  groups = v.max(v.ceilDiv(panels, together), v.i(1));
+  scratchElements = body.emitExpr(panelElements(v, shape));
+  if (known) {
+    tiles.allowHeightsOf(*known);
+    tiles.setReaders(*tileCount().constant(), *tileCount().constant());
+  }
+  // Several tiles use a panel: it is converted once.
+  if (panelType != shape.accumulator && several) {
+    wideTiles.emplace(v, shape, shape.accumulator, refOf(shape.lhsRef));
+    wideTiles->limitRows(tiles.maxRows());
+    if (known)
+      wideTiles->allowHeightsOf(*known);
+    if (pairs)
+      wideTiles->setPairs(pairedRows(), pairs->pitch());
+  }
+}
+
+/// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes
+/// by, each tile of rows is read once for as many panels as that cache holds, or a part of the next one: what lies there one behind the other comes
+/// in time, while a tile's rows are as many streams. Panels that the first cache holds are put together wherever there are several, so that a
+/// tile stores longer stretches of its rows.
+Expr ContractionEmitter::panelsTogether() const {
+  Expr all = Expr::max(Expr(1), panelCount());
+  if (asked && asked.getPanels() > 0)
+    return Expr::min(Expr(asked.getPanels()), all);
+  int64_t lhsBytes = std::max(1u, shape.lhsType.getIntOrFloatBitWidth() / 8);
+  Expr rowBytes = shape.rows.extent() * shape.reduced.extent() * lhsBytes;
+  Expr panelBytes = Expr::max(Expr(1), shape.reduced.extent() * int64_t(panelColumns * shape.accumulatorBytes));
+  auto atMost = [](const Expr &count) { return Expr::min(Expr(mostTogether), count); };
+  Expr near = atMost(Expr::floordiv(Expr(int64_t(f.isa.costs.firstCache / 2)), panelBytes));
+  std::optional<int64_t> known = rowBytes.constant();
+  bool stay = known && *known <= smallestHalf && !pairs;
+  if (f.run.empty() || (stay && near.constant().value_or(2) <= 1))
+    return Expr(1);
+  auto fact = [](unsigned number) { return Expr::symbol(runFacts[number]); };
+  Expr threads = Expr::max(Expr(1), fact(LATHE_FACT_THREADS)),
+       half = Expr::max(Expr(smallestHalf), Expr::floordiv(fact(LATHE_FACT_CACHE), Expr(2)));
+  // Rows that are rounded are written again for each group, too.
+  Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes),
+                        atMost(Expr::floordiv(fact(LATHE_FACT_SHARED), panelBytes * partOfShared)));
+  Expr passes = pairs ? all : stay ? near : Expr::max(near, Expr(1) + all * Expr::floordiv(rowBytes, half));
+  Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
+  return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
+}
+
+/// Where rows lie side by side (a transposed first operand), a tile reads a few elements of a line for each reduced point, and the next
+/// point is far away, often in the same set of a cache. Some tiles' rows are copied together, for all panels of a group.
+bool ContractionEmitter::packsTiles() const {
+  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
+  if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
+    return false;
+  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(1024);
+  int64_t bytes = point->constant().value_or(0) * int64_t(shape.accumulatorBytes);
+  // Of points that lie closer, several tiles' lines stay in the first cache, if they are not so many that one tile's do not.
+  return (rows >= 192 && bytes >= 1024 && points >= 64) || (rows >= 48 && bytes >= 256 && points >= 1024);
+}
+
+/// Elements of the group's panels in scratch memory, which tiles of rows follow.
+Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTiles ? Expr(0) : panelsTogether() * panelElements(v, shape); }
+
+/// Copies the tiles from `first` on, as many as whole lines are worth reading for, each as [depth][tilePitch].
+void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value tileTo) {
+  struct Source {
+    Value from, to;
+    SmallVector<Value> masks;
+  };
+  Value step;
+  SmallVector<Source> sources;
+  for (int64_t t = 0; t < tilesPerBlock(); ++t) {
+    Tile tile = tileAt(v.min(v.add(first, t), v.sub(tileTo, 1)));
+    BodyEmitter point = base;
+    for (unsigned a : shape.reduced.axes)
+      point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+    shape.rows.bind(v, point, tile.row, /*flat=*/true);
+    step = step ? step : point.emitExpr(*shape.reduced.strideOf(shape.lhs));
+    sources.push_back({v.at(refOf(shape.lhsRef), point.emitExpr(shape.lhs), shape.lhsType), packedTile(v.i(t)), {}});
+    for (int64_t q = 0; q < tilePitch(); q += v.lanes)
+      sources.back().masks.push_back(v.firstLanes(v.sub(tile.count, q)));
+  }
+  v.loop(v.i(0), depth, 1, [&](Value k) {
+    Value from = v.mul(k, step), to = v.mul(k, tilePitch());
+    for (const Source &s : sources)
+      for (auto [i, mask] : llvm::enumerate(s.masks))
+        v.store(v.loadConverted(s.from, v.add(from, i * v.lanes), shape.lhsType, mask), s.to, v.add(to, i * v.lanes));
+  });
+}
+
+/// Where a tile's rows lie far apart, its elements share few sets of a cache and are as many streams as the tile has rows. Rows that many panels pass
+/// by are packed once for all of them, the elements of a tile for a point of the sum side by side.
+bool ContractionEmitter::packsRows() const {
+  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
+  bool once = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
+  bool plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator, lowTiles = f.isa.registers < 32 && tiles.maxRows() <= v.lanes;
+  if (!row || !point || !point->isOne() || !once || !plain || !lowTiles)
+    return false;
+  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(0);
+  int64_t panels = panelCount().constant().value_or(0);
+  return rows >= fewestPackedRows && points >= fewestPackedPoints && points % v.lanes == 0 && panels >= fewestPanelsOfRows &&
+         rows * points <= mostPackedElements;
+}
+
+/// Squares of a tile's rows and as many points as lanes are transposed in registers. Of a point what lies behind the tile's rows is written over by the
+/// next one.
+void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
+  Value last = v.sub(rows, 1), to = v.at(f.scratch, f.emitExpr(panelScratch()));
+  v.loop(tileFrom, tileTo, 1, [&](Value index) {
+    Tile tile = tileAt(index);
+    VectorBuilder::Values starts;
+    for (unsigned r = 0; r < tiles.maxRows(); ++r) {
+      BodyEmitter point = body;
+      for (unsigned a : shape.reduced.axes)
+        point.bindAxis(shape.reduced.info->axes[a], v.i(0));
+      shape.rows.bind(v, point, v.min(v.add(tile.row, r), last), /*flat=*/true);
+      starts.push_back(point.emitExpr(shape.lhs));
+    }
+    Value packed = v.at(to, v.mul(index, tileElements()));
+    v.loop(v.i(0), depth, v.lanes, [&](Value k) {
+      VectorBuilder::Values square;
+      for (unsigned r = 0; r < v.lanes; ++r)
+        square.push_back(r < starts.size() ? v.load(refOf(shape.lhsRef), v.add(starts[r], k)) : v.f(0));
+      for (auto [i, points] : llvm::enumerate(v.transpose(square)))
+        v.store(points, packed, v.mul(v.add(k, i), tiles.maxRows()));
+    });
+  });
+}
+
+KernelPlan ContractionEmitter::plan() const {
+  KernelPlan plan;
+  Expr rowCount = shape.rows.extent(), group = panelsTogether();
+  plan.items = shape.batch.extent() * Expr::ceildiv(panelCount(), group) * tileCount();
+  if (wideTiles)
+    plan.granularity = Expr::max(Expr(1), Expr::min(tileCount(), Expr(tilesPerPanel)));
+  if (!shape.packed || wideTiles)
+    plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
+  if (pairs)
+    plan.scratchBytes = plan.scratchBytes + Expr(tiles.maxRows() * pairs->pitch() * int64_t(shape.accumulatorBytes));
+  if (packsTiles())
+    plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
+  if (packsRows()) {
+    Expr threads = f.run.empty() ? Expr(1) : Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS]));
+    plan.scratchBytes = plan.scratchBytes + (tileCount() * shape.reduced.extent() * tiles.maxRows() + v.lanes) * int64_t(shape.accumulatorBytes);
+    plan.granularity = Expr::max(Expr(1), Expr::ceildiv(plan.items, threads)); // each thread packs its own
+  }
+  plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;
+  return plan;
+}
+
+/// Items are (batch point, group of panels, tile of rows), the last fastest.
+void ContractionEmitter::emit() {
+  Value perGroup = v.max(rowTiles, v.i(1));
+  Value firstGroup = v.div(f.begin, perGroup), lastGroup = v.ceilDiv(f.end, perGroup);
+  if (packsRows()) {
+    Value several = v.less(v.add(firstGroup, 1), lastGroup), start = v.mul(firstGroup, perGroup);
+    packRows(v.select(several, v.i(0), v.sub(f.begin, start)), v.select(several, rowTiles, v.sub(f.end, start)));
+  }
+  v.loop(firstGroup, lastGroup, 1, [&](Value group) {
+    Value start = v.mul(group, perGroup);
+    emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
+  });
+}
+
+void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
+  Value batch = v.div(group, groups);
+  Value firstPanel = v.mul(v.sub(group, v.mul(batch, groups)), together);
+  Value count = v.min(together, v.sub(panels, firstPanel));
+  BodyEmitter point = body;
+  shape.batch.bind(v, point, batch, shape.batchFlat);
+  if (!shape.packed)
+    eachPanel(v.i(0), count, [&](Value p) { packPanel(point, batch, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
+  if (!wideTiles)
+    return emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
+  auto converted = [&] {
+    eachPanel(v.i(0), count, [&](Value p) { widenPanel(packedPanel(v.add(firstPanel, p)), scratchPanel(p)); });
+    emitTiles(*wideTiles, point, tileFrom, tileTo, firstPanel, count);
+  };
+  if (shape.rows.extent().constant())
+    return converted();
+  auto asTheyAre = [&] { emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count); };
+  v.ifThen(v.less(rows, v.i(tiles.maxRows() + 1)), asTheyAre, converted);
+}
+
+Value ContractionEmitter::packedPanel(Value panelIndex) {
+  return v.at(refOf(shape.rhsRef), v.mul(v.mul(panelIndex, depth), panelColumns), panelType);
+}
+
+void ContractionEmitter::packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to) {
+  if (lines) {
+    BodyEmitter line = *lineBody;
+    shape.batch.bind(v, line, batch, shape.batchFlat);
+    emitWindowPanel(v, shape, *lines, point, line, firstColumn, columns, to);
+  } else if (shape.rhsValue)
+    emitComputePanel(v, shape, point, firstColumn, columns, to);
+  else
+    emitPackPanel(v, shape, point, refOf(shape.rhsRef), firstColumn, columns, depth, to);
+}
+
+/// Is half of the last panel enough, and a part of all that counts? What has no schedule is a product whose panels are computed.
+static bool lessWork(int64_t columns) {
+  int64_t last = columns % panelColumns;
+  return last > 0 && last <= panelColumns / 2 && columns < mostPanels * panelColumns;
+}
+
+/// Where a schedule says so, the last panel is worked off in fewer columns if they are enough: behind the others, so that these
+/// ask nothing.
+void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo,
+                                   Value firstPanel, Value count) {
+  std::optional<int64_t> known = shape.columns.extent().constant();
+  unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
+  int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
+  bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
+  bool takes = known && epilogue.takesSums(shape.reduced.extent().constant());
+  auto each = [&](Value from, Value to, unsigned width, bool all) {
+    eachTile(tileFrom, tileTo, [&](const Tile &tile) {
+      if (packsTiles()) {
+        Value number = v.sub(tile.index, tileFrom), place = v.sub(number, v.roundDown(number, tilesPerBlock()));
+        v.ifThen(v.equal(place, v.i(0)), [&] { packTiles(point, tile.index, tileTo); });
+        kernels.setTileOfRows(packedTile(place), tilePitch());
+      }
+      if (packsRows())
+        kernels.setTileOfRows(v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(tile.index, tileElements()))), tiles.maxRows());
+      if (pairs && &kernels != &tiles)
+        pairs->packRows(point, refOf(shape.lhsRef), tile.row, tile.count, pairedRows());
+      eachPanel(from, to, [&](Value p) { emitTile(kernels, point, tile, firstPanel, p, width, takes && all); });
+    });
+  };
+  unsigned lastWidth = whole ? panelColumns : narrow;
+  bool one = known && *known <= int64_t(lastWidth), filled = known && last % int64_t(lastWidth) == 0;
+  if (one || (whole && (filled || !takes)))
+    return each(v.i(0), count, lastWidth, filled);
+  Value lastPanel = v.sub(count, 1), firstOfLast = v.mul(v.add(firstPanel, lastPanel), panelColumns);
+  Value isLast = v.less(columns, v.add(firstOfLast, whole ? panelColumns : narrow + 1));
+  Value wholes = v.select(isLast, lastPanel, count);
+  v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns, true); });
+  auto lastOnes = [&] { each(lastPanel, count, lastWidth, filled); };
+  if (known || narrow != 2 * v.lanes)
+    return v.ifThen(isLast, lastOnes);
+  // Rows at an open distance have a register each, and a single vector of columns takes five sixths of the time of two. At a known one it takes more.
+  Value single = v.less(columns, v.add(firstOfLast, v.lanes + 1));
+  v.ifThen(isLast, [&] { v.ifThen(single, [&] { each(lastPanel, count, v.lanes, false); }, lastOnes); });
+}
+
+/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
+/// in place.
+void ContractionEmitter::eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
+  v.loop(from, to, 1, [&](Value index) { body(tileAt(index)); });
+}
+
+ContractionEmitter::Tile ContractionEmitter::tileAt(Value index) {
+  Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
+  return {index, row, v.select(v.less(index, highTiles), high, low)};
+}
+
+void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p,
+                                  unsigned width, bool takes) {
+  Value panelIndex = v.add(firstPanel, p), firstColumn = v.mul(panelIndex, panelColumns);
+  bool inPlace = shape.packed && &kernels == &tiles;
+  Value panel = inPlace ? packedPanel(panelIndex) : scratchPanel(p);
+  epilogue.request(point, tile.row, tile.count, firstColumn, width);
+  if (&kernels == &tiles)
+    kernels.requestNext(panel, tile.index, depth);
+  bool paired = pairs && &kernels != &tiles;
+  kernels.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
+    epilogue.emitSums(point, v.add(tile.row, r), v.add(firstColumn, column), sums);
+  });
+  kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
+  if (!takes)
+    epilogue.emit(point, tile.row, tile.count, firstColumn, width);
+}
+
+void ContractionEmitter::widenPanel(Value panel, Value to) {
+  if (pairs)
+    return pairs->packPanel(panel, to);
+  v.loop(v.i(0), v.mul(depth, panelColumns), v.lanes, [&](Value at) { v.store(v.loadConverted(panel, at, panelType), to, at); });
+}
+
+static llvm::Expected<bool> emitShape(KernelFunction &f, const ContractionShape &shape, KernelPlan &plan, const WindowLines *lines = nullptr,
+                                      const BodyEmitter *over = nullptr) {
+  ContractionEmitter emitter(f, shape);
+  if (lines)
+    emitter.computeLines(*lines, *over);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}
+
+llvm::Expected<bool> lathe::cpu::emitContraction(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ContractionShape> shape = ContractionShape::of(f.info);
+  if (!shape)
+    return false;
+  return emitShape(f, *shape, plan);
+}
+
+llvm::Expected<bool> lathe::cpu::emitProduct(KernelFunction &f, KernelPlan &plan) {
+  // Columns that are fewer than lanes and lie side by side: a row program has its lanes along the rows of all of them, a tile's would lie idle.
+  std::optional<schedule::Interleaving> interleaving = schedule::interleavingOf(f.info, f.isa);
+  if (interleaving && interleaving->places < int64_t(f.isa.lanes()))
+    return false;
+  std::optional<ProductKernel> product = findProduct(f.info);
+  if (!product)
+    return false;
+  KernelFunction joined{*product->kernel, *product->info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch};
+  joined.run = f.run;
+  for (const std::string &s : product->info->sizes) {
+    auto it = llvm::find(f.info.sizes, s);
+    if (it == f.info.sizes.end())
+      return false;
+    joined.sizes.push_back(f.sizes[it - f.info.sizes.begin()]);
+  }
+  BodyEmitter over(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks);
+  return emitShape(joined, product->shape, plan, product->lines ? &*product->lines : nullptr, &over);
+}

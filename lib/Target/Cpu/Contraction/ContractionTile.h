@@ -1,0 +1,87 @@
+//===- ContractionTile.h - Micro-kernels of a contraction ------------------===//
+#ifndef LATHE_TARGET_CPU_CONTRACTIONTILE_H
+#define LATHE_TARGET_CPU_CONTRACTIONTILE_H
+
+#include "Contraction.h"
+#include "../Rows/RowGroups.h"
+#include <functional>
+
+namespace lathe::cpu {
+
+/// Emits the product of a tile of rows with one panel of columns.
+class ContractionTile {
+public:
+  /// `panelType`: element type of the panel in memory.
+  ContractionTile(VectorBuilder &v, const ContractionShape &shape, mlir::Type panelType, mlir::Value lhs);
+
+  /// The largest number of rows that the table has a kernel for.
+  unsigned maxRows() const;
+  /// Makes it at most this.
+  void limitRows(unsigned rows) { rowLimit = rows; }
+  /// rows (i64, 1 .. maxRows) rows from flat row `row`, at the batch point `base`, times the first `width` columns of the
+  /// panel, into tile[row][panelColumns]. `depth`: the number of reduced points.
+  void emit(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, mlir::Value rows, mlir::Value depth,
+            mlir::Value tile, unsigned width = panelColumns);
+  /// Calls of emit() from here on give a vector of sums, of a row of the tile and a column of the panel, to `taker`, not to their tile; null: to that again.
+  using Taker = std::function<void(unsigned, mlir::Value, mlir::Value)>;
+  void setTaker(Taker taker) { takeSums = std::move(taker); }
+  /// `count` rows are split into tiles of at most maxRows, the first ones with one row more than the rest: calls of emit()
+  /// from here on are for tiles of these heights only. Several calls add to the heights; without one there is a micro-kernel
+  /// for each.
+  void allowHeightsOf(int64_t count);
+  /// So many tiles read each panel one after the other, in some calls no more than the second number.
+  void setReaders(int64_t most, int64_t least);
+  /// The same where they are split into groups first.
+  void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
+  /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
+  void setPackedRows(int64_t elements) { packedRow = elements; }
+  /// The rows lie at `rows`, `pitch` elements apart, and those and the panel are pairs of bf16 (HalfPairs.h): row 0 is the tile's first.
+  void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
+  /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
+  void setTileOfRows(mlir::Value memory, int64_t pitch) { tileOfRows = memory, tilePitch = pitch; }
+  /// The panel is one of several that lie in memory one after the other, and the next call of emit() is for its tile number
+  /// `tile`. The first four tiles of a panel request a quarter of the next one each, or of fewer the first two a half, so that it is in the
+  /// second-level cache by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
+  /// as far as the sizes are known.
+  void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth);
+
+private:
+  using Values = VectorBuilder::Values;
+  /// A row of the first operand: element (row, k) lies displacement + k * stride elements behind the pointer.
+  struct Row {
+    mlir::Value start;
+    int64_t displacement;
+  };
+  bool mayHave(int64_t elements) const;
+  bool requestsRows(unsigned rows) const;
+  unsigned vectorsFor(unsigned rows, unsigned width) const;
+  llvm::SmallVector<Row> rowsAt(lower::BodyEmitter point, mlir::Value row, unsigned count) const;
+  Values sumOver(size_t level, lower::BodyEmitter point, mlir::Value row, mlir::Value panel, unsigned rows, unsigned vectors,
+                 Values sums);
+  Values innerLoop(lower::BodyEmitter &point, mlir::Value row, mlir::Value panel, mlir::Value count, mlir::Value stride,
+                   unsigned rows, unsigned vectors, Values sums);
+  void emitRows(const lower::BodyEmitter &base, mlir::Value panel, mlir::Value row, unsigned rows, mlir::Value depth,
+                mlir::Value tile, unsigned width);
+
+  VectorBuilder &v;
+  const ContractionShape &shape;
+  mlir::Type panelType;
+  mlir::Value lhs;
+  std::set<unsigned> heights; ///< empty: all
+  unsigned rowLimit = 12;
+  std::optional<int64_t> packedRow;
+  mlir::Value tileOfRows;
+  int64_t tilePitch = 0;
+  bool pairs = false;
+  bool prefetched; ///< the panel comes from memory, not from scratch
+  std::optional<int64_t> readers;
+  unsigned requestingTiles = 4; ///< that request a part of the next panel each
+  Taker takeSums;
+  mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
+  mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one
+  unsigned aheadElements = 0;
+};
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_CONTRACTIONTILE_H

@@ -1,0 +1,355 @@
+//===- Convolution.cpp - CPU code for sums of products with a packed filter ===//
+
+#include "Convolution.h"
+#include "../Contraction/ContractionEpilogue.h"
+#include "../Contraction/ContractionTile.h"
+#include "../Rows/EdgeCompares.h"
+#include "../KernelEmitters.h"
+#include "../Contraction/PanelItems.h"
+#include "lathe/Dialect/Kernel/Winograd.h"
+#include "lathe/Lower/BodySlices.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using shape::Expr;
+
+/// Of a block of rows: a part of the second-level cache.
+constexpr int64_t blockBytes = 256 << 10;
+/// A block has at least as many rows as hide the traffic of a panel from memory, and at most as many as leave several blocks to
+/// the threads.
+constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
+/// A part of the first-level cache for a tile's rows.
+constexpr int64_t tileBytes = 32 << 10;
+/// Panels that a thread takes at least where rows are packed: each thread packs its own.
+constexpr int64_t panelsPerPacking = 4;
+
+/// Lines of results between what is packed of an image in planes and what is requested of it, and lines of a window where that is worth it.
+constexpr int64_t linesAhead = 2, elementsPerLine = 16, mostLinesOfWindow = 5;
+
+namespace {
+class ConvolutionEmitter {
+public:
+  ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape);
+  void emit();
+  KernelPlan plan() const;
+  const std::string &error() const { return body.error(); }
+
+private:
+  Value refOf(Value ref) { return f.refs[cast<BlockArgument>(ref).getArgNumber()]; }
+  Expr blockCount() const;
+  void packRows(Value first, Value count);
+  void packRow(const BodyEmitter &point, size_t level, Value at);
+  void packLines(Value first, Value count);
+  void packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void requestLine(BodyEmitter point, Value place);
+  void packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at);
+  void packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at);
+  void chooseBlockRows();
+  int64_t mostRows() const;
+  int64_t strideOf(size_t level) const;
+  void emitPanel(Value panel, Value first, Value count);
+
+  KernelFunction &f;
+  const ConvolutionShape &shape;
+  const ContractionShape &product;
+  VectorBuilder v;
+  BodyEmitter body;
+  ContractionTile tiles;
+  ContractionEpilogue epilogue;
+  PanelItems panels;
+  int64_t blockRows;
+  bool byPixels = false; ///< the block is packed from vectors of pixels, which are transposed
+  bool byPoints = false; ///< they are not: the block lies as [point of the sum][row], `pitch` elements apart
+  int64_t pitch = 0;
+  Interior interior; ///< of lines of pixels
+};
+} // namespace
+
+/// Blocks are rounded to the nearest number, where they are more than a tile: a block has up to one and a half times the rows.
+Expr ConvolutionEmitter::blockCount() const {
+  Expr slack(blockRows < fewestBlockRows ? blockRows - 1 : blockRows / 2), rows = product.rows.extent();
+  Expr blocks = Expr::max(Expr::floordiv(rows + slack, Expr(blockRows)), Expr(1));
+  return blockRows <= fewestBlockRows ? blocks : panels.blocksFor(rows, blocks, fewestBlockRows);
+}
+
+ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape &shape)
+    : f(f), shape(shape), product(shape.product), v(f.b, f.loc, f.isa, product.accumulator),
+      body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
+      tiles(v, product, product.rhsType, shape.direct ? refOf(product.lhsRef) : f.scratch),
+      epilogue(v, product, f.info, body, tiles.maxRows(), /*grouped=*/true), panels(v, shape.columns) {
+  if (!shape.direct && shape.pixelsTogether) {
+    int64_t innermost = *f.info.extents[product.reduced.axes.back()].constant();
+    bool isShort = innermost < v.lanes;
+    byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
+    byPixels = !isShort && !shape.pointsTogether;
+  }
+  if (!shape.direct)
+    tiles.setPackedRows(shape.depth);
+  chooseBlockRows();
+  pitch = llvm::alignTo(mostRows() + v.lanes, v.lanes); // a vector ends behind the last row
+  lower::AxisSet unasked = byPoints ? 0 : lower::AxisSet(1) << product.reduced.axes.back();
+  if (byPoints || byPixels)
+    interior = Interior(f.info, shape.image, product.rows.axes.back(), allAxes(f.info) & ~unasked);
+  panels.allowHeights(tiles, epilogue.rowGroups(), product.rows.extent(), blockCount());
+  tiles.setReaders(mostRows() / tiles.maxRows(), llvm::divideCeil(mostRows(), tiles.maxRows()));
+}
+
+void ConvolutionEmitter::chooseBlockRows() {
+  int64_t fit = blockBytes / (4 * std::max<int64_t>(shape.depth, 1));
+  blockRows = std::clamp(fit, fewestBlockRows, mostBlockRows);
+  // Packed rows that never leave the first-level cache, where all panels stay in the second. Rows of neighbouring pixels are packed in whole
+  // vectors of them, and more rows have fewer ends.
+  int64_t tile = tiles.maxRows();
+  if (!shape.direct && tile * shape.depth * 4 <= tileBytes && shape.depth * shape.columns * 4 <= 2 * blockBytes)
+    blockRows = byPixels ? std::clamp(2 * tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows) : tile;
+  if (!byPoints)
+    return;
+  blockRows = std::clamp(tileBytes / (4 * shape.depth), fewestBlockRows, mostBlockRows);
+  // Whole lines of pixels, or equal parts of one, begin and end with whole vectors.
+  int64_t line = f.info.extents[product.rows.axes.back()].constant().value_or(1), parts = std::max<int64_t>(1, (line + blockRows / 2) / blockRows);
+  if (line <= blockRows)
+    blockRows -= blockRows % line;
+  else if (line % (parts * v.lanes) == 0 || line % (parts * v.lanes) * 2 == v.lanes)
+    blockRows = line / parts;
+}
+
+/// Of a block.
+int64_t ConvolutionEmitter::mostRows() const {
+  std::optional<int64_t> rows = product.rows.extent().constant(), blocks = blockCount().constant();
+  return rows && blocks ? (*rows + *blocks - 1) / std::max<int64_t>(*blocks, 1) : blockRows + blockRows / 2 + 2;
+}
+
+KernelPlan ConvolutionEmitter::plan() const {
+  KernelPlan plan;
+  Expr rows = product.rows.extent(), blocks = blockCount();
+  plan.items = Expr::min(rows, Expr(1)) * blocks * Expr(panels.count());
+  plan.cost = Expr(2 * panelColumns * shape.depth) * Expr::ceildiv(rows, blocks);
+  if (!shape.direct) {
+    plan.scratchBytes = Expr(4 * (byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
+    plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
+  }
+  return plan;
+}
+
+void ConvolutionEmitter::emit() {
+  Value rows = body.emitExpr(product.rows.extent()), blocks = body.emitExpr(blockCount());
+  auto pack = [&](Value first, Value count) {
+    if (!shape.direct)
+      packRows(first, count);
+  };
+  panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
+}
+
+void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
+  Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
+  Value firstColumn = v.mul(panelIndex, panelColumns);
+  const RowGroups &groups = epilogue.rowGroups();
+  panels.inWidth(panelIndex, [&](unsigned width) {
+    int64_t rest = shape.columns % panelColumns;
+    bool filled = rest == 0 || (width < panelColumns ? rest == width : panels.lastWidth() < panelColumns);
+    bool takes = (filled || v.target.maskedBytes) && epilogue.takesSums(shape.depth);
+    groups.each(v, count, [&](const RowGroups::Part &group) {
+      Value from = shape.direct ? v.add(first, group.first) : group.first, row = v.add(first, group.first);
+      epilogue.request(body, row, group.count, firstColumn, width);
+      groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
+        tiles.requestNext(panel, tile.number, v.i(shape.depth));
+        if (byPoints)
+          tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
+        tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
+          epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
+        });
+        tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
+      });
+      if (!takes)
+        epilogue.emit(body, row, group.count, firstColumn, width);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// Elements of a packed row from one point of a summed axis to the next.
+int64_t ConvolutionEmitter::strideOf(size_t level) const {
+  int64_t stride = 1;
+  for (size_t l = level + 1; l < product.reduced.axes.size(); ++l)
+    stride *= *f.info.extents[product.reduced.axes[l]].constant();
+  return stride;
+}
+
+void ConvolutionEmitter::packRows(Value first, Value count) {
+  if (byPixels || byPoints)
+    return packLines(first, count);
+  v.loop(v.i(0), count, 1, [&](Value r) {
+    BodyEmitter point = body;
+    product.rows.bind(v, point, v.add(first, r), /*flat=*/false);
+    packRow(point, 0, v.mul(r, shape.depth));
+  });
+}
+
+/// The summed axes from `level` on, at element `at` of scratch; the last axis in the lanes. A vector past the axis's end is
+/// overwritten by what comes next.
+void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value at) {
+  const lower::BodyInfo &info = f.info;
+  unsigned axis = product.reduced.axes[level];
+  int64_t extent = *info.extents[axis].constant(), stride = strideOf(level);
+  if (level + 1 < product.reduced.axes.size()) {
+    v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(info.axes[axis], x);
+      packRow(inner, level + 1, v.add(at, v.mul(x, stride)));
+    });
+    return;
+  }
+  auto vector = [&](Value x, Value mask) {
+    BodyEmitter inner = point;
+    inner.bindLane(info.axes[axis], x, v.lanes, mask);
+    v.store(inner.emitLanes(shape.image), f.scratch, v.add(at, x));
+  };
+  int64_t whole = extent - extent % v.lanes;
+  if (whole)
+    v.loop(v.i(0), v.i(whole), v.lanes, [&](Value x) { vector(x, {}); });
+  if (whole < extent)
+    vector(v.i(whole), v.firstLanes(unsigned(extent - whole)));
+}
+
+/// Rows of neighbouring pixels: squares of pixels and channels are transposed in registers. Of few channels vectors of pixels are stored as they
+/// are: a tile's product takes a row's elements one by one, and as well from lines of a block.
+void ConvolutionEmitter::packLines(Value first, Value count) {
+  unsigned axis = product.rows.axes.back();
+  std::vector<unsigned> outerAxes(product.rows.axes.begin(), product.rows.axes.end() - 1);
+  AxisGroup outer(f.info, outerAxes);
+  Value length = v.max(body.emitExpr(f.info.extents[axis]), v.i(1)), end = v.add(first, count);
+  v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
+    BodyEmitter point = body;
+    outer.bind(v, point, line, /*flat=*/false);
+    Value start = v.mul(line, length);
+    Value from = v.max(v.sub(first, start), v.i(0)), to = v.min(v.sub(end, start), length);
+    v.loop(from, to, v.lanes, [&](Value place) {
+      Value row = v.sub(v.add(start, place), first);
+      byPoints ? packTaps(point, 0, place, v.sub(to, place), row) : packPixels(point, 0, place, v.sub(to, place), v.mul(row, shape.depth));
+    });
+  });
+}
+
+/// The pixels from `place` on, `valid` of them or a whole vector.
+void ConvolutionEmitter::packPixels(const BodyEmitter &point, size_t level, Value place, Value valid, Value at) {
+  unsigned axis = product.reduced.axes[level];
+  int64_t extent = *f.info.extents[axis].constant(), stride = strideOf(level);
+  if (level + 1 < product.reduced.axes.size())
+    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(f.info.axes[axis], x);
+      packPixels(inner, level + 1, place, valid, v.add(at, v.mul(x, stride)));
+    });
+  // Inside of the image and of its line nothing is masked: pixels that lie apart are whole vectors there, of which a shuffle takes some.
+  Value inside = v.b.create<arith::AndIOp>(v.loc, v.less(v.i(v.lanes - 1), valid), interior.holds(v, point, place, v.lanes));
+  auto blocks = [&](const BodyEmitter &from, Value some) {
+    int64_t whole = extent - extent % v.lanes;
+    v.loop(v.i(0), v.i(whole), v.lanes, [&](Value channel) { packBlock(from, place, channel, some, v.add(at, channel)); });
+    if (whole < extent) // shares channels with the one before
+      packBlock(from, place, v.i(extent - v.lanes), some, v.add(at, extent - v.lanes));
+  };
+  BodyEmitter within = point;
+  interior.assume(v, within);
+  v.ifThen(inside, [&] { blocks(within, {}); }, [&] { blocks(point, valid); });
+}
+
+/// The same where each point of the sum is a line of the block, of which `at` is a place. What lies behind the last valid pixel is overwritten by
+/// what comes next.
+void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value place, Value valid, Value at) {
+  unsigned axis = product.reduced.axes[level];
+  const std::string &name = f.info.axes[axis], &pixels = f.info.axes[product.rows.axes.back()];
+  int64_t extent = *f.info.extents[axis].constant(), step = strideOf(level) * pitch;
+  if (level + 1 < product.reduced.axes.size())
+    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+      BodyEmitter inner = point;
+      inner.bindAxis(name, x);
+      packTaps(inner, level + 1, place, valid, v.add(at, v.mul(x, step)));
+    });
+  auto taps = [&](const BodyEmitter &from, Value mask) {
+    for (int64_t x = 0; x < extent; ++x) {
+      BodyEmitter inner = from;
+      inner.bindAxis(name, v.i(x));
+      inner.bindLane(pixels, place, v.lanes, mask);
+      v.store(inner.emitLanes(shape.image), f.scratch, v.add(at, x * step));
+    }
+  };
+  auto masked = [&] { taps(point, v.firstLanes(valid)); };
+  if (!interior.isLinearIn(name))
+    return masked();
+  // What is linear and holds at the first and the last one holds between them.
+  Value inside = v.less(v.i(v.lanes - 1), valid);
+  for (int64_t x : {int64_t(0), extent - 1}) {
+    BodyEmitter end = point;
+    end.bindAxis(name, v.i(x));
+    inside = v.b.create<arith::AndIOp>(v.loc, inside, interior.holds(v, end, place, v.lanes));
+  }
+  BodyEmitter within = point;
+  interior.assume(v, within);
+  auto whole = [&] {
+    requestLine(within, place);
+    taps(within, {});
+  };
+  v.ifThen(inside, whole, masked);
+}
+
+/// What a vector of pixels reads some lines of results further on: a model's input comes from memory, from pages that lines of other channels lie between.
+/// Of the window's lines the last ones are new to it. Large windows have products enough to wait behind.
+void ConvolutionEmitter::requestLine(BodyEmitter point, Value place) {
+  auto load = shape.image.getDefiningOp<kernel::LoadOp>();
+  if (!load || !load.getIndices().empty() || product.rows.axes.size() < 2 || product.reduced.axes.size() < 2)
+    return;
+  const Expr &offset = f.info.exprOf(load);
+  unsigned tap = product.reduced.axes.end()[-2];
+  std::optional<Expr::Linear> line = offset.linearIn(f.info.axes[product.rows.axes.end()[-2]]), pixel = offset.linearIn(f.info.axes[product.rows.axes.back()]);
+  std::optional<Expr::Linear> byTap = offset.linearIn(f.info.axes[tap]);
+  int64_t apart = pixel ? pixel->coefficient.constant().value_or(0) : 0, taps = *f.info.extents[tap].constant(), fresh = 1;
+  while (byTap && line && fresh < taps && byTap->coefficient * Expr(fresh) != line->coefficient)
+    ++fresh;
+  if (!byTap || !line || apart < 1 || fresh == taps || taps > mostLinesOfWindow)
+    return;
+  point.bindAxis(f.info.axes[product.reduced.axes.back()], v.i(0));
+  point.bindAxis(f.info.axes[product.rows.axes.back()], place);
+  v.ifThen(v.less(v.i(taps - fresh - 1), point.axisValue(f.info.axes[tap])), [&] {
+    Value ahead = v.mul(point.emitExpr(line->coefficient), linesAhead), address = point.addressOf(load);
+    for (int64_t at = 0; at < apart * v.lanes; at += elementsPerLine)
+      v.prefetch(address, v.add(ahead, at), load.getType());
+  });
+}
+
+/// A square of pixels and channels; `valid` pixels, or all.
+void ConvolutionEmitter::packBlock(const BodyEmitter &point, Value place, Value channel, Value valid, Value at) {
+  const std::string &pixels = f.info.axes[product.rows.axes.back()], &channels = f.info.axes[product.reduced.axes.back()];
+  VectorBuilder::Values rows;
+  Value mask = valid ? v.firstLanes(valid) : Value();
+  for (unsigned l = 0; l < v.lanes; ++l) {
+    BodyEmitter inner = point;
+    inner.bindAxis(channels, v.add(channel, l));
+    inner.bindLane(pixels, place, v.lanes, mask);
+    rows.push_back(inner.emitLanes(shape.image));
+  }
+  for (auto [l, row] : llvm::enumerate(v.transpose(rows))) {
+    auto put = [&] { v.store(row, f.scratch, v.add(at, int64_t(l) * shape.depth)); };
+    valid ? v.ifThen(v.less(v.i(l), valid), put) : put();
+  }
+}
+
+llvm::Expected<bool> lathe::cpu::emitConvolution(KernelFunction &f, KernelPlan &plan) {
+  std::optional<ConvolutionShape> shape = ConvolutionShape::of(f.info);
+  auto isOtherForms = [](Operation *op) {
+    bool both = op->hasAttr("packed") && op->hasAttr(kernel::winogradFilterName);
+    return op->hasAttr(kernel::winogradName) && !both;
+  };
+  if (!shape || llvm::any_of(f.info.ops, isOtherForms))
+    return false;
+  ConvolutionEmitter emitter(f, *shape);
+  emitter.emit();
+  plan = emitter.plan();
+  if (!emitter.error().empty())
+    return llvm::createStringError(emitter.error());
+  return true;
+}

@@ -1,0 +1,47 @@
+//===- IntegerEmitter.h - What integer products and convolutions share -----===//
+#ifndef LATHE_TARGET_CPU_INTEGEREMITTER_H
+#define LATHE_TARGET_CPU_INTEGEREMITTER_H
+
+#include "../Contraction/ContractionEpilogue.h"
+#include "IntegerRows.h"
+#include "IntegerTile.h"
+#include "../KernelEmitters.h"
+
+namespace lathe::cpu {
+
+/// Panels of columns, their corrections and tiles; how rows come into words is for who derives from it.
+class IntegerEmitter {
+public:
+  IntegerEmitter(KernelFunction &f, const IntegerShape &shape);
+  const std::string &error() const { return body.error(); }
+
+protected:
+  mlir::Value refOf(mlir::Value ref) { return f.refs[mlir::cast<mlir::BlockArgument>(ref).getArgNumber()]; }
+  mlir::Value rowsRef();
+  shape::Expr panels() const { return shape::Expr::ceildiv(shape.product.columns.extent(), shape::Expr(int64_t(panelColumns))); }
+  /// Words of scratch behind the rows: a panel, and what sums start with.
+  shape::Expr panelWords() const;
+  mlir::Value word(mlir::Value pointer, mlir::Value at) { return v.at(pointer, at, v.b.getI32Type()); }
+  /// The panel of a batch point as packed columns, and the start of its sums in scratch at `room`.
+  ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value room);
+  /// What a tile, one of so many, requests of the panel behind.
+  Request requestOf(const ColumnPanel &panel, mlir::Value tile, mlir::Value tiles, unsigned width);
+  mlir::Value columnStart() { return shape.rowsSigned ? starts : mlir::Value(); }
+  /// Calls body(width) with the number of columns of this panel that are worth computing.
+  void forWidth(mlir::Value panelIndex, llvm::function_ref<void(unsigned)> body);
+
+  KernelFunction &f;
+  const IntegerShape &shape;
+  VectorBuilder v;
+  lower::BodyEmitter body;
+  IntegerTile tiles;
+  ContractionEpilogue epilogue;
+  WordPacker packer;
+  mlir::Value words, panelCount, starts;
+};
+
+llvm::Expected<bool> emitIntegerConvolution(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan);
+
+} // namespace lathe::cpu
+
+#endif // LATHE_TARGET_CPU_INTEGEREMITTER_H

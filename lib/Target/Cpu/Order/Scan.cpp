@@ -1,0 +1,333 @@
+//===- Scan.cpp - CPU code for running combinations along an axis ----------===//
+//
+// Each element is read once and written once. Where lanes run along another axis, every lane is a row of its own and
+// carries its running value. Along the axis itself a vector is combined within itself in log2(lanes)
+// steps, which do not wait for what comes before; only the carry, one operation per vector, does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Combine.h"
+#include "../Rows/RowSchedule.h"
+#include "ScanRows.h"
+#include "../VectorBuilder.h"
+#include "lathe/Artifact/Format.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+using shape::Expr;
+
+/// Rows side by side that an item takes at most, fewer where threads would have nothing to do, and vectors of them that carry their running
+/// values in registers. Many rows are read and written in long runs through memory, some steps at a time.
+constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4, stepsTogether = 4;
+/// Bytes of a step from which on steps are taken together: of shorter ones several lie in a page, whose lines are then not requested ahead.
+constexpr int64_t longRun = 2048;
+/// Rows of fewer elements share vectors: of longer ones the last vector, which ends under a mask, is one of several.
+constexpr int64_t shortRow = 96;
+
+namespace {
+class ScanEmitter {
+public:
+  ScanEmitter(KernelFunction &f, kernel::ScanOp op);
+  llvm::Error run(KernelPlan &plan);
+
+private:
+  using Points = SmallVector<BodyEmitter, vectorsTogether>;
+  using Values = VectorBuilder::Values;
+
+  Expr blocks() const;
+  void emitItem(Value item);
+  void emitRow(BodyEmitter &row);
+  void emitColumns(BodyEmitter &row, Value block);
+  void wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask);
+  void wideLoop(const BodyEmitter &row, Value from, Value to);
+  void columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask);
+  void fewColumns(const BodyEmitter &row, Value from, Value to);
+  void overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors);
+  Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
+  Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
+  Value shifted(Value x, unsigned by);
+  void finish(BodyEmitter &point, Value result);
+  Value identity(unsigned width);
+  Value both(Value x, Value y) { return combine(f.b, f.loc, op.getKind(), x, y); }
+
+  KernelFunction &f;
+  const BodyInfo &info;
+  kernel::ScanOp op;
+  VectorBuilder v;
+  RowSchedule s;
+  unsigned axis;
+  bool masked = false;
+  Value size; ///< of the axis
+  BodyEmitter outer;
+  std::vector<kernel::StoreOp> stores;
+};
+} // namespace
+
+ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
+    : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), axis(*info.axisIndex(op.getAxis())),
+      outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+  int best = 0;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (int score = laneScore(info, a); score > best || (score == best && score && a == axis)) {
+      best = score;
+      s.lane = a;
+    }
+  s.width = s.lane ? f.isa.lanes() : 1;
+  s.laneIsParallel = s.lane && s.lane != axis;
+  masked = s.lane && masksRest(info, *s.lane, f.isa);
+  if (s.laneIsParallel)
+    s.laneBlock = rowsPerItem;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != axis && a != s.lane)
+      s.itemAxes.push_back(a);
+  for (Operation *o : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(o))
+      stores.push_back(store);
+}
+
+/// Parts that the rows side by side are worked on in.
+Expr ScanEmitter::blocks() const {
+  const Expr &rows = info.extents[*s.lane];
+  Expr threads = f.run.empty() ? Expr(1) : Expr::symbol(runFacts[LATHE_FACT_THREADS]);
+  return Expr::max(Expr::ceildiv(rows, rowsPerItem), Expr::min(Expr::ceildiv(rows, fewestRows), threads));
+}
+
+llvm::Error ScanEmitter::run(KernelPlan &plan) {
+  planRows(info, s, plan);
+  if (s.laneIsParallel) {
+    plan.items = blocks();
+    for (unsigned a : s.itemAxes)
+      plan.items = plan.items * info.extents[a];
+    plan.scratchBytes = Expr(rowsPerItem * std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + 64);
+  }
+  size = outer.emitExpr(info.extents[axis]);
+  auto oneByOne = [&] { v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); }); };
+  if (s.width > 1 && s.lane == axis && ScanRows::fits(info, op))
+    v.ifThen(
+        v.less(size, v.i(shortRow)), [&] { ScanRows(info, op, v, outer, s.width, masked).run(f.begin, f.end, size); }, oneByOne);
+  else
+    oneByOne();
+  if (!outer.error().empty())
+    return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
+  return llvm::Error::success();
+}
+
+void ScanEmitter::emitItem(Value item) {
+  BodyEmitter row = outer;
+  Value block;
+  if (s.laneIsParallel)
+    block = v.takeLast(item, f.emitExpr(blocks()));
+  bindItem(v, row, info, s.itemAxes, item);
+  s.laneIsParallel ? emitColumns(row, block) : emitRow(row);
+}
+
+Value ScanEmitter::identity(unsigned width) {
+  Type type = op.getType();
+  return identityOf(f.b, f.loc, op.getKind(), width > 1 ? Type(VectorType::get({width}, type)) : type);
+}
+
+void ScanEmitter::finish(BodyEmitter &point, Value result) {
+  point.bindValue(op.getResult(), result);
+  for (kernel::StoreOp store : stores)
+    point.emitStore(store);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes along the axis
+//===----------------------------------------------------------------------===//
+
+/// Lanes moved `by` places in the direction of the scan; the identity comes in. Of sums that is -0, not 0: to shift zeros into floats the code
+/// generator takes AVX-512's expansions, which take longer on a Zen 5 than all the rest (a running sum in 4.3 of the time).
+Value ScanEmitter::shifted(Value x, unsigned by) {
+  SmallVector<int64_t> lanes;
+  for (unsigned i = 0; i < s.width; ++i)
+    if (op.getReverse())
+      lanes.push_back(i + by < s.width ? i + by : s.width);
+    else
+      lanes.push_back(i >= by ? i - by : s.width);
+  Value fill = identity(s.width);
+  if (isa<FloatType>(op.getType()) && op.getKind() == kernel::Combiner::Add)
+    fill = f.b.createOrFold<arith::NegFOp>(f.loc, fill);
+  return f.b.create<vector::ShuffleOp>(f.loc, x, fill, lanes);
+}
+
+/// `width` elements from `base` on, `carry` before them; the next carry.
+Value ScanEmitter::step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry) {
+  if (width == 1) {
+    point.bindAxis(info.axes[axis], base);
+    Value next = both(carry, point.emit(op.getValue()));
+    finish(point, op.getExclusive() ? carry : next);
+    return next;
+  }
+  point.bindLane(info.axes[axis], base, width, mask);
+  Value x = point.emitLanes(op.getValue());
+  if (mask)
+    x = f.b.create<arith::SelectOp>(f.loc, mask, x, identity(width));
+  for (unsigned by = 1; by < width; by *= 2)
+    x = both(shifted(x, by), x);
+  SmallVector<int64_t> last(width, op.getReverse() ? 0 : width - 1);
+  Value total = f.b.create<vector::ShuffleOp>(f.loc, x, x, last);
+  finish(point, both(carry, op.getExclusive() ? shifted(x, 1) : x));
+  return both(carry, total);
+}
+
+/// One by one over [from, to), from the end where the scan goes there.
+Value ScanEmitter::scalars(const BodyEmitter &row, Value from, Value to, Value carry) {
+  return v.loop(from, to, 1, {carry}, [&](Value i, Values carried) {
+    Value at = op.getReverse() ? v.sub(v.sub(v.add(from, to), i), 1) : i;
+    return Values{step(row, at, 1, {}, carried[0])};
+  })[0];
+}
+
+void ScanEmitter::emitRow(BodyEmitter &row) {
+  if (s.width == 1) {
+    scalars(row, v.i(0), size, identity(1));
+    return;
+  }
+  Value whole = v.roundDown(size, s.width);
+  auto splat = [&](Value x) -> Value {
+    return f.b.create<vector::SplatOp>(f.loc, VectorType::get({s.width}, x.getType()), x);
+  };
+  auto rest = [&](Value carry) {
+    Values out{carry};
+    if (masked)
+      return v.loop(whole, size, s.width, out, [&](Value base, Values carried) {
+        return Values{step(row, base, s.width, v.firstLanes(v.sub(size, base)), carried[0])};
+      })[0];
+    Value first = f.b.create<vector::ExtractOp>(f.loc, carry, ArrayRef<int64_t>{0});
+    return splat(scalars(row, whole, size, first));
+  };
+  Value carry = identity(s.width);
+  if (op.getReverse())
+    carry = rest(carry);
+  carry = v.loop(v.i(0), whole, s.width, {carry}, [&](Value i, Values carried) {
+    Value base = op.getReverse() ? v.sub(v.sub(whole, i), s.width) : i;
+    return Values{step(row, base, s.width, {}, carried[0])};
+  })[0];
+  if (!op.getReverse())
+    rest(carry);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes across rows
+//===----------------------------------------------------------------------===//
+
+/// Vectors of `width` rows from each of `bases` on, along the whole axis.
+void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask) {
+  unsigned count = bases.size();
+  Points columns(count, row);
+  for (unsigned i = 0; i < count; ++i)
+    columns[i].bindLane(info.axes[*s.lane], bases[i], width, mask);
+  v.loop(v.i(0), size, 1, Values(count, identity(width)), [&](Value i, Values carried) {
+    Value at = op.getReverse() ? v.sub(v.sub(size, i), 1) : i;
+    for (unsigned c = 0; c < count; ++c) {
+      BodyEmitter point = columns[c];
+      point.bindAxis(info.axes[axis], at);
+      Value x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()), next = both(carried[c], x);
+      finish(point, op.getExclusive() ? carried[c] : next);
+      carried[c] = next;
+    }
+    return carried;
+  });
+}
+
+/// No more rows than `vectors` vectors have, and one vector at least: together, the last vector over the last rows. Those that the one before
+/// it has gone through already come to the same results again.
+void ScanEmitter::overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors) {
+  Values bases;
+  for (unsigned i = 0; i + 1 < vectors; ++i)
+    bases.push_back(v.add(from, int64_t(i * s.width)));
+  bases.push_back(v.sub(to, int64_t(s.width)));
+  if (vectors == vectorsTogether)
+    return columnLoop(row, bases, s.width, {});
+  v.ifThen(
+      v.less(v.i(vectors * s.width), v.sub(to, from)), [&] { overlappingColumns(row, from, to, vectors + 1); },
+      [&] { columnLoop(row, bases, s.width, {}); });
+}
+
+/// No more rows than vectorsTogether vectors have.
+void ScanEmitter::fewColumns(const BodyEmitter &row, Value from, Value to) {
+  Value count = v.sub(to, from), whole = v.add(from, v.roundDown(count, s.width));
+  auto oneByOne = [&] {
+    v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, s.width, {}); });
+    if (masked)
+      v.loop(whole, to, s.width, [&](Value base) { columnLoop(row, base, s.width, v.firstLanes(v.sub(to, base))); });
+    else
+      v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, {}); });
+  };
+  if ((masked && f.isa.maskedBytes) || f.kernel->hasAttr("in_place")) {
+    Values bases;
+    for (unsigned i = 0; i < vectorsTogether; ++i)
+      bases.push_back(v.add(from, int64_t(i * s.width)));
+    return v.ifThen(
+        v.equal(count, v.i(s.width * vectorsTogether)), [&] { columnLoop(row, bases, s.width, {}); }, oneByOne);
+  }
+  // Where a mask is a vector, or there is none.
+  v.ifThen(
+      v.less(count, v.i(s.width)), oneByOne, [&] { overlappingColumns(row, from, to, 1); });
+}
+
+/// One vector of rows, `points` steps along the axis: its running value is in a register for so long.
+void ScanEmitter::wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask) {
+  Type type = op.getType(), vector = width > 1 ? Type(VectorType::get({width}, type)) : type;
+  Value running = v.at(f.scratch, c, type), carry = f.b.create<LLVM::LoadOp>(f.loc, vector, running, 1);
+  for (BodyEmitter point : points) {
+    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
+    Value next = both(carry, width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()));
+    finish(point, op.getExclusive() ? carry : next);
+    carry = next;
+  }
+  f.b.create<LLVM::StoreOp>(f.loc, carry, running, 1);
+}
+
+/// Many rows side by side go along the axis together, so that memory is passed through in its order; their running
+/// values lie in scratch memory.
+void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
+  Value count = v.sub(to, from), whole = v.roundDown(count, s.width);
+  v.loop(v.i(0), count, s.width,
+         [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, op.getType()), 1); });
+  auto steps = [&](Value first, unsigned number, unsigned vectors) {
+    Points points(number, row);
+    for (auto [k, point] : llvm::enumerate(points)) {
+      Value i = v.add(first, int64_t(k));
+      point.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
+    }
+    Value together = v.roundDown(count, vectors * s.width);
+    v.loop(v.i(0), together, vectors * s.width, [&](Value c) {
+      for (unsigned k = 0; k < vectors; ++k)
+        wideSteps(points, from, v.add(c, int64_t(k * s.width)), s.width, {});
+    });
+    v.loop(together, whole, s.width, [&](Value c) { wideSteps(points, from, c, s.width, {}); });
+    if (masked)
+      v.loop(whole, count, s.width, [&](Value c) { wideSteps(points, from, c, s.width, v.firstLanes(v.sub(count, c))); });
+    else
+      v.loop(whole, count, 1, [&](Value c) { wideSteps(points, from, c, 1, {}); });
+  };
+  Value isLong = v.less(v.i(longRun / std::max(1u, op.getType().getIntOrFloatBitWidth() / 8)), count);
+  Value fours = v.select(isLong, v.roundDown(size, stepsTogether), v.i(0));
+  v.loop(v.i(0), fours, stepsTogether, [&](Value i) { steps(i, stepsTogether, 1); });
+  v.loop(fours, size, 1, [&](Value i) { steps(i, 1, vectorsTogether); });
+}
+
+void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
+  Value extent = row.emitExpr(info.extents[*s.lane]);
+  // Blocks of one size, but for the last.
+  Value share = v.ceilDiv(extent, f.emitExpr(blocks()));
+  share = v.mul(v.ceilDiv(share, int64_t(s.width)), int64_t(s.width));
+  Value from = v.min(v.mul(block, share), extent), to = v.min(v.add(from, share), extent), count = v.sub(to, from);
+  v.ifThen(
+      v.less(v.i(s.width * vectorsTogether), count), [&] { wideLoop(row, from, to); }, [&] { fewColumns(row, from, to); });
+}
+
+llvm::Error lathe::cpu::emitScan(KernelFunction &f, KernelPlan &plan) {
+  for (Operation *o : f.info.ops)
+    if (auto scan = dyn_cast<kernel::ScanOp>(o))
+      return ScanEmitter(f, scan).run(plan);
+  return bug("kernel '{0}' has no scan", f.kernel.getName());
+}

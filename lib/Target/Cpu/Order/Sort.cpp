@@ -1,0 +1,461 @@
+//===- Sort.cpp - CPU code for sorting and selecting along an axis ---------===//
+//
+// A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
+// of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
+// indices. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
+// kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together. The
+// first one of a row, or the first few of rows side by side, stay in registers, where it is known that no more are wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FirstKeys.h"
+#include "../Rows/RowSchedule.h"
+#include "../VectorBuilder.h"
+#include "lathe/Lower/SortKey.h"
+#include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cpu;
+using lower::BodyEmitter;
+using lower::BodyInfo;
+using shape::Expr;
+
+/// Vectors of keys that share a branch.
+constexpr unsigned keysTogether = 4;
+/// Keys of each row that stay in registers, where there are sixteen of them or elements are wide; otherwise four times as many, of which a key that is not
+/// among the first changes none. The length up to which every key of a row is compared with the first
+/// one: of longer rows most vectors are passed over.
+constexpr unsigned keysKept = 4, shortRow = 1024;
+/// Rows behind one another that are no longer than this have a lane each, which gathers its keys, where the first few are wanted. (Where it is one,
+/// rows of a vector or more are searched in vectors.)
+constexpr int64_t gatheredRow = 128, gatheredInHalves = 32; // the latter where a vector is less than a line: its gathers bring fewer at a time
+
+namespace {
+class SortEmitter {
+public:
+  SortEmitter(KernelFunction &f, kernel::SortOp op);
+  llvm::Error run();
+  KernelPlan plan() const;
+
+private:
+  void emitItem(Value item);
+  void emitRow(const BodyEmitter &row);
+  void emitColumns(const BodyEmitter &row, Value block);
+  int64_t mostKept() const { return wordBytes == 8 && f.isa.registers > 16 ? 4 * keysKept : keysKept; }
+  void emitGathered(const BodyEmitter &row, Value block);
+  void emitOrdered(const BodyEmitter &row, Value order);
+  void emitFirst(const BodyEmitter &row);
+  void emitFirstOfColumns(const BodyEmitter &side, unsigned count);
+  Value paired(Value key);
+  void emitSelected(const BodyEmitter &row);
+  void emitStores(BodyEmitter &point, Value index);
+  void emitAt(BodyEmitter point, Value place, Value index);
+  Value keyAt(const BodyEmitter &row, Value base, unsigned width);
+  void writeWords(Value key, Value index, Value to, Value at, unsigned width);
+  void writeAll(const BodyEmitter &row, Value from);
+  void offer(const BodyEmitter &row, Value base, unsigned vectors, unsigned width);
+  Value selected(const BodyEmitter &row, Value from);
+  Value sorted(Value words);
+  Value call(StringRef name, Type result, ValueRange arguments);
+  void declareFunctions();
+  void emitResults(const BodyEmitter &row, Value words, Value base, unsigned width);
+  /// Calls body(base, width) for an axis from `from` (whole vectors) on: in vectors where accesses run along it.
+  void along(unsigned axis, Value from, Value extent, llvm::function_ref<void(Value, unsigned)> body);
+  Value indices(Value base, unsigned width);
+  Type lanes(unsigned width, Type element) { return width > 1 ? Type(VectorType::get({width}, element)) : element; }
+
+  KernelFunction &f;
+  const BodyInfo &info;
+  kernel::SortOp op;
+  VectorBuilder v;
+  OpBuilder &b;
+  unsigned axis, rankAxis;
+  unsigned wordBytes;            ///< 8: the key above the index; 16: one behind the other
+  SmallVector<unsigned> rowAxes; ///< without `lane`
+  std::optional<unsigned> lane;  ///< the row axis along which neighbours lie, where the sorted one is not contiguous
+  int64_t longestGathered = 0;   ///< of rows that do not lie side by side, and yet have a lane each; 0: none has
+  Value size, count, words, room, stride; ///< stride: bytes of a row's words
+  BodyEmitter outer;
+};
+} // namespace
+
+static Expr roomFor(const Expr &words, unsigned wordBytes) {
+  return Expr::ceildiv(words * Expr(int64_t(wordBytes)), Expr(64)) * Expr(64);
+}
+
+SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
+    : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
+      rankAxis(*info.axisIndex(op.getRankAxis())), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8),
+      outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+  // Every key is read, and few of them are results: where keys lie side by side decides.
+  int best = 0;
+  for (unsigned a = 0; laneScore(info, axis) <= 0 && a < info.axes.size(); ++a)
+    if (int score = laneScore(info, a); a != axis && a != rankAxis && score > best) {
+      best = score;
+      lane = a;
+    }
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (a != axis && a != rankAxis && a != lane)
+      rowAxes.push_back(a);
+  std::optional<int64_t> few = info.extents[rankAxis].constant();
+  int64_t longest = few == 1 ? v.lanes - 1 : f.isa.vectorBytes == 64 ? gatheredRow : gatheredInHalves;
+  if (lane || rowAxes.empty() || !few || *few < 1 || *few > mostKept() || info.extents[axis].constant().value_or(0) > longest)
+    return;
+  lane = rowAxes.pop_back_val();
+  longestGathered = longest;
+}
+
+KernelPlan SortEmitter::plan() const {
+  KernelPlan plan;
+  for (unsigned a : rowAxes)
+    plan.items = plan.items * info.extents[a];
+  int64_t together = lane ? v.lanes : 1, rows = longestGathered ? 1 : together; // rows: of which the words are written down
+  if (lane)
+    plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
+  // What is not wanted is dropped before the rest is sorted, which takes as much again.
+  const Expr &size = info.extents[axis], &count = info.extents[rankAxis];
+  Expr sorted = Expr::min(size, count + Expr::floordiv(count, 64) + Expr(128));
+  plan.scratchBytes = roomFor(size, wordBytes) * Expr(rows) + roomFor(sorted, wordBytes);
+  plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
+  return plan;
+}
+
+/// A function of the runtime for words of this size; `result` null: none.
+Value SortEmitter::call(StringRef name, Type result, ValueRange arguments) {
+  auto [verb, rest] = name.split('_');
+  std::string full = ("lathe_" + verb + (wordBytes == 8 ? "_" : "_wide_") + rest).str();
+  auto made = b.create<func::CallOp>(f.loc, full, result ? TypeRange(result) : TypeRange(), arguments);
+  return result ? made.getResult(0) : Value();
+}
+
+void SortEmitter::declareFunctions() {
+  OpBuilder::InsertionGuard guard(b);
+  Type pointer = words.getType(), i64 = b.getI64Type();
+  b.setInsertionPointToStart(b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>().getBody());
+  auto declare = [&](StringRef name, TypeRange arguments, TypeRange results) {
+    b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
+  };
+  std::string kind = wordBytes == 8 ? "" : "wide_";
+  declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64, i64}, {pointer});
+  declare("lathe_select_" + kind + "begin", {pointer, i64, i64, i64}, {i64});
+  declare("lathe_select_" + kind + "offer", {pointer, i64, i64, pointer, i64}, {});
+  declare("lathe_select_" + kind + "end", {pointer, pointer, i64, i64, i64}, {pointer});
+}
+
+llvm::Error SortEmitter::run() {
+  size = outer.emitExpr(info.extents[axis]);
+  count = outer.emitExpr(info.extents[rankAxis]);
+  words = f.scratch;
+  declareFunctions();
+  stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
+  room = v.at(words, v.mul(stride, lane && !longestGathered ? v.lanes : 1), b.getI8Type());
+  v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
+  if (!outer.error().empty())
+    return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
+  return llvm::Error::success();
+}
+
+void SortEmitter::along(unsigned a, Value from, Value extent, llvm::function_ref<void(Value, unsigned)> body) {
+  if (laneScore(info, a) > 0) {
+    Value whole = v.roundDown(extent, v.lanes);
+    v.loop(from, whole, v.lanes, [&](Value base) { body(base, v.lanes); });
+    from = whole;
+  }
+  v.loop(from, extent, 1, [&](Value base) { body(base, 1); });
+}
+
+void SortEmitter::emitItem(Value item) {
+  BodyEmitter row = outer;
+  Value block;
+  if (lane)
+    block = v.takeLast(item, v.ceilDiv(outer.emitExpr(info.extents[*lane]), int64_t(v.lanes)));
+  bindItem(v, row, info, rowAxes, item);
+  longestGathered ? emitGathered(row, block) : lane ? emitColumns(row, block) : emitRow(row);
+}
+
+void SortEmitter::emitOrdered(const BodyEmitter &row, Value order) {
+  along(rankAxis, v.i(0), count, [&](Value base, unsigned width) { emitResults(row, order, base, width); });
+}
+
+/// A key as wide as the indices beside it.
+Value SortEmitter::paired(Value key) {
+  Type type = b.getIntegerType(wordBytes * 4);
+  if (auto vector = dyn_cast<VectorType>(key.getType()))
+    type = vector.clone(type);
+  return key.getType() == type ? key : b.create<arith::ExtUIOp>(f.loc, type, key).getResult();
+}
+
+/// The first one of a row of a vector or more.
+void SortEmitter::emitFirst(const BodyEmitter &row) {
+  FirstKeys first(v, 1);
+  auto offer = [&](Value base) {
+    Value key = paired(keyAt(row, base, v.lanes)), index = indices(base, v.lanes);
+    if (wordBytes == 8)
+      index = b.create<arith::TruncIOp>(f.loc, key.getType(), index);
+    return std::pair(key, index);
+  };
+  auto [key, index] = offer(v.i(0));
+  first.begin(key, index);
+  auto more = [&](Value base) {
+    auto [key, index] = offer(base);
+    first.offer(key, index);
+  };
+  first.setValues(v.loop(v.i(v.lanes), v.roundDown(size, v.lanes), v.lanes, first.values(), [&](Value base, VectorBuilder::Values held) {
+    first.setValues(held);
+    more(base);
+    return first.values();
+  }));
+  more(v.sub(size, int64_t(v.lanes))); // those that were there already change nothing
+  Value found = first.firstOfLanes();
+  if (wordBytes == 8)
+    found = b.create<arith::ExtUIOp>(f.loc, b.getI64Type(), found);
+  emitAt(row, v.i(0), found);
+}
+
+/// The first ones of a vector of rows side by side.
+void SortEmitter::emitFirstOfColumns(const BodyEmitter &side, unsigned count) {
+  FirstKeys first(v, count);
+  auto keyOf = [&](Value i) {
+    BodyEmitter point = side;
+    point.bindAxis(info.axes[axis], i);
+    return paired(lower::sortKey(b, f.loc, op, point.emitLanes(op.getKey())));
+  };
+  auto splat = [&](Value i, Type type) -> Value {
+    Value narrow = wordBytes == 8 ? b.create<arith::TruncIOp>(f.loc, b.getI32Type(), i).getResult() : i;
+    return b.create<vector::SplatOp>(f.loc, type, narrow);
+  };
+  for (unsigned i = 0; i < count; ++i) {
+    Value key = keyOf(v.i(i));
+    first.begin(key, splat(v.i(i), key.getType()));
+  }
+  first.setValues(v.loop(v.i(count), size, 1, first.values(), [&](Value i, VectorBuilder::Values held) {
+    first.setValues(held);
+    Value key = keyOf(i);
+    if (count > 2 * keysKept)
+      return first.offered(key, splat(i, key.getType()));
+    first.offer(key, splat(i, key.getType()));
+    return first.values();
+  }));
+  for (unsigned i = 0; i < count; ++i) {
+    Value index = first.index(i);
+    if (wordBytes == 8)
+      index = b.create<arith::ExtUIOp>(f.loc, lanes(v.lanes, b.getI64Type()), index);
+    emitAt(side, v.i(i), index);
+  }
+}
+
+void SortEmitter::emitRow(const BodyEmitter &row) {
+  if (laneScore(info, axis) <= 0) {
+    writeAll(row, v.i(0));
+    return emitOrdered(row, sorted(words));
+  }
+  if (info.extents[rankAxis].constant() != 1)
+    return emitSelected(row);
+  Value isVector = v.less(v.i(v.lanes - 1), size), isShort = v.less(size, v.i(shortRow));
+  v.ifThen(b.createOrFold<arith::AndIOp>(f.loc, isVector, isShort), [&] { emitFirst(row); }, [&] { emitSelected(row); });
+}
+
+void SortEmitter::emitSelected(const BodyEmitter &row) {
+  Value whole = v.roundDown(size, v.lanes);
+  Value first = v.min(v.roundDown(v.add(count, int64_t(v.lanes) - 1), v.lanes), whole);
+  v.loop(v.i(0), first, v.lanes,
+         [&](Value base) { writeWords(keyAt(row, base, v.lanes), base, words, base, v.lanes); });
+  Value few = call("select_begin", b.getI64Type(), {words, first, size, count});
+  emitOrdered(row, v.ifValues(
+                       v.equal(few, v.i(0)),
+                       [&] {
+                         writeAll(row, first);
+                         return VectorBuilder::Values{sorted(words)};
+                       },
+                       [&] { return VectorBuilder::Values{selected(row, first)}; })[0]);
+}
+
+/// A vector of rows. What is left of them is in one that ends where they do: its first rows are sorted twice, which costs next to nothing
+/// where the first keys stay in registers, and elsewhere less than rows one by one as long as few are.
+void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
+  Value rows = outer.emitExpr(info.extents[*lane]), first = v.mul(block, int64_t(v.lanes));
+  std::optional<int64_t> few = info.extents[rankAxis].constant();
+  bool isFew = few && *few >= 1 && *few <= mostKept();
+  if (!f.kernel->hasAttr("in_place")) {
+    Value last = v.sub(rows, int64_t(v.lanes)), mostTwice = v.i(isFew ? v.lanes : v.lanes / 2);
+    Value overlaps = b.createOrFold<arith::AndIOp>(f.loc, v.less(v.i(-1), last), v.less(v.sub(first, last), mostTwice));
+    first = v.select(overlaps, v.min(first, last), first);
+  }
+  Value left = v.sub(rows, first);
+  auto single = [&](Value i) {
+    BodyEmitter point = row;
+    point.bindAxis(info.axes[*lane], v.add(first, i));
+    return point;
+  };
+  auto wordsOf = [&](Value i) { return v.at(words, v.mul(i, stride), b.getI8Type()); };
+  auto together = [&] {
+    BodyEmitter side = row;
+    side.bindLane(info.axes[*lane], first, v.lanes);
+    if (isFew)
+      return emitFirstOfColumns(side, *few);
+    v.loop(v.i(0), size, 1, [&](Value i) {
+      BodyEmitter point = side;
+      point.bindAxis(info.axes[axis], i);
+      Value keys = lower::sortKey(b, f.loc, op, point.emitLanes(op.getKey()));
+      for (unsigned l = 0; l < v.lanes; ++l)
+        writeWords(b.create<vector::ExtractOp>(f.loc, keys, int64_t(l)), i, wordsOf(v.i(l)), i, 1);
+    });
+    v.loop(v.i(0), v.i(v.lanes), 1, [&](Value i) { emitOrdered(single(i), sorted(wordsOf(i))); });
+  };
+  v.ifThen(
+      v.less(left, v.i(v.lanes)), [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); }, together);
+}
+
+/// Rows behind one another: of short ones a vector of rows, of longer ones one after the other.
+void SortEmitter::emitGathered(const BodyEmitter &row, Value block) {
+  auto oneByOne = [&] {
+    Value first = v.mul(block, int64_t(v.lanes)), rows = outer.emitExpr(info.extents[*lane]);
+    v.loop(first, v.min(v.add(first, int64_t(v.lanes)), rows), 1, [&](Value i) {
+      BodyEmitter point = row;
+      point.bindAxis(info.axes[*lane], i);
+      emitRow(point);
+    });
+  };
+  v.ifThen(v.less(v.i(longestGathered), size), oneByOne, [&] { emitColumns(row, block); });
+}
+
+/// base, base + 1, ..
+Value SortEmitter::indices(Value base, unsigned width) {
+  if (width == 1)
+    return base;
+  SmallVector<int64_t> steps(width);
+  std::iota(steps.begin(), steps.end(), 0);
+  Value splat = b.create<vector::SplatOp>(f.loc, lanes(width, b.getI64Type()), base);
+  return b.create<arith::AddIOp>(f.loc, splat, b.create<arith::ConstantOp>(f.loc, b.getI64VectorAttr(steps)));
+}
+
+Value SortEmitter::keyAt(const BodyEmitter &row, Value base, unsigned width) {
+  BodyEmitter point = row;
+  if (width > 1)
+    point.bindLane(info.axes[axis], base, width);
+  else
+    point.bindAxis(info.axes[axis], base);
+  return lower::sortKey(b, f.loc, op, width > 1 ? point.emitLanes(op.getKey()) : point.emit(op.getKey()));
+}
+
+/// The words of keys whose indices begin at `index`, as words `at` and following.
+void SortEmitter::writeWords(Value key, Value index, Value to, Value at, unsigned width) {
+  Type i64 = b.getI64Type(), type = lanes(width, i64);
+  index = indices(index, width);
+  if (wordBytes == 8) {
+    Value wide = b.create<arith::ExtUIOp>(f.loc, type, key), by = v.i(32);
+    if (width > 1)
+      by = b.create<vector::SplatOp>(f.loc, type, by);
+    Value word = b.create<arith::OrIOp>(f.loc, b.create<arith::ShLIOp>(f.loc, wide, by), index);
+    b.create<LLVM::StoreOp>(f.loc, word, v.at(to, at, i64), 8);
+    return;
+  }
+  for (unsigned l = 0; l < width; ++l) {
+    auto one = [&](Value x) -> Value {
+      return width > 1 ? b.create<vector::ExtractOp>(f.loc, x, int64_t(l)).getResult() : x;
+    };
+    Value place = v.mul(v.add(at, int64_t(l)), 2);
+    b.create<LLVM::StoreOp>(f.loc, one(key), v.at(to, place, i64), 8);
+    b.create<LLVM::StoreOp>(f.loc, one(index), v.at(to, v.add(place, 1), i64), 8);
+  }
+}
+
+void SortEmitter::writeAll(const BodyEmitter &row, Value from) {
+  along(axis, from, size,
+        [&](Value base, unsigned width) { writeWords(keyAt(row, base, width), base, words, base, width); });
+}
+
+Value SortEmitter::sorted(Value words) {
+  return call("sort_words", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
+}
+
+/// Keys from `base` on, which are kept where one comes before the last of those that are; a later one that is equal
+/// does not.
+void SortEmitter::offer(const BodyEmitter &row, Value base, unsigned vectors, unsigned width) {
+  Type i64 = b.getI64Type();
+  auto at = [&](unsigned i) { return v.add(base, int64_t(i * width)); };
+  SmallVector<Value> keys;
+  for (unsigned i = 0; i < vectors; ++i)
+    keys.push_back(keyAt(row, at(i), width));
+  Value last = b.create<LLVM::LoadOp>(f.loc, i64, words, 8), any;
+  if (wordBytes == 8)
+    last = b.create<arith::TruncIOp>(f.loc, getElementTypeOrSelf(keys[0].getType()),
+                                     b.create<arith::ShRUIOp>(f.loc, last, v.i(32)));
+  if (width > 1)
+    last = b.create<vector::SplatOp>(f.loc, keys[0].getType(), last);
+  for (Value key : keys) {
+    Value comes = b.create<arith::CmpIOp>(f.loc, arith::CmpIPredicate::ult, key, last);
+    any = any ? b.create<arith::OrIOp>(f.loc, any, comes).getResult() : comes;
+  }
+  if (width > 1)
+    any = b.create<vector::ReductionOp>(f.loc, vector::CombiningKind::OR, any);
+  v.ifThen(any, [&] {
+    for (unsigned i = 0; i < vectors; ++i)
+      writeWords(keys[i], at(i), room, v.i(int64_t(i * width)), width);
+    call("select_offer", {}, {words, size, count, room, v.i(int64_t(vectors * width))});
+  });
+}
+
+/// The words in order, of which the first ones were taken.
+Value SortEmitter::selected(const BodyEmitter &row, Value from) {
+  int64_t step = int64_t(v.lanes) * keysTogether;
+  Value blocks = v.add(from, v.mul(v.div(v.sub(size, from), step), step));
+  v.loop(from, blocks, step, [&](Value base) { offer(row, base, keysTogether, v.lanes); });
+  along(axis, blocks, size, [&](Value base, unsigned width) { offer(row, base, 1, width); });
+  return call("select_end", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
+}
+
+void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, unsigned width) {
+  Type i64 = b.getI64Type(), type = lanes(width, i64);
+  Value index;
+  if (wordBytes == 8) {
+    Value mask = v.i(0xffffffff);
+    if (width > 1)
+      mask = b.create<vector::SplatOp>(f.loc, type, mask);
+    Value word = b.create<LLVM::LoadOp>(f.loc, type, v.at(order, base, i64), 8);
+    index = b.create<arith::AndIOp>(f.loc, word, mask);
+  } else {
+    for (unsigned l = 0; l < width; ++l) {
+      Value one = b.create<LLVM::LoadOp>(f.loc, i64, v.at(order, v.add(v.mul(v.add(base, int64_t(l)), 2), 1), i64), 8);
+      if (width == 1)
+        index = one;
+      else
+        index = b.create<vector::InsertOp>(
+            f.loc, one, index ? index : b.create<arith::ConstantOp>(f.loc, b.getZeroAttr(type)).getResult(),
+            int64_t(l));
+    }
+  }
+  BodyEmitter point = row;
+  if (width > 1) {
+    point.bindLane(info.axes[rankAxis], base, width);
+    return emitStores(point, index);
+  }
+  emitAt(row, base, index);
+}
+
+void SortEmitter::emitAt(BodyEmitter point, Value place, Value index) {
+  point.bindAxis(info.axes[rankAxis], place);
+  emitStores(point, index);
+}
+
+void SortEmitter::emitStores(BodyEmitter &point, Value index) {
+  point.bindValue(op.getResult(), index);
+  for (Operation *o : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(o))
+      point.emitStore(store);
+}
+
+llvm::Error lathe::cpu::emitSort(KernelFunction &f, KernelPlan &plan) {
+  for (Operation *o : f.info.ops)
+    if (auto sort = dyn_cast<kernel::SortOp>(o)) {
+      SortEmitter emitter(f, sort);
+      plan = emitter.plan();
+      return emitter.run();
+    }
+  return bug("kernel '{0}' has no sort", f.kernel.getName());
+}

@@ -1,0 +1,506 @@
+//===- GemmHopper.cpp - Contractions on sm_90a's tensor cores --------------===//
+//
+// One warpgroup brings tiles into a ring of shared memory buffers. Two others multiply: they take turns, one multiplying while
+// the other runs its epilogue, or share large tiles, for products that the machine takes in one go. The grid is as large as
+// the machine and walks over tiles, in groups of rows for the sake of the L2 cache. A deep product of few tiles is cut in depth:
+// each part leaves its sums in scratch memory, and a launch that follows adds them up in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BulkProblem.h"
+#include "FragmentEpilogue.h"
+#include "GemmParts.h"
+#include "GemmTiles.h"
+#include "../HopperOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+namespace {
+
+/// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
+struct HopperTile : schedule::ProductTile {
+  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  bool inParts; ///< of the depth
+  bool isShared() const { return sharers > 1; }
+  std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
+};
+/// The smallest one: where tiles are too few, parts of the depth make them more.
+HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
+/// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
+constexpr int64_t leastSteps = 8, worthSteps = 28;
+/// Half of the processors read as fast as memory gives.
+constexpr int64_t readersOfProcessors = 2;
+constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
+constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
+constexpr unsigned threads = 384;
+
+class HopperGemm : public EntryEmitter {
+public:
+  /// `weights`: no kernel writes the right operand.
+  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &a, const OperandMap &b,
+             bool weights)
+      : EntryEmitter(frame), p(p), tile(tile), mapA(a), mapB(b), weights(weights) {
+    bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
+    depth = 128 / bytes;
+    aBytes = tile.rows * 128;
+    bBytes = tile.columns * 128;
+  }
+  void emit();
+  static unsigned sharedBytes(const HopperTile &t) {
+    return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
+  }
+
+private:
+  struct Tile {
+    Value batch, m, n; ///< batch flattened; the first row and column
+    Value part;        ///< of the depth, where it is cut
+  };
+  struct Position {
+    Value stage, phase;
+  };
+  void prepare();
+  Tile tileAt(Value t);
+  Position next(Position at);
+  Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
+  Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
+  void produce();
+  enum Operand { Left = 1, Right = 2, Both = 3 };
+  void loadStage(const Tile &t, Value k, Position at, Operand what);
+  Position loadAhead();
+  void consume();
+  Values multiplyTile(const Tile &t, Value counted);
+  void multiplyStage(Position at, SmallVector<Values> &sums);
+  void release(Value stage);
+  void storeTile(const Tile &t, ArrayRef<Values> sums);
+
+  const GemmProblem &p;
+  HopperTile tile;
+  const OperandMap &mapA, &mapB;
+  bool weights;
+  unsigned bytes, depth, aBytes, bBytes;
+  Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
+  Value ofPart; ///< tiles of a part
+  Value stageBytes; ///< that copies bring
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Common ground
+//===----------------------------------------------------------------------===//
+
+void HopperGemm::prepare() {
+  shared = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), frame.dynamicShared());
+  barriers = d.add(shared, tile.stages * (aBytes + bBytes) + 8 * epilogueBytesPerWarp);
+  tid = d.threadId();
+  warp = d.warpUniform(d.shr(tid, 5));
+  lane = d.bitAnd(tid, 31);
+  group = d.shr(warp, 2);
+  mine = d.sub(group, d.i32(1)); // of the consumers: 0 or 1
+  m = d.narrow(frame.size(p.m));
+  n = d.narrow(frame.size(p.n));
+  tilesM = d.ceilDiv(m, tile.rows);
+  tilesN = d.ceilDiv(n, tile.columns);
+  perBatch = d.mul(tilesM, tilesN);
+  total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
+  depthTiles = d.ceilDiv(d.narrow(frame.size(p.k)), depth);
+  Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
+  stageBytes = d.mul(lines, 128);
+  first = d.blockId();
+  step = d.gridSize();
+  if (tile.inParts) {
+    Value parts = d.div(step, total);
+    ofPart = total;
+    depthTiles = d.ceilDiv(depthTiles, parts);
+    total = step;
+    tellParts(frame, parts);
+  }
+  d.when(d.equal(tid, 0), [&] {
+    for (unsigned s = 0; s < tile.stages; ++s) {
+      initBarrier(d, fullBarrier(d.i32(s)), 1);
+      initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
+    }
+    fenceBarrierInit(d);
+    prefetchMap(d, frame.maps[0]);
+    prefetchMap(d, frame.maps[1]);
+  });
+  d.barrier();
+}
+
+HopperGemm::Tile HopperGemm::tileAt(Value t) {
+  Value part = tile.inParts ? d.div(t, ofPart) : Value();
+  if (part)
+    t = d.rem(t, ofPart);
+  bool isSingle = p.batch.isOne();
+  Value batch = isSingle ? d.i32(0) : d.div(t, perBatch), rest = isSingle ? t : d.rem(t, perBatch);
+  // A line of tiles has one order. What is left out here are divisions before each tile's first copy.
+  auto isOneTile = [](const Expr &size, unsigned of) { return size.constant() && *size.constant() <= int64_t(of); };
+  if (isOneTile(p.n, tile.columns))
+    return {batch, d.mul(rest, tile.rows), d.i32(0), part};
+  if (isOneTile(p.m, tile.rows))
+    return {batch, d.i32(0), d.mul(rest, tile.columns), part};
+  Value inGroup = d.mul(tilesN, groupRows), g = d.div(rest, inGroup), within = d.rem(rest, inGroup);
+  Value firstRow = d.mul(g, groupRows);
+  Value rows = d.minU(d.sub(tilesM, firstRow), d.i32(groupRows));
+  Value tm = d.add(firstRow, d.rem(within, rows)), tn = d.div(within, rows);
+  return {batch, d.mul(tm, tile.rows), d.mul(tn, tile.columns), part};
+}
+
+HopperGemm::Position HopperGemm::next(Position at) {
+  Value s = d.add(at.stage, 1), wrap = d.equal(s, tile.stages);
+  return {d.select(wrap, d.i32(0), s), d.select(wrap, d.bitXor(at.phase, 1), at.phase)};
+}
+
+//===----------------------------------------------------------------------===//
+// Producer
+//===----------------------------------------------------------------------===//
+
+/// The stage must be free. Its barrier learns how much comes with the first part, that of the right operand.
+void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
+  Value full = fullBarrier(at.stage);
+  if (what & Right)
+    arriveExpecting(d, full, stageBytes);
+  // Past the end of the depth copies bring zeros.
+  Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
+  Values batchIndex, extents;
+  for (unsigned axis : p.shape.batchAxes)
+    extents.push_back(d.narrow(frame.size(info.extents[axis])));
+  batchIndex = delinearize(d, t.batch, extents);
+  auto at3 = [&](const OperandMap &map, Value x, Value y) {
+    Values c = {x, y};
+    for (unsigned i : map.batchAxes)
+      c.push_back(batchIndex[i]);
+    return c;
+  };
+  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line) {
+    if (!map.window)
+      return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
+    Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
+    WindowPlace at = placeOf(frame, p, *map.window, line, step, inside);
+    loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
+  };
+  if (what & Left)
+    load(mapA, 0, a, t.m);
+  if (!(what & Right))
+    return;
+  Value b = d.add(a, aBytes);
+  if (!mapB.byColumns)
+    return load(mapB, 1, b, t.n);
+  for (unsigned c = 0; c < tile.columns; c += 64)
+    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
+}
+
+/// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
+HopperGemm::Position HopperGemm::loadAhead() {
+  Value count = d.minU(depthTiles, d.i32(tile.stages)), last = d.select(d.less(first, total), count, d.i32(0));
+  Tile at = tileAt(first);
+  auto load = [&](Operand what) {
+    d.loop(d.i32(0), last, d.i32(1), [&](Value k) { loadStage(at, k, {k, d.i32(1)}, what); });
+  };
+  load(Right);
+  frame.awaitPrevious();
+  load(Left);
+  Value wrap = d.equal(last, tile.stages);
+  return {d.select(wrap, d.i32(0), last), d.select(wrap, d.i32(0), d.i32(1))};
+}
+
+void HopperGemm::produce() {
+  setRegisters(d, producerRegisters, false);
+  d.when(d.equal(warp, 0), [&] {
+    d.when(d.electOne(), [&] {
+      Values start = {d.i32(0), d.i32(1)};
+      if (weights) {
+        Position behind = loadAhead();
+        start = {behind.stage, behind.phase};
+      } else {
+        frame.awaitPrevious();
+      }
+      Value ahead = d.minU(depthTiles, d.i32(weights ? tile.stages : 0));
+      d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
+        Tile at = tileAt(t);
+        Value from = d.select(d.equal(t, first), ahead, d.i32(0));
+        return d.loop(from, depthTiles, d.i32(1), outer, [&](Value k, ValueRange now) {
+          Position pos{now[0], now[1]};
+          waitFor(d, emptyBarrier(pos.stage), pos.phase);
+          loadStage(at, k, pos, Both);
+          pos = next(pos);
+          return Values{pos.stage, pos.phase};
+        });
+      });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Consumers
+//===----------------------------------------------------------------------===//
+
+void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
+  waitFor(d, fullBarrier(at.stage), at.phase);
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
+  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
+  Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
+  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns};
+  fenceProducts(d);
+  for (unsigned kk = 0; kk < 4; ++kk)
+    for (unsigned i = 0; i < tile.blocks; ++i)
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, 32 * kk + i * 64 * 128),
+                               moveTile(d, right, mapB.byColumns ? 2048 * kk : 32 * kk));
+  commitProducts(d);
+}
+
+void HopperGemm::release(Value stage) {
+  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
+}
+
+static Values flatten(ArrayRef<Values> parts) {
+  Values out;
+  for (const Values &p : parts)
+    out.append(p);
+  return out;
+}
+
+static SmallVector<Values> split(ValueRange flat, unsigned parts) {
+  SmallVector<Values> out;
+  unsigned each = flat.size() / parts;
+  for (unsigned i = 0; i < parts; ++i)
+    out.push_back(Values(flat.slice(i * each, each)));
+  return out;
+}
+
+/// `counted` stages were filled before this tile. What is left of the last stage is the caller's to release.
+Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
+  Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
+  SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.f32(0)));
+  // The first stage stands before the loop, so that in it there always is an older one to release.
+  multiplyStage(pos, sums);
+  Position second = next(pos);
+  Values carried = {second.stage, second.phase, pos.stage};
+  carried.append(flatten(sums));
+  return d.loop(d.i32(1), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
+    Position pos{now[0], now[1]};
+    SmallVector<Values> inner = split(now.drop_front(3), tile.blocks);
+    multiplyStage(pos, inner);
+    waitProducts(d, 1);
+    release(now[2]);
+    Position following = next(pos);
+    Values yields = {following.stage, following.phase, pos.stage};
+    yields.append(flatten(inner));
+    return yields;
+  });
+}
+
+void HopperGemm::consume() {
+  setRegisters(d, consumerRegisters, true);
+  frame.awaitPrevious(); // the epilogue reads and writes
+  bool turns = !tile.isShared();
+  // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.
+  Value myTurn = d.add(mine, 1), othersTurn = d.sub(d.i32(2), mine);
+  if (turns)
+    d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
+  Value start = turns ? d.add(first, d.mul(mine, step)) : first, stride = turns ? d.mul(step, 2) : step;
+  // Stages that were filled before this tile: the other's tiles count too.
+  Values counted = {turns ? d.mul(mine, depthTiles) : d.i32(0)};
+  d.loop(start, total, stride, counted, [&](Value t, ValueRange outer) {
+    Tile at = tileAt(t);
+    if (turns)
+      d.barrier(myTurn, 256);
+    Values out = multiplyTile(at, outer[0]);
+    if (turns)
+      arriveNamed(d, othersTurn, 256);
+    ArrayRef<Value> rest = ArrayRef<Value>(out).drop_front(3);
+    SmallVector<Values> sums = split(waitProducts(d, 0, rest), tile.blocks);
+    release(out[2]);
+    storeTile(at, sums);
+    return Values{d.add(outer[0], turns ? d.mul(depthTiles, 2) : depthTiles)};
+  });
+}
+
+void HopperGemm::storeTile(const Tile &t, ArrayRef<Values> sums) {
+  BodyEmitter point = base;
+  bindBatch(point, p.shape.batchAxes, d.wide(t.batch));
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, point);
+  if (t.part) {
+    epilogue.storeParts(partOfSums(frame, p, d.wide(t.part), d.wide(t.batch)), frame.size(p.n));
+  }
+  Value buffers = d.add(shared, tile.stages * (aBytes + bBytes));
+  Value buffer = d.add(buffers, d.mul(d.sub(warp, d.i32(4)), epilogueBytesPerWarp));
+  Value warpRow = d.add(t.m, d.mul(d.bitAnd(warp, 3), 16));
+  if (tile.isShared())
+    warpRow = d.add(warpRow, d.mul(mine, 64 * tile.blocks));
+  for (unsigned block = 0; block < tile.blocks; ++block)
+    storeFragmentRows(frame, epilogue, {buffer, lane, d.add(warpRow, 64 * block), m, t.n, n}, sums[block]);
+}
+
+void HopperGemm::emit() {
+  prepare();
+  d.branch(d.equal(group, 0), [&] { produce(); }, [&] { consume(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+static bool usesTensorCores(const GemmProblem &p) {
+  if (p.lhs.type != p.rhs.type)
+    return false;
+  if (p.lhs.type.isBF16() || p.lhs.type.isF16())
+    return true;
+  DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
+  auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();
+  return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
+}
+
+namespace {
+struct BulkLaunch {
+  GemmLaunch launch;
+  Value inParts = {}; ///< null: never
+  Value scratch = {}; ///< of the parts
+};
+} // namespace
+
+/// Whether there may be so few tiles of such a depth that it is cut.
+static bool mayBeCut(const GemmProblem &p) {
+  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  constexpr int64_t manyTiles = 256; // on any machine
+  const HopperTile part = partTile();
+  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, part.rows) * Expr::ceildiv(p.n, part.columns)).constant();
+  return p.k.constant().value_or(INT64_MAX) > worthSteps * depth && tiles.value_or(0) < manyTiles;
+}
+
+/// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
+static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
+  ProductChoice choice(g);
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  const GemmProblem &p = bulk.p;
+  struct Choice {
+    GemmLaunch launch;
+    Value rows, columns, cost;
+  };
+  auto of = [&](unsigned i) {
+    const HopperTile &t = tiles[i];
+    Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows) * Expr::ceildiv(p.n, t.columns));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
+    Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
+    GemmLaunch launch{entry, grid, plan.constant(threads), shared};
+    return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
+  };
+  Choice best = of(0);
+  for (unsigned i = 1; i < tiles.size(); ++i) {
+    Choice next = of(i);
+    Value better = h.compare(arith::CmpIPredicate::sle, next.cost, best.cost);
+    best = {chooseLaunch(h, better, next.launch, best.launch), h.select(better, next.rows, best.rows),
+            h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
+  }
+  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  BulkLaunch out;
+  if (mayBeCut(p) && choice.mayCut()) {
+    const HopperTile partTile = ::partTile();
+    Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows) * Expr::ceildiv(p.n, partTile.columns));
+    Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
+    auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
+    Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
+    Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
+    Value saved = h.sub(steps, h.minU(steps, largest(h.ceilDiv(steps, parts), alone)));
+    // Nothing is saved where there is but one part.
+    auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
+    out.inParts = choice.inParts(saves(worthSteps), saves(1));
+    out.scratch = bytesOfParts(plan, p, parts);
+    Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
+    GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
+    best.launch = chooseLaunch(h, out.inParts, cut, best.launch);
+    best.rows = h.select(out.inParts, plan.constant(partTile.rows), best.rows);
+    best.columns = h.select(out.inParts, plan.constant(partTile.columns), best.columns);
+  }
+  auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
+    Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
+    map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
+    map.spec.box.resize(map.spec.dims.size(), 1);
+    plan.addMap(map.spec);
+    if (!map.byColumns)
+      plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
+  };
+  addMap(bulk.a, 0, best.rows, p.m);
+  addMap(bulk.b, 1, best.columns, p.n);
+  out.launch = best.launch;
+  return out;
+}
+
+/// The words that parts of the depth need, where bulk copies are chosen (`fits`; null: always).
+static void planParts(Generator &g, const GemmProblem &p, const BulkLaunch &bulk, unsigned sumEntry, Value fits) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  Value none = plan.constant(0), persistent = fits ? h.wide(fits) : plan.constant(1);
+  if (bulk.inParts) {
+    Value cut = fits ? h.both(fits, bulk.inParts) : bulk.inParts;
+    persistent = h.select(cut, none, persistent);
+    plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bulk.scratch, none));
+    followBySum(plan, p, sumEntry, cut);
+  }
+  plan.set(LATHE_CUDA_PERSISTENT, persistent);
+}
+
+/// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
+static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, const BulkLaunch &ofBulk) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  unsigned sumEntry = g.entries.size() - 1;
+  Value hasTiles = ProductChoice(g).hasTiles(schedule::ProductUnit::Groups);
+  if (bulk.known.conditions().empty() && p.k.constant() && !hasTiles) {
+    setLaunch(plan, ofBulk.launch);
+    planParts(g, bulk.p, ofBulk, sumEntry, {});
+    return llvm::Error::success();
+  }
+  llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, lower::Divisibility(g.info));
+  if (!other)
+    return other.takeError();
+  // A depth of 0 has no stage to wait for.
+  Value fits = h.both(plan.holds(bulk.known), h.less(plan.constant(0), plan.size(p.k)));
+  if (hasTiles)
+    fits = h.both(fits, hasTiles);
+  setLaunch(plan, chooseLaunch(h, fits, ofBulk.launch, *other));
+  planParts(g, bulk.p, ofBulk, sumEntry, fits);
+  plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
+  std::optional<GemmProblem> p = g.multipliesByGroups() ? gemmProblem(g.info) : std::nullopt;
+  if (!p || !usesTensorCores(*p) || p->k.constant().value_or(16) < 16)
+    return false;
+  std::optional<BulkProblem> bulk = bulkProblem(*p);
+  if (!bulk)
+    return false;
+  // Where the right operand lies by columns, it comes in chunks of 64 of them.
+  std::vector<HopperTile> tiles;
+  for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
+    if (!bulk->b.byColumns || t->columns % 64 == 0)
+      tiles.emplace_back(*t);
+  if (tiles.empty()) // a schedule leaves no tile that chunks make up
+    return false;
+  BulkLaunch launch = planBulk(g, *bulk, tiles);
+  if (launch.inParts)
+    tiles.push_back(partTile());
+  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
+  for (const HopperTile &t : tiles) {
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
+    frame.known = bulk->known;
+    HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
+    gemm.emit();
+    if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
+      return e;
+  }
+  if (launch.inParts)
+    if (llvm::Error e = addPartsSum(g, bulk->p, bulk->known))
+      return e;
+  if (llvm::Error e = planEither(g, *bulk, *p, launch))
+    return e;
+  g.product = true;
+  return true;
+}

@@ -1,0 +1,68 @@
+//===- ProductEpilogue.h - Stores of a product's rows and columns ----------===//
+#ifndef LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H
+#define LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H
+
+#include "../DeviceHooks.h"
+#include "../KernelFrame.h"
+
+namespace lathe::cuda {
+
+/// What follows a contraction or an attention: its axes, its value in the body, and the stores that depend on it.
+struct EpilogueShape {
+  std::vector<unsigned> rowAxes, columnAxes;
+  Value result;
+  std::vector<kernel::StoreOp> stores;
+};
+
+class ProductEpilogue {
+public:
+  /// `base` has the batch axes bound.
+  ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
+  /// Columns that one access may take together, from a column that is a multiple of it.
+  unsigned width() const { return lanes; }
+  /// Emits what `store` emits; where only the run can tell whether groups of four columns lie in one line, twice: `width()` is 4 in one
+  /// of them.
+  void byWidth(llvm::function_ref<void()> store);
+  /// Sums of a part of the depth go to memory as they are: f32, `columns` of them in a row.
+  void storeParts(Value pointer, Value columns) {
+    parts = pointer;
+    partColumns = columns;
+  }
+  /// A copy of the base at row m (i64).
+  struct Row {
+    lower::BodyEmitter point;
+    Value index;
+  };
+  Row atRow(Value m);
+  /// What will be stored at some columns of a row.
+  struct Pending {
+    lower::BodyEmitter point;
+    Values stored; ///< one of each store
+    Value part;    ///< where a part goes
+  };
+  /// Computes what `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on become. Where several are
+  /// computed before the first is stored, what they read comes together: a store may be to what the next one reads.
+  Pending compute(Row row, Value n, llvm::ArrayRef<Value> values);
+  void store(Pending &pending);
+  void store(Row row, Value n, llvm::ArrayRef<Value> values) {
+    Pending pending = compute(std::move(row), n, values);
+    store(pending);
+  }
+
+private:
+  void goWide();
+  /// The index of the innermost axis.
+  Value bind(lower::BodyEmitter &point, llvm::ArrayRef<unsigned> axes, size_t joined, Value index);
+
+  EpilogueShape shape;
+  KernelFrame &frame;
+  DeviceHooks &hooks;
+  lower::BodyEmitter &base;
+  size_t joinedRows, joinedColumns; ///< innermost axes that are one for all that is read and stored
+  unsigned lanes;
+  Value parts, partColumns;
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_PRODUCTEPILOGUE_H

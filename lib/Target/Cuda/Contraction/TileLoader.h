@@ -1,0 +1,88 @@
+//===- TileLoader.h - Tiles of any layout into shared memory ---------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_TILELOADER_H
+#define LATHE_LIB_TARGET_CUDA_TILELOADER_H
+
+#include "../DeviceHooks.h"
+#include "../KernelFrame.h"
+
+namespace lathe::cuda {
+
+/// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of its body: `lines`
+/// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
+/// the end are 0.
+/// In shared memory they are f32, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
+/// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
+struct TileSource {
+  Value ref; ///< of the body
+  shape::Expr offset;
+  std::vector<unsigned> lineAxes, depthAxes;
+  shape::Expr lines, depth; ///< how many there are
+  unsigned tileLines, tileDepth;
+  std::string name;
+  Value halves = {};
+  Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
+  Value predicate = {}; ///< of the body: elements are 0 where it does not hold
+  unsigned stages = 1; ///< tiles that lie in shared memory side by side
+  /// Shared memory of a tile of halves, whichever way it lies.
+  static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
+    return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
+  }
+};
+
+class TileLoader {
+public:
+  TileLoader(KernelFrame &frame, const TileSource &source);
+  /// The tile's lines begin at `first` (i64); `base` has all other axes of the offset but the depth's bound.
+  void locate(const lower::BodyEmitter &base, Value first);
+  unsigned count() const { return slots.size(); }
+  /// The tile (i32) that is put and read from here on.
+  void use(Value stage);
+  /// The thread's part of the tile from depth k0 (i64) on.
+  Values load(Value k0);
+  void put(llvm::ArrayRef<Value> values);
+  /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
+  bool isAsynchronous() const { return source.halves && width == 8 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies; }
+  /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
+  void copy(Value k0);
+  /// Four lines of one depth, from a line that is a multiple of 4.
+  Value four(Value depth, Value line);
+  /// 16 lines by 16 depths as four registers of 8x8 halves (ldmatrix), from a line and a depth on: lines first, or depths.
+  Values matrices(Value lane, Value line, Value depth, bool linesFirst);
+
+private:
+  struct Slot {
+    Value line, depth; ///< in the tile, i32
+    lower::BodyEmitter point;
+    Value start; ///< where the line begins, when the depth runs evenly
+  };
+  /// The elements' extent along axes that an access may run along, or nothing where neighbours lie apart.
+  std::optional<shape::Expr> run(llvm::ArrayRef<unsigned> axes) const;
+  unsigned widest(llvm::ArrayRef<unsigned> axes) const;
+  lower::BodyEmitter pointAt(Slot &slot, Value depth);
+  Value addressAt(Slot &slot, lower::BodyEmitter &point, Value depth);
+  Value loadAt(Slot &slot, Value depth);
+  std::pair<Value, Value> positionOf(unsigned slot);
+  Values extents(llvm::ArrayRef<unsigned> axes);
+  /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
+  unsigned pitch() const {
+    if (source.halves)
+      return (alongDepth ? source.tileDepth : source.tileLines) + 8;
+    return source.tileLines + 4;
+  }
+  Value place(Value line, Value depth);
+  KernelFrame &frame;
+  DeviceBuilder &d;
+  TileSource source;
+  Type element;
+  Value buffer, first, shared;
+  Value address; ///< of the tile in use, where it is of halves
+  std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
+  std::optional<shape::Expr> depthPart; ///< what an element's depth adds to the offset of its line, whichever that is
+  bool alongDepth;    ///< neighbours in memory are neighbours in depth
+  unsigned width = 1; ///< elements of one access
+  std::vector<Slot> slots;
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_TILELOADER_H

@@ -1,0 +1,194 @@
+//===- KernelGroups.cpp - Small kernels that share a launch -----------------===//
+//
+// What a launch costs is more than what a small kernel does. Row programs that stand side by side and do not depend on
+// one another become one device function: each has blocks of its own, and a block finds by its number whose it is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Contraction/Gemm.h"
+#include "../Rows/RowProgram.h"
+#include "lathe/Dialect/Lathe/States.h"
+#include "lathe/Support/Diagnostics.h"
+#include "lathe/Target/CudaGroups.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using shape::Expr;
+
+/// A kernel of more points fills a GPU by itself.
+constexpr int64_t mostPoints = 1 << 20;
+constexpr size_t mostKernels = 16;
+
+//===----------------------------------------------------------------------===//
+// Which kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Grouper {
+public:
+  Grouper(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone) : late(ir::lateSymbols(module)), standsAlone(standsAlone) {}
+  std::vector<KernelGroup> groupsOf(Block &block);
+
+private:
+  bool isSmall(kernel::GenericOp op);
+  bool dependsOnGroup(Operation *op) const;
+  void finish();
+
+  std::set<std::string> late;
+  llvm::function_ref<bool(kernel::GenericOp)> standsAlone;
+  std::vector<kernel::GenericOp> open;
+  llvm::DenseSet<Value> made; ///< by the kernels of the open group, and views of that
+  std::vector<KernelGroup> groups;
+};
+} // namespace
+
+bool Grouper::isSmall(kernel::GenericOp op) {
+  using kernel::KernelClass;
+  if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, op.getKernelClass()) ||
+      op->hasAttr("in_place") || op.getNumAxes() > lower::maxAxes || standsAlone(op))
+    return false;
+  Expr points(1);
+  for (unsigned i = 0; i < op.getNumAxes(); ++i)
+    points = points * op.getAxisExtent(i);
+  if (points.constant().value_or(0) > mostPoints ||
+      llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
+    return false;
+  lower::BodyInfo info(op);
+  return !gemmProblem(info) && mayBePart(info);
+}
+
+bool Grouper::dependsOnGroup(Operation *op) const {
+  return llvm::any_of(op->getOperands(), [&](Value v) { return made.contains(v); });
+}
+
+void Grouper::finish() {
+  if (open.size() > 1) {
+    KernelGroup group;
+    group.name = open[0].getName().str();
+    std::set<std::string> sizes;
+    for (kernel::GenericOp op : open) {
+      group.kernels.push_back(op);
+      llvm::append_range(group.operands, op.getInputs());
+      llvm::append_range(group.results, op.getOutputs());
+      for (const std::string &s : op.getSizeSymbols())
+        sizes.insert(s);
+    }
+    group.sizes.assign(sizes.begin(), sizes.end());
+    groups.push_back(std::move(group));
+  }
+  open.clear();
+  made.clear();
+}
+
+std::vector<KernelGroup> Grouper::groupsOf(Block &block) {
+  for (Operation &op : block) {
+    auto kernel = dyn_cast<kernel::GenericOp>(op);
+    if (isa<ir::ConstantOp, kernel::PackOp>(op))
+      continue;
+    if (isa<ir::ReshapeOp>(op)) {
+      if (dependsOnGroup(&op))
+        made.insert(op.getResult(0));
+      continue;
+    }
+    bool joins = kernel && isSmall(kernel);
+    if (!joins || dependsOnGroup(&op) || open.size() == mostKernels)
+      finish();
+    if (!joins)
+      continue;
+    open.push_back(kernel);
+    made.insert(kernel->result_begin(), kernel->result_end());
+  }
+  finish();
+  return std::move(groups);
+}
+
+/// Of the model alone: in a body, or beside states that kernels may overwrite, order matters more.
+std::vector<KernelGroup> cuda::kernelGroups(ModuleOp module, llvm::function_ref<bool(kernel::GenericOp)> standsAlone) {
+  auto functions = module.getOps<func::FuncOp>();
+  if (functions.empty())
+    return {};
+  func::FuncOp main = *functions.begin();
+  if (auto named = module.lookupSymbol<func::FuncOp>("main"))
+    main = named;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (ir::stateOfArgument(main, i))
+      return {};
+  return Grouper(module, standsAlone).groupsOf(main.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A copy of a kernel with its axes as row programs want them.
+struct Part {
+  explicit Part(kernel::GenericOp original) : kernel(cast<kernel::GenericOp>(OpBuilder(original).clone(*original))) {
+    collapse(kernel);
+    info = std::make_unique<lower::BodyInfo>(kernel);
+  }
+  Part(Part &&other) : kernel(other.kernel), info(std::move(other.info)) { other.kernel = {}; }
+  ~Part() {
+    info.reset();
+    if (kernel)
+      kernel.erase();
+  }
+  kernel::GenericOp kernel;
+  std::unique_ptr<lower::BodyInfo> info;
+};
+} // namespace
+
+static llvm::Error emitParts(Generator &g, const KernelGroup &group, std::vector<Part> &parts) {
+  unsigned operand = 0, result = group.operands.size();
+  KernelFrame frame(g.info, g.device, "together", partThreads, g.sm, 0, g.dependent(), result + group.results.size());
+  DeviceBuilder &d = frame.d;
+  Value block = d.wide(d.blockId()), first = d.i64(0);
+  std::string error;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    Values refs;
+    for (unsigned n = 0; n < part.kernel.getInputs().size(); ++n)
+      refs.push_back(frame.refs[operand++]);
+    for (unsigned n = 0; n < part.kernel.getOutputs().size(); ++n)
+      refs.push_back(frame.refs[result++]);
+    Value count = blocksOfPart(d, *part.info, [&](const Expr &e) { return frame.size(e); }), end = d.add(first, count);
+    auto mine = d.both(d.compare(arith::CmpIPredicate::sge, block, first), d.less(block, end));
+    const lower::BodyInfo &info = *part.info;
+    std::string name = "part" + std::to_string(i);
+    d.when(mine, [&, from = first] { error += emitPart(frame, info, refs, name, d.narrow(from)); });
+    first = end;
+  }
+  return g.addEntry(frame, "together", error);
+}
+
+llvm::Expected<DeviceCode> cuda::generateGroupCode(const KernelGroup &group, unsigned sm, const CudaOptions &options,
+                                                   StringRef planName) {
+  kernel::GenericOp head = group.kernels[0];
+  loadDialects(*head.getContext());
+  std::vector<Part> parts;
+  for (kernel::GenericOp op : group.kernels)
+    parts.emplace_back(op);
+  DeviceCode code;
+  code.device = ModuleOp::create(UnknownLoc::get(head.getContext()));
+  code.host = ModuleOp::create(UnknownLoc::get(head.getContext()));
+  lower::BodyInfo info = *parts[0].info;
+  info.sizes = group.sizes;
+  PlanFunction plan(info, *code.host, planName);
+  bool dependent = options.dependentLaunch && schedule::gpuOf(sm).gpu.dependentLaunch;
+  Generator g{info, *code.device, plan, sm, dependent, {}};
+  plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
+  Value blocks = plan.constant(0);
+  for (Part &part : parts)
+    blocks = plan.d.add(blocks, blocksOfPart(plan.d, *part.info, [&](const Expr &e) { return plan.size(e); }));
+  plan.set(LATHE_CUDA_ENTRY, 0);
+  plan.set(LATHE_CUDA_GRID, blocks);
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, int64_t(partThreads));
+  if (llvm::Error e = emitParts(g, group, parts))
+    return std::move(e);
+  plan.finish();
+  code.entries = g.entries;
+  return code;
+}

@@ -1,0 +1,388 @@
+//===- RowEmitter.cpp - The body of a row program --------------------------===//
+
+#include "RowEmitter.h"
+#include "Cluster.h"
+#include "../Combine.h"
+#include "../Launch/GridBarrier.h"
+#include "lathe/Lower/RowLevels.h"
+#include "RowsTogether.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+using shape::Expr;
+
+RowEmitter::RowEmitter(KernelFrame &frame, const schedule::ThreadRows &schedule, lower::RowAxes axes, ArrayRef<Operation *> roots)
+    : EntryEmitter(frame), s(schedule), axes(axes), roots(roots) {
+  if (s.lane >= 0)
+    hooks.setLane(info.axes[s.lane], s.width);
+}
+
+void RowEmitter::emit() {
+  if (s.rest)
+    return emitRest();
+  if (s.points > 1)
+    return emitLoop();
+  bindRow();
+  if (s.kept)
+    beginKept();
+  for (const std::vector<lower::RowPass> &level : rowLevels(info, axes, roots))
+    for (const lower::RowPass &pass : level)
+      emitPass(pass);
+  if (s.clusters) // others may still read what this block has left for them
+    clusterBarrier(d);
+}
+
+//===----------------------------------------------------------------------===//
+// Points
+//===----------------------------------------------------------------------===//
+
+/// Axes of a set in the order in which they are flattened: the lane axis runs fastest.
+static SmallVector<unsigned> flattened(const lower::BodyInfo &info, AxisSet set, int lane) {
+  SmallVector<unsigned> order;
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (lower::contains(set, i) && int(i) != lane)
+      order.push_back(i);
+  if (lower::contains(set, lane))
+    order.push_back(lane);
+  return order;
+}
+
+void cuda::bindFlattened(BodyEmitter &point, KernelFrame &frame, const schedule::ThreadRows &s, AxisSet set, Value index) {
+  DeviceBuilder &d = frame.d;
+  SmallVector<unsigned> order = flattened(frame.info, set, s.lane);
+  Values extents;
+  for (unsigned axis : order) {
+    Value e = frame.size(frame.info.extents[axis]);
+    extents.push_back(int(axis) == s.lane ? d.div(e, s.width) : e);
+  }
+  Values indices = delinearize(d, index, extents);
+  for (auto [axis, i] : llvm::zip(order, indices)) {
+    if (int(axis) == s.lane)
+      point.bindLane(frame.info.axes[axis], d.mul(i, s.width), s.width);
+    else
+      point.bindAxis(frame.info.axes[axis], i);
+  }
+}
+
+void RowEmitter::bindRow() {
+  Value tid = d.threadId(), group = d.blockId();
+  unit = d.i64(s.unit);
+  inBlock = tid;
+  if (s.together) {
+    sharers = sharersOf(frame);
+    group = d.div(d.blockId(), sharers);
+    unit = d.mul(d.wide(sharers), s.unit);
+  }
+  if (s.clusters) {
+    sharers = clusterSize(d);
+    group = d.div(d.blockId(), sharers);
+    unit = d.mul(d.wide(sharers), s.unit);
+  }
+  Value row = d.wide(group);
+  switch (s.layout) {
+  case schedule::ThreadRows::Lanes:
+    row = s.narrow ? d.wide(d.add(d.mul(group, s.rowsPerBlock()), d.div(tid, s.unit)))
+                   : d.add(d.mul(row, s.rowsPerBlock()), d.wide(d.div(tid, s.unit)));
+    inBlock = d.rem(tid, s.unit);
+    break;
+  case schedule::ThreadRows::Block:
+    break;
+  case schedule::ThreadRows::Columns:
+    rowInBlock = d.rem(tid, s.columns);
+    row = d.add(d.mul(row, s.columns), d.wide(rowInBlock));
+    inBlock = d.div(tid, s.columns);
+    break;
+  }
+  inUnit = d.wide(inBlock);
+  if (s.clusters)
+    inUnit = d.add(inUnit, d.wide(d.mul(rankInCluster(d), s.unit)));
+  if (s.together)
+    inUnit = d.add(inUnit, d.wide(d.mul(d.rem(d.blockId(), sharers), s.unit)));
+  Value count = frame.size(extentOf(info, axes.rows));
+  if (s.narrow)
+    count = d.wide(d.narrow(count));
+  if (lower::contains(axes.rows, s.lane))
+    count = d.div(count, s.width);
+  if (s.layout != schedule::ThreadRows::Block) {
+    // Threads past the end work on the last row, so that shuffles and barriers find everybody, and store nothing.
+    rowOk = d.less(row, count);
+    row = s.narrow ? d.wide(d.minU(d.narrow(row), d.sub(d.narrow(count), d.i32(1)))) : d.minU(row, d.sub(count, d.i64(1)));
+  }
+  bindFlattened(base, frame, s, axes.rows, row);
+}
+
+BodyEmitter RowEmitter::pointAt(AxisSet inner, Value chunk) {
+  BodyEmitter point = base;
+  bindFlattened(point, frame, s, inner, chunk);
+  return point;
+}
+
+Value RowEmitter::chunksOf(AxisSet inner) {
+  Value count = frame.size(extentOf(info, inner));
+  return laneIn(inner) ? d.div(count, s.width) : count;
+}
+
+//===----------------------------------------------------------------------===//
+// One pass
+//===----------------------------------------------------------------------===//
+
+Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
+  Type element = op.getType();
+  // A value that is the same in all lanes counts once for each of them.
+  bool wide = lower::contains(info.axesOf(op.getValue()) | info.axesOf(op.getAxes()), s.lane);
+  return wide ? d.vector(s.width, element) : element;
+}
+
+void RowEmitter::emitPass(const lower::RowPass &pass) {
+  if (!pass.inner) {
+    for (Operation *root : pass.roots) {
+      Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
+      BodyEmitter point = base;
+      emitRoot(root, point, first, nullptr);
+    }
+    return;
+  }
+  std::vector<kernel::ReduceOp> reduces;
+  std::vector<Values> partials(1);
+  for (Operation *root : pass.roots)
+    if (auto r = dyn_cast<kernel::ReduceOp>(root)) {
+      reduces.push_back(r);
+      partials[0].push_back(identityOf(d, r.getKind(), accumulatorType(r, pass.inner)));
+    }
+  if (s.kept)
+    partials[0] = keptPass(pass, partials[0]);
+  else if (s.persistent)
+    persistentPass(pass, partials);
+  else
+    loopedPass(pass, partials);
+  for (auto [r, partial] : llvm::zip(reduces, partials[0])) {
+    Value v = finish(r, partial);
+    base.bindValue(r.getResult(), v);
+    for (auto &[set, points] : chunks)
+      for (Chunk &c : points)
+        c.point.bindValue(r.getResult(), v);
+  }
+}
+
+/// Those of a row whose length the plan has seen to be at least 1 and no more than there is room for.
+void RowEmitter::addOpenChunks(AxisSet inner, std::vector<Chunk> &points) {
+  Value total = chunksOf(inner), last = d.sub(total, d.i64(1));
+  for (unsigned i = 0; i < s.chunks; ++i) {
+    Value index = d.add(inUnit, i * s.unit);
+    if (i < s.full)
+      points.push_back({pointAt(inner, index), {}});
+    else
+      points.push_back({pointAt(inner, d.minU(index, last)), d.less(index, total)});
+  }
+}
+
+void RowEmitter::persistentPass(const lower::RowPass &pass, std::vector<Values> &partials) {
+  std::vector<Chunk> &points = chunks[pass.inner];
+  if (points.empty() && s.chunks)
+    addOpenChunks(pass.inner, points);
+  int64_t total = s.chunks ? 0 : *extentOf(info, pass.inner).constant() / (laneIn(pass.inner) ? s.width : 1);
+  if (points.empty())
+    for (int64_t first = 0; first < total; first += s.unit) {
+      Value index = d.add(inUnit, first), ok;
+      if (first + s.unit > total) {
+        ok = d.less(index, d.i64(total));
+        index = d.minU(index, d.i64(total - 1));
+      }
+      points.push_back({pointAt(pass.inner, index), ok});
+    }
+  for (Chunk &c : points) {
+    Value *accumulator = partials[0].data();
+    for (Operation *root : pass.roots)
+      emitRoot(root, c.point, c.ok, isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
+  }
+}
+
+/// Chunks from one on, as many at once as are `ahead` while there are so many.
+Values RowEmitter::walk(const lower::RowPass &pass, Value from, Value step, Values sums, unsigned ahead) {
+  Value end = chunksOf(pass.inner);
+  auto visit = [&](Value chunk, Values &now) {
+    BodyEmitter point = pointAt(pass.inner, chunk);
+    Value *accumulator = now.data();
+    for (Operation *root : pass.roots)
+      emitRoot(root, point, Value(), isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
+  };
+  if (ahead > 1) {
+    Value whole = d.sub(end, d.mul(step, int64_t(ahead - 1))), stride = d.mul(step, int64_t(ahead));
+    Value rounds = d.div(d.b.create<arith::MaxSIOp>(d.loc, d.add(d.sub(whole, from), d.sub(stride, d.i64(1))), d.i64(0)), stride);
+    sums = d.loop(from, whole, stride, sums, [&](Value chunk, ValueRange carried) {
+      Values now(carried);
+      for (unsigned i = 0; i < ahead; ++i)
+        visit(d.add(chunk, d.mul(step, int64_t(i))), now);
+      return now;
+    });
+    from = d.add(from, d.mul(rounds, stride));
+  }
+  return d.loop(from, end, step, sums, [&](Value chunk, ValueRange carried) {
+    Values now(carried);
+    visit(chunk, now);
+    return now;
+  });
+}
+
+void RowEmitter::loopedPass(const lower::RowPass &pass, std::vector<Values> &partials) {
+  unsigned ahead = s.together ? 8 : s.layout == schedule::ThreadRows::Block ? 4 : 1;
+  partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
+}
+
+void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *accumulator) {
+  bindRoots(point, root);
+  if (auto r = dyn_cast<kernel::ReduceOp>(root)) {
+    Value v = point.emit(r.getValue());
+    if (isa<VectorType>(accumulator->getType()))
+      v = point.splat(v);
+    if (ok && isa<VectorType>(v.getType()) && !lower::contains(axes.rows, s.lane)) {
+      // Lanes that are past the end together are one number less to choose each.
+      Value all = d.select(ok, combineLanes(d, r.getKind(), v), identityOf(d, r.getKind(), r.getType()));
+      *accumulator = d.insert(*accumulator, combine(d, r.getKind(), d.extract(*accumulator, 0), all), 0);
+      return;
+    }
+    if (ok)
+      v = d.select(ok, v, identityOf(d, r.getKind(), v.getType()));
+    *accumulator = combine(d, r.getKind(), *accumulator, v);
+    return;
+  }
+  auto store = cast<kernel::StoreOp>(root);
+  Value v = point.emit(store.getValue());
+  Value condition = rowOk;
+  auto require = [&](Value c) { condition = condition ? d.both(condition, c) : c; };
+  if (ok)
+    require(ok);
+  // A store at fewer axes than the rows have happens once.
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (lower::contains(axes.rows & ~info.domainOf(store), i))
+      require(d.equal(point.axisValue(info.axes[i]), 0));
+  auto put = [&] {
+    BodyEmitter inside = point;
+    inside.emitStoreOf(store, v);
+  };
+  if (condition)
+    d.when(condition, put);
+  else
+    put();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a shared reduction
+//===----------------------------------------------------------------------===//
+
+Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
+  kernel::Combiner kind = reduce.getKind();
+  if (!lower::contains(axes.rows, s.lane))
+    partial = combineLanes(d, kind, partial);
+  if (s.together)
+    return combineInGrid(reduce, partial);
+  if (s.clusters)
+    return combineInCluster(kind, combineInBlock(kind, partial));
+  return s.unit == 1 ? partial : combineInBlock(kind, partial);
+}
+
+/// Where a block's warps leave what they have. Blocks that share rows do so twice for each reduction, always in the same place.
+Value RowEmitter::meetingPlace(Type stored, unsigned count) {
+  if (!s.together)
+    return frame.sharedArray("sum" + std::to_string(sharedSlots++), stored, count);
+  if (place)
+    d.barrier();
+  else
+    place = frame.sharedArray("sums", d.b.getI8Type(), s.threads / 32 * sharedValues(s) * 8);
+  return place;
+}
+
+Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
+  if (s.layout == schedule::ThreadRows::Columns)
+    return inColumns(kind, partial);
+  Type element = getElementTypeOrSelf(partial.getType());
+  Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
+  unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
+  for (unsigned m = std::min(s.unit, 32u) / 2; m; m /= 2)
+    partial = combine(d, kind, partial, d.shuffleXor(partial, m));
+  if (s.layout == schedule::ThreadRows::Lanes)
+    return partial;
+  unsigned warps = s.unit / 32;
+  Value array = meetingPlace(stored, warps);
+  Value tid = d.threadId();
+  d.when(d.equal(d.rem(tid, 32), 0), [&] { d.store(partial, d.at(array, d.div(tid, 32), element), bytes); });
+  d.barrier();
+  Value out;
+  for (unsigned w = 0; w < warps; ++w) {
+    Value x = d.load(element, d.at(array, d.i32(w), element), bytes);
+    out = out ? combine(d, kind, out, x) : x;
+  }
+  return out;
+}
+
+/// Threads of a warp that have the same rows first, then the warps.
+Value RowEmitter::inColumns(kernel::Combiner kind, Value partial) {
+  auto vector = dyn_cast<VectorType>(partial.getType());
+  unsigned width = vector ? vector.getNumElements() : 1, warps = s.threads / 32;
+  Type element = getElementTypeOrSelf(partial.getType());
+  Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
+  unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
+  Value array = meetingPlace(stored, warps * s.columns * width);
+  auto slot = [&](Value warp, unsigned lane) {
+    Value index = d.mul(d.add(d.mul(warp, s.columns), rowInBlock), width);
+    return d.at(array, d.add(index, lane), element);
+  };
+  Value tid = d.threadId();
+  Values lanes;
+  for (unsigned i = 0; i < width; ++i) {
+    Value x = d.extract(partial, i);
+    for (unsigned m = 16; m >= s.columns; m /= 2)
+      x = combine(d, kind, x, d.shuffleXor(x, m));
+    lanes.push_back(x);
+  }
+  d.when(d.less(d.bitAnd(tid, 31), d.i32(s.columns)), [&] {
+    for (unsigned i = 0; i < width; ++i)
+      d.store(lanes[i], slot(d.div(tid, 32), i), bytes);
+  });
+  d.barrier();
+  Value out = partial;
+  for (unsigned i = 0; i < width; ++i) {
+    Value sum;
+    for (unsigned w = 0; w < warps; ++w) {
+      Value x = d.load(element, slot(d.i32(w), i), bytes);
+      sum = sum ? combine(d, kind, sum, x) : x;
+    }
+    out = d.insert(out, sum, i);
+  }
+  return out;
+}
+
+/// What a block has comes to memory; the blocks that share rows read one another's, in the same order.
+Value RowEmitter::combineInGrid(kernel::ReduceOp reduce, Value partial) {
+  kernel::Combiner kind = reduce.getKind();
+  Value own = combineInBlock(kind, partial);
+  Type element = getElementTypeOrSelf(own.getType());
+  unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  auto vector = dyn_cast<VectorType>(own.getType());
+  unsigned width = vector ? vector.getNumElements() : 1;
+  // A block's values, one for each of its columns.
+  auto at = [&](Value block, unsigned lane) {
+    Value column = rowInBlock ? d.add(d.mul(rowInBlock, width), int64_t(lane)) : d.i32(0);
+    Value first = d.mul(d.add(d.mul(d.wide(d.gridSize()), waits), d.wide(block)), sharedValues(s));
+    return d.byteAt(frame.scratch(), d.add(d.mul(d.add(first, d.wide(column)), 8), sharedHeadBytes));
+  };
+  Value first = d.less(inBlock, d.i32(1));
+  d.when(first, [&] {
+    for (unsigned i = 0; i < width; ++i)
+      d.store(d.extract(own, i), at(d.blockId(), i), bytes);
+  });
+  Value counter = frame.scratch();
+  arriveAtGrid(d, counter);
+  awaitGrid(d, counter, d.mul(d.gridSize(), waits + 1));
+  Value start = d.mul(d.div(d.blockId(), sharers), sharers);
+  Value all = d.loop(inBlock, sharers, d.i32(s.unit), Values{identityOf(d, kind, own.getType())}, [&](Value i, ValueRange carried) {
+    Value now = own;
+    for (unsigned lane = 0; lane < width; ++lane)
+      now = d.insert(now, d.load(element, at(d.add(start, i), lane), bytes), lane);
+    return Values{combine(d, kind, carried[0], now)};
+  })[0];
+  ++waits;
+  return combineInBlock(kind, all);
+}

@@ -1,0 +1,107 @@
+//===- RowKept.cpp - Rows that wait in shared memory for their next pass ----===//
+//
+// A thread puts what it has read into places of its own and takes it from there in later passes: no barrier is needed, registers are free for what is
+// on its way, and blocks of several rows overlap on a multiprocessor. Blocks of a cluster have a part of the row each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Cluster.h"
+#include "../Combine.h"
+#include "RowEmitter.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using lower::BodyEmitter;
+
+void RowEmitter::beginKept() {
+  kept = readAgain(info, axes, roots);
+  keptBase = frame.dynamicShared();
+  // Accesses of a block's threads: a multiple of what they read at once.
+  Value count = chunksOf(axes.reduced), each = d.mul(unit, int64_t(schedule::rowTuning.keptAhead));
+  keptSlots = d.narrow(d.mul(d.ceilDiv(count, each), int64_t(schedule::rowTuning.keptAhead) * s.threads));
+}
+
+/// Where the slot's access of a load lies: all accesses of the first load come first.
+Value RowEmitter::placeOf(unsigned load, Value slot) {
+  unsigned before = 0;
+  for (unsigned i = 0; i < load; ++i)
+    before += lower::bytesOfAccess(kept[i], s.width);
+  Value first = d.mul(d.i32(before), keptSlots);
+  return d.byteAt(keptBase, d.add(first, d.mul(slot, int64_t(lower::bytesOfAccess(kept[load], s.width)))));
+}
+
+void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<Operation *> &needed, MutableArrayRef<Chunk> points,
+                           Value slot, Values &sums) {
+  auto slotOf = [&](unsigned i) { return d.add(slot, int64_t(i) * s.threads); };
+  SmallVector<std::pair<Value, Value>> toStore;
+  for (auto [k, load] : llvm::enumerate(kept)) {
+    if (!needed.contains(load))
+      continue;
+    for (auto [i, c] : llvm::enumerate(points)) {
+      Value place = placeOf(k, slotOf(i));
+      if (!isKept.contains(load))
+        toStore.push_back({c.point.emitLanes(load.getResult()), place});
+      else
+        c.point.bindValue(load.getResult(), d.load(d.vector(s.width, load.getType()), place, lower::bytesOfAccess(load, s.width)));
+    }
+  }
+  for (auto [value, place] : toStore)
+    d.store(value, place, getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() / 8 * s.width);
+  for (Chunk &c : points) {
+    Value *accumulator = sums.data();
+    for (Operation *root : pass.roots)
+      emitRoot(root, c.point, c.ok, isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
+  }
+}
+
+/// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
+Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
+  int64_t ahead = schedule::rowTuning.keptAhead;
+  llvm::SmallPtrSet<Operation *, 16> needed;
+  for (Operation *root : pass.roots)
+    addNeeded(info, axes, root, needed);
+  Value end = chunksOf(pass.inner), last = d.sub(end, d.i64(1)), stride = d.mul(unit, ahead);
+  auto round = [&](Value chunk, ValueRange carried, bool tested) {
+    Values now(carried);
+    Value slot = now.pop_back_val();
+    SmallVector<Chunk> points;
+    for (int64_t i = 0; i < ahead; ++i) {
+      Value index = d.add(chunk, d.mul(unit, i)), ok;
+      if (tested) {
+        ok = d.less(index, end);
+        index = d.minU(index, last);
+      }
+      points.push_back({pointAt(pass.inner, index), ok});
+    }
+    visitKept(pass, needed, points, slot, now);
+    now.push_back(d.add(slot, ahead * s.threads));
+    return now;
+  };
+  sums.push_back(inBlock);
+  Value whole = d.sub(end, d.mul(unit, ahead - 1));
+  sums = d.loop(inUnit, whole, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, false); });
+  Value rounds = d.div(d.sub(sums.back(), inBlock), int64_t(s.threads));
+  Value rest = d.add(inUnit, d.mul(d.wide(rounds), unit));
+  sums = d.loop(rest, end, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, true); });
+  sums.pop_back();
+  isKept.insert(needed.begin(), needed.end());
+  return sums;
+}
+
+/// Every block leaves its value in its own shared memory, and takes all of them in the same order.
+Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
+  Type element = own.getType(), bits = d.b.getIntegerType(element.getIntOrFloatBitWidth());
+  // Behind what rows keep.
+  Value place = d.byteAt(keptBase, d.add(d.mul(keptSlots, int64_t(s.keptBytes)), int64_t(sharedSlots++) * 8));
+  d.when(d.equal(d.threadId(), 0), [&] {
+    Value word = d.bitcast(own, bits);
+    d.store(bits.isInteger(64) ? word : d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), word), place, 8);
+  });
+  clusterBarrier(d);
+  return d.loop(d.i32(0), sharers, d.i32(1), Values{identityOf(d, kind, element)}, [&](Value rank, ValueRange carried) {
+    Value word = readOfBlock(d, place, rank);
+    Value x = d.bitcast(bits.isInteger(64) ? word : d.b.create<arith::TruncIOp>(d.loc, bits, word), element);
+    return Values{combine(d, kind, carried[0], x)};
+  })[0];
+}
