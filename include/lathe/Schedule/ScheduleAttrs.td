@@ -110,8 +110,8 @@ def Schedule_AttentionAttr : Schedule_Attr<"Attention", "attention"> {
   let summary = "Of an attention: how many queries and keys are worked on together";
   let description = [{
     `#schedule.attention<queries = 128, keys = 64>`. What is not written is derived from the kernel and the machine.
-      - `queries`: that read keys and values together: 1: a block of a GPU, whose threads share out the keys, takes a single one; 64: tiles of
-        threads, 128: tiles of groups of warps; on a CPU up to one vector of them, or two;
+      - `queries`: that read keys and values together. 1: each alone, on a CPU with keys in the lanes, on a GPU with a block whose threads share
+        them out. Else up to one vector of them, or two; on a GPU 64, tiles of threads, or 128, tiles of groups of warps;
       - `keys`: of a step: on a GPU 64 or 128 of groups; on a CPU as many whole tiles as fit.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$queries, DefaultValuedParameter<"int64_t", "-1">:$keys);

@@ -41,6 +41,9 @@ struct AttentionShape {
 
 using schedule::AttentionTile;
 
+/// Exponentials are powers of two.
+constexpr double log2e = 1.4426950408889634;
+
 /// What lies in the lanes: points first, first + 1, ... of an axis, up to (not including) end. The axis is the query axis or,
 /// for one query, the batch axis whose points share keys and values.
 struct AttentionLanes {

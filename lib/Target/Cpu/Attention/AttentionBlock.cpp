@@ -12,8 +12,6 @@ using lower::BodyEmitter;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
-constexpr double log2e = 1.4426950408889634;
-
 AttentionScratch::AttentionScratch(const AttentionShape &s, const AttentionTile &t, unsigned lanes) {
   int64_t queries = t.queryVectors * lanes;
   auto padded = [&](int64_t n) { return (n + lanes - 1) / lanes * lanes; };

@@ -16,8 +16,6 @@ using lower::BodyEmitter;
 using shape::Expr;
 using Values = VectorBuilder::Values;
 
-constexpr double log2e = 1.4426950408889634;
-
 namespace {
 class RowEmitter {
 public:
