@@ -379,7 +379,7 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   Value panel = inPlace ? packedPanel(panelIndex) : scratchPanel(p);
   epilogue.request(point, tile.row, tile.count, firstColumn, width);
   if (&kernels == &tiles)
-    kernels.requestNext(panel, tile.index, depth);
+    kernels.requestNext(panel, tile.index, depth, rowTiles);
   bool paired = pairs && &kernels != &tiles;
   kernels.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
     epilogue.emitSums(point, v.add(tile.row, r), v.add(firstColumn, column), sums);

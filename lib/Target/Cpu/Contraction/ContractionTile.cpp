@@ -76,9 +76,10 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
   auto pass = [&](Value column) {
     Value from = v.at(panel, column, panelType);
     if (nextPanel) { // each pass its part
-      aheadElements = panelColumns / (requestingTiles * (all / vectors));
+      aheadElements = panelColumns / ((fewRequest ? 2 : requestingTiles) * (all / vectors));
+      aheadStep = fewRequest ? v.select(fewRequest, v.i(aheadElements), v.i(2 * aheadElements / mostRequesting)) : v.i(aheadElements);
       Value part = v.add(v.mul(requesting, all / vectors), v.div(column, vectors * v.lanes));
-      ahead = v.at(nextPanel, v.mul(part, v.mul(depth, aheadElements)), panelType);
+      ahead = v.at(nextPanel, v.mul(part, v.mul(depth, aheadStep)), panelType);
     }
     if (tileOfRows) // packed from vectors of places, which are constants of outer loops
       v.freeRegisters();
@@ -138,11 +139,18 @@ void ContractionTile::setReaders(int64_t most, int64_t least) {
   requestingTiles = least > 1 ? llvm::bit_floor(uint64_t(std::min(least, mostRequesting))) : mostRequesting;
 }
 
-void ContractionTile::requestNext(Value panel, Value tile, Value depth) {
+/// Of an open number of tiles each requests as often as two would; where there are four, some lines are requested twice, for which sixteen registers leave
+/// no slots.
+void ContractionTile::requestNext(Value panel, Value tile, Value depth, Value tiles) {
   if (!shape.packed || !mayHave(fewestRequested))
     return;
   nextPanel = v.at(panel, v.mul(depth, panelColumns), panelType);
-  requesting = v.min(tile, v.i(requestingTiles - 1));
+  if (!tiles || readers || v.target.registers < 32) {
+    requesting = v.min(tile, v.i(requestingTiles - 1));
+    return;
+  }
+  fewRequest = v.b.createOrFold<arith::AndIOp>(v.loc, v.less(v.i(1), tiles), v.less(tiles, v.i(mostRequesting)));
+  requesting = v.min(tile, v.select(fewRequest, v.i(1), v.i(mostRequesting - 1)));
 }
 
 /// Loops over the reduced axes from `level` on, each in a loop of its own.
@@ -231,7 +239,7 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     bool requests = ahead && !looksAhead(v.target, rows) && (rows > maxRows() / 2 || mayHave(fewestStreamed));
     for (unsigned at = u * aheadElements; requests && at < (u + 1) * aheadElements; ++at)
       if (at % elementsPerLine == 0)
-        v.prefetch(ahead, v.add(v.mul(k, aheadElements), at), panelType, 2);
+        v.prefetch(ahead, v.add(v.mul(k, aheadStep), fewRequest ? v.mul(v.i(u), aheadStep) : v.i(at)), panelType, 2);
     Value moved = v.mul(step ? k : v.add(k, u), stride);
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {

@@ -43,7 +43,8 @@ public:
   /// `tile`. The first four tiles of a panel request a quarter of the next one each, or of fewer the first two a half, so that it is in the
   /// second-level cache by the time of its first tile, which would wait for memory otherwise. Does nothing for operands that caches hold anyway,
   /// as far as the sizes are known.
-  void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth);
+  /// `tiles`: of a panel, where it matters that their number is found in a run; null: as setReaders says.
+  void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth, mlir::Value tiles = {});
 
 private:
   using Values = VectorBuilder::Values;
@@ -80,6 +81,8 @@ private:
   mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
   mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one
   unsigned aheadElements = 0;
+  mlir::Value fewRequest; ///< where it is found in a run whether two tiles request a half each, not four a quarter
+  mlir::Value aheadStep;  ///< elements from a row's request to the next one's then
 };
 
 } // namespace lathe::cpu
