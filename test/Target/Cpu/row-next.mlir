@@ -29,8 +29,9 @@ func.func @softmax(%x: !x) -> !x {
 }
 
 // CHECK-LABEL: func.func private @lathe_k1_long_avx512.body
-// CHECK-NOT: llvm.intr.prefetch
-// CHECK: return
+// CHECK-NOT: rw = 0 : i32
+// CHECK: "llvm.intr.prefetch"(%{{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 1 : i32}>
+// CHECK-NOT: rw = 0 : i32
 func.func @long(%x: !long) -> !long {
   %0 = kernel.generic reduction @long axes(i = "m", j = "8192") ins(%x : !long) outs(!long) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):

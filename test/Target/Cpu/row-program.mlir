@@ -18,6 +18,7 @@
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-COUNT-4: math.exp {{.*}} : vector<16xf32>
 // CHECK-COUNT-4: llvm.store
+// CHECK: "llvm.intr.prefetch"({{.*}}) <{{.*}}rw = 1
 // CHECK: llvm.intr.masked.store
 // CHECK: arith.divf {{.*}} : f32
 // CHECK: scf.for

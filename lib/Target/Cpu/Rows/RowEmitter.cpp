@@ -43,8 +43,7 @@ llvm::Error RowEmitter::run() {
   Points points{outer};
   std::vector<Goal> scalars = goalsOf(points, 0, stores);
   llvm::erase_if(scalars, [](const Goal &g) { return isa<kernel::StoreOp>(g.op); });
-  bool isOneRow = schedule.itemAxes.empty() && !schedule.laneBlock; // whose passes share what they keep
-  if (!scalars.empty() && !isOneRow)
+  if (!scalars.empty() && !isOneRow()) // whose passes share what they keep
     scope(points, 0, scalars);
   itemLoop(points[0], stores);
   if (!outer.error().empty())

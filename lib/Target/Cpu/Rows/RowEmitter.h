@@ -129,6 +129,7 @@ private:
   void keepInvariants(Points &points, lower::AxisSet bound, const Group &group);
   std::vector<mlir::Value> valuesToKeep(lower::AxisSet bound, const Group &now, llvm::ArrayRef<Group> later);
   void keep(llvm::ArrayRef<mlir::Value> values, llvm::ArrayRef<Group> later = {});
+  bool isOneRow() const { return schedule.itemAxes.empty() && !schedule.laneBlock; }
   kernel::StoreOp resultFor(mlir::Value value, llvm::ArrayRef<Group> later) const;
   mlir::Value cachePointer(lower::BodyEmitter &point, const Cached &cached);
   void loadCached(lower::BodyEmitter &point);
