@@ -31,8 +31,9 @@ constexpr int64_t smallestHalf = 128 << 10;
 constexpr int64_t mostPanels = 32;
 /// Rows of a tile where columns are no more than half a panel.
 constexpr int64_t narrowHeight = 8;
-/// Panels that are put together at most where more would be held, and the part of the third-level cache that they may take.
-constexpr int64_t mostTogether = 16, partOfShared = 8;
+/// Panels that are put together at most where more would be held, the part of the third-level cache that they may take, and the part of it up to which
+/// rows need none of this.
+constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 
@@ -174,8 +175,9 @@ Expr ContractionEmitter::panelsTogether() const {
   Expr threads = Expr::max(Expr(1), fact(LATHE_FACT_THREADS)),
        half = Expr::max(Expr(smallestHalf), Expr::floordiv(fact(LATHE_FACT_CACHE), Expr(2)));
   // Rows that are rounded are written again for each group, too.
-  Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes),
-                        atMost(Expr::floordiv(fact(LATHE_FACT_SHARED), panelBytes * partOfShared)));
+  // Rows of which the third-level cache holds several times as many come in time, too.
+  Expr shared = fact(LATHE_FACT_SHARED), far = Expr::min(Expr(1), Expr::floordiv(rowBytes, Expr::max(Expr(1), Expr::floordiv(shared, Expr(partForRows)))));
+  Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), far * atMost(Expr::floordiv(shared, panelBytes * partOfShared)));
   Expr passes = pairs ? all : stay ? near : Expr::max(near, Expr(1) + all * Expr::floordiv(rowBytes, half));
   Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
