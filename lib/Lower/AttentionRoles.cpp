@@ -46,7 +46,8 @@ static int64_t runOf(const Expr &e, const std::string &axis, const Expr &extent)
 static void findSharing(AttentionRoles &r, const BodyInfo &info) {
   for (unsigned a : axesIn(info, r.batch)) {
     int64_t run = std::min(runOf(r.k, info.axes[a], info.extents[a]), runOf(r.v, info.axes[a], info.extents[a]));
-    if (info.extents[a].constant().value_or(1) % run != 0 || !info.extents[a].constant())
+    std::optional<int64_t> known = info.extents[a].constant();
+    if (!known || *known % run != 0)
       run = 1;
     if (run >= r.sharing) {
       r.sharedAxis = a;

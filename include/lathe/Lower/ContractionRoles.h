@@ -17,7 +17,6 @@ struct ContractionRoles {
   AxisSet columns = 0; ///< of the second one alone
   AxisSet others = 0;  ///< of neither: what is stored is the same along them, or differs by what comes behind the sum
 
-  ContractionRoles() = default;
   ContractionRoles(const BodyInfo &info, kernel::ContractOp op);
   /// Of operands that vary along these axes.
   ContractionRoles(const BodyInfo &info, AxisSet left, AxisSet right, AxisSet reduced);

@@ -1,6 +1,7 @@
 //===- AxisGroup.cpp - Several axes walked as one --------------------------===//
 
 #include "AxisGroup.h"
+#include "lathe/Lower/ContractionRoles.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -8,11 +9,7 @@ using namespace lathe::cpu;
 using shape::Expr;
 
 AxisGroup AxisGroup::of(const lower::BodyInfo &info, lower::AxisSet set) {
-  std::vector<unsigned> axes;
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (set >> a & 1)
-      axes.push_back(a);
-  return AxisGroup(info, axes);
+  return AxisGroup(info, lower::axesIn(info, set));
 }
 
 unsigned AxisGroup::carrier() const {
