@@ -67,6 +67,8 @@ std::optional<SmallVector<Expr>> RowEmitter::changesOf(ArrayRef<EdgeCompare> edg
 void RowEmitter::stretches(Points &outer, AxisSet bound, const Group &group, ArrayRef<EdgeCompare> edges, ArrayRef<Expr> changes, Value from,
                            Value to) {
   std::optional<int64_t> extent = schedule.laneBlock ? std::nullopt : info.extents[*schedule.lane].constant(), start = 0;
+  // A change may lie outside the row: what is asked of a border that a slice has cut away.
+  auto within = [&](std::optional<int64_t> place) { return extent && place ? std::optional(std::clamp<int64_t>(*place, 0, *extent)) : std::nullopt; };
   Value at = from;
   for (size_t i = 0; i <= changes.size(); ++i) {
     Points inside(outer);
@@ -80,16 +82,11 @@ void RowEmitter::stretches(Points &outer, AxisSet bound, const Group &group, Arr
         next = b.create<arith::MinSIOp>(loc, b.create<arith::MaxSIOp>(loc, placeOf(outer[0], e), at), to);
     }
     Expr first = i ? changes[i - 1] : Expr(0), behind = i < changes.size() ? changes[i] : info.extents[*schedule.lane];
-    if ((behind - first).constant().value_or(narrowest) < narrowest) { // of a border, whose sizes may be open: nothing is gathered
+    std::optional<int64_t> end = within(behind.constant());
+    if ((behind - first).constant().value_or(narrowest) < narrowest) // of a border, whose sizes may be open: nothing is gathered
       laneTrips(inside, bound, group, at, next, 1, 1, {});
-      start = behind.constant();
-      at = next;
-      continue;
-    }
-    std::optional<int64_t> end = i < changes.size() ? changes[i].constant() : extent;
-    if (extent && end)
-      end = std::clamp<int64_t>(*end, start.value_or(0), *extent);
-    stretch(inside, bound, group, at, next, extent && start && end ? std::optional(*end - *start) : std::nullopt);
+    else
+      stretch(inside, bound, group, at, next, start && end ? std::optional(*end - *start) : std::nullopt);
     start = end;
     at = next;
   }
