@@ -70,15 +70,17 @@ Attribute RowsAttr::parse(AsmParser &parser, Type) {
                     fields[2].second);
 }
 
-void TilesAttr::print(AsmPrinter &p) const { printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}, {"panels", getPanels()}}); }
+void TilesAttr::print(AsmPrinter &p) const {
+  printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}, {"panels", getPanels()}, {"direct", getDirect()}});
+}
 
 Attribute TilesAttr::parse(AsmParser &parser, Type) {
-  Field fields[] = {{"height", -1}, {"narrow", -1}, {"panels", -1}};
+  Field fields[] = {{"height", -1}, {"narrow", -1}, {"panels", -1}, {"direct", -1}};
   auto loc = parser.getCurrentLocation();
   if (parseFields(parser, fields))
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
-                    fields[2].second);
+                    fields[2].second, fields[3].second);
 }
 
 void WinogradAttr::print(AsmPrinter &p) const { printFields(p, {{"high", getHigh()}, {"wide", getWide()}}); }
@@ -159,13 +161,15 @@ LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, i
 }
 
 LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t height, int64_t narrow,
-                                int64_t panels) {
+                                int64_t panels, int64_t direct) {
   if (height == 0 || height > highestTile)
     return error() << "height: expected 1 to " << highestTile;
   if (narrow >= 0 && narrow != 16 && narrow != 32)
     return error() << "narrow: expected 16 or 32";
   if (panels == 0 || panels > mostPanels)
     return error() << "panels: expected 1 to " << mostPanels;
+  if (direct > 1)
+    return error() << "direct: expected 0 or 1";
   return success();
 }
 

@@ -71,7 +71,7 @@ func.func @hinted(%x: !h) -> !h {
 }
 
 // Few columns beyond whole panels: half a panel for them, where each panel asks. One row, or one column, is a row of products.
-// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<"m = 1", #schedule.plain>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<#schedule.tiles<narrow = 16>>]}
+// CHECK: @product {{.*}} attributes {schedule.cases = [#schedule.case<"m = 1", #schedule.plain>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<"k <= 80", #schedule.tiles<narrow = 16, direct = 1>>, #schedule.case<#schedule.tiles<narrow = 16>>]}
 // CODE: @lathe_k2_product_avx512.way1.body({{.*}}
 // CODE: %[[ROW:.*]] = llvm.load %{{.*}} -> vector<16xf32>
 // CODE: %[[VECTOR:.*]] = llvm.load %{{.*}} -> vector<16xf32>

@@ -61,10 +61,12 @@ def Schedule_TilesAttr : Schedule_Attr<"Tiles", "tiles"> {
       - `height`: rows of a tile at most;
       - `panels`: so many panels of columns are worked on together, so that a tile of rows is read once for all of them. Not written:
         as many as the second-level cache of the machine that runs holds, where the rows do not lie there themselves;
-      - `narrow`: the last panel of columns is worked off in this many columns where they are enough; 32: always whole panels.
+      - `narrow`: the last panel of columns is worked off in this many columns where they are enough; 32: always whole panels;
+      - `direct`: 1: what follows takes the sums of whole panels as they leave their registers, 0: from memory. Not written: directly where the sum is
+        known to be short.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow,
-                        DefaultValuedParameter<"int64_t", "-1">:$panels);
+                        DefaultValuedParameter<"int64_t", "-1">:$panels, DefaultValuedParameter<"int64_t", "-1">:$direct);
   let genVerifyDecl = 1;
 }
 

@@ -348,7 +348,8 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   unsigned narrow = asked && asked.getNarrow() > 0 ? asked.getNarrow() : known && lessWork(*known) ? panelColumns / 2 : panelColumns;
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
-  bool takes = known && epilogue.takesSums(shape.reduced.extent().constant());
+  bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
+  bool takes = direct && epilogue.canTakeSums();
   auto each = [&](Value from, Value to, unsigned width, bool all) {
     eachTile(tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
@@ -367,16 +368,21 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   bool one = known && *known <= int64_t(lastWidth), filled = known && last % int64_t(lastWidth) == 0;
   if (one || (whole && (filled || !takes)))
     return each(v.i(0), count, lastWidth, filled);
+  // Sums are taken from panels that are full; otherwise a panel that is more than half full is worked off as one.
+  bool leavesWide = takes && !whole && !known;
   Value lastPanel = v.sub(count, 1), firstOfLast = v.mul(v.add(firstPanel, lastPanel), panelColumns);
-  Value isLast = v.less(columns, v.add(firstOfLast, whole ? panelColumns : narrow + 1));
+  Value isLast = v.less(columns, v.add(firstOfLast, whole || takes ? panelColumns : narrow + 1));
   Value wholes = v.select(isLast, lastPanel, count);
   v.ifThen(v.less(v.i(0), wholes), [&] { each(v.i(0), wholes, panelColumns, true); });
+  auto atMost = [&](unsigned width) { return v.less(columns, v.add(firstOfLast, width + 1)); };
   auto lastOnes = [&] { each(lastPanel, count, lastWidth, filled); };
+  auto wideOrLast = [&] {
+    leavesWide ? v.ifThen(atMost(narrow), lastOnes, [&] { each(lastPanel, count, panelColumns, false); }) : lastOnes();
+  };
   if (known || narrow != 2 * v.lanes)
-    return v.ifThen(isLast, lastOnes);
+    return v.ifThen(isLast, wideOrLast);
   // Rows at an open distance have a register each, and a single vector of columns takes five sixths of the time of two. At a known one it takes more.
-  Value single = v.less(columns, v.add(firstOfLast, v.lanes + 1));
-  v.ifThen(isLast, [&] { v.ifThen(single, [&] { each(lastPanel, count, v.lanes, false); }, lastOnes); });
+  v.ifThen(isLast, [&] { v.ifThen(atMost(v.lanes), [&] { each(lastPanel, count, v.lanes, false); }, wideOrLast); });
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update

@@ -11,12 +11,6 @@ using lower::BodyEmitter;
 
 /// Of 4 bytes; narrower ones are requested twice.
 constexpr unsigned elementsPerLine = 16;
-/// Points of the sum beside which a trip through the tile counts, and operations that leave registers to the sums.
-struct Taken {
-  int64_t deepest;
-  size_t mostOps;
-};
-constexpr Taken takenBySixteen{256, 8}, takenByMore{80, 12};
 
 ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShape &shape, const lower::BodyInfo &info,
                                          lower::BodyEmitter &body, unsigned maxRows, bool grouped)
@@ -34,17 +28,8 @@ ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShap
 }
 
 void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
-  llvm::DenseSet<Operation *> seen;
-  SmallVector<Value> work;
-  for (kernel::StoreOp s : stores)
-    work.push_back(s.getValue());
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    Operation *op = value == shape.result ? nullptr : value.getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    work.append(op->operand_begin(), op->operand_end());
-    ops.push_back(op);
+  ops = schedule::opsBehind(info, shape.result);
+  for (Operation *op : ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     if (load && load.getIndices().empty() && shape.rows.isMentionedBy(info.exprOf(load)))
       rowReads.push_back(load);
@@ -309,12 +294,10 @@ BodyEmitter ContractionEpilogue::rowAt(const BodyEmitter &point, Value row) {
   return at;
 }
 
-/// Functions have constants of their own, and divisions come with them: SiLU behind 16 points took 1.3 times as long.
+bool ContractionEpilogue::canTakeSums() const { return lines.empty() && !shape.columns.empty() && !shape.resultType && lanesStayInAxis(); }
+
 bool ContractionEpilogue::takesSums(std::optional<int64_t> depth) const {
-  auto isFunction = [](Operation *op) { return isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp>(op); };
-  const Taken &most = v.target.registers < 32 ? takenBySixteen : takenByMore;
-  return depth && *depth <= most.deepest && lines.empty() && !shape.columns.empty() && !shape.resultType && lanesStayInAxis() &&
-         ops.size() <= most.mostOps && llvm::none_of(ops, isFunction);
+  return depth && canTakeSums() && *depth <= schedule::deepestDirect(ops, v.target).value_or(-1);
 }
 
 /// The epilogue of one vector of columns (or of one column), at a row.

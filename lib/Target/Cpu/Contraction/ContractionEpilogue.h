@@ -4,6 +4,7 @@
 
 #include "Contraction.h"
 #include "../Rows/RowGroups.h"
+#include "lathe/Schedule/Tiles.h"
 
 namespace lathe::cpu {
 
@@ -27,7 +28,9 @@ public:
   void emit(const lower::BodyEmitter &point, mlir::Value row, mlir::Value count, mlir::Value firstColumn,
             unsigned width = panelColumns);
 
-  /// Whether little is done with the sums of so many points, and with columns in the lanes: emitSums() may take them as they leave their registers.
+  /// Whether emitSums() may take sums as they leave their registers: with columns in the lanes.
+  bool canTakeSums() const;
+  /// Whether it is worth it: little is done with the sums of so many points.
   bool takesSums(std::optional<int64_t> depth) const;
   /// A vector of sums, all of whose columns there are where the panel is filled.
   void emitSums(const lower::BodyEmitter &point, mlir::Value row, mlir::Value column, mlir::Value sums, bool filled = true) {
@@ -66,7 +69,7 @@ private:
   RowGroups groups;
   mlir::Value tile, columns, lineLength;
   llvm::SmallVector<kernel::StoreOp> stores;
-  llvm::SmallVector<mlir::Operation *> ops;   ///< what follows the sum
+  std::vector<mlir::Operation *> ops;         ///< what follows the sum
   llvm::SmallVector<kernel::LoadOp> rowReads; ///< what differs from row to row
   AxisGroup lines, lineAxes; ///< rows that lie side by side in the results, and the axes outside of them; empty: none do
   /// So many neighbouring columns lie between two neighbours of a line, as the innermost axis of the columns.
