@@ -1,5 +1,6 @@
-// What a vector under a mask reads is asked for eight rows before: processors do not look ahead of it. Whole vectors do without.
+// What a vector under a mask reads is asked for eight rows before: processors do not look ahead of it. Of whole vectors only those that are lines.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=HALF
 
 lathe.symbol "m" range [1, 9223372036854775807]
 lathe.symbol "n" range [1, 64] hints [24, 64]
@@ -10,8 +11,11 @@ lathe.symbol "n" range [1, 64] hints [24, 64]
 // CHECK-LABEL: func.func private @lathe_k0_sums_avx512.body
 // CHECK: "llvm.intr.prefetch"
 // CHECK-LABEL: func.func private @lathe_k0_sums_avx512.way1.body
-// CHECK-NOT: "llvm.intr.prefetch"
+// CHECK-COUNT-4: "llvm.intr.prefetch"
 // CHECK: return
+// HALF-LABEL: func.func private @lathe_k0_sums_avx2.body
+// HALF-NOT: "llvm.intr.prefetch"
+// HALF-LABEL: func.func private @lathe_k0_sums_avx2.way1.body
 func.func @sums(%x: !x) -> !y {
   %0 = kernel.generic reduction @sums axes(i = "m", j = "n") ins(%x : !x) outs(!y) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
