@@ -45,6 +45,13 @@ static void matchAny(const uint64_t *a, uint64_t *r) {
     *r |= uint64_t(!all[i].empty() && all[i][0] == a[1]) << i;
 }
 
+static void ballot(const uint64_t *a, uint64_t *r) {
+  const Meeting::Words &all = block->meetWarp("vote of warp", a[1], warpSize());
+  *r = 0;
+  for (unsigned i = 0; i < 32; ++i)
+    *r |= uint64_t(!all[i].empty() && (all[i][0] & 1)) << i;
+}
+
 /// Functions of f32 numbers, by what the intrinsic's name begins with.
 static Semantics arithmetic(StringRef name) {
   auto one = [](float (*f)(float)) -> Semantics {
@@ -135,6 +142,8 @@ static Semantics intrinsic(StringRef name) {
     return shuffle(Shuffle::Up);
   if (name == "match.any.sync.i32")
     return matchAny;
+  if (name == "vote.ballot.sync")
+    return ballot;
   if (name == "shfl.sync.idx.i32")
     return shuffle(Shuffle::From);
   return arithmetic(name);

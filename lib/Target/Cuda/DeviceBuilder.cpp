@@ -189,6 +189,8 @@ void DeviceBuilder::addOverLanes(Values &sums, Value lane) {
 
 Value DeviceBuilder::matchAny(Value x) { return intrinsic("llvm.nvvm.match.any.sync.i32", {i32(-1), x}, i32Type()); }
 
+Value DeviceBuilder::ballot(Value holds) { return intrinsic("llvm.nvvm.vote.ballot.sync", {i32(-1), holds}, i32Type()); }
+
 Value DeviceBuilder::warpUniform(Value x) {
   return intrinsic("llvm.nvvm.shfl.sync.idx.i32", {i32(-1), x, i32(0), i32(31)}, i32Type());
 }

@@ -117,6 +117,7 @@ public:
   /// takes the other half's part from the lane that it gave to: an exchange for each value, not five.
   void addOverLanes(Values &sums, Value lane);
   Value matchAny(Value x);                         ///< of a warp's threads (a bit each), those that have the same (i32)
+  Value ballot(Value holds);                       ///< of a warp's threads (a bit each), those where it does (i32)
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it
   Value electOne();                                ///< true for one thread of a converged warp
 

@@ -167,6 +167,50 @@ static llvm::Error addSort(Generator &g, kernel::SortOp op, StringRef name, unsi
   return g.addEntry(frame, name, emitter.error());
 }
 
+/// One launch, of blocks that know nothing of one another.
+static void setLaunch(PlanFunction &plan, Value entry, Value grid, Value block) {
+  plan.set(LATHE_CUDA_ENTRY, entry);
+  plan.set(LATHE_CUDA_GRID, grid);
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, block);
+}
+
+/// A block for each part of a row's results, of more threads where rows are long.
+static llvm::Error addParts(Generator &g, kernel::SortOp op, Value rows) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  kernel::GenericOp kernel = g.info.kernel;
+  Expr length = *kernel.getExtent(op.getAxis()), parts = Expr::ceildiv(*kernel.getExtent(op.getRankAxis()), Expr(SortEmitter::capacity(op)));
+  bool mayBeShort = length.constant().value_or(0) < longRow, mayBeLong = length.constant().value_or(longRow) >= longRow;
+  Value entry = plan.constant(g.entries.size()), block = plan.constant(mayBeShort ? usualThreads : manyThreads);
+  if (mayBeShort && mayBeLong) {
+    Value isLong = h.less(plan.constant(longRow - 1), plan.size(length));
+    entry = h.select(isLong, plan.constant(g.entries.size() + 1), entry);
+    block = h.select(isLong, plan.constant(manyThreads), block);
+  }
+  setLaunch(plan, entry, h.mul(plan.size(parts), rows), block);
+  if (mayBeShort)
+    if (llvm::Error e = addSort(g, op, "sort", usualThreads))
+      return e;
+  return mayBeLong ? addSort(g, op, "sort_long", manyThreads) : llvm::Error::success();
+}
+
+/// All blocks together in place of what the plan says, where that is useful and rows do not fit into one.
+static void preferTogether(PlanFunction &plan, const RadixLaunch &r, const std::optional<BlockSort> &byRows) {
+  DeviceBuilder &h = plan.d;
+  Value none = plan.constant(0), grid = plan.word(LATHE_CUDA_GRID);
+  Value useful = byRows ? h.select(byRows->useful, h.i1(false), r.useful) : r.useful;
+  plan.set(LATHE_CUDA_SCRATCH, h.select(useful, r.scratch, none));
+  // The first launch has no blocks where there are no results.
+  Value begin = h.select(h.less(none, grid), r.beginGrid, grid);
+  plan.follow(r.sort, h.select(useful, r.sortGrid, none), plan.constant(radixThreads));
+  plan.set(LATHE_CUDA_FLAGS, h.bitOr(plan.word(LATHE_CUDA_FLAGS), plan.constant(LATHE_CUDA_TOGETHER)));
+  plan.set(LATHE_CUDA_ENTRY, h.select(useful, r.begin, plan.word(LATHE_CUDA_ENTRY)));
+  plan.set(LATHE_CUDA_GRID, h.select(useful, begin, grid));
+  plan.set(LATHE_CUDA_BLOCK, h.select(useful, plan.constant(32), plan.word(LATHE_CUDA_BLOCK)));
+}
+
 llvm::Expected<bool> cuda::generateSort(Generator &g) {
   kernel::GenericOp kernel = g.info.kernel;
   auto sorts = kernel.getBody().front().getOps<kernel::SortOp>();
@@ -175,40 +219,28 @@ llvm::Expected<bool> cuda::generateSort(Generator &g) {
   kernel::SortOp op = *sorts.begin();
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  int64_t room = SortEmitter::capacity(op);
-  llvm::Expected<std::optional<RadixLaunch>> radix = addRadixSort(g, op, room);
-  if (!radix)
-    return radix.takeError();
-  Expr length = *kernel.getExtent(op.getAxis());
-  bool mayBeShort = length.constant().value_or(0) < longRow, mayBeLong = length.constant().value_or(longRow) >= longRow;
-  Value entry = plan.constant(g.entries.size()), block = plan.constant(mayBeShort ? usualThreads : manyThreads);
-  if (mayBeShort && mayBeLong) {
-    Value isLong = h.less(plan.constant(longRow - 1), plan.size(length));
-    entry = h.select(isLong, plan.constant(g.entries.size() + 1), entry);
-    block = h.select(isLong, plan.constant(manyThreads), block);
+  llvm::Expected<std::optional<BlockSort>> byRows = addBlockRadix(g, op);
+  if (!byRows)
+    return byRows.takeError();
+  Value rows = plan.size(rowsOf(g.info, op));
+  if (const std::optional<BlockSort> &s = *byRows; s && s->always) {
+    setLaunch(plan, s->entry, rows, s->threads);
+    plan.set(LATHE_CUDA_SHARED, s->shared);
+    return true;
   }
-  Value grid = plan.size(Expr::ceildiv(*kernel.getExtent(op.getRankAxis()), Expr(room)) * rowsOf(g.info, op));
-  if (const std::optional<RadixLaunch> &r = *radix) {
-    plan.set(LATHE_CUDA_SCRATCH, h.select(r->useful, r->scratch, plan.constant(0)));
-    // The first launch has no blocks where there are no results.
-    Value begin = h.select(h.less(plan.constant(0), grid), r->beginGrid, grid), none = plan.constant(0);
-    plan.follow(r->sort, h.select(r->useful, r->sortGrid, none), plan.constant(radixThreads));
-    Value flags = plan.word(LATHE_CUDA_FLAGS);
-    plan.set(LATHE_CUDA_FLAGS, h.bitOr(flags, plan.constant(LATHE_CUDA_TOGETHER)));
-    entry = h.select(r->useful, r->begin, entry);
-    grid = h.select(r->useful, begin, grid);
-    block = h.select(r->useful, plan.constant(32), block);
+  llvm::Expected<std::optional<RadixLaunch>> together = addRadixSort(g, op, SortEmitter::capacity(op));
+  if (!together)
+    return together.takeError();
+  if (llvm::Error e = addParts(g, op, rows))
+    return std::move(e);
+  if (*together)
+    preferTogether(plan, **together, *byRows);
+  if (const std::optional<BlockSort> &s = *byRows) {
+    auto prefer = [&](unsigned word, Value v, Value otherwise) { plan.set(word, h.select(s->useful, v, otherwise)); };
+    prefer(LATHE_CUDA_ENTRY, s->entry, plan.word(LATHE_CUDA_ENTRY));
+    prefer(LATHE_CUDA_GRID, rows, plan.word(LATHE_CUDA_GRID));
+    prefer(LATHE_CUDA_BLOCK, s->threads, plan.word(LATHE_CUDA_BLOCK));
+    prefer(LATHE_CUDA_SHARED, s->shared, plan.constant(0));
   }
-  plan.set(LATHE_CUDA_ENTRY, entry);
-  plan.set(LATHE_CUDA_GRID, grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, block);
-  if (mayBeShort)
-    if (llvm::Error e = addSort(g, op, "sort", usualThreads))
-      return std::move(e);
-  if (mayBeLong)
-    if (llvm::Error e = addSort(g, op, "sort_long", manyThreads))
-      return std::move(e);
   return true;
 }

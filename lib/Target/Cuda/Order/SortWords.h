@@ -38,6 +38,15 @@ struct RadixLaunch {
 llvm::Expected<std::optional<RadixLaunch>> addRadixSort(Generator &g, kernel::SortOp op, int64_t blockRoom);
 constexpr unsigned radixThreads = 1024;
 
+/// Words of a plan: a launch of a block for each row.
+struct BlockSort {
+  Value useful; ///< i1: rows that a block's shared memory holds, of which more than a few results are wanted
+  Value entry, threads, shared;
+  bool always;  ///< it is known to be useful
+};
+/// Adds entry points for rows that a block sorts digit by digit; nothing where rows are known to be longer or very short.
+llvm::Expected<std::optional<BlockSort>> addBlockRadix(Generator &g, kernel::SortOp op);
+
 } // namespace lathe::cuda
 
 #endif // LATHE_LIB_TARGET_CUDA_SORTWORDS_H

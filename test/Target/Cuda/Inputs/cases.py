@@ -762,8 +762,12 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
                 lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True)]
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
 SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)]
+# Rows that a block sorts digit by digit: its shapes, of which the largest fit one GPU, and words that share digits.
+SORTED_ROWS = [lambda: sort(2, 513, 513), lambda: sort(3, 700, 130, ties=True, descending=True), lambda: sort(2, 1024, 1024, "i64"),
+               lambda: sort(2, 1025, 1025, descending=True), lambda: sort(1, 2049, 2049), lambda: sort(1, 4100, 4100, "i64", ties=True),
+               lambda: sort(1, 8200, 8200, ties=True), lambda: sort(1, 8192, 200, "i64", descending=True)]
 # Rows that all blocks sort together.
-SORTED_TOGETHER = [lambda: sort(1, 8300, 8300), lambda: sort(2, 16500, 600, descending=True, ties=True), lambda: sort(1, 4200, 4200, "i64", ties=True)]
+SORTED_TOGETHER = [lambda: sort(1, 16400, 16400), lambda: sort(2, 16500, 600, descending=True, ties=True), lambda: sort(1, 8200, 8200, "i64", ties=True)]
 
 SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
             lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", ""),
@@ -791,4 +795,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
