@@ -162,17 +162,17 @@ ConstantId ArtifactBuilder::addConstant(ByteSource bytes) {
 
 void ArtifactBuilder::addObject(std::string bytes) { state->objects.push_back(std::move(bytes)); }
 
-uint32_t ArtifactBuilder::addCudaModule(uint32_t sm, bool ptx, std::string bytes) {
-  if (ptx)
+uint32_t ArtifactBuilder::addDeviceImage(uint32_t capability, bool text, std::string bytes) {
+  if (text)
     bytes.push_back('\0'); // the driver takes text that ends so
   uint64_t size = bytes.size();
-  state->cudaModules.push_back({sm, ptx, addConstant(ByteSource::own(std::move(bytes))), size});
-  return state->cudaModules.size() - 1;
+  state->deviceImages.push_back({capability, text, addConstant(ByteSource::own(std::move(bytes))), size});
+  return state->deviceImages.size() - 1;
 }
 
-uint32_t ArtifactBuilder::addCudaLaunch(std::vector<CudaVariantInfo> variants) {
-  state->cudaLaunches.push_back(std::move(variants));
-  return state->cudaLaunches.size() - 1;
+uint32_t ArtifactBuilder::addLaunch(std::vector<DeviceVariantInfo> variants) {
+  state->launches.push_back(std::move(variants));
+  return state->launches.size() - 1;
 }
 
 KernelId ArtifactBuilder::addKernel(KernelInfo kernel) {

@@ -13,9 +13,9 @@ struct CheckInfo {
   bool ofValues;
 };
 
-struct CudaModuleInfo {
-  uint32_t sm;
-  bool ptx;
+struct DeviceImageInfo {
+  uint32_t capability;
+  bool text;
   ConstantId code;
   uint64_t bytes;
 };
@@ -41,8 +41,8 @@ struct ArtifactBuilder::State {
   std::vector<ByteSource> constants;
   std::vector<std::string> objects;
   std::vector<KernelInfo> kernels;
-  std::vector<CudaModuleInfo> cudaModules;
-  std::vector<std::vector<CudaVariantInfo>> cudaLaunches;
+  std::vector<DeviceImageInfo> deviceImages;
+  std::vector<std::vector<DeviceVariantInfo>> launches;
 
   EntryInfo &entry() { return entries[current]; }
 };

@@ -325,7 +325,7 @@ LatheArray TableWriter::writeKernels() {
     for (const VariantInfo &variant : kernel.variants)
       variants.push_back({uint32_t(variant.level), functions.indexOf(variant.fn), functions.indexOf(variant.plan), 0});
     out.push_back({blob.text(kernel.name), blob.text(kernel.kernelClass), blob.texts(kernel.nodes),
-                   blob.texts(kernel.unfused), blob.array(variants), kernel.cuda, 0});
+                   blob.texts(kernel.unfused), blob.array(variants), kernel.launch, 0});
   }
   return blob.array(out);
 }
@@ -338,17 +338,17 @@ LatheArray TableWriter::writeSchedules() {
 }
 
 uint32_t TableWriter::writeCuda() {
-  if (state.cudaLaunches.empty())
+  if (state.launches.empty())
     return 0;
   std::vector<LatheCudaModule> modules;
-  for (const CudaModuleInfo &module : state.cudaModules)
-    modules.push_back({module.sm, module.ptx ? 1u : 0u,
+  for (const DeviceImageInfo &module : state.deviceImages)
+    modules.push_back({module.capability, module.text ? 1u : 0u,
                        module.code < data.offsets.size() ? data.offsets[module.code] : 0, module.bytes});
   std::vector<LatheCudaLaunch> launches;
-  for (const std::vector<CudaVariantInfo> &launch : state.cudaLaunches) {
+  for (const std::vector<DeviceVariantInfo> &launch : state.launches) {
     std::vector<LatheCudaVariant> variants;
-    for (const CudaVariantInfo &v : launch)
-      variants.push_back({v.sm, v.module, blob.texts(v.entries), functions.indexOf(v.plan), 0});
+    for (const DeviceVariantInfo &v : launch)
+      variants.push_back({v.capability, v.image, blob.texts(v.entries), functions.indexOf(v.plan), 0});
     launches.push_back({blob.array(variants)});
   }
   std::vector<LatheCudaTable> table = {{1, 0, blob.array(modules), blob.array(launches)}};

@@ -20,7 +20,7 @@ std::string pipeline::hostArchOf(ArrayRef<TargetSpec> targets) {
   for (const TargetSpec &t : targets)
     if (backendOf(t).isHost())
       return t.arch;
-  return "x86_64"; // code for devices alone is for hosts of today's servers
+  return target::usualHost();
 }
 
 target::CodeOptions pipeline::codeOptions(const TargetSpec &target, const CompileOptions &options) {
@@ -32,7 +32,7 @@ target::CodeOptions pipeline::codeOptions(const TargetSpec &target, const Compil
   o.mostSchedules = options.maxSchedules;
   o.directConvolutions = options.directConvolutions;
   o.precision = options.precision;
-  o.toolkit = options.cudaPath;
+  o.toolkit = options.toolkit;
   o.cache = options.cache;
   o.tuning = options.tuning;
   if (options.observer)
@@ -64,12 +64,12 @@ static artifact::KernelInfo describe(kernel::GenericOp op) {
 static std::vector<uint32_t> addLaunches(artifact::ArtifactBuilder &builder, target::TargetCode &code) {
   std::vector<uint32_t> images, launches;
   for (target::DeviceImage &image : code.images)
-    images.push_back(builder.addCudaModule(image.capability, image.text, std::move(image.bytes)));
+    images.push_back(builder.addDeviceImage(image.capability, image.text, std::move(image.bytes)));
   for (std::vector<target::LaunchVariant> &variants : code.launches) {
-    std::vector<artifact::CudaVariantInfo> infos;
+    std::vector<artifact::DeviceVariantInfo> infos;
     for (target::LaunchVariant &v : variants)
       infos.push_back({v.capability, images[v.image], std::move(v.entries), std::move(v.plan)});
-    launches.push_back(builder.addCudaLaunch(std::move(infos)));
+    launches.push_back(builder.addLaunch(std::move(infos)));
   }
   return launches;
 }
@@ -78,7 +78,7 @@ static artifact::KernelInfo describe(const target::TargetCode &code, unsigned i,
                                      ArrayRef<uint32_t> launches) {
   artifact::KernelInfo info = describe(code.kernels[i]);
   if (!code.launchOf.empty())
-    info.cuda = launches[code.launchOf[i]];
+    info.launch = launches[code.launchOf[i]];
   if (code.functions.empty())
     return info;
   const target::CompiledKernel &functions = code.functions[i];
@@ -108,7 +108,7 @@ Error pipeline::addCode(artifact::ArtifactBuilder &builder, ArrayRef<ModuleOp> m
   for (target::CompiledGroup &group : code->groups) {
     artifact::KernelInfo info = describe(group.first);
     info.kernelClass = group.kind;
-    info.cuda = launches[group.launch];
+    info.launch = launches[group.launch];
     together.push_back({std::move(group.ops), std::move(group.operands), std::move(group.results),
                         std::move(group.sizes), builder.addKernel(std::move(info))});
   }

@@ -186,7 +186,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--precision", o.precision, "Of contractions: f32, bf16, f16 (on CPUs of their weights), on GPUs also tf32");
   command->add_option("--seed", flags->seed,
                       "Accept random numbers, drawn when compiling; for operators that say no seed");
-  command->add_option("--cuda-path", o.cudaPath, "CUDA toolkit with ptxas and libdevice");
+  command->add_option("--cuda-path", o.toolkit, "CUDA toolkit with ptxas and libdevice");
   command
       ->add_option("--max-schedules", o.maxSchedules,
                    "Ways that one kernel may run in, by its sizes, on CPUs (default 12)")

@@ -73,14 +73,14 @@ struct KernelInfo {
   std::vector<std::string> nodes;   ///< model nodes that it covers
   std::vector<std::string> unfused; ///< "producer -> consumer: reason"
   std::vector<VariantInfo> variants;
-  uint32_t cuda = LATHE_NONE;         ///< index of its launch in the CUDA table
+  uint32_t launch = LATHE_NONE;       ///< of a device: its index among all launches
   std::vector<std::string> schedules; ///< how it runs, and what is slow about it, a line each
 };
 
-/// One kernel's code for one compute capability: entry points of a module, and the symbol of an added object's
+/// One kernel's code for one capability of a device: entry points of an image, and the symbol of an added object's
 /// LathePlanFn that picks one of them and says how to launch it.
-struct CudaVariantInfo {
-  uint32_t sm = 0, module = 0;
+struct DeviceVariantInfo {
+  uint32_t capability = 0, image = 0;
   std::vector<std::string> entries;
   std::string plan;
 };
@@ -183,10 +183,10 @@ public:
   ConstantId addConstant(ByteSource bytes);
   /// A compiled relocatable object for the machine. Its global symbols must be unique in the artifact.
   void addObject(std::string bytes);
-  /// Machine code (a cubin), or PTX text, for a compute capability; gives its index for CudaVariantInfo::module.
-  uint32_t addCudaModule(uint32_t sm, bool ptx, std::string bytes);
-  /// Gives the index for KernelInfo::cuda. Kernels may share one.
-  uint32_t addCudaLaunch(std::vector<CudaVariantInfo> variants);
+  /// Machine code, or an assembler's text, for a capability of a device (of CUDA a cubin or PTX); gives its index for DeviceVariantInfo::image.
+  uint32_t addDeviceImage(uint32_t capability, bool text, std::string bytes);
+  /// Gives the index for KernelInfo::launch. Kernels may share one.
+  uint32_t addLaunch(std::vector<DeviceVariantInfo> variants);
   KernelId addKernel(KernelInfo kernel);
   /// The entry point's program for a device (DLPack's numbers: 1 CPU, 2 CUDA), created on the first call.
   Program &program(uint32_t deviceType);

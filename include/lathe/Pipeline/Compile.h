@@ -38,7 +38,7 @@ struct CompileOptions {
   std::string report;            ///< JSON file; empty: none
   std::string depFile;           ///< make rule of the model's files; empty: none
   std::string precision;         ///< of contractions: f32, tf32 (GPUs), bf16, f16; empty: the model's
-  std::string cudaPath;          ///< CUDA toolkit; empty: found
+  std::string toolkit;           ///< folder of a device's tools; empty: found
   bool directConvolutions = false; ///< on CPUs with all of their products
   unsigned maxSchedules = 12;    ///< of one kernel for CPUs
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
@@ -56,7 +56,7 @@ std::string nameOf(const EntryPoint &entry);
 /// Makes an entry point of each program of a file that holds several, and refuses names that are given twice.
 llvm::Error expandEntries(CompileOptions &options);
 
-/// host, x86_64[:v+v..], aarch64[:neon], riscv64[:rvv], cuda[:sm75+sm80+sm90+ptx], comma separated.
+/// Architectures that backends have, each perhaps with variants (ARCH[:V+V..]), comma separated; "host" is this machine's.
 llvm::Expected<std::vector<TargetSpec>> parseTargets(llvm::StringRef text);
 
 /// Compiles the model and writes the output, all or nothing.

@@ -191,6 +191,9 @@ public:
 /// All backends, the host's first.
 llvm::ArrayRef<const Backend *> backends();
 
+/// The host that code for devices alone is for: that of today's servers.
+const std::string &usualHost();
+
 /// The one that has the architecture; null: none.
 const Backend *findBackend(llvm::StringRef arch);
 

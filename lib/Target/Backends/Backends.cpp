@@ -12,6 +12,11 @@ llvm::ArrayRef<const Backend *> target::backends() {
   return all;
 }
 
+const std::string &target::usualHost() {
+  static const std::string arch = "x86_64";
+  return arch;
+}
+
 const Backend *target::findBackend(llvm::StringRef arch) {
   for (const Backend *backend : backends())
     for (const Architecture &a : backend->architectures())
