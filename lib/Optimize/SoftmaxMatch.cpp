@@ -74,6 +74,21 @@ static bool isMinusInfTest(Value v, CompareKind kind, Value x) {
   return bound && c.getLhs() == x && c.getKind() == kind && std::isinf(*bound) && *bound < 0;
 }
 
+/// The op that the value is the result of, but for its form.
+static Operation *behindReshapes(Value v) {
+  Operation *op = v.getDefiningOp();
+  while (isa_and_nonnull<ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// The comparison says that the largest number of each row of x is -inf, or that it is not.
+static bool isLargestTest(CompareOp c, Value x, bool inverted) {
+  auto max = dyn_cast_or_null<ReduceOp>(behindReshapes(c.getLhs()));
+  return max && max.getKind() == ReduceKind::Max && max.getX() == x && max.getAxes().size() == 1 &&
+         max.getAxes()[0] == typeOf(x).getRank() - 1 && isMinusInfTest(c.getResult(), inverted ? CompareKind::NE : CompareKind::EQ, c.getLhs());
+}
+
 /// `condition` is true in rows of x that are -inf throughout (`inverted`: in all others).
 static bool isMaskedRowTest(Value condition, Value x, bool inverted, const shape::Facts &facts) {
   if (auto n = condition.getDefiningOp<NotOp>())
@@ -81,10 +96,10 @@ static bool isMaskedRowTest(Value condition, Value x, bool inverted, const shape
   Operation *op = rowValue(condition, facts);
   if (auto n = dyn_cast_or_null<NotOp>(op)) {
     inverted = !inverted;
-    op = n.getX().getDefiningOp();
-    while (isa_and_nonnull<ReshapeOp>(op))
-      op = op->getOperand(0).getDefiningOp();
+    op = behindReshapes(n.getX());
   }
+  if (auto c = dyn_cast_or_null<CompareOp>(op))
+    return isLargestTest(c, x, inverted);
   auto r = dyn_cast_or_null<ReduceOp>(op);
   if (!r || r.getAxes().size() != 1 || r.getAxes()[0] != typeOf(r.getX()).getRank() - 1)
     return false;

@@ -286,3 +286,61 @@ func.func @widened(%q16: tensor<1x2x8x64xf16>, %k16: tensor<1x2x8x64xf16>, %v16:
   %u = lathe.contract %r, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<1x2x8x8xf32>, tensor<1x2x8x64xf32> -> tensor<1x2x8x64xf32>
   return %o16, %u : tensor<1x2x8x64xf16>, tensor<1x2x8x64xf32>
 }
+
+// -----
+
+// A mask as ONNX's operator has it: rows of which the largest score is -inf become 0.
+// CHECK-LABEL: func @guarded
+// CHECK: lathe.attention %arg0, %arg1, %arg2 extras(%arg3 : tensor<2x1x5x7xi1>) {zero_masked}
+// CHECK: arith.select
+// CHECK: return
+func.func @guarded(%q: tensor<2x4x5x64xf32>, %k: tensor<2x4x7x64xf32>, %v: tensor<2x4x7x64xf32>, %m: tensor<2x1x5x7xi1>) -> tensor<2x4x5x64xf32> {
+  %zeros = lathe.constant dense<0.0> : tensor<2x4x5x7xf32>
+  %rows = lathe.constant dense<0xFF800000> : tensor<2x4x5x1xf32>
+  %inf = lathe.constant dense<0xFF800000> : tensor<2x4x5x7xf32>
+  %s = lathe.contract %q, %k batch [0, 1] x [0, 1] over [3] x [3] : tensor<2x4x5x64xf32>, tensor<2x4x7x64xf32> -> tensor<2x4x5x7xf32>
+  %m4 = lathe.broadcast %m : tensor<2x1x5x7xi1> -> tensor<2x4x5x7xi1>
+  %x = lathe.select %m4, %s, %inf : tensor<2x4x5x7xi1>, tensor<2x4x5x7xf32>, tensor<2x4x5x7xf32> -> tensor<2x4x5x7xf32>
+  %max = lathe.reduce max %x axes [3] : tensor<2x4x5x7xf32> -> tensor<2x4x5xf32>
+  %max1 = lathe.reshape %max : tensor<2x4x5xf32> -> tensor<2x4x5x1xf32>
+  %max4 = lathe.broadcast %max1 : tensor<2x4x5x1xf32> -> tensor<2x4x5x7xf32>
+  %c = lathe.sub %x, %max4 : tensor<2x4x5x7xf32>
+  %e = lathe.exp %c : tensor<2x4x5x7xf32>
+  %sum = lathe.reduce sum %e axes [3] : tensor<2x4x5x7xf32> -> tensor<2x4x5xf32>
+  %sum1 = lathe.reshape %sum : tensor<2x4x5xf32> -> tensor<2x4x5x1xf32>
+  %sum4 = lathe.broadcast %sum1 : tensor<2x4x5x1xf32> -> tensor<2x4x5x7xf32>
+  %p = lathe.div %e, %sum4 : tensor<2x4x5x7xf32>
+  %none = lathe.compare eq %max1, %rows : tensor<2x4x5x1xf32>, tensor<2x4x5x1xf32> -> tensor<2x4x5x1xi1>
+  %none4 = lathe.broadcast %none : tensor<2x4x5x1xi1> -> tensor<2x4x5x7xi1>
+  %w = lathe.select %none4, %zeros, %p : tensor<2x4x5x7xi1>, tensor<2x4x5x7xf32>, tensor<2x4x5x7xf32> -> tensor<2x4x5x7xf32>
+  %y = lathe.contract %w, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<2x4x5x7xf32>, tensor<2x4x7x64xf32> -> tensor<2x4x5x64xf32>
+  return %y : tensor<2x4x5x64xf32>
+}
+
+// -----
+
+// A test of other rows' largest score is no guard of these.
+// CHECK-LABEL: func @other_guard
+// CHECK-NOT: lathe.attention
+// CHECK: return
+func.func @other_guard(%q: tensor<1x1x5x8xf32>, %k: tensor<1x1x7x8xf32>, %v: tensor<1x1x7x8xf32>, %o: tensor<1x1x5x7xf32>) -> tensor<1x1x5x8xf32> {
+  %zeros = lathe.constant dense<0.0> : tensor<1x1x5x7xf32>
+  %rows = lathe.constant dense<0xFF800000> : tensor<1x1x5x1xf32>
+  %x = lathe.contract %q, %k batch [0, 1] x [0, 1] over [3] x [3] : tensor<1x1x5x8xf32>, tensor<1x1x7x8xf32> -> tensor<1x1x5x7xf32>
+  %max = lathe.reduce max %x axes [3] : tensor<1x1x5x7xf32> -> tensor<1x1x5xf32>
+  %max1 = lathe.reshape %max : tensor<1x1x5xf32> -> tensor<1x1x5x1xf32>
+  %max4 = lathe.broadcast %max1 : tensor<1x1x5x1xf32> -> tensor<1x1x5x7xf32>
+  %c = lathe.sub %x, %max4 : tensor<1x1x5x7xf32>
+  %e = lathe.exp %c : tensor<1x1x5x7xf32>
+  %sum = lathe.reduce sum %e axes [3] : tensor<1x1x5x7xf32> -> tensor<1x1x5xf32>
+  %sum1 = lathe.reshape %sum : tensor<1x1x5xf32> -> tensor<1x1x5x1xf32>
+  %sum4 = lathe.broadcast %sum1 : tensor<1x1x5x1xf32> -> tensor<1x1x5x7xf32>
+  %p = lathe.div %e, %sum4 : tensor<1x1x5x7xf32>
+  %most = lathe.reduce max %o axes [3] : tensor<1x1x5x7xf32> -> tensor<1x1x5xf32>
+  %most1 = lathe.reshape %most : tensor<1x1x5xf32> -> tensor<1x1x5x1xf32>
+  %none = lathe.compare eq %most1, %rows : tensor<1x1x5x1xf32>, tensor<1x1x5x1xf32> -> tensor<1x1x5x1xi1>
+  %none4 = lathe.broadcast %none : tensor<1x1x5x1xi1> -> tensor<1x1x5x7xi1>
+  %w = lathe.select %none4, %zeros, %p : tensor<1x1x5x7xi1>, tensor<1x1x5x7xf32>, tensor<1x1x5x7xf32> -> tensor<1x1x5x7xf32>
+  %y = lathe.contract %w, %v batch [0, 1] x [0, 1] over [3] x [2] : tensor<1x1x5x7xf32>, tensor<1x1x7x8xf32> -> tensor<1x1x5x8xf32>
+  return %y : tensor<1x1x5x8xf32>
+}

@@ -117,18 +117,30 @@ static void declare(SymbolOp s, shape::Facts &facts) {
   facts.setRange(s.getName(), range);
 }
 
+/// A size that is computed when a call begins is written as what it is equal to, never the other way round: that may be a quotient of which more is known.
+static void learnEqual(shape::Facts &facts, const Expr &left, const Expr &right, const std::set<std::string> &computed) {
+  auto isQuotient = [&](const std::string &name) { return llvm::any_of(facts.derived(), [&](const auto &d) { return d.first == name; }); };
+  for (const Expr &side : {left, right})
+    if (std::optional<std::string> symbol = side.asSymbol(); symbol && computed.count(*symbol) && !isQuotient(*symbol))
+      facts.setLate(*symbol);
+  facts.addEquality(left, right);
+}
+
 /// Symbols, and the relations that `holds` accepts.
 static shape::Facts factsFrom(ModuleOp module, llvm::function_ref<bool(RelationOp, const Expr &, const Expr &)> holds) {
   shape::Facts facts;
+  std::set<std::string> computed;
   for (SymbolOp s : module.getOps<SymbolOp>())
     if (!s.getDefinition())
       declare(s, facts);
+    else
+      computed.insert(s.getName().str());
   for (RelationOp r : module.getOps<RelationOp>()) {
     Expr left = Expr::parsed(r.getLeft()), right = Expr::parsed(r.getRight());
     if (!holds(r, left, right))
       continue;
     if (r.getKind() == "eq")
-      facts.addEquality(left, right);
+      learnEqual(facts, left, right, computed);
     else if (r.getKind() == "divides")
       facts.addDivides(left, right);
     else if (r.getKind() == "holds")

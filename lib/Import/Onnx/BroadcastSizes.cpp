@@ -104,6 +104,10 @@ void SizeModel::requireBroadcasts(const Expr &a, const Expr &whole) {
     requireOnce(Expr::min(distance(a, whole), distance(a, Expr(1))), a.str() + " = 1 or " + a.str() + " = " + whole.str());
 }
 
+void SizeModel::requireUpTo(const Expr &size, const Expr &most) {
+  requireOnce(Expr::max(Expr(0), Expr::max(size - most, Expr::min(Expr(1), most) - size)), size.str() + " is 1 to " + most.str());
+}
+
 Expr SizeModel::broadcastSize(const std::string &name, const Expr &a, const Expr &b) {
   for (auto [part, whole] : {std::pair(a, b), std::pair(b, a)})
     if (broadcastsTo(part, whole))

@@ -363,6 +363,17 @@ Value Node::spread(Value v, ArrayRef<Expr> dims) {
   return v;
 }
 
+Value Node::stretch(Value v, int64_t axis, const Expr &to) {
+  Expr size = simplify(dim(v, axis));
+  SizeModel &sizes = importer.session().sizes;
+  if (size.constant() || g.facts.provablyEqual(size, to) || !sizes.mayBroadcast(size, to))
+    return {};
+  sizes.requireUpTo(size, to);
+  Dims target = dims(v);
+  target[axis] = to;
+  return spread(v, target);
+}
+
 Value Node::spreadToConstants(Value v, ArrayRef<Expr> dims) {
   Dims target = this->dims(v);
   size_t shared = std::min(target.size(), dims.size());

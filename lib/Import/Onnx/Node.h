@@ -110,6 +110,9 @@ public:
   Dims commonDims(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b, llvm::ArrayRef<Value> blame);
   /// The value with its dimensions repeated that may be 1 in a run and are not among the result's, `dims`.
   Value spread(Value v, llvm::ArrayRef<Expr> dims);
+  /// An axis that may be shorter than `to` in a run, with the last place again behind the others. Null where it is as long, or one place known to be
+  /// meant for all.
+  Value stretch(Value v, int64_t axis, const Expr &to);
   /// The value with its open sizes brought to the constants that `dims` has there: each is 1 in a run, or the constant.
   Value spreadToConstants(Value v, llvm::ArrayRef<Expr> dims);
   /// Two sizes that must be the same: proven, or a relation of the model, or a Failure that says what they are.

@@ -234,6 +234,7 @@ void SizeModel::concludeEqual(const Expr &a, const Expr &b) {
     std::optional<Expr::Linear> l = e.linearIn(name);
     if (!l || !l->coefficient.constant() || !known.provablyDivides(l->coefficient, l->rest))
       continue;
+    known.setLate(name); // else a quotient would be written as the size, and the size then as itself
     known.addEquality(Expr::symbol(name), known.simplify(Expr::floordiv(-l->rest, l->coefficient)));
     return;
   }

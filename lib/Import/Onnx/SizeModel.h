@@ -70,6 +70,8 @@ public:
   shape::Expr broadcastSize(const std::string &name, const shape::Expr &a, const shape::Expr &b);
   /// Checked when it runs: a is `whole`, or 1.
   void requireBroadcasts(const shape::Expr &a, const shape::Expr &whole);
+  /// That it is at least 1 and no more than `most`, unless that is 0.
+  void requireUpTo(const shape::Expr &size, const shape::Expr &most);
   /// Whether it is the size of an input's dimension.
   bool isNamed(const std::string &symbol) const { return seen.count(symbol) != 0; }
   /// Whether an input has a dimension without a name.

@@ -39,6 +39,7 @@ private:
   Expr past{0};   ///< keys before those of this call
   Dims scoreDims; ///< [batch, heads, queries, keys]
   bool guards = false; ///< a row may have no key at all
+  std::optional<Expr> maskedKeys; ///< of the mask, where a run finds how many it has; one stands for all
 };
 
 constexpr double minusInf = -std::numeric_limits<double>::infinity();
@@ -65,6 +66,11 @@ Value AttentionBuilder::mask() {
     n.requireFloat(m);
   int64_t last = n.rank(m) - 1;
   Expr keys = scoreDims[3], given = n.simplify(n.dim(m, last)), missing = n.simplify(keys - given);
+  guards = true;
+  if (Value stretched = n.stretch(m, last, keys)) {
+    maskedKeys = given;
+    return stretched;
+  }
   if (!given.isOne() && n.g.facts.provablyPositive(missing)) {
     Dims low(n.rank(m), Expr(0)), high = low, dims = n.dims(m);
     high[last] = missing;
@@ -73,7 +79,6 @@ Value AttentionBuilder::mask() {
     m = n.g.b.createOrFold<ir::PadOp>(n.g.loc, ir::tensorType(dims, n.element(m)), m, value, ir::exprArray(n.g.b, low),
                                       ir::exprArray(n.g.b, high));
   }
-  guards = true;
   return m;
 }
 
@@ -105,6 +110,10 @@ Value AttentionBuilder::allowed() {
     also(n.g.compare(CompareKind::GE, key, shifted(-left)));
   if (right >= 0)
     also(n.g.compare(CompareKind::LE, key, shifted(right)));
+  if (maskedKeys) {
+    Expr isOne = Expr::max(Expr(0), Expr::min(*maskedKeys, Expr(2) - *maskedKeys));
+    also(n.g.compare(CompareKind::LT, key, n.g.broadcastTo(n.g.size(*maskedKeys + isOne * scoreDims[3]), scoreDims)));
+  }
   if (n.has(6)) {
     Value valid = n.g.broadcastTo(n.reshape(n.g.cast(n.in(6), i64), {scoreDims[0], 1, 1, 1}), scoreDims);
     also(n.g.compare(CompareKind::LT, key, valid));
