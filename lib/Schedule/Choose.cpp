@@ -328,7 +328,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   // A contraction that tiles do not multiply runs as a sum of products.
   if ((isRowClass(c) || c == KernelClass::Contraction) && candidates.empty())
     if (RowForm form(kernel); form.info) {
-      proposeShortAxes(*form.info, candidates);
+      proposeShortAxes(*form.info, machine, candidates);
       proposeBroadcasts(*form.info, candidates);
       proposeJams(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
