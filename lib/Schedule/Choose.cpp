@@ -330,6 +330,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
     if (RowForm form(kernel); form.info) {
       proposeShortAxes(*form.info, machine, candidates);
       proposeBroadcasts(*form.info, candidates);
+      proposeCopies(*form.info, machine, candidates);
       proposeJams(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
       proposeNarrow(kernel, candidates);

@@ -351,6 +351,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
   }
+  from = copyLong(outer, group, from, to, schedule.laneBlock ? std::optional(schedule.laneBlock) : std::nullopt);
   llvm::SaveAndRestore<bool> ahead(underPredicates, true);
   int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
