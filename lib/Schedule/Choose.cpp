@@ -3,6 +3,7 @@
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
@@ -85,6 +86,8 @@ struct RowForm {
     kernel = cast<kernel::GenericOp>(copies.clone(*original.getOperation()));
     if (!lower::makePlain(*kernel))
       return;
+    lower::collapseAxes(*kernel);
+    lower::joinPieces(*kernel);
     lower::collapseAxes(*kernel);
     lower::splitAxes(*kernel);
     info = std::make_unique<BodyInfo>(*kernel);
@@ -328,9 +331,10 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
   // A contraction that tiles do not multiply runs as a sum of products.
   if ((isRowClass(c) || c == KernelClass::Contraction) && candidates.empty())
     if (RowForm form(kernel); form.info) {
-      proposeShortAxes(*form.info, candidates);
+      proposeShortAxes(*form.info, machine, candidates);
       proposeBroadcasts(*form.info, candidates);
       proposeJams(*form.info, machine, candidates);
+      proposeCopies(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);
       proposeNarrow(kernel, candidates);
       llvm::erase_if(candidates, [&](const Candidate &candidate) { return !fits(kernel, candidate, machine); });

@@ -66,9 +66,11 @@ std::vector<SizeHints> schedule::hintsOf(kernel::GenericOp kernel) {
 
 /// The sizes that one symbol is tried with, ascending.
 static std::vector<int64_t> valuesOf(const SizeHints &h) {
-  constexpr int64_t largest = 1 << 18;
+  constexpr int64_t largest = 1 << 18, everyUpTo = 8; // short rows have ways of their own for each length
   std::vector<int64_t> values = h.expected;
   if (values.empty()) {
+    for (int64_t v = std::max<int64_t>(h.min, 1); v <= std::min(everyUpTo, h.max.value_or(everyUpTo)); ++v)
+      values.push_back(v);
     for (int64_t power = 1; power <= largest; power *= 2)
       for (int64_t v : {power, power / 2 * 3})
         if (v >= std::max<int64_t>(h.min, 1) && v <= h.max.value_or(largest))

@@ -191,6 +191,44 @@ void schedule::proposeJams(const BodyInfo &info, const Machine &machine, std::ve
   }
 }
 
+/// Whether what is stored is chosen among what lies side by side along the lane, and other elements: stretches of it are copies.
+static bool copies(const BodyInfo &info, unsigned lane) {
+  SmallVector<Value> chosen;
+  for (Operation *op : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(op)) {
+      if (store.getPredicate() || !store.getIndices().empty() || stepAlong(info, op, lane) != 1)
+        return false;
+      chosen.push_back(store.getValue());
+    }
+  bool isOne = chosen.size() == 1;
+  while (isOne && !chosen.empty()) {
+    Operation *op = chosen.pop_back_val().getDefiningOp();
+    if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
+      chosen.append({select.getTrueValue(), select.getFalseValue()});
+    else if (auto load = dyn_cast_or_null<kernel::LoadOp>(op); load && load.getIndices().empty() && stepAlong(info, op, lane) == 1)
+      return true;
+  }
+  return false;
+}
+
+/// Rows of open length that go from one place to another as they are: a call of memcpy in the loop over short ones would take longer than they do,
+/// so that long ones have a way.
+void schedule::proposeCopies(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates) {
+  constexpr size_t largestBody = 96;
+  if (kernel::GenericOp(info.kernel).getKernelClass() != kernel::KernelClass::Loop || info.ops.size() > largestBody)
+    return;
+  llvm::Expected<RowSchedule> usual = scheduleRows(info, machine, {}, shape::Facts());
+  if (!usual) {
+    llvm::consumeError(usual.takeError());
+    return;
+  }
+  if (!usual->lane || info.extents[*usual->lane].constant() || !copies(info, *usual->lane))
+    return;
+  const Expr &row = info.extents[*usual->lane];
+  if (int64_t least = leastElementsCopied(info))
+    candidates.push_back({Predicate().add(Expr(least), Relation::LessEqual, row), PlainAttr::get(info.kernel->getContext()), Expr(0)});
+}
+
 /// The size n of min(axis, n - 1), and the axis.
 static std::optional<std::pair<std::string, unsigned>> broadcastIn(const BodyInfo &info, const shape::Atom &a) {
   if (a.kind != shape::Atom::Kind::Min)

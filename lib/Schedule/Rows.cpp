@@ -23,6 +23,14 @@ Type schedule::accessedType(Operation *op) {
   return cast<kernel::StoreOp>(op).getValue().getType();
 }
 
+int64_t schedule::leastElementsCopied(const BodyInfo &info) {
+  int64_t bytes = 0;
+  for (Operation *op : info.ops)
+    if (isa<kernel::StoreOp>(op))
+      bytes = std::max<int64_t>(bytes, accessedType(op).getIntOrFloatBitWidth() / 8);
+  return bytes ? leastCopied / bytes : 0;
+}
+
 bool schedule::masksRest(const BodyInfo &info, unsigned lane, const Machine &machine) {
   bool bytes = llvm::any_of(info.ops, [&](Operation *op) {
     return isAccess(op) && has(info.domainOf(op), lane) && accessedType(op).getIntOrFloatBitWidth() < 32;

@@ -1,6 +1,6 @@
 //===- ShortAxes.cpp - Ways for rows of a few elements ----------------------===//
 //
-// Points, boxes and pixels are rows of two to four numbers. Along them most lanes of a vector lie idle. Where a kernel knows how many there
+// Points, boxes and pixels are rows of two to eight numbers. Along them most lanes of a vector lie idle. Where a kernel knows how many there
 // are, lanes run across rows, and whole vectors are shuffled apart or together; where the length is open, each of them is a way of its own.
 //
 //===----------------------------------------------------------------------===//
@@ -61,8 +61,14 @@ static bool isPlain(const BodyInfo &info) {
   return weight <= heaviest;
 }
 
-void schedule::proposeShortAxes(const BodyInfo &info, std::vector<Candidate> &candidates) {
-  constexpr int64_t longest = 4;
+/// Five elements and more are as many sums, or functions, side by side: a second vector of rows gains nothing and is as much code again.
+static Attribute wayOf(MLIRContext *context, int64_t length) {
+  constexpr int64_t enough = 5;
+  return length < enough ? Attribute(PlainAttr::get(context)) : RowsAttr::get(context, -1, 1, -1);
+}
+
+void schedule::proposeShortAxes(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates) {
+  int64_t longest = std::min<int64_t>(widestStride, machine.lanes());
   if (!isPlain(info))
     return;
   std::set<std::string> known;
@@ -73,7 +79,7 @@ void schedule::proposeShortAxes(const BodyInfo &info, std::vector<Candidate> &ca
     for (int64_t length = repeats(info) ? 1 : 2; length <= longest; ++length) {
       Predicate when;
       when.add(Expr::symbol(*size), Relation::Equal, Expr(length));
-      candidates.push_back({when, PlainAttr::get(info.kernel->getContext()), Expr(0)});
+      candidates.push_back({when, wayOf(info.kernel->getContext(), length), Expr(0)});
     }
   }
 }

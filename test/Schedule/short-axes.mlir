@@ -1,5 +1,5 @@
-// Rows of two to four elements leave most lanes idle, or are gathered: each such length is a way of its own, in which the kernel is one of
-// that length. An operand with one element for each row is another one.
+// Rows of two to eight elements leave most lanes idle, or are gathered: each such length is a way of its own, in which the kernel is one of
+// that length; of five and more one vector across rows is enough. An operand with one element for each row is another one.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=CODE
@@ -16,13 +16,17 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 !r = tensor<?x?xf32, #lathe.dims<"m", "2*n">>
 
 // CHECK-LABEL: @sums
-// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>,
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"n = 5", #schedule.rows<unroll = 1>>,
+// CHECK-SAME: #schedule.case<"n = 8", #schedule.rows<unroll = 1>>,
+// CHECK-NOT: "n = 9"
 // Vectors across rows are shuffled out of whole ones.
 // CODE-LABEL: func.func private @lathe_k0_sums_avx2.way1.body
 // CODE: vector.shuffle
 // CODE-LABEL: func.func private @lathe_k0_sums_avx2.way2.body
 // CHECK-LABEL: @turned
-// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
+// CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"n = 5", #schedule.rows<unroll = 1>>,
+// CHECK-SAME: #schedule.case<"n = 8", #schedule.rows<unroll = 1>>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
+// CHECK-SAME: #schedule.case<"m = 8", #schedule.rows<unroll = 1>>, #schedule.case<#schedule.rows<>>]
 // Of rows that are repeated, and nothing else, those of one element, too: they are whole vectors.
 // CHECK-LABEL: @twice
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 1", #schedule.plain>, #schedule.case<"n = 2", #schedule.plain>

@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 12; ///< of one kernel
+  unsigned mostSchedules = 16; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 
@@ -73,7 +73,9 @@ void proposeRows(const lower::BodyInfo &info, const Machine &machine, std::vecto
 void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice);
 void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
 /// Ways for rows of a few elements.
-void proposeShortAxes(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
+void proposeShortAxes(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
+/// A way for rows that are copied as they are and are long.
+void proposeCopies(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 /// Ways for whole numbers of neighbours along an axis of open length, which share work.
 void proposeJams(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 

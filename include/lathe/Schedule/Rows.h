@@ -17,6 +17,13 @@ constexpr int64_t widestMaskedStride = 4;
 /// Longer bodies have enough to do at one point.
 constexpr unsigned heaviestJammed = 240;
 
+/// Bytes that are copied by the C library's memcpy at least, where they lie side by side: it writes lines that lie beyond the second-level cache
+/// without reading them. Shorter copies take as long or longer by a call (Zen 5: of 4 KB up to twice, of 8 KB 0.9 to 1.05, of 24 KB 0.6 to 1.0).
+constexpr int64_t leastCopied = 8192;
+
+/// The same in elements of what a kernel stores; 0: of less than a byte.
+int64_t leastElementsCopied(const lower::BodyInfo &info);
+
 /// The decisions of one row program. Axes are numbers of BodyInfo::axes.
 struct RowSchedule {
   /// Axes that the parallel items run over (without the lane axis), outermost first.

@@ -1,7 +1,7 @@
 /*===- libc.c - Stands in for libc.so.6 when artifacts are linked -----------===*\
 |*
 |* Names only: the linker takes from it that these symbols come from libc.so.6. Unversioned, so any glibc from 2.34 on (the
-|* first with threads and dlopen inside libc.so.6) satisfies them.
+|* first with threads and dlopen inside libc.so.6) satisfies them; but for memcpy, of which x86_64's has two (x86_64.map).
 |*
 \*===----------------------------------------------------------------------===*/
 #define PROVIDE(name)                                                                                                          \

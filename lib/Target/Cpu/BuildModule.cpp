@@ -13,6 +13,7 @@
 #include "Rows/Softmax.h"
 #include "Contraction/UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
@@ -195,6 +196,8 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
   auto erase = llvm::make_scope_exit([&] { copy.erase(); });
   if (!lower::makePlain(copy))
     return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
+  lower::collapseAxes(copy);
+  lower::joinPieces(copy);
   lower::collapseAxes(copy);
   lower::splitAxes(copy);
   simplifySoftmax(copy);

@@ -32,8 +32,8 @@
 // CHECK-LABEL: func.func @lathe_k2_wanted_avx512(
 lathe.symbol "R" range [1, 9223372036854775807]
 lathe.symbol "K" range [1, 9223372036854775807]
-lathe.symbol "N" range [5, 9223372036854775807]
-lathe.symbol "n" range [5, 9223372036854775807]
+lathe.symbol "N" range [9, 9223372036854775807]
+lathe.symbol "n" range [9, 9223372036854775807]
 func.func @f(%a0: tensor<?xf32>) {
   %r0 = kernel.generic loop @repeated axes(r = "R", i = "N") ins(%a0 : tensor<?xf32>) outs(tensor<?xf32>) {
   ^bb0(%in0: !kernel.ref<f32>, %out0: !kernel.ref<f32>):

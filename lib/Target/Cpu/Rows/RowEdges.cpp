@@ -135,7 +135,8 @@ void RowEmitter::edgedLoop(Points &outer, AxisSet bound, const Group &group, Arr
   for (BodyEmitter &point : inside)
     for (const EdgeCompare &e : edges)
       point.bindValue(e.op->getResult(0), yes);
-  Value at = wholeVectors(inside, bound, group, begin, begin, end, vectorsPerTrip(group), schedule.width);
+  Value at = copyLong(inside, group, begin, end, std::nullopt);
+  at = wholeVectors(inside, bound, group, begin, at, end, vectorsPerTrip(group), schedule.width);
   constexpr unsigned shortest = 4;
   for (unsigned width = schedule.width / 2; gaps && width >= shortest; width /= 2)
     at = wholeVectors(inside, bound, group, begin, at, end, 1, width);

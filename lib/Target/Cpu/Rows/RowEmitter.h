@@ -102,6 +102,11 @@ private:
                            unsigned count, unsigned width);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
 
+  // RowCopies.cpp: stretches that are copied as they are.
+  kernel::LoadOp copied(const Points &outer, const Group &group) const;
+  bool hasLongRows() const;
+  mlir::Value copyLong(Points &outer, const Group &group, mlir::Value from, mlir::Value to, std::optional<int64_t> length);
+
   // RowStretches.cpp: rows without masks.
   std::optional<llvm::SmallVector<shape::Expr>> changesOf(llvm::ArrayRef<EdgeCompare> edges) const;
   void stretch(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to, std::optional<int64_t> length);

@@ -175,7 +175,7 @@ void RowEmitter::tripsOf(Points &points, AxisSet bound, const Group &group) {
   };
   // Short loops are written out: a filter's taps have constant indices then, and their masks are loop-invariant.
   // Inner ones first.
-  auto isShort = [&](unsigned a) { return info.extents[a].constant().value_or(8) <= 7; };
+  auto isShort = [&](unsigned a) { return info.extents[a].constant().value_or(INT64_MAX) <= schedule::widestStride; };
   int64_t inside = unrolled * points.size();
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (has(remainingOf(group.goals), a) && isShort(a))
@@ -351,6 +351,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
     if (worthPeeling(edges))
       return maskedOrEdged(outer, bound, group, edges, from, to);
   }
+  from = copyLong(outer, group, from, to, schedule.laneBlock ? std::optional(schedule.laneBlock) : std::nullopt);
   llvm::SaveAndRestore<bool> ahead(underPredicates, true);
   int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.

@@ -25,7 +25,7 @@ constexpr int64_t narrowest = 4;
 /// a stretch of open length ends under one instead: what would ask for each width takes longer than a row of a few vectors.
 void RowEmitter::stretch(Points &outer, AxisSet bound, const Group &group, Value from, Value to, std::optional<int64_t> length) {
   int64_t width = schedule.width, count = std::clamp<int64_t>(length.value_or(INT64_MAX) / width, 1, vectorsPerTrip(group));
-  Value at = from;
+  Value at = copyLong(outer, group, from, to, length);
   if (!length && schedule.maskedRest && f.isa.maskedBytes) {
     for (; count; count = count > 1 ? 1 : 0) {
       Value next = roundedEnd(at, to, width * count);

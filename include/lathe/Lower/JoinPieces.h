@@ -1,0 +1,15 @@
+//===- JoinPieces.h - Concatenations along an outer axis, in longer rows ---===//
+#ifndef LATHE_LOWER_JOINPIECES_H
+#define LATHE_LOWER_JOINPIECES_H
+
+#include "lathe/Dialect/Kernel/Kernel.h"
+
+namespace lathe::lower {
+
+/// Where an axis's place says which operand is read, and it would be one with an axis inside of it but for that, asks the same of the place in
+/// both: collapseAxes then makes them one. Loops only.
+void joinPieces(kernel::GenericOp kernel);
+
+} // namespace lathe::lower
+
+#endif // LATHE_LOWER_JOINPIECES_H
