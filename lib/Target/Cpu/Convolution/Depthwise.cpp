@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelEmitters.h"
+#include "RowOrder.h"
 #include "../VectorBuilder.h"
 #include "lathe/Lower/BodySlices.h"
 
@@ -234,6 +234,12 @@ KernelPlan DepthwiseEmitter::plan() const {
     lines = lines * f.info.extents[a];
   plan.items = lines * tileCount() * Expr(chunks());
   plan.cost = (taps * 4 + Expr(4)) * Expr(tileWidth * std::min(shape.channels, vectors * v.lanes));
+  AxisGroup rows(f.info, shape.rows);
+  std::optional<StagePlan> stage = byChunks ? std::nullopt : stageOfRows(f, rows, tileCount() * Expr(chunks()));
+  if (stage) {
+    addOperandOfWindows(*stage, f.info, shape.image, rows, AxisGroup(f.info, shape.taps));
+    plan.stage = *stage;
+  }
   return plan;
 }
 
