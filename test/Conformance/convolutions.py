@@ -121,6 +121,9 @@ def build(symbolic):
         m.add((17, 18), (3, 3), 1, inputs, outputs, [2, 1], pads=[1, 1, 1, 1], around=True)
         m.add((57,), (3,), 1, inputs, outputs, pads=[1, 1])
         m.add((4, 9, 10), (3, 3, 3), 1, inputs, outputs, pads=[1] * 6, around=True)
+    # Few pixels: two vectors of channels at a time.
+    for width, kernel, stride, channels in ((7, 5, 1, 96), (7, 3, 1, 64), (13, 5, 2, 672), (5, 3, 1, 80), (3, 7, 1, 64)):
+        m.add((7, width), (kernel, kernel), channels, 1, 1, [stride] * 2, pads=[kernel // 2] * 4, around=True, batch=2)
     # Images that no second-level cache holds: kernels in a row take turns.
     for kernel, stride, dilation, pads in (((3, 3), [1, 1], [1, 1], [1] * 4), ((5, 4), [2, 1], [1, 1], [2, 0, 1, 3]), ((3, 3), [2, 3], [2, 1], [0, 2, 1, 1])):
         m.add((75, 83), kernel, 96, 1, 1, stride, dilation, pads, batch=2, around=True, open_batch=True)
