@@ -25,6 +25,12 @@ static void runPiece(void *argument, uint32_t piece, uint32_t thread) {
 }
 
 static inline void runKernel(LatheContext *context, const LathePlannedStep *step, char *scratch, uint64_t scratchBytes) {
+  if (step->waits)
+    return;
+  if (step->chain) {
+    latheRunChain(context->pool, step->chain, scratch, scratchBytes);
+    return;
+  }
   if (step->parts == 1) {
     if (step->items)
       step->fn(step->buffers, step->sizes, 0, step->items, scratch);
@@ -126,7 +132,7 @@ static LatheStatus kernelStep(DynamicRun *run, LathePlannedStep *step) {
   LatheContext *context = run->context;
   if (step->step->flags & LATHE_STEP_DYNAMIC) {
     uint64_t scratch = run->scratchBytes;
-    lathePlanKernel(context, step, (LathePlanFn)context->functions[context->variants[step->step->target].plan], &scratch);
+    lathePlanKernel(context, step, (LathePlanFn)context->functions[context->variants[step->step->target].plan], &scratch, NULL);
     LatheStatus status = scratch > run->scratchBytes ? growScratch(run, scratch) : LATHE_OK;
     if (status)
       return status;
@@ -248,7 +254,7 @@ static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
     uint32_t index = at;
     int64_t start = context->profile ? latheNow() : 0;
     status = dynamicStep(&run, &at);
-    if (context->profile)
+    if (context->profile && !plan->steps[index].waits) /* the last step of a chain has the time of all of them */
       context->profile(context->profileUser, index, stepName(context, &plan->steps[index]), start, latheNow());
   }
   return status;

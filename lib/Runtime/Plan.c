@@ -36,6 +36,8 @@ static void carve(const LatheContext *context, LathePlan *plan, Block *block) {
   plan->rawDims = take(block, context->numRawDims, sizeof(int64_t));
   plan->sizes = take(block, context->meta->numSlots, sizeof(int64_t));
   plan->steps = take(block, context->program->steps.count, sizeof(LathePlannedStep));
+  plan->stages = take(block, context->program->steps.count, sizeof(LatheStage));
+  plan->chains = take(block, context->program->steps.count, sizeof(LatheChain));
   plan->pointers = take(block, pointers, sizeof(void *));
   plan->parameters = take(block, parameters, sizeof(int64_t));
   plan->patches = take(block, pointers, sizeof(LathePatch));
@@ -89,8 +91,10 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
       status = latheFail(context, LATHE_INVALID, "the inputs' dimensions give %s a negative size: %lld bytes", what,
                          (long long)bytes);
     }
+    uint32_t first = buffers[i].firstStep, last = buffers[i].lastStep;
+    latheSpanChain(plan, &first, &last);
     ids[count] = i;
-    items[count++] = (LatheArenaItem){(uint64_t)bytes, buffers[i].firstStep, buffers[i].lastStep, 0};
+    items[count++] = (LatheArenaItem){latheIsStriped(context, plan, i) ? 0 : (uint64_t)bytes, first, last, 0};
   }
   plan->arenaBytes = status ? 0 : latheLayOut(items, count, order);
   if (plan->arenaBytes == UINT64_MAX) {
@@ -109,7 +113,7 @@ static LatheStatus layOut(LatheContext *context, LathePlan *plan) {
 
 /*===-- Steps ---------------------------------------------------------------===*/
 
-void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn planFn, uint64_t *scratchBytes) {
+void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn planFn, uint64_t *scratchBytes, LatheStage *stage) {
   int64_t out[LATHE_PLAN_WORDS] = {0};
   planFn(step->sizes, out);
   step->items = out[LATHE_PLAN_ITEMS] > 0 ? out[LATHE_PLAN_ITEMS] : 0;
@@ -133,6 +137,8 @@ void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LatheP
   uint64_t scratch = out[LATHE_PLAN_SCRATCH] > 0 ? ((uint64_t)out[LATHE_PLAN_SCRATCH] + 63) & ~(uint64_t)63 : 0;
   if (scratch > *scratchBytes)
     *scratchBytes = scratch;
+  if (stage)
+    latheReadStage(stage, step, out, scratch);
 }
 
 static void recordPatches(const LatheContext *context, LathePlan *plan, const LatheStep *step, uint32_t firstPointer) {
@@ -173,7 +179,7 @@ static void planSteps(LatheContext *context, LathePlan *plan) {
     const LatheVariant *variant = &context->variants[step->target];
     out->fn = (LatheKernelFn)context->functions[variant->fn];
     if (!dynamic)
-      lathePlanKernel(context, out, (LathePlanFn)context->functions[variant->plan], &plan->scratchBytes);
+      lathePlanKernel(context, out, (LathePlanFn)context->functions[variant->plan], &plan->scratchBytes, &plan->stages[i]);
   }
 }
 
@@ -185,6 +191,9 @@ static LatheStatus fillPlan(LatheContext *context, LathePlan *plan) {
   if (status)
     return status;
   planSteps(context, plan);
+  status = lathePlanChains(context, plan) ? layOut(context, plan) : LATHE_OK; /* what they have in stripes needs no place */
+  if (status)
+    return status;
   uint64_t scratch;
   if (__builtin_mul_overflow(plan->scratchBytes, context->threads, &scratch) || scratch > (uint64_t)INT64_MAX - plan->arenaBytes)
     return latheFail(context, LATHE_INVALID, "the inputs' dimensions need more scratch memory than there can be");

@@ -12,6 +12,7 @@
 #include "Arena.h"
 #include "Cpu/Pool.h"
 #include "Libc.h"
+#include "Stripes.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Runtime/lathe.h"
 #include <stdbool.h>
@@ -23,19 +24,6 @@ extern const LatheHeader lathe_meta;
 extern const LatheFunction lathe_functions[];
 
 /*===-- A plan --------------------------------------------------------------===*/
-typedef struct {
-  LatheKernelFn fn;
-  void **buffers;  /* into the plan's pointers */
-  int64_t *sizes;  /* into the plan's parameters */
-  int64_t items, grain;
-  uint32_t parts;  /* threads that share it, 1 for inline */
-  uint32_t piecesPerPart;
-  uint32_t turns;  /* of how many pieces a repeated run on one thread takes the last first */
-  bool again;      /* a loop came by here, an odd number of times */
-  uint32_t kind;   /* LatheStepKind; plain kernels are LATHE_STEP_KERNEL */
-  const LatheStep *step;
-} LathePlannedStep;
-
 /* A pointer of the plan that is the address of an input or output of the run. */
 typedef struct {
   uint32_t pointer; /* index into the plan's pointers */
@@ -48,6 +36,8 @@ typedef struct LathePlan {
   int64_t *rawDims;       /* the key: every dimension of every input, then the elements that decide sizes */
   int64_t *sizes;         /* every slot */
   LathePlannedStep *steps;
+  LatheStage *stages;     /* by step */
+  LatheChain *chains;     /* by their last steps */
   void **pointers;        /* of all steps, step by step */
   int64_t *parameters;
   LathePatch *patches;
@@ -217,8 +207,17 @@ LatheStatus latheBindWorkspace(LatheContext *context, LathePlan *plan);
 uint64_t lathePlanWorkspace(const LatheContext *context, const LathePlan *plan);
 void lathePatchPointers(LatheContext *context, LathePlan *plan);
 void latheFreePlans(LatheContext *context);
-/* Items, threads and chunks of one kernel step from its plan function. */
-void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes);
+/* Items, threads and chunks of one kernel step from its plan function; its stage, where there is room for that. */
+void lathePlanKernel(const LatheContext *context, LathePlannedStep *step, LathePlanFn plan, uint64_t *scratchBytes, LatheStage *stage);
+
+/*===-- Chains.c ------------------------------------------------------------===*/
+void latheReadStage(LatheStage *stage, const LathePlannedStep *step, const int64_t *words, uint64_t scratchBytes);
+/* Finds the chains of a plan whose steps are known, and the scratch that they need; whether there are any. */
+bool lathePlanChains(LatheContext *context, LathePlan *plan);
+/* Of a chain that begins or ends between two steps the whole. */
+void latheSpanChain(const LathePlan *plan, uint32_t *first, uint32_t *last);
+/* A buffer that is never there as a whole. */
+bool latheIsStriped(const LatheContext *context, const LathePlan *plan, uint32_t id);
 
 /*===-- HostWork.c ----------------------------------------------------------===*/
 /* How the message of a LatheHostFn begins: with the status that the run ends with. */

@@ -57,13 +57,13 @@ class Models:
         self.symbolic, self.all = symbolic, []
 
     def add(self, spatial, kernel, groups, inputs, outputs, strides=None, dilations=None, pads=None, extra=None, batch=1, around=False,
-            known=True, turned=False):
-        """`inputs` and `outputs`: channels of a group. `around`: other convolutions before and behind."""
+            known=True, turned=False, open_batch=False):
+        """`inputs` and `outputs`: channels of a group. `around`: other convolutions before and behind. `open_batch`: of sizes, that one alone."""
         count, model = len(spatial), TextModel(17)
         strides, dilations, pads = strides or [1] * count, dilations or [1] * count, pads or [0] * 2 * count
         channels = groups * inputs
         x = values(batch, channels, *spatial)
-        dims = ["n", channels] + [f"s{d}" for d in range(count)] if self.symbolic else None
+        dims = ["n", channels] + (list(spatial) if open_batch else [f"s{d}" for d in range(count)]) if self.symbolic else None
         name, image = model.input("x", x, F32, dims), x
         if around:
             first = values(channels, channels, *[1] * count)
@@ -121,6 +121,13 @@ def build(symbolic):
         m.add((17, 18), (3, 3), 1, inputs, outputs, [2, 1], pads=[1, 1, 1, 1], around=True)
         m.add((57,), (3,), 1, inputs, outputs, pads=[1, 1])
         m.add((4, 9, 10), (3, 3, 3), 1, inputs, outputs, pads=[1] * 6, around=True)
+    # Few pixels: two vectors of channels at a time.
+    for width, kernel, stride, channels in ((7, 5, 1, 96), (7, 3, 1, 64), (13, 5, 2, 672), (5, 3, 1, 80), (3, 7, 1, 64)):
+        m.add((7, width), (kernel, kernel), channels, 1, 1, [stride] * 2, pads=[kernel // 2] * 4, around=True, batch=2)
+    # Images that no second-level cache holds: kernels in a row take turns.
+    for kernel, stride, dilation, pads in (((3, 3), [1, 1], [1, 1], [1] * 4), ((5, 4), [2, 1], [1, 1], [2, 0, 1, 3]), ((3, 3), [2, 3], [2, 1], [0, 2, 1, 1])):
+        m.add((75, 83), kernel, 96, 1, 1, stride, dilation, pads, batch=2, around=True, open_batch=True)
+        m.add((230, 30), kernel, 80, 1, 1, stride, dilation, pads, around=True)
     if not symbolic:
         m.add((6, 6), (3, 3), 1, 64, 64, batch=0)
     m.add((150,), (31,), 24, 1, 1, pads=[15, 15])

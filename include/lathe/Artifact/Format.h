@@ -227,7 +227,23 @@ enum {
   LATHE_PLAN_COST = 2,    /* of one item: about FLOPs, or bytes / 4 where memory decides */
   LATHE_PLAN_GRAIN = 3,   /* chunks are multiples of this many items (0 is 1) */
   LATHE_PLAN_FLAGS = 4,   /* LATHE_PLAN_UNEVEN: items differ in cost, hand them out in small chunks; LATHE_PLAN_WHOLE: one per thread */
-  LATHE_PLAN_WORDS = 8
+  /* How the items go through the rows of the result, which follow one another in memory; LATHE_PLAN_UNIT 0: in no such order. Groups
+   * of UNIT items make groups of rows, as equal as they can be, the first ones with one row more. (lib/Runtime/Stripes.c) */
+  LATHE_PLAN_UNIT = 5,
+  LATHE_PLAN_ROWS = 6,       /* of the result */
+  LATHE_PLAN_RESULT = 7,     /* which of the step's buffers that is */
+  LATHE_PLAN_ROW_BYTES = 8,  /* of one of its rows */
+  /* What a row needs of an operand: ROWS_OF_LINE rows are a line, LINES lines an image, and line y of image n reads no rows of the operand but
+   * those from IMAGE_ROWS n + max(0, STEP y + LOW) to IMAGE_ROWS n + min(IMAGE_ROWS, STEP y + HIGH). */
+  LATHE_PLAN_OPERAND = 9,    /* which of the step's buffers, and 1; 0: none is read in this order */
+  LATHE_PLAN_OPERAND_ROW_BYTES = 10,
+  LATHE_PLAN_ROWS_OF_LINE = 11,
+  LATHE_PLAN_LINES = 12,
+  LATHE_PLAN_IMAGE_ROWS = 13,
+  LATHE_PLAN_STEP = 14,
+  LATHE_PLAN_LOW = 15,
+  LATHE_PLAN_HIGH = 16,
+  LATHE_PLAN_WORDS = 17
 };
 #define LATHE_PLAN_UNEVEN 1
 #define LATHE_PLAN_WHOLE 2

@@ -168,7 +168,9 @@ void Chooser::addEntry(unsigned refs) {
 }
 
 void Chooser::storeAnswers(Value to, const KernelPlan &plan) {
-  const Expr *answers[] = {&plan.items, &plan.scratchBytes, &plan.cost, &plan.granularity, &plan.flags};
+  SmallVector<const Expr *> answers = {&plan.items, &plan.scratchBytes, &plan.cost, &plan.granularity, &plan.flags};
+  if (!plan.stage.unit.isZero())
+    llvm::append_range(answers, plan.stage.all());
   for (auto [i, e] : llvm::enumerate(answers)) {
     Value v = emit(*e);
     if (!v) {
@@ -340,7 +342,9 @@ llvm::Expected<EmittedCase> CaseEmitter::emit(const KernelCase &c, size_t number
 }
 
 static bool isSamePlan(const KernelPlan &x, const KernelPlan &y) {
-  return x.items == y.items && x.scratchBytes == y.scratchBytes && x.cost == y.cost && x.granularity == y.granularity && x.flags == y.flags;
+  auto isEqual = [](const Expr *a, const Expr *b) { return *a == *b; };
+  return x.items == y.items && x.scratchBytes == y.scratchBytes && x.cost == y.cost && x.granularity == y.granularity && x.flags == y.flags &&
+         llvm::equal(x.stage.all(), y.stage.all(), isEqual);
 }
 
 /// What is emitted alike for two cases is there once; cases in front of the general one that do the same are none.

@@ -36,6 +36,17 @@ struct KernelFunction {
   mlir::Value emitExpr(const shape::Expr &e) const;
 };
 
+/// How items go through the rows of a result, and what a row needs of an operand: LATHE_PLAN_UNIT and what follows it.
+struct StagePlan {
+  shape::Expr unit = 0, rows = 0, result = 0, rowBytes = 0;
+  shape::Expr operand = 0, operandRowBytes = 0, rowsOfLine = 1, lines = 1, imageRows = 1, step = 0, low = 0, high = 1;
+
+  static constexpr unsigned words = 12;
+  std::array<const shape::Expr *, words> all() const {
+    return {&unit, &rows, &result, &rowBytes, &operand, &operandRowBytes, &rowsOfLine, &lines, &imageRows, &step, &low, &high};
+  }
+};
+
 /// What NAME_plan answers, as expressions over the size symbols and runFacts (min, max and floordiv are fine).
 struct KernelPlan {
   shape::Expr items = 1;        ///< parallel items
@@ -43,6 +54,7 @@ struct KernelPlan {
   shape::Expr cost = 1;         ///< of one item: FLOPs plus a quarter of the bytes moved
   shape::Expr granularity = 1;  ///< items that a thread should take at least
   shape::Expr flags = 0;        ///< LATHE_PLAN_FLAGS
+  StagePlan stage = {};
 };
 
 /// Each returns false, having emitted nothing, when it does not take the kernel (an odd stride, integers, ...): the row

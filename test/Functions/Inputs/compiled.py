@@ -64,7 +64,7 @@ def build(functions, folder):
 def caller(fn, plan):
     def call(*arrays):
         sizes = (ctypes.c_int64 * 1)(len(arrays[0]))
-        planned = (ctypes.c_int64 * 8)()
+        planned = (ctypes.c_int64 * 17)()  # LATHE_PLAN_WORDS
         plan(sizes, planned)
         scratch = np.zeros(planned[1] + 128, np.int8)
         base = (scratch.ctypes.data + 63) & ~63

@@ -67,7 +67,7 @@ class Kernel:
             _cache.update(zip(new, build(list(new.values()), variant)))
 
     def plan(self, sizes):
-        out = (ctypes.c_int64 * 8)()
+        out = (ctypes.c_int64 * 17)()  # LATHE_PLAN_WORDS
         self.planfn((ctypes.c_int64 * (len(sizes) + len(FACTS)))(*sizes, *FACTS), out)
         return list(out)
 

@@ -1,6 +1,7 @@
 //===- Convolution.cpp - CPU code for sums of products with a packed filter ===//
 
 #include "Convolution.h"
+#include "RowOrder.h"
 #include "../Contraction/ContractionEpilogue.h"
 #include "../Contraction/ContractionTile.h"
 #include "../Rows/EdgeCompares.h"
@@ -129,6 +130,11 @@ KernelPlan ConvolutionEmitter::plan() const {
   if (!shape.direct) {
     plan.scratchBytes = Expr(4 * (byPoints ? pitch * shape.depth : mostRows() * shape.depth + v.lanes));
     plan.granularity = Expr(std::min(panels.count(), panelsPerPacking));
+  }
+  if (std::optional<StagePlan> stage = stageOfRows(f, product.rows, Expr(panels.count()))) {
+    if (shape.direct)
+      addOperandOfRows(*stage, f.info, shape.image.getDefiningOp<kernel::LoadOp>(), product.rows);
+    plan.stage = *stage;
   }
   return plan;
 }

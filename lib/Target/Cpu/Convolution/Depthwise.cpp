@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../KernelEmitters.h"
+#include "RowOrder.h"
 #include "../VectorBuilder.h"
 #include "lathe/Lower/BodySlices.h"
 
@@ -163,15 +163,17 @@ private:
   void emitKnown(const BodyEmitter &point, Value tile, Value chunk, int64_t extent);
   bool onlyEndsLeave(const BodyEmitter &point, int64_t extent);
   void emitChannels(const Tile &tile, Value chunk, bool inside);
-  void emitVector(const Tile &tile, Value channel, Value mask, bool inside);
-  Values sumRows(const Tile &tile, BodyEmitter point, size_t level, Value channel, Value mask, bool inside, Values sums);
-  Values sumRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, Values sums);
+  void emitVectors(const Tile &tile, ArrayRef<Value> channels, Value mask, bool inside);
+  Values sumRows(const Tile &tile, BodyEmitter point, size_t level, ArrayRef<Value> channels, Value mask, bool inside, Values sums);
+  Values sumRow(const Tile &tile, BodyEmitter point, ArrayRef<Value> channels, Value mask, bool inside, Values sums);
+  void addRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, MutableArrayRef<Value> sums);
 
   KernelFunction &f;
   const DepthwiseShape &shape;
   VectorBuilder v;
   BodyEmitter body;
   int64_t tileWidth, vectors = mostVectors; ///< pixels; vectors of channels of an item
+  bool inPairs = false;                     ///< two vectors of channels at a time
   bool byChunks = false;                    ///< all lines of an image with some of its channels, then the next ones
   SmallVector<kernel::StoreOp> stores;
 };
@@ -202,6 +204,10 @@ DepthwiseEmitter::DepthwiseEmitter(KernelFunction &f, const DepthwiseShape &shap
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
   chooseOrder();
+  // A narrow tile has too few sums to hide the latency of their multiply-adds and of what follows them.
+  int64_t pair = 2 * (tileWidth + shape.tapsInRow) + spareRegisters;
+  inPairs = tileWidth < usualTile && pair <= int64_t(f.isa.registers) && shape.channels % (2 * v.lanes) == 0 && vectors > 1;
+  vectors -= inPairs ? vectors % 2 : 0;
 }
 
 /// Lines of the image are read again for the next line of results. Where the first-level cache holds those of a window and the filter for a few vectors of
@@ -234,6 +240,12 @@ KernelPlan DepthwiseEmitter::plan() const {
     lines = lines * f.info.extents[a];
   plan.items = lines * tileCount() * Expr(chunks());
   plan.cost = (taps * 4 + Expr(4)) * Expr(tileWidth * std::min(shape.channels, vectors * v.lanes));
+  AxisGroup rows(f.info, shape.rows);
+  std::optional<StagePlan> stage = byChunks ? std::nullopt : stageOfRows(f, rows, tileCount() * Expr(chunks()));
+  if (stage) {
+    addOperandOfWindows(*stage, f.info, shape.image, rows, AxisGroup(f.info, shape.taps));
+    plan.stage = *stage;
+  }
   return plan;
 }
 
@@ -355,48 +367,57 @@ Value DepthwiseEmitter::isInside(const Tile &tile) {
 void DepthwiseEmitter::emitChannels(const Tile &tile, Value chunk, bool inside) {
   int64_t whole = shape.channels - shape.channels % v.lanes, perItem = vectors * v.lanes;
   Value from = v.mul(chunk, perItem), to = v.min(v.add(from, perItem), v.i(shape.channels));
+  if (inPairs)
+    return v.loop(from, to, 2 * v.lanes, [&](Value c) { emitVectors(tile, {c, v.add(c, v.lanes)}, {}, inside); });
   if (whole)
-    v.loop(from, v.min(to, v.i(whole)), v.lanes, [&](Value c) { emitVector(tile, c, {}, inside); });
+    v.loop(from, v.min(to, v.i(whole)), v.lanes, [&](Value c) { emitVectors(tile, c, {}, inside); });
   if (whole == shape.channels)
     return;
-  auto last = [&] { emitVector(tile, v.i(whole), v.firstLanes(unsigned(shape.channels - whole)), inside); };
+  auto last = [&] { emitVectors(tile, v.i(whole), v.firstLanes(unsigned(shape.channels - whole)), inside); };
   if (chunks() == 1)
     return last();
   v.ifThen(v.equal(to, v.i(shape.channels)), last);
 }
 
-void DepthwiseEmitter::emitVector(const Tile &tile, Value channel, Value mask, bool inside) {
-  Values sums(tile.width, v.f(0));
+/// Sums and what follows them, of a vector of channels or of several.
+void DepthwiseEmitter::emitVectors(const Tile &tile, ArrayRef<Value> channels, Value mask, bool inside) {
+  Values sums(tile.width * channels.size(), v.f(0));
   BodyEmitter point = tile.point;
   point.bindAxis(pixelAxis(), tile.first);
-  sums = sumRows(tile, point, 0, channel, mask, inside, sums);
-  for (int64_t x = 0; x < tile.width; ++x) {
+  sums = sumRows(tile, point, 0, channels, mask, inside, sums);
+  for (size_t i = 0; i < sums.size(); ++i) {
     BodyEmitter at = tile.point;
-    at.bindAxis(pixelAxis(), v.add(tile.first, x));
-    at.bindLane(f.info.axes[shape.channel], channel, v.lanes, mask);
-    at.bindValue(shape.result, sums[x]);
+    at.bindAxis(pixelAxis(), v.add(tile.first, int64_t(i) % tile.width));
+    at.bindLane(f.info.axes[shape.channel], channels[i / tile.width], v.lanes, mask);
+    at.bindValue(shape.result, sums[i]);
     for (kernel::StoreOp s : stores)
       at.emitStore(s);
   }
 }
 
 /// Loops over the taps' axes from `level` on; a row of taps whose conditions do not hold adds nothing.
-Values DepthwiseEmitter::sumRows(const Tile &tile, BodyEmitter point, size_t level, Value channel, Value mask, bool inside,
+Values DepthwiseEmitter::sumRows(const Tile &tile, BodyEmitter point, size_t level, ArrayRef<Value> channels, Value mask, bool inside,
                                  Values sums) {
   if (level + 1 < shape.taps.size()) {
     unsigned axis = shape.taps[level];
     return v.loop(v.i(0), point.emitExpr(f.info.extents[axis]), 1, sums, [&](Value tap, Values state) {
       BodyEmitter at = point;
       at.bindAxis(f.info.axes[axis], tap);
-      return sumRows(tile, at, level + 1, channel, mask, inside, state);
+      return sumRows(tile, at, level + 1, channels, mask, inside, state);
     });
   }
-  auto row = [&] { return sumRow(tile, point, channel, mask, inside, sums); };
+  auto row = [&] { return sumRow(tile, point, channels, mask, inside, sums); };
   Value condition = shape.rowConditions.empty() ? Value() : conditionAt(point, tile.first, 0, shape.rowConditions);
   return condition ? v.ifValues(condition, row, [&] { return sums; }) : row();
 }
 
-Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, Values sums) {
+Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, ArrayRef<Value> channels, Value mask, bool inside, Values sums) {
+  for (auto [i, channel] : llvm::enumerate(channels))
+    addRow(tile, point, channel, mask, inside, MutableArrayRef(sums).slice(i * tile.width, tile.width));
+  return sums;
+}
+
+void DepthwiseEmitter::addRow(const Tile &tile, BodyEmitter point, Value channel, Value mask, bool inside, MutableArrayRef<Value> sums) {
   const BodyInfo &info = f.info;
   point.bindAxis(tapAxis(), v.i(0));
   point.bindAxis(info.axes[shape.channel], channel);
@@ -425,7 +446,6 @@ Values DepthwiseEmitter::sumRow(const Tile &tile, BodyEmitter point, Value chann
       if (it->second)
         sums[x] = v.fma(it->second, weights[k], sums[x]);
     }
-  return sums;
 }
 
 llvm::Expected<bool> lathe::cpu::emitDepthwise(KernelFunction &f, KernelPlan &plan) {
