@@ -109,8 +109,10 @@ void Roundings::moveProducts(Operation *op, Inputs in, Tensor &out) {
   Type e = out.type.getElementType();
   for (double &v : out.floats)
     move(v, functionUnits * unitOf(e) * std::fabs(v), e);
+  if (!isa<ir::ReduceOp>(op)) // a scatter's factors come one by one
+    return;
   std::optional<Tensor> large = productOf(op, in, true), small = productOf(op, in, false);
-  if (!isa<ir::ReduceOp>(op) || !large || !small)
+  if (!large || !small)
     return;
   for (auto [v, most, least] : llvm::zip(out.floats, large->floats, small->floats))
     if (std::isinf(most) || (least == 0 && v != 0))

@@ -89,7 +89,8 @@ static bool makeChain(LatheContext *context, LathePlan *plan, uint32_t first, ui
 
 bool lathePlanChains(LatheContext *context, LathePlan *plan) {
   bool any = false;
-  if (plan->dynamic || context->backend || !context->cacheBytes)
+  /* Under a profile each step has its own time, though it is longer so. */
+  if (plan->dynamic || context->backend || !context->cacheBytes || context->profile)
     return false;
   for (uint32_t i = 0, count; i < plan->numSteps; i += count) {
     for (count = 1; count < LATHE_CHAIN_STAGES && isLink(context, plan, i + count - 1) && areApart(context, plan, i, i + count);)

@@ -254,7 +254,7 @@ static LatheStatus executeGeneral(LatheContext *context, LathePlan *plan) {
     uint32_t index = at;
     int64_t start = context->profile ? latheNow() : 0;
     status = dynamicStep(&run, &at);
-    if (context->profile && !plan->steps[index].waits) /* the last step of a chain has the time of all of them */
+    if (context->profile)
       context->profile(context->profileUser, index, stepName(context, &plan->steps[index]), start, latheNow());
   }
   return status;
