@@ -5,7 +5,7 @@
 // An argument is not written: its elements are copied first. The second scatter updates the result of the first, and the third one
 // that of a kernel which nobody else reads.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[D:.*]] = kernel.generic loop @scatter_data axes(i0 = "50", i1 = "8") ins(%arg0 : tensor<50x8xf32>)
+// CHECK: %[[D:.*]] = kernel.generic loop @scatter_data axes(i0 = "50", i1 = "8") ins(%arg0 : tensor<50x8xf32>) {{.*}}updated
 // CHECK-NOT: indirect
 // CHECK: %[[S:.*]] = kernel.generic scatter @scatter axes(i0 = "50", i1 = "8", i2 = "20")
 // CHECK-SAME: ins(%arg1, %arg2, %[[D]] :

@@ -115,7 +115,7 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
   let summary = "The data of a scatter are made by a kernel of their own, and updated in place";
   let description = [{
     What a scatter's data are is written by a kernel of class `loop`; the scatter then says `in_place = N`: its result lies where
-    operand N, these data, lie, and only updates are left to do. Where an operand holds the data as they are, and nobody reads it
+    operand N, these data, lie, and only updates are left to do. The kernel of the data is marked `updated`: they are to stay in a cache. Where an operand holds the data as they are, and nobody reads it
     afterwards, it is updated itself.
 
     Before:
@@ -129,7 +129,7 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    %d = kernel.generic loop @scatter_data axes(i0 = "50") ins(%x : ...) outs(tensor<50xf32>) {
+    %d = kernel.generic loop @scatter_data axes(i0 = "50") ins(%x : ...) outs(tensor<50xf32>) attributes {updated} {
       %0 = kernel.load %x["i0"] : <f32> -> f32
       %1 = arith.mulf %0, %c : f32
       kernel.store %1, %out["i0"] : f32, <f32>

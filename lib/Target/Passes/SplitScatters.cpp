@@ -83,6 +83,7 @@ static GenericOp makeData(GenericOp kernel) {
   data.setName((kernel.getName() + "_data").str());
   data.setKernelClass(kernel::KernelClass::Loop);
   data.removeUnfusedAttr();
+  data->setAttr("updated", b.getUnitAttr());
   for (StoreOp store : llvm::make_early_inc_range(data.getBody().front().getOps<StoreOp>()))
     if (!store.getIndices().empty())
       store.erase();
