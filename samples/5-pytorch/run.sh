@@ -1,8 +1,8 @@
 #!/bin/bash
-# Lesson 5: from PyTorch to one file. Where PyTorch is not there, the programs that it exported before are taken.
+# Lesson 5: from PyTorch to one file. Where PyTorch is not there, or too old to export, the programs that it exported before are taken.
 . "$(dirname "$0")/../common.sh"
 here=$samples/5-pytorch python=${PYTHON:-python3} exported=$samples/models/tiny_decoder
-if "$python" -c 'import torch' 2>/dev/null; then
+if "$python" -c 'from torch.export import export; from torch.nn.functional import scaled_dot_product_attention' 2>/dev/null; then
   exported=$out
   "$python" "$here/export.py" "$out"
 fi
