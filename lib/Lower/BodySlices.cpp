@@ -15,6 +15,21 @@ llvm::DenseSet<Operation *> lathe::lower::opsBelow(Value v) {
   return ops;
 }
 
+std::vector<Operation *> lathe::lower::opsBehind(ValueRange values, Value sum) {
+  std::vector<Operation *> behind;
+  llvm::DenseSet<Operation *> seen;
+  SmallVector<Value> work(values);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    Operation *op = value == sum ? nullptr : value.getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    work.append(op->operand_begin(), op->operand_end());
+    behind.push_back(op);
+  }
+  return behind;
+}
+
 bool lathe::lower::storesFollow(kernel::ReduceOp sum, const BodyInfo &info) {
   AxisSet summed = info.axesOf(sum.getAxes());
   return llvm::all_of(info.ops, [&](Operation *op) { return !isa<kernel::StoreOp>(op) || !(info.domainOf(op) & summed); });

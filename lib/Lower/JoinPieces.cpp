@@ -18,9 +18,6 @@ using namespace lathe;
 using namespace lathe::lower;
 using shape::Expr;
 
-/// More places and longer bodies are not cut into stretches.
-static constexpr size_t mostPlaces = 8, largestBody = 96;
-
 namespace {
 class Joiner {
 public:
@@ -64,16 +61,16 @@ std::optional<SmallVector<arith::CmpIOp>> Joiner::placesAsked(const Indexing &i,
   return asked;
 }
 
-static bool areOrdered(ArrayRef<Expr> places) {
-  for (const Expr &x : places)
-    for (const Expr &y : places)
-      if (!isNonNegative(x - y) && !isNonNegative(y - x))
-        return false;
-  return true;
+bool lower::canCutAt(ArrayRef<Expr> places) {
+  constexpr size_t most = 8;
+  return places.size() <= most && llvm::all_of(places, [&](const Expr &x) {
+    return llvm::all_of(places, [&](const Expr &y) { return isNonNegative(x - y) || isNonNegative(y - x); });
+  });
 }
 
 bool Joiner::join(const Axis &outer, const Axis &inner) {
-  SmallVector<std::pair<Indexing *, arith::CmpIOp>> asked;
+  SmallVector<std::pair<arith::CmpIOp, Expr>> asked; ///< and the place in both axes
+  SmallVector<Indexing *> indices;
   SmallVector<Expr> places;
   for (Indexing &i : k.exprs) {
     if (!i.expr.mentions(outer.name) && !i.expr.mentions(inner.name))
@@ -86,22 +83,23 @@ bool Joiner::join(const Axis &outer, const Axis &inner) {
     std::optional<SmallVector<arith::CmpIOp>> compares = placesAsked(i, outer);
     if (!compares)
       return false;
+    if (!compares->empty())
+      indices.push_back(&i);
     for (arith::CmpIOp compare : *compares) {
-      asked.push_back({&i, compare});
       Expr place = (indexOf(compare.getRhs()) - i.expr.linearIn(outer.name)->rest) * inner.extent;
+      asked.push_back({compare, place});
       if (!llvm::is_contained(places, place))
         places.push_back(place);
     }
   }
-  if (places.empty() || places.size() > mostPlaces || !areOrdered(places))
+  if (places.empty() || !canCutAt(places))
     return false;
-  for (auto &[i, compare] : asked) {
+  for (auto &[compare, place] : asked) {
     OpBuilder b(compare);
-    Expr place = (indexOf(compare.getRhs()) - i->expr.linearIn(outer.name)->rest) * inner.extent;
     Value limit = b.create<kernel::IndexOp>(compare.getLoc(), b.getI64Type(), b.getStringAttr(place.str()), ValueRange());
     compare.getRhsMutable().assign(limit);
   }
-  for (auto &[i, compare] : asked)
+  for (Indexing *i : indices)
     i->expr = inner.extent * Expr::symbol(outer.name) + Expr::symbol(inner.name);
   k.writeBack();
   return true;
@@ -122,7 +120,7 @@ static bool readsPieces(kernel::GenericOp kernel) {
 }
 
 void lower::joinPieces(kernel::GenericOp kernel) {
-  if (kernel.getKernelClass() != kernel::KernelClass::Loop || kernel.getBody().front().getOperations().size() > largestBody || !readsPieces(kernel))
+  if (kernel.getKernelClass() != kernel::KernelClass::Loop || kernel.getBody().front().getOperations().size() > largestCutBody || !readsPieces(kernel))
     return;
   Joiner(kernel).joinOne();
 }

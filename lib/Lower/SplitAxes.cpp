@@ -8,6 +8,7 @@
 #include "lathe/Lower/SplitAxes.h"
 #include "KernelAxes.h"
 #include "lathe/Lower/CollapseAxes.h"
+#include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Shape/Facts.h"
 
@@ -130,6 +131,13 @@ void lower::splitAxes(kernel::GenericOp kernel) {
     ;
   splitter.writeBack();
   collapseAxes(kernel);
+}
+
+void lower::arrangeAxes(kernel::GenericOp kernel) {
+  collapseAxes(kernel);
+  joinPieces(kernel);
+  collapseAxes(kernel);
+  splitAxes(kernel);
 }
 
 void lower::splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before) {

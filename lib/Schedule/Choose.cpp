@@ -3,7 +3,6 @@
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
-#include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
@@ -86,10 +85,7 @@ struct RowForm {
     kernel = cast<kernel::GenericOp>(copies.clone(*original.getOperation()));
     if (!lower::makePlain(*kernel))
       return;
-    lower::collapseAxes(*kernel);
-    lower::joinPieces(*kernel);
-    lower::collapseAxes(*kernel);
-    lower::splitAxes(*kernel);
+    lower::arrangeAxes(*kernel);
     info = std::make_unique<BodyInfo>(*kernel);
   }
 };

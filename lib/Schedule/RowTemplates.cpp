@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/JoinPieces.h"
+#include "lathe/Lower/LaneRuns.h"
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Schedule/Rows.h"
 
@@ -214,8 +215,7 @@ static bool copies(const BodyInfo &info, unsigned lane) {
 /// Rows of open length that go from one place to another as they are: a call of memcpy in the loop over short ones would take longer than they do,
 /// so that long ones have a way.
 void schedule::proposeCopies(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates) {
-  constexpr size_t largestBody = 96;
-  if (kernel::GenericOp(info.kernel).getKernelClass() != kernel::KernelClass::Loop || info.ops.size() > largestBody)
+  if (kernel::GenericOp(info.kernel).getKernelClass() != kernel::KernelClass::Loop || info.ops.size() > lower::largestCutBody)
     return;
   llvm::Expected<RowSchedule> usual = scheduleRows(info, machine, {}, shape::Facts());
   if (!usual) {

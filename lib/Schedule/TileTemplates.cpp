@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Lower/RowLevels.h"
 #include "lathe/Schedule/Choose.h"
@@ -90,24 +91,6 @@ static void proposeSingleRow(const Counts &n, TilesAttr tiles, const Expr &cost,
     candidates.push_back({*one, tiles, Expr::floordiv(cost * Expr(7), Expr(8))});
 }
 
-std::vector<Operation *> schedule::opsBehind(const BodyInfo &info, Value sum) {
-  std::vector<Operation *> behind;
-  llvm::DenseSet<Operation *> seen;
-  SmallVector<Value> work;
-  for (Operation *op : info.ops)
-    if (auto store = dyn_cast<kernel::StoreOp>(op))
-      work.push_back(store.getValue());
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    Operation *op = value == sum ? nullptr : value.getDefiningOp();
-    if (!op || !seen.insert(op).second)
-      continue;
-    work.append(op->operand_begin(), op->operand_end());
-    behind.push_back(op);
-  }
-  return behind;
-}
-
 /// Functions have constants of their own, and divisions come with them: SiLU behind 16 points took 1.3 times as long.
 std::optional<int64_t> schedule::deepestDirect(ArrayRef<Operation *> behind, const Machine &machine) {
   struct Limits {
@@ -134,7 +117,11 @@ static bool storesColumns(const BodyInfo &info, kernel::ContractOp op) {
 /// Short sums that are found in a run: of batches of 64x64x64 products a trip of the sums through memory is 6% of the time.
 static void proposeShortSums(const BodyInfo &info, kernel::ContractOp op, const Counts &n, const Machine &machine, const Candidate &general,
                              std::vector<Candidate> &candidates) {
-  std::optional<int64_t> deepest = deepestDirect(opsBehind(info, op.getResult()), machine);
+  SmallVector<Value> stored;
+  for (Operation *o : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(o))
+      stored.push_back(store.getValue());
+  std::optional<int64_t> deepest = deepestDirect(lower::opsBehind(stored, op.getResult()), machine);
   if (n.depth.constant() || !deepest || !storesColumns(info, op))
     return;
   auto tiles = cast<TilesAttr>(general.schedule);

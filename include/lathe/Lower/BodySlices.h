@@ -14,6 +14,9 @@ inline AxisSet allAxes(const BodyInfo &info) {
 /// The ops that a value is computed by, its own among them.
 llvm::DenseSet<mlir::Operation *> opsBelow(mlir::Value v);
 
+/// What values are computed by from a sum on: the ops below them, but neither the sum nor what is below it alone.
+std::vector<mlir::Operation *> opsBehind(mlir::ValueRange values, mlir::Value sum);
+
 /// Whether every store stands at points of the sum's result. One at each point that the sum runs over (a product beside the sum of
 /// those products) is none that an epilogue could make.
 bool storesFollow(kernel::ReduceOp sum, const BodyInfo &info);

@@ -10,6 +10,9 @@ namespace lathe::lower {
 /// then. Loops and reductions alone.
 void splitAxes(kernel::GenericOp kernel);
 
+/// Axes as row programs step along them: those that are one merged, also where they ask which operand is read, and quotients and remainders split.
+void arrangeAxes(kernel::GenericOp kernel);
+
 /// axis = parts * quotient + residue: the axis is the quotient from here on, the residues are an axis of their own in front of `before`. The axis's
 /// extent is a multiple of `parts`.
 void splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before);

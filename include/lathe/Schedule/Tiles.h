@@ -2,14 +2,11 @@
 #ifndef LATHE_SCHEDULE_TILES_H
 #define LATHE_SCHEDULE_TILES_H
 
-#include "lathe/Lower/BodyInfo.h"
 #include "lathe/Schedule/Machine.h"
+#include "mlir/IR/Operation.h"
 #include <optional>
 
 namespace lathe::schedule {
-
-/// What is computed behind a sum, up to the stores.
-std::vector<mlir::Operation *> opsBehind(const lower::BodyInfo &info, mlir::Value sum);
 
 /// Points of the sum up to which a trip of a tile's sums through memory counts, so that what follows takes them as they leave their registers; nothing
 /// where these operations would need the registers.

@@ -13,7 +13,6 @@
 #include "Rows/Softmax.h"
 #include "Contraction/UnpackedProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
-#include "lathe/Lower/JoinPieces.h"
 #include "lathe/Lower/NarrowIndices.h"
 #include "lathe/Lower/PlainKernel.h"
 #include "lathe/Lower/SplitAxes.h"
@@ -198,10 +197,7 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
   auto erase = llvm::make_scope_exit([&] { copy.erase(); });
   if (!lower::makePlain(copy))
     return bug("kernel '{0}': its operand is packed, but no emitter takes it", f.kernel.getName());
-  lower::collapseAxes(copy);
-  lower::joinPieces(copy);
-  lower::collapseAxes(copy);
-  lower::splitAxes(copy);
+  lower::arrangeAxes(copy);
   simplifySoftmax(copy);
   BodyInfo info(copy);
   KernelFunction rows{copy, info, f.isa, f.hooks, f.b, f.loc, f.refs, {}, f.begin, f.end, f.scratch, f.schedule, f.facts, f.run};

@@ -187,6 +187,14 @@ void DeviceBuilder::addOverLanes(Values &sums, Value lane) {
   }
 }
 
+Value DeviceBuilder::sumUpTo(Value x, Value lane) {
+  for (unsigned by = 1; by < 32; by *= 2) {
+    Value other = shuffleUp(x, by);
+    x = select(less(lane, i32(by)), x, add(x, other));
+  }
+  return x;
+}
+
 Value DeviceBuilder::matchAny(Value x) { return intrinsic("llvm.nvvm.match.any.sync.i32", {i32(-1), x}, i32Type()); }
 
 Value DeviceBuilder::ballot(Value holds) { return intrinsic("llvm.nvvm.vote.ballot.sync", {i32(-1), holds}, i32Type()); }

@@ -116,6 +116,7 @@ public:
   /// l * n / 32 on (of fewer than 32, neighbours have the same one). While there are several, a lane gives away one half of them and
   /// takes the other half's part from the lane that it gave to: an exchange for each value, not five.
   void addOverLanes(Values &sums, Value lane);
+  Value sumUpTo(Value x, Value lane);              ///< over a warp's lanes up to this one (i32)
   Value matchAny(Value x);                         ///< of a warp's threads (a bit each), those that have the same (i32)
   Value ballot(Value holds);                       ///< of a warp's threads (a bit each), those where it does (i32)
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it

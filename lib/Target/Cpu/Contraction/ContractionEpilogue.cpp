@@ -1,8 +1,8 @@
 //===- ContractionEpilogue.cpp - From a tile of sums to results ------------===//
 
 #include "ContractionEpilogue.h"
+#include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -28,7 +28,10 @@ ContractionEpilogue::ContractionEpilogue(VectorBuilder &v, const ContractionShap
 }
 
 void ContractionEpilogue::findRowReads(const lower::BodyInfo &info) {
-  ops = schedule::opsBehind(info, shape.result);
+  SmallVector<Value> stored;
+  for (kernel::StoreOp s : stores)
+    stored.push_back(s.getValue());
+  ops = lower::opsBehind(stored, shape.result);
   for (Operation *op : ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     if (load && load.getIndices().empty() && shape.rows.isMentionedBy(info.exprOf(load)))

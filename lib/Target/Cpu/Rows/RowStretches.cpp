@@ -9,6 +9,7 @@
 
 #include "RowEmitter.h"
 #include "lathe/Lower/EmitExpr.h"
+#include "lathe/Lower/JoinPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -48,16 +49,11 @@ static bool isOrdered(const Expr &first, const Expr &second) { return lower::isN
 
 /// The places where the comparisons change, in order; nothing where that is not known, or where they are too many for the code.
 std::optional<SmallVector<Expr>> RowEmitter::changesOf(ArrayRef<EdgeCompare> edges) const {
-  constexpr size_t most = 8, largestBody = 96;
   SmallVector<Expr> places;
   for (const EdgeCompare &e : edges)
     if (Expr place = e.place(); !llvm::is_contained(places, place))
       places.push_back(place);
-  for (size_t i = 0; i < places.size(); ++i)
-    for (size_t k = 0; k < i; ++k)
-      if (!isOrdered(places[i], places[k]) && !isOrdered(places[k], places[i]))
-        return std::nullopt;
-  if (places.size() > most || info.ops.size() > largestBody)
+  if (!lower::canCutAt(places) || info.ops.size() > lower::largestCutBody)
     return std::nullopt;
   llvm::sort(places, [](const Expr &x, const Expr &y) { return x != y && isOrdered(x, y); });
   return places;

@@ -2,25 +2,20 @@
 
 #include "ProductEpilogue.h"
 #include "ContractionShape.h"
+#include "lathe/Lower/BodySlices.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 
-/// The stores, and what is computed between the product and them.
-static llvm::SmallSetVector<Operation *, 16> opsBehind(const EpilogueShape &p) {
-  llvm::SmallSetVector<Operation *, 16> ops(p.stores.begin(), p.stores.end());
-  for (size_t i = 0; i < ops.size(); ++i)
-    for (Value v : ops[i]->getOperands())
-      if (Operation *made = v == p.result ? nullptr : v.getDefiningOp())
-        ops.insert(made);
-  return ops;
-}
-
 /// As many of the innermost axes as everything behind the product goes along in even steps, as if they were one: each one less is a division
 /// less for every row or group of columns.
 static size_t joinedAxes(const EpilogueShape &p, const lower::BodyInfo &info, ArrayRef<unsigned> axes) {
-  llvm::SmallSetVector<Operation *, 16> ops = opsBehind(p);
+  Values stored;
+  for (kernel::StoreOp s : p.stores)
+    stored.append(s->operand_begin(), s->operand_end());
+  std::vector<Operation *> ops = lower::opsBehind(stored, p.result);
+  ops.insert(ops.end(), p.stores.begin(), p.stores.end());
   size_t joined = axes.size();
   auto steps = [&](Operation *op) {
     if (isa<kernel::StoreOp, kernel::LoadOp, kernel::IndexOp>(op))

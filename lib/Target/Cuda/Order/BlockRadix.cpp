@@ -16,7 +16,7 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-constexpr unsigned digits = 256, digitBits = 8;
+constexpr unsigned digits = radixDigits, digitBits = 8;
 
 namespace {
 
@@ -39,7 +39,6 @@ public:
 private:
   SortWord load(Value at);
   void store(const SortWord &w, Value at);
-  Value digitOf(const SortWord &w, Value shift);
   Value countAt(Value ofWarp, Value digit) { return d.at(counts, d.add(d.mul(ofWarp, digits), digit), d.i32Type()); }
   SortWord wordOf(ValueRange values, unsigned i) { return {values[i], isWide() ? values[shape.each + i] : Value()}; }
   Values collect(llvm::function_ref<SortWord(Value at)> word);
@@ -65,10 +64,6 @@ void BlockRadixEmitter::store(const SortWord &w, Value at) {
   d.store(w.high, d.at(highs, at, d.i64Type()), 8);
   if (isWide())
     d.store(w.low, d.at(lows, at, d.i32Type()), 4);
-}
-
-Value BlockRadixEmitter::digitOf(const SortWord &w, Value shift) {
-  return d.narrow(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, w.high, shift), digits - 1));
 }
 
 /// The thread's words: the high parts, then the low ones.
@@ -130,7 +125,7 @@ Values BlockRadixEmitter::rankInWarps(ValueRange words, Value shift) {
   together();
   Values ranks;
   for (unsigned i = 0; i < shape.each; ++i) {
-    Value digit = digitOf(wordOf(words, i), shift), mask = sharersOf(digit, inside[i]);
+    Value digit = keyDigit(wordOf(words, i), shift), mask = sharersOf(digit, inside[i]);
     Value at = countAt(warp, digit), before = d.load(d.i32Type(), at, 4), rank = ones(d.both(mask, below));
     together();
     d.when(d.both(inside[i], d.equal(rank, 0)), [&] { d.store(d.add(before, ones(mask)), at, 4); });
@@ -152,11 +147,7 @@ void BlockRadixEmitter::startDigits() {
       d.store(sum, countAt(d.i32(w), tid), 4);
       sum = d.add(sum, each[w]);
     }
-    Value upTo = sum;
-    for (unsigned by = 1; by < 32; by *= 2) {
-      Value other = d.shuffleUp(upTo, by);
-      upTo = d.select(d.less(lane, d.i32(by)), upTo, d.add(upTo, other));
-    }
+    Value upTo = d.sumUpTo(sum, lane);
     d.store(d.sub(upTo, sum), start, 4);
     d.when(d.equal(lane, 31), [&] { d.store(upTo, d.at(sums, warp, d.i32Type()), 4); });
   });
@@ -177,7 +168,7 @@ Values BlockRadixEmitter::pass(ValueRange words, Value shift) {
   startDigits();
   for (unsigned i = 0; i < shape.each; ++i) {
     SortWord w = wordOf(words, i);
-    Value digit = digitOf(w, shift), earlier = d.load(d.i32Type(), countAt(warp, digit), 4);
+    Value digit = keyDigit(w, shift), earlier = d.load(d.i32Type(), countAt(warp, digit), 4);
     Value first = d.load(d.i32Type(), d.at(starts, digit, d.i32Type()), 4);
     d.when(inside[i], [&] { store(w, d.add(d.add(first, earlier), ranks[i])); });
   }

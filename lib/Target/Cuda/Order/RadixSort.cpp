@@ -18,7 +18,7 @@ using namespace lathe::cuda;
 using lower::BodyEmitter;
 using shape::Expr;
 
-constexpr unsigned warps = radixThreads / 32, digits = 256, digitsOfWarp = digits / warps;
+constexpr unsigned warps = radixThreads / 32, digits = radixDigits, digitsOfWarp = digits / warps;
 /// Words of a warp whose loads are in flight together, and the fewest words of a block.
 constexpr int64_t ahead = 4, leastWords = 4096;
 /// Words of 4 bytes at the start of the scratch memory: the counter of blocks, and how many share a row.
@@ -38,7 +38,6 @@ private:
   void forWords(Value buffer, llvm::function_ref<void(Values &inside, SmallVector<SortWord> &words)> f);
   SortWord load(Value buffer, Value at);
   void store(const SortWord &w, Value buffer, Value at);
-  Value digitOf(const SortWord &w, Value shift);
   Value countAt(Value warp, Value digit) { return d.at(counts, d.add(d.mul(warp, digits), digit), d.i32Type()); }
   void fill(const BodyEmitter &row);
   void count(Value buffer, Value shift);
@@ -74,10 +73,6 @@ void RadixEmitter::store(const SortWord &w, Value buffer, Value at) {
     d.store(w.low, d.at(d.at(buffer, size, d.i64Type()), at, d.i32Type()), 4);
 }
 
-Value RadixEmitter::digitOf(const SortWord &w, Value shift) {
-  return d.narrow(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, w.high, shift), digits - 1));
-}
-
 void RadixEmitter::forWords(Value buffer, llvm::function_ref<void(Values &, SmallVector<SortWord> &)> f) {
   Value last = d.sub(size, d.i64(1));
   d.loop(from, to, d.i64(32 * ahead), [&](Value first) {
@@ -108,7 +103,7 @@ void RadixEmitter::count(Value buffer, Value shift) {
   forWords(buffer, [&](Values &inside, SmallVector<SortWord> &words) {
     for (auto [ok, w] : llvm::zip(inside, words))
       d.when(ok, [&, w = w] {
-        d.b.create<LLVM::AtomicRMWOp>(d.loc, LLVM::AtomicBinOp::add, countAt(warp, digitOf(w, shift)), d.i32(1),
+        d.b.create<LLVM::AtomicRMWOp>(d.loc, LLVM::AtomicBinOp::add, countAt(warp, keyDigit(w, shift)), d.i32(1),
                                       LLVM::AtomicOrdering::monotonic);
       });
   });
@@ -162,11 +157,7 @@ void RadixEmitter::placePieces() {
       own.push_back(d.load(i32, d.at(all, d.add(start, int64_t(i)), i32), 4));
       total = d.add(total, own.back());
     }
-    Value upTo = total;
-    for (unsigned by = 1; by < 32; by *= 2) {
-      Value other = d.shuffleUp(upTo, by);
-      upTo = d.select(d.less(lane, d.i32(by)), upTo, d.add(upTo, other));
-    }
+    Value upTo = d.sumUpTo(total, lane);
     Value at = d.sub(upTo, total);
     for (unsigned i = 0; i < each; ++i) {
       Value slot = d.at(before, d.add(start, int64_t(i)), i32);
@@ -188,7 +179,7 @@ void RadixEmitter::move(Value source, Value target, Value shift) {
   auto ones = [&](Value mask) -> Value { return d.b.create<LLVM::CtPopOp>(d.loc, mask); };
   forWords(source, [&](Values &inside, SmallVector<SortWord> &words) {
     for (auto [ok, w] : llvm::zip(inside, words)) {
-      Value digit = digitOf(w, shift), mask = d.matchAny(d.select(ok, digit, d.i32(digits)));
+      Value digit = keyDigit(w, shift), mask = d.matchAny(d.select(ok, digit, d.i32(digits)));
       Value at = countAt(warp, digit), start = d.load(d.i32Type(), at, 4), rank = ones(d.both(mask, below));
       d.ptx("bar.warp.sync 0xffffffff;");
       d.when(d.both(ok, d.equal(rank, 0)), [&] { d.store(d.add(start, ones(mask)), at, 4); });

@@ -34,6 +34,10 @@ SortWord SortWordEmitter::wordAt(const BodyEmitter &row, Value index) {
   return {d.bitOr(d.shl(d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), key), 32), index), {}};
 }
 
+Value SortWordEmitter::keyDigit(const SortWord &w, Value shift) {
+  return d.narrow(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, w.high, shift), radixDigits - 1));
+}
+
 void SortWordEmitter::storeResult(const BodyEmitter &row, const SortWord &w, Value rank) {
   BodyEmitter point = row;
   point.bindAxis(info.axes[rankAxis], rank);

@@ -18,6 +18,8 @@ protected:
   bool isWide() const { return keyBytes > 4; }
   /// The word of an element, and a result, of the row that `row` is bound to.
   SortWord wordAt(const lower::BodyEmitter &row, Value index);
+  /// Eight bits of the key; `shift` counts from the end of the high part.
+  Value keyDigit(const SortWord &w, Value shift);
   void storeResult(const lower::BodyEmitter &row, const SortWord &w, Value rank);
 
   kernel::SortOp op;
@@ -37,6 +39,8 @@ struct RadixLaunch {
 /// rows are known to be short.
 llvm::Expected<std::optional<RadixLaunch>> addRadixSort(Generator &g, kernel::SortOp op, int64_t blockRoom);
 constexpr unsigned radixThreads = 1024;
+/// Values of a digit, of eight bits.
+constexpr unsigned radixDigits = 256;
 
 /// Words of a plan: a launch of a block for each row.
 struct BlockSort {
