@@ -33,6 +33,10 @@ constexpr double leastSaved = 0.1;
 constexpr double leastWeight = 2;
 /// Bytes that a kernel's second filter may take beside the first: its share, of one that several kernels read, and in all.
 constexpr int64_t mostBeside = 4 << 20, mostShared = 16 << 20;
+/// And those by which a filter may be larger for what many tiles gain, where few read a part of it.
+constexpr int64_t mostLarger = 32 << 20;
+/// Of the forms that a filter serves the smaller is taken where it needs at most this share of the larger one's cycles.
+constexpr int64_t fewerParts = 97, fewerOf = 100;
 
 Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
   Expr count(1);
@@ -128,14 +132,35 @@ static std::pair<double, double> savedBy(const Expr &cost, const Expr &direct, A
   return count ? std::pair(least, sum / count) : std::pair(0.0, 0.0);
 }
 
+static std::array<int64_t, 2> resultsOf(WinogradAttr tiles) { return {std::abs(tiles.getHigh()), std::abs(tiles.getWide())}; }
+
+/// Whether a filter that is packed for tiles of `packed` results serves tiles of `results`.
+static bool servesBoth(ArrayRef<int64_t> packed, ArrayRef<int64_t> results) {
+  return packed.size() == results.size() && llvm::all_of(llvm::zip(packed, results), [](auto p) { return Winograd::serves(std::get<0>(p), std::get<1>(p)); });
+}
+
+/// The tiles that serve all that the cases ask for; both forms where one asks for none.
+static WindowChoice forcedChoice(ArrayRef<CaseAttr> forced, ArrayRef<std::array<int64_t, 2>> all) {
+  WindowChoice choice;
+  for (CaseAttr c : forced) {
+    auto asked = dyn_cast<WinogradAttr>(c.getSchedule());
+    if (!asked)
+      choice.both = true;
+    else if (!choice.tiles || servesBoth(resultsOf(asked), resultsOf(choice.tiles)))
+      choice.tiles = asked;
+  }
+  bool possible = choice.tiles && llvm::is_contained(all, resultsOf(choice.tiles)) && llvm::all_of(forced, [&](CaseAttr c) {
+    auto asked = dyn_cast<WinogradAttr>(c.getSchedule());
+    return !asked || servesBoth(resultsOf(choice.tiles), resultsOf(asked));
+  });
+  return possible ? choice : WindowChoice();
+}
+
 WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   kernel::GenericOp kernel = sum.info.kernel;
   SmallVector<std::array<int64_t, 2>> all = tilesOf(sum.window);
-  if (SmallVector<CaseAttr> forced = casesOf(kernel); !forced.empty()) {
-    auto asked = dyn_cast<WinogradAttr>(forced.front().getSchedule());
-    auto results = asked ? std::array<int64_t, 2>{std::abs(asked.getHigh()), std::abs(asked.getWide())} : std::array<int64_t, 2>{};
-    return llvm::is_contained(all, results) ? WindowChoice{asked, forced.size() > 1} : WindowChoice();
-  }
+  if (SmallVector<CaseAttr> forced = casesOf(kernel); !forced.empty())
+    return forcedChoice(forced, all);
   const Machine &machine = referenceMachine();
   std::vector<Point> points = pointsFor(kernel);
   Expr direct = sum.cost({1, 1}, machine);
@@ -153,7 +178,17 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   }
   // A filter that is not large may be there twice for what large images gain.
   bool rather = bytes <= mostBeside && mostSometimes > usually + (1 - worth);
-  return always.tiles && !(sometimes.tiles && rather) ? always : sometimes;
+  if (!always.tiles || (sometimes.tiles && rather))
+    return sometimes;
+  // A filter for larger tiles serves the chosen ones, too: it may be there for what it gains where there are many.
+  std::array<int64_t, 2> chosen = resultsOf(always.tiles);
+  for (const std::array<int64_t, 2> &results : all) {
+    double average = savedBy(sum.cost(results, machine), direct, points).second;
+    int64_t larger = sum.filterBytes(results) - sum.filterBytes(chosen);
+    if (servesBoth(results, chosen) && larger <= mostLarger && average > usually + (1 - worth))
+      always.tiles = WinogradAttr::get(kernel.getContext(), results[0], results[1]), usually = average;
+  }
+  return always;
 }
 
 /// The sum that a marked load is a factor of, in numbers.
@@ -179,28 +214,45 @@ bool schedule::isPackedFor(kernel::GenericOp kernel, Attribute schedule) {
   auto tiles = dyn_cast<WinogradAttr>(schedule);
   for (auto load : kernel.getBody().front().getOps<kernel::LoadOp>())
     if (auto packed = load->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName)) {
-      int64_t asked[] = {tiles ? std::abs(tiles.getHigh()) : 0, tiles ? std::abs(tiles.getWide()) : 0};
-      return tiles ? packed.asArrayRef() == ArrayRef(asked) : load->hasAttr(kernel::winogradFilterName);
+      return tiles ? servesBoth(packed.asArrayRef(), resultsOf(tiles)) : load->hasAttr(kernel::winogradFilterName);
     }
   return !tiles;
 }
 
-void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
-  for (Operation *op : info.ops) {
-    auto packed = op->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName);
-    std::optional<WindowedSum> sum = packed ? markedSum(info, op) : std::nullopt;
-    if (!sum)
+/// Of the smaller tiles that the filter serves those which are best where there is least to do.
+static std::optional<std::array<int64_t, 2>> fewerResults(const WindowedSum &sum, ArrayRef<int64_t> packed, const Machine &machine, ArrayRef<Point> points) {
+  std::optional<std::array<int64_t, 2>> best;
+  int64_t least = INT64_MAX;
+  for (const std::array<int64_t, 2> &results : tilesOf(sum.window)) {
+    if (ArrayRef<int64_t>(results) == packed || !servesBoth(packed, results))
       continue;
-    ArrayRef<int64_t> results = packed.asArrayRef();
-    auto tiles = WinogradAttr::get(op->getContext(), results[0], results[1]);
-    Expr cost = sum->cost(results, machine);
-    choice.ideal = cost;
-    if (!op->hasAttr(kernel::winogradFilterName))
-      return candidates.push_back({{}, tiles, cost});
-    Expr direct = sum->cost({1, 1}, machine);
-    Predicate when = Predicate().add(cost * Expr(worthOf), Relation::LessEqual, direct * Expr(worthParts));
-    candidates.push_back({when, tiles, cost});
-    candidates.push_back({{}, PlainAttr::get(op->getContext()), direct});
-    return;
+    Expr cost = sum.cost(results, machine);
+    for (const Point &p : points)
+      if (std::optional<int64_t> mine = cost.evaluate(p); mine && *mine > 0 && *mine < least)
+        least = *mine, best = results;
   }
+  return best;
+}
+
+void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates, Choice &choice) {
+  auto load = llvm::find_if(info.ops, [](Operation *op) { return op->hasAttr(kernel::winogradName); });
+  std::optional<WindowedSum> sum = load == info.ops.end() ? std::nullopt : markedSum(info, *load);
+  if (!sum)
+    return;
+  MLIRContext *context = (*load)->getContext();
+  ArrayRef<int64_t> packed = (*load)->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName).asArrayRef();
+  Expr cost = sum->cost(packed, machine), direct = sum->cost({1, 1}, machine);
+  bool both = (*load)->hasAttr(kernel::winogradFilterName);
+  auto propose = [&](ArrayRef<int64_t> results, Predicate when) {
+    Expr mine = sum->cost(results, machine);
+    if (both)
+      when.add(mine * Expr(worthOf), Relation::LessEqual, direct * Expr(worthParts));
+    candidates.push_back({when, WinogradAttr::get(context, results[0], results[1]), mine});
+  };
+  choice.ideal = cost;
+  if (std::optional<std::array<int64_t, 2>> fewer = fewerResults(*sum, packed, machine, choice.points); fewer && !cost.constant())
+    propose(*fewer, Predicate().add(sum->cost(*fewer, machine) * Expr(fewerOf), Relation::LessEqual, cost * Expr(fewerParts)));
+  propose(packed, {});
+  if (both)
+    candidates.push_back({{}, PlainAttr::get(context), direct});
 }

@@ -74,7 +74,7 @@ def Schedule_WinogradAttr : Schedule_Attr<"Winograd", "winograd"> {
   let summary = "Of a convolution: with fewer products, and rounded otherwise";
   let description = [{
     `#schedule.winograd<high = 4, wide = 4>`: tiles of 4x4 results of windows of three taps, by Winograd's minimal filtering. 2 or 4; 1, or
-    not written, along an axis that no window slides over, or that is left as it is. The filter was packed for it.
+    not written, along an axis that no window slides over, or that is left as it is. The filter was packed for it, or for larger tiles.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$high, DefaultValuedParameter<"int64_t", "-1">:$wide);
   let genVerifyDecl = 1;

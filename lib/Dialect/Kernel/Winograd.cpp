@@ -9,7 +9,17 @@ using kernel::Winograd;
 /// 4e-6 of the largest one, twice what a plain sum is off by; with 1 and 2, as one finds them in the literature, by 5e-6 to 1e-5.
 llvm::ArrayRef<double> Winograd::pairs() const {
   static const double one[] = {1}, two[] = {0.75, 1.5};
-  return isPlain() ? llvm::ArrayRef<double>() : results == 2 ? llvm::ArrayRef(one) : llvm::ArrayRef(two);
+  llvm::ArrayRef<double> all = isPlain() ? llvm::ArrayRef<double>() : packed == 2 ? llvm::ArrayRef(one) : llvm::ArrayRef(two);
+  return all.take_front(results / 2);
+}
+
+double Winograd::scale(int64_t place) const {
+  if (place + 1 == places())
+    return 1;
+  double at = place ? pairs()[(place - 1) / 2] : 0, distances = 1;
+  for (double q : Winograd(packed).pairs().drop_front(pairs().size()))
+    distances *= at * at - q * q;
+  return distances;
 }
 
 /// The filter's polynomial at each place, divided by the product of the place's distances to the others.

@@ -24,18 +24,29 @@ constexpr const char *winogradFilterName = "winograd_filter";
 /// Taps of the filters, of each dimension that is transformed.
 constexpr int64_t winogradTaps = 3;
 
-/// F(results, 3); F(1, 3) stands for a dimension that is left as it is.
+/// F(results, 3); F(1, 3) stands for a dimension that is left as it is. A filter that is there at the places of more results serves
+/// fewer: it has their places among its own, and products differ by a factor.
 class Winograd {
 public:
-  explicit Winograd(int64_t results) : results(results) {}
+  explicit Winograd(int64_t results) : results(results), packed(results) {}
+  /// With a filter that was transformed for tiles of `packed` results.
+  Winograd(int64_t results, int64_t packed) : results(results), packed(packed) {}
   static bool knows(int64_t results) { return results == 1 || results == 2 || results == 4; }
+  /// Whether a filter for tiles of `packed` results serves tiles of `results`.
+  static bool serves(int64_t packed, int64_t results) {
+    return knows(packed) && knows(results) && results <= packed && (results == 1) == (packed == 1);
+  }
 
-  const int64_t results;
+  const int64_t results, packed;
   bool isPlain() const { return results == 1; }
   /// Elements of the image that a tile reads, and products that it takes.
   int64_t places() const { return isPlain() ? 1 : results + winogradTaps - 1; }
+  /// Of the filter; those that the products leave out come before infinity.
+  int64_t packedPlaces() const { return isPlain() ? 1 : packed + winogradTaps - 1; }
   /// Each p stands for p and -p. In the order of places: 0, p, -p, .., infinity.
   llvm::ArrayRef<double> pairs() const;
+  /// What the product at a place is multiplied with: the place's distances to those that the filter has beside.
+  double scale(int64_t place) const;
   /// From taps[k * stride], k < 3, to out[place * stride].
   void transformFilter(const double *taps, double *out, int64_t stride) const;
 };

@@ -142,9 +142,14 @@ void ContractionTile::setReaders(int64_t most, int64_t least) {
 /// Of an open number of tiles each requests as often as two would; where there are four, some lines are requested twice, for which sixteen registers leave
 /// no slots.
 void ContractionTile::requestNext(Value panel, Value tile, Value depth, Value tiles) {
+  if (shape.packed && mayHave(fewestRequested))
+    request(v.at(panel, v.mul(depth, panelColumns), panelType), tile, tiles);
+}
+
+void ContractionTile::request(Value next, Value tile, Value tiles) {
   if (!shape.packed || !mayHave(fewestRequested))
     return;
-  nextPanel = v.at(panel, v.mul(depth, panelColumns), panelType);
+  nextPanel = next;
   if (!tiles || readers || v.target.registers < 32) {
     requesting = v.min(tile, v.i(requestingTiles - 1));
     return;

@@ -45,6 +45,8 @@ public:
   /// as far as the sizes are known.
   /// `tiles`: of a panel, where it matters that their number is found in a run; null: as setReaders says.
   void requestNext(mlir::Value panel, mlir::Value tile, mlir::Value depth, mlir::Value tiles = {});
+  /// The same where the panel that comes after this one lies elsewhere.
+  void request(mlir::Value next, mlir::Value tile, mlir::Value tiles = {});
 
 private:
   using Values = VectorBuilder::Values;

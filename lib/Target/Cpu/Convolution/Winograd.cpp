@@ -8,7 +8,6 @@
 #include "WinogradTransform.h"
 #include "lathe/Artifact/Format.h"
 #include "lathe/Lower/BodySlices.h"
-#include "lathe/Schedule/ScheduleDialect.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -53,6 +52,7 @@ private:
   void copyLines(const BodyEmitter &point, Value first, Value columns, Value top, Value channel);
   Value pixelsAt(const BodyEmitter &point, Value column);
   void emitPanel(Value panel, Value first, Value count);
+  Value packedPlace(Value place);
   void emitProducts(Value panel, Value count, unsigned width);
   void emitResults(const Run &run, Value firstColumn, unsigned width);
   void transformTile(const Run &run, Value tile, Value column);
@@ -282,19 +282,33 @@ Value WinogradEmitter::pixelsAt(const BodyEmitter &point, Value column) {
 
 void WinogradEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value firstColumn = v.mul(panelIndex, panelColumns);
-  Value panel = v.at(f.refs[shape.filter], v.mul(panelIndex, shape.places() * shape.depth * panelColumns), product.rhsType);
+  Value panel = v.at(f.refs[shape.filter], v.mul(panelIndex, shape.packedPlaces() * shape.depth * panelColumns), product.rhsType);
   panels.inWidth(panelIndex, [&](unsigned width) {
     emitProducts(panel, count, width);
     eachRun(first, count, [&](const Run &run) { emitResults(run, firstColumn, width); });
   });
 }
 
+/// Where a filter with more places than there are products has one of these; behind the last one, where the next panel begins.
+Value WinogradEmitter::packedPlace(Value place) {
+  auto along = [&](const Winograd &w, Value at) {
+    int64_t last = w.places() - 1, packed = w.packedPlaces() - 1;
+    return last == packed ? at : v.select(v.less(at, v.i(last)), at, v.i(packed));
+  };
+  if (shape.places() == shape.packedPlaces())
+    return place;
+  Value row = v.div(place, v.i(shape.wide.places())), column = v.sub(place, v.mul(row, shape.wide.places()));
+  Value at = v.add(v.mul(along(shape.high, row), shape.wide.packedPlaces()), along(shape.wide, column));
+  return v.select(v.less(place, v.i(shape.places())), at, v.i(shape.packedPlaces()));
+}
+
 void WinogradEmitter::emitProducts(Value panel, Value count, unsigned width) {
   PanelItems::Split split = panels.split(count, tiles.maxRows());
   v.loop(v.i(0), v.i(shape.places()), 1, [&](Value place) {
-    Value filter = v.at(panel, v.mul(place, shape.depth * panelColumns), product.rhsType);
+    auto filterAt = [&](Value p) { return v.at(panel, v.mul(packedPlace(p), shape.depth * panelColumns), product.rhsType); };
+    Value filter = filterAt(place), next = filterAt(v.add(place, 1));
     panels.eachTile(split, v.mul(place, pitch), [&](Value tile, Value, Value row, Value rows) {
-      tiles.requestNext(filter, tile, v.i(shape.depth));
+      tiles.request(next, tile);
       tiles.emit(body, filter, row, rows, v.i(shape.depth), v.at(f.scratch, v.add(v.mul(row, panelColumns), productsAt)), width);
     });
   });
@@ -335,7 +349,7 @@ void WinogradEmitter::transformTile(const Run &run, Value tile, Value column) {
 
 //===----------------------------------------------------------------------===//
 
-std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
+std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info, schedule::WinogradAttr schedule) {
   kernel::LoadOp filter;
   for (Operation *op : info.ops)
     if (isa<kernel::LoadOp>(op) && op->hasAttr(kernel::winogradName))
@@ -343,7 +357,10 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
   std::optional<ConvolutionShape> direct = filter ? ConvolutionShape::of(info) : std::nullopt;
   if (!direct)
     return std::nullopt;
-  auto results = filter->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName).asArrayRef();
+  auto packed = filter->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName).asArrayRef();
+  SmallVector<int64_t> results = schedule ? SmallVector<int64_t>{std::abs(schedule.getHigh()), std::abs(schedule.getWide())} : llvm::to_vector(packed);
+  if (packed.size() != 2 || !Winograd::serves(packed[0], results[0]) || !Winograd::serves(packed[1], results[1]))
+    return std::nullopt;
   auto setOf = [](const AxisGroup &group) {
     lower::AxisSet set = 0;
     for (unsigned a : group.axes)
@@ -353,9 +370,9 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
   std::optional<lower::SlidingWindow> window = lower::SlidingWindow::of(
       info, direct->image, setOf(direct->product.rows), setOf(direct->product.reduced), kernel::winogradTaps);
   std::optional<lower::SlidingWindow> tiled = window ? window->inTiles(info, results) : std::nullopt;
-  if (!tiled || results.size() != 2)
+  if (!tiled)
     return std::nullopt;
-  WinogradShape s{*direct, *tiled, Winograd(results[0]), Winograd(results[1])};
+  WinogradShape s{*direct, *tiled, Winograd(results[0], packed[0]), Winograd(results[1], packed[1])};
   s.depth = s.window.depthOf(info);
   auto other = filter->getAttrOfType<IntegerAttr>(kernel::winogradFilterName);
   s.both = bool(other);
@@ -365,8 +382,9 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info) {
 }
 
 llvm::Expected<bool> lathe::cpu::emitWinograd(KernelFunction &f, KernelPlan &plan) {
-  std::optional<WinogradShape> shape = WinogradShape::of(f.info);
-  if (!shape || (shape->both && !llvm::isa_and_nonnull<schedule::WinogradAttr>(f.schedule)))
+  auto tiles = llvm::dyn_cast_or_null<schedule::WinogradAttr>(f.schedule);
+  std::optional<WinogradShape> shape = WinogradShape::of(f.info, tiles);
+  if (!shape || (shape->both && !tiles))
     return false;
   WinogradEmitter emitter(f, *shape);
   emitter.emit();

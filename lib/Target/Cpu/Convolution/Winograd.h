@@ -13,6 +13,7 @@
 #include "Convolution.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/SlidingWindow.h"
+#include "lathe/Schedule/ScheduleDialect.h"
 
 namespace lathe::cpu {
 
@@ -25,9 +26,10 @@ struct WinogradShape {
   bool both = false;   ///< the kernel has the filter of the direct form, too
   bool channelsTogether = false; ///< in the image; else pixels are
 
-  /// Nothing for a kernel whose filter was not packed so.
-  static std::optional<WinogradShape> of(const lower::BodyInfo &info);
+  /// In tiles as the schedule says, or as the filter was packed for. Nothing for a kernel whose filter was not packed so.
+  static std::optional<WinogradShape> of(const lower::BodyInfo &info, schedule::WinogradAttr schedule);
   int64_t places() const { return high.places() * wide.places(); }
+  int64_t packedPlaces() const { return high.packedPlaces() * wide.packedPlaces(); }
 };
 
 } // namespace lathe::cpu

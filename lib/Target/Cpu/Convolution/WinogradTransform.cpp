@@ -57,7 +57,7 @@ Values cpu::transformImage(VectorBuilder &v, const Winograd &w, ArrayRef<Value> 
   return out;
 }
 
-/// Result k is the sum of place^k * product; at infinity the last result has the product alone.
+/// Result k is the sum of place^k * product, each scaled as the filter wants it; at infinity the last result has the product alone.
 Values cpu::transformProducts(VectorBuilder &v, const Winograd &w, ArrayRef<Value> products) {
   if (w.isPlain())
     return Values(products.begin(), products.end());
@@ -67,10 +67,13 @@ Values cpu::transformProducts(VectorBuilder &v, const Winograd &w, ArrayRef<Valu
     sums.push_back(v.addf(products[2 * i + 1], products[2 * i + 2]));
     differences.push_back(v.subf(products[2 * i + 1], products[2 * i + 2]));
   }
-  SmallVector<double> powers(pairs.size(), 1);
+  SmallVector<double> powers;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    powers.push_back(w.scale(1 + 2 * i));
+  Value first = w.scale(0) == 1 ? products[0] : v.mulf(v.f(w.scale(0)), products[0]);
   for (int64_t k = 0; k < w.results; ++k) {
     const Values &parts = k % 2 ? differences : sums;
-    Value sum = k == 0 ? products[0] : k + 1 == w.results ? products.back() : Value();
+    Value sum = k == 0 ? first : k + 1 == w.results ? products.back() : Value();
     for (size_t i = 0; i < pairs.size(); ++i) {
       sum = sum ? addScaled(v, powers[i], parts[i], sum) : powers[i] == 1 ? parts[i] : v.mulf(v.f(powers[i]), parts[i]);
       powers[i] *= pairs[i];
