@@ -1,4 +1,5 @@
-// What a vector under a mask reads is asked for eight rows before: processors do not look ahead of it. Of whole vectors only those that are lines.
+// What a vector under a mask reads is asked for eight rows before: processors do not look ahead of it. Of whole vectors only those that are lines. What the second-level cache
+// has room for is not asked for.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=HALF
 
@@ -9,6 +10,8 @@ lathe.symbol "n" range [1, 64] hints [24, 64]
 
 // Of 17 to 32 columns the second vector may end early; of 64 none does.
 // CHECK-LABEL: func.func private @lathe_k0_sums_avx512.body
+// CHECK: %[[FAR:[0-9]+]] = arith.cmpi ugt, %{{.*}}, %arg5 : i64
+// CHECK-NEXT: scf.if %[[FAR]] {
 // CHECK: "llvm.intr.prefetch"
 // CHECK-LABEL: func.func private @lathe_k0_sums_avx512.way1.body
 // CHECK-COUNT-4: "llvm.intr.prefetch"

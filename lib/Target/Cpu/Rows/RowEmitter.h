@@ -140,7 +140,13 @@ private:
   void loadCached(lower::BodyEmitter &point);
   void storeCached(lower::BodyEmitter &point);
   bool isBesides(kernel::LoadOp a, kernel::LoadOp b) const;
-  void requestAhead(lower::BodyEmitter &point);
+  void requestAhead(Points &row);
+  mlir::Value requestedFrom(lower::BodyEmitter &point, mlir::Value from, mlir::Value to);
+  void requestShared(Points &points);
+  bool readsOnce() const;
+  shape::Expr bytesRead() const;
+  mlir::Value isMore(mlir::Value x, mlir::Value y);
+  void where(mlir::Value condition, llvm::function_ref<void()> body);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);
@@ -174,6 +180,7 @@ private:
   mlir::Value blockFrom, blockTo; ///< the item's part of the lane axis
   std::vector<Cached> cached;     ///< what earlier passes of the current scope left
   std::vector<mlir::Value> keeping;
+  bool asking = false;          ///< in a loop that asks for what it will read
   bool underPredicates = false; ///< in a loop whose vectors may each lie partly outside of what is read
   int64_t unrolled = 1; ///< trips of enclosing loops that are written out
 };

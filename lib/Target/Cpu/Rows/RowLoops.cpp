@@ -284,32 +284,11 @@ void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Va
   if (underPredicates)
     for (BodyEmitter &point : points)
       requestPredicated(point);
+  if (asking)
+    requestShared(points);
   scope(points, bound | AxisSet(1) << *schedule.lane, group.goals);
   for (BodyEmitter &point : points)
     storeCached(point);
-}
-
-/// Within a row, too, processors do not look ahead of loads under masks: what a vector reads under a predicate is asked for some vectors before.
-void RowEmitter::requestPredicated(BodyEmitter &point) {
-  constexpr int64_t bytesAhead = 1024;
-  if (!f.isa.maskedBytes || point.laneWidth() <= 1 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
-    return;
-  SmallVector<kernel::LoadOp> asked;
-  for (Operation *op : info.ops) {
-    auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !isRunAt(op, point, /*predicated=*/true) || llvm::any_of(asked, [&](kernel::LoadOp a) { return isBesides(a, load); }))
-      continue;
-    requestBehind(point, load, i64(bytesAhead));
-    asked.push_back(load);
-  }
-}
-
-/// Whether two loads read one operand within a line of one another, as neighbouring places of a window.
-bool RowEmitter::isBesides(kernel::LoadOp a, kernel::LoadOp b) const {
-  constexpr int64_t lineBits = 64 * 8;
-  std::optional<int64_t> apart = (info.exprOf(a) - info.exprOf(b)).constant();
-  int64_t bits = cast<kernel::RefType>(a.getRef().getType()).getElementType().getIntOrFloatBitWidth();
-  return a.getRef() == b.getRef() && apart && std::abs(*apart) < lineBits / bits;
 }
 
 /// Trips of count * width elements over [from, to), masked by `limit` when there is one.
@@ -358,7 +337,10 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   std::optional<int64_t> extent = info.extents[axis].constant();
   if (!extent || *extent >= trip) {
     Value end = extent && *extent % trip == 0 ? to : roundedEnd(from, to, trip);
-    laneTrips(outer, bound, group, from, end, vectors, width, {});
+    Value asked = requestedFrom(outer[0], from, end);
+    laneTrips(outer, bound, group, from, asked, vectors, width, {});
+    if (llvm::SaveAndRestore<bool> ask(asking, true); asked != end)
+      laneTrips(outer, bound, group, asked, end, vectors, width, {});
     from = end;
   }
   int64_t left = extent ? *extent % trip : trip - 1;
@@ -408,27 +390,16 @@ void RowEmitter::addOpenRow(BodyEmitter &outer, Points &persistent) {
   }
 }
 
-/// Processors that look ahead of what a program reads do not of what it reads under masks (Zen 5: rows of 96 columns from memory took seven
-/// times as long). So what a vector under a mask reads is asked for some rows before. Where a vector is a line, each of a short row's is: from the
-/// third-level cache sums of 64 to 128 columns take 0.8 of the time, from the second one the same or up to 1.1.
-void RowEmitter::requestAhead(BodyEmitter &point) {
-  constexpr int64_t rowsAhead = 8;
-  constexpr unsigned line = 64;
-  if ((!point.laneMask() && f.isa.vectorBytes < line) || schedule.itemAxes.empty())
-    return;
-  requestRow(point, rowsAhead);
-}
-
 /// A short row: straight-line code, values stay in registers from pass to pass.
 void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
   if (persistent.empty() && schedule.persist)
     addRowOf(outer, persistent, schedule.persist);
   else if (persistent.empty())
     addOpenRow(outer, persistent);
-  for (BodyEmitter &point : persistent) {
+  for (BodyEmitter &point : persistent)
     point.adopt(outer);
-    requestAhead(point);
+  requestAhead(persistent);
+  for (BodyEmitter &point : persistent)
     loadCached(point);
-  }
   scope(persistent, bound | AxisSet(1) << *schedule.lane, group.goals);
 }
