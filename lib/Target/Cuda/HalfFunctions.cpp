@@ -2,7 +2,9 @@
 
 #include "HalfFunctions.h"
 #include "KernelFrame.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -31,14 +33,16 @@ static Value powerOfTwo(cuda::DeviceBuilder &d, Value x) { return inLanes(d, "ll
 
 namespace {
 /// The exponential function between halves, as a power of two: what the product with log2(e) is rounded by makes an error of at most 89 * 2^-23
-/// of the result, beside which half a unit of f16 is 2^-11. libdevice's takes nine instructions to have the last bits of an f32.
+/// of the result, beside which half a unit of f16 is 2^-11. libdevice's takes nine instructions to have the last bits of an f32. Powers below 2^-126
+/// take three instructions besides, and are left out where a power of 1 is beside them.
 struct Exponential : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
     if (!isBetweenHalves(op))
       return failure();
     cuda::DeviceBuilder d(rewriter, op.getLoc());
-    rewriter.replaceOp(op, powerOfTwo(d, d.mulF(op.getOperand(), d.real(op.getType(), log2e))));
+    Value x = d.mulF(op.getOperand(), d.real(op.getType(), log2e));
+    rewriter.replaceOp(op, op->hasAttr(lower::expUpToOneName) ? inLanes(d, "llvm.nvvm.ex2.approx.ftz.f", x) : powerOfTwo(d, x));
     return success();
   }
 };
@@ -106,11 +110,37 @@ struct Quotient : OpRewritePattern<arith::DivFOp> {
       wide = vector.clone(wide);
     auto widened = [&](Value x) { return isNarrow ? Value(d.b.create<arith::ExtFOp>(d.loc, wide, x)) : x; };
     Value x = widened(op.getLhs()), y = widened(op.getRhs());
-    Value out = laneByLane(d, x, [&](int64_t i) {
+    Value one = sameInLanes(d, y);
+    Value out = one ? byOne(d, x, one) : laneByLane(d, x, [&](int64_t i) {
       return d.ptx("div.full.f32 $0, $1, $2;", "=f,f,f", {d.extract(x, i), d.extract(y, i)}, {d.f32Type()}, false)[0];
     });
     rewriter.replaceOp(op, isNarrow ? Value(d.b.create<arith::TruncFOp>(d.loc, type, out)) : out);
     return success();
+  }
+
+  /// By a number that all lanes share, and a whole row as a rule: what depends on it alone leaves the loop, two products are left. Numbers whose reciprocal
+  /// is not normal are scaled first, and so is what they divide; results that this lets overflow do so anyway.
+  static Value byOne(cuda::DeviceBuilder d, Value x, Value y) {
+    constexpr float largest = 0x1p126f, smallest = 0x1p-126f, down = 0x1p-2f, up = 0x1p24f;
+    auto number = [&](float v) { return d.real(y.getType(), v); };
+    auto isLess = [&](Value a, Value b) { return d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::OLT, a, b); };
+    Value size = d.b.create<math::AbsFOp>(d.loc, y);
+    Value scale = d.select(isLess(number(largest), size), number(down), d.select(isLess(size, number(smallest)), number(up), number(1)));
+    Value reciprocal = inLanes(d, "llvm.nvvm.rcp.approx.ftz.f", d.mulF(y, scale));
+    auto inAll = [&](Value v) { return Value(d.b.create<vector::BroadcastOp>(d.loc, x.getType(), v)); };
+    return d.mulF(d.mulF(x, inAll(scale)), inAll(reciprocal));
+  }
+
+  /// The number that a vector has in all its lanes; null where they may differ.
+  static Value sameInLanes(cuda::DeviceBuilder &d, Value v) {
+    if (auto wide = v.getDefiningOp<arith::ExtFOp>()) {
+      Value narrow = sameInLanes(d, wide.getIn());
+      return narrow ? Value(d.b.create<arith::ExtFOp>(d.loc, d.f32Type(), narrow)) : Value();
+    }
+    if (auto splat = v.getDefiningOp<vector::SplatOp>())
+      return splat.getInput();
+    auto all = v.getDefiningOp<vector::BroadcastOp>();
+    return all && !isa<VectorType>(all.getSourceType()) ? all.getSource() : Value();
   }
 };
 } // namespace

@@ -6,12 +6,17 @@
 // RUN: lathe-cuda %s --kernel=sum --sm=90 --emit=entries | FileCheck %s --check-prefix=LOOP
 // REQUIRES: ptxas
 
-// Each thread stores four accesses and reads them again, past no barrier but those of the sum.
+// Each thread asks for its accesses, four at a time and then those that are left, and waits for them alone; passes read them past no barrier but those of
+// the sum, of which each lane takes one block's.
 // CLUSTER: .visible .entry rows_kept
-// CLUSTER-COUNT-4: ld.global.v4.b32
-// CLUSTER: st.shared.v4.b32
+// CLUSTER-NOT: ld.global
+// CLUSTER-COUNT-4: cp.async.cg.shared.global
+// CLUSTER: cp.async.cg.shared.global
+// CLUSTER: cp.async.wait_all
+// CLUSTER: ld.shared.v4.b32
 // CLUSTER: barrier.cluster.arrive.release.aligned
 // CLUSTER: mapa.shared::cluster
+// CLUSTER-COUNT-3: shfl.sync.bfly
 // CLUSTER: ld.shared.v4.b32
 // CLUSTER: barrier.cluster.arrive.release.aligned
 // CLUSTER: ret;

@@ -25,8 +25,10 @@ void RowEmitter::emit() {
   if (s.points > 1)
     return emitLoop();
   bindRow();
-  if (s.kept)
+  if (s.kept) {
     beginKept();
+    requestKept();
+  }
   for (const std::vector<lower::RowPass> &level : rowLevels(info, axes, roots))
     for (const lower::RowPass &pass : level)
       emitPass(pass);

@@ -35,6 +35,8 @@ private:
   void addOpenChunks(AxisSet inner, std::vector<Chunk> &points);
   void persistentPass(const lower::RowPass &pass, std::vector<Values> &partials);
   void beginKept();
+  bool comesByItself(kernel::LoadOp load);
+  void requestKept();
   Values keptPass(const lower::RowPass &pass, Values sums);
   void visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
                  Values &sums);

@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 using lower::BodyEmitter;
+using shape::Expr;
 
 void RowEmitter::beginKept() {
   kept = readAgain(info, axes, roots);
@@ -55,6 +56,46 @@ void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetIm
   }
 }
 
+/// Whether a load's accesses, whole ones of 16 bytes, can come to shared memory by themselves.
+bool RowEmitter::comesByItself(kernel::LoadOp load) {
+  constexpr unsigned piece = 16;
+  if (s.lane < 0 || load.getPredicate() || !load.getIndices().empty() || lower::bytesOfAccess(load, s.width) != piece)
+    return false;
+  std::optional<Expr::Linear> along = info.exprOf(load).linearIn(info.axes[s.lane]);
+  return along && along->coefficient.isOne() && load.getType() == cast<kernel::RefType>(load.getRef().getType()).getElementType();
+}
+
+/// All of a row is on its way at once, without registers to wait in. A thread waits for its own accesses alone, so that warps which have theirs go on: one
+/// copy for many threads (cp.async.bulk), for which all wait, takes fewer instructions and more time.
+void RowEmitter::requestKept() {
+  constexpr int64_t together = 4;
+  if (schedule::gpuOf(frame.sm).gpu.asyncCopies)
+    for (kernel::LoadOp load : kept)
+      if (comesByItself(load))
+        isKept.insert(load);
+  if (isKept.empty())
+    return;
+  auto request = [&](Value chunk, Value slot) {
+    BodyEmitter point = pointAt(axes.reduced, chunk);
+    for (auto [k, load] : llvm::enumerate(kept))
+      if (isKept.contains(load)) {
+        Value to = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), placeOf(k, slot));
+        d.ptx("cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}", {to, point.addressOf(load)});
+      }
+  };
+  auto some = [&](Value from, Value to, Value slot, int64_t count) {
+    return d.loop(from, to, d.mul(unit, count), Values{from, slot}, [&](Value chunk, ValueRange carried) {
+      for (int64_t i = 0; i < count; ++i)
+        request(d.add(chunk, d.mul(unit, i)), d.add(carried[1], i * s.threads));
+      return Values{d.add(chunk, d.mul(unit, count)), d.add(carried[1], count * s.threads)};
+    });
+  };
+  Value end = chunksOf(axes.reduced);
+  Values rest = some(inUnit, d.sub(end, d.mul(unit, together - 1)), inBlock, together);
+  some(rest[0], end, rest[1], 1);
+  d.ptx("cp.async.wait_all;");
+}
+
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
 Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   int64_t ahead = schedule::rowTuning.keptAhead;
@@ -89,8 +130,9 @@ Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   return sums;
 }
 
-/// Every block leaves its value in its own shared memory, and takes all of them in the same order.
+/// Every block leaves its value in its own shared memory. Lanes of a warp take one each, and put them together in the same order everywhere.
 Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
+  const unsigned most = schedule::rowTuning.mostOfCluster;
   Type element = own.getType(), bits = d.b.getIntegerType(element.getIntOrFloatBitWidth());
   // Behind what rows keep.
   Value place = d.byteAt(keptBase, d.add(d.mul(keptSlots, int64_t(s.keptBytes)), int64_t(sharedSlots++) * 8));
@@ -99,9 +141,10 @@ Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
     d.store(bits.isInteger(64) ? word : d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), word), place, 8);
   });
   clusterBarrier(d);
-  return d.loop(d.i32(0), sharers, d.i32(1), Values{identityOf(d, kind, element)}, [&](Value rank, ValueRange carried) {
-    Value word = readOfBlock(d, place, rank);
-    Value x = d.bitcast(bits.isInteger(64) ? word : d.b.create<arith::TruncIOp>(d.loc, bits, word), element);
-    return Values{combine(d, kind, carried[0], x)};
-  })[0];
+  Value rank = d.rem(d.threadId(), int64_t(most)), word = readOfBlock(d, place, d.minU(rank, d.sub(sharers, d.i32(1))));
+  Value x = d.bitcast(bits.isInteger(64) ? word : d.b.create<arith::TruncIOp>(d.loc, bits, word), element);
+  Value all = d.select(d.less(rank, sharers), x, identityOf(d, kind, element));
+  for (unsigned m = most / 2; m; m /= 2)
+    all = combine(d, kind, all, d.shuffleXor(all, m));
+  return all;
 }

@@ -3,8 +3,10 @@
 #include "RowProgram.h"
 #include "RowEmitter.h"
 #include "RowsTogether.h"
+#include "lathe/Lower/ExpandMath.h"
 #include "lathe/Schedule/ThreadRows.h"
 #include "lathe/Support/Diagnostics.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -220,8 +222,19 @@ static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInf
   return {blocks, h.add(h.mul(rounds, int64_t(schedule::rowTuning.keptAhead) * s.threads * s.keptBytes), besides)};
 }
 
+/// exp(x - m) where m is the largest x is at most 1, and 1 at one of them.
+static void markExponentials(const lower::BodyInfo &info) {
+  for (Operation *op : info.ops) {
+    auto difference = isa<math::ExpOp>(op) ? op->getOperand(0).getDefiningOp<arith::SubFOp>() : arith::SubFOp();
+    auto largest = difference ? difference.getRhs().getDefiningOp<kernel::ReduceOp>() : kernel::ReduceOp();
+    if (largest && largest.getKind() == kernel::Combiner::Max && largest.getValue() == difference.getLhs())
+      op->setAttr(lower::expUpToOneName, UnitAttr::get(op->getContext()));
+  }
+}
+
 llvm::Error cuda::generateRowProgram(Generator &g) {
   const lower::BodyInfo &info = g.info;
+  markExponentials(info);
   std::vector<lower::RowSection> sections = rowSections(info);
   llvm::Expected<std::vector<RowOption>> ways = optionsOf(info, sections, &g.machine());
   if (!ways)

@@ -74,5 +74,24 @@ func.func @f(%x: !n, %h: tensor<65536xf16>) {
     %10 = arith.truncf %9 : f32 to bf16
     kernel.store %10, %root["i"] : bf16, <bf16>
   }
+  %by_row = kernel.generic loop @by_row axes(i = "256", j = "256") ins(%x, %x : !n, !n) outs(!n) {
+  ^bb0(%in: !kernel.ref<bf16>, %by: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["256*i + j"] : <bf16> -> bf16
+    %2 = kernel.load %by["i"] : <bf16> -> bf16
+    %3 = arith.divf %1, %2 : bf16
+    kernel.store %3, %out["256*i + j"] : bf16, <bf16>
+  }
+  %softmax = kernel.generic reduction @softmax axes(i = "256", j = "256") ins(%x : !n) outs(!n) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["256*i + j"] : <bf16> -> bf16
+    %2 = arith.extf %1 : bf16 to f32
+    %3 = kernel.reduce max %2 over ["j"] : f32
+    %4 = arith.subf %2, %3 : f32
+    %5 = math.exp %4 : f32
+    %6 = kernel.reduce add %5 over ["j"] : f32
+    %7 = arith.divf %5, %6 : f32
+    %8 = arith.truncf %7 : f32 to bf16
+    kernel.store %8, %out["256*i + j"] : bf16, <bf16>
+  }
   return
 }

@@ -56,3 +56,18 @@ for round in range(4):
             usual = np.isfinite(value) & (np.abs(value) > 2.0 ** -126) & (np.abs(value) < 2.0 ** 127)
             assert (np.abs(got[usual] / value[usual] - 1) <= 0.505 * 2.0 ** -7).all()
             assert (np.isnan(got) == np.isnan(value)).all()
+
+# So are those by a number that a row has in common, of all sizes.
+for first in range(0, 65536, 4096):
+    y = np.roll(bits, -first - 7)[np.arange(65536) * 16 % 65536]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ('x', 'y', 'quotient')]
+        for name, values in zip(files, (order.permutation(bits), y, bits * 0 + 77)):
+            values.tofile(name)
+        subprocess.run(['lathe-cuda', source, '--kernel=by_row', '--emit=run', '--sm=90'] + [f'--buffer={name}' for name in files], check=True)
+        x, quotient = np.fromfile(files[0], np.uint16), cases.from_bf16(np.fromfile(files[2], np.uint16))
+    with np.errstate(all='ignore'):
+        want = numbers[x] / np.repeat(numbers[y[:256]], 256)
+        normal = ~(np.abs(want) < 2.0 ** -126)
+        assert np.array_equal(quotient[normal], nearest(want)[normal], equal_nan=True)
+        assert (np.abs(quotient[~normal] - want[~normal]) <= 2.0 ** -132).all()
