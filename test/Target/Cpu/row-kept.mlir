@@ -32,9 +32,15 @@ func.func @norm(%x: !x) -> !x {
   return %0 : !x
 }
 
+// Of open length a run decides.
 // CHECK-LABEL: func.func private @lathe_k1_softmax_avx512.body
+// CHECK-SAME: %arg1: !llvm.ptr {llvm.noalias}, %[[m:arg[0-9]+]]: i64
 // CHECK-SAME: %[[scratch:arg[0-9]+]]: !llvm.ptr {llvm.noalias}) {
-// CHECK: llvm.getelementptr %[[scratch]]
+// CHECK: %[[place:[0-9]+]] = llvm.getelementptr %[[row:[0-9]+]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK: %[[alone:[0-9]+]] = arith.cmpi eq, %[[m]], %c1_i64
+// CHECK: %[[long:[0-9]+]] = arith.cmpi ugt, %{{.*}}, %c1048576_i64
+// CHECK: %[[either:[0-9]+]] = arith.ori %[[alone]], %[[long]] : i1
+// CHECK: arith.select %[[either]], %{{[0-9]+}}, %[[place]] : !llvm.ptr
 func.func @softmax(%x: !x) -> !x {
   %0 = kernel.generic reduction @softmax axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):

@@ -146,10 +146,10 @@ void RowEmitter::keepInvariants(Points &points, AxisSet bound, const Group &grou
 
 /// The store of the only pass that follows, where its row has room for the value until then: each vector is read before its place gets its result.
 /// Scratch memory serves one row after the other and stays in the cache; only a row that does not fit there, or is the only one, is better without it
-/// (softmax of 1x128256 0.69 of the time, but of 4096x1024 1.3).
+/// (softmax of 1x128256 0.69 of the time, but of 4096x1024 1.3). Rows of open length find out in a run.
 kernel::StoreOp RowEmitter::resultFor(Value value, ArrayRef<Group> later) const {
-  int64_t bytes = value.getType().getIntOrFloatBitWidth() / 8, length = info.extents[*schedule.lane].constant().value_or(0);
-  if (!isOneRow() && length * bytes <= int64_t(f.isa.costs.secondCache))
+  int64_t bytes = value.getType().getIntOrFloatBitWidth() / 8, most = f.isa.costs.secondCache;
+  if (!isOneRow() && info.extents[*schedule.lane].constant().value_or(INT64_MAX / bytes) * bytes <= most)
     return {};
   if (later.size() != 1 || later[0].axis != schedule.lane || f.kernel->hasAttr("in_place") || f.kernel.getKernelClass() != kernel::KernelClass::Reduction)
     return {};
@@ -171,10 +171,13 @@ void RowEmitter::keep(ArrayRef<Value> values, ArrayRef<Group> later) {
   keeping.assign(values.begin(), values.end());
   for (Value v : values) {
     if (kernel::StoreOp store = resultFor(v, later)) {
-      cached.push_back({v, Expr(0), store});
-      continue;
+      bool sometimes = !isOneRow() && !info.extents[*schedule.lane].constant();
+      cached.push_back({v, sometimes ? scratch : Expr(0), store, sometimes});
+      if (!sometimes)
+        continue;
+    } else {
+      cached.push_back({v, scratch, {}});
     }
-    cached.push_back({v, scratch, {}});
     int64_t bytes = v.getType().getIntOrFloatBitWidth() / 8;
     Expr row = info.extents[*schedule.lane] * bytes;
     scratch = scratch + Expr::ceildiv(row, 64) * 64;
@@ -182,12 +185,23 @@ void RowEmitter::keep(ArrayRef<Value> values, ArrayRef<Group> later) {
 }
 
 Value RowEmitter::cachePointer(BodyEmitter &point, const Cached &c) {
-  if (c.inResult)
+  if (c.inResult && !c.sometimes)
     return point.addressOf(c.inResult);
   Value bytes = point.emitExpr(c.offset);
   Value row = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, ValueRange{bytes});
   Value index = point.axisValue(info.axes[*schedule.lane]);
-  return b.create<LLVM::GEPOp>(loc, f.scratch.getType(), c.value.getType(), row, ValueRange{index});
+  Value place = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), c.value.getType(), row, ValueRange{index});
+  return c.sometimes ? b.create<arith::SelectOp>(loc, isLongOrAlone(point, c.value), point.addressOf(c.inResult), place).getResult() : place;
+}
+
+/// Whether a row of the value is longer than the second-level cache, or all that there is.
+Value RowEmitter::isLongOrAlone(BodyEmitter &point, Value value) {
+  Expr length = info.extents[*schedule.lane], rows(1);
+  for (unsigned a : schedule.itemAxes)
+    rows = rows * info.extents[a];
+  Value bytes = point.emitExpr(length * Expr(value.getType().getIntOrFloatBitWidth() / 8));
+  Value isAlone = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, point.emitExpr(rows), i64(1));
+  return b.create<arith::OrIOp>(loc, isAlone, isMore(bytes, i64(f.isa.costs.secondCache)));
 }
 
 static Type lanesOf(const BodyEmitter &point, Type element) {

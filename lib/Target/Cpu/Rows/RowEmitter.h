@@ -45,7 +45,8 @@ private:
   struct Cached {
     mlir::Value value;
     shape::Expr offset;      ///< bytes of scratch memory
-    kernel::StoreOp inResult; ///< or it lies where this op stores its own value in the pass that reads it
+    kernel::StoreOp inResult; ///< or it lies where this op stores its own value in the pass that reads it,
+    bool sometimes = false;   ///< as a run finds: where the row is long, or the only one
   };
   struct Group {
     std::vector<Goal> goals;
@@ -146,6 +147,7 @@ private:
   bool readsOnce() const;
   shape::Expr bytesRead() const;
   mlir::Value isMore(mlir::Value x, mlir::Value y);
+  mlir::Value isLongOrAlone(lower::BodyEmitter &point, mlir::Value value);
   void where(mlir::Value condition, llvm::function_ref<void()> body);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);

@@ -154,7 +154,7 @@ bool RowEmitter::isBesides(kernel::LoadOp a, kernel::LoadOp b) const {
 void RowEmitter::requestResults(BodyEmitter &point) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
-    bool holds = llvm::any_of(cached, [&](const Cached &c) { return c.inResult == store; });
+    bool holds = llvm::any_of(cached, [&](const Cached &c) { return c.inResult == store && !c.sometimes; });
     if (store && !holds && isRunAt(op, point))
       b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
