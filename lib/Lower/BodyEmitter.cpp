@@ -311,7 +311,7 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
   Access access{op, a.pointer, perLane ? laneType(memory) : memory, active ? (perLane ? splat(active) : active) : Value()};
   if (!perLane || (a.vector && !a.offsets))
     return c.hooks.load(c.b, c.loc, access, fill);
-  if (a.stride > 1) {
+  if (a.stride > 1 || a.stride == -1) {
     Value first = c.b.create<vector::ExtractOp>(c.loc, a.offsets, int64_t(0));
     Type element = getElementTypeOrSelf(access.type);
     access.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);

@@ -25,6 +25,8 @@ public:
   mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type to) override;
 
 private:
+  mlir::Value loadBackwards(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value fill);
+
   const Isa &isa;
 };
 
