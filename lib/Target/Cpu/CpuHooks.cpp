@@ -226,6 +226,26 @@ Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, 
   return cast(b, loc, a.type, all);
 }
 
+/// A shorter vector, each of whose elements goes to so many lanes. Masks are those of the first lanes of a row: an element is read where its first lane is.
+Value CpuHooks::loadRepeated(OpBuilder &b, Location loc, const lower::Access &a, int64_t repeats, Value fill) {
+  auto type = llvm::cast<VectorType>(memoryType(a.type));
+  int64_t width = type.getNumElements(), count = width / repeats;
+  if (width % repeats || count < 2 || (a.mask && !schedule::masksElements(isa, type.getElementType())))
+    return {};
+  SmallVector<int64_t> firsts, spread;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    spread.push_back(lane / repeats);
+    if (lane % repeats == 0)
+      firsts.push_back(lane);
+  }
+  Value mask = a.mask ? b.create<vector::ShuffleOp>(loc, a.mask, a.mask, firsts).getResult() : Value();
+  Value few = EmitHooks::load(b, loc, {a.op, a.pointer, VectorType::get({count}, type.getElementType()), mask}, {});
+  Value v = b.create<vector::ShuffleOp>(loc, few, few, spread);
+  if (fill && a.mask)
+    v = b.create<arith::SelectOp>(loc, a.mask, v, cast(b, loc, type, fill));
+  return cast(b, loc, a.type, v);
+}
+
 void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value value) {
   Type type = memoryType(a.type);
   EmitHooks::scatter(b, loc, {a.op, a.pointer, type, a.mask}, offsets, cast(b, loc, type, value));
