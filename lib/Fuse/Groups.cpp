@@ -534,6 +534,24 @@ std::string Grouper::checkExtension(const Group &group, unsigned oldAxes) {
   return "";
 }
 
+/// Whether another sum over the rows, in more axes, would compute much of each element again. A row of a few elements is written out, and what is the
+/// same in all of its places is computed before the loop over these.
+bool Grouper::repeatsRow(const Group &group) const {
+  constexpr int64_t few = 8;
+  constexpr unsigned mostRepeated = 16;
+  std::set<std::string> reduced = group.domain.reducedAxes();
+  auto isReduced = [&](const std::string &a) { return reduced.count(a) > 0; };
+  Expr length(1);
+  for (const Axis &axis : group.domain.axes)
+    if (isReduced(axis.name))
+      length = length * axis.extent;
+  unsigned weight = 0;
+  for (Operation *m : group.members)
+    if (llvm::any_of(group.domain.axesIn(group.domain.known.lookup(m->getResult(0))), isReduced))
+      weight += trees.weightOf(m);
+  return length.constant().value_or(few + 1) > few && weight > mostRepeated;
+}
+
 bool Grouper::repeatsSum(const Group &group, unsigned oldAxes) const {
   constexpr int64_t few = 8; // as many products cost less than a trip through memory, as many elements less than another launch
   std::set<std::string> reduced = group.domain.reducedAxes();
@@ -593,6 +611,8 @@ std::string Grouper::joinReduce(Group &trial, ir::ReduceOp op, const Dims &indic
   if (added)
     if (std::string why = checkExtension(trial, trial.domain.axes.size() - added); !why.empty())
       return why;
+  if (added && repeatsRow(trial))
+    return "its domain is larger and much of each row would be repeated";
   Dims kept, gone;
   for (auto [i, e] : llvm::enumerate(indices))
     (llvm::is_contained(op.getAxes(), int64_t(i)) ? gone : kept).push_back(e);

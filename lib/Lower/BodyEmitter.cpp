@@ -295,6 +295,10 @@ Value BodyEmitter::emitLoadAt(kernel::LoadOp op, Type memory, Value fill, Value 
   LaneRun run = width > 1 && context->hooks.asksAllLanes() ? laneRun(context->info, op, laneAxis) : LaneRun::None;
   if (run == LaneRun::None)
     return emitGather(op, memory, fill, active);
+  std::optional<int64_t> repeats = repeatsAlong(context->info.exprOf(op), context->info.axes[laneAxis]);
+  bool isWhole = repeats && *repeats > 1 && (width % *repeats == 0 || *repeats % width == 0);
+  if (isWhole && (!active || (active == mask && *repeats < width)))
+    return emitRepeated(op, *repeats, memory, fill ? splat(fill) : fill, active);
   return emitRun(op, run == LaneRun::Rising, memory, fill ? splat(fill) : fill, active ? splat(active) : active);
 }
 
@@ -311,7 +315,7 @@ Value BodyEmitter::emitGather(kernel::LoadOp op, Type memory, Value fill, Value 
   Access access{op, a.pointer, perLane ? laneType(memory) : memory, active ? (perLane ? splat(active) : active) : Value()};
   if (!perLane || (a.vector && !a.offsets))
     return c.hooks.load(c.b, c.loc, access, fill);
-  if (a.stride > 1) {
+  if (a.stride > 1 || a.stride == -1) {
     Value first = c.b.create<vector::ExtractOp>(c.loc, a.offsets, int64_t(0));
     Type element = getElementTypeOrSelf(access.type);
     access.pointer = c.b.create<LLVM::GEPOp>(c.loc, a.pointer.getType(), element, a.pointer, ValueRange{first}, /*inbounds=*/true);
@@ -373,6 +377,24 @@ Value BodyEmitter::emitRun(kernel::LoadOp op, bool rises, Type memory, Value fil
         auto one = [&] { return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {})); };
         return emitEither(equal(moved, constantI64(c.b, c.loc, 0)), lanes, one, gathered);
       });
+}
+
+/// Elements that stand in so many places in turn: where the first lane is the first of these, the vector's elements are known.
+Value BodyEmitter::emitRepeated(kernel::LoadOp op, int64_t repeats, Type memory, Value fill, Value active) {
+  Context &c = *context;
+  Value begin = axisValues[laneAxis], period = constantI64(c.b, c.loc, std::min<int64_t>(repeats, width));
+  Value over = c.b.create<arith::RemUIOp>(c.loc, begin, period);
+  Value isFirst = c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::eq, over, constantI64(c.b, c.loc, 0));
+  auto gathered = [&] { return emitGather(op, memory, fill, active); };
+  auto known = [&]() -> Value {
+    Value ref = c.refs[cast<BlockArgument>(op.getRef()).getArgNumber()], first = offsetAt(op, valuesOf(op.getIndices()), begin);
+    Value pointer = c.b.create<LLVM::GEPOp>(c.loc, ref.getType(), memory, ref, ValueRange{first}, /*inbounds=*/true);
+    if (repeats >= width)
+      return splat(c.hooks.load(c.b, c.loc, {op, pointer, memory, {}}, {}));
+    Value v = c.hooks.loadRepeated(c.b, c.loc, {op, pointer, laneType(memory), active}, repeats, fill);
+    return v ? v : gathered();
+  };
+  return emitEither(isFirst, laneType(memory), known, gathered);
 }
 
 void BodyEmitter::emitStore(kernel::StoreOp store) { emitStoreOf(store, emit(store.getValue())); }

@@ -59,3 +59,22 @@ LaneRun lower::laneRun(const BodyInfo &info, mlir::Operation *access, unsigned a
     return LaneRun::None;
   return runOf(e, info.axes[axis]).value_or(LaneRun::None);
 }
+
+std::optional<int64_t> lower::repeatsAlong(const Expr &e, llvm::StringRef axis) {
+  std::optional<int64_t> repeats;
+  for (const Expr::Term &t : e.terms()) {
+    auto moves = [&](const Atom &a) { return Expr::fromAtom(a).mentions(axis.str()); };
+    if (llvm::none_of(t.atoms, moves))
+      continue;
+    if (repeats || t.coefficient != 1 || t.atoms.size() != 1)
+      return std::nullopt;
+    const Atom &a = t.atoms[0];
+    if (a.kind == Atom::Kind::Symbol)
+      repeats = 1;
+    else if (a.kind == Atom::Kind::FloorDiv && a.operands[0] == Expr::symbol(axis.str()))
+      repeats = a.operands[1].constant();
+    if (!repeats || *repeats < 1)
+      return std::nullopt;
+  }
+  return repeats;
+}

@@ -9,8 +9,11 @@
 #include "KernelAxes.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/JoinPieces.h"
+#include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Shape/Facts.h"
+#include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace mlir;
 using namespace lathe;
@@ -36,6 +39,7 @@ private:
   bool isDivisor(const Expr &n, unsigned axis) const;
   void split(unsigned axis, const Expr &inner);
   bool isShortRest(unsigned axis) const;
+  bool repeatsDifferently(unsigned axis) const;
 
   std::set<std::string> rests; ///< inner axes of splits
 };
@@ -107,9 +111,28 @@ bool Splitter::isShortRest(unsigned axis) const {
   return rests.count(axes[axis].name) && axes[axis].extent.constant().value_or(fewest + 1) <= fewest;
 }
 
+/// Images that are enlarged by different powers of two, or beside one that is not, along the same axis: no split serves all of them, and of what is
+/// repeated so, a vector is a shuffle of a shorter one.
+bool Splitter::repeatsDifferently(unsigned axis) const {
+  constexpr int64_t fewest = 8;
+  std::set<int64_t> repeats;
+  if (axes[axis].extent.constant().value_or(fewest) < fewest)
+    return false;
+  for (const lower::Indexing &i : exprs) {
+    if (!i.expr.mentions(axes[axis].name))
+      continue;
+    std::optional<int64_t> n = lower::repeatsAlong(i.expr, axes[axis].name);
+    if (!n || !llvm::isPowerOf2_64(*n))
+      return false;
+    if (isa<kernel::LoadOp>(i.op))
+      repeats.insert(*n);
+  }
+  return repeats.size() > 1;
+}
+
 bool Splitter::splitOne() {
   for (unsigned axis = 0; axis < axes.size() && axes.size() < mostAxes; ++axis) {
-    if (ordered.count(axes[axis].name) || isShortRest(axis))
+    if (ordered.count(axes[axis].name) || isShortRest(axis) || repeatsDifferently(axis))
       continue;
     for (const lower::Indexing &i : exprs)
       if (std::optional<Expr> inner = divisorIn(i.expr, axis)) {

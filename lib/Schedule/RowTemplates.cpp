@@ -35,7 +35,7 @@ constexpr int64_t passCycles = 8;
 /// Instructions that ask whether lanes read elements side by side.
 constexpr unsigned runWeight = 8;
 
-static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
+static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine &machine) {
   RowWork w;
   unsigned loads = 0;
   bool stores = false;
@@ -60,6 +60,8 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s) {
     std::optional<int64_t> step = stepAlong(info, op, *s.lane);
     if (load && !load.getPredicate() && !indirect && step && *step > 1 && *step <= std::min<int64_t>(widestStride, s.width))
       w.weight += 2 * unsigned(*step); // whole vectors and shuffles
+    else if (load && !indirect && step == -1 && (!load.getPredicate() || masksElements(machine, accessedType(op))))
+      w.weight += 1; // a vector that is turned around
     else if (s.interleaves && !load)
       w.weight += unsigned(s.jamFactor) - 1; // shuffles of whole vectors
     else if (load && lower::laneRun(info, op, *s.lane) != lower::LaneRun::None)
@@ -125,7 +127,7 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
     candidates.push_back({{}, looped, cost});
     return;
   }
-  RowWork work = workOf(info, s);
+  RowWork work = workOf(info, s, machine);
   if (work.gathers)
     choice.remarks.push_back("row program: " + std::to_string(work.gathers) + " accesses gather along the lanes");
   const Expr &row = info.extents[*s.lane];
@@ -186,7 +188,7 @@ void schedule::proposeJams(const BodyInfo &info, const Machine &machine, std::ve
     }
     if (s->jam != axis)
       continue;
-    RowWork work = workOf(info, *usual);
+    RowWork work = workOf(info, *usual, machine);
     candidates.push_back({when, jammed, half(costOf(work, Expr::ceildiv(info.extents[*usual->lane], Expr(int64_t(usual->width))), usual->width, false))});
     return;
   }

@@ -87,7 +87,7 @@ int schedule::laneScore(const BodyInfo &info, unsigned axis, bool reduces) {
     else if (linear->coefficient.isOne())
       score += 2 * weight;
     else if (int64_t step = linear->coefficient.constant().value_or(0);
-             !reduces && isa<kernel::LoadOp>(op) && step > 1 && step <= 4)
+             !reduces && isa<kernel::LoadOp>(op) && (step == -1 || (step > 1 && step <= 4)))
       score += weight / 2; // whole vectors, of which a shuffle takes some lanes
     else if (!linear->coefficient.isZero())
       score -= weight;
@@ -277,7 +277,8 @@ bool schedule::readsWithGaps(const BodyInfo &info, unsigned lane, const Machine 
       return false;
     std::optional<int64_t> step = stepAlong(info, op, lane);
     int64_t widest = masksElements(machine, accessedType(op)) && !has(indirectAxes(op, info), lane) ? widestMaskedStride : 1;
-    return !step || *step < 0 || *step > widest;
+    bool isBackwards = step == -1 && widest > 1; // a vector that is turned around
+    return !isBackwards && (!step || *step < 0 || *step > widest);
   });
 }
 

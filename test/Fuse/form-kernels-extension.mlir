@@ -46,4 +46,73 @@ func.func @own(%y: tensor<8x196xf32>) -> tensor<8x196xf32> {
   %3 = lathe.mul %2, %y : tensor<8x196xf32>
   return %3 : tensor<8x196xf32>
 }
+
+// Weights that are worth more than a trip through memory are made once, not again for each of the rows that they are multiplied with; of four, which are
+// written out, each is made before the loop over these.
+// CHECK-LABEL: func.func @weights
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<10x40xf32>)
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<9x40xf32>)
+// CHECK-SAME: much of each row would be repeated
+// CHECK-LABEL: func.func @few_weights
+// CHECK: kernel.generic reduction @{{.*}} outs(tensor<9x40xf32>)
+// CHECK-NOT: kernel.generic
+// CHECK: return
+func.func @weights(%p: tensor<10x40xf32>, %x: tensor<9x10x40xf32>) -> tensor<9x40xf32> {
+  %m0 = lathe.mul %p, %p : tensor<10x40xf32>
+  %a0 = lathe.add %m0, %p : tensor<10x40xf32>
+  %m1 = lathe.mul %a0, %p : tensor<10x40xf32>
+  %a1 = lathe.add %m1, %p : tensor<10x40xf32>
+  %m2 = lathe.mul %a1, %p : tensor<10x40xf32>
+  %a2 = lathe.add %m2, %p : tensor<10x40xf32>
+  %m3 = lathe.mul %a2, %p : tensor<10x40xf32>
+  %a3 = lathe.add %m3, %p : tensor<10x40xf32>
+  %m4 = lathe.mul %a3, %p : tensor<10x40xf32>
+  %a4 = lathe.add %m4, %p : tensor<10x40xf32>
+  %m5 = lathe.mul %a4, %p : tensor<10x40xf32>
+  %a5 = lathe.add %m5, %p : tensor<10x40xf32>
+  %m6 = lathe.mul %a5, %p : tensor<10x40xf32>
+  %a6 = lathe.add %m6, %p : tensor<10x40xf32>
+  %m7 = lathe.mul %a6, %p : tensor<10x40xf32>
+  %a7 = lathe.add %m7, %p : tensor<10x40xf32>
+  %m8 = lathe.mul %a7, %p : tensor<10x40xf32>
+  %a8 = lathe.add %m8, %p : tensor<10x40xf32>
+  %s = lathe.reduce sum %a8 axes [0] : tensor<10x40xf32> -> tensor<40xf32>
+  %r = lathe.reshape %s : tensor<40xf32> -> tensor<1x40xf32>
+  %b = lathe.broadcast %r : tensor<1x40xf32> -> tensor<10x40xf32>
+  %w = lathe.div %a8, %b : tensor<10x40xf32>
+  %v = lathe.reshape %w : tensor<10x40xf32> -> tensor<1x10x40xf32>
+  %all = lathe.broadcast %v : tensor<1x10x40xf32> -> tensor<9x10x40xf32>
+  %y = lathe.mul %x, %all : tensor<9x10x40xf32>
+  %z = lathe.reduce sum %y axes [1] : tensor<9x10x40xf32> -> tensor<9x40xf32>
+  return %z : tensor<9x40xf32>
+}
+func.func @few_weights(%p: tensor<4x40xf32>, %x: tensor<9x4x40xf32>) -> tensor<9x40xf32> {
+  %m0 = lathe.mul %p, %p : tensor<4x40xf32>
+  %a0 = lathe.add %m0, %p : tensor<4x40xf32>
+  %m1 = lathe.mul %a0, %p : tensor<4x40xf32>
+  %a1 = lathe.add %m1, %p : tensor<4x40xf32>
+  %m2 = lathe.mul %a1, %p : tensor<4x40xf32>
+  %a2 = lathe.add %m2, %p : tensor<4x40xf32>
+  %m3 = lathe.mul %a2, %p : tensor<4x40xf32>
+  %a3 = lathe.add %m3, %p : tensor<4x40xf32>
+  %m4 = lathe.mul %a3, %p : tensor<4x40xf32>
+  %a4 = lathe.add %m4, %p : tensor<4x40xf32>
+  %m5 = lathe.mul %a4, %p : tensor<4x40xf32>
+  %a5 = lathe.add %m5, %p : tensor<4x40xf32>
+  %m6 = lathe.mul %a5, %p : tensor<4x40xf32>
+  %a6 = lathe.add %m6, %p : tensor<4x40xf32>
+  %m7 = lathe.mul %a6, %p : tensor<4x40xf32>
+  %a7 = lathe.add %m7, %p : tensor<4x40xf32>
+  %m8 = lathe.mul %a7, %p : tensor<4x40xf32>
+  %a8 = lathe.add %m8, %p : tensor<4x40xf32>
+  %s = lathe.reduce sum %a8 axes [0] : tensor<4x40xf32> -> tensor<40xf32>
+  %r = lathe.reshape %s : tensor<40xf32> -> tensor<1x40xf32>
+  %b = lathe.broadcast %r : tensor<1x40xf32> -> tensor<4x40xf32>
+  %w = lathe.div %a8, %b : tensor<4x40xf32>
+  %v = lathe.reshape %w : tensor<4x40xf32> -> tensor<1x4x40xf32>
+  %all = lathe.broadcast %v : tensor<1x4x40xf32> -> tensor<9x4x40xf32>
+  %y = lathe.mul %x, %all : tensor<9x4x40xf32>
+  %z = lathe.reduce sum %y axes [1] : tensor<9x4x40xf32> -> tensor<9x40xf32>
+  return %z : tensor<9x40xf32>
+}
 }

@@ -100,4 +100,29 @@ func.func @left(%x: tensor<100x3xf32>, %y: tensor<100xf32>) -> (tensor<100x60xf3
   }
   return %0, %1 : tensor<100x60xf32>, tensor<150xf32>
 }
+
+// Enlarged by eight, by two, and not at all, along the same axis: no split serves all of them. The axis that is divided by one
+// number alone is split, and so is one of thirds.
+// CHECK-LABEL: func.func @enlarged
+// CHECK: kernel.generic loop @powers axes(i0 = "360", i4 = "8", i2 = "160")
+// CHECK: kernel.load %{{.*}}["floordiv(i2, 8) + 20*i0"]
+// CHECK: kernel.load %{{.*}}["floordiv(i2, 2) + 640*i0 + 80*i4"]
+// CHECK: kernel.generic loop @thirds axes(i0 = "30", i2 = "32", i3 = "3")
+func.func @enlarged(%x: tensor<30x12x20xf32>, %y: tensor<30x96x80xf32>, %z: tensor<30x96xf32>) -> (tensor<30x96x160xf32>, tensor<30x96xf32>) {
+  %0 = kernel.generic loop @powers axes(i0 = "30", i1 = "96", i2 = "160") ins(%x, %y : tensor<30x12x20xf32>, tensor<30x96x80xf32>) outs(tensor<30x96x160xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %other: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %2 = kernel.load %in["240*i0 + 20*floordiv(i1, 8) + floordiv(i2, 8)"] : !kernel.ref<f32> -> f32
+    %3 = kernel.load %other["7680*i0 + 80*i1 + floordiv(i2, 2)"] : !kernel.ref<f32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    kernel.store %4, %out["15360*i0 + 160*i1 + i2"] : f32, !kernel.ref<f32>
+  }
+  %1 = kernel.generic loop @thirds axes(i0 = "30", i1 = "96") ins(%z : tensor<30x96xf32>) outs(tensor<30x96xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %2 = kernel.load %in["96*i0 + floordiv(i1, 3)"] : !kernel.ref<f32> -> f32
+    %3 = kernel.load %in["96*i0 + i1"] : !kernel.ref<f32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    kernel.store %4, %out["96*i0 + i1"] : f32, !kernel.ref<f32>
+  }
+  return %0, %1 : tensor<30x96x160xf32>, tensor<30x96xf32>
+}
 }

@@ -41,9 +41,10 @@ func.func @quantize(%x: tensor<64xf32>) -> tensor<64xui8> {
 }
 
 // A Dequantize asks for the rounded number, without its zero point and not as a byte; the zero point of a byte from memory is taken off before it is
-// a float; a maximum with 0 is left to a limit of 0. NaN, which is 0 as a signed byte, stays 0 beside the zero point.
+// a float; a maximum with 0 is left to a limit of 0. NaN, which is 0 as a signed byte, stays 0 beside the zero point; what is divided is asked for it.
 // CHECK-LABEL: @between
-// CHECK: arith.cmpf uno
+// CHECK: %[[X:.*]] = kernel.load
+// CHECK: arith.cmpf uno, %[[X]], %[[X]]
 // CHECK: arith.constant 3.000000e+00 : f32
 // CHECK: arith.constant -1.250000e+02 : f32
 // CHECK: arith.constant 1.300000e+02 : f32

@@ -27,8 +27,11 @@ public:
   /// `offsets`: a vector of i64 element offsets, one per lane.
   virtual mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value fill);
   virtual void scatter(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value value);
-  /// Lanes that lie `stride` elements apart, the first one at the pointer, none of them masked; null: they are gathered.
+  /// Lanes that lie `stride` elements apart (-1: backwards), the first one at the pointer; null: they are gathered.
   virtual mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, const Access &a, int64_t stride, mlir::Value fill) { return {}; }
+  /// Elements side by side of which each is that of so many lanes in turn, the first one at the pointer; null: they are gathered. A mask is that of the
+  /// first lanes.
+  virtual mlir::Value loadRepeated(mlir::OpBuilder &b, mlir::Location loc, const Access &a, int64_t repeats, mlir::Value fill) { return {}; }
   /// One scalar op of the body on operands of `type` (element or vector); null: the op is emitted as it is.
   virtual mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                               mlir::Type type) {

@@ -21,6 +21,10 @@ enum class LaneRun {
 /// How the access's offset moves along the axis, where it is no sum of axes.
 LaneRun laneRun(const BodyInfo &info, mlir::Operation *access, unsigned axis);
 
+/// How many places of the axis in turn the expression is the same at, where it is a sum of floordiv(axis, that many) and what does not move along the
+/// axis; 1 where it moves by one each place.
+std::optional<int64_t> repeatsAlong(const shape::Expr &e, llvm::StringRef axis);
+
 } // namespace lathe::lower
 
 #endif // LATHE_LOWER_LANERUNS_H

@@ -177,9 +177,29 @@ static Value maskOfElements(OpBuilder &b, Location loc, Value lanes, int64_t beg
   return b.create<vector::ShuffleOp>(loc, lanes, none, take);
 }
 
+/// Lanes whose elements lie one behind the other from the last lane to the first: a vector that begins at the last one, turned around.
+Value CpuHooks::loadBackwards(OpBuilder &b, Location loc, const lower::Access &a, Value fill) {
+  auto type = llvm::cast<VectorType>(memoryType(a.type));
+  if (a.mask && !schedule::masksElements(isa, type.getElementType()))
+    return {};
+  int64_t width = type.getNumElements();
+  SmallVector<int64_t> turned;
+  for (int64_t lane = width; lane-- > 0;)
+    turned.push_back(lane);
+  auto turn = [&](Value v) -> Value { return b.create<vector::ShuffleOp>(loc, v, v, turned); };
+  Value last = b.create<LLVM::GEPOp>(loc, a.pointer.getType(), type.getElementType(), a.pointer,
+                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(1 - width)});
+  Value v = turn(EmitHooks::load(b, loc, {a.op, last, type, a.mask ? turn(a.mask) : Value()}, {}));
+  if (fill)
+    v = b.create<arith::SelectOp>(loc, a.mask, v, cast(b, loc, type, fill));
+  return cast(b, loc, a.type, v);
+}
+
 /// Whole vectors from the first lane to the last, and no further, of which shuffles take one element each stride. Under a mask those elements
 /// alone are read.
 Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, int64_t stride, Value fill) {
+  if (stride == -1)
+    return loadBackwards(b, loc, a, fill);
   auto type = llvm::cast<VectorType>(memoryType(a.type));
   int64_t width = type.getNumElements();
   if (stride > std::min(width, schedule::widestStride)) // with fewer lanes than that, whole vectors reach beyond the last one
@@ -204,6 +224,26 @@ Value CpuHooks::loadStrided(OpBuilder &b, Location loc, const lower::Access &a, 
   if (fill)
     all = b.create<arith::SelectOp>(loc, a.mask, all, cast(b, loc, type, fill));
   return cast(b, loc, a.type, all);
+}
+
+/// A shorter vector, each of whose elements goes to so many lanes. Masks are those of the first lanes of a row: an element is read where its first lane is.
+Value CpuHooks::loadRepeated(OpBuilder &b, Location loc, const lower::Access &a, int64_t repeats, Value fill) {
+  auto type = llvm::cast<VectorType>(memoryType(a.type));
+  int64_t width = type.getNumElements(), count = width / repeats;
+  if (width % repeats || count < 2 || (a.mask && !schedule::masksElements(isa, type.getElementType())))
+    return {};
+  SmallVector<int64_t> firsts, spread;
+  for (int64_t lane = 0; lane < width; ++lane) {
+    spread.push_back(lane / repeats);
+    if (lane % repeats == 0)
+      firsts.push_back(lane);
+  }
+  Value mask = a.mask ? b.create<vector::ShuffleOp>(loc, a.mask, a.mask, firsts).getResult() : Value();
+  Value few = EmitHooks::load(b, loc, {a.op, a.pointer, VectorType::get({count}, type.getElementType()), mask}, {});
+  Value v = b.create<vector::ShuffleOp>(loc, few, few, spread);
+  if (fill && a.mask)
+    v = b.create<arith::SelectOp>(loc, a.mask, v, cast(b, loc, type, fill));
+  return cast(b, loc, a.type, v);
 }
 
 void CpuHooks::scatter(OpBuilder &b, Location loc, const lower::Access &a, Value offsets, Value value) {

@@ -19,12 +19,15 @@ public:
   void scatter(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value offsets,
                mlir::Value value) override;
   mlir::Value loadStrided(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, int64_t stride, mlir::Value fill) override;
+  mlir::Value loadRepeated(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, int64_t repeats, mlir::Value fill) override;
   bool asksAllLanes() const override { return true; }
   mlir::Value compute(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op, mlir::ValueRange operands,
                       mlir::Type type) override;
   mlir::Value convertFloat(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, mlir::Type to) override;
 
 private:
+  mlir::Value loadBackwards(mlir::OpBuilder &b, mlir::Location loc, const lower::Access &a, mlir::Value fill);
+
   const Isa &isa;
 };
 

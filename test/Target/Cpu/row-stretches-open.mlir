@@ -5,12 +5,16 @@ lathe.symbol "m" range [1, 9223372036854775807]
 lathe.symbol "n" range [1, 500]
 lathe.symbol "k" range [1, 500]
 
-// Two rows behind one another: one vector that asks each lane, where that is enough; else whole vectors of the one, which end under a mask, then those of
+// Two rows behind one another: a vector under a mask of each, where that is enough; else whole vectors of the one, which end under a mask, then those of
 // the other. No narrower vectors, no single elements.
 // CHECK-LABEL: func.func private @lathe_k0_joined_avx512.body(
 // CHECK: arith.cmpi sle, %{{.*}}, %c16_i64
+// CHECK-NOT: scf.for
+// CHECK: llvm.intr.masked.store
+// CHECK-NOT: scf.for
 // CHECK: llvm.intr.masked.store
 // CHECK: } else {
+// CHECK: scf.for
 // CHECK-NOT: vector<8xf32>
 // CHECK-NOT: -> f32
 // CHECK: llvm.intr.masked.store

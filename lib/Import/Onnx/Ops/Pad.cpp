@@ -56,33 +56,46 @@ static Value continued(Node &n, Value x, const std::string &mode, int64_t axis, 
   return n.g.gather(x, sourceIndex(n, mode, i, n.simplify(n.dim(x, axis))), axis);
 }
 
-/// One side of an axis as a part of the operand; by an index where the axis is not known to have so much.
-static Value sideOf(Node &n, Value x, const std::string &mode, int64_t axis, int64_t amount, bool high) {
+/// One side of an axis as a part of the operand: `amount` elements that it is known to have.
+static Value partOf(Node &n, Value x, const std::string &mode, int64_t axis, const Expr &amount, bool high) {
   Expr size = n.simplify(n.dim(x, axis));
-  Expr least = mode == "wrap" ? Expr(amount) : mode == "reflect" ? Expr(amount + 1) : Expr(1);
-  if (!n.g.facts.provablyLessEqual(least, size))
-    return continued(n, x, mode, axis, high ? size : Expr(-amount), Expr(amount));
   if (mode == "wrap")
-    return n.g.slice(x, axis, high ? Expr(0) : n.simplify(size - Expr(amount)), Expr(amount));
+    return n.g.slice(x, axis, high ? Expr(0) : n.simplify(size - amount), amount);
   if (mode == "reflect")
-    return n.g.slice(x, axis, high ? n.simplify(size - Expr(2)) : Expr(amount), Expr(amount), -1);
+    return n.g.slice(x, axis, high ? n.simplify(size - Expr(2)) : amount, amount, -1);
   Dims wide = n.dims(x);
-  wide[axis] = Expr(amount);
+  wide[axis] = amount;
   return n.g.broadcastTo(n.g.slice(x, axis, high ? n.simplify(size - Expr(1)) : Expr(0), Expr(1)), wide);
+}
+
+/// One side, from the left to the right, of an axis that is not known to have so much: short ones by an index. Of long ones what half of the axis
+/// has is a part of it, which is all of them in most runs, and what lies further out goes by an index.
+static SmallVector<Value> sideOf(Node &n, Value x, const std::string &mode, int64_t axis, int64_t amount, bool high) {
+  constexpr int64_t longestByIndex = 16;
+  Expr size = n.simplify(n.dim(x, axis)), all(amount);
+  Expr least = mode == "wrap" ? all : mode == "reflect" ? Expr(amount + 1) : Expr(1);
+  if (n.g.facts.provablyLessEqual(least, size))
+    return {partOf(n, x, mode, axis, all, high)};
+  if (amount <= longestByIndex)
+    return {continued(n, x, mode, axis, high ? size : Expr(-amount), all)};
+  Expr near = n.simplify(Expr::min(all, Expr::floordiv(size, Expr(2)))), far = n.simplify(all - near);
+  Value part = partOf(n, x, mode, axis, near, high), rest = continued(n, x, mode, axis, high ? n.simplify(size + near) : Expr(-amount), far);
+  return high ? SmallVector<Value>{part, rest} : SmallVector<Value>{rest, part};
 }
 
 /// Sides of known amounts in front of the operand and behind it, along the last axis: stretches of rows are copied, where an index would
 /// be asked for each element.
 static Value padBySides(Node &n, Value x, const std::string &mode, int64_t axis, const Expr &low, const Expr &high) {
-  SmallVector<Value> parts{x};
+  SmallVector<Value> parts;
   for (bool behind : {false, true}) {
+    if (behind)
+      parts.push_back(x);
     std::optional<int64_t> amount = (behind ? high : low).constant();
     if (!amount || *amount < 0)
       return {};
     if (*amount == 0)
       continue;
-    Value side = sideOf(n, x, mode, axis, *amount, behind);
-    parts.insert(behind ? parts.end() : parts.begin(), side);
+    parts.append(sideOf(n, x, mode, axis, *amount, behind));
   }
   return n.g.concat(parts, axis);
 }

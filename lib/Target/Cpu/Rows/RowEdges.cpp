@@ -111,13 +111,7 @@ void RowEmitter::maskedOrEdged(Points &outer, AxisSet bound, const Group &group,
 /// A row of at most so many elements runs under masks, a longer one as `otherwise` says.
 void RowEmitter::maskedUpTo(int64_t longest, Points &outer, AxisSet bound, const Group &group, Value from, Value to,
                             llvm::function_ref<void()> otherwise) {
-  Value isShort = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, b.create<arith::SubIOp>(loc, to, from), i64(longest));
-  auto branch = b.create<scf::IfOp>(loc, isShort, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  laneTrips(outer, bound, group, from, to, 1, schedule.width, to);
-  b.setInsertionPointToStart(branch.elseBlock());
-  otherwise();
+  either(isAtMost(b.create<arith::SubIOp>(loc, to, from), longest), [&] { laneTrips(outer, bound, group, from, to, 1, schedule.width, to); }, otherwise);
 }
 
 /// Both ends of the row, where some of the comparisons may fail, and between them what they all hold for. A row that is too short

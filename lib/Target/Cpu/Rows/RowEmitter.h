@@ -111,6 +111,11 @@ private:
   // RowStretches.cpp: rows without masks.
   std::optional<llvm::SmallVector<shape::Expr>> changesOf(llvm::ArrayRef<EdgeCompare> edges) const;
   void stretch(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to, std::optional<int64_t> length);
+  using Stretch = llvm::function_ref<void(Points &inside, size_t number, mlir::Value from, mlir::Value to)>;
+  void fromChangeToChange(Points &outer, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes, mlir::Value from, mlir::Value to, Stretch body);
+  mlir::Value longestStretch(Points &outer, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes, mlir::Value to);
+  void maskedStretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
+                       mlir::Value to);
   void stretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
                  mlir::Value from, mlir::Value to);
   void maskedOrStretches(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, llvm::ArrayRef<shape::Expr> changes,
@@ -148,7 +153,9 @@ private:
   shape::Expr bytesRead() const;
   mlir::Value isMore(mlir::Value x, mlir::Value y);
   mlir::Value isLongOrAlone(lower::BodyEmitter &point, mlir::Value value);
+  mlir::Value isAtMost(mlir::Value x, int64_t y);
   void where(mlir::Value condition, llvm::function_ref<void()> body);
+  void either(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);

@@ -300,6 +300,18 @@ void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Val
   });
 }
 
+Value RowEmitter::isAtMost(Value x, int64_t y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, x, i64(y)); }
+
+/// One of two bodies. What they leave are stores alone.
+void RowEmitter::either(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise) {
+  auto branch = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+  b.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
 /// The largest multiple of the step that fits, from `from` on.
 Value RowEmitter::roundedEnd(Value from, Value to, int64_t step) {
   Value size = b.create<arith::SubIOp>(loc, to, from);
