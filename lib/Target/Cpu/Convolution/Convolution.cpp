@@ -7,6 +7,7 @@
 #include "../Rows/EdgeCompares.h"
 #include "../KernelEmitters.h"
 #include "../Contraction/PanelItems.h"
+#include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/BodySlices.h"
 
@@ -50,6 +51,11 @@ private:
   void chooseBlockRows();
   int64_t mostRows() const;
   int64_t strideOf(size_t level) const;
+  /// Points of the sum.
+  struct Span {
+    Value first, count;
+  };
+  Span spanOf(Value panel);
   void emitPanel(Value panel, Value first, Value count);
 
   KernelFunction &f;
@@ -86,8 +92,6 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
     byPixels = !isShort && !shape.pointsTogether;
   }
-  if (!shape.direct)
-    tiles.setPackedRows(shape.depth);
   chooseBlockRows();
   pitch = llvm::alignTo(mostRows() + v.lanes, v.lanes); // a vector ends behind the last row
   lower::AxisSet unasked = byPoints ? 0 : lower::AxisSet(1) << product.reduced.axes.back();
@@ -148,9 +152,28 @@ void ConvolutionEmitter::emit() {
   panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
 }
 
+/// Those that a panel of the filter has.
+ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
+  Span span{v.i(0), v.i(shape.depth)};
+  ArrayRef<int64_t> runs = shape.direct ? ArrayRef<int64_t>() : shape.spans;
+  int64_t end = panels.count();
+  for (; !runs.empty(); runs = runs.drop_back(3)) { // the last run first
+    Value first = v.i(runs[runs.size() - 2]), count = v.i(runs.back());
+    bool isLast = end == panels.count();
+    Value within = isLast ? Value() : v.less(panel, v.i(end));
+    span = isLast ? Span{first, count} : Span{v.select(within, first, span.first), v.select(within, count, span.count)};
+    end -= runs[runs.size() - 3];
+  }
+  return span;
+}
+
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
   Value firstColumn = v.mul(panelIndex, panelColumns);
+  Span span = spanOf(panelIndex);
+  Value filter = v.at(panel, v.mul(span.first, panelColumns), product.rhsType);
+  if (!shape.direct)
+    tiles.setPackedRows(v.at(f.scratch, span.first), shape.depth);
   const RowGroups &groups = epilogue.rowGroups();
   panels.inWidth(panelIndex, [&](unsigned width) {
     int64_t rest = shape.columns % panelColumns;
@@ -162,11 +185,11 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
         tiles.requestNext(panel, tile.number, v.i(shape.depth));
         if (byPoints)
-          tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
+          tiles.setTileOfRows(v.at(f.scratch, v.add(v.mul(span.first, pitch), v.add(from, tile.first))), pitch);
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
           epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
         });
-        tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
+        tiles.emit(body, filter, v.add(from, tile.first), tile.count, span.count, epilogue.bufferAt(tile.first), width);
       });
       if (!takes)
         epilogue.emit(body, row, group.count, firstColumn, width);
