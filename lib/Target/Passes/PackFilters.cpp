@@ -8,6 +8,7 @@
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/WindowEdges.h"
 #include "lathe/Schedule/Windows.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -213,11 +214,17 @@ bool Packer::readsPlanes(Filter f) {
 }
 
 /// Panels of pixels end with the image, and are computed whole: of 7x7 pixels 64 are. Then the channels are in the lanes although results have
-/// their pixels together, if what that leaves over is less.
+/// their pixels together, if what that leaves over is less. Tiles of pixels leave out lines of the window that lie outside of the image.
 bool Packer::hasFewPixels(Filter f) {
-  constexpr int64_t narrowest = 16, fewestRows = 24, most = 256;
-  constexpr double worth = 1.15;
+  constexpr int64_t narrowest = 16, fewestRows = 24, most = 1024;
+  constexpr double worth = 1.05;
   int64_t pixels = 1, columns = 1;
+  SmallVector<unsigned> taps;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (f.reduced >> a & 1)
+      taps.push_back(a);
+  std::optional<lower::WindowEdges> edges = lower::WindowEdges::of(info, f.image, f.rows, taps);
+  double inside = 1 - (edges ? edges->outside(info).value_or(0) : 0);
   for (unsigned a = info.axes.size(); a-- > 0;) {
     int64_t extent = info.extents[a].constant().value_or(0);
     if (f.columns >> a & 1)
@@ -226,7 +233,7 @@ bool Packer::hasFewPixels(Filter f) {
       pixels *= extent;
   }
   auto computed = [](int64_t n) { return double(llvm::alignTo(n, narrowest)) / double(n); };
-  return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns);
+  return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns) * inside;
 }
 
 void Packer::orderAxes(ArrayRef<unsigned> order) {
