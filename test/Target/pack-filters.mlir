@@ -63,15 +63,19 @@ func.func @interleaved(%x: tensor<1x2x8x8xf32>) -> tensor<1x4x16x16xf32> {
 }
 
 // Of 7x7 pixels, which lie together in image and result, panels would be computed whole, 64 of them: the filter is packed all the same, with its
-// channels last. 8x8 pixels fill panels, whose rows the filter stays.
+// channels last. 8x8 pixels fill panels, but a twelfth of the window's lines lies outside of them, which tiles of pixels leave out. 16x16 pixels fill panels, and
+// the filter stays.
 // CHECK-LABEL: func.func @pixels
 // CHECK: kernel.pack %{{.*}} {k = 144 : i64, kExtents = array<i64: 3, 3, 16>, {{.*}} n = 32 : i64, nStride = 144 : i64, panel = 32 : i64}
 // CHECK: {packed}
+// CHECK: panel = 32
+// CHECK: {packed}
 // CHECK-NOT: panel = 32
 // CHECK: return
-func.func @pixels(%x: tensor<1x16x7x7xf32>, %y: !x) -> (tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>) {
+func.func @pixels(%x: tensor<1x16x7x7xf32>, %y: !x, %z: tensor<1x16x16x16xf32>) -> (tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>, tensor<1x32x16x16xf32>) {
   %w = lathe.constant dense_resource<w> : tensor<32x16x3x3xf32>
   %1 = lathe.conv %x, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x7x7xf32>, tensor<32x16x3x3xf32> -> tensor<1x32x7x7xf32>
   %2 = lathe.conv %y, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !x, tensor<32x16x3x3xf32> -> tensor<1x32x8x8xf32>
-  return %1, %2 : tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>
+  %3 = lathe.conv %z, %w strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x16x16x16xf32>, tensor<32x16x3x3xf32> -> tensor<1x32x16x16xf32>
+  return %1, %2, %3 : tensor<1x32x7x7xf32>, tensor<1x32x8x8xf32>, tensor<1x32x16x16xf32>
 }

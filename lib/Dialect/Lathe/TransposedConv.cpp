@@ -2,7 +2,8 @@
 //
 // With o + low = stride * m + r, element o of the result reads elements m - j of the operand with places r + stride * j of the
 // kernel. So all remainders r slide over the operand in one way, j, and differ in their filters alone: they are channels of one
-// convolution over the places m, which the result has as [m][r].
+// convolution over the places m, which the result has as [m][r]. Zeros in front of the kernel make `low` a multiple of the stride where the
+// convolution's window gets no longer by them: then nothing is cut off in front of the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@ using shape::Expr;
 namespace {
 /// One dimension of the convolution.
 struct Grid {
-  int64_t taps, dilation;
+  int64_t front, taps, dilation; ///< front: zeros before the kernel's places
   Expr low, high; ///< pads
   Expr places;    ///< m, counted from the first that the result has a part of
   Expr first;     ///< of the result, among [m][r]
@@ -27,33 +28,37 @@ static Grid gridOf(const TransposedDim &d, const Expr &size, const shape::Facts 
   if (d.stride == 1) {
     Expr reach(d.dilation * (d.kernel - 1));
     Expr low = facts.simplify(reach - d.low);
-    return {d.kernel, d.dilation, low, facts.simplify(d.out + reach - size - low), d.out, Expr(0)};
+    return {0, d.kernel, d.dilation, low, facts.simplify(d.out + reach - size - low), d.out, Expr(0)};
   }
   int64_t reach = (d.kernel - 1) * d.dilation + 1, taps = (reach + d.stride - 1) / d.stride;
-  std::optional<int64_t> low = d.low.constant();
-  int64_t skipped = low ? std::max<int64_t>(*low, 0) / d.stride : 0; // before the first place
-  Expr end = facts.simplify(Expr::ceildiv(d.low + d.out, Expr(d.stride)));
-  return {taps,
+  std::optional<int64_t> known = d.low.constant();
+  int64_t over = known && *known >= 0 ? *known % d.stride : 0, front = over && reach + d.stride - over <= taps * d.stride ? d.stride - over : 0;
+  Expr low = d.low + Expr(front);
+  int64_t skipped = known ? std::max<int64_t>(*known + front, 0) / d.stride : 0; // before the first place
+  Expr end = facts.simplify(Expr::ceildiv(low + d.out, Expr(d.stride)));
+  return {front,
+          taps,
           1,
           Expr(taps - 1 - skipped),
           facts.simplify(end - size),
           facts.simplify(end - Expr(skipped)),
-          facts.simplify(d.low - Expr(skipped * d.stride))};
+          facts.simplify(low - Expr(skipped * d.stride))};
 }
 
-/// Zeros behind a dimension.
-static Value padEnd(GraphBuilder &g, Value x, int64_t axis, int64_t count) {
-  if (!count)
+/// Zeros in front of a dimension and behind it.
+static Value pad(GraphBuilder &g, Value x, int64_t axis, int64_t front, int64_t behind) {
+  if (!front && !behind)
     return x;
   Dims dims = dimsOf(x), low(dims.size(), Expr(0)), high = low;
-  high[axis] = Expr(count);
-  dims[axis] = g.facts.simplify(dims[axis] + Expr(count));
+  low[axis] = Expr(front);
+  high[axis] = Expr(behind);
+  dims[axis] = g.facts.simplify(dims[axis] + Expr(front + behind));
   return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x)), x, g.scalar(0, elementOf(x)), exprArray(g.b, low),
                            exprArray(g.b, high));
 }
 
-/// The places r + stride * j of the kernel as [j][r], with j running backwards.
-static Value splitTaps(GraphBuilder &g, Value w, int64_t axis, const TransposedDim &d, int64_t taps) {
+/// The places r + stride * j of the kernel, behind the zeros in front of it, as [j][r], with j running backwards.
+static Value splitTaps(GraphBuilder &g, Value w, int64_t axis, const TransposedDim &d, const Grid &grid) {
   auto split = [&](int64_t outer, int64_t inner) {
     Dims dims = dimsOf(w);
     dims[axis] = Expr(outer);
@@ -63,7 +68,7 @@ static Value splitTaps(GraphBuilder &g, Value w, int64_t axis, const TransposedD
   int64_t places = d.kernel;
   if (d.stride > 1 && d.dilation > 1) { // places that add nothing, between those that do
     split(d.kernel, 1);
-    w = padEnd(g, w, axis + 1, d.dilation - 1);
+    w = pad(g, w, axis + 1, 0, d.dilation - 1);
     places = d.kernel * d.dilation;
     Dims dims = dimsOf(w);
     dims[axis] = Expr(places);
@@ -72,9 +77,9 @@ static Value splitTaps(GraphBuilder &g, Value w, int64_t axis, const TransposedD
     w = g.slice(w, axis, Expr(0), Expr(places - d.dilation + 1));
     places -= d.dilation - 1;
   }
-  w = padEnd(g, w, axis, taps * d.stride - places);
-  split(taps, d.stride);
-  return taps == 1 ? w : g.slice(w, axis, Expr(taps - 1), Expr(taps), -1);
+  w = pad(g, w, axis, grid.front, grid.taps * d.stride - grid.front - places);
+  split(grid.taps, d.stride);
+  return grid.taps == 1 ? w : g.slice(w, axis, Expr(grid.taps - 1), Expr(grid.taps), -1);
 }
 
 Value ir::transposedConv(GraphBuilder &g, Value x, Value w, Value bias, int64_t groups, ArrayRef<TransposedDim> dims) {
@@ -86,7 +91,7 @@ Value ir::transposedConv(GraphBuilder &g, Value x, Value w, Value bias, int64_t 
   int64_t remainders = 1;
   for (size_t d = 0; d < count; ++d) {
     grids.push_back(gridOf(dims[d], dx[d + 2], facts));
-    w = splitTaps(g, w, 2 + 2 * d, dims[d], grids[d].taps);
+    w = splitTaps(g, w, 2 + 2 * d, dims[d], grids[d]);
     remainders *= dims[d].stride;
   }
   // [C, O, (j, r)..] to [groups, r.., O, C, j..]

@@ -2,10 +2,13 @@
 
 #include "DilatedWindows.h"
 #include "EmptyWindows.h"
+#include "FilterSpans.h"
 #include "Filters.h"
+#include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/WindowEdges.h"
 #include "lathe/Schedule/Windows.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -93,7 +96,9 @@ private:
   bool readsPlanes(Filter f);
   bool hasFewPixels(Filter f);
   void orderAxes(ArrayRef<unsigned> order);
+  void putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, ArrayRef<unsigned> reduced);
   bool permuteFilter(Filter f, ArrayRef<unsigned> columns);
+  void markSpans(Filter f, int64_t depth);
   bool isWhole(Filter f);
   bool wantsPanels(Filter f, int64_t depth);
   void packDense(Filter f);
@@ -209,11 +214,17 @@ bool Packer::readsPlanes(Filter f) {
 }
 
 /// Panels of pixels end with the image, and are computed whole: of 7x7 pixels 64 are. Then the channels are in the lanes although results have
-/// their pixels together, if what that leaves over is less.
+/// their pixels together, if what that leaves over is less. Tiles of pixels leave out lines of the window that lie outside of the image.
 bool Packer::hasFewPixels(Filter f) {
-  constexpr int64_t narrowest = 16, fewestRows = 24, most = 256;
-  constexpr double worth = 1.15;
+  constexpr int64_t narrowest = 16, fewestRows = 24, most = 1024;
+  constexpr double worth = 1.05;
   int64_t pixels = 1, columns = 1;
+  SmallVector<unsigned> taps;
+  for (unsigned a = 0; a < info.axes.size(); ++a)
+    if (f.reduced >> a & 1)
+      taps.push_back(a);
+  std::optional<lower::WindowEdges> edges = lower::WindowEdges::of(info, f.image, f.rows, taps);
+  double inside = 1 - (edges ? edges->outside(info).value_or(0) : 0);
   for (unsigned a = info.axes.size(); a-- > 0;) {
     int64_t extent = info.extents[a].constant().value_or(0);
     if (f.columns >> a & 1)
@@ -222,7 +233,7 @@ bool Packer::hasFewPixels(Filter f) {
       pixels *= extent;
   }
   auto computed = [](int64_t n) { return double(llvm::alignTo(n, narrowest)) / double(n); };
-  return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns);
+  return pixels >= fewestRows && pixels <= most && columns >= narrowest && computed(pixels) > worth * computed(columns) * inside;
 }
 
 void Packer::orderAxes(ArrayRef<unsigned> order) {
@@ -273,6 +284,23 @@ bool Packer::permuteFilter(Filter f, ArrayRef<unsigned> columns) {
   return true;
 }
 
+/// A remainder of a transposed convolution has columns of its own, and zeros at places that it has not. Those of one remainder share panels where their
+/// axis is outermost, and panels end where their zeros begin. What results have side by side stays innermost.
+void Packer::putEmptiestFirst(Filter f, SmallVectorImpl<unsigned> &columns, ArrayRef<unsigned> reduced) {
+  Value source = sourceOf(kernel, f);
+  std::optional<FilterSpans> best = FilterSpans::of(info, f, source, columns, reduced, panel);
+  size_t moved = columns.size() - (resultStep(columns.back()).value_or(Expr(1)).isOne() ? 1 : 0);
+  for (size_t i = 1; best && i < moved; ++i) {
+    SmallVector<unsigned> order(columns.begin(), columns.end());
+    std::rotate(order.begin(), order.begin() + i, order.begin() + i + 1);
+    std::optional<FilterSpans> spans = FilterSpans::of(info, f, source, order, reduced, panel);
+    if (spans && spans->rows() < best->rows()) {
+      best = spans;
+      columns = order;
+    }
+  }
+}
+
 void Packer::orderColumns() {
   std::optional<Filter> f = Filter::of(info);
   if (!f || !isWhole(*f) || !f->isDense() || !(isInterleaved(*f) || readsPlanes(*f)))
@@ -292,6 +320,8 @@ void Packer::orderColumns() {
     int64_t mine[2] = {info.extents[x].constant().value_or(0), info.extents[y].constant().value_or(0)};
     return std::pair(!isBordered(x), mine[0]) < std::pair(!isBordered(y), mine[1]);
   });
+  if (isInterleaved(*f))
+    putEmptiestFirst(*f, columns, reduced);
   if (!llvm::is_sorted(columns) && !permuteFilter(*f, columns))
     return;
   rows.append(columns);
@@ -338,6 +368,7 @@ void Packer::packDense(Filter f) {
   Value tiled = packWinograd(f, *k, n->count, *step, both), direct = sourceOf(kernel, f);
   OpBuilder b(kernel);
   if (panels && both) {
+    markSpans(f, k->count);
     auto type = RankedTensorType::get({(n->count + panel - 1) / panel, k->count, panel}, b.getF32Type());
     direct = b.create<kernel::PackOp>(direct.getLoc(), type, direct, k->count, n->count, 0, *step, panel,
                                       b.getDenseI64ArrayAttr(k->extents), b.getDenseI64ArrayAttr(k->strides));
@@ -352,6 +383,22 @@ void Packer::packDense(Filter f) {
   kernel.getInputsMutable().append(tiled);
   kernel.getBody().front().insertArgument(last, f.load.getRef().getType(), kernel.getLoc());
   f.load->setAttr(kernel::winogradFilterName, b.getI64IntegerAttr(last));
+}
+
+/// Which rows of its panels a filter has, where they are fewer. Of other convolutions zeros are elements like others.
+void Packer::markSpans(Filter f, int64_t depth) {
+  constexpr size_t mostRuns = 8;
+  SmallVector<unsigned> columns, reduced;
+  for (unsigned a = 0; a < info.axes.size(); ++a) {
+    if (f.columns >> a & 1)
+      columns.push_back(a);
+    if (f.reduced >> a & 1)
+      reduced.push_back(a);
+  }
+  std::optional<FilterSpans> spans = isInterleaved(f) ? FilterSpans::of(info, f, sourceOf(kernel, f), columns, reduced, panel) : std::nullopt;
+  bool any = spans && llvm::any_of(spans->runs, [&](const FilterSpans::Span &s) { return s.rows < depth; });
+  if (any && spans->runs.size() <= mostRuns)
+    f.load->setAttr(kernel::filterSpansName, spans->attribute(kernel.getContext()));
 }
 
 /// Tiles of results, where they pay.

@@ -36,6 +36,10 @@ constexpr int64_t narrowHeight = 8;
 constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
+/// Of rows that lie side by side, so many: what a part of the sum reads of all of them stays in the first-level cache, beside a panel's, or near it; its
+/// points, beside which a tile's sums are little, of so many or more, and panels that are put together then.
+constexpr int64_t fewestPartRows = 24, mostPartRows = 256;
+constexpr int64_t partBytes = 24 << 10, fewestPartPoints = 64, mostPartPoints = 256, fewestPointsInParts = 1024, mostPartPanels = 8;
 
 namespace {
 class ContractionEmitter {
@@ -60,6 +64,7 @@ private:
   Expr mostOfTile() const;
   Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
   Expr panelsTogether() const;
+  Expr panelPitch() const;
   Expr panelScratch() const;
   void emitGroup(Value group, Value tileFrom, Value tileTo);
   Value packedPanel(Value panelIndex);
@@ -72,7 +77,11 @@ private:
   void eachPanel(Value from, Value to, llvm::function_ref<void(Value)> body) {
     getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
   }
+  int64_t partPoints() const;
+  bool sumsInParts() const;
   bool packsTiles() const;
+  void emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
+  Value partialSums(const Tile &tile, Value p);
   int64_t tilePitch() const { return (tiles.maxRows() + v.lanes - 1) / v.lanes * v.lanes; }
   /// Rows of some 48 elements, three lines of f32; a power of two.
   int64_t tilesPerBlock() const { return llvm::bit_floor(std::max(1u, 48 / tiles.maxRows())); }
@@ -84,6 +93,7 @@ private:
   void packRows(Value tileFrom, Value tileTo);
   Tile tileAt(Value index);
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
+  void emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width);
   void widenPanel(Value panel, Value to);
   /// The tile's rows as pairs, behind the panels.
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
@@ -102,6 +112,12 @@ private:
   std::optional<BodyEmitter> lineBody;
   Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
   Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
+  /// Some points of the sum, whose tiles add to those of the part before; the last one's are results.
+  struct Part {
+    Value first, count, isLast;
+    Value sums, firstTile; ///< [tile][panel of the group][row][column], from a tile on
+  };
+  std::optional<Part> part;
 };
 } // namespace
 
@@ -127,7 +143,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   highTiles = v.sub(rows, v.mul(rowTiles, v.sub(high, 1)));
   together = f.emitExpr(panelsTogether());
   groups = v.max(v.ceilDiv(panels, together), v.i(1));
-  scratchElements = body.emitExpr(panelElements(v, shape));
+  scratchElements = body.emitExpr(panelPitch());
   if (known) {
     tiles.allowHeightsOf(*known);
     tiles.setReaders(*tileCount().constant(), *tileCount().constant());
@@ -168,7 +184,7 @@ Expr ContractionEmitter::panelsTogether() const {
   auto atMost = [](const Expr &count) { return Expr::min(Expr(mostTogether), count); };
   Expr near = atMost(Expr::floordiv(Expr(int64_t(f.isa.costs.firstCache / 2)), panelBytes));
   std::optional<int64_t> known = rowBytes.constant();
-  bool stay = known && *known <= smallestHalf && !pairs;
+  bool stay = known && *known <= smallestHalf && !pairs, parts = sumsInParts();
   if (f.run.empty() || (stay && near.constant().value_or(2) <= 1))
     return Expr(1);
   auto fact = [](unsigned number) { return Expr::symbol(runFacts[number]); };
@@ -180,6 +196,8 @@ Expr ContractionEmitter::panelsTogether() const {
   Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), far * atMost(Expr::floordiv(shared, panelBytes * partOfShared)));
   Expr passes = pairs ? all : stay ? near : Expr::max(near, Expr(1) + all * Expr::floordiv(rowBytes, half));
   Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
+  if (parts)
+    return Expr::max(Expr(1), Expr::min(Expr::min(Expr(mostPartPanels), all), balanced));
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 
@@ -187,7 +205,7 @@ Expr ContractionEmitter::panelsTogether() const {
 /// point is far away, often in the same set of a cache. Some tiles' rows are copied together, for all panels of a group.
 bool ContractionEmitter::packsTiles() const {
   std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
-  if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator)
+  if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator || sumsInParts())
     return false;
   int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(1024);
   int64_t bytes = point->constant().value_or(0) * int64_t(shape.accumulatorBytes);
@@ -195,8 +213,56 @@ bool ContractionEmitter::packsTiles() const {
   return (rows >= 192 && bytes >= 1024 && points >= 64) || (rows >= 48 && bytes >= 256 && points >= 1024);
 }
 
-/// Elements of the group's panels in scratch memory, which tiles of rows follow.
-Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTiles ? Expr(0) : panelsTogether() * panelElements(v, shape); }
+int64_t ContractionEmitter::partPoints() const {
+  int64_t rows = std::max<int64_t>(1, shape.rows.extent().constant().value_or(0)), points = partBytes / (rows * int64_t(shape.accumulatorBytes));
+  return std::clamp(points - points % fewestPartPoints, fewestPartPoints, mostPartPoints);
+}
+
+/// Of few rows that lie side by side, point after point, some points are as much as the first-level cache holds: all tiles read them from there as they lie,
+/// and none is copied. Their sums go on in the next part. The panels, too, are packed part by part.
+bool ContractionEmitter::sumsInParts() const {
+  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
+  bool plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator && !shape.rhsValue && !lines;
+  if (!plain || !row || !row->isOne() || !point || (!shape.packed && !shape.reduced.strideOf(shape.rhs)))
+    return false;
+  int64_t rows = shape.rows.extent().constant().value_or(0), apart = point->constant().value_or(0);
+  return rows >= fewestPartRows && rows <= mostPartRows && apart >= rows && apart < 2 * rows &&
+         shape.reduced.extent().constant().value_or(fewestPointsInParts) >= fewestPointsInParts;
+}
+
+/// Elements of a panel in scratch memory: of a part of the sum, or of all.
+Expr ContractionEmitter::panelPitch() const {
+  return sumsInParts() ? Expr((partPoints() + v.lanes) * panelColumns) : panelElements(v, shape);
+}
+
+/// Of the group's panels, which tiles of rows follow.
+Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTiles ? Expr(0) : panelsTogether() * panelPitch(); }
+
+/// An empty sum has a part, too.
+void ContractionEmitter::emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count) {
+  Value sums = v.at(f.scratch, f.emitExpr(panelScratch()));
+  Value elements = v.mul(v.mul(v.sub(tileTo, tileFrom), together), tiles.maxRows() * panelColumns);
+  v.loop(v.i(0), elements, v.lanes, [&](Value at) { v.store(v.f(0), sums, at); });
+  BodyEmitter origin = point;
+  Value step = origin.emitExpr(*shape.reduced.strideOf(shape.lhs));
+  v.loop(v.i(0), v.max(depth, v.i(1)), partPoints(), [&](Value first) {
+    Value points = v.min(v.sub(depth, first), v.i(partPoints()));
+    part = Part{first, points, v.less(v.sub(depth, v.i(1)), v.add(first, partPoints())), sums, tileFrom};
+    if (!shape.packed)
+      eachPanel(v.i(0), count, [&](Value p) {
+        Value column = v.mul(v.add(firstPanel, p), panelColumns);
+        emitPackPanel(v, shape, point, refOf(shape.rhsRef), column, columns, points, scratchPanel(p), first);
+      });
+    tiles.setRows(v.at(refOf(shape.lhsRef), v.mul(first, step), shape.lhsType));
+    emitTiles(tiles, point, tileFrom, tileTo, firstPanel, count);
+  });
+  part.reset();
+}
+
+Value ContractionEmitter::partialSums(const Tile &tile, Value p) {
+  Value number = v.add(v.mul(v.sub(tile.index, part->firstTile), together), p);
+  return v.at(part->sums, v.mul(number, tiles.maxRows() * panelColumns));
+}
 
 /// Copies the tiles from `first` on, as many as whole lines are worth reading for, each as [depth][tilePitch].
 void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value tileTo) {
@@ -274,6 +340,8 @@ KernelPlan ContractionEmitter::plan() const {
     plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
   if (pairs)
     plan.scratchBytes = plan.scratchBytes + Expr(tiles.maxRows() * pairs->pitch() * int64_t(shape.accumulatorBytes));
+  if (sumsInParts())
+    plan.scratchBytes = (panelScratch() + tileCount() * group * Expr(int64_t(tiles.maxRows()) * panelColumns)) * int64_t(shape.accumulatorBytes);
   if (packsTiles())
     plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
   if (packsRows()) {
@@ -305,6 +373,8 @@ void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
   Value count = v.min(together, v.sub(panels, firstPanel));
   BodyEmitter point = body;
   shape.batch.bind(v, point, batch, shape.batchFlat);
+  if (sumsInParts())
+    return emitParts(point, tileFrom, tileTo, firstPanel, count);
   if (!shape.packed)
     eachPanel(v.i(0), count, [&](Value p) { packPanel(point, batch, v.mul(v.add(firstPanel, p), panelColumns), scratchPanel(p)); });
   if (!wideTiles)
@@ -349,7 +419,7 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
-  bool takes = direct && epilogue.canTakeSums();
+  bool takes = direct && epilogue.canTakeSums() && !part;
   auto each = [&](Value from, Value to, unsigned width, bool all) {
     eachTile(tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
@@ -408,9 +478,19 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   kernels.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
     epilogue.emitSums(point, v.add(tile.row, r), v.add(firstColumn, column), sums);
   });
+  if (part)
+    return emitPart(point, tile, panel, p, firstColumn, width);
   kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
   if (!takes)
     epilogue.emit(point, tile.row, tile.count, firstColumn, width);
+}
+
+void ContractionEmitter::emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width) {
+  Value before = partialSums(tile, p), to = v.select(part->isLast, epilogue.buffer(), before);
+  Value from = shape.packed ? v.at(panel, v.mul(part->first, panelColumns), panelType) : panel;
+  tiles.setSumsBefore(before);
+  tiles.emit(point, from, tile.row, tile.count, part->count, to, width);
+  v.ifThen(part->isLast, [&] { epilogue.emit(point, tile.row, tile.count, firstColumn, width); });
 }
 
 void ContractionEmitter::widenPanel(Value panel, Value to) {

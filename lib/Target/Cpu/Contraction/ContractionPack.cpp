@@ -14,12 +14,12 @@ struct Packer {
   VectorBuilder &v;
   const ContractionShape &shape;
   const lower::BodyEmitter &base;
-  Value rhs, first, columns, depth, panel;
+  Value rhs, first, columns, depth, panel, from;
   bool columnsFlat = false, depthFlat = false;
 
   Value offsetAt(Value k, Value column) {
     lower::BodyEmitter point = base;
-    shape.reduced.bind(v, point, k, depthFlat);
+    shape.reduced.bind(v, point, from ? v.add(from, k) : k, depthFlat);
     shape.columns.bind(v, point, column, columnsFlat);
     return point.emitExpr(shape.rhs);
   }
@@ -108,9 +108,9 @@ void Packer::gather(Value q) {
 }
 
 void lathe::cpu::emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, Value rhs,
-                               Value first, Value columns, Value depth, Value panel) {
+                               Value first, Value columns, Value depth, Value panel, Value from) {
   std::optional<Expr> columnStride = shape.columns.strideOf(shape.rhs), depthStride = shape.reduced.strideOf(shape.rhs);
-  Packer p{v, shape, base, rhs, first, columns, depth, panel, columnStride.has_value(), depthStride.has_value()};
+  Packer p{v, shape, base, rhs, first, columns, depth, panel, from, columnStride.has_value(), depthStride.has_value()};
   if (columnStride && columnStride->isOne())
     p.copyRows();
   else if (depthStride && depthStride->isOne())

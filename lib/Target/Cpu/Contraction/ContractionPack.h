@@ -10,8 +10,9 @@ namespace lathe::cpu {
 shape::Expr panelElements(const VectorBuilder &v, const ContractionShape &shape);
 /// Copies columns first .. first + panelColumns - 1 of the second operand into `panel` as [depth][panelColumns], converted to
 /// the accumulator's type. Lanes past the last column hold anything finite that was read from the operand.
+/// `from`: the first of the `depth` points of the sum; null for the first of all.
 void emitPackPanel(VectorBuilder &v, const ContractionShape &shape, const lower::BodyEmitter &base, mlir::Value rhs,
-                   mlir::Value first, mlir::Value columns, mlir::Value depth, mlir::Value panel);
+                   mlir::Value first, mlir::Value columns, mlir::Value depth, mlir::Value panel, mlir::Value from = {});
 
 /// The same for a second operand that is computed: shape.rhsValue at every reduced point and column. Lanes past the last
 /// column hold anything.

@@ -84,6 +84,8 @@ void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Valu
     if (tileOfRows) // packed from vectors of places, which are constants of outer loops
       v.freeRegisters();
     Values sums(rows * vectors * sets, v.f(0));
+    for (unsigned i = 0; sumsBefore && i < rows * vectors; ++i)
+      sums[i] = v.load(sumsBefore, v.add(column, i / vectors * panelColumns + i % vectors * v.lanes));
     std::optional<Expr> stride = shape.reduced.strideOf(shape.lhs);
     if (packedRow || tileOfRows) {
       lower::BodyEmitter point = base;

@@ -33,8 +33,12 @@ public:
   void setReaders(int64_t most, int64_t least);
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
-  /// The rows lie in `lhs` one after the other, `elements` elements each, and are numbered as they lie there.
-  void setPackedRows(int64_t elements) { packedRow = elements; }
+  /// Calls of emit() from here on find the first operand at `memory`.
+  void setRows(mlir::Value memory) { lhs = memory; }
+  /// The next calls of emit() add to the sums that lie at `memory` as they do in a tile.
+  void setSumsBefore(mlir::Value memory) { sumsBefore = memory; }
+  /// Calls of emit() from here on read rows that lie at `rows` one after the other, `elements` elements each, and are numbered as they lie there.
+  void setPackedRows(mlir::Value rows, int64_t elements) { lhs = rows, packedRow = elements; }
   /// The rows lie at `rows`, `pitch` elements apart, and those and the panel are pairs of bf16 (HalfPairs.h): row 0 is the tile's first.
   void setPairs(mlir::Value rows, int64_t pitch) { lhs = rows, packedRow = pitch, pairs = true, prefetched = false; }
   /// Calls of emit() from here on read their tile's rows from `memory`: for each reduced point side by side, points `pitch` elements apart.
@@ -80,6 +84,7 @@ private:
   std::optional<int64_t> readers;
   unsigned requestingTiles = 4; ///< that request a part of the next panel each
   Taker takeSums;
+  mlir::Value sumsBefore; ///< null for zeros
   mlir::Value nextPanel, requesting; ///< the latter: which of the tiles that request it this one is; null for nothing
   mlir::Value ahead;                 ///< what a pass requests of the next panel, so many elements for each row of its own one
   unsigned aheadElements = 0;

@@ -7,8 +7,10 @@
 #include "../Rows/EdgeCompares.h"
 #include "../KernelEmitters.h"
 #include "../Contraction/PanelItems.h"
+#include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/WindowEdges.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -25,6 +27,9 @@ constexpr int64_t fewestBlockRows = 48, mostBlockRows = 240;
 constexpr int64_t tileBytes = 32 << 10;
 /// Panels that a thread takes at least where rows are packed: each thread packs its own.
 constexpr int64_t panelsPerPacking = 4;
+
+/// Pixels at the end of a line that are worth a square.
+constexpr int64_t fewestPixels = 4;
 
 /// Lines of results between what is packed of an image in planes and what is requested of it, and lines of a window where that is worth it.
 constexpr int64_t linesAhead = 2, elementsPerLine = 16, mostLinesOfWindow = 5;
@@ -50,6 +55,15 @@ private:
   void chooseBlockRows();
   int64_t mostRows() const;
   int64_t strideOf(size_t level) const;
+  /// Points of the sum.
+  struct Span {
+    Value first, count;
+  };
+  Span spanOf(Value panel);
+  void findEdges();
+  Span linesInside(Value row, Value count);
+  Span within(const Span &span, Value row, Value count);
+  void eachPoint(size_t level, llvm::function_ref<void(Value)> body);
   void emitPanel(Value panel, Value first, Value count);
 
   KernelFunction &f;
@@ -65,6 +79,8 @@ private:
   bool byPoints = false; ///< they are not: the block lies as [point of the sum][row], `pitch` elements apart
   int64_t pitch = 0;
   Interior interior; ///< of lines of pixels
+  std::optional<Span> linesOfBlock;        ///< of the window that the block being packed reads
+  std::optional<lower::WindowEdges> edges; ///< where a tile's rows leave out lines of the window
 };
 } // namespace
 
@@ -86,9 +102,8 @@ ConvolutionEmitter::ConvolutionEmitter(KernelFunction &f, const ConvolutionShape
     byPoints = isShort && (v.target.maskedBytes || 2 * innermost <= v.lanes); // at the edges of an image pixels are gathered where masks have no registers
     byPixels = !isShort && !shape.pointsTogether;
   }
-  if (!shape.direct)
-    tiles.setPackedRows(shape.depth);
   chooseBlockRows();
+  findEdges();
   pitch = llvm::alignTo(mostRows() + v.lanes, v.lanes); // a vector ends behind the last row
   lower::AxisSet unasked = byPoints ? 0 : lower::AxisSet(1) << product.reduced.axes.back();
   if (byPoints || byPixels)
@@ -148,9 +163,81 @@ void ConvolutionEmitter::emit() {
   panels.emit(f, rows, blocks, pack, [&](Value panel, Value first, Value count) { emitPanel(panel, first, count); });
 }
 
+/// Those that a panel of the filter has.
+ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
+  Span span{v.i(0), v.i(shape.depth)};
+  ArrayRef<int64_t> runs = shape.direct ? ArrayRef<int64_t>() : shape.spans;
+  int64_t end = panels.count();
+  for (; !runs.empty(); runs = runs.drop_back(3)) { // the last run first
+    Value first = v.i(runs[runs.size() - 2]), count = v.i(runs.back());
+    bool isLast = end == panels.count();
+    Value within = isLast ? Value() : v.less(panel, v.i(end));
+    span = isLast ? Span{first, count} : Span{v.select(within, first, span.first), v.select(within, count, span.count)};
+    end -= runs[runs.size() - 3];
+  }
+  return span;
+}
+
+/// Lines of the window are the outermost points of the sum. Tiles are asked for them where enough of them lie outside of the image, as far as its size is known, or
+/// where a sum is so long that asking is nothing.
+void ConvolutionEmitter::findEdges() {
+  constexpr double worth = 1.0 / 32;
+  constexpr int64_t longSum = 512;
+  if (shape.direct || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
+    return;
+  lower::AxisSet rows = 0;
+  for (unsigned a : product.rows.axes)
+    rows |= lower::AxisSet(1) << a;
+  edges = lower::WindowEdges::of(f.info, shape.image, rows, product.reduced.axes[0]);
+  std::optional<double> outside = edges ? edges->outside(f.info) : std::nullopt;
+  if (outside ? *outside < worth : shape.depth < longSum)
+    edges.reset();
+}
+
+/// Lines of the window that lie inside of the image for some of `count` rows. Rows of two images take all.
+ConvolutionEmitter::Span ConvolutionEmitter::linesInside(Value row, Value count) {
+  Expr inner(1);
+  bool several = false, behind = false;
+  for (unsigned a : product.rows.axes) {
+    inner = behind ? inner * f.info.extents[a] : inner;
+    several |= !behind && a != edges->place && !f.info.extents[a].isOne();
+    behind |= a == edges->place;
+  }
+  Value length = v.max(body.emitExpr(inner), v.i(1)), places = v.max(body.emitExpr(f.info.extents[edges->place]), v.i(1));
+  Value first = v.div(row, length), last = v.div(v.sub(v.add(row, count), 1), length);
+  Value whole;
+  if (several) {
+    Value image = v.div(first, places), start = v.mul(image, places);
+    whole = v.less(v.add(start, v.sub(places, 1)), last);
+    first = v.sub(first, start), last = v.sub(last, start);
+  }
+  int64_t taps = *f.info.extents[edges->tap].constant();
+  Value from = v.i(0), to = v.i(taps);
+  for (const lower::WindowEdges::Edge &e : edges->edges) {
+    BodyEmitter point = body;
+    Value place = v.mul(e.low ? last : first, e.apart), left = v.sub(v.sub(point.emitExpr(e.limit), point.emitExpr(e.rest)), place);
+    Value tap = v.ceilDiv(v.max(left, v.i(0)), e.step);
+    (e.low ? from : to) = e.low ? v.max(from, tap) : v.min(to, tap);
+  }
+  if (whole)
+    from = v.select(whole, v.i(0), from), to = v.select(whole, v.i(taps), to);
+  return {from, v.max(v.sub(to, from), v.i(0))};
+}
+
+/// Of the points those of such lines.
+ConvolutionEmitter::Span ConvolutionEmitter::within(const Span &span, Value row, Value count) {
+  if (!edges)
+    return span;
+  Span inside = linesInside(row, count);
+  Value first = v.mul(inside.first, strideOf(0)), end = v.add(first, v.mul(inside.count, strideOf(0)));
+  Value from = v.max(span.first, first), to = v.min(v.add(span.first, span.count), end);
+  return {from, v.max(v.sub(to, from), v.i(0))};
+}
+
 void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
   Value panel = v.at(refOf(product.rhsRef), v.mul(panelIndex, shape.depth * panelColumns), product.rhsType);
   Value firstColumn = v.mul(panelIndex, panelColumns);
+  Span span = spanOf(panelIndex);
   const RowGroups &groups = epilogue.rowGroups();
   panels.inWidth(panelIndex, [&](unsigned width) {
     int64_t rest = shape.columns % panelColumns;
@@ -161,12 +248,16 @@ void ConvolutionEmitter::emitPanel(Value panelIndex, Value first, Value count) {
       epilogue.request(body, row, group.count, firstColumn, width);
       groups.eachTile(v, group, [&](const RowGroups::Part &tile) {
         tiles.requestNext(panel, tile.number, v.i(shape.depth));
+        Span points = within(span, v.add(row, tile.first), tile.count);
+        if (!shape.direct)
+          tiles.setPackedRows(v.at(f.scratch, points.first), shape.depth);
         if (byPoints)
-          tiles.setTileOfRows(v.at(f.scratch, v.add(from, tile.first)), pitch);
+          tiles.setTileOfRows(v.at(f.scratch, v.add(v.mul(points.first, pitch), v.add(from, tile.first))), pitch);
         tiles.setTaker(!takes ? ContractionTile::Taker() : [&](unsigned r, Value column, Value sums) {
           epilogue.emitSums(body, v.add(v.add(row, tile.first), r), v.add(firstColumn, column), sums, filled);
         });
-        tiles.emit(body, panel, v.add(from, tile.first), tile.count, v.i(shape.depth), epilogue.bufferAt(tile.first), width);
+        Value filter = v.at(panel, v.mul(points.first, panelColumns), product.rhsType);
+        tiles.emit(body, filter, v.add(from, tile.first), tile.count, points.count, epilogue.bufferAt(tile.first), width);
       });
       if (!takes)
         epilogue.emit(body, row, group.count, firstColumn, width);
@@ -186,7 +277,16 @@ int64_t ConvolutionEmitter::strideOf(size_t level) const {
   return stride;
 }
 
+/// Of a summed axis. Lines of the window that no row of the block reads are not packed.
+void ConvolutionEmitter::eachPoint(size_t level, llvm::function_ref<void(Value)> body) {
+  bool some = level == 0 && linesOfBlock;
+  Value first = some ? linesOfBlock->first : v.i(0), count = some ? linesOfBlock->count : v.i(*f.info.extents[product.reduced.axes[level]].constant());
+  v.loop(first, v.add(first, count), 1, body);
+}
+
 void ConvolutionEmitter::packRows(Value first, Value count) {
+  if (edges)
+    linesOfBlock = linesInside(first, count);
   if (byPixels || byPoints)
     return packLines(first, count);
   v.loop(v.i(0), count, 1, [&](Value r) {
@@ -203,7 +303,7 @@ void ConvolutionEmitter::packRow(const BodyEmitter &point, size_t level, Value a
   unsigned axis = product.reduced.axes[level];
   int64_t extent = *info.extents[axis].constant(), stride = strideOf(level);
   if (level + 1 < product.reduced.axes.size()) {
-    v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+    eachPoint(level, [&](Value x) {
       BodyEmitter inner = point;
       inner.bindAxis(info.axes[axis], x);
       packRow(inner, level + 1, v.add(at, v.mul(x, stride)));
@@ -235,8 +335,17 @@ void ConvolutionEmitter::packLines(Value first, Value count) {
     Value start = v.mul(line, length);
     Value from = v.max(v.sub(first, start), v.i(0)), to = v.min(v.sub(end, start), length);
     v.loop(from, to, v.lanes, [&](Value place) {
-      Value row = v.sub(v.add(start, place), first);
-      byPoints ? packTaps(point, 0, place, v.sub(to, place), row) : packPixels(point, 0, place, v.sub(to, place), v.mul(row, shape.depth));
+      Value row = v.sub(v.add(start, place), first), left = v.sub(to, place);
+      if (byPoints)
+        return packTaps(point, 0, place, left, row);
+      auto singly = [&] {
+        v.loop(v.i(0), left, 1, [&](Value p) {
+          BodyEmitter pixel = point;
+          pixel.bindAxis(f.info.axes[axis], v.add(place, p));
+          packRow(pixel, 0, v.mul(v.add(row, p), shape.depth));
+        });
+      };
+      v.ifThen(v.less(v.i(fewestPixels - 1), left), [&] { packPixels(point, 0, place, left, v.mul(row, shape.depth)); }, singly);
     });
   });
 }
@@ -246,7 +355,7 @@ void ConvolutionEmitter::packPixels(const BodyEmitter &point, size_t level, Valu
   unsigned axis = product.reduced.axes[level];
   int64_t extent = *f.info.extents[axis].constant(), stride = strideOf(level);
   if (level + 1 < product.reduced.axes.size())
-    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+    return eachPoint(level, [&](Value x) {
       BodyEmitter inner = point;
       inner.bindAxis(f.info.axes[axis], x);
       packPixels(inner, level + 1, place, valid, v.add(at, v.mul(x, stride)));
@@ -271,7 +380,7 @@ void ConvolutionEmitter::packTaps(const BodyEmitter &point, size_t level, Value 
   const std::string &name = f.info.axes[axis], &pixels = f.info.axes[product.rows.axes.back()];
   int64_t extent = *f.info.extents[axis].constant(), step = strideOf(level) * pitch;
   if (level + 1 < product.reduced.axes.size())
-    return v.loop(v.i(0), v.i(extent), 1, [&](Value x) {
+    return eachPoint(level, [&](Value x) {
       BodyEmitter inner = point;
       inner.bindAxis(name, x);
       packTaps(inner, level + 1, place, valid, v.add(at, v.mul(x, step)));

@@ -18,6 +18,7 @@ struct ConvolutionShape {
   ContractionShape product; ///< the rows as the first operand, the filter as the packed second one
   mlir::Value image;        ///< the value that the filter is multiplied with
   int64_t depth = 0, columns = 0;
+  llvm::ArrayRef<int64_t> spans; ///< of the panels (FilterSpans.h); empty where they are whole
   bool direct = false; ///< rows are read as they lie
   bool pixelsTogether = false; ///< of what the image is made of, or a few elements apart
   bool pointsTogether = false; ///< neighbours along the innermost summed axis lie side by side

@@ -1,6 +1,7 @@
 //===- ConvolutionShape.cpp - The roles of a convolution's axes ------------===//
 
 #include "Convolution.h"
+#include "lathe/Dialect/Kernel/FilterSpans.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Lower/BodySlices.h"
 
@@ -71,6 +72,8 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const BodyInfo &info) {
   s.packed = s.batchFlat = true;
   c.depth = s.reduced.extent().constant().value_or(0);
   c.columns = s.columns.extent().constant().value_or(0);
+  if (auto spans = filter->getAttrOfType<DenseI64ArrayAttr>(kernel::filterSpansName))
+    c.spans = spans.asArrayRef();
 
   llvm::DenseSet<Operation *> imageOps = lower::opsBelow(c.image);
   auto flat = [&](const AxisGroup &group) {

@@ -94,7 +94,7 @@ WinogradEmitter::WinogradEmitter(KernelFunction &f, const WinogradShape &shape)
   imagePitch = shape.wide.results * most + shape.wide.places() + v.lanes;
   linesAt = columnsAt + imagePitch * shape.high.places() * v.lanes;
   scratch = linesAt + (shape.channelsTogether ? 0 : imagePitch * shape.high.places() * v.lanes);
-  tiles.setPackedRows(rowPitch);
+  tiles.setPackedRows(f.scratch, rowPitch);
   tiles.setReaders(most / tiles.maxRows(), llvm::divideCeil(all ? most : fewestBlockTiles, tiles.maxRows()));
   panels.allowHeights(tiles, RowGroups(v.target, tiles.maxRows(), false), tileCount(), blockCount());
   high = shape.window.dims.size() > 1 ? body.emitExpr(extentOf(shape.window.dims[0].place)) : v.i(1);
