@@ -404,13 +404,15 @@ void RowEmitter::addOpenRow(BodyEmitter &outer, Points &persistent) {
 
 /// A short row: straight-line code, values stay in registers from pass to pass.
 void RowEmitter::persistentLanes(BodyEmitter &outer, AxisSet bound, const Group &group, Points &persistent) {
+  bool isFirst = persistent.empty(); // what later passes read is there
   if (persistent.empty() && schedule.persist)
     addRowOf(outer, persistent, schedule.persist);
   else if (persistent.empty())
     addOpenRow(outer, persistent);
   for (BodyEmitter &point : persistent)
     point.adopt(outer);
-  requestAhead(persistent);
+  if (isFirst)
+    requestAhead(persistent);
   for (BodyEmitter &point : persistent)
     loadCached(point);
   scope(persistent, bound | AxisSet(1) << *schedule.lane, group.goals);
