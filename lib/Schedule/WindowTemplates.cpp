@@ -24,7 +24,7 @@ constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
 constexpr int64_t seenOf = 8;
 /// Rows of a tile. Where the first-level cache does not hold them, products take a part of so many more.
 constexpr int64_t tileRows = 12, deepPart = 8;
-/// A form is taken where it needs at most this share of the direct one's cycles, since its filters make artifacts larger.
+/// A form is taken where it needs at most this share of the cycles that it would take otherwise, since filters and code make artifacts larger.
 constexpr int64_t worthParts = 17, worthOf = 20;
 constexpr double worth = double(worthParts) / worthOf;
 /// Of open sizes a form without the direct one beside it saves at least so much where it saves the least, a margin for its filter's bytes.
@@ -35,8 +35,6 @@ constexpr double leastWeight = 2;
 constexpr int64_t mostBeside = 4 << 20, mostShared = 16 << 20;
 /// And those by which a filter may be larger for what many tiles gain, where few read a part of it.
 constexpr int64_t mostLarger = 32 << 20;
-/// Of the forms that a filter serves the smaller is taken where it needs at most this share of the larger one's cycles.
-constexpr int64_t fewerParts = 97, fewerOf = 100;
 
 Expr WindowedSum::tiles(ArrayRef<int64_t> results) const {
   Expr count(1);
@@ -250,8 +248,10 @@ void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std
     candidates.push_back({when, WinogradAttr::get(context, results[0], results[1]), mine});
   };
   choice.ideal = cost;
-  if (std::optional<std::array<int64_t, 2>> fewer = fewerResults(*sum, packed, machine, choice.points); fewer && !cost.constant())
-    propose(*fewer, Predicate().add(sum->cost(*fewer, machine) * Expr(fewerOf), Relation::LessEqual, cost * Expr(fewerParts)));
+  // Small images have the direct form where it is there.
+  std::optional<std::array<int64_t, 2>> fewer = both || cost.constant() ? std::nullopt : fewerResults(*sum, packed, machine, choice.points);
+  if (fewer)
+    propose(*fewer, Predicate().add(sum->cost(*fewer, machine) * Expr(worthOf), Relation::LessEqual, cost * Expr(worthParts)));
   propose(packed, {});
   if (both)
     candidates.push_back({{}, PlainAttr::get(context), direct});

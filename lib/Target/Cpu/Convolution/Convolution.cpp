@@ -179,7 +179,7 @@ ConvolutionEmitter::Span ConvolutionEmitter::spanOf(Value panel) {
 }
 
 /// Lines of the window are the outermost points of the sum. Tiles are asked for them where enough of them lie outside of the image, as far as its size is known, or
-/// where a sum is so long that asking is nothing.
+/// where a sum is so long that asking is nothing and large images have no form of their own.
 void ConvolutionEmitter::findEdges() {
   constexpr double worth = 1.0 / 32;
   constexpr int64_t longSum = 512;
@@ -190,7 +190,8 @@ void ConvolutionEmitter::findEdges() {
     rows |= lower::AxisSet(1) << a;
   edges = lower::WindowEdges::of(f.info, shape.image, rows, product.reduced.axes[0]);
   std::optional<double> outside = edges ? edges->outside(f.info) : std::nullopt;
-  if (outside ? *outside < worth : shape.depth < longSum)
+  bool hasTiles = llvm::any_of(f.info.ops, [](Operation *op) { return op->hasAttr(kernel::winogradFilterName); });
+  if (outside ? *outside < worth : shape.depth < longSum || hasTiles)
     edges.reset();
 }
 
@@ -328,6 +329,8 @@ void ConvolutionEmitter::packLines(Value first, Value count) {
   unsigned axis = product.rows.axes.back();
   std::vector<unsigned> outerAxes(product.rows.axes.begin(), product.rows.axes.end() - 1);
   AxisGroup outer(f.info, outerAxes);
+  int64_t rest = f.info.extents[axis].constant().value_or(0) % v.lanes;
+  bool endsInFew = rest > 0 && rest < fewestPixels;
   Value length = v.max(body.emitExpr(f.info.extents[axis]), v.i(1)), end = v.add(first, count);
   v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value line) {
     BodyEmitter point = body;
@@ -345,7 +348,8 @@ void ConvolutionEmitter::packLines(Value first, Value count) {
           packRow(pixel, 0, v.mul(v.add(row, p), shape.depth));
         });
       };
-      v.ifThen(v.less(v.i(fewestPixels - 1), left), [&] { packPixels(point, 0, place, left, v.mul(row, shape.depth)); }, singly);
+      auto squares = [&] { packPixels(point, 0, place, left, v.mul(row, shape.depth)); };
+      endsInFew ? v.ifThen(v.less(v.i(fewestPixels - 1), left), squares, singly) : squares();
     });
   });
 }
