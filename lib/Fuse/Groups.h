@@ -68,8 +68,8 @@ private:
   std::string joinTaken(Group &trial, ir::GatherNdOp op, const Dims &indices);
   std::string joinReduce(Group &trial, ir::ReduceOp op, const Dims &indices, unsigned added);
   std::string checkExtension(const Group &group, unsigned oldAxes);
-  /// Whether along the axes behind the first `oldAxes` a long sum would be made again many times.
   bool repeatsRow(const Group &group) const;
+  /// Whether along the axes behind the first `oldAxes` a long sum would be made again many times.
   bool repeatsSum(const Group &group, unsigned oldAxes) const;
   /// Indices of `value` over the group's axes, from a leaf whose indices are known; the trial that found them is assigned.
   std::optional<Dims> derive(Group &trial, mlir::Value value, unsigned &added);

@@ -130,8 +130,6 @@ static std::pair<double, double> savedBy(const Expr &cost, const Expr &direct, A
   return count ? std::pair(least, sum / count) : std::pair(0.0, 0.0);
 }
 
-static std::array<int64_t, 2> resultsOf(WinogradAttr tiles) { return {std::abs(tiles.getHigh()), std::abs(tiles.getWide())}; }
-
 /// Whether a filter that is packed for tiles of `packed` results serves tiles of `results`.
 static bool servesBoth(ArrayRef<int64_t> packed, ArrayRef<int64_t> results) {
   return packed.size() == results.size() && llvm::all_of(llvm::zip(packed, results), [](auto p) { return Winograd::serves(std::get<0>(p), std::get<1>(p)); });
@@ -144,12 +142,12 @@ static WindowChoice forcedChoice(ArrayRef<CaseAttr> forced, ArrayRef<std::array<
     auto asked = dyn_cast<WinogradAttr>(c.getSchedule());
     if (!asked)
       choice.both = true;
-    else if (!choice.tiles || servesBoth(resultsOf(asked), resultsOf(choice.tiles)))
+    else if (!choice.tiles || servesBoth(asked.results(), choice.tiles.results()))
       choice.tiles = asked;
   }
-  bool possible = choice.tiles && llvm::is_contained(all, resultsOf(choice.tiles)) && llvm::all_of(forced, [&](CaseAttr c) {
+  bool possible = choice.tiles && llvm::is_contained(all, choice.tiles.results()) && llvm::all_of(forced, [&](CaseAttr c) {
     auto asked = dyn_cast<WinogradAttr>(c.getSchedule());
-    return !asked || servesBoth(resultsOf(choice.tiles), resultsOf(asked));
+    return !asked || servesBoth(choice.tiles.results(), asked.results());
   });
   return possible ? choice : WindowChoice();
 }
@@ -179,7 +177,7 @@ WindowChoice schedule::chooseWinograd(const WindowedSum &sum) {
   if (!always.tiles || (sometimes.tiles && rather))
     return sometimes;
   // A filter for larger tiles serves the chosen ones, too: it may be there for what it gains where there are many.
-  std::array<int64_t, 2> chosen = resultsOf(always.tiles);
+  std::array<int64_t, 2> chosen = always.tiles.results();
   for (const std::array<int64_t, 2> &results : all) {
     double average = savedBy(sum.cost(results, machine), direct, points).second;
     int64_t larger = sum.filterBytes(results) - sum.filterBytes(chosen);
@@ -212,7 +210,7 @@ bool schedule::isPackedFor(kernel::GenericOp kernel, Attribute schedule) {
   auto tiles = dyn_cast<WinogradAttr>(schedule);
   for (auto load : kernel.getBody().front().getOps<kernel::LoadOp>())
     if (auto packed = load->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName)) {
-      return tiles ? servesBoth(packed.asArrayRef(), resultsOf(tiles)) : load->hasAttr(kernel::winogradFilterName);
+      return tiles ? servesBoth(packed.asArrayRef(), tiles.results()) : load->hasAttr(kernel::winogradFilterName);
     }
   return !tiles;
 }

@@ -78,6 +78,10 @@ def Schedule_WinogradAttr : Schedule_Attr<"Winograd", "winograd"> {
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$high, DefaultValuedParameter<"int64_t", "-1">:$wide);
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Of a tile, along the image's lines and within one: 1 where it is not written.
+    std::array<int64_t, 2> results() const { return {std::max<int64_t>(getHigh(), 1), std::max<int64_t>(getWide(), 1)}; }
+  }];
 }
 
 def Schedule_ThreadsAttr : Schedule_Attr<"Threads", "threads"> {

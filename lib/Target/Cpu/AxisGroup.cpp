@@ -12,6 +12,13 @@ AxisGroup AxisGroup::of(const lower::BodyInfo &info, lower::AxisSet set) {
   return AxisGroup(info, lower::axesIn(info, set));
 }
 
+lower::AxisSet AxisGroup::set() const {
+  lower::AxisSet set = 0;
+  for (unsigned a : axes)
+    set |= lower::AxisSet(1) << a;
+  return set;
+}
+
 unsigned AxisGroup::carrier() const {
   for (unsigned a : llvm::reverse(axes))
     if (!info->extents[a].isOne())

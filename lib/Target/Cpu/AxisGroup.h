@@ -25,6 +25,7 @@ public:
   std::vector<unsigned> axes;
 
   bool empty() const { return axes.empty(); }
+  lower::AxisSet set() const;
   shape::Expr extent() const;
   /// The one stride at which `e` steps through the group; nothing when there is none. Zero when e does not mention it.
   std::optional<shape::Expr> strideOf(const shape::Expr &e) const;

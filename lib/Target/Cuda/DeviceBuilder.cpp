@@ -187,10 +187,10 @@ void DeviceBuilder::addOverLanes(Values &sums, Value lane) {
   }
 }
 
-Value DeviceBuilder::sumUpTo(Value x, Value lane) {
+Value DeviceBuilder::combineUpTo(Value x, Value lane, llvm::function_ref<Value(Value, Value)> combined) {
   for (unsigned by = 1; by < 32; by *= 2) {
-    Value other = shuffleUp(x, by);
-    x = select(less(lane, i32(by)), x, add(x, other));
+    Value before = shuffleUp(x, by);
+    x = select(less(lane, i32(by)), x, combined(before, x));
   }
   return x;
 }

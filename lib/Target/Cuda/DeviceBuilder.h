@@ -116,7 +116,11 @@ public:
   /// l * n / 32 on (of fewer than 32, neighbours have the same one). While there are several, a lane gives away one half of them and
   /// takes the other half's part from the lane that it gave to: an exchange for each value, not five.
   void addOverLanes(Values &sums, Value lane);
-  Value sumUpTo(Value x, Value lane);              ///< over a warp's lanes up to this one (i32)
+  /// Of the values in a warp's lanes up to this one (i32); `combined`: of what lies before, and a value.
+  Value combineUpTo(Value x, Value lane, llvm::function_ref<Value(Value before, Value x)> combined);
+  Value sumUpTo(Value x, Value lane) {
+    return combineUpTo(x, lane, [&](Value before, Value own) { return add(own, before); });
+  }
   Value matchAny(Value x);                         ///< of a warp's threads (a bit each), those that have the same (i32)
   Value ballot(Value holds);                       ///< of a warp's threads (a bit each), those where it does (i32)
   Value warpUniform(Value x);                      ///< tells the compiler that a warp agrees on it

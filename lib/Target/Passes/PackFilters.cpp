@@ -8,6 +8,7 @@
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Lower/WindowEdges.h"
 #include "lathe/Schedule/Windows.h"
 #include "lathe/Target/Passes.h"
@@ -106,8 +107,8 @@ private:
   struct Tiled {
     schedule::WindowChoice way;
     lower::SlidingWindow window;
-    int64_t high() const { return std::max<int64_t>(schedule::WinogradAttr(way.tiles).getHigh(), 1); }
-    int64_t wide() const { return std::max<int64_t>(schedule::WinogradAttr(way.tiles).getWide(), 1); }
+    int64_t high() const { return way.tiles.results()[0]; }
+    int64_t wide() const { return way.tiles.results()[1]; }
   };
   std::optional<Tiled> inTiles(Filter f, const Strides &k, int64_t columns, int64_t step);
   Value packWinograd(Filter f, const Strides &k, int64_t columns, int64_t step, bool &both);
@@ -219,11 +220,7 @@ bool Packer::hasFewPixels(Filter f) {
   constexpr int64_t narrowest = 16, fewestRows = 24, most = 1024;
   constexpr double worth = 1.05;
   int64_t pixels = 1, columns = 1;
-  SmallVector<unsigned> taps;
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (f.reduced >> a & 1)
-      taps.push_back(a);
-  std::optional<lower::WindowEdges> edges = lower::WindowEdges::of(info, f.image, f.rows, taps);
+  std::optional<lower::WindowEdges> edges = lower::WindowEdges::of(info, f.image, f.rows, lower::axesIn(info, f.reduced));
   double inside = 1 - (edges ? edges->outside(info).value_or(0) : 0);
   for (unsigned a = info.axes.size(); a-- > 0;) {
     int64_t extent = info.extents[a].constant().value_or(0);
@@ -305,9 +302,8 @@ void Packer::orderColumns() {
   std::optional<Filter> f = Filter::of(info);
   if (!f || !isWhole(*f) || !f->isDense() || !(isInterleaved(*f) || readsPlanes(*f)))
     return;
-  SmallVector<unsigned> rows, columns, reduced;
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    (f->columns >> a & 1 ? columns : f->reduced >> a & 1 ? reduced : rows).push_back(a);
+  auto axesOf = [&](AxisSet set) { return llvm::to_vector(lower::axesIn(info, set)); };
+  SmallVector<unsigned> columns = axesOf(f->columns), reduced = axesOf(f->reduced), rows = axesOf(lower::allAxes(info) & ~(f->columns | f->reduced));
   llvm::stable_sort(columns, [&](unsigned x, unsigned y) {
     return isLarger(resultStep(x).value_or(Expr(0)), resultStep(y).value_or(Expr(0)));
   });
@@ -388,14 +384,8 @@ void Packer::packDense(Filter f) {
 /// Which rows of its panels a filter has, where they are fewer. Of other convolutions zeros are elements like others.
 void Packer::markSpans(Filter f, int64_t depth) {
   constexpr size_t mostRuns = 8;
-  SmallVector<unsigned> columns, reduced;
-  for (unsigned a = 0; a < info.axes.size(); ++a) {
-    if (f.columns >> a & 1)
-      columns.push_back(a);
-    if (f.reduced >> a & 1)
-      reduced.push_back(a);
-  }
-  std::optional<FilterSpans> spans = isInterleaved(f) ? FilterSpans::of(info, f, sourceOf(kernel, f), columns, reduced, panel) : std::nullopt;
+  std::optional<FilterSpans> spans =
+      isInterleaved(f) ? FilterSpans::of(info, f, sourceOf(kernel, f), lower::axesIn(info, f.columns), lower::axesIn(info, f.reduced), panel) : std::nullopt;
   bool any = spans && llvm::any_of(spans->runs, [&](const FilterSpans::Span &s) { return s.rows < depth; });
   if (any && spans->runs.size() <= mostRuns)
     f.load->setAttr(kernel::filterSpansName, spans->attribute(kernel.getContext()));

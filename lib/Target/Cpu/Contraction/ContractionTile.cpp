@@ -144,8 +144,7 @@ void ContractionTile::setReaders(int64_t most, int64_t least) {
 /// Of an open number of tiles each requests as often as two would; where there are four, some lines are requested twice, for which sixteen registers leave
 /// no slots.
 void ContractionTile::requestNext(Value panel, Value tile, Value depth, Value tiles) {
-  if (shape.packed && mayHave(fewestRequested))
-    request(v.at(panel, v.mul(depth, panelColumns), panelType), tile, tiles);
+  request(v.at(panel, v.mul(depth, panelColumns), panelType), tile, tiles);
 }
 
 void ContractionTile::request(Value next, Value tile, Value tiles) {

@@ -185,10 +185,7 @@ void ConvolutionEmitter::findEdges() {
   constexpr int64_t longSum = 512;
   if (shape.direct || product.reduced.axes.size() < 2 || strideOf(0) * *f.info.extents[product.reduced.axes[0]].constant() != shape.depth)
     return;
-  lower::AxisSet rows = 0;
-  for (unsigned a : product.rows.axes)
-    rows |= lower::AxisSet(1) << a;
-  edges = lower::WindowEdges::of(f.info, shape.image, rows, product.reduced.axes[0]);
+  edges = lower::WindowEdges::of(f.info, shape.image, product.rows.set(), product.reduced.axes[0]);
   std::optional<double> outside = edges ? edges->outside(f.info) : std::nullopt;
   bool hasTiles = llvm::any_of(f.info.ops, [](Operation *op) { return op->hasAttr(kernel::winogradFilterName); });
   if (outside ? *outside < worth : shape.depth < longSum || hasTiles)

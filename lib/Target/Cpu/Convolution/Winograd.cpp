@@ -358,17 +358,11 @@ std::optional<WinogradShape> WinogradShape::of(const lower::BodyInfo &info, sche
   if (!direct)
     return std::nullopt;
   auto packed = filter->getAttrOfType<DenseI64ArrayAttr>(kernel::winogradName).asArrayRef();
-  SmallVector<int64_t> results = schedule ? SmallVector<int64_t>{std::abs(schedule.getHigh()), std::abs(schedule.getWide())} : llvm::to_vector(packed);
+  SmallVector<int64_t> results = schedule ? SmallVector<int64_t>(llvm::ArrayRef<int64_t>(schedule.results())) : llvm::to_vector(packed);
   if (packed.size() != 2 || !Winograd::serves(packed[0], results[0]) || !Winograd::serves(packed[1], results[1]))
     return std::nullopt;
-  auto setOf = [](const AxisGroup &group) {
-    lower::AxisSet set = 0;
-    for (unsigned a : group.axes)
-      set |= lower::AxisSet(1) << a;
-    return set;
-  };
   std::optional<lower::SlidingWindow> window = lower::SlidingWindow::of(
-      info, direct->image, setOf(direct->product.rows), setOf(direct->product.reduced), kernel::winogradTaps);
+      info, direct->image, direct->product.rows.set(), direct->product.reduced.set(), kernel::winogradTaps);
   std::optional<lower::SlidingWindow> tiled = window ? window->inTiles(info, results) : std::nullopt;
   if (!tiled)
     return std::nullopt;

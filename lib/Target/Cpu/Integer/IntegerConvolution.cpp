@@ -119,10 +119,7 @@ static const std::string &laneOf(const lower::BodyInfo &info, const Slide &x) { 
 /// The indices are linear in the lanes: IntegerShape has seen to that for what rows and taps they mention.
 void ImageEmitter::findBorders() {
   SmallVector<Value> work{shape.rows};
-  lower::AxisSet bound = 0; // channels are bound where a word is packed, behind the question
-  for (const AxisGroup *group : {&shape.product.rows, &shape.product.batch})
-    for (unsigned a : group->axes)
-      bound |= lower::AxisSet(1) << a;
+  lower::AxisSet bound = shape.product.rows.set() | shape.product.batch.set(); // channels are bound where a word is packed, behind the question
   for (const Slide &s : shape.slides)
     if (s.tap)
       bound |= lower::AxisSet(1) << *s.tap;

@@ -170,14 +170,11 @@ kernel::StoreOp RowEmitter::resultFor(Value value, ArrayRef<Group> later) const 
 void RowEmitter::keep(ArrayRef<Value> values, ArrayRef<Group> later) {
   keeping.assign(values.begin(), values.end());
   for (Value v : values) {
-    if (kernel::StoreOp store = resultFor(v, later)) {
-      bool sometimes = !isOneRow() && !info.extents[*schedule.lane].constant();
-      cached.push_back({v, sometimes ? scratch : Expr(0), store, sometimes});
-      if (!sometimes)
-        continue;
-    } else {
-      cached.push_back({v, scratch, {}});
-    }
+    kernel::StoreOp store = resultFor(v, later);
+    bool sometimes = store && !isOneRow() && !info.extents[*schedule.lane].constant();
+    cached.push_back({v, scratch, store, sometimes});
+    if (store && !sometimes)
+      continue;
     int64_t bytes = v.getType().getIntOrFloatBitWidth() / 8;
     Expr row = info.extents[*schedule.lane] * bytes;
     scratch = scratch + Expr::ceildiv(row, 64) * 64;

@@ -74,10 +74,7 @@ Value RowEmitter::copyLong(Points &outer, const Group &group, Value from, Value 
     return from;
   Value count = b.create<arith::SubIOp>(loc, to, from), bytes = i64(load.getType().getIntOrFloatBitWidth() / 8);
   Value isLong = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, count, i64(least));
-  auto branch = b.create<scf::IfOp>(loc, isLong, /*withElseRegion=*/false);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
+  either(isLong, [&] {
     Value size = b.create<arith::MulIOp>(loc, count, bytes);
     for (const BodyEmitter &point : outer) {
       BodyEmitter first = point;
@@ -85,6 +82,6 @@ Value RowEmitter::copyLong(Points &outer, const Group &group, Value from, Value 
       Value source = first.addressOf(load), target = first.addressOf(cast<kernel::StoreOp>(group.goals[0].op));
       b.create<LLVM::MemcpyOp>(loc, target, source, size, /*isVolatile=*/false);
     }
-  }
+  });
   return b.create<arith::SelectOp>(loc, isLong, to, from);
 }

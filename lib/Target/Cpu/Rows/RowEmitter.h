@@ -154,8 +154,7 @@ private:
   mlir::Value isMore(mlir::Value x, mlir::Value y);
   mlir::Value isLongOrAlone(lower::BodyEmitter &point, mlir::Value value);
   mlir::Value isAtMost(mlir::Value x, int64_t y);
-  void where(mlir::Value condition, llvm::function_ref<void()> body);
-  void either(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise);
+  void either(mlir::Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise = nullptr);
   void requestPredicated(lower::BodyEmitter &point);
   void requestBehind(lower::BodyEmitter &point, kernel::LoadOp load, mlir::Value bytes);
   void requestRow(lower::BodyEmitter &point, int64_t rows, int64_t least = 0, int64_t most = INT64_MAX);

@@ -302,12 +302,14 @@ void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Val
 
 Value RowEmitter::isAtMost(Value x, int64_t y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, x, i64(y)); }
 
-/// One of two bodies. What they leave are stores alone.
+/// One of two bodies, or one or none. What they leave are stores alone.
 void RowEmitter::either(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise) {
-  auto branch = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/true);
+  auto branch = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   body();
+  if (!otherwise)
+    return;
   b.setInsertionPointToStart(branch.elseBlock());
   otherwise();
 }

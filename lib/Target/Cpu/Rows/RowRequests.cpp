@@ -10,13 +10,16 @@
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
 using lower::BodyEmitter;
 using shape::Expr;
+
+/// Bytes of a line, and how far ahead within a row.
+constexpr unsigned line = 64;
+constexpr int64_t bytesAhead = 1024;
 
 bool RowEmitter::isRunAt(Operation *access, const BodyEmitter &point, bool predicated) const {
   auto isPlain = [&](auto a) { return a && a.getIndices().empty() && bool(a.getPredicate()) == predicated; };
@@ -62,7 +65,6 @@ void RowEmitter::requestRow(BodyEmitter &point, int64_t rows, int64_t least, int
 /// not asked for.
 void RowEmitter::requestAhead(Points &row) {
   constexpr int64_t rowsAhead = 8;
-  constexpr unsigned line = 64;
   auto isAsked = [&](const BodyEmitter &point) { return point.laneMask() || f.isa.vectorBytes >= line; };
   if (schedule.itemAxes.empty() || llvm::none_of(row, isAsked))
     return;
@@ -73,15 +75,14 @@ void RowEmitter::requestAhead(Points &row) {
   };
   if (f.run.empty())
     return request();
-  where(isMore(row.front().emitExpr(bytesRead()), f.run[LATHE_FACT_CACHE]), request);
+  either(isMore(row.front().emitExpr(bytesRead()), f.run[LATHE_FACT_CACHE]), request);
 }
 
 /// What a program only reads, and once, comes faster from the third-level cache where it is asked for (Zen 5: sums of 256 to 32,768 columns take 0.82
 /// to 0.96 of the time). From memory processors ask for it better themselves (1.05 to 1.5), and so they do beside what is written. The trips of
 /// [from, to) that ask are those from the place returned on, all or none: a branch in each trip would cost what is gained.
 Value RowEmitter::requestedFrom(BodyEmitter &point, Value from, Value to) {
-  constexpr unsigned line = 64;
-  if (!readsOnce() || f.isa.vectorBytes < line || f.run.empty())
+  if (f.isa.vectorBytes < line || f.run.empty() || !readsOnce())
     return to;
   Value bytes = point.emitExpr(bytesRead()), twice = b.create<arith::AddIOp>(loc, bytes, bytes);
   Value isFar = isMore(bytes, f.run[LATHE_FACT_CACHE]), isShared = isMore(f.run[LATHE_FACT_SHARED], twice);
@@ -89,7 +90,6 @@ Value RowEmitter::requestedFrom(BodyEmitter &point, Value from, Value to) {
 }
 
 void RowEmitter::requestShared(Points &points) {
-  constexpr int64_t bytesAhead = 1024;
   for (BodyEmitter &point : points)
     for (Operation *op : info.ops)
       if (auto load = dyn_cast<kernel::LoadOp>(op); load && isRunAt(op, point))
@@ -118,16 +118,8 @@ Expr RowEmitter::bytesRead() const {
 
 Value RowEmitter::isMore(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ugt, x, y); }
 
-void RowEmitter::where(Value condition, llvm::function_ref<void()> body) {
-  auto branch = b.create<scf::IfOp>(loc, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
-
 /// Within a row, too, processors do not look ahead of loads under masks: what a vector reads under a predicate is asked for some vectors before.
 void RowEmitter::requestPredicated(BodyEmitter &point) {
-  constexpr int64_t bytesAhead = 1024;
   if (!f.isa.maskedBytes || point.laneWidth() <= 1 || f.kernel.getKernelClass() != kernel::KernelClass::Loop)
     return;
   SmallVector<kernel::LoadOp> asked;
@@ -142,7 +134,7 @@ void RowEmitter::requestPredicated(BodyEmitter &point) {
 
 /// Whether two loads read one operand within a line of one another, as neighbouring places of a window.
 bool RowEmitter::isBesides(kernel::LoadOp a, kernel::LoadOp b) const {
-  constexpr int64_t lineBits = 64 * 8;
+  constexpr int64_t lineBits = line * 8;
   std::optional<int64_t> apart = (info.exprOf(a) - info.exprOf(b)).constant();
   int64_t bits = cast<kernel::RefType>(a.getRef().getType()).getElementType().getIntOrFloatBitWidth();
   return a.getRef() == b.getRef() && apart && std::abs(*apart) < lineBits / bits;

@@ -174,11 +174,7 @@ void ScanEmitter::emitColumns(Part part) {
 
 /// What stands before a thread's elements, given their total; `total` becomes that of the whole piece with the carry.
 Value ScanEmitter::before(Value &total, Value carry, Value turn, unsigned unit) {
-  Value lane = d.bitAnd(tid, 31), upTo = total;
-  for (unsigned by = 1; by < 32; by *= 2) {
-    Value other = d.shuffleUp(upTo, by);
-    upTo = d.select(d.less(lane, d.i32(by)), upTo, combined(other, upTo));
-  }
+  Value lane = d.bitAnd(tid, 31), upTo = d.combineUpTo(total, lane, [&](Value before, Value x) { return combined(before, x); });
   Value inWarp = d.select(d.equal(lane, 0), identity(), d.shuffleUp(upTo, 1));
   Type element = op.getType();
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
