@@ -114,23 +114,12 @@ static bool reduces(const RowSection &section) {
   return llvm::any_of(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
 }
 
-/// Rows that are kept in shared memory by one block, or by several where the machine has clusters. Nothing where no pass reads what another one
-/// has read, or where not even eight accesses of a thread would fit.
-static std::optional<ThreadRows> keptRows(const BodyInfo &info, const ThreadRows &s, RowAxes axes, ArrayRef<Operation *> roots,
-                                           const Machine *machine) {
-  const RowTuning &t = rowTuning;
-  SmallVector<kernel::LoadOp> loads = readAgain(info, axes, roots);
-  if (!machine || loads.empty() || (s.lane >= 0 && !contains(axes.reduced, s.lane)))
-    return std::nullopt;
-  ThreadRows row = byBlock(s, t.keptThreads);
-  row.kept = true;
-  row.clusters = machine->gpu.clusters;
-  for (kernel::LoadOp load : loads)
-    row.keptBytes += bytesOfAccess(load, s.width);
-  unsigned bytes = std::min(t.keptBlockBytes, machine->gpu.sharedPerBlock / 2);
-  row.chunks = bytes / (row.threads * row.keptBytes) / t.keptAhead * t.keptAhead;
-  row.most = row.room(row.clusters ? t.mostOfCluster : 1);
-  return row.chunks ? std::optional(row) : std::nullopt;
+/// Whether rows have wide accesses.
+static bool isWide(const ThreadRows &s) { return s.width >= 4; }
+
+/// Accesses of a thread that may stay in registers.
+static unsigned persistentAccesses(const ThreadRows &s) {
+  return std::max(rowTuning.persistentChunks, rowTuning.persistentValues / s.width);
 }
 
 /// A row of constant length: by part of a warp, a warp or a block, its values in registers if there is room.
@@ -138,17 +127,19 @@ static ThreadRows alongRow(const ThreadRows &s, int64_t length, const Expr &rows
                             bool endsInRows) {
   const RowTuning &t = rowTuning;
   auto chunks = [&](unsigned unit) { return (length / s.width + unit - 1) / unit; };
-  bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= t.persistentChunks / 2;
+  unsigned most = persistentAccesses(s);
+  bool ofWarp = length <= int64_t(t.warpElements), small = chunks(t.blockThreads / 2) <= most / 2;
   unsigned threads = small ? t.blockThreads / 2 : t.blockThreads;
   if (s.lane < 0 && length <= int64_t(t.serialReduction) && rows.constant().value_or(t.manyRows) >= t.manyRows) {
     ThreadRows row = byLanes(s, 1); // a window's side: neighbouring rows read what lies side by side, or nearly so
     row.persistent = true;
     return row;
   }
-  ThreadRows row = ofWarp ? byLanes(s, powerUpTo(length / s.width, 32)) : byBlock(s, threads);
+  unsigned each = isWide(s) || s.lane < 0 ? 1 : t.narrowAccesses;
+  ThreadRows row = ofWarp ? byLanes(s, powerUpTo(length / s.width / each, 32)) : byBlock(s, threads);
   if (ofWarp && endsInRows)
     row.threads = t.endingThreads;
-  row.persistent = length > 0 && chunks(row.unit) <= t.persistentChunks;
+  row.persistent = length > 0 && chunks(row.unit) <= most;
   return !row.persistent && kept && length <= kept->most ? *kept : row;
 }
 
@@ -179,8 +170,7 @@ static ThreadRows ofLoop(const BodyInfo &info, ThreadRows s, AxisSet rows, const
   return s;
 }
 
-/// What follows from the section alone: lanes, and all of a loop, or of rows that lie side by side.
-static ThreadRows layLanes(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
+ThreadRows schedule::layLanes(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
   RowAxes axes = section.axes;
   ThreadRows s;
   s.threads = rowTuning.threads;
@@ -247,7 +237,7 @@ static llvm::Expected<ThreadRows> asAsked(ThreadRows row, int64_t length, Thread
   if (asked.getPersist() > 0 && accesses > asked.getPersist())
     return userError("a row has {0} accesses for each thread, and {1} are to stay in registers", accesses, asked.getPersist());
   row.kept = false;
-  row.persistent = asked.getPersist() < 0 ? accesses <= int64_t(rowTuning.persistentChunks) : asked.getPersist() > 0;
+  row.persistent = asked.getPersist() < 0 ? accesses <= int64_t(persistentAccesses(row)) : asked.getPersist() > 0;
   row.persistent &= length > 0;
   return row;
 }
@@ -265,31 +255,23 @@ bool schedule::endsInRows(const BodyInfo &info, const RowSection &section) {
   return llvm::none_of(section.roots, [&](Operation *op) { return isa<kernel::StoreOp>(op) && info.domainOf(op) & section.axes.reduced; });
 }
 
-unsigned schedule::keptBlocks(const ThreadRows &s, const Machine &machine) {
-  unsigned bytes = s.threads * s.chunks * s.keptBytes + 1024;
-  return std::max(1u, std::min(machine.gpu.threads / s.threads, machine.gpu.shared / bytes));
-}
-
-std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine) {
-  std::optional<ThreadRows> kept = keptRows(info, layLanes(info, section, known), section.axes, section.roots, machine);
-  return kept ? std::optional(kept->most) : std::nullopt;
-}
-
 static llvm::Expected<ThreadRows> layAsAsked(const BodyInfo &info, const RowSection &section, const Predicate &when, ThreadsAttr asked,
                                              const Machine *machine) {
   RowAxes axes = section.axes;
   ThreadRows s = layLanes(info, section, divisibilityOf(info, when));
-  if (!reduces(section) || contains(axes.rows, s.lane))
+  if (!reduces(section))
     return s;
-  std::optional<ThreadRows> kept = keptRows(info, s, axes, section.roots, machine);
   const Expr all = extentOf(info, axes.reduced);
   RowBounds bounds = boundsOf(when, all);
   std::optional<int64_t> length = all.constant();
+  std::optional<ThreadRows> kept = keptRows(info, section, s, machine, length, asked.getRow());
   if (asked.getKeep() > 0) {
     if (kept && length.value_or(bounds.most) <= kept->most)
       return *kept;
     return userError("rows are kept in shared memory only where passes read again what lies along them, at most {0} long", kept ? kept->most : 0);
   }
+  if (contains(axes.rows, s.lane))
+    return length && kept && asked.getKeep() < 0 && asked.getRow() <= 0 ? *kept : s;
   if (length && asked.getRow() <= 0 && asked.getPersist() < 0) {
     return alongRow(s, *length, extentOf(info, axes.rows), asked.getKeep() == 0 ? std::nullopt : kept, endsInRows(info, section));
   }

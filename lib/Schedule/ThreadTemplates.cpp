@@ -69,11 +69,13 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
     out.push_back({p, schedule, Expr::unknown()});
   };
   // A row is one axis: all that is computed along it has its length.
-  if (width >= 4 && llvm::popcount(section.axes.reduced) == 1) {
-    for (auto [unit, chunks] : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
+  if (llvm::popcount(section.axes.reduced) == 1) {
+    bool wide = width >= 4;
+    for (auto [unit, chunks] : !wide ? t.openNarrowRows : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
       ThreadsAttr schedule = threads(info, unit, chunks);
       int64_t most = int64_t(unit) * chunks * width;
-      out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});
+      if (wide)
+        out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});
       add(beyond, most, schedule);
       beyond = most;
     }
@@ -89,6 +91,26 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
     add(0, *most, threads(info, -1, -1, 1));
 }
 
+/// Rows of open length that lie side by side and are kept: the more threads have one, the longer it may be.
+static void proposeOpenColumns(const BodyInfo &info, const RowSection &section, const Predicate &when, const Machine *machine,
+                               std::vector<Candidate> &out) {
+  Divisibility known = divisibilityOf(info, when);
+  const Expr length = extentOf(info, section.axes.reduced);
+  ThreadRows s = layLanes(info, section, known);
+  if (s.layout != ThreadRows::Columns || length.constant() || !machine)
+    return;
+  int64_t beyond = 0;
+  for (unsigned unit : keptUnits(info, section, s)) {
+    std::optional<int64_t> most = mostKept(info, section, known, machine, unit);
+    if (most.value_or(0) <= beyond)
+      continue;
+    Predicate p = when;
+    p.add(Expr(beyond), Relation::Less, length).add(length, Relation::LessEqual, Expr(*most));
+    out.push_back({p, threads(info, unit, -1, 1), Expr::unknown()});
+    beyond = *most;
+  }
+}
+
 void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates) {
   std::vector<RowSection> sections = rowSections(info);
   Divisibility wide = wideSizes(info, sections);
@@ -99,6 +121,8 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
   for (const Predicate &when : conditions) {
     if (sections.size() == 1 && isOpenRow(info, sections[0]))
       proposeOpenRows(info, sections[0], when, machine, candidates);
+    if (sections.size() == 1)
+      proposeOpenColumns(info, sections[0], when, machine, candidates);
     candidates.push_back({when, threads(info), Expr::unknown()});
   }
 }
@@ -106,11 +130,12 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
 Predicate schedule::needsOfThreads(const BodyInfo &info, ThreadsAttr asked, const Machine &machine) {
   std::vector<RowSection> sections = rowSections(info);
   bool registers = asked.getPersist() > 0 && asked.getRow() > 0;
-  if ((!registers && asked.getKeep() <= 0) || sections.size() != 1 || !isOpenRow(info, sections[0]))
+  if ((!registers && asked.getKeep() <= 0) || sections.size() != 1 || extentOf(info, sections[0].axes.reduced).constant() ||
+      (registers && !isOpenRow(info, sections[0])))
     return {};
   Divisibility wide = wideSizes(info, sections);
   std::optional<int64_t> most = registers ? asked.getRow() * asked.getPersist() * widthOf(info, sections[0], wide)
-                                          : mostKept(info, sections[0], wide, &machine);
+                                          : mostKept(info, sections[0], wide, &machine, asked.getRow());
   Predicate needs = comparisonsOf(wide);
   if (most)
     needs.add(extentOf(info, sections[0].axes.reduced), Relation::LessEqual, Expr(*most));

@@ -349,11 +349,12 @@ static Semantics assembly(StringRef text) {
                               "wgmma.fence", "wgmma.commit", "wgmma.wait", "cp.async.commit", "cp.async.wait"})
     if (text.contains(nothing)) // those with tied registers pass them through (see replaceCall)
       return [](const uint64_t *, uint64_t *) {};
-  if (text.starts_with("cp.async")) { // 16 bytes, zero-filled past the source's length where there is one
-    return [whole = !text.contains("$2")](const uint64_t *a, uint64_t *) {
+  if (text.starts_with("cp.async")) { // 4, 8 or 16 bytes, zero-filled past the source's length where there is one
+    uint64_t room = text.contains("], 4") ? 4 : text.contains("], 8") ? 8 : 16;
+    return [room, whole = !text.contains("$2")](const uint64_t *a, uint64_t *) {
       char *to = reinterpret_cast<char *>(a[0] & 0xffffffff);
-      uint64_t bytes = whole ? 16 : a[2] & 0xffffffff;
-      memset(to, 0, 16);
+      uint64_t bytes = whole ? room : a[2] & 0xffffffff;
+      memset(to, 0, room);
       memcpy(to, reinterpret_cast<const char *>(a[1]), bytes);
     };
   }

@@ -31,6 +31,7 @@ struct ThreadRows {
   unsigned columns = 32;   ///< neighbouring rows that a warp of the columns layout takes
   bool kept = false;       ///< what passes of a row read again, each thread keeps in shared memory
   unsigned keptBytes = 0;  ///< for each access of a thread
+  unsigned ahead = 1;      ///< of kept rows: so many accesses a thread reads before it looks at the first
   bool clusters = false;   ///< blocks of a cluster may share a row, as many as the launch says
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
@@ -38,7 +39,7 @@ struct ThreadRows {
   unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
   /// Elements of a row for which so many blocks have room.
-  int64_t room(unsigned blocks) const { return int64_t(blocks) * threads * chunks * width; }
+  int64_t room(unsigned blocks) const { return int64_t(blocks) * chunks * (layout == Columns ? unit : threads * width); }
 };
 
 /// What all row numbers, and those a block's threads compute past the last one, fit in 32 bits below.
@@ -50,7 +51,8 @@ struct RowTuning {
   unsigned threads = 256;         ///< per block of independent rows
   unsigned endingThreads = 512;   ///< per block of rows that leave a value each
   unsigned blockThreads = 256;    ///< per block that shares a row
-  unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers
+  unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers, or of narrow ones
+  unsigned persistentValues = 32; ///< as many as have so many values
   unsigned columnSplit = 8;       ///< threads that share a row of the columns layout
   unsigned columnMinimum = 64;    ///< from this many reduced points on
   unsigned sharedThreads = 512;   ///< per block of those that share rows
@@ -59,18 +61,23 @@ struct RowTuning {
   unsigned serialReduction = 64;  ///< many rows up to this long, none of whose elements lie side by side, take a thread
   int64_t manyRows = 1 << 17;     ///< fill the device with a thread for each
   /// Persistent rows of open length: threads and accesses of each.
-  std::vector<std::pair<unsigned, unsigned>> openRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
-                                                         {128, 2}, {128, 4}, {256, 4}, {256, 8}};
+  std::vector<std::pair<unsigned, unsigned>> openRows = {{2, 1},  {8, 1},   {8, 2},   {32, 1},  {32, 2},
+                                                         {32, 4}, {128, 2}, {128, 4}, {256, 4}, {256, 8}};
   /// Of those that end in a value each: a warp's sum needs no barrier.
-  std::vector<std::pair<unsigned, unsigned>> openEndingRows = {{8, 1},   {8, 2},   {32, 1},  {32, 2}, {32, 4},
-                                                               {32, 8}, {128, 4}, {256, 4}, {256, 8}};
+  std::vector<std::pair<unsigned, unsigned>> openEndingRows = {{2, 1},  {8, 1},  {8, 2},   {32, 1},  {32, 2},
+                                                               {32, 4}, {32, 8}, {128, 4}, {256, 4}, {256, 8}};
+  /// Of those whose length allows of no wide access.
+  std::vector<std::pair<unsigned, unsigned>> openNarrowRows = {{2, 4}, {8, 8}, {32, 8}, {32, 32}, {256, 8}, {256, 32}};
+  unsigned narrowAccesses = 4; ///< which a thread of a warp has at least, so that rows side by side share what combining takes
   /// The same for long rows of 32 bits, which shared memory would hold too: from half of their room on registers are faster (softmax of 20,480 to 32,768
   /// columns on an H200: 0.92 to 0.95 of the time), below they are not.
   std::pair<unsigned, unsigned> longOpenRow = {512, 16};
   unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,
   unsigned keptBlockBytes = 65536;  ///< which may take so much of it,
-  unsigned keptAhead = 2;           ///< and whose threads read so many accesses before they look at the first
+  unsigned keptAheadBytes = 32;     ///< and whose threads read so many bytes before they look at the first, in no fewer than
+  unsigned leastAhead = 2, mostAhead = 8; ///< the one and no more than the other number of accesses
   unsigned mostOfCluster = 8;       ///< blocks; more are not portable
+  unsigned leastBytesBeside = 64;   ///< which accesses of rows side by side take of memory together: it moves no fewer at once
 };
 extern const RowTuning rowTuning;
 
@@ -94,9 +101,17 @@ unsigned widthOf(const lower::BodyInfo &info, const lower::RowSection &section, 
 bool isOpenRow(const lower::BodyInfo &info, const lower::RowSection &section);
 /// Whether all that rows leave is a value each.
 bool endsInRows(const lower::BodyInfo &info, const lower::RowSection &section);
+/// What follows from the section alone: lanes, and all of a loop, or of rows that lie side by side.
+ThreadRows layLanes(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known);
+/// Rows of this length, or of any, that are kept in shared memory, laid from `s` on; nothing where no pass reads what another one has read, or where
+/// there is no room. `unit`: the threads of a row of those that lie side by side, or 0 for what the length wants.
+std::optional<ThreadRows> keptRows(const lower::BodyInfo &info, const lower::RowSection &section, const ThreadRows &s, const Machine *machine,
+                                   std::optional<int64_t> length, int64_t unit);
+/// Threads of a row that may be kept beside others, fewest first.
+std::vector<unsigned> keptUnits(const lower::BodyInfo &info, const lower::RowSection &section, const ThreadRows &s);
 /// How long rows may be that are kept in shared memory; nothing where none are.
 std::optional<int64_t> mostKept(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known,
-                                const Machine *machine);
+                                const Machine *machine, int64_t unit = 0);
 
 /// The ways of a row program, in the order in which they are asked; the last one has no condition.
 void proposeThreads(const lower::BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates);

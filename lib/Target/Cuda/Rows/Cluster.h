@@ -16,6 +16,9 @@ Value clusterSize(DeviceBuilder &d);
 Value rankInCluster(DeviceBuilder &d);
 /// All threads of all blocks of the cluster, converged; what was stored in shared memory before is seen behind it.
 void clusterBarrier(DeviceBuilder &d);
+/// A value of at most 64 bits as a word (i64), and back.
+Value wordOf(DeviceBuilder &d, Value value);
+Value ofWord(DeviceBuilder &d, Value word, Type type);
 /// The word (i64) that the cluster's block `rank` (i32) has where this block has `place` in its shared memory.
 Value readOfBlock(DeviceBuilder &d, Value place, Value rank);
 

@@ -280,7 +280,7 @@ Value RowEmitter::finish(kernel::ReduceOp reduce, Value partial) {
     partial = combineLanes(d, kind, partial);
   if (s.together)
     return combineInGrid(reduce, partial);
-  if (s.clusters)
+  if (s.clusters && s.layout == schedule::ThreadRows::Block)
     return combineInCluster(kind, combineInBlock(kind, partial));
   return s.unit == 1 ? partial : combineInBlock(kind, partial);
 }
@@ -319,14 +319,14 @@ Value RowEmitter::combineInBlock(kernel::Combiner kind, Value partial) {
   return out;
 }
 
-/// Threads of a warp that have the same rows first, then the warps.
+/// Threads of a warp that have the same rows first, then the warps, then the blocks of a cluster.
 Value RowEmitter::inColumns(kernel::Combiner kind, Value partial) {
   auto vector = dyn_cast<VectorType>(partial.getType());
   unsigned width = vector ? vector.getNumElements() : 1, warps = s.threads / 32;
   Type element = getElementTypeOrSelf(partial.getType());
   Type stored = element.isInteger(1) ? d.b.getI8Type() : element;
-  unsigned bytes = stored.getIntOrFloatBitWidth() / 8;
-  Value array = meetingPlace(stored, warps * s.columns * width);
+  unsigned bytes = stored.getIntOrFloatBitWidth() / 8, values = s.columns * width;
+  Value array = meetingPlace(stored, warps * values);
   auto slot = [&](Value warp, unsigned lane) {
     Value index = d.mul(d.add(d.mul(warp, s.columns), rowInBlock), width);
     return d.at(array, d.add(index, lane), element);
@@ -344,16 +344,47 @@ Value RowEmitter::inColumns(kernel::Combiner kind, Value partial) {
       d.store(lanes[i], slot(d.div(tid, 32), i), bytes);
   });
   d.barrier();
-  Value out = partial;
-  for (unsigned i = 0; i < width; ++i) {
+  // A thread puts together what the warps have of one value, and leaves it where that of the first warp was.
+  eachValue(values, [&](Value mine) {
     Value sum;
     for (unsigned w = 0; w < warps; ++w) {
-      Value x = d.load(element, slot(d.i32(w), i), bytes);
+      Value x = d.load(element, d.at(array, d.add(mine, int64_t(w) * values), element), bytes);
       sum = sum ? combine(d, kind, sum, x) : x;
     }
-    out = d.insert(out, sum, i);
-  }
+    d.store(sum, d.at(array, mine, element), bytes);
+  });
+  if (s.clusters)
+    columnsOfCluster(kind, element, array, values);
+  d.barrier();
+  Value out = partial;
+  for (unsigned i = 0; i < width; ++i)
+    out = d.insert(out, d.load(element, slot(d.i32(0), i), bytes), i);
   return out;
+}
+
+/// Calls f with the number of each of so many values, which threads take in turn.
+void RowEmitter::eachValue(unsigned values, llvm::function_ref<void(Value)> f) {
+  for (unsigned first = 0; first < values; first += s.threads) {
+    Value mine = d.add(d.threadId(), int64_t(first));
+    d.when(d.less(mine, d.i32(values)), [&] { f(mine); });
+  }
+}
+
+/// Every block leaves its values in its own shared memory; then each puts together those of all, in the same order everywhere.
+void RowEmitter::columnsOfCluster(kernel::Combiner kind, Type element, Value array, unsigned values) {
+  unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  Value words = behindKept(values);
+  eachValue(values, [&](Value mine) {
+    d.store(wordOf(d, d.load(element, d.at(array, mine, element), bytes)), d.at(words, mine, d.i64Type()), 8);
+  });
+  clusterBarrier(d);
+  eachValue(values, [&](Value mine) {
+    Value place = d.at(words, mine, d.i64Type());
+    Value all = d.loop(d.i32(0), sharers, d.i32(1), Values{identityOf(d, kind, element)}, [&](Value rank, ValueRange carried) {
+      return Values{combine(d, kind, carried[0], ofWord(d, readOfBlock(d, place, rank), element))};
+    })[0];
+    d.store(all, d.at(array, mine, element), bytes);
+  });
 }
 
 /// What a block has comes to memory; the blocks that share rows read one another's, in the same order.

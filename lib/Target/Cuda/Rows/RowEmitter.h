@@ -46,10 +46,13 @@ private:
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
   Value finish(kernel::ReduceOp reduce, Value partial);
   Value meetingPlace(Type stored, unsigned count);
+  Value behindKept(unsigned words);
   Value combineInBlock(kernel::Combiner kind, Value partial);
   Value combineInCluster(kernel::Combiner kind, Value own);
   Value combineInGrid(kernel::ReduceOp reduce, Value partial);
   Value inColumns(kernel::Combiner kind, Value partial);
+  void eachValue(unsigned values, llvm::function_ref<void(Value)> f);
+  void columnsOfCluster(kernel::Combiner kind, Type element, Value array, unsigned values);
   Values walk(const lower::RowPass &pass, Value from, Value step, Values sums, unsigned ahead);
 
   void bindRoots(lower::BodyEmitter &point, mlir::Operation *user, unsigned depth = 0);
@@ -73,7 +76,7 @@ private:
   int64_t waits = 0;            ///< for other blocks, so far
   Value place;                  ///< in shared memory, of blocks that share rows
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
-  unsigned sharedSlots = 0;
+  unsigned sharedSlots = 0, clusterWords = 0;
   Value keptBase, keptSlots;             ///< shared memory for what rows keep; i32: of how many accesses
   llvm::SmallVector<kernel::LoadOp> kept; ///< what that is
   llvm::DenseSet<mlir::Operation *> isKept; ///< what of it is there by now

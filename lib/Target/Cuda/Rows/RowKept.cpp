@@ -19,8 +19,8 @@ void RowEmitter::beginKept() {
   kept = readAgain(info, axes, roots);
   keptBase = frame.dynamicShared();
   // Accesses of a block's threads: a multiple of what they read at once.
-  Value count = chunksOf(axes.reduced), each = d.mul(unit, int64_t(schedule::rowTuning.keptAhead));
-  keptSlots = d.narrow(d.mul(d.ceilDiv(count, each), int64_t(schedule::rowTuning.keptAhead) * s.threads));
+  Value count = chunksOf(axes.reduced), each = d.mul(unit, int64_t(s.ahead));
+  keptSlots = d.narrow(d.mul(d.ceilDiv(count, each), int64_t(s.ahead) * s.threads));
 }
 
 /// Where the slot's access of a load lies: all accesses of the first load come first.
@@ -56,10 +56,11 @@ void RowEmitter::visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetIm
   }
 }
 
-/// Whether a load's accesses, whole ones of 16 bytes, can come to shared memory by themselves.
+/// Whether a load's accesses, of 4, 8 or 16 bytes, can come to shared memory by themselves.
 bool RowEmitter::comesByItself(kernel::LoadOp load) {
-  constexpr unsigned piece = 16;
-  if (s.lane < 0 || load.getPredicate() || !load.getIndices().empty() || lower::bytesOfAccess(load, s.width) != piece)
+  constexpr unsigned least = 4, most = 16;
+  unsigned piece = lower::bytesOfAccess(load, s.width);
+  if (s.lane < 0 || load.getPredicate() || !load.getIndices().empty() || piece < least || piece > most)
     return false;
   std::optional<Expr::Linear> along = info.exprOf(load).linearIn(info.axes[s.lane]);
   return along && along->coefficient.isOne() && load.getType() == cast<kernel::RefType>(load.getRef().getType()).getElementType();
@@ -80,7 +81,9 @@ void RowEmitter::requestKept() {
     for (auto [k, load] : llvm::enumerate(kept))
       if (isKept.contains(load)) {
         Value to = d.b.create<LLVM::PtrToIntOp>(d.loc, d.i32Type(), placeOf(k, slot));
-        d.ptx("cp.async.cg.shared.global [$0], [$1], 16;", "r,l,~{memory}", {to, point.addressOf(load)});
+        unsigned bytes = lower::bytesOfAccess(load, s.width);
+        const char *cache = bytes == 16 ? "cg" : "ca"; // whole lines alone may pass by the first level
+        d.ptx(llvm::formatv("cp.async.{0}.shared.global [$0], [$1], {1};", cache, bytes).str(), "r,l,~{memory}", {to, point.addressOf(load)});
       }
   };
   auto some = [&](Value from, Value to, Value slot, int64_t count) {
@@ -91,14 +94,14 @@ void RowEmitter::requestKept() {
     });
   };
   Value end = chunksOf(axes.reduced);
-  Values rest = some(inUnit, d.sub(end, d.mul(unit, together - 1)), inBlock, together);
+  Values rest = some(inUnit, d.sub(end, d.mul(unit, together - 1)), d.threadId(), together);
   some(rest[0], end, rest[1], 1);
   d.ptx("cp.async.wait_all;");
 }
 
 /// Several accesses of a thread at once while there are so many; then the rest of them, each with a test.
 Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
-  int64_t ahead = schedule::rowTuning.keptAhead;
+  int64_t ahead = s.ahead;
   llvm::SmallPtrSet<Operation *, 16> needed;
   for (Operation *root : pass.roots)
     addNeeded(info, axes, root, needed);
@@ -119,10 +122,10 @@ Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
     now.push_back(d.add(slot, ahead * s.threads));
     return now;
   };
-  sums.push_back(inBlock);
+  sums.push_back(d.threadId());
   Value whole = d.sub(end, d.mul(unit, ahead - 1));
   sums = d.loop(inUnit, whole, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, false); });
-  Value rounds = d.div(d.sub(sums.back(), inBlock), int64_t(s.threads));
+  Value rounds = d.div(d.sub(sums.back(), d.threadId()), int64_t(s.threads));
   Value rest = d.add(inUnit, d.mul(d.wide(rounds), unit));
   sums = d.loop(rest, end, stride, sums, [&](Value chunk, ValueRange carried) { return round(chunk, carried, true); });
   sums.pop_back();
@@ -130,19 +133,22 @@ Values RowEmitter::keptPass(const lower::RowPass &pass, Values sums) {
   return sums;
 }
 
+/// Words for the other blocks of a cluster, which lie in the same place in each.
+Value RowEmitter::behindKept(unsigned words) {
+  Value place = d.byteAt(keptBase, d.add(d.mul(keptSlots, int64_t(s.keptBytes)), int64_t(clusterWords) * 8));
+  clusterWords += words;
+  return place;
+}
+
 /// Every block leaves its value in its own shared memory. Lanes of a warp take one each, and put them together in the same order everywhere.
 Value RowEmitter::combineInCluster(kernel::Combiner kind, Value own) {
   const unsigned most = schedule::rowTuning.mostOfCluster;
-  Type element = own.getType(), bits = d.b.getIntegerType(element.getIntOrFloatBitWidth());
-  // Behind what rows keep.
-  Value place = d.byteAt(keptBase, d.add(d.mul(keptSlots, int64_t(s.keptBytes)), int64_t(sharedSlots++) * 8));
-  d.when(d.equal(d.threadId(), 0), [&] {
-    Value word = d.bitcast(own, bits);
-    d.store(bits.isInteger(64) ? word : d.b.create<arith::ExtUIOp>(d.loc, d.i64Type(), word), place, 8);
-  });
+  Type element = own.getType();
+  Value place = behindKept(1);
+  d.when(d.equal(d.threadId(), 0), [&] { d.store(wordOf(d, own), place, 8); });
   clusterBarrier(d);
-  Value rank = d.rem(d.threadId(), int64_t(most)), word = readOfBlock(d, place, d.minU(rank, d.sub(sharers, d.i32(1))));
-  Value x = d.bitcast(bits.isInteger(64) ? word : d.b.create<arith::TruncIOp>(d.loc, bits, word), element);
+  Value rank = d.rem(d.threadId(), int64_t(most));
+  Value x = ofWord(d, readOfBlock(d, place, d.minU(rank, d.sub(sharers, d.i32(1)))), element);
   Value all = d.select(d.less(rank, sharers), x, identityOf(d, kind, element));
   for (unsigned m = most / 2; m; m /= 2)
     all = combine(d, kind, all, d.shuffleXor(all, m));

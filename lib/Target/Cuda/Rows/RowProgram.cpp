@@ -209,17 +209,18 @@ static std::pair<Value, Value> planKept(PlanFunction &plan, const lower::BodyInf
                                         Value rows) {
   DeviceBuilder &h = plan.d;
   const Expr length = extentOf(info, section.axes.reduced);
-  // For the alignment of shared memory, and a word of each reduction for the other blocks.
-  int64_t besides = 1024 + 8 * llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  Value size = plan.size(length), blocks = plan.constant(1), accesses = h.ceilDiv(size, s.width);
+  // For the alignment of shared memory, and words of each reduction for the other blocks.
+  int64_t besides = 1024 + 8 * sharedValues(s) * llvm::count_if(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
+  Value size = plan.size(length), blocks = plan.constant(1);
+  Value accesses = h.ceilDiv(size, s.layout == schedule::ThreadRows::Columns ? 1 : s.width);
   for (unsigned more = 2; s.clusters && more <= schedule::rowTuning.mostOfCluster; more *= 2) {
     Value needed = h.less(plan.constant(s.room(more / 2)), size);
     Value spare = h.less(h.mul(rows, more), h.add(plan.processors(), 1));
-    spare = h.both(spare, h.less(plan.constant(int64_t(more) * s.threads * schedule::rowTuning.keptAhead - 1), accesses));
+    spare = h.both(spare, h.less(plan.constant(int64_t(more) * s.unit * s.ahead - 1), accesses));
     blocks = h.select(h.bitOr(needed, spare), plan.constant(more), blocks);
   }
-  Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.threads) * schedule::rowTuning.keptAhead));
-  return {blocks, h.add(h.mul(rounds, int64_t(schedule::rowTuning.keptAhead) * s.threads * s.keptBytes), besides)};
+  Value rounds = h.ceilDiv(accesses, h.mul(blocks, int64_t(s.unit) * s.ahead));
+  return {blocks, h.add(h.mul(rounds, int64_t(s.ahead) * s.threads * s.keptBytes), besides)};
 }
 
 /// exp(x - m) where m is the largest x is at most 1, and 1 at one of them.
@@ -252,7 +253,7 @@ llvm::Error cuda::generateRowProgram(Generator &g) {
   };
   Value entry, grid, threads, cluster, shared;
   // Where a schedule says how many threads share a row, no more do.
-  auto mayShare = [](const RowOption &option) { return option.schedule.getRow() <= 0; };
+  auto mayShare = [](const RowOption &option) { return option.schedule.getRow() <= 0 || option.schedules[0].kept; };
   for (unsigned i = options.size(); i-- > 0;) {
     const schedule::ThreadRows &s = options[i].schedules[0];
     Value rows = blocks(options[i]), room = plan.constant(0), of = plan.constant(1);

@@ -178,6 +178,26 @@ def column_sum(n, c):
                 [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
 
 
+def kept_columns(z, l, c, t="f32", fixed=False):
+    """Softmax and its largest value along the middle axis."""
+    x = _rng(f"kept_columns {z} {l} {c}").standard_normal((z, l, c)).astype(np.float32) * 3
+    if t == "bf16":
+        x = from_bf16(to_bf16(x))
+    L, C = (str(l), str(c)) if fixed else ("L", "C")
+    at = f"{L}*{C}*z + {C}*l + c"
+    ext, tr = ("    %x = arith.extf %x0 : bf16 to f32\n", "    %y = arith.truncf %y0 : f32 to bf16\n") if t == "bf16" else ("", "")
+    raw, y = ("x0", "y0") if t == "bf16" else ("x", "y")
+    body = (load(raw, "i0", at, t) + ext + '    %m = kernel.reduce max %x over ["l"] : f32\n    %d = arith.subf %x, %m : f32\n'
+            '    %e = math.exp %d : f32\n    %s = kernel.reduce add %e over ["l"] : f32\n' + f"    %{y} = arith.divf %e, %s : f32\n" + tr +
+            store("y", "o0", at, t) + store("m", "o1", f"{C}*z + c"))
+    xd = x.astype(np.float64)
+    m = xd.max(1, keepdims=True) if l else np.full((z, 1, c), -np.inf)
+    e = np.exp(xd - m)
+    tol = 1e-2 if t == "bf16" else 3e-5
+    return Case("kept_columns", "reduction", [("z", "Z"), ("c", C), ("l", L)], body, {"Z": z} if fixed else {"Z": z, "L": l, "C": c}, [(t, x)],
+                [(t, e / e.sum(1, keepdims=True)), ("f32", m[:, 0])], tol, tol)
+
+
 def projection(n, h, p, d):
     """Rows y(n, h, p) minus their projection on a normalised vector per (n, h): reductions at two depths."""
     r = _rng("projection")
@@ -491,7 +511,7 @@ ROWS = [lambda: same_in_all_columns(6, 4), lambda: same_in_all_columns(5, 96), l
         # Rows of constant length that blocks of a cluster share.
         lambda: softmax(3, 8196, fixed=True), lambda: softmax(2, 33000, fixed=True), lambda: softmax(20, 40000, fixed=True)]
 # Rows of open length: around those that each entry point takes, with wide accesses and without.
-OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 4096, 4104, 16384, 16392, 32768, 32776, 131080, 262152)] +
+OPEN_ROWS = ([lambda c=c: open_rows(3, c) for c in (1, 8, 9, 16, 17, 63, 64, 65, 72, 128, 136, 256, 264, 1024, 1032, 1023, 1025, 2047, 2051, 4096, 4104, 16384, 16392, 32768, 32776, 131080, 262152)] +
              [lambda c=c: open_rows(5, c, "f32") for c in (4, 32, 36, 100, 128, 132, 2052)] + [lambda: open_rows(2, 0)] +
              [lambda: softmax(3, 512), lambda: open_loop(5, 64), lambda: open_loop(5, 63), lambda: open_loop(7, 8), lambda: open_loop(3, 20, "f32"),
               lambda: open_loop(0, 8), lambda: open_loop(40, 63), lambda: open_loop(300, 7, "f32")] +
@@ -504,6 +524,11 @@ def forced(case, schedule, when=""):
     return case
 
 
+# Rows side by side that wait in shared memory: of each number of threads, of blocks of a cluster, of widths, and longer than there is room for.
+KEPT_COLUMNS = ([lambda l=l, c=c, t=t: kept_columns(2, l, c, t, fixed=True) for l, c, t in
+                 ((64, 40, "f32"), (129, 256, "bf16"), (300, 33, "f32"), (700, 36, "bf16"), (1100, 24, "bf16"), (2500, 20, "f32"), (5000, 9, "bf16"))] +
+                [lambda l=l, c=c, t=t: kept_columns(3, l, c, t) for l, c, t in
+                 ((1, 8, "bf16"), (65, 256, "bf16"), (140, 12, "f32"), (260, 7, "f32"), (513, 40, "bf16"), (1030, 5, "bf16"), (2100, 8, "bf16"), (9000, 8, "bf16"))])
 # Each schedule of a row at lengths that fill it, that do not, and that it is not for.
 FORCED_ROWS = ([lambda c=c, s=s: forced(open_rows(3, c), s) for c in (1, 63, 136, 2056) for s in ("row = 8, persist = 0", "row = 32, persist = 0", "row = 256, persist = 0")] +
                [lambda c=c: forced(open_rows(3, c), "row = 32, persist = 3", "mod(C, 8) = 0 and 0 < C and C <= 768") for c in (8, 512, 768, 776, 765)] +
@@ -795,4 +820,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "kept_columns": KEPT_COLUMNS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}

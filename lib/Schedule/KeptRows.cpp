@@ -1,0 +1,97 @@
+//===- KeptRows.cpp - Rows that wait in a GPU's shared memory --------------===//
+//
+// What passes of a row read again comes from memory once. A row's elements lie side by side, then a block, or several of a cluster, have it; or
+// neighbouring rows do, then a block has as many of them as make accesses of whole sectors, and as much of their length as it has room for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lathe/Schedule/ThreadRows.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::schedule;
+using namespace lathe::lower;
+
+/// So much as all blocks keep: threads, what their accesses take, and how many they have room for in so many bytes.
+static ThreadRows keeping(ThreadRows s, ArrayRef<kernel::LoadOp> loads) {
+  const RowTuning &t = rowTuning;
+  s.kept = true;
+  s.threads = t.keptThreads;
+  s.ahead = t.mostAhead;
+  for (kernel::LoadOp load : loads) {
+    unsigned bytes = bytesOfAccess(load, s.width);
+    s.keptBytes += bytes;
+    s.ahead = std::min(s.ahead, std::max(t.leastAhead, t.keptAheadBytes / bytes));
+  }
+  return s;
+}
+
+/// Accesses of a thread that so many bytes have room for.
+static unsigned chunksIn(unsigned bytes, const ThreadRows &s) { return bytes / (s.threads * s.keptBytes) / s.ahead * s.ahead; }
+
+/// One row by a block, or by several where the machine has clusters.
+static ThreadRows alongBlocks(ThreadRows row, const Machine &machine) {
+  row.layout = ThreadRows::Block;
+  row.unit = row.threads;
+  row.clusters = machine.gpu.clusters;
+  row.chunks = chunksIn(std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2), row);
+  row.most = row.room(row.clusters ? rowTuning.mostOfCluster : 1);
+  return row;
+}
+
+/// Neighbouring rows, each by so many threads of a block, or of several. Without clusters, as few rows as fill a sector may take the whole of a
+/// multiprocessor where they are too long for two blocks.
+static ThreadRows besideOneAnother(ThreadRows row, unsigned unit, bool narrowest, const Machine &machine) {
+  constexpr unsigned besides = 16 << 10; // for sums, and the alignment of the rest
+  row.unit = unit;
+  row.columns = row.threads / unit;
+  row.clusters = machine.gpu.clusters;
+  bool whole = narrowest && !row.clusters;
+  row.chunks = chunksIn(whole ? machine.gpu.sharedPerBlock - besides : std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2), row);
+  row.most = row.room(1);
+  if (narrowest && row.clusters)
+    row.most = row.room(rowTuning.mostOfCluster);
+  return row;
+}
+
+std::vector<unsigned> schedule::keptUnits(const BodyInfo &info, const RowSection &section, const ThreadRows &s) {
+  SmallVector<kernel::LoadOp> loads = readAgain(info, section.axes, section.roots);
+  std::vector<unsigned> out;
+  if (loads.empty())
+    return out;
+  unsigned bytes = bytesOfAccess(loads.front(), s.width);
+  for (unsigned columns = 32; columns && columns * bytes >= rowTuning.leastBytesBeside; columns /= 2)
+    out.push_back(rowTuning.keptThreads / columns);
+  return out;
+}
+
+std::optional<ThreadRows> schedule::keptRows(const BodyInfo &info, const RowSection &section, const ThreadRows &s, const Machine *machine,
+                                             std::optional<int64_t> length, int64_t unit) {
+  SmallVector<kernel::LoadOp> loads = readAgain(info, section.axes, section.roots);
+  if (!machine || loads.empty())
+    return std::nullopt;
+  ThreadRows row = keeping(s, loads);
+  if (s.lane < 0 || contains(section.axes.reduced, s.lane)) {
+    row = alongBlocks(row, *machine);
+    return row.chunks ? std::optional(row) : std::nullopt;
+  }
+  std::vector<unsigned> units = keptUnits(info, section, s);
+  for (unsigned own : units) {
+    ThreadRows columns = besideOneAnother(row, own, own == units.back(), *machine);
+    bool fits = unit > 0 ? own == unit : length.value_or(INT64_MAX) <= columns.most;
+    if (s.layout == ThreadRows::Columns && columns.chunks && fits)
+      return columns;
+  }
+  return std::nullopt;
+}
+
+unsigned schedule::keptBlocks(const ThreadRows &s, const Machine &machine) {
+  unsigned bytes = s.threads * s.chunks * s.keptBytes + 1024;
+  return std::max(1u, std::min(machine.gpu.threads / s.threads, machine.gpu.shared / bytes));
+}
+
+std::optional<int64_t> schedule::mostKept(const BodyInfo &info, const RowSection &section, const Divisibility &known, const Machine *machine,
+                                          int64_t unit) {
+  std::optional<ThreadRows> kept = keptRows(info, section, layLanes(info, section, known), machine, std::nullopt, unit);
+  return kept ? std::optional(kept->most) : std::nullopt;
+}
