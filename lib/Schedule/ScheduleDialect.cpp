@@ -146,7 +146,7 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 16,
+constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 32,
                   mostQueries = 128, fewestKeys = 16, mostKeys = 512;
 
 LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,

@@ -292,7 +292,7 @@ llvm::Expected<ThreadRows> schedule::layRows(const BodyInfo &info, const RowSect
   return out;
 }
 
-std::optional<ThreadRows> schedule::shareRows(const BodyInfo &info, const RowSection &section, const Divisibility &known) {
+std::optional<ThreadRows> schedule::shareRows(const BodyInfo &info, const RowSection &section, const Divisibility &known, unsigned columns) {
   RowAxes axes = section.axes;
   // Every reduction's result is one value for a row; a row is walked, not kept.
   for (Operation *op : info.ops) {
@@ -310,6 +310,7 @@ std::optional<ThreadRows> schedule::shareRows(const BodyInfo &info, const RowSec
     return byBlock(s, rowTuning.sharedThreads);
   s.layout = ThreadRows::Columns;
   s.threads = rowTuning.sharedThreads;
+  s.columns = columns;
   if (std::optional<int64_t> rows = extentOf(info, axes.rows).constant())
     while (s.columns > 1 && int64_t(s.columns / 2 * s.width) >= *rows)
       s.columns /= 2;

@@ -122,8 +122,10 @@ unsigned keptBlocks(const ThreadRows &s, const Machine &machine);
 /// What has to hold of sizes for rows that stay in registers, or in shared memory, to have room.
 Predicate needsOfThreads(const lower::BodyInfo &info, ThreadsAttr asked, const Machine &machine);
 
-/// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share.
-std::optional<ThreadRows> shareRows(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known);
+/// Rows that blocks share, several a row: for rows too few to fill the device. Nothing where there is no reduction to share. `columns`: of those
+/// that lie side by side a warp takes no more.
+std::optional<ThreadRows> shareRows(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known,
+                                    unsigned columns = 32);
 
 /// Whether a loop's rows are one axis, along which all that lies side by side begins at a multiple of the full width: then
 /// the extent need not be one.

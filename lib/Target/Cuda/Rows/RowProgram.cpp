@@ -136,19 +136,13 @@ static llvm::Error addBegin(Generator &g) {
   return g.addEntry(frame, "rows_begin", "");
 }
 
-/// Few rows and long ones, for sizes that are what `known` says. Nothing where rows are known to be many or short.
-static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, ArrayRef<lower::RowSection> sections, const lower::Divisibility &known,
-                                                             StringRef name) {
+/// Few rows and long ones, for sizes that are what `known` says, laid like `s`. Nothing where rows are known to be many or short.
+static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, const lower::RowSection &section, const lower::Divisibility &known,
+                                                             const schedule::ThreadRows &s, StringRef name) {
   const lower::BodyInfo &info = g.info;
-  if (sections.size() != 1)
-    return std::nullopt;
-  const lower::RowSection &section = sections[0];
-  std::optional<schedule::ThreadRows> s = schedule::shareRows(info, section, known);
-  if (!s)
-    return std::nullopt;
-  Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, *s);
+  Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, s);
   constexpr int64_t mostGroups = 256; // more than half of the multiprocessors that devices have
-  int64_t each = std::max<int64_t>(1, leastShare / sharedValues(*s));
+  int64_t each = std::max<int64_t>(1, leastShare / sharedValues(s));
   if (length.constant().value_or(INT64_MAX) < leastSharers * each || groups.constant().value_or(0) > mostGroups)
     return std::nullopt;
   PlanFunction &plan = g.plan;
@@ -161,16 +155,48 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
   useful = h.both(useful, h.less(plan.constant(1), sharers));
   useful = h.both(useful, h.less(plan.constant(leastSharers * each - 1), size));
   int64_t reductions = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
-  Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(*s) * reductions), sharedHeadBytes);
-  SharedLaunch launch{useful, plan.constant(g.entries.size()), plan.constant(g.entries.size() + 1), sharers, grid, scratch};
-  if (llvm::Error e = addBegin(g))
-    return std::move(e);
-  KernelFrame frame(info, g.device, name, s->threads, g.sm, 0, Dependent::No);
+  Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(s) * reductions), sharedHeadBytes);
+  SharedLaunch launch{useful, {}, plan.constant(g.entries.size()), sharers, grid, scratch};
+  KernelFrame frame(info, g.device, name, s.threads, g.sm, 0, Dependent::No);
   frame.known = known;
   frame.fitBlocks(sharedPerProcessor);
-  RowEmitter emitter(frame, *s, section.axes, section.roots);
+  RowEmitter emitter(frame, s, section.axes, section.roots);
   emitter.emit();
   if (llvm::Error e = g.addEntry(frame, name, emitter.error()))
+    return std::move(e);
+  return launch;
+}
+
+/// An open number of rows side by side may be small: then a warp takes fewer of them, and more of their length.
+static llvm::Error addFewColumns(Generator &g, const lower::RowSection &section, const lower::Divisibility &known, SharedLaunch &launch) {
+  constexpr unsigned columns = 4, most = 8; // up to twice as many rows: a warp that takes all would be idle for the most part
+  std::optional<schedule::ThreadRows> s = schedule::shareRows(g.info, section, known, columns);
+  Expr rows = extentOf(g.info, section.axes.rows);
+  if (!s || s->layout != schedule::ThreadRows::Columns || rows.constant())
+    return llvm::Error::success();
+  llvm::Expected<std::optional<SharedLaunch>> few = addShared(g, section, known, *s, "rows_together_few");
+  if (!few || !*few)
+    return few.takeError();
+  DeviceBuilder &h = g.plan.d;
+  Value isFew = h.less(g.plan.size(rows), g.plan.constant(int64_t(most) * s->width + 1));
+  for (Value SharedLaunch::*word : {&SharedLaunch::useful, &SharedLaunch::rows, &SharedLaunch::sharers, &SharedLaunch::grid, &SharedLaunch::scratch})
+    launch.*word = h.select(isFew, (**few).*word, launch.*word);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::optional<SharedLaunch>> addSharedWays(Generator &g) {
+  std::vector<lower::RowSection> sections = rowSections(g.info);
+  lower::Divisibility known(g.info);
+  std::optional<schedule::ThreadRows> s = sections.size() == 1 ? schedule::shareRows(g.info, sections[0], known) : std::nullopt;
+  if (!s)
+    return std::nullopt;
+  llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, sections[0], known, *s, "rows_together");
+  if (!launch || !*launch)
+    return launch;
+  if (llvm::Error e = addFewColumns(g, sections[0], known, **launch))
+    return std::move(e);
+  (*launch)->begin = g.plan.constant(g.entries.size());
+  if (llvm::Error e = addBegin(g))
     return std::move(e);
   return launch;
 }
@@ -178,7 +204,7 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, Array
 llvm::Error cuda::shareFewRows(Generator &g) {
   if (!g.mayShare)
     return llvm::Error::success();
-  llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, rowSections(g.info), lower::Divisibility(g.info), "rows_together");
+  llvm::Expected<std::optional<SharedLaunch>> launch = addSharedWays(g);
   if (!launch)
     return launch.takeError();
   if (!*launch)

@@ -170,11 +170,12 @@ def layer_norm(n, c, t="f32"):
                 [(t, want), ("f32", mu[:, 0])], tol, tol)
 
 
-def column_sum(n, c):
+def column_sum(n, c, open=False):
     r = _rng("column_sum")
+    C = "C" if open else str(c)
     x = r.standard_normal((n, c)).astype(np.float32)
-    body = load("x", "i0", f"{c}*r + c") + '    %s = kernel.reduce add %x over ["r"] : f32\n' + store("s", "o0", "c")
-    return Case("column_sum", "reduction", [("c", str(c)), ("r", "R")], body, {"R": n}, [("f32", x)],
+    body = load("x", "i0", f"{C}*r + c") + '    %s = kernel.reduce add %x over ["r"] : f32\n' + store("s", "o0", "c")
+    return Case("column_sum", "reduction", [("c", C), ("r", "R")], body, {"R": n, "C": c} if open else {"R": n}, [("f32", x)],
                 [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
 
 
@@ -786,7 +787,8 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
                 lambda: permuted(2, 72, 40, "f16", fixed=True, add=True), lambda: permuted(1, 65, 131, fixed=True, add=True), lambda: permuted(0, 20, 30),
                 lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True)]
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
-SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)]
+SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)] + [
+               lambda c=c: column_sum(17000, c, open=True) for c in (1, 3, 8, 9, 40)]
 # Rows that a block sorts digit by digit: its shapes, of which the largest fit one GPU, and words that share digits.
 SORTED_ROWS = [lambda: sort(2, 513, 513), lambda: sort(3, 700, 130, ties=True, descending=True), lambda: sort(2, 1024, 1024, "i64"),
                lambda: sort(2, 1025, 1025, descending=True), lambda: sort(1, 2049, 2049), lambda: sort(1, 4100, 4100, "i64", ties=True),
