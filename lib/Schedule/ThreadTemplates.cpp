@@ -111,6 +111,12 @@ static void proposeOpenColumns(const BodyInfo &info, const RowSection &section, 
   }
 }
 
+/// Points of several axes, whose number is divided into places along them: the long form of a division takes longer than a narrow access.
+static bool isOpenLoop(const BodyInfo &info, ArrayRef<RowSection> sections) {
+  return sections.size() == 1 && !sections[0].axes.reduced && llvm::popcount(sections[0].axes.rows) > 1 &&
+         !extentOf(info, sections[0].axes.rows).constant();
+}
+
 void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std::vector<Candidate> &candidates) {
   std::vector<RowSection> sections = rowSections(info);
   Divisibility wide = wideSizes(info, sections);
@@ -123,6 +129,8 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
       proposeOpenRows(info, sections[0], when, machine, candidates);
     if (sections.size() == 1)
       proposeOpenColumns(info, sections[0], when, machine, candidates);
+    if (when.all().empty() && isOpenLoop(info, sections))
+      candidates.push_back({Predicate().add(extentOf(info, sections[0].axes.rows), Relation::LessEqual, Expr(mostNarrowRows)), threads(info), Expr::unknown()});
     candidates.push_back({when, threads(info), Expr::unknown()});
   }
 }

@@ -136,6 +136,15 @@ static Semantics intrinsic(StringRef name) {
     return special(name);
   if (name == "barrier0")
     return [](const uint64_t *, uint64_t *) { block->meet("barrier", 0, block->current->id, block->threads, {}); };
+  if (name == "barrier.cluster.arrive.aligned")
+    return [](const uint64_t *, uint64_t *) {};
+  if (name == "barrier.cluster.wait.aligned")
+    return [](const uint64_t *, uint64_t *) {
+      if (block->cluster > 1)
+        company->meet();
+      else
+        block->meet("barrier", 0, block->current->id, block->threads, {});
+    };
   if (name == "shfl.sync.bfly.i32")
     return shuffle(Shuffle::Xor);
   if (name == "shfl.sync.up.i32")
@@ -302,13 +311,6 @@ static Semantics assembly(StringRef text) {
     return [](const uint64_t *, uint64_t *) {};
   if (text.starts_with("div.full.f32"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(fullQuotient(asFloat(a[0]), asFloat(a[1]))); };
-  if (text.starts_with("barrier.cluster"))
-    return [](const uint64_t *, uint64_t *) {
-      if (block->cluster > 1)
-        company->meet();
-      else
-        block->meet("barrier", 0, block->current->id, block->threads, {});
-    };
   if (text.contains("mapa.shared::cluster"))
     return [](const uint64_t *a, uint64_t *r) {
       if (block->cluster > 1)

@@ -18,7 +18,7 @@ using lower::BodyInfo;
 using shape::Expr;
 
 /// Reads of an element from which on a copy costs less than gathering: a copy is a read and a write by whole sectors.
-constexpr int64_t manyReads = 4;
+constexpr int64_t manyReads = 3;
 /// Channels that one piece of 16 bytes holds: an image of fewer, or of a number between, is gathered in either order.
 constexpr int64_t pieceOfHalves = 8;
 

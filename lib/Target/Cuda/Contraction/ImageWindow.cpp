@@ -12,9 +12,9 @@ using shape::Expr;
 
 namespace {
 
-/// Corners of the window's first and last place, and distances of its taps, that a map of two spatial dimensions takes (CUDA driver API,
-/// cuTensorMapEncodeIm2col).
-constexpr int64_t furthest = 127;
+/// Corners of the window's first and last place, and distances of its taps, that a map of one to three spatial dimensions takes (CUDA driver API,
+/// cuTensorMapEncodeIm2col): 32 bits are shared by the dimensions, half of them by each end.
+constexpr int64_t furthest[] = {32767, 127, 15};
 constexpr int64_t mostSteps = 8; ///< of a traversal
 
 /// Takes one operand apart.
@@ -29,6 +29,7 @@ private:
   bool takeChannels(Expr &offset);
   bool takeDimension(const Expr &coordinate, const Expr &size);
   bool linesAreInOrder() const;
+  int64_t reachable() const { return furthest[rank - 1]; }
 
   const lower::BodyInfo &info;
   const ProductOperand &o;
@@ -36,6 +37,7 @@ private:
   ImageWindow w;
   std::vector<Expr> notNegative;              ///< what the predicate says
   std::vector<std::optional<unsigned>> lines; ///< of each dimension, and of the images
+  size_t rank = 0; ///< spatial dimensions
   size_t dimensionsWithTaps = 0, conditionsMet = 0;
 };
 
@@ -95,10 +97,10 @@ bool WindowReader::takeDimension(const Expr &coordinate, const Expr &size) {
   std::optional<int64_t> lower = rest.constant();
   std::optional<int64_t> upper = ((d.lines - Expr(1)) * Expr(d.stride) + Expr(1) + rest - size).constant();
   std::optional<int64_t> taps = d.tap ? info.extents[depthAxes[*d.tap]].constant() : 1;
-  if (!lower || !upper || !taps || std::abs(*lower) > furthest || std::abs(*upper) > furthest)
+  if (!lower || !upper || !taps || std::abs(*lower) > reachable() || std::abs(*upper) > reachable())
     return false;
   int64_t reach = (*taps - 1) * d.dilation;
-  if (d.stride > mostSteps || reach > furthest)
+  if (d.stride > mostSteps || reach > reachable())
     return false;
   d.lower = *lower;
   d.upper = *upper;
@@ -135,8 +137,8 @@ std::optional<ImageWindow> WindowReader::read() {
   if (!o.ref || operand >= kernel.getInputs().size() || o.type.getIntOrFloatBitWidth() != 16)
     return std::nullopt;
   ir::Dims dims = ir::dimsOf(kernel.getInputs()[operand].getType());
-  // Of one and of three dimensions only the emulator has seen it: they stay with tiles of any layout until a device has.
-  if (dims.size() != 4 || !readConditions())
+  rank = dims.size() - 2;
+  if (dims.size() < 3 || rank > std::size(furthest) || !readConditions())
     return std::nullopt;
   w.images = dims.front();
   w.channels = dims.back().constant().value_or(1);

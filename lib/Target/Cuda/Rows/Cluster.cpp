@@ -10,7 +10,9 @@ Value lathe::cuda::clusterSize(DeviceBuilder &d) { return d.intrinsic("llvm.nvvm
 Value lathe::cuda::rankInCluster(DeviceBuilder &d) { return d.intrinsic("llvm.nvvm.read.ptx.sreg.cluster.ctarank", {}, d.i32Type()); }
 
 void lathe::cuda::clusterBarrier(DeviceBuilder &d) {
-  d.ptx("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;");
+  // Intrinsics, which LLVM knows to be convergent: assembly it would copy into both branches around it, and threads of a warp would wait apart.
+  d.intrinsic("llvm.nvvm.barrier.cluster.arrive.aligned", {}, {});
+  d.intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", {}, {});
 }
 
 Value lathe::cuda::wordOf(DeviceBuilder &d, Value value) {

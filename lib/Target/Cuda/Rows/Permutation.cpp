@@ -20,9 +20,10 @@ using lower::BodyInfo;
 using shape::Expr;
 
 constexpr unsigned threads = 256;
-/// Operands that have a tile in shared memory, and the fewest places of an axis that a tile is worth.
+/// Operands that have a tile in shared memory, and the fewest places of an axis that a tile is worth: of one that is known to be short a tile is as
+/// wide as it is, and so much longer.
 constexpr size_t mostTurned = 2;
-constexpr int64_t leastExtent = 16;
+constexpr int64_t leastExtent = 16, leastKnown = 4;
 
 namespace {
 
@@ -31,7 +32,9 @@ struct Turn {
   int read = -1, written = -1;
   SmallVector<kernel::LoadOp> loads;
   SmallVector<unsigned> others; ///< axes: the tiles of each of their points are alike
-  int64_t edge = 64;            ///< of a tile
+  int64_t readEdge = 64, writtenEdge = 64; ///< of a tile, powers of two
+
+  int64_t edgeOf(int axis) const { return axis == read ? readEdge : writtenEdge; }
 };
 
 class TurnEmitter : public EntryEmitter {
@@ -48,7 +51,7 @@ private:
   Spot spotAt(unsigned pass, unsigned width, int along, int across, Value alongStart, Value acrossStart, bool clamped);
   void readTile(kernel::LoadOp load, Value tile);
   void writeTile(ArrayRef<Value> tiles);
-  unsigned passes(unsigned width) const { return t.edge * t.edge / (threads * width); }
+  unsigned passes(unsigned width) const { return t.readEdge * t.writtenEdge / (threads * width); }
   Value placeIn(Value tile, Type element, Value across, Value along);
 
   Turn t;
@@ -69,10 +72,11 @@ static int64_t pitchOf(int64_t edge, Type element) { return edge * bytesOf(eleme
 /// Clamped, all places are inside, and those past the end are those at the end.
 TurnEmitter::Spot TurnEmitter::spotAt(unsigned pass, unsigned width, int along, int across, Value alongStart,
                                       Value acrossStart, bool clamped) {
-  unsigned perLine = t.edge / width;
-  Value tid = d.threadId();
-  Value a = d.wide(d.mul(d.rem(tid, perLine), width));
-  Value c = d.wide(d.add(d.div(tid, perLine), int64_t(pass * (threads / perLine))));
+  unsigned perLine = t.edgeOf(along) / width;
+  bool several = perLine > threads; // passes in a line
+  Value number = several ? d.add(d.threadId(), int64_t(pass * threads)) : d.threadId();
+  Value a = d.wide(d.mul(d.rem(number, perLine), width));
+  Value c = d.wide(several ? d.div(number, perLine) : d.add(d.div(number, perLine), int64_t(pass * (threads / perLine))));
   Value alongEnd = frame.size(info.extents[along]), acrossEnd = frame.size(info.extents[across]);
   Value inside = d.both(d.less(d.add(alongStart, a), alongEnd), d.less(d.add(acrossStart, c), acrossEnd));
   if (!clamped)
@@ -83,7 +87,7 @@ TurnEmitter::Spot TurnEmitter::spotAt(unsigned pass, unsigned width, int along, 
 
 /// Rows of the tile run along the reads.
 Value TurnEmitter::placeIn(Value tile, Type element, Value across, Value along) {
-  Value bytes = d.add(d.mul(across, pitchOf(t.edge, element)), d.mul(along, bytesOf(element)));
+  Value bytes = d.add(d.mul(across, pitchOf(t.readEdge, element)), d.mul(along, bytesOf(element)));
   return d.byteAt(tile, d.narrow(bytes));
 }
 
@@ -143,17 +147,17 @@ void TurnEmitter::writeTile(ArrayRef<Value> tiles) {
 }
 
 void TurnEmitter::emit() {
-  auto tilesOf = [&](int axis) { return d.ceilDiv(frame.size(info.extents[axis]), t.edge); };
+  auto tilesOf = [&](int axis) { return d.ceilDiv(frame.size(info.extents[axis]), t.edgeOf(axis)); };
   Value block = d.wide(d.blockId()), across = tilesOf(t.written), along = tilesOf(t.read);
-  writtenStart = d.mul(d.rem(block, across), t.edge);
+  writtenStart = d.mul(d.rem(block, across), t.writtenEdge);
   block = d.div(block, across);
-  readStart = d.mul(d.rem(block, along), t.edge);
+  readStart = d.mul(d.rem(block, along), t.readEdge);
   bindBatch(base, t.others, d.div(block, along));
   Values tiles;
   for (kernel::LoadOp load : t.loads) {
     Type element = load.getResult().getType();
     std::string name = "tile" + std::to_string(tiles.size());
-    tiles.push_back(frame.sharedArray(name, d.b.getI8Type(), t.edge * pitchOf(t.edge, element)));
+    tiles.push_back(frame.sharedArray(name, d.b.getI8Type(), t.writtenEdge * pitchOf(t.readEdge, element)));
     readTile(load, tiles.back());
   }
   d.barrier();
@@ -170,12 +174,12 @@ static int readAxisOf(const BodyInfo &info, kernel::LoadOp load, int written) {
     return -1;
   auto stride = info.exprOf(load).linearIn(info.axes[written]);
   if (!stride || stride->coefficient.isZero() ||
-      std::abs(stride->coefficient.constant().value_or(leastExtent)) < leastExtent)
+      std::abs(stride->coefficient.constant().value_or(leastExtent)) < leastKnown)
     return -1;
   for (unsigned i = 0; i < info.axes.size(); ++i) {
     auto linear = info.exprOf(load).linearIn(info.axes[i]);
     if (int(i) != written && linear && linear->coefficient.isOne() &&
-        info.extents[i].constant().value_or(leastExtent) >= leastExtent)
+        info.extents[i].constant().value_or(leastExtent) >= leastKnown)
       return i;
   }
   return -1;
@@ -206,10 +210,13 @@ static std::optional<Turn> turnOf(const BodyInfo &info) {
     t.read = axis;
     t.loads.push_back(load);
     if (load.getResult().getType().getIntOrFloatBitWidth() > 32)
-      t.edge = 32;
+      t.readEdge = t.writtenEdge = 32;
   }
   if (t.read < 0)
     return std::nullopt;
+  if (std::optional<int64_t> extent = info.extents[t.read].constant())
+    for (; t.readEdge / 2 >= *extent; t.readEdge /= 2)
+      t.writtenEdge *= 2;
   for (Operation *op : info.ops) // neighbours of all that is written lie along the one axis
     if (auto store = dyn_cast<kernel::StoreOp>(op)) {
       auto linear = info.exprOf(op).linearIn(info.axes[t.written]);
@@ -238,7 +245,7 @@ llvm::Expected<bool> cuda::generatePermutation(Generator &g) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   const Expr &read = g.info.extents[t->read], &written = g.info.extents[t->written];
-  Expr blocks = Expr::ceildiv(read, Expr(t->edge)) * Expr::ceildiv(written, Expr(t->edge));
+  Expr blocks = Expr::ceildiv(read, Expr(t->readEdge)) * Expr::ceildiv(written, Expr(t->writtenEdge));
   for (unsigned axis : t->others)
     blocks = blocks * g.info.extents[axis];
   Value entry, grid = plan.size(blocks), block = plan.constant(threads);

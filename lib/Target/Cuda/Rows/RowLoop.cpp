@@ -19,17 +19,22 @@ void RowEmitter::emitLoop() {
     Value ok;
     Values values;
   };
-  Value first = d.add(d.mul(d.wide(d.blockId()), int64_t(s.threads) * s.points), d.wide(d.threadId()));
+  // Numbers that fit in 32 bits are divided into places along the axes without the long form of a division.
+  auto sized = [&](Value v) { return s.narrow ? v : d.wide(v); };
+  auto whole = [&](Value v) { return s.narrow ? d.wide(v) : v; };
+  Value first = d.add(d.mul(sized(d.blockId()), int64_t(s.threads) * s.points), sized(d.threadId()));
   Value count = frame.size(extentOf(info, axes.rows));
   if (lower::contains(axes.rows, s.lane))
     count = d.div(count, s.width);
-  Value last = d.sub(count, d.i64(1));
+  if (s.narrow)
+    count = d.narrow(count);
+  Value last = d.sub(count, s.narrow ? d.i32(1) : d.i64(1));
   std::vector<Point> points;
   for (unsigned i = 0; i < s.points; ++i) {
     // Points past the end read what the last one reads.
-    Value row = d.add(first, int64_t(i) * s.threads), ok = d.less(row, count);
+    Value row = d.add(first, int64_t(i) * s.threads), ok = d.less(whole(row), whole(count));
     points.push_back({base, ok, {}});
-    bindFlattened(points.back().emitter, frame, s, axes.rows, d.minU(row, last));
+    bindFlattened(points.back().emitter, frame, s, axes.rows, whole(d.minU(row, last)));
   }
   for (Point &p : points)
     for (Operation *root : roots)

@@ -785,7 +785,10 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
 PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambda: permuted(3, 16, 17, "f16"), lambda: permuted(1, 72, 136, "bf16"),
                 lambda: permuted(2, 40, 33, "i64"), lambda: permuted(1, 80, 96, "f64", add=True), lambda: permuted(2, 15, 100), lambda: permuted(2, 100, 3),
                 lambda: permuted(2, 72, 40, "f16", fixed=True, add=True), lambda: permuted(1, 65, 131, fixed=True, add=True), lambda: permuted(0, 20, 30),
-                lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True)]
+                lambda: permuted(1, 68, 129, "i32", add=True), lambda: permuted(1, 130, 66, "f16", add=True), lambda: permuted(1, 96, 104, "i64", fixed=True),
+                # Axes known to be short have long tiles.
+                lambda: permuted(1, 1030, 12, fixed=True), lambda: permuted(2, 2049, 4, "f16", fixed=True, add=True), lambda: permuted(1, 515, 5, "bf16", fixed=True),
+                lambda: permuted(2, 300, 24, "i32", fixed=True), lambda: permuted(1, 520, 7, "i64", fixed=True)]
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
 SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)] + [
                lambda c=c: column_sum(17000, c, open=True) for c in (1, 3, 8, 9, 40)]
