@@ -10,6 +10,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IRReader/IRReader.h"
@@ -58,6 +59,18 @@ static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
   return machineFor(machine.triple, machine.gpu.name(), "+ptx" + std::to_string(machine.gpu.ptx), CodeGenOptLevel::Default);
 }
 
+/// Barriers that are written as assembly meet other threads as the intrinsics do: LLVM must not copy them into branches that threads of a warp take
+/// apart from one another.
+static void markBarriers(Module &module) {
+  for (Function &f : module)
+    for (Instruction &i : instructions(f)) {
+      auto *call = dyn_cast<CallInst>(&i);
+      auto *text = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+      if (text && StringRef(text->getAsmString()).starts_with("bar."))
+        call->setConvergent();
+    }
+}
+
 Expected<std::unique_ptr<Module>> cuda::toPlainLlvm(mlir::ModuleOp module, LLVMContext &context) {
   mlir::MLIRContext &mlirContext = *module.getContext();
   mlir::registerBuiltinDialectTranslation(mlirContext);
@@ -66,6 +79,7 @@ Expected<std::unique_ptr<Module>> cuda::toPlainLlvm(mlir::ModuleOp module, LLVMC
   std::unique_ptr<Module> out = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!out)
     return bug("translation to LLVM IR fails");
+  markBarriers(*out);
   return out;
 }
 

@@ -4,6 +4,8 @@
 // RUN: lathe-cuda %s --kernel=shorter --sm=80 --emit=ptx | FileCheck %s --check-prefix=BLOCK
 // RUN: lathe-cuda %s --kernel=rms --sm=80 --emit=entries | FileCheck %s --check-prefix=LOOP
 // RUN: lathe-cuda %s --kernel=sum --sm=90 --emit=entries | FileCheck %s --check-prefix=LOOP
+// RUN: lathe-cuda %s --kernel=columns --sm=90 --emit=ptx | FileCheck %s --check-prefix=COLUMNS
+// RUN: lathe-cuda %s --kernel=columns --sm=90 --emit=plan | FileCheck %s --check-prefix=PLACES
 // REQUIRES: ptxas
 
 // Each thread asks for its accesses, four at a time and then those that are left, and waits for them alone; passes read them past no barrier but those of
@@ -14,11 +16,11 @@
 // CLUSTER: cp.async.cg.shared.global
 // CLUSTER: cp.async.wait_all
 // CLUSTER: ld.shared.v4.b32
-// CLUSTER: barrier.cluster.arrive.release.aligned
+// CLUSTER: barrier.cluster.arrive.aligned
 // CLUSTER: mapa.shared::cluster
 // CLUSTER-COUNT-3: shfl.sync.bfly
 // CLUSTER: ld.shared.v4.b32
-// CLUSTER: barrier.cluster.arrive.release.aligned
+// CLUSTER: barrier.cluster.arrive.aligned
 // CLUSTER: ret;
 // BLOCK: .visible .entry rows_kept
 // BLOCK-NOT: cluster
@@ -34,9 +36,29 @@
 // LOOP-NOT: rows_kept
 // LOOP: rows_by_block
 
+// Rows side by side: each thread asks for the accesses of its columns. One barrier for the largest values and one at the end: threads of a warp meet
+// in one place, though some of them alone put values together before it and behind it.
+// COLUMNS: .visible .entry rows_kept
+// COLUMNS: cp.async.cg.shared.global
+// COLUMNS: barrier.cluster.wait.aligned
+// COLUMNS: mapa.shared::cluster
+// COLUMNS: barrier.cluster.wait.aligned
+// COLUMNS-NOT: barrier.cluster.wait.aligned
+// COLUMNS: .visible .entry
+// 4,096 columns in groups of 32 by four blocks of a cluster, 1,024 of the 4,096 places of a column each.
+// PLACES: {{^}}0 512 1 1 512 {{[0-9]+}} 4 3
+
 !long = tensor<1024x65536xbf16>
+!wide = tensor<4096x4096xbf16>
 !short = tensor<1024x9001xbf16>
-func.func @f(%x: !long, %s: !short) {
+func.func @f(%x: !long, %s: !short, %w: !wide) {
+  %c = kernel.generic reduction @columns axes(c = "4096", r = "4096") ins(%w : !wide) outs(!wide) {
+  ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
+    %1 = kernel.load %in["4096*r + c"] : <bf16> -> bf16
+    %2 = kernel.reduce max %1 over ["r"] : bf16
+    %3 = arith.subf %1, %2 : bf16
+    kernel.store %3, %out["4096*r + c"] : bf16, <bf16>
+  }
   %0 = kernel.generic reduction @rms axes(n = "1024", c = "65536") ins(%x : !long) outs(!long) {
   ^bb0(%in: !kernel.ref<bf16>, %out: !kernel.ref<bf16>):
     %1 = kernel.load %in["65536*n + c"] : <bf16> -> bf16
