@@ -54,10 +54,15 @@ static ThreadRows besideOneAnother(ThreadRows row, unsigned unit, bool narrowest
   return row;
 }
 
+/// Whether rows are searched for a place: its index of 64 bits, for each column of an access, takes longer than reading again.
+static bool isSearched(const RowSection &section) {
+  return llvm::any_of(section.roots, [](Operation *op) { return isa<kernel::ReduceOp>(op) && op->getResult(0).getType().isInteger(64); });
+}
+
 std::vector<unsigned> schedule::keptUnits(const BodyInfo &info, const RowSection &section, const ThreadRows &s) {
   SmallVector<kernel::LoadOp> loads = readAgain(info, section.axes, section.roots);
   std::vector<unsigned> out;
-  if (loads.empty())
+  if (loads.empty() || isSearched(section))
     return out;
   unsigned bytes = bytesOfAccess(loads.front(), s.width);
   for (unsigned columns = 32; columns && columns * bytes >= rowTuning.leastBytesBeside; columns /= 2)

@@ -32,7 +32,7 @@ lathe.symbol "h" range [1, 64]
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 8 < n and n <= 32", #schedule.threads<row = 8, persist = 1>>,
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>,
 // CHECK-SAME: #schedule.case<"mod(n, 4) = 0 and 0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>,
-// CHECK-SAME: #schedule.case<"0 < n and n <= 8", #schedule.threads<row = 2, persist = 4>>, #schedule.case<"8 < n and n <= 64", #schedule.threads<row = 8, persist = 8>>,
+// CHECK-SAME: #schedule.case<"0 < n and n <= 8", #schedule.threads<row = 2, persist = 4>>, #schedule.case<"8 < n and n <= 16", #schedule.threads<row = 4, persist = 4>>,
 // CHECK-SAME: #schedule.case<"2048 < n and n <= 8192", #schedule.threads<row = 256, persist = 32>>,
 // CHECK-SAME: #schedule.case<"0 < n and n <= 131072", #schedule.threads<keep = 1>>, #schedule.case<#schedule.threads<>>]}
 // OLD: @softmax {{.*}} #schedule.case<"mod(n, 4) = 0 and 4096 < n and n <= 8192", #schedule.threads<row = 256, persist = 8>>, #schedule.case<"mod(n, 4) = 0 and 16384 < n and n <= 32768", #schedule.threads<row = 512, persist = 16>>, #schedule.case<"mod(n, 4) = 0", #schedule.threads<>>
