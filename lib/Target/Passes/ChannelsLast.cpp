@@ -49,8 +49,8 @@ struct KernelAccesses {
 class Layouts {
 public:
   /// Images are copied in front of convolutions where `copies` has made it so.
-  Layouts(func::FuncOp func, const shape::Facts &facts, const ImageCopies &copies, bool halves, bool bytes)
-      : func(func), facts(facts), copies(copies), halves(halves), bytes(bytes) {}
+  Layouts(func::FuncOp func, const shape::Facts &facts, const ImageCopies &copies, bool fetches, bool halves, bool bytes)
+      : func(func), facts(facts), copies(copies), fetches(fetches), halves(halves), bytes(bytes) {}
   void run();
   bool isLast(Value buffer) const { return last.count(buffer); }
 
@@ -68,6 +68,7 @@ private:
   func::FuncOp func;
   const shape::Facts &facts;
   const ImageCopies &copies;
+  bool fetches; ///< windows fetch channels in pieces, for however few filters
   bool halves, bytes;
   llvm::MapVector<Value, Planes> last; ///< buffers that get their channels last
   llvm::MapVector<Operation *, KernelAccesses> kernels;
@@ -208,7 +209,7 @@ bool Layouts::acceptsDense(kernel::GenericOp kernel, KernelAccesses &mine) {
   }
   if (!imageLast && !resultLast)
     return true;
-  if ((imageLast && imageFirst) || (resultLast && resultFirst) || !columns || *columns < fewestChannels)
+  if ((imageLast && imageFirst) || (resultLast && resultFirst) || !columns || (*columns < fewestChannels && !fetches))
     return false;
   return !resultLast || imageLast || (depth && *depth <= shortFilter);
 }
@@ -346,7 +347,7 @@ struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
       ImageCopies made;
       if (copies)
         made.insert(f, halves);
-      Layouts layouts(f, facts, made, halves, bytes);
+      Layouts layouts(f, facts, made, copies, halves, bytes);
       layouts.run();
       made.removeIdle([&](Value v) { return layouts.isLast(v); });
     }

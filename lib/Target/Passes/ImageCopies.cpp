@@ -37,12 +37,6 @@ static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves
   std::optional<Filter> filter = Filter::of(info, halves);
   if (!filter || !filter->isDense())
     return std::nullopt;
-  Expr columns(1);
-  for (unsigned a = 0; a < info.axes.size(); ++a)
-    if (filter->columns >> a & 1)
-      columns = columns * info.extents[a];
-  if (columns.constant().value_or(0) < fewestChannels)
-    return std::nullopt;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
     if (!load || load == filter->load || (info.domainOf(op) & filter->reduced) != filter->reduced || !(info.domainOf(op) & filter->rows))

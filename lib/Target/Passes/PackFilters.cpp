@@ -335,7 +335,7 @@ bool Packer::wantsPanels(Filter f, int64_t depth) {
       lane = a;
       columns *= info.extents[a].constant().value_or(0);
     }
-  if (columns < fewestChannels)
+  if (panel && columns < fewestChannels)
     return false;
   auto steps = [&](Operation *op, unsigned axis) {
     std::optional<Expr::Linear> linear = info.exprOf(op).linearIn(info.axes[axis]);
@@ -356,7 +356,7 @@ void Packer::packDense(Filter f) {
   std::optional<Strides> k = Strides::of(info, f.reduced, offset), n = Strides::of(info, f.columns, offset);
   std::optional<int64_t> step = n ? n->single() : std::nullopt;
   bool panels = k && step && wantsPanels(f, k->count);
-  if (!k || !step || n->count < fewestChannels)
+  if (!k || !step || (panel && n->count < fewestChannels))
     return;
   if (!panel)
     return panels ? packRows(f, *k, n->count, *step) : void();
