@@ -71,16 +71,20 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
   return map;
 }
 
+/// As it lies. Tensor cores turn halves whose lines lie side by side, but no numbers of 32 bits.
+static std::optional<OperandMap> mapAsItLies(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
+                                             const Expr &lines, lower::Divisibility &known) {
+  std::optional<OperandMap> map = mapOf(p, o, lineAxes, lines, false, known);
+  if (!map)
+    map = mapOfImage(p, o, lineAxes);
+  return map || o.type.isF32() ? map : mapOf(p, o, lineAxes, lines, true, known);
+}
+
 std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   lower::Divisibility known(p.shape.info);
-  std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
-  if (!a)
-    a = mapOfImage(p, p.lhs, p.shape.rowAxes);
-  std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
-  if (a && !b)
-    b = mapOfImage(p, p.rhs, p.shape.columnAxes);
-  if (a && !b && !p.rhs.type.isF32())
-    b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
+  std::optional<OperandMap> a = mapAsItLies(p, p.lhs, p.shape.rowAxes, p.m, known), b;
+  if (a)
+    b = mapAsItLies(p, p.rhs, p.shape.columnAxes, p.n, known);
   if (a && b)
     return BulkProblem{p, *a, *b, known};
   // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.

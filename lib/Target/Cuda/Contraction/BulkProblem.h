@@ -10,7 +10,7 @@ namespace lathe::cuda {
 struct OperandMap {
   MapSpec spec;
   std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
-  bool byColumns = false;          ///< [k][n]
+  bool byColumns = false;          ///< lines lie side by side: [k][m] or [k][n]
   std::optional<ImageWindow> window = {}; ///< lines are places of a window in an image
 };
 

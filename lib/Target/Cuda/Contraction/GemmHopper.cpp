@@ -37,6 +37,7 @@ constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
+constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
 
 class HopperGemm : public EntryEmitter {
 public:
@@ -177,7 +178,11 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
       c.push_back(batchIndex[i]);
     return c;
   };
-  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line) {
+  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line, unsigned lines) {
+    for (unsigned c = 0; map.byColumns && c < lines; c += linesOfChunk)
+      loadTile(d, d.add(to, c * 128), frame.maps[index], at3(map, d.add(line, c), k0), full);
+    if (map.byColumns)
+      return;
     if (!map.window)
       return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
     Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
@@ -185,14 +190,9 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
     loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
   };
   if (what & Left)
-    load(mapA, 0, a, t.m);
-  if (!(what & Right))
-    return;
-  Value b = d.add(a, aBytes);
-  if (!mapB.byColumns)
-    return load(mapB, 1, b, t.n);
-  for (unsigned c = 0; c < tile.columns; c += 64)
-    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
+    load(mapA, 0, a, t.m, tile.rows);
+  if (what & Right)
+    load(mapB, 1, d.add(a, aBytes), t.n, tile.columns);
 }
 
 /// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
@@ -244,13 +244,16 @@ void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   waitFor(d, fullBarrier(at.stage), at.phase);
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
   Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
-  Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
-  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns};
+  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
+  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
+  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns};
+  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
+  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
   fenceProducts(d);
   for (unsigned kk = 0; kk < 4; ++kk)
     for (unsigned i = 0; i < tile.blocks; ++i)
-      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, 32 * kk + i * 64 * 128),
-                               moveTile(d, right, mapB.byColumns ? 2048 * kk : 32 * kk));
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
+                               moveTile(d, right, along(mapB, kk)));
   commitProducts(d);
 }
 
@@ -420,7 +423,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   }
   auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
     Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
-    map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
+    map.spec.box = {map.byColumns ? linesOfChunk : depth, map.byColumns ? depth : 0};
     map.spec.box.resize(map.spec.dims.size(), 1);
     plan.addMap(map.spec);
     if (!map.byColumns)
@@ -477,10 +480,10 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::optional<BulkProblem> bulk = bulkProblem(*p);
   if (!bulk)
     return false;
-  // Where the right operand lies by columns, it comes in chunks of 64 of them.
+  // Where the right operand lies by columns, it comes in whole chunks; rows are multiples of a chunk.
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
-    if (!bulk->b.byColumns || t->columns % 64 == 0)
+    if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
       tiles.emplace_back(*t);
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;

@@ -537,6 +537,9 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(70, 72, 1100, t="bf16").with_constants(1),
+         # Rows that lie side by side, on either side of a tile's border, and beside either form of the right operand.
+         lambda: gemm(72, 72, 200, a_transposed=True, t="bf16", epilogue="bias_relu"), lambda: gemm(136, 70, 64, batch=2, a_transposed=True, t="f16", b_columns=True, out="f16"),
+         lambda: gemm(2888, 190, 64, a_transposed=True, t="bf16", b_columns=True, out="bf16").with_constants(1),
          # A deep product of few tiles is cut in depth.
          lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),
