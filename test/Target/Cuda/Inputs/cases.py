@@ -31,10 +31,20 @@ class Case:
         self.flops = self.bytes = 0  # of cases that are timed on a GPU
         self.torch = None            # (torch, device inputs) -> a call that does the same
         self.attributes = ""         # of the kernel
+        self.processors = None       # of the machine that plans are told of
+        self.launches = None         # the entry points that they call, where that is to be looked at
         self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
 
     def with_constants(self, *inputs):
         self.constants = inputs
+        return self
+
+    def on(self, processors):
+        self.processors = processors
+        return self
+
+    def launching(self, *entries):
+        self.launches = list(entries)
         return self
 
     def timed(self, flops=0, bytes=0, torch=None):
@@ -540,6 +550,16 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          # Rows that lie side by side, on either side of a tile's border, and beside either form of the right operand.
          lambda: gemm(72, 72, 200, a_transposed=True, t="bf16", epilogue="bias_relu"), lambda: gemm(136, 70, 64, batch=2, a_transposed=True, t="f16", b_columns=True, out="f16"),
          lambda: gemm(2888, 190, 64, a_transposed=True, t="bf16", b_columns=True, out="bf16").with_constants(1),
+         # Lines that begin anywhere are copied where that pays, which it does sooner on a small machine: one operand, both, in either
+         # order, as batches, in parts of the depth.
+         lambda: gemm(200, 190, 131, t="bf16", epilogue="bias_relu").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: gemm(130, 72, 203, t="f16", b_columns=True, out="f16").on(1).launching("gemm_align", "gemm_wgmma_64x96"),
+         lambda: gemm(203, 136, 96, batch=2, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: gemm(70, 72, 4200, a_transposed=True, t="bf16").on(16).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
+         lambda: open_gemm(200, 191, 133, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: open_gemm(150, 180, 97, batch=2, t="f16", b_columns=True, relu=True).on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: open_gemm(199, 200, 129, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
+         lambda: open_gemm(200, 191, 133, t="bf16").launching("gemm_mma_64x64"),
          # A deep product of few tiles is cut in depth.
          lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),
