@@ -721,6 +721,11 @@ SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 1
           lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
 FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bias=True), lambda: attention(2, 2, 4, 300, 128, 128, t="bf16", causal=True),
                lambda: attention(2, 2, 2, 40, 24, 136, t="bf16", out="bf16", zero_masked=True, bias=True), lambda: attention(1, 2, 4, 4, 64, 64, t="bf16", merged=True),
+               # Heads share the keys that they read; parts of the keys are brought together.
+               lambda: attention(2, 8, 1, 2100, 128, 128, t="bf16", out="bf16", kv_heads=2).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(1, 12, 1, 1300, 64, 64, t="bf16", kv_heads=2, bias=True).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(1, 2, 3, 1300, 64, 72, causal=True, bias=True, zero_masked=True).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(2, 8, 1, 2100, 32, 32, kv_heads=1).on(1).launching("attention_few_queries"),
                lambda: attention(1, 2, 1, 700, 128, 64), lambda: attention(1, 3, 7, 33, 4, 8, causal=True, bias=True)]
 
 
