@@ -51,7 +51,7 @@ static Semantics wgmma(StringRef text) {
   unsigned columns = 0;
   text.split("m64n").second.split('k').first.getAsInteger(10, columns);
   Element e = elementIn(text);
-  bool accumulate = false, byColumns = false;
+  bool accumulate = false, byColumns = false, leftTurned = false;
   StringRef tail = text.rsplit('$').second.split(',').second; // " 1, 1, 1, 0, 0;"
   llvm::SmallVector<StringRef> flags;
   tail.rtrim("; ").split(flags, ',');
@@ -59,6 +59,8 @@ static Semantics wgmma(StringRef text) {
   bool inRegisters = text.count('{') > 1;
   if (e != Element::TFloat)
     byColumns = flags.back().trim() == "1";
+  if (e != Element::TFloat && !inRegisters)
+    leftTurned = flags[flags.size() - 2].trim() == "1";
   unsigned depth = e == Element::TFloat ? 8 : 16, sums = columns / 2;
   return [=](const uint64_t *a, uint64_t *r) {
     unsigned lane = block->current->id % 32, warp = block->current->id / 32 % 4;
@@ -76,7 +78,7 @@ static Semantics wgmma(StringRef text) {
     } else {
       for (unsigned h = 0; h < 2; ++h)
         for (unsigned k = 0; k < depth; ++k)
-          left[h][k] = tileElement(operands[0], e, false, 16 * warp + lane / 4 + 8 * h, k);
+          left[h][k] = tileElement(operands[0], e, leftTurned, 16 * warp + lane / 4 + 8 * h, k);
     }
     for (unsigned i = 0; i < sums; ++i) {
       unsigned column = i / 4 * 8 + lane % 4 * 2 + i % 2, h = i / 2 % 2;

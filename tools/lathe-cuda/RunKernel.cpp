@@ -20,9 +20,10 @@ llvm::Expected<std::vector<int64_t>> emulator::planOf(cuda::DeviceCode &code, co
   return words;
 }
 
-static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *> &buffers) {
+static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *> &buffers, uint64_t scratch) {
   emulator::TensorMap map{};
-  map.base = buffers[words[LATHE_CUDA_MAP_BUFFER]];
+  size_t buffer = words[LATHE_CUDA_MAP_BUFFER];
+  map.base = (buffer < buffers.size() ? buffers[buffer] : reinterpret_cast<char *>(scratch)) + words[LATHE_CUDA_MAP_OFFSET];
   map.elementBytes = words[LATHE_CUDA_MAP_TYPE] == 7 ? 4 : 2;
   map.rank = words[LATHE_CUDA_MAP_RANK];
   map.swizzle = words[LATHE_CUDA_MAP_SWIZZLE];
@@ -65,7 +66,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
   launch.scratch = (reinterpret_cast<uint64_t>(scratch.data()) + 15) & ~uint64_t(15);
   std::vector<Launch> launches(1, launch);
   for (int64_t i = 0; i < p[LATHE_CUDA_MAPS]; ++i)
-    launches[0].maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, buffers));
+    launches[0].maps.push_back(mapOf(p.data() + LATHE_CUDA_MAP0 + i * LATHE_CUDA_MAP_WORDS, buffers, launch.scratch));
   for (int64_t i = 0; i < p[LATHE_CUDA_FOLLOWING]; ++i) {
     const int64_t *w = p.data() + LATHE_CUDA_FOLLOWING0 + i * LATHE_CUDA_FOLLOWING_WORDS;
     launch.entry = code.entries.at(w[0]);

@@ -272,8 +272,8 @@ typedef struct {
 } LatheCudaLaunch;
 
 /* What a CUDA plan says, and what it is told of the device in the same words. Nothing is launched when a grid dimension is 0.
- * The kernel's parameters are one pointer per buffer, one int64 per size parameter, the address of the scratch memory, then of
- * the first launch the tensor maps by value (CUtensorMap, 128 bytes each). */
+ * The kernel's parameters are one pointer per buffer, one int64 per size parameter, the address of the scratch memory, then the
+ * tensor maps by value (CUtensorMap, 128 bytes each), of which a launch may take none. */
 enum {
   LATHE_CUDA_ENTRY = 0, /* index into entries */
   LATHE_CUDA_GRID = 1,  /* x, y, z */
@@ -290,9 +290,9 @@ enum {
   LATHE_CUDA_MAP_WORDS = 32,
   LATHE_CUDA_MAX_MAPS = 6,
   LATHE_CUDA_FOLLOWING0 = 16 + 32 * 6,
-  LATHE_CUDA_FOLLOWING_WORDS = 4, /* entry, grid x, block, bytes of dynamic shared memory; there are no tensor maps */
-  LATHE_CUDA_MAX_FOLLOWING = 3,
-  LATHE_CUDA_PLAN_WORDS = 16 + 32 * 6 + 4 * 3
+  LATHE_CUDA_FOLLOWING_WORDS = 4, /* entry, grid x, block, bytes of dynamic shared memory */
+  LATHE_CUDA_MAX_FOLLOWING = 4,
+  LATHE_CUDA_PLAN_WORDS = 16 + 32 * 6 + 4 * 4
 };
 #define LATHE_CUDA_DEPENDENT 1 /* the kernel waits for the one before it by itself: it may be launched early */
 #define LATHE_CUDA_TOGETHER 2  /* the blocks of the last launch that follows wait for one another: all are there at the same time */
@@ -300,7 +300,7 @@ enum {
  * has between channels and images so many dimensions of pixels: the box is channels and places of the window, and the corners say where
  * the first and the last place is, the latter as seen from the last pixel. */
 enum {
-  LATHE_CUDA_MAP_BUFFER = 0, /* index among the kernel's buffers */
+  LATHE_CUDA_MAP_BUFFER = 0, /* index among the kernel's buffers; as many as there are: the scratch memory */
   LATHE_CUDA_MAP_TYPE = 1,   /* CUtensorMapDataType */
   LATHE_CUDA_MAP_RANK = 2,
   LATHE_CUDA_MAP_SWIZZLE = 3, /* CUtensorMapSwizzle */
@@ -310,7 +310,8 @@ enum {
   LATHE_CUDA_MAP_WINDOW = 19, /* dimensions of pixels; 0: a map of boxes */
   LATHE_CUDA_MAP_LOWER = 20,
   LATHE_CUDA_MAP_UPPER = 23,
-  LATHE_CUDA_MAP_STEPS = 26 /* from place to place */
+  LATHE_CUDA_MAP_STEPS = 26, /* from place to place */
+  LATHE_CUDA_MAP_OFFSET = 29 /* bytes from the buffer's start */
 };
 
 typedef struct {

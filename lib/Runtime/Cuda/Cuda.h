@@ -57,7 +57,7 @@ typedef struct {
   int64_t *mapWords; /* as the plan function gave them */
   void **arguments;
   uint32_t numFollowing;
-  LatheCudaFollowing following[LATHE_CUDA_MAX_FOLLOWING]; /* launches that finish what the first one began */
+  LatheCudaFollowing following[LATHE_CUDA_MAX_FOLLOWING]; /* launches behind the first one */
 } LatheCudaLaunchStep;
 
 enum { LATHE_CUDA_GRAPHS = 4 };

@@ -77,7 +77,7 @@ LatheStatus latheCudaPlanLaunch(LatheContext *context, const LathePlannedStep *s
   for (uint32_t s = 0; s < step->step->slots.count; ++s)
     *argument++ = &step->sizes[s];
   *argument++ = &cuda->scratch.memory;
-  for (uint32_t m = 0; m < out->numMaps; ++m) /* launches that follow take none and do not look so far */
+  for (uint32_t m = 0; m < out->numMaps; ++m) /* launches that take none do not look so far */
     *argument++ = &out->maps[m];
   status = planFollowing(context, variant, words, out);
   return status ? status
@@ -147,6 +147,13 @@ void latheCudaForgetPlan(LatheContext *context, LathePlan *plan) {
 
 /*===-- Running -------------------------------------------------------------===*/
 
+/* What a tensor map begins at: a buffer, or a part of the scratch memory that a launch ahead fills. */
+static char *startOfMap(LatheContext *context, const LathePlannedStep *step, const int64_t *words) {
+  uint64_t buffer = (uint64_t)words[LATHE_CUDA_MAP_BUFFER];
+  char *memory = buffer < step->step->buffers.count ? step->buffers[buffer] : (char *)(uintptr_t)latheCuda(context)->scratch.memory;
+  return memory + words[LATHE_CUDA_MAP_OFFSET];
+}
+
 static LatheStatus encodeMaps(LatheContext *context, const LathePlannedStep *step, LatheCudaLaunchStep *launch) {
   for (uint32_t m = 0; m < launch->numMaps; ++m) {
     const int64_t *w = launch->mapWords + m * LATHE_CUDA_MAP_WORDS;
@@ -167,14 +174,14 @@ static LatheStatus encodeMaps(LatheContext *context, const LathePlannedStep *ste
     if (pixels) {
       LATHE_CUDA_TRY(context,
                      latheCuda(context)->driver.encodeWindows(&launch->maps[m], (int)w[LATHE_CUDA_MAP_TYPE], rank,
-                                                              step->buffers[w[LATHE_CUDA_MAP_BUFFER]], dims, strides + 1, lower, upper,
+                                                              startOfMap(context, step, w), dims, strides + 1, lower, upper,
                                                               box[0], box[1], steps, 0, (int)w[LATHE_CUDA_MAP_SWIZZLE], 2, 0),
                      "describing an image");
       continue;
     }
     LATHE_CUDA_TRY(context,
                    latheCuda(context)->driver.encodeMap(&launch->maps[m], (int)w[LATHE_CUDA_MAP_TYPE], rank,
-                                                        step->buffers[w[LATHE_CUDA_MAP_BUFFER]], dims, strides + 1, box, steps, 0,
+                                                        startOfMap(context, step, w), dims, strides + 1, box, steps, 0,
                                                         (int)w[LATHE_CUDA_MAP_SWIZZLE], 2, 0),
                    "describing a tensor");
   }

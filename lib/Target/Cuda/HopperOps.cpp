@@ -87,7 +87,7 @@ static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> s
   std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(w.columns) + (half ? "k16" : "k8") + ".f32." + type + "." +
                      type + " {" + list(0, n) + "}, " + (inRegisters ? "{" : "") + list(first, left.size()) +
                      (inRegisters ? "}" : "") + ", $" + std::to_string(first + left.size()) + ", " + (sums.empty() ? "0" : "1") +
-                     ", 1, 1" + (half && !inRegisters ? ", 0" : "") + (half ? (w.rightByColumns ? ", 1" : ", 0") : "") + ";";
+                     ", 1, 1" + (half && !inRegisters ? (w.leftByRows ? ", 1" : ", 0") : "") + (half ? (w.rightByColumns ? ", 1" : ", 0") : "") + ";";
   std::string constraints;
   for (unsigned i = 0; i < n; ++i)
     constraints += (i ? ",=f" : "=f");

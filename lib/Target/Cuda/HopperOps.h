@@ -33,6 +33,7 @@ struct Wgmma {
   unsigned columns;
   mlir::Type element;           ///< bf16, f16, or f32 for tf32
   bool rightByColumns = false;  ///< the right operand lies as [k][n]
+  bool leftByRows = false;      ///< the left operand lies as [k][m]; not in registers
   unsigned sums() const { return columns / 2; }
 };
 /// `sums` empty: the product replaces what is there.
@@ -45,8 +46,8 @@ void waitProducts(DeviceBuilder &d, unsigned pending);
 /// The same, after which the sums may be read: the instruction itself carries no data flow.
 Values waitProducts(DeviceBuilder &d, unsigned pending, llvm::ArrayRef<Value> sums);
 
-/// A matrix descriptor for the 128-byte swizzle: address (i32), and the distance in bytes between chunks of 64 columns for an
-/// operand that lies as [k][n].
+/// A matrix descriptor for the 128-byte swizzle: address (i32), and the distance in bytes between chunks of 64 lines for an
+/// operand whose lines lie side by side.
 Value describeTile(DeviceBuilder &d, Value address, unsigned leadingBytes = 16);
 /// The descriptor `bytes` further on.
 Value moveTile(DeviceBuilder &d, Value descriptor, int64_t bytes);

@@ -44,9 +44,9 @@ Value PlanFunction::word(unsigned index) {
   return d.load(d.i64Type(), d.at(func.getArgument(1), d.i64(index), d.i64Type()), 8);
 }
 
-void PlanFunction::follow(Value entry, Value grid, Value block) {
+void PlanFunction::follow(Value entry, Value grid, Value block, Value shared) {
   unsigned at = LATHE_CUDA_FOLLOWING0 + LATHE_CUDA_FOLLOWING_WORDS * following++;
-  for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, constant(0)}))
+  for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, shared ? shared : constant(0)}))
     set(at + i, v);
   set(LATHE_CUDA_FOLLOWING, following);
 }
@@ -80,6 +80,7 @@ void PlanFunction::addMap(const MapSpec &map) {
   for (auto [i, v] : llvm::enumerate(map.box))
     set(at + LATHE_CUDA_MAP_BOX + i, v);
   set(at + LATHE_CUDA_MAP_WINDOW, map.steps.size());
+  set(at + LATHE_CUDA_MAP_OFFSET, 0);
   for (auto [word, values] : {std::pair(LATHE_CUDA_MAP_LOWER, &map.lower), std::pair(LATHE_CUDA_MAP_UPPER, &map.upper),
                               std::pair(LATHE_CUDA_MAP_STEPS, &map.steps)})
     for (auto [i, v] : llvm::enumerate(*values))
@@ -207,7 +208,10 @@ void KernelFrame::awaitPrevious() {
     d.ptx("griddepcontrol.wait;");
 }
 
-Value KernelFrame::scratch() { return func.getBody().front().getArgument(refs.size() + sizes.size()); }
+Value KernelFrame::scratch() {
+  Value start = func.getBody().front().getArgument(refs.size() + sizes.size());
+  return skipped ? d.byteAt(start, skipped) : start;
+}
 
 Value KernelFrame::size(const Expr &e) { return sizeValue(d, info, sizes, e); }
 

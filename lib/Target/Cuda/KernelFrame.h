@@ -50,11 +50,13 @@ public:
   void set(unsigned word, Value v);
   void set(unsigned word, int64_t v) { set(word, constant(v)); }
   void addMap(const MapSpec &map);
+  /// A word of a tensor map that was added.
+  void setOfMap(unsigned map, unsigned word, Value v) { set(LATHE_CUDA_MAP0 + map * LATHE_CUDA_MAP_WORDS + word, v); }
   /// How many multiprocessors the device has (i64).
   Value processors() { return word(LATHE_CUDA_PROCESSORS); }
   /// Another launch of the kernel, behind those before it; an empty grid is none. All entry points see the scratch
   /// memory.
-  void follow(Value entry, Value grid, Value block);
+  void follow(Value entry, Value grid, Value block, Value shared = {});
   /// None of the launches so far follows where the condition holds.
   void dropFollowing(Value condition);
   /// Whether the sizes are such multiples (i1).
@@ -102,6 +104,8 @@ public:
   void narrow(const shape::Expr &size);
   /// The memory that a kernel's launches share (its address is the parameter behind the sizes).
   Value scratch();
+  /// It begins so many bytes (i64) further on: in front lies what tensor maps speak of.
+  void skipScratch(Value bytes) { skipped = bytes; }
   /// Statically sized shared memory.
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
   /// The shared memory whose size the launch gives, aligned to 1024 bytes.
@@ -116,6 +120,7 @@ private:
   mlir::OpBuilder builder;
   mlir::LLVM::LLVMFuncOp func;
   bool dependent;
+  Value skipped;
   std::string part; ///< in names of what the function has
 };
 

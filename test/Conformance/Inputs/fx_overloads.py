@@ -330,4 +330,6 @@ def overloads(case):
     ends = torch.tensor([3, 3, 8], dtype=torch.int32)
     yield case("grouped", grouped, [(dyadic(8, 16), dyadic(3, 16, 8), ends)], tolerance=0.02)
     yield case("experts", experts, [(dyadic(8, 4), dyadic(3, 4, 5), ends)])
+    bytes_of = lambda *shape: torch.randint(-128, 128, shape, dtype=torch.int8)
+    yield case("integer_product", lambda a, b: [torch._int_mm(a, b)], [(bytes_of(17, 8), bytes_of(8, 24))])
     yield case("drawn", drawn, [(x,)], flags=["--seed", "5"])

@@ -27,6 +27,12 @@ static llvm::Error matmul(OpContext &c) {
   return c.give(r);
 }
 
+/// Of bytes, summed as integers of 32 bits.
+static llvm::Error integerMatmul(OpContext &c) {
+  LATHE_TRY(r, product(c, c.g.cast(c.tensor("self"), c.resultElement()), c.g.cast(c.tensor("mat2"), c.resultElement())));
+  return c.give(r);
+}
+
 /// beta * self + alpha * (x times y)
 static llvm::Error addmm(OpContext &c) {
   const char *left = c.has("mat1") ? "mat1" : c.has("mat") ? "mat" : "batch1";
@@ -83,6 +89,7 @@ llvm::ArrayRef<OpEntry> fx::matmulOps() {
       {"matmul.default", "self:T other:T", matmul},
       {"mm.default", "self:T mat2:T", matmul},
       {"bmm.default", "self:T mat2:T", matmul},
+      {"_int_mm.default", "self:T mat2:T", integerMatmul},
       {"addmm.default", "self:T mat1:T mat2:T beta:F=1 alpha:F=1", addmm},
       {"addmv.default", "self:T mat:T vec:T beta:F=1 alpha:F=1", addmm},
       {"baddbmm.default", "self:T batch1:T batch2:T beta:F=1 alpha:F=1", addmm},

@@ -8,9 +8,8 @@ using namespace lathe::cuda;
 using shape::Expr;
 
 /// The operand as a tensor of at most five dimensions whose innermost one is contiguous, lines next, batch axes outside.
-/// `known` learns what open sizes must be for that.
 static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
-                                       const Expr &lines, bool byColumns, lower::Divisibility &known) {
+                                       const Expr &lines, bool byColumns) {
   const lower::BodyInfo &info = p.shape.info;
   if (!o.isDirect())
     return std::nullopt;
@@ -18,9 +17,10 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperan
   ArrayRef<unsigned> inner = byColumns ? lineAxes : ArrayRef<unsigned>(p.shape.depthAxes);
   ArrayRef<unsigned> outer = byColumns ? ArrayRef<unsigned>(p.shape.depthAxes) : lineAxes;
   std::optional<Expr> along = p.shape.stepAlong(o.offset, inner), across = p.shape.stepAlong(o.offset, outer);
-  lower::Divisibility needs = known;
-  if (!along || !along->isOne() || !across || !needs.assume(*across, 16 / bytes))
+  if (!along || !along->isOne() || !across)
     return std::nullopt;
+  lower::Divisibility needs(info);
+  bool lies = needs.assume(*across, 16 / bytes);
   OperandMap map;
   map.byColumns = byColumns;
   map.spec.buffer = cast<BlockArgument>(o.ref).getArgNumber();
@@ -32,8 +32,9 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperan
   for (unsigned i = p.shape.batchAxes.size(); i-- > 0;) {
     unsigned axis = p.shape.batchAxes[i];
     auto linear = rest.linearIn(info.axes[axis]);
-    if (!linear || info.axesOf(linear->coefficient) || !needs.assume(linear->coefficient, 16 / bytes))
+    if (!linear || info.axesOf(linear->coefficient))
       return std::nullopt;
+    lies &= needs.assume(linear->coefficient, 16 / bytes);
     if (linear->coefficient.isZero())
       continue;
     map.batchAxes.push_back(i);
@@ -42,9 +43,10 @@ static std::optional<OperandMap> mapOf(const GemmProblem &p, const ProductOperan
     rest = linear->rest;
   }
   rest = atZero(info, atZero(info, rest, p.shape.depthAxes), lineAxes);
-  if (!rest.isZero() || map.batchAxes.size() > 3)
+  if (info.axesOf(rest) || map.batchAxes.size() > 3)
     return std::nullopt;
-  known = needs;
+  if (lies && rest.isZero())
+    map.needs = needs;
   return map;
 }
 
@@ -68,29 +70,43 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
     map.spec.steps.push_back(d.stride);
   }
   map.spec.dims.push_back(map.window->images);
+  map.needs.emplace(p.shape.info);
   return map;
 }
 
+/// Tensor cores turn halves whose lines lie side by side, but no numbers of 32 bits.
+static std::optional<OperandMap> mapOfEither(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
+                                             const Expr &lines, bool mayCopy) {
+  std::optional<OperandMap> byDepth = mapOf(p, o, lineAxes, lines, false);
+  if (byDepth && byDepth->needs)
+    return byDepth;
+  if (std::optional<OperandMap> image = mapOfImage(p, o, lineAxes))
+    return image;
+  std::optional<OperandMap> byLines = o.type.isF32() ? std::nullopt : mapOf(p, o, lineAxes, lines, true);
+  if (byLines && byLines->needs)
+    return byLines;
+  return !mayCopy ? std::nullopt : byDepth ? byDepth : byLines;
+}
+
+static std::optional<BulkProblem> problemOf(const GemmProblem &p, bool mayCopy) {
+  std::optional<OperandMap> a = mapOfEither(p, p.lhs, p.shape.rowAxes, p.m, mayCopy);
+  std::optional<OperandMap> b = a ? mapOfEither(p, p.rhs, p.shape.columnAxes, p.n, mayCopy) : std::nullopt;
+  return b ? std::optional(BulkProblem{p, *a, *b}) : std::nullopt;
+}
+
 std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
-  lower::Divisibility known(p.shape.info);
-  std::optional<OperandMap> a = mapOf(p, p.lhs, p.shape.rowAxes, p.m, false, known);
-  if (!a)
-    a = mapOfImage(p, p.lhs, p.shape.rowAxes);
-  std::optional<OperandMap> b = a ? mapOf(p, p.rhs, p.shape.columnAxes, p.n, false, known) : std::nullopt;
-  if (a && !b)
-    b = mapOfImage(p, p.rhs, p.shape.columnAxes);
-  if (a && !b && !p.rhs.type.isF32())
-    b = mapOf(p, p.rhs, p.shape.columnAxes, p.n, true, known);
-  if (a && b)
-    return BulkProblem{p, *a, *b, known};
+  if (std::optional<BulkProblem> lying = problemOf(p, /*mayCopy=*/false))
+    return lying;
   // Columns that do not lie in one run, as the pixels of several images, may be taken one image at a time.
-  if (p.shape.columnAxes.size() < 2 || p.shape.batchAxes.size() >= 3)
-    return std::nullopt;
-  GemmProblem apart = p;
-  apart.shape.batchAxes.push_back(apart.shape.columnAxes.front());
-  apart.shape.columnAxes.erase(apart.shape.columnAxes.begin());
-  apart.countAxes();
-  return bulkProblem(apart);
+  if (p.shape.columnAxes.size() >= 2 && p.shape.batchAxes.size() < 3) {
+    GemmProblem apart = p;
+    apart.shape.batchAxes.push_back(apart.shape.columnAxes.front());
+    apart.shape.columnAxes.erase(apart.shape.columnAxes.begin());
+    apart.countAxes();
+    if (std::optional<BulkProblem> lying = bulkProblem(apart))
+      return lying;
+  }
+  return problemOf(p, /*mayCopy=*/true);
 }
 
 Value cuda::linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent) {

@@ -10,16 +10,18 @@ namespace lathe::cuda {
 struct OperandMap {
   MapSpec spec;
   std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
-  bool byColumns = false;          ///< [k][n]
+  bool byColumns = false;          ///< lines lie side by side: [k][m] or [k][n]
   std::optional<ImageWindow> window = {}; ///< lines are places of a window in an image
+  /// What sizes must be for bulk copies to fetch it as it lies; nothing: they never can.
+  std::optional<lower::Divisibility> needs = {};
 };
 
-/// A product whose operands bulk copies can fetch, where the sizes are what `known` says.
+/// A product whose operands bulk copies can fetch, as they lie or from a copy with other strides (AlignedCopies.h).
 struct BulkProblem {
   GemmProblem p; ///< columns that do not lie in one run became batch axes
   OperandMap a, b;
-  lower::Divisibility known;
 };
+/// Without copies wherever that is possible for some sizes.
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
 /// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than
 /// lines from memory; where the operand ends within the first tile nobody asks for them, and nobody stores what comes of whatever is there.

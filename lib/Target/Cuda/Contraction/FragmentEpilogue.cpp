@@ -24,8 +24,12 @@ struct Chunk {
   Value buffer, readRow, readColumn; ///< the thread's, of four rows
   unsigned first;                    ///< column
 
-  /// Calls `f` for each group of columns that go together, of the four rows from r on.
-  void visit(Value r, llvm::function_ref<void(Value row, Value column, ArrayRef<Value>)> f) {
+  using Group = llvm::function_ref<void(Value row, Value column, ArrayRef<Value>)>;
+  /// Calls `f` for each group of columns that go together, of the four rows from r on. Single columns are the lanes' own: a warp stores
+  /// a run.
+  void visit(Value r, Group f) {
+    if (epilogue.width() == 1)
+      return visitColumns(r, f);
     DeviceBuilder &d = frame.d;
     Value row = d.add(r, readRow);
     Value v = d.load(d.vector(4, d.f32Type()), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), d.f32Type()), 16);
@@ -34,6 +38,14 @@ struct Chunk {
       for (unsigned l = 0; l < width; ++l)
         values.push_back(d.extract(v, i + l));
       f(d.add(rows.row, row), d.add(rows.column, d.add(readColumn, first + i)), values);
+    }
+  }
+  void visitColumns(Value r, Group f) {
+    DeviceBuilder &d = frame.d;
+    for (unsigned i = 0; i < 4; ++i) {
+      Value row = d.add(r, d.i32(i)), index = d.add(d.mul(row, epiloguePitch), rows.lane);
+      Value v = d.load(d.f32Type(), d.at(buffer, index, d.f32Type()), 4);
+      f(d.add(rows.row, row), d.add(rows.column, d.add(rows.lane, first)), v);
     }
   }
   void storeWhole();
@@ -75,6 +87,7 @@ void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogu
     Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
     Value columnsFit = d.less(d.add(rows.column, c + epilogueColumns - 1), rows.columnLimit);
-    d.branch(d.both(rowsFit, columnsFit), [&] { epilogue.byWidth([&] { chunk.storeWhole(); }); }, [&] { chunk.storePart(); });
+    auto storePart = [&] { chunk.storePart(); };
+    epilogue.byWidth([&] { d.branch(d.both(rowsFit, columnsFit), [&] { chunk.storeWhole(); }, storePart); }, storePart);
   }
 }

@@ -37,13 +37,13 @@ constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
+constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
 
 class HopperGemm : public EntryEmitter {
 public:
-  /// `weights`: no kernel writes the right operand.
-  HopperGemm(const GemmProblem &p, KernelFrame &frame, const HopperTile &tile, const OperandMap &a, const OperandMap &b,
-             bool weights)
-      : EntryEmitter(frame), p(p), tile(tile), mapA(a), mapB(b), weights(weights) {
+  /// `weights`: no launch writes the right operand.
+  HopperGemm(const BulkProblem &bulk, KernelFrame &frame, const HopperTile &tile, bool weights)
+      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), weights(weights) {
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows * 128;
@@ -177,7 +177,11 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
       c.push_back(batchIndex[i]);
     return c;
   };
-  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line) {
+  auto load = [&](const OperandMap &map, unsigned index, Value to, Value line, unsigned lines) {
+    for (unsigned c = 0; map.byColumns && c < lines; c += linesOfChunk)
+      loadTile(d, d.add(to, c * 128), frame.maps[index], at3(map, d.add(line, c), k0), full);
+    if (map.byColumns)
+      return;
     if (!map.window)
       return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
     Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
@@ -185,14 +189,9 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
     loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
   };
   if (what & Left)
-    load(mapA, 0, a, t.m);
-  if (!(what & Right))
-    return;
-  Value b = d.add(a, aBytes);
-  if (!mapB.byColumns)
-    return load(mapB, 1, b, t.n);
-  for (unsigned c = 0; c < tile.columns; c += 64)
-    loadTile(d, d.add(b, c * depth * bytes), frame.maps[1], at3(mapB, d.add(t.n, c), k0), full);
+    load(mapA, 0, a, t.m, tile.rows);
+  if (what & Right)
+    load(mapB, 1, d.add(a, aBytes), t.n, tile.columns);
 }
 
 /// The first tile's stages, as many as there are: weights come while the kernel ahead still runs. Gives the position behind.
@@ -244,13 +243,16 @@ void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   waitFor(d, fullBarrier(at.stage), at.phase);
   Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
   Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
-  Value left = describeTile(d, own), right = describeTile(d, d.add(a, aBytes), mapB.byColumns ? depth * 128 : 16);
-  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns};
+  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
+  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
+  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns};
+  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
+  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
   fenceProducts(d);
   for (unsigned kk = 0; kk < 4; ++kk)
     for (unsigned i = 0; i < tile.blocks; ++i)
-      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, 32 * kk + i * 64 * 128),
-                               moveTile(d, right, mapB.byColumns ? 2048 * kk : 32 * kk));
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
+                               moveTile(d, right, along(mapB, kk)));
   commitProducts(d);
 }
 
@@ -420,7 +422,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   }
   auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
     Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
-    map.spec.box = {map.byColumns ? 64 : depth, map.byColumns ? depth : 0};
+    map.spec.box = {map.byColumns ? linesOfChunk : depth, map.byColumns ? depth : 0};
     map.spec.box.resize(map.spec.dims.size(), 1);
     plan.addMap(map.spec);
     if (!map.byColumns)
@@ -428,44 +430,59 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   };
   addMap(bulk.a, 0, best.rows, p.m);
   addMap(bulk.b, 1, best.columns, p.n);
+  AlignedCopies(bulk).setMaps(plan);
   out.launch = best.launch;
   return out;
 }
 
-/// The words that parts of the depth need, where bulk copies are chosen (`fits`; null: always).
-static void planParts(Generator &g, const GemmProblem &p, const BulkLaunch &bulk, unsigned sumEntry, Value fits) {
+/// The words that launches around the product's need, where bulk copies are chosen (i1).
+static void planAround(Generator &g, const BulkProblem &bulk, const BulkLaunch &launch, Value fits) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  Value none = plan.constant(0), persistent = fits ? h.wide(fits) : plan.constant(1);
-  if (bulk.inParts) {
-    Value cut = fits ? h.both(fits, bulk.inParts) : bulk.inParts;
-    persistent = h.select(cut, none, persistent);
-    plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bulk.scratch, none));
-    followBySum(plan, p, sumEntry, cut);
+  AlignedCopies copies(bulk);
+  unsigned last = g.entries.size() - 1;
+  Value none = plan.constant(0), walks = fits, scratch = none;
+  if (copies.mayBe()) {
+    Value lie = copies.lie(plan), copied = h.both(fits, h.bitXor(lie, h.i1(true)));
+    walks = h.both(fits, lie); // what follows a copy is as large as the machine
+    scratch = h.select(copied, copies.bytes(h, [&](const Expr &e) { return plan.size(e); }), none);
+    copies.launchAhead(plan, launch.inParts ? last - 1 : last, copied, launch.launch);
   }
-  plan.set(LATHE_CUDA_PERSISTENT, persistent);
+  if (launch.inParts) {
+    Value cut = h.both(fits, launch.inParts);
+    walks = h.both(walks, h.bitXor(launch.inParts, h.i1(true)));
+    scratch = h.add(scratch, h.select(cut, launch.scratch, none));
+    followBySum(plan, bulk.p, last, cut);
+  }
+  plan.set(LATHE_CUDA_SCRATCH, scratch);
+  plan.set(LATHE_CUDA_PERSISTENT, h.wide(walks));
 }
 
 /// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
-static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, const BulkLaunch &ofBulk) {
+static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, BulkLaunch ofBulk) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  unsigned sumEntry = g.entries.size() - 1;
+  AlignedCopies copies(bulk);
   Value hasTiles = ProductChoice(g).hasTiles(schedule::ProductUnit::Groups);
-  if (bulk.known.conditions().empty() && p.k.constant() && !hasTiles) {
+  if ((!copies.mayBe() || copies.alwaysPay()) && p.k.constant() && !hasTiles) {
     setLaunch(plan, ofBulk.launch);
-    planParts(g, bulk.p, ofBulk, sumEntry, {});
+    planAround(g, bulk, ofBulk, h.i1(true));
     return llvm::Error::success();
   }
+  // A depth of 0 has no stage to wait for.
+  Value fits = h.less(plan.constant(0), plan.size(p.k));
+  if (copies.mayBe())
+    fits = h.both(fits, h.bitOr(copies.lie(plan), copies.pay(plan)));
+  if (hasTiles)
+    fits = h.both(fits, hasTiles);
+  setLaunch(plan, ofBulk.launch);
+  planAround(g, bulk, ofBulk, fits);
   llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, lower::Divisibility(g.info));
   if (!other)
     return other.takeError();
-  // A depth of 0 has no stage to wait for.
-  Value fits = h.both(plan.holds(bulk.known), h.less(plan.constant(0), plan.size(p.k)));
-  if (hasTiles)
-    fits = h.both(fits, hasTiles);
-  setLaunch(plan, chooseLaunch(h, fits, ofBulk.launch, *other));
-  planParts(g, bulk.p, ofBulk, sumEntry, fits);
+  auto word = [&](unsigned at) { return plan.word(at); };
+  GemmLaunch ahead{word(LATHE_CUDA_ENTRY), word(LATHE_CUDA_GRID), word(LATHE_CUDA_BLOCK), word(LATHE_CUDA_SHARED)};
+  setLaunch(plan, chooseLaunch(h, fits, ahead, *other));
   plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
   return llvm::Error::success();
 }
@@ -477,27 +494,34 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::optional<BulkProblem> bulk = bulkProblem(*p);
   if (!bulk)
     return false;
-  // Where the right operand lies by columns, it comes in chunks of 64 of them.
+  AlignedCopies copies(*bulk);
+  if (copies.mayBe() && !copies.alwaysPay().value_or(true))
+    return false;
+  // Where the right operand lies by columns, it comes in whole chunks; rows are multiples of a chunk.
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
-    if (!bulk->b.byColumns || t->columns % 64 == 0)
+    if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
       tiles.emplace_back(*t);
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);
   if (launch.inParts)
     tiles.push_back(partTile());
-  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
+  bool weights = !AlignedCopies::mayCopy(bulk->b) && kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
   for (const HopperTile &t : tiles) {
     KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
-    frame.known = bulk->known;
-    HopperGemm gemm(bulk->p, frame, t, bulk->a, bulk->b, weights);
+    if (t.inParts)
+      copies.skipIn(frame);
+    HopperGemm gemm(*bulk, frame, t, weights);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
       return e;
   }
+  if (copies.mayBe())
+    if (llvm::Error e = copies.addEntry(g))
+      return e;
   if (launch.inParts)
-    if (llvm::Error e = addPartsSum(g, bulk->p, bulk->known))
+    if (llvm::Error e = addPartsSum(g, bulk->p, copies))
       return e;
   if (llvm::Error e = planEither(g, *bulk, *p, launch))
     return e;

@@ -16,6 +16,7 @@ public:
   void emit();
 
 private:
+  void sum(ProductEpilogue &epilogue);
   const GemmProblem &p;
 };
 } // namespace
@@ -40,8 +41,7 @@ void cuda::tellParts(KernelFrame &frame, Value parts) {
   });
 }
 
-void PartsSum::emit() {
-  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+void PartsSum::sum(ProductEpilogue &epilogue) {
   unsigned width = epilogue.width();
   Value rows = frame.size(p.m), columns = frame.size(p.n), across = d.div(columns, width), each = d.mul(rows, across);
   Value index = d.add(d.mul(d.wide(d.blockId()), sumThreads), d.wide(d.threadId())), batches = frame.size(p.batch);
@@ -62,9 +62,15 @@ void PartsSum::emit() {
   });
 }
 
-llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
+void PartsSum::emit() {
+  ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  auto all = [&] { sum(epilogue); };
+  epilogue.byWidth(all, all);
+}
+
+llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const AlignedCopies &copies) {
   KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
-  frame.known = known;
+  copies.skipIn(frame);
   PartsSum sum(p, frame);
   sum.emit();
   return g.addEntry(frame, "gemm_sum_parts", sum.error());

@@ -2,7 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
 #define LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
 
-#include "Gemm.h"
+#include "AlignedCopies.h"
 
 namespace lathe::cuda {
 
@@ -14,7 +14,7 @@ Value bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts);
 void tellParts(KernelFrame &frame, Value parts);
 
 /// Adds the entry point of the sum, and the launch where there are parts (i1).
-llvm::Error addPartsSum(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
+llvm::Error addPartsSum(Generator &g, const GemmProblem &p, const AlignedCopies &copies);
 void followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry, Value inParts);
 
 } // namespace lathe::cuda

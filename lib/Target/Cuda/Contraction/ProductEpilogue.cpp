@@ -53,7 +53,7 @@ void ProductEpilogue::goWide() {
   hooks.setLane(frame.info.axes[axes.back()], lanes, axes.take_back(joinedColumns).drop_back());
 }
 
-void ProductEpilogue::byWidth(llvm::function_ref<void()> store) {
+void ProductEpilogue::byWidth(llvm::function_ref<void()> store, llvm::function_ref<void()> single) {
   DeviceBuilder &d = frame.d;
   lower::Divisibility wide = frame.known;
   shape::Expr line = extentOf(frame.info, ArrayRef(shape.columnAxes).take_back(joinedColumns));
@@ -69,7 +69,7 @@ void ProductEpilogue::byWidth(llvm::function_ref<void()> store) {
     lanes = 1;
     hooks.setLane("", 1);
   };
-  d.branch(d.equal(d.bitAnd(frame.size(line), 3), 0), storeWide, store);
+  d.branch(d.equal(d.bitAnd(frame.size(line), 3), 0), storeWide, single);
 }
 
 /// Of the joined axes the innermost one counts for all.

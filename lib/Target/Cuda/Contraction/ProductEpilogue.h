@@ -20,9 +20,9 @@ public:
   ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
   /// Columns that one access may take together, from a column that is a multiple of it.
   unsigned width() const { return lanes; }
-  /// Emits what `store` emits; where only the run can tell whether groups of four columns lie in one line, twice: `width()` is 4 in one
-  /// of them.
-  void byWidth(llvm::function_ref<void()> store);
+  /// Emits what `store` emits; where only the run can tell whether groups of four columns lie in one line, that is with a `width()` of 4,
+  /// and beside it `single`, with one of 1.
+  void byWidth(llvm::function_ref<void()> store, llvm::function_ref<void()> single);
   /// Sums of a part of the depth go to memory as they are: f32, `columns` of them in a row.
   void storeParts(Value pointer, Value columns) {
     parts = pointer;

@@ -31,10 +31,20 @@ class Case:
         self.flops = self.bytes = 0  # of cases that are timed on a GPU
         self.torch = None            # (torch, device inputs) -> a call that does the same
         self.attributes = ""         # of the kernel
+        self.processors = None       # of the machine that plans are told of
+        self.launches = None         # the entry points that they call, where that is to be looked at
         self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
 
     def with_constants(self, *inputs):
         self.constants = inputs
+        return self
+
+    def on(self, processors):
+        self.processors = processors
+        return self
+
+    def launching(self, *entries):
+        self.launches = list(entries)
         return self
 
     def timed(self, flops=0, bytes=0, torch=None):
@@ -563,6 +573,19 @@ WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"
          lambda: gemm(100, 72, 64, batch=3, t="bf16", out="bf16"), lambda: gemm(300, 200, 64, batch=2, t="f16", b_columns=True),
          lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(70, 72, 1100, t="bf16").with_constants(1),
+         # Rows that lie side by side, on either side of a tile's border, and beside either form of the right operand.
+         lambda: gemm(72, 72, 200, a_transposed=True, t="bf16", epilogue="bias_relu"), lambda: gemm(136, 70, 64, batch=2, a_transposed=True, t="f16", b_columns=True, out="f16"),
+         lambda: gemm(2888, 190, 64, a_transposed=True, t="bf16", b_columns=True, out="bf16").with_constants(1),
+         # Lines that begin anywhere are copied where that pays, which it does sooner on a small machine: one operand, both, in either
+         # order, as batches, in parts of the depth.
+         lambda: gemm(200, 190, 131, t="bf16", epilogue="bias_relu").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: gemm(130, 72, 203, t="f16", b_columns=True, out="f16").on(1).launching("gemm_align", "gemm_wgmma_64x96"),
+         lambda: gemm(203, 136, 96, batch=2, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: gemm(70, 72, 4200, a_transposed=True, t="bf16").on(16).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
+         lambda: open_gemm(200, 191, 133, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: open_gemm(150, 180, 97, batch=2, t="f16", b_columns=True, relu=True).on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+         lambda: open_gemm(199, 200, 129, a_transposed=True, t="bf16", out="bf16").on(1).launching("gemm_align", "gemm_wgmma_128x128"),
+         lambda: open_gemm(200, 191, 133, t="bf16").launching("gemm_mma_64x64"),
          # A deep product of few tiles is cut in depth.
          lambda: gemm(70, 72, 4200, t="bf16", b_columns=True, epilogue="bias_relu").with_constants(1),
          lambda: gemm(20, 40, 2560, batch=2, t="f16", out="f16"),
@@ -724,6 +747,11 @@ SPEED += [lambda: large_attention(4, 16, 2048, 64), lambda: large_attention(2, 1
           lambda: large_attention(8, 12, 128, 64), lambda: large_attention(1, 12, 128, 64, t="f32", out="f32")]
 FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bias=True), lambda: attention(2, 2, 4, 300, 128, 128, t="bf16", causal=True),
                lambda: attention(2, 2, 2, 40, 24, 136, t="bf16", out="bf16", zero_masked=True, bias=True), lambda: attention(1, 2, 4, 4, 64, 64, t="bf16", merged=True),
+               # Heads share the keys that they read; parts of the keys are brought together.
+               lambda: attention(2, 8, 1, 2100, 128, 128, t="bf16", out="bf16", kv_heads=2).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(1, 12, 1, 1300, 64, 64, t="bf16", kv_heads=2, bias=True).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(1, 2, 3, 1300, 64, 72, causal=True, bias=True, zero_masked=True).launching("attention_few_queries", "attention_few_queries_meet"),
+               lambda: attention(2, 8, 1, 2100, 32, 32, kv_heads=1).on(1).launching("attention_few_queries"),
                lambda: attention(1, 2, 1, 700, 128, 64), lambda: attention(1, 3, 7, 33, 4, 8, causal=True, bias=True)]
 
 

@@ -30,6 +30,14 @@ def read(path, t):
     return (cases.from_bf16(raw) if kind == "bf16" else raw).reshape(a.shape)
 
 
+def launches(case, args):
+    """The entry points that the case's plan calls, as the words of LATHE_CUDA_* in Format.h say."""
+    ask = lambda what: subprocess.run(args + [f"--emit={what}"], capture_output=True, text=True).stdout.split()
+    entries, words = ask("entries"), [int(w) for w in ask("plan")]
+    following = [words[208 + 4 * i:] for i in range(words[11])]
+    return [entries[words[0]]] + [entries[w[0]] for w in following if w[1]]
+
+
 def run(case, sm, folder):
     source = os.path.join(folder, "kernel.mlir")
     with open(source, "w") as f:
@@ -42,8 +50,11 @@ def run(case, sm, folder):
     if ASSEMBLE:
         done = subprocess.run(["lathe-cuda", source, "--emit=cubin", f"--sm={sm}", "-o", source + ".cubin"], capture_output=True, text=True)
         return done.stderr.strip()[:600] if done.returncode else None
-    args = ["lathe-cuda", source, "--emit=run", f"--sm={sm}"] + [f"--size={k}={v}" for k, v in case.sizes.items()]
-    done = subprocess.run(args + [f"--buffer={f}" for f in files], capture_output=True, text=True)
+    args = ["lathe-cuda", source, f"--sm={sm}"] + [f"--size={k}={v}" for k, v in case.sizes.items()]
+    args += [f"--processors={case.processors}"] if case.processors else []
+    if case.launches and launches(case, args) != case.launches:
+        return f"calls {launches(case, args)}, not {case.launches}"
+    done = subprocess.run(args + ["--emit=run"] + [f"--buffer={f}" for f in files], capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip()[:600]
     for i, t in enumerate(case.expected):
