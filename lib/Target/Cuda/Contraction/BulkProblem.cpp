@@ -109,6 +109,32 @@ std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   return problemOf(p, /*mayCopy=*/true);
 }
 
+/// The window whose channels end within a piece, if there is one.
+static const ImageWindow *partialWindow(const OperandMap &a, const OperandMap &b) {
+  for (const OperandMap *map : {&a, &b})
+    if (map->window && !map->window->isWhole())
+      return &*map->window;
+  return nullptr;
+}
+
+Expr cuda::stepsOf(const GemmProblem &p, const OperandMap &a, const OperandMap &b, int64_t depth) {
+  const ImageWindow *w = partialWindow(a, b);
+  if (!w)
+    return Expr::ceildiv(p.k, Expr(depth));
+  Expr steps = w->pieces;
+  for (unsigned axis : ArrayRef<unsigned>(p.shape.depthAxes).drop_back())
+    steps = steps * p.shape.info.extents[axis];
+  return steps;
+}
+
+Value cuda::depthAt(DeviceBuilder &d, const OperandMap &a, const OperandMap &b, Value step, int64_t depth) {
+  const ImageWindow *w = partialWindow(a, b);
+  if (!w)
+    return d.mul(step, depth);
+  int64_t pieces = *w->pieces.constant();
+  return d.add(d.mul(d.div(step, pieces), w->channels), d.mul(d.rem(step, pieces), depth));
+}
+
 Value cuda::linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent) {
   if (map.window || map.byColumns)
     return tileLines;

@@ -23,6 +23,10 @@ struct BulkProblem {
 };
 /// Without copies wherever that is possible for some sizes.
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
+/// Steps through the depth of so many elements each: of a window whose channels end within a piece, the pieces of every tap.
+shape::Expr stepsOf(const GemmProblem &p, const OperandMap &a, const OperandMap &b, int64_t depth);
+/// Where a step begins in the depth of an operand that is no window. What it has there of the next tap is multiplied by the zeros behind the channels.
+Value depthAt(DeviceBuilder &d, const OperandMap &a, const OperandMap &b, Value step, int64_t depth);
 /// Lines that one copy brings of an operand that has `extent` of them. Lines past the end are brought as zeros, which takes longer than
 /// lines from memory; where the operand ends within the first tile nobody asks for them, and nobody stores what comes of whatever is there.
 Value linesOfCopy(DeviceBuilder &d, const OperandMap &map, Value tileLines, Value extent);

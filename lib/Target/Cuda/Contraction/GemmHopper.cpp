@@ -107,7 +107,7 @@ void HopperGemm::prepare() {
   tilesN = d.ceilDiv(n, tile.columns);
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
-  depthTiles = d.ceilDiv(d.narrow(frame.size(p.k)), depth);
+  depthTiles = d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)));
   Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
   stageBytes = d.mul(lines, 128);
   first = d.blockId();
@@ -166,7 +166,7 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
     arriveExpecting(d, full, stageBytes);
   // Past the end of the depth copies bring zeros.
   Value step = t.part ? d.add(d.mul(t.part, depthTiles), k) : k;
-  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = d.mul(step, depth);
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes)), k0 = depthAt(d, mapA, mapB, step, depth);
   Values batchIndex, extents;
   for (unsigned axis : p.shape.batchAxes)
     extents.push_back(d.narrow(frame.size(info.extents[axis])));
@@ -184,7 +184,7 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
       return;
     if (!map.window)
       return loadTile(d, to, frame.maps[index], at3(map, k0, line), full);
-    Value inside = t.part ? d.less(step, d.ceilDiv(d.narrow(frame.size(p.k)), depth)) : Value();
+    Value inside = t.part ? d.less(step, d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)))) : Value();
     WindowPlace at = placeOf(frame, p, *map.window, line, step, inside);
     loadWindow(d, to, frame.maps[index], at.coordinates, at.offsets, full);
   };
@@ -405,7 +405,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   if (mayBeCut(p) && choice.mayCut()) {
     const HopperTile partTile = ::partTile();
     Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows) * Expr::ceildiv(p.n, partTile.columns));
-    Value one = plan.constant(1), steps = plan.size(Expr::ceildiv(p.k, depth));
+    Value one = plan.constant(1), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
     auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
     Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
     Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes

@@ -54,17 +54,19 @@ bool WindowReader::readConditions() {
   return true;
 }
 
-/// The channel runs along the last axis of the depth, with whole pieces of 128 bytes. What is left of the offset is a number of pixels.
+/// The channel runs along the last axis of the depth, in pieces of 128 bytes, of which more than half are channels. What is left of the offset is a
+/// number of pixels.
 bool WindowReader::takeChannels(Expr &offset) {
-  int64_t piece = 1024 / o.type.getIntOrFloatBitWidth();
-  if (depthAxes.empty() || w.channels % piece)
+  w.piece = 1024 / o.type.getIntOrFloatBitWidth();
+  int64_t aligned = 128 / o.type.getIntOrFloatBitWidth(), pieces = llvm::divideCeil(w.channels, w.piece);
+  if (depthAxes.empty() || w.channels % aligned || 2 * w.channels <= pieces * w.piece)
     return false;
   unsigned channel = depthAxes.back();
   std::optional<Expr::Linear> linear = offset.linearIn(info.axes[channel]);
   if (!linear || !linear->coefficient.isOne() || info.extents[channel] != Expr(w.channels))
     return false;
   auto [pixel, rest] = kernel::splitBy(linear->rest, Expr(w.channels));
-  w.pieces = Expr(w.channels / piece);
+  w.pieces = Expr(pieces);
   offset = pixel;
   return rest.isZero();
 }
@@ -178,7 +180,7 @@ WindowPlace cuda::placeOf(KernelFrame &frame, const GemmProblem &p, const ImageW
   tapExtents.push_back(d.narrow(frame.size(w.pieces)));
   Values taps = delinearize(d, step, tapExtents);
   WindowPlace at;
-  at.coordinates.push_back(d.mul(taps.back(), d.i32(w.channels / *w.pieces.constant())));
+  at.coordinates.push_back(d.mul(taps.back(), d.i32(w.piece)));
   Value rest = line;
   for (const ImageWindow::Dimension &s : w.spatial) {
     Value count = d.narrow(frame.size(s.lines)), place = d.rem(rest, count);

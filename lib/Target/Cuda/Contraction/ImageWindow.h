@@ -7,8 +7,8 @@
 namespace lathe::cuda {
 
 /// The operand of a convolution as the bulk copies' im2col form fetches it (PTX ISA, "Im2col mode"): an image [image][pixels..][channel]
-/// whose channels come in whole pieces of 128 bytes. A line of the operand is a place of the window, its depth the window's taps and the
-/// channels. Elements outside of the image are 0.
+/// whose channels come in pieces of 128 bytes, the last one filled up with zeros. A line of the operand is a place of the window, its depth the window's
+/// taps and the channels. Elements outside of the image are 0.
 struct ImageWindow {
   struct Dimension {
     shape::Expr size;  ///< of the image
@@ -20,7 +20,8 @@ struct ImageWindow {
   };
   std::vector<Dimension> spatial; ///< innermost first
   shape::Expr images, pieces; ///< pieces: of a pixel's channels
-  int64_t channels = 0;
+  int64_t channels = 0, piece = 0; ///< piece: channels of each but the last
+  bool isWhole() const { return channels % piece == 0; }
 };
 
 /// The operand as such an image of two dimensions, its lines along `lineAxes`; nothing where it is none, or where that depends on open sizes.

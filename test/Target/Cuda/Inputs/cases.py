@@ -631,6 +631,9 @@ WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _
                 _bulk(1, 512, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(2, 64, 8, (50,), (5,), pads=2, t="f16"),
                 _bulk(1, 64, 8, (5, 6, 7), (3, 3, 3), pads=1, t="f16"), _bulk(3, 64, 72, (6, 5), (3, 3), pads=1, t="bf16", bias=True, result_last=False),
                 _bulk(1, 192, 16, (7, 9), (2, 3), stride=(2, 3), pads=(1, 0), t="f16", result_last=False),
+                # Channels that end within a piece: of each tap the rest is zeros.
+                _bulk(2, 48, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _bulk(1, 80, 24, (11, 9), (5, 5), stride=2, pads=2, t="f16", result_last=False),
+                _bulk(1, 72, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(1, 136, 3, (30,), (3,), pads=1, t="f16"), _bulk(1, 456, 16, (3, 3), (3, 3), pads=1, t="f16"),
                 # Pixels of the result side by side, in groups of four where a run has images of such sizes.
                 _bulk(2, 64, 136, (12, 11), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True),
                 _bulk(2, 64, 136, (9, 9), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True)]
