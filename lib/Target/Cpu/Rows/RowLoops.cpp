@@ -302,7 +302,8 @@ void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Val
     Value mask = limit ? laneMask(b.create<arith::SubIOp>(loc, limit, base)) : Value();
     lanePoints(outer, bound, group, base, count, width, mask);
   });
-  if (width > 1 && loop->getNumResults())
+  bool knowsMasks = limit && info.extents[*schedule.lane].constant(); // of the few trips that a known row leaves over, once they are written out
+  if (width > 1 && loop->getNumResults() && !knowsMasks)
     keepAsWritten(loop);
 }
 
