@@ -56,11 +56,11 @@ public:
     uint64_t offset = alignTo(end, LATHE_DATA_ALIGN), written = 0;
     out.seek(start + offset);
     std::vector<uint64_t> digests;
-    std::string pending;
+    pending.clear(); // its memory stays
     if (Error error = source.stream([&](ArrayRef<char> bytes) {
           written += bytes.size();
           out.write(bytes.data(), bytes.size());
-          hash(pending, digests, bytes);
+          hash(digests, bytes);
         }))
       return error;
     if (written != source.size)
@@ -83,7 +83,7 @@ private:
     digests.push_back(digest.high64);
   }
   /// Hashes in blocks of one size, whatever pieces the bytes come in.
-  static void hash(std::string &pending, std::vector<uint64_t> &digests, ArrayRef<char> bytes) {
+  void hash(std::vector<uint64_t> &digests, ArrayRef<char> bytes) {
     while (!bytes.empty()) {
       if (pending.empty() && bytes.size() >= blockBytes) {
         hashBlock(StringRef(bytes.data(), blockBytes), digests);
@@ -102,6 +102,7 @@ private:
 
   raw_fd_ostream &out;
   uint64_t start, end = 0;
+  std::string pending; ///< of the block that a constant's last piece ended in
   std::map<std::pair<uint64_t, std::vector<uint64_t>>, uint64_t> known;
 };
 } // namespace

@@ -5,6 +5,7 @@
 #include "Isa.h"
 #include "lathe/Lower/DetachKernel.h"
 #include "lathe/Schedule/ScheduleDialect.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/IR/Module.h"
 
 namespace lathe::cpu {
@@ -28,6 +29,12 @@ llvm::Expected<BuiltKernel> buildKernelModule(lower::DetachedKernel &kernel, llv
 
 /// Values of half types that the machine does not know become integers; nothing is computed with them.
 void carryAsBits(mlir::ModuleOp module, const Isa &isa);
+
+/// LLVM does not write out trips of this loop: they are as long as they should be.
+void keepAsWritten(mlir::Operation *loop);
+
+/// Loops and choices to branches.
+std::unique_ptr<mlir::Pass> createLoopsToBranches();
 
 /// The same in the LLVM dialect; in place.
 llvm::Error lowerToLLVMDialect(mlir::ModuleOp module, const Isa &isa);

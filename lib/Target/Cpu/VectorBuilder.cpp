@@ -148,6 +148,11 @@ Value VectorBuilder::firstLanes(Value count) {
   return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, iota, b.create<vector::SplatOp>(loc, small, type));
 }
 
+Value VectorBuilder::lanesFrom(Value first, Value end) {
+  Value all = b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(VectorType::get(lanes, b.getI1Type()), true));
+  return b.create<arith::AndIOp>(loc, firstLanes(end), b.create<arith::XOrIOp>(loc, firstLanes(first), all));
+}
+
 Value VectorBuilder::firstLanes(unsigned count) {
   SmallVector<bool> bits;
   for (unsigned l = 0; l < lanes; ++l)

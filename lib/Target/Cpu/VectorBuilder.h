@@ -80,6 +80,8 @@ public:
   /// Lanes 0 .. count-1 (as a vector of i1).
   mlir::Value firstLanes(mlir::Value count);
   mlir::Value firstLanes(unsigned count);
+  /// Lanes first .. end-1.
+  mlir::Value lanesFrom(mlir::Value first, mlir::Value end);
 
   //===--- vectors ---------------------------------------------------------===//
   mlir::Value f(double value);

@@ -1,5 +1,5 @@
 // Sums of rows that the third-level cache holds and the second one does not ask for what they will read, in a loop of their own; others do not, nor do rows
-// that are read again or written.
+// that are read again or written. What none of a core's caches holds, and is not asked for, is read half a page a trip.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=HALF
 // HALF-NOT: prefetch
@@ -11,7 +11,12 @@
 // CHECK: %[[NEAR:[0-9]+]] = arith.cmpi ugt, %arg6, %[[TWICE]] : i64
 // CHECK: %[[ASK:[0-9]+]] = arith.andi %[[FAR]], %[[NEAR]] : i1
 // CHECK: %[[FROM:[0-9]+]] = arith.select %[[ASK]], %c0_i64{{[_0-9]*}}, %[[END:[0-9]+]] : i64
-// CHECK: scf.for %{{.*}} to %[[FROM]] step
+// CHECK: %[[BEYOND:[0-9]+]] = arith.cmpi ugt, %{{[0-9]+}}, %arg5 : i64
+// CHECK: %[[LONG:[0-9]+]] = arith.select %[[BEYOND]], %{{[0-9]+}}, %c0_i64{{[_0-9]*}} : i64
+// CHECK: scf.for %{{.*}} to %[[LONG]] step %c512_i64
+// CHECK-COUNT-32: llvm.load
+// CHECK-NOT: llvm.load
+// CHECK: scf.for %{{.*}} = %[[LONG]] to %[[FROM]] step %c64_i64
 // CHECK-NOT: prefetch
 // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[END]] step
 // CHECK-COUNT-4: "llvm.intr.prefetch"

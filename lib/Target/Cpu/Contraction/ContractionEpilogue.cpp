@@ -2,6 +2,7 @@
 
 #include "ContractionEpilogue.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Schedule/Rows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -267,18 +268,54 @@ void ContractionEpilogue::emitRowColumns(const BodyEmitter &point, Value tileRow
   v.loop(v.i(0), v.i(panelWidth), v.lanes, one);
 }
 
-/// Columns of several axes: vectors along the innermost one, and singly those of a vector that would reach past its end.
+/// Whether what is read and written behind the sums steps one by one along the innermost column axis, or not at all: from any lane on, under masks that
+/// the machine has.
+bool ContractionEpilogue::canStoreInPieces() const {
+  const lower::BodyInfo &info = *shape.columns.info;
+  unsigned axis = shape.columns.carrier();
+  auto steps = [&](Operation *access, ValueRange indices, int64_t least) {
+    std::optional<int64_t> step = schedule::stepAlong(info, access, axis);
+    return indices.empty() && step && *step >= least && *step <= 1;
+  };
+  return schedule::masksRest(info, axis, v.target) &&
+         llvm::all_of(stores, [&](kernel::StoreOp s) { return !s.getPredicate() && steps(s, s.getIndices(), 1); }) &&
+         llvm::all_of(ops, [&](Operation *op) {
+           auto load = dyn_cast<kernel::LoadOp>(op);
+           return load ? !load.getPredicate() && steps(op, load.getIndices(), 0) : !isa<kernel::IndexOp>(op);
+         });
+}
+
+/// A vector's part of each run that it meets, under a mask.
+void ContractionEpilogue::emitPieces(const BodyEmitter &point, Value tileOffset, Value column, Value length) {
+  Value end = v.min(v.add(column, v.lanes), columns), sums = v.load(tile, tileOffset);
+  const std::string &lane = shape.columns.info->axes[shape.columns.carrier()];
+  v.loop(v.div(column, length), v.ceilDiv(end, length), 1, [&](Value run) {
+    Value begin = v.max(v.mul(run, length), column), before = v.sub(begin, column);
+    BodyEmitter at = point;
+    shape.columns.bind(v, at, begin, /*flat=*/false);
+    Value mask = v.lanesFrom(before, v.sub(v.min(v.mul(v.add(run, 1), length), end), column));
+    at.bindLane(lane, v.sub(at.axisValue(lane), before), v.lanes, mask);
+    at.bindValue(shape.result, sumOf(sums));
+    for (kernel::StoreOp s : stores)
+      at.emitStore(s);
+  });
+}
+
+/// Columns of several axes: vectors along the innermost one, and in pieces or singly those of a vector that would reach past its end.
 void ContractionEpilogue::emitRuns(const BodyEmitter &point, Value tileRow, Value firstColumn, unsigned panelWidth) {
   BodyEmitter outside = point;
   Value length = v.max(outside.emitExpr(shape.columns.info->extents[shape.columns.carrier()]), v.i(1));
+  bool inPieces = canStoreInPieces();
   v.loop(v.i(0), v.i(panelWidth), v.lanes, [&](Value c) {
     Value column = v.add(firstColumn, c), offset = v.add(tileRow, c), last = v.i(v.lanes - 1);
     Value within = v.less(v.add(v.rem(column, length), last), length), exist = v.less(v.add(column, last), columns);
-    auto singly = [&] {
+    auto others = [&] {
+      if (inPieces)
+        return emitPieces(point, offset, column, length);
       v.loop(v.i(0), v.max(v.min(v.sub(columns, column), v.i(v.lanes)), v.i(0)), 1,
              [&](Value l) { emitVector(point, v.add(offset, l), v.add(column, l), {}, /*single=*/true); });
     };
-    v.ifThen(v.b.create<arith::AndIOp>(v.loc, within, exist), [&] { emitVector(point, offset, column, {}); }, singly);
+    v.ifThen(v.b.create<arith::AndIOp>(v.loc, within, exist), [&] { emitVector(point, offset, column, {}); }, others);
   });
 }
 

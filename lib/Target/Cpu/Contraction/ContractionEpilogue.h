@@ -57,6 +57,8 @@ private:
   void emitRowColumns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth,
                       bool partial);
   void emitRuns(const lower::BodyEmitter &point, mlir::Value tileRow, mlir::Value firstColumn, unsigned panelWidth);
+  bool canStoreInPieces() const;
+  void emitPieces(const lower::BodyEmitter &point, mlir::Value tileOffset, mlir::Value column, mlir::Value length);
   /// `single`: of one column.
   void emitVector(const lower::BodyEmitter &point, mlir::Value tileOffset, mlir::Value column, mlir::Value mask, bool single = false);
   void emitVectorAt(lower::BodyEmitter point, mlir::Value column, mlir::Value mask, mlir::Value sums);

@@ -28,6 +28,7 @@ struct Packer {
   void transposeRows();
   bool columnsAreRuns() const;
   void copyRuns();
+  void copyPieces(Value q, Value length);
   void gather(Value q);
 };
 } // namespace
@@ -82,7 +83,22 @@ bool Packer::columnsAreRuns() const {
   return along && along->coefficient.isOne();
 }
 
-/// A vector that ends where its run does or before is copied, another one is gathered.
+/// A vector's part of each run that it meets, under a mask; zeros where there is no column.
+void Packer::copyPieces(Value q, Value length) {
+  Value column = v.add(first, q), end = v.min(v.add(column, v.lanes), columns), run = v.div(column, length);
+  auto piece = [&](Value run, bool isFirst) {
+    Value begin = v.max(v.mul(run, length), column), before = v.sub(begin, column);
+    Value mask = v.lanesFrom(before, v.sub(v.min(v.mul(v.add(run, 1), length), end), column));
+    v.loop(v.i(0), depth, 1, [&](Value k) {
+      Value to = v.add(v.mul(k, panelColumns), q), row = v.loadConverted(rhs, v.sub(offsetAt(k, begin), before), shape.rhsType, mask);
+      v.store(isFirst ? row : v.select(mask, row, v.load(panel, to)), panel, to);
+    });
+  };
+  piece(run, true);
+  v.loop(v.add(run, 1), v.ceilDiv(end, length), 1, [&](Value next) { piece(next, false); });
+}
+
+/// A vector that ends where its run does or before is copied, another one in pieces; gathered where the machine has no masks for them.
 void Packer::copyRuns() {
   lower::BodyEmitter outside = base;
   Value length = v.max(outside.emitExpr(shape.columns.info->extents[shape.columns.axes.back()]), v.i(1));
@@ -93,7 +109,11 @@ void Packer::copyRuns() {
         v.store(v.loadConverted(rhs, offsetAt(k, column), shape.rhsType), panel, v.add(v.mul(k, panelColumns), q));
       });
     };
-    auto each = [&] { v.loop(v.i(0), v.i(v.lanes), 1, [&](Value l) { gather(v.add(q, l)); }); };
+    auto each = [&] {
+      if (v.target.maskedMemory && (v.target.maskedBytes || shape.rhsType.getIntOrFloatBitWidth() >= 32))
+        return copyPieces(q, length);
+      v.loop(v.i(0), v.i(v.lanes), 1, [&](Value l) { gather(v.add(q, l)); });
+    };
     Value within = v.less(v.add(place, v.lanes - 1), length), exist = v.less(v.add(column, v.lanes - 1), columns);
     v.ifThen(v.b.create<arith::AndIOp>(v.loc, within, exist), copy, each);
   });

@@ -132,8 +132,8 @@ private:
   void laneTrips(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to,
                  unsigned count, unsigned width, mlir::Value limit);
   mlir::Value laneMask(mlir::Value left);
-  void forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::ArrayRef<Goal> goals,
-               llvm::function_ref<void(mlir::Value)> body);
+  mlir::Operation *forLoop(mlir::Value from, mlir::Value to, int64_t step, llvm::ArrayRef<Goal> goals,
+                           llvm::function_ref<void(mlir::Value)> body);
   void hoist(Points &points, lower::AxisSet bound, llvm::ArrayRef<Goal> goals);
 
   // RowCache.cpp: values kept between passes.
@@ -149,7 +149,9 @@ private:
   void requestAhead(Points &row);
   mlir::Value requestedFrom(lower::BodyEmitter &point, mlir::Value from, mlir::Value to);
   void requestShared(Points &points);
+  void longTrips(Points &outer, lower::AxisSet bound, const Group &group, mlir::Value from, mlir::Value to, unsigned vectors);
   bool readsOnce() const;
+  bool asksWhereShared() const;
   shape::Expr bytesRead() const;
   mlir::Value isMore(mlir::Value x, mlir::Value y);
   mlir::Value isLongOrAlone(lower::BodyEmitter &point, mlir::Value value);

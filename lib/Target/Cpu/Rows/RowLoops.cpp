@@ -1,5 +1,6 @@
 //===- RowLoops.cpp - Loops of a row program -------------------------------===//
 
+#include "../BuildModule.h"
 #include "../Combine.h"
 #include "RowEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,8 +24,8 @@ static constexpr int64_t sumBlock = 128, shortSum = 32;
 //===----------------------------------------------------------------------===//
 
 /// A loop that carries the accumulators of the goals' reductions.
-void RowEmitter::forLoop(Value from, Value to, int64_t step, ArrayRef<Goal> goals,
-                         llvm::function_ref<void(Value)> body) {
+Operation *RowEmitter::forLoop(Value from, Value to, int64_t step, ArrayRef<Goal> goals,
+                               llvm::function_ref<void(Value)> body) {
   SmallVector<Value *> carried;
   auto collect = [&] {
     carried.clear();
@@ -60,6 +61,7 @@ void RowEmitter::forLoop(Value from, Value to, int64_t step, ArrayRef<Goal> goal
   }
   for (auto [i, v] : llvm::enumerate(carried))
     *v = loop.getResult(i);
+  return loop;
 }
 
 /// Computes, before a loop, what the goals need and what is the same in all its trips.
@@ -195,8 +197,10 @@ void RowEmitter::tripsOf(Points &points, AxisSet bound, const Group &group) {
   }
   Value extent = points[0].emitExpr(info.extents[axis]);
   std::vector<Operation *> sums = sumsInBlocks(group);
-  if (sums.empty())
-    return forLoop(i64(0), extent, 1, group.goals, at);
+  if (sums.empty()) {
+    forLoop(i64(0), extent, 1, group.goals, at);
+    return;
+  }
   forLoop(i64(0), extent, sumBlock, group.goals, [&](Value base) {
     Value end = b.create<arith::AddIOp>(loc, base, i64(sumBlock), arith::IntegerOverflowFlags::nsw);
     blockOfSums(sums, [&] { forLoop(base, b.create<arith::MinSIOp>(loc, end, extent), 1, group.goals, at); });
@@ -291,13 +295,16 @@ void RowEmitter::lanePoints(Points &outer, AxisSet bound, const Group &group, Va
     storeCached(point);
 }
 
-/// Trips of count * width elements over [from, to), masked by `limit` when there is one.
+/// Trips of count * width elements over [from, to), masked by `limit` when there is one. Sums have as many parts as are added at a time.
 void RowEmitter::laneTrips(Points &outer, AxisSet bound, const Group &group, Value from, Value to, unsigned count,
                            unsigned width, Value limit) {
-  forLoop(from, to, int64_t(count) * width, group.goals, [&](Value base) {
+  Operation *loop = forLoop(from, to, int64_t(count) * width, group.goals, [&](Value base) {
     Value mask = limit ? laneMask(b.create<arith::SubIOp>(loc, limit, base)) : Value();
     lanePoints(outer, bound, group, base, count, width, mask);
   });
+  bool knowsMasks = limit && info.extents[*schedule.lane].constant(); // of the few trips that a known row leaves over, once they are written out
+  if (width > 1 && loop->getNumResults() && !knowsMasks)
+    keepAsWritten(loop);
 }
 
 Value RowEmitter::isAtMost(Value x, int64_t y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sle, x, i64(y)); }
@@ -352,7 +359,7 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   if (!extent || *extent >= trip) {
     Value end = extent && *extent % trip == 0 ? to : roundedEnd(from, to, trip);
     Value asked = requestedFrom(outer[0], from, end);
-    laneTrips(outer, bound, group, from, asked, vectors, width, {});
+    longTrips(outer, bound, group, from, asked, vectors);
     if (llvm::SaveAndRestore<bool> ask(asking, true); asked != end)
       laneTrips(outer, bound, group, asked, end, vectors, width, {});
     from = end;
