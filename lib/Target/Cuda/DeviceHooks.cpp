@@ -40,7 +40,8 @@ unsigned DeviceHooks::alignmentOf(const Access &a) {
   int64_t width = vector.getNumElements();
   if (width != laneWidth)
     return bytes;
-  return bytes * divisorOf(info.exprOf(a.op), width);
+  // No buffer promises more than the widest access wants.
+  return std::min<int64_t>(16, bytes * divisorOf(info.exprOf(a.op), width));
 }
 
 /// The condition that all lanes of a mask have; null where they may differ.

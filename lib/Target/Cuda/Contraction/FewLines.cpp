@@ -364,7 +364,7 @@ enum class FewSide { Rows, Columns };
 
 static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume, FewSide side = FewSide::Rows) {
   std::optional<GemmProblem> p = gemmProblem(g.info);
-  if (!p || !p->lhs.isDirect() || !p->rhs.isDirect() || namesTile(g.info))
+  if (!p || !p->sumType().isF32() || !p->lhs.isDirect() || !p->rhs.isDirect() || namesTile(g.info))
     return std::nullopt;
   int64_t most = mostLines(g, *p), many = most + 1;
   int64_t rows = p->m.constant().value_or(0), columns = p->n.constant().value_or(many);

@@ -27,6 +27,7 @@ struct GemmProblem {
   Value result; ///< of the sum
   std::vector<kernel::StoreOp> stores;
   shape::Expr batch, m, n, k;
+  mlir::Type sumType() const { return result.getType(); } ///< f32 or f64
   EpilogueShape epilogue() const { return {shape.rowAxes, shape.columnAxes, result, stores}; }
   void countAxes();
 };

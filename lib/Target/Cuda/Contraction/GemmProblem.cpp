@@ -18,7 +18,12 @@ void GemmProblem::countAxes() {
   k = shape.extent(shape.depthAxes);
 }
 
-static bool isSmallFloat(Type t) { return isa<FloatType>(t) && t.getIntOrFloatBitWidth() <= 32; }
+/// Sums of f32 are of any floats up to that; of f64 of such alone.
+static bool isSummedAs(Type operand, Type sum) {
+  if (sum.isF64())
+    return operand.isF64();
+  return sum.isF32() && isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() <= 32;
+}
 
 static std::optional<GemmProblem> ofContract(const lower::BodyInfo &info, kernel::ContractOp op) {
   ContractionShape shape(info, op);
@@ -85,11 +90,11 @@ std::optional<GemmProblem> cuda::gemmProblem(const lower::BodyInfo &info) {
     if (auto s = dyn_cast<kernel::StoreOp>(op))
       stores.push_back(s);
   }
-  if (!sum || !sum->getResult(0).getType().isF32())
+  if (!sum)
     return std::nullopt;
   auto contract = dyn_cast<kernel::ContractOp>(sum);
   std::optional<GemmProblem> p = contract ? ofContract(info, contract) : ofSum(info, cast<kernel::ReduceOp>(sum));
-  if (!p || !isSmallFloat(p->lhs.type) || !isSmallFloat(p->rhs.type))
+  if (!p || !isSummedAs(p->lhs.type, p->sumType()) || !isSummedAs(p->rhs.type, p->sumType()))
     return std::nullopt;
   for (kernel::StoreOp s : stores)
     if (info.domainOf(s) != (p->shape.batch | p->shape.rows | p->shape.columns))

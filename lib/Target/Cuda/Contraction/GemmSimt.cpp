@@ -19,11 +19,14 @@ struct SimtTile : GemmTile {
   explicit SimtTile(const schedule::ProductTile &t) : GemmTile(t), perThread(t.blocks) {}
   unsigned perThread;
   unsigned threads() const { return m / perThread * (n / perThread); }
+  /// Both operands' tiles, in shared memory of constant size.
+  bool hasRoom(unsigned bytes) const { return stages * (TileLoader::plainBytes(m, k, bytes) + TileLoader::plainBytes(n, k, bytes)) <= most; }
+  static constexpr unsigned stages = 2, most = 48 * 1024;
 };
 
 class SimtGemm : public TiledGemm {
 public:
-  SimtGemm(const GemmProblem &p, KernelFrame &frame, const SimtTile &tile) : TiledGemm(p, frame, tile, /*stages=*/2), tile(tile) {}
+  SimtGemm(const GemmProblem &p, KernelFrame &frame, const SimtTile &tile) : TiledGemm(p, frame, tile, SimtTile::stages), tile(tile) {}
   void emit();
 
 private:
@@ -104,9 +107,19 @@ void SimtGemm::emit() {
   storeTile(sumOverDepth(tile.perThread * tile.perThread, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
+/// Those that schedules leave, or the first of all where none of these has room.
+static std::vector<const schedule::ProductTile *> tilesWithRoom(Generator &g, const GemmProblem &p) {
+  auto hasRoom = [&](const schedule::ProductTile &t) { return SimtTile(t).hasRoom(p.sumType().getIntOrFloatBitWidth() / 8); };
+  std::vector<const schedule::ProductTile *> tiles = ProductChoice(g).tilesOf(schedule::ProductUnit::Threads);
+  llvm::erase_if(tiles, [&](const schedule::ProductTile *t) { return !hasRoom(*t); });
+  if (tiles.empty())
+    tiles.push_back(llvm::find_if(schedule::tilesOf(schedule::ProductUnit::Threads), hasRoom));
+  return tiles;
+}
+
 llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
-  std::vector<const schedule::ProductTile *> tiles = ProductChoice(g).tilesOf(schedule::ProductUnit::Threads);
+  std::vector<const schedule::ProductTile *> tiles = tilesWithRoom(g, p);
   for (const schedule::ProductTile *t : tiles)
     launches.push_back({*t, SimtTile(*t).threads()});
   GemmLaunch planned = planTiles(g, p, g.entries.size(), launches);

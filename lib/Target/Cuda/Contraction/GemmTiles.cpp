@@ -10,7 +10,7 @@ using shape::Expr;
 static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves, unsigned stages) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, stages};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, stages, p.sumType()};
 }
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves)
@@ -28,7 +28,7 @@ void TiledGemm::locate() {
 }
 
 Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
-  Values zeros(numSums, d.f32(0));
+  Values zeros(numSums, d.real(p.sumType(), 0));
   if (auto k = p.k.constant(); k && *k > 0)
     return sumTiles(zeros, multiply);
   // A depth of 0 has nothing to clamp addresses to.

@@ -29,7 +29,8 @@ static std::optional<Expr> partOf(const lower::BodyInfo &info, const TileSource 
   return part;
 }
 
-TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(frame), d(frame.d), source(source) {
+TileLoader::TileLoader(KernelFrame &frame, const TileSource &source)
+    : frame(frame), d(frame.d), source(source), number(source.number ? source.number : d.f32Type()) {
   if (source.value) {
     element = source.value.getType();
   } else {
@@ -44,13 +45,13 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source) : frame(fra
   alongDepth = deep && !run(source.lineAxes) && isLong(*deep);
   width = widest(alongDepth ? source.depthAxes : source.lineAxes);
   if (!source.halves)
-    first = frame.sharedArray(source.name, d.f32Type(), source.stages * source.tileDepth * pitch());
+    first = frame.sharedArray(source.name, number, source.stages * source.tileDepth * pitch());
   use(d.i32(0));
 }
 
 void TileLoader::use(Value stage) {
   if (!source.halves) {
-    shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), d.f32Type());
+    shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), number);
     return;
   }
   address = d.add(source.halves, d.mul(stage, TileSource::halfBytes(source.tileLines, source.tileDepth)));
@@ -70,7 +71,7 @@ unsigned TileLoader::widest(ArrayRef<unsigned> axes) const {
     inRun |= lower::AxisSet(1) << a;
   if (!length || (source.predicate && frame.info.axesOf(source.predicate) & inRun))
     return 1;
-  int64_t most = source.halves ? 8 : 4;
+  int64_t most = source.halves ? 8 : std::min<int64_t>(4, 128 / element.getIntOrFloatBitWidth());
   Expr start = startOf(frame.info, source.offset, axes);
   return std::min(frame.known.divisorOf(*length, most), frame.known.divisorOf(start, most));
 }
@@ -168,7 +169,7 @@ Values TileLoader::load(Value k0) {
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     Value v = loadAt(slot, depth);
     if (!source.halves)
-      v = d.convertF(v, d.f32Type());
+      v = d.convertF(v, number);
     // Past the last tile a prefetch is never used; within it a rest needs zeros.
     out.push_back(whole ? v : d.select(inside, v, d.real(v.getType(), 0)));
   }
@@ -188,17 +189,17 @@ void TileLoader::put(ArrayRef<Value> values) {
       continue;
     }
     if (!alongDepth) {
-      d.store(v, d.at(shared, at, d.f32Type()), 4 * width);
+      d.store(v, d.at(shared, at, number), std::min(16u, numberBytes() * width));
       continue;
     }
     for (unsigned i = 0; i < width; ++i)
-      d.store(d.extract(v, i), d.at(shared, d.add(at, i * pitch()), d.f32Type()), 4);
+      d.store(d.extract(v, i), d.at(shared, d.add(at, i * pitch()), number), numberBytes());
   }
 }
 
 Value TileLoader::four(Value depth, Value line) {
   Value index = d.add(d.mul(depth, pitch()), line);
-  return d.load(d.vector(4, d.f32Type()), d.at(shared, index, d.f32Type()), 16);
+  return d.load(d.vector(4, number), d.at(shared, index, number), 16);
 }
 
 Values TileLoader::matrices(Value lane, Value line, Value depth, bool linesFirst) {

@@ -10,7 +10,7 @@ namespace lathe::cuda {
 /// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of its body: `lines`
 /// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
 /// the end are 0.
-/// In shared memory they are f32, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
+/// In shared memory they are f32 or f64, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
 /// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
 struct TileSource {
   Value ref; ///< of the body
@@ -23,6 +23,7 @@ struct TileSource {
   Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
   Value predicate = {}; ///< of the body: elements are 0 where it does not hold
   unsigned stages = 1; ///< tiles that lie in shared memory side by side
+  mlir::Type number = {}; ///< of plain threads; null: f32
   /// Shared memory of a tile of halves, whichever way it lies.
   static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
     return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
@@ -44,12 +45,14 @@ public:
   bool isAsynchronous() const { return source.halves && width == 8 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies; }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
+  static unsigned plainBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) { return tileDepth * (tileLines + padding) * bytes; }
   /// Four lines of one depth, from a line that is a multiple of 4.
   Value four(Value depth, Value line);
   /// 16 lines by 16 depths as four registers of 8x8 halves (ldmatrix), from a line and a depth on: lines first, or depths.
   Values matrices(Value lane, Value line, Value depth, bool linesFirst);
 
 private:
+  static constexpr unsigned padding = 4;
   struct Slot {
     Value line, depth; ///< in the tile, i32
     lower::BodyEmitter point;
@@ -67,13 +70,15 @@ private:
   unsigned pitch() const {
     if (source.halves)
       return (alongDepth ? source.tileDepth : source.tileLines) + 8;
-    return source.tileLines + 4;
+    return source.tileLines + padding;
   }
   Value place(Value line, Value depth);
   KernelFrame &frame;
   DeviceBuilder &d;
   TileSource source;
   Type element;
+  Type number; ///< in shared memory, where it is not of halves
+  unsigned numberBytes() const { return number.getIntOrFloatBitWidth() / 8; }
   Value buffer, first, shared;
   Value address; ///< of the tile in use, where it is of halves
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps

@@ -20,7 +20,7 @@ func::ReturnOp Track::result() const {
 
 std::optional<GemmProblem> BodyKernel::productOf(const lower::BodyInfo &info) {
   std::optional<GemmProblem> p = gemmProblem(info);
-  if (!p || !p->lhs.isDirect() || !p->rhs.isDirect() || !p->shape.batchAxes.empty() || p->shape.rowAxes.size() > 1 ||
+  if (!p || !p->sumType().isF32() || !p->lhs.isDirect() || !p->rhs.isDirect() || !p->shape.batchAxes.empty() || p->shape.rowAxes.size() > 1 ||
       p->shape.columnAxes.size() != 1 || !p->n.constant() || !p->k.constant() || *p->k.constant() < 1)
     return std::nullopt;
   bool steps =

@@ -314,11 +314,19 @@ EPILOGUES = {
 }
 
 
+def _sum_of(t):
+    return "f64" if t == "f64" else "f32"
+
+
+def _drawn(t):
+    return np.float64 if t == "f64" else np.float32
+
+
 def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none", t="f32", out="f32", packed=False, fixed_m=False):
     """C = A B (+ epilogue); `b_columns`: B lies as [n][k]. The row count is a symbol."""
     r = _rng("gemm")
     nb = max(batch, 1)
-    a, b = (r.standard_normal((nb, m, k)).astype(np.float32), r.standard_normal((nb, k, n)).astype(np.float32) / np.sqrt(k))
+    a, b = (r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / np.sqrt(k))
     if t == "bf16":
         a, b = from_bf16(to_bf16(a)), from_bf16(to_bf16(b))
     if t == "f16":
@@ -337,15 +345,15 @@ def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none",
         bias = r.standard_normal((nb, m, n)).astype(np.float32)
     code, apply = EPILOGUES[epilogue]
     body = (f'    %y = kernel.contract %i0["{a_off}"], %i1["{b_off}"] over ["k"]{" packed {n_panel = 0}" if packed else ""} : '
-            f"(!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n" + code(c_off if residual else "n"))
+            f"(!kernel.ref<{t}>, !kernel.ref<{t}>) -> {_sum_of(t)}\n" + code(c_off if residual else "n"))
     v = "v" if epilogue != "none" else "y"
-    if out != "f32":
+    if out != _sum_of(t):
         body += f"    %w = arith.truncf %{v} : f32 to {out}\n"
         v = "w"
     body += store(v, "o0", c_off, out)
     aa, bb = (a.swapaxes(1, 2) if a_transposed else a), (b.swapaxes(1, 2) if b_columns else b)
     inputs = [(t, aa), (t, bb)] + ([("f32", bias)] if epilogue != "none" else [])
-    tol = 2e-5 if t == "f32" and out == "f32" else 1e-2
+    tol = {"f32": 2e-5, "f64": 1e-12}.get(t, 1e-2) if out == t else 1e-2
     return Case("gemm", "contraction", axes, body, {} if fixed_m else {"M": m}, inputs, [(out, apply(want, bias))], tol, tol)
 
 
@@ -353,7 +361,7 @@ def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", ou
     """The same with every size a symbol."""
     r = _rng(f"open_gemm {m} {n} {k}")
     nb = max(batch, 1)
-    a, b = r.standard_normal((nb, m, k)).astype(np.float32), r.standard_normal((nb, k, n)).astype(np.float32) / max(k, 1)**0.5
+    a, b = r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / max(k, 1)**0.5
     if t == "bf16":
         a, b = from_bf16(to_bf16(a)), from_bf16(to_bf16(b))
     if t == "f16":
@@ -361,19 +369,19 @@ def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", ou
     want = a.astype(np.float64) @ b.astype(np.float64)
     z = ("K*M*z + ", "K*N*z + ", "M*N*z + ") if batch else ("", "", "")
     body = (f'    %y = kernel.contract %i0["{z[0]}{"M*k + m" if a_transposed else "K*m + k"}"], '
-            f'%i1["{z[1]}{"K*n + k" if b_columns else "N*k + n"}"] over ["k"] : (!kernel.ref<{t}>, !kernel.ref<{t}>) -> f32\n')
+            f'%i1["{z[1]}{"K*n + k" if b_columns else "N*k + n"}"] over ["k"] : (!kernel.ref<{t}>, !kernel.ref<{t}>) -> {_sum_of(t)}\n')
     v = "y"
     if relu:
         body += "    %zero = arith.constant 0.0 : f32\n    %v = arith.maximumf %y, %zero : f32\n"
         v, want = "v", np.maximum(want, 0)
-    if out != "f32":
+    if out != _sum_of(t):
         body += f"    %w = arith.truncf %{v} : f32 to {out}\n"
         v = "w"
     body += store(v, "o0", z[2] + "N*m + n", out)
     axes = ([("z", "Z")] if batch else []) + [("m", "M"), ("n", "N"), ("k", "K")]
     sizes = {"M": m, "N": n, "K": k} | ({"Z": batch} if batch else {})
     inputs = [(t, a.swapaxes(1, 2) if a_transposed else a), (t, b.swapaxes(1, 2) if b_columns else b)]
-    tol = 2e-5 if t == "f32" and out == "f32" else 1e-2
+    tol = {"f32": 2e-5, "f64": 1e-12}.get(t, 1e-2) if out == t else 1e-2
     return Case("open_gemm", "contraction", axes, body, sizes, inputs, [(out, want)], tol, tol)
 
 
@@ -567,6 +575,8 @@ FEW_LINES_HALVES = [lambda: gemm(300, 3, 264, t="bf16", fixed_m=True), lambda: o
                     lambda: gemm(3, 65, 129, t="bf16", fixed_m=True), lambda: gemm(200, 2, 264, t="bf16", b_columns=True),
                     lambda: open_gemm(1, 72, 200, t="bf16", out="bf16"), lambda: open_gemm(4, 71, 200, t="bf16", b_columns=True),
                     lambda: open_gemm(5, 72, 200, t="bf16", b_columns=True), lambda: open_gemm(0, 72, 200, t="bf16")]
+GEMMS_F64 = [lambda: gemm(70, 72, 40, t="f64", out="f64"), lambda: gemm(65, 67, 33, t="f64", out="f64", b_columns=True), lambda: gemm(20, 36, 24, batch=3, a_transposed=True, t="f64", out="f64"),
+             lambda: open_gemm(130, 66, 18, t="f64", out="f64"), lambda: open_gemm(33, 20, 17, batch=2, a_transposed=True, t="f64", out="f64"), lambda: open_gemm(3, 70, 0, t="f64", out="f64")]
 WGMMA = [lambda: gemm(70, 72, 200, t="bf16", b_columns=True, epilogue="residual"),
          lambda: gemm(100, 136, 64, batch=3, t="f16", out="f16", epilogue="residual"), lambda: gemm(5, 72, 200, t="bf16", b_columns=True, epilogue="bias_relu"), lambda: gemm(12, 16, 136, batch=2, t="f16", b_columns=True),
          lambda: gemm(200, 136, 128, t="bf16", b_columns=True), lambda: gemm(70, 64, 200, t="f16", out="f16", epilogue="bias_relu"),
@@ -856,4 +866,4 @@ SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "kept_columns": KEPT_COLUMNS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA}
+GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "kept_columns": KEPT_COLUMNS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA, "gemms_f64": GEMMS_F64}
