@@ -44,9 +44,9 @@ Value PlanFunction::word(unsigned index) {
   return d.load(d.i64Type(), d.at(func.getArgument(1), d.i64(index), d.i64Type()), 8);
 }
 
-void PlanFunction::follow(Value entry, Value grid, Value block) {
+void PlanFunction::follow(Value entry, Value grid, Value block, Value shared) {
   unsigned at = LATHE_CUDA_FOLLOWING0 + LATHE_CUDA_FOLLOWING_WORDS * following++;
-  for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, constant(0)}))
+  for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, shared ? shared : constant(0)}))
     set(at + i, v);
   set(LATHE_CUDA_FOLLOWING, following);
 }
