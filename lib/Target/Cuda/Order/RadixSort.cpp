@@ -11,8 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Launch/GridBarrier.h"
-#include "RadixTile.h"
-#include "lathe/Lower/SortKey.h"
+#include "RadixEmitter.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -21,45 +20,8 @@ using lower::BodyEmitter;
 using shape::Expr;
 
 constexpr unsigned digits = radixDigits, digitBits = 8;
-/// Words of a thread whose loads are in flight together where they are counted, and the fewest words of a block.
-constexpr int64_t ahead = 8, leastWords = 4096;
-/// The scratch memory begins with how many blocks share a row, and a counter for each group of such blocks.
-constexpr int64_t firstCounter = 32, mostGroups = 1024, headBytes = 4 * (firstCounter + mostGroups);
-
-namespace {
-
-class RadixEmitter : public RadixTileEmitter {
-public:
-  RadixEmitter(KernelFrame &frame, kernel::SortOp op, BlockShape shape) : RadixTileEmitter(frame, op, shape) {}
-  void emit();
-  static int64_t wordBytes(unsigned keyBytes) { return keyBytes > 4 ? 12 : 8; }
-  /// What a group has besides its words: the bits of each block's keys, and of each digit and block how many words there are.
-  static int64_t tableBytes() { return 16 + 4 * digits; }
-
-private:
-  /// Where a word goes, and what does with it.
-  using Sink = llvm::function_ref<void(const SortWord &w, Value at)>;
-  SortWord fetch(Value buffer, Value at);
-  void put(const SortWord &w, Value buffer, Value at);
-  Value fill(const BodyEmitter &row, Value &target);
-  void count(Value buffer, Value shift);
-  void publish();
-  void placeTiles();
-  Values wordsOfTile(Value buffer, Value first);
-  void placeDigits(Value inTile);
-  void move(Value buffer, Value shift, Sink sink);
-  Value pass(Value source, Value shift, Value target, Sink sink);
-  Value meet(Value target);
-  void prepareGroup();
-  Value sortRow(const BodyEmitter &row, Value target);
-
-  Value size, sharers, group, part, from, to; ///< from, to: of the block's piece
-  Value all, nexts, offsets;                  ///< in shared memory, of each digit: how many words the row has, where the next one goes, and
-                                              ///< how far that is from its place in the tile
-  Value bits, table, buffers[2];              ///< of the group
-};
-
-} // namespace
+/// Words of a thread whose loads are in flight together where they are counted.
+constexpr int64_t ahead = 8;
 
 //===----------------------------------------------------------------------===//
 // Words
@@ -143,8 +105,8 @@ void RadixEmitter::publish() {
   });
 }
 
-/// Where the block's first word of each digit goes.
-void RadixEmitter::placeTiles() {
+/// Of each digit, how many words all blocks have, and those before this one.
+void RadixEmitter::countBefore() {
   Type i32 = d.i32Type();
   unsigned own = digits / shape.warps(); // digits of a warp
   Values sums(2 * own, d.i32(0));
@@ -169,7 +131,12 @@ void RadixEmitter::placeTiles() {
     }
   });
   d.barrier();
-  // Smaller digits come first: the first warp adds them up.
+}
+
+/// Where the block's first word of each digit goes. Smaller digits come first: the first warp adds them up.
+void RadixEmitter::placeTiles() {
+  Type i32 = d.i32Type();
+  countBefore();
   d.when(d.equal(warp, 0), [&] {
     constexpr unsigned each = digits / 32;
     Values counted;
@@ -238,7 +205,7 @@ void RadixEmitter::move(Value buffer, Value shift, Sink sink) {
 
 /// The counter's next target.
 Value RadixEmitter::meet(Value target) {
-  Value counter = d.at(frame.scratch(), d.add(d.wide(group), firstCounter), d.i32Type()), next = d.add(target, sharers);
+  Value counter = d.at(frame.scratch(), d.add(d.wide(group), firstRadixCounter), d.i32Type()), next = d.add(target, sharers);
   arriveAtGrid(d, counter);
   awaitGrid(d, counter, next);
   return next;
@@ -272,7 +239,7 @@ void RadixEmitter::prepareGroup() {
   // Of each group: its bits, the table, then two buffers.
   Value bufferBytes = d.mul(d.ceilDiv(size, 4), 4 * wordBytes(keyBytes));
   Value own = d.mul(d.add(d.mul(d.wide(sharers), tableBytes()), d.mul(bufferBytes, 2)), d.wide(group));
-  bits = d.byteAt(frame.scratch(), d.add(own, headBytes));
+  bits = d.byteAt(frame.scratch(), d.add(own, radixHeadBytes));
   table = d.byteAt(bits, d.mul(d.wide(sharers), 16));
   buffers[0] = d.byteAt(table, d.mul(d.wide(sharers), 4 * digits));
   buffers[1] = d.byteAt(buffers[0], bufferBytes);
@@ -307,65 +274,4 @@ void RadixEmitter::emit() {
     bindBatch(point, rowAxes, row);
     return Values{sortRow(point, carried[0])};
   });
-}
-
-/// Counters begin at 0; the launch has as many blocks as share a row.
-static llvm::Error addBegin(Generator &g) {
-  KernelFrame frame(g.info, g.device, "sort_begin", 32, g.sm, 0, g.dependent());
-  DeviceBuilder &d = frame.d;
-  d.when(d.equal(d.blockId(), 0), [&] {
-    d.loop(d.threadId(), d.i32(mostGroups), d.i32(32),
-           [&](Value i) { d.store(d.i32(0), d.at(frame.scratch(), d.add(i, firstCounter), d.i32Type()), 4); });
-    d.when(d.equal(d.threadId(), 0), [&] { d.store(d.gridSize(), frame.scratch(), 4); });
-  });
-  return g.addEntry(frame, "sort_begin", "");
-}
-
-/// As many words of a tile as a block has room for.
-static BlockShape shapeFor(const schedule::Machine &machine, unsigned keyBytes) {
-  for (BlockShape s : {BlockShape{1024, 8}, BlockShape{512, 8}})
-    if (s.sharedBytes(keyBytes) + int64_t(8 * digits * 4) <= int64_t(machine.gpu.sharedPerBlock))
-      return s;
-  return {512, 4};
-}
-
-llvm::Expected<std::optional<RadixLaunch>> cuda::addRadixSort(Generator &g, kernel::SortOp op, int64_t blockRoom) {
-  kernel::GenericOp kernel = g.info.kernel;
-  PlanFunction &plan = g.plan;
-  DeviceBuilder &h = plan.d;
-  Expr length = *kernel.getExtent(op.getAxis()), results = *kernel.getExtent(op.getRankAxis());
-  if (results.constant().value_or(INT64_MAX) <= fewBest)
-    return std::nullopt;
-  if (length.constant().value_or(INT64_MAX) <= blockRoom || length.constant().value_or(0) >= INT32_MAX)
-    return std::nullopt;
-  unsigned keyBytes = lower::sortKeyBytes(op);
-  BlockShape shape = shapeFor(g.machine(), keyBytes);
-  auto atLeastOne = [&](Value v) { return h.b.create<arith::MaxSIOp>(h.loc, v, plan.constant(1)).getResult(); };
-  Value size = plan.size(length), rows = atLeastOne(plan.size(rowsOf(g.info, op))), processors = plan.processors();
-  Value parts = h.ceilDiv(plan.size(results), blockRoom);
-  Value sharers = h.minU(h.div(processors, h.minU(rows, processors)), atLeastOne(h.ceilDiv(size, leastWords)));
-  Value groups = h.minU(h.minU(rows, plan.constant(mostGroups)), h.div(processors, sharers));
-  // A block for each part reads its row several times for each; few blocks leave the device idle.
-  Value idle = h.both(h.less(h.mul(h.mul(rows, parts), 8), processors), h.less(plan.constant(4 * blockRoom), size));
-  // A few best ones are found while a row is read twice.
-  idle = h.both(idle, h.less(plan.constant(fewBest), plan.size(results)));
-  Value useful = h.both(h.less(size, plan.constant(INT32_MAX)), h.bitOr(idle, h.less(plan.constant(2), parts)));
-  Value buffer = h.mul(h.ceilDiv(size, 4), 4 * RadixEmitter::wordBytes(keyBytes));
-  Value own = h.add(h.mul(buffer, 2), h.mul(sharers, RadixEmitter::tableBytes()));
-  RadixLaunch launch{h.both(useful, h.less(plan.constant(blockRoom), size)),
-                     plan.constant(g.entries.size()),
-                     sharers,
-                     plan.constant(g.entries.size() + 1),
-                     h.mul(groups, sharers),
-                     h.add(h.mul(own, groups), headBytes),
-                     shape.threads,
-                     shape.sharedBytes(keyBytes)};
-  if (llvm::Error e = addBegin(g))
-    return std::move(e);
-  KernelFrame frame(g.info, g.device, "sort_together", shape.threads, g.sm, 0, Dependent::No);
-  RadixEmitter emitter(frame, op, shape);
-  emitter.emit();
-  if (llvm::Error e = g.addEntry(frame, "sort_together", emitter.error()))
-    return std::move(e);
-  return launch;
 }

@@ -69,6 +69,8 @@ def store(v, dst, off, t="f32"):
 
 def constant(dst, value, t):
     """Of infinity, too, which has no decimal form."""
+    if t.startswith("i"):
+        return f"    %{dst} = arith.constant {value} : {t}\n"
     bits = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}.get(t) if np.isinf(value) else f"{value:e}"
     return f"    %{dst} = arith.constant {bits} : {t}\n"
 
@@ -437,12 +439,12 @@ def convolution(n, h, w, c, f, stride):
 FLOATS = ("f32", "f16", "bf16", "f64")
 
 
-def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None):
+def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None, listed=False, places=None):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
-    up to this. `each`: what all updates are."""
+    up to this. `each`: what all updates are. `listed`: an operand has the numbers of the updates, sorted by place. `places`: all go to so many."""
     r = _rng("scatter")
     kind = TYPES.get(t, np.float32)
-    at = r.integers(-rows - 3, rows + 3, count)
+    at = r.integers(-rows - 3, rows + 3, count) if places is None else r.integers(0, places, count) * (rows // places)
     updates = r.standard_normal((count, width)).astype(kind) if t in FLOATS else r.integers(-9, 9, (count, width)).astype(kind)
     if spread:
         updates = np.ldexp(updates, 3 * (at[:, None] % spread)).astype(kind)
@@ -500,6 +502,10 @@ def forced(case, schedule, when=""):
     """The case by one schedule, where the condition holds, and the general one elsewhere."""
     general = "#schedule.case<#schedule.threads<>>"
     one = f"#schedule.case<{repr(when).replace(chr(39), chr(34)) + ', ' if when else ''}#schedule.threads<{schedule}>>"
+    if listed:
+        to = np.where(at < 0, at + rows, at)
+        case.inputs.append(("i64", np.argsort(np.where((to >= 0) & (to < rows), to, rows), kind="stable")))
+        case.attributes = "attributes {in_place = 0 : i64, order = 3 : i64} "
     case.attributes = f"attributes {{schedule.cases = [{one + ', ' + general if when else one}]}} "
     return case
 
@@ -798,7 +804,12 @@ SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scat
             # Updates that are one number, few elements of many updates, integers among them.
             lambda: scatter(300, 900, 2, each=0.3), lambda: scatter(900, 60, 1, each=-2.5), lambda: scatter(50, 9000, 2, each=1.0),
             lambda: scatter(3, 400, 5, "bf16", each=0.5), lambda: scatter(40, 500, 1, "f64", each=0.1), lambda: scatter(7, 40, 2, each=float("inf")),
-            lambda: scatter(20, 9000, 2, "i64"), lambda: scatter(1, 17000, 1, "i32")]
+            lambda: scatter(20, 9000, 2, "i64"), lambda: scatter(1, 17000, 1, "i32"), lambda: scatter(50, 9000, 2, "i64", each=3), lambda: scatter(2000, 9000, 2, "i32", each=-2)]
+# Rows in the order of their places: none, one run of all stretches, runs of several of them, special numbers, half types.
+SCATTER_RUNS = [lambda: scatter(50, 300, 8, listed=True), lambda: scatter(9, 1000, 33, listed=True), lambda: scatter(700, 900, 16, listed=True),
+                lambda: scatter(1, 2000, 8, listed=True, places=1), lambda: scatter(40, 3000, 12, listed=True, places=3), lambda: scatter(30, 0, 8, listed=True),
+                lambda: scatter(40, 300, 8, listed=True, special=True), lambda: scatter(30, 400, 24, "bf16", listed=True), lambda: scatter(3, 200, 64, "f16", listed=True),
+                lambda: scatter(60, 500, 9, "f64", listed=True), lambda: scatter(20, 15, 300, listed=True), lambda: scatter(5, 6000, 1, listed=True, places=5)]
 SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(1, 1 << 20).timed(bytes=8.0 * (1 << 20), torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(64, 512, columns=512).timed(bytes=8.0 * 64 * 512 * 512, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
