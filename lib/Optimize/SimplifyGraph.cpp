@@ -201,6 +201,30 @@ static Value simplifyPad(Operation *op, OpBuilder &) {
 }
 
 //===----------------------------------------------------------------------===//
+// Orders
+//===----------------------------------------------------------------------===//
+
+/// The first of an order from the largest element down (of integers also up) is the first place of the extremum: two reductions, which
+/// run as such wherever they are compiled for. The first of all NaNs counts as the largest. Upwards NaNs come last, which no minimum says.
+static Value simplifySort(Operation *op, OpBuilder &b) {
+  auto sort = cast<SortOp>(op);
+  Value x = sort.getX();
+  Type element = elementOf(x);
+  int64_t axis = sort.getAxis();
+  if (dimsOf(op->getResult(0))[axis].constant() != 1 || element.isInteger(1) || !isNumber(element) || (!sort.getDescending() && isFloat(x)))
+    return {};
+  shape::Facts none;
+  GraphBuilder g(b, op->getLoc(), none);
+  Dims dims = dimsOf(x);
+  Value extremum = g.reduce(sort.getDescending() ? ReduceKind::Max : ReduceKind::Min, x, {axis}, true);
+  Value hit = g.compare(CompareKind::EQ, x, g.broadcastTo(extremum, dims));
+  if (isFloat(x))
+    hit = g.binary<OrOp>(hit, g.compare(CompareKind::NE, x, x));
+  Value nowhere = g.broadcastTo(g.size(dims[axis]), dims);
+  return g.reduce(ReduceKind::Min, g.select(hit, g.iota(dims, axis, b.getI64Type()), nowhere), {axis}, true);
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -209,7 +233,8 @@ static const llvm::StringMap<Rewrite> &rewrites() {
       {"add", simplifyAdd},       {"sub", simplifySub},   {"mul", simplifyMul},
       {"div", simplifyDiv},       {"pow", simplifyPow},   {"neg", simplifyInvolution<NegOp>},
       {"not", simplifyInvolution<NotOp>}, {"select", simplifySelect}, {"cast", simplifyCast},
-      {"slice", simplifySlice},   {"concat", simplifyConcat}, {"pad", simplifyPad}};
+      {"slice", simplifySlice},   {"concat", simplifyConcat}, {"pad", simplifyPad},
+      {"sort", simplifySort}};
   return table;
 }
 

@@ -109,3 +109,24 @@ func.func @views(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %4 = lathe.transpose %3 [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
   return %4 : tensor<2x3xf32>
 }
+
+// -----
+
+// The first of an order is the first place of the extremum; upwards NaNs come last, which a minimum does not say, and booleans have none.
+// CHECK-LABEL: func @firsts
+// CHECK-SAME: (%[[X:.*]]: tensor<4x9xf32>, %[[I:.*]]: tensor<4x9xi32>, %[[B:.*]]: tensor<4x9xi1>)
+// CHECK: %[[MAX:.*]] = lathe.reduce max %[[X]] axes [1]
+// CHECK: lathe.compare ne %[[X]], %[[X]]
+// CHECK: %[[A:.*]] = lathe.reduce min {{.*}} : tensor<4x9xi64> -> tensor<4xi64>
+// CHECK: lathe.reduce min %[[I]] axes [1]
+// CHECK: lathe.sort %[[X]] axis 1
+// CHECK: lathe.sort %[[B]] axis 1
+// CHECK: lathe.sort %[[X]] axis 1 {descending}
+func.func @firsts(%x: tensor<4x9xf32>, %i: tensor<4x9xi32>, %b: tensor<4x9xi1>) -> (tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x2xi64>) {
+  %0 = lathe.sort %x axis 1 {descending} : tensor<4x9xf32> -> tensor<4x1xi64>
+  %1 = lathe.sort %i axis 1 : tensor<4x9xi32> -> tensor<4x1xi64>
+  %2 = lathe.sort %x axis 1 : tensor<4x9xf32> -> tensor<4x1xi64>
+  %3 = lathe.sort %b axis 1 {descending} : tensor<4x9xi1> -> tensor<4x1xi64>
+  %4 = lathe.sort %x axis 1 {descending} : tensor<4x9xf32> -> tensor<4x2xi64>
+  return %0, %1, %2, %3, %4 : tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x1xi64>, tensor<4x2xi64>
+}

@@ -415,14 +415,14 @@ uint64_t Company::read(uint64_t address, unsigned rank) const {
 static llvm::Error runBlocks(const Launch &launch, const std::vector<uint64_t> &words, EntryThunk thunk, char *shared,
                              const SharedArrays &arrays) {
   start = {thunk, words.data()};
+  SharedArrays all = arrays; // of blocks that run at the same time each has its own
+  all.push_back({shared, launch.shared});
   if (launch.together)
-    return Company(launch, arrays, 0, 0, 0, launch.grid[0]).run();
+    return Company(launch, all, 0, 0, 0, launch.grid[0]).run();
   for (unsigned z = 0; z < launch.grid[2]; ++z)
     for (unsigned y = 0; y < launch.grid[1]; ++y)
       for (unsigned x = 0; x < launch.grid[0]; x += launch.cluster) {
         if (launch.cluster > 1) {
-          SharedArrays all = arrays;
-          all.push_back({shared, launch.shared});
           if (llvm::Error e = Company(launch, all, x, y, z, launch.cluster).run())
             return e;
           continue;

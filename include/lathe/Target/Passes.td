@@ -143,6 +143,30 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def OrderScatters : Pass<"lathe-order-scatters", "::mlir::ModuleOp"> {
+  let summary = "Updates of whole rows are listed in the order of their places by a kernel of their own";
+  let description = [{
+    Where floats are added to rows whose place depends on one axis of the updates, a kernel of class `sort` lists their numbers by place,
+    those that are not stored behind all others. The scatter says `order = N`: operand N, which its body does not read, is that list.
+
+    Before:
+    ```mlir
+    %y = kernel.generic scatter @scatter axes(r = "50", c = "64", n = "900") ins(%i, %u, %d : ...) outs(tensor<50x64xf32>) attributes {in_place = 2 : i64} {
+      ...
+      kernel.store %v, %out["64*$0 + c"] indirect(%at) combine add : f32, <f32>
+    ```
+    After:
+    ```mlir
+    %o = kernel.generic sort @scatter_order axes(n_rank = "900", n = "900") ins(%i : ...) outs(tensor<900xi64>) {
+      ...
+      %s = kernel.sort %key along "n" to "n_rank" : i32
+      kernel.store %s, %order["n_rank"] : i64, <i64>
+    %y = kernel.generic scatter @scatter axes(r = "50", c = "64", n = "900") ins(%i, %u, %d, %o : ...) outs(tensor<50x64xf32>) attributes {in_place = 2 : i64, order = 3 : i64} {
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ShareSizes : Pass<"lathe-share-sizes", "::mlir::ModuleOp"> {
   let summary = "Quotients and the like that kernels run over become sizes, where such kernels share their code";
   let description = [{

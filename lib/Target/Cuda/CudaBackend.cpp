@@ -118,6 +118,7 @@ public:
     filters.panel = 0;
     pm.addPass(target::createPackFilters(filters));
     pm.addPass(target::createSplitScatters());
+    pm.addPass(target::createOrderScatters());
     if (options.precision.empty() || options.precision == "f32")
       return;
     target::CudaPrecisionOptions o;

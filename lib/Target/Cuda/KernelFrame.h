@@ -55,7 +55,7 @@ public:
   /// How many multiprocessors the device has (i64).
   Value processors() { return word(LATHE_CUDA_PROCESSORS); }
   /// Another launch of the kernel, behind those before it; an empty grid is none. All entry points see the scratch
-  /// memory.
+  /// memory. `shared`: bytes of a block's dynamic memory.
   void follow(Value entry, Value grid, Value block, Value shared = {});
   /// None of the launches so far follows where the condition holds.
   void dropFollowing(Value condition);

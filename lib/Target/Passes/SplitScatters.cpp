@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Prune.h"
 #include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Target/Passes.h"
 
@@ -48,8 +49,7 @@ static std::optional<unsigned> dataToUpdate(GenericOp kernel, StoreOp cover) {
   return n;
 }
 
-/// Takes off what no store needs: ops, operands, axes.
-static void prune(GenericOp kernel) {
+void target::prune(GenericOp kernel) {
   Block &body = kernel.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (!isa<StoreOp>(op) && op.use_empty())

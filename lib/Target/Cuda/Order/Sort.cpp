@@ -3,7 +3,8 @@
 // A block makes a part of a row's results: as many words (a key as an unsigned number, below it the index, so that no
 // two are equal) as its shared memory holds, sorted there by exchanges. Of a longer row it first collects the words of
 // its part (SortParts.cpp). Blocks do not wait for one another and need no other memory; a row is read a few times for
-// each part of its results. Rows of many parts, and long ones that are too few for a device, are RadixSort.cpp's.
+// each part of its results. Rows of many parts, and long ones that are too few for a device, are RadixSort.cpp's, a few
+// best ones of these SortStretches.cpp's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +29,13 @@ unsigned SortEmitter::capacity(kernel::SortOp op) { return lower::sortKeyBytes(o
 //===----------------------------------------------------------------------===//
 // Words
 //===----------------------------------------------------------------------===//
+
+Word SortEmitter::wordAt(Value index) {
+  if (!kept)
+    return SortWordEmitter::wordAt(base, start ? d.add(start, index) : index);
+  return {d.load(d.i64Type(), d.at(kept->highs, index, d.i64Type()), 8),
+          isWide() ? d.load(d.i32Type(), d.at(kept->lows, index, d.i32Type()), 4) : Value()};
+}
 
 Word SortEmitter::masked(const Word &w, const Word &mask) {
   return {d.both(w.high, mask.high), isWide() ? d.both(w.low, mask.low) : Value()};
@@ -144,7 +152,7 @@ void SortEmitter::emitResults(Value from, Value to) {
          [&](Value rank) { storeResult(base, load(d.narrow(d.sub(rank, from))), rank); });
 }
 
-void SortEmitter::emit() {
+void SortEmitter::prepare() {
   int64_t room = capacity(op);
   tid = d.threadId();
   size = frame.size(info.extents[axis]);
@@ -153,6 +161,11 @@ void SortEmitter::emit() {
     lows = frame.sharedArray("indices", d.i32Type(), room);
   counts = frame.sharedArray("counts", d.i32Type(), counters);
   found = frame.sharedArray("found", d.i64Type(), 2);
+}
+
+void SortEmitter::emit() {
+  prepare();
+  int64_t room = capacity(op);
   Value count = frame.size(info.extents[rankAxis]), parts = d.ceilDiv(count, room), block = d.wide(d.blockId());
   bindBatch(base, rowAxes, d.div(block, parts));
   Value from = d.mul(d.rem(block, parts), room), to = d.minU(d.add(from, room), count);
@@ -174,6 +187,19 @@ static void setLaunch(PlanFunction &plan, Value entry, Value grid, Value block) 
   plan.set(LATHE_CUDA_GRID + 1, 1);
   plan.set(LATHE_CUDA_GRID + 2, 1);
   plan.set(LATHE_CUDA_BLOCK, block);
+  plan.set(LATHE_CUDA_SCRATCH, 0);
+  plan.set(LATHE_CUDA_SHARED, 0);
+}
+
+/// These launches in place of what the plan says, where that is useful.
+static void preferStretches(PlanFunction &plan, const LaunchWords &s, Value useful) {
+  DeviceBuilder &h = plan.d;
+  auto prefer = [&](unsigned word, Value v) { plan.set(word, h.select(useful, v, plan.word(word))); };
+  prefer(LATHE_CUDA_ENTRY, s.entry);
+  prefer(LATHE_CUDA_GRID, s.grid);
+  prefer(LATHE_CUDA_BLOCK, s.block);
+  prefer(LATHE_CUDA_SCRATCH, s.scratch);
+  plan.follow(s.next, h.select(useful, s.nextGrid, plan.constant(0)), s.block);
 }
 
 /// A block for each part of a row's results, of more threads where rows are long.
@@ -196,19 +222,48 @@ static llvm::Error addParts(Generator &g, kernel::SortOp op, Value rows) {
   return mayBeLong ? addSort(g, op, "sort_long", manyThreads) : llvm::Error::success();
 }
 
-/// All blocks together in place of what the plan says, where that is useful and rows do not fit into one.
-static void preferTogether(PlanFunction &plan, const RadixLaunch &r, const std::optional<BlockSort> &byRows) {
+/// All blocks together in place of what the plan says, where that is useful and rows do not fit into one (`taken`, or null).
+static void preferTogether(PlanFunction &plan, const RadixLaunch &r, Value taken) {
   DeviceBuilder &h = plan.d;
   Value none = plan.constant(0), grid = plan.word(LATHE_CUDA_GRID);
-  Value useful = byRows ? h.select(byRows->useful, h.i1(false), r.useful) : r.useful;
-  plan.set(LATHE_CUDA_SCRATCH, h.select(useful, r.scratch, none));
+  Value useful = taken ? h.select(taken, h.i1(false), r.useful) : r.useful;
+  plan.set(LATHE_CUDA_SCRATCH, h.select(useful, r.scratch, plan.word(LATHE_CUDA_SCRATCH)));
   // The first launch has no blocks where there are no results.
   Value begin = h.select(h.less(none, grid), r.beginGrid, grid);
-  plan.follow(r.sort, h.select(useful, r.sortGrid, none), plan.constant(radixThreads));
+  plan.follow(r.sort, h.select(useful, r.sortGrid, none), plan.constant(r.threads), plan.constant(r.shared));
   plan.set(LATHE_CUDA_FLAGS, h.bitOr(plan.word(LATHE_CUDA_FLAGS), plan.constant(LATHE_CUDA_TOGETHER)));
   plan.set(LATHE_CUDA_ENTRY, h.select(useful, r.begin, plan.word(LATHE_CUDA_ENTRY)));
   plan.set(LATHE_CUDA_GRID, h.select(useful, begin, grid));
   plan.set(LATHE_CUDA_BLOCK, h.select(useful, plan.constant(32), plan.word(LATHE_CUDA_BLOCK)));
+}
+
+/// One of the ways where it is useful, all blocks together or a block for each part of a row elsewhere.
+static llvm::Expected<bool> addForAllSizes(Generator &g, kernel::SortOp op, ArrayRef<BlockSort> ways) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  llvm::Expected<std::optional<RadixLaunch>> together = addRadixSort(g, op, SortEmitter::capacity(op));
+  if (!together)
+    return together.takeError();
+  Value stretchesUseful, taken;
+  llvm::Expected<std::optional<LaunchWords>> stretches = addStretches(g, op, stretchesUseful);
+  if (!stretches)
+    return stretches.takeError();
+  if (llvm::Error e = addParts(g, op, plan.size(rowsOf(g.info, op))))
+    return std::move(e);
+  if (*stretches)
+    preferStretches(plan, **stretches, stretchesUseful);
+  for (const BlockSort &s : ways)
+    taken = taken ? h.bitOr(taken, s.useful) : s.useful;
+  if (*together)
+    preferTogether(plan, **together, taken);
+  for (const BlockSort &s : ways) {
+    auto prefer = [&](unsigned word, Value v, Value otherwise) { plan.set(word, h.select(s.useful, v, otherwise)); };
+    prefer(LATHE_CUDA_ENTRY, s.entry, plan.word(LATHE_CUDA_ENTRY));
+    prefer(LATHE_CUDA_GRID, s.grid, plan.word(LATHE_CUDA_GRID));
+    prefer(LATHE_CUDA_BLOCK, s.threads, plan.word(LATHE_CUDA_BLOCK));
+    prefer(LATHE_CUDA_SHARED, s.shared, plan.word(LATHE_CUDA_SHARED));
+  }
+  return true;
 }
 
 llvm::Expected<bool> cuda::generateSort(Generator &g) {
@@ -218,29 +273,18 @@ llvm::Expected<bool> cuda::generateSort(Generator &g) {
     return false;
   kernel::SortOp op = *sorts.begin();
   PlanFunction &plan = g.plan;
-  DeviceBuilder &h = plan.d;
-  llvm::Expected<std::optional<BlockSort>> byRows = addBlockRadix(g, op);
-  if (!byRows)
-    return byRows.takeError();
-  Value rows = plan.size(rowsOf(g.info, op));
-  if (const std::optional<BlockSort> &s = *byRows; s && s->always) {
-    setLaunch(plan, s->entry, rows, s->threads);
-    plan.set(LATHE_CUDA_SHARED, s->shared);
-    return true;
+  SmallVector<BlockSort> ways; // no two of them serve the same sizes
+  for (auto add : {addBlockRadix, addWarpBest}) {
+    llvm::Expected<std::optional<BlockSort>> way = add(g, op);
+    if (!way)
+      return way.takeError();
+    if (*way)
+      ways.push_back(**way);
+    if (*way && (*way)->always) {
+      setLaunch(plan, (*way)->entry, (*way)->grid, (*way)->threads);
+      plan.set(LATHE_CUDA_SHARED, (*way)->shared);
+      return true;
+    }
   }
-  llvm::Expected<std::optional<RadixLaunch>> together = addRadixSort(g, op, SortEmitter::capacity(op));
-  if (!together)
-    return together.takeError();
-  if (llvm::Error e = addParts(g, op, rows))
-    return std::move(e);
-  if (*together)
-    preferTogether(plan, **together, *byRows);
-  if (const std::optional<BlockSort> &s = *byRows) {
-    auto prefer = [&](unsigned word, Value v, Value otherwise) { plan.set(word, h.select(s->useful, v, otherwise)); };
-    prefer(LATHE_CUDA_ENTRY, s->entry, plan.word(LATHE_CUDA_ENTRY));
-    prefer(LATHE_CUDA_GRID, rows, plan.word(LATHE_CUDA_GRID));
-    prefer(LATHE_CUDA_BLOCK, s->threads, plan.word(LATHE_CUDA_BLOCK));
-    prefer(LATHE_CUDA_SHARED, s->shared, plan.constant(0));
-  }
-  return true;
+  return addForAllSizes(g, op, ways);
 }

@@ -12,10 +12,19 @@ struct SortBound {
   SortWord prefix, mask;
 };
 
+/// Words in memory, which are sorted in place of a row's own.
+struct SortKept {
+  Value highs, lows;
+};
+
 class SortEmitter : public SortWordEmitter {
 public:
   SortEmitter(KernelFrame &frame, kernel::SortOp op, unsigned threads) : SortWordEmitter(frame, op), threads(threads) {}
+  /// A part of a row's results.
   void emit();
+  /// The best words of a stretch of a row, and the best of those (SortStretches.cpp).
+  void emitStretch();
+  void emitSurvivors();
   /// Words in shared memory.
   static unsigned capacity(kernel::SortOp op);
 
@@ -23,8 +32,10 @@ private:
   using Word = SortWord;
   using Bound = SortBound;
 
+  void prepare();
+
   // Words
-  Word wordAt(Value index) { return SortWordEmitter::wordAt(base, index); }
+  Word wordAt(Value index);
   Word constant(int64_t v) { return {d.i64(v), isWide() ? d.i32(v) : Value()}; }
   Word masked(const Word &w, const Word &mask);
   Value less(const Word &x, const Word &y);
@@ -44,6 +55,7 @@ private:
   void findDigit(const Bound &bound, Value shift, Value rest);
   Value collect(Value from, Value to);
   Value collectBetween(Value from, Value to);
+  Value storeBest(const Word &best, Value count);
   Value collectBest(Value count);
   void clearTaken();
   Value take();
@@ -53,11 +65,16 @@ private:
   Word load(Value at);
   void store(const Word &w, Value at);
   void sortWords(Value count);
+  SortKept keptWords(Value stretches, Value results);
+  void keep(const Word &w, const SortKept &to, Value at);
   void exchange(Value i, Value bit, Value block);
   void emitResults(Value from, Value to);
 
   unsigned threads;
-  Value size, tid, highs, lows, counts, found; ///< the last four are arrays in shared memory
+  Value start, size;               ///< where the block's words begin in its row (null: there), and how many there are
+  std::optional<SortKept> kept;    ///< they are these
+  Value tid;
+  Value highs, lows, counts, found; ///< arrays in shared memory
 };
 
 } // namespace lathe::cuda

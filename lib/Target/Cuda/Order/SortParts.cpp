@@ -1,8 +1,8 @@
 //===- SortParts.cpp - The words of a part of a sorted row -----------------===//
 //
 // A few best words are among those that are no worse than the last of the best ones of as many threads: each thread
-// finds its own best one, these are sorted, and what is good enough is collected. Where that is more than there is room
-// for, and for any other part, histograms find the words between which the part lies, digit by digit.
+// finds its own best one, these are sorted, and what is good enough is collected. Of very few words warps' best ones do,
+// which are sooner sorted. Where what is good enough is more than there is room for, and for any other part, histograms find the words between which the part lies, digit by digit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -126,6 +126,26 @@ Value SortEmitter::collectBetween(Value from, Value to) {
 // The best ones
 //===----------------------------------------------------------------------===//
 
+/// The threads' best words to shared memory, or the warps' where these are enough; gives how many there are.
+Value SortEmitter::storeBest(const Word &best, Value count) {
+  unsigned warps = threads / 32;
+  auto byWarps = [&] {
+    Word w = best;
+    for (unsigned m = 16; m; m /= 2) {
+      Word other{d.shuffleXor(w.high, m), isWide() ? d.shuffleXor(w.low, m) : Value()};
+      Value better = less(other, w);
+      w = {d.select(better, other.high, w.high), isWide() ? d.select(better, other.low, w.low) : Value()};
+    }
+    d.when(d.equal(d.bitAnd(tid, 31), 0), [&] { store(w, d.div(tid, 32)); });
+    return Values{d.i32(warps)};
+  };
+  auto byThreads = [&] {
+    store(best, tid);
+    return Values{d.i32(threads)};
+  };
+  return d.choose(d.less(count, d.i64(warps / 2 + 1)), byWarps, byThreads)[0];
+}
+
 /// Gives how many there are, at least `count`: more than there is room for are not all there.
 Value SortEmitter::collectBest(Value count) {
   Values best = eachWord(values(constant(-1)), [&](const Word &w, ValueRange now) {
@@ -135,8 +155,7 @@ Value SortEmitter::collectBest(Value count) {
       out.push_back(d.select(better, w.low, now[1]));
     return out;
   });
-  store(wordOf(best), tid);
-  sortWords(d.i32(threads));
+  sortWords(storeBest(wordOf(best), count));
   Word last = load(d.sub(d.narrow(count), d.i32(1)));
   clearTaken();
   eachWord([&](const Word &w) {
@@ -150,15 +169,20 @@ Value SortEmitter::collectBest(Value count) {
 
 /// The words of results [from, to), and perhaps more behind them, to shared memory in any order; gives how many.
 Value SortEmitter::collect(Value from, Value to) {
-  auto between = [&] { return Values{collectBetween(from, to)}; };
-  // A thread's best one is of little use where most of them are results, or where each has but a few to choose from.
-  Value few = d.both(d.equal(from, 0), d.both(d.less(d.i64(0), to), d.less(to, d.i64(threads / 2 + 1))));
-  few = d.both(few, d.less(d.i64(4 * threads - 1), size));
+  Value isFirst = d.equal(from, 0), tooMany = d.i32(capacity(op) + 1);
+  // Of two words for each thread, to sort them all is the least work.
+  Value areAll = d.both(isFirst, d.less(size, d.i64(2 * threads + 1)));
+  // A thread's best one is of little use where most of them are results.
+  Value few = d.both(isFirst, d.both(d.less(d.i64(0), to), d.less(to, d.i64(threads / 2 + 1))));
+  auto all = [&] {
+    d.loop(d.wide(tid), size, d.i64(threads), [&](Value i) { store(wordAt(i), d.narrow(i)); });
+    d.barrier();
+    return Values{d.narrow(size)};
+  };
+  auto best = [&] {
+    return d.choose(few, [&] { return Values{collectBest(to)}; }, [&] { return Values{tooMany}; });
+  };
+  Value found = d.choose(areAll, all, best)[0];
   return d.choose(
-      few,
-      [&] {
-        Value found = collectBest(to);
-        return d.choose(d.less(d.i32(capacity(op)), found), between, [&] { return Values{found}; });
-      },
-      between)[0];
+      d.less(d.i32(capacity(op)), found), [&] { return Values{collectBetween(from, to)}; }, [&] { return Values{found}; })[0];
 }

@@ -34,22 +34,31 @@ shape::Expr rowsOf(const lower::BodyInfo &info, kernel::SortOp op);
 struct RadixLaunch {
   Value useful; ///< i1: rather than a block for a part of a row
   Value begin, beginGrid, sort, sortGrid, scratch;
+  int64_t threads, shared; ///< of the second one
 };
 /// Adds the entry points of a radix sort; `blockRoom`: the results that a block makes at once elsewhere. Nothing where
 /// rows are known to be short.
 llvm::Expected<std::optional<RadixLaunch>> addRadixSort(Generator &g, kernel::SortOp op, int64_t blockRoom);
-constexpr unsigned radixThreads = 1024;
 /// Values of a digit, of eight bits.
 constexpr unsigned radixDigits = 256;
 
-/// Words of a plan: a launch of a block for each row.
+/// Results of a row that are picked from it without sorting it.
+constexpr int64_t fewBest = 512;
+/// Adds the entry points for a few best words of rows that are too few for a device, and says where they are useful (i1).
+/// Nothing where rows are known to be short, or results to be many.
+llvm::Expected<std::optional<LaunchWords>> addStretches(Generator &g, kernel::SortOp op, Value &useful);
+
+/// Words of a plan: one launch.
 struct BlockSort {
-  Value useful; ///< i1: rows that a block's shared memory holds, of which more than a few results are wanted
-  Value entry, threads, shared;
+  Value useful; ///< i1
+  Value entry, grid, threads, shared;
   bool always;  ///< it is known to be useful
 };
-/// Adds entry points for rows that a block sorts digit by digit; nothing where rows are known to be longer or very short.
+/// Adds entry points for rows that a block sorts digit by digit, since its shared memory holds them and more than a few results
+/// are wanted; nothing where rows are known to be longer or very short.
 llvm::Expected<std::optional<BlockSort>> addBlockRadix(Generator &g, kernel::SortOp op);
+/// Adds entry points for short rows of which a warp finds a few best words.
+llvm::Expected<std::optional<BlockSort>> addWarpBest(Generator &g, kernel::SortOp op);
 
 } // namespace lathe::cuda
 

@@ -13,6 +13,7 @@
 #include "lathe/Schedule/ThreadRows.h"
 #include "ScatterEmitter.h"
 #include "ScatterPhases.h"
+#include "ScatterRuns.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "lathe/Support/Diagnostics.h"
 
@@ -79,8 +80,10 @@ class ScatterPlanner {
 public:
   explicit ScatterPlanner(Generator &g) : g(g), plan(g.plan) {}
   llvm::Expected<ScatterLaunch> atomic(Isolated &s, Combiner kind);
-  llvm::Expected<ScatterLaunch> privately(Isolated &s, int64_t elements);
+  llvm::Expected<ScatterLaunch> privately(Isolated &s, const Expr &elements);
+  llvm::Expected<ScatterLaunch> integers(Isolated &s, Combiner kind, const std::optional<Expr> &elements);
   llvm::Expected<ScatterLaunch> inOrder(Isolated &s);
+  llvm::Expected<ScatterLaunch> inRuns(Isolated &s, unsigned order);
   llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements);
   llvm::Expected<ScatterLaunch> inPhases(Isolated &s, const ScatterPhases &phases, const Expr &elements, bool sparse);
 
@@ -112,19 +115,50 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::atomic(Isolated &s, Combiner kind)
   return launch;
 }
 
-/// Sums of integers.
-llvm::Expected<ScatterLaunch> ScatterPlanner::privately(Isolated &s, int64_t elements) {
-  ScatterLaunch launch{{{plan.constant(g.entries.size()), gridOf(s, {ScatterPhase::Private, {}}, Expr(elements))}}, plan.constant(0)};
+/// What all updates are, where they are one whole number.
+static std::optional<int64_t> wholeNumberOf(lower::ScatterUpdates updates) {
+  IntegerAttr value;
+  if (!matchPattern(updates.store.getValue(), m_Constant(&value)))
+    return std::nullopt;
+  return value.getInt();
+}
+
+/// Sums of integers. Where all are one number, they are counted: shared memory has no instruction that adds 64 bits.
+llvm::Expected<ScatterLaunch> ScatterPlanner::privately(Isolated &s, const Expr &elements) {
+  ScatterLaunch launch{{{plan.constant(g.entries.size()), gridOf(s, {ScatterPhase::Private, {}}, elements)}}, plan.constant(0)};
   KernelFrame frame(s.info, g.device, "scatter_in_blocks", threadsPerBlock, g.sm, 0, g.dependent());
-  Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
-  Type word = s.updates.store.getValue().getType();
-  PrivateWords words{frame.sharedArray("words", word, elements), word, elements, /*counts=*/false};
-  PrivateHooks hooks(s.info, words, result);
   DeviceBuilder &d = frame.d;
-  auto flush = [&](Value i, Value sum) { atomicUpdate(d, LLVM::AtomicBinOp::add, d.at(result, i, word), sum); };
+  Value result = frame.refs[cast<BlockArgument>(s.updates.store.getRef()).getArgNumber()];
+  std::optional<int64_t> each = wholeNumberOf(s.updates);
+  Type element = s.updates.store.getValue().getType(), word = each ? d.i32Type() : element;
+  int64_t room = elements.constant().value_or(mostPrivate);
+  PrivateWords words{frame.sharedArray("words", word, room), word, d.narrow(frame.size(elements)), /*counts=*/each.has_value()};
+  PrivateHooks hooks(s.info, words, result);
+  auto flush = [&](Value i, Value sum) {
+    if (each)
+      sum = d.mul(element.isInteger(64) ? d.wide(sum) : sum, *each);
+    atomicUpdate(d, LLVM::AtomicBinOp::add, d.at(result, i, element), sum);
+  };
   if (llvm::Error e = add(s, "scatter_in_blocks", hooks, frame, [&](ScatterEmitter &e) { e.emitPrivate(words, flush); }))
     return std::move(e);
   return launch;
+}
+
+/// Integers, of few elements in blocks' memory first.
+llvm::Expected<ScatterLaunch> ScatterPlanner::integers(Isolated &s, Combiner kind, const std::optional<Expr> &elements) {
+  Expr updates = extentOf(s.info, s.axes.all());
+  std::optional<int64_t> most = elements ? elements->constant() : std::nullopt, all = updates.constant();
+  if (kind != Combiner::Add || !elements || most.value_or(0) > mostPrivate || all.value_or(INT64_MAX) < leastForPrivate)
+    return atomic(s, kind);
+  llvm::Expected<ScatterLaunch> inBlocks = privately(s, *elements);
+  if (most || !inBlocks)
+    return inBlocks;
+  llvm::Expected<ScatterLaunch> atOnce = atomic(s, kind);
+  if (!atOnce)
+    return atOnce;
+  DeviceBuilder &h = plan.d;
+  Value few = h.less(plan.size(*elements), plan.constant(mostPrivate + 1)), many = h.less(plan.constant(leastForPrivate - 1), plan.size(updates));
+  return inBlocks->orElse(h, h.both(few, many), *atOnce);
 }
 
 llvm::Expected<ScatterLaunch> ScatterPlanner::inOrder(Isolated &s) {
@@ -137,6 +171,13 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::inOrder(Isolated &s) {
   if (llvm::Error e = add(s, "scatter_in_order", hooks, frame, [&](ScatterEmitter &e) { e.emitInOrder(part, parts); }))
     return std::move(e);
   return launch;
+}
+
+llvm::Expected<ScatterLaunch> ScatterPlanner::inRuns(Isolated &s, unsigned order) {
+  llvm::Expected<RunsLaunch> runs = addScatterRuns(g, s.info, s.updates, s.axes, order);
+  if (!runs)
+    return runs.takeError();
+  return ScatterLaunch{{{runs->sums, runs->grid}, {runs->joins, runs->grid}}, runs->scratch};
 }
 
 Value ScatterPlanner::gridOf(Isolated &s, const ScatterPhase &phase, const Expr &elements) {
@@ -188,7 +229,7 @@ llvm::Expected<ScatterLaunch> ScatterPlanner::inPhases(Isolated &s, const Scatte
     PhaseMemory memory{result, frame.scratch(), frame.size(elements), frame.size(extentOf(s.info, s.axes.all()))};
     if (phase.per == ScatterPhase::Private) {
       PrivateWords words{frame.sharedArray("words", frame.d.i32Type(), *elements.constant()), frame.d.i32Type(),
-                         *elements.constant(), /*counts=*/true};
+                         frame.d.i32(*elements.constant()), /*counts=*/true};
       PrivateHooks hooks(s.info, words, result);
       auto flush = [&](Value i, Value count) { phases.addCount(frame.d, memory, i, count); };
       if (llvm::Error e = add(s, name, hooks, frame, [&](ScatterEmitter &e) { e.emitPrivate(words, flush); }))
@@ -236,6 +277,17 @@ static std::optional<double> numberOf(lower::ScatterUpdates updates) {
   return value.getValueAsDouble();
 }
 
+static void setLaunch(PlanFunction &plan, const ScatterLaunch &launch) {
+  plan.set(LATHE_CUDA_ENTRY, launch.steps[0].first);
+  plan.set(LATHE_CUDA_GRID, launch.steps[0].second);
+  plan.set(LATHE_CUDA_GRID + 1, 1);
+  plan.set(LATHE_CUDA_GRID + 2, 1);
+  plan.set(LATHE_CUDA_BLOCK, int64_t(threadsPerBlock));
+  plan.set(LATHE_CUDA_SCRATCH, launch.scratch);
+  for (auto [entry, grid] : llvm::drop_begin(launch.steps))
+    plan.follow(entry, grid, plan.constant(threadsPerBlock));
+}
+
 llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   kernel::GenericOp kernel = g.info.kernel;
   if (kernel.getKernelClass() != kernel::KernelClass::Scatter)
@@ -256,6 +308,13 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
   ScatterPlanner planner(g);
+  if (std::optional<unsigned> order = orderOperandOf(kernel)) {
+    llvm::Expected<ScatterLaunch> launch = planner.inRuns(updates, *order);
+    if (!launch)
+      return launch.takeError();
+    setLaunch(plan, *launch);
+    return true;
+  }
   Expr serial = extentOf(ordered.info, ordered.axes.serial);
   std::optional<int64_t> many = serial.constant();
   bool takesPhases =
@@ -263,10 +322,9 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   bool mayBeTooMany = takesPhases && !all && phases->mostUpdates() != INT64_MAX;
   bool counted = kind && isAtomic(*kind, element);
   llvm::Expected<ScatterLaunch> launch =
-      counted && *kind == Combiner::Add && meets ? planner.privately(updates, *elements->constant())
-      : counted                                  ? planner.atomic(updates, *kind)
-      : takesPhases                              ? planner.inPhases(updates, *phases, *elements)
-                                                 : planner.inOrder(ordered);
+      counted       ? planner.integers(updates, *kind, elements)
+      : takesPhases ? planner.inPhases(updates, *phases, *elements)
+                    : planner.inOrder(ordered);
   if (launch && takesPhases && (!many || mayBeTooMany)) {
     llvm::Expected<ScatterLaunch> few = planner.inOrder(ordered);
     if (!few)
@@ -278,13 +336,6 @@ llvm::Expected<bool> cuda::generateScatter(Generator &g) {
   }
   if (!launch)
     return launch.takeError();
-  plan.set(LATHE_CUDA_ENTRY, launch->steps[0].first);
-  plan.set(LATHE_CUDA_GRID, launch->steps[0].second);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, int64_t(threadsPerBlock));
-  plan.set(LATHE_CUDA_SCRATCH, launch->scratch);
-  for (auto [entry, grid] : llvm::drop_begin(launch->steps))
-    plan.follow(entry, grid, plan.constant(threadsPerBlock));
+  setLaunch(plan, *launch);
   return true;
 }

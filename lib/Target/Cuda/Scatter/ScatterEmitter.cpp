@@ -99,7 +99,7 @@ Values ScatterEmitter::emitRange(unsigned count, llvm::function_ref<Values(Value
 void ScatterEmitter::emitPrivate(const PrivateWords &w, llvm::function_ref<void(Value, Value)> flush) {
   unsigned bytes = w.word.getIntOrFloatBitWidth() / 8;
   auto eachElement = [&](llvm::function_ref<void(Value)> f) {
-    d.loop(d.threadId(), d.i32(w.elements), d.i32(scatterThreads), f);
+    d.loop(d.threadId(), w.elements, d.i32(scatterThreads), f);
   };
   eachElement([&](Value i) { d.store(d.constant(w.word, 0), d.at(w.shared, i, w.word), bytes); });
   d.barrier();

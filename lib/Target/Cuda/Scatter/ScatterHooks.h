@@ -25,7 +25,7 @@ private:
 struct PrivateWords {
   Value shared;
   Type word;
-  int64_t elements;
+  Value elements; ///< how many there are (i32)
   bool counts;
 };
 

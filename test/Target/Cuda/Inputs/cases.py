@@ -79,6 +79,8 @@ def store(v, dst, off, t="f32"):
 
 def constant(dst, value, t):
     """Of infinity, too, which has no decimal form."""
+    if t.startswith("i"):
+        return f"    %{dst} = arith.constant {value} : {t}\n"
     bits = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}.get(t) if np.isinf(value) else f"{value:e}"
     return f"    %{dst} = arith.constant {bits} : {t}\n"
 
@@ -476,12 +478,12 @@ def convolution(n, h, w, c, f, stride):
 FLOATS = ("f32", "f16", "bf16", "f64")
 
 
-def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None):
+def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None, listed=False, places=None):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
-    up to this. `each`: what all updates are."""
+    up to this. `each`: what all updates are. `listed`: an operand has the numbers of the updates, sorted by place. `places`: all go to so many."""
     r = _rng("scatter")
     kind = TYPES.get(t, np.float32)
-    at = r.integers(-rows - 3, rows + 3, count)
+    at = r.integers(-rows - 3, rows + 3, count) if places is None else r.integers(0, places, count) * (rows // places)
     updates = r.standard_normal((count, width)).astype(kind) if t in FLOATS else r.integers(-9, 9, (count, width)).astype(kind)
     if spread:
         updates = np.ldexp(updates, 3 * (at[:, None] % spread)).astype(kind)
@@ -539,6 +541,10 @@ def forced(case, schedule, when=""):
     """The case by one schedule, where the condition holds, and the general one elsewhere."""
     general = "#schedule.case<#schedule.threads<>>"
     one = f"#schedule.case<{repr(when).replace(chr(39), chr(34)) + ', ' if when else ''}#schedule.threads<{schedule}>>"
+    if listed:
+        to = np.where(at < 0, at + rows, at)
+        case.inputs.append(("i64", np.argsort(np.where((to >= 0) & (to < rows), to, rows), kind="stable")))
+        case.attributes = "attributes {in_place = 0 : i64, order = 3 : i64} "
     case.attributes = f"attributes {{schedule.cases = [{one + ', ' + general if when else one}]}} "
     return case
 
@@ -788,7 +794,7 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
     return Case("scan", "scan", axes, body, sizes, [(t, x)], [(t, want)], 1e-4, 1e-3 if n < 10000 else 2e-2)
 
 
-def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0):
+def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0, fixed=False):
     """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
     r = _rng(f"sort{n}{k}{t}")
     x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
@@ -800,12 +806,13 @@ def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0):
         x[x == 2] = -0.0
         x[x == 3] = -np.inf
     flag = " {descending}" if descending else ""
-    body = (load("x", "i0", "C*n + c", t) + f'    %s = kernel.sort %x along "c" to "p"{flag} : {t}\n' +
-            f'    %v = kernel.load %i0["C*n + $0"] indirect(%s) : !kernel.ref<{t}> -> {t}\n' +
-            store("v", "o0", "K*n + p", t) + store("s", "o1", "K*n + p", "i64"))
+    body = (load("x", "i0", f"{C}*n + c", t) + f'    %s = kernel.sort %x along "c" to "p"{flag} : {t}\n' +
+            f'    %v = kernel.load %i0["{C}*n + $0"] indirect(%s) : !kernel.ref<{t}> -> {t}\n' +
+            store("v", "o0", f"{K}*n + p", t) + store("s", "o1", f"{K}*n + p", "i64"))
     rank = np.unique(x, return_inverse=True)[1].reshape(x.shape)
     order = np.argsort(-rank if descending else rank, 1, kind="stable")[:, :k]
-    return Case("sort", "sort", [("n", "N"), ("p", "K"), ("c", "C")], body, {"N": rows, "C": n, "K": k}, [(t, x)],
+    sizes = {"N": rows} if fixed else {"N": rows, "C": n, "K": k}
+    return Case("sort", "sort", [("n", "N"), ("p", str(K)), ("c", str(C))], body, sizes, [(t, x)],
                 [(t, np.take_along_axis(x, order, 1)), ("i64", order)], 0, 0)
 
 
@@ -818,6 +825,7 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: scan(2, 4100, t="i64", reverse=True), lambda: scan(1, 12290, open_size=False, kind="max"), lambda: scan(1, 4097, kind="logaddexp"),
            lambda: scan(1, 200, columns=33), lambda: scan(2, 300, columns=5, exclusive=True, reverse=True), lambda: scan(1, 33, columns=70, open_size=False, kind="max"),
            lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
+    C, K = (n, k) if fixed else ("C", "K")
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True),
            # The best ones of long rows; the last two have more good ones than a block has room for.
@@ -838,7 +846,15 @@ SORTED_ROWS = [lambda: sort(2, 513, 513), lambda: sort(3, 700, 130, ties=True, d
                lambda: sort(2, 1025, 1025, descending=True), lambda: sort(1, 2049, 2049), lambda: sort(1, 4100, 4100, "i64", ties=True),
                lambda: sort(1, 8200, 8200, ties=True), lambda: sort(1, 8192, 200, "i64", descending=True)]
 # Rows that all blocks sort together.
-SORTED_TOGETHER = [lambda: sort(1, 16400, 16400), lambda: sort(2, 16500, 600, descending=True, ties=True), lambda: sort(1, 8200, 8200, "i64", ties=True)]
+SORTED_TOGETHER = [lambda: sort(1, 16400, 16400), lambda: sort(2, 16500, 600, descending=True, ties=True), lambda: sort(1, 8200, 8200, "i64", ties=True),
+                   lambda: sort(1, 8300, 8300, "i64")]
+# A few best ones of short rows, which a warp finds.
+SORTED_WARPS = [lambda: sort(9, 100, 8), lambda: sort(3, 1, 1), lambda: sort(5, 1000, 32, ties=True, descending=True), lambda: sort(6, 40, 20, "i64"),
+                lambda: sort(7, 128, 8, "bf16", descending=True, ties=True, fixed=True), lambda: sort(2, 1024, 3, "i64", ties=True, fixed=True),
+                lambda: sort(0, 50, 3), lambda: sort(5, 30, 30, fixed=True), lambda: sort(2, 33, 1, fixed=True)]
+# And of long rows too few for a device, of each of whose stretches a block finds them.
+SORTED_STRETCHES = [lambda: sort(1, 40000, 100), lambda: sort(2, 33001, 7, ties=True, descending=True), lambda: sort(1, 32769, 500, "i64", ties=True),
+                    lambda: sort(1, 70000, 1, fixed=True), lambda: sort(3, 32768, 300, "bf16", descending=True, ties=True, fixed=True)]
 
 SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scatter(300, 40, 33, combine=""), lambda: scatter(50, 500, 3, "i32"),
             lambda: scatter(9, 300, 5, "i64", "max"), lambda: scatter(9, 60, 5, "i64", "mul"), lambda: scatter(20, 100, 4, "i64", ""),
@@ -859,11 +875,45 @@ SCATTERS = [lambda: scatter(50, 200, 8), lambda: scatter(7, 90, 1), lambda: scat
             # Updates that are one number, few elements of many updates, integers among them.
             lambda: scatter(300, 900, 2, each=0.3), lambda: scatter(900, 60, 1, each=-2.5), lambda: scatter(50, 9000, 2, each=1.0),
             lambda: scatter(3, 400, 5, "bf16", each=0.5), lambda: scatter(40, 500, 1, "f64", each=0.1), lambda: scatter(7, 40, 2, each=float("inf")),
-            lambda: scatter(20, 9000, 2, "i64"), lambda: scatter(1, 17000, 1, "i32")]
+            lambda: scatter(20, 9000, 2, "i64"), lambda: scatter(1, 17000, 1, "i32"), lambda: scatter(50, 9000, 2, "i64", each=3), lambda: scatter(2000, 9000, 2, "i32", each=-2)]
+# Rows in the order of their places: none, one run of all stretches, runs of several of them, special numbers, half types.
+SCATTER_RUNS = [lambda: scatter(50, 300, 8, listed=True), lambda: scatter(9, 1000, 33, listed=True), lambda: scatter(700, 900, 16, listed=True),
+                lambda: scatter(1, 2000, 8, listed=True, places=1), lambda: scatter(40, 3000, 12, listed=True, places=3), lambda: scatter(30, 0, 8, listed=True),
+                lambda: scatter(40, 300, 8, listed=True, special=True), lambda: scatter(30, 400, 24, "bf16", listed=True), lambda: scatter(3, 200, 64, "f16", listed=True),
+                lambda: scatter(60, 500, 9, "f64", listed=True), lambda: scatter(20, 15, 300, listed=True), lambda: scatter(5, 6000, 1, listed=True, places=5)]
 SPEED += [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(1, 1 << 20).timed(bytes=8.0 * (1 << 20), torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: scan(64, 512, columns=512).timed(bytes=8.0 * 64 * 512 * 512, torch=lambda torch, x: lambda: torch.cumsum(x[0], 1)),
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "shared_rows": SHARED_ROWS, "permutations": PERMUTATIONS, "sorted_together": SORTED_TOGETHER, "sorted_rows": SORTED_ROWS, "few_queries": FEW_QUERIES, "speed": SPEED, "attention": ATTENTION, "wgmma_attention": WGMMA_ATTENTION, "wgmma": WGMMA, "rows": ROWS, "open_rows": OPEN_ROWS, "kept_columns": KEPT_COLUMNS, "forced_rows": FORCED_ROWS, "ordered": ORDERED, "gemms": GEMMS, "few_lines": FEW_LINES, "few_lines_halves": FEW_LINES_HALVES, "few_columns": FEW_COLUMNS, "open": OPEN, "open_bf16": OPEN_BF16, "windows": WINDOWS, "windows_last": WINDOWS_LAST, "windows_bulk": WINDOWS_BULK, "windows_bf16": WINDOWS_BF16, "mma": MMA, "gemms_f64": GEMMS_F64}
+GROUPS = {"scatters": SCATTERS,
+          "shared_rows": SHARED_ROWS,
+          "permutations": PERMUTATIONS,
+          "sorted_together": SORTED_TOGETHER,
+          "sorted_rows": SORTED_ROWS,
+          "few_queries": FEW_QUERIES,
+          "speed": SPEED,
+          "attention": ATTENTION,
+          "wgmma_attention": WGMMA_ATTENTION,
+          "wgmma": WGMMA,
+          "rows": ROWS,
+          "open_rows": OPEN_ROWS,
+          "kept_columns": KEPT_COLUMNS,
+          "forced_rows": FORCED_ROWS,
+          "ordered": ORDERED,
+          "gemms": GEMMS,
+          "few_lines": FEW_LINES,
+          "few_lines_halves": FEW_LINES_HALVES,
+          "few_columns": FEW_COLUMNS,
+          "open": OPEN,
+          "open_bf16": OPEN_BF16,
+          "windows": WINDOWS,
+          "windows_last": WINDOWS_LAST,
+          "windows_bulk": WINDOWS_BULK,
+          "windows_bf16": WINDOWS_BF16,
+          "mma": MMA,
+          "gemms_f64": GEMMS_F64,
+          "sorted_warps": SORTED_WARPS,
+          "sorted_stretches": SORTED_STRETCHES,
+          "scatter_runs": SCATTER_RUNS}
