@@ -59,14 +59,15 @@ static Expected<std::unique_ptr<TargetMachine>> deviceMachine(unsigned sm) {
   return machineFor(machine.triple, machine.gpu.name(), "+ptx" + std::to_string(machine.gpu.ptx), CodeGenOptLevel::Default);
 }
 
-/// Barriers that are written as assembly meet other threads as the intrinsics do: LLVM must not copy them into branches that threads of a warp take
-/// apart from one another.
+/// Barriers of blocks that are written as assembly meet other threads as the intrinsics do: LLVM must not copy them into branches that threads of a
+/// warp take apart from one another. Those of a warp may be met anywhere, and loops around them are to be unrolled.
 static void markBarriers(Module &module) {
   for (Function &f : module)
     for (Instruction &i : instructions(f)) {
       auto *call = dyn_cast<CallInst>(&i);
       auto *text = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-      if (text && StringRef(text->getAsmString()).starts_with("bar."))
+      StringRef name = text ? StringRef(text->getAsmString()) : StringRef();
+      if (name.starts_with("bar.sync") || name.starts_with("bar.arrive"))
         call->setConvergent();
     }
 }

@@ -25,10 +25,10 @@ struct Chunk {
   unsigned first;                    ///< column
 
   using Group = llvm::function_ref<void(Value row, Value column, ArrayRef<Value>)>;
-  /// Calls `f` for each group of columns that go together, of the four rows from r on. Single columns are the lanes' own: a warp stores
-  /// a run.
+  /// Calls `f` for each group of columns that go together, of the four rows from r on. Single columns that lie
+  /// side by side are the lanes' own: a warp stores a run.
   void visit(Value r, Group f) {
-    if (epilogue.width() == 1)
+    if (epilogue.width() == 1 && epilogue.storesRuns())
       return visitColumns(r, f);
     DeviceBuilder &d = frame.d;
     Value row = d.add(r, readRow);

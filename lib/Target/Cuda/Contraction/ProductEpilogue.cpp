@@ -7,6 +7,7 @@
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
+using shape::Expr;
 
 /// As many of the innermost axes as everything behind the product goes along in even steps, as if they were one: each one less is a division
 /// less for every row or group of columns.
@@ -27,16 +28,17 @@ static size_t joinedAxes(const EpilogueShape &p, const lower::BodyInfo &info, Ar
   return joined;
 }
 
+/// Whether columns of a result lie side by side.
+static bool storesRuns(const EpilogueShape &p, const lower::BodyInfo &info) {
+  return !p.columnAxes.empty() && llvm::any_of(p.stores, [&](kernel::StoreOp s) {
+    std::optional<Expr::Linear> linear = info.exprOf(s).linearIn(info.axes[p.columnAxes.back()]);
+    return linear && linear->coefficient.isOne();
+  });
+}
+
 /// The widest group of columns that lie in one run of the innermost column axes and fill 16 bytes of the widest store.
 static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &info, const lower::Divisibility &known, size_t joined) {
-  if (p.columnAxes.empty())
-    return 1;
-  unsigned inner = p.columnAxes.back();
-  unsigned contiguous = 0;
-  for (kernel::StoreOp s : p.stores)
-    if (auto linear = info.exprOf(s).linearIn(info.axes[inner]))
-      contiguous += linear->coefficient.isOne();
-  return contiguous ? known.divisorOf(extentOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
+  return storesRuns(p, info) ? known.divisorOf(extentOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
 }
 
 ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
@@ -47,6 +49,8 @@ ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame,
   if (lanes > 1)
     goWide();
 }
+
+bool ProductEpilogue::storesRuns() const { return parts || ::storesRuns(shape, frame.info); }
 
 void ProductEpilogue::goWide() {
   ArrayRef<unsigned> axes = shape.columnAxes;

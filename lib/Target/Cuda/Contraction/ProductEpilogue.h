@@ -20,6 +20,8 @@ public:
   ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks, lower::BodyEmitter &base);
   /// Columns that one access may take together, from a column that is a multiple of it.
   unsigned width() const { return lanes; }
+  /// Whether columns lie side by side in what is stored.
+  bool storesRuns() const;
   /// Emits what `store` emits; where only the run can tell whether groups of four columns lie in one line, that is with a `width()` of 4,
   /// and beside it `single`, with one of 1.
   void byWidth(llvm::function_ref<void()> store, llvm::function_ref<void()> single);

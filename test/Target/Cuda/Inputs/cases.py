@@ -797,6 +797,7 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
 def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0, fixed=False):
     """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
     r = _rng(f"sort{n}{k}{t}")
+    C, K = (n, k) if fixed else ("C", "K")
     x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
     if alike:
         x[:, np.argsort(np.arange(n) % alike >= k, kind="stable")] = np.sort(x, 1)[:, ::-1 if descending else 1]
@@ -825,7 +826,6 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            lambda: scan(2, 4100, t="i64", reverse=True), lambda: scan(1, 12290, open_size=False, kind="max"), lambda: scan(1, 4097, kind="logaddexp"),
            lambda: scan(1, 200, columns=33), lambda: scan(2, 300, columns=5, exclusive=True, reverse=True), lambda: scan(1, 33, columns=70, open_size=False, kind="max"),
            lambda: sort(3, 1, 1), lambda: sort(3, 50, 50), lambda: sort(2, 50, 7, descending=True), lambda: sort(2, 1000, 1000, ties=True),
-    C, K = (n, k) if fixed else ("C", "K")
            lambda: sort(2, 5000, 5000), lambda: sort(1, 9000, 4097, descending=True), lambda: sort(2, 6000, 5, ties=True),
            lambda: sort(2, 300, 300, "i64", ties=True), lambda: sort(1, 5000, 2049, "i64"), lambda: sort(1, 5000, 3, "i64", descending=True, ties=True),
            # The best ones of long rows; the last two have more good ones than a block has room for.
