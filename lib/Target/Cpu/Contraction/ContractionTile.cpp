@@ -210,6 +210,7 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
       lower::BodyEmitter at = point;
       shape.rows.bind(v, at, v.add(row, r), /*flat=*/false);
       add(at.emitExpr(shape.lhs), 0);
+      result.back().start = v.apart(result.back().start);
     }
     return result;
   }
