@@ -76,7 +76,7 @@ void schedule::proposeShortAxes(const BodyInfo &info, const Machine &machine, st
     std::optional<std::string> size = sizeIn(info.extents[axis]);
     if (!size || !isRow(info, axis, *size) || !known.insert(*size).second)
       continue;
-    for (int64_t length = repeats(info) ? 1 : 2; length <= longest; ++length) {
+    for (int64_t length = 1; length <= longest; ++length) {
       Predicate when;
       when.add(Expr::symbol(*size), Relation::Equal, Expr(length));
       candidates.push_back({when, wayOf(info.kernel->getContext(), length), Expr(0)});
