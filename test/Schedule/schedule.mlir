@@ -109,7 +109,7 @@ func.func @apart(%x: tensor<12x128xf32>, %w: tensor<64xf32>) -> tensor<12xf32> {
 }
 
 // Where nothing is repeated in a call, nothing gathers.
-// CHECK: @broadcast {{.*}} attributes {schedule.cases = [{{.*}}#schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]}
+// CHECK: @broadcast {{.*}} attributes {schedule.cases = [{{.*}}#schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, {{.*}}#schedule.case<#schedule.rows<>>]}
 // CODE-LABEL: func.func private @lathe_k5_broadcast_avx512.way7.body(
 // CODE-NOT: llvm.intr.masked.gather
 // CODE-LABEL: func.func private @lathe_k5_broadcast_avx512.way9.body(

@@ -309,13 +309,18 @@ void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
     });
     v.loop(v.i(0), v.i(v.lanes), 1, [&](Value i) { emitOrdered(single(i), sorted(wordsOf(i))); });
   };
-  // Fewer rows than lanes: where the first few stay in registers, lanes that lie idle cost less than rows one by one, whose keys lie apart.
+  // Fewer rows than lanes: where the first few stay in registers, lanes that lie idle cost less than rows one by one, whose keys lie apart. Only a single
+  // row is better searched along it.
   auto fewer = [&] {
+    auto oneByOne = [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); };
     if (!isFew)
-      return v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); });
-    BodyEmitter side = row;
-    side.bindLane(info.axes[*lane], first, v.lanes, v.firstLanes(left));
-    emitFirstOfColumns(side, *few);
+      return oneByOne();
+    auto masked = [&] {
+      BodyEmitter side = row;
+      side.bindLane(info.axes[*lane], first, v.lanes, v.firstLanes(left));
+      emitFirstOfColumns(side, *few);
+    };
+    v.ifThen(v.less(left, v.i(2)), oneByOne, masked);
   };
   v.ifThen(v.less(left, v.i(v.lanes)), fewer, together);
 }
