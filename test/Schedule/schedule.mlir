@@ -31,15 +31,15 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 
 // The entry and the plan ask in this order; a kernel that runs in one way has one body.
 // CODE: func.func private @lathe_k0_softmax_avx512.body
-// CODE: func.func private @lathe_k0_softmax_avx512.way13.body
+// CODE: func.func private @lathe_k0_softmax_avx512.way14.body
 // CODE: func.func @lathe_k0_softmax_avx512(
 // CODE: arith.cmpi eq, %{{.*}}, %c2_i64
 // CODE-NEXT: scf.if
 // CODE-NEXT: func.call @lathe_k0_softmax_avx512.body(
 // CODE: arith.cmpi sle, %{{.*}}, %c16_i64
 // CODE-NEXT: scf.if
-// CODE-NEXT: func.call @lathe_k0_softmax_avx512.way7.body(
-// CODE: func.call @lathe_k0_softmax_avx512.way13.body(
+// CODE-NEXT: func.call @lathe_k0_softmax_avx512.way8.body(
+// CODE: func.call @lathe_k0_softmax_avx512.way14.body(
 // CODE: func.func @lathe_k0_softmax_avx512_plan(
 // CODE-COUNT-9: scf.if
 func.func @softmax(%x: !x) -> !x {
