@@ -108,11 +108,15 @@ void Former::cutViewChains() {
 }
 
 /// Rows that index vectors pick are read whole. Where a transpose stands before them, each of their elements would be read on its own,
-/// at every pick: elements are copied into order first, unless fewer of them are picked than there are.
+/// at every pick: elements are copied into order first, unless fewer of them are picked than there are. Single elements (those that a selection
+/// along an outer axis takes) are read on their own in any order.
 void Former::copyGathered() {
   llvm::DenseMap<Value, Value> copies;
   for (ir::GatherNdOp gather : llvm::make_early_inc_range(body.getOps<ir::GatherNdOp>())) {
     Value x = gather.getX(), base = x;
+    ir::Dims picked = ir::dimsOf(gather.getIndices());
+    if (int64_t(ir::dimsOf(x).size()) == gather.getBatchDims() + picked.back().constant().value_or(0))
+      continue;
     bool moved = false;
     for (; isView(base.getDefiningOp()); base = base.getDefiningOp()->getOperand(0))
       if (auto t = base.getDefiningOp<ir::TransposeOp>())

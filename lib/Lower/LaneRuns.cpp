@@ -5,6 +5,7 @@
 using namespace lathe;
 using namespace lathe::lower;
 using shape::Atom;
+using llvm::ArrayRef;
 using shape::Expr;
 
 /// Nothing where the expression moves in any other way; None where it does not move.
@@ -31,23 +32,53 @@ static std::optional<LaneRun> runOf(const Atom &a, const std::string &axis) {
   }
 }
 
-static std::optional<LaneRun> runOf(const Expr &e, const std::string &axis) {
+/// The one factor of a term that moves, and what it is multiplied by, which does not; none where nothing moves.
+struct MovingTerm {
   LaneRun run = LaneRun::None;
-  for (const Expr::Term &t : e.terms()) {
-    LaneRun factor = LaneRun::None;
-    for (const Atom &a : t.atoms) {
-      std::optional<LaneRun> one = runOf(a, axis);
-      if (!one || (*one != LaneRun::None && t.atoms.size() > 1))
-        return std::nullopt;
-      factor = *one;
-    }
-    if (factor == LaneRun::None)
-      continue;
-    if (run != LaneRun::None || t.coefficient != 1) // two that move may move by two
+  Expr times = Expr(1);
+};
+
+static std::optional<MovingTerm> movingTerm(const Expr::Term &t, const std::string &axis) {
+  MovingTerm moving{LaneRun::None, Expr(t.coefficient)};
+  for (const Atom &a : t.atoms) {
+    std::optional<LaneRun> one = runOf(a, axis);
+    if (!one || (*one != LaneRun::None && moving.run != LaneRun::None))
       return std::nullopt;
-    run = factor;
+    if (*one == LaneRun::None)
+      moving.times = moving.times * Expr::fromAtom(a);
+    else
+      moving.run = *one;
   }
-  return run;
+  return moving;
+}
+
+/// Something that moves by one, and a multiple of something else that does so or stays where it is: where the other moves once in a vector, its first
+/// and last lane are not as far apart as if they lay side by side. Where it is taken away once, the sum moves by one or not at all.
+static std::optional<LaneRun> runOfTwo(ArrayRef<MovingTerm> terms, bool firstIsAxis) {
+  const MovingTerm &axis = terms[firstIsAxis ? 0 : 1], &other = terms[firstIsAxis ? 1 : 0];
+  if (!axis.times.isOne() || other.run != LaneRun::Rising)
+    return std::nullopt;
+  return other.times == Expr(-1) ? LaneRun::Rising : LaneRun::Sawtooth;
+}
+
+static std::optional<LaneRun> runOf(const Expr &e, const std::string &axis) {
+  llvm::SmallVector<MovingTerm, 2> terms;
+  std::optional<size_t> ofAxis;
+  for (const Expr::Term &t : e.terms()) {
+    std::optional<MovingTerm> moving = movingTerm(t, axis);
+    if (!moving || (moving->run != LaneRun::None && terms.size() == 2)) // several that move may move by as many
+      return std::nullopt;
+    if (moving->run == LaneRun::None)
+      continue;
+    if (llvm::any_of(t.atoms, [&](const Atom &a) { return a.kind == Atom::Kind::Symbol && a.name == axis; }))
+      ofAxis = terms.size();
+    terms.push_back(*moving);
+  }
+  if (terms.size() == 2)
+    return ofAxis ? runOfTwo(terms, *ofAxis == 0) : std::nullopt;
+  if (terms.empty())
+    return LaneRun::None;
+  return terms[0].times.isOne() ? std::optional(terms[0].run) : std::nullopt;
 }
 
 LaneRun lower::laneRun(const BodyInfo &info, mlir::Operation *access, unsigned axis) {

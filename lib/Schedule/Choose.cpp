@@ -329,6 +329,7 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
     if (RowForm form(kernel); form.info) {
       proposeShortAxes(*form.info, machine, candidates);
       proposeBroadcasts(*form.info, candidates);
+      proposeSingles(*form.info, candidates);
       proposeJams(*form.info, machine, candidates);
       proposeCopies(*form.info, machine, candidates);
       proposeRows(*form.info, machine, candidates, choice);

@@ -67,19 +67,30 @@ static Attribute wayOf(MLIRContext *context, int64_t length) {
   return length < enough ? Attribute(PlainAttr::get(context)) : RowsAttr::get(context, -1, 1, -1);
 }
 
+/// The open sizes that rows are multiples of.
+static std::vector<std::string> sizesOfRows(const BodyInfo &info) {
+  std::vector<std::string> sizes;
+  for (unsigned axis = 0; isPlain(info) && axis < info.axes.size(); ++axis)
+    if (std::optional<std::string> size = sizeIn(info.extents[axis]); size && isRow(info, axis, *size) && !llvm::is_contained(sizes, *size))
+      sizes.push_back(*size);
+  return sizes;
+}
+
+static void propose(const BodyInfo &info, const std::string &size, int64_t length, std::vector<Candidate> &candidates) {
+  Predicate when;
+  when.add(Expr::symbol(size), Relation::Equal, Expr(length));
+  candidates.push_back({when, wayOf(info.kernel->getContext(), length), Expr(0)});
+}
+
 void schedule::proposeShortAxes(const BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates) {
   int64_t longest = std::min<int64_t>(widestStride, machine.lanes());
-  if (!isPlain(info))
-    return;
-  std::set<std::string> known;
-  for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
-    std::optional<std::string> size = sizeIn(info.extents[axis]);
-    if (!size || !isRow(info, axis, *size) || !known.insert(*size).second)
-      continue;
-    for (int64_t length = repeats(info) ? 1 : 2; length <= longest; ++length) {
-      Predicate when;
-      when.add(Expr::symbol(*size), Relation::Equal, Expr(length));
-      candidates.push_back({when, wayOf(info.kernel->getContext(), length), Expr(0)});
-    }
-  }
+  for (const std::string &size : sizesOfRows(info))
+    for (int64_t length = repeats(info) ? 1 : 2; length <= longest; ++length)
+      propose(info, size, length, candidates);
+}
+
+void schedule::proposeSingles(const BodyInfo &info, std::vector<Candidate> &candidates) {
+  if (!repeats(info))
+    for (const std::string &size : sizesOfRows(info))
+      propose(info, size, 1, candidates);
 }

@@ -244,6 +244,34 @@ static bool addDefinition(Facts::State &state, const Expr &e, std::vector<Expr> 
   return true;
 }
 
+/// Minima and maxima in one equality that are looked at.
+constexpr size_t mostExtremes = 4;
+
+/// Which operand a minimum or maximum in e = 0 is, where e could not be 0 if it were the other one: min(n, 109) - min(n, 23) = 86, a slice that a
+/// constant matrix follows, says that n is 109 or more. The order is recorded; false where nothing follows.
+static bool settleExtreme(Facts::State &state, const Facts &facts, const Expr &e) {
+  std::vector<AtomRef> extremes;
+  for (const Monomial &t : ExprBuilder::terms(e))
+    for (const AtomRef &a : t.atoms)
+      if ((a->atom.kind == Atom::Kind::Min || a->atom.kind == Atom::Kind::Max) && !llvm::is_contained(extremes, a))
+        extremes.push_back(a);
+  if (extremes.empty() || extremes.size() > mostExtremes || latestOf(e, state))
+    return false;
+  for (const AtomRef &extreme : extremes) {
+    const Expr &x = extreme->atom.operands[0], &y = extreme->atom.operands[1];
+    for (const auto &[less, more] : {std::pair(x, y), std::pair(y, x)}) {
+      Facts trial = facts.clone();
+      trial.addLessEqual(less + Expr(1), more);
+      if (!trial.provablyPositive(e) && !trial.provablyPositive(-e))
+        continue;
+      constrain(state, less - more, {0, std::nullopt});
+      state.changed();
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Facts::addEquality(const Expr &a, const Expr &b) {
   Expr left = simplify(a), right = simplify(b), e = left - right;
   if (e.isUnknown())
@@ -278,6 +306,8 @@ bool Facts::addEquality(const Expr &a, const Expr &b) {
     e = rest;
   }
   std::optional<std::string> symbol = chooseSolved(e, left, right, *state);
+  if (!symbol && settleExtreme(*state, *this, e) && simplify(e) != e)
+    return addEquality(e, Expr(0));
   if (!symbol) {
     follow = addRewrite(*state, e, latestOf(e, *state).has_value());
     return holds();

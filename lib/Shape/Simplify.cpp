@@ -22,6 +22,7 @@ private:
   /// floordiv and mod at once: a = quotient * b + remainder with 0 <= remainder < b.
   std::optional<Expr::Division> resolve(const Expr &a, const Expr &b);
   std::optional<Expr::Division> resolveByFactor(const Expr &a, const Expr &b);
+  std::optional<Expr::Division> resolveOneOfTwo(const Expr::Division &d, const Expr &b);
   bool nonNegative(const Expr &e) { return Prover::nonNegative(state, e); }
   bool nonNegativeUnder(const Expr &divisor, const Expr &e) { return Prover::nonNegative(state, e, divisor); }
   bool inRange(const Expr &r, const Expr &b) { return nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r); }
@@ -43,7 +44,21 @@ std::optional<Expr::Division> Simplifier::resolve(const Expr &a, const Expr &b) 
     if (inRange(r, b))
       return Expr::Division{d.quotient + Expr(step), r};
   }
-  return resolveByFactor(a, b);
+  if (std::optional<Expr::Division> byFactor = resolveByFactor(a, b))
+    return byFactor;
+  return resolveOneOfTwo(d, b);
+}
+
+/// A remainder between -b and b - 1 is one divisor too little where it is negative. The quotient says so without a division by an open size, which
+/// each point would do: rows that are read at a skew, T*i + j in rows of T + 1.
+std::optional<Expr::Division> Simplifier::resolveOneOfTwo(const Expr::Division &d, const Expr &b) {
+  const Expr &r = d.remainder;
+  bool isOne = !b.constant() && !d.quotient.isZero() && !r.isUnknown() && !r.hasOpaque() &&
+               nonNegativeUnder(b, b - r - Expr(1)) && nonNegativeUnder(b, r + b);
+  if (!isOne)
+    return std::nullopt;
+  Expr less = Expr::min(Expr(0), Expr::max(Expr(-1), r));
+  return Expr::Division{d.quotient + less, r - b * less};
 }
 
 /// For b = m*n and a = m*x + y with 0 <= y < m: floordiv(a, b) = floordiv(x, n) and mod(a, b) = m*mod(x, n) + y. The m tried

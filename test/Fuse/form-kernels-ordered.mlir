@@ -7,6 +7,12 @@
 !m = tensor<?x?xf32, #lathe.dims<"n", "c">>
 !k = tensor<?x?xf32, #lathe.dims<"n", "k">>
 !i = tensor<?x?xi64, #lathe.dims<"n", "k">>
+!o = tensor<?x?x8xf32, #lathe.dims<"n", "k", "8">>
+!oi = tensor<?x?x8xi64, #lathe.dims<"n", "k", "8">>
+!ot = tensor<?x8x?xi64, #lathe.dims<"n", "8", "k">>
+!ot1 = tensor<?x8x?x1xi64, #lathe.dims<"n", "8", "k", "1">>
+!vt = tensor<?x8x?xf32, #lathe.dims<"n", "8", "k">>
+!xt = tensor<?x8x?xf32, #lathe.dims<"n", "8", "c">>
 !i1 = tensor<?x?x1xi64, #lathe.dims<"n", "k", "1">>
 
 module {
@@ -60,5 +66,22 @@ func.func @top(%x: !m, %y: !m) -> (!k, !i) {
   %2 = lathe.reshape %1 : !i -> !i1
   %3 = lathe.gather_nd %y, %2 batch 1 : !m, !i1 -> !k
   return %3, %1 : !k, !i
+}
+
+// Single elements behind a transposition, as a selection along an outer axis takes them, are read where they are: no kernel writes them twice.
+// CHECK-LABEL: func.func @outer
+// CHECK: kernel.generic loop @neg
+// CHECK: kernel.store
+// CHECK-NOT: kernel.store
+// CHECK: kernel.generic sort
+func.func @outer(%x: !x) -> !o {
+  %0 = lathe.neg %x : !x
+  %1 = lathe.sort %0 axis 1 {descending} : !x -> !oi
+  %2 = lathe.transpose %0 [0, 2, 1] : !x -> !xt
+  %3 = lathe.transpose %1 [0, 2, 1] : !oi -> !ot
+  %4 = lathe.reshape %3 : !ot -> !ot1
+  %5 = lathe.gather_nd %2, %4 batch 2 : !xt, !ot1 -> !vt
+  %6 = lathe.transpose %5 [0, 2, 1] : !vt -> !o
+  return %6 : !o
 }
 }

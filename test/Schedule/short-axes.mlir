@@ -1,5 +1,6 @@
 // Rows of two to eight elements leave most lanes idle, or are gathered: each such length is a way of its own, in which the kernel is one of
-// that length; of five and more one vector across rows is enough. An operand with one element for each row is another one.
+// that length; of five and more one vector across rows is enough. An operand with one element for each row is another one, and so, behind it, are rows of
+// one element.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=CODE
@@ -26,12 +27,12 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 // CHECK-LABEL: @turned
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"n = 5", #schedule.rows<unroll = 1>>,
 // CHECK-SAME: #schedule.case<"n = 8", #schedule.rows<unroll = 1>>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
-// CHECK-SAME: #schedule.case<"m = 8", #schedule.rows<unroll = 1>>, #schedule.case<#schedule.rows<>>]
+// CHECK-SAME: #schedule.case<"m = 8", #schedule.rows<unroll = 1>>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
 // Of rows that are repeated, and nothing else, those of one element, too: they are whole vectors.
 // CHECK-LABEL: @twice
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 1", #schedule.plain>, #schedule.case<"n = 2", #schedule.plain>
 // CHECK-LABEL: @each
-// CHECK-SAME: #schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
+// CHECK-SAME: #schedule.case<"p = n", #schedule.plain>, #schedule.case<"p = 1", #schedule.plain>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
 // One behind the other they are one row; of the sizes that are expected none is short; what is read under a predicate is no plain row.
 // CHECK-LABEL: @flat
 // CHECK-SAME: schedule.cases = [#schedule.case<#schedule.rows<>>]

@@ -397,3 +397,31 @@ TEST(Facts, aProductIsNotWrittenAsAQuotientOfItself) {
   EXPECT_TRUE(two.addEquality(c * d * d, Expr::floordiv(a * b * b + Expr(2), Expr(5))));
   EXPECT_LT(two.simplify(a * b * b).str().size(), 80u);
 }
+
+TEST(Facts, OneDivisorTooLittleIsNoDivision) {
+  Facts f;
+  f.setRange("T", {1, std::nullopt});
+  f.setAxis("i", E("T"));
+  f.setAxis("j", E("T"));
+  EXPECT_EQ(f.simplify(E("floordiv(T*i + T + j, T + 1)")), E("i + 1 + min(0, max(-1, j - i - 1))"));
+  EXPECT_FALSE(f.simplify(E("mod(T*i + T + j, T + 1)")).str().find("mod") != std::string::npos);
+  for (int64_t t = 1; t < 6; ++t)
+    for (int64_t i = 0; i < t; ++i)
+      for (int64_t j = 0; j < t; ++j) {
+        std::map<std::string, Expr> point{{"T", Expr(t)}, {"i", Expr(i)}, {"j", Expr(j)}};
+        EXPECT_EQ(f.simplify(E("mod(T*i + T + j, T + 1)")).substitute(point), Expr((t * i + t + j) % (t + 1)));
+      }
+}
+
+TEST(Facts, AnEqualitySettlesAMinimum) {
+  Facts f;
+  f.setRange("n", {1, std::nullopt});
+  EXPECT_TRUE(f.addEquality(E("3*min(n, 109) - 3*min(n, 23)"), Expr(258)));
+  EXPECT_EQ(f.simplify(E("min(n, 109)")), Expr(109));
+  EXPECT_EQ(f.rangeOf("n").min, 109);
+  Facts open; // n - min(n, 23) is 5 at n = 28 alone, n - min(n, m) at many
+  open.setRange("n", {1, std::nullopt});
+  open.setRange("m", {1, std::nullopt});
+  EXPECT_TRUE(open.addEquality(E("n - min(n, m)"), Expr(0)));
+  EXPECT_EQ(open.rangeOf("n").min, 1);
+}

@@ -74,6 +74,8 @@ void proposeTiles(kernel::GenericOp kernel, const Machine &machine, std::vector<
 void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
 /// Ways for rows of a few elements.
 void proposeShortAxes(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
+/// Rows of open length that turn out as one element: lanes run along another axis. Behind the ways in which nothing is repeated, where all is one row.
+void proposeSingles(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
 /// A way for rows that are copied as they are and are long.
 void proposeCopies(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 /// Ways for whole numbers of neighbours along an axis of open length, which share work.

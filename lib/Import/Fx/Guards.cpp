@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Symbols.h"
+#include "lathe/Shape/Divisibilities.h"
 #include "lathe/Shape/Orders.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -85,73 +86,20 @@ static std::vector<Statement> statementsOf(const Program &program) {
 // Facts and checks
 //===----------------------------------------------------------------------===//
 
-/// The only term of e that is no product of symbols; null where there are none or several.
-static const Expr::Term *onlyOpaqueTerm(const std::vector<Expr::Term> &terms) {
-  const Expr::Term *found = nullptr;
-  for (const Expr::Term &t : terms)
-    if (llvm::any_of(t.atoms, [](const Atom &a) { return a.kind != Atom::Kind::Symbol; })) {
-      if (found)
-        return nullptr;
-      found = &t;
-    }
-  return found && found->atoms.size() == 1 ? found : nullptr;
-}
-
-/// k*floordiv(x, k) written as x - mod(x, k), wherever that is a factor.
-static Expr withRemainders(const Expr &e) {
-  Expr sum(0);
-  for (const Expr::Term &t : e.terms()) {
-    Expr term(t.coefficient), written = Expr::unknown();
-    for (const Atom &a : t.atoms)
-      term = term * Expr::fromAtom(a);
-    for (size_t i = 0; i < t.atoms.size() && written.isUnknown(); ++i) {
-      Expr others(t.coefficient);
-      for (size_t j = 0; j < t.atoms.size(); ++j)
-        if (j != i)
-          others = others * Expr::fromAtom(t.atoms[j]);
-      if (t.atoms[i].kind == Atom::Kind::FloorDiv) {
-        const Expr &x = t.atoms[i].operands[0], &k = t.atoms[i].operands[1];
-        if (auto factor = Expr::divideExactly(others, k))
-          written = *factor * (x - Expr::mod(x, k));
-      }
-    }
-    sum = sum + (written.isUnknown() ? term : written);
-  }
-  return sum;
-}
-
 void Symbols::relate(const Expr &left, const char *kind, const Expr &right, std::string says) {
   relations.push_back({left, kind, right, std::move(says), body});
-}
-
-/// An equality that says what a remainder is, as a divisibility: (divisor, multiple).
-static std::optional<std::pair<Expr, Expr>> asDivisibility(const Expr &difference, const shape::Facts &known) {
-  Expr e = withRemainders(difference);
-  std::vector<Expr::Term> terms = e.terms();
-  const Expr::Term *term = onlyOpaqueTerm(terms);
-  if (!term || term->atoms[0].kind != Atom::Kind::Mod)
-    return std::nullopt;
-  // c*mod(x, k) + rest = 0 says that x - r is a multiple of k, for r = -rest/c between 0 and k - 1.
-  const Expr &x = term->atoms[0].operands[0], &k = term->atoms[0].operands[1];
-  auto r = Expr::divideExactly(Expr(term->coefficient) * Expr::fromAtom(term->atoms[0]) - e, Expr(term->coefficient));
-  if (!r || !known.provablyPositive(k) || !known.provablyLessEqual(Expr(0), *r) || !known.provablyLess(*r, k))
-    return std::nullopt;
-  // A multiple's negative is one, too; sizes are written without the sign.
-  Expr multiple = x - *r;
-  bool isNegative = llvm::all_of(multiple.terms(), [](const Expr::Term &t) { return t.coefficient < 0; });
-  return std::pair(k, isNegative ? Expr(0) - multiple : multiple);
 }
 
 /// False where it contradicts what is known.
 bool Symbols::learnEquality(const Condition &c) {
   Expr difference = known.simplify(c.left - c.right);
-  if (auto multiple = asDivisibility(difference, known)) {
+  if (auto multiple = shape::asDivisibility(difference, known)) {
     known.addDivides(multiple->first, multiple->second);
     relate(multiple->first, "divides", multiple->second);
     return true;
   }
   std::vector<Expr::Term> terms = difference.terms();
-  const Expr::Term *opaque = onlyOpaqueTerm(terms);
+  const Expr::Term *opaque = shape::onlyOpaqueTerm(terms);
   if (!difference.hasOpaque() || (opaque && (opaque->coefficient == 1 || opaque->coefficient == -1))) {
     relate(c.left, "eq", c.right);
     return known.addEquality(c.left, c.right);
@@ -185,7 +133,7 @@ static int rankOf(const Condition &c, const shape::Facts &known) {
     return lastRank;
   if (!c.left.hasOpaque() && !c.right.hasOpaque())
     return 0;
-  return asDivisibility(known.simplify(c.left - c.right), known) ? 1 : 2;
+  return shape::asDivisibility(known.simplify(c.left - c.right), known) ? 1 : 2;
 }
 
 /// Late symbols that are only where a tensor begins in memory, of which nothing here depends.

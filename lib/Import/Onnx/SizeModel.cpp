@@ -3,6 +3,7 @@
 #include "SizeModel.h"
 #include "DimNames.h"
 #include "Failure.h"
+#include "lathe/Shape/Divisibilities.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -204,6 +205,10 @@ bool SizeModel::assumeEqual(const Expr &a, const Expr &b) {
   // A table that is cut to a size and then meets that size (position embeddings) bounds the size.
   if (assumeLimit(a, b) || assumeLimit(b, a))
     return true;
+  // Halves of one length say that a size is even. It is written by its half from then on, which leaves no division.
+  auto isComputed = [&](const std::string &name) { return computed.count(name) != 0; };
+  if (auto multiple = shape::asDivisibility(known.simplify(a - b), known); multiple && llvm::none_of(multiple->second.symbols(), isComputed))
+    return assumeDivides(multiple->first, multiple->second);
   return known.clone().addEquality(a, b) && assume(a, "eq", b);
 }
 

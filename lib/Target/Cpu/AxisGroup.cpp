@@ -80,3 +80,18 @@ void AxisGroup::bind(VectorBuilder &v, lower::BodyEmitter &point, Value index, b
     }
   }
 }
+
+void AxisGroup::advance(VectorBuilder &v, lower::BodyEmitter &point) const {
+  Value carry = v.i(1);
+  for (size_t k = axes.size(); k-- > 0;) {
+    const std::string &name = info->axes[axes[k]];
+    if (info->extents[axes[k]].isOne() && axes[k] != carrier())
+      continue;
+    Value next = v.add(point.axisValue(name), carry);
+    if (k == 0)
+      return point.bindAxis(name, next);
+    Value stays = v.less(next, v.max(point.emitExpr(info->extents[axes[k]]), v.i(1)));
+    point.bindAxis(name, v.select(stays, next, v.i(0)));
+    carry = v.select(stays, v.i(0), v.i(1));
+  }
+}

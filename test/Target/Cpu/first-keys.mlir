@@ -26,11 +26,13 @@ func.func @three(%x: !x) -> tensor<?x3xi64, #lathe.dims<"m", "3">> {
 
 // CHECK-LABEL: func.func private @lathe_k1_columns_avx512.body(
 // CHECK: scf.for
-// CHECK: %[[any:.*]] = vector.reduction <or>, %{{.*}} : vector<16xi1> into i1
-// CHECK-NEXT: scf.if %[[any]] -> (vector<16xi32>
+// A single row is searched along it, its keys gathered. Fewer rows than lanes are kept under a mask.
+// CHECK: llvm.intr.masked.gather
+// CHECK: call @lathe_select_begin
+// CHECK: llvm.intr.masked.load
+// CHECK: scf.if %{{.*}} -> (vector<16xi32>
 // AVX2-LABEL: func.func private @lathe_k1_columns_avx2.body(
-// AVX2-NOT: vector.reduction <or>
-// AVX2: call @lathe_sort_words
+// AVX2: call @lathe_select_begin
 func.func @columns(%x: !x) -> tensor<10x?xi64, #lathe.dims<"10", "n">> {
   %0 = kernel.generic sort @columns axes(i = "n", j = "m", r = "10") ins(%x : !x) outs(tensor<10x?xi64, #lathe.dims<"10", "n">>) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<i64>):

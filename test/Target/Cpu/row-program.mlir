@@ -36,7 +36,8 @@
 // ASM: vfnmadd{{.*}}%zmm
 
 // Among sixteen registers an exponential and its constants are all there is place for; whole vectors that the main loop leaves over take
-// no mask, which would be a vector there. An exponential of at most 1 is scaled by one factor.
+// no mask, which would be a vector there. An exponential of at most 1 is scaled by one factor. (The eighth way is for rows of one element, of which no
+// maximum says that.)
 // SIXTEEN-LABEL: @lathe_k0_softmax_avx2.body
 // SIXTEEN: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
 // SIXTEEN: scf.for
@@ -52,6 +53,10 @@
 // ONE-NOT: vpslld $22
 // ONE-NOT: vpsubd
 // ONE: vpslld $23
+// ONE-NOT: vpslld $22
+// ONE-NOT: vpsubd
+// ONE-LABEL: lathe_k0_softmax_avx2.way7.body:
+// ONE-LABEL: lathe_k0_softmax_avx2.way8.body:
 // ONE-NOT: vpslld $22
 // ONE-NOT: vpsubd
 // ONE-LABEL: lathe_k0_softmax_avx2:

@@ -206,10 +206,14 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
   }
   std::optional<Expr> stride = shape.rows.strideOf(shape.lhs);
   if (!stride) {
+    // One division for the first row; the next ones are carried.
+    lower::BodyEmitter at = point;
+    shape.rows.bind(v, at, row, /*flat=*/false);
     for (unsigned r = 0; r < count; ++r) {
-      lower::BodyEmitter at = point;
-      shape.rows.bind(v, at, v.add(row, r), /*flat=*/false);
+      if (r)
+        shape.rows.advance(v, at);
       add(at.emitExpr(shape.lhs), 0);
+      result.back().start = v.apart(result.back().start);
     }
     return result;
   }

@@ -31,6 +31,8 @@ constexpr unsigned keysTogether = 4;
 /// among the first changes none. The length up to which every key of a row is compared with the first
 /// one: of longer rows most vectors are passed over.
 constexpr unsigned keysKept = 4, shortRow = 1024;
+/// Keys that lie apart are gathered into vectors, of which most are passed over, where no more than this are wanted.
+constexpr int64_t mostSelected = 16;
 /// Rows behind one another that are no longer than this have a lane each, which gathers its keys, where the first few are wanted. (Where it is one,
 /// rows of a vector or more are searched in vectors.)
 constexpr int64_t gatheredRow = 128, gatheredInHalves = 32; // the latter where a vector is less than a line: its gathers bring fewer at a time
@@ -250,7 +252,7 @@ void SortEmitter::emitFirstOfColumns(const BodyEmitter &side, unsigned count) {
 }
 
 void SortEmitter::emitRow(const BodyEmitter &row) {
-  if (laneScore(info, axis) <= 0) {
+  if (laneScore(info, axis) <= 0 && info.extents[rankAxis].constant().value_or(INT64_MAX) > mostSelected) {
     writeAll(row, v.i(0));
     return emitOrdered(row, sorted(words));
   }
@@ -307,8 +309,20 @@ void SortEmitter::emitColumns(const BodyEmitter &row, Value block) {
     });
     v.loop(v.i(0), v.i(v.lanes), 1, [&](Value i) { emitOrdered(single(i), sorted(wordsOf(i))); });
   };
-  v.ifThen(
-      v.less(left, v.i(v.lanes)), [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); }, together);
+  // Fewer rows than lanes: where the first few stay in registers, lanes that lie idle cost less than rows one by one, whose keys lie apart. Only a single
+  // row is better searched along it.
+  auto fewer = [&] {
+    auto oneByOne = [&] { v.loop(v.i(0), left, 1, [&](Value i) { emitRow(single(i)); }); };
+    if (!isFew)
+      return oneByOne();
+    auto masked = [&] {
+      BodyEmitter side = row;
+      side.bindLane(info.axes[*lane], first, v.lanes, v.firstLanes(left));
+      emitFirstOfColumns(side, *few);
+    };
+    v.ifThen(v.less(left, v.i(2)), oneByOne, masked);
+  };
+  v.ifThen(v.less(left, v.i(v.lanes)), fewer, together);
 }
 
 /// Rows behind one another: of short ones a vector of rows, of longer ones one after the other.
