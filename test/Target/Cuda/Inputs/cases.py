@@ -1,94 +1,12 @@
 """Kernels with inputs and numpy references, for the emulator here and for a GPU (test/Device).
 
-A case is a kernel's text, sizes, inputs and the expected outputs. References are computed in float64."""
-import zlib
+References are computed in float64."""
 import numpy as np
-
-
-def _dims(shape):
-    return "x".join(str(n) for n in shape) + ("x" if len(shape) else "")
-
-
-TYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i1": np.bool_, "f64": np.float64}
-
-
-def to_bf16(a):
-    """Rounds to nearest even; the bits as uint16."""
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-class Case:
-    """`inputs` and `expected`: (type name, array); bf16 arrays are float32 here and rounded when written."""
-
-    def __init__(self, name, cls, axes, body, sizes, inputs, expected, rtol=2e-5, atol=2e-5):
-        self.name, self.cls, self.axes, self.body, self.sizes = name, cls, axes, body, sizes
-        self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
-        self.flops = self.bytes = 0  # of cases that are timed on a GPU
-        self.torch = None            # (torch, device inputs) -> a call that does the same
-        self.attributes = ""         # of the kernel
-        self.processors = None       # of the machine that plans are told of
-        self.launches = None         # the entry points that they call, where that is to be looked at
-        self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
-
-    def with_constants(self, *inputs):
-        self.constants = inputs
-        return self
-
-    def on(self, processors):
-        self.processors = processors
-        return self
-
-    def launching(self, *entries):
-        self.launches = list(entries)
-        return self
-
-    def timed(self, flops=0, bytes=0, torch=None):
-        self.flops, self.bytes, self.torch = flops, bytes, torch
-        return self
-
-    def tensor(self, t):
-        return f"tensor<{_dims(t[1].shape)}{t[0]}>"
-
-    def mlir(self):
-        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
-        made = "".join(f"  %arg{i} = lathe.constant dense<0.0> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
-        ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
-        types = ", ".join(self.tensor(t) for t in self.inputs)
-        outs = ", ".join(self.tensor(t) for t in self.expected)
-        refs = ", ".join(f"%i{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.inputs))
-        refs += (", " if refs else "") + ", ".join(f"%o{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.expected))
-        axes = ", ".join(f'{n} = "{e}"' for n, e in self.axes)
-        res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
-        head = f"ins({ins} : {types}) " if self.inputs else ""
-        return (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
-                f"      {head}outs({outs}) {self.attributes}{{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
-
-
-def load(dst, src, off, t="f32"):
-    return f'    %{dst} = kernel.load %{src}["{off}"] : !kernel.ref<{t}> -> {t}\n'
-
-
-def store(v, dst, off, t="f32"):
-    return f'    kernel.store %{v}, %{dst}["{off}"] : {t}, !kernel.ref<{t}>\n'
-
-
-def constant(dst, value, t):
-    """Of infinity, too, which has no decimal form."""
-    bits = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}.get(t) if np.isinf(value) else f"{value:e}"
-    return f"    %{dst} = arith.constant {bits} : {t}\n"
-
-
-def _rng(name):
-    return np.random.default_rng(zlib.crc32(name.encode()))
+from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 
 
 def softmax(n, c, fixed=False):
-    r = _rng("softmax")
+    r = rng("softmax")
     N, C = (str(n), str(c)) if fixed else ("N", "C")
     x = r.standard_normal((n, c)).astype(np.float32) * 3
     body = (load("x", "i0", f"{C}*n + c") + '    %m = kernel.reduce max %x over ["c"] : f32\n    %d = arith.subf %x, %m : f32\n'
@@ -101,7 +19,7 @@ def softmax(n, c, fixed=False):
 
 def open_rows(n, c, t="bf16"):
     """The root mean square of rows, and the rows by it: both sizes open."""
-    x = _rng(f"open_rows {n} {c}").standard_normal((n, c)).astype(np.float32)
+    x = rng(f"open_rows {n} {c}").standard_normal((n, c)).astype(np.float32)
     if t == "bf16":
         x = from_bf16(to_bf16(x))
     ext, tr = ("    %x = arith.extf %x0 : bf16 to f32\n", "    %y = arith.truncf %y0 : f32 to bf16\n") if t == "bf16" else ("", "")
@@ -116,7 +34,7 @@ def open_rows(n, c, t="bf16"):
 
 def open_loop(n, c, t="bf16"):
     """A sum of what lies side by side and of a row: the latter keeps the axes apart."""
-    r = _rng("open_loop")
+    r = rng("open_loop")
     x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
     if t == "bf16":
         x, b = from_bf16(to_bf16(x)), from_bf16(to_bf16(b))
@@ -128,7 +46,7 @@ def open_loop(n, c, t="bf16"):
 
 def open_concat(n, b, t="bf16"):
     """Two matrices side by side, as wide as they are: accesses may lie in one of them or across the border."""
-    x, y = (from_bf16(to_bf16(_rng(f"open_concat {n} {b} {i}").standard_normal((n, b)))) for i in range(2))
+    x, y = (from_bf16(to_bf16(rng(f"open_concat {n} {b} {i}").standard_normal((n, b)))) for i in range(2))
     side = lambda name, ok: f'    %{name} = arith.cmpi {ok}, %i, %b : i64\n'
     body = ('    %i = kernel.index "c"\n    %b = kernel.index "B"\n' + side("first", "slt") + side("second", "sge") +
             f'    %x = kernel.load %i0["B*n + c"] if %first : !kernel.ref<{t}> -> {t}\n'
@@ -140,7 +58,7 @@ def open_concat(n, b, t="bf16"):
 
 def open_line(n, t="f32"):
     """A loop along one axis of open length; what is read from the other end keeps no access narrow."""
-    x = _rng(f"open_line {n}").standard_normal(n).astype(np.float32)
+    x = rng(f"open_line {n}").standard_normal(n).astype(np.float32)
     if t == "bf16":
         x = from_bf16(to_bf16(x))
     body = load("x", "i0", "i", t) + load("z", "i0", "N - i - 1", t) + f"    %y = arith.subf %x, %z : {t}\n" + store("y", "o0", "i", t) + store("x", "o1", "i", t)
@@ -149,7 +67,7 @@ def open_line(n, t="f32"):
 
 def same_in_all_columns(n, c):
     """A value that does not depend on the reduced axis counts as often as the axis is long."""
-    x = _rng("same").standard_normal(n).astype(np.float32)
+    x = rng("same").standard_normal(n).astype(np.float32)
     body = (load("x", "i0", "n") + '    %s = kernel.reduce add %x over ["c"] : f32\n    %y = arith.divf %x, %s : f32\n' +
             store("y", "o0", f"{c}*n + c"))
     return Case("same", "reduction", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x)],
@@ -157,7 +75,7 @@ def same_in_all_columns(n, c):
 
 
 def layer_norm(n, c, t="f32"):
-    r = _rng("layer_norm")
+    r = rng("layer_norm")
     x = r.standard_normal((n, c)).astype(np.float32) * 2 + 1
     if t == "bf16":
         x = from_bf16(to_bf16(x))
@@ -181,7 +99,7 @@ def layer_norm(n, c, t="f32"):
 
 
 def column_sum(n, c):
-    r = _rng("column_sum")
+    r = rng("column_sum")
     x = r.standard_normal((n, c)).astype(np.float32)
     body = load("x", "i0", f"{c}*r + c") + '    %s = kernel.reduce add %x over ["r"] : f32\n' + store("s", "o0", "c")
     return Case("column_sum", "reduction", [("c", str(c)), ("r", "R")], body, {"R": n}, [("f32", x)],
@@ -190,7 +108,7 @@ def column_sum(n, c):
 
 def projection(n, h, p, d):
     """Rows y(n, h, p) minus their projection on a normalised vector per (n, h): reductions at two depths."""
-    r = _rng("projection")
+    r = rng("projection")
     y = r.standard_normal((n, h, p, d)).astype(np.float32)
     v = r.standard_normal((n, h, d)).astype(np.float32)
     row, vec = f"{d}*(p + {p}*(h + {h}*n)) + d", f"{d}*(h + {h}*n) + d"
@@ -209,7 +127,7 @@ def projection(n, h, p, d):
 
 def group_norm(n, g, k, s):
     """Reductions over two axes, then over one of them at each of the other."""
-    r = _rng("group_norm")
+    r = rng("group_norm")
     x = r.standard_normal((n, g, k, s)).astype(np.float32)
     at = f"s + {s}*(k + {k}*(g + {g}*n))"
     body = (load("x", "i0", at) + f'    %c = arith.constant {1.0 / (k * s):.9e} : f32\n'
@@ -222,7 +140,7 @@ def group_norm(n, g, k, s):
 
 
 def gelu_add(n, c, t="f32"):
-    r = _rng("gelu_add")
+    r = rng("gelu_add")
     x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
     body = (load("x", "i0", f"{c}*n + c") + load("b", "i1", "c") + "    %s = arith.addf %x, %b : f32\n"
             "    %k = arith.constant 0.707106769 : f32\n    %h = arith.constant 0.5 : f32\n    %one = arith.constant 1.0 : f32\n"
@@ -236,7 +154,7 @@ def gelu_add(n, c, t="f32"):
 
 
 def transpose(a, b):
-    r = _rng("transpose")
+    r = rng("transpose")
     x = r.standard_normal((a, b)).astype(np.float32)
     body = load("x", "i0", "B*a + b") + store("x", "o0", "A*b + a")
     return Case("transpose", "loop", [("a", "A"), ("b", "B")], body, {"A": a, "B": b}, [("f32", x)], [("f32", x.T)])
@@ -244,7 +162,7 @@ def transpose(a, b):
 
 def permuted(n, a, b, t="f32", fixed=False, add=False):
     """Each of n matrices transposed, and another operand added in the order of the result."""
-    r = _rng("permuted")
+    r = rng("permuted")
     kind = TYPES.get(t, np.float32)
     x, y = (r.integers(-99, 99, s).astype(kind) for s in ((n, a, b), (b, a)))
     sizes = {"N": n, "A": a, "B": b}
@@ -261,7 +179,7 @@ def permuted(n, a, b, t="f32", fixed=False, add=False):
 
 
 def embedding(n, rows, c):
-    r = _rng("embedding")
+    r = rng("embedding")
     ids = r.integers(0, rows, n).astype(np.int64)
     table = r.standard_normal((rows, c)).astype(np.float32)
     body = (load("i", "i0", "n", "i64") +
@@ -272,7 +190,7 @@ def embedding(n, rows, c):
 
 def causal_mask(n):
     """Index values, booleans in memory, a predicated load."""
-    r = _rng("mask")
+    r = rng("mask")
     x = r.standard_normal((n, n)).astype(np.float32)
     keep = r.integers(0, 2, n).astype(np.bool_)
     body = ('    %i = kernel.index "i"\n    %j = kernel.index "j"\n    %p = arith.cmpi sle, %j, %i : i64\n' + load("k", "i1", "j", "i1") +
@@ -303,7 +221,7 @@ def _drawn(t):
 
 def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none", t="f32", out="f32", packed=False, fixed_m=False):
     """C = A B (+ epilogue); `b_columns`: B lies as [n][k]. The row count is a symbol."""
-    r = _rng("gemm")
+    r = rng("gemm")
     nb = max(batch, 1)
     a, b = (r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / np.sqrt(k))
     if t == "bf16":
@@ -338,7 +256,7 @@ def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none",
 
 def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", out="f32", relu=False):
     """The same with every size a symbol."""
-    r = _rng(f"open_gemm {m} {n} {k}")
+    r = rng(f"open_gemm {m} {n} {k}")
     nb = max(batch, 1)
     a, b = r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / max(k, 1)**0.5
     if t == "bf16":
@@ -368,7 +286,7 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
            last=False, result_last=None, fixed=False):
     """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all.
     With `last` the channels lie last, as between kernels; the result's may differ (`result_last`). The number of images is open unless `fixed`."""
-    r = _rng(f"window {n} {c} {f} {image} {kernel} {stride}")
+    r = rng(f"window {n} {c} {f} {image} {kernel} {stride}")
     rank = len(image)
     per = lambda v: list(v) if isinstance(v, (list, tuple)) else [v] * rank
     stride, dilation = per(stride), per(dilation)
@@ -436,7 +354,7 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
 
 def convolution(n, h, w, c, f, stride):
     """3x3, no padding, NHWC, weights [kh][kw][c][f]."""
-    r = _rng("convolution")
+    r = rng("convolution")
     x = r.standard_normal((n, h, w, c)).astype(np.float32)
     wt = r.standard_normal((3, 3, c, f)).astype(np.float32) / np.sqrt(9 * c)
     oh, ow = (h - 3) // stride + 1, (w - 3) // stride + 1
@@ -458,7 +376,7 @@ FLOATS = ("f32", "f16", "bf16", "f64")
 def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
     up to this. `each`: what all updates are."""
-    r = _rng("scatter")
+    r = rng("scatter")
     kind = TYPES.get(t, np.float32)
     at = r.integers(-rows - 3, rows + 3, count)
     updates = r.standard_normal((count, width)).astype(kind) if t in FLOATS else r.integers(-9, 9, (count, width)).astype(kind)
@@ -650,7 +568,7 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
               merged=False, open_head=False):
     """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]. Merged: q, k and v lie beside one another in a line. Open: the
     sizes of a head are known when it runs."""
-    r = _rng("attention")
+    r = rng("attention")
     g = kv_heads or h
     q, k, v = (r.standard_normal((b, n, m, w)).astype(np.float32) for n, m, w in ((sq, h, dim), (sk, g, dim), (sk, g, dv)))
     if t == "bf16":
@@ -718,6 +636,9 @@ WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"
                    lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True),
                    lambda: attention(1, 1, 70, 150, 96, 80, t="bf16", out="bf16"), lambda: attention(1, 1, 70, 150, 256, 256, t="bf16", causal=True),
                    lambda: attention(1, 1, 40, 70, 80, 192, t="bf16", bias=True)]
+# Of constant sizes a bias is read for two keys at once.
+WGMMA_ATTENTION += [lambda: attention(2, 2, 70, 264, 64, 64, t="bf16", bias=True).with_constant_sizes(), lambda: attention(1, 2, 40, 384, 64, 64, t="bf16", causal=True, bias=True).with_constant_sizes(),
+                    lambda: attention(1, 1, 40, 261, 64, 64, t="bf16", out="bf16", bias=True).with_constant_sizes()]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 2304, 768), lambda: large_gemm(1024, 768, 768),
@@ -741,7 +662,7 @@ FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bi
 
 def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False, open_size=True):
     """Along the last of two axes, or with columns behind it along the middle one of three."""
-    r = _rng(f"scan{n}")
+    r = rng(f"scan{n}")
     shape = (rows, n, columns) if columns else (rows, n)
     x = r.integers(-4, 5, shape) if t == "i64" else r.standard_normal(shape).astype(np.float32)
     size = "C" if open_size else str(n)
@@ -761,7 +682,7 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
 
 def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0):
     """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
-    r = _rng(f"sort{n}{k}{t}")
+    r = rng(f"sort{n}{k}{t}")
     x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
     if alike:
         x[:, np.argsort(np.arange(n) % alike >= k, kind="stable")] = np.sort(x, 1)[:, ::-1 if descending else 1]
