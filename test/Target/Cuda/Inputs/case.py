@@ -4,7 +4,7 @@ import zlib
 import numpy as np
 
 
-def _dims(shape):
+def dims_of(shape):
     return "x".join(str(n) for n in shape) + ("x" if len(shape) else "")
 
 
@@ -58,7 +58,7 @@ class Case:
         return self
 
     def tensor(self, t):
-        return f"tensor<{_dims(t[1].shape)}{t[0]}>"
+        return f"tensor<{dims_of(t[1].shape)}{t[0]}>"
 
     def mlir(self):
         args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
