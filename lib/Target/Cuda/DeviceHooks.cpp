@@ -40,7 +40,7 @@ unsigned DeviceHooks::alignmentOf(const Access &a) {
   int64_t width = vector.getNumElements();
   if (width != laneWidth)
     return bytes;
-  // No buffer promises more than the widest access wants.
+  // No access is wider.
   return std::min<int64_t>(16, bytes * divisorOf(info.exprOf(a.op), width));
 }
 

@@ -64,6 +64,8 @@ private:
   Values multiplyKeys(Value step);
   Values multiplyValues(ArrayRef<Value> sums, ArrayRef<Value> weights, Value step);
   void modify(Values &scores, Value tile, bool whole, bool masked);
+  void modifyPoint(BodyEmitter point, Value *scores, Value key, unsigned width, bool masked);
+  bool readsAlongKeys();
   void modifyInLoop(Values &scores, Value tile);
   Value seesAll(Value tile);
   void softmax(Values &scores, Value *top, Value *total, Value *keep);
@@ -225,29 +227,59 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   return sums;
 }
 
-/// The score region on every score; -inf past the last key, where the tile may not be whole. `masked`: some may not be seen.
+/// Whether the score region reads what lies side by side for neighbouring keys: a bias.
+bool HopperAttention::readsAlongKeys() {
+  bool reads = false;
+  op.getScore().walk([&](kernel::LoadOp load) {
+    auto linear = load.getIndices().empty() ? info.exprOf(load).linearIn(info.axes[p.roles.key]) : std::nullopt;
+    reads |= linear && linear->coefficient.isOne();
+  });
+  return reads;
+}
+
+/// Of `width` scores at a key and the next one.
+void HopperAttention::modifyPoint(BodyEmitter point, Value *scores, Value key, unsigned width, bool masked) {
+  Value raw = op.getScore().front().getArgument(0), own = scores[0];
+  if (width == 1) {
+    point.bindAxis(info.axes[p.roles.key], d.wide(key));
+  } else {
+    point.bindLane(info.axes[p.roles.key], d.wide(key), width);
+    own = d.real(d.vector(width, d.f32Type()), 0);
+    for (unsigned i = 0; i < width; ++i)
+      own = d.insert(own, scores[i], i);
+  }
+  point.bindValue(raw, d.convertF(own, raw.getType()));
+  Value s = d.convertF(point.emit(form.score), d.f32Type()), seen = masked && form.seen ? point.emit(form.seen) : Value();
+  for (unsigned i = 0; i < width; ++i) {
+    scores[i] = d.extract(s, i);
+    if (seen)
+      scores[i] = d.select(d.extract(seen, i), scores[i], d.f32(-INFINITY));
+  }
+}
+
+/// The score region on every score; -inf past the last key, where the tile may not be whole. `masked`: some may not be seen. What lies side by
+/// side is read for both keys of a thread at once.
 void HopperAttention::modify(Values &scores, Value tile, bool whole, bool masked) {
   Value warpRow = d.add(d.mul(mine, 64), d.mul(d.bitAnd(warp, 3), 16));
   Value firstRow = d.add(q0, d.add(warpRow, d.shr(lane, 2)));
   Value firstKey = d.add(d.mul(tile, keysPerTile), d.mul(d.bitAnd(lane, 3), 2));
   Value lastQuery = d.sub(queries, d.i32(1)), lastKey = d.sub(keys, d.i32(1));
+  unsigned width = whole && readsAlongKeys() ? 2 : 1;
+  if (width > 1)
+    hooks.setLane(info.axes[p.roles.key], width);
   for (unsigned h = 0; h < 2; ++h) {
     BodyEmitter row = base;
     row.bindAxis(info.axes[p.query], d.wide(d.minU(d.add(firstRow, 8 * h), lastQuery)));
-    for (unsigned i = 0; i < scores.size(); ++i) {
+    for (unsigned i = 0; i < scores.size(); i += width) {
       if (i / 2 % 2 != h)
         continue;
       Value key = d.add(firstKey, i / 4 * 8 + i % 2);
-      BodyEmitter point = row;
-      point.bindAxis(info.axes[p.roles.key], d.wide(whole ? key : d.minU(key, lastKey)));
-      Value raw = op.getScore().front().getArgument(0);
-      point.bindValue(raw, d.convertF(scores[i], raw.getType()));
-      Value s = d.convertF(point.emit(form.score), d.f32Type()), none = d.f32(-INFINITY);
-      if (masked && form.seen)
-        s = d.select(point.emit(form.seen), s, none);
-      scores[i] = whole ? s : d.select(d.less(key, keys), s, none);
+      modifyPoint(row, &scores[i], whole ? key : d.minU(key, lastKey), width, masked);
+      if (!whole)
+        scores[i] = d.select(d.less(key, keys), scores[i], d.f32(-INFINITY));
     }
   }
+  hooks.setLane("", 1);
 }
 
 /// Whether the block's first query, and so each of them, sees all keys of the tile.

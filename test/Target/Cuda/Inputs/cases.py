@@ -1,265 +1,14 @@
 """Kernels with inputs and numpy references, for the emulator here and for a GPU (test/Device).
 
-A case is a kernel's text, sizes, inputs and the expected outputs. References are computed in float64."""
-import zlib
+References are computed in float64."""
 import numpy as np
-
-
-def _dims(shape):
-    return "x".join(str(n) for n in shape) + ("x" if len(shape) else "")
-
-
-TYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i1": np.bool_, "f64": np.float64}
-
-
-def to_bf16(a):
-    """Rounds to nearest even; the bits as uint16."""
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-class Case:
-    """`inputs` and `expected`: (type name, array); bf16 arrays are float32 here and rounded when written."""
-
-    def __init__(self, name, cls, axes, body, sizes, inputs, expected, rtol=2e-5, atol=2e-5):
-        self.name, self.cls, self.axes, self.body, self.sizes = name, cls, axes, body, sizes
-        self.inputs, self.expected, self.rtol, self.atol = inputs, expected, rtol, atol
-        self.flops = self.bytes = 0  # of cases that are timed on a GPU
-        self.torch = None            # (torch, device inputs) -> a call that does the same
-        self.attributes = ""         # of the kernel
-        self.processors = None       # of the machine that plans are told of
-        self.launches = None         # the entry points that they call, where that is to be looked at
-        self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
-
-    def with_constants(self, *inputs):
-        self.constants = inputs
-        return self
-
-    def on(self, processors):
-        self.processors = processors
-        return self
-
-    def launching(self, *entries):
-        self.launches = list(entries)
-        return self
-
-    def timed(self, flops=0, bytes=0, torch=None):
-        self.flops, self.bytes, self.torch = flops, bytes, torch
-        return self
-
-    def tensor(self, t):
-        return f"tensor<{_dims(t[1].shape)}{t[0]}>"
-
-    def mlir(self):
-        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
-        made = "".join(f"  %arg{i} = lathe.constant dense<0.0> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
-        ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
-        types = ", ".join(self.tensor(t) for t in self.inputs)
-        outs = ", ".join(self.tensor(t) for t in self.expected)
-        refs = ", ".join(f"%i{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.inputs))
-        refs += (", " if refs else "") + ", ".join(f"%o{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.expected))
-        axes = ", ".join(f'{n} = "{e}"' for n, e in self.axes)
-        res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
-        head = f"ins({ins} : {types}) " if self.inputs else ""
-        return (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
-                f"      {head}outs({outs}) {self.attributes}{{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
-
-
-def load(dst, src, off, t="f32"):
-    return f'    %{dst} = kernel.load %{src}["{off}"] : !kernel.ref<{t}> -> {t}\n'
-
-
-def store(v, dst, off, t="f32"):
-    return f'    kernel.store %{v}, %{dst}["{off}"] : {t}, !kernel.ref<{t}>\n'
-
-
-def constant(dst, value, t):
-    """Of infinity, too, which has no decimal form."""
-    if t.startswith("i"):
-        return f"    %{dst} = arith.constant {value} : {t}\n"
-    bits = {"f32": "0x7F800000", "f64": "0x7FF0000000000000"}.get(t) if np.isinf(value) else f"{value:e}"
-    return f"    %{dst} = arith.constant {bits} : {t}\n"
-
-
-def _rng(name):
-    return np.random.default_rng(zlib.crc32(name.encode()))
-
-
-def softmax(n, c, fixed=False):
-    r = _rng("softmax")
-    N, C = (str(n), str(c)) if fixed else ("N", "C")
-    x = r.standard_normal((n, c)).astype(np.float32) * 3
-    body = (load("x", "i0", f"{C}*n + c") + '    %m = kernel.reduce max %x over ["c"] : f32\n    %d = arith.subf %x, %m : f32\n'
-            '    %e = math.exp %d : f32\n    %s = kernel.reduce add %e over ["c"] : f32\n    %y = arith.divf %e, %s : f32\n' +
-            store("y", "o0", f"{C}*n + c"))
-    e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
-    return Case("softmax", "reduction", [("n", N), ("c", C)], body, {} if fixed else {"N": n, "C": c}, [("f32", x)],
-                [("f32", e / e.sum(1, keepdims=True))])
-
-
-def open_rows(n, c, t="bf16"):
-    """The root mean square of rows, and the rows by it: both sizes open."""
-    x = _rng(f"open_rows {n} {c}").standard_normal((n, c)).astype(np.float32)
-    if t == "bf16":
-        x = from_bf16(to_bf16(x))
-    ext, tr = ("    %x = arith.extf %x0 : bf16 to f32\n", "    %y = arith.truncf %y0 : f32 to bf16\n") if t == "bf16" else ("", "")
-    raw, y = ("x0", "y0") if t == "bf16" else ("x", "y")
-    body = (load(raw, "i0", "C*n + c", t) + ext + '    %q = arith.mulf %x, %x : f32\n    %s = kernel.reduce add %q over ["c"] : f32\n'
-            f"    %r = math.sqrt %s : f32\n    %{y} = arith.divf %x, %r : f32\n" + tr + store("y", "o0", "C*n + c", t) + store("r", "o1", "n"))
-    norm = np.sqrt((x.astype(np.float64) ** 2).sum(1))
-    tol = 1e-2 if t == "bf16" else 3e-5
-    return Case("open_rows", "reduction", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [(t, x)],
-                [(t, x / np.maximum(norm, 1e-30)[:, None]), ("f32", norm)], tol, tol)
-
-
-def open_loop(n, c, t="bf16"):
-    """A sum of what lies side by side and of a row: the latter keeps the axes apart."""
-    r = _rng("open_loop")
-    x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
-    if t == "bf16":
-        x, b = from_bf16(to_bf16(x)), from_bf16(to_bf16(b))
-    body = load("x", "i0", "C*n + c", t) + load("b", "i1", "c", t) + f"    %y = arith.addf %x, %b : {t}\n" + store("y", "o0", "C*n + c", t)
-    tol = 1e-2 if t == "bf16" else 1e-6
-    return Case("open_loop", "loop", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [(t, x), (t, b)],
-                [(t, x.astype(np.float64) + b)], tol, tol)
-
-
-def open_concat(n, b, t="bf16"):
-    """Two matrices side by side, as wide as they are: accesses may lie in one of them or across the border."""
-    x, y = (from_bf16(to_bf16(_rng(f"open_concat {n} {b} {i}").standard_normal((n, b)))) for i in range(2))
-    side = lambda name, ok: f'    %{name} = arith.cmpi {ok}, %i, %b : i64\n'
-    body = ('    %i = kernel.index "c"\n    %b = kernel.index "B"\n' + side("first", "slt") + side("second", "sge") +
-            f'    %x = kernel.load %i0["B*n + c"] if %first : !kernel.ref<{t}> -> {t}\n'
-            f'    %y = kernel.load %i1["B*n + c - B"] if %second : !kernel.ref<{t}> -> {t}\n'
-            f"    %z = arith.select %second, %y, %x : {t}\n" + store("z", "o0", "2*B*n + c", t))
-    return Case("open_concat", "loop", [("n", "N"), ("c", "2*B")], body, {"N": n, "B": b}, [(t, x), (t, y)],
-                [(t, np.concatenate([x, y], 1))], 0, 0)
-
-
-def open_line(n, t="f32"):
-    """A loop along one axis of open length; what is read from the other end keeps no access narrow."""
-    x = _rng(f"open_line {n}").standard_normal(n).astype(np.float32)
-    if t == "bf16":
-        x = from_bf16(to_bf16(x))
-    body = load("x", "i0", "i", t) + load("z", "i0", "N - i - 1", t) + f"    %y = arith.subf %x, %z : {t}\n" + store("y", "o0", "i", t) + store("x", "o1", "i", t)
-    return Case("open_line", "loop", [("i", "N")], body, {"N": n}, [(t, x)], [(t, x - x[::-1]), (t, x)], 1e-2, 1e-2)
-
-
-def same_in_all_columns(n, c):
-    """A value that does not depend on the reduced axis counts as often as the axis is long."""
-    x = _rng("same").standard_normal(n).astype(np.float32)
-    body = (load("x", "i0", "n") + '    %s = kernel.reduce add %x over ["c"] : f32\n    %y = arith.divf %x, %s : f32\n' +
-            store("y", "o0", f"{c}*n + c"))
-    return Case("same", "reduction", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x)],
-                [("f32", np.full((n, c), 1.0 / c))])
-
-
-def layer_norm(n, c, t="f32"):
-    r = _rng("layer_norm")
-    x = r.standard_normal((n, c)).astype(np.float32) * 2 + 1
-    if t == "bf16":
-        x = from_bf16(to_bf16(x))
-    g = r.standard_normal(c).astype(np.float32)
-    ext = "    %x = arith.extf %x0 : bf16 to f32\n" if t == "bf16" else ""
-    tr = "    %y = arith.truncf %y0 : f32 to bf16\n" if t == "bf16" else ""
-    y = "y0" if t == "bf16" else "y"
-    body = (load("x0" if t == "bf16" else "x", "i0", f"{c}*n + c", t) + ext +
-            f'    %k = arith.constant {1.0 / c:.9e} : f32\n    %s = kernel.reduce add %x over ["c"] : f32\n'
-            '    %mean = arith.mulf %s, %k : f32\n    %d = arith.subf %x, %mean : f32\n    %d2 = arith.mulf %d, %d : f32\n'
-            '    %v = kernel.reduce add %d2 over ["c"] : f32\n    %v1 = arith.mulf %v, %k : f32\n'
-            '    %eps = arith.constant 1.0e-5 : f32\n    %v2 = arith.addf %v1, %eps : f32\n    %sd = math.sqrt %v2 : f32\n' +
-            f'    %z = arith.divf %d, %sd : f32\n' + load("g", "i1", "c") + f"    %{y} = arith.mulf %z, %g : f32\n" + tr +
-            store("y", "o0", f"{c}*n + c", t) + store("mean", "o1", "n"))
-    xd = x.astype(np.float64)
-    mu = xd.mean(1, keepdims=True)
-    want = (xd - mu) / np.sqrt(((xd - mu) ** 2).mean(1, keepdims=True) + 1e-5) * g
-    tol = 1e-2 if t == "bf16" else 3e-5
-    return Case("layer_norm", "reduction", [("n", "N"), ("c", str(c))], body, {"N": n}, [(t, x), ("f32", g)],
-                [(t, want), ("f32", mu[:, 0])], tol, tol)
-
-
-def column_sum(n, c, open=False):
-    r = _rng("column_sum")
-    C = "C" if open else str(c)
-    x = r.standard_normal((n, c)).astype(np.float32)
-    body = load("x", "i0", f"{C}*r + c") + '    %s = kernel.reduce add %x over ["r"] : f32\n' + store("s", "o0", "c")
-    return Case("column_sum", "reduction", [("c", C), ("r", "R")], body, {"R": n, "C": c} if open else {"R": n}, [("f32", x)],
-                [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
-
-
-def kept_columns(z, l, c, t="f32", fixed=False):
-    """Softmax and its largest value along the middle axis."""
-    x = _rng(f"kept_columns {z} {l} {c}").standard_normal((z, l, c)).astype(np.float32) * 3
-    if t == "bf16":
-        x = from_bf16(to_bf16(x))
-    L, C = (str(l), str(c)) if fixed else ("L", "C")
-    at = f"{L}*{C}*z + {C}*l + c"
-    ext, tr = ("    %x = arith.extf %x0 : bf16 to f32\n", "    %y = arith.truncf %y0 : f32 to bf16\n") if t == "bf16" else ("", "")
-    raw, y = ("x0", "y0") if t == "bf16" else ("x", "y")
-    body = (load(raw, "i0", at, t) + ext + '    %m = kernel.reduce max %x over ["l"] : f32\n    %d = arith.subf %x, %m : f32\n'
-            '    %e = math.exp %d : f32\n    %s = kernel.reduce add %e over ["l"] : f32\n' + f"    %{y} = arith.divf %e, %s : f32\n" + tr +
-            store("y", "o0", at, t) + store("m", "o1", f"{C}*z + c"))
-    xd = x.astype(np.float64)
-    m = xd.max(1, keepdims=True) if l else np.full((z, 1, c), -np.inf)
-    e = np.exp(xd - m)
-    tol = 1e-2 if t == "bf16" else 3e-5
-    return Case("kept_columns", "reduction", [("z", "Z"), ("c", C), ("l", L)], body, {"Z": z} if fixed else {"Z": z, "L": l, "C": c}, [(t, x)],
-                [(t, e / e.sum(1, keepdims=True)), ("f32", m[:, 0])], tol, tol)
-
-
-def projection(n, h, p, d):
-    """Rows y(n, h, p) minus their projection on a normalised vector per (n, h): reductions at two depths."""
-    r = _rng("projection")
-    y = r.standard_normal((n, h, p, d)).astype(np.float32)
-    v = r.standard_normal((n, h, d)).astype(np.float32)
-    row, vec = f"{d}*(p + {p}*(h + {h}*n)) + d", f"{d}*(h + {h}*n) + d"
-    body = (load("y", "i0", row) + load("v", "i1", vec) + "    %vv = arith.mulf %v, %v : f32\n"
-            '    %nv = kernel.reduce add %vv over ["d"] : f32\n    %sq = math.sqrt %nv : f32\n    %vn = arith.divf %v, %sq : f32\n'
-            "    %yv = arith.mulf %y, %vn : f32\n" '    %dot = kernel.reduce add %yv over ["d"] : f32\n'
-            "    %pr = arith.mulf %dot, %vn : f32\n    %o = arith.subf %y, %pr : f32\n    %a = math.absf %dot : f32\n" +
-            store("o", "o0", row) + store("a", "o1", f"p + {p}*(h + {h}*n)") + store("sq", "o2", f"h + {h}*n"))
-    yd, vd = y.astype(np.float64), v.astype(np.float64)
-    norm = np.sqrt((vd * vd).sum(-1))
-    vn = (vd / norm[..., None])[:, :, None, :]
-    dot = (yd * vn).sum(-1)
-    return Case("projection", "reduction", [("n", "N"), ("h", str(h)), ("p", str(p)), ("d", str(d))], body, {"N": n},
-                [("f32", y), ("f32", v)], [("f32", yd - dot[..., None] * vn), ("f32", abs(dot)), ("f32", norm)])
-
-
-def group_norm(n, g, k, s):
-    """Reductions over two axes, then over one of them at each of the other."""
-    r = _rng("group_norm")
-    x = r.standard_normal((n, g, k, s)).astype(np.float32)
-    at = f"s + {s}*(k + {k}*(g + {g}*n))"
-    body = (load("x", "i0", at) + f'    %c = arith.constant {1.0 / (k * s):.9e} : f32\n'
-            '    %t = kernel.reduce add %x over ["k", "s"] : f32\n    %mu = arith.mulf %t, %c : f32\n    %d = arith.subf %x, %mu : f32\n'
-            '    %m = kernel.reduce max %d over ["s"] : f32\n    %y = arith.divf %d, %m : f32\n' + store("y", "o0", at))
-    xd = x.astype(np.float64)
-    d = xd - xd.mean((2, 3), keepdims=True)
-    return Case("group_norm", "reduction", [("n", "N"), ("g", str(g)), ("k", str(k)), ("s", str(s))], body, {"N": n},
-                [("f32", x)], [("f32", d / d.max(3, keepdims=True))], 1e-4, 1e-4)
-
-
-def gelu_add(n, c, t="f32"):
-    r = _rng("gelu_add")
-    x, b = r.standard_normal((n, c)).astype(np.float32), r.standard_normal(c).astype(np.float32)
-    body = (load("x", "i0", f"{c}*n + c") + load("b", "i1", "c") + "    %s = arith.addf %x, %b : f32\n"
-            "    %k = arith.constant 0.707106769 : f32\n    %h = arith.constant 0.5 : f32\n    %one = arith.constant 1.0 : f32\n"
-            "    %u = arith.mulf %s, %k : f32\n    %e = math.erf %u : f32\n    %e1 = arith.addf %e, %one : f32\n"
-            "    %hs = arith.mulf %s, %h : f32\n    %y = arith.mulf %hs, %e1 : f32\n" + store("y", "o0", f"{c}*n + c") +
-            store("b", "o1", "c"))
-    from math import erf
-    s = x.astype(np.float64) + b
-    return Case("gelu_add", "loop", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x), ("f32", b)],
-                [("f32", 0.5 * s * (1 + np.vectorize(erf)(s * 0.707106769))), ("f32", b)])
+from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
+from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
+                       column_sum, kept_columns, projection, group_norm, gelu_add)
 
 
 def transpose(a, b):
-    r = _rng("transpose")
+    r = rng("transpose")
     x = r.standard_normal((a, b)).astype(np.float32)
     body = load("x", "i0", "B*a + b") + store("x", "o0", "A*b + a")
     return Case("transpose", "loop", [("a", "A"), ("b", "B")], body, {"A": a, "B": b}, [("f32", x)], [("f32", x.T)])
@@ -267,7 +16,7 @@ def transpose(a, b):
 
 def permuted(n, a, b, t="f32", fixed=False, add=False):
     """Each of n matrices transposed, and another operand added in the order of the result."""
-    r = _rng("permuted")
+    r = rng("permuted")
     kind = TYPES.get(t, np.float32)
     x, y = (r.integers(-99, 99, s).astype(kind) for s in ((n, a, b), (b, a)))
     sizes = {"N": n, "A": a, "B": b}
@@ -284,7 +33,7 @@ def permuted(n, a, b, t="f32", fixed=False, add=False):
 
 
 def embedding(n, rows, c):
-    r = _rng("embedding")
+    r = rng("embedding")
     ids = r.integers(0, rows, n).astype(np.int64)
     table = r.standard_normal((rows, c)).astype(np.float32)
     body = (load("i", "i0", "n", "i64") +
@@ -295,7 +44,7 @@ def embedding(n, rows, c):
 
 def causal_mask(n):
     """Index values, booleans in memory, a predicated load."""
-    r = _rng("mask")
+    r = rng("mask")
     x = r.standard_normal((n, n)).astype(np.float32)
     keep = r.integers(0, 2, n).astype(np.bool_)
     body = ('    %i = kernel.index "i"\n    %j = kernel.index "j"\n    %p = arith.cmpi sle, %j, %i : i64\n' + load("k", "i1", "j", "i1") +
@@ -326,7 +75,7 @@ def _drawn(t):
 
 def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none", t="f32", out="f32", packed=False, fixed_m=False):
     """C = A B (+ epilogue); `b_columns`: B lies as [n][k]. The row count is a symbol."""
-    r = _rng("gemm")
+    r = rng("gemm")
     nb = max(batch, 1)
     a, b = (r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / np.sqrt(k))
     if t == "bf16":
@@ -361,7 +110,7 @@ def gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, epilogue="none",
 
 def open_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, t="f32", out="f32", relu=False):
     """The same with every size a symbol."""
-    r = _rng(f"open_gemm {m} {n} {k}")
+    r = rng(f"open_gemm {m} {n} {k}")
     nb = max(batch, 1)
     a, b = r.standard_normal((nb, m, k)).astype(_drawn(t)), r.standard_normal((nb, k, n)).astype(_drawn(t)) / max(k, 1)**0.5
     if t == "bf16":
@@ -391,7 +140,7 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
            last=False, result_last=None, fixed=False):
     """A convolution as Fuse writes it: channels first, borders by a predicate; `pads` in front and behind, one pair for all.
     With `last` the channels lie last, as between kernels; the result's may differ (`result_last`). The number of images is open unless `fixed`."""
-    r = _rng(f"window {n} {c} {f} {image} {kernel} {stride}")
+    r = rng(f"window {n} {c} {f} {image} {kernel} {stride}")
     rank = len(image)
     per = lambda v: list(v) if isinstance(v, (list, tuple)) else [v] * rank
     stride, dilation = per(stride), per(dilation)
@@ -459,7 +208,7 @@ def window(n, c, f, image, kernel, stride=1, dilation=1, pads=0, groups=1, t="f3
 
 def convolution(n, h, w, c, f, stride):
     """3x3, no padding, NHWC, weights [kh][kw][c][f]."""
-    r = _rng("convolution")
+    r = rng("convolution")
     x = r.standard_normal((n, h, w, c)).astype(np.float32)
     wt = r.standard_normal((3, 3, c, f)).astype(np.float32) / np.sqrt(9 * c)
     oh, ow = (h - 3) // stride + 1, (w - 3) // stride + 1
@@ -481,7 +230,7 @@ FLOATS = ("f32", "f16", "bf16", "f64")
 def scatter(rows, count, width, t="f32", combine="add", special=False, spread=0, each=None, listed=False, places=None):
     """Updates of a result that lies where its data lie: the 77 of every element before a kernel runs. `spread`: elements differ by powers of ten
     up to this. `each`: what all updates are. `listed`: an operand has the numbers of the updates, sorted by place. `places`: all go to so many."""
-    r = _rng("scatter")
+    r = rng("scatter")
     kind = TYPES.get(t, np.float32)
     at = r.integers(-rows - 3, rows + 3, count) if places is None else r.integers(0, places, count) * (rows // places)
     updates = r.standard_normal((count, width)).astype(kind) if t in FLOATS else r.integers(-9, 9, (count, width)).astype(kind)
@@ -685,7 +434,7 @@ def attention(b, h, sq, sk, dim, dv, causal=False, bias=False, t="f32", out="f32
               merged=False, open_head=False):
     """Heads of kv are shared by h / kv_heads query heads; layout [b][s][h][d]. Merged: q, k and v lie beside one another in a line. Open: the
     sizes of a head are known when it runs."""
-    r = _rng("attention")
+    r = rng("attention")
     g = kv_heads or h
     q, k, v = (r.standard_normal((b, n, m, w)).astype(np.float32) for n, m, w in ((sq, h, dim), (sk, g, dim), (sk, g, dv)))
     if t == "bf16":
@@ -753,6 +502,9 @@ WGMMA_ATTENTION = [lambda: attention(1, 2, 70, 200, 64, 64, t="bf16", out="bf16"
                    lambda: attention(2, 3, 70, 70, 32, 64, t="bf16", bias=True, merged=True),
                    lambda: attention(1, 1, 70, 150, 96, 80, t="bf16", out="bf16"), lambda: attention(1, 1, 70, 150, 256, 256, t="bf16", causal=True),
                    lambda: attention(1, 1, 40, 70, 80, 192, t="bf16", bias=True)]
+# Of constant sizes a bias is read for two keys at once.
+WGMMA_ATTENTION += [lambda: attention(2, 2, 70, 264, 64, 64, t="bf16", bias=True).with_constant_sizes(), lambda: attention(1, 2, 40, 384, 64, 64, t="bf16", causal=True, bias=True).with_constant_sizes(),
+                    lambda: attention(1, 1, 40, 261, 64, 64, t="bf16", out="bf16", bias=True).with_constant_sizes()]
 # For a GPU only: too much for the emulator.
 SPEED = [lambda: large_gemm(4096, 4096, 4096), lambda: large_gemm(2048, 2048, 2048), lambda: large_gemm(1024, 3072, 768),
          lambda: large_gemm(1024, 2304, 768), lambda: large_gemm(1024, 768, 768),
@@ -776,7 +528,7 @@ FEW_QUERIES = [lambda: attention(1, 12, 1, 513, 64, 64, t="bf16", kv_heads=4, bi
 
 def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False, open_size=True):
     """Along the last of two axes, or with columns behind it along the middle one of three."""
-    r = _rng(f"scan{n}")
+    r = rng(f"scan{n}")
     shape = (rows, n, columns) if columns else (rows, n)
     x = r.integers(-4, 5, shape) if t == "i64" else r.standard_normal(shape).astype(np.float32)
     size = "C" if open_size else str(n)
@@ -796,7 +548,7 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
 
 def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0, fixed=False):
     """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
-    r = _rng(f"sort{n}{k}{t}")
+    r = rng(f"sort{n}{k}{t}")
     C, K = (n, k) if fixed else ("C", "K")
     x = r.integers(-5, 5, (rows, n)) if ties else r.permutation(rows * n).reshape(rows, n) - n
     if alike:

@@ -10,6 +10,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases
+from case import dims_of
 
 rng = np.random.default_rng(11)
 
@@ -23,7 +24,7 @@ def half(a, t):
 
 
 def tensor(shape, t):
-    return f"tensor<{cases._dims(shape)}{t}>"
+    return f"tensor<{dims_of(shape)}{t}>"
 
 
 class Loop:
