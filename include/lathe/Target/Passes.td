@@ -143,6 +143,28 @@ def SplitScatters : Pass<"lathe-split-scatters", "::mlir::ModuleOp"> {
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }
 
+def DotProducts : Pass<"lathe-dot-products", "::mlir::ModuleOp"> {
+  let summary = "Products without rows and columns become sums";
+  let description = [{
+    A contraction of which each batch leaves one element is written as a reduction, which a target divides among its threads.
+
+    Before:
+    ```mlir
+    %y = kernel.generic contraction @dot axes(k = "1000000") ins(%x, %w : ...) outs(tensor<f32>) {
+      %s = kernel.contract %a["k"], %b["k"] over ["k"] : (!kernel.ref<f32>, !kernel.ref<f32>) -> f32
+    ```
+    After:
+    ```mlir
+    %y = kernel.generic reduction @dot axes(k = "1000000") ins(%x, %w : ...) outs(tensor<f32>) {
+      %1 = kernel.load %a["k"] : <f32> -> f32
+      %2 = kernel.load %b["k"] : <f32> -> f32
+      %3 = arith.mulf %1, %2 : f32
+      %s = kernel.reduce add %3 over ["k"] : f32
+    ```
+  }];
+  let dependentDialects = ["::lathe::kernel::KernelDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def OrderScatters : Pass<"lathe-order-scatters", "::mlir::ModuleOp"> {
   let summary = "Updates of whole rows are listed in the order of their places by a kernel of their own";
   let description = [{

@@ -117,6 +117,7 @@ public:
     filters.halves = true;
     filters.panel = 0;
     pm.addPass(target::createPackFilters(filters));
+    pm.addPass(target::createDotProducts());
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createOrderScatters());
     if (options.precision.empty() || options.precision == "f32")
