@@ -5,7 +5,7 @@
 // counts the digits of its words, learns from the counts of all pieces where its first word of each digit goes, and then
 // takes its piece tile by tile: a tile's words are put into the order of the digit in shared memory (RadixTile.cpp), so
 // that those of a digit leave side by side. The next tile is read meanwhile. Digits that all keys of a row share move
-// nothing; the highest one is moved always, straight to the results. Blocks of a row wait for one another between
+// nothing; the highest one of the others is moved straight to the results. Blocks of a row wait for one another between
 // counting and moving; who moves what depends on sizes and the device alone.
 //
 //===----------------------------------------------------------------------===//
@@ -250,7 +250,10 @@ Value RadixEmitter::sortRow(const BodyEmitter &row, Value target) {
   Value differ = fill(row, target), count = frame.size(info.extents[rankAxis]), lowest = d.i32(isWide() ? 0 : 32);
   auto shiftOf = [&](Value number) { return d.wide(d.add(d.mul(number, digitBits), lowest)); };
   auto sourceOf = [&](Value isSecond) { return d.select(isSecond, buffers[1], buffers[0]); };
-  Values state = d.loop(d.i32(0), d.i32(keyBytes - 1), d.i32(1), Values{target, d.i1(false)}, [&](Value number, ValueRange now) {
+  // Where all keys are equal, the lowest digit makes the results.
+  Value some = d.bitOr(isWide() ? differ : d.shr(differ, 32), d.i64(1)), zeros = d.b.create<LLVM::CountLeadingZerosOp>(d.loc, d.i64Type(), some, false);
+  Value last = d.narrow(d.div(d.sub(d.i64(63), zeros), digitBits));
+  Values state = d.loop(d.i32(0), last, d.i32(1), Values{target, d.i1(false)}, [&](Value number, ValueRange now) {
     Value shift = shiftOf(number), shared = d.equal(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, differ, shift), digits - 1), 0);
     Values before(now);
     return d.choose(
@@ -261,7 +264,7 @@ Value RadixEmitter::sortRow(const BodyEmitter &row, Value target) {
           return Values{after, d.bitXor(before[1], d.i1(true))};
         });
   });
-  return pass(sourceOf(state[1]), shiftOf(d.i32(keyBytes - 1)), state[0], [&](const SortWord &w, Value at) {
+  return pass(sourceOf(state[1]), shiftOf(last), state[0], [&](const SortWord &w, Value at) {
     d.when(d.less(at, count), [&] { storeResult(row, w, at); });
   });
 }
