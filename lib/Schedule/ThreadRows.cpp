@@ -21,12 +21,58 @@ static void forEachAccess(const BodyInfo &info, llvm::function_ref<void(Operatio
   }
 }
 
+/// The axes along which an access moves, be it through its indices.
+static AxisSet axesOfAccess(const BodyInfo &info, Operation *op) {
+  AxisSet axes = info.axesOf(info.exprOf(op));
+  auto add = [&](ValueRange indices) {
+    for (Value v : indices)
+      axes |= info.axesOf(v);
+  };
+  if (auto load = dyn_cast<kernel::LoadOp>(op))
+    add(load.getIndices());
+  if (auto store = dyn_cast<kernel::StoreOp>(op))
+    add(store.getIndices());
+  return axes;
+}
+
+/// How many points read the same element; an open axis counts as a long one.
+static int64_t readersOf(const BodyInfo &info, Operation *op, AxisSet among) {
+  constexpr int64_t open = 64, most = int64_t(1) << 40;
+  AxisSet others = among & ~axesOfAccess(info, op);
+  int64_t readers = 1;
+  for (unsigned i = 0; i < info.axes.size(); ++i)
+    if (contains(others, i))
+      readers = std::min(most, readers * std::max<int64_t>(1, std::min(most >> 20, info.extents[i].constant().value_or(open))));
+  return readers;
+}
+
+/// Loads of which each element is read by many more points than another load's: tables of places and of weights. They come from a cache
+/// along whichever axis threads lie side by side.
+static llvm::SmallPtrSet<Operation *, 4> tablesOf(const BodyInfo &info, AxisSet among) {
+  constexpr int64_t manyTimes = 16;
+  SmallVector<std::pair<Operation *, int64_t>> loads;
+  forEachAccess(info, [&](Operation *op, Type) {
+    if (isa<kernel::LoadOp>(op))
+      loads.push_back({op, readersOf(info, op, among)});
+  });
+  llvm::SmallPtrSet<Operation *, 4> tables;
+  if (loads.empty())
+    return tables;
+  int64_t least = llvm::min_element(loads, llvm::less_second())->second;
+  for (auto [op, readers] : loads)
+    if (readers / manyTimes >= least)
+      tables.insert(op);
+  return tables;
+}
+
 int schedule::chooseLane(const BodyInfo &info, ArrayRef<Operation *> roots, AxisSet among, AxisSet reduced) {
-  constexpr int many = 16;
+  // What it costs where an access does not run along the lanes: most where it is made for each point of a sum.
+  constexpr int few = 1, usual = 4, many = 64;
   constexpr int64_t shortest = 8; // a window's side is no lane
   std::vector<int> score(info.axes.size());
+  auto tables = tablesOf(info, among);
   forEachAccess(info, [&](Operation *op, Type) {
-    int weight = (isa<kernel::StoreOp>(op) ? 2 : 1) * (info.axesOf(info.exprOf(op)) & reduced ? many : 1);
+    int weight = tables.contains(op) ? few : (isa<kernel::StoreOp>(op) ? 2 : 1) * (axesOfAccess(info, op) & reduced ? many : usual);
     // Places of a window overlap: along the result's axis their elements lie side by side, too.
     bool slides = false;
     for (unsigned i = 0; i < info.axes.size(); ++i)

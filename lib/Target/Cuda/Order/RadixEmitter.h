@@ -18,8 +18,8 @@ public:
   static int64_t tableBytes() { return 16 + 4 * radixDigits; }
 
 private:
-  /// Where a word goes, and what does with it.
-  using Sink = llvm::function_ref<void(const SortWord &w, Value at)>;
+  /// What becomes of a thread's words: where they go, and whether they are some of the row's (i1) or copies of others.
+  using Sink = llvm::function_ref<void(llvm::ArrayRef<SortWord> words, ValueRange places, ValueRange inside)>;
   SortWord fetch(Value buffer, Value at);
   void put(const SortWord &w, Value buffer, Value at);
   Value fill(const lower::BodyEmitter &row, Value &target);

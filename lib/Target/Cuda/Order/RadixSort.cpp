@@ -5,7 +5,7 @@
 // counts the digits of its words, learns from the counts of all pieces where its first word of each digit goes, and then
 // takes its piece tile by tile: a tile's words are put into the order of the digit in shared memory (RadixTile.cpp), so
 // that those of a digit leave side by side. The next tile is read meanwhile. Digits that all keys of a row share move
-// nothing; the highest one is moved always, straight to the results. Blocks of a row wait for one another between
+// nothing; the highest one of the others is moved straight to the results. Blocks of a row wait for one another between
 // counting and moving; who moves what depends on sizes and the device alone.
 //
 //===----------------------------------------------------------------------===//
@@ -44,10 +44,18 @@ void RadixEmitter::put(const SortWord &w, Value buffer, Value at) {
 /// Writes the piece's words; gives the bits that are not the same in all keys of the row.
 Value RadixEmitter::fill(const BodyEmitter &row, Value &target) {
   Type i64 = d.i64Type();
-  Values seen = d.loop(d.add(from, d.wide(tid)), to, d.i64(shape.threads), Values{d.i64(0), d.i64(-1)}, [&](Value i, ValueRange now) {
-    SortWord w = wordAt(row, i);
-    put(w, buffers[0], i);
-    return Values{d.bitOr(now[0], w.high), d.both(now[1], w.high)};
+  Value end = d.sub(size, d.i64(1));
+  Values seen = d.loop(d.add(from, d.wide(tid)), to, d.i64(ahead * shape.threads), Values{d.i64(0), d.i64(-1)}, [&](Value first, ValueRange now) {
+    SmallVector<SortWord> words; // past the end the row's last one
+    for (int64_t i = 0; i < ahead; ++i)
+      words.push_back(wordAt(row, d.minU(d.add(first, i * shape.threads), end)));
+    Values bits(now);
+    for (auto [i, w] : llvm::enumerate(words)) {
+      Value at = d.add(first, int64_t(i * shape.threads));
+      d.when(d.less(at, to), [&, w = w] { put(w, buffers[0], at); });
+      bits = {d.bitOr(bits[0], w.high), d.both(bits[1], w.high)};
+    }
+    return bits;
   });
   auto [some, every] = combineBits(seen[0], seen[1]);
   Value own = d.at(bits, d.mul(part, 2), i64);
@@ -192,13 +200,15 @@ void RadixEmitter::move(Value buffer, Value shift, Sink sink) {
     d.barrier();
     Values next = wordsOfTile(buffer, d.add(tile, room));
     d.keepAhead();
+    SmallVector<SortWord> ordered;
+    Values places, exist;
     for (unsigned i = 0; i < shape.each; ++i) {
-      Value at = d.add(tid, int64_t(i) * shape.threads);
-      d.when(d.less(at, inTile), [&] {
-        SortWord w = load(at);
-        sink(w, d.wide(d.add(at, d.load(d.i32Type(), d.at(offsets, keyDigit(w, shift), d.i32Type()), 4))));
-      });
+      Value at = d.add(tid, int64_t(i) * shape.threads), safe = d.minU(at, d.sub(inTile, d.i32(1)));
+      ordered.push_back(load(safe));
+      exist.push_back(d.less(at, inTile));
+      places.push_back(d.wide(d.add(safe, d.load(d.i32Type(), d.at(offsets, keyDigit(ordered.back(), shift), d.i32Type()), 4))));
     }
+    sink(ordered, places, exist);
     return next;
   });
 }
@@ -250,19 +260,28 @@ Value RadixEmitter::sortRow(const BodyEmitter &row, Value target) {
   Value differ = fill(row, target), count = frame.size(info.extents[rankAxis]), lowest = d.i32(isWide() ? 0 : 32);
   auto shiftOf = [&](Value number) { return d.wide(d.add(d.mul(number, digitBits), lowest)); };
   auto sourceOf = [&](Value isSecond) { return d.select(isSecond, buffers[1], buffers[0]); };
-  Values state = d.loop(d.i32(0), d.i32(keyBytes - 1), d.i32(1), Values{target, d.i1(false)}, [&](Value number, ValueRange now) {
+  // Where all keys are equal, the lowest digit makes the results.
+  Value some = d.bitOr(isWide() ? differ : d.shr(differ, 32), d.i64(1)), zeros = d.b.create<LLVM::CountLeadingZerosOp>(d.loc, d.i64Type(), some, false);
+  Value last = d.narrow(d.div(d.sub(d.i64(63), zeros), digitBits));
+  Values state = d.loop(d.i32(0), last, d.i32(1), Values{target, d.i1(false)}, [&](Value number, ValueRange now) {
     Value shift = shiftOf(number), shared = d.equal(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, differ, shift), digits - 1), 0);
     Values before(now);
     return d.choose(
         shared, [&] { return before; },
         [&] {
           Value goal = sourceOf(d.bitXor(before[1], d.i1(true)));
-          Value after = pass(sourceOf(before[1]), shift, before[0], [&](const SortWord &w, Value at) { put(w, goal, at); });
+          Value after = pass(sourceOf(before[1]), shift, before[0], [&](ArrayRef<SortWord> words, ValueRange places, ValueRange inside) {
+            for (auto [w, at, exists] : llvm::zip(words, places, inside))
+              d.when(exists, [&, w = w, at = at] { put(w, goal, at); });
+          });
           return Values{after, d.bitXor(before[1], d.i1(true))};
         });
   });
-  return pass(sourceOf(state[1]), shiftOf(d.i32(keyBytes - 1)), state[0], [&](const SortWord &w, Value at) {
-    d.when(d.less(at, count), [&] { storeResult(row, w, at); });
+  return pass(sourceOf(state[1]), shiftOf(last), state[0], [&](ArrayRef<SortWord> words, ValueRange places, ValueRange inside) {
+    Values wanted;
+    for (auto [at, exists] : llvm::zip(places, inside))
+      wanted.push_back(d.both(exists, d.less(at, count)));
+    storeResults(row, words, places, wanted);
   });
 }
 

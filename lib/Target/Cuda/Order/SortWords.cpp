@@ -38,11 +38,33 @@ Value SortWordEmitter::keyDigit(const SortWord &w, Value shift) {
   return d.narrow(d.bitAnd(d.b.create<arith::ShRUIOp>(d.loc, w.high, shift), radixDigits - 1));
 }
 
-void SortWordEmitter::storeResult(const BodyEmitter &row, const SortWord &w, Value rank) {
+BodyEmitter SortWordEmitter::resultAt(const BodyEmitter &row, const SortWord &w, Value rank) {
   BodyEmitter point = row;
   point.bindAxis(info.axes[rankAxis], rank);
   point.bindValue(op.getResult(), isWide() ? d.wide(w.low) : d.bitAnd(w.high, 0xffffffff));
+  return point;
+}
+
+void SortWordEmitter::storeResult(const BodyEmitter &row, const SortWord &w, Value rank) {
+  BodyEmitter point = resultAt(row, w, rank);
   for (Operation *o : info.ops)
     if (auto s = dyn_cast<kernel::StoreOp>(o))
       point.emitStore(s);
+}
+
+void SortWordEmitter::storeResults(const BodyEmitter &row, ArrayRef<SortWord> words, ValueRange ranks, ValueRange exist) {
+  std::vector<BodyEmitter> points;
+  for (auto [w, rank] : llvm::zip(words, ranks)) {
+    points.push_back(resultAt(row, w, rank));
+    for (Operation *o : info.ops)
+      if (auto s = dyn_cast<kernel::StoreOp>(o))
+        points.back().emit(s.getValue());
+  }
+  for (auto [point, exists] : llvm::zip(points, exist))
+    d.when(exists, [&, &point = point] {
+      BodyEmitter inside = point;
+      for (Operation *o : info.ops)
+        if (auto s = dyn_cast<kernel::StoreOp>(o))
+          inside.emitStore(s);
+    });
 }

@@ -21,7 +21,13 @@ protected:
   /// Eight bits of the key; `shift` counts from the end of the high part.
   Value keyDigit(const SortWord &w, Value shift);
   void storeResult(const lower::BodyEmitter &row, const SortWord &w, Value rank);
+  /// Several results, those that exist (i1): what they read is in flight together, where each word is one of the row's.
+  void storeResults(const lower::BodyEmitter &row, llvm::ArrayRef<SortWord> words, ValueRange ranks, ValueRange exist);
 
+private:
+  lower::BodyEmitter resultAt(const lower::BodyEmitter &row, const SortWord &w, Value rank);
+
+protected:
   kernel::SortOp op;
   unsigned axis, rankAxis, keyBytes;
   llvm::SmallVector<unsigned> rowAxes;

@@ -170,3 +170,23 @@ def gelu_add(n, c, t="f32"):
     s = x.astype(np.float64) + b
     return Case("gelu_add", "loop", [("n", "N"), ("c", str(c))], body, {"N": n}, [("f32", x), ("f32", b)],
                 [("f32", 0.5 * s * (1 + np.vectorize(erf)(s * 0.707106769))), ("f32", b)])
+
+
+def embedding_sum(n, count, rows, c):
+    """Sums of rows at computed places: what varies along a sum may do so through its place."""
+    r = rng("embedding_sum")
+    ids, w = r.integers(0, rows, (n, count)), r.standard_normal((rows, c)).astype(np.float32)
+    body = (load("i", "i0", f"{count}*n + s", "i64") + f'    %w = kernel.load %i1["{c}*$0 + c"] indirect(%i) : !kernel.ref<f32> -> f32\n'
+            '    %y = kernel.reduce add %w over ["s"] : f32\n' + store("y", "o0", f"{c}*n + c"))
+    return Case("embedding_sum", "reduction", [("n", str(n)), ("c", str(c)), ("s", str(count))], body, {}, [("i64", ids), ("f32", w)],
+                [("f32", w.astype(np.float64)[ids].sum(1))])
+
+
+def weighted_rows(n, count, rows, c):
+    """Rows of an image at places of a table, by weights of it: neither says along which axis threads lie side by side."""
+    r = rng("weighted_rows")
+    ids, x, w = r.integers(0, rows, (count, n)), r.standard_normal((rows, c)).astype(np.float32), r.standard_normal((count, n)).astype(np.float32)
+    body = (load("i", "i0", f"{n}*s + n", "i64") + f'    %x = kernel.load %i1["{c}*$0 + c"] indirect(%i) : !kernel.ref<f32> -> f32\n' +
+            load("w", "i2", f"{n}*s + n") + '    %p = arith.mulf %x, %w : f32\n    %y = kernel.reduce add %p over ["s"] : f32\n' + store("y", "o0", f"{c}*n + c"))
+    return Case("weighted_rows", "reduction", [("n", str(n)), ("c", str(c)), ("s", str(count))], body, {}, [("i64", ids), ("f32", x), ("f32", w)],
+                [("f32", (x.astype(np.float64)[ids] * w[..., None]).sum(0))], 1e-4, 1e-4)
