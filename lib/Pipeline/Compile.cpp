@@ -63,6 +63,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
     all.hostTransforms &= one.hostTransforms;
+    all.hostPositions &= one.hostPositions;
   }
   return all;
 }
@@ -86,6 +87,7 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
   if (wanted.unrolledSteps)
     import.unrolledSteps = *wanted.unrolledSteps;
   import.hostTransforms = wanted.hostTransforms;
+  import.hostPositions = wanted.hostPositions;
   if (isOnnx(entry.model))
     return importOnnx(entry.model, import, context);
   if (isExport(entry.model))

@@ -49,6 +49,8 @@ struct ImportOptions {
   int64_t unrolledSteps = 16;
   /// Fourier transforms of open length are a function's of the runtime, not products with a matrix.
   bool hostTransforms = true;
+  /// Positions of true elements are listed by a function of the runtime, not by kernels.
+  bool hostPositions = true;
   /// Accepts operators that make random numbers, and is the seed of those that say none; without it they are refused.
   std::optional<uint32_t> seed;
   /// Receives the files beside the model that its constants come from, for dependency files; may be null.

@@ -76,6 +76,9 @@ struct Preferences {
   /// Fourier transforms of a length that a run finds are made by a function of the runtime, in the memory of the host. Otherwise they are
   /// products with a matrix, which stay on the device.
   bool hostTransforms = true;
+  /// Where a mask is true is listed by a function of the runtime, in the memory of the host. Otherwise kernels count up to each element and store
+  /// the positions of those that are true.
+  bool hostPositions = true;
 };
 
 //===----------------------------------------------------------------------===//

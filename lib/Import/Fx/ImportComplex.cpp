@@ -68,6 +68,7 @@ llvm::Expected<SmallVector<Value>> Importer::runWith(OpContext &c, const OpEntry
   part.seed = c.seed;
   part.unrolledSteps = c.unrolledSteps;
   part.hostTransforms = c.hostTransforms;
+  part.hostPositions = c.hostPositions;
   part.wanted = c.wanted;
   part.part = numbers;
   for (mlir::RankedTensorType type : c.resultTypes) {

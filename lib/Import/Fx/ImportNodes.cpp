@@ -200,6 +200,7 @@ OpContext Importer::contextOf(const Node &node) {
   c.seed = options.seed;
   c.unrolledSteps = options.unrolledSteps;
   c.hostTransforms = options.hostTransforms;
+  c.hostPositions = options.hostPositions;
   return c;
 }
 

@@ -183,6 +183,7 @@ public:
   std::optional<uint32_t> seed; ///< of random numbers, where the user accepts them
   int64_t unrolledSteps = 0;    ///< recurrences over more steps are loops
   bool hostTransforms = true;   ///< Fourier transforms of open length are the runtime's
+  bool hostPositions = true;    ///< and so are positions of true elements
 
 private:
   void readSize(const std::string &symbol, Value count);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Data.h"
+#include "lathe/Dialect/Lathe/Positions.h"
 #include "lathe/Dialect/Lathe/RowOrder.h"
 #include "lathe/Dialect/Lathe/Scatter.h"
 
@@ -27,8 +28,7 @@ static Value countTrue(OpContext &c, Value mask) {
 
 /// The places of the true elements of a list.
 static Value placesOf(OpContext &c, Value mask, const Expr &count) {
-  Type type = tensorType({count}, c.g.b.getI64Type());
-  return c.g.b.create<CallOp>(c.g.loc, type, "compact", mlir::ValueRange{mask}, exprArray(c.g.b, {dimsOf(mask)[0], count})).getResult(0);
+  return positionsOfTrue(c.g, mask, count, c.hostPositions);
 }
 
 /// `own`: how many are read here; `count`: the size that this is.
@@ -39,10 +39,7 @@ static SmallVector<Value> coordinates(OpContext &c, Value mask, const Expr &own,
     result.push_back(c.g.reshape(placesOf(c, mask, own), {count}));
   if (rank < 2)
     return result;
-  Dims sizes{Expr(rank), own};
-  llvm::append_range(sizes, dimsOf(mask));
-  Type type = tensorType({Expr(rank), own}, c.g.b.getI64Type());
-  Value all = c.g.b.create<CallOp>(c.g.loc, type, "coordinates", mlir::ValueRange{mask}, exprArray(c.g.b, sizes)).getResult(0);
+  Value all = ir::coordinatesOfTrue(c.g, mask, own, c.hostPositions);
   for (int64_t d = 0; d < rank; ++d)
     result.push_back(c.g.reshape(c.g.slice(all, 0, Expr(d), Expr(1)), {count}));
   return result;

@@ -6,6 +6,7 @@
 
 #include "GraphImporter.h"
 #include "Order.h"
+#include "lathe/Dialect/Lathe/Positions.h"
 #include "lathe/Dialect/Lathe/RowOrder.h"
 
 using namespace lathe;
@@ -32,25 +33,19 @@ static Expr countTrue(Node &n, Value list) {
 /// The positions of the true elements of a list.
 static Value positionsOf(Node &n, Value mask) {
   Expr count = countTrue(n, mask);
-  auto call = n.g.b.create<ir::CallOp>(n.g.loc, ir::tensorType({n.simplify(count)}, n.g.b.getI64Type()), "compact",
-                                       mlir::ValueRange{mask}, ir::exprArray(n.g.b, {n.dims(mask)[0], count}));
-  return call.getResult(0);
+  return ir::positionsOfTrue(n.g, mask, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions);
 }
 
 static Value flat(Node &n, Value x) { return n.reshape(x, {n.simplify(shape::product(n.dims(x)))}); }
 
 void nonZero(Node &n) {
   Value x = n.in(0), mask = n.g.cast(x, n.g.b.getI1Type());
-  Expr rank(n.rank(x)), count = countTrue(n, flat(n, mask));
-  Type type = ir::tensorType({rank, n.simplify(count)}, n.g.b.getI64Type());
+  Expr rank(n.rank(x)), count = n.simplify(countTrue(n, flat(n, mask)));
   if (n.rank(x) == 0) { // no coordinates, however many there are
-    n.out(n.g.splat(0, {rank, n.simplify(count)}, n.g.b.getI64Type()));
+    n.out(n.g.splat(0, {rank, count}, n.g.b.getI64Type()));
     return;
   }
-  Dims sizes{rank, count};
-  llvm::append_range(sizes, n.dims(x));
-  auto call = n.g.b.create<ir::CallOp>(n.g.loc, type, "coordinates", mlir::ValueRange{mask}, ir::exprArray(n.g.b, sizes));
-  n.out(call.getResult(0));
+  n.out(ir::coordinatesOfTrue(n.g, mask, count, n.importer.session().sizes.importOptions().hostPositions));
 }
 
 void compress(Node &n) {
