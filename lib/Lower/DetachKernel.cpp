@@ -14,19 +14,25 @@ using shape::Expr;
 static constexpr StringRef exprKeys[] = {"offset", "lhsOffset", "rhsOffset", "qOffset", "kOffset", "vOffset", "expr"};
 static constexpr StringRef exprListKey = "slides";
 
+static std::string numbered(StringRef prefix, size_t i) {
+  std::string digits = std::to_string(i);
+  return prefix.str() + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
+}
+
+/// An element of a tensor keeps saying that it is one: unlike a size it may be negative.
+static std::string sizeNamed(StringRef size, size_t i) {
+  return numbered("s", i) + (shape::kindOf(size) == shape::SymbolKind::Element ? "[]" : "");
+}
+
 namespace {
 /// Renames symbols in the attributes of a kernel.
 class Renamer {
 public:
   explicit Renamer(kernel::GenericOp op) {
-    auto number = [](const char *prefix, size_t i) {
-      std::string digits = std::to_string(i);
-      return prefix + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
-    };
     for (unsigned i = 0; i < op.getNumAxes(); ++i)
-      names[op.getAxisName(i).str()] = number("i", i);
+      names[op.getAxisName(i).str()] = numbered("i", i);
     for (auto [i, s] : llvm::enumerate(op.getSizeSymbols()))
-      names[s] = number("s", i);
+      names[s] = sizeNamed(s, i);
     for (auto &[from, to] : names)
       with.emplace(from, Expr::symbol(to));
   }
@@ -171,7 +177,10 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   d.canonical = d.text;
   if (d.ordered != d.sizes) {
     OwningOpRef<ModuleOp> renamed(d.module->clone());
-    Renamer byPlace(d.ordered, d.sizes);
+    std::vector<std::string> places;
+    for (auto [i, size] : llvm::enumerate(d.ordered))
+      places.push_back(sizeNamed(size, i));
+    Renamer byPlace(d.ordered, places);
     renamed->walk([&](kernel::GenericOp kernel) { byPlace.renameKernel(kernel); });
     d.canonical = textOf(*renamed);
   }

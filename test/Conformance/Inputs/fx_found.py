@@ -165,8 +165,9 @@ def written_as_users_do():
         y = x.clone()
         y[k:].mul_(2)
         return x[k:] * 2, x[:, k:end], x[:k].sum(0), x[-3:k], x[k], x[:, end], y
-    places = [torch.tensor(i) for i in (2, 5, 0, 6, -2, -1)]
-    yield Case("bounds_of_data", bounds_of_data, [(dyadic(8, 7), *places[:2]), (dyadic(9, 7), *places[2:4]), (dyadic(9, 7), *places[4:])], ({0: Dim.AUTO}, None, None))
+    places = [torch.tensor(i) for i in (2, 5, 0, 6, -2, -1, -3)]
+    yield Case("bounds_of_data", bounds_of_data, [(dyadic(8, 7), *places[:2]), (dyadic(9, 7), *places[2:4]), (dyadic(9, 7), *places[4:6]), (dyadic(9, 7), places[6], places[5])],
+               ({0: Dim.AUTO}, None, None))
 
     def asserted_bounds(x, n):
         k = n.item()

@@ -244,10 +244,6 @@ def forced(case, schedule, when=""):
     """The case by one schedule, where the condition holds, and the general one elsewhere."""
     general = "#schedule.case<#schedule.threads<>>"
     one = f"#schedule.case<{repr(when).replace(chr(39), chr(34)) + ', ' if when else ''}#schedule.threads<{schedule}>>"
-    if listed:
-        to = np.where(at < 0, at + rows, at)
-        case.inputs.append(("i64", np.argsort(np.where((to >= 0) & (to < rows), to, rows), kind="stable")))
-        case.attributes = "attributes {in_place = 0 : i64, order = 3 : i64} "
     case.attributes = f"attributes {{schedule.cases = [{one + ', ' + general if when else one}]}} "
     return case
 
