@@ -9,20 +9,20 @@ using shape::Expr;
 
 /// Each true element stores its position behind as many as are true before it. No two go to one place: as sums, which need no order, each is added to
 /// zero. Those that are false go past the end, where nothing is stored.
-static Value storedPositions(GraphBuilder &g, Value mask, const Expr &count) {
+static Value storedPositions(GraphBuilder &g, Value mask, const Expr &count, const Expr &size) {
   mlir::Type i64 = g.b.getI64Type();
   Dims dims = dimsOf(mask);
   Value upTo = g.scan(ScanKind::Sum, g.cast(mask, i64), 0);
   Value place = g.select(mask, g.binary<SubOp>(upTo, 1.0), g.broadcastTo(g.size(count), dims));
-  Value zeros = g.splat(0, {count}, i64);
+  Value zeros = g.splat(0, {size}, i64);
   return g.b.create<ScatterOp>(g.loc, zeros.getType(), ScatterKind::Add, zeros, g.iota(dims, 0, i64), mlir::ValueRange{place},
                                g.b.getDenseI64ArrayAttr({-1}));
 }
 
-Value ir::positionsOfTrue(GraphBuilder &g, Value mask, const Expr &count, bool onHost) {
+Value ir::positionsOfTrue(GraphBuilder &g, Value mask, const Expr &count, const Expr &size, bool onHost) {
   if (!onHost)
-    return storedPositions(g, mask, count);
-  mlir::Type type = tensorType({count}, g.b.getI64Type());
+    return storedPositions(g, mask, count, size);
+  mlir::Type type = tensorType({size}, g.b.getI64Type());
   return g.b.create<CallOp>(g.loc, type, "compact", mlir::ValueRange{mask}, exprArray(g.b, {dimsOf(mask)[0], count})).getResult(0);
 }
 
@@ -42,14 +42,14 @@ static Value separated(GraphBuilder &g, Value positions, llvm::ArrayRef<Expr> di
   return g.concat(rows, 0);
 }
 
-Value ir::coordinatesOfTrue(GraphBuilder &g, Value mask, const Expr &count, bool onHost) {
+Value ir::coordinatesOfTrue(GraphBuilder &g, Value mask, const Expr &count, const Expr &size, bool onHost) {
   Dims dims = dimsOf(mask);
   Expr rank(int64_t(dims.size()));
   if (!onHost) {
-    Value positions = storedPositions(g, g.reshape(mask, {g.facts.simplify(shape::product(dims))}), count);
-    return dims.size() == 1 ? g.reshape(positions, {rank, count}) : separated(g, positions, dims);
+    Value positions = storedPositions(g, g.reshape(mask, {g.facts.simplify(shape::product(dims))}), count, size);
+    return dims.size() == 1 ? g.reshape(positions, {rank, size}) : separated(g, positions, dims);
   }
   Dims sizes{rank, count};
   sizes.append(dims.begin(), dims.end());
-  return g.b.create<CallOp>(g.loc, tensorType({rank, count}, g.b.getI64Type()), "coordinates", mlir::ValueRange{mask}, exprArray(g.b, sizes)).getResult(0);
+  return g.b.create<CallOp>(g.loc, tensorType({rank, size}, g.b.getI64Type()), "coordinates", mlir::ValueRange{mask}, exprArray(g.b, sizes)).getResult(0);
 }

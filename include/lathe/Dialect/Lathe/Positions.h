@@ -6,12 +6,13 @@
 
 namespace lathe::ir {
 
-/// The positions of the true elements of a list of booleans, in order: [count] numbers of 64 bits. `count` is how many there are. On the host a function
-/// of the runtime lists them in one go; a device counts up to each and stores those that are true.
-mlir::Value positionsOfTrue(GraphBuilder &g, mlir::Value mask, const shape::Expr &count, bool onHost);
+/// The positions of the true elements of a list of booleans, in order: [size] numbers of 64 bits. `count` is how many there are, as it was read: what
+/// mentions it runs behind the checks of what is known of it, among them that it is `size`. On the host a function of the runtime lists them in one
+/// go; a device counts up to each and stores those that are true.
+mlir::Value positionsOfTrue(GraphBuilder &g, mlir::Value mask, const shape::Expr &count, const shape::Expr &size, bool onHost);
 
-/// Their coordinates in a mask of rank 1 or more: [rank, count].
-mlir::Value coordinatesOfTrue(GraphBuilder &g, mlir::Value mask, const shape::Expr &count, bool onHost);
+/// Their coordinates in a mask of rank 1 or more: [rank, size].
+mlir::Value coordinatesOfTrue(GraphBuilder &g, mlir::Value mask, const shape::Expr &count, const shape::Expr &size, bool onHost);
 
 } // namespace lathe::ir
 

@@ -28,7 +28,7 @@ static Value countTrue(OpContext &c, Value mask) {
 
 /// The places of the true elements of a list.
 static Value placesOf(OpContext &c, Value mask, const Expr &count) {
-  return positionsOfTrue(c.g, mask, count, c.hostPositions);
+  return positionsOfTrue(c.g, mask, count, count, c.hostPositions);
 }
 
 /// `own`: how many are read here; `count`: the size that this is.
@@ -39,7 +39,7 @@ static SmallVector<Value> coordinates(OpContext &c, Value mask, const Expr &own,
     result.push_back(c.g.reshape(placesOf(c, mask, own), {count}));
   if (rank < 2)
     return result;
-  Value all = ir::coordinatesOfTrue(c.g, mask, own, c.hostPositions);
+  Value all = ir::coordinatesOfTrue(c.g, mask, own, own, c.hostPositions);
   for (int64_t d = 0; d < rank; ++d)
     result.push_back(c.g.reshape(c.g.slice(all, 0, Expr(d), Expr(1)), {count}));
   return result;

@@ -33,19 +33,19 @@ static Expr countTrue(Node &n, Value list) {
 /// The positions of the true elements of a list.
 static Value positionsOf(Node &n, Value mask) {
   Expr count = countTrue(n, mask);
-  return ir::positionsOfTrue(n.g, mask, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions);
+  return ir::positionsOfTrue(n.g, mask, count, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions);
 }
 
 static Value flat(Node &n, Value x) { return n.reshape(x, {n.simplify(shape::product(n.dims(x)))}); }
 
 void nonZero(Node &n) {
   Value x = n.in(0), mask = n.g.cast(x, n.g.b.getI1Type());
-  Expr rank(n.rank(x)), count = n.simplify(countTrue(n, flat(n, mask)));
+  Expr rank(n.rank(x)), count = countTrue(n, flat(n, mask)), size = n.simplify(count);
   if (n.rank(x) == 0) { // no coordinates, however many there are
-    n.out(n.g.splat(0, {rank, count}, n.g.b.getI64Type()));
+    n.out(n.g.splat(0, {rank, size}, n.g.b.getI64Type()));
     return;
   }
-  n.out(ir::coordinatesOfTrue(n.g, mask, count, n.importer.session().sizes.importOptions().hostPositions));
+  n.out(ir::coordinatesOfTrue(n.g, mask, count, size, n.importer.session().sizes.importOptions().hostPositions));
 }
 
 void compress(Node &n) {
