@@ -29,12 +29,15 @@ static ThreadRows keeping(ThreadRows s, ArrayRef<kernel::LoadOp> loads) {
 /// Accesses of a thread that so many bytes have room for.
 static unsigned chunksIn(unsigned bytes, const ThreadRows &s) { return bytes / (s.threads * s.keptBytes) / s.ahead * s.ahead; }
 
+/// What a block may keep so that at least two fit on a multiprocessor.
+static unsigned usualBytes(const Machine &machine) { return std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2); }
+
 /// One row by a block, or by several where the machine has clusters.
 static ThreadRows alongBlocks(ThreadRows row, const Machine &machine) {
   row.layout = ThreadRows::Block;
   row.unit = row.threads;
   row.clusters = machine.gpu.clusters;
-  row.chunks = chunksIn(std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2), row);
+  row.chunks = chunksIn(usualBytes(machine), row);
   row.most = row.room(row.clusters ? rowTuning.mostOfCluster : 1);
   return row;
 }
@@ -47,10 +50,8 @@ static ThreadRows besideOneAnother(ThreadRows row, unsigned unit, bool narrowest
   row.columns = row.threads / unit;
   row.clusters = machine.gpu.clusters;
   bool whole = narrowest && !row.clusters;
-  row.chunks = chunksIn(whole ? machine.gpu.sharedPerBlock - besides : std::min(rowTuning.keptBlockBytes, machine.gpu.sharedPerBlock / 2), row);
-  row.most = row.room(1);
-  if (narrowest && row.clusters)
-    row.most = row.room(rowTuning.mostOfCluster);
+  row.chunks = chunksIn(whole ? machine.gpu.sharedPerBlock - besides : usualBytes(machine), row);
+  row.most = row.room(narrowest && row.clusters ? rowTuning.mostOfCluster : 1);
   return row;
 }
 

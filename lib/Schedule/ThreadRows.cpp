@@ -161,7 +161,7 @@ static bool reduces(const RowSection &section) {
 }
 
 /// Whether rows have wide accesses.
-static bool isWide(const ThreadRows &s) { return s.width >= 4; }
+static bool isWide(const ThreadRows &s) { return s.width >= rowTuning.wideAccess; }
 
 /// Accesses of a thread that may stay in registers.
 static unsigned persistentAccesses(const ThreadRows &s) {

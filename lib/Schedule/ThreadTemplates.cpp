@@ -70,7 +70,7 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
   };
   // A row is one axis: all that is computed along it has its length.
   if (llvm::popcount(section.axes.reduced) == 1) {
-    bool wide = width >= 4;
+    bool wide = width >= t.wideAccess;
     for (auto [unit, chunks] : !wide ? t.openNarrowRows : endsInRows(info, section) ? t.openEndingRows : t.openRows) {
       ThreadsAttr schedule = threads(info, unit, chunks);
       int64_t most = int64_t(unit) * chunks * width;

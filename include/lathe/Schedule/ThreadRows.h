@@ -68,8 +68,9 @@ struct RowTuning {
                                                                {32, 4}, {32, 8}, {128, 4}, {256, 4}, {256, 8}};
   /// Of those whose length allows of no wide access.
   std::vector<std::pair<unsigned, unsigned>> openNarrowRows = {{2, 4}, {4, 4}, {8, 4}, {8, 8}, {32, 8}, {32, 32}, {256, 8}, {256, 32}};
+  unsigned wideAccess = 4;     ///< elements of an access that is not narrow
   unsigned narrowAccesses = 4; ///< which a thread of a warp has at least, so that rows side by side share what combining takes
-  /// The same for long rows of 32 bits, which shared memory would hold too: from half of their room on registers are faster (softmax of 20,480 to 32,768
+  /// Long rows of 32 bits that stay in registers though shared memory would hold them, too: from half of their room on registers are faster (softmax of 20,480 to 32,768
   /// columns on an H200: 0.92 to 0.95 of the time), below they are not.
   std::pair<unsigned, unsigned> longOpenRow = {512, 16};
   unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,

@@ -15,10 +15,12 @@ llvm::Error Generator::addEntry(KernelFrame &frame, StringRef name, StringRef er
   return bug("kernel '{0}' on a GPU: {1}", kernel::GenericOp(info.kernel).getName(), error);
 }
 
-void EntryEmitter::bindBatch(lower::BodyEmitter &point, ArrayRef<unsigned> axes, Value index) {
+void cuda::bindAxes(lower::BodyEmitter &point, KernelFrame &frame, ArrayRef<unsigned> axes, Value index) {
   Values extents;
   for (unsigned axis : axes)
-    extents.push_back(frame.size(info.extents[axis]));
-  for (auto [axis, i] : llvm::zip(axes, delinearize(d, index, extents)))
-    point.bindAxis(info.axes[axis], i);
+    extents.push_back(frame.size(frame.info.extents[axis]));
+  for (auto [axis, i] : llvm::zip(axes, delinearize(frame.d, index, extents)))
+    point.bindAxis(frame.info.axes[axis], i);
 }
+
+void EntryEmitter::bindBatch(lower::BodyEmitter &point, ArrayRef<unsigned> axes, Value index) { bindAxes(point, frame, axes, index); }

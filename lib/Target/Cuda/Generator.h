@@ -33,6 +33,9 @@ struct Generator {
 void loadDialects(mlir::MLIRContext &context);
 void collapse(kernel::GenericOp kernel);
 
+/// Binds axes, the last one fastest, to what an index (i64) among all of their points says.
+void bindAxes(lower::BodyEmitter &point, KernelFrame &frame, llvm::ArrayRef<unsigned> axes, Value index);
+
 /// Emits an entry point: the kernel's body, wherever the generator puts its points.
 class EntryEmitter {
 public:

@@ -1,6 +1,8 @@
 //===- ScatterEmitter.cpp - Code of updates at computed places -----------===//
 
 #include "ScatterEmitter.h"
+#include "../Generator.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Schedule/ThreadRows.h"
 #include "ScatterPhases.h"
 
@@ -9,18 +11,6 @@ using namespace lathe;
 using namespace lathe::cuda;
 using lower::BodyEmitter;
 using shape::Expr;
-
-void ScatterEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
-  Values extents;
-  SmallVector<unsigned> order;
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (lower::contains(set, i)) {
-      order.push_back(i);
-      extents.push_back(frame.size(info.extents[i]));
-    }
-  for (auto [axis, i] : llvm::zip(order, delinearize(d, index, extents)))
-    point.bindAxis(info.axes[axis], i);
-}
 
 void ScatterEmitter::storeOne(BodyEmitter &point, Value only) {
   for (Value v : updates.store.getIndices())
@@ -53,7 +43,7 @@ void ScatterEmitter::emitEach(llvm::function_ref<void(Value)> started) {
   d.when(mine, [&] {
     started(thread);
     BodyEmitter point = base;
-    bind(point, axes.all(), thread);
+    bindAxes(point, frame, lower::axesIn(info, axes.all()), thread);
     storeOne(point);
   });
 }
@@ -62,7 +52,7 @@ void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared
   Value thread = scatterThread(d), own = frame.size(extentOf(info, axes.own)), shares = frame.size(parts);
   d.when(d.less(thread, d.mul(own, shares)), [&] {
     BodyEmitter outer = base;
-    bind(outer, axes.own, d.rem(thread, own)); // neighbours in a warp write neighbours in memory
+    bindAxes(outer, frame, lower::axesIn(info, axes.own), d.rem(thread, own)); // neighbours in a warp write neighbours in memory
     if (shared) {
       Value size = frame.size(Expr::ceildiv(shared->places, parts)), number = d.div(thread, own);
       part = shared->index;
@@ -71,7 +61,7 @@ void ScatterEmitter::emitInOrder(const std::optional<lower::SharedIndex> &shared
     }
     d.loop(d.i64(0), frame.size(extentOf(info, axes.serial)), d.i64(1), [&](Value i) {
       BodyEmitter point = outer;
-      bind(point, axes.serial, i);
+      bindAxes(point, frame, lower::axesIn(info, axes.serial), i);
       storeOne(point);
     });
   });
@@ -85,7 +75,7 @@ Values ScatterEmitter::emitRange(unsigned count, llvm::function_ref<Values(Value
     Values largest(carried), values, counts;
     for (int64_t i = 0; i < scatterAhead; ++i) {
       BodyEmitter point = base;
-      bind(point, axes.all(), d.minU(d.add(first, d.mul(threads, i)), last));
+      bindAxes(point, frame, lower::axesIn(info, axes.all()), d.minU(d.add(first, d.mul(threads, i)), last));
       values.push_back(point.emit(updates.store.getValue()));
       counts.push_back(updates.predicate ? point.emit(updates.predicate) : Value());
     }
@@ -111,7 +101,7 @@ void ScatterEmitter::emitPrivate(const PrivateWords &w, llvm::function_ref<void(
       Value number = d.add(first, d.mul(threads, i));
       points.emplace_back(base, d.less(number, all));
       BodyEmitter &point = points.back().first;
-      bind(point, axes.all(), d.minU(number, last));
+      bindAxes(point, frame, lower::axesIn(info, axes.all()), d.minU(number, last));
       for (Value v : updates.store.getIndices())
         point.emit(v);
       point.emit(updates.store.getValue());

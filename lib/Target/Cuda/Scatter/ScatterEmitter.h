@@ -31,7 +31,6 @@ public:
   const std::string &error() const { return base.error(); }
 
 private:
-  void bind(lower::BodyEmitter &point, lower::AxisSet set, Value index);
   void storeOne(lower::BodyEmitter &point, Value only = {});
 
   KernelFrame &frame;

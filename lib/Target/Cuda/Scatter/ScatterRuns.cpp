@@ -12,6 +12,7 @@
 #include "ScatterRuns.h"
 #include "ScatterEmitter.h"
 #include "ScatterPhases.h"
+#include "lathe/Lower/ContractionRoles.h"
 #include "lathe/Lower/RowLevels.h"
 
 using namespace mlir;
@@ -67,7 +68,6 @@ private:
     Value element, old, value, counts;
   };
   void prepare();
-  void bind(BodyEmitter &point, lower::AxisSet set, Value index);
   Update updateAt(const BodyEmitter &column, Value place, Value end);
   Run add(const Run &run, const Update &u);
   void finish(const Run &run);
@@ -110,18 +110,6 @@ void RunEmitter::prepare() {
   stretches = d.div(threads, columns);
 }
 
-void RunEmitter::bind(BodyEmitter &point, lower::AxisSet set, Value index) {
-  Values extents;
-  SmallVector<unsigned> those;
-  for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (lower::contains(set, i)) {
-      those.push_back(i);
-      extents.push_back(frame.size(info.extents[i]));
-    }
-  for (auto [axis, i] : llvm::zip(those, delinearize(d, index, extents)))
-    point.bindAxis(info.axes[axis], i);
-}
-
 void RunEmitter::storeSum(Value index, Value old, Value v) {
   d.store(d.convertF(d.addF(d.convertF(old, sum), v), element), d.at(result, index, element), bytes(element));
 }
@@ -140,7 +128,7 @@ void RunEmitter::keep(bool isLast, Value index, Value v) {
 RunEmitter::Update RunEmitter::updateAt(const BodyEmitter &column, Value place, Value end) {
   Value at = d.minU(place, d.sub(end, d.i64(1)));
   BodyEmitter point = column;
-  bind(point, axes.serial, d.load(d.i64Type(), d.at(frame.refs[order], at, d.i64Type()), 8));
+  bindAxes(point, frame, lower::axesIn(info, axes.serial), d.load(d.i64Type(), d.at(frame.refs[order], at, d.i64Type()), 8));
   Value counts = d.less(place, end);
   if (updates.predicate)
     counts = d.both(counts, point.emit(updates.predicate));
@@ -168,7 +156,7 @@ void RunEmitter::emitSums() {
   Value count = frame.size(extentOf(info, axes.serial)), stretch = d.div(thread, columns);
   d.when(d.less(stretch, stretches), [&] {
     BodyEmitter column = base;
-    bind(column, axes.own, d.rem(thread, columns)); // neighbours in a warp read and write neighbours in memory
+    bindAxes(column, frame, lower::axesIn(info, axes.own), d.rem(thread, columns)); // neighbours in a warp read and write neighbours in memory
     Value length = d.ceilDiv(count, stretches), from = d.minU(d.mul(stretch, length), count), to = d.minU(d.add(from, length), count);
     Run none{d.i64(noElement), d.real(element, 0), d.real(sum, 0), d.i1(true)};
     Values end = d.loop(from, to, d.i64(ahead), none.values(), [&](Value first, ValueRange now) {
