@@ -1,7 +1,7 @@
 """PyTorch functions of the kinds in Gpu/ on an NVIDIA GPU, beside PyTorch itself: every family, sizes fixed and open.
 
 usage: gpu_operators.py LATHE [NAME|REGEX...] [--target cuda:sm90] [--jobs 12] [--seconds 0.15] [--table FILE]
-Artifacts are compiled ahead in JOBS processes. Then lathe and eager PyTorch (replayed as a graph where it lets itself be captured) run in this
+Without names: all but whole models (`model_.*`). Artifacts are compiled ahead in JOBS processes. Then lathe and eager PyTorch (replayed as a graph where it lets itself be captured) run in this
 process. `lathe` is the median of whole calls, of which `call` is what the call itself takes; `kernels` is the sum and the number of its kernels;
 `floor` is the time of a copy of the inputs and outputs. Ratios are (lathe - call) / PyTorch: below 1 lathe is faster. The last lines have what
 is wrong, what is above 1.10, and what is far from the floor without being much faster than PyTorch."""
@@ -21,7 +21,7 @@ import time
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', '..', 'samples', '3-from-python')]
 import torch  # noqa: E402
-from Gpu import images, moves, places, products, rows  # noqa: E402,F401
+from Gpu import images, models, moves, places, products, rows  # noqa: E402,F401
 from Gpu.case import CASES, add, t  # noqa: E402
 from model import DType, Model, Tensor  # noqa: E402
 
@@ -55,7 +55,7 @@ def compile_case(lathe, folder, name, target):
     dims = tuple({d: free for d in range(len(s.shape)) if (i, d) not in case.fixed} for i, s in enumerate(case.inputs))
     try:
         with torch.no_grad():
-            program = torch.export.export(Graph(case.function), tuple(s.empty() for s in case.inputs), strict=False,
+            program = torch.export.export(Graph(case.made()), tuple(s.empty() for s in case.inputs), strict=False,
                                           dynamic_shapes=(dims,) if case.open else None)
             torch.export.save(program, f'{folder}/{name}.pt2')
     except Exception as error:
@@ -167,7 +167,8 @@ def measure(folder, name, seconds):
     case = CASES[name]
     generator = torch.Generator('cuda').manual_seed(sum(map(ord, name)))
     inputs = [s.make('cuda', generator) for s in case.inputs]
-    function = Graph(case.function).cuda() if isinstance(case.function, torch.nn.Module) else Graph(case.function)
+    made = case.made()
+    function = Graph(made).cuda() if isinstance(made, torch.nn.Module) else Graph(made)
     with torch.no_grad(), torch.device('cuda'):
         want = [w for w in torch.utils._pytree.tree_leaves(function(*inputs))]
         want = [w.contiguous() for w in want]
@@ -211,7 +212,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=0.15)
     parser.add_argument('--table')
     args = parser.parse_args()
-    names = [n for n in CASES if n == 'tiny' or not args.names or any(re.fullmatch(p, n) for p in args.names)]
+    names = [n for n in CASES if n == 'tiny' or any(re.fullmatch(p, n) for p in args.names or ['(?!model_).*'])]
     names.sort(key=lambda n: n != 'tiny')
     seen, call = [], 0.0
     with tempfile.TemporaryDirectory() as folder:

@@ -32,12 +32,20 @@ class Spec(NamedTuple):
         return torch.zeros(1, dtype=self.kind).expand(self.shape)
 
 
+class Later(NamedTuple):
+    """A function that is made where it is called."""
+    make: Callable
+
+
 class Case(NamedTuple):
     function: Callable
     inputs: list
     open: bool
     fixed: tuple
     tolerance: float
+
+    def made(self):
+        return self.function.make() if isinstance(self.function, Later) else self.function
 
 
 def t(*shape, kind=b16, **range):

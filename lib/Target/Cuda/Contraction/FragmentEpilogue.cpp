@@ -75,19 +75,89 @@ void Chunk::storePart() {
   });
 }
 
+namespace {
+/// Columns of 16 rows that turn as what the epilogue makes of them: half of the bytes or less, and a warp stores runs of 16 bytes.
+struct RoundedChunk {
+  KernelFrame &frame;
+  ProductEpilogue &epilogue;
+  const FragmentRows &rows;
+  Value buffer;
+  unsigned first, columns;
+
+  void store(ArrayRef<Value> sums);
+
+private:
+  unsigned bytes() const { return 16 / epilogue.roundedGroup(); }
+  /// Lines begin 16 bytes apart from a multiple of the banks, so that what the eight rows of a fragment write lies in different ones.
+  Value at(Value row, Value column) {
+    DeviceBuilder &d = frame.d;
+    return d.byteAt(buffer, d.add(d.mul(row, columns * bytes() + 16), d.mul(column, bytes())));
+  }
+  void putPairs(ArrayRef<Value> sums);
+};
+} // namespace
+
+void RoundedChunk::putPairs(ArrayRef<Value> sums) {
+  DeviceBuilder &d = frame.d;
+  Value row = d.shr(rows.lane, 2), column = d.mul(d.bitAnd(rows.lane, 3), 2);
+  Type word = d.b.getIntegerType(16 * bytes());
+  for (unsigned i = 0; i + 1 < sums.size(); i += 2) {
+    Value r = d.add(row, d.i32(i / 2 % 2 * 8)), c = d.add(column, i / 4 * 8);
+    Value n = d.wide(d.add(rows.column, d.add(c, first)));
+    Value pair = epilogue.computePair(epilogue.atRow(d.wide(d.add(rows.row, r))), n, {sums[i], sums[i + 1]});
+    if (!isa<VectorType>(pair.getType()))
+      pair = d.splat(pair, 2);
+    d.store(d.bitcast(pair, word), at(r, c), 2 * bytes());
+  }
+}
+
+void RoundedChunk::store(ArrayRef<Value> sums) {
+  DeviceBuilder &d = frame.d;
+  d.ptx("bar.warp.sync 0xffffffff;");
+  putPairs(sums);
+  d.ptx("bar.warp.sync 0xffffffff;");
+  unsigned group = epilogue.roundedGroup(), ofRow = columns / group, together = 32 / ofRow;
+  Value row = d.div(rows.lane, ofRow), column = d.mul(d.rem(rows.lane, ofRow), group);
+  Type type = epilogue.storedType();
+  for (unsigned r = 0; r < 16; r += together) {
+    Value of = d.add(row, d.i32(r)), v = d.load(d.vector(group, type), at(of, column), 16);
+    Value n = d.wide(d.add(rows.column, d.add(column, first)));
+    epilogue.storeGroup(epilogue.atRow(d.wide(d.add(rows.row, of))), n, v);
+  }
+}
+
+/// Through shared memory as f32.
+static void storeChunks(Chunk chunk, ArrayRef<Value> sums, void (Chunk::*store)()) {
+  DeviceBuilder &d = chunk.frame.d;
+  for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns, chunk.first += epilogueColumns) {
+    d.ptx("bar.warp.sync 0xffffffff;");
+    putChunk(d, chunk.buffer, chunk.rows.lane, sums.slice(c / 2, epilogueColumns / 2));
+    d.ptx("bar.warp.sync 0xffffffff;");
+    (chunk.*store)();
+  }
+}
+
 void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogue, const FragmentRows &rows,
                                      ArrayRef<Value> sums) {
   DeviceBuilder &d = frame.d;
   Value buffer = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), rows.buffer);
   Value readRow = d.shr(rows.lane, 3), readColumn = d.mul(d.bitAnd(rows.lane, 7), 4);
-  for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns) {
-    d.ptx("bar.warp.sync 0xffffffff;");
-    putChunk(d, buffer, rows.lane, sums.slice(c / 2, epilogueColumns / 2));
-    d.ptx("bar.warp.sync 0xffffffff;");
+  unsigned all = sums.size() * 2, columns = 0;
+  for (unsigned c = 0; c < all; c += columns) {
+    columns = std::min(all - c, 2 * epilogueColumns);
+    ArrayRef<Value> part = sums.slice(c / 2, columns / 2);
     Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
-    Value columnsFit = d.less(d.add(rows.column, c + epilogueColumns - 1), rows.columnLimit);
-    auto storePart = [&] { chunk.storePart(); };
-    epilogue.byWidth([&] { d.branch(d.both(rowsFit, columnsFit), [&] { chunk.storeWhole(); }, storePart); }, storePart);
+    Value columnsFit = d.less(d.add(rows.column, c + columns - 1), rows.columnLimit);
+    auto storeWhole = [&] {
+      if (epilogue.roundedGroup())
+        RoundedChunk{frame, epilogue, rows, buffer, c, columns}.store(part);
+      else
+        storeChunks(chunk, part, &Chunk::storeWhole);
+    };
+    auto storePart = [&] {
+      d.when(d.less(d.add(rows.column, c), rows.columnLimit), [&] { storeChunks(chunk, part, &Chunk::storePart); });
+    };
+    epilogue.byWidth([&] { d.branch(d.both(rowsFit, columnsFit), storeWhole, storePart); }, storePart);
   }
 }

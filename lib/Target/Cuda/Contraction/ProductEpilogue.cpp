@@ -41,39 +41,75 @@ static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &inf
   return storesRuns(p, info) ? known.divisorOf(extentOf(info, ArrayRef(p.columnAxes).take_back(joined)), 4) : 1;
 }
 
+/// Columns that 16 bytes hold of what the only store takes, where that is made of sums and of what belongs to a row or a column alone. Pairs of
+/// columns, as threads have them, would read anything else in pieces of four bytes.
+static unsigned columnsOfRounded(const EpilogueShape &p, const lower::BodyInfo &info) {
+  auto set = [](ArrayRef<unsigned> axes) {
+    lower::AxisSet all = 0;
+    for (unsigned a : axes)
+      all |= lower::AxisSet(1) << a;
+    return all;
+  };
+  kernel::StoreOp store = p.stores.front();
+  if (p.stores.size() != 1 || store.getPredicate() || !store.getIndices().empty() || !storesRuns(p, info))
+    return 0;
+  Type type = store.getValue().getType();
+  if (!type.isBF16() && !type.isF16() && !type.isInteger(8))
+    return 0;
+  lower::AxisSet rows = set(p.rowAxes), columns = set(p.columnAxes);
+  for (Operation *op : lower::opsBehind(store.getValue(), p.result)) {
+    if (op->getNumRegions() || (op->getDialect() == info.kernel->getDialect() && !isa<kernel::LoadOp, kernel::IndexOp>(op)))
+      return 0;
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    if (load && ((info.domainOf(load) & rows && info.domainOf(load) & columns) || !load.getIndices().empty()))
+      return 0;
+  }
+  return 128 / type.getIntOrFloatBitWidth();
+}
+
+/// That, where such groups lie in one run.
+static unsigned roundedColumns(const EpilogueShape &p, const lower::BodyInfo &info, const lower::Divisibility &known, size_t joined) {
+  unsigned columns = columnsOfRounded(p, info);
+  Expr line = extentOf(info, ArrayRef(p.columnAxes).take_back(joined));
+  return columns && known.divisorOf(line, columns) == columns ? columns : 0;
+}
+
 ProductEpilogue::ProductEpilogue(const EpilogueShape &shape, KernelFrame &frame, DeviceHooks &hooks,
                                  lower::BodyEmitter &base)
     : shape(shape), frame(frame), hooks(hooks), base(base), joinedRows(joinedAxes(shape, frame.info, shape.rowAxes)),
       joinedColumns(joinedAxes(shape, frame.info, shape.columnAxes)),
-      lanes(epilogueWidth(shape, frame.info, frame.known, joinedColumns)) {
+      lanes(epilogueWidth(shape, frame.info, frame.known, joinedColumns)),
+      rounded(roundedColumns(shape, frame.info, frame.known, joinedColumns)) {
   if (lanes > 1)
-    goWide();
+    goWide(lanes);
 }
 
 bool ProductEpilogue::storesRuns() const { return parts || ::storesRuns(shape, frame.info); }
 
-void ProductEpilogue::goWide() {
+void ProductEpilogue::goWide(unsigned of) {
   ArrayRef<unsigned> axes = shape.columnAxes;
-  hooks.setLane(frame.info.axes[axes.back()], lanes, axes.take_back(joinedColumns).drop_back());
+  hooks.setLane(frame.info.axes[axes.back()], of, axes.take_back(joinedColumns).drop_back());
 }
 
 void ProductEpilogue::byWidth(llvm::function_ref<void()> store, llvm::function_ref<void()> single) {
   DeviceBuilder &d = frame.d;
   lower::Divisibility wide = frame.known;
   shape::Expr line = extentOf(frame.info, ArrayRef(shape.columnAxes).take_back(joinedColumns));
-  unsigned most = lanes > 1 || parts || !wide.assume(line, 4) ? lanes : epilogueWidth(shape, frame.info, wide, joinedColumns);
-  if (most == lanes)
+  unsigned group = std::max(4u, columnsOfRounded(shape, frame.info));
+  if (lanes > 1 || parts || !wide.assume(line, group) || epilogueWidth(shape, frame.info, wide, joinedColumns) == lanes)
     return store();
   auto storeWide = [&] {
     hooks.assume(wide);
-    lanes = most;
-    goWide();
+    lanes = epilogueWidth(shape, frame.info, wide, joinedColumns);
+    rounded = roundedColumns(shape, frame.info, wide, joinedColumns);
+    goWide(lanes);
     store();
     hooks.assume(frame.known);
     lanes = 1;
+    rounded = 0;
     hooks.setLane("", 1);
   };
-  d.branch(d.equal(d.bitAnd(frame.size(line), 3), 0), storeWide, single);
+  d.branch(d.equal(d.bitAnd(frame.size(line), group - 1), 0), storeWide, single);
 }
 
 /// Of the joined axes the innermost one counts for all.
@@ -108,18 +144,20 @@ static Value together(DeviceBuilder &d, ArrayRef<Value> values) {
   return v;
 }
 
+lower::BodyEmitter ProductEpilogue::atColumns(Row row, Value n, unsigned lanes) {
+  ArrayRef<unsigned> axes = shape.columnAxes;
+  Value inner = bind(row.point, axes, joinedColumns, n);
+  if (lanes > 1)
+    row.point.bindLane(frame.info.axes[axes.back()], inner, lanes);
+  return std::move(row.point);
+}
+
 ProductEpilogue::Pending ProductEpilogue::compute(Row row, Value n, ArrayRef<Value> values) {
   DeviceBuilder &d = frame.d;
   if (parts)
     return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), d.f32Type())};
-  lower::BodyEmitter point = std::move(row.point);
-  ArrayRef<unsigned> axes = shape.columnAxes;
-  Value inner = bind(point, axes, joinedColumns, n);
-  Value v = values[0];
-  if (values.size() > 1) {
-    point.bindLane(frame.info.axes[axes.back()], inner, values.size());
-    v = together(d, values);
-  }
+  lower::BodyEmitter point = atColumns(std::move(row), n, values.size());
+  Value v = values.size() > 1 ? together(d, values) : values[0];
   point.bindValue(shape.result, v);
   Values stored;
   for (kernel::StoreOp s : shape.stores)
@@ -132,4 +170,17 @@ void ProductEpilogue::store(Pending &pending) {
     return frame.d.store(pending.stored[0], pending.part, 4 * lanes);
   for (auto [s, v] : llvm::zip(shape.stores, pending.stored))
     pending.point.emitStoreOf(s, v);
+}
+
+Value ProductEpilogue::computePair(Row row, Value n, ArrayRef<Value> values) {
+  goWide(2);
+  lower::BodyEmitter point = atColumns(std::move(row), n, 2);
+  point.bindValue(shape.result, together(frame.d, values));
+  return point.emit(shape.stores[0].getValue());
+}
+
+void ProductEpilogue::storeGroup(Row row, Value n, Value group) {
+  goWide(rounded);
+  atColumns(std::move(row), n, rounded).emitStoreOf(shape.stores[0], group);
+  goWide(lanes);
 }
