@@ -7,7 +7,7 @@
 // RUN: lathe-cuda %s --kernel=open --sm=90 --emit=ptx | FileCheck %s --check-prefix=OPEN
 // REQUIRES: ptxas
 
-// BIAS: cvt.rn.f16x2.f32
+// BIAS: cvt.rn.f16.f32
 // BIAS: st.shared.{{[bu]}}32
 // BIAS: ld.shared.v4
 // BIAS: st.global.v4
