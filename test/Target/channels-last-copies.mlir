@@ -45,4 +45,15 @@ func.func @few(%x: !x, %odd: !odd) -> (!x, !x) {
   %2 = lathe.conv %odd, %v strides [1, 1] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : !odd, tensor<16x20x3x3xf16> -> !x
   return %1, %2 : !x, !x
 }
+
+// A border of more than half of the image, as wide dilations have it, still belongs to the pixels, not to the channels.
+// CHECK-LABEL: func.func @wide
+// CHECK: %[[copy:.*]] = kernel.generic loop @channels_last
+// CHECK-SAME: outs(tensor<2x8x8x16xf16>)
+// CHECK: kernel.generic reduction @conv_{{[0-9]+}} axes({{.*}}) ins(%[[copy]],
+func.func @wide(%x: tensor<2x16x8x8xf16>) -> tensor<2x16x8x8xf16> {
+  %w = lathe.constant dense_resource<w> : tensor<16x16x3x3xf16>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [6, 6] pads ["6", "6", "6", "6"] groups 1 : tensor<2x16x8x8xf16>, tensor<16x16x3x3xf16> -> tensor<2x16x8x8xf16>
+  return %1 : tensor<2x16x8x8xf16>
+}
 }

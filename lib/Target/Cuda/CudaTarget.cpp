@@ -79,6 +79,19 @@ void cuda::collapse(kernel::GenericOp kernel) {
   lower::collapseProductAxes(kernel);
 }
 
+/// Blocks that are launched early come to where there is room beside the kernel ahead: some multiprocessors get two while others get none, for all
+/// of their time. That costs nothing where there are enough for all.
+static void launchEarly(Generator &g) {
+  constexpr int64_t blocksTogether = 2;
+  DeviceBuilder &h = g.plan.d;
+  Value early = g.plan.constant(LATHE_CUDA_DEPENDENT);
+  if (g.computes) {
+    Value all = h.mul(g.plan.processors(), blocksTogether), fills = h.compare(arith::CmpIPredicate::sle, all, g.plan.word(LATHE_CUDA_GRID));
+    early = h.select(h.bitOr(fills, h.bitXor(g.computes, h.i1(true))), early, g.plan.constant(0));
+  }
+  g.plan.set(LATHE_CUDA_FLAGS, h.bitOr(g.plan.word(LATHE_CUDA_FLAGS), early));
+}
+
 /// `cases`: how it is to run; null: as its own cases say, or the templates.
 static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, ArrayAttr cases, unsigned sm, const CudaOptions &options,
                                                 StringRef planName) {
@@ -101,7 +114,7 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, Arra
   PlanFunction plan(info, *code.host, planName);
   bool dependent = options.dependentLaunch && schedule::gpuOf(sm).gpu.dependentLaunch;
   Generator g{info, *code.device, plan, sm, dependent, {}};
-  plan.set(LATHE_CUDA_FLAGS, dependent ? LATHE_CUDA_DEPENDENT : 0);
+  plan.set(LATHE_CUDA_FLAGS, 0);
   if (llvm::Error e = generate(g))
     return e;
   // Where sizes that are open may be those of few lines, the plan says so last.
@@ -117,6 +130,8 @@ static llvm::Expected<DeviceCode> generateNamed(kernel::GenericOp original, Arra
       return std::move(e);
   if (g.product)
     ProductChoice(g).tell();
+  if (dependent)
+    launchEarly(g);
   plan.finish();
   code.entries = g.entries;
   code.ways = std::move(g.ways);

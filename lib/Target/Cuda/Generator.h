@@ -24,6 +24,8 @@ struct Generator {
   std::vector<Way> ways = {}; ///< what is told of how it runs, where there is more to say than the entry points
   bool product = false;    ///< what the plan says is that of tiles of a product,
   bool rowProgram = false; ///< or a row program's,
+  /// Whether blocks compute more than they wait for memory, each on as much of a multiprocessor as there is (i1); null: they do not.
+  Value computes = {};
   Value mayShare = {};     ///< and whether several blocks may share a row of it (i1); null: never
   /// Ends an entry point and lists it. `error`: what its emitter says, nothing when all went well.
   llvm::Error addEntry(KernelFrame &frame, llvm::StringRef name, llvm::StringRef error);

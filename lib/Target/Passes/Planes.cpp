@@ -134,8 +134,12 @@ std::optional<Place> target::placeOf(Operation *access, const Planes &planes, co
   addIndirect(load ? load.getIndices() : store.getIndices(), facts);
   Predicate predicate(load ? load.getPredicate() : store.getPredicate());
   auto [plane, pixel] = kernel::splitBy(load ? load.getOffsetExpr() : store.getOffsetExpr(), planes.pixels());
-  auto [image, channel] = kernel::splitBy(plane, planes.channels);
-  if (!isPixel(pixel, planes.spatial, predicate, facts) || !isInside(channel, planes.channels, predicate, facts))
-    return std::nullopt;
-  return Place{image, channel, pixel};
+  // A border of half a plane, as wide dilations have it, is nearest to a plane of its own.
+  for (int64_t shift : {0, -1, 1}) {
+    auto [image, channel] = kernel::splitBy(plane + Expr(shift), planes.channels);
+    Expr moved = pixel - planes.pixels() * Expr(shift);
+    if (isPixel(moved, planes.spatial, predicate, facts) && isInside(channel, planes.channels, predicate, facts))
+      return Place{image, channel, moved};
+  }
+  return std::nullopt;
 }

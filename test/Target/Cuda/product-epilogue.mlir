@@ -3,7 +3,13 @@
 // RUN: lathe-cuda %s --kernel=long --sm=90 --emit=ptx | FileCheck %s --check-prefix=LONG
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=SHORT
 // RUN: lathe-cuda %s --kernel=short --sm=90 --emit=ptx | FileCheck %s --check-prefix=AHEAD
+// RUN: lathe-cuda %s --kernel=short --sm=90 --emit=plan --processors=132 | FileCheck %s --check-prefix=FEW
+// RUN: lathe-cuda %s --kernel=short --sm=90 --emit=plan --processors=96 | FileCheck %s --check-prefix=ENOUGH
 // REQUIRES: ptxas
+
+// 192 blocks are launched early (the eighth word) only where there are two for each multiprocessor: fewer would lie where the kernel ahead leaves room.
+// FEW: 1 192 1 1 256 0 0 0 0
+// ENOUGH: 1 192 1 1 256 0 0 1 0
 
 // What the next step multiplies is on its way before this step's products.
 // AHEAD-LABEL: .entry gemm_simt_64x64(

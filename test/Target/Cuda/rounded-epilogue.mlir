@@ -11,10 +11,10 @@
 // BIAS: st.shared.{{[bu]}}32
 // BIAS: ld.shared.v4
 // BIAS: st.global.v4
-// RESIDUAL-NOT: st.global.v4
+// RESIDUAL-NOT: st.global.v4.b32
 // RESIDUAL: st.shared.v2.f32
 // RESIDUAL: ld.shared.v4.f32
-// RESIDUAL-NOT: st.global.v4
+// RESIDUAL-NOT: st.global.v4.b32
 // OPEN-LABEL: .entry gemm_wgmma_64x64(
 // OPEN: and.b64 %{{.*}}, 7
 // OPEN: st.global.v4

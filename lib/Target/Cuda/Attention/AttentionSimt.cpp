@@ -285,6 +285,7 @@ llvm::Expected<bool> cuda::generateSimtAttention(Generator &g) {
   attention.emit();
   if (llvm::Error e = g.addEntry(frame, "attention_simt", attention.error()))
     return e;
+  g.computes = plan.d.i1(true);
   AttentionWays ways(g);
   llvm::Expected<llvm::StringRef> single = addFewQueriesEntry(g, *p, ways, 0);
   if (!single)

@@ -483,6 +483,7 @@ static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmP
   auto word = [&](unsigned at) { return plan.word(at); };
   GemmLaunch ahead{word(LATHE_CUDA_ENTRY), word(LATHE_CUDA_GRID), word(LATHE_CUDA_BLOCK), word(LATHE_CUDA_SHARED)};
   setLaunch(plan, chooseLaunch(h, fits, ahead, *other));
+  g.computes = h.bitXor(fits, h.i1(true));
   plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
   return llvm::Error::success();
 }

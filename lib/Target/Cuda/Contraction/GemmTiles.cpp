@@ -160,6 +160,7 @@ llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
   if (!launch)
     return launch.takeError();
   setLaunch(g.plan, *launch);
+  g.computes = g.plan.d.i1(true);
   g.product = true;
   return true;
 }

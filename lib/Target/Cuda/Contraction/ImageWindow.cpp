@@ -149,12 +149,19 @@ std::optional<ImageWindow> WindowReader::read() {
     return std::nullopt;
   for (size_t i = dims.size() - 2; i > 0; --i) {
     auto [outer, coordinate] = kernel::splitBy(offset, dims[i]);
-    if (!takeDimension(coordinate, dims[i])) {
-      // Steps that meet no border may go on from one image into the next, as if they were one.
-      if (i > 1 || !outer.isZero() || !takeDimension(coordinate, dims[i] * w.images))
-        return std::nullopt;
-      w.images = Expr(1);
-    }
+    // A border of half a dimension, as wide dilations have it, is nearest to a line of its own.
+    auto takes = [&, &outer = outer, &coordinate = coordinate](int64_t shift) {
+      if (!takeDimension(coordinate - dims[i] * Expr(shift), dims[i]))
+        return false;
+      offset = outer + Expr(shift);
+      return true;
+    };
+    if (takes(0) || takes(-1) || takes(1))
+      continue;
+    // Steps that meet no border may go on from one image into the next, as if they were one.
+    if (i > 1 || !outer.isZero() || !takeDimension(coordinate, dims[i] * w.images))
+      return std::nullopt;
+    w.images = Expr(1);
     offset = outer;
   }
   // What is left is the image: an axis of its own, or the only one.

@@ -349,6 +349,9 @@ WINDOWS_BULK = [_bulk(2, 64, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _
                 # Channels that end within a piece: of each tap the rest is zeros.
                 _bulk(2, 48, 40, (9, 7), (3, 3), pads=1, t="bf16", bias=True), _bulk(1, 80, 24, (11, 9), (5, 5), stride=2, pads=2, t="f16", result_last=False),
                 _bulk(1, 72, 16, (3, 3), (3, 3), pads=1, t="f16"), _bulk(1, 136, 3, (30,), (3,), pads=1, t="f16"), _bulk(1, 456, 16, (3, 3), (3, 3), pads=1, t="f16"),
+                # Borders of more than half of the image.
+                _bulk(2, 64, 16, (6, 6), (3, 3), pads=5, dilation=(5, 5), t="f16"), _bulk(2, 64, 16, (2, 3, 3), (3, 3, 3), pads=1, t="f16"),
+                _bulk(1, 64, 8, (8, 3), (3, 3), pads=(6, 2), dilation=(6, 2), t="bf16", result_last=False),
                 # Pixels of the result side by side, in groups of four where a run has images of such sizes.
                 _bulk(2, 64, 136, (12, 11), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True),
                 _bulk(2, 64, 136, (9, 9), (3, 3), pads=1, t="bf16", bias=True, result_last=False, open=True)]
