@@ -74,7 +74,7 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
   return map;
 }
 
-/// Tensor cores turn halves whose lines lie side by side, but no numbers of 32 bits.
+/// Tensor cores turn halves whose lines lie side by side, but no other numbers.
 static std::optional<OperandMap> mapOfEither(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
                                              const Expr &lines, bool mayCopy) {
   std::optional<OperandMap> byDepth = mapOf(p, o, lineAxes, lines, false);
@@ -82,7 +82,7 @@ static std::optional<OperandMap> mapOfEither(const GemmProblem &p, const Product
     return byDepth;
   if (std::optional<OperandMap> image = mapOfImage(p, o, lineAxes))
     return image;
-  std::optional<OperandMap> byLines = o.type.isF32() ? std::nullopt : mapOf(p, o, lineAxes, lines, true);
+  std::optional<OperandMap> byLines = o.type.getIntOrFloatBitWidth() != 16 ? std::nullopt : mapOf(p, o, lineAxes, lines, true);
   if (byLines && byLines->needs)
     return byLines;
   return !mayCopy ? std::nullopt : byDepth ? byDepth : byLines;

@@ -5,13 +5,17 @@
 using namespace mlir;
 using namespace lathe::cuda;
 
-static void putChunk(DeviceBuilder &d, Value buffer, Value lane, ArrayRef<Value> sums) {
-  Value row = d.shr(lane, 2), column = d.mul(d.bitAnd(lane, 3), 2);
-  Type pair = d.vector(2, d.f32Type());
+/// Of 8 columns a lane has two in each of two rows. Where columns are interleaved, one of them lies beside that of the next 8.
+static void putChunk(DeviceBuilder &d, Value buffer, const FragmentRows &rows, ArrayRef<Value> sums) {
+  Value row = d.mul(d.shr(rows.lane, 2), rows.interleavedRows ? 2 : 1), column = d.mul(d.bitAnd(rows.lane, 3), rows.interleavedColumns ? 4 : 2);
+  Type number = sums[0].getType(), pair = d.vector(2, number);
+  unsigned acrossRows = rows.interleavedRows ? 1 : 8;
   for (unsigned i = 0; i + 1 < sums.size(); i += 2) {
-    Value v = d.insert(d.insert(d.real(pair, 0), sums[i], 0), sums[i + 1], 1);
-    Value index = d.add(d.mul(d.add(row, i / 2 % 2 * 8), epiloguePitch), d.add(column, i / 4 * 8));
-    d.store(v, d.at(buffer, index, d.f32Type()), 8);
+    unsigned first = rows.interleavedColumns ? i / 8 * 8 + i / 2 % 2 * 2 + i / 4 % 2 : i, second = first + (rows.interleavedColumns ? 4 : 1);
+    unsigned inColumns = rows.interleavedColumns ? i / 8 * 16 + i / 4 % 2 * 2 : i / 4 * 8;
+    Value v = d.insert(d.insert(d.zero(pair), sums[first], 0), sums[second], 1);
+    Value index = d.add(d.mul(d.add(row, i / 2 % 2 * acrossRows), epiloguePitch), d.add(column, inColumns));
+    d.store(v, d.at(buffer, index, number), 8);
   }
 }
 
@@ -21,6 +25,7 @@ struct Chunk {
   KernelFrame &frame;
   ProductEpilogue &epilogue;
   const FragmentRows &rows;
+  Type number;
   Value buffer, readRow, readColumn; ///< the thread's, of four rows
   unsigned first;                    ///< column
 
@@ -32,7 +37,7 @@ struct Chunk {
       return visitColumns(r, f);
     DeviceBuilder &d = frame.d;
     Value row = d.add(r, readRow);
-    Value v = d.load(d.vector(4, d.f32Type()), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), d.f32Type()), 16);
+    Value v = d.load(d.vector(4, number), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), number), 16);
     for (unsigned i = 0, width = epilogue.width(); i < 4; i += width) {
       Values values;
       for (unsigned l = 0; l < width; ++l)
@@ -44,7 +49,7 @@ struct Chunk {
     DeviceBuilder &d = frame.d;
     for (unsigned i = 0; i < 4; ++i) {
       Value row = d.add(r, d.i32(i)), index = d.add(d.mul(row, epiloguePitch), rows.lane);
-      Value v = d.load(d.f32Type(), d.at(buffer, index, d.f32Type()), 4);
+      Value v = d.load(number, d.at(buffer, index, number), 4);
       f(d.add(rows.row, row), d.add(rows.column, d.add(rows.lane, first)), v);
     }
   }
@@ -82,9 +87,9 @@ void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogu
   Value readRow = d.shr(rows.lane, 3), readColumn = d.mul(d.bitAnd(rows.lane, 7), 4);
   for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns) {
     d.ptx("bar.warp.sync 0xffffffff;");
-    putChunk(d, buffer, rows.lane, sums.slice(c / 2, epilogueColumns / 2));
+    putChunk(d, buffer, rows, sums.slice(c / 2, epilogueColumns / 2));
     d.ptx("bar.warp.sync 0xffffffff;");
-    Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
+    Chunk chunk{frame, epilogue, rows, sums[0].getType(), buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
     Value columnsFit = d.less(d.add(rows.column, c + epilogueColumns - 1), rows.columnLimit);
     auto storePart = [&] { chunk.storePart(); };

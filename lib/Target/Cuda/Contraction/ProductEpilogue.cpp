@@ -111,7 +111,7 @@ static Value together(DeviceBuilder &d, ArrayRef<Value> values) {
 ProductEpilogue::Pending ProductEpilogue::compute(Row row, Value n, ArrayRef<Value> values) {
   DeviceBuilder &d = frame.d;
   if (parts)
-    return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), d.f32Type())};
+    return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), shape.result.getType())};
   lower::BodyEmitter point = std::move(row.point);
   ArrayRef<unsigned> axes = shape.columnAxes;
   Value inner = bind(point, axes, joinedColumns, n);

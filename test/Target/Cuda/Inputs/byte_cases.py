@@ -1,0 +1,86 @@
+"""Sums of products of bytes, for the emulator and for a GPU. Results are exact: the references are numpy's integers, and what follows in f32 is
+what numpy computes in f32."""
+import numpy as np
+from case import Case, load, rng, store
+
+
+def drawn(r, shape, is_unsigned):
+    """Bytes over their whole range, and what they are worth."""
+    x = r.integers(0, 256, shape).astype(np.uint8) if is_unsigned else r.integers(-128, 128, shape).astype(np.int8)
+    return x.view(np.int8), x.astype(np.int64)
+
+
+def widened(name, is_unsigned):
+    return f"    %{name}w = arith.ext{'u' if is_unsigned else 's'}i %{name} : i8 to i32\n"
+
+
+def requantised(total, factor):
+    """What QLinearMatMul does behind the sum: one factor, a rounding, a zero point of 3, the range of a byte."""
+    code = (load("f", "i2", "n") + f"    %s = arith.sitofp %{total} : i32 to f32\n    %t = arith.mulf %s, %f : f32\n    %r = math.roundeven %t : f32\n"
+            "    %z = arith.constant 3.0 : f32\n    %q = arith.addf %r, %z : f32\n    %lo = arith.constant -128.0 : f32\n"
+            "    %hi = arith.constant 127.0 : f32\n    %a = arith.maximumf %q, %lo : f32\n    %b = arith.minimumf %a, %hi : f32\n"
+            "    %v = arith.fptosi %b : f32 to i8\n")
+    return code, lambda y: np.clip(np.rint(y.astype(np.float32) * factor) + np.float32(3), -128, 127), "i8"
+
+
+def dequantised(total, factor):
+    code = load("f", "i2", "n") + f"    %s = arith.sitofp %{total} : i32 to f32\n    %v = arith.mulf %s, %f : f32\n"
+    return code, lambda y: y.astype(np.float32) * factor, "f32"
+
+
+EPILOGUES = {"requantised": requantised, "dequantised": dequantised}
+
+
+def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss", epilogue=None, open=False, computed=False):
+    """C = A B of bytes; `signs` of the left and of the right operand, s or u. `open`: every size is a symbol, else the row count is.
+    `computed`: the left operand is quantised f32."""
+    r = rng(f"bytes_gemm {m} {n} {k} {signs}")
+    nb, unsigned = max(batch, 1), [c == "u" for c in signs]
+    (a, x), (b, y) = drawn(r, (nb, m, k), unsigned[0]), drawn(r, (nb, k, n), unsigned[1])
+    given = ("i8", a)
+    if computed:
+        numbers = r.standard_normal((nb, m, k)).astype(np.float32) * 9
+        x = np.clip(np.rint(numbers), -128, 127).astype(np.int64)
+        given = ("f32", numbers)
+    total = x @ y
+    ms, ns, ks = ("M", "N", "K") if open else ("M", str(n), str(k))
+    a_off = f"{ms}*k + m" if a_transposed else f"{ks}*m + k"
+    b_off = f"{ks}*n + k" if b_columns else f"{ns}*k + n"
+    c_off, axes = f"{ns}*m + n", [("m", ms), ("n", ns), ("k", ks)]
+    if batch:
+        a_off, b_off, c_off = f"{ks}*{ms}*z + {a_off}", f"{ks}*{ns}*z + {b_off}", f"{ns}*{ms}*z + {c_off}"
+        axes = [("z", "Z" if open else str(batch))] + axes
+    body = load("x", "i0", a_off, given[0])
+    if computed:
+        body = (load("x0", "i0", a_off) + "    %x1 = math.roundeven %x0 : f32\n    %x2 = arith.constant -128.0 : f32\n    %x3 = arith.constant 127.0 : f32\n"
+                "    %x4 = arith.maximumf %x1, %x2 : f32\n    %x5 = arith.minimumf %x4, %x3 : f32\n    %x = arith.fptosi %x5 : f32 to i8\n")
+    body += load("y", "i1", b_off, "i8") + widened("x", unsigned[0]) + widened("y", unsigned[1])
+    body += '    %p = arith.muli %xw, %yw : i32\n    %c = kernel.reduce add %p over ["k"] : i32\n'
+    inputs = [(given[0], given[1].swapaxes(1, 2) if a_transposed else given[1]), ("i8", b.swapaxes(1, 2) if b_columns else b)]
+    v, out, want = "c", "i32", total
+    if epilogue:
+        factor = (r.uniform(0.5, 1, n) * 60 / (74 * 74 * max(k, 1) ** 0.5)).astype(np.float32)
+        code, apply, out = EPILOGUES[epilogue]("c", factor)
+        body, v, want, inputs = body + code, "v", apply(total), inputs + [("f32", factor)]
+    body += store(v, "o0", c_off, out)
+    sizes = {"M": m, "N": n, "K": k} | ({"Z": batch} if batch else {}) if open else {"M": m}
+    return Case("bytes_gemm", "reduction", axes, body, sizes, inputs, [(out, want)], 0, 0)
+
+
+_g = lambda *a, **o: (lambda: bytes_gemm(*a, **o))
+# Either sign of either operand, sizes off the tiles' edges, each operand's lines or depths side by side, odd ones, batches, what follows the sum.
+MMA = [_g(70, 72, 80), _g(33, 50, 19, signs="us"), _g(65, 67, 33, b_columns=True, signs="su"), _g(20, 36, 48, batch=3, a_transposed=True, signs="uu"),
+       _g(128, 80, 112, a_transposed=True, b_columns=True, epilogue="requantised"), _g(70, 64, 160, b_columns=True, signs="us", epilogue="dequantised"),
+       _g(40, 48, 64, computed=True), _g(37, 129, 64, epilogue="requantised", signs="us"), _g(300, 272, 128, b_columns=True), _g(300, 272, 96, a_transposed=True),
+       _g(64, 96, 8), _g(70, 72, 1), _g(9, 12, 5, signs="uu")]
+OPEN = [_g(65, 63, 40, open=True), _g(3, 70, 0, open=True), _g(64, 80, 64, b_columns=True, open=True, signs="us"), _g(33, 20, 17, batch=2, a_transposed=True, open=True),
+        _g(64, 96, 144, open=True, epilogue="dequantised"), _g(1, 1, 1, open=True), _g(17, 33, 65, b_columns=True, batch=3, open=True, signs="uu"),
+        _g(40, 48, 16, batch=2, open=True, epilogue="requantised")]
+# What bulk copies bring: depths side by side.
+WGMMA = [_g(70, 72, 208, b_columns=True, signs="us", epilogue="requantised"), _g(200, 136, 128, b_columns=True, signs="su"),
+         _g(130, 200, 400, b_columns=True, batch=2, signs="uu"), _g(5, 72, 272, b_columns=True, epilogue="dequantised"),
+         lambda: bytes_gemm(70, 72, 1040, b_columns=True, signs="us").with_constants(1), _g(70, 71, 144, b_columns=True, open=True),
+         # A deep product of few tiles is cut in depth.
+         lambda: bytes_gemm(70, 72, 4800, b_columns=True, epilogue="requantised").launching("gemm_wgmma_64x64_parts", "gemm_sum_parts"),
+         lambda: bytes_gemm(2890, 192, 64, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x192")]
+GROUPS = {"bytes_mma": MMA, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
