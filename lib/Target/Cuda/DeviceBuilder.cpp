@@ -71,6 +71,13 @@ Value DeviceBuilder::pickBytes(Value x, Value y, Value which) {
   return ptx("prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", {x, y, which}, i32Type(), false)[0];
 }
 
+Values DeviceBuilder::turnBytes(llvm::ArrayRef<Value> words) {
+  auto pick = [&](Value x, Value y, int64_t which) { return pickBytes(x, y, i32(which)); };
+  Value lowFirst = pick(words[0], words[1], 0x5140), lowLast = pick(words[2], words[3], 0x5140);
+  Value highFirst = pick(words[0], words[1], 0x7362), highLast = pick(words[2], words[3], 0x7362);
+  return {pick(lowFirst, lowLast, 0x5410), pick(lowFirst, lowLast, 0x7632), pick(highFirst, highLast, 0x5410), pick(highFirst, highLast, 0x7632)};
+}
+
 Value DeviceBuilder::exp2(Value x) { return intrinsic("llvm.nvvm.ex2.approx.ftz.f", x, f32Type()); }
 Value DeviceBuilder::reciprocal(Value x) { return b.create<arith::DivFOp>(loc, f32(1.0), x); }
 

@@ -89,6 +89,8 @@ public:
   Value dotBytes(Value x, Value y, Value z, bool leftIsUnsigned, bool rightIsUnsigned);
   /// The bytes of x (0 to 3) and y (4 to 7) that the nibbles of `which` (i32) say, the lowest first.
   Value pickBytes(Value x, Value y, Value which);
+  /// Of four words, the words of their first bytes, of their second ones, and so on.
+  Values turnBytes(llvm::ArrayRef<Value> words);
   Value exp2(Value x); ///< ex2.approx.ftz, f32: one instruction; powers below 2^-126 are 0
   Value reciprocal(Value x);
 

@@ -68,11 +68,17 @@ def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss"
 
 
 _g = lambda *a, **o: (lambda: bytes_gemm(*a, **o))
+_f = lambda *a, **o: (lambda: bytes_gemm(*a, **o).with_constant_sizes())
 # Either sign of either operand, sizes off the tiles' edges, each operand's lines or depths side by side, odd ones, batches, what follows the sum.
 MMA = [_g(70, 72, 80), _g(33, 50, 19, signs="us"), _g(65, 67, 33, b_columns=True, signs="su"), _g(20, 36, 48, batch=3, a_transposed=True, signs="uu"),
        _g(128, 80, 112, a_transposed=True, b_columns=True, epilogue="requantised"), _g(70, 64, 160, b_columns=True, signs="us", epilogue="dequantised"),
        _g(40, 48, 64, computed=True), _g(37, 129, 64, epilogue="requantised", signs="us"), _g(300, 272, 128, b_columns=True), _g(300, 272, 96, a_transposed=True),
        _g(64, 96, 8), _g(70, 72, 1), _g(9, 12, 5, signs="uu")]
+# Few rows or few columns: words of four depths, pieces whose lines are turned, odd ones, lines that a launch in front turns, parts of the depth.
+FEW = [_f(1, 80, 64, signs="us"), _f(1, 100, 1029, b_columns=True, epilogue="dequantised"), _f(3, 130, 2112, b_columns=True, signs="su"),
+       _f(4, 200, 600, b_columns=True, signs="uu"), _f(2, 33, 300), _f(4, 272, 1300, epilogue="requantised"), _f(100, 3, 512, signs="us"),
+       _f(70, 2, 64, b_columns=True), _f(90, 1, 704, a_transposed=True), _f(2, 48, 64, batch=3), _f(1, 1, 3000), _g(5, 64, 300), _g(3, 64, 300), _g(0, 64, 30),
+       _g(2, 263, 1160, b_columns=True, open=True), _g(4, 272, 1168, open=True, signs="us"), _g(70, 3, 64, open=True), _g(1, 70, 0, open=True)]
 OPEN = [_g(65, 63, 40, open=True), _g(3, 70, 0, open=True), _g(64, 80, 64, b_columns=True, open=True, signs="us"), _g(33, 20, 17, batch=2, a_transposed=True, open=True),
         _g(64, 96, 144, open=True, epilogue="dequantised"), _g(1, 1, 1, open=True), _g(17, 33, 65, b_columns=True, batch=3, open=True, signs="uu"),
         _g(40, 48, 16, batch=2, open=True, epilogue="requantised")]
@@ -83,4 +89,11 @@ WGMMA = [_g(70, 72, 208, b_columns=True, signs="us", epilogue="requantised"), _g
          # A deep product of few tiles is cut in depth.
          lambda: bytes_gemm(70, 72, 4800, b_columns=True, epilogue="requantised").launching("gemm_wgmma_64x64_parts", "gemm_sum_parts"),
          lambda: bytes_gemm(2890, 192, 64, b_columns=True, epilogue="dequantised", signs="us").on(8).launching("gemm_wgmma_128x192")]
-GROUPS = {"bytes_mma": MMA, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
+# Lines side by side are turned in front where that pays, which it does sooner on a small machine: one operand, both, odd ones, batches, parts.
+TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+          lambda: bytes_gemm(203, 190, 131, a_transposed=True, signs="su").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+          lambda: bytes_gemm(131, 139, 99, batch=2, signs="uu").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+          lambda: bytes_gemm(72, 80, 4800).launching("gemm_mma_64x64_deep"), lambda: bytes_gemm(70, 71, 9603).on(32).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
+          lambda: bytes_gemm(900, 304, 304, open=True, epilogue="dequantised").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
+          lambda: bytes_gemm(900, 301, 303, batch=2, open=True).on(1).launching("gemm_align", "gemm_wgmma_128x192")]
+GROUPS = {"bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
