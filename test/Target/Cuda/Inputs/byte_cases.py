@@ -67,7 +67,50 @@ def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss"
     return Case("bytes_gemm", "reduction", axes, body, sizes, inputs, [(out, want)], 0, 0)
 
 
+def bytes_window(n, c, f, image, kernel, stride=1, pads=0, fill=0, signs="us", last=True, result_last=True, epilogue=None, groups=1):
+    """A convolution of bytes in two dimensions, its border of `fill` by a predicate; channels last or first. The filter lies as [f][taps][c]."""
+    r = rng(f"bytes_window {n} {c} {f} {image} {kernel} {stride}")
+    unsigned = [s == "u" for s in signs]
+    (x, xv), (w, wv) = drawn(r, (n, *image, c), unsigned[0]), drawn(r, (f, *kernel, c // groups), unsigned[1])
+    border = np.int64(fill) if unsigned[0] else np.int64(np.int8(np.uint8(fill)))
+    padded = np.pad(xv, [(0, 0), (pads, pads), (pads, pads), (0, 0)], constant_values=border)
+    out = [(image[d] + 2 * pads - kernel[d]) // stride + 1 for d in range(2)]
+    total, fg, cg = np.zeros((n, *out, f), np.int64), f // groups, c // groups
+    for u, v in np.ndindex(*kernel):
+        cut = padded[:, u:u + (out[0] - 1) * stride + 1:stride, v:v + (out[1] - 1) * stride + 1:stride]
+        for g in range(groups):
+            total[..., g * fg:(g + 1) * fg] += cut[..., g * cg:(g + 1) * cg] @ wv[g * fg:(g + 1) * fg, u, v].T
+    h, wd = image
+    rows, columns = f"{stride}*p0 + k0 - {pads}", f"{stride}*p1 + k1 - {pads}"
+    channel = "c" if groups == 1 else f"{cg}*floordiv(f, {fg}) + c"
+    place = f"{h * wd}*n + {wd}*({rows}) + {columns}"
+    at = f"{c}*({place}) + {channel}" if last else f"{c * h * wd}*n + {h * wd}*({channel}) + {wd}*({rows}) + {columns}"
+    body = load("x", "i0", at, "i8")
+    if pads:
+        body = "    %zero = arith.constant 0 : i64\n"
+        for d, e in enumerate((rows, columns)):
+            body += (f'    %a{d} = kernel.index "{e}"\n    %s{d} = arith.constant {image[d]} : i64\n    %l{d} = arith.cmpi sge, %a{d}, %zero : i64\n'
+                     f"    %h{d} = arith.cmpi slt, %a{d}, %s{d} : i64\n    %b{d} = arith.andi %l{d}, %h{d} : i1\n")
+        body += (f"    %in = arith.andi %b0, %b1 : i1\n    %fill = arith.constant {int(np.int8(np.uint8(fill)))} : i8\n"
+                 f'    %x = kernel.load %i0["{at}"] if %in else %fill : !kernel.ref<i8> else i8 -> i8\n')
+    body += load("y", "i1", f"{kernel[0] * kernel[1] * cg}*f + {kernel[1] * cg}*k0 + {cg}*k1 + c", "i8") + widened("x", unsigned[0]) + widened("y", unsigned[1])
+    body += '    %p = arith.muli %xw, %yw : i32\n    %t = kernel.reduce add %p over ["k0", "k1", "c"] : i32\n'
+    inputs = [("i8", x if last else np.ascontiguousarray(np.moveaxis(x, -1, 1))), ("i8", w)]
+    value, kind, want = "t", "i32", total
+    if epilogue:
+        factor = (r.uniform(0.5, 1, f) * 60 / (74 * 74 * (cg * kernel[0] * kernel[1]) ** 0.5)).astype(np.float32)
+        code, apply, kind = EPILOGUES[epilogue]("t", factor)
+        body, value, want, inputs = body + code.replace("%a ", "%aa ").replace("%a,", "%aa,").replace('"n"', '"f"').replace("%t = arith.mulf", "%tt = arith.mulf").replace("roundeven %t", "roundeven %tt"), "v", apply(total), inputs + [("f32", factor)]
+    pixels = out[0] * out[1]
+    body += store(value, "o0", f"{f * pixels}*n + {out[1] * f}*p0 + {f}*p1 + f" if result_last else f"{f * pixels}*n + {pixels}*f + {out[1]}*p0 + p1", kind)
+    places = [("p0", str(out[0])), ("p1", str(out[1]))]
+    axes = [("n", "N")] + (places + [("f", str(f))] if result_last else [("f", str(f))] + places) + [("k0", str(kernel[0])), ("k1", str(kernel[1])), ("c", str(cg))]
+    want = want if result_last else np.ascontiguousarray(np.moveaxis(want, -1, 1))
+    return Case("bytes_window", "reduction", axes, body, {"N": n}, inputs, [(kind, want)], 0, 0)
+
+
 _g = lambda *a, **o: (lambda: bytes_gemm(*a, **o))
+_w = lambda *a, **o: (lambda: bytes_window(*a, **o))
 _f = lambda *a, **o: (lambda: bytes_gemm(*a, **o).with_constant_sizes())
 # Either sign of either operand, sizes off the tiles' edges, each operand's lines or depths side by side, odd ones, batches, what follows the sum.
 MMA = [_g(70, 72, 80), _g(33, 50, 19, signs="us"), _g(65, 67, 33, b_columns=True, signs="su"), _g(20, 36, 48, batch=3, a_transposed=True, signs="uu"),
@@ -96,4 +139,12 @@ TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised")
           lambda: bytes_gemm(72, 80, 4800).launching("gemm_mma_64x64_deep"), lambda: bytes_gemm(70, 71, 9603).on(32).launching("gemm_align", "gemm_wgmma_64x64_parts", "gemm_sum_parts"),
           lambda: bytes_gemm(900, 304, 304, open=True, epilogue="dequantised").on(1).launching("gemm_align", "gemm_wgmma_128x192"),
           lambda: bytes_gemm(900, 301, 303, batch=2, open=True).on(1).launching("gemm_align", "gemm_wgmma_128x192")]
-GROUPS = {"bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
+# Windows: channels in pieces of 16 bytes and not, borders of zeros and of other numbers, channels first, groups; in pieces of 128 bytes, which bulk
+# copies bring.
+WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(2, 32, 40, (9, 7), (3, 3), pads=1, fill=113, epilogue="requantised"),
+           _w(1, 48, 24, (11, 9), (3, 3), stride=2, pads=1, fill=200, signs="ss"), _w(2, 12, 20, (8, 7), (3, 3), pads=1, fill=7, signs="uu"),
+           _w(2, 64, 72, (7, 7), (1, 1)), _w(2, 40, 24, (9, 9), (1, 1), stride=2, epilogue="dequantised"), _w(1, 3, 32, (15, 13), (7, 7), stride=2, pads=3, fill=128, last=False),
+           _w(2, 24, 40, (8, 9), (3, 3), pads=1, last=False, result_last=False), _w(2, 64, 64, (7, 8), (3, 3), pads=1, fill=5, groups=4), _w(2, 16, 32, (8, 8), (1, 1), last=False, result_last=False)]
+WINDOWS_BULK = [_w(2, 128, 40, (9, 7), (3, 3), pads=1, epilogue="requantised"), _w(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _w(2, 96, 136, (6, 7), (3, 3), pads=1),
+                _w(2, 128, 72, (7, 7), (1, 1), epilogue="requantised"), _w(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9)]
+GROUPS = {"bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
