@@ -62,7 +62,7 @@ private:
   void prepare(Value block, unsigned perBlock);
   Line fewLineAt(Value m);
   Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
-  Value read(const ProductOperand &o, const Line &line, Value depth, unsigned width);
+  Value read(const ProductOperand &o, const Line &line, Value depth, unsigned width, Type as);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
   Value multiplyAdd(Value wide, Value few, Value sum);
   Values multiplyWords(Value from, ArrayRef<Value> loaded, ValueRange sums);
@@ -127,10 +127,10 @@ static Value loadVector(DeviceBuilder &d, Type element, unsigned width, Value po
   return d.bitcast(d.load(d.vector(width / 4, d.i32Type()), pointer, alignment), d.vector(width, element));
 }
 
-/// `width` elements from a depth on: one access where they lie side by side at a multiple of its size.
-Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at, unsigned width) {
+/// `width` elements from a depth on, as numbers of a type: one access where they lie side by side at a multiple of its size.
+Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at, unsigned width, Type as) {
   if (line.turned)
-    return loadVector(d, turnedType(), width, d.at(frame.scratch(), d.add(line.start, at), turnedType()));
+    return d.convert(loadVector(d, turnedType(), width, d.at(frame.scratch(), d.add(line.start, at), turnedType())), as, o.isUnsigned);
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Expr step = *f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes);
   Value start = d.add(line.start, d.mul(at, frame.size(step)));
@@ -139,21 +139,19 @@ Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at,
   bool wholly =
       width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
   if (wholly)
-    return loadVector(d, o.type, width, d.at(buffer, start, o.type));
-  Value out = d.zero(d.vector(width, o.type));
+    return d.convert(loadVector(d, o.type, width, d.at(buffer, start, o.type)), as, o.isUnsigned);
+  Value out = d.zero(d.vector(width, as));
   for (unsigned i = 0; i < width; ++i) {
     Value x = d.load(o.type, d.at(buffer, d.add(start, d.mul(d.i64(i), frame.size(step))), o.type), bytes);
-    out = d.insert(out, x, i);
+    out = d.insert(out, d.convert(x, as, o.isUnsigned), i);
   }
   return out;
 }
 
 /// The same as they are multiplied: as f32; of bytes words of four, or i32.
 Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
-  Value v = read(o, line, at, width);
-  if (f.dotsWords())
-    return d.bitcast(v, d.vector(width / 4, d.i32Type()));
-  return d.convert(v, sumType(), o.isUnsigned);
+  Value v = read(o, line, at, width, f.dotsWords() ? o.type : sumType());
+  return f.dotsWords() ? d.bitcast(v, d.vector(width / 4, d.i32Type())) : v;
 }
 
 Value FewLinesEmitter::multiplyAdd(Value wide, Value few, Value sum) {
@@ -238,16 +236,16 @@ void FewLinesEmitter::emitByDepth() {
 Values FewLinesEmitter::multiplyLines(Value from, unsigned ahead, ValueRange sums) {
   Values out(sums), loaded;
   const ProductOperand &o = f.wide();
+  bool inWords = f.p.multipliesBytes() && ahead == 4 && f.width % 4 == 0;
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Value step = frame.size(*f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes));
   for (unsigned n = 0; n < ahead; ++n) {
     Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(d.add(from, n), step)), o.type);
-    loaded.push_back(loadVector(d, o.type, f.width, pointer));
+    Value v = loadVector(d, o.type, f.width, pointer);
+    loaded.push_back(inWords ? v : d.convert(v, sumType(), o.isUnsigned));
   }
-  if (f.p.multipliesBytes() && ahead == 4 && f.width % 4 == 0)
+  if (inWords)
     return multiplyWords(from, loaded, sums);
-  for (Value &v : loaded)
-    v = d.convert(v, sumType(), o.isUnsigned);
   for (unsigned m = 0; m < few; ++m) {
     Value x = elements(f.few(), narrow[m], from, ahead);
     for (unsigned n = 0; n < ahead; ++n)
@@ -272,7 +270,7 @@ Values FewLinesEmitter::multiplyWords(Value from, ArrayRef<Value> loaded, ValueR
     lines.append(d.turnBytes(four));
   }
   for (unsigned m = 0; m < few; ++m) {
-    Value x = d.bitcast(read(f.few(), narrow[m], from, 4), d.i32Type());
+    Value x = d.bitcast(read(f.few(), narrow[m], from, 4, f.few().type), d.i32Type());
     for (unsigned e = 0; e < f.width; ++e) {
       Value &sum = out[m * f.width + e];
       sum = d.dotBytes(lines[e], x, sum, f.wide().isUnsigned, f.few().isUnsigned);
@@ -375,7 +373,7 @@ void FewLinesEmitter::emitTurn() {
     bindBatch(base, f.p.shape.batchAxes, d.div(index, each));
     // Neighbouring threads read neighbouring lines.
     Value rest = d.rem(index, each), m = d.rem(rest, count), at = d.div(rest, count);
-    Value x = d.convert(read(f.few(), lineOf(f.few(), f.fewAxes(), m), at, 1), turnedType(), f.few().isUnsigned);
+    Value x = read(f.few(), lineOf(f.few(), f.fewAxes(), m), at, 1, turnedType());
     Value to = d.add(d.mul(d.add(d.mul(d.div(index, each), count), m), depth), at);
     d.store(x, d.at(frame.scratch(), to, turnedType()), turnedType().getIntOrFloatBitWidth() / 8);
   });

@@ -49,11 +49,27 @@ static std::optional<int64_t> fillOf(Value fill) {
   return std::nullopt;
 }
 
+/// Elements of memory, and what there is where a predicate does not hold.
+struct Bordered {
+  kernel::LoadOp load;
+  Value fill;
+};
+
+/// A load that says so itself, or a choice between it and the border, as a padding of bytes is written.
+static Bordered borderedLoad(Value v) {
+  auto choice = v.getDefiningOp<arith::SelectOp>();
+  auto load = (choice ? choice.getTrueValue() : v).getDefiningOp<kernel::LoadOp>();
+  if (!choice)
+    return {load, load ? load.getFill() : Value()};
+  bool ofBytes = load && load.getType().isInteger(8) && load.getPredicate() == choice.getCondition() && !load.getFill();
+  return ofBytes ? Bordered{load, choice.getFalseValue()} : Bordered();
+}
+
 static ProductOperand operandOf(const lower::BodyInfo &info, Value v) {
   bool isUnsigned = v.getDefiningOp<arith::ExtUIOp>() != nullptr;
   v = withoutExtension(v);
-  auto load = v.getDefiningOp<kernel::LoadOp>();
-  std::optional<int64_t> border = load && load.getFill() ? fillOf(load.getFill()) : std::nullopt;
+  auto [load, fill] = borderedLoad(v);
+  std::optional<int64_t> border = fill ? fillOf(fill) : std::nullopt;
   if (load && load.getIndices().empty() && (!load.getPredicate() || border))
     return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate(), isUnsigned, border.value_or(0)};
   return {{}, {}, v, v.getType(), {}, isUnsigned};

@@ -164,12 +164,16 @@ Value TileLoader::loadAt(Slot &slot, Value depth) {
 
 void TileLoader::copy(Value k0) {
   Value depths = frame.size(source.depth);
+  if (source.fill && !border)
+    border = frame.constantPiece(source.name + "_border", int8_t(source.fill));
   for (Slot &slot : slots) {
     Value depth = d.add(k0, d.wide(slot.depth)), inside = d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     lower::BodyEmitter point = pointAt(slot, depth);
     Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), bytes));
-    if (source.predicate)
+    if (source.predicate && source.fill) // a piece of the border lies ready
+      from = d.select(point.emit(source.predicate), from, border);
+    else if (source.predicate)
       inside = d.both(inside, point.emit(source.predicate));
     Value bytes = d.select(inside, d.i32(16), d.i32(0));
     d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, bytes});
@@ -243,8 +247,8 @@ Values TileLoader::matrices(Value lane, Value line, Value depth, bool linesFirst
   if (interleaves())
     return turnedMatrices(lane, line, depth, linesFirst);
   // Each lane says where a row of one of the four lies: lanes 0 to 7 of the first, and so on.
-  Value row = d.bitAnd(lane, 7), near = d.bitAnd(d.shr(lane, 3), 1), far = d.shr(lane, 4);
-  Value inLine = d.mul(linesFirst ? near : far, 8), inDepth = d.mul(linesFirst ? far : near, 16 / bytes);
+  Value row = d.bitAnd(lane, 7), near = d.mul(d.bitAnd(d.shr(lane, 3), 1), 8), far = d.mul(d.shr(lane, 4), 8);
+  Value inLine = linesFirst ? near : far, inDepth = d.mul(linesFirst ? far : near, 2 / bytes);
   if (alongDepth)
     inLine = d.add(inLine, row);
   else

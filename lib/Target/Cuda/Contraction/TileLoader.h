@@ -46,7 +46,7 @@ public:
   void put(llvm::ArrayRef<Value> values);
   /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
   bool isAsynchronous() const {
-    return source.fragments && width * bytes == 16 && !source.value && !source.fill && schedule::gpuOf(frame.sm).gpu.asyncCopies;
+    return source.fragments && width * bytes == 16 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
   }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
@@ -91,6 +91,7 @@ private:
   unsigned bytes; ///< of an element
   unsigned numberBytes() const { return number.getIntOrFloatBitWidth() / 8; }
   Value buffer, first, shared;
+  Value border;  ///< a piece of what lies outside, where that is not 0
   Value address; ///< of the tile in use, where it is for matrix loads
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
   std::optional<shape::Expr> depthPart; ///< what an element's depth adds to the offset of its line, whichever that is

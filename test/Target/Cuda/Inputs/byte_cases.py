@@ -145,6 +145,9 @@ WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(2, 32, 40, (9, 7), (3, 3), 
            _w(1, 48, 24, (11, 9), (3, 3), stride=2, pads=1, fill=200, signs="ss"), _w(2, 12, 20, (8, 7), (3, 3), pads=1, fill=7, signs="uu"),
            _w(2, 64, 72, (7, 7), (1, 1)), _w(2, 40, 24, (9, 9), (1, 1), stride=2, epilogue="dequantised"), _w(1, 3, 32, (15, 13), (7, 7), stride=2, pads=3, fill=128, last=False),
            _w(2, 24, 40, (8, 9), (3, 3), pads=1, last=False, result_last=False), _w(2, 64, 64, (7, 8), (3, 3), pads=1, fill=5, groups=4), _w(2, 16, 32, (8, 8), (1, 1), last=False, result_last=False)]
-WINDOWS_BULK = [_w(2, 128, 40, (9, 7), (3, 3), pads=1, epilogue="requantised"), _w(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _w(2, 96, 136, (6, 7), (3, 3), pads=1),
-                _w(2, 128, 72, (7, 7), (1, 1), epilogue="requantised"), _w(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9)]
+_bulk = lambda *a, **o: (lambda: bytes_window(*a, **o).with_constant_sizes())
+WINDOWS_BULK = [lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, epilogue="requantised").with_constant_sizes().launching("gemm_wgmma_64x64"),
+                _bulk(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _bulk(2, 96, 136, (6, 7), (3, 3), pads=1), _bulk(2, 128, 72, (7, 7), (1, 1), stride=2, epilogue="requantised"),
+                # No copy makes a border of other numbers.
+                lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9).with_constant_sizes().launching("gemm_mma_64x64_deep")]
 GROUPS = {"bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
