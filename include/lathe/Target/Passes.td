@@ -10,7 +10,7 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
     Where a contraction's second operand is a constant matrix with constant strides, it becomes a `kernel.pack` into panels of
     `panel` columns, and the contraction says so. The pack is evaluated when the artifact is written. With a `precision`, panels
     of f32 are rounded to that type; products and sums stay in f32. With panels of 0 columns the constants that are bytes, multiplied by
-    bytes, become [columns][depth], and the load of them reads there; no other is packed.
+    bytes, become [columns][depth], rows of a matrix filled up to 16, and the load of them reads there; no other is packed.
 
     Before:
     ```mlir

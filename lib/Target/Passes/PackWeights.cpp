@@ -296,25 +296,29 @@ void PackedBytes::pack() {
       o->setAttr(kernel::pairsName, b.getI64IntegerAttr(*list));
 }
 
-/// [columns][depth]: depths side by side, as tensor cores take bytes.
+/// [columns][depth]: depths side by side, as tensor cores take bytes. Rows of a matrix are filled up to the pieces of 16 bytes that bulk
+/// copies want them to begin at.
 void PackedBytes::packRows() {
+  constexpr int64_t piece = 16;
   if (groups.axis)
     return;
   OpBuilder b(kernel);
   unsigned operand = cast<BlockArgument>(load.getRef()).getArgNumber();
   Value source = kernel.getInputs()[operand];
   SmallVector<int64_t> inRow = ir::stridesOf(matrix.extents);
-  int64_t depth = inRow.front() * matrix.extents.front();
+  int64_t depth = inRow.front() * matrix.extents.front(), pieces = (depth + piece - 1) / piece;
+  bool filled = matrix.extents.size() == 1 && depth > piece && depth % piece;
   Expr offset(0);
   for (auto &[axis, step] : columnAxes)
-    offset = offset + Expr::symbol(axis) * Expr(step * depth);
+    offset = offset + Expr::symbol(axis) * Expr(step * (filled ? pieces * piece : depth));
   for (auto [axis, stride] : llvm::zip(summed, inRow))
     offset = offset + Expr::symbol(axis.str()) * Expr(stride);
   reorderAxes(kernel, summed);
   if (offset == load.getOffsetExpr()) // as it lies
     return;
-  auto type = RankedTensorType::get({matrix.columns, depth}, cast<RankedTensorType>(source.getType()).getElementType());
-  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, matrix.columns, 0, matrix.step, 0,
+  SmallVector<int64_t> shape = filled ? SmallVector<int64_t>{matrix.columns, pieces, 1, piece} : SmallVector<int64_t>{matrix.columns, depth};
+  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
+  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, matrix.columns, 0, matrix.step, filled ? 1 : 0,
                                      b.getDenseI64ArrayAttr(matrix.extents), b.getDenseI64ArrayAttr(matrix.strides));
   kernel.getInputsMutable()[operand].set(op);
   load.setOffset(offset.str());
