@@ -101,7 +101,7 @@ bool isFree(Value v, unsigned budget, unsigned &cost) {
 /// Instructions beside which writing an element to memory and reading it again does not count.
 constexpr unsigned memoryTrip = 4;
 
-/// A convolution of bytes has its padding made before; one without groups reads what is padded once, when it packs it.
+/// A convolution of bytes has its padding made before; one without groups reads what is padded once, where it packs it.
 static bool packsOnce(Operation *user) {
   auto conv = dyn_cast<ir::ConvOp>(user);
   return conv && conv.getGroups() == 1 && !isa<FloatType>(ir::elementOf(conv.getX()));
@@ -129,13 +129,13 @@ static Value narrowOf(Value v) {
 }
 
 /// How often an op reads each element of a value, on average.
-static int64_t readsOf(Operation *user) {
+static int64_t readsOf(Operation *user, bool packsImages) {
   if (widens(user)) {
     Uses uses;
     collectUses(user->getResult(0), uses);
     int64_t reads = 1;
     for (Operation *op : uses.ops)
-      reads = std::max(reads, isa<ir::PadOp>(op) ? readsOf(op) : 1);
+      reads = std::max(reads, isa<ir::PadOp>(op) ? readsOf(op, packsImages) : 1);
     return reads;
   }
   if (auto conv = dyn_cast<ir::ConvOp>(user)) {
@@ -155,8 +155,8 @@ static int64_t readsOf(Operation *user) {
   collectUses(user->getResult(0), uses);
   int64_t reads = 1;
   for (Operation *op : uses.ops)
-    if (!packsOnce(op))
-      reads = std::max(reads, readsOf(op));
+    if (!packsImages || !packsOnce(op))
+      reads = std::max(reads, readsOf(op, packsImages));
   return reads;
 }
 
@@ -228,7 +228,7 @@ static int64_t readsByWindows(Operation *op, const Uses &uses, bool packsImages)
   int64_t reads = 1;
   bool slides = false;
   for (Operation *user : uses.ops) {
-    reads = std::max(reads, readsOf(user));
+    reads = std::max(reads, readsOf(user, packsImages));
     slides |= isa<ir::ConvOp>(user);
   }
   if (reads > 1)

@@ -32,7 +32,7 @@ struct Quantised {
 
 class Rewriter {
 public:
-  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts) : g(b, op->getLoc(), facts) {}
+  Rewriter(OpBuilder &b, Operation *op, const shape::Facts &facts, bool weights) : g(b, op->getLoc(), facts), weights(weights) {}
   bool rewrite(ContractOp op);
   bool keepWeights(ContractOp op);
   bool rewrite(ConvOp op);
@@ -53,6 +53,7 @@ private:
   Type i32() { return g.b.getI32Type(); }
 
   GraphBuilder g;
+  bool weights; ///< that are quantised stay bytes beside floats
 };
 
 } // namespace
@@ -294,7 +295,7 @@ bool Rewriter::keepWeights(ContractOp op) {
 bool Rewriter::rewrite(ContractOp op) {
   std::optional<std::pair<Quantised, Quantised>> operands = operandsOf(op);
   if (!operands)
-    return keepWeights(op);
+    return weights && keepWeights(op);
   auto [x, y] = *operands;
   ArrayRef<int64_t> xGone = op.getLhsContract(), yGone = op.getRhsContract();
   if (!isOneAlong(x.zero, xGone) || !isOneAlong(x.scale, xGone) || !isOneAlong(y.zero, yGone) || !isOneAlong(y.scale, yGone))
@@ -436,12 +437,13 @@ struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass>
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Operation *> products;
       func.walk([&](Operation *op) {
-        if (isa<ContractOp, ConvOp>(op) && !isByte(elementOf(op->getOperand(0))) && (floats || isa<IntegerType>(elementOf(op->getResult(0)))))
+        bool taken = isa<ContractOp>(op) || (isa<ConvOp>(op) && (convolutions || isa<IntegerType>(elementOf(op->getResult(0)))));
+        if (taken && !isByte(elementOf(op->getOperand(0))))
           products.push_back(op);
       });
       for (Operation *op : products) {
         OpBuilder b(op);
-        Rewriter r(b, op, facts);
+        Rewriter r(b, op, facts, weights);
         if (auto c = dyn_cast<ContractOp>(op))
           r.rewrite(c);
         else

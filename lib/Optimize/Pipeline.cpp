@@ -8,13 +8,14 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm, bool quantisedFloats) {
+void opt::buildOptimizePipeline(OpPassManager &pm, ByteProducts products) {
   pm.addPass(createExpandNarrowTypes());
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;
-  integers.floats = quantisedFloats;
+  integers.convolutions = products.convolutions;
+  integers.weights = products.weights;
   pm.addPass(createIntegerProducts(integers));
-  if (quantisedFloats) // GPUs multiply floats: theirs are unpacked when the model is compiled
+  if (products.weights) // where floats are multiplied with floats, weights are unpacked when the model is compiled
     pm.addPass(createBlockedWeights());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());

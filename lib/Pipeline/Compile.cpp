@@ -59,7 +59,8 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     target::Preferences one = pipeline::backendOf(t).preferences();
     if (one.unrolledSteps)
       all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
-    all.multipliesBytes &= one.multipliesBytes;
+    all.convolvesBytes &= one.convolvesBytes;
+    all.multipliesCodes &= one.multipliesCodes;
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
     all.hostTransforms &= one.hostTransforms;
@@ -96,9 +97,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesBytes) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, opt::ByteProducts products) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesBytes); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, products); });
 }
 
 /// lathe -> kernels.
@@ -299,7 +300,8 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
 static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   auto optimize = [&] {
-    return pipeline::optimize(module, options.observer, preferencesOf(options).multipliesBytes);
+    target::Preferences wanted = preferencesOf(options);
+    return pipeline::optimize(module, options.observer, {wanted.convolvesBytes, wanted.multipliesCodes});
   };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;

@@ -21,7 +21,7 @@ import time
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, '..', '..', 'samples', '3-from-python')]
 import torch  # noqa: E402
-from Gpu import images, models, moves, places, products, rows  # noqa: E402,F401
+from Gpu import images, models, moves, places, products, quantised, rows  # noqa: E402,F401
 from Gpu.case import CASES, add, t  # noqa: E402
 from model import DType, Model, Tensor  # noqa: E402
 

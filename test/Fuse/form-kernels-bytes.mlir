@@ -1,4 +1,5 @@
 // RUN: lathe-opt %s --lathe-form-kernels | FileCheck %s
+// RUN: lathe-opt %s --lathe-form-kernels=packs-images=false | FileCheck %s --check-prefix=COPIED
 
 // A product of bytes is a reduction of widened products, with what follows the sum behind it. Between convolutions bytes are
 // stored: what makes them belongs to the kernel of the sum, not to where the next convolution reads them. Where windows read the image
@@ -43,4 +44,21 @@ func.func @table(%x: tensor<1x4x8xui8>, %w: tensor<3x4x1xi8>) -> tensor<1x3x8xui
   %3 = lathe.gather %table, %2 axis 0 : tensor<4xi32>, tensor<1x3x8xi64> -> tensor<1x3x8xi32>
   %4 = lathe.cast %3 : tensor<1x3x8xi32> -> tensor<1x3x8xui8>
   return %4 : tensor<1x3x8xui8>
+}
+
+// What a window reads behind a padding is quantised where the image is packed, once; where tiles are copied, in front: a tile would make it
+// again at every place of the window.
+// CHECK-LABEL: @quantised
+// CHECK-NOT: kernel.generic loop
+// CHECK: kernel.generic reduction @conv_1 {{.*}} ins(%arg0, %arg1 :
+// COPIED-LABEL: @quantised
+// COPIED: %[[Q:.*]] = kernel.generic loop @cast_2 {{.*}} outs(tensor<1x4x8x8xui8>)
+// COPIED: kernel.generic reduction @conv{{.*}} ins(%[[Q]],
+func.func @quantised(%x: tensor<1x4x8x8xf32>, %w: tensor<3x4x3x3xi8>) -> tensor<1x3x8x8xi32> {
+  %0 = lathe.round %x : tensor<1x4x8x8xf32>
+  %1 = lathe.cast %0 : tensor<1x4x8x8xf32> -> tensor<1x4x8x8xui8>
+  %7 = lathe.constant dense<7> : tensor<ui8>
+  %2 = lathe.pad %1, %7 low ["0", "0", "1", "1"] high ["0", "0", "1", "1"] : tensor<1x4x8x8xui8>, tensor<ui8> -> tensor<1x4x10x10xui8>
+  %3 = lathe.conv %2, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x4x10x10xui8>, tensor<3x4x3x3xi8> -> tensor<1x3x8x8xi32>
+  return %3 : tensor<1x3x8x8xi32>
 }

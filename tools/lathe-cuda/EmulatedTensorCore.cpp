@@ -10,7 +10,7 @@ using llvm::StringRef;
 extern uint64_t emulatedSharedBase; ///< of the block's shared memory
 
 namespace {
-enum class Element { BFloat, Half, TFloat };
+enum class Element { BFloat, Half, TFloat, Signed, Unsigned };
 } // namespace
 
 static float halfToFloat(uint16_t h) {
@@ -19,18 +19,36 @@ static float halfToFloat(uint16_t h) {
   return float(f);
 }
 
+static unsigned bytesOf(Element e) { return e == Element::TFloat ? 4 : e == Element::Signed || e == Element::Unsigned ? 1 : 2; }
+
 static float readElement(Element e, const char *at) {
   uint32_t bits = 0;
-  memcpy(&bits, at, e == Element::TFloat ? 4 : 2);
+  memcpy(&bits, at, bytesOf(e));
+  if (e == Element::Signed || e == Element::Unsigned)
+    return e == Element::Signed ? int8_t(bits) : uint8_t(bits);
   if (e == Element::Half)
     return halfToFloat(uint16_t(bits));
   return asFloat(e == Element::BFloat ? bits << 16 : bits & 0xffffe000u);
 }
 
-static unsigned bytesOf(Element e) { return e == Element::TFloat ? 4 : 2; }
-
 static Element elementIn(StringRef text) {
   return text.contains("bf16") ? Element::BFloat : text.contains("tf32") ? Element::TFloat : Element::Half;
+}
+
+/// Of both operands: those of bytes may differ (".s32.s8.u8").
+static std::pair<Element, Element> elementsIn(StringRef text) {
+  auto [head, types] = text.split(".s32");
+  if (types.empty())
+    return {elementIn(text), elementIn(text)};
+  auto element = [](StringRef type) { return type.starts_with(".u8") ? Element::Unsigned : Element::Signed; };
+  return {element(types), element(types.drop_front(3))};
+}
+
+static bool isByte(Element e) { return bytesOf(e) == 1; }
+
+/// A sum (its bits) and one more product.
+static uint64_t multiplyAdd(Element e, float x, float y, uint64_t sum) {
+  return isByte(e) ? uint32_t(sum) + uint32_t(int32_t(x) * int32_t(y)) : fromFloat(asFloat(sum) + x * y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,23 +68,24 @@ static float tileElement(uint64_t descriptor, Element e, bool byColumns, unsigne
 static Semantics wgmma(StringRef text) {
   unsigned columns = 0;
   text.split("m64n").second.split('k').first.getAsInteger(10, columns);
-  Element e = elementIn(text);
+  auto [e, rightElement] = elementsIn(text);
   bool accumulate = false, byColumns = false, leftTurned = false;
   StringRef tail = text.rsplit('$').second.split(',').second; // " 1, 1, 1, 0, 0;"
   llvm::SmallVector<StringRef> flags;
   tail.rtrim("; ").split(flags, ',');
   accumulate = flags[0].trim() == "1";
   bool inRegisters = text.count('{') > 1;
-  if (e != Element::TFloat)
+  bool half = bytesOf(e) == 2;
+  if (half)
     byColumns = flags.back().trim() == "1";
-  if (e != Element::TFloat && !inRegisters)
+  if (half && !inRegisters)
     leftTurned = flags[flags.size() - 2].trim() == "1";
-  unsigned depth = e == Element::TFloat ? 8 : 16, sums = columns / 2;
-  return [=](const uint64_t *a, uint64_t *r) {
+  unsigned depth = 32 / bytesOf(e), sums = columns / 2;
+  return [=, e = e, rightElement = rightElement](const uint64_t *a, uint64_t *r) {
     unsigned lane = block->current->id % 32, warp = block->current->id / 32 % 4;
     const uint64_t *operands = a + (accumulate ? sums : 0);
     uint64_t right = operands[inRegisters ? 4 : 1];
-    float left[2][16];
+    float left[2][32];
     if (inRegisters) {
       const Meeting::Words &all = block->meetWarp("wgmma of warp", llvm::ArrayRef(operands, 4));
       for (unsigned h = 0; h < 2; ++h)
@@ -82,10 +101,10 @@ static Semantics wgmma(StringRef text) {
     }
     for (unsigned i = 0; i < sums; ++i) {
       unsigned column = i / 4 * 8 + lane % 4 * 2 + i % 2, h = i / 2 % 2;
-      float sum = accumulate ? asFloat(a[i]) : 0;
+      uint64_t sum = accumulate ? a[i] : 0;
       for (unsigned k = 0; k < depth; ++k)
-        sum += left[h][k] * tileElement(right, e, byColumns, column, k);
-      r[i] = fromFloat(sum);
+        sum = multiplyAdd(e, left[h][k], tileElement(right, rightElement, byColumns, column, k), sum);
+      r[i] = sum;
     }
   };
 }
@@ -131,11 +150,56 @@ static Semantics multiplyMatrices(Element e, unsigned depth) {
   };
 }
 
+/// Bytes: four of the depth in a word. m16n8k32 has a word of the left operand for each 8 rows and each half of the depth, m8n8k16 one.
+static Semantics multiplyBytes(StringRef text) {
+  auto [left, right] = elementsIn(text.split(' ').first);
+  unsigned rows = text.contains("m16n8k32") ? 2 : 1, halves = rows;
+  return [=, left = left, right = right](const uint64_t *a, uint64_t *r) {
+    unsigned ofLeft = rows * halves, sums = ofLeft + halves;
+    const Meeting::Words &all = block->meetWarp("mma of warp", llvm::ArrayRef(a, sums));
+    unsigned lane = block->current->id % 32;
+    auto element = [&](Element e, unsigned line, unsigned word, unsigned k) {
+      char byte = char(all[line * 4 + k % 16 / 4][word] >> (8 * (k % 4)));
+      return readElement(e, &byte);
+    };
+    for (unsigned i = 0; i < 2 * rows; ++i) {
+      r[i] = a[sums + i];
+      for (unsigned k = 0; k < 16 * halves; ++k)
+        r[i] = multiplyAdd(left, element(left, lane / 4, i / 2 + k / 16 * rows, k), element(right, lane % 4 * 2 + i % 2, ofLeft + k / 16, k), r[i]);
+    }
+  };
+}
+
+/// Four products of bytes of two words, on top of a third.
+static Semantics dotBytes(StringRef text) {
+  bool left = text.starts_with("dp4a.u32"), right = text.split(' ').first.ends_with(".u32");
+  auto at = [](uint64_t word, unsigned i, bool isUnsigned) { return isUnsigned ? int(uint8_t(word >> 8 * i)) : int(int8_t(word >> 8 * i)); };
+  return [=](const uint64_t *a, uint64_t *r) {
+    uint32_t sum = uint32_t(a[2]);
+    for (unsigned i = 0; i < 4; ++i)
+      sum += uint32_t(at(a[0], i, left) * at(a[1], i, right));
+    *r = sum;
+  };
+}
+
+static void pickBytes(const uint64_t *a, uint64_t *r) {
+  uint64_t bytes = (a[0] & 0xffffffff) | a[1] << 32;
+  *r = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    *r |= (bytes >> (8 * (a[2] >> (4 * i) & 7)) & 0xff) << (8 * i);
+}
+
 Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
   if (StringRef(text).starts_with("wgmma.mma_async"))
     return wgmma(text);
   if (StringRef(text).starts_with("ldmatrix"))
     return loadMatrices(StringRef(text).contains(".trans"));
+  if (StringRef(text).starts_with("dp4a"))
+    return dotBytes(text);
+  if (StringRef(text).starts_with("prmt"))
+    return pickBytes;
+  if (StringRef(text).starts_with("mma.sync") && StringRef(text).contains(".s32"))
+    return multiplyBytes(text);
   if (StringRef(text).starts_with("mma.sync"))
     return multiplyMatrices(elementIn(text), StringRef(text).contains("m16n8k16") ? 16 : 8);
   return nullptr;

@@ -24,7 +24,8 @@ static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *>
   emulator::TensorMap map{};
   size_t buffer = words[LATHE_CUDA_MAP_BUFFER];
   map.base = (buffer < buffers.size() ? buffers[buffer] : reinterpret_cast<char *>(scratch)) + words[LATHE_CUDA_MAP_OFFSET];
-  map.elementBytes = words[LATHE_CUDA_MAP_TYPE] == 7 ? 4 : 2;
+  int64_t type = words[LATHE_CUDA_MAP_TYPE]; // CUtensorMapDataType: bytes, f32, or halves
+  map.elementBytes = type == 0 ? 1 : type == 7 ? 4 : 2;
   map.rank = words[LATHE_CUDA_MAP_RANK];
   map.swizzle = words[LATHE_CUDA_MAP_SWIZZLE];
   for (unsigned i = 0; i < 5; ++i) {

@@ -14,8 +14,12 @@ namespace lathe::opt {
 #include "lathe/Optimize/Passes.h.inc"
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-/// `quantisedFloats`: products between Dequantize and Quantize become products of bytes, for targets that are fast at those.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool quantisedFloats = true);
+/// What becomes a product of bytes beside those of quantised matrices, for targets that are fast at it.
+struct ByteProducts {
+  bool convolutions = true; ///< between Dequantize and Quantize
+  bool weights = true;      ///< quantised ones that floats are multiplied with
+};
+void buildOptimizePipeline(mlir::OpPassManager &pm, ByteProducts products = {});
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

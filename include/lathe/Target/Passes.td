@@ -9,7 +9,8 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
   let description = [{
     Where a contraction's second operand is a constant matrix with constant strides, it becomes a `kernel.pack` into panels of
     `panel` columns, and the contraction says so. The pack is evaluated when the artifact is written. With a `precision`, panels
-    of f32 are rounded to that type; products and sums stay in f32.
+    of f32 are rounded to that type; products and sums stay in f32. With panels of 0 columns the constants that are bytes, multiplied by
+    bytes, become [columns][depth], rows of a matrix filled up to 16, and the load of them reads there; no other is packed.
 
     Before:
     ```mlir
@@ -22,7 +23,7 @@ def PackWeights : Pass<"lathe-pack-weights", "::mlir::ModuleOp"> {
     ... kernel.contract %a["768*m + k"], %b["3072*k + n"] over ["k"] packed {n_panel = 32}
     ```
   }];
-  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel">,
+  let options = [Option<"panel", "panel", "int64_t", "32", "Columns of a panel; 0: a row of bytes for each column">,
                  Option<"precision", "precision", "std::string", "\"\"", "bf16, f16: of panels of f32; empty or f32: as they are">];
   let dependentDialects = ["::lathe::kernel::KernelDialect"];
 }

@@ -105,18 +105,24 @@ public:
     return all;
   }
 
-  /// A loop is one launch, however short it is. Tensor cores multiply halves and floats here, no bytes.
-  target::Preferences preferences() const override { return {/*unrolledSteps=*/2, /*multipliesBytes=*/false, /*packsImages=*/false, /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false}; }
+  /// A loop is one launch, however short it is. Tensor cores multiply bytes with bytes, and no bytes with floats.
+  target::Preferences preferences() const override {
+    return {/*unrolledSteps=*/2, /*convolvesBytes=*/true, /*multipliesCodes=*/false, /*packsImages=*/false,
+            /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false};
+  }
 
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.
   void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {
     target::ChannelsLastOptions images;
-    images.halves = images.copies = true;
+    images.halves = images.bytes = images.copies = true;
     pm.addPass(target::createChannelsLast(images));
     target::PackFiltersOptions filters;
     filters.halves = true;
     filters.panel = 0;
     pm.addPass(target::createPackFilters(filters));
+    target::PackWeightsOptions bytes;
+    bytes.panel = 0;
+    pm.addPass(target::createPackWeights(bytes));
     pm.addPass(target::createDotProducts());
     pm.addPass(target::createSplitScatters());
     pm.addPass(target::createOrderScatters());

@@ -20,6 +20,8 @@ Value DeviceBuilder::real(Type type, double v) {
   return b.create<arith::ConstantOp>(loc, b.getFloatAttr(type, v));
 }
 
+Value DeviceBuilder::zero(Type type) { return b.create<arith::ConstantOp>(loc, b.getZeroAttr(type)); }
+
 Value DeviceBuilder::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
 Value DeviceBuilder::mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
 
@@ -46,6 +48,34 @@ Value DeviceBuilder::convertF(Value x, Type element) {
   if (from.getIntOrFloatBitWidth() == element.getIntOrFloatBitWidth()) // bf16 <-> f16
     return convertF(convertF(x, f32Type()), element);
   return b.create<arith::TruncFOp>(loc, to, x);
+}
+
+Value DeviceBuilder::convert(Value x, Type element, bool isUnsigned) {
+  if (isFloat(x))
+    return convertF(x, element);
+  Type to = element;
+  if (auto v = dyn_cast<VectorType>(x.getType()))
+    to = VectorType::get(v.getShape(), element);
+  if (to == x.getType())
+    return x;
+  return isUnsigned ? Value(b.create<arith::ExtUIOp>(loc, to, x)) : Value(b.create<arith::ExtSIOp>(loc, to, x));
+}
+
+Value DeviceBuilder::dotBytes(Value x, Value y, Value z, bool leftIsUnsigned, bool rightIsUnsigned) {
+  auto type = [](bool isUnsigned) { return isUnsigned ? ".u32" : ".s32"; };
+  std::string text = std::string("dp4a") + type(leftIsUnsigned) + type(rightIsUnsigned) + " $0, $1, $2, $3;";
+  return ptx(text, "=r,r,r,r", {x, y, z}, i32Type(), false)[0];
+}
+
+Value DeviceBuilder::pickBytes(Value x, Value y, Value which) {
+  return ptx("prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", {x, y, which}, i32Type(), false)[0];
+}
+
+Values DeviceBuilder::turnBytes(llvm::ArrayRef<Value> words) {
+  auto pick = [&](Value x, Value y, int64_t which) { return pickBytes(x, y, i32(which)); };
+  Value lowFirst = pick(words[0], words[1], 0x5140), lowLast = pick(words[2], words[3], 0x5140);
+  Value highFirst = pick(words[0], words[1], 0x7362), highLast = pick(words[2], words[3], 0x7362);
+  return {pick(lowFirst, lowLast, 0x5410), pick(lowFirst, lowLast, 0x7632), pick(highFirst, highLast, 0x5410), pick(highFirst, highLast, 0x7632)};
 }
 
 Value DeviceBuilder::exp2(Value x) { return intrinsic("llvm.nvvm.ex2.approx.ftz.f", x, f32Type()); }
@@ -174,14 +204,14 @@ Value DeviceBuilder::shuffleUp(Value x, int64_t by) { return shuffle("up", x, by
 void DeviceBuilder::addOverLanes(Values &sums, Value lane) {
   for (unsigned mask = 16; mask; mask /= 2) {
     if (sums.size() == 1) {
-      sums[0] = addF(sums[0], shuffleXor(sums[0], mask));
+      sums[0] = sum(sums[0], shuffleXor(sums[0], mask));
       continue;
     }
     size_t half = sums.size() / 2;
     Value upper = equal(bitAnd(lane, mask), mask);
     for (size_t i = 0; i < half; ++i) {
       Value keep = select(upper, sums[i + half], sums[i]), give = select(upper, sums[i], sums[i + half]);
-      sums[i] = addF(keep, shuffleXor(give, mask));
+      sums[i] = sum(keep, shuffleXor(give, mask));
     }
     sums.resize(half);
   }

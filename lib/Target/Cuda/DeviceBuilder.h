@@ -44,6 +44,7 @@ public:
   Value i64(int64_t v) { return constant(i64Type(), v); }
   Value real(Type type, double v);
   Value f32(double v) { return real(f32Type(), v); }
+  Value zero(Type type); ///< of numbers of any kind, or a vector of them
   Value add(Value x, Value y);
   Value add(Value x, int64_t y) { return y ? add(x, constant(x.getType(), y)) : x; }
   Value sub(Value x, Value y) { return b.create<mlir::arith::SubIOp>(loc, x, y); }
@@ -78,6 +79,18 @@ public:
   Value fma(Value x, Value y, Value z);
   Value maxF(Value x, Value y); ///< the number of the two when one is NaN
   Value convertF(Value x, Type element); ///< extends or rounds, scalars and vectors
+  /// Floats as above; integers become wider.
+  Value convert(Value x, Type element, bool isUnsigned);
+  /// Of floats, or of integers.
+  Value sum(Value x, Value y) { return isFloat(x) ? addF(x, y) : add(x, y); }
+  Value multiplyAdd(Value x, Value y, Value z) { return isFloat(x) ? fma(x, y, z) : add(mul(x, y), z); }
+  static bool isFloat(Value x) { return mlir::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(x.getType())); }
+  /// Four products of bytes and their sum, on top of z (i32). Of words.
+  Value dotBytes(Value x, Value y, Value z, bool leftIsUnsigned, bool rightIsUnsigned);
+  /// The bytes of x (0 to 3) and y (4 to 7) that the nibbles of `which` (i32) say, the lowest first.
+  Value pickBytes(Value x, Value y, Value which);
+  /// Of four words, the words of their first bytes, of their second ones, and so on.
+  Values turnBytes(llvm::ArrayRef<Value> words);
   Value exp2(Value x); ///< ex2.approx.ftz, f32: one instruction; powers below 2^-126 are 0
   Value reciprocal(Value x);
 

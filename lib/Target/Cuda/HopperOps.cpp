@@ -79,18 +79,34 @@ void lathe::cuda::setRegisters(DeviceBuilder &d, unsigned count, bool increase) 
 // wgmma
 //===----------------------------------------------------------------------===//
 
+/// ".f32.bf16.bf16" with the depth in front: types of sums and operands.
+static std::string typesOf(const Wgmma &w) {
+  if (w.element.isInteger(8))
+    return std::string("k32.s32") + (w.leftIsUnsigned ? ".u8" : ".s8") + (w.rightIsUnsigned ? ".u8" : ".s8");
+  std::string type = w.element.isBF16() ? "bf16" : w.element.isF16() ? "f16" : "tf32";
+  return (w.element.isF32() ? "k8.f32." : "k16.f32.") + type + "." + type;
+}
+
+/// Whether sums are kept, then what there is to say of the operands: signs of floats, and halves that lie the other way round.
+static std::string flagsOf(const Wgmma &w, bool keeps, bool inRegisters) {
+  std::string text = keeps ? ", 1" : ", 0";
+  if (!w.element.isInteger(8))
+    text += ", 1, 1";
+  if (!w.element.isIntOrFloat() || w.element.getIntOrFloatBitWidth() != 16)
+    return text;
+  if (!inRegisters)
+    text += w.leftByRows ? ", 1" : ", 0";
+  return text + (w.rightByColumns ? ", 1" : ", 0");
+}
+
 /// The instruction with its accumulators first; `left` are the left operand's values, one descriptor or four registers.
 static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right) {
-  bool half = !w.element.isF32(), inRegisters = left.size() > 1;
-  std::string type = w.element.isBF16() ? "bf16" : w.element.isF16() ? "f16" : "tf32";
+  bool inRegisters = left.size() > 1, integers = w.element.isInteger(8);
   unsigned n = w.sums(), first = n + sums.size();
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(w.columns) + (half ? "k16" : "k8") + ".f32." + type + "." +
-                     type + " {" + list(0, n) + "}, " + (inRegisters ? "{" : "") + list(first, left.size()) +
-                     (inRegisters ? "}" : "") + ", $" + std::to_string(first + left.size()) + ", " + (sums.empty() ? "0" : "1") +
-                     ", 1, 1" + (half && !inRegisters ? (w.leftByRows ? ", 1" : ", 0") : "") + (half ? (w.rightByColumns ? ", 1" : ", 0") : "") + ";";
-  std::string constraints;
-  for (unsigned i = 0; i < n; ++i)
-    constraints += (i ? ",=f" : "=f");
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(w.columns) + typesOf(w) + " {" + list(0, n) + "}, " +
+                     (inRegisters ? "{" : "") + list(first, left.size()) + (inRegisters ? "}" : "") + ", $" +
+                     std::to_string(first + left.size()) + flagsOf(w, !sums.empty(), inRegisters) + ";";
+  std::string constraints = repeated(integers ? ",=r" : ",=f", n).substr(1);
   for (unsigned i = 0; i < sums.size(); ++i)
     constraints += "," + std::to_string(i);
   for (size_t i = 0; i < left.size(); ++i)
@@ -98,7 +114,7 @@ static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> s
   Values args(sums.begin(), sums.end());
   args.append(left.begin(), left.end());
   args.push_back(right);
-  return d.ptx(text, constraints + ",l", args, llvm::SmallVector<mlir::Type>(n, d.f32Type()), true);
+  return d.ptx(text, constraints + ",l", args, llvm::SmallVector<mlir::Type>(n, integers ? d.i32Type() : d.f32Type()), true);
 }
 
 Values lathe::cuda::multiplyShared(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, Value left, Value right) {
@@ -118,13 +134,12 @@ static std::string waitText(unsigned pending) { return "wgmma.wait_group.sync.al
 void lathe::cuda::waitProducts(DeviceBuilder &d, unsigned pending) { d.ptx(waitText(pending)); }
 
 Values lathe::cuda::waitProducts(DeviceBuilder &d, unsigned pending, llvm::ArrayRef<Value> sums) {
-  std::string constraints;
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += (i ? ",=f" : "=f");
+  mlir::Type number = sums[0].getType();
+  std::string constraints = repeated(number.isInteger(32) ? ",=r" : ",=f", sums.size()).substr(1);
   for (size_t i = 0; i < sums.size(); ++i)
     constraints += "," + std::to_string(i);
   return d.ptx(waitText(pending), constraints + ",~{memory}", Values(sums.begin(), sums.end()),
-               llvm::SmallVector<mlir::Type>(sums.size(), d.f32Type()), true);
+               llvm::SmallVector<mlir::Type>(sums.size(), number), true);
 }
 
 Value lathe::cuda::describeTile(DeviceBuilder &d, Value address, unsigned leadingBytes) {

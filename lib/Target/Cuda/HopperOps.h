@@ -31,9 +31,10 @@ void setRegisters(DeviceBuilder &d, unsigned count, bool increase);
 /// One matrix product of a warpgroup: [64][k] times [k][columns], 32 bytes of k.
 struct Wgmma {
   unsigned columns;
-  mlir::Type element;           ///< bf16, f16, or f32 for tf32
+  mlir::Type element;           ///< bf16, f16, f32 for tf32, or i8, of which sums are i32
   bool rightByColumns = false;  ///< the right operand lies as [k][n]
   bool leftByRows = false;      ///< the left operand lies as [k][m]; not in registers
+  bool leftIsUnsigned = false, rightIsUnsigned = false; ///< of bytes
   unsigned sums() const { return columns / 2; }
 };
 /// `sums` empty: the product replaces what is there.

@@ -231,6 +231,17 @@ Value KernelFrame::sharedArray(StringRef name, Type element, int64_t count, unsi
   return builder.create<LLVM::AddressOfOp>(d.loc, global);
 }
 
+Value KernelFrame::constantPiece(StringRef name, int8_t byte) {
+  constexpr int64_t bytes = 16;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto values = DenseElementsAttr::get(RankedTensorType::get({bytes}, builder.getI8Type()), byte);
+  auto global = builder.create<LLVM::GlobalOp>(d.loc, LLVM::LLVMArrayType::get(builder.getI8Type(), bytes), /*isConstant=*/true, LLVM::Linkage::Internal,
+                                               (func.getName() + "_" + part + name).str(), values, bytes, unsigned(Global));
+  builder.setInsertionPoint(&func.getBody().front(), func.getBody().front().begin());
+  return builder.create<LLVM::AddressOfOp>(d.loc, global);
+}
+
 Value KernelFrame::dynamicShared() {
   constexpr StringRef name = "dynamic_shared";
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);

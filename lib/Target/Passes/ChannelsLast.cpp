@@ -346,7 +346,7 @@ struct ChannelsLastPass : target::impl::ChannelsLastBase<ChannelsLastPass> {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
       ImageCopies made;
       if (copies)
-        made.insert(f, halves);
+        made.insert(f, halves, bytes);
       Layouts layouts(f, facts, made, copies, halves, bytes);
       layouts.run();
       made.removeIdle([&](Value v) { return layouts.isLast(v); });

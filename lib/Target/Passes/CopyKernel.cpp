@@ -27,7 +27,7 @@ Value target::copyOf(Value source, StringRef name, Type element, ArrayRef<Expr> 
     sizes.push_back(extent.str());
     offset = offset * extent + Expr::symbol(axes.back());
   }
-  Type from = ir::elementOf(source);
+  Type from = ir::signless(ir::elementOf(source)), to = ir::signless(element); // of the numbers in the kernel
   OperationState state(loc, kernel::GenericOp::getOperationName(), source, ir::tensorType(ir::dimsOf(source.getType()), element));
   state.addAttribute("kernelClass", kernel::KernelClassAttr::get(b.getContext(), kernel::KernelClass::Loop));
   state.addAttribute("name", b.getStringAttr(name));
@@ -35,11 +35,11 @@ Value target::copyOf(Value source, StringRef name, Type element, ArrayRef<Expr> 
   state.addAttribute("axisExtents", b.getStrArrayAttr(SmallVector<StringRef>(sizes.begin(), sizes.end())));
   Block &body = state.addRegion()->emplaceBlock();
   Value in = body.addArgument(kernel::RefType::get(b.getContext(), from), loc);
-  Value out = body.addArgument(kernel::RefType::get(b.getContext(), element), loc);
+  Value out = body.addArgument(kernel::RefType::get(b.getContext(), to), loc);
   OpBuilder inside(b.getContext()); // the region is not attached yet: its context cannot be asked for
   inside.setInsertionPointToEnd(&body);
   StringAttr at = inside.getStringAttr(offset.str());
   Value x = inside.create<kernel::LoadOp>(loc, from, in, at, ValueRange{}, Value(), Value());
-  inside.create<kernel::StoreOp>(loc, converted(inside, loc, x, element), out, at, ValueRange{}, Value());
+  inside.create<kernel::StoreOp>(loc, converted(inside, loc, x, to), out, at, ValueRange{}, Value());
   return b.create(state)->getResult(0);
 }

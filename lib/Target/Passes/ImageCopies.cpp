@@ -19,8 +19,8 @@ using shape::Expr;
 
 /// Reads of an element from which on a copy costs less than gathering: a copy is a read and a write by whole sectors.
 constexpr int64_t manyReads = 3;
-/// Channels that one piece of 16 bytes holds: an image of fewer, or of a number between, is gathered in either order.
-constexpr int64_t pieceOfHalves = 8;
+/// Of a piece of 16 bytes: an image of fewer channels, or of a number between, is gathered in either order. (Pieces of f32 are as those of halves.)
+static int64_t channelsOfPiece(Type element) { return element.isInteger(8) ? 16 : 8; }
 
 /// The summed places of the window: all but the channels, over which the filter's rows run.
 static int64_t placesOf(const BodyInfo &info, const Filter &filter, const Planes &planes) {
@@ -32,9 +32,9 @@ static int64_t placesOf(const BodyInfo &info, const Filter &filter, const Planes
 }
 
 /// The operand of the kernel that is an image in the order of models and that its window reads many times.
-static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves) {
+static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves, bool bytes) {
   BodyInfo info(kernel);
-  std::optional<Filter> filter = Filter::of(info, halves);
+  std::optional<Filter> filter = Filter::of(info, halves, bytes);
   if (!filter || !filter->isDense())
     return std::nullopt;
   for (Operation *op : info.ops) {
@@ -45,20 +45,20 @@ static std::optional<unsigned> imageToCopy(kernel::GenericOp kernel, bool halves
     Value image = kernel.getInputs()[operand];
     auto type = cast<RankedTensorType>(image.getType());
     std::optional<Planes> planes = Planes::of(type);
-    if (!planes || !isImageElement(type.getElementType(), halves) || image.getDefiningOp<ir::ConstantOp>())
+    if (!planes || !isImageElement(type.getElementType(), halves, bytes) || image.getDefiningOp<ir::ConstantOp>())
       continue;
     int64_t channels = planes->channels.constant().value_or(0);
-    if (channels >= fewestChannels && channels % pieceOfHalves == 0 && placesOf(info, *filter, *planes) >= manyReads)
+    if (channels >= fewestChannels && channels % channelsOfPiece(type.getElementType()) == 0 && placesOf(info, *filter, *planes) >= manyReads)
       return operand;
   }
   return std::nullopt;
 }
 
-void ImageCopies::insert(func::FuncOp func, bool halves) {
+void ImageCopies::insert(func::FuncOp func, bool halves, bool bytes) {
   llvm::DenseMap<Value, Value> known;
   SmallVector<kernel::GenericOp> kernels(func.getOps<kernel::GenericOp>());
   for (kernel::GenericOp kernel : kernels) {
-    std::optional<unsigned> operand = imageToCopy(kernel, halves);
+    std::optional<unsigned> operand = imageToCopy(kernel, halves, bytes);
     if (!operand)
       continue;
     Value image = kernel.getInputs()[*operand], &copy = known[image];

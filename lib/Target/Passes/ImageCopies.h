@@ -13,7 +13,7 @@ namespace lathe::target {
 class ImageCopies {
 public:
   /// Makes the copies of a function; its convolutions read them.
-  void insert(mlir::func::FuncOp func, bool halves);
+  void insert(mlir::func::FuncOp func, bool halves, bool bytes);
   bool contains(mlir::Operation *op) const { return copies.contains(op); }
   /// Behind the choice: `isLast` says which results have their channels last.
   void removeIdle(llvm::function_ref<bool(mlir::Value)> isLast);

@@ -58,14 +58,15 @@ std::optional<Matrix> matrixOf(kernel::GenericOp kernel, kernel::ContractOp cont
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// The constant factor of a sum of products of bytes, if it is signed as machines want it.
-kernel::LoadOp constantBytes(kernel::GenericOp kernel, kernel::ReduceOp sum) {
+/// The constant factor of a sum of products of bytes, if it is signed as machines want it. (Tensor cores want any.)
+kernel::LoadOp constantBytes(kernel::GenericOp kernel, kernel::ReduceOp sum, bool anySign) {
   auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
   if (!mul || !sum.getType().isInteger(32) || sum.getKind() != kernel::Combiner::Add)
     return {};
   for (unsigned side : {1, 0}) {
-    auto widened = mul->getOperand(side).getDefiningOp<arith::ExtSIOp>();
-    auto load = widened && widened.getIn().getType().isInteger(8) ? widened.getIn().getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
+    Operation *widened = mul->getOperand(side).getDefiningOp();
+    bool suits = isa_and_nonnull<arith::ExtSIOp>(widened) || (anySign && isa_and_nonnull<arith::ExtUIOp>(widened));
+    auto load = suits && widened->getOperand(0).getType().isInteger(8) ? widened->getOperand(0).getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
     if (load && !load.getPredicate() && load.getIndices().empty() && load.getRef().hasOneUse() &&
         kernel.isConstant(cast<BlockArgument>(load.getRef())))
       return load;
@@ -200,6 +201,7 @@ struct PackedBytes {
   static std::optional<PackedBytes> of(kernel::GenericOp kernel, int64_t panel);
   bool findAxes(const lower::BodyInfo &info, lower::AxisSet both);
   void pack();
+  void packRows();
 };
 
 std::optional<PackedBytes> PackedBytes::of(kernel::GenericOp kernel, int64_t panel) {
@@ -211,7 +213,7 @@ std::optional<PackedBytes> PackedBytes::of(kernel::GenericOp kernel, int64_t pan
   }
   if (sums != 1 || kernel.getKernelClass() != kernel::KernelClass::Reduction)
     return std::nullopt;
-  p.load = constantBytes(kernel, p.sum);
+  p.load = constantBytes(kernel, p.sum, /*anySign=*/panel == 0);
   if (!p.load)
     return std::nullopt;
   p.summed = packingOrder(p.sum);
@@ -294,6 +296,34 @@ void PackedBytes::pack() {
       o->setAttr(kernel::pairsName, b.getI64IntegerAttr(*list));
 }
 
+/// [columns][depth]: depths side by side, as tensor cores take bytes. Rows of a matrix are filled up to the pieces of 16 bytes that bulk
+/// copies want them to begin at.
+void PackedBytes::packRows() {
+  constexpr int64_t piece = 16;
+  if (groups.axis)
+    return;
+  OpBuilder b(kernel);
+  unsigned operand = cast<BlockArgument>(load.getRef()).getArgNumber();
+  Value source = kernel.getInputs()[operand];
+  SmallVector<int64_t> inRow = ir::stridesOf(matrix.extents);
+  int64_t depth = inRow.front() * matrix.extents.front(), pieces = (depth + piece - 1) / piece;
+  bool filled = matrix.extents.size() == 1 && depth > piece && depth % piece;
+  Expr offset(0);
+  for (auto &[axis, step] : columnAxes)
+    offset = offset + Expr::symbol(axis) * Expr(step * (filled ? pieces * piece : depth));
+  for (auto [axis, stride] : llvm::zip(summed, inRow))
+    offset = offset + Expr::symbol(axis.str()) * Expr(stride);
+  reorderAxes(kernel, summed);
+  if (offset == load.getOffsetExpr()) // as it lies
+    return;
+  SmallVector<int64_t> shape = filled ? SmallVector<int64_t>{matrix.columns, pieces, 1, piece} : SmallVector<int64_t>{matrix.columns, depth};
+  auto type = RankedTensorType::get(shape, cast<RankedTensorType>(source.getType()).getElementType());
+  auto op = b.create<kernel::PackOp>(source.getLoc(), type, source, depth, matrix.columns, 0, matrix.step, filled ? 1 : 0,
+                                     b.getDenseI64ArrayAttr(matrix.extents), b.getDenseI64ArrayAttr(matrix.strides));
+  kernel.getInputsMutable()[operand].set(op);
+  load.setOffset(offset.str());
+}
+
 struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
   using PackWeightsBase::PackWeightsBase;
 
@@ -332,7 +362,9 @@ struct PackWeightsPass : target::impl::PackWeightsBase<PackWeightsPass> {
   void runOnOperation() override {
     getOperation().walk([&](kernel::GenericOp kernel) {
       if (std::optional<PackedBytes> bytes = PackedBytes::of(kernel, panel))
-        bytes->pack();
+        panel ? bytes->pack() : bytes->packRows();
+      if (!panel) // floats lie as they may
+        return;
       kernel.getBody().walk([&](kernel::ContractOp contract) { pack(kernel, contract); });
     });
   }

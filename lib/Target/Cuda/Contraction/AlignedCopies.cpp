@@ -1,6 +1,7 @@
 //===- AlignedCopies.cpp - Operands copied to where bulk copies fetch them --===//
 
 #include "AlignedCopies.h"
+#include <array>
 
 using namespace mlir;
 using namespace lathe;
@@ -10,10 +11,11 @@ using shape::Expr;
 
 constexpr unsigned threads = 256, warps = threads / 32;
 constexpr int64_t pieceBytes = 16, piecesOfWarp = 256; ///< of a line
+constexpr int64_t turnedLines = 128, turnedDepths = 32; ///< of a warp that turns bytes: four lines of a lane
 constexpr int64_t alignment = 128;                     ///< of a copy: a line of the cache
 /// Clocks of one processor. Tiles of any layout take some six times as long for elements that come one by one as groups of warps for
 /// what bulk copies bring, which is a clock for so many products. A copy is read and written.
-constexpr int64_t productsPerClock = 2048, clocksSaved = 5, bytesPerClock = 16, launchClocks = 4096, usualProcessors = 128;
+constexpr int64_t productsPerClock = 2048, clocksSaved = 5, productsOfClockTurned = 3, bytesPerClock = 16, launchClocks = 4096, usualProcessors = 128;
 
 static int64_t elementBytes(const OperandMap &map) { return map.spec.element.getIntOrFloatBitWidth() / 8; }
 static int64_t elementsOfPiece(const OperandMap &map) { return pieceBytes / elementBytes(map); }
@@ -26,6 +28,14 @@ static Expr linesOf(const OperandMap &map) {
 }
 /// A warp's share: of one line.
 static Expr unitsOfLine(const OperandMap &map) { return Expr::ceildiv(piecesOf(map), piecesOfWarp); }
+static Expr unitsOf(const OperandMap &map) {
+  if (!map.isTurned)
+    return linesOf(map) * unitsOfLine(map);
+  Expr batches(1);
+  for (const Expr &e : llvm::drop_begin(map.spec.dims, 2))
+    batches = batches * e;
+  return batches * Expr::ceildiv(map.spec.dims[0], turnedDepths) * Expr::ceildiv(map.spec.dims[1], turnedLines);
+}
 
 static Value liesAsItIs(DeviceBuilder &d, AlignedCopies::Sizes size, const OperandMap &map) {
   Value all = d.i1(map.needs.has_value());
@@ -45,7 +55,9 @@ Expr AlignedCopies::saved() const {
   auto filled = [](const Expr &e, int64_t to) { return Expr::ceildiv(e, to) * Expr(to); };
   constexpr int64_t tileLines = 64, step = 32, around = 64;
   Expr products = p.batch * filled(p.m, tileLines) * filled(p.n, tileLines) * (filled(p.k, step) + Expr(around));
-  return products * Expr(clocksSaved);
+  // Bytes that are only to be turned, tiles of any layout turn as they multiply, by the slower of the two instructions.
+  bool turned = llvm::all_of(std::array{&bulk.a, &bulk.b}, [](const OperandMap *map) { return !mayCopy(*map) || (map->isTurned && map->inPieces); });
+  return turned && mayBe() ? Expr::floordiv(products, productsOfClockTurned) : products * Expr(clocksSaved);
 }
 
 constexpr int64_t priceOfByte = 2 * productsPerClock / bytesPerClock, priceOfLaunch = launchClocks * productsPerClock; ///< for each processor
@@ -125,8 +137,12 @@ public:
   CopyEmitter(const BulkProblem &bulk, KernelFrame &frame) : EntryEmitter(frame), bulk(bulk) {}
   /// Units from `unit` (i64) on are other operands'.
   void copy(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> lineAxes, Value unit, Value at);
+  /// The same where the operand's lines lie side by side.
+  void copyTurned(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> lineAxes, Value unit, Value at);
 
 private:
+  Values words(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> lineAxes, Value batch, Value line, Value depth);
+  void storeTurned(const OperandMap &map, ArrayRef<Value> words, Value place, Value line, Value depth);
   Value startOf(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> inner, ArrayRef<unsigned> outer, Value line);
   Value piece(const ProductOperand &o, Value start, Value first, Value length, unsigned elements, unsigned width);
   const BulkProblem &bulk;
@@ -179,6 +195,58 @@ void CopyEmitter::copy(const OperandMap &map, const ProductOperand &o, ArrayRef<
   });
 }
 
+/// Four lines at each of a unit's depths. Behind the last line or depth nobody looks: they stand there again.
+Values CopyEmitter::words(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> lineAxes, Value batch, Value line, Value depth) {
+  std::vector<unsigned> inner(lineAxes);
+  llvm::append_range(inner, bulk.p.shape.depthAxes);
+  Expr step = *bulk.p.shape.stepAlong(o.offset, bulk.p.shape.depthAxes);
+  auto isMultiple = [&](const Expr &e) { return frame.known.divisorOf(e, 4) == 4; };
+  unsigned width = isMultiple(step) && isMultiple(map.spec.dims[1]) && isMultiple(atZero(info, o.offset, inner)) ? 4 : 1;
+  Value start = startOf(map, o, inner, {}, batch), buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
+  Value depths = frame.size(map.spec.dims[0]), lines = frame.size(map.spec.dims[1]), across = frame.size(step);
+  Values out;
+  for (unsigned k = 0; k < turnedDepths; ++k) {
+    Value row = d.add(start, d.mul(d.minU(d.add(depth, k), d.sub(depths, d.i64(1))), across));
+    if (width == 4) {
+      out.push_back(d.load(d.i32Type(), d.at(buffer, d.add(row, line), o.type), 4));
+      continue;
+    }
+    Value word = d.zero(d.vector(4, o.type));
+    for (unsigned i = 0; i < 4; ++i)
+      word = d.insert(word, d.load(o.type, d.at(buffer, d.add(row, d.minU(d.add(line, i), d.sub(lines, d.i64(1)))), o.type), 1), i);
+    out.push_back(d.bitcast(word, d.i32Type()));
+  }
+  return out;
+}
+
+void CopyEmitter::storeTurned(const OperandMap &map, ArrayRef<Value> words, Value place, Value line, Value depth) {
+  SmallVector<Values> lines(4);
+  for (unsigned k = 0; k < words.size(); k += 4)
+    for (auto [own, word] : llvm::zip(lines, d.turnBytes(words.slice(k, 4))))
+      own.push_back(word);
+  Value stride = frame.size(piecesOf(map) * Expr(pieceBytes)), depths = frame.size(map.spec.dims[0]);
+  for (unsigned i = 0; i < 4; ++i)
+    for (unsigned k = 0; k < turnedDepths; k += pieceBytes) {
+      Value at = d.add(depth, k), inside = d.both(d.less(d.add(line, i), frame.size(map.spec.dims[1])), d.less(at, depths));
+      Value piece = d.zero(d.vector(4, d.i32Type()));
+      for (unsigned w = 0; w < 4; ++w)
+        piece = d.insert(piece, lines[i][k / 4 + w], w);
+      d.when(inside, [&] { d.store(piece, d.byteAt(place, d.add(d.mul(d.i64(i), stride), at)), pieceBytes); });
+    }
+}
+
+/// Neighbouring warps read neighbouring lines.
+void CopyEmitter::copyTurned(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> lineAxes, Value unit, Value at) {
+  Value groups = frame.size(Expr::ceildiv(map.spec.dims[1], turnedLines)), chunks = frame.size(Expr::ceildiv(map.spec.dims[0], turnedDepths));
+  Value rest = d.div(unit, groups), batch = d.div(rest, chunks), depth = d.mul(d.rem(rest, chunks), turnedDepths);
+  Value line = d.add(d.mul(d.rem(unit, groups), turnedLines), d.mul(d.wide(d.bitAnd(d.threadId(), 31)), 4)), lines = frame.size(map.spec.dims[1]);
+  d.when(d.less(line, lines), [&] {
+    Value stride = frame.size(piecesOf(map) * Expr(pieceBytes)), first = d.add(d.mul(batch, lines), line);
+    Value place = d.byteAt(d.byteAt(frame.scratch(), at), d.mul(first, stride));
+    storeTurned(map, words(map, o, lineAxes, batch, line, depth), place, line, depth);
+  });
+}
+
 llvm::Error AlignedCopies::addEntry(Generator &g) const {
   constexpr StringRef name = "gemm_align";
   KernelFrame frame(g.info, g.device, name, threads, g.sm, 0, g.dependent());
@@ -190,11 +258,12 @@ llvm::Error AlignedCopies::addEntry(Generator &g) const {
     if (!mayCopy(*map))
       continue;
     bool left = map == &bulk.a;
-    Value lies = liesAsItIs(d, size, *map), units = d.select(lies, d.i64(0), size(linesOf(*map) * unitsOfLine(*map))), now = unit;
+    Value lies = liesAsItIs(d, size, *map), units = d.select(lies, d.i64(0), size(unitsOf(*map))), now = unit;
     unit = d.sub(now, units);
     const GemmProblem &p = bulk.p;
     d.when(d.both(d.compare(arith::CmpIPredicate::sge, now, d.i64(0)), d.less(now, units)), [&] {
-      emitter.copy(*map, left ? p.lhs : p.rhs, left ? p.shape.rowAxes : p.shape.columnAxes, now, bytesBefore(d, size, *map));
+      auto copy = map->isTurned ? &CopyEmitter::copyTurned : &CopyEmitter::copy;
+      (emitter.*copy)(*map, left ? p.lhs : p.rhs, left ? p.shape.rowAxes : p.shape.columnAxes, now, bytesBefore(d, size, *map));
     });
   }
   return g.addEntry(frame, name, emitter.error());
@@ -206,7 +275,7 @@ void AlignedCopies::launchAhead(PlanFunction &plan, unsigned entry, Value copied
   Value none = plan.constant(0), units = none;
   for (const OperandMap *map : {&bulk.a, &bulk.b})
     if (mayCopy(*map))
-      units = h.add(units, h.select(liesAsItIs(h, size, *map), none, size(linesOf(*map) * unitsOfLine(*map))));
+      units = h.add(units, h.select(liesAsItIs(h, size, *map), none, size(unitsOf(*map))));
   // A product of nothing has no results.
   Value grid = h.select(h.equal(product.grid, 0), none, h.ceilDiv(units, warps));
   setLaunch(plan, chooseLaunch(h, copied, {plan.constant(entry), grid, plan.constant(threads), none}, product));

@@ -74,7 +74,20 @@ static std::optional<OperandMap> mapOfImage(const GemmProblem &p, const ProductO
   return map;
 }
 
-/// Tensor cores turn halves whose lines lie side by side, but no numbers of 32 bits.
+/// Of bytes whose lines lie side by side, which a copy turns.
+static std::optional<OperandMap> mapOfTurned(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes, const Expr &lines) {
+  std::optional<OperandMap> map = p.multipliesBytes() ? mapOf(p, o, lineAxes, lines, /*byColumns=*/true) : std::nullopt;
+  if (!map)
+    return std::nullopt;
+  std::swap(map->spec.dims[0], map->spec.dims[1]);
+  map->byColumns = false;
+  map->isTurned = true;
+  map->inPieces = map->needs.has_value();
+  map->needs.reset();
+  return map;
+}
+
+/// Tensor cores turn halves whose lines lie side by side, but no other numbers.
 static std::optional<OperandMap> mapOfEither(const GemmProblem &p, const ProductOperand &o, ArrayRef<unsigned> lineAxes,
                                              const Expr &lines, bool mayCopy) {
   std::optional<OperandMap> byDepth = mapOf(p, o, lineAxes, lines, false);
@@ -82,10 +95,10 @@ static std::optional<OperandMap> mapOfEither(const GemmProblem &p, const Product
     return byDepth;
   if (std::optional<OperandMap> image = mapOfImage(p, o, lineAxes))
     return image;
-  std::optional<OperandMap> byLines = o.type.isF32() ? std::nullopt : mapOf(p, o, lineAxes, lines, true);
+  std::optional<OperandMap> byLines = o.type.getIntOrFloatBitWidth() != 16 ? std::nullopt : mapOf(p, o, lineAxes, lines, true);
   if (byLines && byLines->needs)
     return byLines;
-  return !mayCopy ? std::nullopt : byDepth ? byDepth : byLines;
+  return !mayCopy ? std::nullopt : byDepth ? byDepth : byLines ? byLines : mapOfTurned(p, o, lineAxes, lines);
 }
 
 static std::optional<BulkProblem> problemOf(const GemmProblem &p, bool mayCopy) {

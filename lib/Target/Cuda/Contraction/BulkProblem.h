@@ -11,6 +11,8 @@ struct OperandMap {
   MapSpec spec;
   std::vector<unsigned> batchAxes; ///< places among the batch axes; one dimension of the map each, from the third on
   bool byColumns = false;          ///< lines lie side by side: [k][m] or [k][n]
+  /// They do in the operand, and depths in the copy that is fetched. Its lines may be read in pieces where the flag says so.
+  bool isTurned = false, inPieces = false;
   std::optional<ImageWindow> window = {}; ///< lines are places of a window in an image
   /// What sizes must be for bulk copies to fetch it as it lies; nothing: they never can.
   std::optional<lower::Divisibility> needs = {};

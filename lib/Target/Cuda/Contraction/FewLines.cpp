@@ -4,7 +4,8 @@
 // flight, and multiplies each with what all few lines have there. Where its elements lie side by side in depth, the
 // warps of a block take parts of the depth of the same lines; where lines lie side by side, threads take neighbouring
 // lines, warps and blocks parts of the depth. Few lines that would have to be gathered are turned by a launch of their
-// own. Sums meet in shared memory and, between blocks, in a second launch, always in the same order.
+// own. Sums meet in shared memory and, between blocks, in a second launch, always in the same order. Bytes are multiplied four depths at
+// a time, in words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +39,7 @@ public:
   /// The second launch: adds up the parts of the depth.
   void emitSum();
   /// The first launch, where the few lines lie side by side and the wide operand's depths: they come to the scratch
-  /// memory as f32 with their depths side by side.
+  /// memory as f32, or as the bytes that they are, with their depths side by side.
   void emitTurn();
   /// How many groups of a block's warps take lines of their own.
   static unsigned groupsOf(const FewLines &f, unsigned few) {
@@ -56,10 +57,15 @@ private:
     Value start;         ///< of the elements along the depth (i64)
     bool turned = false; ///< they lie in the scratch memory
   };
+  Type sumType() const { return f.p.sumType(); }
+  Type turnedType() { return f.p.multipliesBytes() ? f.few().type : d.f32Type(); }
   void prepare(Value block, unsigned perBlock);
   Line fewLineAt(Value m);
   Line lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index);
+  Value read(const ProductOperand &o, const Line &line, Value depth, unsigned width, Type as);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
+  Value multiplyAdd(Value wide, Value few, Value sum);
+  Values multiplyWords(Value from, ArrayRef<Value> loaded, ValueRange sums);
   Values multiplyAt(ArrayRef<Value> depths, Value inside, ValueRange sums);
   Values multiplyLines(Value from, unsigned ahead, ValueRange sums);
   void meet(Value array, ValueRange sums, unsigned each, unsigned meeting);
@@ -113,12 +119,18 @@ FewLinesEmitter::Line FewLinesEmitter::lineOf(const ProductOperand &o, ArrayRef<
   return {point.emitExpr(atZero(info, o.offset, f.p.shape.depthAxes))};
 }
 
-/// `width` elements from a depth on, as f32: one access where they lie side by side at a multiple of its size.
-Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
-  if (line.turned) {
-    Value pointer = d.at(frame.scratch(), d.add(line.start, at), d.f32Type());
-    return d.load(d.vector(width, d.f32Type()), pointer, std::min(16u, 4 * width));
-  }
+/// A vector of bytes is loaded as words where it is some.
+static Value loadVector(DeviceBuilder &d, Type element, unsigned width, Value pointer) {
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8, alignment = std::min(16u, bytes * width);
+  if (bytes > 1 || width % 4)
+    return d.load(d.vector(width, element), pointer, alignment);
+  return d.bitcast(d.load(d.vector(width / 4, d.i32Type()), pointer, alignment), d.vector(width, element));
+}
+
+/// `width` elements from a depth on, as numbers of a type: one access where they lie side by side at a multiple of its size.
+Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at, unsigned width, Type as) {
+  if (line.turned)
+    return d.convert(loadVector(d, turnedType(), width, d.at(frame.scratch(), d.add(line.start, at), turnedType())), as, o.isUnsigned);
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Expr step = *f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes);
   Value start = d.add(line.start, d.mul(at, frame.size(step)));
@@ -127,13 +139,23 @@ Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value
   bool wholly =
       width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
   if (wholly)
-    return d.convertF(d.load(d.vector(width, o.type), d.at(buffer, start, o.type), bytes * width), d.f32Type());
-  Value out = d.real(d.vector(width, d.f32Type()), 0);
+    return d.convert(loadVector(d, o.type, width, d.at(buffer, start, o.type)), as, o.isUnsigned);
+  Value out = d.zero(d.vector(width, as));
   for (unsigned i = 0; i < width; ++i) {
     Value x = d.load(o.type, d.at(buffer, d.add(start, d.mul(d.i64(i), frame.size(step))), o.type), bytes);
-    out = d.insert(out, d.convertF(x, d.f32Type()), i);
+    out = d.insert(out, d.convert(x, as, o.isUnsigned), i);
   }
   return out;
+}
+
+/// The same as they are multiplied: as f32; of bytes words of four, or i32.
+Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
+  Value v = read(o, line, at, width, f.dotsWords() ? o.type : sumType());
+  return f.dotsWords() ? d.bitcast(v, d.vector(width / 4, d.i32Type())) : v;
+}
+
+Value FewLinesEmitter::multiplyAdd(Value wide, Value few, Value sum) {
+  return f.dotsWords() ? d.dotBytes(wide, few, sum, f.wide().isUnsigned, f.few().isUnsigned) : d.multiplyAdd(wide, few, sum);
 }
 
 static Value elementOf(DeviceBuilder &d, Value v, unsigned i) {
@@ -149,7 +171,7 @@ Values FewLinesEmitter::multiplyAt(ArrayRef<Value> depths, Value inside, ValueRa
   Values out(sums), loaded;
   auto load = [&](const ProductOperand &o, const Line &line, Value at) {
     Value v = elements(o, line, at, f.width);
-    return inside ? d.select(inside, v, d.real(v.getType(), 0)) : v;
+    return inside ? d.select(inside, v, d.zero(v.getType())) : v;
   };
   for (Value at : depths)
     for (const Line &line : wide)
@@ -158,9 +180,9 @@ Values FewLinesEmitter::multiplyAt(ArrayRef<Value> depths, Value inside, ValueRa
     for (unsigned m = 0; m < few; ++m) {
       Value x = load(f.few(), narrow[m], at);
       for (unsigned i = 0; i < wide.size(); ++i)
-        for (unsigned e = 0; e < f.width; ++e) {
+        for (unsigned e = 0; e < f.width / (f.dotsWords() ? 4 : 1); ++e) {
           Value &sum = out[i * few + m];
-          sum = d.fma(elementOf(d, loaded[n * wide.size() + i], e), elementOf(d, x, e), sum);
+          sum = multiplyAdd(elementOf(d, loaded[n * wide.size() + i], e), elementOf(d, x, e), sum);
         }
     }
   return out;
@@ -177,7 +199,7 @@ void FewLinesEmitter::emitByDepth() {
   unsigned ahead = few <= mostForAllWarps ? 2 : 1;
   int64_t step = int64_t(32) * f.width * inDepth;
   Value own = d.wide(d.mul(d.add(d.mul(number, 32), lane), f.width)), end = d.sub(depth, d.rem(depth, step * ahead));
-  Values sums(linesOfWarp * few, d.f32(0));
+  Values sums(linesOfWarp * few, d.zero(sumType()));
   sums = d.loop(d.i64(0), end, d.i64(step * ahead), sums, [&](Value from, ValueRange now) {
     Values depths;
     for (unsigned i = 0; i < ahead; ++i)
@@ -188,20 +210,20 @@ void FewLinesEmitter::emitByDepth() {
     Value at = d.add(from, own), inside = d.less(at, depth);
     return multiplyAt(d.select(inside, at, d.i64(0)), inside, now);
   });
-  Value array = frame.sharedArray("sums", d.f32Type(), inDepth * perBlock * few);
+  Value array = frame.sharedArray("sums", sumType(), inDepth * perBlock * few);
   d.addOverLanes(sums, lane);
   unsigned left = sums.size(), lanesOfOne = 32 * left / (linesOfWarp * few);
   d.when(d.equal(d.rem(lane, lanesOfOne), 0), [&] {
     Value at = d.mul(d.add(d.mul(number, perBlock), d.mul(group, linesOfWarp)), few);
     at = d.add(at, d.mul(d.div(lane, lanesOfOne), left));
     for (unsigned i = 0; i < left; ++i)
-      d.store(sums[i], d.at(array, d.add(at, i), d.f32Type()), 4);
+      d.store(sums[i], d.at(array, d.add(at, i), sumType()), 4);
   });
   d.barrier();
   d.loop(tid, d.i32(perBlock * few), d.i32(threads), [&](Value i) {
-    Value sum = d.f32(0);
+    Value sum = d.zero(sumType());
     for (unsigned w = 0; w < inDepth; ++w)
-      sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * perBlock * few), d.f32Type()), 4));
+      sum = d.sum(sum, d.load(sumType(), d.at(array, d.add(i, w * perBlock * few), sumType()), 4));
     finishAt(d.add(first, d.wide(d.div(i, few))), d.wide(d.rem(i, few)), sum);
   });
 }
@@ -214,20 +236,45 @@ void FewLinesEmitter::emitByDepth() {
 Values FewLinesEmitter::multiplyLines(Value from, unsigned ahead, ValueRange sums) {
   Values out(sums), loaded;
   const ProductOperand &o = f.wide();
+  bool inWords = f.p.multipliesBytes() && ahead == 4 && f.width % 4 == 0;
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Value step = frame.size(*f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes));
   for (unsigned n = 0; n < ahead; ++n) {
     Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(d.add(from, n), step)), o.type);
-    Value v = d.load(d.vector(f.width, o.type), pointer, o.type.getIntOrFloatBitWidth() / 8 * f.width);
-    loaded.push_back(d.convertF(v, d.f32Type()));
+    Value v = loadVector(d, o.type, f.width, pointer);
+    loaded.push_back(inWords ? v : d.convert(v, sumType(), o.isUnsigned));
   }
+  if (inWords)
+    return multiplyWords(from, loaded, sums);
   for (unsigned m = 0; m < few; ++m) {
     Value x = elements(f.few(), narrow[m], from, ahead);
     for (unsigned n = 0; n < ahead; ++n)
       for (unsigned e = 0; e < f.width; ++e) {
         Value &sum = out[m * f.width + e];
-        sum = d.fma(elementOf(d, loaded[n], e), elementOf(d, x, n), sum);
+        sum = d.multiplyAdd(elementOf(d, loaded[n], e), elementOf(d, x, n), sum);
       }
+  }
+  return out;
+}
+
+/// The same of bytes at four depths: what four lines have there is turned, so that one instruction multiplies a line's.
+Values FewLinesEmitter::multiplyWords(Value from, ArrayRef<Value> loaded, ValueRange sums) {
+  Values out(sums), words;
+  for (Value v : loaded)
+    words.push_back(d.bitcast(v, d.vector(f.width / 4, d.i32Type())));
+  Values lines;
+  for (unsigned w = 0; w < f.width / 4; ++w) {
+    Values four;
+    for (Value v : words)
+      four.push_back(elementOf(d, v, w));
+    lines.append(d.turnBytes(four));
+  }
+  for (unsigned m = 0; m < few; ++m) {
+    Value x = d.bitcast(read(f.few(), narrow[m], from, 4, f.few().type), d.i32Type());
+    for (unsigned e = 0; e < f.width; ++e) {
+      Value &sum = out[m * f.width + e];
+      sum = d.dotBytes(lines[e], x, sum, f.wide().isUnsigned, f.few().isUnsigned);
+    }
   }
   return out;
 }
@@ -236,16 +283,16 @@ Values FewLinesEmitter::multiplyLines(Value from, unsigned ahead, ValueRange sum
 /// theirs on top, as many at a time. What follows is one loop over so many parts, whatever the number of lines.
 void FewLinesEmitter::meet(Value array, ValueRange sums, unsigned each, unsigned meeting) {
   unsigned perBlock = 32 * f.width, alignment = std::min(16u, 4 * f.width);
-  Type type = d.vector(f.width, d.f32Type());
+  Type type = d.vector(f.width, sumType());
   Value start = d.add(d.mul(d.rem(warp, meeting), each), d.mul(lane, f.width)), turn = d.div(warp, meeting);
   auto layDown = [&](bool onTop) {
     for (unsigned m = 0; m < few; ++m) {
-      Value place = d.at(array, d.add(start, m * perBlock), d.f32Type()), own = sums[m * f.width];
+      Value place = d.at(array, d.add(start, m * perBlock), sumType()), own = sums[m * f.width];
       if (f.width > 1)
-        own = d.real(type, 0);
+        own = d.zero(type);
       for (unsigned e = 0; f.width > 1 && e < f.width; ++e)
         own = d.insert(own, sums[m * f.width + e], e);
-      d.store(onTop ? d.addF(d.load(type, place, alignment), own) : own, place, alignment);
+      d.store(onTop ? d.sum(d.load(type, place, alignment), own) : own, place, alignment);
     }
   };
   d.when(d.equal(turn, 0), [&] { layDown(/*onTop=*/false); });
@@ -268,7 +315,7 @@ void FewLinesEmitter::emitByLines() {
   Value own = d.add(first, d.wide(d.mul(lane, f.width)));
   wide = {lineOf(f.wide(), f.wideAxes(), d.minU(own, d.sub(lines, d.i64(f.width))))};
   Value number = d.wide(warp), end = d.add(from, d.sub(d.sub(to, from), d.rem(d.sub(to, from), step)));
-  Values sums(f.width * few, d.f32(0));
+  Values sums(f.width * few, d.zero(sumType()));
   sums = d.loop(from, end, d.i64(step), sums, [&](Value k, ValueRange now) {
     return multiplyLines(d.add(k, d.mul(number, depthsAhead)), depthsAhead, now);
   });
@@ -277,12 +324,12 @@ void FewLinesEmitter::emitByLines() {
   unsigned each = perBlock * few, meeting = warps / 2;
   while (meeting * each > mostSums)
     meeting /= 2;
-  Value array = frame.sharedArray("sums", d.f32Type(), meeting * each);
+  Value array = frame.sharedArray("sums", sumType(), meeting * each);
   meet(array, sums, each, meeting);
   d.loop(tid, d.i32(each), d.i32(threads), [&](Value i) {
-    Value sum = d.f32(0);
+    Value sum = d.zero(sumType());
     for (unsigned w = 0; w < meeting; ++w)
-      sum = d.addF(sum, d.load(d.f32Type(), d.at(array, d.add(i, w * each), d.f32Type()), 4));
+      sum = d.sum(sum, d.load(sumType(), d.at(array, d.add(i, w * each), sumType()), 4));
     finishPart(d.add(first, d.wide(d.rem(i, perBlock))), d.wide(d.div(i, perBlock)), sum);
   });
   d.when(d.both(d.equal(tid, 0), d.equal(d.blockId(), 0)),
@@ -298,7 +345,7 @@ void FewLinesEmitter::finishPart(Value line, Value m, Value sum) {
 
 Value FewLinesEmitter::partialAt(Value part, Value m, Value line) {
   Value row = d.add(d.mul(d.add(d.mul(part, batches), batch), count), m);
-  return d.at(d.byteAt(frame.scratch(), scratchHeader), d.add(d.mul(row, lines), line), d.f32Type());
+  return d.at(d.byteAt(frame.scratch(), scratchHeader), d.add(d.mul(row, lines), line), sumType());
 }
 
 void FewLinesEmitter::emitSum() {
@@ -311,8 +358,8 @@ void FewLinesEmitter::emitSum() {
     bindBatch(base, f.p.shape.batchAxes, batch);
     Value rest = d.rem(index, each), line = d.rem(rest, lines), m = d.div(rest, lines);
     Value all = d.load(d.i64Type(), frame.scratch(), 8);
-    Values sum = d.loop(d.i64(0), all, d.i64(1), Values{d.f32(0)}, [&](Value i, ValueRange now) {
-      return Values{d.addF(now[0], d.load(d.f32Type(), partialAt(i, m, line), 4))};
+    Values sum = d.loop(d.i64(0), all, d.i64(1), Values{d.zero(sumType())}, [&](Value i, ValueRange now) {
+      return Values{d.sum(now[0], d.load(sumType(), partialAt(i, m, line), 4))};
     });
     finishAt(line, m, sum[0]);
   });
@@ -326,9 +373,9 @@ void FewLinesEmitter::emitTurn() {
     bindBatch(base, f.p.shape.batchAxes, d.div(index, each));
     // Neighbouring threads read neighbouring lines.
     Value rest = d.rem(index, each), m = d.rem(rest, count), at = d.div(rest, count);
-    Value x = elements(f.few(), lineOf(f.few(), f.fewAxes(), m), at, 1);
+    Value x = read(f.few(), lineOf(f.few(), f.fewAxes(), m), at, 1, turnedType());
     Value to = d.add(d.mul(d.add(d.mul(d.div(index, each), count), m), depth), at);
-    d.store(x, d.at(frame.scratch(), to, d.f32Type()), 4);
+    d.store(x, d.at(frame.scratch(), to, turnedType()), turnedType().getIntOrFloatBitWidth() / 8);
   });
 }
 
@@ -364,7 +411,7 @@ enum class FewSide { Rows, Columns };
 
 static std::optional<FewLines> problemOf(const Generator &g, bool mayAssume, FewSide side = FewSide::Rows) {
   std::optional<GemmProblem> p = gemmProblem(g.info);
-  if (!p || !p->sumType().isF32() || !p->lhs.isDirect() || !p->rhs.isDirect() || namesTile(g.info))
+  if (!p || p->sumType().isF64() || !p->lhs.isDirect() || !p->rhs.isDirect() || namesTile(g.info))
     return std::nullopt;
   int64_t most = mostLines(g, *p), many = most + 1;
   int64_t rows = p->m.constant().value_or(0), columns = p->n.constant().value_or(many);
@@ -424,7 +471,7 @@ static llvm::Expected<LaunchWords> addEntries(Generator &g, const FewLines &f, u
     Value elements = plan.size(f.p.batch * f.count() * f.p.k);
     // Without depth there is nothing to turn, but there are results.
     Value grid = h.b.create<arith::MaxSIOp>(h.loc, h.ceilDiv(elements, threads), h.minU(blocks, plan.constant(1)));
-    return LaunchWords{other, grid, block, entry, blocks, h.mul(elements, 4)};
+    return LaunchWords{other, grid, block, entry, blocks, h.mul(elements, f.p.multipliesBytes() ? 1 : 4)};
   }
   if (f.byDepth)
     return LaunchWords{entry, blocks, block, entry, none, none};

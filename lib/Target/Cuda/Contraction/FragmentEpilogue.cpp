@@ -5,13 +5,34 @@
 using namespace mlir;
 using namespace lathe::cuda;
 
-static void putChunk(DeviceBuilder &d, Value buffer, Value lane, ArrayRef<Value> sums) {
-  Value row = d.shr(lane, 2), column = d.mul(d.bitAnd(lane, 3), 2);
-  Type pair = d.vector(2, d.f32Type());
+namespace {
+/// Two neighbouring columns of a row: where a lane has them among its sums, and where they lie from the lane's first row and column on.
+struct Pair {
+  unsigned first, second, row, column;
+};
+} // namespace
+
+/// Of 8 columns a lane has two in each of two rows. Where columns are interleaved, one of them lies beside that of the next 8.
+static Pair pairAt(const FragmentRows &rows, unsigned i) {
+  unsigned row = i / 2 % 2 * (rows.interleavedRows ? 1 : 8);
+  if (!rows.interleavedColumns)
+    return {i, i + 1, row, i / 4 * 8};
+  unsigned first = i / 8 * 8 + i / 2 % 2 * 2 + i / 4 % 2;
+  return {first, first + 4, row, i / 8 * 16 + i / 4 % 2 * 2};
+}
+
+static std::pair<Value, Value> firstOfLane(DeviceBuilder &d, const FragmentRows &rows) {
+  return {d.mul(d.shr(rows.lane, 2), rows.interleavedRows ? 2 : 1), d.mul(d.bitAnd(rows.lane, 3), rows.interleavedColumns ? 4 : 2)};
+}
+
+static void putChunk(DeviceBuilder &d, Value buffer, const FragmentRows &rows, ArrayRef<Value> sums) {
+  auto [row, column] = firstOfLane(d, rows);
+  Type number = sums[0].getType(), pair = d.vector(2, number);
   for (unsigned i = 0; i + 1 < sums.size(); i += 2) {
-    Value v = d.insert(d.insert(d.real(pair, 0), sums[i], 0), sums[i + 1], 1);
-    Value index = d.add(d.mul(d.add(row, i / 2 % 2 * 8), epiloguePitch), d.add(column, i / 4 * 8));
-    d.store(v, d.at(buffer, index, d.f32Type()), 8);
+    Pair at = pairAt(rows, i);
+    Value v = d.insert(d.insert(d.zero(pair), sums[at.first], 0), sums[at.second], 1);
+    Value index = d.add(d.mul(d.add(row, at.row), epiloguePitch), d.add(column, at.column));
+    d.store(v, d.at(buffer, index, number), 8);
   }
 }
 
@@ -21,6 +42,7 @@ struct Chunk {
   KernelFrame &frame;
   ProductEpilogue &epilogue;
   const FragmentRows &rows;
+  Type number;
   Value buffer, readRow, readColumn; ///< the thread's, of four rows
   unsigned first;                    ///< column
 
@@ -32,7 +54,7 @@ struct Chunk {
       return visitColumns(r, f);
     DeviceBuilder &d = frame.d;
     Value row = d.add(r, readRow);
-    Value v = d.load(d.vector(4, d.f32Type()), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), d.f32Type()), 16);
+    Value v = d.load(d.vector(4, number), d.at(buffer, d.add(d.mul(row, epiloguePitch), readColumn), number), 16);
     for (unsigned i = 0, width = epilogue.width(); i < 4; i += width) {
       Values values;
       for (unsigned l = 0; l < width; ++l)
@@ -44,7 +66,7 @@ struct Chunk {
     DeviceBuilder &d = frame.d;
     for (unsigned i = 0; i < 4; ++i) {
       Value row = d.add(r, d.i32(i)), index = d.add(d.mul(row, epiloguePitch), rows.lane);
-      Value v = d.load(d.f32Type(), d.at(buffer, index, d.f32Type()), 4);
+      Value v = d.load(number, d.at(buffer, index, number), 4);
       f(d.add(rows.row, row), d.add(rows.column, d.add(rows.lane, first)), v);
     }
   }
@@ -99,12 +121,12 @@ private:
 
 void RoundedChunk::putPairs(ArrayRef<Value> sums) {
   DeviceBuilder &d = frame.d;
-  Value row = d.shr(rows.lane, 2), column = d.mul(d.bitAnd(rows.lane, 3), 2);
+  auto [row, column] = firstOfLane(d, rows);
   Type word = d.b.getIntegerType(16 * bytes());
   for (unsigned i = 0; i + 1 < sums.size(); i += 2) {
-    Value r = d.add(row, d.i32(i / 2 % 2 * 8)), c = d.add(column, i / 4 * 8);
-    Value n = d.wide(d.add(rows.column, d.add(c, first)));
-    Value pair = epilogue.computePair(epilogue.atRow(d.wide(d.add(rows.row, r))), n, {sums[i], sums[i + 1]});
+    Pair of = pairAt(rows, i);
+    Value r = d.add(row, of.row), c = d.add(column, of.column), n = d.wide(d.add(rows.column, d.add(c, first)));
+    Value pair = epilogue.computePair(epilogue.atRow(d.wide(d.add(rows.row, r))), n, {sums[of.first], sums[of.second]});
     if (!isa<VectorType>(pair.getType()))
       pair = d.splat(pair, 2);
     d.store(d.bitcast(pair, word), at(r, c), 2 * bytes());
@@ -131,7 +153,7 @@ static void storeChunks(Chunk chunk, ArrayRef<Value> sums, void (Chunk::*store)(
   DeviceBuilder &d = chunk.frame.d;
   for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns, chunk.first += epilogueColumns) {
     d.ptx("bar.warp.sync 0xffffffff;");
-    putChunk(d, chunk.buffer, chunk.rows.lane, sums.slice(c / 2, epilogueColumns / 2));
+    putChunk(d, chunk.buffer, chunk.rows, sums.slice(c / 2, epilogueColumns / 2));
     d.ptx("bar.warp.sync 0xffffffff;");
     (chunk.*store)();
   }
@@ -146,7 +168,7 @@ void lathe::cuda::storeFragmentRows(KernelFrame &frame, ProductEpilogue &epilogu
   for (unsigned c = 0; c < all; c += columns) {
     columns = std::min(all - c, 2 * epilogueColumns);
     ArrayRef<Value> part = sums.slice(c / 2, columns / 2);
-    Chunk chunk{frame, epilogue, rows, buffer, readRow, readColumn, c};
+    Chunk chunk{frame, epilogue, rows, sums[0].getType(), buffer, readRow, readColumn, c};
     Value rowsFit = d.less(d.add(rows.row, 15), rows.rowLimit);
     Value columnsFit = d.less(d.add(rows.column, c + columns - 1), rows.columnLimit);
     auto storeWhole = [&] {

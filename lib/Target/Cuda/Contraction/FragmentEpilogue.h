@@ -7,7 +7,7 @@
 namespace lathe::cuda {
 
 /// Bytes of shared memory that each warp needs for it, 16-byte aligned.
-constexpr unsigned epilogueColumns = 32, epiloguePitch = 40; ///< f32 elements
+constexpr unsigned epilogueColumns = 32, epiloguePitch = 40; ///< f32 or i32 elements
 constexpr unsigned epilogueBytesPerWarp = 16 * epiloguePitch * 4;
 
 /// Where a warp's 16 rows of the product go.
@@ -16,6 +16,8 @@ struct FragmentRows {
   Value lane;
   Value row, rowLimit;  ///< the warp's first row, and how many rows there are (i32)
   Value column, columnLimit;
+  /// Of each 16 rows or columns the first 8 that the instruction takes are every second one (TileLoader::interleaves).
+  bool interleavedRows = false, interleavedColumns = false;
 };
 
 /// `sums` as wgmma and mma.sync leave them: pairs of columns of two rows per thread. They turn through shared memory, a few columns at a

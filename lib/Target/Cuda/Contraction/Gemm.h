@@ -15,7 +15,9 @@ struct ProductOperand {
   shape::Expr offset;
   Value value; ///< null: the elements lie at the offset
   mlir::Type type;
-  Value predicate = {}; ///< of the body: elements are 0 where it does not hold
+  Value predicate = {}; ///< of the body: elements are `fill` where it does not hold
+  bool isUnsigned = false; ///< of bytes
+  int64_t fill = 0;     ///< of bytes; floats are 0
   bool isDirect() const { return !value && !predicate; }
 };
 
@@ -27,7 +29,8 @@ struct GemmProblem {
   Value result; ///< of the sum
   std::vector<kernel::StoreOp> stores;
   shape::Expr batch, m, n, k;
-  mlir::Type sumType() const { return result.getType(); } ///< f32 or f64
+  mlir::Type sumType() const { return result.getType(); } ///< f32 or f64, of bytes i32
+  bool multipliesBytes() const { return sumType().isInteger(32); }
   EpilogueShape epilogue() const { return {shape.rowAxes, shape.columnAxes, result, stores}; }
   void countAxes();
 };
@@ -40,8 +43,8 @@ struct GemmLaunch {
 void setLaunch(PlanFunction &plan, const GemmLaunch &launch);
 GemmLaunch chooseLaunch(DeviceBuilder &h, Value condition, const GemmLaunch &then, const GemmLaunch &otherwise);
 
-/// Adds entry points for tiles of any layout: on tensor cores by warps (mma.sync; f16 from compute capability 7.5 on, bf16 from
-/// 8.0 on), else on the ordinary cores. They may take sizes to be what `known` says.
+/// Adds entry points for tiles of any layout: on tensor cores by warps (mma.sync; f16 and bytes from compute capability 7.5 on, bf16
+/// from 8.0 on), else on the ordinary cores. They may take sizes to be what `known` says.
 llvm::Expected<GemmLaunch> addTiledGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 llvm::Expected<GemmLaunch> addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 llvm::Expected<GemmLaunch> addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
@@ -49,7 +52,7 @@ bool takesWarpGemm(const Generator &g, const GemmProblem &p);
 
 /// Each says false when it does not take the kernel, having emitted nothing.
 llvm::Expected<bool> generateTiledGemm(Generator &g);
-/// Tensor cores of compute capability 9.0, for half types (and f32 as tf32) whose tiles bulk copies can fetch. Where sizes that
+/// Tensor cores of compute capability 9.0, for half types (f32 as tf32, bytes) whose tiles bulk copies can fetch. Where sizes that
 /// are open decide whether they can, there are entry points for when they cannot.
 llvm::Expected<bool> generateHopperGemm(Generator &g);
 

@@ -245,7 +245,7 @@ void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
   auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
   Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
-  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns};
+  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns, p.lhs.isUnsigned, p.rhs.isUnsigned};
   // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
   auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
   fenceProducts(d);
@@ -278,7 +278,7 @@ static SmallVector<Values> split(ValueRange flat, unsigned parts) {
 /// `counted` stages were filled before this tile. What is left of the last stage is the caller's to release.
 Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
   Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
-  SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.f32(0)));
+  SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.zero(p.sumType())));
   // The first stage stands before the loop, so that in it there always is an older one to release.
   multiplyStage(pos, sums);
   Position second = next(pos);
@@ -351,7 +351,7 @@ void HopperGemm::emit() {
 static bool usesTensorCores(const GemmProblem &p) {
   if (p.lhs.type != p.rhs.type)
     return false;
-  if (p.lhs.type.isBF16() || p.lhs.type.isF16())
+  if (p.multipliesBytes() || p.lhs.type.isBF16() || p.lhs.type.isF16())
     return true;
   DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
   auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();

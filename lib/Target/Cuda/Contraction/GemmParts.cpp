@@ -25,7 +25,7 @@ Value cuda::partOfSums(KernelFrame &frame, const GemmProblem &p, Value part, Val
   DeviceBuilder &d = frame.d;
   Value slice = d.add(d.mul(part, frame.size(p.batch)), batch);
   Value at = d.mul(d.mul(slice, frame.size(p.m)), frame.size(p.n));
-  return d.at(d.byteAt(frame.scratch(), header), at, d.f32Type());
+  return d.at(d.byteAt(frame.scratch(), header), at, p.sumType());
 }
 
 Value cuda::bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts) {
@@ -49,11 +49,11 @@ void PartsSum::sum(ProductEpilogue &epilogue) {
     Value rest = d.rem(index, each), row = d.div(rest, across), column = d.mul(d.rem(rest, across), width);
     bindBatch(base, p.shape.batchAxes, d.div(index, each));
     Value parts = d.load(d.i64Type(), frame.scratch(), 8), sums = d.byteAt(frame.scratch(), header);
-    Type type = d.vector(width, d.f32Type());
+    Type type = d.vector(width, p.sumType());
     Value ofPart = d.mul(d.mul(batches, rows), columns), at = d.mul(index, width);
-    Value sum = d.loop(d.i64(0), parts, d.i64(1), Values{d.real(type, 0)}, [&](Value part, ValueRange now) {
-      Value x = d.load(type, d.at(sums, d.add(d.mul(part, ofPart), at), d.f32Type()), 4 * width);
-      return Values{d.addF(now[0], x)};
+    Value sum = d.loop(d.i64(0), parts, d.i64(1), Values{d.zero(type)}, [&](Value part, ValueRange now) {
+      Value x = d.load(type, d.at(sums, d.add(d.mul(part, ofPart), at), p.sumType()), 4 * width);
+      return Values{d.sum(now[0], x)};
     })[0];
     Values lanes;
     for (unsigned i = 0; i < width; ++i)

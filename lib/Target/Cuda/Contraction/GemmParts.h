@@ -6,7 +6,7 @@
 
 namespace lathe::cuda {
 
-/// Each part of the depth leaves its sums in scratch memory, as f32; a launch that follows adds them up in the parts' order. In front
+/// Each part of the depth leaves its sums in scratch memory, as they are; a launch that follows adds them up in the parts' order. In front
 /// of them stands how many parts there are: the plan decides that, and no parameter tells it.
 Value partOfSums(KernelFrame &frame, const GemmProblem &p, Value part, Value batch); ///< of a batch (i64): where its rows begin
 Value bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts);

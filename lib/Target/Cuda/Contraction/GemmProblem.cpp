@@ -18,8 +18,10 @@ void GemmProblem::countAxes() {
   k = shape.extent(shape.depthAxes);
 }
 
-/// Sums of f32 are of any floats up to that; of f64 of such alone.
+/// Sums of f32 are of any floats up to that; of f64 of such alone; of i32 of bytes.
 static bool isSummedAs(Type operand, Type sum) {
+  if (sum.isInteger(32))
+    return operand.isInteger(8);
   if (sum.isF64())
     return operand.isF64();
   return sum.isF32() && isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() <= 32;
@@ -33,26 +35,54 @@ static std::optional<GemmProblem> ofContract(const lower::BodyInfo &info, kernel
 }
 
 static Value withoutExtension(Value v) {
-  auto ext = v.getDefiningOp<arith::ExtFOp>();
-  return ext ? ext.getIn() : v;
+  Operation *op = v.getDefiningOp();
+  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0) : v;
+}
+
+/// What the elements are where a predicate does not hold, if tiles can be filled up with that.
+static std::optional<int64_t> fillOf(Value fill) {
+  IntegerAttr byte;
+  if (matchPattern(fill, m_AnyZeroFloat()))
+    return 0;
+  if (fill.getType().isInteger(8) && matchPattern(fill, m_Constant(&byte)))
+    return byte.getInt();
+  return std::nullopt;
+}
+
+/// Elements of memory, and what there is where a predicate does not hold.
+struct Bordered {
+  kernel::LoadOp load;
+  Value fill;
+};
+
+/// A load that says so itself, or a choice between it and the border, as a padding of bytes is written.
+static Bordered borderedLoad(Value v) {
+  auto choice = v.getDefiningOp<arith::SelectOp>();
+  auto load = (choice ? choice.getTrueValue() : v).getDefiningOp<kernel::LoadOp>();
+  if (!choice)
+    return {load, load ? load.getFill() : Value()};
+  bool ofBytes = load && load.getType().isInteger(8) && load.getPredicate() == choice.getCondition() && !load.getFill();
+  return ofBytes ? Bordered{load, choice.getFalseValue()} : Bordered();
 }
 
 static ProductOperand operandOf(const lower::BodyInfo &info, Value v) {
+  bool isUnsigned = v.getDefiningOp<arith::ExtUIOp>() != nullptr;
   v = withoutExtension(v);
-  auto load = v.getDefiningOp<kernel::LoadOp>();
-  bool border = load && load.getFill() && matchPattern(load.getFill(), m_AnyZeroFloat());
+  auto [load, fill] = borderedLoad(v);
+  std::optional<int64_t> border = fill ? fillOf(fill) : std::nullopt;
   if (load && load.getIndices().empty() && (!load.getPredicate() || border))
-    return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate()};
-  return {{}, {}, v, v.getType()};
+    return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate(), isUnsigned, border.value_or(0)};
+  return {{}, {}, v, v.getType(), {}, isUnsigned};
 }
 
 /// A sum of products of two values that vary along different axes: a convolution. (The product of two halves is exact in f32,
 /// where the sum is taken, whatever type the body rounds it to.)
 static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::ReduceOp sum) {
-  auto product = withoutExtension(sum.getValue()).getDefiningOp<arith::MulFOp>();
-  if (sum.getKind() != kernel::Combiner::Add || !product)
+  bool bytes = sum.getType().isInteger(32); // as wide as the sum before they are multiplied: nothing is lost
+  Operation *product = bytes ? sum.getValue().getDefiningOp() : withoutExtension(sum.getValue()).getDefiningOp();
+  if (sum.getKind() != kernel::Combiner::Add || !isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product))
     return std::nullopt;
-  Value left = product.getLhs(), right = product.getRhs();
+  Value left = product->getOperand(0), right = product->getOperand(1);
   ContractionShape shape(info, lower::ContractionRoles(info, info.axesOf(left), info.axesOf(right), info.axesOf(sum.getAxes())));
   // Tiles of many small products would be mostly empty.
   auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };

@@ -59,7 +59,7 @@ Values SimtGemm::multiply(ArrayRef<Value> sums) {
     for (unsigned i = 0; i < tile.perThread; ++i)
       for (unsigned j = 0; j < tile.perThread; ++j) {
         Value &sum = out[i * tile.perThread + j];
-        sum = d.fma(x[i], y[j], sum);
+        sum = d.multiplyAdd(x[i], y[j], sum);
       }
   }
   return out;

@@ -7,16 +7,20 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value halves, unsigned stages) {
+static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value fragments, unsigned stages) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", halves, o.value, o.predicate, stages, p.sumType()};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", fragments, o.value, o.predicate, o.isUnsigned, o.fill, stages, p.sumType()};
 }
 
-TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves)
-    : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, halves, stages)),
-      b(frame, sourceOf(p, tile, false, halves ? d.add(halves, stages * TileSource::halfBytes(tile.m, tile.k)) : halves, stages)),
-      tile(tile), stages(stages) {}
+/// Where the right operand's tiles begin, behind the left one's.
+static Value behind(DeviceBuilder &d, const GemmProblem &p, const GemmTile &t, Value fragments, unsigned stages) {
+  return fragments ? d.add(fragments, stages * TileSource::fragmentBytes(t.m, t.k, p.lhs.type.getIntOrFloatBitWidth() / 8)) : fragments;
+}
+
+TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value fragments)
+    : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, fragments, stages)),
+      b(frame, sourceOf(p, tile, false, behind(d, p, tile, fragments, stages), stages)), tile(tile), stages(stages) {}
 
 void TiledGemm::locate() {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
@@ -28,7 +32,7 @@ void TiledGemm::locate() {
 }
 
 Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
-  Values zeros(numSums, d.real(p.sumType(), 0));
+  Values zeros(numSums, d.zero(p.sumType()));
   if (auto k = p.k.constant(); k && *k > 0)
     return sumTiles(zeros, multiply);
   // A depth of 0 has nothing to clamp addresses to.

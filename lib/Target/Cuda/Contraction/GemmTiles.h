@@ -21,9 +21,9 @@ struct GemmTile {
 
 class TiledGemm : public EntryEmitter {
 public:
-  /// `halves`: where in shared memory (i32) tiles of halves begin, the left operand's first; without it they are f32.
+  /// `fragments`: where in shared memory (i32) tiles for matrix loads begin, the left operand's first; without it they are of the sum's type.
   /// `stages` tiles of each operand lie in shared memory.
-  TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value halves = {});
+  TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value fragments = {});
 
   /// Copies bring both operands: no registers hold what is on its way.
   bool isPipelined() const { return stages > 2 && a.isAsynchronous() && b.isAsynchronous(); }

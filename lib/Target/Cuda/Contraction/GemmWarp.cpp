@@ -1,8 +1,8 @@
 //===- GemmWarp.cpp - Contractions on tensor cores, warp by warp -----------===//
 //
 // mma.sync on fragments that ldmatrix brings from shared memory, the next tile's loads in flight while this one is multiplied.
-// Serves f16 on compute capability 7.5, which has no asynchronous copies, and on later ones those layouts that bulk copies
-// cannot fetch.
+// Serves f16 and bytes on compute capability 7.5, which has no asynchronous copies, and on later ones those layouts that bulk
+// copies cannot fetch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +17,16 @@ namespace {
 
 /// A warp multiplies (16 * blocks) x 32. Where there are several groups of warps, each takes its part of a step's depth.
 struct WarpTile : GemmTile {
-  explicit WarpTile(const schedule::ProductTile &t) : GemmTile(t), blocks(t.blocks), groups(t.sharers), stages(t.stages) {}
+  WarpTile(const schedule::ProductTile &t, unsigned bytes) : GemmTile(t), blocks(t.blocks), groups(t.sharers), stages(t.stages), bytes(bytes) {}
   unsigned blocks, groups, stages;
+  unsigned bytes; ///< of an element
   unsigned warpsAlongN() const { return n / 32; }
   unsigned warpsOfGroup() const { return m / (16 * blocks) * warpsAlongN(); }
   unsigned threads() const { return 32 * warpsOfGroup() * groups; }
   /// Tiles in shared memory: from 8.0 on copies are asynchronous and go far ahead.
   unsigned stagesOn(unsigned sm) const { return schedule::gpuOf(sm).gpu.asyncCopies ? stages : 2; }
   unsigned operandBytes(unsigned sm) const {
-    return stagesOn(sm) * (TileSource::halfBytes(m, k) + TileSource::halfBytes(n, k));
+    return stagesOn(sm) * (TileSource::fragmentBytes(m, k, bytes) + TileSource::fragmentBytes(n, k, bytes));
   }
   unsigned sharedBytes(unsigned sm) const { return operandBytes(sm) + warpsOfGroup() * epilogueBytesPerWarp + 1024; }
 };
@@ -41,6 +42,7 @@ private:
       : TiledGemm(p, frame, tile, tile.stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
   Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
+  Values productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
   void sumGroups(Values sums);
   void storeTile(ArrayRef<Value> sums);
 
@@ -50,8 +52,31 @@ private:
 
 } // namespace
 
+/// 16x8 sums and the product of 16x32 and 32x8 bytes: one instruction, or before 8.0 four of 8 rows and half of the depth.
+Values WarpGemm::productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
+  auto type = [](const ProductOperand &o) { return o.isUnsigned ? ".u8" : ".s8"; };
+  std::string types = std::string(".row.col.s32") + type(p.lhs) + type(p.rhs) + ".s32 ";
+  if (schedule::gpuOf(frame.sm).gpu.multiplies("i8", 32)) {
+    Values args(x);
+    args.append(y.begin(), y.end());
+    args.append(sums.begin(), sums.end());
+    std::string text = "mma.sync.aligned.m16n8k32" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+    return d.ptx(text, "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r", args, llvm::SmallVector<Type>(4, d.i32Type()), false);
+  }
+  Values now(sums);
+  for (unsigned part = 0; part < 4; ++part) {
+    unsigned rows = part % 2, half = part / 2;
+    Values args = {x[2 * half + rows], y[half], now[2 * rows], now[2 * rows + 1]};
+    std::string text = "mma.sync.aligned.m8n8k16" + types + "{$0, $1}, {$2}, {$3}, {$4, $5};";
+    llvm::copy(d.ptx(text, "=r,=r,r,r,r,r", args, llvm::SmallVector<Type>(2, d.i32Type()), false), now.begin() + 2 * rows);
+  }
+  return now;
+}
+
 /// 16x8 sums, four of a thread, and the product of 16x16 and 16x8 halves: one instruction, or before 8.0 two.
 Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
+  if (p.multipliesBytes())
+    return productOfBytes(sums, x, y);
   std::string type = p.lhs.type.isBF16() ? "bf16" : "f16";
   llvm::SmallVector<Type> four(4, d.f32Type());
   std::string types = ".row.col.f32." + type + "." + type + ".f32 ";
@@ -77,7 +102,7 @@ Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value
 Values WarpGemm::multiply(ArrayRef<Value> sums) {
   Values out(sums);
   unsigned own = tile.k / tile.groups;
-  for (unsigned k = 0; k < own; k += 16) {
+  for (unsigned k = 0; k < own; k += 32 / tile.bytes) {
     Value depth = tile.groups > 1 ? d.add(d.mul(group, own), k) : d.i32(k);
     SmallVector<Values> y;
     for (unsigned j = 0; j < 32; j += 16)
@@ -101,7 +126,8 @@ void WarpGemm::storeTile(ArrayRef<Value> sums) {
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
   for (unsigned i = 0; i < tile.blocks; ++i)
-    storeFragmentRows(frame, epilogue, {buffer, lane, d.add(firstRow, 16 * i), m, firstColumn, n}, sums.slice(16 * i, 16));
+    storeFragmentRows(frame, epilogue, {buffer, lane, d.add(firstRow, 16 * i), m, firstColumn, n, a.interleaves(), b.interleaves()},
+                      sums.slice(16 * i, 16));
 }
 
 /// The first group adds up what the others have, through the memory of the operands, in the groups' order.
@@ -111,7 +137,7 @@ void WarpGemm::sumGroups(Values sums) {
   Value buffer = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), shared);
   auto place = [&](Value ofGroup, unsigned i) {
     Value of = d.add(d.mul(ofGroup, tile.warpsOfGroup()), warp);
-    return d.at(buffer, d.add(d.mul(d.add(d.mul(of, sums.size()), i), 32), lane), d.f32Type());
+    return d.at(buffer, d.add(d.mul(d.add(d.mul(of, sums.size()), i), 32), lane), p.sumType());
   };
   d.ptx("cp.async.wait_all;");
   d.barrier();
@@ -123,7 +149,7 @@ void WarpGemm::sumGroups(Values sums) {
   d.when(d.equal(group, 0), [&] {
     for (unsigned g = 0; g + 1 < tile.groups; ++g)
       for (unsigned i = 0; i < sums.size(); ++i)
-        sums[i] = d.addF(sums[i], d.load(d.f32Type(), place(d.i32(g), i), 4));
+        sums[i] = d.sum(sums[i], d.load(p.sumType(), place(d.i32(g), i), 4));
     storeTile(sums);
   });
 }
@@ -141,27 +167,36 @@ void WarpGemm::emit() {
 }
 
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
+  if (p.multipliesBytes()) // the instructions have 16 of the depth or 32, filled up with zeros
+    return p.k.constant().value_or(16) >= 8;
   bool known = p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.machine().gpu.multiplies("bf16", 16));
   return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
 }
 
+/// A step is as many bytes of depth whatever the elements are: tiles say how many halves.
+static schedule::ProductTile ofElements(schedule::ProductTile t, unsigned bytes) {
+  t.depth = t.depth * 2 / bytes;
+  return t;
+}
+
 /// The tile that several groups share stands in for the one of its size where copies run far ahead, and it has room.
-static bool isMade(const schedule::ProductTile &t, bool pipelined, unsigned sm) {
+static bool isMade(const schedule::ProductTile &t, bool pipelined, unsigned sm, unsigned bytes) {
   auto sizedAlike = [&](const schedule::ProductTile &o) { return o.sharers != t.sharers && o.rows == t.rows && o.columns == t.columns; };
   const schedule::ProductTile *other = llvm::find_if(schedule::tilesOf(schedule::ProductUnit::Warps), sizedAlike);
   if (other == schedule::tilesOf(schedule::ProductUnit::Warps).end())
     return true;
-  const schedule::ProductTile &deep = t.sharers > 1 ? t : *other;
-  bool deepIs = pipelined && WarpTile(deep).sharedBytes(sm) <= schedule::gpuOf(sm).gpu.sharedPerBlock;
+  schedule::ProductTile deep = ofElements(t.sharers > 1 ? t : *other, bytes);
+  bool deepIs = pipelined && WarpTile(deep, bytes).sharedBytes(sm) <= schedule::gpuOf(sm).gpu.sharedPerBlock;
   return deepIs == (t.sharers > 1);
 }
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
-  unsigned first = g.entries.size();
+  unsigned first = g.entries.size(), bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
   std::optional<bool> pipelined;
   for (const schedule::ProductTile *of : ProductChoice(g).tilesOf(schedule::ProductUnit::Warps)) {
-    WarpTile t(*of);
+    schedule::ProductTile sized = ofElements(*of, bytes);
+    WarpTile t(sized, bytes);
     if (!pipelined) { // by the operands' layouts alone
       OwningOpRef<ModuleOp> trial = ModuleOp::create(g.device.getLoc());
       KernelFrame frame(g.info, *trial, t.name, t.threads(), g.sm, 0, g.dependent());
@@ -169,7 +204,7 @@ llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p,
       pipelined = WarpGemm(p, frame, t).isPipelined();
       frame.finish();
     }
-    if (!isMade(*of, *pipelined, g.sm))
+    if (!isMade(*of, *pipelined, g.sm, bytes))
       continue;
     std::string name = entryName(g, t);
     KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
@@ -180,7 +215,7 @@ llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p,
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
       return e;
-    launches.push_back({*of, t.threads(), t.sharedBytes(g.sm)});
+    launches.push_back({sized, t.threads(), t.sharedBytes(g.sm)});
   }
   return planTiles(g, p, first, launches);
 }

@@ -155,7 +155,7 @@ lower::BodyEmitter ProductEpilogue::atColumns(Row row, Value n, unsigned lanes) 
 ProductEpilogue::Pending ProductEpilogue::compute(Row row, Value n, ArrayRef<Value> values) {
   DeviceBuilder &d = frame.d;
   if (parts)
-    return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), d.f32Type())};
+    return {row.point, {together(d, values)}, d.at(parts, d.add(d.mul(row.index, partColumns), n), shape.result.getType())};
   lower::BodyEmitter point = atColumns(std::move(row), n, values.size());
   Value v = values.size() > 1 ? together(d, values) : values[0];
   point.bindValue(shape.result, v);

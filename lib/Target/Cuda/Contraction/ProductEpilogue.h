@@ -29,7 +29,7 @@ public:
   /// Emits what `store` emits; where only the run can tell whether groups of columns lie in one line, that is with a `width()` of 4 (and a
   /// `roundedGroup()`), and beside it `single`, with one of 1.
   void byWidth(llvm::function_ref<void()> store, llvm::function_ref<void()> single);
-  /// Sums of a part of the depth go to memory as they are: f32, `columns` of them in a row.
+  /// Sums of a part of the depth go to memory as they are: f32 or i32, `columns` of them in a row.
   void storeParts(Value pointer, Value columns) {
     parts = pointer;
     partColumns = columns;
@@ -46,7 +46,7 @@ public:
     Values stored; ///< one of each store
     Value part;    ///< where a part goes
   };
-  /// Computes what `values` (f32), `width()` of them or one, at the row and the columns from n (i64) on become. Where several are
+  /// Computes what `values` (of the sum's type), `width()` of them or one, at the row and the columns from n (i64) on become. Where several are
   /// computed before the first is stored, what they read comes together: a store may be to what the next one reads.
   Pending compute(Row row, Value n, llvm::ArrayRef<Value> values);
   void store(Pending &pending);

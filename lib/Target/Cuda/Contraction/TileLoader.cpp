@@ -39,22 +39,23 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source)
     depthStep = stepAlong(frame.info, source.offset, source.depthAxes);
     depthPart = partOf(frame.info, source);
   }
+  bytes = element.getIntOrFloatBitWidth() / 8;
   // A window's row is too short a run to go along.
   auto isLong = [](const Expr &length) { return length.constant().value_or(shortRun) >= shortRun; };
   std::optional<Expr> deep = source.value ? std::nullopt : run(source.depthAxes);
   alongDepth = deep && !run(source.lineAxes) && isLong(*deep);
   width = widest(alongDepth ? source.depthAxes : source.lineAxes);
-  if (!source.halves)
+  if (!source.fragments)
     first = frame.sharedArray(source.name, number, source.stages * source.tileDepth * pitch());
   use(d.i32(0));
 }
 
 void TileLoader::use(Value stage) {
-  if (!source.halves) {
+  if (!source.fragments) {
     shared = d.at(first, d.mul(stage, source.tileDepth * pitch()), number);
     return;
   }
-  address = d.add(source.halves, d.mul(stage, TileSource::halfBytes(source.tileLines, source.tileDepth)));
+  address = d.add(source.fragments, d.mul(stage, TileSource::fragmentBytes(source.tileLines, source.tileDepth, bytes)));
   shared = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), address);
 }
 
@@ -71,7 +72,7 @@ unsigned TileLoader::widest(ArrayRef<unsigned> axes) const {
     inRun |= lower::AxisSet(1) << a;
   if (!length || (source.predicate && frame.info.axesOf(source.predicate) & inRun))
     return 1;
-  int64_t most = source.halves ? 8 : std::min<int64_t>(4, 128 / element.getIntOrFloatBitWidth());
+  int64_t most = source.fragments ? 16 / bytes : std::min<int64_t>(4, 16 / bytes);
   Expr start = startOf(frame.info, source.offset, axes);
   return std::min(frame.known.divisorOf(*length, most), frame.known.divisorOf(start, most));
 }
@@ -132,27 +133,47 @@ Value TileLoader::addressAt(Slot &slot, lower::BodyEmitter &point, Value depth) 
   return d.at(buffer, index, element);
 }
 
+/// Bytes for matrix loads move as words.
+Type TileLoader::accessType() {
+  bool words = source.fragments && bytes == 1 && width % 4 == 0;
+  return words ? d.vector(width / 4, d.i32Type()) : d.vector(width, element);
+}
+
+Value TileLoader::fillOf(Type type) {
+  if (!source.fill)
+    return d.zero(type);
+  Type scalar = getElementTypeOrSelf(type);
+  int64_t byte = source.fill & 0xff;
+  Value one = d.constant(scalar, scalar.isInteger(32) ? int32_t(byte * 0x01010101) : int8_t(byte));
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? d.splat(one, vector.getNumElements()) : one;
+}
+
 /// The slot's elements from a depth (i64) on.
 Value TileLoader::loadAt(Slot &slot, Value depth) {
   lower::BodyEmitter point = pointAt(slot, depth);
   if (source.value)
     return point.emit(source.value);
-  Type type = d.vector(width, element);
+  Type type = accessType();
   Value pointer = addressAt(slot, point, depth);
-  unsigned alignment = element.getIntOrFloatBitWidth() / 8 * width;
+  unsigned alignment = bytes * width;
   if (!source.predicate)
     return d.load(type, pointer, alignment);
-  return d.loadIf(point.emit(source.predicate), type, pointer, alignment, d.real(type, 0));
+  return d.loadIf(point.emit(source.predicate), type, pointer, alignment, fillOf(type));
 }
 
 void TileLoader::copy(Value k0) {
   Value depths = frame.size(source.depth);
+  if (source.fill && !border)
+    border = frame.constantPiece(source.name + "_border", int8_t(source.fill));
   for (Slot &slot : slots) {
     Value depth = d.add(k0, d.wide(slot.depth)), inside = d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     lower::BodyEmitter point = pointAt(slot, depth);
-    Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), 2));
-    if (source.predicate)
+    Value from = addressAt(slot, point, depth), to = d.add(address, d.mul(place(slot.line, slot.depth), bytes));
+    if (source.predicate && source.fill) // a piece of the border lies ready
+      from = d.select(point.emit(source.predicate), from, border);
+    else if (source.predicate)
       inside = d.both(inside, point.emit(source.predicate));
     Value bytes = d.select(inside, d.i32(16), d.i32(0));
     d.ptx("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r,~{memory}", {to, from, bytes});
@@ -168,24 +189,24 @@ Values TileLoader::load(Value k0) {
     Value inside = d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     Value v = loadAt(slot, depth);
-    if (!source.halves)
-      v = d.convertF(v, number);
+    if (!source.fragments)
+      v = d.convert(v, number, source.isUnsigned);
     // Past the last tile a prefetch is never used; within it a rest needs zeros.
-    out.push_back(whole ? v : d.select(inside, v, d.real(v.getType(), 0)));
+    out.push_back(whole ? v : d.select(inside, v, d.zero(v.getType())));
   }
   return out;
 }
 
 /// The element in shared memory.
 Value TileLoader::place(Value line, Value depth) {
-  return source.halves && alongDepth ? d.add(d.mul(line, pitch()), depth) : d.add(d.mul(depth, pitch()), line);
+  return source.fragments && alongDepth ? d.add(d.mul(line, pitch()), depth) : d.add(d.mul(depth, pitch()), line);
 }
 
 void TileLoader::put(ArrayRef<Value> values) {
   for (auto [slot, v] : llvm::zip(slots, values)) {
     Value at = place(slot.line, slot.depth);
-    if (source.halves) {
-      d.store(v, d.at(shared, at, element), 2 * width);
+    if (source.fragments) {
+      d.store(v, d.at(shared, at, element), bytes * width);
       continue;
     }
     if (!alongDepth) {
@@ -202,16 +223,36 @@ Value TileLoader::four(Value depth, Value line) {
   return d.load(d.vector(4, number), d.at(shared, index, number), 16);
 }
 
+static Values loadMatrices(DeviceBuilder &d, Value at, bool transposed) {
+  std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (transposed ? ".trans" : "") + ".shared.b16 {$0, $1, $2, $3}, [$4];";
+  return d.ptx(text, "=r,=r,=r,=r,r,~{memory}", at, llvm::SmallVector<Type>(4, d.i32Type()), true);
+}
+
+/// Bytes whose lines lie side by side. A matrix load turns pairs of bytes: of two neighbouring lines a lane gets what they have at the
+/// two depths of a matrix that it is the lane of. Of four depths, two in each of two matrices, it picks one line's bytes and the other's. Which two
+/// come first differs between lanes, so that the eight rows of a matrix lie in different banks.
+Values TileLoader::turnedMatrices(Value lane, Value line, Value depth, bool linesFirst) {
+  Value row = d.bitAnd(lane, 7), matrix = d.shr(lane, 3), quad = d.shr(row, 1);
+  Value pair = d.bitXor(d.bitAnd(matrix, 1), d.shr(quad, 1));
+  Value inDepth = d.add(d.add(d.mul(d.shr(matrix, 1), 16), d.mul(quad, 4)), d.add(d.mul(pair, 2), d.bitAnd(row, 1)));
+  Values pairs = loadMatrices(d, d.add(address, place(line, d.add(depth, inDepth))), /*transposed=*/true);
+  Value inOrder = d.less(d.bitAnd(lane, 3), d.i32(2));
+  Value even = d.select(inOrder, d.i32(0x6420), d.i32(0x2064)), odd = d.select(inOrder, d.i32(0x7531), d.i32(0x3175));
+  Values near = {d.pickBytes(pairs[0], pairs[1], even), d.pickBytes(pairs[0], pairs[1], odd)};
+  Values far = {d.pickBytes(pairs[2], pairs[3], even), d.pickBytes(pairs[2], pairs[3], odd)};
+  return linesFirst ? Values{near[0], near[1], far[0], far[1]} : Values{near[0], far[0], near[1], far[1]};
+}
+
 Values TileLoader::matrices(Value lane, Value line, Value depth, bool linesFirst) {
+  if (interleaves())
+    return turnedMatrices(lane, line, depth, linesFirst);
   // Each lane says where a row of one of the four lies: lanes 0 to 7 of the first, and so on.
   Value row = d.bitAnd(lane, 7), near = d.mul(d.bitAnd(d.shr(lane, 3), 1), 8), far = d.mul(d.shr(lane, 4), 8);
-  Value inLine = linesFirst ? near : far, inDepth = linesFirst ? far : near;
+  Value inLine = linesFirst ? near : far, inDepth = d.mul(linesFirst ? far : near, 2 / bytes);
   if (alongDepth)
     inLine = d.add(inLine, row);
   else
     inDepth = d.add(inDepth, row);
-  Value at = d.add(address, d.mul(place(d.add(line, inLine), d.add(depth, inDepth)), 2));
-  std::string text = std::string("ldmatrix.sync.aligned.m8n8.x4") + (alongDepth ? "" : ".trans") +
-                     ".shared.b16 {$0, $1, $2, $3}, [$4];";
-  return d.ptx(text, "=r,=r,=r,=r,r,~{memory}", at, llvm::SmallVector<Type>(4, d.i32Type()), true);
+  Value at = d.add(address, d.mul(place(d.add(line, inLine), d.add(depth, inDepth)), bytes));
+  return loadMatrices(d, at, /*transposed=*/!alongDepth);
 }

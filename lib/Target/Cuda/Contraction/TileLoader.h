@@ -10,8 +10,8 @@ namespace lathe::cuda {
 /// Brings tiles of an operand into shared memory, each element from the kernel's own offset or as a value of its body: `lines`
 /// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
 /// the end are 0.
-/// In shared memory they are f32 or f64, [depth][line], for plain threads, or, where `halves` says the address (i32, 16 bytes
-/// aligned), of the operand's half type with neighbours as in the operand, for matrix loads.
+/// In shared memory they are of the sum's type, [depth][line], for plain threads, or, where `fragments` says the address (i32, 16 bytes
+/// aligned), of the operand's own type (halves or bytes) with neighbours as in the operand, for matrix loads.
 struct TileSource {
   Value ref; ///< of the body
   shape::Expr offset;
@@ -19,14 +19,17 @@ struct TileSource {
   shape::Expr lines, depth; ///< how many there are
   unsigned tileLines, tileDepth;
   std::string name;
-  Value halves = {};
+  Value fragments = {};
   Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
-  Value predicate = {}; ///< of the body: elements are 0 where it does not hold
+  Value predicate = {}; ///< of the body: elements are `fill` where it does not hold
+  bool isUnsigned = false; ///< of bytes
+  int64_t fill = 0;        ///< of bytes; floats are 0
   unsigned stages = 1; ///< tiles that lie in shared memory side by side
   mlir::Type number = {}; ///< of plain threads; null: f32
-  /// Shared memory of a tile of halves, whichever way it lies.
-  static unsigned halfBytes(unsigned tileLines, unsigned tileDepth) {
-    return 2 * std::max(tileLines * (tileDepth + 8), tileDepth * (tileLines + 8));
+  /// Shared memory of a tile for matrix loads, whichever way it lies.
+  static unsigned fragmentBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) {
+    unsigned padding = 16 / bytes;
+    return bytes * std::max(tileLines * (tileDepth + padding), tileDepth * (tileLines + padding));
   }
 };
 
@@ -42,14 +45,18 @@ public:
   Values load(Value k0);
   void put(llvm::ArrayRef<Value> values);
   /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
-  bool isAsynchronous() const { return source.halves && width == 8 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies; }
+  bool isAsynchronous() const {
+    return source.fragments && width * bytes == 16 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
+  }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
   static unsigned plainBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) { return tileDepth * (tileLines + padding) * bytes; }
   /// Four lines of one depth, from a line that is a multiple of 4.
   Value four(Value depth, Value line);
-  /// 16 lines by 16 depths as four registers of 8x8 halves (ldmatrix), from a line and a depth on: lines first, or depths.
+  /// 16 lines by 32 bytes of depth as four registers of 8 lines by 16 bytes (ldmatrix), from a line and a depth on: lines first, or depths.
   Values matrices(Value lane, Value line, Value depth, bool linesFirst);
+  /// Whether the first 8 of these 16 lines are every second one, and not those that come first.
+  bool interleaves() const { return source.fragments && bytes == 1 && !alongDepth; }
 
 private:
   static constexpr unsigned padding = 4;
@@ -64,12 +71,15 @@ private:
   lower::BodyEmitter pointAt(Slot &slot, Value depth);
   Value addressAt(Slot &slot, lower::BodyEmitter &point, Value depth);
   Value loadAt(Slot &slot, Value depth);
+  Type accessType();
+  Value fillOf(Type type);
+  Values turnedMatrices(Value lane, Value line, Value depth, bool linesFirst);
   std::pair<Value, Value> positionOf(unsigned slot);
   Values extents(llvm::ArrayRef<unsigned> axes);
   /// Elements from one row in shared memory to the next; 8 rows of 16 bytes meet all banks.
   unsigned pitch() const {
-    if (source.halves)
-      return (alongDepth ? source.tileDepth : source.tileLines) + 8;
+    if (source.fragments)
+      return (alongDepth ? source.tileDepth : source.tileLines) + 16 / bytes;
     return source.tileLines + padding;
   }
   Value place(Value line, Value depth);
@@ -77,10 +87,12 @@ private:
   DeviceBuilder &d;
   TileSource source;
   Type element;
-  Type number; ///< in shared memory, where it is not of halves
+  Type number; ///< in shared memory, for plain threads
+  unsigned bytes; ///< of an element
   unsigned numberBytes() const { return number.getIntOrFloatBitWidth() / 8; }
   Value buffer, first, shared;
-  Value address; ///< of the tile in use, where it is of halves
+  Value border;  ///< a piece of what lies outside, where that is not 0
+  Value address; ///< of the tile in use, where it is for matrix loads
   std::optional<shape::Expr> depthStep; ///< the depth is one run of even steps
   std::optional<shape::Expr> depthPart; ///< what an element's depth adds to the offset of its line, whichever that is
   bool alongDepth;    ///< neighbours in memory are neighbours in depth

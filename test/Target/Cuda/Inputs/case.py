@@ -8,7 +8,7 @@ def dims_of(shape):
     return "x".join(str(n) for n in shape) + ("x" if len(shape) else "")
 
 
-TYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i1": np.bool_, "f64": np.float64}
+TYPES = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i8": np.int8, "i1": np.bool_, "f64": np.float64}
 
 
 def to_bf16(a):
@@ -62,7 +62,8 @@ class Case:
 
     def mlir(self):
         args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
-        made = "".join(f"  %arg{i} = lathe.constant dense<0.0> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
+        zero = lambda t: "0" if t.startswith("i") else "0.0"
+        made = "".join(f"  %arg{i} = lathe.constant dense<{zero(self.inputs[i][0])}> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
         ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
         types = ", ".join(self.tensor(t) for t in self.inputs)
         outs = ", ".join(self.tensor(t) for t in self.expected)

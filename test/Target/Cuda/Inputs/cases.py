@@ -2,6 +2,7 @@
 
 References are computed in float64."""
 import numpy as np
+import byte_cases
 import ordered_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
@@ -513,4 +514,5 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "mma": MMA,
           "gemms_f64": GEMMS_F64}
 GROUPS.update(ordered_cases.GROUPS)
+GROUPS.update(byte_cases.GROUPS)
 SPEED += ordered_cases.SPEED
