@@ -44,7 +44,7 @@ def language(name, part='Model', **sizes):
     def make():
         import transformers
         config = getattr(transformers, name + 'Config')(**sizes)
-        config._attn_implementation = 'sdpa'
+        config._attn_implementation = 'eager' if name == 'Mamba' else 'sdpa'
         config.use_cache = False
         if part == 'Encoder':
             return seeded(lambda: transformers.models.whisper.modeling_whisper.WhisperEncoder(config), b16)
@@ -59,16 +59,21 @@ for name in ('resnet18', 'mobilenet_v2', 'vit_b_32', 'convnext_tiny'):
     add(f'model_{name}_f32', vision('image', name, f32), t(8, 3, 224, 224, kind=f32))
 for name in ('resnet18', 'mobilenet_v3_large', 'efficientnet_b0', 'densenet121'):
     add(f'model_{name}_one', vision('image', name, b16), t(1, 3, 224, 224), tolerance=0.1)
+for name in ('resnet18', 'mobilenet_v3_large', 'efficientnet_b0', 'convnext_tiny', 'vit_b_32', 'swin_t', 'densenet121'):
+    add('model_open_' + name, vision('image', name, b16), t(8, 3, 224, 224), tolerance=0.1, open=True, fixed=((0, 1), (0, 2), (0, 3)))
+add('model_open_fcn_resnet50', vision('dense', 'fcn_resnet50', b16), t(2, 3, 384, 384), tolerance=0.1, open=True, fixed=((0, 1),))
 for name in DENSE:
     add('model_' + name, vision('dense', name, b16), t(2, 3, 384, 384), tolerance=0.1)
 for name in VIDEOS:
-    add('model_' + name, vision('video', name, b16), t(2, 3, 16, 112, 112), tolerance=0.1)
+    add('model_' + name, vision('video', name, b16), t(2, 3, 16, *[224 if name == 's3d' else 112] * 2), tolerance=0.1)
 
 WIDTHS = dict(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048)
 IDS = t(4, 256, kind=i64, low=5, high=1000)
 for name, more in dict(Bert={}, Roberta={}, Electra=dict(embedding_size=128), Llama=dict(num_key_value_heads=4), Mistral=dict(num_key_value_heads=4),
                        Qwen2=dict(num_key_value_heads=4), Gemma=dict(num_key_value_heads=4, head_dim=64), Phi={}, GPTNeoX={}, Mamba=dict(state_size=16)).items():
     add('model_' + name.lower(), language(name, vocab_size=8192, **WIDTHS, **more), IDS, tolerance=0.1)
+    if name in ('Bert', 'Llama', 'Qwen2'):
+        add('model_open_' + name.lower(), language(name, vocab_size=8192, **WIDTHS, **more), IDS, tolerance=0.1, open=True)
 add('model_gpt2', language('GPT2', vocab_size=8192, n_embd=512, n_layer=6, n_head=8), IDS, tolerance=0.1)
 add('model_distilbert', language('DistilBert', vocab_size=8192, dim=512, n_layers=6, n_heads=8, hidden_dim=2048), IDS, tolerance=0.1)
 add('model_albert', language('Albert', vocab_size=8192, embedding_size=128, **WIDTHS), IDS, tolerance=0.1)

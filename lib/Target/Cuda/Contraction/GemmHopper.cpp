@@ -522,7 +522,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
     if (llvm::Error e = copies.addEntry(g))
       return e;
   if (launch.inParts)
-    if (llvm::Error e = addPartsSum(g, bulk->p, copies))
+    if (llvm::Error e = addPartsSum(g, bulk->p, [&](KernelFrame &frame) { copies.skipIn(frame); }))
       return e;
   if (llvm::Error e = planEither(g, *bulk, *p, launch))
     return e;

@@ -68,9 +68,9 @@ void PartsSum::emit() {
   epilogue.byWidth(all, all);
 }
 
-llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, const AlignedCopies &copies) {
+llvm::Error cuda::addPartsSum(Generator &g, const GemmProblem &p, llvm::function_ref<void(KernelFrame &)> prepare) {
   KernelFrame frame(g.info, g.device, "gemm_sum_parts", sumThreads, g.sm, 0, g.dependent());
-  copies.skipIn(frame);
+  prepare(frame);
   PartsSum sum(p, frame);
   sum.emit();
   return g.addEntry(frame, "gemm_sum_parts", sum.error());

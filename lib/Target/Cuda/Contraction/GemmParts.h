@@ -14,7 +14,8 @@ Value bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts);
 void tellParts(KernelFrame &frame, Value parts);
 
 /// Adds the entry point of the sum, and the launch where there are parts (i1).
-llvm::Error addPartsSum(Generator &g, const GemmProblem &p, const AlignedCopies &copies);
+/// `prepare`: what else lies in the scratch memory.
+llvm::Error addPartsSum(Generator &g, const GemmProblem &p, llvm::function_ref<void(KernelFrame &)> prepare);
 void followBySum(PlanFunction &plan, const GemmProblem &p, unsigned entry, Value inParts);
 
 } // namespace lathe::cuda

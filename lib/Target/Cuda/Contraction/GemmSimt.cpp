@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GemmParts.h"
 #include "GemmTiles.h"
 
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::cuda;
 using lower::BodyEmitter;
+using shape::Expr;
 
 namespace {
 
@@ -27,7 +29,7 @@ struct SimtTile : GemmTile {
 class SimtGemm : public TiledGemm {
 public:
   SimtGemm(const GemmProblem &p, KernelFrame &frame, const SimtTile &tile) : TiledGemm(p, frame, tile, SimtTile::stages), tile(tile) {}
-  void emit();
+  void emit(bool inParts = false);
 
 private:
   Values multiply(ArrayRef<Value> sums);
@@ -69,6 +71,7 @@ Values SimtGemm::multiply(ArrayRef<Value> sums) {
 /// loop that is unrolled only where that is short.
 void SimtGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
+  storeInParts(epilogue);
   unsigned width = epilogue.width(), each = tile.perThread, quarters = each / 4;
   d.loop(d.i32(0), d.i32(each), d.i32(1), sums, [&](Value i, ValueRange now) {
     Value place = d.add(d.mul(d.div(i, 4), tile.m / quarters), d.rem(i, 4));
@@ -99,11 +102,11 @@ void SimtGemm::placeThread() {
   ty = d.add(d.add(bit(1, 0), bit(4, 1)), d.mul(d.div(warp, across), 4));
 }
 
-void SimtGemm::emit() {
+void SimtGemm::emit(bool inParts) {
   placeThread();
   m = frame.size(p.m);
   n = frame.size(p.n);
-  locate();
+  locate(inParts);
   storeTile(sumOverDepth(tile.perThread * tile.perThread, [&](ArrayRef<Value> sums) { return multiply(sums); }));
 }
 
@@ -117,22 +120,67 @@ static std::vector<const schedule::ProductTile *> tilesWithRoom(Generator &g, co
   return tiles;
 }
 
+static llvm::Error addEntry(Generator &g, const GemmProblem &p, const lower::Divisibility &known, const SimtTile &t, const std::string &name, bool inParts) {
+  KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
+  frame.known = known;
+  frame.fitBlocks(2);
+  SimtGemm gemm(p, frame, t);
+  gemm.emit(inParts);
+  return g.addEntry(frame, name, gemm.error());
+}
+
 llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
   std::vector<const schedule::ProductTile *> tiles = tilesWithRoom(g, p);
   for (const schedule::ProductTile *t : tiles)
     launches.push_back({*t, SimtTile(*t).threads()});
   GemmLaunch planned = planTiles(g, p, g.entries.size(), launches);
-  for (const schedule::ProductTile *of : tiles) {
-    SimtTile t(*of);
-    std::string name = entryName(g, t);
-    KernelFrame frame(g.info, g.device, name, t.threads(), g.sm, 0, g.dependent());
-    frame.known = known;
-    frame.fitBlocks(2);
-    SimtGemm gemm(p, frame, t);
-    gemm.emit();
-    if (llvm::Error e = g.addEntry(frame, name, gemm.error()))
+  for (const schedule::ProductTile *t : tiles)
+    if (llvm::Error e = addEntry(g, p, known, SimtTile(*t), entryName(g, SimtTile(*t)), /*inParts=*/false))
       return e;
-  }
   return planned;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of the depth
+//===----------------------------------------------------------------------===//
+
+/// The smallest tile is the last one.
+static const schedule::ProductTile &partTile() { return schedule::tilesOf(schedule::ProductUnit::Threads).back(); }
+/// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
+constexpr int64_t leastSteps = 8, worthSteps = 16;
+constexpr int64_t blocksTogether = 2; ///< on a multiprocessor
+constexpr int64_t manyTiles = 256;    ///< on any machine
+
+/// Whether there may be so few tiles of such a depth that it is cut.
+static bool mayBeCut(Generator &g, const GemmProblem &p) {
+  const schedule::ProductTile &t = partTile();
+  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, t.rows) * Expr::ceildiv(p.n, t.columns)).constant();
+  bool isLong = p.k.constant().value_or(INT64_MAX) > (leastSteps + worthSteps) * t.depth;
+  return p.sumType().isF32() && !takesWarpGemm(g, p) && isLong && tiles.value_or(0) < manyTiles && ProductChoice(g).mayCut();
+}
+
+llvm::Expected<GemmLaunch> cuda::planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole) {
+  if (!mayBeCut(g, p))
+    return whole;
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  ProductChoice choice(g);
+  SimtTile t(partTile());
+  Value one = plan.constant(1), tiles = plan.size(p.batch * Expr::ceildiv(p.m, t.m) * Expr::ceildiv(p.n, t.n)), steps = plan.size(Expr::ceildiv(p.k, t.k));
+  auto atLeastOne = [&](Value x) { return h.b.create<arith::MaxSIOp>(h.loc, x, one).getResult(); };
+  Value room = h.div(h.mul(plan.processors(), blocksTogether), atLeastOne(tiles));
+  Value parts = atLeastOne(h.minU(room, h.div(steps, leastSteps))), saved = h.sub(steps, h.ceilDiv(steps, parts));
+  auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
+  Value cut = choice.inParts(saves(worthSteps), saves(1));
+  if (!wide.conditions().empty())
+    cut = h.both(cut, plan.holds(wide));
+  GemmLaunch ofParts{plan.constant(g.entries.size()), h.mul(tiles, parts), plan.constant(t.threads()), plan.constant(0)};
+  if (llvm::Error e = addEntry(g, p, wide, t, std::string(t.name) + "_parts", /*inParts=*/true))
+    return e;
+  if (llvm::Error e = addPartsSum(g, p, [](KernelFrame &) {}))
+    return e;
+  followBySum(plan, p, g.entries.size() - 1, cut);
+  plan.set(LATHE_CUDA_SCRATCH, h.select(cut, bytesOfParts(plan, p, parts), plan.constant(0)));
+  return chooseLaunch(h, cut, ofParts, whole);
 }

@@ -1,5 +1,6 @@
 //===- GemmTiles.cpp - Contractions by tiles of any layout -----------------===//
 
+#include "GemmParts.h"
 #include "GemmTiles.h"
 
 using namespace mlir;
@@ -22,13 +23,35 @@ TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &t
     : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, fragments, stages)),
       b(frame, sourceOf(p, tile, false, behind(d, p, tile, fragments, stages), stages)), tile(tile), stages(stages) {}
 
-void TiledGemm::locate() {
+void TiledGemm::locate(bool inParts) {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);
   Value block = d.wide(d.blockId()), perBatch = d.mul(tilesM, tilesN);
-  Value batch = d.div(block, perBatch), rest = d.rem(block, perBatch);
+  if (inParts) {
+    Value all = d.mul(perBatch, frame.size(p.batch));
+    part = d.div(block, all);
+    block = d.rem(block, all);
+    parts = d.div(d.wide(d.gridSize()), all);
+    tellParts(frame, d.narrow(parts));
+  }
+  batch = d.div(block, perBatch);
+  Value rest = d.rem(block, perBatch);
   m0 = d.mul(d.div(rest, tilesN), tile.m);
   n0 = d.mul(d.rem(rest, tilesN), tile.n);
   bindBatch(base, p.shape.batchAxes, batch);
+}
+
+void TiledGemm::storeInParts(ProductEpilogue &epilogue) {
+  if (part)
+    epilogue.storeParts(partOfSums(frame, p, part, batch), frame.size(p.n));
+}
+
+std::pair<Value, Value> TiledGemm::depths() {
+  Value end = frame.size(p.k);
+  if (!part)
+    return {d.i64(0), end};
+  Value each = d.mul(d.ceilDiv(d.ceilDiv(end, tile.k), parts), tile.k), from = d.mul(part, each);
+  Value to = d.add(from, each);
+  return {from, d.select(d.less(to, end), to, end)};
 }
 
 Values TiledGemm::sumOverDepth(unsigned numSums, llvm::function_ref<Values(ArrayRef<Value>)> multiply) {
@@ -46,10 +69,10 @@ Values TiledGemm::sumTiles(const Values &zeros, llvm::function_ref<Values(ArrayR
   if (isPipelined())
     return sumCopies(zeros, multiply);
   Values carried = zeros;
-  Value zero = d.i64(0);
-  carried.append(a.load(zero));
-  carried.append(b.load(zero));
-  Values out = d.loop(zero, frame.size(p.k), d.i64(tile.k), carried, [&](Value k0, ValueRange now) {
+  auto [from, to] = depths();
+  carried.append(a.load(from));
+  carried.append(b.load(from));
+  Values out = d.loop(from, to, d.i64(tile.k), carried, [&](Value k0, ValueRange now) {
     Values state(now);
     ArrayRef<Value> all(state);
     // Two tiles take turns: everybody is past the barrier before last, and so done with this one.
@@ -81,10 +104,11 @@ Values TiledGemm::sumCopies(const Values &zeros, llvm::function_ref<Values(Array
     }
     d.ptx("cp.async.commit_group;");
   };
+  auto [from, to] = depths();
+  Value first = d.div(from, tile.k), steps = d.ceilDiv(to, tile.k);
   for (unsigned i = 0; i + 1 < stages; ++i)
-    copy(d.i64(i));
-  Value steps = d.ceilDiv(frame.size(p.k), tile.k);
-  return d.loop(d.i64(0), steps, d.i64(1), zeros, [&](Value step, ValueRange sums) {
+    copy(d.add(first, d.i64(i)));
+  return d.loop(first, steps, d.i64(1), zeros, [&](Value step, ValueRange sums) {
     d.ptx("cp.async.wait_group " + std::to_string(stages - 2) + ";");
     d.barrier();
     copy(d.add(step, stages - 1));
@@ -161,6 +185,8 @@ llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
     if (launch)
       launch = chooseLaunch(g.plan.d, g.plan.holds(wide), ofWide, *launch);
   }
+  if (launch)
+    launch = planParts(g, *p, wide, *launch);
   if (!launch)
     return launch.takeError();
   setLaunch(g.plan, *launch);

@@ -29,8 +29,10 @@ public:
   bool isPipelined() const { return stages > 2 && a.isAsynchronous() && b.isAsynchronous(); }
 
 protected:
-  /// Which tile of which batch is this block's.
-  void locate();
+  /// Which tile of which batch is this block's; `inParts`: and of which part of the depth, of which there are as many as the grid has tiles.
+  void locate(bool inParts = false);
+  /// Sums go where those of the part go.
+  void storeInParts(ProductEpilogue &epilogue);
   /// Sums over the whole depth, from 0; `multiply` adds the products of one pair of tiles in shared memory.
   Values sumOverDepth(unsigned numSums, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
 
@@ -39,10 +41,13 @@ protected:
   TileLoader a, b;
 
 private:
+  /// The first and the last depth, the latter for all parts.
+  std::pair<Value, Value> depths();
   Values sumTiles(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
   Values sumCopies(const Values &zeros, llvm::function_ref<Values(llvm::ArrayRef<Value>)> multiply);
   GemmTile tile;
   unsigned stages;
+  Value batch, part, parts; ///< i64; without parts: null
 };
 
 /// Threads and bytes of dynamic shared memory.
@@ -54,6 +59,9 @@ struct TileLaunch {
 /// The tile with the least time for the multiprocessor that takes most of them, of those that schedules leave; its entry point is as far
 /// behind `first`.
 GemmLaunch planTiles(Generator &g, const GemmProblem &p, unsigned first, llvm::ArrayRef<TileLaunch> tiles);
+/// Few tiles of a long depth: parts of it make them more. Adds the entry point of a part and that of the sum, and says where they run instead of `whole`,
+/// which `wide` sizes are for.
+llvm::Expected<GemmLaunch> planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole);
 /// The name of an entry point: those that take any sizes stand beside those that take what a plan has looked at.
 std::string entryName(const Generator &g, const GemmTile &tile);
 

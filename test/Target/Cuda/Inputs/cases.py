@@ -264,6 +264,12 @@ GEMMS = [lambda: gemm(70, 72, 40), lambda: gemm(33, 50, 19), lambda: gemm(65, 64
          lambda: gemm(3, 8, 40), lambda: gemm(2, 50, 300, fixed_m=True), lambda: gemm(40, 1, 64, b_columns=True),
          lambda: gemm(1300, 1024, 8), lambda: gemm(70, 72, 40, packed=True, b_columns=True),
          lambda: convolution(2, 9, 8, 5, 6, 1), lambda: convolution(1, 11, 11, 4, 8, 2)]
+# Few tiles of a long depth, in f32 by threads: parts of the depth, of which the last one may be empty.
+_parts = ("gemm_simt_64x64_parts", "gemm_sum_parts")
+GEMM_PARTS = [lambda: gemm(70, 72, 1000).on(132).launching(*_parts), lambda: gemm(65, 64, 1033, b_columns=True, epilogue="bias_relu").on(132).launching(*_parts), lambda: gemm(33, 50, 700).on(16),
+              lambda: gemm(20, 36, 900, batch=3, a_transposed=True).on(132), lambda: gemm(64, 63, 520, epilogue="residual").on(9),
+              lambda: open_gemm(70, 72, 1000).on(132).launching(*_parts), lambda: open_gemm(70, 71, 999, batch=2, relu=True).on(132).launching("gemm_simt_64x64_any"), lambda: open_gemm(65, 66, 40).on(132).launching("gemm_simt_64x64_any"),
+              lambda: open_gemm(40, 40, 5000, b_columns=True, out="f16").on(132)]
 # Few rows or few columns: 1, fewer than there are sums for, odd ones; depths that warps share and that blocks share; batches.
 FEW_LINES = [lambda: gemm(1, 72, 40, fixed_m=True), lambda: gemm(1, 100, 1029, fixed_m=True, b_columns=True, epilogue="bias_relu"),
              lambda: gemm(3, 130, 2100, fixed_m=True, b_columns=True), lambda: gemm(16, 200, 600, fixed_m=True, b_columns=True),
@@ -502,6 +508,7 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "kept_columns": KEPT_COLUMNS,
           "forced_rows": FORCED_ROWS,
           "gemms": GEMMS,
+          "gemm_parts": GEMM_PARTS,
           "few_lines": FEW_LINES,
           "few_lines_halves": FEW_LINES_HALVES,
           "few_columns": FEW_COLUMNS,
