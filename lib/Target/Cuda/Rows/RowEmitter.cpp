@@ -138,14 +138,8 @@ Type RowEmitter::accumulatorType(kernel::ReduceOp op, AxisSet inner) {
 }
 
 void RowEmitter::emitPass(const lower::RowPass &pass) {
-  if (!pass.inner) {
-    for (Operation *root : pass.roots) {
-      Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
-      BodyEmitter point = base;
-      emitRoot(root, point, first, nullptr);
-    }
-    return;
-  }
+  if (!pass.inner)
+    return storeAtRow(pass.roots);
   std::vector<kernel::ReduceOp> reduces;
   std::vector<Values> partials(1);
   for (Operation *root : pass.roots)
@@ -165,6 +159,24 @@ void RowEmitter::emitPass(const lower::RowPass &pass) {
     for (auto &[set, points] : chunks)
       for (Chunk &c : points)
         c.point.bindValue(r.getResult(), v);
+  }
+}
+
+/// One point for all, so that what several results are made of is computed once. A store may be to what a later result reads, for all that the compiler
+/// knows: what some results read is on its way before the first of them is stored.
+void RowEmitter::storeAtRow(ArrayRef<Operation *> stores) {
+  constexpr size_t together = 8;
+  BodyEmitter point = base;
+  Value first = s.unit > 1 ? d.equal(inUnit, 0) : Value();
+  for (; !stores.empty(); stores = stores.drop_front(std::min(together, stores.size()))) {
+    ArrayRef<Operation *> some = stores.take_front(together);
+    Values values;
+    for (Operation *root : some) {
+      bindRoots(point, root);
+      values.push_back(point.emit(cast<kernel::StoreOp>(root).getValue()));
+    }
+    for (auto [root, v] : llvm::zip(some, values))
+      storeAt(cast<kernel::StoreOp>(root), v, point, first);
   }
 }
 
@@ -251,7 +263,10 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
     return;
   }
   auto store = cast<kernel::StoreOp>(root);
-  Value v = point.emit(store.getValue());
+  storeAt(store, point.emit(store.getValue()), point, ok);
+}
+
+void RowEmitter::storeAt(kernel::StoreOp store, Value v, const BodyEmitter &point, Value ok) {
   Value condition = rowOk;
   auto require = [&](Value c) { condition = condition ? d.both(condition, c) : c; };
   if (ok)

@@ -44,6 +44,8 @@ private:
   void loopedPass(const lower::RowPass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
+  void storeAtRow(llvm::ArrayRef<mlir::Operation *> stores);
+  void storeAt(kernel::StoreOp store, Value v, const lower::BodyEmitter &point, Value ok);
   Value finish(kernel::ReduceOp reduce, Value partial);
   Value meetingPlace(Type stored, unsigned count);
   Value behindKept(unsigned words);
