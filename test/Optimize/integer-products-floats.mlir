@@ -1,6 +1,5 @@
 // RUN: lathe-opt %s --lathe-integer-products | FileCheck %s
 // RUN: lathe-opt %s '--lathe-integer-products=weights=false' | FileCheck %s --check-prefix=UNPACKED
-// RUN: lathe-opt %s '--lathe-integer-products=convolutions=false' | FileCheck %s --check-prefix=MATRICES
 
 // Floats beside quantised weights, which stay bytes where a target multiplies them so.
 // CHECK-LABEL: @weights
@@ -16,13 +15,10 @@ func.func @weights(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
   return %2 : tensor<4x2xf32>
 }
 
-// A quantised image, and a quantised matrix.
+// Where both are quantised, an image or a matrix, they are multiplied as bytes everywhere.
 // CHECK-LABEL: @image
 // CHECK: lathe.conv {{.*}} : tensor<1x2x9xui8>, tensor<3x2x3xi8> -> tensor<1x3x9xi32>
 // CHECK: lathe.contract {{.*}} : tensor<4x3xui8>, tensor<3x2xi8> -> tensor<4x2xi32>
-// MATRICES-LABEL: @image
-// MATRICES: lathe.conv {{.*}} : tensor<1x2x9xf32>, tensor<3x2x3xf32> -> tensor<1x3x9xf32>
-// MATRICES: lathe.contract {{.*}} : tensor<4x3xui8>, tensor<3x2xi8> -> tensor<4x2xi32>
 // UNPACKED: lathe.contract {{.*}} : tensor<4x3xui8>, tensor<3x2xi8> -> tensor<4x2xi32>
 func.func @image(%x: tensor<1x2x9xui8>, %a: tensor<4x3xui8>) -> (tensor<1x3x9xf32>, tensor<4x2xf32>) {
   %w = lathe.constant dense<3> : tensor<3x2x3xi8>
