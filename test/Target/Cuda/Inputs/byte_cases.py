@@ -42,7 +42,7 @@ def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss"
         numbers = r.standard_normal((nb, m, k)).astype(np.float32) * 9
         x = np.clip(np.rint(numbers), -128, 127).astype(np.int64)
         given = ("f32", numbers)
-    total = x @ y
+    total = (x.astype(np.float64) @ y.astype(np.float64)).astype(np.int64) # exact: far below 2^53
     ms, ns, ks = ("M", "N", "K") if open else ("M", str(n), str(k))
     a_off = f"{ms}*k + m" if a_transposed else f"{ks}*m + k"
     b_off = f"{ks}*n + k" if b_columns else f"{ns}*k + n"
@@ -152,4 +152,12 @@ WINDOWS_BULK = [lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, epilogu
                 _bulk(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _bulk(2, 96, 136, (6, 7), (3, 3), pads=1), _bulk(2, 128, 72, (7, 7), (1, 1), stride=2, epilogue="requantised"),
                 # No copy makes a border of other numbers.
                 lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9).with_constant_sizes().launching("gemm_mma_64x64_deep")]
-GROUPS = {"bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
+# For a GPU only.
+def large(m, n, k, b_columns=True, epilogue=None):
+    turned = lambda b: b.transpose(1, 2) if b_columns else b
+    return bytes_gemm(m, n, k, b_columns=b_columns, epilogue=epilogue).timed(2.0 * m * n * k, torch=lambda torch, x: lambda: torch._int_mm(x[0][0], turned(x[1])[0]))
+
+
+SPEED = [lambda: large(4096, 4096, 4096), lambda: large(4096, 4096, 4096, b_columns=False), lambda: large(2048, 2048, 2048), lambda: large(1024, 3072, 768),
+         lambda: large(1024, 768, 3072, epilogue="requantised"), lambda: large(8192, 1024, 4096, epilogue="dequantised"), lambda: large(32, 4096, 4096)]
+GROUPS = {"bytes_speed": SPEED, "bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
