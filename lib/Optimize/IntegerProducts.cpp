@@ -437,8 +437,7 @@ struct IntegerProductsPass : opt::impl::IntegerProductsBase<IntegerProductsPass>
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Operation *> products;
       func.walk([&](Operation *op) {
-        bool taken = isa<ContractOp>(op) || (isa<ConvOp>(op) && (convolutions || isa<IntegerType>(elementOf(op->getResult(0)))));
-        if (taken && !isByte(elementOf(op->getOperand(0))))
+        if (isa<ContractOp, ConvOp>(op) && !isByte(elementOf(op->getOperand(0))))
           products.push_back(op);
       });
       for (Operation *op : products) {

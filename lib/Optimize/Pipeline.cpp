@@ -8,14 +8,13 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm, ByteProducts products) {
+void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesCodes) {
   pm.addPass(createExpandNarrowTypes());
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;
-  integers.convolutions = products.convolutions;
-  integers.weights = products.weights;
+  integers.weights = multipliesCodes;
   pm.addPass(createIntegerProducts(integers));
-  if (products.weights) // where floats are multiplied with floats, weights are unpacked when the model is compiled
+  if (multipliesCodes) // where floats are multiplied with floats, weights are unpacked when the model is compiled
     pm.addPass(createBlockedWeights());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());

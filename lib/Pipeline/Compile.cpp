@@ -59,7 +59,6 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     target::Preferences one = pipeline::backendOf(t).preferences();
     if (one.unrolledSteps)
       all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
-    all.convolvesBytes &= one.convolvesBytes;
     all.multipliesCodes &= one.multipliesCodes;
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
@@ -97,9 +96,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, opt::ByteProducts products) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesCodes) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, products); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesCodes); });
 }
 
 /// lathe -> kernels.
@@ -300,8 +299,7 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
 static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   auto optimize = [&] {
-    target::Preferences wanted = preferencesOf(options);
-    return pipeline::optimize(module, options.observer, {wanted.convolvesBytes, wanted.multipliesCodes});
+    return pipeline::optimize(module, options.observer, preferencesOf(options).multipliesCodes);
   };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;

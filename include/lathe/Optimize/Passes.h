@@ -14,12 +14,8 @@ namespace lathe::opt {
 #include "lathe/Optimize/Passes.h.inc"
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-/// What becomes a product of bytes beside those of quantised matrices, for targets that are fast at it.
-struct ByteProducts {
-  bool convolutions = true; ///< between Dequantize and Quantize
-  bool weights = true;      ///< quantised ones that floats are multiplied with
-};
-void buildOptimizePipeline(mlir::OpPassManager &pm, ByteProducts products = {});
+/// `multipliesCodes`: quantised weights that floats are multiplied with stay codes, for targets that read them so.
+void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesCodes = true);
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

@@ -80,8 +80,7 @@ def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {
     %2 = lathe.sub %0, %1 : tensor<8x32xi32>
     ```
   }];
-  let options = [Option<"convolutions", "convolutions", "bool", "true", "Also convolutions in floats, between Dequantize and Quantize">,
-                 Option<"weights", "weights", "bool", "true", "Quantised weights that floats are multiplied with stay bytes">];
+  let options = [Option<"weights", "weights", "bool", "true", "Quantised weights that floats are multiplied with stay bytes">];
   let dependentDialects = ["::lathe::ir::LatheDialect"];
 }
 

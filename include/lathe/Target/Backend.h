@@ -66,8 +66,6 @@ struct CodeOptions {
 struct Preferences {
   /// Loops of at most so many steps are unrolled.
   std::optional<int64_t> unrolledSteps;
-  /// Convolutions of quantised images are left as they are: bytes are multiplied as such. (Products of quantised matrices are everywhere.)
-  bool convolvesBytes = true;
   /// Quantised weights that floats are multiplied with stay codes in memory. Otherwise they are computed when the model is compiled.
   bool multipliesCodes = true;
   /// Convolutions put the image that they read into the order of their product: what scales its channels is computed there, for

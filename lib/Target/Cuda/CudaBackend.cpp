@@ -107,7 +107,7 @@ public:
 
   /// A loop is one launch, however short it is. Tensor cores multiply bytes with bytes, and no bytes with floats.
   target::Preferences preferences() const override {
-    return {/*unrolledSteps=*/2, /*convolvesBytes=*/true, /*multipliesCodes=*/false, /*packsImages=*/false,
+    return {/*unrolledSteps=*/2, /*multipliesCodes=*/false, /*packsImages=*/false,
             /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false};
   }
 

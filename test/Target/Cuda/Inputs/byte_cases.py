@@ -14,17 +14,17 @@ def widened(name, is_unsigned):
     return f"    %{name}w = arith.ext{'u' if is_unsigned else 's'}i %{name} : i8 to i32\n"
 
 
-def requantised(total, factor):
+def requantised(total, factor, column):
     """What QLinearMatMul does behind the sum: one factor, a rounding, a zero point of 3, the range of a byte."""
-    code = (load("f", "i2", "n") + f"    %s = arith.sitofp %{total} : i32 to f32\n    %t = arith.mulf %s, %f : f32\n    %r = math.roundeven %t : f32\n"
+    code = (load("f", "i2", column) + f"    %s = arith.sitofp %{total} : i32 to f32\n    %t = arith.mulf %s, %f : f32\n    %r = math.roundeven %t : f32\n"
             "    %z = arith.constant 3.0 : f32\n    %q = arith.addf %r, %z : f32\n    %lo = arith.constant -128.0 : f32\n"
             "    %hi = arith.constant 127.0 : f32\n    %a = arith.maximumf %q, %lo : f32\n    %b = arith.minimumf %a, %hi : f32\n"
             "    %v = arith.fptosi %b : f32 to i8\n")
     return code, lambda y: np.clip(np.rint(y.astype(np.float32) * factor) + np.float32(3), -128, 127), "i8"
 
 
-def dequantised(total, factor):
-    code = load("f", "i2", "n") + f"    %s = arith.sitofp %{total} : i32 to f32\n    %v = arith.mulf %s, %f : f32\n"
+def dequantised(total, factor, column):
+    code = load("f", "i2", column) + f"    %s = arith.sitofp %{total} : i32 to f32\n    %v = arith.mulf %s, %f : f32\n"
     return code, lambda y: y.astype(np.float32) * factor, "f32"
 
 
@@ -42,7 +42,7 @@ def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss"
         numbers = r.standard_normal((nb, m, k)).astype(np.float32) * 9
         x = np.clip(np.rint(numbers), -128, 127).astype(np.int64)
         given = ("f32", numbers)
-    total = x @ y
+    total = (x.astype(np.float64) @ y.astype(np.float64)).astype(np.int64) # exact: far below 2^53
     ms, ns, ks = ("M", "N", "K") if open else ("M", str(n), str(k))
     a_off = f"{ms}*k + m" if a_transposed else f"{ks}*m + k"
     b_off = f"{ks}*n + k" if b_columns else f"{ns}*k + n"
@@ -60,15 +60,16 @@ def bytes_gemm(m, n, k, batch=0, b_columns=False, a_transposed=False, signs="ss"
     v, out, want = "c", "i32", total
     if epilogue:
         factor = (r.uniform(0.5, 1, n) * 60 / (74 * 74 * max(k, 1) ** 0.5)).astype(np.float32)
-        code, apply, out = EPILOGUES[epilogue]("c", factor)
+        code, apply, out = EPILOGUES[epilogue]("c", factor, "n")
         body, v, want, inputs = body + code, "v", apply(total), inputs + [("f32", factor)]
     body += store(v, "o0", c_off, out)
     sizes = {"M": m, "N": n, "K": k} | ({"Z": batch} if batch else {}) if open else {"M": m}
     return Case("bytes_gemm", "reduction", axes, body, sizes, inputs, [(out, want)], 0, 0)
 
 
-def bytes_window(n, c, f, image, kernel, stride=1, pads=0, fill=0, signs="us", last=True, result_last=True, epilogue=None, groups=1):
-    """A convolution of bytes in two dimensions, its border of `fill` by a predicate; channels last or first. The filter lies as [f][taps][c]."""
+def bytes_window(n, c, f, image, kernel, stride=1, pads=0, fill=0, signs="us", last=True, result_last=True, epilogue=None, groups=1, chosen=False):
+    """A convolution of bytes in two dimensions, its border of `fill` by a predicate of the load or, `chosen`, by a choice behind it; channels last
+    or first. The filter lies as [f][taps][c]."""
     r = rng(f"bytes_window {n} {c} {f} {image} {kernel} {stride}")
     unsigned = [s == "u" for s in signs]
     (x, xv), (w, wv) = drawn(r, (n, *image, c), unsigned[0]), drawn(r, (f, *kernel, c // groups), unsigned[1])
@@ -91,16 +92,17 @@ def bytes_window(n, c, f, image, kernel, stride=1, pads=0, fill=0, signs="us", l
         for d, e in enumerate((rows, columns)):
             body += (f'    %a{d} = kernel.index "{e}"\n    %s{d} = arith.constant {image[d]} : i64\n    %l{d} = arith.cmpi sge, %a{d}, %zero : i64\n'
                      f"    %h{d} = arith.cmpi slt, %a{d}, %s{d} : i64\n    %b{d} = arith.andi %l{d}, %h{d} : i1\n")
-        body += (f"    %in = arith.andi %b0, %b1 : i1\n    %fill = arith.constant {int(np.int8(np.uint8(fill)))} : i8\n"
+        body += f"    %in = arith.andi %b0, %b1 : i1\n    %fill = arith.constant {int(np.int8(np.uint8(fill)))} : i8\n"
+        body += (f'    %x0 = kernel.load %i0["{at}"] if %in : !kernel.ref<i8> -> i8\n    %x = arith.select %in, %x0, %fill : i8\n' if chosen else
                  f'    %x = kernel.load %i0["{at}"] if %in else %fill : !kernel.ref<i8> else i8 -> i8\n')
     body += load("y", "i1", f"{kernel[0] * kernel[1] * cg}*f + {kernel[1] * cg}*k0 + {cg}*k1 + c", "i8") + widened("x", unsigned[0]) + widened("y", unsigned[1])
-    body += '    %p = arith.muli %xw, %yw : i32\n    %t = kernel.reduce add %p over ["k0", "k1", "c"] : i32\n'
+    body += '    %p = arith.muli %xw, %yw : i32\n    %total = kernel.reduce add %p over ["k0", "k1", "c"] : i32\n'
     inputs = [("i8", x if last else np.ascontiguousarray(np.moveaxis(x, -1, 1))), ("i8", w)]
-    value, kind, want = "t", "i32", total
+    value, kind, want = "total", "i32", total
     if epilogue:
         factor = (r.uniform(0.5, 1, f) * 60 / (74 * 74 * (cg * kernel[0] * kernel[1]) ** 0.5)).astype(np.float32)
-        code, apply, kind = EPILOGUES[epilogue]("t", factor)
-        body, value, want, inputs = body + code.replace("%a ", "%aa ").replace("%a,", "%aa,").replace('"n"', '"f"').replace("%t = arith.mulf", "%tt = arith.mulf").replace("roundeven %t", "roundeven %tt"), "v", apply(total), inputs + [("f32", factor)]
+        code, apply, kind = EPILOGUES[epilogue]("total", factor, "f")
+        body, value, want, inputs = body + code, "v", apply(total), inputs + [("f32", factor)]
     pixels = out[0] * out[1]
     body += store(value, "o0", f"{f * pixels}*n + {out[1] * f}*p0 + {f}*p1 + f" if result_last else f"{f * pixels}*n + {pixels}*f + {out[1]}*p0 + p1", kind)
     places = [("p0", str(out[0])), ("p1", str(out[1]))]
@@ -142,7 +144,7 @@ TURNED = [lambda: bytes_gemm(1000, 304, 304, signs="us", epilogue="requantised")
 # Windows: channels in pieces of 16 bytes and not, borders of zeros and of other numbers, channels first, groups; in pieces of 128 bytes, which bulk
 # copies bring.
 WINDOWS = [_w(2, 32, 40, (9, 7), (3, 3), pads=1), _w(2, 32, 40, (9, 7), (3, 3), pads=1, fill=113, epilogue="requantised"),
-           _w(1, 48, 24, (11, 9), (3, 3), stride=2, pads=1, fill=200, signs="ss"), _w(2, 12, 20, (8, 7), (3, 3), pads=1, fill=7, signs="uu"),
+           _w(1, 48, 24, (11, 9), (3, 3), stride=2, pads=1, fill=200, signs="ss", chosen=True), _w(2, 12, 20, (8, 7), (3, 3), pads=1, fill=7, signs="uu"),
            _w(2, 64, 72, (7, 7), (1, 1)), _w(2, 40, 24, (9, 9), (1, 1), stride=2, epilogue="dequantised"), _w(1, 3, 32, (15, 13), (7, 7), stride=2, pads=3, fill=128, last=False),
            _w(2, 24, 40, (8, 9), (3, 3), pads=1, last=False, result_last=False), _w(2, 64, 64, (7, 8), (3, 3), pads=1, fill=5, groups=4), _w(2, 16, 32, (8, 8), (1, 1), last=False, result_last=False)]
 _bulk = lambda *a, **o: (lambda: bytes_window(*a, **o).with_constant_sizes())
@@ -150,4 +152,12 @@ WINDOWS_BULK = [lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, epilogu
                 _bulk(1, 256, 24, (11, 9), (3, 3), stride=2, pads=1, signs="ss"), _bulk(2, 96, 136, (6, 7), (3, 3), pads=1), _bulk(2, 128, 72, (7, 7), (1, 1), stride=2, epilogue="requantised"),
                 # No copy makes a border of other numbers.
                 lambda: bytes_window(2, 128, 40, (9, 7), (3, 3), pads=1, fill=9).with_constant_sizes().launching("gemm_mma_64x64_deep")]
-GROUPS = {"bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
+# For a GPU only.
+def large(m, n, k, b_columns=True, epilogue=None):
+    turned = lambda b: b.transpose(1, 2) if b_columns else b
+    return bytes_gemm(m, n, k, b_columns=b_columns, epilogue=epilogue).timed(2.0 * m * n * k, torch=lambda torch, x: lambda: torch._int_mm(x[0][0], turned(x[1])[0]))
+
+
+SPEED = [lambda: large(4096, 4096, 4096), lambda: large(4096, 4096, 4096, b_columns=False), lambda: large(2048, 2048, 2048), lambda: large(1024, 3072, 768),
+         lambda: large(1024, 768, 3072, epilogue="requantised"), lambda: large(8192, 1024, 4096, epilogue="dequantised"), lambda: large(32, 4096, 4096)]
+GROUPS = {"bytes_speed": SPEED, "bytes_windows": WINDOWS, "bytes_windows_bulk": WINDOWS_BULK, "bytes_turned": TURNED, "bytes_mma": MMA, "bytes_few": FEW, "bytes_open": OPEN, "bytes_wgmma": WGMMA}
