@@ -5,7 +5,11 @@
 // RUN: lathe-cuda %s --kernel=bias --sm=75 --emit=ptx | FileCheck %s --check-prefix=BIAS
 // RUN: lathe-cuda %s --kernel=residual --sm=90 --emit=ptx | FileCheck %s --check-prefix=RESIDUAL
 // RUN: lathe-cuda %s --kernel=open --sm=90 --emit=ptx | FileCheck %s --check-prefix=OPEN
+// RUN: lathe-cuda %s --kernel=bias --sm=80 --emit=plan --processors=4 | FileCheck %s --check-prefix=ROOM
 // REQUIRES: ptxas
+
+// The largest tile of warps (48 of 128x128), whose sums turn where its operands were, fits into the 101,376 bytes of 8.6 and 8.9.
+// ROOM: 0 48 1 1 256 82944
 
 // BIAS: cvt.rn.f16.f32
 // BIAS: st.shared.{{[bu]}}32

@@ -28,7 +28,11 @@ struct WarpTile : GemmTile {
   unsigned operandBytes(unsigned sm) const {
     return stagesOn(sm) * (TileSource::fragmentBytes(m, k, bytes) + TileSource::fragmentBytes(n, k, bytes));
   }
-  unsigned sharedBytes(unsigned sm) const { return operandBytes(sm) + warpsOfGroup() * epilogueBytesPerWarp + 1024; }
+  /// Where the sums turn: behind what groups leave for one another, else where operands were.
+  unsigned epilogueAt(unsigned sm) const { return groups > 1 ? operandBytes(sm) : 0; }
+  unsigned sharedBytes(unsigned sm) const {
+    return std::max(operandBytes(sm), epilogueAt(sm) + warpsOfGroup() * epilogueBytesPerWarp) + 1024;
+  }
 };
 
 class WarpGemm : public TiledGemm {
@@ -121,7 +125,7 @@ Values WarpGemm::multiply(ArrayRef<Value> sums) {
 
 void WarpGemm::storeTile(ArrayRef<Value> sums) {
   ProductEpilogue epilogue(p.epilogue(), frame, hooks, base);
-  Value buffers = d.add(shared, tile.operandBytes(frame.sm));
+  Value buffers = d.add(shared, tile.epilogueAt(frame.sm));
   Value buffer = d.add(buffers, d.mul(warp, epilogueBytesPerWarp));
   Value m = d.narrow(frame.size(p.m)), n = d.narrow(frame.size(p.n));
   Value firstRow = d.add(d.narrow(m0), row), firstColumn = d.add(d.narrow(n0), column);
@@ -130,8 +134,12 @@ void WarpGemm::storeTile(ArrayRef<Value> sums) {
                       sums.slice(16 * i, 16));
 }
 
-/// The first group adds up what the others have, through the memory of the operands, in the groups' order.
+/// The first group adds up what the others have, through the memory of the operands, in the groups' order. That memory is free when all warps have
+/// multiplied the last step, and what was copied ahead of them is there.
 void WarpGemm::sumGroups(Values sums) {
+  if (isPipelined())
+    d.ptx("cp.async.wait_all;");
+  d.barrier();
   if (tile.groups == 1)
     return storeTile(sums);
   Value buffer = d.b.create<LLVM::IntToPtrOp>(d.loc, d.pointer(Shared), shared);
@@ -139,8 +147,6 @@ void WarpGemm::sumGroups(Values sums) {
     Value of = d.add(d.mul(ofGroup, tile.warpsOfGroup()), warp);
     return d.at(buffer, d.add(d.mul(d.add(d.mul(of, sums.size()), i), 32), lane), p.sumType());
   };
-  d.ptx("cp.async.wait_all;");
-  d.barrier();
   d.when(d.less(d.i32(0), group), [&] {
     for (unsigned i = 0; i < sums.size(); ++i)
       d.store(sums[i], place(d.sub(group, d.i32(1)), i), 4);

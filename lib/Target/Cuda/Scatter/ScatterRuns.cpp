@@ -181,7 +181,7 @@ void RunEmitter::emitSums() {
 /// A thread for each stretch and column adds the first run, where it begins there, and the last one with what follows of it.
 void RunEmitter::emitJoins() {
   prepare();
-  Value all = d.mul(stretches, columns), none = d.i64(noElement), zero = d.real(sum, 0);
+  Value all = d.mul(stretches, columns), none = d.i64(noElement);
   d.when(d.less(thread, all), [&] {
     Value own = loadElement(true, thread), first = loadElement(false, thread), isOne = isSame(first, none);
     Value hasBefore = d.compare(arith::CmpIPredicate::sge, thread, columns), before = d.sub(thread, d.select(hasBefore, columns, d.i64(0)));
