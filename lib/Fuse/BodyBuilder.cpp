@@ -27,7 +27,7 @@ BodyBuilder::BodyBuilder(Group &group, OpBuilder &b, const shape::Facts &given, 
 Value BodyBuilder::emit(Value v, const Dims &given, Value predicate) {
   Dims indices = given;
   // Made once, at the one place that it has, however that is written.
-  if (isa_and_nonnull<ir::ScanOp, ir::SortOp>(v.getDefiningOp()) && !inMemory(v)) {
+  if (isa_and_nonnull<ir::ScanOp, ir::SortOp, ir::FftOp>(v.getDefiningOp()) && !inMemory(v)) {
     const Dims known = domain.known.lookup(v);
     if (domain.sameIndices(known, indices)) {
       indices = known;
@@ -76,6 +76,7 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       .Case([&](ir::ReduceOp o) { return reduce(o, indices); })
       .Case([&](ir::ScanOp o) { return scan(o); })
       .Case([&](ir::SortOp o) { return sort(o); })
+      .Case([&](ir::FftOp o) { return fft(o); })
       .Case([&](ir::ContractOp o) { return contract(o); })
       .Case([&](ir::AttentionOp o) { return attention(o); })
       .Case([&](ir::ConvOp o) { return conv(o); })
@@ -316,6 +317,27 @@ Value BodyBuilder::sort(ir::SortOp op) {
   bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getX()));
   return b.create<kernel::SortOp>(op.getLoc(), b.getI64Type(), emit(op.getX(), read), read[op.getAxis()].str(),
                                   result[op.getAxis()].str(), op.getDescending(), isUnsigned);
+}
+
+/// The name of the axis that an operand or the result has along the dimension of parts.
+static std::string partsAxis(ir::FftOp op, const Dims &read, const Dims &result) {
+  bool isReal = ir::dimsOf(op.getX())[op.getParts()].isOne();
+  return (isReal ? result : read)[op.getParts()].str();
+}
+
+Value BodyBuilder::fft(ir::FftOp op) {
+  using kernel::TransformKind;
+  const Dims read = domain.reads.find(op)->second[0], result = domain.known.lookup(op.getResult());
+  bool fromReal = ir::dimsOf(op.getX())[op.getParts()].isOne(), toReal = ir::dimsOf(op.getResult())[op.getParts()].isOne();
+  TransformKind kind = fromReal ? TransformKind::R2C : toReal ? TransformKind::C2R : TransformKind::C2C;
+  StringAttr turnAxis = op.getTurnDim() ? b.getStringAttr(result[*op.getTurnDim()].str()) : StringAttr();
+  Value x = emit(op.getX(), read);
+  Value y = b.create<kernel::FftOp>(op.getLoc(), x.getType(), kind, x, read[op.getAxis()].str(), result[op.getAxis()].str(),
+                                    partsAxis(op, read, result), op.getLength(), turnAxis, op.getTurnsAttr(), op.getInverse());
+  if (!op.getScale())
+    return y;
+  Value scale = b.create<arith::ConstantOp>(op.getLoc(), b.getFloatAttr(y.getType(), op.getScale()->convertToDouble()));
+  return b.create<arith::MulFOp>(op.getLoc(), y, scale);
 }
 
 /// An operand of a product in the type of the sum: half types sum in f32, bytes in i32.

@@ -48,6 +48,7 @@ private:
   mlir::Value reduce(ir::ReduceOp op, const Dims &indices);
   mlir::Value scan(ir::ScanOp op);
   mlir::Value sort(ir::SortOp op);
+  mlir::Value fft(ir::FftOp op);
   mlir::Value contract(ir::ContractOp op);
   mlir::Value sumOfProducts(mlir::Operation *op, mlir::Value x, mlir::Value y);
   mlir::Value attention(ir::AttentionOp op);

@@ -15,7 +15,8 @@ namespace lathe::opt {
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
 /// `quantisedFloats`: products between Dequantize and Quantize become products of bytes, for targets that are fast at those.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool quantisedFloats = true);
+/// `wholeTransforms`: Fourier transforms that a kernel can hold stay one.
+void buildOptimizePipeline(mlir::OpPassManager &pm, bool quantisedFloats = true, bool wholeTransforms = false);
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

@@ -1,0 +1,33 @@
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s
+
+// A Fourier transform is a kernel: what makes its numbers is computed where they are read, what follows elementwise where they are written,
+// and a transposition behind it is the order in which they are.
+
+!x = tensor<?x64xf32, #lathe.dims<"n", "64">>
+!r = tensor<?x64x1xf32, #lathe.dims<"n", "64", "1">>
+!y = tensor<?x33x2xf32, #lathe.dims<"n", "33", "2">>
+!t = tensor<33x?x2xf32, #lathe.dims<"33", "n", "2">>
+
+module {
+lathe.symbol "n" range [0, -1]
+
+// CHECK-LABEL: func.func @main
+// CHECK: kernel.generic transform @fft axes(i0 = "n", i1 = "33", i2 = "2", i3 = "64")
+// CHECK: %[[X:.*]] = kernel.load %{{.*}}["64*i0 + i3"]
+// CHECK: %[[W:.*]] = kernel.load %{{.*}}["i3"]
+// CHECK: %[[P:.*]] = arith.mulf %[[X]], %[[W]]
+// CHECK: %[[F:.*]] = kernel.fft r2c %[[P]] along "i3" to "i1" parts "i2" length 64 : f32
+// CHECK: %[[S:.*]] = arith.mulf %[[F]], %{{.*}} : f32
+// CHECK: %[[A:.*]] = math.absf %[[S]]
+// CHECK: kernel.store %[[A]], %{{.*}}["2*i1*n + 2*i0 + i2"]
+// CHECK-NOT: kernel.generic
+func.func @main(%x: !x, %w: tensor<64xf32>) -> !t {
+  %0 = lathe.broadcast %w : tensor<64xf32> -> !x
+  %1 = lathe.mul %x, %0 : !x
+  %2 = lathe.reshape %1 : !x -> !r
+  %3 = lathe.fft %2 axis 1 parts 2 length 64 {scale = 0.125 : f64} : !r -> !y
+  %4 = lathe.abs %3 : !y
+  %5 = lathe.transpose %4 [1, 0, 2] : !y -> !t
+  return %5 : !t
+}
+}
