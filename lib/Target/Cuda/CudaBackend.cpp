@@ -106,7 +106,7 @@ public:
   }
 
   /// A loop is one launch, however short it is. Tensor cores multiply halves and floats here, no bytes.
-  target::Preferences preferences() const override { return {/*unrolledSteps=*/2, /*multipliesBytes=*/false, /*packsImages=*/false, /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false}; }
+  target::Preferences preferences() const override { return {/*unrolledSteps=*/2, /*multipliesBytes=*/false, /*packsImages=*/false, /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true}; }
 
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.
   void addPasses(OpPassManager &pm, const target::CodeOptions &options) const override {

@@ -231,6 +231,15 @@ Value KernelFrame::sharedArray(StringRef name, Type element, int64_t count, unsi
   return builder.create<LLVM::AddressOfOp>(d.loc, global);
 }
 
+Value KernelFrame::constantArray(StringRef name, Type element, int64_t count, ElementsAttr values) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto global = builder.create<LLVM::GlobalOp>(d.loc, LLVM::LLVMArrayType::get(element, count), /*isConstant=*/true, LLVM::Linkage::Internal,
+                                               (func.getName() + "_" + part + name).str(), values, 16, unsigned(Global));
+  builder.setInsertionPoint(&func.getBody().front(), func.getBody().front().begin());
+  return builder.create<LLVM::AddressOfOp>(d.loc, global);
+}
+
 Value KernelFrame::dynamicShared() {
   constexpr StringRef name = "dynamic_shared";
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
