@@ -88,6 +88,9 @@ llvm::Expected<bool> cuda::generateTransform(Generator &g) {
   plan.set(LATHE_CUDA_SCRATCH, 0);
   plan.set(LATHE_CUDA_SHARED, 0);
   KernelFrame frame(g.info, g.device, "transform", p.plan.threads, g.sm, 0, g.dependent());
+  // Registers for some 768 threads a processor: their loads are on their way while others compute.
+  constexpr int64_t wantedThreads = 768;
+  frame.fitBlocks(std::max<int64_t>(1, (wantedThreads + p.plan.threads / 2) / p.plan.threads));
   TransformEmitter emitter(frame, p);
   emitter.emit();
   if (llvm::Error e = g.addEntry(frame, "transform", emitter.error()))
