@@ -233,10 +233,31 @@ Expr BodyBuilder::clamped(Value v, const Expr &size) {
   return index;
 }
 
+std::optional<Expr> BodyBuilder::exprOf(Value v, const Dims &indices) {
+  Operation *op = v.getDefiningOp();
+  if (!op || inMemory(v) || !ir::elementOf(v).isSignlessInteger(64))
+    return std::nullopt;
+  if (isView(op) && !isa<ir::GatherOp>(op))
+    return exprOf(op->getOperand(0), domain.backward(op, indices));
+  if (auto iota = dyn_cast<ir::IotaOp>(op))
+    return indices[iota.getAxis()];
+  if (isa<ir::ConstantOp>(op) && Trees::isSplat(v))
+    return Expr(cast<DenseElementsAttr>(cast<ir::ConstantOp>(op).getValue()).getSplatValue<APInt>().getSExtValue());
+  if (!isa<ir::AddOp, ir::SubOp, ir::MulOp>(op))
+    return std::nullopt;
+  std::optional<Expr> x = exprOf(op->getOperand(0), indices), y = x ? exprOf(op->getOperand(1), indices) : std::nullopt;
+  if (!y || (isa<ir::MulOp>(op) && !x->constant() && !y->constant()))
+    return std::nullopt;
+  return facts.simplify(isa<ir::AddOp>(op) ? *x + *y : isa<ir::SubOp>(op) ? *x - *y : *x * *y);
+}
+
 Value BodyBuilder::gather(ir::GatherOp op, const Dims &indices, Value predicate) {
   int64_t axis = op.getAxis(), rank = ir::typeOf(op.getIndices()).getRank();
   Dims at(indices.begin() + axis, indices.begin() + axis + rank), mine(indices.begin(), indices.begin() + axis);
-  mine.push_back(indirect(emit(op.getIndices(), at, predicate), ir::dimsOf(op.getX())[axis]));
+  Expr size = ir::dimsOf(op.getX())[axis];
+  std::optional<Expr> place = exprOf(op.getIndices(), at); // of frames of a signal, for one
+  bool isInside = place && facts.provablyLessEqual(Expr(0), *place) && facts.provablyLess(*place, size);
+  mine.push_back(isInside ? *place : indirect(emit(op.getIndices(), at, predicate), size));
   mine.append(indices.begin() + axis + rank, indices.end());
   return emit(op.getX(), mine, predicate);
 }

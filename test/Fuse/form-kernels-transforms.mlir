@@ -21,6 +21,7 @@ lathe.symbol "n" range [0, -1]
 // CHECK: %[[A:.*]] = math.absf %[[S]]
 // CHECK: kernel.store %[[A]], %{{.*}}["2*i1*n + 2*i0 + i2"]
 // CHECK-NOT: kernel.generic
+// CHECK: return
 func.func @main(%x: !x, %w: tensor<64xf32>) -> !t {
   %0 = lathe.broadcast %w : tensor<64xf32> -> !x
   %1 = lathe.mul %x, %0 : !x
@@ -29,5 +30,32 @@ func.func @main(%x: !x, %w: tensor<64xf32>) -> !t {
   %4 = lathe.abs %3 : !y
   %5 = lathe.transpose %4 [1, 0, 2] : !y -> !t
   return %5 : !t
+}
+
+// Frames of a signal, of which is known where they lie: no index is read.
+// RUN: lathe-opt %s --lathe-form-kernels --lathe-verify-accesses | FileCheck %s --check-prefix=FRAMES
+// FRAMES-LABEL: func.func @frames
+// FRAMES: kernel.load %{{.*}}["3*i0 + i1"]
+// FRAMES-LABEL: func.func @clamped
+// FRAMES: kernel.load %{{.*}}["$0"] indirect
+func.func @frames(%x: tensor<20xf32>) -> tensor<5x8xf32> {
+  %0 = lathe.iota 0 : tensor<5x8xi64>
+  %1 = lathe.constant dense<3> : tensor<5x8xi64>
+  %2 = lathe.mul %0, %1 : tensor<5x8xi64>
+  %3 = lathe.iota 1 : tensor<5x8xi64>
+  %4 = lathe.add %2, %3 : tensor<5x8xi64>
+  %5 = lathe.gather %x, %4 axis 0 : tensor<20xf32>, tensor<5x8xi64> -> tensor<5x8xf32>
+  %6 = lathe.neg %5 : tensor<5x8xf32>
+  return %6 : tensor<5x8xf32>
+}
+func.func @clamped(%x: tensor<19xf32>) -> tensor<5x8xf32> {
+  %0 = lathe.iota 0 : tensor<5x8xi64>
+  %1 = lathe.constant dense<3> : tensor<5x8xi64>
+  %2 = lathe.mul %0, %1 : tensor<5x8xi64>
+  %3 = lathe.iota 1 : tensor<5x8xi64>
+  %4 = lathe.add %2, %3 : tensor<5x8xi64>
+  %5 = lathe.gather %x, %4 axis 0 : tensor<19xf32>, tensor<5x8xi64> -> tensor<5x8xf32>
+  %6 = lathe.neg %5 : tensor<5x8xf32>
+  return %6 : tensor<5x8xf32>
 }
 }
