@@ -27,9 +27,9 @@ Complex ComplexBuilder::mul(const Complex &x, std::complex<double> w) {
   return mul(x, {d.real(element, w.real()), d.real(element, w.imag())});
 }
 
-Complex ComplexBuilder::scale(const Complex &x, double by) {
+Complex ComplexBuilder::addScaled(const Complex &x, const Complex &y, double by) {
   Value factor = d.real(element, by);
-  return {d.mulF(x.re, factor), d.mulF(x.im, factor)};
+  return {d.fma(y.re, factor, x.re), d.fma(y.im, factor, x.im)};
 }
 
 std::complex<double> ComplexBuilder::root(int64_t turns, int64_t of) const {

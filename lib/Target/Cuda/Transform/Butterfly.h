@@ -19,7 +19,7 @@ public:
   Complex mul(const Complex &x, const Complex &y);
   /// Nothing is multiplied by powers of i.
   Complex mul(const Complex &x, std::complex<double> w);
-  Complex scale(const Complex &x, double by);
+  Complex addScaled(const Complex &x, const Complex &y, double by); ///< x + y * by
   Complex conjugate(const Complex &x) { return {x.re, negate(x.im)}; }
   Complex timesI(const Complex &x) { return {negate(x.im), x.re}; }
   Value zero() { return d.real(element, 0); }

@@ -28,30 +28,32 @@ void RootTable::finish() {
   start = frame.constantArray("roots", element, count, values);
 }
 
-Complex RootTable::at(Value index, int64_t offset) {
+Complex RootTable::at(const Place &index, int64_t offset) {
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
-  Value pointer = d.at(start, d.add(d.mul(d.wide(index), 2), 2 * offset), element);
+  Value pointer = d.at(start, d.add(d.mul(d.wide(index.base), 2), 2 * (index.more + offset)), element);
   Value pair = d.load(d.vector(2, element), pointer, 2 * bytes);
   return {d.extract(pair, 0), d.extract(pair, 1)};
 }
 
-RootsOf::RootsOf(RootTable &table, ComplexBuilder &c, int64_t of) : table(table), c(c) {
+RootsOf::RootsOf(RootTable &table, ComplexBuilder &c, int64_t of, double scale) : table(table), c(c) {
   constexpr int64_t fewRoots = 64;
   isSplit = of > fewRoots;
   lowBits = isSplit ? llvm::Log2_64_Ceil(of + 1) / 2 : 0;
   int64_t run = isSplit ? int64_t(1) << lowBits : of;
   low = table.size();
   for (int64_t r = 0; r < run; ++r)
-    table.add(c.root(r, of));
+    table.add(c.root(r, of) * (isSplit ? 1 : scale));
   high = table.size();
   for (int64_t r = 0; isSplit && r < of; r += run)
-    table.add(c.root(r, of));
+    table.add(c.root(r, of) * scale);
 }
 
-Complex RootsOf::at(DeviceBuilder &d, Value r) {
+Complex RootsOf::at(DeviceBuilder &d, const Place &given) {
   if (!isSplit)
-    return table.at(r, low);
-  return c.mul(table.at(d.bitAnd(r, (int64_t(1) << lowBits) - 1), low), table.at(d.shr(r, lowBits), high));
+    return table.at(given, low);
+  int64_t run = int64_t(1) << lowBits;
+  Place r = given.more % run == 0 ? given : Place{d.add(given.base, given.more)};
+  return c.mul(table.at({d.bitAnd(r.base, run - 1)}, low), table.at({d.shr(r.base, lowBits), r.more / run}, high));
 }
 
 /// Powers are products of one below the step and a multiple of it: of few, all are in the table.
@@ -66,7 +68,7 @@ Twiddles::Twiddles(RootTable &table, ComplexBuilder &c, int64_t radix, int64_t f
       table.add(c.root(i * k, radix * found));
 }
 
-SmallVector<Complex> Twiddles::at(Value k) {
+SmallVector<Complex> Twiddles::at(const Place &k) {
   SmallVector<Complex> powers(radix);
   int64_t offset = start;
   for (int64_t i = 1; i < radix; ++i) {

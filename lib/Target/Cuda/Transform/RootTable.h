@@ -5,7 +5,14 @@
 #include "../KernelFrame.h"
 #include "Butterfly.h"
 
+// An index is what a run knows (i32), and what is known now: so the same number is read once, and addresses differ by constants.
+
 namespace lathe::cuda {
+
+struct Place {
+  Value base;
+  int64_t more = 0;
+};
 
 /// Complex numbers that a kernel's code brings with it. They are added before the first one is read.
 class RootTable {
@@ -16,8 +23,8 @@ public:
   void add(std::complex<double> w) { numbers.push_back(w); }
   /// All are there.
   void finish();
-  /// The number `offset` behind an index (i32).
-  Complex at(Value index, int64_t offset);
+  /// The number `offset` behind an index.
+  Complex at(const Place &index, int64_t offset);
 
 private:
   KernelFrame &frame;
@@ -27,12 +34,12 @@ private:
   Value start;
 };
 
-/// The roots e^(-2 pi i r / of), 0 <= r < of, of an inverse transform their conjugates. Of many a product of two is one: its last digits' and
+/// The roots e^(-2 pi i r / of), 0 <= r < of, of an inverse transform their conjugates, times a number. Of many a product of two is one: its last digits' and
 /// its first ones'.
 class RootsOf {
 public:
-  RootsOf(RootTable &table, ComplexBuilder &c, int64_t of);
-  Complex at(DeviceBuilder &d, Value r);
+  RootsOf(RootTable &table, ComplexBuilder &c, int64_t of, double scale = 1);
+  Complex at(DeviceBuilder &d, const Place &r);
 
 private:
   RootTable &table;
@@ -47,7 +54,7 @@ class Twiddles {
 public:
   Twiddles(RootTable &table, ComplexBuilder &c, int64_t radix, int64_t found);
   /// Powers 1 to radix - 1.
-  llvm::SmallVector<Complex> at(Value k);
+  llvm::SmallVector<Complex> at(const Place &k);
 
 private:
   RootTable &table;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TransformEmitter.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace lathe;
@@ -16,7 +17,7 @@ using lower::BodyEmitter;
 BodyEmitter TransformEmitter::atRow(const Unit &unit) {
   BodyEmitter row = base;
   if (p.plan.rows > 1)
-    bindBatch(row, p.rowAxes, d.minU(d.add(firstRow, d.wide(unit.row)), d.sub(rows, d.i64(1))));
+    bindBatch(row, p.rowAxes, d.minU(d.add(firstRow, wide(unit.row)), d.sub(rows, d.i64(1))));
   return row;
 }
 
@@ -24,7 +25,7 @@ BodyEmitter TransformEmitter::atRow(const Unit &unit) {
 Value TransformEmitter::isRow(const Unit &unit) {
   if (p.plan.rows == 1 || (p.shape.rows && *p.shape.rows % p.plan.rows == 0))
     return unit.inside;
-  Value is = d.less(d.add(firstRow, d.wide(unit.row)), rows);
+  Value is = d.less(d.add(firstRow, wide(unit.row)), rows);
   return unit.inside ? d.both(unit.inside, is) : is;
 }
 
@@ -83,12 +84,33 @@ TransformEmitter::Numbers TransformEmitter::loadUnit(const TransformStep &step, 
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Multiplied with the root that the frequency and the row say.
+/// Multiplied with the root that the frequency and the row say. Frequencies of a thread differ by multiples of a number: what the first one says is
+/// looked up, and the powers of a root that is the same in all of a row's threads, of which some are products of two. Each of them is
+/// written down for each frequency, and computed once.
 Complex TransformEmitter::turned(const BodyEmitter &row, const Place &place, const Complex &y) {
   if (!turnRoots)
     return y;
-  Value turns = d.mul(narrow(place), d.narrow(row.axisValue(*op.getTurnAxis())));
-  return c.mul(y, turnRoots->at(d, turns));
+  Value by = d.narrow(row.axisValue(*op.getTurnAxis()));
+  Complex w = turnRoots->at(d, {d.mul(place.base, by)});
+  int64_t low = place.more % (turnStep * turnPowers);
+  for (int64_t more : {low, place.more - low})
+    if (more)
+      w = c.mul(w, turnRoots->at(d, {d.mul(by, more)}));
+  return c.mul(y, w);
+}
+
+/// How the frequencies of a thread differ, and how many powers of what that turns are looked up as they are.
+void TransformEmitter::planTurns() {
+  int64_t most = 0;
+  turnStep = 0;
+  for (const Unit &unit : unitsOf(p.plan.steps.size() - 1))
+    for (const Place &place : made(p.plan.steps.back(), unit)) {
+      turnStep = std::gcd(turnStep, place.more);
+      most = std::max(most, place.more);
+    }
+  turnStep = std::max<int64_t>(1, turnStep);
+  for (turnPowers = 1; turnPowers * turnPowers <= most / turnStep;)
+    ++turnPowers;
 }
 
 void TransformEmitter::store(const BodyEmitter &row, const Place &place, Complex y) {
@@ -128,16 +150,20 @@ void TransformEmitter::storeWhere(Value ok, const BodyEmitter &row, const Place 
 
 /// A frequency of real numbers and its mirror image in the half, and those of both in the whole. Half of an even half is its own.
 void TransformEmitter::storeFolded(const BodyEmitter &row, const Unit &unit, const Numbers &y) {
-  Value inside = isRow(unit), n = d.i32(p.plan.length), k = unit.number, mirror = d.sub(n, k);
-  auto both = [&](Value is) { return inside ? d.both(inside, is) : is; };
-  Value isTwo = both(d.compare(arith::CmpIPredicate::ne, k, mirror));
-  storeWhere(inside, row, {k}, y[0]);
-  storeWhere(isTwo, row, {mirror}, y[1]);
-  if (p.shape.wanted <= p.plan.length + 1)
+  int64_t n = p.plan.length;
+  Value inside = isRow(unit), k = narrow(unit.number);
+  Place mirror = mirrored(unit.number);
+  auto both = [&](Value x, Value is) { return x ? d.both(x, is) : is; };
+  bool grows = p.plan.rows == 1 || p.plan.steps.back().across; // from turn to turn, by at most the threads
+  bool mayBeOne = n % 2 == 0 && (!grows || unit.inside || unit.number.more + p.plan.threads > n / 2);
+  Value isTwo = mayBeOne ? both(inside, d.compare(arith::CmpIPredicate::ne, k, d.i32(n / 2))) : inside;
+  storeWhere(inside, row, unit.number, y[0]);
+  storeWhere(isTwo, row, mirror, y[1]);
+  if (p.shape.wanted <= n + 1)
     return;
-  Value isNotFirst = both(d.compare(arith::CmpIPredicate::ne, k, d.i32(0)));
-  storeWhere(isNotFirst, row, {d.add(n, mirror)}, c.conjugate(y[0]));
-  storeWhere(d.both(isTwo, isNotFirst), row, {d.add(n, k)}, c.conjugate(y[1]));
+  Value isNotFirst = d.compare(arith::CmpIPredicate::ne, k, d.i32(0));
+  storeWhere(both(inside, isNotFirst), row, {mirror.base, mirror.more + n}, c.conjugate(y[0]));
+  storeWhere(both(isTwo, isNotFirst), row, {unit.number.base, unit.number.more + n}, c.conjugate(y[1]));
 }
 
 void TransformEmitter::storeUnit(const TransformStep &step, const Unit &unit, const Numbers &y) {

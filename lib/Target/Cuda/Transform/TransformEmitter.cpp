@@ -20,7 +20,7 @@ TransformEmitter::TransformEmitter(KernelFrame &frame, const TransformProblem &p
       twiddles.back().emplace(table, c, step.radix, step.found);
   }
   if (p.shape.folds())
-    foldRoots.emplace(table, c, p.shape.length);
+    foldRoots.emplace(table, c, p.shape.length, op.getKind() == kernel::TransformKind::R2C ? 0.5 : 1);
   if (op.getTurns())
     turnRoots.emplace(table, c, int64_t(*op.getTurns()));
   table.finish();
@@ -30,19 +30,26 @@ TransformEmitter::TransformEmitter(KernelFrame &frame, const TransformProblem &p
 // Units and places
 //===----------------------------------------------------------------------===//
 
+Place TransformEmitter::remainder(const Place &x, int64_t by) {
+  return {by == 1 ? d.i32(0) : d.rem(x.more % by == 0 ? x.base : narrow(x), by)};
+}
+
+Place TransformEmitter::quotient(const Place &x, int64_t by) {
+  return x.more % by == 0 ? Place{d.div(x.base, by), x.more / by} : Place{d.div(narrow(x), by)};
+}
+
 std::vector<TransformEmitter::Unit> TransformEmitter::unitsOf(size_t step) {
   const TransformStep &s = p.plan.steps[step];
-  int64_t count = p.plan.unitsOf(step);
+  int64_t count = p.plan.unitsOf(step), inner = s.across ? p.plan.rows : s.units;
   std::vector<Unit> out;
   for (int64_t turn = 0; turn < p.plan.turnsOf(step); ++turn) {
     Unit unit;
-    Value at = d.add(tid, turn * p.plan.threads);
+    Place at{tid, turn * p.plan.threads};
     if ((turn + 1) * p.plan.threads > count) {
-      unit.inside = d.compare(arith::CmpIPredicate::ult, at, d.i32(count));
-      at = d.minU(at, d.i32(count - 1));
+      unit.inside = d.compare(arith::CmpIPredicate::ult, narrow(at), d.i32(count));
+      at = {d.minU(narrow(at), d.i32(count - 1))};
     }
-    int64_t inner = s.across ? p.plan.rows : s.units;
-    Value outer = inner == count ? d.i32(0) : d.div(at, inner), rest = inner == count ? at : inner == 1 ? d.i32(0) : d.rem(at, inner);
+    Place outer = inner == count ? Place{d.i32(0)} : quotient(at, inner), rest = inner == count ? at : remainder(at, inner);
     unit.row = s.across ? rest : outer;
     unit.number = s.across ? outer : rest;
     out.push_back(unit);
@@ -52,40 +59,42 @@ std::vector<TransformEmitter::Unit> TransformEmitter::unitsOf(size_t step) {
 
 TransformEmitter::Places TransformEmitter::taken(const TransformStep &step, const Unit &unit) {
   int64_t n = p.plan.length;
-  Value at = unit.number;
-  if (step.kind == StepKind::Copy)
-    return {{at}};
+  Place at = unit.number, mirror = mirrored(at);
   Places out;
-  if (step.kind == StepKind::Unfold)
-    return {{at}, {d.sub(d.i32(n), at)}};
+  if (step.kind == StepKind::Copy)
+    return {at};
+  if (step.kind == StepKind::Unfold || (step.kind == StepKind::Fold && at.more)) // the first unit of all is none behind a turn
+    return {at, mirror};
   if (step.kind == StepKind::Fold)
-    return {{at}, {d.select(d.equal(at, 0), at, d.sub(d.i32(n), at))}};
+    return {at, {d.select(d.equal(at.base, 0), at.base, mirror.base)}};
   for (int64_t i = 0; i < step.radix; ++i)
-    out.push_back({at, i * (n / step.radix)});
+    out.push_back({at.base, at.more + i * (n / step.radix)});
   return out;
 }
 
 TransformEmitter::Places TransformEmitter::made(const TransformStep &step, const Unit &unit) {
+  const Place &at = unit.number;
   if (step.kind == StepKind::Copy)
-    return {{unit.number}};
+    return {at};
   if (step.kind != StepKind::Butterfly)
-    return {{unit.number}, {d.sub(d.i32(p.plan.length), unit.number)}};
-  Value base = d.mul(unit.number, step.radix);
+    return {at, mirrored(at)};
+  Place first{d.mul(at.base, step.radix), at.more * step.radix};
   if (step.found == p.plan.length / step.radix) {
-    base = unit.number; // the last one: all of them are found
+    first = at; // the last one: all of them are found
   } else if (step.found > 1) {
-    Value k = d.rem(unit.number, step.found);
-    base = d.add(d.mul(d.sub(unit.number, k), step.radix), k);
+    Place start = at.more % step.found == 0 ? at : Place{narrow(at)};
+    Value k = d.rem(start.base, step.found);
+    first = {d.add(d.mul(d.sub(start.base, k), step.radix), k), start.more * step.radix};
   }
   Places out;
   for (int64_t i = 0; i < step.radix; ++i)
-    out.push_back({base, i * step.found});
+    out.push_back({first.base, first.more + i * step.found});
   return out;
 }
 
 Value TransformEmitter::sharedIndex(const Unit &unit, const Place &place) {
   const SharedLayout &l = p.plan.layout;
-  Value start = p.plan.rows == 1 ? Value() : d.mul(unit.row, l.rowStride), index = place.base;
+  Value index = place.base;
   int64_t more = place.more;
   if (l.gapAfter && more % l.gapAfter == 0) { // as many gaps for each base
     index = d.add(index, d.shr(index, llvm::Log2_64(l.gapAfter)));
@@ -95,7 +104,9 @@ Value TransformEmitter::sharedIndex(const Unit &unit, const Place &place) {
     index = d.add(index, d.shr(index, llvm::Log2_64(l.gapAfter)));
     more = 0;
   }
-  return d.add(start ? d.add(start, index) : index, more);
+  if (p.plan.rows == 1)
+    return d.add(index, more);
+  return d.add(d.add(d.mul(unit.row.base, l.rowStride), index), more + unit.row.more * l.rowStride);
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,10 +157,10 @@ std::vector<TransformEmitter::Numbers> TransformEmitter::exchange(size_t step, c
 /// Frequencies k and n - k of real numbers, two by two in numbers whose n frequencies are Z. With E and O the parts of Z that are
 /// symmetric and not, (Z(k) +- conj Z(n - k)) / 2, and P = -i w^k O, they are E + P and conj(E - P).
 TransformEmitter::Numbers TransformEmitter::fold(const Unit &unit, const Numbers &x) {
-  Complex mirror = c.conjugate(x[1]), even = c.scale(c.add(x[0], mirror), 0.5), odd = c.scale(c.sub(x[0], mirror), 0.5);
-  Complex product = c.mul(odd, foldRoots->at(d, unit.number));
+  Complex mirror = c.conjugate(x[1]), sum = c.add(x[0], mirror), difference = c.sub(x[0], mirror);
+  Complex product = c.mul(difference, foldRoots->at(d, unit.number)); // the table's roots are halves
   product = {product.im, c.negate(product.re)};
-  return {c.add(even, product), c.conjugate(c.sub(even, product))};
+  return {c.addScaled(product, sum, 0.5), c.conjugate(c.addScaled({c.negate(product.re), c.negate(product.im)}, sum, 0.5))};
 }
 
 /// The other way round: of frequencies X the numbers S + i Q and conj(S - i Q), with S and D the sum and the difference of X(k) and conj X(n - k),
@@ -170,7 +181,7 @@ TransformEmitter::Numbers TransformEmitter::compute(size_t step, const Unit &uni
     return unfold(unit, x);
   if (twiddles[step]) {
     bool isLast = s.found == p.plan.length / s.radix;
-    for (auto [i, w] : llvm::enumerate(twiddles[step]->at(isLast ? unit.number : d.rem(unit.number, s.found))))
+    for (auto [i, w] : llvm::enumerate(twiddles[step]->at(isLast ? unit.number : remainder(unit.number, s.found))))
       x[i + 1] = c.mul(x[i + 1], w);
   }
   c.transform(x);
@@ -195,6 +206,8 @@ void TransformEmitter::emit() {
     for (auto [turn, unit] : llvm::enumerate(unitsOf(step)))
       numbers[turn] = compute(step, unit, numbers[turn]);
   }
+  if (turnRoots)
+    planTurns();
   for (auto [turn, unit] : llvm::enumerate(unitsOf(steps.size() - 1)))
     storeUnit(steps.back(), unit, numbers[turn]);
 }

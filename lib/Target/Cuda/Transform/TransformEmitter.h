@@ -24,15 +24,11 @@ public:
 
 private:
   using Numbers = llvm::SmallVector<Complex>;
-  /// A place in a row: what a run knows (i32), and what is known now.
-  struct Place {
-    Value base;
-    int64_t more = 0;
-  };
   using Places = llvm::SmallVector<Place>;
   /// What a thread does in one of its turns. `inside`: whether there is such a unit (i1; null: there is).
   struct Unit {
-    Value row, number, inside;
+    Place row, number;
+    Value inside;
   };
 
   // Units and places
@@ -40,6 +36,8 @@ private:
   Places taken(const TransformStep &step, const Unit &unit);
   Places made(const TransformStep &step, const Unit &unit);
   Value sharedIndex(const Unit &unit, const Place &place);
+  Place remainder(const Place &x, int64_t by);
+  Place quotient(const Place &x, int64_t by);
 
   // Operands and results
   lower::BodyEmitter atRow(const Unit &unit);
@@ -48,6 +46,7 @@ private:
   Complex loadMirrored(lower::BodyEmitter point, const Place &place);
   Complex loadPair(lower::BodyEmitter &point);
   void store(const lower::BodyEmitter &row, const Place &place, Complex y);
+  void planTurns();
   Complex turned(const lower::BodyEmitter &row, const Place &place, const Complex &y);
   Numbers loadUnit(const TransformStep &step, const Unit &unit);
   void storeUnit(const TransformStep &step, const Unit &unit, const Numbers &y);
@@ -63,6 +62,7 @@ private:
   Numbers fold(const Unit &unit, const Numbers &x);
   Numbers unfold(const Unit &unit, const Numbers &x);
 
+  Place mirrored(const Place &at) { return {d.sub(d.i32(p.plan.length), at.base), -at.more}; }
   Value wide(const Place &p) { return d.add(d.wide(p.base), p.more); }
   Value narrow(const Place &p) { return d.add(p.base, p.more); }
 
@@ -73,6 +73,7 @@ private:
   RootTable table;
   std::vector<std::optional<Twiddles>> twiddles; ///< of each step
   std::optional<RootsOf> foldRoots, turnRoots;
+  int64_t turnStep = 1, turnPowers = 1;
   Value tid, firstRow, rows, arrays[2];
 };
 
