@@ -4,10 +4,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/MathExtras.h"
-#include <map>
+#include <array>
 #include <numeric>
-#include <optional>
-#include <set>
 
 using namespace lathe;
 using namespace lathe::cuda;
@@ -204,17 +202,14 @@ bool TransformPlan::staysInWarp(size_t step) const { return agree(warpsAt(*this,
 bool TransformPlan::overwritesOwn(size_t step) const { return agree(warpsAt(*this, step, false), warpsAt(*this, step, true)); }
 
 /// How often the banks are asked by an access of a warp's threads to these places: 32 banks of four bytes, wider numbers in halves.
-static int64_t turnsOfBanks(llvm::ArrayRef<int64_t> places, unsigned bytes) {
+static int64_t turnsOfBanks(std::vector<int64_t> places, unsigned bytes) {
   int64_t group = bytes > 4 ? 16 : 32, total = 0;
-  for (size_t first = 0; first < places.size(); first += group) {
-    std::map<int64_t, std::set<int64_t>> banks;
-    int64_t most = 0;
-    for (int64_t place : places.slice(first, std::min<size_t>(group, places.size() - first))) {
-      std::set<int64_t> &asked = banks[place % group];
-      asked.insert(place);
-      most = std::max<int64_t>(most, asked.size());
-    }
-    total += most;
+  for (auto first = places.begin(); first < places.end(); first += group) {
+    std::array<int64_t, 32> asked{};
+    std::sort(first, first + group);
+    for (auto end = std::unique(first, first + group), at = first; at != end; ++at)
+      ++asked[*at % group];
+    total += *std::max_element(asked.begin(), asked.end());
   }
   return total;
 }
@@ -234,8 +229,8 @@ static int64_t conflictsOf(const TransformPlan &p, unsigned bytes) {
           for (size_t i = 0; i < positions.size(); ++i)
             places[i].push_back(p.layout.placeOf(u.row, positions[i]));
         }
-        for (const std::vector<int64_t> &access : places)
-          total += turnsOfBanks(access, bytes);
+        for (std::vector<int64_t> &access : places)
+          total += turnsOfBanks(std::move(access), bytes);
       }
   };
   for (size_t step = 1; step < p.steps.size(); ++step) {
@@ -253,11 +248,11 @@ static void chooseLayout(TransformPlan &p, const TransformShape &shape) {
   std::optional<std::pair<int64_t, int64_t>> least;
   SharedLayout best;
   for (int64_t gap : {0, 32, 16, 8})
-    for (int64_t more : {0, 1, 2, 4, 8, 16}) {
+    for (int64_t more = 0; more < 32; ++more) {
       p.layout = {0, gap};
       p.layout.rowStride = p.layout.placeOf(0, p.held() - 1) + 1 + more;
       if (more && (p.rows == 1 || p.places() * shape.bytes > staticBytes))
-        continue;
+        break;
       std::pair<int64_t, int64_t> cost{conflictsOf(p, shape.bytes), p.layout.rowStride};
       if (!least || cost < *least) {
         least = cost;

@@ -10,6 +10,7 @@
 
 #include "lathe/Dialect/Kernel/Transform.h"
 #include "lathe/Schedule/Machine.h"
+#include <optional>
 
 namespace lathe::cuda {
 
