@@ -58,4 +58,20 @@ func.func @clamped(%x: tensor<19xf32>) -> tensor<5x8xf32> {
   %6 = lathe.neg %5 : tensor<5x8xf32>
   return %6 : tensor<5x8xf32>
 }
+
+// Frames that overlap read what is joined some times: it is joined once.
+// FRAMES-LABEL: func.func @joined
+// FRAMES: kernel.generic loop @concat
+// FRAMES: kernel.generic loop @neg
+func.func @joined(%x: tensor<20xf32>, %y: tensor<4xf32>) -> tensor<9x8xf32> {
+  %c = lathe.concat %x, %y axis 0 : tensor<20xf32>, tensor<4xf32> -> tensor<24xf32>
+  %0 = lathe.iota 0 : tensor<9x8xi64>
+  %1 = lathe.constant dense<2> : tensor<9x8xi64>
+  %2 = lathe.mul %0, %1 : tensor<9x8xi64>
+  %3 = lathe.iota 1 : tensor<9x8xi64>
+  %4 = lathe.add %2, %3 : tensor<9x8xi64>
+  %5 = lathe.gather %c, %4 axis 0 : tensor<24xf32>, tensor<9x8xi64> -> tensor<9x8xf32>
+  %6 = lathe.neg %5 : tensor<9x8xf32>
+  return %6 : tensor<9x8xf32>
+}
 }
