@@ -90,6 +90,7 @@ public:
   Value all(Value x, int64_t n, double scale, bool onlyReal = false);
   Value half(Value x, int64_t n, double scale, bool whole);
   Value packed(Value x, int64_t n, double scale);
+  Value unpacked(Value x, int64_t n, double scale);
   Value real(Value x, int64_t n, double scale);
   Value onHost(Value x, const FourierTransform &transform);
   Value product(Value x, const FourierTransform &transform);
@@ -105,6 +106,9 @@ private:
   Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at);
   Value stage(Value x, const Stage &s, int64_t frequencies, double scale, bool onlyReal);
   Value stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t found, bool onlyReal);
+  bool fits(int64_t n) const { return kernel::isTransformLength(kernel::TransformKind::C2C, n, element); }
+  /// Whether a transform is made of those that kernels hold: a short one that none holds is a product.
+  bool isHeld(int64_t n) const { return inKernels && (fits(n) || n > largestDirect); }
   Value held(Value x, int64_t n, double scale);
   Value ofTwo(Value x, int64_t first, int64_t second, double scale);
   Value chirp(Value x, int64_t n, double scale);
@@ -207,8 +211,7 @@ Value Fourier::stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t 
 }
 
 /// The factor of n that is nearest to its square root, where kernels hold transforms of both; 1 where there is none.
-static int64_t firstFactor(int64_t n, Type element) {
-  auto fits = [&](int64_t d) { return kernel::isTransformLength(kernel::TransformKind::C2C, d, element); };
+static int64_t firstFactor(int64_t n, llvm::function_ref<bool(int64_t)> fits) {
   int64_t best = 1;
   for (int64_t d = 2; d * d <= n; ++d)
     if (n % d == 0 && fits(d) && fits(n / d))
@@ -238,16 +241,16 @@ Value Fourier::held(Value x, int64_t n, double scale) {
   bool fromReal = dimsOf(x)[1].isOne();
   if (kernel::isTransformLength(fromReal ? kernel::TransformKind::R2C : kernel::TransformKind::C2C, n, element))
     return wholeTransform(g, x, 2, 1, {Expr(n), inverse, FourierResult::All, scale});
-  int64_t first = firstFactor(n, element);
+  int64_t first = firstFactor(n, [&](int64_t d) { return fits(d); });
   return first > 1 ? ofTwo(x, first, n / first, scale) : chirp(x, n, scale);
 }
 
 Value Fourier::all(Value x, int64_t n, double scale, bool onlyReal) {
-  if (inKernels) {
+  if (isHeld(n)) {
     Value y = held(x, n, scale);
     return onlyReal ? g.slice(y, 1, Expr(0), Expr(1)) : y;
   }
-  std::vector<int64_t> radices = radicesOf(n);
+  std::vector<int64_t> radices = inKernels ? std::vector<int64_t>{n} : radicesOf(n);
   int64_t first = radices[0], parts = *dimsOf(x)[1].constant();
   Value y = stage(x, {parts, first, n / first, 1}, first, scale, onlyReal && first == n);
   return stages(y, ArrayRef<int64_t>(radices).drop_front(), n / first, first, onlyReal);
@@ -281,7 +284,7 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
     Value y = packed(x, n, scale);
     return whole ? g.concat({y, conjugate(g.slice(y, 2, Expr(n / 2 - 1), Expr(n / 2 - 1), -1))}, 2) : y;
   }
-  if (inKernels) {
+  if (isHeld(n)) {
     Value y = all(x, n, scale);
     return whole ? y : g.slice(y, 2, Expr(0), Expr(n / 2 + 1));
   }
@@ -303,8 +306,26 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
   return rows * first == wanted ? table : g.slice(table, 2, Expr(0), Expr(wanted));
 }
 
+/// An even number of real numbers, of their frequencies X up to n / 2. With D = w^k i (X(k) - conj X(n / 2 - k)) and S the sum of these two, the
+/// transform of half the length of S + D has them two by two. The first frequency and the last one are real, whatever is given.
+Value Fourier::unpacked(Value x, int64_t n, double scale) {
+  int64_t pairs = n / 2;
+  Dims dims{Expr(2), Expr(pairs + 1)};
+  Value place = g.iota(dims, 1, g.b.getI64Type()), part = g.iota(dims, 0, g.b.getI64Type());
+  auto is = [&](Value v, double number) { return g.compare(CompareKind::EQ, v, g.splatLike(number, v)); };
+  Value isReal = g.binary<AndOp>(is(part, 1), g.binary<OrOp>(is(place, 0), is(place, double(pairs))));
+  x = g.select(g.broadcastTo(isReal, dimsOf(x)), g.splatLike(0, x), x);
+  Value mirror = conjugate(g.slice(x, 2, Expr(pairs), Expr(pairs), -1));
+  auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k, n); };
+  Value z = g.add(times(g.slice(x, 2, Expr(0), Expr(pairs)), {pairs}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
+                  times(mirror, {pairs}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); }));
+  return reshaped(g.transpose(all(z, pairs, scale), {0, 2, 1}), {batch, Expr(1), Expr(n)});
+}
+
 /// The real numbers of frequencies up to n / 2.
 Value Fourier::real(Value x, int64_t n, double scale) {
+  if (isHeld(n) && n % 2 == 0 && !dimsOf(x)[1].isOne())
+    return unpacked(x, n, scale);
   SmallVector<Value> parts{x};
   int64_t mirrored = n - (n / 2 + 1);
   if (mirrored > 0)

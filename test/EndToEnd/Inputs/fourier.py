@@ -119,7 +119,7 @@ for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90,
 
 # Longer than a block holds: two kernels, of real numbers one more, and a convolution of both.
 if target == "kernels":
-    for n, kinds in ((32768, KINDS[:3]), (16384, KINDS[3:]), (10007, KINDS[2:3])):
+    for n, kinds in ((32768, KINDS), (16384, KINDS[3:]), (10007, KINDS[2:3]), (34, KINDS), (61, KINDS)):
         for parts, inverse, onesided in kinds:
             half = inverse and onesided
             dft([2, n // 2 + 1 if half else n, parts], inverse=inverse, onesided=onesided, length=n if half else None)
