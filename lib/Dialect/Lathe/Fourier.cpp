@@ -90,7 +90,9 @@ public:
   Value all(Value x, int64_t n, double scale, bool onlyReal = false);
   Value half(Value x, int64_t n, double scale, bool whole);
   Value packed(Value x, int64_t n, double scale);
+  Value folded(Value z, int64_t n);
   Value unpacked(Value x, int64_t n, double scale);
+  Value realPair(Value re, Value im);
   Value real(Value x, int64_t n, double scale);
   Value onHost(Value x, const FourierTransform &transform);
   Value product(Value x, const FourierTransform &transform);
@@ -103,7 +105,7 @@ private:
   Number unit(int64_t turns, int64_t of) const { return inverse ? rootOfUnity(turns, of) : std::conj(rootOfUnity(turns, of)); }
   Value constant(ArrayRef<int64_t> dims, llvm::function_ref<double(ArrayRef<int64_t>)> at);
   Value matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal);
-  Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at);
+  Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at, bool conjugated = false);
   Value stage(Value x, const Stage &s, int64_t frequencies, double scale, bool onlyReal);
   Value stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t found, bool onlyReal);
   bool fits(int64_t n) const { return kernel::isTransformLength(kernel::TransformKind::C2C, n, element); }
@@ -156,13 +158,13 @@ Value Fourier::matrix(const Stage &s, int64_t frequencies, double scale, bool on
   });
 }
 
-/// Pairs times constants that have the dimensions behind the one of the parts.
-Value Fourier::times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at) {
+/// Pairs, or their conjugates, times constants that have the dimensions behind the one of the parts.
+Value Fourier::times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at, bool conjugated) {
   SmallVector<int64_t> same(dims), both(dims);
   same.insert(same.begin(), 1);
   both.insert(both.begin(), 2);
-  Value re = constant(same, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).real(); });
-  Value im = constant(both, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).imag() * (i[0] == 0 ? -1 : 1); });
+  Value re = constant(conjugated ? both : same, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).real() * (i[0] == 0 ? 1 : -1); });
+  Value im = constant(conjugated ? same : both, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).imag() * (i[0] == 0 && !conjugated ? -1 : 1); });
   Value swapped = g.slice(x, 1, Expr(1), Expr(2), -1);
   return g.add(g.mul(x, g.broadcastTo(re, dimsOf(x))), g.mul(swapped, g.broadcastTo(im, dimsOf(x))));
 }
@@ -271,6 +273,8 @@ Value Fourier::packed(Value x, int64_t n, double scale) {
   int64_t pairs = n / 2;
   Value z = g.transpose(reshaped(x, {batch, Expr(pairs), Expr(2)}), {0, 2, 1});
   z = all(z, pairs, scale);
+  if (inKernels)
+    return folded(z, n);
   z = g.concat({z, g.slice(z, 2, Expr(0), Expr(1))}, 2);
   Value mirror = conjugate(g.slice(z, 2, Expr(pairs), Expr(pairs + 1), -1));
   auto part = [&](int64_t k, double sign) { return (1.0 - sign * Number(0, 1) * unit(k, n)) / 2.0; };
@@ -306,20 +310,33 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
   return rows * first == wanted ? table : g.slice(table, 2, Expr(0), Expr(wanted));
 }
 
+/// Two real numbers [batch, 1, 1] as a complex one.
+Value Fourier::realPair(Value re, Value im) { return g.concat({re, im}, 1); }
+
+/// What `packed` makes of the transform, the first frequency and the last one apart: everything else is read as it lies in memory.
+Value Fourier::folded(Value z, int64_t n) {
+  int64_t pairs = n / 2, inner = pairs - 1;
+  auto firstOf = [&](int64_t part) { return g.slice(g.slice(z, 1, Expr(part), Expr(1)), 2, Expr(0), Expr(1)); };
+  auto factor = [&](int64_t k, double sign) { return (1.0 - sign * Number(0, 1) * unit(k + 1, n)) / 2.0; };
+  Value middle = g.add(times(g.slice(z, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
+                       times(g.slice(z, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
+                             /*conjugated=*/true));
+  Value zero = g.splatLike(0, firstOf(0));
+  return g.concat({realPair(g.add(firstOf(0), firstOf(1)), zero), middle, realPair(g.sub(firstOf(0), firstOf(1)), zero)}, 2);
+}
+
 /// An even number of real numbers, of their frequencies X up to n / 2. With D = w^k i (X(k) - conj X(n / 2 - k)) and S the sum of these two, the
 /// transform of half the length of S + D has them two by two. The first frequency and the last one are real, whatever is given.
 Value Fourier::unpacked(Value x, int64_t n, double scale) {
-  int64_t pairs = n / 2;
-  Dims dims{Expr(2), Expr(pairs + 1)};
-  Value place = g.iota(dims, 1, g.b.getI64Type()), part = g.iota(dims, 0, g.b.getI64Type());
-  auto is = [&](Value v, double number) { return g.compare(CompareKind::EQ, v, g.splatLike(number, v)); };
-  Value isReal = g.binary<AndOp>(is(part, 1), g.binary<OrOp>(is(place, 0), is(place, double(pairs))));
-  x = g.select(g.broadcastTo(isReal, dimsOf(x)), g.splatLike(0, x), x);
-  Value mirror = conjugate(g.slice(x, 2, Expr(pairs), Expr(pairs), -1));
-  auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k, n); };
-  Value z = g.add(times(g.slice(x, 2, Expr(0), Expr(pairs)), {pairs}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
-                  times(mirror, {pairs}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); }));
-  return reshaped(g.transpose(all(z, pairs, scale), {0, 2, 1}), {batch, Expr(1), Expr(n)});
+  int64_t pairs = n / 2, inner = pairs - 1;
+  auto realAt = [&](int64_t k) { return g.slice(g.slice(x, 1, Expr(0), Expr(1)), 2, Expr(k), Expr(1)); };
+  auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k + 1, n); };
+  Value middle = g.add(times(g.slice(x, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
+                       times(g.slice(x, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
+                             /*conjugated=*/true));
+  Value first = realPair(g.add(realAt(0), realAt(pairs)), g.sub(realAt(0), realAt(pairs)));
+  Value z = all(g.concat({first, middle}, 2), pairs, scale);
+  return reshaped(g.transpose(z, {0, 2, 1}), {batch, Expr(1), Expr(n)});
 }
 
 /// The real numbers of frequencies up to n / 2.
