@@ -47,3 +47,25 @@ func.func @real(%x: tensor<1000x7x1xf64>) -> tensor<501x7x2xf64> {
   %0 = lathe.fft %x axis 0 parts 2 length 1000 : tensor<1000x7x1xf64> -> tensor<501x7x2xf64>
   return %0 : tensor<501x7x2xf64>
 }
+
+// More real numbers than a block holds: half as many complex ones, in two kernels, and what becomes of these.
+// STAGES-LABEL: @longReal
+// WHOLE-LABEL: @longReal
+// WHOLE: lathe.fft %{{.*}} axis 1 parts 3 length 128 {turnDim = 2 : i64, turns = 16384 : i64}
+// WHOLE: lathe.fft %{{.*}} axis 2 parts 3 length 128 :
+// WHOLE-NOT: lathe.fft
+// WHOLE: lathe.concat
+func.func @longReal(%x: tensor<3x32768x1xf32>) -> tensor<3x16385x2xf32> {
+  %0 = lathe.fft %x axis 1 parts 2 length 32768 : tensor<3x32768x1xf32> -> tensor<3x16385x2xf32>
+  return %0 : tensor<3x16385x2xf32>
+}
+
+// Short and of a large prime: one product on either target.
+// STAGES-LABEL: @few
+// WHOLE-LABEL: @few
+// WHOLE: lathe.contract
+// WHOLE-NOT: lathe.contract
+func.func @few(%x: tensor<3x34x2xf32>) -> tensor<3x34x2xf32> {
+  %0 = lathe.fft %x axis 1 parts 2 length 34 : tensor<3x34x2xf32> -> tensor<3x34x2xf32>
+  return %0 : tensor<3x34x2xf32>
+}

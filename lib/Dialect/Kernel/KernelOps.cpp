@@ -318,7 +318,8 @@ static LogicalResult verifyTransform(FftOp op) {
     return op.emitOpError("F3: transforms f32 or f64, not ") << element;
   if (!isTransformLength(op.getKind(), op.getLength(), element))
     return op.emitOpError("F1: a transform of length ") << op.getLength() << " of " << element << " is no kernel";
-  if (op.getTurnAxis().has_value() != op.getTurns().has_value() || (op.getTurns() && int64_t(*op.getTurns()) < 1))
+  int64_t turns = op.getTurns().value_or(1);
+  if (op.getTurnAxis().has_value() != op.getTurns().has_value() || turns < 1 || turns > INT32_MAX)
     return op.emitOpError("F4: what turns the result is an axis and how many points make a whole turn");
   if (op.getTurnAxis() && op.getKind() == TransformKind::C2R)
     return op.emitOpError("F4: real numbers are not turned");
@@ -340,8 +341,8 @@ static LogicalResult verifyTransformAxes(FftOp op, GenericOp kernel) {
   if (points(op.getAxis()) != given || wanted < 1 || wanted > n || (op.getKind() == TransformKind::C2R && wanted != n) || points(op.getParts()) != 2)
     return op.emitOpError("F2: the axes do not have the points of a transform of length ") << n;
   int64_t most = op.getTurnAxis() ? points(*op.getTurnAxis()) : 1;
-  if (most < 0 || most > INT32_MAX / n)
-    return op.emitOpError("F4: frequencies times points of '") << *op.getTurnAxis() << "' may be too many";
+  if (most < 0 || most > INT32_MAX || (op.getTurns() && (wanted - 1) * (most - 1) >= int64_t(*op.getTurns())))
+    return op.emitOpError("F4: a frequency times a point of '") << *op.getTurnAxis() << "' may be more than a whole turn";
   return success();
 }
 

@@ -199,7 +199,8 @@ LogicalResult FftOp::verify() {
     return emitOpError("the sizes are not those of a transform of length ") << n;
   int64_t turned = getTurnDim().value_or(-1);
   if (getTurnDim().has_value() != getTurns().has_value() || (getTurns() && int64_t(*getTurns()) < 1) || turned >= rank ||
-      (getTurnDim() && (turned < 0 || turned == axis || turned == parts || toReal)))
+      (getTurnDim() && (turned < 0 || turned == axis || turned == parts || toReal || !isNumber(result[turned], 1, INT32_MAX) ||
+                        int64_t(*getTurns()) > INT32_MAX || (*result[axis].constant() - 1) * (*result[turned].constant() - 1) >= int64_t(*getTurns()))))
     return emitOpError("what turns the result is another dimension and how many places make a whole turn");
   return success();
 }

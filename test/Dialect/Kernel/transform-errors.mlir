@@ -135,7 +135,7 @@ func.func @open(%x: tensor<64x2xf32>) {
   %y = kernel.generic transform @open axes(c = "N", f = "64", d = "64", p = "2") ins(%x : tensor<64x2xf32>) outs(tensor<64x2xf32>) {
   ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %0 = kernel.load %in["2*d + p"] : !kernel.ref<f32> -> f32
-    // expected-error @+1 {{F4: frequencies times points of 'c' may be too many}}
+    // expected-error @+1 {{F4: a frequency times a point of 'c' may be more than a whole turn}}
     %1 = kernel.fft c2c %0 along "d" to "f" parts "p" length 64 turned "c" of 64 : f32
     kernel.store %1, %out["2*f + p"] : f32, !kernel.ref<f32>
   }

@@ -238,7 +238,7 @@ def Kernel_FftOp : Kernel_Op<"fft", [AllTypesMatch<["value", "result"]>]> {
     Constraints: F1. the length is a product of primes up to 13 and at most 8192, of f64 4096, of real numbers whose length is even twice that
     (lathe/Dialect/Kernel/Transform.h). F2. The axes `along`, `to` and `parts` are different axes of the kernel; `along` has length points,
     of `c2r` length / 2 + 1; `to` has at most length points, of `c2r` length; `parts` has two. F3. Numbers are f32 or f64. F4. Real
-    results are not turned, and frequencies times points of the axis stay below 2^31. Not pure, as `kernel.reduce`.
+    results are not turned; a frequency times a point of the axis stays below a whole turn, and that below 2^31. Not pure, as `kernel.reduce`.
   }];
   let arguments = (ins Kernel_TransformKindAttr:$kind, AnyType:$value, StrAttr:$axis, StrAttr:$frequencyAxis, StrAttr:$parts,
                        I64Attr:$length, OptionalAttr<StrAttr>:$turnAxis, OptionalAttr<I64Attr>:$turns, UnitAttr:$inverse);

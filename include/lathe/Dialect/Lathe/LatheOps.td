@@ -379,8 +379,8 @@ def Lathe_FftOp : Lathe_Op<"fft", [Pure]> {
     a result that is wanted only up to some frequency, the result's dimensions say so. A result with one part is that of the frequencies up to
     length / 2, whose mirror image the others are.
 
-    With `turnDim` and `turns` the result is multiplied with e^(-2 pi i k c / turns) (inverse: +), where c is the index of that dimension.
-    f32 or f64.
+    With `turnDim` and `turns` the result is multiplied with e^(-2 pi i k c / turns) (inverse: +), where c is the index of that dimension, whose
+    size is known; k * c stays below `turns`, and that below 2^31. f32 or f64.
   }];
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, I64Attr:$parts, I64Attr:$length, OptionalAttr<F64Attr>:$scale,
                        OptionalAttr<I64Attr>:$turnDim, OptionalAttr<I64Attr>:$turns, UnitAttr:$inverse);
