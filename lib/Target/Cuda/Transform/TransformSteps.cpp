@@ -142,7 +142,8 @@ static void chooseRows(TransformPlan &p, const TransformShape &shape) {
   bool across = shape.loadsAcross || shape.storesAcross;
   constexpr int64_t mostRows = 256;
   room = std::min(room, mostRows);
-  int64_t usual = std::max<int64_t>(1, (across ? 256 : 128) * most / p.length), least = across ? 64 / (2 * shape.bytes) : 1;
+  int64_t together = shape.kind == kernel::TransformKind::C2C ? 2 * shape.bytes : shape.bytes; // of a row
+  int64_t usual = std::max<int64_t>(1, (across ? 256 : 128) * most / p.length), least = across ? 64 / together : 1;
   int64_t from = std::min(std::max(usual, least), room), to = across ? from : std::min(2 * from, room);
   if (across)
     from = to = int64_t(1) << llvm::Log2_64(from);
