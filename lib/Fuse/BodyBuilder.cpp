@@ -27,7 +27,7 @@ BodyBuilder::BodyBuilder(Group &group, OpBuilder &b, const shape::Facts &given, 
 Value BodyBuilder::emit(Value v, const Dims &given, Value predicate) {
   Dims indices = given;
   // Made once, at the one place that it has, however that is written.
-  if (isa_and_nonnull<ir::ScanOp, ir::SortOp>(v.getDefiningOp()) && !inMemory(v)) {
+  if (isa_and_nonnull<ir::ScanOp, ir::SortOp, ir::FftOp>(v.getDefiningOp()) && !inMemory(v)) {
     const Dims known = domain.known.lookup(v);
     if (domain.sameIndices(known, indices)) {
       indices = known;
@@ -76,6 +76,7 @@ Value BodyBuilder::compute(Value v, const Dims &indices, Value predicate) {
       .Case([&](ir::ReduceOp o) { return reduce(o, indices); })
       .Case([&](ir::ScanOp o) { return scan(o); })
       .Case([&](ir::SortOp o) { return sort(o); })
+      .Case([&](ir::FftOp o) { return fft(o); })
       .Case([&](ir::ContractOp o) { return contract(o); })
       .Case([&](ir::AttentionOp o) { return attention(o); })
       .Case([&](ir::ConvOp o) { return conv(o); })
@@ -232,10 +233,31 @@ Expr BodyBuilder::clamped(Value v, const Expr &size) {
   return index;
 }
 
+std::optional<Expr> BodyBuilder::exprOf(Value v, const Dims &indices) {
+  Operation *op = v.getDefiningOp();
+  if (!op || inMemory(v) || !ir::elementOf(v).isSignlessInteger(64))
+    return std::nullopt;
+  if (isView(op) && !isa<ir::GatherOp>(op))
+    return exprOf(op->getOperand(0), domain.backward(op, indices));
+  if (auto iota = dyn_cast<ir::IotaOp>(op))
+    return indices[iota.getAxis()];
+  if (isa<ir::ConstantOp>(op) && Trees::isSplat(v))
+    return Expr(cast<DenseElementsAttr>(cast<ir::ConstantOp>(op).getValue()).getSplatValue<APInt>().getSExtValue());
+  if (!isa<ir::AddOp, ir::SubOp, ir::MulOp>(op))
+    return std::nullopt;
+  std::optional<Expr> x = exprOf(op->getOperand(0), indices), y = x ? exprOf(op->getOperand(1), indices) : std::nullopt;
+  if (!y || (isa<ir::MulOp>(op) && !x->constant() && !y->constant()))
+    return std::nullopt;
+  return facts.simplify(isa<ir::AddOp>(op) ? *x + *y : isa<ir::SubOp>(op) ? *x - *y : *x * *y);
+}
+
 Value BodyBuilder::gather(ir::GatherOp op, const Dims &indices, Value predicate) {
   int64_t axis = op.getAxis(), rank = ir::typeOf(op.getIndices()).getRank();
   Dims at(indices.begin() + axis, indices.begin() + axis + rank), mine(indices.begin(), indices.begin() + axis);
-  mine.push_back(indirect(emit(op.getIndices(), at, predicate), ir::dimsOf(op.getX())[axis]));
+  Expr size = ir::dimsOf(op.getX())[axis];
+  std::optional<Expr> place = exprOf(op.getIndices(), at); // of frames of a signal, for one
+  bool isInside = place && facts.provablyLessEqual(Expr(0), *place) && facts.provablyLess(*place, size);
+  mine.push_back(isInside ? *place : indirect(emit(op.getIndices(), at, predicate), size));
   mine.append(indices.begin() + axis + rank, indices.end());
   return emit(op.getX(), mine, predicate);
 }
@@ -316,6 +338,27 @@ Value BodyBuilder::sort(ir::SortOp op) {
   bool isUnsigned = ir::isUnsignedElement(ir::elementOf(op.getX()));
   return b.create<kernel::SortOp>(op.getLoc(), b.getI64Type(), emit(op.getX(), read), read[op.getAxis()].str(),
                                   result[op.getAxis()].str(), op.getDescending(), isUnsigned);
+}
+
+/// The name of the axis that an operand or the result has along the dimension of parts.
+static std::string partsAxis(ir::FftOp op, const Dims &read, const Dims &result) {
+  bool isReal = ir::dimsOf(op.getX())[op.getParts()].isOne();
+  return (isReal ? result : read)[op.getParts()].str();
+}
+
+Value BodyBuilder::fft(ir::FftOp op) {
+  using kernel::TransformKind;
+  const Dims read = domain.reads.find(op)->second[0], result = domain.known.lookup(op.getResult());
+  bool fromReal = ir::dimsOf(op.getX())[op.getParts()].isOne(), toReal = ir::dimsOf(op.getResult())[op.getParts()].isOne();
+  TransformKind kind = fromReal ? TransformKind::R2C : toReal ? TransformKind::C2R : TransformKind::C2C;
+  StringAttr turnAxis = op.getTurnDim() ? b.getStringAttr(result[*op.getTurnDim()].str()) : StringAttr();
+  Value x = emit(op.getX(), read);
+  Value y = b.create<kernel::FftOp>(op.getLoc(), x.getType(), kind, x, read[op.getAxis()].str(), result[op.getAxis()].str(),
+                                    partsAxis(op, read, result), op.getLength(), turnAxis, op.getTurnsAttr(), op.getInverse());
+  if (!op.getScale())
+    return y;
+  Value scale = b.create<arith::ConstantOp>(op.getLoc(), b.getFloatAttr(y.getType(), op.getScale()->convertToDouble()));
+  return b.create<arith::MulFOp>(op.getLoc(), y, scale);
 }
 
 /// An operand of a product in the type of the sum: half types sum in f32, bytes in i32.

@@ -48,10 +48,13 @@ private:
   mlir::Value reduce(ir::ReduceOp op, const Dims &indices);
   mlir::Value scan(ir::ScanOp op);
   mlir::Value sort(ir::SortOp op);
+  mlir::Value fft(ir::FftOp op);
   mlir::Value contract(ir::ContractOp op);
   mlir::Value sumOfProducts(mlir::Operation *op, mlir::Value x, mlir::Value y);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value conv(ir::ConvOp op);
+  /// What an element of an integer tensor is, where that is an expression over axes and sizes.
+  std::optional<shape::Expr> exprOf(mlir::Value v, const Dims &indices);
   /// An index read at run time, as a symbol of later offsets; wraps negatives and clamps into [0, size).
   shape::Expr indirect(mlir::Value index, const shape::Expr &size);
   /// The index as an i64, counted from the start.

@@ -187,6 +187,8 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
     return kernel::KernelClass::Contraction;
   if (group.kind == GroupKind::Attention)
     return kernel::KernelClass::Attention;
+  if (isa<ir::FftOp>(group.members.front()))
+    return kernel::KernelClass::Transform;
   if (group.kind == GroupKind::Ordered)
     return isa<ir::ScanOp>(group.members.front()) ? kernel::KernelClass::Scan : kernel::KernelClass::Sort;
   if (group.kind == GroupKind::Scatter)
@@ -236,7 +238,7 @@ static std::string baseName(Group &group, const llvm::MapVector<Attribute, std::
   case GroupKind::Attention:
     return "attention";
   case GroupKind::Ordered:
-    return isa<ir::ScanOp>(group.members.front()) ? "scan" : "sort";
+    return isa<ir::FftOp>(group.members.front()) ? "fft" : isa<ir::ScanOp>(group.members.front()) ? "scan" : "sort";
   case GroupKind::Row:
   case GroupKind::Scatter:
   case GroupKind::Host:

@@ -178,6 +178,8 @@ void Grouper::place(Operation *op) {
     return startConv(c);
   if (isa<ir::ScanOp, ir::SortOp>(op))
     return startOrdered(op);
+  if (auto t = dyn_cast<ir::FftOp>(op))
+    return startTransform(t);
   if (auto s = dyn_cast<ir::ScatterOp>(op))
     return startScatter(s);
   if (isUnpackedProduct(op))
@@ -333,6 +335,25 @@ void Grouper::startOrdered(Operation *op) {
   start(op, std::move(g));
 }
 
+/// The axis that it goes along, that of its frequencies and that of real and imaginary parts exist whatever their extents.
+void Grouper::startTransform(ir::FftOp op) {
+  Group g{GroupKind::Ordered, Domain(facts), {op}, producers(op), {}};
+  Dims from = ir::dimsOf(op.getX()), to = ir::dimsOf(op.getResult()), read, result;
+  for (auto [d, extent] : llvm::enumerate(to))
+    result.push_back(d == op.getParts() ? Expr(0) : g.domain.addAxis(extent, d == op.getAxis() || d == op.getTurnDim().value_or(op.getAxis())));
+  read = result;
+  Expr parts = g.domain.addAxis(Expr(2), true);
+  for (auto [dims, indices] : {std::pair(&to, &result), std::pair(&from, &read)})
+    if (!(*dims)[op.getParts()].isOne())
+      (*indices)[op.getParts()] = parts;
+  read[op.getAxis()] = g.domain.addAxis(from[op.getAxis()], true);
+  g.domain.known[op.getX()] = read;
+  g.domain.known[op.getResult()] = result;
+  g.domain.reads[op] = {read};
+  checkReads(g, op.getX(), read);
+  start(op, std::move(g));
+}
+
 /// An axis for each dimension of the data, and for each of the updates that is none of the data's.
 void Grouper::startScatter(ir::ScatterOp op) {
   Domain d(facts);
@@ -403,7 +424,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (reduce && (trial.kind == GroupKind::Contraction || isUnpackedProduct(trial.members.front())))
     return "a reduction does not fit a contraction's epilogue";
   if (reduce && trial.kind == GroupKind::Ordered)
-    return "a reduction does not fit behind a scan or a sort";
+    return "a reduction does not fit behind a scan, a sort or a transform";
   auto taken = isTakenInOrder(op, groups[id]) ? cast<ir::GatherNdOp>(op) : ir::GatherNdOp();
   if (!reduce && !taken && !isa<ir::ElementwiseInterface>(op))
     return "gathers, pads and concatenations read from memory";
@@ -416,7 +437,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (!indices)
     return "the iteration domains are not provably compatible";
   if (trial.kind == GroupKind::Ordered && trial.domain.axes.size() != groups[id].domain.axes.size())
-    return "it has more axes than the scan or sort";
+    return "it has more axes than the scan, sort or transform";
   std::string why = reduce  ? joinReduce(trial, reduce, *indices, added)
                     : taken ? joinTaken(trial, taken, *indices)
                             : joinPointwise(trial, op, *indices, added, columnsBefore);

@@ -14,7 +14,7 @@
 
 namespace lathe::fuse {
 
-/// Ordered: a scan or a sort. Host: one op of the host program, no kernel.
+/// Ordered: a scan, a sort or a Fourier transform. Host: one op of the host program, no kernel.
 enum class GroupKind { Row, Contraction, Attention, Ordered, Scatter, Host };
 
 struct Group {
@@ -52,6 +52,7 @@ private:
   Group startAttention(ir::AttentionOp op);
   void startConv(ir::ConvOp op);
   void startOrdered(mlir::Operation *op);
+  void startTransform(ir::FftOp op);
   void startScatter(ir::ScatterOp op);
   /// The copy that was put before the first operand whose memory no stride describes, or whose reads are not proven to stay
   /// inside of it; null when all are readable.

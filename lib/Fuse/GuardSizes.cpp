@@ -158,6 +158,17 @@ static void needSort(ir::SortOp op, Needs &n) {
   n.equal(x, result);
 }
 
+/// As many places as the length says, and otherwise the same sizes in and out.
+static void needFft(ir::FftOp op, Needs &n) {
+  Dims x = ir::dimsOf(op.getX()), result = ir::dimsOf(op.getResult());
+  bool toReal = result[op.getParts()].isOne();
+  n.equal(x[op.getAxis()], Expr(int64_t(toReal ? op.getLength() / 2 + 1 : op.getLength())));
+  n.atMost(result[op.getAxis()], Expr(int64_t(op.getLength())));
+  for (int64_t d : {op.getAxis(), op.getParts()})
+    result[d] = x[d];
+  n.equal(x, result);
+}
+
 static void needContract(ir::ContractOp op, Needs &n) {
   Dims lhs = ir::dimsOf(op.getLhs()), rhs = ir::dimsOf(op.getRhs()), expected;
   for (auto [l, r] : llvm::zip(op.getLhsBatch(), op.getRhsBatch())) {
@@ -368,6 +379,7 @@ static void needsOf(Operation *op, Needs &n) {
       .Case([&](ir::ReduceOp o) { needReduce(o, n); })
       .Case([&](ir::ScanOp o) { n.equal(ir::dimsOf(o.getX()), resultDims(o)); })
       .Case([&](ir::SortOp o) { needSort(o, n); })
+      .Case([&](ir::FftOp o) { needFft(o, n); })
       .Case([&](ir::ContractOp o) { needContract(o, n); })
       .Case([&](ir::ConvOp o) { needConv(o, n); })
       .Case([&](ir::AttentionOp o) { needAttention(o, n); })

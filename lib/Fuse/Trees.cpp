@@ -17,7 +17,7 @@ bool fuse::isHeavy(Operation *op) {
              ir::AtanhOp, ir::ErfOp, ir::PowOp, ir::DivOp, ir::ModOp, ir::SqrtOp, ir::RsqrtOp, ir::Atan2Op, ir::GatherNdOp>(op);
 }
 
-bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::SortOp, ir::ScatterOp>(op); }
+bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::SortOp, ir::FftOp, ir::ScatterOp>(op); }
 
 bool fuse::isHeavyRoot(Operation *op) { return isa_and_nonnull<ir::ContractOp, ir::AttentionOp>(op); }
 
@@ -218,6 +218,15 @@ static bool haveEpilogue(ArrayRef<Value> values) {
   });
 }
 
+/// How often a gather reads each element of what an op joins, on average: frames of a signal overlap.
+static int64_t readsByFrames(Operation *user, Operation *joined) {
+  auto gather = dyn_cast<ir::GatherOp>(user);
+  if (!isa<ir::ConcatOp>(joined) || !gather || sourceOf(gather.getX()) != joined)
+    return 1;
+  std::optional<int64_t> reads = shape::product(ir::dimsOf(gather.getResult())).constant(), size = shape::product(ir::dimsOf(gather.getX())).constant();
+  return reads && size && *size ? std::max<int64_t>(1, *reads / *size) : 1;
+}
+
 /// A value that windows read is made once, by its producer where that takes it, not at every place of the windows: unless
 /// making it again costs less than a trip through memory. A convolution with a single place reads each element once per
 /// channel, all from one packed copy: what stands before it may stay there, unless its producer takes it (which then reads a second
@@ -228,7 +237,7 @@ static int64_t readsByWindows(Operation *op, const Uses &uses, bool packsImages)
   int64_t reads = 1;
   bool slides = false;
   for (Operation *user : uses.ops) {
-    reads = std::max(reads, readsOf(user, packsImages));
+    reads = std::max({reads, readsOf(user, packsImages), readsByFrames(user, op)});
     slides |= isa<ir::ConvOp>(user);
   }
   if (reads > 1)

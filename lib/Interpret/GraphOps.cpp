@@ -188,6 +188,8 @@ Expected<Tensor> interpret::runGraphOp(Operation *op, Inputs in) {
     return runConv(c, *in[0], *in[1]);
   if (auto a = dyn_cast<ir::AttentionOp>(op))
     return runAttention(a, in);
+  if (auto t = dyn_cast<ir::FftOp>(op))
+    return runFft(t, *in[0]);
   if (isNarrowCast(op))
     return runNarrowCast(op, *in[0]);
   if (std::optional<Tensor> t = ir::evaluate(op, in))

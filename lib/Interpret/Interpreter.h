@@ -14,6 +14,8 @@ llvm::Expected<Tensor> runScalarOp(mlir::Operation *op, Inputs operands, llvm::A
 
 /// An op of the lathe dialect that is no step of the host program, with static types and sizes.
 llvm::Expected<Tensor> runGraphOp(mlir::Operation *op, Inputs operands);
+/// Transforms.cpp
+Tensor runFft(ir::FftOp op, const Tensor &x);
 llvm::Expected<Tensor> runConv(ir::ConvOp op, const Tensor &x, const Tensor &w);
 llvm::Expected<Tensor> runAttention(ir::AttentionOp op, Inputs operands);
 /// Casts and bitcasts from and to a type that is for storage only.

@@ -60,6 +60,7 @@ private:
   Expected<Column> reduce(kernel::ReduceOp op);
   Expected<Column> scan(kernel::ScanOp op);
   Expected<Column> sort(kernel::SortOp op);
+  Expected<Column> transform(kernel::FftOp op);
   Expected<Column> contract(kernel::ContractOp op);
   Expected<Column> attention(kernel::AttentionOp op);
   Error store(kernel::StoreOp op);
@@ -272,6 +273,19 @@ Expected<Column> KernelRun::sort(kernel::SortOp op) {
   return orderAlong(op, key, along, to, frame);
 }
 
+Expected<Column> KernelRun::transform(kernel::FftOp op) {
+  TransformAxes axes{{*frame.axisOf(op.getAxis())}, {*frame.axisOf(op.getFrequencyAxis())}, {*frame.axisOf(op.getParts())}, {}};
+  if (op.getTurnAxis())
+    axes.turn = {*frame.axisOf(*op.getTurnAxis())};
+  AxisSet all = unite(unite(column(op.getValue()).axes, axes.along), axes.turn);
+  if (op.getKind() != kernel::TransformKind::R2C)
+    all = unite(all, axes.parts);
+  Column value = frame.expand(column(op.getValue()), all);
+  if (auto hidden = llvm::find(value.undefined, 1); hidden != value.undefined.end())
+    return undefinedAt("a transform", all, hidden - value.undefined.begin());
+  return transformAlong(op, value, axes, frame);
+}
+
 Expected<Column> KernelRun::contract(kernel::ContractOp op) {
   Expected<Column> a = elements(op.getLhs(), op.getLhsOffset());
   if (!a)
@@ -359,6 +373,8 @@ Expected<Column> KernelRun::compute(Operation *op) {
     return scan(s);
   if (auto s = dyn_cast<kernel::SortOp>(op))
     return sort(s);
+  if (auto t = dyn_cast<kernel::FftOp>(op))
+    return transform(t);
   if (auto c = dyn_cast<kernel::ContractOp>(op))
     return contract(c);
   if (auto a = dyn_cast<kernel::AttentionOp>(op))
@@ -446,6 +462,8 @@ AxisSet KernelRun::removedAxes() {
       out = unite(out, named(b.getStrArrayAttr({s.getAxis()})));
     if (auto s = dyn_cast<kernel::SortOp>(inner))
       out = unite(out, named(b.getStrArrayAttr({s.getAxis(), s.getRankAxis()})));
+    if (auto t = dyn_cast<kernel::FftOp>(inner))
+      out = unite(out, named(b.getStrArrayAttr({t.getAxis(), t.getFrequencyAxis(), t.getParts()})));
     if (auto c = dyn_cast<kernel::ContractOp>(inner))
       out = unite(out, named(c.getAxes()));
     if (auto a = dyn_cast<kernel::AttentionOp>(inner))

@@ -23,6 +23,12 @@ Column scanAlong(kernel::ScanOp op, Column value, const AxisSet &along, const Ke
 Column orderAlong(kernel::SortOp op, const Column &key, const AxisSet &along, const AxisSet &to,
                   const KernelFrame &frame);
 
+/// Transforms.cpp: the axes of a transform, one each; of `turn` none where nothing is turned.
+struct TransformAxes {
+  AxisSet along, to, parts, turn;
+};
+Column transformAlong(kernel::FftOp op, const Column &value, const TransformAxes &axes, const KernelFrame &frame);
+
 } // namespace lathe::interpret
 
 #endif // LATHE_LIB_INTERPRET_KERNELREDUCE_H

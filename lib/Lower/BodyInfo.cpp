@@ -9,7 +9,7 @@ using namespace lathe::lower;
 using shape::Expr;
 
 bool lower::isRootValue(Value value) {
-  return isa_and_nonnull<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp, kernel::ScanOp, kernel::SortOp>(value.getDefiningOp());
+  return isa_and_nonnull<kernel::ReduceOp, kernel::ContractOp, kernel::AttentionOp, kernel::ScanOp, kernel::SortOp, kernel::FftOp>(value.getDefiningOp());
 }
 
 llvm::Error lower::checkAxes(llvm::ArrayRef<kernel::GenericOp> kernels) {
@@ -82,6 +82,11 @@ static std::pair<AxisSet, AxisSet> ownAxes(Operation *op, const BodyInfo &info) 
     return {bit(s.getAxis()), 0};
   if (auto s = dyn_cast<kernel::SortOp>(op))
     return {bit(s.getRankAxis()), bit(s.getAxis())};
+  if (auto t = dyn_cast<kernel::FftOp>(op)) {
+    bool isReal = t.getKind() == kernel::TransformKind::C2R;
+    AxisSet added = bit(t.getFrequencyAxis()) | (t.getTurnAxis() ? bit(*t.getTurnAxis()) : 0);
+    return {added | (isReal ? 0 : bit(t.getParts())), bit(t.getAxis()) | (isReal ? bit(t.getParts()) : 0)};
+  }
   return {info.axesOf(info.exprOf(op)), 0};
 }
 

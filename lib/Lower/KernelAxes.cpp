@@ -28,6 +28,8 @@ KernelAxes::KernelAxes(kernel::GenericOp kernel) : kernel(kernel) {
       ordered.insert(s.getAxis().str());
     else if (auto s = dyn_cast<kernel::SortOp>(op))
       ordered.insert({s.getAxis().str(), s.getRankAxis().str()});
+    else if (auto t = dyn_cast<kernel::FftOp>(op))
+      ordered.insert({t.getAxis().str(), t.getFrequencyAxis().str(), t.getParts().str(), t.getTurnAxis().value_or(t.getAxis()).str()});
     else if (auto r = dyn_cast<kernel::ReduceOp>(op))
       reductions.push_back({&op, namesOf(r.getAxes())});
     else if (auto c = dyn_cast<kernel::ContractOp>(op)) {

@@ -8,7 +8,11 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesCodes) {
+void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesCodes, bool wholeTransforms) {
+  // First, so that what a transform is made of is simplified as if it were the model's.
+  ExpandTransformsOptions transforms;
+  transforms.whole = wholeTransforms;
+  pm.addPass(createExpandTransforms(transforms));
   pm.addPass(createExpandNarrowTypes());
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;

@@ -55,6 +55,7 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
 /// What all targets' backends want of the stages in front of them.
 static target::Preferences preferencesOf(const CompileOptions &options) {
   target::Preferences all;
+  all.wholeTransforms = true;
   for (const TargetSpec &t : options.targets) {
     target::Preferences one = pipeline::backendOf(t).preferences();
     if (one.unrolledSteps)
@@ -64,6 +65,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     all.extendsRows &= one.extendsRows;
     all.hostTransforms &= one.hostTransforms;
     all.hostPositions &= one.hostPositions;
+    all.wholeTransforms &= one.wholeTransforms;
   }
   return all;
 }
@@ -96,9 +98,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesCodes) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesCodes, bool wholeTransforms) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesCodes); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesCodes, wholeTransforms); });
 }
 
 /// lathe -> kernels.
@@ -299,7 +301,8 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
 static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   auto optimize = [&] {
-    return pipeline::optimize(module, options.observer, preferencesOf(options).multipliesCodes);
+    target::Preferences wanted = preferencesOf(options);
+    return pipeline::optimize(module, options.observer, wanted.multipliesCodes, wanted.wholeTransforms);
   };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;

@@ -4,6 +4,7 @@
 #include "Constants.h"
 #include "HostProgram.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -43,6 +44,8 @@ static Expr flopsOf(kernel::GenericOp op) {
       total = total + pointsOf(r.getResult(), op, axes) * extentsOf(r.getAxes(), op);
     else if (auto s = dyn_cast<kernel::ScanOp>(o))
       total = total + pointsOf(s.getResult(), op, axes);
+    else if (auto t = dyn_cast<kernel::FftOp>(o)) // 5 n log2 n of n complex numbers
+      total = total + pointsOf(t.getResult(), op, axes) * Expr(int64_t(llvm::Log2_64_Ceil(t.getLength()) * 5 / 2));
     else if (auto a = dyn_cast<kernel::AttentionOp>(o))
       total = total + Expr(4) * pointsOf(a.getResult(), op, axes) * op.getExtent(a.getKeyAxis()).value_or(Expr(1));
     else if (o.getNumResults() == 1 && isa<FloatType>(o.getResult(0).getType()) && o.getNumOperands() &&

@@ -30,7 +30,7 @@ lathe.relation "k" "le" "c"
 // CHECK: kernel.store %[[P]], %{{.*}}["8*c*i0 + 8*i1 + i2"]
 // A reduction needs the whole row, and starts a kernel of its own.
 // CHECK: kernel.generic reduction @reduce_reduce
-// CHECK-SAME: unfused = ["mul -> reduce: a reduction does not fit behind a scan or a sort"
+// CHECK-SAME: unfused = ["mul -> reduce: a reduction does not fit behind a scan, a sort or a transform"
 // CHECK-NOT: kernel.generic
 func.func @main(%x: !x) -> (!x, !m) {
   %0 = lathe.exp %x : !x

@@ -131,7 +131,11 @@ Verdict Checker::prepare(Expected<Module> module) {
     return failed("prepare", std::move(e));
   if (!settings.emulatedSm)
     return {};
-  onGpu = fused->clone();
+  onGpu = imported->clone();
+  if (Error e = pipeline::optimize(*onGpu, /*observer=*/nullptr, /*multipliesBytes=*/true, /*wholeTransforms=*/true))
+    return failed("cuda", std::move(e));
+  if (Error e = pipeline::formKernels(*onGpu))
+    return failed("cuda", std::move(e));
   if (Error e = pipeline::prepare(*onGpu, {"cuda", {}}))
     return failed("cuda", std::move(e));
   return {};
@@ -429,7 +433,7 @@ Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsign
     return failed("import", module.takeError());
   enter("optimize");
   double tolerance = toleranceOf(**module);
-  if (Error e = pipeline::optimize(**module))
+  if (Error e = pipeline::optimize(**module, /*observer=*/nullptr, /*multipliesBytes=*/true, /*wholeTransforms=*/true))
     return failed("optimize", std::move(e));
   if (Error e = pipeline::formKernels(**module))
     return failed("fuse", std::move(e));

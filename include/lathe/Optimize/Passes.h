@@ -15,7 +15,8 @@ namespace lathe::opt {
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
 /// `multipliesCodes`: quantised weights that floats are multiplied with stay codes, for targets that read them so.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesCodes = true);
+/// `wholeTransforms`: Fourier transforms that a kernel can hold stay one.
+void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesCodes = true, bool wholeTransforms = false);
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

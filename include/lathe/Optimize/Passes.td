@@ -157,6 +157,29 @@ def MergeContractions : Pass<"lathe-merge-contractions", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpandTransforms : Pass<"lathe-expand-transforms", "::mlir::ModuleOp"> {
+  let summary = "Write Fourier transforms as stages of products, or as transforms that a block of a GPU holds";
+  let description = [{
+    A transform becomes a product with a matrix and an elementwise op for each factor of its length. With `whole`, one that a block of a GPU
+    can hold stays as it is, a longer one becomes several of those, and one whose length has a large prime a convolution made of them.
+    See docs/Rationale/Fourier.md.
+
+    Before:
+    ```mlir
+    %0 = lathe.fft %x axis 1 parts 2 length 65536 : tensor<8x65536x2xf32> -> tensor<8x65536x2xf32>
+    ```
+    After, with `whole`:
+    ```mlir
+    %0 = lathe.reshape %x : tensor<8x65536x2xf32> -> tensor<8x256x256x2xf32>
+    %1 = lathe.fft %0 axis 1 parts 3 length 256 {turnDim = 2 : i64, turns = 65536 : i64} : tensor<8x256x256x2xf32> -> tensor<8x256x256x2xf32>
+    %2 = lathe.fft %1 axis 2 parts 3 length 256 : tensor<8x256x256x2xf32> -> tensor<8x256x256x2xf32>
+    %3 = lathe.transpose %2 perm [0, 2, 1, 3] : tensor<8x256x256x2xf32> -> tensor<8x256x256x2xf32>
+    %4 = lathe.reshape %3 : tensor<8x256x256x2xf32> -> tensor<8x65536x2xf32>
+    ```
+  }];
+  let options = [Option<"whole", "whole", "bool", /*default=*/"false", "Keep transforms that a block of a GPU can hold">];
+}
+
 def ByteTables : Pass<"lathe-byte-tables", "::mlir::ModuleOp"> {
   let summary = "Read functions of one byte from tables";
   let description = [{

@@ -79,6 +79,8 @@ struct Preferences {
   /// Where a mask is true is listed by a function of the runtime, in the memory of the host. Otherwise kernels count up to each element and store
   /// the positions of those that are true.
   bool hostPositions = true;
+  /// A Fourier transform of constant length is one kernel where that can hold it. Otherwise it is a product for each of the length's factors.
+  bool wholeTransforms = false;
 };
 
 //===----------------------------------------------------------------------===//

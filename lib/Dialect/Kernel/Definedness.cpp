@@ -67,7 +67,7 @@ void Definedness::visit(Operation *op) {
   Needs mine = needsOf(op);
   if (auto store = dyn_cast<StoreOp>(op))
     mine = without(std::move(mine), reader.conjunctsOf(store.getPredicate()));
-  bool final = isa<StoreOp, ReduceOp, ScanOp, SortOp, YieldOp>(op);
+  bool final = isa<StoreOp, ReduceOp, ScanOp, SortOp, FftOp, YieldOp>(op);
   if (final && !mine.empty())
     misuse = op;
   else if (!mine.empty() && op->getNumResults())

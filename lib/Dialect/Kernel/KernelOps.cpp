@@ -1,6 +1,7 @@
 //===- KernelOps.cpp - Syntax and verifiers of the kernel ops --------------===//
 
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Dialect/Kernel/Transform.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -184,7 +185,7 @@ static LogicalResult verifyAxes(GenericOp op) {
 }
 
 static LogicalResult verifyClass(GenericOp op) {
-  unsigned contracts = 0, attentions = 0, reduces = 0, scans = 0, sorts = 0, covers = 0, indirect = 0, combining = 0;
+  unsigned contracts = 0, attentions = 0, reduces = 0, scans = 0, sorts = 0, transforms = 0, covers = 0, indirect = 0, combining = 0;
   llvm::SmallPtrSet<Value, 8> stored;
   op.getBody().walk([&](Operation *o) {
     contracts += isa<ContractOp>(o);
@@ -192,6 +193,7 @@ static LogicalResult verifyClass(GenericOp op) {
     reduces += isa<ReduceOp>(o);
     scans += isa<ScanOp>(o);
     sorts += isa<SortOp>(o);
+    transforms += isa<FftOp>(o);
     if (auto s = dyn_cast<StoreOp>(o)) {
       stored.insert(s.getRef());
       (s.getIndices().empty() ? covers : indirect) += 1;
@@ -202,9 +204,10 @@ static LogicalResult verifyClass(GenericOp op) {
     if (!stored.contains(op.getOutputRef(i)))
       return op.emitOpError("K4: result ") << i << " is never stored to";
   KernelClass c = op.getKernelClass();
-  bool noReduce = c == KernelClass::Loop || c == KernelClass::Scan || c == KernelClass::Sort || c == KernelClass::Scatter;
+  bool noReduce = c != KernelClass::Reduction && c != KernelClass::Contraction && c != KernelClass::Attention;
   if (contracts != (c == KernelClass::Contraction ? 1u : 0u) || attentions != (c == KernelClass::Attention ? 1u : 0u) ||
       scans != (c == KernelClass::Scan ? 1u : 0u) || sorts != (c == KernelClass::Sort ? 1u : 0u) ||
+      transforms != (c == KernelClass::Transform ? 1u : 0u) ||
       (reduces && noReduce) || (combining && c != KernelClass::Scatter) ||
       (c == KernelClass::Scatter && (op.getOutputs().size() != 1 || covers != 1 || indirect != 1)))
     return op.emitOpError("K5: the body does not fit class '") << stringifyKernelClass(c) << "'";
@@ -308,6 +311,48 @@ LogicalResult SortOp::verify() {
   return success();
 }
 
+/// F1, F3 and F4, which do not speak of the kernel.
+static LogicalResult verifyTransform(FftOp op) {
+  Type element = op.getType();
+  if (!element.isF32() && !element.isF64())
+    return op.emitOpError("F3: transforms f32 or f64, not ") << element;
+  if (!isTransformLength(op.getKind(), op.getLength(), element))
+    return op.emitOpError("F1: a transform of length ") << op.getLength() << " of " << element << " is no kernel";
+  int64_t turns = op.getTurns().value_or(1);
+  if (op.getTurnAxis().has_value() != op.getTurns().has_value() || turns < 1 || turns > INT32_MAX)
+    return op.emitOpError("F4: what turns the result is an axis and how many points make a whole turn");
+  if (op.getTurnAxis() && op.getKind() == TransformKind::C2R)
+    return op.emitOpError("F4: real numbers are not turned");
+  return success();
+}
+
+/// F2: the axes, and how many points they have.
+static LogicalResult verifyTransformAxes(FftOp op, GenericOp kernel) {
+  SmallVector<StringRef> names{op.getAxis(), op.getFrequencyAxis(), op.getParts()};
+  if (op.getTurnAxis())
+    names.push_back(*op.getTurnAxis());
+  for (StringRef axis : names)
+    if (!kernel.getExtent(axis))
+      return op.emitOpError("F2: '") << axis << "' is no axis of the kernel";
+  if (std::set<StringRef>(names.begin(), names.end()).size() != names.size())
+    return op.emitOpError("F2: an axis occurs twice");
+  auto points = [&](StringRef axis) { return kernel.getExtent(axis)->constant().value_or(-1); };
+  int64_t n = op.getLength(), given = op.getKind() == TransformKind::C2R ? n / 2 + 1 : n, wanted = points(op.getFrequencyAxis());
+  if (points(op.getAxis()) != given || wanted < 1 || wanted > n || (op.getKind() == TransformKind::C2R && wanted != n) || points(op.getParts()) != 2)
+    return op.emitOpError("F2: the axes do not have the points of a transform of length ") << n;
+  int64_t most = op.getTurnAxis() ? points(*op.getTurnAxis()) : 1;
+  if (most < 0 || most > INT32_MAX || (op.getTurns() && (wanted - 1) * (most - 1) >= int64_t(*op.getTurns())))
+    return op.emitOpError("F4: a frequency times a point of '") << *op.getTurnAxis() << "' may be more than a whole turn";
+  return success();
+}
+
+LogicalResult FftOp::verify() {
+  if (failed(verifyTransform(*this)))
+    return failure();
+  auto kernel = dyn_cast_or_null<GenericOp>((*this)->getParentOp());
+  return kernel ? verifyTransformAxes(*this, kernel) : success();
+}
+
 LogicalResult ReduceOp::verify() {
   return getKind() == Combiner::LogAddExp ? emitOpError("logaddexp is of scans alone") : success();
 }
@@ -348,6 +393,15 @@ static std::set<std::string> axesOf(Operation *op, GenericOp kernel, const Value
   if (auto s = dyn_cast<SortOp>(op)) {
     mine.erase(s.getAxis().str());
     mine.insert(s.getRankAxis().str());
+  }
+  if (auto t = dyn_cast<FftOp>(op)) {
+    mine.erase(t.getAxis().str());
+    mine.erase(t.getParts().str());
+    mine.insert(t.getFrequencyAxis().str());
+    if (t.getKind() != TransformKind::C2R)
+      mine.insert(t.getParts().str());
+    if (t.getTurnAxis())
+      mine.insert(t.getTurnAxis()->str());
   }
   if (auto a = dyn_cast<AttentionOp>(op)) {
     mine.erase(a.getKeyAxis().str());

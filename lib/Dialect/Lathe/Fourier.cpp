@@ -11,9 +11,14 @@
 // number is odd, the first stage computes half of its frequencies; the others are their mirror image, put in at the
 // end. A factor that is a large prime becomes a convolution whose length is a power of two (Bluestein).
 //
+// Where a kernel holds a whole transform (lathe.fft), a longer one is made of two of them, along the columns and along the rows of a
+// matrix (Bailey's four steps, of which the transpositions are in the accesses and the twiddles in the first transform), and
+// any other length is a convolution.
+//
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Dialect/Lathe/Fourier.h"
+#include "lathe/Dialect/Kernel/Transform.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include <cmath>
 #include <complex>
@@ -29,17 +34,7 @@ constexpr int64_t largestRadix = 32, largestDirect = 64;
 constexpr double pi = 3.14159265358979323846264338327950288;
 
 using Number = std::complex<double>;
-
-/// e^(2 pi i turns / of), the angle reduced in integers before its sine and cosine are taken.
-Number root(int64_t turns, int64_t of) {
-  int64_t part = turns % of;
-  // By eighths, so that what should be equal or 0 is.
-  int64_t eighth = part * 8 / of, quarter = (eighth + 1) / 2;
-  double rest = 2 * pi * (double(part) - double(quarter) * double(of) / 4) / double(of);
-  Number r(std::cos(rest), std::sin(rest));
-  static const Number quarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-  return r * quarters[quarter % 4];
-}
+using kernel::rootOfUnity;
 
 /// In place, of a power of two.
 void transformConstants(std::vector<Number> &x) {
@@ -54,7 +49,7 @@ void transformConstants(std::vector<Number> &x) {
   }
   for (int64_t length = 2; length <= n; length *= 2)
     for (int64_t k = 0; k < length / 2; ++k) {
-      Number w = std::conj(root(k, length));
+      Number w = std::conj(rootOfUnity(k, length));
       for (int64_t i = k; i < n; i += length) {
         Number a = x[i], b = x[i + length / 2] * w;
         x[i] = a + b;
@@ -90,11 +85,14 @@ std::vector<int64_t> radicesOf(int64_t n) {
 
 class Fourier {
 public:
-  Fourier(GraphBuilder &g, Value x, bool inverse)
-      : g(g), element(elementOf(x)), batch(dimsOf(x)[0]), inverse(inverse) {}
+  Fourier(GraphBuilder &g, Value x, bool inverse, bool whole = false)
+      : g(g), element(elementOf(x)), batch(dimsOf(x)[0]), inverse(inverse), inKernels(whole) {}
   Value all(Value x, int64_t n, double scale, bool onlyReal = false);
   Value half(Value x, int64_t n, double scale, bool whole);
   Value packed(Value x, int64_t n, double scale);
+  Value folded(Value z, int64_t n);
+  Value unpacked(Value x, int64_t n, double scale);
+  Value realPair(Value re, Value im);
   Value real(Value x, int64_t n, double scale);
   Value onHost(Value x, const FourierTransform &transform);
   Value product(Value x, const FourierTransform &transform);
@@ -104,12 +102,17 @@ private:
   struct Stage {
     int64_t parts, radix, rest, found;
   };
-  Number unit(int64_t turns, int64_t of) const { return inverse ? root(turns, of) : std::conj(root(turns, of)); }
+  Number unit(int64_t turns, int64_t of) const { return inverse ? rootOfUnity(turns, of) : std::conj(rootOfUnity(turns, of)); }
   Value constant(ArrayRef<int64_t> dims, llvm::function_ref<double(ArrayRef<int64_t>)> at);
   Value matrix(const Stage &s, int64_t frequencies, double scale, bool onlyReal);
-  Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at);
+  Value times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at, bool conjugated = false);
   Value stage(Value x, const Stage &s, int64_t frequencies, double scale, bool onlyReal);
   Value stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t found, bool onlyReal);
+  bool fits(int64_t n) const { return kernel::isTransformLength(kernel::TransformKind::C2C, n, element); }
+  /// Whether a transform is made of those that kernels hold: a short one that none holds is a product.
+  bool isHeld(int64_t n) const { return inKernels && (fits(n) || n > largestDirect); }
+  Value held(Value x, int64_t n, double scale);
+  Value ofTwo(Value x, int64_t first, int64_t second, double scale);
   Value chirp(Value x, int64_t n, double scale);
   Value conjugate(Value x);
   Value reshaped(Value x, ArrayRef<Expr> dims) { return g.reshape(x, dims); }
@@ -118,6 +121,7 @@ private:
   Type element;
   Expr batch;
   bool inverse;
+  bool inKernels; ///< transforms that kernels hold, no stages
 };
 
 } // namespace
@@ -154,13 +158,13 @@ Value Fourier::matrix(const Stage &s, int64_t frequencies, double scale, bool on
   });
 }
 
-/// Pairs times constants that have the dimensions behind the one of the parts.
-Value Fourier::times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at) {
+/// Pairs, or their conjugates, times constants that have the dimensions behind the one of the parts.
+Value Fourier::times(Value x, ArrayRef<int64_t> dims, llvm::function_ref<Number(ArrayRef<int64_t>)> at, bool conjugated) {
   SmallVector<int64_t> same(dims), both(dims);
   same.insert(same.begin(), 1);
   both.insert(both.begin(), 2);
-  Value re = constant(same, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).real(); });
-  Value im = constant(both, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).imag() * (i[0] == 0 ? -1 : 1); });
+  Value re = constant(conjugated ? both : same, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).real() * (i[0] == 0 ? 1 : -1); });
+  Value im = constant(conjugated ? same : both, [&](ArrayRef<int64_t> i) { return at(i.drop_front()).imag() * (i[0] == 0 && !conjugated ? -1 : 1); });
   Value swapped = g.slice(x, 1, Expr(1), Expr(2), -1);
   return g.add(g.mul(x, g.broadcastTo(re, dimsOf(x))), g.mul(swapped, g.broadcastTo(im, dimsOf(x))));
 }
@@ -208,8 +212,47 @@ Value Fourier::stages(Value x, ArrayRef<int64_t> radices, int64_t rest, int64_t 
   return reshaped(x, {batch, dimsOf(x)[1], Expr(rest * found)});
 }
 
+/// The factor of n that is nearest to its square root, where kernels hold transforms of both; 1 where there is none.
+static int64_t firstFactor(int64_t n, llvm::function_ref<bool(int64_t)> fits) {
+  int64_t best = 1;
+  for (int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0 && fits(d) && fits(n / d))
+      best = d;
+  return best;
+}
+
+/// Places n2 * j1 + j2 and frequencies k1 + n1 * k2: along j1 first, twiddles, then along j2.
+Value Fourier::ofTwo(Value x, int64_t first, int64_t second, double scale) {
+  int64_t n = first * second;
+  auto transform = [&](Value v, int64_t axis, int64_t length) {
+    Dims dims = dimsOf(v);
+    dims[3] = Expr(2);
+    return g.b.create<FftOp>(g.loc, tensorType(dims, element), v, axis, 3, length, FloatAttr(), IntegerAttr(), IntegerAttr(), inverse);
+  };
+  Value z = reshaped(g.transpose(x, {0, 2, 1}), {batch, Expr(first), Expr(second), dimsOf(x)[1]});
+  FftOp columns = transform(z, 1, first), rows = transform(columns, 2, second);
+  columns.setTurnDim(2);
+  columns.setTurns(n);
+  if (scale != 1)
+    rows.setScaleAttr(g.b.getF64FloatAttr(scale));
+  return reshaped(g.transpose(rows, {0, 3, 2, 1}), {batch, Expr(2), Expr(n)});
+}
+
+/// By lathe.fft that kernels hold.
+Value Fourier::held(Value x, int64_t n, double scale) {
+  bool fromReal = dimsOf(x)[1].isOne();
+  if (kernel::isTransformLength(fromReal ? kernel::TransformKind::R2C : kernel::TransformKind::C2C, n, element))
+    return wholeTransform(g, x, 2, 1, {Expr(n), inverse, FourierResult::All, scale});
+  int64_t first = firstFactor(n, [&](int64_t d) { return fits(d); });
+  return first > 1 ? ofTwo(x, first, n / first, scale) : chirp(x, n, scale);
+}
+
 Value Fourier::all(Value x, int64_t n, double scale, bool onlyReal) {
-  std::vector<int64_t> radices = radicesOf(n);
+  if (isHeld(n)) {
+    Value y = held(x, n, scale);
+    return onlyReal ? g.slice(y, 1, Expr(0), Expr(1)) : y;
+  }
+  std::vector<int64_t> radices = inKernels ? std::vector<int64_t>{n} : radicesOf(n);
   int64_t first = radices[0], parts = *dimsOf(x)[1].constant();
   Value y = stage(x, {parts, first, n / first, 1}, first, scale, onlyReal && first == n);
   return stages(y, ArrayRef<int64_t>(radices).drop_front(), n / first, first, onlyReal);
@@ -230,6 +273,8 @@ Value Fourier::packed(Value x, int64_t n, double scale) {
   int64_t pairs = n / 2;
   Value z = g.transpose(reshaped(x, {batch, Expr(pairs), Expr(2)}), {0, 2, 1});
   z = all(z, pairs, scale);
+  if (inKernels)
+    return folded(z, n);
   z = g.concat({z, g.slice(z, 2, Expr(0), Expr(1))}, 2);
   Value mirror = conjugate(g.slice(z, 2, Expr(pairs), Expr(pairs + 1), -1));
   auto part = [&](int64_t k, double sign) { return (1.0 - sign * Number(0, 1) * unit(k, n)) / 2.0; };
@@ -242,6 +287,10 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
   if (n % 2 == 0 && n > largestDirect) {
     Value y = packed(x, n, scale);
     return whole ? g.concat({y, conjugate(g.slice(y, 2, Expr(n / 2 - 1), Expr(n / 2 - 1), -1))}, 2) : y;
+  }
+  if (isHeld(n)) {
+    Value y = all(x, n, scale);
+    return whole ? y : g.slice(y, 2, Expr(0), Expr(n / 2 + 1));
   }
   std::vector<int64_t> radices = n <= largestDirect ? std::vector<int64_t>{n} : radicesOf(n);
   int64_t first = radices[0], rest = n / first, kept = first / 2 + 1, wanted = whole ? n : n / 2 + 1;
@@ -261,8 +310,39 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
   return rows * first == wanted ? table : g.slice(table, 2, Expr(0), Expr(wanted));
 }
 
+/// Two real numbers [batch, 1, 1] as a complex one.
+Value Fourier::realPair(Value re, Value im) { return g.concat({re, im}, 1); }
+
+/// What `packed` makes of the transform, the first frequency and the last one apart: everything else is read as it lies in memory.
+Value Fourier::folded(Value z, int64_t n) {
+  int64_t pairs = n / 2, inner = pairs - 1;
+  auto firstOf = [&](int64_t part) { return g.slice(g.slice(z, 1, Expr(part), Expr(1)), 2, Expr(0), Expr(1)); };
+  auto factor = [&](int64_t k, double sign) { return (1.0 - sign * Number(0, 1) * unit(k + 1, n)) / 2.0; };
+  Value middle = g.add(times(g.slice(z, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
+                       times(g.slice(z, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
+                             /*conjugated=*/true));
+  Value zero = g.splatLike(0, firstOf(0));
+  return g.concat({realPair(g.add(firstOf(0), firstOf(1)), zero), middle, realPair(g.sub(firstOf(0), firstOf(1)), zero)}, 2);
+}
+
+/// An even number of real numbers, of their frequencies X up to n / 2. With D = w^k i (X(k) - conj X(n / 2 - k)) and S the sum of these two, the
+/// transform of half the length of S + D has them two by two. The first frequency and the last one are real, whatever is given.
+Value Fourier::unpacked(Value x, int64_t n, double scale) {
+  int64_t pairs = n / 2, inner = pairs - 1;
+  auto realAt = [&](int64_t k) { return g.slice(g.slice(x, 1, Expr(0), Expr(1)), 2, Expr(k), Expr(1)); };
+  auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k + 1, n); };
+  Value middle = g.add(times(g.slice(x, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
+                       times(g.slice(x, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
+                             /*conjugated=*/true));
+  Value first = realPair(g.add(realAt(0), realAt(pairs)), g.sub(realAt(0), realAt(pairs)));
+  Value z = all(g.concat({first, middle}, 2), pairs, scale);
+  return reshaped(g.transpose(z, {0, 2, 1}), {batch, Expr(1), Expr(n)});
+}
+
 /// The real numbers of frequencies up to n / 2.
 Value Fourier::real(Value x, int64_t n, double scale) {
+  if (isHeld(n) && n % 2 == 0 && !dimsOf(x)[1].isOne())
+    return unpacked(x, n, scale);
   SmallVector<Value> parts{x};
   int64_t mirrored = n - (n / 2 + 1);
   if (mirrored > 0)
@@ -366,7 +446,7 @@ static Value transformOfOne(GraphBuilder &g, Value x, FourierResult result, doub
 }
 
 Value ir::fourier(GraphBuilder &g, Value x, const FourierTransform &t) {
-  Fourier f(g, x, t.inverse);
+  Fourier f(g, x, t.inverse, t.whole);
   std::optional<int64_t> n = t.length.constant();
   if (!n)
     return t.onHost ? f.onHost(x, t) : f.product(x, t);
@@ -380,4 +460,13 @@ Value ir::fourier(GraphBuilder &g, Value x, const FourierTransform &t) {
     return f.half(x, *n, scale, t.result == FourierResult::All);
   Value y = f.all(x, *n, scale);
   return t.result == FourierResult::All ? y : g.slice(y, 2, Expr(0), Expr(*n / 2 + 1));
+}
+
+Value ir::wholeTransform(GraphBuilder &g, Value x, int64_t axis, int64_t parts, const FourierTransform &t) {
+  int64_t n = *t.length.constant();
+  Dims dims = dimsOf(x);
+  dims[axis] = Expr(t.result == FourierResult::Half ? n / 2 + 1 : n);
+  dims[parts] = Expr(t.result == FourierResult::Real ? 1 : 2);
+  FloatAttr scale = t.scale.value_or(1) == 1 ? FloatAttr() : g.b.getF64FloatAttr(*t.scale);
+  return g.b.create<FftOp>(g.loc, tensorType(dims, elementOf(x)), x, axis, parts, n, scale, IntegerAttr(), IntegerAttr(), t.inverse);
 }

@@ -183,6 +183,28 @@ LogicalResult SortOp::verify() {
   return success();
 }
 
+LogicalResult FftOp::verify() {
+  int64_t axis = getAxis(), parts = getParts(), rank = rankOf(getX());
+  if (axis < 0 || axis >= rank || parts < 0 || parts >= rank || axis == parts)
+    return emitOpError("axis ") << axis << " and parts " << parts << " are no two dimensions of rank " << rank;
+  if (rankOf(getResult()) != rank || elementOf(getX()) != elementOf(getResult()) || !(elementOf(getX()).isF32() || elementOf(getX()).isF64()))
+    return emitOpError("result type ") << getResult().getType() << " does not fit, or its elements are not f32 or f64";
+  Dims x = dimsOf(getX()), result = dimsOf(getResult());
+  auto isNumber = [](const shape::Expr &e, int64_t low, int64_t high) { return e.constant() && *e.constant() >= low && *e.constant() <= high; };
+  int64_t n = getLength();
+  bool toReal = result[parts].isOne();
+  int64_t given = toReal ? n / 2 + 1 : n;
+  if (n < 1 || !isNumber(x[parts], 1, 2) || !isNumber(result[parts], 1, 2) || !isNumber(x[axis], given, given) ||
+      !isNumber(result[axis], toReal ? n : 1, n))
+    return emitOpError("the sizes are not those of a transform of length ") << n;
+  int64_t turned = getTurnDim().value_or(-1);
+  if (getTurnDim().has_value() != getTurns().has_value() || (getTurns() && int64_t(*getTurns()) < 1) || turned >= rank ||
+      (getTurnDim() && (turned < 0 || turned == axis || turned == parts || toReal || !isNumber(result[turned], 1, INT32_MAX) ||
+                        int64_t(*getTurns()) > INT32_MAX || (*result[axis].constant() - 1) * (*result[turned].constant() - 1) >= int64_t(*getTurns()))))
+    return emitOpError("what turns the result is another dimension and how many places make a whole turn");
+  return success();
+}
+
 LogicalResult ContractOp::verify() {
   if (getLhsBatch().size() != getRhsBatch().size() || getLhsContract().size() != getRhsContract().size())
     return emitOpError("batch and contracted dimensions come in pairs");

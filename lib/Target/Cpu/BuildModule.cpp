@@ -210,6 +210,8 @@ static llvm::Error emitAsRows(KernelFunction &f, KernelPlan &plan, std::string &
   case KernelClass::Sort:
     form = "sort";
     return emitSort(rows, plan);
+  case KernelClass::Transform:
+    return userError("kernel '{0}': a CPU makes Fourier transforms of products (--lathe-expand-transforms)", f.kernel.getName());
   default:
     break;
   }
@@ -246,6 +248,7 @@ static ArrayRef<std::pair<Emitter, StringRef>> emittersOf(KernelClass c) {
   case KernelClass::Loop:
   case KernelClass::Scan:
   case KernelClass::Sort:
+  case KernelClass::Transform:
     return {};
   }
   return {};

@@ -11,6 +11,7 @@
 #include "PtxEmitter.h"
 #include "Rows/RowProgram.h"
 #include "Scatter/Scatter.h"
+#include "Transform/Transform.h"
 #include "Contraction/SplitGroups.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "lathe/Lower/DetachKernel.h"
@@ -48,7 +49,7 @@ static llvm::Error generate(Generator &g) {
     llvm::Expected<bool> taken = generateFewLines(g);
     return taken ? llvm::Error::success() : taken.takeError();
   }
-  for (auto *generator : {generateScan, generateSort, generateScatter, generateHopperGemm, generateTiledGemm,
+  for (auto *generator : {generateScan, generateSort, generateTransform, generateScatter, generateHopperGemm, generateTiledGemm,
                           generateHopperAttention, generateSimtAttention, generatePermutation}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)
@@ -74,7 +75,7 @@ static llvm::Error verifyGenerated(ModuleOp module, StringRef kernel) {
 void cuda::collapse(kernel::GenericOp kernel) {
   using kernel::KernelClass;
   splitGroups(kernel);
-  if (llvm::is_contained({KernelClass::Loop, KernelClass::Reduction}, kernel.getKernelClass()))
+  if (llvm::is_contained({KernelClass::Loop, KernelClass::Reduction, KernelClass::Transform}, kernel.getKernelClass()))
     lower::collapseAxes(kernel);
   lower::collapseProductAxes(kernel);
 }

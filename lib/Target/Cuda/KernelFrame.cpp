@@ -231,15 +231,19 @@ Value KernelFrame::sharedArray(StringRef name, Type element, int64_t count, unsi
   return builder.create<LLVM::AddressOfOp>(d.loc, global);
 }
 
-Value KernelFrame::constantPiece(StringRef name, int8_t byte) {
-  constexpr int64_t bytes = 16;
+Value KernelFrame::constantArray(StringRef name, Type element, int64_t count, ElementsAttr values) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
-  auto values = DenseElementsAttr::get(RankedTensorType::get({bytes}, builder.getI8Type()), byte);
-  auto global = builder.create<LLVM::GlobalOp>(d.loc, LLVM::LLVMArrayType::get(builder.getI8Type(), bytes), /*isConstant=*/true, LLVM::Linkage::Internal,
-                                               (func.getName() + "_" + part + name).str(), values, bytes, unsigned(Global));
+  auto global = builder.create<LLVM::GlobalOp>(d.loc, LLVM::LLVMArrayType::get(element, count), /*isConstant=*/true, LLVM::Linkage::Internal,
+                                               (func.getName() + "_" + part + name).str(), values, 16, unsigned(Global));
   builder.setInsertionPoint(&func.getBody().front(), func.getBody().front().begin());
   return builder.create<LLVM::AddressOfOp>(d.loc, global);
+}
+
+Value KernelFrame::constantPiece(StringRef name, int8_t byte) {
+  constexpr int64_t bytes = 16;
+  Type element = builder.getI8Type();
+  return constantArray(name, element, bytes, DenseElementsAttr::get(RankedTensorType::get({bytes}, element), byte));
 }
 
 Value KernelFrame::dynamicShared() {

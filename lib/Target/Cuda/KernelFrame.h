@@ -108,6 +108,8 @@ public:
   void skipScratch(Value bytes) { skipped = bytes; }
   /// Statically sized shared memory.
   Value sharedArray(llvm::StringRef name, Type element, int64_t count, unsigned alignment = 16);
+  /// Numbers that the kernel's code brings with it, in global memory.
+  Value constantArray(llvm::StringRef name, Type element, int64_t count, mlir::ElementsAttr values);
   /// A piece of 16 bytes in global memory, all of this value.
   Value constantPiece(llvm::StringRef name, int8_t byte);
   /// The shared memory whose size the launch gives, aligned to 1024 bytes.

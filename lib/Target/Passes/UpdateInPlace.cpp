@@ -104,6 +104,7 @@ static bool computesOnce(kernel::GenericOp kernel) {
   case kernel::KernelClass::Attention:
   case kernel::KernelClass::Scan:
   case kernel::KernelClass::Sort:
+  case kernel::KernelClass::Transform:
   case kernel::KernelClass::Scatter: // --lathe-split-scatters has seen to it
     return false;
   }

@@ -43,3 +43,24 @@ func.func @ordered(%x: tensor<?x9xf32, #lathe.dims<"N", "9">>) {
   }
   return
 }
+
+// CHECK-LABEL: @transforms
+func.func @transforms(%x: tensor<?x64x8x2xf32, #lathe.dims<"N", "64", "8", "2">>, %r: tensor<30xf64>) {
+  // CHECK: kernel.generic transform @columns
+  %y = kernel.generic transform @columns axes(n = "N", c = "8", f = "64", d = "64", p = "2") ins(%x : tensor<?x64x8x2xf32, #lathe.dims<"N", "64", "8", "2">>)
+      outs(tensor<?x64x8x2xf32, #lathe.dims<"N", "64", "8", "2">>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %0 = kernel.load %in["1024*n + 16*d + 2*c + p"] : !kernel.ref<f32> -> f32
+    // CHECK: kernel.fft c2c %{{.*}} along "d" to "f" parts "p" length 64 turned "c" of 512 {inverse} : f32
+    %1 = kernel.fft c2c %0 along "d" to "f" parts "p" length 64 turned "c" of 512 {inverse} : f32
+    kernel.store %1, %out["1024*n + 16*f + 2*c + p"] : f32, !kernel.ref<f32>
+  }
+  %z = kernel.generic transform @row axes(p = "2", f = "16", d = "30") ins(%r : tensor<30xf64>) outs(tensor<16x2xf64>) {
+  ^bb0(%in: !kernel.ref<f64>, %out: !kernel.ref<f64>):
+    %0 = kernel.load %in["d"] : !kernel.ref<f64> -> f64
+    // CHECK: kernel.fft r2c %{{.*}} along "d" to "f" parts "p" length 30 : f64
+    %1 = kernel.fft r2c %0 along "d" to "f" parts "p" length 30 : f64
+    kernel.store %1, %out["2*f + p"] : f64, !kernel.ref<f64>
+  }
+  return
+}

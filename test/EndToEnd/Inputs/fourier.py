@@ -1,4 +1,5 @@
-"""FOLDER TARGET: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64."""
+"""FOLDER TARGET: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64. TARGET kernels: the kernels that GPUs get,
+as the interpreter runs them."""
 import subprocess
 import sys
 
@@ -23,13 +24,38 @@ def number(name, value):
     return helper.make_tensor(name, TensorProto.INT64, [], [value])
 
 
-def check(name, x, want, flags=()):
+KERNELS = ["--lathe-expand-transforms=whole=true", "--lathe-simplify-graph", "--lathe-fold-constants", "--cse", "--lathe-guard-sizes", "--lathe-form-kernels",
+           "--lathe-verify-accesses"]
+
+
+def interpreted(dims):
+    graph = subprocess.run(["lathe-import", "--generic", f"{folder}/m.onnx"], capture_output=True, text=True)
+    run = f"--lathe-interpret=inputs={folder}/d.npz outputs={folder}/o.npz" + (f" dims={dims}" if dims else "")
+    return graph if graph.returncode else subprocess.run(["lathe-opt", "-", *KERNELS, run, "-o", "/dev/null"], input=graph.stdout, capture_output=True, text=True)
+
+
+def check_kernels(name, want, tolerance, dims):
+    """Sums are those of f64 here, but numbers between two transforms are rounded."""
+    global wrong
+    done = interpreted(dims)
+    if done.returncode:
+        wrong += 1
+        return print(name, done.stderr.strip()[-300:])
+    got = np.load(f"{folder}/o.npz")["y"]
+    if got.shape != want.shape or not np.abs(got - want).max(initial=0) <= tolerance:
+        wrong += 1
+        print(name, "differs by", np.abs(got - want).max(initial=0) if got.shape == want.shape else got.shape)
+
+
+def check(name, x, want, flags=(), dims=""):
     global wrong, count
     count += 1
     want = np.asarray(want)
     scale = max(np.abs(want).max(), 1e-30)
     tolerance = (1e-13 if x.dtype == np.float64 else 2e-6) * scale
     np.savez(f"{folder}/d.npz", x=x, y=want.astype(x.dtype))
+    if target == "kernels":
+        return check_kernels(name, want, tolerance, dims)
     commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", "--target", target, *flags],
                 ["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--rtol", "0", "--atol", str(tolerance)]]
     for command in commands:
@@ -62,7 +88,8 @@ def dft(shape, axis=-2, inverse=0, onesided=0, length=None, dtype=np.float32, na
         want = pairs(np.take(want, range(size // 2 + 1), axis=axis) if onesided else want)
     element = TensorProto.FLOAT if dtype == np.float32 else TensorProto.DOUBLE
     model("DFT", names or shape, element, [None if length is None else number("n", length), number("axis", axis)], inverse=inverse, onesided=onesided)
-    check(f"dft {shape} axis {axis} inverse {inverse} onesided {onesided} length {length} {names or ''}", x, want)
+    dims = ",".join(f"{name}={size}" for name, size in zip(names or shape, shape) if isinstance(name, str))
+    check(f"dft {shape} axis {axis} inverse {inverse} onesided {onesided} length {length} {names or ''}", x, want, dims=dims)
 
 
 # Powers, products of small primes, primes that are done directly, by convolution, and as a factor.
@@ -82,6 +109,27 @@ dft([2, 50, 2], length=40, inverse=1)
 dft([2, 9, 1], onesided=1, names=[2, "n", 1])
 dft([2, 40, 2], inverse=1, names=["b", "n", 2])
 
+for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90, 1, 1)):
+    for onesided in (0, 1):
+        x, window = random.standard_normal([batch, size, 1]).astype(np.float32), np.hanning(length).astype(np.float32)
+        frames = np.stack([x[:, t * step:t * step + length, 0] * window for t in range((size - length) // step + 1)], 1).astype(np.float64)
+        names = ["b", size, 1] if onesided else [batch, size, 1]
+        model("STFT", names, TensorProto.FLOAT, [number("step", step), helper.make_tensor("w", TensorProto.FLOAT, [length], window)], onesided=onesided)
+        check(f"stft {size} {length} {step} {onesided} {names}", x, pairs((np.fft.rfft if onesided else np.fft.fft)(frames)))
+
+# Longer than a block holds: two kernels, of real numbers one more, and a convolution of both.
+if target == "kernels":
+    for n, kinds in ((32768, KINDS), (16384, KINDS[3:]), (10007, KINDS[2:3]), (34, KINDS), (61, KINDS)):
+        for parts, inverse, onesided in kinds:
+            half = inverse and onesided
+            dft([2, n // 2 + 1 if half else n, parts], inverse=inverse, onesided=onesided, length=n if half else None)
+    dft([2, 8192, 2], dtype=np.float64)
+    dft([9000, 3, 2], axis=0)
+    dft([3, 45, 1], inverse=1, onesided=1, length=88)
+    dft([4, 100, 2], names=["b", 100, 2])
+    print(count, "transforms,", wrong, "wrong")
+    sys.exit()
+
 # Lengths that a run finds: one of each kind of plan (rows in lanes; columns and rows, of which one is shorter than a vector; a convolution), real and
 # complex, fewer rows than lanes and more. (The runtime's unit tests
 # have all lengths, and every set of instructions.)
@@ -93,11 +141,4 @@ for i, (n, batch) in enumerate(((1, 3), (2, 1), (61, 2), (96, 40), (100, 3), (12
             length=None if n % 2 == 0 or not half else n)
 dft([5, 100, 2], names=["b", 100, 2])
 
-for size, length, step, batch in ((1000, 400, 160, 1), (333, 99, 7, 3), (90, 90, 1, 1)):
-    for onesided in (0, 1):
-        x, window = random.standard_normal([batch, size, 1]).astype(np.float32), np.hanning(length).astype(np.float32)
-        frames = np.stack([x[:, t * step:t * step + length, 0] * window for t in range((size - length) // step + 1)], 1).astype(np.float64)
-        names = ["b", size, 1] if onesided else [batch, size, 1]
-        model("STFT", names, TensorProto.FLOAT, [number("step", step), helper.make_tensor("w", TensorProto.FLOAT, [length], window)], onesided=onesided)
-        check(f"stft {size} {length} {step} {onesided} {names}", x, pairs((np.fft.rfft if onesided else np.fft.fft)(frames)))
 print(count, "transforms,", wrong, "wrong")

@@ -45,6 +45,7 @@ def Kernel_ClassAttr : I32EnumAttr<"KernelClass", "how a kernel is scheduled", [
     I32EnumAttrCase<"Attention", 3, "attention">,     // exactly one kernel.attention
     I32EnumAttrCase<"Scan", 4, "scan">,               // exactly one kernel.scan, no reduction
     I32EnumAttrCase<"Sort", 5, "sort">,               // exactly one kernel.sort, no reduction
+    I32EnumAttrCase<"Transform", 6, "transform">,     // exactly one kernel.fft, no reduction
     I32EnumAttrCase<"Scatter", 7, "scatter">]> {      // a cover of its result, then stores through indices, one after the other
   let cppNamespace = "::lathe::kernel";
 }
@@ -54,6 +55,13 @@ def Kernel_CombinerAttr : I32EnumAttr<"Combiner", "the combining function of a r
     I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"UMin", 5, "umin">,
     I32EnumAttrCase<"And", 6, "and">, I32EnumAttrCase<"Or", 7, "or">, I32EnumAttrCase<"Xor", 8, "xor">,
     I32EnumAttrCase<"LogAddExp", 9, "logaddexp">]> { // log(exp(x) + exp(y)) of floats; of scans alone
+  let cppNamespace = "::lathe::kernel";
+}
+
+def Kernel_TransformKindAttr : I32EnumAttr<"TransformKind", "which numbers of a Fourier transform are real", [
+    I32EnumAttrCase<"C2C", 0, "c2c">,   // complex numbers of complex ones
+    I32EnumAttrCase<"R2C", 1, "r2c">,   // complex numbers of real ones
+    I32EnumAttrCase<"C2R", 2, "c2r">]> { // real numbers of the frequencies up to half of the length, the others being their mirror image
   let cppNamespace = "::lathe::kernel";
 }
 
@@ -90,8 +98,8 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
           declares; in a module that declares none, a kernel on its own, every other name is a size;)
       K4. every result is stored to;
       K5. class `contraction` has exactly one `kernel.contract`, `attention` exactly one `kernel.attention`, `scan` exactly one
-          `kernel.scan`, `sort` exactly one `kernel.sort`, other classes none; `loop`, `scan`, `sort` and `scatter` have no
-          `kernel.reduce`; stores with a combiner are in class `scatter` alone, which has one result, one store that covers it,
+          `kernel.scan`, `sort` exactly one `kernel.sort`, `transform` exactly one `kernel.fft`, other classes none; `loop`, `scan`,
+          `sort`, `transform` and `scatter` have no `kernel.reduce`; stores with a combiner are in class `scatter` alone, which has one result, one store that covers it,
           then one through indices.
     Those of memory are proven with the module's sizes by the pass `lathe-verify-accesses` (lathe/Dialect/Kernel/Legality.h):
       K6. the stores of a result write each of its elements once: each writes a block, where its offset, a number in a mixed
@@ -211,6 +219,34 @@ def Kernel_SortOp : Kernel_Op<"sort"> {
   let arguments = (ins AnyType:$key, StrAttr:$axis, StrAttr:$rankAxis, UnitAttr:$descending, UnitAttr:$unsigned_keys);
   let results = (outs I64:$result);
   let assemblyFormat = "$key `along` $axis `to` $rankAxis attr-dict `:` type($key)";
+  let hasVerifier = 1;
+}
+
+def Kernel_FftOp : Kernel_Op<"fft", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "A discrete Fourier transform along an axis";
+  let description = [{
+    `kernel.fft c2c %x along "d" to "f" parts "p" length 1000 : f32`: frequency f of the numbers along d, the sum over d of x(d) times
+    e^(-2 pi i d f / length), with `inverse` of e^(+2 pi i d f / length). Nothing is scaled. Complex numbers are values along the axis
+    `parts`, which has two points: the real part, then the imaginary one. Of `r2c` the value is real and does not depend on that axis; of `c2r`
+    the result does not: the value is the frequencies up to length / 2, whose mirror image the others are (the imaginary parts of the
+    first, and of that at half of an even length, do not count). The axis `to` may be shorter than the length; then these
+    frequencies are all that is wanted.
+
+    `turned "c" of 65536` multiplies the result with e^(-2 pi i f c / 65536) (inverse: +), where c is the point of that axis: what stands
+    between two transforms that make a longer one.
+
+    Constraints: F1. the length is a product of primes up to 13 and at most 8192, of f64 4096, of real numbers whose length is even twice that
+    (lathe/Dialect/Kernel/Transform.h). F2. The axes `along`, `to` and `parts` are different axes of the kernel; `along` has length points,
+    of `c2r` length / 2 + 1; `to` has at most length points, of `c2r` length; `parts` has two. F3. Numbers are f32 or f64. F4. Real
+    results are not turned; a frequency times a point of the axis stays below a whole turn, and that below 2^31. Not pure, as `kernel.reduce`.
+  }];
+  let arguments = (ins Kernel_TransformKindAttr:$kind, AnyType:$value, StrAttr:$axis, StrAttr:$frequencyAxis, StrAttr:$parts,
+                       I64Attr:$length, OptionalAttr<StrAttr>:$turnAxis, OptionalAttr<I64Attr>:$turns, UnitAttr:$inverse);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $kind $value `along` $axis `to` $frequencyAxis `parts` $parts `length` $length (`turned` $turnAxis^ `of` $turns)? attr-dict
+    `:` type($value)
+  }];
   let hasVerifier = 1;
 }
 

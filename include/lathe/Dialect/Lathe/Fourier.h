@@ -25,6 +25,7 @@ struct FourierTransform {
   FourierResult result = FourierResult::All;
   std::optional<double> scale = std::nullopt; ///< what everything is multiplied with
   bool onHost = true;                         ///< where the length is open: by a function of the runtime
+  bool whole = false;                         ///< of lathe.fft that a kernel holds, where the length is constant
 };
 
 /// Over the last dimension of x [batch, 1 or 2, m], of f32 or f64: m is the length, or length / 2 + 1 for
@@ -32,6 +33,9 @@ struct FourierTransform {
 /// transform, in kernels where the length is constant; where it is not, by the runtime's lathe_host_fourier, or else a product with the matrix
 /// of the roots of unity.
 mlir::Value fourier(GraphBuilder &g, mlir::Value x, const FourierTransform &transform);
+
+/// A lathe.fft of constant length: along a dimension of x, whose dimension `parts` has 1 or 2 places.
+mlir::Value wholeTransform(GraphBuilder &g, mlir::Value x, int64_t axis, int64_t parts, const FourierTransform &transform);
 
 } // namespace lathe::ir
 

@@ -370,6 +370,24 @@ def Lathe_SortOp : Lathe_Op<"sort", [Pure]> {
   let assemblyFormat = "$x `axis` $axis attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
+def Lathe_FftOp : Lathe_Op<"fft", [Pure]> {
+  let summary = "A discrete Fourier transform along a dimension of constant length";
+  let description = [{
+    `lathe.fft %x axis 1 parts 2 length 1000 : tensor<8x1000x2xf32> -> tensor<8x1000x2xf32>`: frequency k along the dimension `axis` is the
+    sum over its places j of x(j) times e^(-2 pi i j k / length), with `inverse` of e^(+2 pi i j k / length); all of it times `scale`. The
+    dimension `parts` has real and imaginary parts, or has one place where numbers are real. Of an operand with one part, or of
+    a result that is wanted only up to some frequency, the result's dimensions say so. A result with one part is that of the frequencies up to
+    length / 2, whose mirror image the others are.
+
+    With `turnDim` and `turns` the result is multiplied with e^(-2 pi i k c / turns) (inverse: +), where c is the index of that dimension, whose
+    size is known; k * c stays below `turns`, and that below 2^31. f32 or f64.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, I64Attr:$parts, I64Attr:$length, OptionalAttr<F64Attr>:$scale,
+                       OptionalAttr<I64Attr>:$turnDim, OptionalAttr<I64Attr>:$turns, UnitAttr:$inverse);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `axis` $axis `parts` $parts `length` $length attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
 def Lathe_ContractOp : Lathe_Op<"contract", [Pure]> {
   let summary = "Sum of products (dot_general): result dims are batch, lhs free, rhs free";
   let description = [{

@@ -59,6 +59,13 @@ static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, cons
   if (!pairs)
     fitted = c.g.unsqueeze(fitted, {typeOf(fitted).getRank()});
   int64_t rank = typeOf(fitted).getRank();
+  FourierTransform transform{t.length, t.inverse, t.result, std::nullopt, c.hostTransforms};
+  if (std::optional<int64_t> known = t.length.constant()) {
+    if (t.norm != Norm::None)
+      transform.scale = 1 / (t.norm == Norm::Root ? std::sqrt(double(*known)) : double(*known));
+    Value y = wholeTransform(c.g, fitted, t.axis, rank - 1, transform);
+    return t.result == FourierResult::Real ? c.g.squeeze(y, {rank - 1}) : y;
+  }
   SmallVector<int64_t> perm, back(rank);
   for (int64_t d = 0; d + 1 < rank; ++d)
     if (d != t.axis)
@@ -70,12 +77,8 @@ static llvm::Expected<Value> transformed(OpContext &c, Value x, bool pairs, cons
   Dims outer = dimsOf(y);
   Expr parts = outer[rank - 2];
   outer.truncate(rank - 2);
-  FourierTransform transform{t.length, t.inverse, t.result, std::nullopt, c.hostTransforms};
-  std::optional<int64_t> known = t.length.constant();
-  if (known && t.norm != Norm::None)
-    transform.scale = 1 / (t.norm == Norm::Root ? std::sqrt(double(*known)) : double(*known));
   y = fourier(c.g, c.g.reshape(y, {c.g.facts.simplify(shape::product(outer)), parts, wanted}), transform);
-  if (!known && t.norm != Norm::None) {
+  if (t.norm != Norm::None) {
     Value n = c.g.broadcastTo(c.g.cast(c.g.size(t.length), elementOf(y)), dimsOf(y));
     y = c.g.div(y, t.norm == Norm::Root ? c.g.unary<SqrtOp>(n) : n);
   }

@@ -45,20 +45,20 @@ static Value transformed(Node &n, Value x, const Expr &length, bool inverse, boo
   bool isReal = inverse && onesided;
   Expr half = n.simplify(Expr::floordiv(length, Expr(2)) + Expr(1)), wanted = isReal ? half : length;
   x = fit(n, x, wanted);
-  Dims dims = n.dims(x);
-  Expr parts = dims[dims.size() - 2];
-  Dims outer(dims.begin(), dims.end() - 2);
-  Value flat = n.g.reshape(x, {n.simplify(shape::product(outer)), parts, wanted});
   ir::FourierTransform t{length, inverse,
                          isReal     ? FourierResult::Real
                          : onesided ? FourierResult::Half
                                     : FourierResult::All,
                          std::nullopt, n.importer.session().sizes.importOptions().hostTransforms};
-  std::optional<int64_t> known = length.constant();
-  if (inverse && known)
-    t.scale = 1.0 / double(*known);
+  if (std::optional<int64_t> known = length.constant()) {
+    if (inverse)
+      t.scale = 1.0 / double(*known);
+    return ir::wholeTransform(n.g, x, n.rank(x) - 1, n.rank(x) - 2, t);
+  }
+  Dims dims = n.dims(x), outer(dims.begin(), dims.end() - 2);
+  Value flat = n.g.reshape(x, {n.simplify(shape::product(outer)), dims[dims.size() - 2], wanted});
   Value y = ir::fourier(n.g, flat, t);
-  if (inverse && !known)
+  if (inverse)
     y = n.g.div(y, n.g.broadcastTo(n.g.cast(n.g.size(length), n.element(y)), n.dims(y)));
   outer.push_back(n.dim(y, 1));
   outer.push_back(n.dim(y, 2));

@@ -4,6 +4,7 @@ References are computed in float64."""
 import numpy as np
 import byte_cases
 import ordered_cases
+import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
                        column_sum, kept_columns, projection, group_norm, gelu_add, embedding_sum, weighted_rows)
@@ -522,4 +523,5 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "gemms_f64": GEMMS_F64}
 GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
+GROUPS.update(transform_cases.GROUPS)
 SPEED += ordered_cases.SPEED
