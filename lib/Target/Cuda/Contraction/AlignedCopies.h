@@ -2,7 +2,8 @@
 //
 // Bulk copies want every stride to be a multiple of 16 bytes. An operand whose lines begin anywhere (4095 halves each) is copied in front
 // of the product, each line to such a multiple, where reading it element by element, once for each tile that it meets, would take
-// longer. Bytes whose lines lie side by side, which no instruction for groups of warps takes, are turned on the way. Of open sizes the plan decides: the product's code is the same, its tensor maps say where an operand lies.
+// longer. Bytes whose lines lie side by side, which no instruction for groups of warps takes, are turned on the way. Of open sizes the plan decides: the product's
+// code is the same, its tensor maps say where an operand lies.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_LIB_TARGET_CUDA_ALIGNEDCOPIES_H

@@ -33,16 +33,12 @@ Expr cuda::unitsOf(const OperandMap &map) {
 
 /// Where in the operand a line of the copy begins.
 Value CopyEmitter::startOf(const OperandMap &map, const ProductOperand &o, ArrayRef<unsigned> inner, ArrayRef<unsigned> outer, Value line) {
-  Values extents;
   std::vector<unsigned> axes;
   for (unsigned i : llvm::reverse(map.batchAxes))
     axes.push_back(bulk.p.shape.batchAxes[i]);
   llvm::append_range(axes, outer);
-  for (unsigned a : axes)
-    extents.push_back(frame.size(info.extents[a]));
   BodyEmitter point = base;
-  for (auto [axis, i] : llvm::zip(axes, delinearize(d, line, extents)))
-    point.bindAxis(info.axes[axis], i);
+  bindAxes(point, frame, axes, line);
   for (unsigned axis : bulk.p.shape.batchAxes) // the others make no difference
     if (!llvm::is_contained(axes, axis))
       point.bindAxis(info.axes[axis], d.i64(0));

@@ -40,11 +40,7 @@ FewLinesEmitter::Line FewLinesEmitter::fewLineAt(Value m) {
 
 FewLinesEmitter::Line FewLinesEmitter::lineOf(const ProductOperand &o, ArrayRef<unsigned> axes, Value index) {
   BodyEmitter point = base;
-  Values extents;
-  for (unsigned a : axes)
-    extents.push_back(frame.size(info.extents[a]));
-  for (auto [axis, i] : llvm::zip(axes, delinearize(d, index, extents)))
-    point.bindAxis(info.axes[axis], i);
+  bindAxes(point, frame, axes, index);
   return {point.emitExpr(atZero(info, o.offset, f.p.shape.depthAxes))};
 }
 

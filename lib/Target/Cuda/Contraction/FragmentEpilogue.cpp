@@ -148,7 +148,7 @@ void RoundedChunk::store(ArrayRef<Value> sums) {
   }
 }
 
-/// Through shared memory as f32.
+/// Through shared memory as the sums are.
 static void storeChunks(Chunk chunk, ArrayRef<Value> sums, void (Chunk::*store)()) {
   DeviceBuilder &d = chunk.frame.d;
   for (unsigned c = 0; c < sums.size() * 2; c += epilogueColumns, chunk.first += epilogueColumns) {

@@ -31,6 +31,8 @@ struct GemmProblem {
   shape::Expr batch, m, n, k;
   mlir::Type sumType() const { return result.getType(); } ///< f32 or f64, of bytes i32
   bool multipliesBytes() const { return sumType().isInteger(32); }
+  /// How many tiles of so many rows and columns cover the results.
+  shape::Expr tiles(int64_t rows, int64_t columns) const { return batch * shape::Expr::ceildiv(m, rows) * shape::Expr::ceildiv(n, columns); }
   EpilogueShape epilogue() const { return {shape.rowAxes, shape.columnAxes, result, stores}; }
   void countAxes();
 };

@@ -30,8 +30,8 @@ struct HopperTile : schedule::ProductTile {
 };
 /// The smallest one: where tiles are too few, parts of the depth make them more.
 HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
-/// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
-constexpr int64_t leastSteps = 8, worthSteps = 28;
+/// Steps of the depth that cutting a tile must save to be worth another launch.
+constexpr int64_t worthSteps = 28;
 /// Half of the processors read as fast as memory gives.
 constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
@@ -366,15 +366,6 @@ struct BulkLaunch {
 };
 } // namespace
 
-/// Whether there may be so few tiles of such a depth that it is cut.
-static bool mayBeCut(const GemmProblem &p) {
-  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
-  constexpr int64_t manyTiles = 256; // on any machine
-  const HopperTile part = partTile();
-  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, part.rows) * Expr::ceildiv(p.n, part.columns)).constant();
-  return p.k.constant().value_or(INT64_MAX) > worthSteps * depth && tiles.value_or(0) < manyTiles;
-}
-
 /// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
 static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   ProductChoice choice(g);
@@ -387,7 +378,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   };
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
-    Value grid = plan.size(p.batch * Expr::ceildiv(p.m, t.rows) * Expr::ceildiv(p.n, t.columns));
+    Value grid = plan.size(p.tiles(t.rows, t.columns));
     Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
@@ -402,23 +393,16 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   }
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
   BulkLaunch out;
-  if (mayBeCut(p) && choice.mayCut()) {
-    const HopperTile partTile = ::partTile();
-    Value few = plan.size(p.batch * Expr::ceildiv(p.m, partTile.rows) * Expr::ceildiv(p.n, partTile.columns));
-    Value one = plan.constant(1), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
-    auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
-    Value parts = largest(one, h.minU(h.div(plan.processors(), largest(one, few)), h.div(steps, leastSteps)));
+  if (const HopperTile part = partTile(); mayBeCut(choice, p, part, worthSteps * depth)) {
+    Value few = plan.size(p.tiles(part.rows, part.columns)), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
     Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
-    Value saved = h.sub(steps, h.minU(steps, largest(h.ceilDiv(steps, parts), alone)));
-    // Nothing is saved where there is but one part.
-    auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
-    out.inParts = choice.inParts(saves(worthSteps), saves(1));
+    auto [parts, cut] = planCut(plan, choice, few, steps, plan.processors(), worthSteps, alone);
+    out.inParts = cut;
     out.scratch = bytesOfParts(plan, p, parts);
-    Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(partTile));
-    GemmLaunch cut{entry, h.mul(few, parts), plan.constant(threads), shared};
-    best.launch = chooseLaunch(h, out.inParts, cut, best.launch);
-    best.rows = h.select(out.inParts, plan.constant(partTile.rows), best.rows);
-    best.columns = h.select(out.inParts, plan.constant(partTile.columns), best.columns);
+    Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(part));
+    best.launch = chooseLaunch(h, cut, {entry, h.mul(few, parts), plan.constant(threads), shared}, best.launch);
+    best.rows = h.select(cut, plan.constant(part.rows), best.rows);
+    best.columns = h.select(cut, plan.constant(part.columns), best.columns);
   }
   auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
     Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));

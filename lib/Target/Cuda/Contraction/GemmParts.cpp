@@ -33,6 +33,24 @@ Value cuda::bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts) 
   return h.add(h.mul(h.mul(plan.size(p.batch * p.m * p.n), parts), 4), header);
 }
 
+bool cuda::mayBeCut(const ProductChoice &choice, const GemmProblem &p, const schedule::ProductTile &tile, int64_t longer) {
+  constexpr int64_t manyTiles = 256; // on any machine
+  bool isLong = p.k.constant().value_or(INT64_MAX) > longer;
+  return isLong && p.tiles(tile.rows, tile.columns).constant().value_or(0) < manyTiles && choice.mayCut();
+}
+
+DepthCut cuda::planCut(PlanFunction &plan, const ProductChoice &choice, Value tiles, Value steps, Value places, int64_t worthSteps, Value alone) {
+  constexpr int64_t leastSteps = 8; // of a part
+  DeviceBuilder &h = plan.d;
+  Value one = plan.constant(1);
+  auto largest = [&](Value x, Value y) { return h.b.create<arith::MaxSIOp>(h.loc, x, y).getResult(); };
+  Value parts = largest(one, h.minU(h.div(places, largest(one, tiles)), h.div(steps, leastSteps))), taken = h.ceilDiv(steps, parts);
+  Value saved = h.sub(steps, alone ? h.minU(steps, largest(taken, alone)) : taken);
+  // Nothing is saved where there is but one part.
+  auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
+  return {parts, choice.inParts(saves(worthSteps), saves(1))};
+}
+
 void cuda::tellParts(KernelFrame &frame, Value parts) {
   DeviceBuilder &d = frame.d;
   d.when(d.both(d.equal(d.threadId(), 0), d.equal(d.blockId(), 0)), [&] {

@@ -3,6 +3,7 @@
 #define LATHE_LIB_TARGET_CUDA_GEMMPARTS_H
 
 #include "AlignedCopies.h"
+#include "ProductChoice.h"
 
 namespace lathe::cuda {
 
@@ -12,6 +13,15 @@ Value partOfSums(KernelFrame &frame, const GemmProblem &p, Value part, Value bat
 Value bytesOfParts(PlanFunction &plan, const GemmProblem &p, Value parts);
 /// One thread of the launch writes it (i32).
 void tellParts(KernelFrame &frame, Value parts);
+
+/// Whether there may be so few tiles that a depth of more than `longer` is worth to be cut.
+bool mayBeCut(const ProductChoice &choice, const GemmProblem &p, const schedule::ProductTile &tile, int64_t longer);
+/// How many parts there are (i64), and whether it is cut (i1): where the steps that a tile saves are worth another launch, or a schedule asks for it.
+struct DepthCut {
+  Value parts, cut;
+};
+/// `places`: for blocks that run at once. `alone`: steps that a cut tile takes at least; null: what its part has.
+DepthCut planCut(PlanFunction &plan, const ProductChoice &choice, Value tiles, Value steps, Value places, int64_t worthSteps, Value alone = {});
 
 /// Adds the entry point of the sum, and the launch where there are parts (i1).
 /// `prepare`: what else lies in the scratch memory.

@@ -147,32 +147,20 @@ llvm::Expected<GemmLaunch> cuda::addSimtGemm(Generator &g, const GemmProblem &p,
 
 /// The smallest tile is the last one.
 static const schedule::ProductTile &partTile() { return schedule::tilesOf(schedule::ProductUnit::Threads).back(); }
-/// Steps of the depth that a part has at least, and that cutting a tile must save to be worth another launch.
-constexpr int64_t leastSteps = 8, worthSteps = 16;
+/// Steps of the depth that cutting a tile must save to be worth another launch.
+constexpr int64_t worthSteps = 16;
 constexpr int64_t blocksTogether = 2; ///< on a multiprocessor
-constexpr int64_t manyTiles = 256;    ///< on any machine
-
-/// Whether there may be so few tiles of such a depth that it is cut.
-static bool mayBeCut(Generator &g, const GemmProblem &p) {
-  const schedule::ProductTile &t = partTile();
-  std::optional<int64_t> tiles = (p.batch * Expr::ceildiv(p.m, t.rows) * Expr::ceildiv(p.n, t.columns)).constant();
-  bool isLong = p.k.constant().value_or(INT64_MAX) > (leastSteps + worthSteps) * t.depth;
-  return p.sumType().isF32() && !takesWarpGemm(g, p) && isLong && tiles.value_or(0) < manyTiles && ProductChoice(g).mayCut();
-}
 
 llvm::Expected<GemmLaunch> cuda::planParts(Generator &g, const GemmProblem &p, const lower::Divisibility &wide, const GemmLaunch &whole) {
-  if (!mayBeCut(g, p))
+  ProductChoice choice(g);
+  SimtTile t(partTile());
+  constexpr int64_t fewestSteps = 24; // fewer leave too little to save
+  if (!p.sumType().isF32() || takesWarpGemm(g, p) || !mayBeCut(choice, p, partTile(), fewestSteps * t.k))
     return whole;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  ProductChoice choice(g);
-  SimtTile t(partTile());
-  Value one = plan.constant(1), tiles = plan.size(p.batch * Expr::ceildiv(p.m, t.m) * Expr::ceildiv(p.n, t.n)), steps = plan.size(Expr::ceildiv(p.k, t.k));
-  auto atLeastOne = [&](Value x) { return h.b.create<arith::MaxSIOp>(h.loc, x, one).getResult(); };
-  Value room = h.div(h.mul(plan.processors(), blocksTogether), atLeastOne(tiles));
-  Value parts = atLeastOne(h.minU(room, h.div(steps, leastSteps))), saved = h.sub(steps, h.ceilDiv(steps, parts));
-  auto saves = [&](int64_t least) { return h.compare(arith::CmpIPredicate::sge, saved, plan.constant(least)); };
-  Value cut = choice.inParts(saves(worthSteps), saves(1));
+  Value tiles = plan.size(p.tiles(t.m, t.n)), steps = plan.size(Expr::ceildiv(p.k, t.k));
+  auto [parts, cut] = planCut(plan, choice, tiles, steps, h.mul(plan.processors(), blocksTogether), worthSteps);
   if (!wide.conditions().empty())
     cut = h.both(cut, plan.holds(wide));
   GemmLaunch ofParts{plan.constant(g.entries.size()), h.mul(tiles, parts), plan.constant(t.threads()), plan.constant(0)};

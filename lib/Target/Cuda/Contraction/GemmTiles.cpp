@@ -125,7 +125,7 @@ GemmLaunch cuda::planTiles(Generator &g, const GemmProblem &p, unsigned first, A
   GemmLaunch best;
   Value least, processors = plan.processors();
   for (auto [i, t] : llvm::enumerate(tiles)) {
-    Value blocks = plan.size(p.batch * Expr::ceildiv(p.m, t.tile.rows) * Expr::ceildiv(p.n, t.tile.columns));
+    Value blocks = plan.size(p.tiles(t.tile.rows, t.tile.columns));
     GemmLaunch launch{plan.constant(first + i), blocks, plan.constant(t.threads), plan.constant(t.shared)};
     Value depth = h.mul(plan.size(Expr::ceildiv(p.k, t.tile.depth)), t.tile.depth);
     Value cost = choice.costOf(t.tile, h.mul(h.mul(h.ceilDiv(blocks, processors), depth), schedule::costOf(t.tile)));

@@ -44,24 +44,18 @@ static unsigned epilogueWidth(const EpilogueShape &p, const lower::BodyInfo &inf
 /// Columns that 16 bytes hold of what the only store takes, where that is made of sums and of what belongs to a row or a column alone. Pairs of
 /// columns, as threads have them, would read anything else in pieces of four bytes.
 static unsigned columnsOfRounded(const EpilogueShape &p, const lower::BodyInfo &info) {
-  auto set = [](ArrayRef<unsigned> axes) {
-    lower::AxisSet all = 0;
-    for (unsigned a : axes)
-      all |= lower::AxisSet(1) << a;
-    return all;
-  };
   kernel::StoreOp store = p.stores.front();
   if (p.stores.size() != 1 || store.getPredicate() || !store.getIndices().empty() || !storesRuns(p, info))
     return 0;
   Type type = store.getValue().getType();
   if (!type.isBF16() && !type.isF16() && !type.isInteger(8))
     return 0;
-  lower::AxisSet rows = set(p.rowAxes), columns = set(p.columnAxes);
   for (Operation *op : lower::opsBehind(store.getValue(), p.result)) {
     if (op->getNumRegions() || (op->getDialect() == info.kernel->getDialect() && !isa<kernel::LoadOp, kernel::IndexOp>(op)))
       return 0;
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (load && ((info.domainOf(load) & rows && info.domainOf(load) & columns) || !load.getIndices().empty()))
+    auto variesAlong = [&](unsigned axis) { return info.domainOf(load) >> axis & 1; };
+    if (load && (!load.getIndices().empty() || (llvm::any_of(p.rowAxes, variesAlong) && llvm::any_of(p.columnAxes, variesAlong))))
       return 0;
   }
   return 128 / type.getIntOrFloatBitWidth();
