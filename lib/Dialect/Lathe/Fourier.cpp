@@ -93,6 +93,7 @@ public:
   Value folded(Value z, int64_t n);
   Value unpacked(Value x, int64_t n, double scale);
   Value realPair(Value re, Value im);
+  Value withMirror(Value x, int64_t inner, llvm::function_ref<Number(int64_t, double)> factor);
   Value real(Value x, int64_t n, double scale);
   Value onHost(Value x, const FourierTransform &transform);
   Value product(Value x, const FourierTransform &transform);
@@ -313,14 +314,22 @@ Value Fourier::half(Value x, int64_t n, double scale, bool whole) {
 /// Two real numbers [batch, 1, 1] as a complex one.
 Value Fourier::realPair(Value re, Value im) { return g.concat({re, im}, 1); }
 
+/// Of the numbers behind the first, `inner` of them: each times factor(k, 1), and the conjugate of its mirror image times factor(k, -1).
+Value Fourier::withMirror(Value x, int64_t inner, llvm::function_ref<Number(int64_t, double)> factor) {
+  auto part = [&](int64_t from, int64_t step, double sign) {
+    auto at = [&](ArrayRef<int64_t> k) { return factor(k[0], sign); };
+    return times(g.slice(x, 2, Expr(from), Expr(inner), step), {inner}, at, /*conjugated=*/sign < 0);
+  };
+  Value own = part(1, 1, 1);
+  return g.add(own, part(inner, -1, -1));
+}
+
 /// What `packed` makes of the transform, the first frequency and the last one apart: everything else is read as it lies in memory.
 Value Fourier::folded(Value z, int64_t n) {
   int64_t pairs = n / 2, inner = pairs - 1;
   auto firstOf = [&](int64_t part) { return g.slice(g.slice(z, 1, Expr(part), Expr(1)), 2, Expr(0), Expr(1)); };
   auto factor = [&](int64_t k, double sign) { return (1.0 - sign * Number(0, 1) * unit(k + 1, n)) / 2.0; };
-  Value middle = g.add(times(g.slice(z, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
-                       times(g.slice(z, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
-                             /*conjugated=*/true));
+  Value middle = withMirror(z, inner, factor);
   Value zero = g.splatLike(0, firstOf(0));
   return g.concat({realPair(g.add(firstOf(0), firstOf(1)), zero), middle, realPair(g.sub(firstOf(0), firstOf(1)), zero)}, 2);
 }
@@ -331,9 +340,7 @@ Value Fourier::unpacked(Value x, int64_t n, double scale) {
   int64_t pairs = n / 2, inner = pairs - 1;
   auto realAt = [&](int64_t k) { return g.slice(g.slice(x, 1, Expr(0), Expr(1)), 2, Expr(k), Expr(1)); };
   auto factor = [&](int64_t k, double sign) { return 1.0 + sign * Number(0, 1) * unit(k + 1, n); };
-  Value middle = g.add(times(g.slice(x, 2, Expr(1), Expr(inner)), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], 1); }),
-                       times(g.slice(x, 2, Expr(inner), Expr(inner), -1), {inner}, [&](ArrayRef<int64_t> at) { return factor(at[0], -1); },
-                             /*conjugated=*/true));
+  Value middle = withMirror(x, inner, factor);
   Value first = realPair(g.add(realAt(0), realAt(pairs)), g.sub(realAt(0), realAt(pairs)));
   Value z = all(g.concat({first, middle}, 2), pairs, scale);
   return reshaped(g.transpose(z, {0, 2, 1}), {batch, Expr(1), Expr(n)});

@@ -44,6 +44,14 @@ Value PlanFunction::word(unsigned index) {
   return d.load(d.i64Type(), d.at(func.getArgument(1), d.i64(index), d.i64Type()), 8);
 }
 
+void PlanFunction::launch(Value entry, Value grid, Value block) {
+  set(LATHE_CUDA_ENTRY, entry);
+  set(LATHE_CUDA_GRID, grid);
+  set(LATHE_CUDA_GRID + 1, 1);
+  set(LATHE_CUDA_GRID + 2, 1);
+  set(LATHE_CUDA_BLOCK, block);
+}
+
 void PlanFunction::follow(Value entry, Value grid, Value block, Value shared) {
   unsigned at = LATHE_CUDA_FOLLOWING0 + LATHE_CUDA_FOLLOWING_WORDS * following++;
   for (auto [i, v] : llvm::enumerate(Values{entry, grid, block, shared ? shared : constant(0)}))

@@ -54,6 +54,8 @@ public:
   void setOfMap(unsigned map, unsigned word, Value v) { set(LATHE_CUDA_MAP0 + map * LATHE_CUDA_MAP_WORDS + word, v); }
   /// How many multiprocessors the device has (i64).
   Value processors() { return word(LATHE_CUDA_PROCESSORS); }
+  /// The first launch: a row of blocks.
+  void launch(Value entry, Value grid, Value block);
   /// Another launch of the kernel, behind those before it; an empty grid is none. All entry points see the scratch
   /// memory. `shared`: bytes of a block's dynamic memory.
   void follow(Value entry, Value grid, Value block, Value shared = {});

@@ -196,10 +196,6 @@ llvm::Expected<bool> cuda::generateTiledGemm(Generator &g) {
 }
 
 void cuda::setLaunch(PlanFunction &plan, const GemmLaunch &launch) {
-  plan.set(LATHE_CUDA_ENTRY, launch.entry);
-  plan.set(LATHE_CUDA_GRID, launch.grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, launch.block);
+  plan.launch(launch.entry, launch.grid, launch.block);
   plan.set(LATHE_CUDA_SHARED, launch.shared);
 }

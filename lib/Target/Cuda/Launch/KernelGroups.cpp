@@ -181,11 +181,7 @@ llvm::Expected<DeviceCode> cuda::generateGroupCode(const KernelGroup &group, uns
   Value blocks = plan.constant(0);
   for (Part &part : parts)
     blocks = plan.d.add(blocks, blocksOfPart(plan.d, *part.info, [&](const Expr &e) { return plan.size(e); }));
-  plan.set(LATHE_CUDA_ENTRY, 0);
-  plan.set(LATHE_CUDA_GRID, blocks);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, int64_t(partThreads));
+  plan.launch(plan.constant(0), blocks, plan.constant(partThreads));
   if (llvm::Error e = emitParts(g, group, parts))
     return std::move(e);
   plan.finish();

@@ -436,11 +436,7 @@ llvm::Expected<bool> cuda::generateScan(Generator &g) {
   }
   if (!launch)
     return launch.takeError();
-  plan.set(LATHE_CUDA_ENTRY, launch->entry);
-  plan.set(LATHE_CUDA_GRID, launch->grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, launch->block);
+  plan.launch(launch->entry, launch->grid, launch->block);
   plan.set(LATHE_CUDA_SCRATCH, launch->scratch);
   plan.follow(launch->next, launch->nextGrid, launch->block);
   return true;

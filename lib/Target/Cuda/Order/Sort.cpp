@@ -182,11 +182,7 @@ static llvm::Error addSort(Generator &g, kernel::SortOp op, StringRef name, unsi
 
 /// One launch, of blocks that know nothing of one another.
 static void setLaunch(PlanFunction &plan, Value entry, Value grid, Value block) {
-  plan.set(LATHE_CUDA_ENTRY, entry);
-  plan.set(LATHE_CUDA_GRID, grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, block);
+  plan.launch(entry, grid, block);
   plan.set(LATHE_CUDA_SCRATCH, 0);
   plan.set(LATHE_CUDA_SHARED, 0);
 }

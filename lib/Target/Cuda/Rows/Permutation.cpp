@@ -275,10 +275,6 @@ llvm::Expected<bool> cuda::generatePermutation(Generator &g) {
   }
   if (llvm::Error e = addEntry(g, wide.conditions().empty() ? "permutation" : "permutation_any", *t, nothing))
     return std::move(e);
-  plan.set(LATHE_CUDA_ENTRY, entry);
-  plan.set(LATHE_CUDA_GRID, grid);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, block);
+  plan.launch(entry, grid, block);
   return true;
 }

@@ -278,11 +278,7 @@ static std::optional<double> numberOf(lower::ScatterUpdates updates) {
 }
 
 static void setLaunch(PlanFunction &plan, const ScatterLaunch &launch) {
-  plan.set(LATHE_CUDA_ENTRY, launch.steps[0].first);
-  plan.set(LATHE_CUDA_GRID, launch.steps[0].second);
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, int64_t(threadsPerBlock));
+  plan.launch(launch.steps[0].first, launch.steps[0].second, plan.constant(threadsPerBlock));
   plan.set(LATHE_CUDA_SCRATCH, launch.scratch);
   for (auto [entry, grid] : llvm::drop_begin(launch.steps))
     plan.follow(entry, grid, plan.constant(threadsPerBlock));

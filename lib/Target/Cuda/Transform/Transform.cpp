@@ -80,13 +80,7 @@ llvm::Expected<bool> cuda::generateTransform(Generator &g) {
     return false;
   TransformProblem p = problemOf(g, *transforms.begin());
   PlanFunction &plan = g.plan;
-  plan.set(LATHE_CUDA_ENTRY, g.entries.size());
-  plan.set(LATHE_CUDA_GRID, plan.d.ceilDiv(plan.size(p.rows), p.plan.rows));
-  plan.set(LATHE_CUDA_GRID + 1, 1);
-  plan.set(LATHE_CUDA_GRID + 2, 1);
-  plan.set(LATHE_CUDA_BLOCK, p.plan.threads);
-  plan.set(LATHE_CUDA_SCRATCH, 0);
-  plan.set(LATHE_CUDA_SHARED, 0);
+  plan.launch(plan.constant(g.entries.size()), plan.d.ceilDiv(plan.size(p.rows), p.plan.rows), plan.constant(p.plan.threads));
   KernelFrame frame(g.info, g.device, "transform", p.plan.threads, g.sm, 0, g.dependent());
   // Registers for some 768 threads a processor: their loads are on their way while others compute.
   constexpr int64_t wantedThreads = 768;
