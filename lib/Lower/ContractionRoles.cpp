@@ -5,6 +5,7 @@
 
 using namespace lathe;
 using namespace lathe::lower;
+using shape::Expr;
 
 std::vector<unsigned> lower::axesIn(const BodyInfo &info, AxisSet set) {
   std::vector<unsigned> axes;
@@ -12,6 +13,29 @@ std::vector<unsigned> lower::axesIn(const BodyInfo &info, AxisSet set) {
     if (set >> a & 1)
       axes.push_back(a);
   return axes;
+}
+
+std::optional<Expr> lower::strideAlong(const BodyInfo &info, llvm::ArrayRef<unsigned> axes, const Expr &e) {
+  std::optional<Expr> stride;
+  Expr expected(0);
+  Expr rest = e;
+  for (unsigned a : llvm::reverse(axes)) {
+    std::optional<Expr::Linear> linear = rest.linearIn(info.axes[a]);
+    if (!linear)
+      return std::nullopt;
+    for (unsigned other : axes)
+      if (linear->coefficient.mentions(info.axes[other]))
+        return std::nullopt;
+    rest = linear->rest;
+    if (info.extents[a].isOne())
+      continue; // its index is always zero
+    if (!stride)
+      stride = expected = linear->coefficient;
+    else if (linear->coefficient != expected)
+      return std::nullopt;
+    expected = expected * info.extents[a];
+  }
+  return stride ? stride : Expr(0);
 }
 
 ContractionRoles::ContractionRoles(const BodyInfo &info, kernel::ContractOp op)

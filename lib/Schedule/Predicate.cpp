@@ -72,6 +72,21 @@ std::string Predicate::str() const {
   return out;
 }
 
+std::optional<Predicate> Predicate::unknown() const {
+  Predicate left;
+  for (const Comparison &c : comparisons) {
+    Predicate one;
+    one.comparisons.push_back(c);
+    if (c.left == c.right && c.relation != Relation::Less)
+      continue;
+    if (!c.left.constant() || !c.right.constant())
+      left.comparisons.push_back(c);
+    else if (!one.holds({}))
+      return std::nullopt;
+  }
+  return left;
+}
+
 std::set<std::string> Predicate::symbols() const {
   std::set<std::string> out;
   for (const Comparison &c : comparisons)

@@ -2,6 +2,7 @@
 
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "lathe/Schedule/ProductTiles.h"
+#include "lathe/Schedule/Tiles.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -71,16 +72,16 @@ Attribute RowsAttr::parse(AsmParser &parser, Type) {
 }
 
 void TilesAttr::print(AsmPrinter &p) const {
-  printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}, {"panels", getPanels()}, {"direct", getDirect()}});
+  printFields(p, {{"height", getHeight()}, {"narrow", getNarrow()}, {"panels", getPanels()}, {"direct", getDirect()}, {"rows", getRows()}});
 }
 
 Attribute TilesAttr::parse(AsmParser &parser, Type) {
-  Field fields[] = {{"height", -1}, {"narrow", -1}, {"panels", -1}, {"direct", -1}};
+  Field fields[] = {{"height", -1}, {"narrow", -1}, {"panels", -1}, {"direct", -1}, {"rows", -1}};
   auto loc = parser.getCurrentLocation();
   if (parseFields(parser, fields))
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
-                    fields[2].second, fields[3].second);
+                    fields[2].second, fields[3].second, fields[4].second);
 }
 
 void WinogradAttr::print(AsmPrinter &p) const { printFields(p, {{"high", getHigh()}, {"wide", getWide()}}); }
@@ -161,7 +162,7 @@ LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, i
 }
 
 LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t height, int64_t narrow,
-                                int64_t panels, int64_t direct) {
+                                int64_t panels, int64_t direct, int64_t rows) {
   if (height == 0 || height > highestTile)
     return error() << "height: expected 1 to " << highestTile;
   if (narrow >= 0 && narrow != 16 && narrow != 32)
@@ -170,6 +171,8 @@ LogicalResult TilesAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, 
     return error() << "panels: expected 1 to " << mostPanels;
   if (direct > 1)
     return error() << "direct: expected 0 or 1";
+  if (rows > int64_t(RowAccess::Parts))
+    return error() << "rows: expected 0 to " << int64_t(RowAccess::Parts);
   return success();
 }
 

@@ -125,8 +125,60 @@ static void proposeShortSums(const BodyInfo &info, kernel::ContractOp op, const 
   if (n.depth.constant() || !deepest || !storesColumns(info, op))
     return;
   auto tiles = cast<TilesAttr>(general.schedule);
-  auto direct = TilesAttr::get(info.kernel->getContext(), tiles.getHeight(), tiles.getNarrow(), tiles.getPanels(), /*direct=*/1);
-  candidates.push_back({Predicate().add(n.depth, Relation::LessEqual, Expr(*deepest)), direct, Expr::floordiv(general.cost * Expr(15), Expr(16))});
+  auto direct = TilesAttr::get(info.kernel->getContext(), tiles.getHeight(), tiles.getNarrow(), tiles.getPanels(), /*direct=*/1, tiles.getRows());
+  Predicate when = general.when;
+  candidates.push_back({when.add(n.depth, Relation::LessEqual, Expr(*deepest)), direct, Expr::floordiv(general.cost * Expr(15), Expr(16))});
+}
+
+/// The first operand as tiles read it.
+static FirstOperand firstOperandOf(const BodyInfo &info, kernel::ContractOp op, const Counts &n) {
+  lower::ContractionRoles roles(info, op);
+  const Expr &lhs = op.getLhsExpr();
+  std::vector<unsigned> reduced = lower::axesIn(info, roles.reduced);
+  Type sum = op.getType(), x = op.getLhs().getType().getElementType(), y = op.getRhs().getType().getElementType();
+  FirstOperand o{n.lines, n.depth, Expr::ceildiv(n.columns, Expr(whole)), lower::strideAlong(info, lower::axesIn(info, roles.rows), lhs),
+                 lower::strideAlong(info, reduced, lhs)};
+  o.plain = x == sum && (!op.getPackedAttr() || y == sum);
+  o.shared = !(info.axesOf(lhs) & (roles.batch | roles.others));
+  o.parts = op.getPackedAttr() || lower::strideAlong(info, reduced, op.getRhsExpr());
+  o.bytes = sum.getIntOrFloatBitWidth() / 8;
+  return o;
+}
+
+/// The general way, and before it the same with rows that are read in another way where sizes say that it pays; each for short sums, too.
+static void proposeWithRows(const BodyInfo &info, kernel::ContractOp op, const Counts &n, const Machine &machine, Candidate general,
+                            std::vector<Candidate> &candidates) {
+  auto with = [&](RowAccess access) {
+    auto tiles = cast<TilesAttr>(general.schedule);
+    return TilesAttr::get(info.kernel->getContext(), tiles.getHeight(), tiles.getNarrow(), tiles.getPanels(), tiles.getDirect(), int64_t(access));
+  };
+  for (auto &[access, when] : rowAccesses(firstOperandOf(info, op, n), machine)) {
+    std::optional<Predicate> asked = when.unknown();
+    if (!asked)
+      continue;
+    Candidate way{*asked, with(access), asked->always() ? general.cost : Expr::floordiv(general.cost * Expr(7), Expr(8))};
+    proposeShortSums(info, op, n, machine, way, candidates);
+    candidates.push_back(way);
+    if (asked->always())
+      return;
+  }
+  proposeShortSums(info, op, n, machine, general, candidates);
+  candidates.push_back(general);
+}
+
+/// Points vary one size while the others are small. Which rows are worth copying shows where all are what matrices usually have.
+static void addUsualPoint(std::vector<Point> &points) {
+  constexpr int64_t usual = 512;
+  Point all;
+  for (const Point &p : points)
+    for (auto &[size, value] : p) {
+      auto [at, added] = all.emplace(size, value);
+      bool nearer = value <= usual ? at->second > usual || value > at->second : at->second > usual && value < at->second;
+      if (!added && nearer)
+        at->second = value;
+    }
+  if (!llvm::is_contained(points, all))
+    points.push_back(all);
 }
 
 /// One row or one column that is found in a run.
@@ -160,7 +212,7 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
   Expr left16 = Expr::floordiv(n.columns + Expr(narrow - 1), Expr(whole)) * Expr(whole) + Expr(narrow);
   if (!op.getPackedAttr())
     proposeVectors(info, op, n, machine, candidates);
-  auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast, -1, -1); };
+  auto with = [&](int64_t columnsOfLast) { return TilesAttr::get(context, -1, columnsOfLast, -1, -1, -1); };
   std::optional<int64_t> known = n.columns.constant();
   if (known) {
     int64_t last = *known % whole;
@@ -168,11 +220,9 @@ void schedule::proposeTiles(kernel::GenericOp kernel, const Machine &machine, st
     Candidate general{{}, with(half ? narrow : whole), costFor(half ? left16 : panels)};
     if (op.getPackedAttr())
       proposeSingleRow(n, cast<TilesAttr>(general.schedule), general.cost, candidates);
-    proposeShortSums(info, op, n, machine, general, candidates);
-    candidates.push_back(general);
-    return;
+    proposeWithRows(info, op, n, machine, general, candidates);
+  } else {
+    proposeWithRows(info, op, n, machine, {{}, with(narrow), costFor(left16)}, candidates);
   }
-  Candidate general{{}, with(narrow), costFor(left16)};
-  proposeShortSums(info, op, n, machine, general, candidates);
-  candidates.push_back(general);
+  addUsualPoint(choice.points);
 }

@@ -9,6 +9,10 @@ namespace lathe::lower {
 /// The axes in the set, outermost first.
 std::vector<unsigned> axesIn(const BodyInfo &info, AxisSet set);
 
+/// The one stride at which `e` steps through all points of the axes, outermost first, walked as one; nothing where there is none. 0 where it does not
+/// mention them.
+std::optional<shape::Expr> strideAlong(const BodyInfo &info, llvm::ArrayRef<unsigned> axes, const shape::Expr &e);
+
 /// What a sum of products of two operands does with its axes. Whoever schedules a contraction or writes code for it asks here.
 struct ContractionRoles {
   AxisSet reduced = 0; ///< summed over

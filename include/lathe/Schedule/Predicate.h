@@ -30,6 +30,8 @@ public:
   llvm::ArrayRef<Comparison> all() const { return comparisons; }
   Predicate &add(const shape::Expr &left, Relation relation, const shape::Expr &right);
   std::string str() const;
+  /// What is left to ask where comparisons of numbers hold; nothing where one of them does not.
+  std::optional<Predicate> unknown() const;
   std::set<std::string> symbols() const;
   /// Whether it holds; false where a symbol has no value.
   bool holds(const std::map<std::string, int64_t> &sizes) const;

@@ -63,10 +63,13 @@ def Schedule_TilesAttr : Schedule_Attr<"Tiles", "tiles"> {
         as many as the second-level cache of the machine that runs holds, where the rows do not lie there themselves;
       - `narrow`: the last panel of columns is worked off in this many columns where they are enough; 32: always whole panels;
       - `direct`: 1: what follows takes the sums of whole panels as they leave their registers, 0: from memory. Not written: directly where the sum is
-        known to be short.
+        known to be short;
+      - `rows`: how tiles read the first operand: 0: where its rows lie, 1: those of some tiles are copied together, 2: all are copied once,
+        3: where they lie, some points of the sum after the other (Tiles.h). Not written: by what sizes are known.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$height, DefaultValuedParameter<"int64_t", "-1">:$narrow,
-                        DefaultValuedParameter<"int64_t", "-1">:$panels, DefaultValuedParameter<"int64_t", "-1">:$direct);
+                        DefaultValuedParameter<"int64_t", "-1">:$panels, DefaultValuedParameter<"int64_t", "-1">:$direct,
+                        DefaultValuedParameter<"int64_t", "-1">:$rows);
   let genVerifyDecl = 1;
 }
 

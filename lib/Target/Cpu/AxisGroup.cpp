@@ -37,28 +37,7 @@ bool AxisGroup::isMentionedBy(const Expr &e) const {
   return llvm::any_of(axes, [&](unsigned a) { return e.mentions(info->axes[a]); });
 }
 
-std::optional<Expr> AxisGroup::strideOf(const Expr &e) const {
-  std::optional<Expr> stride;
-  Expr expected(0);
-  Expr rest = e;
-  for (unsigned a : llvm::reverse(axes)) {
-    std::optional<Expr::Linear> linear = rest.linearIn(info->axes[a]);
-    if (!linear)
-      return std::nullopt;
-    for (unsigned other : axes)
-      if (linear->coefficient.mentions(info->axes[other]))
-        return std::nullopt;
-    rest = linear->rest;
-    if (info->extents[a].isOne())
-      continue; // its index is always zero
-    if (!stride)
-      stride = expected = linear->coefficient;
-    else if (linear->coefficient != expected)
-      return std::nullopt;
-    expected = expected * info->extents[a];
-  }
-  return stride ? stride : Expr(0);
-}
+std::optional<Expr> AxisGroup::strideOf(const Expr &e) const { return axes.empty() ? Expr(0) : lower::strideAlong(*info, axes, e); }
 
 void AxisGroup::bind(VectorBuilder &v, lower::BodyEmitter &point, Value index, bool flat) const {
   if (axes.empty())

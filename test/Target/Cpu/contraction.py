@@ -184,6 +184,21 @@ def panels_together(variant):
               chunk=3, tolerance=2e-3)
 
 
+def row_accesses(variant):
+    """Each way to read rows that lie along the sum or side by side, of open sizes: in place, some tiles' together, all once, part by part; none that
+    the layout does not have is taken."""
+    for lies, lhs in (('along', 'kk*m + k'), ('beside', 'm + mm*k')):
+        body = contract(lhs, 'nn*k + n', 'k') + store('%c', 'nn*m + n')
+        text = f'contraction @x axes(m = "mm", n = "nn", k = "kk") {{ {body} }}'
+        for way in range(4):
+            cases = f'attributes {{schedule.cases = [#schedule.case<#schedule.tiles<narrow = 16, rows = {way}>>]}} '
+            kernel = Kernel(text, ['f32'] * 2, ['f32'], variant, cases)
+            for m, n, k in ((1, 1, 1), (7, 33, 5), (13, 40, 8), (31, 65, 67), (50, 300, 129), (6, 16, 300)):
+                a, b = normal(m, k), normal(k, n)
+                laid = a if lies == 'along' else np.ascontiguousarray(a.T)
+                check(f'{variant} {lies} rows = {way} {m}x{n}x{k}', kernel, [laid, b], [k, m, n], a.astype(float) @ b, chunk=3)
+
+
 def bfloat(x):
     return ((x.view(np.uint32) + 0x8000) >> 16).astype(np.uint16)
 
@@ -217,6 +232,6 @@ def vectors(variant):
 
 
 for v in variants():
-    for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, element_types, vectors):
+    for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, row_accesses, element_types, vectors):
         test(v)
 print(f'{wrong} wrong')

@@ -3,6 +3,7 @@
 // It lies in scratch memory, which stays in the cache from row to row; of a row that does not fit there, or is the only one, where the result comes, which
 // the last pass overwrites, if that has its type.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | lathe-kernel - --variant avx512 --emit=mlir | FileCheck %s
+// RUN: lathe-opt %s --lathe-schedule=machine=avx2 | lathe-kernel - --variant avx2 --emit=mlir | FileCheck %s --check-prefix=AVX2
 
 lathe.symbol "m" range [1, 9223372036854775807]
 lathe.symbol "n" range [257, 9223372036854775807]
@@ -32,15 +33,22 @@ func.func @norm(%x: !x) -> !x {
   return %0 : !x
 }
 
-// Of open length a run decides.
+// Of open length a run decides, once for a row. Where a vector is half a line, lines of results are asked for where rows are long; where they are not, the place
+// that is asked for is one of scratch memory.
 // CHECK-LABEL: func.func private @lathe_k1_softmax_avx512.body
 // CHECK-SAME: %arg1: !llvm.ptr {llvm.noalias}, %[[m:arg[0-9]+]]: i64
 // CHECK-SAME: %[[scratch:arg[0-9]+]]: !llvm.ptr {llvm.noalias}) {
-// CHECK: %[[place:[0-9]+]] = llvm.getelementptr %[[row:[0-9]+]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK: %[[kept:[0-9]+]] = llvm.getelementptr %[[scratch]]
 // CHECK: %[[alone:[0-9]+]] = arith.cmpi eq, %[[m]], %c1_i64
 // CHECK: %[[long:[0-9]+]] = arith.cmpi ugt, %{{.*}}, %c1048576_i64
 // CHECK: %[[either:[0-9]+]] = arith.ori %[[alone]], %[[long]] : i1
-// CHECK: arith.select %[[either]], %{{[0-9]+}}, %[[place]] : !llvm.ptr
+// CHECK: %[[row:[0-9]+]] = arith.select %[[either]], %{{[0-9]+}}, %[[kept]] : !llvm.ptr
+// CHECK: llvm.getelementptr %[[row]][%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// AVX2-LABEL: func.func private @lathe_k1_softmax_avx2.body
+// AVX2: %[[n:.*]] = arith.cmpi ugt, %arg3, %c4095_i64
+// AVX2: %[[row:[0-9]+]] = arith.select %[[n]], %{{[0-9]+}}, %arg9 : !llvm.ptr
+// AVX2: %[[place:[0-9]+]] = llvm.getelementptr %[[row]][
+// AVX2-NEXT: "llvm.intr.prefetch"(%[[place]]) <{{.*}}rw = 1
 func.func @softmax(%x: !x) -> !x {
   %0 = kernel.generic reduction @softmax axes(i = "m", j = "n") ins(%x : !x) outs(!x) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):

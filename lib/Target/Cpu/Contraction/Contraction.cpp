@@ -10,6 +10,7 @@
 #include "lathe/Artifact/Format.h"
 #include "lathe/Schedule/Rows.h"
 #include "lathe/Schedule/ScheduleDialect.h"
+#include "lathe/Schedule/Tiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -17,13 +18,11 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::cpu;
 using lower::BodyEmitter;
+using schedule::RowAccess;
 using shape::Expr;
 
 /// Tiles that a thread takes at least where it converts their panel.
 constexpr int64_t tilesPerPanel = 8;
-
-/// Rows that are packed for all panels, points of their sum, and panels, at least; and elements at most.
-constexpr int64_t fewestPackedRows = 24, fewestPackedPoints = 256, fewestPanelsOfRows = 8, mostPackedElements = 1 << 21;
 
 /// What tiles read lies half of the second-level cache at most; the rest is for what passes by. No cache is smaller than this.
 constexpr int64_t smallestHalf = 128 << 10;
@@ -36,10 +35,9 @@ constexpr int64_t narrowHeight = 8;
 constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
-/// Of rows that lie side by side, so many: what a part of the sum reads of all of them stays in the first-level cache, beside a panel's, or near it; its
-/// points, beside which a tile's sums are little, of so many or more, and panels that are put together then.
-constexpr int64_t fewestPartRows = 24, mostPartRows = 256;
-constexpr int64_t partBytes = 24 << 10, fewestPartPoints = 64, mostPartPoints = 256, fewestPointsInParts = 1024, mostPartPanels = 8;
+/// Of rows that are read part by part: bytes of a part, what stays in the first-level cache, beside a panel's, or near it; its points, beside which a
+/// tile's sums are little, and panels that are put together then.
+constexpr int64_t partBytes = 24 << 10, fewestPartPoints = 64, mostPartPoints = 256, mostPartPanels = 8;
 
 namespace {
 class ContractionEmitter {
@@ -78,8 +76,10 @@ private:
     getConstantIntValue(together) == 1 ? body(from) : v.loop(from, to, 1, body);
   }
   int64_t partPoints() const;
-  bool sumsInParts() const;
-  bool packsTiles() const;
+  RowAccess rowAccess() const;
+  bool sumsInParts() const { return access == RowAccess::Parts; }
+  bool packsTiles() const { return access == RowAccess::Blocks; }
+  bool packsRows() const { return access == RowAccess::Once; }
   void emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
   Value partialSums(const Tile &tile, Value p);
   int64_t tilePitch() const { return (tiles.maxRows() + v.lanes - 1) / v.lanes * v.lanes; }
@@ -87,7 +87,6 @@ private:
   int64_t tilesPerBlock() const { return llvm::bit_floor(std::max(1u, 48 / tiles.maxRows())); }
   Value packedTile(Value number) { return v.at(f.scratch, v.add(f.emitExpr(panelScratch()), v.mul(number, v.mul(depth, tilePitch())))); }
   void packTiles(const BodyEmitter &point, Value first, Value tileTo);
-  bool packsRows() const;
   /// Elements of a tile of rows that were packed for all panels.
   Value tileElements() { return v.mul(depth, tiles.maxRows()); }
   void packRows(Value tileFrom, Value tileTo);
@@ -110,6 +109,7 @@ private:
   ContractionEpilogue epilogue;
   const WindowLines *lines = nullptr;
   std::optional<BodyEmitter> lineBody;
+  RowAccess access = RowAccess::InPlace;
   Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
   Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
   /// Some points of the sum, whose tiles add to those of the part before; the last one's are results.
@@ -130,6 +130,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
     tiles.limitRows(asked.getHeight());
   else if (f.isa.registers >= 32 && shape.columns.extent().constant().value_or(panelColumns) <= panelColumns / 2)
     tiles.limitRows(narrowHeight);
+  access = rowAccess();
   std::optional<int64_t> known = shape.rows.extent().constant();
   bool several = !known || *known > int64_t(tiles.maxRows());
   if (several && HalfPairs::fit(shape, f.isa))
@@ -201,33 +202,28 @@ Expr ContractionEmitter::panelsTogether() const {
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 
-/// Where rows lie side by side (a transposed first operand), a tile reads a few elements of a line for each reduced point, and the next
-/// point is far away, often in the same set of a cache. Some tiles' rows are copied together, for all panels of a group.
-bool ContractionEmitter::packsTiles() const {
-  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
-  if (!row || !row->isOne() || !point || shape.lhsType != shape.accumulator || panelType != shape.accumulator || sumsInParts())
-    return false;
-  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(1024);
-  int64_t bytes = point->constant().value_or(0) * int64_t(shape.accumulatorBytes);
-  // Of points that lie closer, several tiles' lines stay in the first cache, if they are not so many that one tile's do not.
-  return (rows >= 192 && bytes >= 1024 && points >= 64) || (rows >= 48 && bytes >= 256 && points >= 1024);
+/// As the schedule says, where that is possible. What has no schedule, a product whose panels are computed, goes by what is known of sizes, and a sum of
+/// unknown length is taken to be long.
+RowAccess ContractionEmitter::rowAccess() const {
+  constexpr int64_t manyPoints = 1024;
+  std::optional<Expr> reduced = shape.reduced.strideOf(shape.lhs);
+  Expr points = shape.reduced.extent();
+  schedule::FirstOperand o{shape.rows.extent(), points.constant() ? points : Expr(manyPoints), panelCount(), shape.rows.strideOf(shape.lhs), reduced};
+  o.plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator;
+  o.shared = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
+  o.parts = !shape.rhsValue && !lines && (shape.packed || shape.reduced.strideOf(shape.rhs));
+  o.bytes = shape.accumulatorBytes;
+  for (auto &[way, when] : schedule::rowAccesses(o, f.isa)) {
+    std::optional<schedule::Predicate> open = when.unknown();
+    if (asked && asked.getRows() >= 0 ? asked.getRows() == int64_t(way) : open && open->always())
+      return way;
+  }
+  return RowAccess::InPlace;
 }
 
 int64_t ContractionEmitter::partPoints() const {
-  int64_t rows = std::max<int64_t>(1, shape.rows.extent().constant().value_or(0)), points = partBytes / (rows * int64_t(shape.accumulatorBytes));
+  int64_t rows = std::max<int64_t>(1, shape.rows.extent().constant().value_or(INT16_MAX)), points = partBytes / (rows * int64_t(shape.accumulatorBytes));
   return std::clamp(points - points % fewestPartPoints, fewestPartPoints, mostPartPoints);
-}
-
-/// Of few rows that lie side by side, point after point, some points are as much as the first-level cache holds: all tiles read them from there as they lie,
-/// and none is copied. Their sums go on in the next part. The panels, too, are packed part by part.
-bool ContractionEmitter::sumsInParts() const {
-  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
-  bool plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator && !shape.rhsValue && !lines;
-  if (!plain || !row || !row->isOne() || !point || (!shape.packed && !shape.reduced.strideOf(shape.rhs)))
-    return false;
-  int64_t rows = shape.rows.extent().constant().value_or(0), apart = point->constant().value_or(0);
-  return rows >= fewestPartRows && rows <= mostPartRows && apart >= rows && apart < 2 * rows &&
-         shape.reduced.extent().constant().value_or(fewestPointsInParts) >= fewestPointsInParts;
 }
 
 /// Elements of a panel in scratch memory: of a part of the sum, or of all.
@@ -238,7 +234,8 @@ Expr ContractionEmitter::panelPitch() const {
 /// Of the group's panels, which tiles of rows follow.
 Expr ContractionEmitter::panelScratch() const { return shape.packed && !wideTiles ? Expr(0) : panelsTogether() * panelPitch(); }
 
-/// An empty sum has a part, too.
+/// Of few rows that lie side by side, point after point, some points are as much as the first-level cache holds: all tiles read them from there as they lie,
+/// and none is copied. Their sums go on in the next part. The panels, too, are packed part by part. An empty sum has a part, too.
 void ContractionEmitter::emitParts(const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count) {
   Value sums = v.at(f.scratch, f.emitExpr(panelScratch()));
   Value elements = v.mul(v.mul(v.sub(tileTo, tileFrom), together), tiles.maxRows() * panelColumns);
@@ -291,22 +288,8 @@ void ContractionEmitter::packTiles(const BodyEmitter &base, Value first, Value t
   });
 }
 
-/// Where a tile's rows lie far apart, its elements share few sets of a cache and are as many streams as the tile has rows. Rows that many panels pass
-/// by are packed once for all of them, the elements of a tile for a point of the sum side by side.
-bool ContractionEmitter::packsRows() const {
-  std::optional<Expr> row = shape.rows.strideOf(shape.lhs), point = shape.reduced.strideOf(shape.lhs);
-  bool once = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
-  bool plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator, lowTiles = f.isa.registers < 32 && tiles.maxRows() <= v.lanes;
-  if (!row || !point || !point->isOne() || !once || !plain || !lowTiles)
-    return false;
-  int64_t rows = shape.rows.extent().constant().value_or(0), points = shape.reduced.extent().constant().value_or(0);
-  int64_t panels = panelCount().constant().value_or(0);
-  return rows >= fewestPackedRows && points >= fewestPackedPoints && points % v.lanes == 0 && panels >= fewestPanelsOfRows &&
-         rows * points <= mostPackedElements;
-}
-
-/// Squares of a tile's rows and as many points as lanes are transposed in registers. Of a point what lies behind the tile's rows is written over by the
-/// next one.
+/// Rows that many panels pass by, the elements of a tile for a point of the sum side by side. Squares of a tile's rows and as many points as lanes are
+/// transposed in registers. What lies behind the tile's rows, and behind the last point, is written over by the next one.
 void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
   Value last = v.sub(rows, 1), to = v.at(f.scratch, f.emitExpr(panelScratch()));
   v.loop(tileFrom, tileTo, 1, [&](Value index) {
@@ -320,10 +303,12 @@ void ContractionEmitter::packRows(Value tileFrom, Value tileTo) {
       starts.push_back(point.emitExpr(shape.lhs));
     }
     Value packed = v.at(to, v.mul(index, tileElements()));
+    bool whole = shape.reduced.extent().constant().value_or(1) % v.lanes == 0;
     v.loop(v.i(0), depth, v.lanes, [&](Value k) {
       VectorBuilder::Values square;
+      Value inside = whole ? Value() : v.firstLanes(v.sub(depth, k));
       for (unsigned r = 0; r < v.lanes; ++r)
-        square.push_back(r < starts.size() ? v.load(refOf(shape.lhsRef), v.add(starts[r], k)) : v.f(0));
+        square.push_back(r < starts.size() ? v.loadConverted(refOf(shape.lhsRef), v.add(starts[r], k), shape.lhsType, inside) : v.f(0));
       for (auto [i, points] : llvm::enumerate(v.transpose(square)))
         v.store(points, packed, v.mul(v.add(k, i), tiles.maxRows()));
     });
@@ -346,7 +331,7 @@ KernelPlan ContractionEmitter::plan() const {
     plan.scratchBytes = plan.scratchBytes + shape.reduced.extent() * (tilesPerBlock() * tilePitch() * int64_t(shape.accumulatorBytes));
   if (packsRows()) {
     Expr threads = f.run.empty() ? Expr(1) : Expr::max(Expr(1), Expr::symbol(runFacts[LATHE_FACT_THREADS]));
-    plan.scratchBytes = plan.scratchBytes + (tileCount() * shape.reduced.extent() * tiles.maxRows() + v.lanes) * int64_t(shape.accumulatorBytes);
+    plan.scratchBytes = plan.scratchBytes + (tileCount() * shape.reduced.extent() * tiles.maxRows() + v.lanes * v.lanes) * int64_t(shape.accumulatorBytes);
     plan.granularity = Expr::max(Expr(1), Expr::ceildiv(plan.items, threads)); // each thread packs its own
   }
   plan.cost = Expr(2 * panelColumns) * shape.reduced.extent() * Expr::ceildiv(rowCount, Expr::max(tileCount(), 1)) * group;

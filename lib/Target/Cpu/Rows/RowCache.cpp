@@ -181,14 +181,21 @@ void RowEmitter::keep(ArrayRef<Value> values, ArrayRef<Group> later) {
   }
 }
 
+/// Where the point's row begins in the result.
+Value RowEmitter::rowOf(BodyEmitter point, kernel::StoreOp store) {
+  point.bindAxis(info.axes[*schedule.lane], i64(0));
+  return point.addressOf(store);
+}
+
 Value RowEmitter::cachePointer(BodyEmitter &point, const Cached &c) {
   if (c.inResult && !c.sometimes)
     return point.addressOf(c.inResult);
   Value bytes = point.emitExpr(c.offset);
   Value row = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, ValueRange{bytes});
-  Value index = point.axisValue(info.axes[*schedule.lane]);
-  Value place = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), c.value.getType(), row, ValueRange{index});
-  return c.sometimes ? b.create<arith::SelectOp>(loc, isLongOrAlone(point, c.value), point.addressOf(c.inResult), place).getResult() : place;
+  const std::string &lane = info.axes[*schedule.lane];
+  if (c.sometimes) // chosen for the row as a whole: the choice of each vector's place would be made again for each
+    row = b.create<arith::SelectOp>(loc, isLongOrAlone(point, c.value), rowOf(point, c.inResult), row);
+  return b.create<LLVM::GEPOp>(loc, f.scratch.getType(), c.value.getType(), row, ValueRange{point.axisValue(lane)});
 }
 
 /// Whether a row of the value is longer than the second-level cache, or all that there is.
@@ -223,10 +230,13 @@ void RowEmitter::storeCached(BodyEmitter &point) {
     f.hooks.store(b, loc, access, v);
   }
   constexpr unsigned line = 64, longRow = 4096;
-  bool pays = f.isa.vectorBytes == line || info.extents[*schedule.lane].constant().value_or(0) >= longRow;
-  if (keeping.empty() || point.laneWidth() <= 1 || !pays)
+  if (keeping.empty() || point.laneWidth() <= 1)
     return;
-  requestResults(point);
+  Expr length = info.extents[*schedule.lane];
+  if (f.isa.vectorBytes == line || length.constant().value_or(0) >= longRow)
+    requestResults(point);
+  else if (!length.constant())
+    requestResults(point, isMore(point.emitExpr(length), i64(longRow - 1)));
   // The next row comes while this one's functions are computed, where the first cache has room for both: processors do not look ahead past the
   // end of a page, and what they find there the first pass would wait for. In shorter rows they have done so long before.
   constexpr int64_t mostOfPage = 3072;

@@ -165,12 +165,20 @@ bool RowEmitter::isBesides(kernel::LoadOp a, kernel::LoadOp b) const {
 
 /// The last pass over a row that is kept in scratch memory writes faster than memory takes it: lines of results are asked for while the pass that computes
 /// what is kept has something else to do. Where a vector is less than a line, which is asked for again then, only for rows that the first
-/// cache does not hold.
-void RowEmitter::requestResults(BodyEmitter &point) {
+/// cache does not hold: `when`, where a run finds out. A branch would cut each trip in two; a short row asks for a place that is there.
+void RowEmitter::requestResults(BodyEmitter &point, Value when) {
   for (Operation *op : info.ops) {
     auto store = dyn_cast<kernel::StoreOp>(op);
     bool holds = llvm::any_of(cached, [&](const Cached &c) { return c.inResult == store && !c.sometimes; });
-    if (store && !holds && isRunAt(op, point))
-      b.create<LLVM::Prefetch>(loc, point.addressOf(store), /*rw=*/1, /*hint=*/3, /*cache=*/1);
+    if (!store || holds || !isRunAt(op, point))
+      continue;
+    Value place;
+    if (when) {
+      Value row = b.create<arith::SelectOp>(loc, when, rowOf(point, store), f.scratch);
+      place = b.create<LLVM::GEPOp>(loc, row.getType(), store.getValue().getType(), row, point.axisValue(info.axes[*schedule.lane]));
+    } else {
+      place = point.addressOf(store);
+    }
+    b.create<LLVM::Prefetch>(loc, place, /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
 }
