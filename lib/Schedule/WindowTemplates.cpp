@@ -20,8 +20,11 @@ using shape::Expr;
 
 /// Cycles for a vector at a place of a tile: of images, of products. And of rows that the direct form packs, for a vector.
 constexpr int64_t imageCycles = 3, resultCycles = 3, packCycles = 2;
-/// Of the time in which a filter comes from memory one part in so many is waited for, where products take longer.
-constexpr int64_t seenOf = 8;
+/// Of the time in which a filter comes from memory one part in so many is waited for, where products take longer. Sixteen registers are full of sums and
+/// leave no slots to ask for what comes next: all of it is waited for (Zen 3: 512 channels of 7x7).
+constexpr int64_t seenOf = 8, manyRegisters = 32;
+/// Costs that differ by less than this part are equal; then the form with fewer bytes is taken.
+constexpr int64_t equalPart = 16;
 /// Rows of a tile. Where the first-level cache does not hold them, products take a part of so many more.
 constexpr int64_t tileRows = 12, deepPart = 8;
 /// A form is taken where it needs at most this share of the cycles that it would take otherwise, since filters and code make artifacts larger.
@@ -77,7 +80,7 @@ Expr WindowedSum::cost(ArrayRef<int64_t> results, const Machine &machine) const 
   int64_t bytes = filterBytes(results), loading = bytes / machine.costs.memoryBytes;
   if (bytes <= int64_t(machine.costs.secondCache) / 2)
     return computing;
-  return Expr::max(computing + Expr(loading / seenOf), Expr(loading));
+  return Expr::max(computing + Expr(machine.registers < manyRegisters ? loading : loading / seenOf), Expr(loading));
 }
 
 /// Each with each, but none at all.
@@ -219,13 +222,19 @@ bool schedule::isPackedFor(kernel::GenericOp kernel, Attribute schedule) {
 static std::optional<std::array<int64_t, 2>> fewerResults(const WindowedSum &sum, ArrayRef<int64_t> packed, const Machine &machine, ArrayRef<Point> points) {
   std::optional<std::array<int64_t, 2>> best;
   int64_t least = INT64_MAX;
+  auto isLess = [&](int64_t cost, const std::array<int64_t, 2> &results) {
+    int64_t margin = best ? least / equalPart : 0;
+    return cost < least - margin || (cost < least + margin && sum.filterBytes(results) < sum.filterBytes(*best));
+  };
   for (const std::array<int64_t, 2> &results : tilesOf(sum.window)) {
     if (ArrayRef<int64_t>(results) == packed || !servesBoth(packed, results))
       continue;
-    Expr cost = sum.cost(results, machine);
+    int64_t mine = INT64_MAX;
     for (const Point &p : points)
-      if (std::optional<int64_t> mine = cost.evaluate(p); mine && *mine > 0 && *mine < least)
-        least = *mine, best = results;
+      if (std::optional<int64_t> cost = sum.cost(results, machine).evaluate(p); cost && *cost > 0)
+        mine = std::min(mine, *cost);
+    if (mine != INT64_MAX && isLess(mine, results))
+      least = mine, best = results;
   }
   return best;
 }
@@ -249,7 +258,7 @@ void schedule::proposeWinograd(const BodyInfo &info, const Machine &machine, std
   // Small images have the direct form where it is there.
   std::optional<std::array<int64_t, 2>> fewer = both || cost.constant() ? std::nullopt : fewerResults(*sum, packed, machine, choice.points);
   if (fewer)
-    propose(*fewer, Predicate().add(sum->cost(*fewer, machine) * Expr(worthOf), Relation::LessEqual, cost * Expr(worthParts)));
+    propose(*fewer, Predicate().add(sum->cost(*fewer, machine) * Expr(equalPart), Relation::LessEqual, cost * Expr(equalPart - 1)));
   propose(packed, {});
   if (both)
     candidates.push_back({{}, PlainAttr::get(context), direct});

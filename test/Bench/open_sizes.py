@@ -2,7 +2,7 @@
 
 usage: open_sizes.py LATHE [NAME|FAMILY|MODEL.onnx=INPUTS.npz ...] [--seconds 0.5] [--processes 4]
 NAME and FAMILY are those of Operators/, with every size of every input open, or as they are; a MODEL has open what its file leaves open, and is fixed
-to the sizes of its inputs (by their names, or in0, in1, ...). Both forms run in one process on the same arrays and take turns; times are the
+to the sizes of its inputs (by their names, or in0, in1, ...). Both forms run in one process on the same memory and take turns; times are the
 thread's processor time. Where the pages of a process lie in the caches alone makes some percent of difference, so several processes measure,
 and open the forms in either order. `ratio` is the median of the ratios of all their turns, `from` and `to` are the medians of single processes.
 The last lines have what is above 1.03, and the geometric mean."""
@@ -61,7 +61,11 @@ def compiled(lathe, folder, models):
 def turns_of(paths, inputs, seconds, first):
     """What is wrong, and (open, fixed) seconds of a call for each turn; `first` is the form that is opened first."""
     made = {i: Compiled(paths[i], inputs) for i in (first, 1 - first)}
-    wrong = operators.differs(made[0].results(), made[1].results(), 1e-2)
+    results = made[1].results()
+    wrong = operators.differs(made[0].results(), results, 1e-2)
+    memory = [operators.like(r) for r in results]
+    for form in made.values():
+        form.into(memory)
     count = max(1, int(4e-3 / max(spent(made[1], 2), 1e-6)))
     spent(made[0], count)
     turns, end = [], time.monotonic() + seconds
