@@ -44,6 +44,12 @@ int64_t schedule::costOf(const ProductTile &t) {
   return 0;
 }
 
+int64_t schedule::costOfUnpacking(const ProductTile &t) {
+  // A group of 128 threads makes 64 halves of each column, by some five instructions each; the codes are a fraction of what copies would bring.
+  int64_t products = t.rows * t.columns / 32, unpacking = 5 * t.columns / 2;
+  return std::max<int64_t>({products, unpacking, 2 * t.rows + t.columns / 2});
+}
+
 static bool admits(int64_t rows, int64_t columns, const ProductTile &tile) {
   return (rows < 0 || rows == tile.rows) && (columns < 0 || columns == tile.columns);
 }

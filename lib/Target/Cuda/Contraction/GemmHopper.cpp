@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BulkProblem.h"
+#include "CodedTile.h"
 #include "FragmentEpilogue.h"
 #include "GemmParts.h"
 #include "GemmTiles.h"
@@ -35,7 +36,11 @@ constexpr int64_t worthSteps = 28;
 /// Half of the processors read as fast as memory gives.
 constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
-constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
+/// Registers of a thread, of all three groups together no more than a multiprocessor has.
+struct Registers {
+  unsigned producer, consumer;
+};
+constexpr Registers ofCopies{40, 232}, ofUnpacking{104, 200};
 constexpr unsigned threads = 384;
 constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
 
@@ -43,13 +48,14 @@ class HopperGemm : public EntryEmitter {
 public:
   /// `weights`: no launch writes the right operand.
   HopperGemm(const BulkProblem &bulk, KernelFrame &frame, const HopperTile &tile, bool weights)
-      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), weights(weights) {
+      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), codes(bulk.codes), weights(weights) {
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows * 128;
     bBytes = tile.columns * 128;
   }
   void emit();
+  const std::string &error() const { return codedError.empty() ? EntryEmitter::error() : codedError; }
   static unsigned sharedBytes(const HopperTile &t) {
     return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
@@ -68,6 +74,8 @@ private:
   Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
   Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
   void produce();
+  void unpack();
+  Registers registers() const { return codes ? ofUnpacking : ofCopies; }
   enum Operand { Left = 1, Right = 2, Both = 3 };
   void loadStage(const Tile &t, Value k, Position at, Operand what);
   Position loadAhead();
@@ -80,10 +88,12 @@ private:
   const GemmProblem &p;
   HopperTile tile;
   const OperandMap &mapA, &mapB;
+  const CodedProblem *codes; ///< null: copies bring both operands
   bool weights;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
   Value ofPart; ///< tiles of a part
+  std::string codedError;
   Value stageBytes; ///< that copies bring
 };
 
@@ -108,7 +118,9 @@ void HopperGemm::prepare() {
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
   depthTiles = d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)));
-  Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
+  Value lines = linesOfCopy(d, mapA, d.i32(tile.rows), m);
+  if (!codes)
+    lines = d.add(lines, linesOfCopy(d, mapB, d.i32(tile.columns), n));
   stageBytes = d.mul(lines, 128);
   first = d.blockId();
   step = d.gridSize();
@@ -121,12 +133,13 @@ void HopperGemm::prepare() {
   }
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
-      initBarrier(d, fullBarrier(d.i32(s)), 1);
+      initBarrier(d, fullBarrier(d.i32(s)), codes ? 5 : 1); // who asks for copies, and warps that unpack
       initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
     }
     fenceBarrierInit(d);
     prefetchMap(d, frame.maps[0]);
-    prefetchMap(d, frame.maps[1]);
+    if (!codes)
+      prefetchMap(d, frame.maps[1]);
   });
   d.barrier();
 }
@@ -190,7 +203,7 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   };
   if (what & Left)
     load(mapA, 0, a, t.m, tile.rows);
-  if (what & Right)
+  if (what & Right && !codes)
     load(mapB, 1, d.add(a, aBytes), t.n, tile.columns);
 }
 
@@ -209,7 +222,9 @@ HopperGemm::Position HopperGemm::loadAhead() {
 }
 
 void HopperGemm::produce() {
-  setRegisters(d, producerRegisters, false);
+  setRegisters(d, registers().producer, false);
+  if (codes)
+    return unpack();
   d.when(d.equal(warp, 0), [&] {
     d.when(d.electOne(), [&] {
       Values start = {d.i32(0), d.i32(1)};
@@ -233,6 +248,48 @@ void HopperGemm::produce() {
       });
     });
   });
+}
+
+/// All of the group's threads write the right operand's part of a stage; what they read for the next one is on its way meanwhile. One of them asks
+/// for the copy of the left operand's part.
+void HopperGemm::unpack() {
+  CodedTile coded(*codes, frame, tid, tile.columns);
+  if (!weights)
+    frame.awaitPrevious();
+  Values start = {d.i32(0), d.i32(1)};
+  Value last = d.sub(depthTiles, d.i32(1));
+  auto read = [&](const Tile &at, Value k) {
+    Value step = at.part ? d.add(d.mul(at.part, depthTiles), k) : k;
+    return coded.load(at.n, step);
+  };
+  d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
+    Tile at = tileAt(t);
+    Values carried(outer);
+    carried.append(read(at, d.i32(0)));
+    Values out = d.loop(d.i32(0), depthTiles, d.i32(1), carried, [&](Value k, ValueRange now) {
+      Position pos{now[0], now[1]};
+      Values loaded(now.drop_front(2)), ahead = read(at, d.minU(d.add(k, 1), last));
+      d.keepAhead();
+      waitFor(d, emptyBarrier(pos.stage), pos.phase);
+      d.when(d.equal(tid, 0), [&] {
+        if (weights)
+          frame.awaitPrevious(); // the left operand is another kernel's result
+        loadStage(at, k, pos, Both);
+      });
+      coded.store(loaded, d.add(shared, d.add(d.mul(pos.stage, aBytes + bBytes), aBytes)));
+      d.ptx("fence.proxy.async;");
+      d.ptx("bar.warp.sync 0xffffffff;");
+      d.when(d.equal(lane, 0), [&] { arrive(d, fullBarrier(pos.stage)); });
+      Position following = next(pos);
+      Values yields = {following.stage, following.phase};
+      yields.append(ahead);
+      return yields;
+    });
+    out.truncate(2);
+    return out;
+  });
+  if (codedError.empty())
+    codedError = coded.error();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,7 +355,7 @@ Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
 }
 
 void HopperGemm::consume() {
-  setRegisters(d, consumerRegisters, true);
+  setRegisters(d, registers().consumer, true);
   frame.awaitPrevious(); // the epilogue reads and writes
   bool turns = !tile.isShared();
   // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.
@@ -363,8 +420,11 @@ struct BulkLaunch {
   GemmLaunch launch;
   Value inParts = {}; ///< null: never
   Value scratch = {}; ///< of the parts
+  Value cost = {};    ///< reckoned clocks
 };
 } // namespace
+
+static int64_t costOf(const BulkProblem &bulk, const HopperTile &t) { return bulk.codes ? schedule::costOfUnpacking(t) : schedule::costOf(t); }
 
 /// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
 static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
@@ -379,7 +439,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
     Value grid = plan.size(p.tiles(t.rows, t.columns));
-    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(costOf(bulk, t))));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
     return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
@@ -392,13 +452,17 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
             h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
   }
   int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  Value allSteps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
   BulkLaunch out;
+  out.cost = h.mul(best.cost, allSteps);
   if (const HopperTile part = partTile(); mayBeCut(choice, p, part, worthSteps * depth)) {
     Value few = plan.size(p.tiles(part.rows, part.columns)), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
     Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
     auto [parts, cut] = planCut(plan, choice, few, steps, plan.processors(), worthSteps, alone);
     out.inParts = cut;
     out.scratch = bytesOfParts(plan, p, parts);
+    Value walks = h.ceilDiv(h.mul(few, parts), plan.processors()), ofPart = h.mul(h.ceilDiv(steps, parts), costOf(bulk, part));
+    out.cost = h.select(cut, h.add(h.mul(walks, ofPart), worthSteps * costOf(bulk, part)), out.cost);
     Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(part));
     best.launch = chooseLaunch(h, cut, {entry, h.mul(few, parts), plan.constant(threads), shared}, best.launch);
     best.rows = h.select(cut, plan.constant(part.rows), best.rows);
@@ -413,8 +477,10 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
       plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
   };
   addMap(bulk.a, 0, best.rows, p.m);
-  addMap(bulk.b, 1, best.columns, p.n);
-  AlignedCopies(bulk).setMaps(plan);
+  if (!bulk.codes) {
+    addMap(bulk.b, 1, best.columns, p.n);
+    AlignedCopies(bulk).setMaps(plan);
+  }
   out.launch = best.launch;
   return out;
 }
@@ -426,7 +492,7 @@ static void planAround(Generator &g, const BulkProblem &bulk, const BulkLaunch &
   AlignedCopies copies(bulk);
   unsigned last = g.entries.size() - 1;
   Value none = plan.constant(0), walks = fits, scratch = none;
-  if (copies.mayBe()) {
+  if (!bulk.codes && copies.mayBe()) {
     Value lie = copies.lie(plan), copied = h.both(fits, h.bitXor(lie, h.i1(true)));
     walks = h.both(fits, lie); // what follows a copy is as large as the machine
     scratch = h.select(copied, copies.bytes(h, [&](const Expr &e) { return plan.size(e); }), none);
@@ -511,5 +577,40 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   if (llvm::Error e = planEither(g, *bulk, *p, launch))
     return e;
   g.product = true;
+  return true;
+}
+
+/// Fewer leave most of a tile empty.
+constexpr int64_t fewestRows = 32;
+
+llvm::Expected<bool> cuda::addCodedGroups(Generator &g, const CodedProblem &codes, const GemmLaunch &ofWarps, Value costOfWarps) {
+  bool halves = codes.lhsType().getIntOrFloatBitWidth() == 16;
+  bool many = codes.rows.constant().value_or(fewestRows) >= fewestRows;
+  std::optional<BulkProblem> bulk = halves && many && g.multipliesByGroups() ? bulkProblem(g.info, codes) : std::nullopt;
+  if (!bulk)
+    return false;
+  std::vector<HopperTile> tiles;
+  for (const schedule::ProductTile &t : schedule::tilesOf(schedule::ProductUnit::Groups))
+    if (CodedTile::divides(codes, t.columns))
+      tiles.emplace_back(t);
+  BulkLaunch launch = planBulk(g, *bulk, tiles);
+  if (launch.inParts)
+    tiles.push_back(partTile());
+  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(kernel::LoadOp(codes.words).getRef()));
+  for (const HopperTile &t : tiles) {
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 1, g.dependent(/*later=*/true));
+    HopperGemm gemm(*bulk, frame, t, weights);
+    gemm.emit();
+    if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
+      return std::move(e);
+  }
+  if (launch.inParts)
+    if (llvm::Error e = addPartsSum(g, bulk->p, [](KernelFrame &) {}))
+      return std::move(e);
+  PlanFunction &plan = g.plan;
+  Value fits = plan.d.less(plan.d.add(launch.cost, schedule::costOfUnpackedRing), costOfWarps);
+  setLaunch(plan, chooseLaunch(plan.d, fits, launch.launch, ofWarps));
+  planAround(g, *bulk, launch, fits);
+  plan.set(LATHE_CUDA_MAPS, plan.d.wide(fits));
   return true;
 }
