@@ -16,7 +16,7 @@ func.func @main(%x: tensor<5x64xf32>) -> tensor<5x64xf32> {
 // CHECK: %[[CODES:.*]] = lathe.and %[[SHIFTED]]
 // CHECK: %[[FLOATS:.*]] = lathe.cast %[[CODES]] : tensor<2x4x2x8x32xi32> -> tensor<2x4x2x8x32xf32>
 // CHECK: lathe.sub %[[FLOATS]]
-// CHECK: lathe.constant {{.*}} : tensor<2x4x1x1x32xf32>
+// CHECK: lathe.constant {{.*}} : tensor<2x4x1x1x32xf16>
 // CHECK: %[[SUM:.*]] = lathe.reduce sum {{.*}} axes [2, 3, 4] : tensor<5x2x4x2x8x32xf32> -> tensor<5x2x32xf32>
 // CHECK: lathe.reshape %[[SUM]] : tensor<5x2x32xf32> -> tensor<5x64xf32>
 // CHECK-NOT: lathe.contract
