@@ -30,18 +30,24 @@ Values CodedTile::load(Value column, Value step) {
   return out;
 }
 
+/// Two floats rounded to a half type, by one instruction.
+static Value roundedPair(DeviceBuilder &d, Value low, Value high, Type half) {
+  std::string text = std::string("cvt.rn.") + (half.isBF16() ? "bf16x2" : "f16x2") + ".f32 $0, $1, $2;";
+  return d.ptx(text, "=r,f,f", {high, low}, d.i32Type(), false)[0];
+}
+
 /// A word's weights as pairs of halves (i32). A code in the low bits of 2^23 is that number and the code.
 Values CodedTile::halves(Value word, Value scale, Value offset) {
   constexpr int64_t magic = 0x4b000000;
   Values out;
-  Value pair;
+  Value before;
   for (unsigned c = 0; c < p.perWord(); ++c) {
     Value shifted = c ? d.shr(word, c * p.bits) : word;
     Value code = d.bitcast(d.bitOr(d.bitAnd(shifted, (1 << p.bits) - 1), d.i32(magic)), d.f32Type());
     Value weight = d.fma(d.subF(code, d.f32(0x1p23)), scale, offset);
-    pair = d.insert(c % 2 ? pair : d.zero(d.vector(2, d.f32Type())), weight, c % 2);
     if (c % 2)
-      out.push_back(d.bitcast(d.convertF(pair, p.lhsType()), d.i32Type()));
+      out.push_back(roundedPair(d, before, weight, p.lhsType()));
+    before = weight;
   }
   return out;
 }
