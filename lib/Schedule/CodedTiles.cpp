@@ -5,11 +5,11 @@
 using namespace lathe::schedule;
 
 // With few rows a block's warps share the depth of one panel, so that the panels of a small matrix are blocks for all multiprocessors.
-static constexpr CodedTile tiles[] = {{"coded_8", 8, 16, 1, 4, 1}, {"coded_16", 16, 16, 1, 4, 1}, {"coded_32", 32, 8, 1, 2, 1}, {"coded_64", 64, 4, 2, 2, 1}};
+static constexpr CodedTile tiles[] = {{"coded_8", 8, 8, 1, 4, 2}, {"coded_16", 16, 8, 1, 4, 2}, {"coded_32", 32, 8, 1, 2, 1}, {"coded_64", 64, 4, 2, 2, 1}};
 
 llvm::ArrayRef<CodedTile> lathe::schedule::codedTiles() { return tiles; }
 
 int64_t lathe::schedule::costOfGroup(const CodedTile &tile, unsigned parts) {
-  constexpr int64_t unpacking = 64, ofEightRows = 28, schedulers = 4; // instructions of a warp; a scheduler issues one in a clock
+  constexpr int64_t unpacking = 150, ofEightRows = 95, schedulers = 4; // measured: about twice as many clocks of a scheduler as instructions
   return tile.panels * (unpacking + tile.rows / 8 * ofEightRows * parts) / schedulers;
 }

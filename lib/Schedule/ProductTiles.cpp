@@ -44,10 +44,9 @@ int64_t schedule::costOf(const ProductTile &t) {
   return 0;
 }
 
-int64_t schedule::costOfUnpacking(const ProductTile &t) {
-  // A group of 128 threads makes 64 halves of each column, by some five instructions each; the codes are a fraction of what copies would bring.
-  int64_t products = t.rows * t.columns / 32, unpacking = 5 * t.columns / 2;
-  return std::max<int64_t>({products, unpacking, 2 * t.rows + t.columns / 2});
+int64_t schedule::costOfUnpacking(int64_t bytes) {
+  constexpr int64_t bytesPerClock = 16;
+  return bytes / bytesPerClock;
 }
 
 static bool admits(int64_t rows, int64_t columns, const ProductTile &tile) {

@@ -27,7 +27,7 @@ llvm::ArrayRef<CodedTile> codedTiles();
 /// multiplied as.
 int64_t costOfGroup(const CodedTile &tile, unsigned parts);
 /// Clocks beside the groups: what a block waits for at its beginning and its end.
-constexpr int64_t costOfCodedBlock = 1500;
+constexpr int64_t costOfCodedBlock = 2500;
 
 } // namespace lathe::schedule
 

@@ -132,7 +132,13 @@ std::optional<BulkProblem> cuda::bulkProblem(const lower::BodyInfo &info, const 
   std::optional<OperandMap> a = mapOf(p, left, shape.rowAxes, p.m, /*byColumns=*/false);
   if (!a || !a->needs || !a->needs->conditions().empty())
     return std::nullopt;
-  return BulkProblem{p, *a, {}, &codes};
+  OperandMap b;
+  b.spec.buffer = kernel::GenericOp(info.kernel).getBody().getNumArguments(); // the scratch memory
+  b.spec.element = lhs.getType();
+  b.spec.dims = {p.k, p.n};
+  b.spec.strides = {Expr(0), p.k * Expr(2)};
+  b.needs.emplace(info);
+  return BulkProblem{p, *a, b, &codes};
 }
 
 /// The window whose channels end within a piece, if there is one.

@@ -23,11 +23,11 @@ struct OperandMap {
 struct BulkProblem {
   GemmProblem p; ///< columns that do not lie in one run became batch axes
   OperandMap a, b;
-  const CodedProblem *codes = nullptr; ///< the right operand is unpacked on its way, and `b` has nothing
+  const CodedProblem *codes = nullptr; ///< of which a launch in front makes the right operand, in the scratch memory
 };
 /// Without copies wherever that is possible for some sizes.
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
-/// Where bulk copies fetch the left operand of a product with codes, whatever the sizes are.
+/// Where bulk copies can fetch the left operand of a product with codes, whatever the sizes are.
 std::optional<BulkProblem> bulkProblem(const lower::BodyInfo &info, const CodedProblem &codes);
 /// Steps through the depth of so many elements each: of a window whose channels end within a piece, the pieces of every tap.
 shape::Expr stepsOf(const GemmProblem &p, const OperandMap &a, const OperandMap &b, int64_t depth);

@@ -40,8 +40,8 @@ std::optional<CodedProblem> codedProblem(const lower::BodyInfo &info);
 /// Tensor cores multiply the codes as they come from memory. False where it does not take the kernel.
 llvm::Expected<bool> generateCodedGemm(Generator &g);
 
-/// Groups of warps multiply what others have unpacked into shared memory, where that is reckoned to take less time than what warps do. False where
-/// they cannot; else the plan says which it is.
+/// Groups of warps multiply what a launch in front has unpacked, where that is reckoned to take less time than what warps do. False where they
+/// cannot; else the plan says which it is.
 llvm::Expected<bool> addCodedGroups(Generator &g, const CodedProblem &p, const GemmLaunch &ofWarps, Value costOfWarps);
 
 } // namespace lathe::cuda

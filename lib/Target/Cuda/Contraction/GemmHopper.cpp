@@ -1,7 +1,6 @@
 //===- GemmHopper.cpp - Contractions on sm_90a's tensor cores --------------===//
 
 #include "GemmHopper.h"
-#include "CodedTile.h"
 #include "GemmParts.h"
 #include "../HopperOps.h"
 
@@ -12,6 +11,7 @@ using lower::BodyEmitter;
 using shape::Expr;
 
 constexpr unsigned groupRows = 8; ///< tiles of rows that are walked together
+constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 
 //===----------------------------------------------------------------------===//
 // Common ground
@@ -32,9 +32,7 @@ void HopperGemm::prepare() {
   perBatch = d.mul(tilesM, tilesN);
   total = d.mul(perBatch, d.narrow(frame.size(p.batch)));
   depthTiles = d.narrow(frame.size(stepsOf(p, mapA, mapB, depth)));
-  Value lines = linesOfCopy(d, mapA, d.i32(tile.rows), m);
-  if (!codes)
-    lines = d.add(lines, linesOfCopy(d, mapB, d.i32(tile.columns), n));
+  Value lines = d.add(linesOfCopy(d, mapA, d.i32(tile.rows), m), linesOfCopy(d, mapB, d.i32(tile.columns), n));
   stageBytes = d.mul(lines, 128);
   first = d.blockId();
   step = d.gridSize();
@@ -47,13 +45,12 @@ void HopperGemm::prepare() {
   }
   d.when(d.equal(tid, 0), [&] {
     for (unsigned s = 0; s < tile.stages; ++s) {
-      initBarrier(d, fullBarrier(d.i32(s)), codes ? 5 : 1); // who asks for copies, and warps that unpack
+      initBarrier(d, fullBarrier(d.i32(s)), 1);
       initBarrier(d, emptyBarrier(d.i32(s)), tile.isShared() ? 8 : 4);
     }
     fenceBarrierInit(d);
     prefetchMap(d, frame.maps[0]);
-    if (!codes)
-      prefetchMap(d, frame.maps[1]);
+    prefetchMap(d, frame.maps[1]);
   });
   d.barrier();
 }
@@ -117,7 +114,7 @@ void HopperGemm::loadStage(const Tile &t, Value k, Position at, Operand what) {
   };
   if (what & Left)
     load(mapA, 0, a, t.m, tile.rows);
-  if (what & Right && !codes)
+  if (what & Right)
     load(mapB, 1, d.add(a, aBytes), t.n, tile.columns);
 }
 
@@ -136,9 +133,7 @@ HopperGemm::Position HopperGemm::loadAhead() {
 }
 
 void HopperGemm::produce() {
-  setRegisters(d, registers().producer, false);
-  if (codes)
-    return unpack();
+  setRegisters(d, producerRegisters, false);
   d.when(d.equal(warp, 0), [&] {
     d.when(d.electOne(), [&] {
       Values start = {d.i32(0), d.i32(1)};
@@ -162,48 +157,6 @@ void HopperGemm::produce() {
       });
     });
   });
-}
-
-/// All of the group's threads write the right operand's part of a stage; what they read for the next one is on its way meanwhile. One of them asks
-/// for the copy of the left operand's part.
-void HopperGemm::unpack() {
-  CodedTile coded(*codes, frame, tid, tile.columns);
-  if (!weights)
-    frame.awaitPrevious();
-  Values start = {d.i32(0), d.i32(1)};
-  Value last = d.sub(depthTiles, d.i32(1));
-  auto read = [&](const Tile &at, Value k) {
-    Value step = at.part ? d.add(d.mul(at.part, depthTiles), k) : k;
-    return coded.load(at.n, step);
-  };
-  d.loop(first, total, step, start, [&](Value t, ValueRange outer) {
-    Tile at = tileAt(t);
-    Values carried(outer);
-    carried.append(read(at, d.i32(0)));
-    Values out = d.loop(d.i32(0), depthTiles, d.i32(1), carried, [&](Value k, ValueRange now) {
-      Position pos{now[0], now[1]};
-      Values loaded(now.drop_front(2)), ahead = read(at, d.minU(d.add(k, 1), last));
-      d.keepAhead();
-      waitFor(d, emptyBarrier(pos.stage), pos.phase);
-      d.when(d.equal(tid, 0), [&] {
-        if (weights)
-          frame.awaitPrevious(); // the left operand is another kernel's result
-        loadStage(at, k, pos, Both);
-      });
-      coded.store(loaded, d.add(shared, d.add(d.mul(pos.stage, aBytes + bBytes), aBytes)));
-      d.ptx("fence.proxy.async;");
-      d.ptx("bar.warp.sync 0xffffffff;");
-      d.when(d.equal(lane, 0), [&] { arrive(d, fullBarrier(pos.stage)); });
-      Position following = next(pos);
-      Values yields = {following.stage, following.phase};
-      yields.append(ahead);
-      return yields;
-    });
-    out.truncate(2);
-    return out;
-  });
-  if (codedError.empty())
-    codedError = coded.error();
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,7 +222,7 @@ Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
 }
 
 void HopperGemm::consume() {
-  setRegisters(d, registers().consumer, true);
+  setRegisters(d, consumerRegisters, true);
   frame.awaitPrevious(); // the epilogue reads and writes
   bool turns = !tile.isShared();
   // Whoever's turn it is waits at a barrier of its own; the other arrives there after its products.

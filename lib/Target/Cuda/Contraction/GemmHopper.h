@@ -23,21 +23,20 @@ struct HopperTile : schedule::ProductTile {
   std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
 };
 
-/// Its first group asks for copies, and unpacks the right operand where that is codes; the other two multiply.
+/// Its first group asks for copies; the other two multiply.
 class HopperGemm : public EntryEmitter {
 public:
   static constexpr unsigned threads = 384;
   static constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
   /// `weights`: no launch writes the right operand.
   HopperGemm(const BulkProblem &bulk, KernelFrame &frame, const HopperTile &tile, bool weights)
-      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), codes(bulk.codes), weights(weights) {
+      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), weights(weights) {
     bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
     depth = 128 / bytes;
     aBytes = tile.rows * 128;
     bBytes = tile.columns * 128;
   }
   void emit();
-  const std::string &error() const { return codedError.empty() ? EntryEmitter::error() : codedError; }
   static unsigned sharedBytes(const HopperTile &t) {
     return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
   }
@@ -56,12 +55,6 @@ private:
   Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
   Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
   void produce();
-  void unpack();
-  /// Registers of a thread, of all three groups together no more than a multiprocessor has.
-  struct Registers {
-    unsigned producer, consumer;
-  };
-  Registers registers() const { return codes ? Registers{104, 200} : Registers{40, 232}; }
   enum Operand { Left = 1, Right = 2, Both = 3 };
   void loadStage(const Tile &t, Value k, Position at, Operand what);
   Position loadAhead();
@@ -74,12 +67,10 @@ private:
   const GemmProblem &p;
   HopperTile tile;
   const OperandMap &mapA, &mapB;
-  const CodedProblem *codes; ///< null: copies bring both operands
   bool weights;
   unsigned bytes, depth, aBytes, bBytes;
   Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
   Value ofPart; ///< tiles of a part
-  std::string codedError;
   Value stageBytes; ///< that copies bring
 };
 

@@ -1,6 +1,6 @@
 //===- HopperPlan.cpp - Which contractions groups of warps multiply, and how -----===//
 
-#include "CodedTile.h"
+#include "CodedCopy.h"
 #include "GemmHopper.h"
 #include "GemmParts.h"
 #include "GemmTiles.h"
@@ -42,8 +42,6 @@ struct BulkLaunch {
 };
 } // namespace
 
-static int64_t costOf(const BulkProblem &bulk, const HopperTile &t) { return bulk.codes ? schedule::costOfUnpacking(t) : schedule::costOf(t); }
-
 /// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
 static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
   ProductChoice choice(g);
@@ -57,7 +55,7 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
   auto of = [&](unsigned i) {
     const HopperTile &t = tiles[i];
     Value grid = plan.size(p.tiles(t.rows, t.columns));
-    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(costOf(bulk, t))));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
     Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
     GemmLaunch launch{entry, grid, plan.constant(threads), shared};
     return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
@@ -79,8 +77,8 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
     auto [parts, cut] = planCut(plan, choice, few, steps, plan.processors(), worthSteps, alone);
     out.inParts = cut;
     out.scratch = bytesOfParts(plan, p, parts);
-    Value walks = h.ceilDiv(h.mul(few, parts), plan.processors()), ofPart = h.mul(h.ceilDiv(steps, parts), costOf(bulk, part));
-    out.cost = h.select(cut, h.add(h.mul(walks, ofPart), worthSteps * costOf(bulk, part)), out.cost);
+    Value walks = h.ceilDiv(h.mul(few, parts), plan.processors()), ofPart = h.mul(h.ceilDiv(steps, parts), schedule::costOf(part));
+    out.cost = h.select(cut, h.add(h.mul(walks, ofPart), worthSteps * schedule::costOf(part)), out.cost);
     Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(part));
     best.launch = chooseLaunch(h, cut, {entry, h.mul(few, parts), plan.constant(threads), shared}, best.launch);
     best.rows = h.select(cut, plan.constant(part.rows), best.rows);
@@ -95,12 +93,20 @@ static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile>
       plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
   };
   addMap(bulk.a, 0, best.rows, p.m);
-  if (!bulk.codes) {
-    addMap(bulk.b, 1, best.columns, p.n);
-    AlignedCopies(bulk).setMaps(plan);
-  }
+  addMap(bulk.b, 1, best.columns, p.n);
+  AlignedCopies(bulk).setMaps(plan);
   out.launch = best.launch;
   return out;
+}
+
+/// Where codes are unpacked (i1), the launch at `entry` comes first, and the product's follows.
+static void unpackAhead(PlanFunction &plan, const CodedProblem &codes, unsigned entry, Value unpacked, const GemmLaunch &product) {
+  DeviceBuilder &h = plan.d;
+  Value none = plan.constant(0), grid = h.select(h.equal(product.grid, 0), none, plan.constant(CodedCopy::blocksOf(codes)));
+  GemmLaunch first{plan.constant(entry), grid, plan.constant(CodedCopy::threads), none};
+  GemmLaunch otherwise{plan.word(LATHE_CUDA_ENTRY), plan.word(LATHE_CUDA_GRID), plan.word(LATHE_CUDA_BLOCK), plan.word(LATHE_CUDA_SHARED)};
+  setLaunch(plan, chooseLaunch(h, unpacked, first, otherwise));
+  plan.follow(product.entry, h.select(unpacked, h.minU(product.grid, plan.processors()), none), product.block, product.shared);
 }
 
 /// The words that launches around the product's need, where bulk copies are chosen (i1).
@@ -110,7 +116,11 @@ static void planAround(Generator &g, const BulkProblem &bulk, const BulkLaunch &
   AlignedCopies copies(bulk);
   unsigned last = g.entries.size() - 1;
   Value none = plan.constant(0), walks = fits, scratch = none;
-  if (!bulk.codes && copies.mayBe()) {
+  if (bulk.codes) {
+    walks = h.i1(false);
+    scratch = h.select(fits, plan.constant(CodedCopy::bytesOf(*bulk.codes)), none);
+    unpackAhead(plan, *bulk.codes, launch.inParts ? last - 1 : last, fits, launch.launch);
+  } else if (copies.mayBe()) {
     Value lie = copies.lie(plan), copied = h.both(fits, h.bitXor(lie, h.i1(true)));
     walks = h.both(fits, lie); // what follows a copy is as large as the machine
     scratch = h.select(copied, copies.bytes(h, [&](const Expr &e) { return plan.size(e); }), none);
@@ -207,28 +217,35 @@ llvm::Expected<bool> cuda::addCodedGroups(Generator &g, const CodedProblem &code
   std::optional<BulkProblem> bulk = halves && many && g.multipliesByGroups() ? bulkProblem(g.info, codes) : std::nullopt;
   if (!bulk)
     return false;
+  PlanFunction &plan = g.plan;
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile &t : schedule::tilesOf(schedule::ProductUnit::Groups))
-    if (CodedTile::divides(codes, t.columns))
-      tiles.emplace_back(t);
+    tiles.emplace_back(t);
   BulkLaunch launch = planBulk(g, *bulk, tiles);
   if (launch.inParts)
     tiles.push_back(partTile());
-  bool weights = kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(kernel::LoadOp(codes.words).getRef()));
+  auto behindWeights = [&](KernelFrame &frame) { frame.skipScratch(frame.d.i64(CodedCopy::bytesOf(codes))); };
   for (const HopperTile &t : tiles) {
-    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 1, g.dependent(/*later=*/true));
-    HopperGemm gemm(*bulk, frame, t, weights);
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
+    if (t.inParts)
+      behindWeights(frame);
+    HopperGemm gemm(*bulk, frame, t, /*weights=*/false);
     gemm.emit();
     if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
       return std::move(e);
   }
+  KernelFrame frame(g.info, g.device, "gemm_unpack", CodedCopy::threads, g.sm, 0, g.dependent());
+  CodedCopy copy(codes, frame);
+  copy.emit();
+  if (llvm::Error e = g.addEntry(frame, "gemm_unpack", copy.error()))
+    return std::move(e);
   if (launch.inParts)
-    if (llvm::Error e = addPartsSum(g, bulk->p, [](KernelFrame &) {}))
+    if (llvm::Error e = addPartsSum(g, bulk->p, behindWeights))
       return std::move(e);
-  PlanFunction &plan = g.plan;
-  Value fits = plan.d.less(plan.d.add(launch.cost, schedule::costOfUnpackedRing), costOfWarps);
-  setLaunch(plan, chooseLaunch(plan.d, fits, launch.launch, ofWarps));
+  Value unpacking = plan.d.div(plan.constant(schedule::costOfUnpacking(CodedCopy::bytesOf(codes))), plan.processors());
+  Value cost = plan.d.add(plan.d.add(launch.cost, unpacking), plan.constant(schedule::costOfLaunch)), fits = plan.d.less(cost, costOfWarps);
+  setLaunch(plan, ofWarps);
   planAround(g, *bulk, launch, fits);
-  plan.set(LATHE_CUDA_MAPS, plan.d.wide(fits));
+  plan.set(LATHE_CUDA_MAPS, plan.d.mul(plan.d.wide(fits), 2));
   return true;
 }

@@ -75,10 +75,12 @@ GROUPS = {
                     lambda: coded(6, 304, bits=8, block=16, zero="floats", out="f32", scale="f32")],
     "coded_rows": [lambda: coded(16, 128), lambda: coded(27, 128, zero="bytes"), lambda: coded(70, 128, panels=3, bias=True, t="f16").on(2),
                    lambda: coded(0, 64), lambda: coded(64, 64, open_rows=False, bits=8, block=32)],
-    # Groups of warps multiply what others unpack: whole tiles and not, blocks of a part of a step, a depth that is cut.
-    "coded_groups": [lambda: coded(256, 192, panels=8).on(4), lambda: coded(200, 96, panels=5, block=16, zero="bytes", bias=True).on(2),
+    # Groups of warps multiply what a launch in front unpacks: whole tiles and not, blocks of a part of a group, a depth that is cut.
+    "coded_groups": [lambda: coded(256, 192, panels=8).on(1).launching("gemm_unpack", "gemm_wgmma_128x128"),
+                     lambda: coded(200, 96, panels=5, block=16, zero="bytes", bias=True).on(1),
                      lambda: coded(130, 128, panels=2, bits=8, block=64, t="f16", zero="floats", out="f32", rounds=True).on(1),
-                     lambda: coded(384, 160, panels=6, block=32, t="f16", scale="f32").on(4)],
+                     lambda: coded(384, 160, panels=6, block=32, t="f16", scale="f32").on(1),
+                     lambda: coded(128, 8192, panels=2, block=256, t="f16").on(32).launching("gemm_unpack", "gemm_wgmma_64x64_parts", "gemm_sum_parts")],
     # Floats are the sum of three halves.
     "coded_floats": [lambda: coded(1, 256, t="f32", scale="f32"), lambda: coded(9, 160, t="f32", zero="bytes", bias=True),
                      lambda: coded(4, 128, t="f32", bits=8, zero="floats")],
