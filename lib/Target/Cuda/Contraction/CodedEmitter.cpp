@@ -31,12 +31,31 @@ void CodedEmitter::locate() {
   panel = weights.at(d.wide(d.minU(d.add(firstPanel, ofPanels), d.i32(p.panels - 1))));
 }
 
-/// The words of so many groups, from one (i32) on.
-Values CodedEmitter::loadWords(Value group, unsigned count) {
+/// What memory has of so many groups, from one (i32) on: their words, then scales and zero points of their blocks, as there are any.
+Values CodedEmitter::loadAhead(Value group, unsigned count) {
   Values out;
   for (unsigned i = 0; i < count; ++i)
     out.push_back(weights.words(*panel, d.add(group, i)));
+  for (unsigned i = 0; i < count; i += groupsOfBlock())
+    for (unsigned b = 0; b < blocksOfGroup(); ++b) {
+      auto [scale, zero] = weights.blockAt(*panel, d.add(d.mul(d.add(group, i), p.groupDepth()), b * p.block));
+      Type four = d.vector(lines, d.f32Type());
+      if (scale)
+        out.push_back(scale);
+      if (!p.isCentered())
+        out.push_back(d.subF(zero ? zero : d.zero(four), d.real(four, p.middle())));
+    }
   return out;
+}
+
+CodedEmitter::OfBlock CodedEmitter::takeBlock(ArrayRef<Value> &loaded) const {
+  OfBlock of;
+  for (auto [there, value] : {std::pair(bool(p.scale), &of.scale), std::pair(!p.isCentered(), &of.zero)})
+    if (there) {
+      *value = loaded.front();
+      loaded = loaded.drop_front();
+    }
+  return of;
 }
 
 /// Where the elements begin that the thread multiplies: of one of the eight rows from `ofTile` on; past the last one those of the last one.
@@ -64,13 +83,6 @@ SmallVector<Values> CodedEmitter::loadElements(unsigned ofTile, Value group, Val
       out = d.insert(out, d.extract(piece, e), i + e);
   }
   return fragments.elements(own ? d.select(own, out, d.zero(whole)) : out);
-}
-
-/// What the block that a depth (i32) is in has for the thread's columns.
-CodedEmitter::OfBlock CodedEmitter::blockAt(Value depth) {
-  auto [scale, zero] = weights.blockAt(*panel, depth);
-  Type four = d.vector(lines, d.f32Type());
-  return {scale, p.isCentered() ? Value() : d.subF(zero ? zero : d.zero(four), d.real(four, p.middle()))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,50 +124,48 @@ Values CodedEmitter::scaled(const OfBlock &of, const Products &products, Values 
 }
 
 /// Adds the products of some groups, a block of codes after the other.
-Values CodedEmitter::multiply(Value group, ArrayRef<Value> words, Values sums) {
-  unsigned ofBlock = std::max<int64_t>(1, p.block / p.groupDepth()), blocks = std::max<int64_t>(1, p.groupDepth() / p.block);
+Values CodedEmitter::multiply(Value group, unsigned count, ArrayRef<Value> loaded, Values sums) {
   Products zeros(3 * (tile.rows / 8), Values(4, d.f32(0)));
-  for (unsigned first = 0; first < words.size(); first += ofBlock) {
-    ArrayRef<Value> together = words.drop_front(first).take_front(ofBlock);
-    for (unsigned b = 0; b < blocks; ++b) {
-      Value start = d.add(group, first), own = blocks > 1 ? d.equal(d.shr(inQuad, 1), b) : Value();
-      OfBlock of = blockAt(d.add(d.mul(start, p.groupDepth()), b * p.block));
+  ArrayRef<Value> words = loaded.take_front(count), ofBlocks = loaded.drop_front(count);
+  for (unsigned first = 0; first < count; first += groupsOfBlock())
+    for (unsigned b = 0; b < blocksOfGroup(); ++b) {
+      Value start = d.add(group, first), own = blocksOfGroup() > 1 ? d.equal(d.shr(inQuad, 1), b) : Value();
       Products products = zeros;
-      for (auto [i, word] : llvm::enumerate(together))
+      for (auto [i, word] : llvm::enumerate(words.drop_front(first).take_front(groupsOfBlock())))
         multiplyGroup(d.add(start, i), word, own, products);
-      sums = scaled(of, products, std::move(sums));
+      sums = scaled(takeBlock(ofBlocks), products, std::move(sums));
     }
-  }
   return sums;
 }
 
-/// Warps take the depth by turns, `ahead` groups at a time; the next words are on their way meanwhile.
+/// Warps take the depth by turns, `ahead` groups at a time; what memory has of the next ones is on its way meanwhile.
 Values CodedEmitter::sumOverDepth() {
   unsigned ahead = tile.ahead;
   int64_t groups = p.depth / p.groupDepth(), whole = groups / ahead;
   unsigned count = tile.rows / 8 * 2 * lines, left = groups % ahead;
   Values carried(count, d.f32(0));
   if (whole)
-    carried.append(loadWords(d.mul(d.minU(number, d.i32(whole - 1)), ahead), ahead));
+    carried.append(loadAhead(d.mul(d.minU(number, d.i32(whole - 1)), ahead), ahead));
   frame.awaitPrevious();
   for (unsigned r = 0; r < tile.rows; r += 8)
     rowStarts.push_back(rowStart(r));
   if (whole)
     carried = d.loop(number, d.i32(whole), d.i32(tile.depthWarps), carried, [&](Value step, ValueRange now) {
-      Values state(now), words(now.drop_front(count));
+      Values state(now), loaded(now.drop_front(count));
       Value next = d.minU(d.add(step, tile.depthWarps), d.i32(whole - 1));
-      Values loaded = loadWords(d.mul(next, ahead), ahead);
+      Values following = loadAhead(d.mul(next, ahead), ahead);
       d.keepAhead();
       state.truncate(count);
-      Values out = multiply(d.mul(step, ahead), words, std::move(state));
-      out.append(loaded);
+      Values out = multiply(d.mul(step, ahead), ahead, loaded, std::move(state));
+      out.append(following);
       return out;
     });
   carried.truncate(count);
   if (!left)
     return carried;
   Value rest = d.i32(whole * ahead);
-  return d.choose(d.equal(number, whole % tile.depthWarps), [&] { return multiply(rest, loadWords(rest, left), carried); }, [&] { return carried; });
+  return d.choose(d.equal(number, whole % tile.depthWarps), [&] { return multiply(rest, left, loadAhead(rest, left), carried); },
+                  [&] { return carried; });
 }
 
 //===----------------------------------------------------------------------===//

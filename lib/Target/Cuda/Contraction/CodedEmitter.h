@@ -34,10 +34,13 @@ private:
 
   void locate();
   Value rowStart(unsigned ofTile);
-  Values loadWords(Value group, unsigned count);
+  Values loadAhead(Value group, unsigned count);
   llvm::SmallVector<Values> loadElements(unsigned ofTile, Value group, Value own);
-  OfBlock blockAt(Value depth);
-  Values multiply(Value group, llvm::ArrayRef<Value> words, Values sums);
+  /// Of words that are there together one or two blocks, or several of which are one.
+  unsigned groupsOfBlock() const { return std::max<int64_t>(1, p.block / p.groupDepth()); }
+  unsigned blocksOfGroup() const { return std::max<int64_t>(1, p.groupDepth() / p.block); }
+  OfBlock takeBlock(llvm::ArrayRef<Value> &loaded) const;
+  Values multiply(Value group, unsigned count, llvm::ArrayRef<Value> loaded, Values sums);
   void multiplyGroup(Value group, Value word, Value own, Products &products);
   Values scaled(const OfBlock &of, const Products &products, Values sums);
   Values sumOverDepth();

@@ -33,8 +33,7 @@ llvm::Expected<bool> cuda::generateCodedGemm(Generator &g) {
     return false;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
-  kernel::GenericOp kernel(g.info.kernel);
-  bool early = kernel.isConstant(cast<BlockArgument>(p->words.getRef()));
+  bool early = p->areConstant(g.info.kernel);
   std::optional<GemmLaunch> best;
   Value least;
   for (const schedule::CodedTile *t : tilesFor(g, *p)) {

@@ -132,6 +132,13 @@ std::vector<unsigned> CodedProblem::allDepthAxes() const {
 
 Expr CodedProblem::lhsStart(const BodyInfo &info) const { return atZero(info, info.exprOf(product.lhs), allDepthAxes()); }
 
+bool CodedProblem::areConstant(kernel::GenericOp kernel) const {
+  return llvm::all_of(lower::opsBelow(product.rhs), [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return !load || kernel.isConstant(cast<BlockArgument>(load.getRef()));
+  });
+}
+
 bool CodedProblem::isCentered() const {
   FloatAttr constant;
   return zero && matchPattern(zero, m_Constant(&constant)) && constant.getValueAsDouble() == double(middle());

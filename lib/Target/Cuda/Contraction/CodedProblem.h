@@ -27,6 +27,8 @@ struct CodedProblem {
   int64_t groupDepth() const { return wordsTogether * perWord(); }
   /// Codes are multiplied as (code - middle).
   int64_t middle() const { return int64_t(1) << (bits - 1); }
+  /// Whether no kernel writes words, scales and zero points.
+  bool areConstant(kernel::GenericOp kernel) const;
   /// Whether the zero point of every column is the middle.
   bool isCentered() const;
   /// What the first factor's offset is at the depth 0.
