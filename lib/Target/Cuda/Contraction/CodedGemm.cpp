@@ -13,7 +13,7 @@ static std::vector<const schedule::CodedTile *> tilesFor(const Generator &g, con
   std::vector<const schedule::CodedTile *> out;
   int64_t most = p.rows.constant().value_or(INT64_MAX);
   for (const schedule::CodedTile &t : schedule::codedTiles())
-    if (out.empty() || (out.back()->rows < most && CodedEmitter::sharedBytes(t) <= g.machine().gpu.sharedPerBlock))
+    if (out.empty() || t.rows == out.back()->rows || (out.back()->rows < most && CodedEmitter::sharedBytes(t) <= g.machine().gpu.sharedPerBlock))
       out.push_back(&t);
   return out;
 }
@@ -22,9 +22,9 @@ static std::vector<const schedule::CodedTile *> tilesFor(const Generator &g, con
 static std::pair<Value, Value> reckon(PlanFunction &plan, const CodedProblem &p, const schedule::CodedTile &t) {
   DeviceBuilder &h = plan.d;
   Expr blocks = Expr::ceildiv(p.rows, Expr(int64_t(t.rows))) * Expr((p.panels + t.panels - 1) / t.panels);
-  Value count = plan.size(blocks), walks = h.ceilDiv(count, plan.processors());
-  int64_t each = p.depth / p.groupDepth() * schedule::costOfGroup(t, CodedFragments::partsOf(p.lhsType())) + schedule::costOfCodedBlock;
-  return {h.mul(walks, each), count};
+  Value count = plan.size(blocks), walks = h.ceilDiv(count, plan.processors()), waits = h.ceilDiv(count, h.mul(plan.processors(), t.blocksOfProcessor));
+  int64_t each = p.depth / p.groupDepth() * schedule::costOfGroup(t, CodedFragments::partsOf(p.lhsType()));
+  return {h.add(h.mul(walks, each), h.mul(waits, schedule::costOfCodedBlock)), count};
 }
 
 llvm::Expected<bool> cuda::generateCodedGemm(Generator &g) {
