@@ -267,9 +267,13 @@ bool Trees::mustBeRoot(Operation *op) {
     return true; // a copy, put here to bring elements into order
   Uses uses;
   collectUses(op->getResult(0), uses);
-  bool unpacked = isUnpacked(op->getResult(0)); // what it is multiplied with is read from memory, as for a contraction
-  bool fromMemory = llvm::any_of(uses.ops, [&](Operation *u) {
-    return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u) || (!unpacked && multipliesUnpacked(u));
+  // What something unpacked is multiplied with is read from memory, as for a contraction; of a half type as that.
+  bool unpacked = isUnpacked(op->getResult(0)), multiplies = !unpacked && llvm::any_of(uses.ops, multipliesUnpacked);
+  Operation *narrow = multiplies && widens(op) ? sourceOf(narrowOf(op->getResult(0))) : nullptr;
+  if (isPointwise(narrow))
+    roots.insert(narrow);
+  bool fromMemory = (multiplies && !widens(op)) || llvm::any_of(uses.ops, [&](Operation *u) {
+    return isHeavyRoot(u) || isa<func::ReturnOp>(u) || ir::isHostOp(u);
   });
   unsigned cost = 0;
   if (!fromMemory && isFree(op->getResult(0), 12, cost))

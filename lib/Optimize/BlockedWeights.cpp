@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CodedMatrix.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Dialect/Lathe/Evaluate.h"
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cmath>
 
 namespace lathe::opt {
 #define GEN_PASS_DEF_BLOCKEDWEIGHTS
@@ -21,28 +23,15 @@ using namespace mlir;
 using namespace lathe;
 using namespace lathe::ir;
 using shape::Expr;
+using opt::CodedMatrix;
+using opt::PackedMatrix;
 
-/// Columns side by side in memory, of which each has a word in turn.
-constexpr int64_t panel = 32, wordBits = 32;
-/// Of a run of rows with one scale and zero point.
-constexpr int64_t shortestBlock = 16, longestBlock = 256;
+constexpr int64_t panel = PackedMatrix::panel;
+
 /// Of a matrix that is worth unpacking, and that is worth evaluating here.
-constexpr int64_t fewestElements = 1 << 12, mostElements = 64 << 20;
+constexpr int64_t fewestElements = 1 << 12, mostElements = 128 << 20;
 
 namespace {
-
-/// (codes - zero) * scale, elements [depth][columns].
-struct Matrix {
-  int64_t depth, columns;
-  std::vector<float> codes, zero, scale;
-};
-
-/// The same in words.
-struct Packed {
-  int64_t blocks, words, perWord, bits; ///< words of a block, codes of a word
-  std::vector<int32_t> codes;           ///< [columns / panel][blocks][words][panel]
-  std::vector<float> zero, scale;       ///< [columns / panel][blocks][panel]
-};
 
 class Rewriter {
 public:
@@ -50,8 +39,10 @@ public:
   bool rewrite(ContractOp op);
 
 private:
-  std::optional<Matrix> matrixOf(ContractOp op);
-  Value unpacked(const Packed &p, int64_t panels);
+  std::optional<CodedMatrix> matrixOf(ContractOp op);
+  Value unpacked(const PackedMatrix &p);
+  Value perBlock(const std::vector<float> &numbers, const PackedMatrix &p, const Dims &dims);
+  Value filled(Value x, int64_t depth);
 
   GraphBuilder g;
 };
@@ -97,25 +88,46 @@ static std::optional<std::vector<float>> shown(Value part, ArrayRef<Operation *>
   return r;
 }
 
-/// The second operand, where it is codes of a few bits in a constant, less zero points, times scales.
-std::optional<Matrix> Rewriter::matrixOf(ContractOp op) {
+static bool isHalf(Type t) { return t.isF16() || t.isBF16(); }
+static bool isRounding(Operation *op) {
+  return isa_and_nonnull<CastOp>(op) && isa<FloatType>(elementOf(op->getOperand(0))) && isa<FloatType>(elementOf(op->getResult(0)));
+}
+
+namespace {
+struct Scaled {
+  Value codes, zero, scale; ///< the codes are cast from integers; null: no zero point
+};
+} // namespace
+
+/// Codes of a few bits, less zero points, times scales.
+static std::optional<Scaled> scaledIn(Value v) {
+  auto mul = v.getDefiningOp<MulOp>();
+  for (unsigned side : {0, 1}) {
+    auto sub = mul ? mul->getOperand(side).getDefiningOp<SubOp>() : SubOp();
+    Value codes = sub ? sub.getLhs() : mul ? mul->getOperand(side) : Value();
+    auto cast = codes ? codes.getDefiningOp<CastOp>() : CastOp();
+    auto integer = cast ? dyn_cast<IntegerType>(elementOf(cast.getX())) : IntegerType();
+    if (integer && integer.getWidth() <= 8)
+      return Scaled{codes, sub ? sub.getRhs() : Value(), mul->getOperand(1 - side)};
+  }
+  return std::nullopt;
+}
+
+/// The second operand, where it is codes of a few bits in a constant, less zero points, times scales. Where that is rounded to a half type on
+/// its way, no more than the rounding is left out.
+std::optional<CodedMatrix> Rewriter::matrixOf(ContractOp op) {
   SmallVector<Operation *> views;
   Value v = op.getRhs();
-  while (isa_and_nonnull<TransposeOp, ReshapeOp, SliceOp>(v.getDefiningOp())) {
-    views.push_back(v.getDefiningOp());
-    v = views.back()->getOperand(0);
-  }
-  auto mul = v.getDefiningOp<MulOp>();
-  auto sub = mul ? mul.getLhs().getDefiningOp<SubOp>() : SubOp();
-  Value codes = sub ? sub.getLhs() : mul ? mul.getLhs() : Value();
-  auto cast = codes ? codes.getDefiningOp<CastOp>() : CastOp();
-  auto integer = cast ? dyn_cast<IntegerType>(elementOf(cast.getX())) : IntegerType();
-  if (!integer || integer.getWidth() > 8 || !elementOf(v).isF32() || !typeOf(v).hasStaticShape() || !typeOf(op.getRhs()).hasStaticShape())
+  for (Operation *def; isa_and_nonnull<TransposeOp, ReshapeOp, SliceOp>(def = v.getDefiningOp()) || isRounding(def); v = def->getOperand(0))
+    if (!isRounding(def))
+      views.push_back(def);
+  std::optional<Scaled> s = elementOf(v).isF32() || isHalf(elementOf(v)) ? scaledIn(v) : std::nullopt;
+  if (!s || !typeOf(v).hasStaticShape() || !typeOf(op.getRhs()).hasStaticShape())
     return std::nullopt;
   ArrayRef<int64_t> shape = typeOf(op.getRhs()).getShape();
   bool transposed = op.getRhsContract()[0] == 1;
-  Matrix m{shape[transposed], shape[!transposed], {}, {}, {}};
-  if (m.depth * m.columns < fewestElements || m.depth * m.columns > mostElements || m.columns % panel)
+  CodedMatrix m{shape[transposed], shape[!transposed], {}, {}, {}};
+  if (m.depth * m.columns < fewestElements || m.depth * m.columns > mostElements)
     return std::nullopt;
   auto take = [&](Value part, std::vector<float> &to) {
     std::optional<std::vector<float>> r = shown(part, views, transposed);
@@ -123,51 +135,12 @@ std::optional<Matrix> Rewriter::matrixOf(ContractOp op) {
       to = std::move(*r);
     return r.has_value();
   };
-  if (!take(mul.getRhs(), m.scale) || !take(codes, m.codes))
+  if (!take(s->scale, m.scale) || !take(s->codes, m.codes))
     return std::nullopt;
-  std::optional<double> same = sub ? splatValue(sub.getRhs()) : 0;
+  std::optional<double> same = s->zero ? splatValue(s->zero) : 0;
   if (same)
     m.zero.assign(m.codes.size(), float(*same));
-  return same || take(sub.getRhs(), m.zero) ? std::optional(std::move(m)) : std::nullopt;
-}
-
-/// Does each run of `block` rows have one scale and one zero point in every column?
-static bool isInBlocks(const Matrix &m, int64_t block) {
-  if (m.depth % block)
-    return false;
-  for (int64_t k = 0; k < m.depth; ++k)
-    for (int64_t n = 0, first = k / block * block; n < m.columns; ++n)
-      if (m.scale[k * m.columns + n] != m.scale[first * m.columns + n] || m.zero[k * m.columns + n] != m.zero[first * m.columns + n])
-        return false;
-  return true;
-}
-
-static std::optional<Packed> packed(const Matrix &m) {
-  auto [low, high] = std::minmax_element(m.codes.begin(), m.codes.end());
-  float least = *low, range = *high - *low;
-  Packed p;
-  p.bits = range < 16 ? 4 : 8;
-  p.perWord = wordBits / p.bits;
-  int64_t block = longestBlock;
-  while (block >= shortestBlock && !isInBlocks(m, block))
-    block /= 2;
-  if (block < shortestBlock || range > 255)
-    return std::nullopt;
-  p.blocks = m.depth / block;
-  p.words = block / p.perWord;
-  p.codes.assign(m.depth / p.perWord * m.columns, 0);
-  for (int64_t k = 0; k < m.depth; ++k)
-    for (int64_t n = 0; n < m.columns; ++n) {
-      int64_t word = (n / panel * (m.depth / p.perWord) + k / p.perWord) * panel + n % panel;
-      p.codes[word] = int32_t(uint32_t(p.codes[word]) | uint32_t(m.codes[k * m.columns + n] - least) << (k % p.perWord * p.bits));
-    }
-  for (int64_t first = 0; first < m.columns; first += panel)
-    for (int64_t k = 0; k < m.depth; k += block)
-      for (int64_t n = first; n < first + panel; ++n) {
-        p.zero.push_back(m.zero[k * m.columns + n] - least);
-        p.scale.push_back(m.scale[k * m.columns + n]);
-      }
-  return p;
+  return same || take(s->zero, m.zero) ? std::optional(std::move(m)) : std::nullopt;
 }
 
 template <typename T> static ElementsAttr attributeOf(ArrayRef<int64_t> shape, Type element, const std::vector<T> &numbers) {
@@ -175,35 +148,68 @@ template <typename T> static ElementsAttr attributeOf(ArrayRef<int64_t> shape, T
   return constantFromBytes(RankedTensorType::get(shape, element), bytes, "weights");
 }
 
+static bool areBytes(const std::vector<float> &numbers) {
+  return llvm::all_of(numbers, [](float x) { return x >= 0 && x <= 255 && x == std::floor(x); });
+}
+
+/// Numbers of blocks as f32, in memory in the narrowest type that has them all: of blocks of 32 codes of 4 bits, scales in f32 are a fifth of
+/// what is read.
+Value Rewriter::perBlock(const std::vector<float> &numbers, const PackedMatrix &p, const Dims &dims) {
+  Type f32 = g.b.getF32Type();
+  if (llvm::all_equal(numbers))
+    return g.splat(numbers.front(), dims, f32);
+  SmallVector<int64_t> shape{p.panels, p.blocks, 1, 1, panel};
+  ElementsAttr attr;
+  if (areBytes(numbers)) {
+    attr = attributeOf(shape, g.b.getIntegerType(8, /*isSigned=*/false), std::vector<uint8_t>(numbers.begin(), numbers.end()));
+  } else {
+    Type element = f32;
+    for (Type half : {Type(g.b.getF16Type()), Type(g.b.getBF16Type())})
+      if (element == f32 && llvm::all_of(numbers, [&](float x) { return roundTo(x, half) == x; }))
+        element = half;
+    ConstantTensor t(RankedTensorType::get(shape, element));
+    t.floats.assign(numbers.begin(), numbers.end());
+    attr = element == f32 ? attributeOf(shape, f32, numbers) : writeConstant(t, "weights");
+  }
+  return g.cast(g.broadcastTo(g.b.create<ConstantOp>(g.loc, attr), dims), f32);
+}
+
 /// The matrix as [panels, blocks, words, codes of a word, columns of a panel].
-Value Rewriter::unpacked(const Packed &p, int64_t panels) {
+Value Rewriter::unpacked(const PackedMatrix &p) {
   Type i32 = g.b.getI32Type(), f32 = g.b.getF32Type();
-  Dims dims{Expr(panels), Expr(p.blocks), Expr(p.words), Expr(p.perWord), Expr(panel)};
-  auto constant = [&](ElementsAttr attr) { return g.b.create<ConstantOp>(g.loc, attr).getResult(); };
-  Value words = g.broadcastTo(constant(attributeOf({panels, p.blocks, p.words, 1, panel}, i32, p.codes)), dims);
-  Value shifts = g.binary<MulOp>(g.iota(dims, 3, i32), double(p.bits));
+  Dims dims{Expr(p.panels), Expr(p.blocks), Expr(p.words), Expr(p.perWord), Expr(panel)};
+  Value constant = g.b.create<ConstantOp>(g.loc, attributeOf({p.panels, p.blocks, p.words, 1, panel}, i32, p.codes));
+  Value words = g.broadcastTo(constant, dims), shifts = g.binary<MulOp>(g.iota(dims, 3, i32), double(p.bits));
   Value codes = g.binary<AndOp>(g.binary<ShrOp>(words, shifts), double((1 << p.bits) - 1));
-  auto perBlock = [&](const std::vector<float> &numbers) {
-    bool same = llvm::all_equal(numbers);
-    return same ? g.splat(numbers.front(), dims, f32)
-                : g.broadcastTo(constant(attributeOf({panels, p.blocks, 1, 1, panel}, f32, numbers)), dims);
-  };
-  Value zero = perBlock(p.zero), centered = g.sub(g.cast(codes, f32), zero);
-  return g.mul(centered, perBlock(p.scale));
+  Value centered = g.sub(g.cast(codes, f32), perBlock(p.zero, p, dims));
+  return g.mul(centered, perBlock(p.scale, p, dims));
+}
+
+/// The first operand with zeros up to the end of the last block; a half type is filled up before it is widened.
+Value Rewriter::filled(Value x, int64_t depth) {
+  if (Operation *cast = x.getDefiningOp(); isRounding(cast) && isHalf(elementOf(cast->getOperand(0))))
+    x = cast->getOperand(0);
+  Dims dims = dimsOf(x), low(dims.size(), Expr(0)), high = low;
+  if (dims.back() == Expr(depth))
+    return x;
+  high.back() = g.facts.simplify(Expr(depth) - dims.back());
+  dims.back() = Expr(depth);
+  return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x)), x, g.scalar(0, elementOf(x)), exprArray(g.b, low), exprArray(g.b, high));
 }
 
 bool Rewriter::rewrite(ContractOp op) {
   Value x = op.getLhs();
   int64_t rank = typeOf(x).getRank();
-  if (!elementOf(x).isF32() || !elementOf(op.getResult()).isF32() || typeOf(op.getRhs()).getRank() != 2 || !op.getRhsBatch().empty() ||
-      op.getRhsContract().size() != 1 || op.getLhsContract()[0] != rank - 1)
+  Type element = elementOf(x), f32 = g.b.getF32Type();
+  if ((element != f32 && !isHalf(element)) || elementOf(op.getResult()) != element || typeOf(op.getRhs()).getRank() != 2 ||
+      !op.getRhsBatch().empty() || op.getRhsContract().size() != 1 || op.getLhsContract()[0] != rank - 1)
     return false;
-  std::optional<Matrix> m = matrixOf(op);
-  std::optional<Packed> p = m ? packed(*m) : std::nullopt;
+  std::optional<CodedMatrix> m = matrixOf(op);
+  std::optional<PackedMatrix> p = m ? opt::packed(*m) : std::nullopt;
   if (!p)
     return false;
-  int64_t panels = m->columns / panel;
-  Dims inner{Expr(panels), Expr(p->blocks), Expr(p->words), Expr(p->perWord), Expr(panel)}, rows = dimsOf(x), all, mine, ones;
+  x = g.cast(filled(x, p->depth), f32);
+  Dims inner{Expr(p->panels), Expr(p->blocks), Expr(p->words), Expr(p->perWord), Expr(panel)}, rows = dimsOf(x), all, mine, ones;
   rows.pop_back();
   all.append(rows);
   all.append(inner);
@@ -211,9 +217,12 @@ bool Rewriter::rewrite(ContractOp op) {
   mine.append({Expr(1), inner[1], inner[2], inner[3], Expr(1)});
   ones.append(rows.size(), Expr(1));
   ones.append(inner);
-  Value wide = g.broadcastTo(g.reshape(x, mine), all), w = g.broadcastTo(g.reshape(unpacked(*p, panels), ones), all);
+  Value wide = g.broadcastTo(g.reshape(x, mine), all), w = g.broadcastTo(g.reshape(unpacked(*p), ones), all);
   Value sum = g.reduce(ReduceKind::Sum, g.mul(wide, w), {rank, rank + 1, rank + 2}, /*keepDims=*/false);
-  op.getResult().replaceAllUsesWith(g.reshape(sum, dimsOf(op.getResult())));
+  Dims columns = dimsOf(op.getResult());
+  columns.back() = Expr(p->panels * panel);
+  Value result = g.slice(g.reshape(sum, columns), rank - 1, Expr(0), Expr(m->columns));
+  op.getResult().replaceAllUsesWith(g.cast(result, element));
   op.erase();
   return true;
 }

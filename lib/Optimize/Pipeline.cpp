@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesCodes, bool wholeTransforms) {
+void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesBytes, bool wholeTransforms) {
   // First, so that what a transform is made of is simplified as if it were the model's.
   ExpandTransformsOptions transforms;
   transforms.whole = wholeTransforms;
@@ -16,10 +16,9 @@ void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesCodes, bool wh
   pm.addPass(createExpandNarrowTypes());
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;
-  integers.weights = multipliesCodes;
+  integers.weights = multipliesBytes;
   pm.addPass(createIntegerProducts(integers));
-  if (multipliesCodes) // where floats are multiplied with floats, weights are unpacked when the model is compiled
-    pm.addPass(createBlockedWeights());
+  pm.addPass(createBlockedWeights());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());
   pm.addPass(createFoldConstants());

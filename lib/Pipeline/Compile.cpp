@@ -60,7 +60,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     target::Preferences one = pipeline::backendOf(t).preferences();
     if (one.unrolledSteps)
       all.unrolledSteps = std::min(*one.unrolledSteps, all.unrolledSteps.value_or(*one.unrolledSteps));
-    all.multipliesCodes &= one.multipliesCodes;
+    all.multipliesBytes &= one.multipliesBytes;
     all.packsImages &= one.packsImages;
     all.extendsRows &= one.extendsRows;
     all.hostTransforms &= one.hostTransforms;
@@ -98,9 +98,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesCodes, bool wholeTransforms) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesBytes, bool wholeTransforms) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesCodes, wholeTransforms); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesBytes, wholeTransforms); });
 }
 
 /// lathe -> kernels.
@@ -302,7 +302,7 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   auto optimize = [&] {
     target::Preferences wanted = preferencesOf(options);
-    return pipeline::optimize(module, options.observer, wanted.multipliesCodes, wanted.wholeTransforms);
+    return pipeline::optimize(module, options.observer, wanted.multipliesBytes, wanted.wholeTransforms);
   };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;

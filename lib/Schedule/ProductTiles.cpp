@@ -44,6 +44,11 @@ int64_t schedule::costOf(const ProductTile &t) {
   return 0;
 }
 
+int64_t schedule::costOfUnpacking(int64_t bytes) {
+  constexpr int64_t bytesPerClock = 16;
+  return bytes / bytesPerClock;
+}
+
 static bool admits(int64_t rows, int64_t columns, const ProductTile &tile) {
   return (rows < 0 || rows == tile.rows) && (columns < 0 || columns == tile.columns);
 }

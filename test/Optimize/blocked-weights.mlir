@@ -16,7 +16,7 @@ func.func @main(%x: tensor<5x64xf32>) -> tensor<5x64xf32> {
 // CHECK: %[[CODES:.*]] = lathe.and %[[SHIFTED]]
 // CHECK: %[[FLOATS:.*]] = lathe.cast %[[CODES]] : tensor<2x4x2x8x32xi32> -> tensor<2x4x2x8x32xf32>
 // CHECK: lathe.sub %[[FLOATS]]
-// CHECK: lathe.constant {{.*}} : tensor<2x4x1x1x32xf32>
+// CHECK: lathe.constant {{.*}} : tensor<2x4x1x1x32xf16>
 // CHECK: %[[SUM:.*]] = lathe.reduce sum {{.*}} axes [2, 3, 4] : tensor<5x2x4x2x8x32xf32> -> tensor<5x2x32xf32>
 // CHECK: lathe.reshape %[[SUM]] : tensor<5x2x32xf32> -> tensor<5x64xf32>
 // CHECK-NOT: lathe.contract
@@ -34,3 +34,25 @@ func.func @main(%x: tensor<5x64xf32>) -> tensor<5x64xf32> {
 }
 // CHECK-LABEL: func.func @main
 // CHECK: lathe.contract
+
+// -----
+
+// A half type: weights are not rounded, sums are of f32. Rows and columns are filled up to whole blocks and panels.
+func.func @main(%x: tensor<5x100xbf16>) -> tensor<5x41xbf16> {
+  %codes = lathe.constant dense<3> : tensor<100x41xi8>
+  %scale = lathe.constant dense<0.5> : tensor<100x41xbf16>
+  %q = lathe.cast %codes : tensor<100x41xi8> -> tensor<100x41xbf16>
+  %w = lathe.mul %scale, %q : tensor<100x41xbf16>
+  %y = lathe.contract %x, %w batch [] x [] over [1] x [0] : tensor<5x100xbf16>, tensor<100x41xbf16> -> tensor<5x41xbf16>
+  return %y : tensor<5x41xbf16>
+}
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[FILLED:.*]] = lathe.pad %arg0{{.*}} -> tensor<5x128xbf16>
+// CHECK: lathe.cast %[[FILLED]] : tensor<5x128xbf16> -> tensor<5x128xf32>
+// CHECK: lathe.constant {{.*}} : tensor<2x1x16x1x32xi32>
+// CHECK: %[[SUM:.*]] = lathe.reduce sum {{.*}} -> tensor<5x2x32xf32>
+// CHECK: %[[ALL:.*]] = lathe.reshape %[[SUM]] : tensor<5x2x32xf32> -> tensor<5x64xf32>
+// CHECK: %[[CUT:.*]] = lathe.slice %[[ALL]]{{.*}} -> tensor<5x41xf32>
+// CHECK: lathe.cast %[[CUT]] : tensor<5x41xf32> -> tensor<5x41xbf16>
+// CHECK-NOT: lathe.contract

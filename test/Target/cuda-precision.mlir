@@ -55,3 +55,32 @@ func.func @main(%x: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<8x4xf32>) {
   }
   return %y, %s : tensor<8x16xf32>, tensor<8x4xf32>
 }
+
+// What is multiplied with codes becomes a half type, the codes stay.
+// CHECK-LABEL: func.func @codes
+// CHECK: %[[X:.*]] = kernel.generic loop @convert
+// CHECK: kernel.generic reduction @coded
+// CHECK-SAME: ins(%[[X]], %arg1 : tensor<8x32xbf16>, tensor<4x32xi32>)
+// CHECK: %[[NARROW:.*]] = kernel.load {{.*}} : <bf16> -> bf16
+// CHECK: %[[WIDE:.*]] = arith.extf %[[NARROW]] : bf16 to f32
+// CHECK: arith.mulf %[[WIDE]]
+func.func @codes(%x: tensor<8x32xf32>, %w: tensor<4x32xi32>) -> tensor<8x32xf32> {
+  %y = kernel.generic reduction @coded axes(m = "8", j = "32", w = "4", c = "8")
+      ins(%x, %w : tensor<8x32xf32>, tensor<4x32xi32>) outs(tensor<8x32xf32>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<i32>, %o: !kernel.ref<f32>):
+    %mask = arith.constant 15 : i32
+    %four = arith.constant 4 : i32
+    %xn = kernel.load %a["32*m + 8*w + c"] : !kernel.ref<f32> -> f32
+    %word = kernel.load %b["32*w + j"] : !kernel.ref<i32> -> i32
+    %at = kernel.index "c"
+    %place = arith.trunci %at : i64 to i32
+    %by = arith.muli %place, %four : i32
+    %low = arith.shrsi %word, %by : i32
+    %code = arith.andi %low, %mask : i32
+    %weight = arith.sitofp %code : i32 to f32
+    %p = arith.mulf %xn, %weight : f32
+    %s = kernel.reduce add %p over ["w", "c"] : f32
+    kernel.store %s, %o["32*m + j"] : f32, !kernel.ref<f32>
+  }
+  return %y : tensor<8x32xf32>
+}

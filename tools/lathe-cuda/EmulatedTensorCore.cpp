@@ -189,6 +189,24 @@ static void pickBytes(const uint64_t *a, uint64_t *r) {
     *r |= (bytes >> (8 * (a[2] >> (4 * i) & 7)) & 0xff) << (8 * i);
 }
 
+/// Two floats rounded to a half type, the first one into the upper half of a word.
+static Semantics roundPair(bool isBFloat) {
+  return [isBFloat](const uint64_t *a, uint64_t *r) {
+    auto round = [&](uint64_t bits) {
+      if (!isBFloat) {
+        _Float16 half = _Float16(asFloat(bits));
+        uint16_t out;
+        memcpy(&out, &half, 2);
+        return uint64_t(out);
+      }
+      uint32_t word = uint32_t(bits);
+      bool isNan = (word & 0x7fffffff) > 0x7f800000;
+      return uint64_t(isNan ? 0x7fff : (word + 0x7fff + (word >> 16 & 1)) >> 16);
+    };
+    *r = round(a[0]) << 16 | round(a[1]);
+  };
+}
+
 Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
   if (StringRef(text).starts_with("wgmma.mma_async"))
     return wgmma(text);
@@ -198,6 +216,8 @@ Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
     return dotBytes(text);
   if (StringRef(text).starts_with("prmt"))
     return pickBytes;
+  if (StringRef(text).starts_with("cvt.rn.bf16x2.f32") || StringRef(text).starts_with("cvt.rn.f16x2.f32"))
+    return roundPair(StringRef(text).contains("bf16"));
   if (StringRef(text).starts_with("mma.sync") && StringRef(text).contains(".s32"))
     return multiplyBytes(text);
   if (StringRef(text).starts_with("mma.sync"))

@@ -14,9 +14,9 @@ namespace lathe::opt {
 #include "lathe/Optimize/Passes.h.inc"
 
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-/// `multipliesCodes`: quantised weights that floats are multiplied with stay codes, for targets that read them so.
+/// `multipliesBytes`: of quantised weights, those of bytes with scales for columns are multiplied as a matrix of bytes, for targets that do so.
 /// `wholeTransforms`: Fourier transforms that a kernel can hold stay one.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesCodes = true, bool wholeTransforms = false);
+void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesBytes = true, bool wholeTransforms = false);
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

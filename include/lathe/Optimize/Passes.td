@@ -210,7 +210,8 @@ def BlockedWeights : Pass<"lathe-blocked-weights", "::mlir::ModuleOp"> {
   let description = [{
     The second operand of a product that is codes of a constant, less zero points, times scales, both of which are the same for runs
     of 16 to 256 rows of each column, becomes words of codes in panels of 32 columns, and the product a sum over these. Each
-    element is computed as before, in registers.
+    element is computed as before, in registers; one that was rounded to a half type is not. Panels and blocks are filled up: behind the first
+    operand's columns there are zeros then, and columns of the result that fill a panel are cut off.
 
     Before:
     ```mlir

@@ -12,9 +12,9 @@
 
 namespace lathe::pipeline {
 
-/// lathe -> lathe. `multipliesCodes`: quantised weights that floats are multiplied with stay codes. `wholeTransforms`: Fourier transforms
+/// lathe -> lathe. `multipliesBytes`: floats are multiplied with matrices of bytes. `wholeTransforms`: Fourier transforms
 /// that a kernel can hold stay one.
-llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesCodes = true, bool wholeTransforms = false);
+llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesBytes = true, bool wholeTransforms = false);
 /// lathe -> kernels.
 llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr, const fuse::FormKernelsOptions &options = {});
 /// Kernels in the form that the target's code generators want: layouts of images and constants, results in place, and what

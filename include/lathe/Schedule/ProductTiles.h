@@ -28,6 +28,10 @@ struct ProductTile {
 llvm::ArrayRef<ProductTile> tilesOf(ProductUnit unit);
 /// Time for a step beside that of the unit's other tiles.
 int64_t costOf(const ProductTile &tile);
+/// Clocks of one multiprocessor for so many bytes of halves that are made of codes and written to memory.
+int64_t costOfUnpacking(int64_t bytes);
+/// Clocks that one more launch takes.
+constexpr int64_t costOfLaunch = 4096;
 /// Whether the schedule leaves the tile to pick.
 bool admits(ProductsAttr asked, const ProductTile &tile);
 /// What the schedule names that no unit has; nothing where there is a tile.

@@ -16,7 +16,7 @@ ConstantTensor::ConstantTensor(RankedTensorType type) : type(type) {
 }
 
 void ConstantTensor::copyFrom(const ConstantTensor &other, int64_t from, int64_t to) {
-  if (isFloat())
+  if (!floats.empty())
     floats[to] = other.floats[from];
   else
     ints[to] = other.ints[from];
@@ -42,14 +42,10 @@ double ir::roundTo(double value, Type element) {
   return v.convertToDouble();
 }
 
-int64_t ir::wrapTo(int64_t value, Type element) {
+ir::Wrap::Wrap(Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
-  if (width >= 64)
-    return value;
-  uint64_t bits = static_cast<uint64_t>(value) & ((uint64_t(1) << width) - 1);
-  if (!isUnsignedElement(element) && (bits >> (width - 1)))
-    bits |= ~((uint64_t(1) << width) - 1);
-  return static_cast<int64_t>(bits);
+  mask = width >= 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
+  sign = isUnsignedElement(element) ? 0 : uint64_t(1) << (std::min(width, 64u) - 1);
 }
 
 int64_t ir::bytesOf(RankedTensorType type) {
@@ -112,14 +108,23 @@ static double toDouble(APFloat v) {
 static ConstantTensor readDense(DenseElementsAttr dense, RankedTensorType type) {
   ConstantTensor t(type);
   Type e = type.getElementType();
+  bool isUnsigned = isUnsignedElement(e);
+  auto number = [&](const APInt &v) { return isUnsigned ? int64_t(v.getZExtValue()) : v.getSExtValue(); };
   int64_t i = 0;
+  if (dense.isSplat() && t.size()) {
+    if (t.isFloat())
+      t.floats.assign(t.size(), toDouble(dense.getSplatValue<APFloat>()));
+    else
+      t.ints.assign(t.size(), number(dense.getSplatValue<APInt>()));
+    return t;
+  }
   if (t.isFloat()) {
     for (const APFloat &v : dense.getValues<APFloat>())
       t.floats[i++] = toDouble(v);
     return t;
   }
   for (const APInt &v : dense.getValues<APInt>())
-    t.ints[i++] = isUnsignedElement(e) ? int64_t(v.getZExtValue()) : v.getSExtValue();
+    t.ints[i++] = number(v);
   return t;
 }
 
@@ -135,6 +140,9 @@ std::optional<ConstantTensor> ir::readConstant(ElementsAttr attr) {
   }
   ConstantTensor t(type);
   unsigned width = std::max(1u, e.getIntOrFloatBitWidth() / 8);
+  std::optional<Wrap> wrap;
+  if (!t.isFloat())
+    wrap.emplace(e);
   for (int64_t i = 0, n = t.size(); i < n; ++i) {
     const char *p = bytes->data() + i * width;
     if (t.isFloat()) {
@@ -143,7 +151,7 @@ std::optional<ConstantTensor> ir::readConstant(ElementsAttr attr) {
     }
     uint64_t bits = 0;
     std::memcpy(&bits, p, width);
-    t.ints[i] = wrapTo(static_cast<int64_t>(bits), e);
+    t.ints[i] = (*wrap)(static_cast<int64_t>(bits));
   }
   return t;
 }

@@ -234,13 +234,14 @@ static double intToFloat(int64_t x, bool isUnsigned, Type to) {
 static ConstantTensor castTensor(CastOp op, const ConstantTensor &x) {
   ConstantTensor out(typeOf(op.getResult()));
   Type from = x.type.getElementType(), to = out.type.getElementType();
+  bool isUnsigned = isUnsignedElement(from);
   for (int64_t i = 0, n = out.size(); i < n; ++i) {
     if (x.isFloat() && out.isFloat())
       out.floats[i] = roundTo(x.floats[i], to);
     else if (x.isFloat())
       out.ints[i] = to.isInteger(1) ? x.floats[i] != 0 : floatToInt(x.floats[i], to);
     else if (out.isFloat())
-      out.floats[i] = intToFloat(x.ints[i], isUnsignedElement(from), to);
+      out.floats[i] = intToFloat(x.ints[i], isUnsigned, to);
     else
       out.ints[i] = to.isInteger(1) ? x.ints[i] != 0 : wrapTo(x.ints[i], to);
   }
@@ -301,13 +302,14 @@ static std::optional<ConstantTensor> evaluateInt(Operation *op, ArrayRef<const C
   IntBinary binary = in.size() == 2 ? intBinaries().lookup(name) : nullptr;
   if (!unary && !binary)
     return std::nullopt;
+  Wrap wrap(e);
   for (int64_t i = 0, n = out.size(); i < n; ++i) {
     int64_t x = in[0]->ints[i];
     // The sign of an unsigned number is not its top bit.
     if (unary)
-      out.ints[i] = isUnsigned && name == "abs" ? x : isUnsigned && name == "sign" ? x != 0 : wrapTo(unary(x), e);
+      out.ints[i] = isUnsigned && name == "abs" ? x : isUnsigned && name == "sign" ? x != 0 : wrap(unary(x));
     else
-      out.ints[i] = wrapTo(binary(x, in[1]->ints[i], isUnsigned, width), e);
+      out.ints[i] = wrap(binary(x, in[1]->ints[i], isUnsigned, width));
   }
   return out;
 }

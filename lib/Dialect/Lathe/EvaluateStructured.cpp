@@ -64,10 +64,12 @@ static Result transpose(TransposeOp op, const ConstantTensor &x) {
 static Result broadcast(BroadcastOp op, const ConstantTensor &x) {
   ConstantTensor out(typeOf(op.getResult()));
   SmallVector<int64_t> strides = stridesOf(x.shape());
+  for (auto [stride, size] : llvm::zip(strides, x.shape()))
+    stride = size == 1 ? 0 : stride;
   forEach(out.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
-    int64_t from = 0, lead = at.size() - x.shape().size();
-    for (size_t d = 0; d < x.shape().size(); ++d)
-      from += x.shape()[d] == 1 ? 0 : at[d + lead] * strides[d];
+    int64_t from = 0, lead = at.size() - strides.size();
+    for (size_t d = 0; d < strides.size(); ++d)
+      from += at[d + lead] * strides[d];
     out.copyFrom(x, from, i);
   });
   return out;

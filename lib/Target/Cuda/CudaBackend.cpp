@@ -105,9 +105,9 @@ public:
     return all;
   }
 
-  /// A loop is one launch, however short it is. Tensor cores multiply bytes with bytes, and no bytes with floats.
+  /// A loop is one launch, however short it is. Weights are unpacked in registers, whatever their scales are of.
   target::Preferences preferences() const override {
-    return {/*unrolledSteps=*/2, /*multipliesCodes=*/false, /*packsImages=*/false,
+    return {/*unrolledSteps=*/2, /*multipliesBytes=*/false, /*packsImages=*/false,
             /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true};
   }
 

@@ -3,6 +3,7 @@
 #include "lathe/Target/CudaTarget.h"
 #include "Attention/Attention.h"
 #include "DeviceJobs.h"
+#include "Contraction/CodedProblem.h"
 #include "Contraction/FewLines.h"
 #include "Contraction/Gemm.h"
 #include "Launch/LoopTracks.h"
@@ -49,7 +50,7 @@ static llvm::Error generate(Generator &g) {
     llvm::Expected<bool> taken = generateFewLines(g);
     return taken ? llvm::Error::success() : taken.takeError();
   }
-  for (auto *generator : {generateScan, generateSort, generateTransform, generateScatter, generateHopperGemm, generateTiledGemm,
+  for (auto *generator : {generateScan, generateSort, generateTransform, generateScatter, generateCodedGemm, generateHopperGemm, generateTiledGemm,
                           generateHopperAttention, generateSimtAttention, generatePermutation}) {
     llvm::Expected<bool> taken = generator(g);
     if (!taken)

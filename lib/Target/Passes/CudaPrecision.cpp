@@ -2,6 +2,7 @@
 
 #include "CopyKernel.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Lower/CodedProduct.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -47,7 +48,17 @@ static SmallVector<Value> productOperands(Operation *op) {
     return {c.getLhs(), c.getRhs()};
   if (auto a = dyn_cast<kernel::AttentionOp>(op))
     return {a.getQ(), a.getK(), a.getV()};
+  auto sum = dyn_cast<kernel::ReduceOp>(op);
+  if (std::optional<lower::CodedProduct> p = sum ? lower::codedProduct(sum) : std::nullopt)
+    return {p->lhs.getRef()}; // codes are no floats until they are multiplied
   return {};
+}
+
+/// A product, or what it reads of its rows.
+static bool isOfProduct(Operation *op) {
+  auto ofCodes = [&](Operation *sum) { return isa<kernel::ReduceOp>(sum) && !productOperands(sum).empty(); };
+  auto multiplies = [&](Operation *mul) { return isa<arith::MulFOp>(mul) && llvm::all_of(mul->getUsers(), ofCodes); };
+  return isa<kernel::LoadOp>(op) ? llvm::all_of(op->getUsers(), multiplies) : !productOperands(op).empty();
 }
 
 /// The kernel's inputs that only products read, all of them f32: half a product in each type serves nobody.
@@ -58,7 +69,7 @@ std::set<unsigned> CudaPrecisionPass::narrowed(kernel::GenericOp kernel) {
     for (Value ref : productOperands(op)) {
       auto arg = mlir::cast<BlockArgument>(ref);
       bool f32 = mlir::cast<kernel::RefType>(arg.getType()).getElementType().isF32();
-      bool alone = llvm::all_of(arg.getUsers(), [](Operation *user) { return !productOperands(user).empty(); });
+      bool alone = llvm::all_of(arg.getUsers(), isOfProduct);
       possible &= f32 && alone && arg.getArgNumber() < kernel.getInputs().size() && op->getResult(0).getType().isF32();
       out.insert(arg.getArgNumber());
     }
@@ -167,11 +178,23 @@ Value CudaPrecisionPass::half(Value v) {
   return out;
 }
 
+/// The load reads elements of the half type, which are widened again.
+static void loadNarrow(kernel::LoadOp load, Type element) {
+  OpBuilder b(load);
+  b.setInsertionPointAfter(load);
+  auto wide = b.create<arith::ExtFOp>(load.getLoc(), load.getType(), load.getResult());
+  load.getResult().replaceAllUsesExcept(wide.getResult(), wide);
+  load.getResult().setType(element);
+}
+
 void CudaPrecisionPass::narrowOperands(kernel::GenericOp kernel) {
   for (unsigned i : narrowed(kernel)) {
     Value h = half(kernel.getInputs()[i]);
     kernel.getInputsMutable()[i].set(h);
     kernel.getInputRef(i).setType(kernel::RefType::get(kernel.getContext(), element));
+    for (Operation *user : kernel.getInputRef(i).getUsers())
+      if (auto load = dyn_cast<kernel::LoadOp>(user))
+        loadNarrow(load, element);
   }
 }
 
@@ -192,6 +215,7 @@ static void useTf32(kernel::GenericOp kernel) {
 
 void CudaPrecisionPass::runOnOperation() {
   Builder b(&getContext());
+  constexpr kernel::KernelClass multiplying[] = {kernel::KernelClass::Contraction, kernel::KernelClass::Attention, kernel::KernelClass::Reduction};
   // Narrowing an operand may replace the kernel that produces it: always look for the first that is not done.
   auto each = [&](llvm::function_ref<void(kernel::GenericOp)> f) {
     llvm::DenseSet<Operation *> done;
@@ -199,8 +223,7 @@ void CudaPrecisionPass::runOnOperation() {
       more = false;
       kernel::GenericOp next;
       getOperation().walk([&](kernel::GenericOp op) {
-        if (next || done.contains(op) || (op.getKernelClass() != kernel::KernelClass::Contraction &&
-                                          op.getKernelClass() != kernel::KernelClass::Attention))
+        if (next || done.contains(op) || !llvm::is_contained(multiplying, op.getKernelClass()))
           return;
         next = op;
       });

@@ -9,6 +9,7 @@
 #include "CopyKernel.h"
 #include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Lower/CodedProduct.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -27,8 +28,10 @@ class Widener {
 public:
   void contraction(kernel::GenericOp kernel, kernel::ContractOp product);
   void filter(kernel::GenericOp kernel, kernel::LoadOp load);
+  void coded(kernel::GenericOp kernel, kernel::ReduceOp sum);
 
 private:
+  void readWidened(kernel::GenericOp kernel, kernel::LoadOp load, arith::ExtFOp extend);
   Value widened(Value v);
   Value constant(ir::ConstantOp c);
 
@@ -103,7 +106,22 @@ void Widener::filter(kernel::GenericOp kernel, kernel::LoadOp load) {
   auto mul = extend->hasOneUse() ? dyn_cast<arith::MulFOp>(*extend->user_begin()) : arith::MulFOp();
   if (!mul || llvm::none_of(mul->getUsers(), [](Operation *user) { return isa<kernel::ReduceOp>(user); }))
     return;
-  Value wide = widened(source);
+  readWidened(kernel, load, extend);
+}
+
+/// The rows that something unpacked is multiplied with are a contraction's first operand.
+void Widener::coded(kernel::GenericOp kernel, kernel::ReduceOp sum) {
+  std::optional<lower::CodedProduct> p = lower::codedProduct(sum);
+  auto ref = p ? cast<BlockArgument>(p->lhs.getRef()) : BlockArgument();
+  auto extend = p && p->lhs->hasOneUse() ? dyn_cast<arith::ExtFOp>(*p->lhs->user_begin()) : arith::ExtFOp();
+  if (extend && extend.getType().isF32() && isHalf(p->lhs.getType()) && ref.hasOneUse() && ref.getArgNumber() < kernel.getInputs().size())
+    readWidened(kernel, p->lhs, extend);
+}
+
+/// The kernel reads the f32 that its input is when it is widened.
+void Widener::readWidened(kernel::GenericOp kernel, kernel::LoadOp load, arith::ExtFOp extend) {
+  auto ref = cast<BlockArgument>(load.getRef());
+  Value wide = widened(kernel.getInputs()[ref.getArgNumber()]);
   if (!wide)
     return;
   kernel.getInputsMutable()[ref.getArgNumber()].set(wide);
@@ -122,11 +140,13 @@ struct WidenHalfPass : target::impl::WidenHalfBase<WidenHalfPass> {
     for (kernel::GenericOp kernel : kernels) {
       SmallVector<Operation *> reads; // a filter's extension, which goes, is the next op
       for (Operation &op : kernel.getBody().front())
-        if (isa<kernel::ContractOp, kernel::LoadOp>(op))
+        if (isa<kernel::ContractOp, kernel::LoadOp, kernel::ReduceOp>(op))
           reads.push_back(&op);
       for (Operation *op : reads) {
         if (auto c = dyn_cast<kernel::ContractOp>(op))
           widener.contraction(kernel, c);
+        else if (auto sum = dyn_cast<kernel::ReduceOp>(op))
+          widener.coded(kernel, sum);
         else if (kernel.getKernelClass() == kernel::KernelClass::Reduction)
           widener.filter(kernel, cast<kernel::LoadOp>(op));
       }

@@ -103,17 +103,18 @@ def microsoft():
     check('MatMulNBits', [node('MatMulNBits', 'x,w,s,z', domain='com.microsoft', K=k, N=n, bits=4, block_size=block)], dict(x=x),
           dict(w=packed, s=scale, z=zero.reshape(-1)), want=(x @ w.reshape(n, -1)[:, :k].T).astype(np.float32), rtol=1e-4, atol=1e-4)
 
-    # Words in panels of 32 columns: with one zero point for all, with one for each block, with codes of 8 bits.
+    # Words in panels of 32 columns: with one zero point for all, with one for each block, with codes of 8 bits; panels and blocks that are filled up.
     ms = dict(domain='com.microsoft')
-    for rows, k, block, bits in ((1, 64, 32, 4), (3, 96, 16, 4), (30, 256, 128, 4), (2, 64, 32, 8)):
-        n, per = 64, 8 // bits
-        packed, scale = integers(np.uint8, n, k // block, block // per), scales(n * k // block)
-        codes = np.stack([packed >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, k // block, block).astype(np.float64)
-        zeros = integers(np.uint8, n, (k // block * bits + 7) // 8)
-        each = np.stack([zeros >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, -1)[:, :k // block, None].astype(np.float64)
+    for rows, k, n, block, bits in ((1, 64, 64, 32, 4), (3, 96, 64, 16, 4), (30, 256, 64, 128, 4), (2, 64, 64, 32, 8), (3, 100, 41, 32, 4),
+                                    (30, 57, 72, 16, 8)):
+        blocks, per = (k + block - 1) // block, 8 // bits
+        packed, scale = integers(np.uint8, n, blocks, block // per), scales(n * blocks)
+        codes = np.stack([packed >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, blocks, block).astype(np.float64)
+        zeros = integers(np.uint8, n, (blocks * bits + 7) // 8)
+        each = np.stack([zeros >> (bits * i) & (2 ** bits - 1) for i in range(per)], -1).reshape(n, -1)[:, :blocks, None].astype(np.float64)
         x = floats(rows, k)
         for zero, given in ((2 ** (bits - 1), {}), (each, dict(z=zeros.reshape(-1)))):
-            w, bias = ((codes - zero) * scale.reshape(n, -1, 1)).reshape(n, k), floats(n)
+            w, bias = ((codes - zero) * scale.reshape(n, -1, 1)).reshape(n, -1)[:, :k], floats(n)
             check(f'blocks of {block} x {bits} bits', [node('MatMulNBits', 'x,w,s,z' if given else 'x,w,s', 'p', K=k, N=n, bits=bits, block_size=block, **ms),
                                                        node('Add', 'p,bias')],
                   dict(x=x), dict(w=packed, s=scale, bias=bias, **given), {'x': (0,)}, want=(x @ w.T + bias).astype(np.float32), rtol=1e-4, atol=1e-4)

@@ -31,8 +31,19 @@ bool isUnsignedElement(mlir::Type element);
 bool isNumber(mlir::Type element);
 /// The nearest value of the float type.
 double roundTo(double value, mlir::Type element);
-/// The value modulo the integer type's width.
-int64_t wrapTo(int64_t value, mlir::Type element);
+/// Values modulo an integer type's width; for many of them the type is asked once.
+class Wrap {
+public:
+  explicit Wrap(mlir::Type element);
+  int64_t operator()(int64_t value) const {
+    uint64_t bits = static_cast<uint64_t>(value) & mask;
+    return static_cast<int64_t>(bits & sign ? bits | ~mask : bits);
+  }
+
+private:
+  uint64_t mask, sign; ///< the bits that there are; the top one of them, where it is a sign
+};
+inline int64_t wrapTo(int64_t value, mlir::Type element) { return Wrap(element)(value); }
 
 std::optional<ConstantTensor> readConstant(mlir::ElementsAttr attr);
 /// `name` is the hint for the resource that holds a large constant.

@@ -6,6 +6,7 @@
 #include "ContractionPack.h"
 #include "ContractionTile.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/CodedProduct.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -33,12 +34,6 @@ constexpr int64_t mostCodes = 8;
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct Product {
-  kernel::ReduceOp sum;
-  kernel::LoadOp lhs;
-  Value rhs;
-};
-
 /// The second factor.
 struct Weights {
   Value value;       ///< without the scale
@@ -52,34 +47,10 @@ struct UnpackedShape {
 };
 } // namespace
 
-/// Words among what the value is made of, read as they lie.
-static bool isUnpacked(Value v) {
-  bool words = false;
-  for (Operation *op : lower::opsBelow(v)) {
-    if (isa<kernel::ReduceOp, kernel::ContractOp>(op))
-      return false;
-    if (!isa<kernel::LoadOp>(op))
-      continue;
-    kernel::LoadOp load = lower::plainLoad(op->getResult(0));
-    if (!load)
-      return false;
-    words |= load.getType().isInteger(32);
-  }
-  return words;
-}
-
-static std::optional<Product> productIn(const BodyInfo &info) {
-  Product p{lower::onlySum(info), {}, {}};
-  auto mul = p.sum && p.sum.getType().isF32() ? p.sum.getValue().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-  if (!mul)
-    return std::nullopt;
-  for (unsigned side : {0, 1}) {
-    p.lhs = lower::plainLoad(mul->getOperand(side));
-    p.rhs = mul->getOperand(1 - side);
-    if (p.lhs && p.lhs.getType().isF32() && isUnpacked(p.rhs))
-      return p;
-  }
-  return std::nullopt;
+static std::optional<lower::CodedProduct> productIn(const BodyInfo &info) {
+  kernel::ReduceOp sum = lower::onlySum(info);
+  std::optional<lower::CodedProduct> p = sum ? lower::codedProduct(sum) : std::nullopt;
+  return p && p->lhs.getType().isF32() ? p : std::nullopt;
 }
 
 /// The access steps through the axis by one, or not at all where it is a load.
@@ -118,7 +89,7 @@ static Weights weightsOf(Value rhs, const BodyInfo &info, const AxisGroup &reduc
 
 /// Columns are an axis of one panel, which fills the lanes.
 static std::optional<UnpackedShape> shapeOf(const BodyInfo &info) {
-  std::optional<Product> p = info.axes.size() < 63 ? productIn(info) : std::nullopt;
+  std::optional<lower::CodedProduct> p = info.axes.size() < 63 ? productIn(info) : std::nullopt;
   if (!p)
     return std::nullopt;
   AxisSet summed = info.axesOf(p->sum.getAxes()), left = info.axesOf(p->lhs.getResult()), right = info.axesOf(p->rhs);

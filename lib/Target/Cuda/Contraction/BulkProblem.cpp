@@ -122,6 +122,25 @@ std::optional<BulkProblem> cuda::bulkProblem(const GemmProblem &p) {
   return problemOf(p, /*mayCopy=*/true);
 }
 
+std::optional<BulkProblem> cuda::bulkProblem(const lower::BodyInfo &info, const CodedProblem &codes) {
+  kernel::ReduceOp sum = codes.product.sum;
+  kernel::LoadOp lhs = codes.product.lhs, words = codes.words;
+  ContractionShape shape(info, lower::ContractionRoles(info, info.axesOf(lhs.getResult()), info.axesOf(codes.product.rhs), info.axesOf(sum.getAxes())));
+  ProductOperand left{lhs.getRef(), info.exprOf(lhs), {}, lhs.getType()}, right{words.getRef(), {}, codes.product.rhs, lhs.getType()};
+  GemmProblem p{shape, left, right, sum.getResult(), codes.stores, {}, {}, {}, {}};
+  p.countAxes();
+  std::optional<OperandMap> a = mapOf(p, left, shape.rowAxes, p.m, /*byColumns=*/false);
+  if (!a || !a->needs || !a->needs->conditions().empty())
+    return std::nullopt;
+  OperandMap b;
+  b.spec.buffer = kernel::GenericOp(info.kernel).getBody().getNumArguments(); // the scratch memory
+  b.spec.element = lhs.getType();
+  b.spec.dims = {p.k, p.n};
+  b.spec.strides = {Expr(0), p.k * Expr(2)};
+  b.needs.emplace(info);
+  return BulkProblem{p, *a, b, &codes};
+}
+
 /// The window whose channels end within a piece, if there is one.
 static const ImageWindow *partialWindow(const OperandMap &a, const OperandMap &b) {
   for (const OperandMap *map : {&a, &b})

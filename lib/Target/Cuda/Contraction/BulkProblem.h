@@ -2,6 +2,7 @@
 #ifndef LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
 #define LATHE_LIB_TARGET_CUDA_BULKPROBLEM_H
 
+#include "CodedProblem.h"
 #include "ImageWindow.h"
 
 namespace lathe::cuda {
@@ -22,9 +23,12 @@ struct OperandMap {
 struct BulkProblem {
   GemmProblem p; ///< columns that do not lie in one run became batch axes
   OperandMap a, b;
+  const CodedProblem *codes = nullptr; ///< of which a launch in front makes the right operand, in the scratch memory
 };
 /// Without copies wherever that is possible for some sizes.
 std::optional<BulkProblem> bulkProblem(const GemmProblem &p);
+/// Where bulk copies can fetch the left operand of a product with codes, whatever the sizes are.
+std::optional<BulkProblem> bulkProblem(const lower::BodyInfo &info, const CodedProblem &codes);
 /// Steps through the depth of so many elements each: of a window whose channels end within a piece, the pieces of every tap.
 shape::Expr stepsOf(const GemmProblem &p, const OperandMap &a, const OperandMap &b, int64_t depth);
 /// Where a step begins in the depth of an operand that is no window. What it has there of the next tap is multiplied by the zeros behind the channels.

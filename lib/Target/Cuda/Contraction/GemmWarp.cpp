@@ -8,6 +8,7 @@
 
 #include "FragmentEpilogue.h"
 #include "GemmTiles.h"
+#include "MatrixProduct.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -45,7 +46,9 @@ private:
   WarpGemm(const GemmProblem &p, KernelFrame &frame, const WarpTile &tile, Value shared)
       : TiledGemm(p, frame, tile, tile.stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
-  Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
+  Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
+    return p.multipliesBytes() ? productOfBytes(sums, x, y) : multiplyHalves(d, schedule::gpuOf(frame.sm), p.lhs.type, sums, x, y);
+  }
   Values productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
   void sumGroups(Values sums);
   void storeTile(ArrayRef<Value> sums);
@@ -73,31 +76,6 @@ Values WarpGemm::productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRe
     Values args = {x[2 * half + rows], y[half], now[2 * rows], now[2 * rows + 1]};
     std::string text = "mma.sync.aligned.m8n8k16" + types + "{$0, $1}, {$2}, {$3}, {$4, $5};";
     llvm::copy(d.ptx(text, "=r,=r,r,r,r,r", args, llvm::SmallVector<Type>(2, d.i32Type()), false), now.begin() + 2 * rows);
-  }
-  return now;
-}
-
-/// 16x8 sums, four of a thread, and the product of 16x16 and 16x8 halves: one instruction, or before 8.0 two.
-Values WarpGemm::product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
-  if (p.multipliesBytes())
-    return productOfBytes(sums, x, y);
-  std::string type = p.lhs.type.isBF16() ? "bf16" : "f16";
-  llvm::SmallVector<Type> four(4, d.f32Type());
-  std::string types = ".row.col.f32." + type + "." + type + ".f32 ";
-  Values now(sums);
-  if (schedule::gpuOf(frame.sm).gpu.multiplies("f16", 16)) {
-    Values args(x);
-    args.append(y.begin(), y.end());
-    args.append(now);
-    std::string text =
-        "mma.sync.aligned.m16n8k16" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-    return d.ptx(text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", args, four, false);
-  }
-  std::string text = "mma.sync.aligned.m16n8k8" + types + "{$0, $1, $2, $3}, {$4, $5}, {$6}, {$7, $8, $9, $10};";
-  for (unsigned half = 0; half < 2; ++half) {
-    Values args = {x[2 * half], x[2 * half + 1], y[half]};
-    args.append(now);
-    now = d.ptx(text, "=f,=f,=f,=f,r,r,r,f,f,f,f", args, four, false);
   }
   return now;
 }
@@ -175,8 +153,7 @@ void WarpGemm::emit() {
 bool cuda::takesWarpGemm(const Generator &g, const GemmProblem &p) {
   if (p.multipliesBytes()) // the instructions have 16 of the depth or 32, filled up with zeros
     return p.k.constant().value_or(16) >= 8;
-  bool known = p.lhs.type.isF16() || (p.lhs.type.isBF16() && g.machine().gpu.multiplies("bf16", 16));
-  return p.lhs.type == p.rhs.type && known && p.k.constant().value_or(8) >= 8;
+  return p.lhs.type == p.rhs.type && multipliesHalves(g.machine(), p.lhs.type) && p.k.constant().value_or(8) >= 8;
 }
 
 /// A step is as many bytes of depth whatever the elements are: tiles say how many halves.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Contraction/Gemm.h"
+#include "../Contraction/CodedProblem.h"
 #include "../Rows/RowProgram.h"
 #include "lathe/Dialect/Lathe/States.h"
 #include "lathe/Support/Diagnostics.h"
@@ -56,7 +56,7 @@ bool Grouper::isSmall(kernel::GenericOp op) {
       llvm::any_of(op.getSizeSymbols(), [&](const std::string &s) { return late.count(s); }))
     return false;
   lower::BodyInfo info(op);
-  return !gemmProblem(info) && mayBePart(info);
+  return !gemmProblem(info) && !codedProblem(info) && mayBePart(info);
 }
 
 bool Grouper::dependsOnGroup(Operation *op) const {

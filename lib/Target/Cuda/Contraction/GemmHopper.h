@@ -1,0 +1,79 @@
+//===- GemmHopper.h - Contractions on sm_90a's tensor cores ----------------===//
+//
+// One warpgroup brings tiles into a ring of shared memory buffers. Two others multiply: they take turns, one multiplying while
+// the other runs its epilogue, or share large tiles, for products that the machine takes in one go. The grid is as large as
+// the machine and walks over tiles, in groups of rows for the sake of the L2 cache. A deep product of few tiles is cut in depth:
+// each part leaves its sums in scratch memory, and a launch that follows adds them up in order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef LATHE_LIB_TARGET_CUDA_GEMMHOPPER_H
+#define LATHE_LIB_TARGET_CUDA_GEMMHOPPER_H
+
+#include "BulkProblem.h"
+#include "FragmentEpilogue.h"
+#include "lathe/Schedule/ProductTiles.h"
+
+namespace lathe::cuda {
+
+/// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
+struct HopperTile : schedule::ProductTile {
+  explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  bool inParts; ///< of the depth
+  bool isShared() const { return sharers > 1; }
+  std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
+};
+
+/// Its first group asks for copies; the other two multiply.
+class HopperGemm : public EntryEmitter {
+public:
+  static constexpr unsigned threads = 384;
+  static constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
+  /// `weights`: no launch writes the right operand.
+  HopperGemm(const BulkProblem &bulk, KernelFrame &frame, const HopperTile &tile, bool weights)
+      : EntryEmitter(frame), p(bulk.p), tile(tile), mapA(bulk.a), mapB(bulk.b), weights(weights) {
+    bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
+    depth = 128 / bytes;
+    aBytes = tile.rows * 128;
+    bBytes = tile.columns * 128;
+  }
+  void emit();
+  static unsigned sharedBytes(const HopperTile &t) {
+    return t.stages * (t.rows + t.columns) * 128 + 8 * epilogueBytesPerWarp + 16 * t.stages + 1024;
+  }
+
+private:
+  struct Tile {
+    Value batch, m, n; ///< batch flattened; the first row and column
+    Value part;        ///< of the depth, where it is cut
+  };
+  struct Position {
+    Value stage, phase;
+  };
+  void prepare();
+  Tile tileAt(Value t);
+  Position next(Position at);
+  Value fullBarrier(Value stage) { return d.add(barriers, d.mul(stage, 8)); }
+  Value emptyBarrier(Value stage) { return d.add(barriers, d.add(d.mul(stage, 8), 8 * tile.stages)); }
+  void produce();
+  enum Operand { Left = 1, Right = 2, Both = 3 };
+  void loadStage(const Tile &t, Value k, Position at, Operand what);
+  Position loadAhead();
+  void consume();
+  Values multiplyTile(const Tile &t, Value counted);
+  void multiplyStage(Position at, llvm::SmallVector<Values> &sums);
+  void release(Value stage);
+  void storeTile(const Tile &t, llvm::ArrayRef<Values> sums);
+
+  const GemmProblem &p;
+  HopperTile tile;
+  const OperandMap &mapA, &mapB;
+  bool weights;
+  unsigned bytes, depth, aBytes, bBytes;
+  Value shared, barriers, tid, warp, lane, group, mine, m, n, tilesM, tilesN, perBatch, total, depthTiles, first, step;
+  Value ofPart; ///< tiles of a part
+  Value stageBytes; ///< that copies bring
+};
+
+} // namespace lathe::cuda
+
+#endif // LATHE_LIB_TARGET_CUDA_GEMMHOPPER_H

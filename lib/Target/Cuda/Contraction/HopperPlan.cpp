@@ -1,0 +1,251 @@
+//===- HopperPlan.cpp - Which contractions groups of warps multiply, and how -----===//
+
+#include "CodedCopy.h"
+#include "GemmHopper.h"
+#include "GemmParts.h"
+#include "GemmTiles.h"
+
+using namespace mlir;
+using namespace lathe;
+using namespace lathe::cuda;
+using shape::Expr;
+
+/// The smallest one: where tiles are too few, parts of the depth make them more.
+static HopperTile partTile() { return HopperTile(schedule::tilesOf(schedule::ProductUnit::Groups).front(), /*inParts=*/true); }
+/// Steps of the depth that cutting a tile must save to be worth another launch.
+constexpr int64_t worthSteps = 28;
+/// Half of the processors read as fast as memory gives.
+constexpr int64_t readersOfProcessors = 2;
+constexpr unsigned threads = HopperGemm::threads;
+constexpr int64_t linesOfChunk = HopperGemm::linesOfChunk;
+
+//===----------------------------------------------------------------------===//
+// Which kernels it takes
+//===----------------------------------------------------------------------===//
+
+static bool usesTensorCores(const GemmProblem &p) {
+  if (p.lhs.type != p.rhs.type)
+    return false;
+  if (p.multipliesBytes() || p.lhs.type.isBF16() || p.lhs.type.isF16())
+    return true;
+  DictionaryAttr schedule = kernel::GenericOp(p.shape.info.kernel).getScheduleAttr();
+  auto precision = schedule ? schedule.getAs<StringAttr>("precision") : StringAttr();
+  return p.lhs.type.isF32() && precision && precision.getValue() == "tf32";
+}
+
+namespace {
+struct BulkLaunch {
+  GemmLaunch launch;
+  Value inParts = {}; ///< null: never
+  Value scratch = {}; ///< of the parts
+  Value cost = {};    ///< reckoned clocks
+};
+} // namespace
+
+/// The tile with the least time for the longest walk. Sets those words of the plan, too, that no other launch reads.
+static BulkLaunch planBulk(Generator &g, BulkProblem &bulk, ArrayRef<HopperTile> tiles) {
+  ProductChoice choice(g);
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  const GemmProblem &p = bulk.p;
+  struct Choice {
+    GemmLaunch launch;
+    Value rows, columns, cost;
+  };
+  auto of = [&](unsigned i) {
+    const HopperTile &t = tiles[i];
+    Value grid = plan.size(p.tiles(t.rows, t.columns));
+    Value cost = choice.costOf(t, h.mul(h.ceilDiv(grid, plan.processors()), plan.constant(schedule::costOf(t))));
+    Value entry = plan.constant(g.entries.size() + i), shared = plan.constant(HopperGemm::sharedBytes(t));
+    GemmLaunch launch{entry, grid, plan.constant(threads), shared};
+    return Choice{launch, plan.constant(t.rows), plan.constant(t.columns), cost};
+  };
+  Choice best = of(0);
+  for (unsigned i = 1; i < tiles.size(); ++i) {
+    Choice next = of(i);
+    Value better = h.compare(arith::CmpIPredicate::sle, next.cost, best.cost);
+    best = {chooseLaunch(h, better, next.launch, best.launch), h.select(better, next.rows, best.rows),
+            h.select(better, next.columns, best.columns), h.select(better, next.cost, best.cost)};
+  }
+  int64_t depth = 128 / (p.lhs.type.getIntOrFloatBitWidth() / 8);
+  Value allSteps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
+  BulkLaunch out;
+  out.cost = h.mul(best.cost, allSteps);
+  if (const HopperTile part = partTile(); mayBeCut(choice, p, part, worthSteps * depth)) {
+    Value few = plan.size(p.tiles(part.rows, part.columns)), steps = plan.size(stepsOf(p, bulk.a, bulk.b, depth));
+    Value alone = h.ceilDiv(h.mul(steps, h.mul(few, readersOfProcessors)), plan.processors()); // what the memory takes
+    auto [parts, cut] = planCut(plan, choice, few, steps, plan.processors(), worthSteps, alone);
+    out.inParts = cut;
+    out.scratch = bytesOfParts(plan, p, parts);
+    Value walks = h.ceilDiv(h.mul(few, parts), plan.processors()), ofPart = h.mul(h.ceilDiv(steps, parts), schedule::costOf(part));
+    out.cost = h.select(cut, h.add(h.mul(walks, ofPart), worthSteps * schedule::costOf(part)), out.cost);
+    Value entry = plan.constant(g.entries.size() + tiles.size()), shared = plan.constant(HopperGemm::sharedBytes(part));
+    best.launch = chooseLaunch(h, cut, {entry, h.mul(few, parts), plan.constant(threads), shared}, best.launch);
+    best.rows = h.select(cut, plan.constant(part.rows), best.rows);
+    best.columns = h.select(cut, plan.constant(part.columns), best.columns);
+  }
+  auto addMap = [&](OperandMap &map, unsigned index, Value tileLines, const Expr &extent) {
+    Value lines = linesOfCopy(h, map, tileLines, plan.size(extent));
+    map.spec.box = {map.byColumns ? linesOfChunk : depth, map.byColumns ? depth : 0};
+    map.spec.box.resize(map.spec.dims.size(), 1);
+    plan.addMap(map.spec);
+    if (!map.byColumns)
+      plan.set(LATHE_CUDA_MAP0 + index * LATHE_CUDA_MAP_WORDS + LATHE_CUDA_MAP_BOX + 1, lines);
+  };
+  addMap(bulk.a, 0, best.rows, p.m);
+  addMap(bulk.b, 1, best.columns, p.n);
+  AlignedCopies(bulk).setMaps(plan);
+  out.launch = best.launch;
+  return out;
+}
+
+/// Where codes are unpacked (i1), the launch at `entry` comes first, and the product's follows.
+static void unpackAhead(PlanFunction &plan, const CodedProblem &codes, unsigned entry, Value unpacked, const GemmLaunch &product) {
+  DeviceBuilder &h = plan.d;
+  Value none = plan.constant(0), grid = h.select(h.equal(product.grid, 0), none, plan.constant(CodedCopy::blocksOf(codes)));
+  GemmLaunch first{plan.constant(entry), grid, plan.constant(CodedCopy::threads), none};
+  GemmLaunch otherwise{plan.word(LATHE_CUDA_ENTRY), plan.word(LATHE_CUDA_GRID), plan.word(LATHE_CUDA_BLOCK), plan.word(LATHE_CUDA_SHARED)};
+  setLaunch(plan, chooseLaunch(h, unpacked, first, otherwise));
+  plan.follow(product.entry, h.select(unpacked, h.minU(product.grid, plan.processors()), none), product.block, product.shared);
+}
+
+/// The words that launches around the product's need, where bulk copies are chosen (i1).
+static void planAround(Generator &g, const BulkProblem &bulk, const BulkLaunch &launch, Value fits) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  AlignedCopies copies(bulk);
+  unsigned last = g.entries.size() - 1;
+  Value none = plan.constant(0), walks = fits, scratch = none;
+  if (bulk.codes) {
+    walks = h.i1(false);
+    scratch = h.select(fits, plan.constant(CodedCopy::bytesOf(*bulk.codes)), none);
+    unpackAhead(plan, *bulk.codes, launch.inParts ? last - 1 : last, fits, launch.launch);
+  } else if (copies.mayBe()) {
+    Value lie = copies.lie(plan), copied = h.both(fits, h.bitXor(lie, h.i1(true)));
+    walks = h.both(fits, lie); // what follows a copy is as large as the machine
+    scratch = h.select(copied, copies.bytes(h, [&](const Expr &e) { return plan.size(e); }), none);
+    copies.launchAhead(plan, launch.inParts ? last - 1 : last, copied, launch.launch);
+  }
+  if (launch.inParts) {
+    Value cut = h.both(fits, launch.inParts);
+    walks = h.both(walks, h.bitXor(launch.inParts, h.i1(true)));
+    scratch = h.add(scratch, h.select(cut, launch.scratch, none));
+    followBySum(plan, bulk.p, last, cut);
+  }
+  plan.set(LATHE_CUDA_SCRATCH, scratch);
+  plan.set(LATHE_CUDA_PERSISTENT, h.wide(walks));
+}
+
+/// Where open sizes decide, entry points of tiles of any layout stand beside those with bulk copies.
+static llvm::Error planEither(Generator &g, const BulkProblem &bulk, const GemmProblem &p, BulkLaunch ofBulk) {
+  PlanFunction &plan = g.plan;
+  DeviceBuilder &h = plan.d;
+  AlignedCopies copies(bulk);
+  Value hasTiles = ProductChoice(g).hasTiles(schedule::ProductUnit::Groups);
+  if ((!copies.mayBe() || copies.alwaysPay()) && p.k.constant() && !hasTiles) {
+    setLaunch(plan, ofBulk.launch);
+    planAround(g, bulk, ofBulk, h.i1(true));
+    return llvm::Error::success();
+  }
+  // A depth of 0 has no stage to wait for.
+  Value fits = h.less(plan.constant(0), plan.size(p.k));
+  if (copies.mayBe())
+    fits = h.both(fits, h.bitOr(copies.lie(plan), copies.pay(plan)));
+  if (hasTiles)
+    fits = h.both(fits, hasTiles);
+  setLaunch(plan, ofBulk.launch);
+  planAround(g, bulk, ofBulk, fits);
+  llvm::Expected<GemmLaunch> other = addTiledGemm(g, p, lower::Divisibility(g.info));
+  if (!other)
+    return other.takeError();
+  auto word = [&](unsigned at) { return plan.word(at); };
+  GemmLaunch ahead{word(LATHE_CUDA_ENTRY), word(LATHE_CUDA_GRID), word(LATHE_CUDA_BLOCK), word(LATHE_CUDA_SHARED)};
+  setLaunch(plan, chooseLaunch(h, fits, ahead, *other));
+  g.computes = h.bitXor(fits, h.i1(true));
+  plan.set(LATHE_CUDA_MAPS, h.mul(h.wide(fits), 2));
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
+  std::optional<GemmProblem> p = g.multipliesByGroups() ? gemmProblem(g.info) : std::nullopt;
+  if (!p || !usesTensorCores(*p) || p->k.constant().value_or(16) < 16)
+    return false;
+  std::optional<BulkProblem> bulk = bulkProblem(*p);
+  if (!bulk)
+    return false;
+  AlignedCopies copies(*bulk);
+  if (copies.mayBe() && !copies.alwaysPay().value_or(true))
+    return false;
+  // Where the right operand lies by columns, it comes in whole chunks; rows are multiples of a chunk.
+  std::vector<HopperTile> tiles;
+  for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
+    if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
+      tiles.emplace_back(*t);
+  if (tiles.empty()) // a schedule leaves no tile that chunks make up
+    return false;
+  BulkLaunch launch = planBulk(g, *bulk, tiles);
+  if (launch.inParts)
+    tiles.push_back(partTile());
+  bool weights = !AlignedCopies::mayCopy(bulk->b) && kernel::GenericOp(g.info.kernel).isConstant(cast<BlockArgument>(bulk->p.rhs.ref));
+  for (const HopperTile &t : tiles) {
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
+    if (t.inParts)
+      copies.skipIn(frame);
+    HopperGemm gemm(*bulk, frame, t, weights);
+    gemm.emit();
+    if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
+      return e;
+  }
+  if (copies.mayBe())
+    if (llvm::Error e = copies.addEntry(g))
+      return e;
+  if (launch.inParts)
+    if (llvm::Error e = addPartsSum(g, bulk->p, [&](KernelFrame &frame) { copies.skipIn(frame); }))
+      return e;
+  if (llvm::Error e = planEither(g, *bulk, *p, launch))
+    return e;
+  g.product = true;
+  return true;
+}
+
+/// Fewer leave most of a tile empty.
+constexpr int64_t fewestRows = 32;
+
+llvm::Expected<bool> cuda::addCodedGroups(Generator &g, const CodedProblem &codes, const GemmLaunch &ofWarps, Value costOfWarps) {
+  bool halves = codes.lhsType().getIntOrFloatBitWidth() == 16;
+  bool many = codes.rows.constant().value_or(fewestRows) >= fewestRows;
+  std::optional<BulkProblem> bulk = halves && many && g.multipliesByGroups() ? bulkProblem(g.info, codes) : std::nullopt;
+  if (!bulk)
+    return false;
+  PlanFunction &plan = g.plan;
+  std::vector<HopperTile> tiles;
+  for (const schedule::ProductTile &t : schedule::tilesOf(schedule::ProductUnit::Groups))
+    tiles.emplace_back(t);
+  BulkLaunch launch = planBulk(g, *bulk, tiles);
+  if (launch.inParts)
+    tiles.push_back(partTile());
+  auto behindWeights = [&](KernelFrame &frame) { frame.skipScratch(frame.d.i64(CodedCopy::bytesOf(codes))); };
+  for (const HopperTile &t : tiles) {
+    KernelFrame frame(g.info, g.device, t.entry(), threads, g.sm, 2, g.dependent(/*later=*/true));
+    if (t.inParts)
+      behindWeights(frame);
+    HopperGemm gemm(*bulk, frame, t, /*weights=*/false);
+    gemm.emit();
+    if (llvm::Error e = g.addEntry(frame, t.entry(), gemm.error()))
+      return std::move(e);
+  }
+  KernelFrame frame(g.info, g.device, "gemm_unpack", CodedCopy::threads, g.sm, 0, g.dependent());
+  CodedCopy copy(codes, frame);
+  copy.emit();
+  if (llvm::Error e = g.addEntry(frame, "gemm_unpack", copy.error()))
+    return std::move(e);
+  if (launch.inParts)
+    if (llvm::Error e = addPartsSum(g, bulk->p, behindWeights))
+      return std::move(e);
+  Value unpacking = plan.d.div(plan.constant(schedule::costOfUnpacking(CodedCopy::bytesOf(codes))), plan.processors());
+  Value cost = plan.d.add(plan.d.add(launch.cost, unpacking), plan.constant(schedule::costOfLaunch)), fits = plan.d.less(cost, costOfWarps);
+  setLaunch(plan, ofWarps);
+  planAround(g, *bulk, launch, fits);
+  plan.set(LATHE_CUDA_MAPS, plan.d.mul(plan.d.wide(fits), 2));
+  return true;
+}
