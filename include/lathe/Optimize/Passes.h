@@ -13,10 +13,14 @@ namespace lathe::opt {
 #define GEN_PASS_REGISTRATION
 #include "lathe/Optimize/Passes.h.inc"
 
+/// What targets want otherwise.
+struct PipelineOptions {
+  bool multipliesCodes = true;  ///< quantised weights that floats are multiplied with stay codes
+  bool wholeTransforms = false; ///< Fourier transforms that a kernel can hold stay one
+  bool float8 = false;          ///< floats of 8 bits stay, and products of them are their own
+};
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-/// `multipliesCodes`: quantised weights that floats are multiplied with stay codes, for targets that read them so.
-/// `wholeTransforms`: Fourier transforms that a kernel can hold stay one.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesCodes = true, bool wholeTransforms = false);
+void buildOptimizePipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

@@ -108,7 +108,7 @@ public:
   /// A loop is one launch, however short it is. Tensor cores multiply bytes with bytes, and no bytes with floats.
   target::Preferences preferences() const override {
     return {/*unrolledSteps=*/2, /*multipliesCodes=*/false, /*packsImages=*/false,
-            /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true};
+            /*extendsRows=*/false, /*hostTransforms=*/false, /*hostPositions=*/false, /*wholeTransforms=*/true, /*float8=*/true};
   }
 
   /// Images with their channels last, scatters in place, operands of products in the type of --precision.

@@ -24,6 +24,13 @@ namespace {
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile : schedule::ProductTile {
   explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  /// Where sums are kept twice, consumers that have two blocks share them: registers hold 96 sums of a thread twice.
+  static HopperTile ofTwofoldSums(const schedule::ProductTile &t) {
+    HopperTile tile(t);
+    if (t.blocks == 2)
+      tile.blocks = 1, tile.sharers = 2;
+    return tile;
+  }
   bool inParts; ///< of the depth
   bool isShared() const { return sharers > 1; }
   std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
@@ -72,8 +79,11 @@ private:
   void loadStage(const Tile &t, Value k, Position at, Operand what);
   Position loadAhead();
   void consume();
-  Values multiplyTile(const Tile &t, Value counted);
+  Values multiplyTile(Value counted);
+  Values addStages(Position from);
+  SmallVector<Values> finish(Values multiplied);
   void multiplyStage(Position at, SmallVector<Values> &sums);
+  void addStage(Position at, SmallVector<Values> &sums);
   void release(Value stage);
   void storeTile(const Tile &t, ArrayRef<Values> sums);
 
@@ -239,27 +249,6 @@ void HopperGemm::produce() {
 // Consumers
 //===----------------------------------------------------------------------===//
 
-void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
-  waitFor(d, fullBarrier(at.stage), at.phase);
-  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
-  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
-  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
-  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
-  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns, p.lhs.isUnsigned, p.rhs.isUnsigned};
-  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
-  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
-  fenceProducts(d);
-  for (unsigned kk = 0; kk < 4; ++kk)
-    for (unsigned i = 0; i < tile.blocks; ++i)
-      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
-                               moveTile(d, right, along(mapB, kk)));
-  commitProducts(d);
-}
-
-void HopperGemm::release(Value stage) {
-  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
-}
-
 static Values flatten(ArrayRef<Values> parts) {
   Values out;
   for (const Values &p : parts)
@@ -275,9 +264,62 @@ static SmallVector<Values> split(ValueRange flat, unsigned parts) {
   return out;
 }
 
-/// `counted` stages were filled before this tile. What is left of the last stage is the caller's to release.
-Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
+void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
+  waitFor(d, fullBarrier(at.stage), at.phase);
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
+  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
+  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
+  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
+  auto numbers = [](const ProductOperand &o) { return o.format ? o.format : o.type; };
+  Wgmma product{tile.columns, numbers(p.lhs), numbers(p.rhs), mapB.byColumns, mapA.byColumns};
+  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
+  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
+  fenceProducts(d);
+  for (unsigned kk = 0; kk < 4; ++kk)
+    for (unsigned i = 0; i < tile.blocks; ++i)
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
+                               moveTile(d, right, along(mapB, kk)));
+  commitProducts(d);
+}
+
+/// The instruction keeps sums of floats of 8 bits with some 14 digits. So those of a stage begin anew, and are added up in f32 (as DeepSeek-V3's
+/// products do, 2024); meanwhile the other consumer multiplies.
+void HopperGemm::addStage(Position at, SmallVector<Values> &sums) {
+  SmallVector<Values> ofStage(tile.blocks);
+  multiplyStage(at, ofStage);
+  Values done = waitProducts(d, 0, flatten(ofStage));
+  release(at.stage);
+  for (auto [i, sum] : llvm::enumerate(done)) {
+    Value &all = sums[i / (tile.columns / 2)][i % (tile.columns / 2)];
+    all = d.addF(all, sum);
+  }
+}
+
+void HopperGemm::release(Value stage) {
+  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
+}
+
+/// Sums of the whole depth from a position on, stage by stage.
+Values HopperGemm::addStages(Position from) {
+  Values carried = {from.stage, from.phase};
+  carried.append(tile.blocks * tile.columns / 2, d.zero(p.sumType()));
+  Values out = d.loop(d.i32(0), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
+    Position pos{now[0], now[1]};
+    SmallVector<Values> sums = split(now.drop_front(2), tile.blocks);
+    addStage(pos, sums);
+    Position following = next(pos);
+    Values yields = {following.stage, following.phase};
+    yields.append(flatten(sums));
+    return yields;
+  });
+  return Values(ArrayRef<Value>(out).drop_front(2));
+}
+
+/// `counted` stages were filled before this tile. Gives where the last stage was, which is not free yet, and sums (finish).
+Values HopperGemm::multiplyTile(Value counted) {
   Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
+  if (p.multipliesFloat8())
+    return addStages(pos);
   SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.zero(p.sumType())));
   // The first stage stands before the loop, so that in it there always is an older one to release.
   multiplyStage(pos, sums);
@@ -297,6 +339,15 @@ Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
   });
 }
 
+/// The sums of what multiplyTile gave, whose last stage is free then.
+SmallVector<Values> HopperGemm::finish(Values multiplied) {
+  if (p.multipliesFloat8())
+    return split(multiplied, tile.blocks);
+  SmallVector<Values> sums = split(waitProducts(d, 0, ArrayRef<Value>(multiplied).drop_front(3)), tile.blocks);
+  release(multiplied[2]);
+  return sums;
+}
+
 void HopperGemm::consume() {
   setRegisters(d, consumerRegisters, true);
   frame.awaitPrevious(); // the epilogue reads and writes
@@ -312,13 +363,10 @@ void HopperGemm::consume() {
     Tile at = tileAt(t);
     if (turns)
       d.barrier(myTurn, 256);
-    Values out = multiplyTile(at, outer[0]);
+    Values multiplied = multiplyTile(outer[0]);
     if (turns)
       arriveNamed(d, othersTurn, 256);
-    ArrayRef<Value> rest = ArrayRef<Value>(out).drop_front(3);
-    SmallVector<Values> sums = split(waitProducts(d, 0, rest), tile.blocks);
-    release(out[2]);
-    storeTile(at, sums);
+    storeTile(at, finish(multiplied));
     return Values{d.add(outer[0], turns ? d.mul(depthTiles, 2) : depthTiles)};
   });
 }
@@ -486,7 +534,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
     if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
-      tiles.emplace_back(*t);
+      tiles.push_back(bulk->p.multipliesFloat8() ? HopperTile::ofTwofoldSums(*t) : HopperTile(*t));
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);

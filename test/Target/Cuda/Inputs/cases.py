@@ -3,6 +3,7 @@
 References are computed in float64."""
 import numpy as np
 import byte_cases
+import float8_cases
 import ordered_cases
 import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
@@ -523,5 +524,6 @@ GROUPS = {"shared_rows": SHARED_ROWS,
           "gemms_f64": GEMMS_F64}
 GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
+GROUPS.update(float8_cases.GROUPS)
 GROUPS.update(transform_cases.GROUPS)
 SPEED += ordered_cases.SPEED
