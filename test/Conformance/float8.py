@@ -35,7 +35,7 @@ class Program:
         self.inputs.append(self.value("f32", np.asarray(values, np.float32)))
         return self.inputs[-1]
 
-    def node(self, target, kind, numbers, **arguments):
+    def node(self, target, kind, numbers, /, **arguments):
         out = self.value(kind, numbers)
         given = [{"name": k, "arg": v if isinstance(v, dict) else {"as_tensor": {"name": v}}, "kind": 1} for k, v in arguments.items()]
         self.nodes.append({"target": f"torch.ops.aten.{target}", "inputs": given, "outputs": [{"as_tensor": {"name": out}}], "name": out})

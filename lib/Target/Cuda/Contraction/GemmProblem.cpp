@@ -98,9 +98,12 @@ static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::Red
   // Tiles of many small products would be mostly empty.
   auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };
   bool many = !shape.extent(shape.batchAxes).isOne();
-  if (!shape.rows || !shape.columns || (many && (isFew(shape.rowAxes) || isFew(shape.columnAxes))))
+  GemmProblem p{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
+  // A line of bytes and a matrix that lie in memory are a product of few lines; other sums of that kind are rows.
+  bool isLine = !shape.rows != !shape.columns && p.multipliesBytes() && p.lhs.isDirect() && p.rhs.isDirect();
+  if ((!isLine && (!shape.rows || !shape.columns)) || (many && (isFew(shape.rowAxes) || isFew(shape.columnAxes))))
     return std::nullopt;
-  return GemmProblem{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
+  return p;
 }
 
 /// Columns are what neighbouring threads store: an image's pixels.
