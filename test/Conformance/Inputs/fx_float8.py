@@ -1,17 +1,12 @@
-"""Exported programs that convert to floats of 8 bits and multiply such, against numpy: numbers are made from their bits, conversions search for the
-nearest one, products are summed in f64.     usage: float8.py [--emulate]     (as fx_programs.py's)"""
-import argparse
+"""Exported programs that convert to floats of 8 bits and multiply such, with what numpy computes of the same inputs: numbers are made from their bits,
+conversions search for the nearest one, products are summed in f64.     usage: fx_float8.py > fx/float8.json"""
 import json
 import pathlib
 import sys
-import tempfile
 
 import numpy as np
 
-from fx_programs import LEVELS, emulated, faults_of
-from verdict import verdict
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Target/Cuda/Inputs"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "Target/Cuda/Inputs"))
 from float8_cases import LARGEST, nearest, numbers
 
 CODES = {"e4m3": 29, "e5m2": 30, "f32": 7, "bf16": 13}
@@ -65,18 +60,18 @@ class Program:
 
     def case(self, result, tolerance):
         argument = lambda name: {"as_tensor": {"name": name}}
-        data = lambda name: {"type": "float32", "shape": list(self.known[name][1].shape), "data": [float(v) if np.isfinite(v) else str(v) for v in np.ravel(self.known[name][1])]}
+        data = lambda name: {"type": "float32", "shape": list(self.known[name][1].shape), "data": [float(np.format_float_positional(np.float32(v), unique=True)) if np.isfinite(v) else str(v) for v in np.ravel(self.known[name][1])]}
         config = json.dumps({"config": {}}).encode().hex()
         graph = {"inputs": [argument(n) for n in self.inputs], "outputs": [argument(result)], "nodes": self.nodes, "tensor_values": self.tensors}
         signature = {"input_specs": [{"user_input": {"arg": argument(n)}} for n in self.inputs], "output_specs": [{"user_output": {"arg": argument(result)}}]}
-        return {"name": self.name, "flags": [], "tolerance": tolerance,
+        return {"name": self.name, "flags": [], "tolerance": tolerance, "steps": False,
                 "program": {"schema_version": {"major": 8, "minor": 17}, "graph_module": {"graph": graph, "signature": signature}, "range_constraints": {}, "guards_code": []},
                 "files": {f"data/{kind}/model_{kind}_config.json": config for kind in ("weights", "constants")},
                 "runs": [{"in": [data(n) for n in self.inputs], "out": [data(result)]}]}
 
 
 def drawn(name, *shape, scale=1.0):
-    return np.random.RandomState(sum(map(ord, name))).standard_normal(shape) * scale
+    return np.round(np.random.RandomState(sum(map(ord, name))).standard_normal(shape) * scale, 3)
 
 
 def conversions(format):
@@ -103,27 +98,9 @@ def scaled(name, m, n, k, by_rows, to="f32", bias=False, formats=("e4m3", "e4m3"
     return p.case(p.cast(out, "f32") if to in LARGEST else out, 1e-4)
 
 
-CASES = [conversions("e4m3"), conversions("e5m2"), product("wide", 24, 48, 64, ("e4m3", "e4m3")), product("mixed", 33, 40, 100, ("e5m2", "e4m3"), turned=False),
-         product("line", 1, 80, 256, ("e4m3", "e5m2")), scaled("scaled", 16, 32, 48, by_rows=False), scaled("scaled_rows", 70, 64, 144, by_rows=True, bias=True),
+CASES = [conversions("e4m3"), conversions("e5m2"), product("wide", 24, 48, 64, ("e4m3", "e4m3")), product("mixed", 17, 40, 52, ("e5m2", "e4m3"), turned=False),
+         product("line", 1, 40, 128, ("e4m3", "e5m2")), scaled("scaled", 16, 32, 48, by_rows=False), scaled("scaled_rows", 20, 64, 80, by_rows=True, bias=True),
          scaled("scaled_to_e5m2", 32, 48, 64, by_rows=False, to="e5m2", formats=("e4m3", "e5m2"))]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--emulate", action="store_true")
-    parser.add_argument("--lathe", default="lathe")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--target")
-    parser.add_argument("--levels", default=",".join(str(i + 1) for i in range(len(LEVELS))))
-    options = parser.parse_args()
-    options.in_turn = False
-    found = []
-    for place, case in enumerate(CASES):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            found.append([str(f) for f in (emulated(case, folder) if options.emulate else faults_of(case, place, options, folder))])
-    return verdict(sum(not f for f in found), "programs", [fault for f in found for fault in f], "numpy")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+sys.stdout.write("[" + ",\n".join(map(json.dumps, CASES)) + "]\n")
