@@ -24,8 +24,8 @@ namespace {
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile : schedule::ProductTile {
   explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
-  /// Where sums are kept twice, consumers that have two blocks share them: registers hold 96 sums of a thread twice.
-  static HopperTile ofTwofoldSums(const schedule::ProductTile &t) {
+  /// Where threads have sums more than once, two blocks are too many: consumers share them.
+  static HopperTile ofFewSums(const schedule::ProductTile &t) {
     HopperTile tile(t);
     if (t.blocks == 2)
       tile.blocks = 1, tile.sharers = 2;
@@ -44,6 +44,8 @@ constexpr int64_t readersOfProcessors = 2;
 constexpr unsigned groupRows = 8;    ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
 constexpr unsigned threads = 384;
+constexpr unsigned stagesTogether = 4; ///< whose sums are added up
+constexpr unsigned mostSums = 192; ///< that a consumer's threads have room for, where they have them more than once
 constexpr int64_t linesOfChunk = 64; ///< of halves that lie side by side: 128 bytes, for each of a step's depths
 
 class HopperGemm : public EntryEmitter {
@@ -80,10 +82,11 @@ private:
   Position loadAhead();
   void consume();
   Values multiplyTile(Value counted);
-  Values addStages(Position from);
+  Values addStages(Position from, unsigned together);
   SmallVector<Values> finish(Values multiplied);
   void multiplyStage(Position at, SmallVector<Values> &sums);
-  void addStage(Position at, SmallVector<Values> &sums);
+  Values startStage(Position at);
+  void addStage(Values &sums, const Values &started, unsigned pending, Value stage);
   void release(Value stage);
   void storeTile(const Tile &t, ArrayRef<Values> sums);
 
@@ -282,44 +285,59 @@ void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
   commitProducts(d);
 }
 
-/// The instruction keeps sums of floats of 8 bits with some 14 digits. So those of a stage begin anew, and are added up in f32 (as DeepSeek-V3's
-/// products do, 2024); meanwhile the other consumer multiplies.
-void HopperGemm::addStage(Position at, SmallVector<Values> &sums) {
-  SmallVector<Values> ofStage(tile.blocks);
-  multiplyStage(at, ofStage);
-  Values done = waitProducts(d, 0, flatten(ofStage));
-  release(at.stage);
-  for (auto [i, sum] : llvm::enumerate(done)) {
-    Value &all = sums[i / (tile.columns / 2)][i % (tile.columns / 2)];
-    all = d.addF(all, sum);
-  }
+/// A stage's own sums, under way.
+Values HopperGemm::startStage(Position at) {
+  SmallVector<Values> sums(1);
+  multiplyStage(at, sums);
+  return sums[0];
+}
+
+/// Adds a stage's sums when they are done, but for so many stages that were started after it.
+void HopperGemm::addStage(Values &sums, const Values &started, unsigned pending, Value stage) {
+  Values done = waitProducts(d, pending, started);
+  release(stage);
+  for (auto [sum, more] : llvm::zip(sums, done))
+    sum = d.addF(sum, more);
 }
 
 void HopperGemm::release(Value stage) {
   d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
 }
 
-/// Sums of the whole depth from a position on, stage by stage.
-Values HopperGemm::addStages(Position from) {
-  Values carried = {from.stage, from.phase};
-  carried.append(tile.blocks * tile.columns / 2, d.zero(p.sumType()));
-  Values out = d.loop(d.i32(0), depthTiles, d.i32(1), carried, [&](Value, ValueRange now) {
+/// Sums of the whole depth from a position on. The instruction keeps sums of floats of 8 bits with some 14 digits, so those of a stage begin anew and
+/// are added up in f32 (as in DeepSeek-V3, 2024). Of `together` stages the next one's products are under way while one is added up; none are from
+/// there to the next ones, as ptxas would have them wait for one another.
+Values HopperGemm::addStages(Position from, unsigned together) {
+  auto add = [&](ValueRange now, unsigned count) {
     Position pos{now[0], now[1]};
-    SmallVector<Values> sums = split(now.drop_front(2), tile.blocks);
-    addStage(pos, sums);
-    Position following = next(pos);
-    Values yields = {following.stage, following.phase};
-    yields.append(flatten(sums));
+    Values sums(now.drop_front(2)), started = startStage(pos);
+    for (unsigned i = 1; i < count; ++i) {
+      Value stage = pos.stage;
+      pos = next(pos);
+      Values later = startStage(pos);
+      addStage(sums, started, 1, stage);
+      started = later;
+    }
+    addStage(sums, started, 0, pos.stage);
+    pos = next(pos);
+    Values yields = {pos.stage, pos.phase};
+    yields.append(sums);
     return yields;
-  });
-  return Values(ArrayRef<Value>(out).drop_front(2));
+  };
+  Values now = {from.stage, from.phase};
+  now.append(tile.columns / 2, d.zero(p.sumType()));
+  if (together > 1)
+    now = d.loop(d.i32(0), d.div(depthTiles, together), d.i32(1), now, [&](Value, ValueRange carried) { return add(carried, together); });
+  Value rest = together > 1 ? d.rem(depthTiles, together) : depthTiles;
+  now = d.loop(d.i32(0), rest, d.i32(1), now, [&](Value, ValueRange carried) { return add(carried, 1); });
+  return Values(ArrayRef<Value>(now).drop_front(2));
 }
 
 /// `counted` stages were filled before this tile. Gives where the last stage was, which is not free yet, and sums (finish).
 Values HopperGemm::multiplyTile(Value counted) {
   Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
   if (p.multipliesFloat8())
-    return addStages(pos);
+    return addStages(pos, 3 * tile.columns / 2 <= mostSums ? stagesTogether : 1);
   SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.zero(p.sumType())));
   // The first stage stands before the loop, so that in it there always is an older one to release.
   multiplyStage(pos, sums);
@@ -357,6 +375,11 @@ void HopperGemm::consume() {
   if (turns)
     d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
   Value start = turns ? d.add(first, d.mul(mine, step)) : first, stride = turns ? d.mul(step, 2) : step;
+  if (!turns && p.multipliesFloat8()) { // the second one is behind, so that their epilogues do not meet
+    constexpr int64_t behind = 3;
+    Value ahead = d.minU(d.i32(behind), d.sub(depthTiles, d.i32(1)));
+    d.when(d.both(d.equal(mine, 1), d.less(first, total)), [&] { waitFor(d, fullBarrier(ahead), d.i32(0)); });
+  }
   // Stages that were filled before this tile: the other's tiles count too.
   Values counted = {turns ? d.mul(mine, depthTiles) : d.i32(0)};
   d.loop(start, total, stride, counted, [&](Value t, ValueRange outer) {
@@ -534,7 +557,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
     if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
-      tiles.push_back(bulk->p.multipliesFloat8() ? HopperTile::ofTwofoldSums(*t) : HopperTile(*t));
+      tiles.push_back(bulk->p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t));
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);
