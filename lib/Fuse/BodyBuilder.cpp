@@ -2,6 +2,7 @@
 
 #include "BodyBuilder.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -128,6 +129,8 @@ Value BodyBuilder::splat(Value v) {
   auto a = cast<TypedAttr>(dense.getSplatValue<Attribute>());
   if (auto i = dyn_cast<IntegerAttr>(a))
     a = IntegerAttr::get(ir::signless(i.getType()), i.getValue());
+  else if (ir::isFloat8(a.getType()))
+    a = IntegerAttr::get(ir::signless(a.getType()), cast<FloatAttr>(a).getValue().bitcastToAPInt());
   return b.create<arith::ConstantOp>(v.getLoc(), a);
 }
 
@@ -361,12 +364,16 @@ Value BodyBuilder::fft(ir::FftOp op) {
   return b.create<arith::MulFOp>(op.getLoc(), y, scale);
 }
 
-/// An operand of a product in the type of the sum: half types sum in f32, bytes in i32.
+/// An operand of a product in the type of the sum: half types and floats of 8 bits sum in f32, bytes in i32.
 static Value widened(OpBuilder &b, Value v, Type operand, Type sum) {
   if (isa<FloatType>(sum) && sum.getIntOrFloatBitWidth() < 32)
     sum = b.getF32Type();
   if (v.getType() == sum)
     return v;
+  if (ir::isFloat8(operand)) { // f16 holds all of their numbers, as for a cast
+    v = b.create<arith::BitcastOp>(v.getLoc(), operand, v);
+    v = b.create<arith::ExtFOp>(v.getLoc(), b.getF16Type(), v);
+  }
   if (isa<FloatType>(sum))
     return b.create<arith::ExtFOp>(v.getLoc(), sum, v);
   return ir::isUnsignedElement(operand) ? Value(b.create<arith::ExtUIOp>(v.getLoc(), sum, v))
@@ -454,7 +461,7 @@ Value BodyBuilder::conv(ir::ConvOp op) {
   // The border is zero whatever makes the image.
   Value a = emitOrZero(op.getX(), reads[0], inside);
   Value sum = sumOfProducts(op, a, emit(op.getW(), reads[1]));
-  if (auto r = sum.getDefiningOp<kernel::ReduceOp>(); r && r.getType().isInteger(32)) {
+  if (auto r = sum.getDefiningOp<kernel::ReduceOp>(); r && (r.getType().isInteger(32) || ir::isFloat8(ir::elementOf(op.getX())))) {
     SmallVector<Attribute> places; // of the window: a target of bytes packs the image by them
     bool taps = false; // a window of one place is a product of matrices, whose lines may become one
     for (const Expr &e : ArrayRef(reads[0]).drop_front(2)) {

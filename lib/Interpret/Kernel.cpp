@@ -9,6 +9,7 @@
 #include "KernelFrame.h"
 #include "KernelReduce.h"
 #include "lathe/Dialect/Kernel/Winograd.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/ElementWalk.h"
 #include "lathe/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -507,14 +508,25 @@ Error KernelRun::runPhase(const Phase &phase) {
   return error;
 }
 
-Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs inputs, Inputs unpacked,
+/// Floats of 8 bits are their codes inside of a kernel.
+static Tensor asElements(const Tensor &t, Type element) { return fromBytes(RankedTensorType::get(t.type.getShape(), element), toBytes(t).data()); }
+
+Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs given, Inputs unpacked,
                                                    const Sizes &sizes) {
+  std::vector<Tensor> codes;
+  codes.reserve(given.size());
+  SmallVector<const Tensor *> inputs(given);
+  for (const Tensor *&input : inputs)
+    if (Type element = input->type.getElementType(); ir::isFloat8(element))
+      input = &codes.emplace_back(asElements(*input, ir::signless(element)));
   std::vector<Written> results;
   for (Type t : op.getResultTypes()) {
     Expected<RankedTensorType> type = sizes.typeAt(t);
     if (!type)
       return type.takeError();
-    results.push_back({Tensor(*type), std::vector<char>(type->getNumElements())});
+    Type element = type->getElementType();
+    auto inside = RankedTensorType::get(type->getShape(), ir::isFloat8(element) ? ir::signless(element) : element);
+    results.push_back({Tensor(inside), std::vector<char>(type->getNumElements())});
   }
   Expected<KernelFrame> frame = KernelFrame::of(op, sizes);
   if (!frame)
@@ -527,7 +539,8 @@ Expected<std::vector<Tensor>> interpret::runKernel(kernel::GenericOp op, Inputs 
     if (missing != r.seen.end())
       return bug("element {0} of result {1} was never written, nor {2} others", missing - r.seen.begin(), n,
                  llvm::count(r.seen, 0) - 1);
-    out.push_back(std::move(r.tensor));
+    Type element = cast<RankedTensorType>(op.getResult(n).getType()).getElementType();
+    out.push_back(ir::isFloat8(element) ? asElements(r.tensor, element) : std::move(r.tensor));
   }
   return out;
 }

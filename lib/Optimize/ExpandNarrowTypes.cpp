@@ -9,6 +9,7 @@
 #include "lathe/Dialect/Lathe/GraphBuilder.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include <cmath>
 
 namespace lathe::opt {
@@ -21,21 +22,25 @@ using namespace lathe;
 using namespace lathe::ir;
 using shape::Expr;
 
-/// Signed integers in i8, sign-extended; everything else in ui8.
-static Type storageOf(Type element) {
-  const NarrowType *narrow = narrowType(element);
-  if (!narrow)
-    return element;
-  bool isSigned = narrow->isInteger() && !element.isUnsignedInteger();
-  return IntegerType::get(element.getContext(), 8, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
-}
+/// Which types are written out, and what their elements lie in.
+struct Storage {
+  bool float8; ///< machines convert those of isFloat8: they stay
 
-static Type storageOfTensor(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isNarrow(tensor.getElementType()) ? tensor.clone(storageOf(tensor.getElementType())) : type;
-}
-
-static bool isNarrowTensor(Type type) { return storageOfTensor(type) != type; }
+  const NarrowType *expanded(Type element) const { return float8 && isFloat8(element) ? nullptr : narrowType(element); }
+  /// Signed integers in i8, sign-extended; everything else in ui8.
+  Type of(Type element) const {
+    const NarrowType *narrow = expanded(element);
+    if (!narrow)
+      return element;
+    bool isSigned = narrow->isInteger() && !element.isUnsignedInteger();
+    return IntegerType::get(element.getContext(), 8, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+  }
+  Type ofTensor(Type type) const {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.clone(of(tensor.getElementType())) : type;
+  }
+  bool changes(Type tensor) const { return ofTensor(tensor) != tensor; }
+};
 
 //===----------------------------------------------------------------------===//
 // Narrow to wide
@@ -161,7 +166,7 @@ struct Conversion {
 
 class Expander {
 public:
-  Expander(func::FuncOp func, const shape::Facts &facts) : func(func), facts(facts), b(func.getContext()) {}
+  Expander(func::FuncOp func, const shape::Facts &facts, Storage storage) : func(func), facts(facts), stored(storage), b(func.getContext()) {}
   void run();
 
 private:
@@ -175,14 +180,15 @@ private:
 
   func::FuncOp func;
   const shape::Facts &facts;
+  Storage stored;
   OpBuilder b;
 };
 
 void Expander::convert(const Conversion &c) {
   GraphBuilder g = before(c.op);
-  const NarrowType *from = narrowType(c.from), *to = narrowType(c.to);
+  const NarrowType *from = stored.expanded(c.from), *to = stored.expanded(c.to);
   Value x = c.op->getOperand(0), r = x;
-  Type storage = storageOf(c.to);
+  Type storage = stored.of(c.to);
   if (isa<BitcastOp>(c.op))
     r = !to || to->bits == 8 ? g.bitcast(x, storage) : lowBits(g, x, *to, storage);
   else if (!to)
@@ -201,14 +207,14 @@ void Expander::argument(BlockArgument a) {
   const NarrowType &narrow = *narrowType(type.getElementType());
   func.setArgAttr(a.getArgNumber(), "lathe.type", TypeAttr::get(type));
   if (narrow.bits == 8)
-    return a.setType(storageOfTensor(type));
+    return a.setType(stored.ofTensor(type));
   a.setType(packedType(type, narrow));
   b.setInsertionPointToStart(&func.getBody().front());
   GraphBuilder g(b, a.getLoc(), facts);
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : a.getUses())
     uses.push_back(&use);
-  Value elements = unpack(g, a, dimsOf(type), narrow, storageOf(type.getElementType()));
+  Value elements = unpack(g, a, dimsOf(type), narrow, stored.of(type.getElementType()));
   for (OpOperand *use : uses)
     use->set(elements);
 }
@@ -223,16 +229,23 @@ void Expander::result(func::ReturnOp ret, unsigned i) {
   }
 }
 
+/// The same bytes as elements of another type of 8 bits.
+static ElementsAttr asBytes(ElementsAttr value, RankedTensorType type) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  return cast<DenseElementsAttr>(value).bitcast(type.getElementType());
+}
+
 void Expander::run() {
   SmallVector<Conversion> conversions;
   SmallVector<Value> values;
   auto note = [&](Value v) {
-    if (isNarrowTensor(v.getType()))
+    if (stored.changes(v.getType()))
       values.push_back(v);
   };
   func.walk([&](Operation *op) {
     if (isa<CastOp, BitcastOp>(op) &&
-        (isNarrowTensor(op->getOperand(0).getType()) || isNarrowTensor(op->getResult(0).getType())))
+        (stored.changes(op->getOperand(0).getType()) || stored.changes(op->getResult(0).getType())))
       conversions.push_back({op, elementOf(op->getOperand(0)), elementOf(op->getResult(0))});
     llvm::for_each(op->getResults(), note);
     if (op != func.getOperation())
@@ -243,28 +256,32 @@ void Expander::run() {
   Block &body = func.getBody().front();
   SmallVector<BlockArgument> arguments;
   for (BlockArgument a : body.getArguments())
-    if (isNarrowTensor(a.getType()))
+    if (stored.changes(a.getType()))
       arguments.push_back(a);
   if (arguments.empty() && values.empty())
     return;
-  for (Value v : values)
-    v.setType(storageOfTensor(v.getType()));
+  for (Value v : values) {
+    if (auto constant = v.getDefiningOp<ConstantOp>())
+      constant.setValueAttr(asBytes(constant.getValue(), cast<RankedTensorType>(stored.ofTensor(v.getType()))));
+    v.setType(stored.ofTensor(v.getType()));
+  }
   for (BlockArgument a : llvm::reverse(arguments))
     argument(a);
   for (const Conversion &c : conversions)
     convert(c);
   auto ret = cast<func::ReturnOp>(body.getTerminator());
   for (unsigned i = 0; i < ret.getNumOperands(); ++i)
-    if (isNarrowTensor(func.getResultTypes()[i]))
+    if (stored.changes(func.getResultTypes()[i]))
       result(ret, i);
   func.setType(b.getFunctionType(body.getArgumentTypes(), ret.getOperandTypes()));
 }
 
 struct ExpandNarrowTypes : opt::impl::ExpandNarrowTypesBase<ExpandNarrowTypes> {
+  using ExpandNarrowTypesBase::ExpandNarrowTypesBase;
   void runOnOperation() override {
     shape::Facts facts = factsOf(getOperation());
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
-      Expander(func, facts).run();
+      Expander(func, facts, {float8}).run();
   }
 };
 

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lathe/Dialect/Lathe/ConstantTensor.h"
-#include "lathe/Dialect/Lathe/Evaluate.h"
-#include "lathe/Dialect/Lathe/GraphBuilder.h"
+#include "QuantisedOperand.h"
 #include "lathe/Optimize/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -20,15 +18,10 @@ namespace lathe::opt {
 using namespace mlir;
 using namespace lathe;
 using namespace lathe::ir;
+using namespace lathe::opt;
 using shape::Expr;
 
 namespace {
-
-/// scale * (bytes - zero). The zero point (i32) and the scale (f32) have the rank of the bytes, each dimension 1 or theirs; null for
-/// none.
-struct Quantised {
-  Value bytes, zero, scale;
-};
 
 class Rewriter {
 public:
@@ -39,16 +32,13 @@ public:
 
 private:
   bool rewriteDepthwise(ConvOp op, const Quantised &x, const Quantised &w);
-  std::optional<Quantised> match(Value v, unsigned depth = 0);
-  std::optional<Quantised> matchView(Operation *op, unsigned depth);
-  std::optional<Quantised> matchConstant(Value v);
-  Value small(Value v, int64_t rank);
+  std::optional<Quantised> match(Value v) { return matchQuantised(g, v, CodesOf::Integers); }
   bool shrink(Quantised &q);
   std::optional<std::pair<Quantised, Quantised>> operandsOf(Operation *op);
   Value sumsOf(Value bytes, ArrayRef<int64_t> axes);
-  Value placed(Value v, ContractOp op, bool lhs);
+  Value placed(Value v, ContractOp op, bool lhs) { return placedAmongResults(g, v, op, lhs); }
   Value padded(const Quantised &x, ConvOp &op, SmallVector<Expr> &pads);
-  Value perChannel(Value v, const Dims &dims);
+  Value perChannel(Value v, const Dims &dims) { return spreadOverChannels(g, v, dims); }
   Value scaled(Value sum, Value x, Value y, Operation *op);
   Type i32() { return g.b.getI32Type(); }
 
@@ -58,118 +48,9 @@ private:
 
 } // namespace
 
-static bool isByte(Type t) {
-  auto i = dyn_cast<IntegerType>(t);
-  return i && i.getWidth() == 8;
-}
-
-static bool isOne(const Expr &e) { return e.isOne(); }
-static bool isScalar(Value v) { return llvm::all_of(dimsOf(v), isOne); }
-
-static bool isOneAlong(Value v, ArrayRef<int64_t> axes) {
-  Dims dims = v ? dimsOf(v) : Dims();
-  return !v || llvm::all_of(axes, [&](int64_t a) { return dims[a].isOne(); });
-}
-
-static bool isConstant(Value v) {
-  while (isa_and_nonnull<TransposeOp, ReshapeOp>(v.getDefiningOp()))
-    v = v.getDefiningOp()->getOperand(0);
-  return v.getDefiningOp<ConstantOp>() != nullptr;
-}
-
 //===----------------------------------------------------------------------===//
 // What an operand is
 //===----------------------------------------------------------------------===//
-
-/// The value before it was spread to its dimensions, as a tensor of `rank` dimensions; null where it is no spread value.
-Value Rewriter::small(Value v, int64_t rank) {
-  auto ranked = [&](Value x) {
-    Dims dims(rank - typeOf(x).getRank(), Expr(1)), own = dimsOf(x);
-    dims.append(own.begin(), own.end());
-    return g.reshape(x, dims);
-  };
-  if (auto spread = v.getDefiningOp<BroadcastOp>())
-    return ranked(spread.getX());
-  if (auto cast = v.getDefiningOp<CastOp>()) {
-    Value below = small(cast.getX(), rank);
-    return below ? g.cast(below, elementOf(v)) : Value();
-  }
-  if (std::optional<double> splat = splatValue(v))
-    return g.splat(*splat, Dims(rank, Expr(1)), elementOf(v));
-  return v.getDefiningOp<ConstantOp>() ? v : Value();
-}
-
-/// Known numbers in i32 that fit into bytes. (Of a model in floats, all weights are asked: nothing of them is read.)
-std::optional<Quantised> Rewriter::matchConstant(Value v) {
-  auto c = v.getDefiningOp<ConstantOp>();
-  bool integers = c && isa<IntegerType>(elementOf(v));
-  std::optional<ConstantTensor> t = integers ? readConstant(c.getValue()) : std::nullopt;
-  if (!t || llvm::any_of(t->ints, [](int64_t x) { return x < -128 || x > 127; }))
-    return std::nullopt;
-  t->type = RankedTensorType::get(t->type.getShape(), g.b.getIntegerType(8));
-  return Quantised{g.b.create<ConstantOp>(g.loc, writeConstant(*t, "bytes")), {}, {}};
-}
-
-std::optional<Quantised> Rewriter::matchView(Operation *op, unsigned depth) {
-  std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
-  if (!q)
-    return std::nullopt;
-  Dims dims = dimsOf(op->getResult(0));
-  auto each = [&](auto view) {
-    for (Value *part : {&q->bytes, &q->zero, &q->scale})
-      if (*part)
-        *part = view(*part, part == &q->bytes);
-  };
-  if (auto t = dyn_cast<TransposeOp>(op)) {
-    each([&](Value v, bool) { return g.transpose(v, t.getPerm()); });
-  } else if (isa<BroadcastOp>(op)) {
-    each([&](Value v, bool whole) {
-      Dims leading(dims.size() - typeOf(v).getRank(), Expr(1)), own = dimsOf(v);
-      leading.append(own.begin(), own.end());
-      return whole ? g.broadcastTo(v, dims) : g.reshape(v, leading);
-    });
-  } else {
-    if ((q->zero && !isScalar(q->zero)) || (q->scale && !isScalar(q->scale)))
-      return std::nullopt;
-    each([&](Value v, bool whole) { return g.reshape(v, whole ? dims : Dims(dims.size(), Expr(1))); });
-  }
-  return q;
-}
-
-std::optional<Quantised> Rewriter::match(Value v, unsigned depth) {
-  Operation *op = v.getDefiningOp();
-  if (!op || depth > 8)
-    return std::nullopt;
-  int64_t rank = typeOf(v).getRank();
-  if (isa<TransposeOp, BroadcastOp, ReshapeOp>(op))
-    return matchView(op, depth);
-  if (isa<ConstantOp>(op))
-    return matchConstant(v);
-  if (auto cast = dyn_cast<CastOp>(op))
-    return isByte(elementOf(cast.getX())) ? std::optional(Quantised{cast.getX(), {}, {}}) : std::nullopt;
-  if (!isa<SubOp, MulOp>(op))
-    return std::nullopt;
-  std::optional<Quantised> q = match(op->getOperand(0), depth + 1);
-  Value other = q && !q->scale ? small(op->getOperand(1), rank) : Value();
-  if (!other || (isa<SubOp>(op) && q->zero) || (isa<MulOp>(op) && !isa<FloatType>(elementOf(v))))
-    return std::nullopt;
-  if (isa<MulOp>(op))
-    q->scale = other;
-  else
-    q->zero = g.cast(other, i32());
-  return q;
-}
-
-/// What follows from constants alone, as zero points do.
-static std::optional<ConstantTensor> numbersOf(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (auto c = dyn_cast_or_null<ConstantOp>(op))
-    return readConstant(c.getValue());
-  if (!op || !canEvaluate(op) || op->getNumOperands() != 1)
-    return std::nullopt;
-  std::optional<ConstantTensor> x = numbersOf(op->getOperand(0));
-  return x ? evaluate(op, {&*x}) : std::nullopt;
-}
 
 /// A constant as signed bytes, without a zero point where its numbers fit.
 bool Rewriter::shrink(Quantised &q) {
@@ -251,22 +132,6 @@ Value Rewriter::sumsOf(Value bytes, ArrayRef<int64_t> axes) {
   return g.b.create<ConstantOp>(g.loc, writeConstant(sums, "sums"));
 }
 
-/// A tensor of an operand's dimensions, the contracted ones 1, among the dimensions of the result.
-Value Rewriter::placed(Value v, ContractOp op, bool lhs) {
-  ArrayRef<int64_t> batch = lhs ? op.getLhsBatch() : op.getRhsBatch(), gone = lhs ? op.getLhsContract() : op.getRhsContract();
-  SmallVector<int64_t> perm(batch);
-  int64_t rank = typeOf(v).getRank();
-  for (int64_t d = 0; d < rank; ++d)
-    if (!llvm::is_contained(batch, d) && !llvm::is_contained(gone, d))
-      perm.push_back(d);
-  size_t own = perm.size(), others = typeOf(op.getResult()).getRank() - own;
-  perm.append(gone.begin(), gone.end());
-  Dims dims = dimsOf(g.transpose(v, perm));
-  dims.resize(own);
-  dims.insert(dims.begin() + (lhs ? own : batch.size()), others, Expr(1));
-  return g.broadcastTo(g.reshape(g.transpose(v, perm), dims), dimsOf(op.getResult()));
-}
-
 /// `sum` in place of the op's result, which is a float times both scales.
 Value Rewriter::scaled(Value sum, Value x, Value y, Operation *op) {
   Type element = elementOf(op->getResult(0));
@@ -341,13 +206,6 @@ Value Rewriter::padded(const Quantised &x, ConvOp &op, SmallVector<Expr> &pads) 
   pads.assign(2 * spatial, Expr(0));
   Value zero = g.reshape(g.cast(x.zero, elementOf(x.bytes)), {});
   return g.b.create<PadOp>(g.loc, tensorType(dims, elementOf(x.bytes)), x.bytes, zero, exprArray(g.b, low), exprArray(g.b, high));
-}
-
-/// [O, 1, ..] or ones as [1, O, 1, ..] spread to the result's dimensions.
-Value Rewriter::perChannel(Value v, const Dims &dims) {
-  Dims at(dims.size(), Expr(1));
-  at[1] = dimsOf(v)[0];
-  return g.broadcastTo(g.reshape(v, at), dims);
 }
 
 /// A zero point that is a byte, or lies within the bytes' range.

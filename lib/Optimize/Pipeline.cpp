@@ -8,16 +8,20 @@
 using namespace mlir;
 using namespace lathe;
 
-void opt::buildOptimizePipeline(OpPassManager &pm, bool multipliesBytes, bool wholeTransforms) {
+void opt::buildOptimizePipeline(OpPassManager &pm, const PipelineOptions &options) {
   // First, so that what a transform is made of is simplified as if it were the model's.
   ExpandTransformsOptions transforms;
-  transforms.whole = wholeTransforms;
+  transforms.whole = options.wholeTransforms;
   pm.addPass(createExpandTransforms(transforms));
-  pm.addPass(createExpandNarrowTypes());
+  ExpandNarrowTypesOptions narrow;
+  narrow.float8 = options.float8;
+  pm.addPass(createExpandNarrowTypes(narrow));
   // While zero points and scales still stand where the model has them.
   IntegerProductsOptions integers;
-  integers.weights = multipliesBytes;
+  integers.weights = options.multipliesBytes;
   pm.addPass(createIntegerProducts(integers));
+  if (options.float8)
+    pm.addPass(createFloat8Products());
   pm.addPass(createBlockedWeights());
   // One form for each thing, one op for each value: what the later passes match against.
   pm.addPass(createSimplifyGraph());

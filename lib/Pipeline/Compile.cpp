@@ -55,7 +55,7 @@ void lathe::registerAllLatheDialects(DialectRegistry &registry) {
 /// What all targets' backends want of the stages in front of them.
 static target::Preferences preferencesOf(const CompileOptions &options) {
   target::Preferences all;
-  all.wholeTransforms = true;
+  all.wholeTransforms = all.float8 = true;
   for (const TargetSpec &t : options.targets) {
     target::Preferences one = pipeline::backendOf(t).preferences();
     if (one.unrolledSteps)
@@ -66,6 +66,7 @@ static target::Preferences preferencesOf(const CompileOptions &options) {
     all.hostTransforms &= one.hostTransforms;
     all.hostPositions &= one.hostPositions;
     all.wholeTransforms &= one.wholeTransforms;
+    all.float8 &= one.float8;
   }
   return all;
 }
@@ -98,9 +99,9 @@ static Expected<Module> importModel(const EntryPoint &entry, const CompileOption
 }
 
 /// lathe -> lathe: constants folded, attention recognised, contractions merged.
-Error pipeline::optimize(ModuleOp module, Observer *observer, bool multipliesBytes, bool wholeTransforms) {
+Error pipeline::optimize(ModuleOp module, Observer *observer, const opt::PipelineOptions &options) {
   return runPasses(module, "optimize", observer,
-                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, multipliesBytes, wholeTransforms); });
+                   [&](OpPassManager &pm) { opt::buildOptimizePipeline(pm, options); });
 }
 
 /// lathe -> kernels.
@@ -302,7 +303,7 @@ static Error formKernelsOf(ModuleOp module, const CompileOptions &options) {
   auto count = [&] { return countOf(module); };
   auto optimize = [&] {
     target::Preferences wanted = preferencesOf(options);
-    return pipeline::optimize(module, options.observer, wanted.multipliesBytes, wanted.wholeTransforms);
+    return pipeline::optimize(module, options.observer, {wanted.multipliesBytes, wanted.wholeTransforms, wanted.float8});
   };
   if (Error e = observed(options, "optimize", optimize, count))
     return e;

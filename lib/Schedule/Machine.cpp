@@ -18,7 +18,7 @@ static const TensorShape ampere[] = {{"f16", 16, 8, 16, false},
                                      {"i8", 16, 8, 32, false},
                                      {"f64", 8, 8, 4, false}};
 static const TensorShape hopper[] = {
-    {"f16", 16, 8, 16, false}, {"bf16", 16, 8, 16, false}, {"tf32", 16, 8, 8, false},   {"i8", 16, 8, 32, false},
+    {"f16", 16, 8, 16, false}, {"bf16", 16, 8, 16, false}, {"tf32", 16, 8, 8, false},   {"i8", 16, 8, 32, false},  {"f8", 16, 8, 32, false},
     {"f64", 16, 8, 16, false}, {"f16", 64, 256, 16, true}, {"bf16", 64, 256, 16, true}, {"tf32", 64, 256, 8, true},
     {"i8", 64, 256, 32, true}, {"f8", 64, 256, 32, true}};
 

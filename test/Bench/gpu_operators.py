@@ -27,7 +27,7 @@ from model import DType, Model, Tensor  # noqa: E402
 
 add('tiny', lambda x: x + 1, t(32, 32))
 CODES = {torch.bfloat16: (4, 16), torch.float16: (2, 16), torch.float32: (2, 32), torch.float64: (2, 64), torch.bool: (6, 8), torch.uint8: (1, 8),
-         torch.int8: (0, 8), torch.int32: (0, 32), torch.int64: (0, 64)}
+         torch.int8: (0, 8), torch.int32: (0, 32), torch.int64: (0, 64), torch.float8_e4m3fn: (10, 8), torch.float8_e5m2: (12, 8)}
 Profile = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
 
 

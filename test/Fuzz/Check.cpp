@@ -132,7 +132,7 @@ Verdict Checker::prepare(Expected<Module> module) {
   if (!settings.emulatedSm)
     return {};
   onGpu = imported->clone();
-  if (Error e = pipeline::optimize(*onGpu, /*observer=*/nullptr, /*multipliesBytes=*/true, /*wholeTransforms=*/true))
+  if (Error e = pipeline::optimize(*onGpu, /*observer=*/nullptr, {/*multipliesBytes=*/true, /*wholeTransforms=*/true, /*float8=*/true}))
     return failed("cuda", std::move(e));
   if (Error e = pipeline::formKernels(*onGpu))
     return failed("cuda", std::move(e));
@@ -433,7 +433,7 @@ Verdict fuzz::emulateFile(const std::string &path, const Tensors &inputs, unsign
     return failed("import", module.takeError());
   enter("optimize");
   double tolerance = toleranceOf(**module);
-  if (Error e = pipeline::optimize(**module, /*observer=*/nullptr, /*multipliesBytes=*/true, /*wholeTransforms=*/true))
+  if (Error e = pipeline::optimize(**module, /*observer=*/nullptr, {/*multipliesBytes=*/true, /*wholeTransforms=*/true, /*float8=*/true}))
     return failed("optimize", std::move(e));
   if (Error e = pipeline::formKernels(**module))
     return failed("fuse", std::move(e));

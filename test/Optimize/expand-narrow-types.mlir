@@ -51,3 +51,13 @@ func.func @main() -> tensor<2xui4> {
 // CHECK: func.func @main() -> (tensor<1xui8> {lathe.type = tensor<2xui4>})
 // CHECK: lathe.and
 // CHECK: lathe.or
+
+// -----
+
+// A constant is the same bytes.
+func.func @main() -> tensor<2xf8E4M3FN> {
+  %0 = lathe.constant dense<[1.0, -448.0]> : tensor<2xf8E4M3FN>
+  return %0 : tensor<2xf8E4M3FN>
+}
+// CHECK: func.func @main() -> (tensor<2xui8> {lathe.type = tensor<2xf8E4M3FN>})
+// CHECK: lathe.constant dense<[56, 254]> : tensor<2xui8>

@@ -368,6 +368,8 @@ static Semantics assembly(StringRef text) {
         return i;
   if (text.starts_with("tanh.approx"))
     return [](const uint64_t *a, uint64_t *r) { *r = fromFloat(tanhf(asFloat(a[0]))); };
+  if (Semantics i = float8InstructionFor(text.str()))
+    return i;
   return tensorCoreInstructionFor(text.str());
 }
 

@@ -10,7 +10,7 @@ using llvm::StringRef;
 extern uint64_t emulatedSharedBase; ///< of the block's shared memory
 
 namespace {
-enum class Element { BFloat, Half, TFloat, Signed, Unsigned };
+enum class Element { BFloat, Half, TFloat, Signed, Unsigned, E4M3, E5M2 };
 } // namespace
 
 static float halfToFloat(uint16_t h) {
@@ -19,12 +19,16 @@ static float halfToFloat(uint16_t h) {
   return float(f);
 }
 
-static unsigned bytesOf(Element e) { return e == Element::TFloat ? 4 : e == Element::Signed || e == Element::Unsigned ? 1 : 2; }
+static bool isInteger(Element e) { return e == Element::Signed || e == Element::Unsigned; }
+static bool isFloat8(Element e) { return e == Element::E4M3 || e == Element::E5M2; }
+static unsigned bytesOf(Element e) { return e == Element::TFloat ? 4 : isInteger(e) || isFloat8(e) ? 1 : 2; }
 
 static float readElement(Element e, const char *at) {
   uint32_t bits = 0;
   memcpy(&bits, at, bytesOf(e));
-  if (e == Element::Signed || e == Element::Unsigned)
+  if (isFloat8(e))
+    return fromFloat8(uint8_t(bits), e == Element::E4M3 ? Float8::E4M3 : Float8::E5M2);
+  if (isInteger(e))
     return e == Element::Signed ? int8_t(bits) : uint8_t(bits);
   if (e == Element::Half)
     return halfToFloat(uint16_t(bits));
@@ -35,8 +39,12 @@ static Element elementIn(StringRef text) {
   return text.contains("bf16") ? Element::BFloat : text.contains("tf32") ? Element::TFloat : Element::Half;
 }
 
-/// Of both operands: those of bytes may differ (".s32.s8.u8").
+/// Of both operands: those of bytes may differ (".s32.s8.u8", ".f32.e4m3.e5m2").
 static std::pair<Element, Element> elementsIn(StringRef text) {
+  if (size_t at = std::min(text.find(".e4m3"), text.find(".e5m2")); at != StringRef::npos) {
+    auto format = [](StringRef type) { return type.starts_with(".e4m3") ? Element::E4M3 : Element::E5M2; };
+    return {format(text.substr(at)), format(text.substr(at + 5))};
+  }
   auto [head, types] = text.split(".s32");
   if (types.empty())
     return {elementIn(text), elementIn(text)};
@@ -44,11 +52,9 @@ static std::pair<Element, Element> elementsIn(StringRef text) {
   return {element(types), element(types.drop_front(3))};
 }
 
-static bool isByte(Element e) { return bytesOf(e) == 1; }
-
 /// A sum (its bits) and one more product.
 static uint64_t multiplyAdd(Element e, float x, float y, uint64_t sum) {
-  return isByte(e) ? uint32_t(sum) + uint32_t(int32_t(x) * int32_t(y)) : fromFloat(asFloat(sum) + x * y);
+  return isInteger(e) ? uint32_t(sum) + uint32_t(int32_t(x) * int32_t(y)) : fromFloat(asFloat(sum) + x * y);
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +224,7 @@ Semantics lathe::emulator::tensorCoreInstructionFor(const std::string &text) {
     return pickBytes;
   if (StringRef(text).starts_with("cvt.rn.bf16x2.f32") || StringRef(text).starts_with("cvt.rn.f16x2.f32"))
     return roundPair(StringRef(text).contains("bf16"));
-  if (StringRef(text).starts_with("mma.sync") && StringRef(text).contains(".s32"))
+  if (StringRef(text).starts_with("mma.sync") && bytesOf(elementsIn(StringRef(text).split(' ').first).first) == 1)
     return multiplyBytes(text);
   if (StringRef(text).starts_with("mma.sync"))
     return multiplyMatrices(elementIn(text), StringRef(text).contains("m16n8k16") ? 16 : 8);

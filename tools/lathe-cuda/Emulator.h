@@ -128,6 +128,10 @@ using Semantics = std::function<void(const uint64_t *args, uint64_t *results)>;
 Semantics instructionFor(const std::string &text);
 /// Matrix products and matrix loads, by the text of their assembly.
 Semantics tensorCoreInstructionFor(const std::string &text);
+/// Conversions from and to floats of 8 bits.
+Semantics float8InstructionFor(const std::string &text);
+enum class Float8 { E4M3, E5M2 };
+float fromFloat8(uint8_t code, Float8 format);
 
 /// Rewrites the module for this CPU and runs its entry points one after the other.
 llvm::Error emulate(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,

@@ -13,10 +13,14 @@ namespace lathe::opt {
 #define GEN_PASS_REGISTRATION
 #include "lathe/Optimize/Passes.h.inc"
 
+/// What targets want otherwise.
+struct PipelineOptions {
+  bool multipliesBytes = true;  ///< of quantised weights, those of bytes with scales for columns are multiplied as a matrix of bytes
+  bool wholeTransforms = false; ///< Fourier transforms that a kernel can hold stay one
+  bool float8 = false;          ///< floats of 8 bits stay, and products of them are their own
+};
 /// The passes in the order in which the compiler runs them, with stock CSE and dead code elimination in between.
-/// `multipliesBytes`: of quantised weights, those of bytes with scales for columns are multiplied as a matrix of bytes, for targets that do so.
-/// `wholeTransforms`: Fourier transforms that a kernel can hold stay one.
-void buildOptimizePipeline(mlir::OpPassManager &pm, bool multipliesBytes = true, bool wholeTransforms = false);
+void buildOptimizePipeline(mlir::OpPassManager &pm, const PipelineOptions &options = {});
 /// Registers `--lathe-optimize` for the pipeline above.
 void registerOptimizePipeline();
 

@@ -40,7 +40,7 @@ def ExpandNarrowTypes : Pass<"lathe-expand-narrow-types", "::mlir::ModuleOp"> {
     Inside of the model each element of a float8, float4, 4-bit or 2-bit type has a byte, i8 for signed integers and ui8 for the
     others. At the boundary elements of less than a byte are packed, the first in the low bits; the type that the caller sees
     stays in the attribute `lathe.type` of the argument or result. Casts from a narrow float read a table of its values, casts to one
-    are arithmetic on the bits of an f32.
+    are arithmetic on the bits of an f32. With `float8` f8E4M3FN and f8E5M2 stay as they are: a kernel's conversions are the machine's.
 
     Before:
     ```mlir
@@ -54,6 +54,32 @@ def ExpandNarrowTypes : Pass<"lathe-expand-narrow-types", "::mlir::ModuleOp"> {
       %2 = lathe.cast %1 : tensor<3xui8> -> tensor<3xf32>
     ```
   }];
+  let options = [Option<"float8", "float8", "bool", "false", "f8E4M3FN and f8E5M2 stay">];
+  let dependentDialects = ["::lathe::ir::LatheDialect"];
+}
+
+def Float8Products : Pass<"lathe-float8-products", "::mlir::ModuleOp"> {
+  let summary = "Products of floats of 8 bits are products of what lies in memory, with scales behind the sum";
+  let description = [{
+    Where both operands of a product in floats of up to 32 bits are f8E4M3FN or f8E5M2, cast to the product's type and perhaps times scales that
+    do not vary along the sum, a `lathe.contract` or `lathe.conv` of the operands as they lie sums in f32, and scales are multiplied with the
+    sum. Each product of two such numbers is exact in f32; what the sum's additions round is the target's (CudaContraction.md). What a cast to a
+    narrower type than f32 rounded between the scale and the product is not rounded any more.
+
+    Before:
+    ```mlir
+    %0 = lathe.cast %x : tensor<8x64xf8E4M3FN> -> tensor<8x64xf32>
+    %1 = lathe.cast %w : tensor<64x32xf8E4M3FN> -> tensor<64x32xf32>
+    %2 = lathe.mul %1, %scale : tensor<64x32xf32>
+    %3 = lathe.contract %0, %2 batch [] x [] over [1] x [0] : tensor<8x64xf32>, tensor<64x32xf32> -> tensor<8x32xf32>
+    ```
+    After:
+    ```mlir
+    %0 = lathe.contract %x, %w batch [] x [] over [1] x [0] : tensor<8x64xf8E4M3FN>, tensor<64x32xf8E4M3FN> -> tensor<8x32xf32>
+    %1 = lathe.mul %0, %scale : tensor<8x32xf32>
+    ```
+  }];
+  let dependentDialects = ["::lathe::ir::LatheDialect"];
 }
 
 def IntegerProducts : Pass<"lathe-integer-products", "::mlir::ModuleOp"> {

@@ -7,14 +7,14 @@
 #define LATHE_PIPELINE_STAGES_H
 
 #include "lathe/Fuse/Passes.h"
+#include "lathe/Optimize/Passes.h"
 #include "lathe/Pipeline/Compile.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace lathe::pipeline {
 
-/// lathe -> lathe. `multipliesBytes`: floats are multiplied with matrices of bytes. `wholeTransforms`: Fourier transforms
-/// that a kernel can hold stay one.
-llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, bool multipliesBytes = true, bool wholeTransforms = false);
+/// lathe -> lathe.
+llvm::Error optimize(mlir::ModuleOp module, Observer *observer = nullptr, const opt::PipelineOptions &options = {});
 /// lathe -> kernels.
 llvm::Error formKernels(mlir::ModuleOp module, Observer *observer = nullptr, const fuse::FormKernelsOptions &options = {});
 /// Kernels in the form that the target's code generators want: layouts of images and constants, results in place, and what

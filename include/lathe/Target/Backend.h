@@ -82,6 +82,9 @@ struct Preferences {
   bool hostPositions = true;
   /// A Fourier transform of constant length is one kernel where that can hold it. Otherwise it is a product for each of the length's factors.
   bool wholeTransforms = false;
+  /// Floats of 8 bits (e4m3fn, e5m2) are converted in kernels and multiplied as they lie. Otherwise they are bytes like any other narrow
+  /// type, whose numbers a table holds, and products of them are those of floats.
+  bool float8 = false;
 };
 
 //===----------------------------------------------------------------------===//

@@ -135,13 +135,13 @@ ParseResult GenericOp::parse(OpAsmParser &parser, OperationState &result) {
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// The element type inside a kernel: signless.
+/// The element type inside a kernel: signless, and codes of floats of 8 bits.
 static Type signless(Type t) {
   if (auto i = dyn_cast<IntegerType>(t))
     return IntegerType::get(t.getContext(), i.getWidth());
   if (isa<IndexType>(t))
     return IntegerType::get(t.getContext(), 64);
-  return t;
+  return isa<Float8E4M3FNType, Float8E5M2Type>(t) ? IntegerType::get(t.getContext(), 8) : t;
 }
 
 static LogicalResult verifyArguments(GenericOp op) {

@@ -1,6 +1,7 @@
 //===- ConstantTensor.cpp - Constants as numbers ---------------------------===//
 
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -25,7 +26,7 @@ void ConstantTensor::copyFrom(const ConstantTensor &other, int64_t from, int64_t
 bool ir::isUnsignedElement(Type e) { return e.isUnsignedInteger() || e.isInteger(1); }
 
 bool ir::isNumber(Type e) {
-  if (e.isF64() || e.isF32() || e.isF16() || e.isBF16())
+  if (e.isF64() || e.isF32() || e.isF16() || e.isBF16() || isFloat8(e))
     return true;
   auto i = dyn_cast<IntegerType>(e);
   return i && (i.getWidth() == 1 || i.getWidth() == 8 || i.getWidth() == 16 || i.getWidth() == 32 || i.getWidth() == 64);
@@ -82,6 +83,12 @@ std::optional<ArrayRef<char>> ir::rawBytes(ElementsAttr attr) {
   return bytes;
 }
 
+static double toDouble(APFloat v) {
+  bool lossy;
+  v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+  return v.convertToDouble();
+}
+
 static double decodeFloat(const char *p, Type e) {
   if (e.isF64()) {
     double d;
@@ -93,15 +100,10 @@ static double decodeFloat(const char *p, Type e) {
     std::memcpy(&f, p, 4);
     return f;
   }
-  uint16_t bits;
-  std::memcpy(&bits, p, 2);
-  return APFloat(cast<FloatType>(e).getFloatSemantics(), APInt(16, bits)).convertToDouble();
-}
-
-static double toDouble(APFloat v) {
-  bool lossy;
-  v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
-  return v.convertToDouble();
+  uint16_t bits = 0;
+  unsigned width = e.getIntOrFloatBitWidth();
+  std::memcpy(&bits, p, width / 8);
+  return toDouble(APFloat(cast<FloatType>(e).getFloatSemantics(), APInt(width, bits)));
 }
 
 /// Through MLIR's iterators: splats and packed bools.

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "lathe/Dialect/Lathe/WantedElements.h"
+#include "lathe/Dialect/Lathe/ConstantTensor.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -257,17 +259,40 @@ Value floatToInt(const Scalar &s, Type to, bool toUnsigned) {
   return s.make<arith::SelectOp>(below, splat(bottom), r);
 }
 
-Value buildCast(const Scalar &s) {
-  Type from = s.element(0), toElement = elementOf(s.op->getResult(0));
-  Value x = s.in[0];
+/// A scalar form's operand in other element types than the op has.
+struct Conversion {
+  Value x;
+  Type from, to;
+};
+
+Value buildConversion(const Scalar &s, const Conversion &c);
+
+/// What machines compute in has an instruction for numbers of 8 bits, or a few: f16 holds them all, f32 is rounded to them.
+Value fromFloat8(const Scalar &s, const Conversion &c) {
+  Type f16 = s.b.getF16Type();
+  Value number = s.make<arith::BitcastOp>(withElement(c.x.getType(), c.from), c.x);
+  return buildConversion(s, {s.make<arith::ExtFOp>(withElement(c.x.getType(), f16), number), f16, c.to});
+}
+Value toFloat8(const Scalar &s, const Conversion &c) {
+  Value wide = buildConversion(s, {c.x, c.from, s.b.getF32Type()});
+  Value number = s.make<arith::TruncFOp>(withElement(c.x.getType(), c.to), wide);
+  return s.make<arith::BitcastOp>(withElement(c.x.getType(), signless(c.to)), number);
+}
+
+Value buildConversion(const Scalar &s, const Conversion &c) {
+  auto [x, from, toElement] = c;
   Type to = withElement(x.getType(), signless(toElement));
-  bool fromUnsigned = s.isUnsigned();
-  if (to == x.getType())
+  bool fromUnsigned = isUnsignedElement(from);
+  if (from == toElement || (to == x.getType() && !isFloat8(from) && !isFloat8(toElement)))
     return x;
+  if (isFloat8(from))
+    return fromFloat8(s, c);
+  if (isFloat8(toElement))
+    return toFloat8(s, c);
   if (toElement.isInteger(1)) {
     if (isa<FloatType>(from))
-      return s.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, s.constant(0));
-    return s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, x, s.constant(0));
+      return s.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, x, s.constant(0, x.getType()));
+    return s.make<arith::CmpIOp>(arith::CmpIPredicate::ne, x, s.constant(0, x.getType()));
   }
   unsigned fw = signless(from).getIntOrFloatBitWidth(), tw = signless(toElement).getIntOrFloatBitWidth();
   if (isa<FloatType>(from) && isa<FloatType>(toElement)) {
@@ -278,13 +303,15 @@ Value buildCast(const Scalar &s) {
     return fw < tw ? Value(s.make<arith::ExtFOp>(to, x)) : Value(s.make<arith::TruncFOp>(to, x));
   }
   if (isa<FloatType>(from))
-    return floatToInt(s, to, toElement.isUnsignedInteger());
+    return floatToInt(Scalar{s.b, s.loc, s.op, x}, to, toElement.isUnsignedInteger());
   if (isa<FloatType>(toElement))
     return fromUnsigned ? Value(s.make<arith::UIToFPOp>(to, x)) : Value(s.make<arith::SIToFPOp>(to, x));
   if (fw > tw)
     return s.make<arith::TruncIOp>(to, x);
   return fromUnsigned ? Value(s.make<arith::ExtUIOp>(to, x)) : Value(s.make<arith::ExtSIOp>(to, x));
 }
+
+Value buildCast(const Scalar &s) { return buildConversion(s, {s.in[0], s.element(0), elementOf(s.op->getResult(0))}); }
 
 Value buildBitcast(const Scalar &s) {
   Type to = withElement(s.in[0].getType(), signless(elementOf(s.op->getResult(0))));

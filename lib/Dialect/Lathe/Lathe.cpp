@@ -1,6 +1,6 @@
 //===- Lathe.cpp - The model-level dialect ---------------------------------===//
 
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Shape/Orders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -91,7 +91,7 @@ Type ir::signless(Type t) {
     return IntegerType::get(t.getContext(), i.getWidth());
   if (isa<IndexType>(t))
     return IntegerType::get(t.getContext(), 64);
-  return t;
+  return isFloat8(t) ? IntegerType::get(t.getContext(), 8) : t;
 }
 
 ArrayAttr ir::exprArray(Builder &b, ArrayRef<Expr> exprs) {

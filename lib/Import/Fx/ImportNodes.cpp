@@ -2,6 +2,7 @@
 
 #include "Importer.h"
 #include "Views.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Dialect/Lathe/ModelNode.h"
 #include "lathe/Dialect/Lathe/WantedElements.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -178,6 +179,16 @@ llvm::Error Importer::runHandler(OpContext &c, const OpEntry &entry) {
   return own ? runAlone(c, *own) : runOnParts(c, entry);
 }
 
+/// Floats of 8 bits are moved, chosen between and converted; nothing is computed with them (Matmul.cpp converts those that it multiplies).
+static bool computesWithFloat8(mlir::Operation *op) {
+  bool moves = mlir::isa<ir::ConstantOp, ir::CastOp, ir::BitcastOp, ir::SelectOp, ir::TransposeOp, ir::BroadcastOp, ir::ReshapeOp, ir::SliceOp,
+                         ir::ConcatOp, ir::PadOp, ir::GatherOp, ir::GatherNdOp>(op);
+  return !moves && llvm::any_of(op->getOperandTypes(), [](Type t) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(t);
+    return tensor && ir::isFloat8(tensor.getElementType());
+  });
+}
+
 llvm::Error Importer::runAlone(OpContext &c, const OpEntry &entry) {
   if (llvm::Error e = c.bind(entry.arguments))
     return e;
@@ -186,9 +197,12 @@ llvm::Error Importer::runAlone(OpContext &c, const OpEntry &entry) {
   if (llvm::Error e = entry.handler(c))
     return e;
   // The file says what its results are; an operator that does not compute such elements is not believed.
-  for (mlir::Operation *op = before ? before->getNextNode() : block->empty() ? nullptr : &block->front(); op; op = op->getNextNode())
+  for (mlir::Operation *op = before ? before->getNextNode() : block->empty() ? nullptr : &block->front(); op; op = op->getNextNode()) {
+    if (computesWithFloat8(op))
+      return c.cannot("it computes with floats of 8 bits, which are converted and multiplied alone");
     if (std::optional<StringRef> wanted = ir::wantedElements(op))
       return c.wrong("it computes with {0}, the file says that they are {1}", *wanted, ir::elementOf(op->getOperand(0)));
+  }
   return llvm::Error::success();
 }
 

@@ -44,8 +44,8 @@ static const DTypeInfo dtypes[] = {
     {12, "bool", [](mlir::Builder &b) -> mlir::Type { return b.getI1Type(); }},
     {13, "bfloat16", [](mlir::Builder &b) -> mlir::Type { return b.getBF16Type(); }},
     {28, "uint16", [](mlir::Builder &b) -> mlir::Type { return b.getIntegerType(16, false); }},
-    {29, "float8_e4m3fn", nullptr},
-    {30, "float8_e5m2", nullptr},
+    {29, "float8_e4m3fn", [](mlir::Builder &b) -> mlir::Type { return b.getType<mlir::Float8E4M3FNType>(); }},
+    {30, "float8_e5m2", [](mlir::Builder &b) -> mlir::Type { return b.getType<mlir::Float8E5M2Type>(); }},
     {34, "uint32", [](mlir::Builder &b) -> mlir::Type { return b.getIntegerType(32, false); }},
     {35, "uint64", [](mlir::Builder &b) -> mlir::Type { return b.getIntegerType(64, false); }},
 };

@@ -79,20 +79,26 @@ void lathe::cuda::setRegisters(DeviceBuilder &d, unsigned count, bool increase) 
 // wgmma
 //===----------------------------------------------------------------------===//
 
+llvm::StringRef lathe::cuda::nameOfNumbers(mlir::Type element) {
+  if (mlir::isa<mlir::IntegerType>(element))
+    return element.isUnsignedInteger() ? "u8" : "s8";
+  if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
+    return element.isFloat8E5M2() ? "e5m2" : "e4m3";
+  return element.isBF16() ? "bf16" : element.isF16() ? "f16" : "tf32";
+}
+
 /// ".f32.bf16.bf16" with the depth in front: types of sums and operands.
 static std::string typesOf(const Wgmma &w) {
-  if (w.element.isInteger(8))
-    return std::string("k32.s32") + (w.leftIsUnsigned ? ".u8" : ".s8") + (w.rightIsUnsigned ? ".u8" : ".s8");
-  std::string type = w.element.isBF16() ? "bf16" : w.element.isF16() ? "f16" : "tf32";
-  return (w.element.isF32() ? "k8.f32." : "k16.f32.") + type + "." + type;
+  unsigned depth = 256 / w.left.getIntOrFloatBitWidth();
+  return ("k" + llvm::Twine(depth) + (mlir::isa<mlir::IntegerType>(w.left) ? ".s32." : ".f32.") + nameOfNumbers(w.left) + "." + nameOfNumbers(w.right)).str();
 }
 
 /// Whether sums are kept, then what there is to say of the operands: signs of floats, and halves that lie the other way round.
 static std::string flagsOf(const Wgmma &w, bool keeps, bool inRegisters) {
   std::string text = keeps ? ", 1" : ", 0";
-  if (!w.element.isInteger(8))
+  if (!mlir::isa<mlir::IntegerType>(w.left))
     text += ", 1, 1";
-  if (!w.element.isIntOrFloat() || w.element.getIntOrFloatBitWidth() != 16)
+  if (w.left.getIntOrFloatBitWidth() != 16)
     return text;
   if (!inRegisters)
     text += w.leftByRows ? ", 1" : ", 0";
@@ -101,7 +107,7 @@ static std::string flagsOf(const Wgmma &w, bool keeps, bool inRegisters) {
 
 /// The instruction with its accumulators first; `left` are the left operand's values, one descriptor or four registers.
 static Values multiply(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right) {
-  bool inRegisters = left.size() > 1, integers = w.element.isInteger(8);
+  bool inRegisters = left.size() > 1, integers = mlir::isa<mlir::IntegerType>(w.left);
   unsigned n = w.sums(), first = n + sums.size();
   std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(w.columns) + typesOf(w) + " {" + list(0, n) + "}, " +
                      (inRegisters ? "{" : "") + list(first, left.size()) + (inRegisters ? "}" : "") + ", $" +

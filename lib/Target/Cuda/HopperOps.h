@@ -31,16 +31,17 @@ void setRegisters(DeviceBuilder &d, unsigned count, bool increase);
 /// One matrix product of a warpgroup: [64][k] times [k][columns], 32 bytes of k.
 struct Wgmma {
   unsigned columns;
-  mlir::Type element;           ///< bf16, f16, f32 for tf32, or i8, of which sums are i32
+  mlir::Type left, right;       ///< bf16, f16, f32 for tf32; of bytes f8E4M3FN, f8E5M2, or i8 and ui8, of which sums are i32
   bool rightByColumns = false;  ///< the right operand lies as [k][n]
   bool leftByRows = false;      ///< the left operand lies as [k][m]; not in registers
-  bool leftIsUnsigned = false, rightIsUnsigned = false; ///< of bytes
   unsigned sums() const { return columns / 2; }
 };
 /// `sums` empty: the product replaces what is there.
 Values multiplyShared(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, Value left, Value right);
 /// The left operand in registers (four i32).
 Values multiplyRegisters(DeviceBuilder &d, const Wgmma &w, llvm::ArrayRef<Value> sums, llvm::ArrayRef<Value> left, Value right);
+/// How mma and wgmma write an operand's type: "bf16", "e4m3", "u8".
+llvm::StringRef nameOfNumbers(mlir::Type element);
 void fenceProducts(DeviceBuilder &d);
 void commitProducts(DeviceBuilder &d);
 void waitProducts(DeviceBuilder &d, unsigned pending);

@@ -1,5 +1,6 @@
 //===- LowerToLlvm.cpp - Device and host MLIR to the llvm dialect ----------===//
 
+#include "Float8.h"
 #include "HalfFunctions.h"
 #include "PtxEmitter.h"
 #include "lathe/Lower/ExpandMath.h"
@@ -196,8 +197,10 @@ llvm::Error cuda::lowerToLlvmDialect(ModuleOp module, const schedule::Machine *d
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(createConvertSCFToCFPass());
-  if (device)
+  if (device) { // conversions look at limits in front of them, while these are there
+    pm.addPass(cuda::createConvertFloat8(device->gpu.multiplies("f8", 32)));
     pm.addPass(std::make_unique<KeepMaxima>(device->gpu.nanMaxima));
+  }
   pm.addPass(arith::createArithExpandOpsPass());
   if (device)
     pm.addPass(std::make_unique<MathToDevice>());

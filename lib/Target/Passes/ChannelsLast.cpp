@@ -11,6 +11,7 @@
 #include "Planes.h"
 #include "lathe/Dialect/Kernel/Legality.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/Float8.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -241,7 +242,8 @@ bool Layouts::acceptsGrouped(KernelAccesses &mine) {
 /// A convolution of floats reads bytes with places in the lanes, too.
 bool Layouts::suitsBytes(const KernelAccesses &mine) const {
   if (mine.filter && mine.filter->ofBytes()) {
-    llvm::DenseSet<Operation *> image = lower::opsBelow(mine.filter->image);
+    Value codes = lower::codesOf(mine.filter->image); // conversions of floats of 8 bits are the product's
+    llvm::DenseSet<Operation *> image = lower::opsBelow(codes ? codes : mine.filter->image);
     bool moved = llvm::any_of(mine.of, [&](auto &entry) {
       return isLast(entry.first) && llvm::any_of(entry.second, [&](const Access &a) { return image.contains(a.op); });
     });

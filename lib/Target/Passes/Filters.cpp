@@ -1,7 +1,9 @@
 //===- Filters.cpp - Sums of products with a constant filter ---------------===//
 
 #include "Filters.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/Float8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -10,7 +12,7 @@ using namespace lathe::target;
 using lower::AxisSet;
 
 bool target::isImageElement(Type t, bool halves, bool bytes) {
-  return t.isF32() || (halves && (t.isF16() || t.isBF16())) || (bytes && (t.isInteger(8) || t.isInteger(32)));
+  return t.isF32() || (halves && (t.isF16() || t.isBF16())) || (bytes && (t.isInteger(8) || t.isInteger(32) || ir::isFloat8(t)));
 }
 
 /// True for a plain load of a constant that nobody else in the kernel reads.
@@ -25,6 +27,14 @@ static Value withoutExtension(Value v, bool halves) {
   return ext ? ext.getIn() : v;
 }
 
+/// The bytes that a factor is made of: integers beside a sum of integers, codes of floats beside one of floats.
+static Value bytesOf(Value factor, Type sum) {
+  Operation *op = factor.getDefiningOp();
+  if (sum.isInteger(32))
+    return isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0) : Value();
+  return lower::codesOf(factor);
+}
+
 /// The product that is summed.
 static Operation *productOf(kernel::ReduceOp sum, bool halves, bool bytes) {
   if (sum && bytes && sum.getType().isInteger(32))
@@ -33,10 +43,8 @@ static Operation *productOf(kernel::ReduceOp sum, bool halves, bool bytes) {
 }
 
 /// The load that a factor is, of a type that filters have beside such a sum.
-static kernel::LoadOp loadOf(Value factor, Type sum, bool halves) {
-  Operation *op = factor.getDefiningOp();
-  bool bytes = sum.isInteger(32);
-  Value narrow = bytes && isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0) : bytes ? Value() : withoutExtension(factor, halves);
+static kernel::LoadOp loadOf(Value factor, Type sum, bool halves, bool ofBytes) {
+  Value bytes = ofBytes ? bytesOf(factor, sum) : Value(), narrow = bytes ? bytes : sum.isInteger(32) ? Value() : withoutExtension(factor, halves);
   auto load = narrow ? narrow.getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
   return load && (bytes ? load.getType().isInteger(8) : isImageElement(load.getType(), halves)) ? load : kernel::LoadOp();
 }
@@ -50,7 +58,7 @@ std::optional<Filter> Filter::of(const lower::BodyInfo &info, bool halves, bool 
   f.reduced = info.axesOf(f.sum.getAxes());
   AxisSet all = lower::allAxes(info);
   for (unsigned side = 0; side < 2; ++side) {
-    kernel::LoadOp load = loadOf(mul->getOperand(side), f.sum.getType(), halves);
+    kernel::LoadOp load = loadOf(mul->getOperand(side), f.sum.getType(), halves, bytes);
     if (!isFilter(load, info.kernel))
       continue;
     f.load = load;

@@ -29,8 +29,8 @@ struct Filter {
 
   bool isDense() const { return columns && !shared; }
   bool isDepthwise() const { return shared && !columns; }
-  bool ofBytes() const { return kernel::ReduceOp(sum).getResult().getType().isInteger(32); }
-  /// With `halves`, factors of 16 bits too, whose products are summed in f32; with `bytes` those of 8, summed in 32.
+  bool ofBytes() const { return kernel::LoadOp(load).getResult().getType().isInteger(8); }
+  /// With `halves`, factors of 16 bits too, whose products are summed in f32; with `bytes` those of 8: integers, summed in i32, and floats.
   static std::optional<Filter> of(const lower::BodyInfo &info, bool halves = false, bool bytes = false);
 };
 

@@ -20,7 +20,7 @@ using shape::Expr;
 /// Reads of an element from which on a copy costs less than gathering: a copy is a read and a write by whole sectors.
 constexpr int64_t manyReads = 3;
 /// Of a piece of 16 bytes: an image of fewer channels, or of a number between, is gathered in either order. (Pieces of f32 are as those of halves.)
-static int64_t channelsOfPiece(Type element) { return element.isInteger(8) ? 16 : 8; }
+static int64_t channelsOfPiece(Type element) { return element.getIntOrFloatBitWidth() == 8 ? 16 : 8; }
 
 /// The summed places of the window: all but the channels, over which the filter's rows run.
 static int64_t placesOf(const BodyInfo &info, const Filter &filter, const Planes &planes) {

@@ -4,6 +4,7 @@
 #include "lathe/Dialect/Kernel/HalfPairs.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Lower/Float8.h"
 #include "lathe/Schedule/Bytes.h"
 #include "lathe/Target/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -58,15 +59,29 @@ std::optional<Matrix> matrixOf(kernel::GenericOp kernel, kernel::ContractOp cont
 // Bytes
 //===----------------------------------------------------------------------===//
 
-/// The constant factor of a sum of products of bytes, if it is signed as machines want it. (Tensor cores want any.)
+/// The products that are summed: of bytes in i32, or of floats of 8 bits in f32.
+Operation *productOfBytes(kernel::ReduceOp sum) {
+  Operation *mul = sum.getKind() == kernel::Combiner::Add ? sum.getValue().getDefiningOp() : nullptr;
+  if (isa_and_nonnull<arith::MulIOp>(mul) && sum.getType().isInteger(32))
+    return mul;
+  bool ofCodes = isa_and_nonnull<arith::MulFOp>(mul) && sum.getType().isF32() && lower::codesOf(mul->getOperand(0)) && lower::codesOf(mul->getOperand(1));
+  return ofCodes ? mul : nullptr;
+}
+
+/// The bytes of a factor, if they are signed as machines want it. (Tensor cores want any.)
+Value bytesOf(Value factor, bool anySign) {
+  Operation *widened = factor.getDefiningOp();
+  if (isa_and_nonnull<arith::ExtSIOp>(widened) || (anySign && isa_and_nonnull<arith::ExtUIOp>(widened)))
+    return widened->getOperand(0);
+  return anySign ? lower::codesOf(factor) : Value();
+}
+
+/// The constant factor of a sum of products of bytes.
 kernel::LoadOp constantBytes(kernel::GenericOp kernel, kernel::ReduceOp sum, bool anySign) {
-  auto mul = sum.getValue().getDefiningOp<arith::MulIOp>();
-  if (!mul || !sum.getType().isInteger(32) || sum.getKind() != kernel::Combiner::Add)
-    return {};
+  Operation *mul = productOfBytes(sum);
   for (unsigned side : {1, 0}) {
-    Operation *widened = mul->getOperand(side).getDefiningOp();
-    bool suits = isa_and_nonnull<arith::ExtSIOp>(widened) || (anySign && isa_and_nonnull<arith::ExtUIOp>(widened));
-    auto load = suits && widened->getOperand(0).getType().isInteger(8) ? widened->getOperand(0).getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
+    Value bytes = mul ? bytesOf(mul->getOperand(side), anySign) : Value();
+    auto load = bytes && bytes.getType().isInteger(8) ? bytes.getDefiningOp<kernel::LoadOp>() : kernel::LoadOp();
     if (load && !load.getPredicate() && load.getIndices().empty() && load.getRef().hasOneUse() &&
         kernel.isConstant(cast<BlockArgument>(load.getRef())))
       return load;
@@ -218,8 +233,8 @@ std::optional<PackedBytes> PackedBytes::of(kernel::GenericOp kernel, int64_t pan
     return std::nullopt;
   p.summed = packingOrder(p.sum);
   lower::BodyInfo info(kernel);
-  auto mul = p.sum.getValue().getDefiningOp<arith::MulIOp>();
-  lower::AxisSet left = info.axesOf(mul.getLhs()), right = info.axesOf(mul.getRhs());
+  Operation *mul = productOfBytes(p.sum);
+  lower::AxisSet left = info.axesOf(mul->getOperand(0)), right = info.axesOf(mul->getOperand(1));
   // Axes of results alone (what repeats the sums) are none of a product's.
   if (!p.findAxes(info, left & right) || (left | right) != lower::allAxes(info) || !lower::storesFollow(p.sum, info))
     return std::nullopt;

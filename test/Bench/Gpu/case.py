@@ -8,6 +8,7 @@ import torch
 
 CASES = {}
 b16, f16, f32, f64, i64, i32, u8, i8 = torch.bfloat16, torch.float16, torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, torch.int8
+e4m3, e5m2 = torch.float8_e4m3fn, torch.float8_e5m2
 
 
 class Spec(NamedTuple):

@@ -28,6 +28,9 @@ const NarrowType *narrowType(mlir::Type element);
 const NarrowType *narrowType(llvm::StringRef name);
 inline bool isNarrow(mlir::Type element) { return narrowType(element) != nullptr; }
 
+/// The floats of 8 bits that machines convert and multiply. In kernels they are their codes (signless: i8).
+inline bool isFloat8(mlir::Type element) { return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element); }
+
 /// The largest finite number of a narrow float.
 double largestOf(const NarrowType &type);
 

@@ -25,7 +25,8 @@ def Lathe_Dialect : Dialect {
     dimension (lathe::shape::Expr as text): `tensor<?x?x768xf32, #lathe.dims<"batch", "seq", "768">>`; a static tensor
     carries none. Element types: f64 f32 f16 bf16, signless i1 (bool) i8 i16 i32 i64, unsigned ui8 ui16 ui32 ui64.
     Narrow types (the float8 formats, `!lathe.f8E8M0`, `!lathe.f4E2M1`, i4 ui4 i2 ui2) are for storage: casts, bitcasts and what
-    moves elements take them, until --lathe-expand-narrow-types writes them out.
+    moves elements take them, until --lathe-expand-narrow-types writes them out. For targets that have them f8E4M3FN and f8E5M2
+    stay, and are operands of products, which sum in f32 (--lathe-float8-products).
     Sizes are declared by `lathe.symbol` and related by `lathe.relation` at the top of the module; the function @main is the
     model, its arguments and results named by the attributes `lathe.name`.
 

@@ -1,6 +1,7 @@
 //===- Matmul.cpp - Matrix products -----------------------------------------===//
 
 #include "Families.h"
+#include "lathe/Dialect/Lathe/ElementTypes.h"
 
 using namespace lathe;
 using namespace lathe::fx;
@@ -31,6 +32,44 @@ static llvm::Error matmul(OpContext &c) {
 static llvm::Error integerMatmul(OpContext &c) {
   LATHE_TRY(r, product(c, c.g.cast(c.tensor("self"), c.resultElement()), c.g.cast(c.tensor("mat2"), c.resultElement())));
   return c.give(r);
+}
+
+/// A scale of all of the product, of its rows [M, 1] or of its columns [1, N].
+static llvm::Expected<Value> scaledBy(OpContext &c, Value r, const char *name, int64_t axis) {
+  Value scale = c.tensor(name);
+  Dims dims = dimsOf(scale), wanted(2, Expr(1));
+  wanted[axis] = dimsOf(r)[axis];
+  if (!elementOf(scale).isF32())
+    return c.cannot("'{0}' of {1}: scales are float32", name, elementOf(scale));
+  if (llvm::all_of(dims, [](const Expr &e) { return e.isOne(); }))
+    return c.g.mul(r, c.g.broadcastTo(c.g.reshape(scale, {}), dimsOf(r)));
+  if (dims.size() != 2 || !dims[1 - axis].isOne() || !c.fits(dims[axis], wanted[axis]))
+    return c.cannot("'{0}' of {1}: scales of blocks", name, scale.getType());
+  return c.g.mul(r, c.g.broadcastTo(scale, dimsOf(r)));
+}
+
+/// The product of floats of 8 bits, times the scales of both, and a bias. What is rounded to 8 bits is limited first.
+static llvm::Error scaledMatmul(OpContext &c) {
+  Type f32 = c.g.b.getF32Type(), to = c.resultElement();
+  for (const char *name : {"self", "mat2"})
+    if (!isFloat8(elementOf(c.tensor(name))) || typeOf(c.tensor(name)).getRank() != 2)
+      return c.cannot("'{0}' of {1}", name, c.tensor(name).getType());
+  LATHE_TRY(sum, product(c, c.g.cast(c.tensor("self"), f32), c.g.cast(c.tensor("mat2"), f32)));
+  LATHE_TRY(byRows, scaledBy(c, sum, "scale_a", 0));
+  LATHE_TRY(r, scaledBy(c, byRows, "scale_b", 1));
+  if (Value bias = c.tensor("bias")) {
+    LATHE_TRY(wide, c.broadcastTo(c.g.cast(bias, f32), dimsOf(r)));
+    r = c.g.add(r, wide);
+  }
+  const NarrowType *narrow = narrowType(to);
+  if (!narrow)
+    return c.give(c.g.cast(r, to));
+  if (c.has("scale_result")) {
+    LATHE_TRY(scale, c.broadcastTo(c.g.reshape(c.tensor("scale_result"), {}), dimsOf(r)));
+    r = c.g.mul(r, scale);
+  }
+  double most = largestOf(*narrow);
+  return c.give(c.g.cast(c.g.binary<MinOp>(c.g.binary<MaxOp>(r, -most), most), to));
 }
 
 /// beta * self + alpha * (x times y)
@@ -90,6 +129,7 @@ llvm::ArrayRef<OpEntry> fx::matmulOps() {
       {"mm.default", "self:T mat2:T", matmul},
       {"bmm.default", "self:T mat2:T", matmul},
       {"_int_mm.default", "self:T mat2:T", integerMatmul},
+      {"_scaled_mm.default", "self:T mat2:T scale_a:T scale_b:T bias:T? scale_result:T? out_dtype:D? use_fast_accum:B=False", scaledMatmul},
       {"addmm.default", "self:T mat1:T mat2:T beta:F=1 alpha:F=1", addmm},
       {"addmv.default", "self:T mat:T vec:T beta:F=1 alpha:F=1", addmm},
       {"baddbmm.default", "self:T batch1:T batch2:T beta:F=1 alpha:F=1", addmm},

@@ -202,7 +202,7 @@ Values HopperAttention::multiplyKeys(Value step) {
   waitFor(d, barrierOf(Keys, false, stage), phase);
   Value left = describeTile(d, d.add(shared, d.mul(mine, 64 * 128)));
   Value right = describeTile(d, d.add(keysAt, d.mul(stage, keysPerTile * depth * 2)));
-  Wgmma product{keysPerTile, element};
+  Wgmma product{keysPerTile, element, element};
   Values sums;
   fenceProducts(d);
   for (unsigned k = 0; k < usedDepth(p.roles.depths); k += 16) {
@@ -218,7 +218,7 @@ Values HopperAttention::multiplyValues(ArrayRef<Value> before, ArrayRef<Value> w
   auto [stage, phase] = stageOf(step);
   waitFor(d, barrierOf(Values_, false, stage), phase);
   Value right = describeTile(d, d.add(valuesAt, d.mul(stage, keysPerTile * columns * 2)), keysPerTile * 128);
-  Wgmma product{usedColumns(p.roles.values), element, /*rightByColumns=*/true};
+  Wgmma product{usedColumns(p.roles.values), element, element, /*rightByColumns=*/true};
   Values sums(before.begin(), before.end());
   fenceProducts(d);
   for (unsigned k = 0; k < keysPerTile; k += 16)

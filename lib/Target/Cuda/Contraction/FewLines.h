@@ -18,8 +18,8 @@ struct FewLines {
   const ProductOperand &few() const { return fewAreRows ? p.lhs : p.rhs; }
   llvm::ArrayRef<unsigned> wideAxes() const { return fewAreRows ? p.shape.columnAxes : p.shape.rowAxes; }
   llvm::ArrayRef<unsigned> fewAxes() const { return fewAreRows ? p.shape.rowAxes : p.shape.columnAxes; }
-  /// Four bytes side by side in depth are multiplied by one instruction.
-  bool dotsWords() const { return p.multipliesBytes() && byDepth && width % 4 == 0; }
+  /// Four integers of 8 bits side by side in depth are multiplied by one instruction.
+  bool dotsWords() const { return p.multipliesIntegers() && byDepth && width % 4 == 0; }
   /// Whether the few lines would have to be gathered.
   bool isTurned() const { return byDepth && width > 1 && !p.shape.stepAlong(few().offset, p.shape.depthAxes)->isOne(); }
   const shape::Expr &lines() const { return fewAreRows ? p.n : p.m; }

@@ -1,6 +1,7 @@
 //===- FewLinesEmitter.cpp - Device code of products of few lines -----------===//
 
 #include "FewLinesEmitter.h"
+#include "../Float8.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -55,7 +56,7 @@ static Value loadVector(DeviceBuilder &d, Type element, unsigned width, Value po
 /// `width` elements from a depth on, as numbers of a type: one access where they lie side by side at a multiple of its size.
 Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at, unsigned width, Type as) {
   if (line.turned)
-    return d.convert(loadVector(d, turnedType(), width, d.at(frame.scratch(), d.add(line.start, at), turnedType())), as, o.isUnsigned);
+    return asNumbers(d, loadVector(d, turnedType(), width, d.at(frame.scratch(), d.add(line.start, at), turnedType())), as, o.format);
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Expr step = *f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes);
   Value start = d.add(line.start, d.mul(at, frame.size(step)));
@@ -64,23 +65,32 @@ Value FewLinesEmitter::read(const ProductOperand &o, const Line &line, Value at,
   bool wholly =
       width == 1 || (step.isOne() && isMultiple(startOf(info, o.offset, f.p.shape.depthAxes)) && isMultiple(f.p.k));
   if (wholly)
-    return d.convert(loadVector(d, o.type, width, d.at(buffer, start, o.type)), as, o.isUnsigned);
+    return asNumbers(d, loadVector(d, o.type, width, d.at(buffer, start, o.type)), as, o.format);
   Value out = d.zero(d.vector(width, as));
   for (unsigned i = 0; i < width; ++i) {
     Value x = d.load(o.type, d.at(buffer, d.add(start, d.mul(d.i64(i), frame.size(step))), o.type), bytes);
-    out = d.insert(out, d.convert(x, as, o.isUnsigned), i);
+    out = d.insert(out, asNumbers(d, x, as, o.format), i);
   }
   return out;
 }
 
-/// The same as they are multiplied: as f32; of bytes words of four, or i32.
+/// The same as they are multiplied: as f32; of integers words of four, or i32. Floats of 8 bits stay so on their way, in a quarter of the
+/// registers (numbersOf).
 Value FewLinesEmitter::elements(const ProductOperand &o, const Line &line, Value at, unsigned width) {
-  Value v = read(o, line, at, width, f.dotsWords() ? o.type : sumType());
+  Value v = read(o, line, at, width, f.dotsWords() || f.p.multipliesFloat8() ? o.type : sumType());
   return f.dotsWords() ? d.bitcast(v, d.vector(width / 4, d.i32Type())) : v;
 }
 
+Value FewLinesEmitter::numbersOf(const ProductOperand &o, Value loaded) {
+  return f.p.multipliesFloat8() ? asNumbers(d, loaded, sumType(), o.format) : loaded;
+}
+
+Value FewLinesEmitter::dotWords(Value wide, Value few, Value sum) {
+  return d.dotBytes(wide, few, sum, f.wide().format.isUnsignedInteger(), f.few().format.isUnsignedInteger());
+}
+
 Value FewLinesEmitter::multiplyAdd(Value wide, Value few, Value sum) {
-  return f.dotsWords() ? d.dotBytes(wide, few, sum, f.wide().isUnsigned, f.few().isUnsigned) : d.multiplyAdd(wide, few, sum);
+  return f.dotsWords() ? dotWords(wide, few, sum) : d.multiplyAdd(wide, few, sum);
 }
 
 static Value elementOf(DeviceBuilder &d, Value v, unsigned i) {
@@ -101,15 +111,19 @@ Values FewLinesEmitter::multiplyAt(ArrayRef<Value> depths, Value inside, ValueRa
   for (Value at : depths)
     for (const Line &line : wide)
       loaded.push_back(load(f.wide(), line, at));
-  for (auto [n, at] : llvm::enumerate(depths))
+  for (auto [n, at] : llvm::enumerate(depths)) {
+    Values here;
+    for (unsigned i = 0; i < wide.size(); ++i)
+      here.push_back(numbersOf(f.wide(), loaded[n * wide.size() + i]));
     for (unsigned m = 0; m < few; ++m) {
-      Value x = load(f.few(), narrow[m], at);
+      Value x = numbersOf(f.few(), load(f.few(), narrow[m], at));
       for (unsigned i = 0; i < wide.size(); ++i)
         for (unsigned e = 0; e < f.width / (f.dotsWords() ? 4 : 1); ++e) {
           Value &sum = out[i * few + m];
-          sum = multiplyAdd(elementOf(d, loaded[n * wide.size() + i], e), elementOf(d, x, e), sum);
+          sum = multiplyAdd(elementOf(d, here[i], e), elementOf(d, x, e), sum);
         }
     }
+  }
   return out;
 }
 
@@ -161,18 +175,18 @@ void FewLinesEmitter::emitByDepth() {
 Values FewLinesEmitter::multiplyLines(Value from, unsigned ahead, ValueRange sums) {
   Values out(sums), loaded;
   const ProductOperand &o = f.wide();
-  bool inWords = f.p.multipliesBytes() && ahead == 4 && f.width % 4 == 0;
+  bool inWords = f.p.multipliesIntegers() && ahead == 4 && f.width % 4 == 0;
   Value buffer = frame.refs[cast<BlockArgument>(o.ref).getArgNumber()];
   Value step = frame.size(*f.p.shape.stepAlong(o.offset, f.p.shape.depthAxes));
   for (unsigned n = 0; n < ahead; ++n) {
     Value pointer = d.at(buffer, d.add(wide[0].start, d.mul(d.add(from, n), step)), o.type);
     Value v = loadVector(d, o.type, f.width, pointer);
-    loaded.push_back(inWords ? v : d.convert(v, sumType(), o.isUnsigned));
+    loaded.push_back(inWords ? v : asNumbers(d, v, sumType(), o.format));
   }
   if (inWords)
     return multiplyWords(from, loaded, sums);
   for (unsigned m = 0; m < few; ++m) {
-    Value x = elements(f.few(), narrow[m], from, ahead);
+    Value x = numbersOf(f.few(), elements(f.few(), narrow[m], from, ahead));
     for (unsigned n = 0; n < ahead; ++n)
       for (unsigned e = 0; e < f.width; ++e) {
         Value &sum = out[m * f.width + e];
@@ -198,7 +212,7 @@ Values FewLinesEmitter::multiplyWords(Value from, ArrayRef<Value> loaded, ValueR
     Value x = d.bitcast(read(f.few(), narrow[m], from, 4, f.few().type), d.i32Type());
     for (unsigned e = 0; e < f.width; ++e) {
       Value &sum = out[m * f.width + e];
-      sum = d.dotBytes(lines[e], x, sum, f.wide().isUnsigned, f.few().isUnsigned);
+      sum = dotWords(lines[e], x, sum);
     }
   }
   return out;

@@ -54,7 +54,9 @@ private:
   Line lineOf(const ProductOperand &o, llvm::ArrayRef<unsigned> axes, Value index);
   Value read(const ProductOperand &o, const Line &line, Value depth, unsigned width, Type as);
   Value elements(const ProductOperand &o, const Line &line, Value depth, unsigned width);
+  Value numbersOf(const ProductOperand &o, Value loaded);
   Value multiplyAdd(Value wide, Value few, Value sum);
+  Value dotWords(Value wide, Value few, Value sum);
   Values multiplyWords(Value from, llvm::ArrayRef<Value> loaded, ValueRange sums);
   Values multiplyAt(llvm::ArrayRef<Value> depths, Value inside, ValueRange sums);
   Values multiplyLines(Value from, unsigned ahead, ValueRange sums);

@@ -16,7 +16,7 @@ struct ProductOperand {
   Value value; ///< null: the elements lie at the offset
   mlir::Type type;
   Value predicate = {}; ///< of the body: elements are `fill` where it does not hold
-  bool isUnsigned = false; ///< of bytes
+  mlir::Type format = {}; ///< of bytes, what they are: i8, ui8, f8E4M3FN or f8E5M2
   int64_t fill = 0;     ///< of bytes; floats are 0
   bool isDirect() const { return !value && !predicate; }
 };
@@ -29,8 +29,10 @@ struct GemmProblem {
   Value result; ///< of the sum
   std::vector<kernel::StoreOp> stores;
   shape::Expr batch, m, n, k;
-  mlir::Type sumType() const { return result.getType(); } ///< f32 or f64, of bytes i32
-  bool multipliesBytes() const { return sumType().isInteger(32); }
+  mlir::Type sumType() const { return result.getType(); } ///< f32 or f64, of integers i32
+  bool multipliesBytes() const { return lhs.type.isInteger(8) && rhs.type.isInteger(8); }
+  bool multipliesIntegers() const { return sumType().isInteger(32); }
+  bool multipliesFloat8() const { return multipliesBytes() && !multipliesIntegers(); }
   /// How many tiles of so many rows and columns cover the results.
   shape::Expr tiles(int64_t rows, int64_t columns) const { return batch * shape::Expr::ceildiv(m, rows) * shape::Expr::ceildiv(n, columns); }
   EpilogueShape epilogue() const { return {shape.rowAxes, shape.columnAxes, result, stores}; }
@@ -46,7 +48,7 @@ void setLaunch(PlanFunction &plan, const GemmLaunch &launch);
 GemmLaunch chooseLaunch(DeviceBuilder &h, Value condition, const GemmLaunch &then, const GemmLaunch &otherwise);
 
 /// Adds entry points for tiles of any layout: on tensor cores by warps (mma.sync; f16 and bytes from compute capability 7.5 on, bf16
-/// from 8.0 on), else on the ordinary cores. They may take sizes to be what `known` says.
+/// from 8.0 on; floats of 8 bits as f16 where there is no product of them), else on the ordinary cores. They may take sizes to be what `known` says.
 llvm::Expected<GemmLaunch> addTiledGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 llvm::Expected<GemmLaunch> addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);
 llvm::Expected<GemmLaunch> addSimtGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known);

@@ -12,6 +12,8 @@ using shape::Expr;
 
 constexpr unsigned groupRows = 8; ///< tiles of rows that are walked together
 constexpr unsigned producerRegisters = 40, consumerRegisters = 232;
+constexpr unsigned stagesTogether = 4; ///< whose sums are added up
+constexpr unsigned mostSums = 192; ///< that a consumer's threads have room for, where they have them more than once
 
 //===----------------------------------------------------------------------===//
 // Common ground
@@ -163,27 +165,6 @@ void HopperGemm::produce() {
 // Consumers
 //===----------------------------------------------------------------------===//
 
-void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
-  waitFor(d, fullBarrier(at.stage), at.phase);
-  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
-  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
-  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
-  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
-  Wgmma product{tile.columns, p.lhs.type, mapB.byColumns, mapA.byColumns, p.lhs.isUnsigned, p.rhs.isUnsigned};
-  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
-  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
-  fenceProducts(d);
-  for (unsigned kk = 0; kk < 4; ++kk)
-    for (unsigned i = 0; i < tile.blocks; ++i)
-      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
-                               moveTile(d, right, along(mapB, kk)));
-  commitProducts(d);
-}
-
-void HopperGemm::release(Value stage) {
-  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
-}
-
 static Values flatten(ArrayRef<Values> parts) {
   Values out;
   for (const Values &p : parts)
@@ -199,9 +180,77 @@ static SmallVector<Values> split(ValueRange flat, unsigned parts) {
   return out;
 }
 
-/// `counted` stages were filled before this tile. What is left of the last stage is the caller's to release.
-Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
+void HopperGemm::multiplyStage(Position at, SmallVector<Values> &sums) {
+  waitFor(d, fullBarrier(at.stage), at.phase);
+  Value a = d.add(shared, d.mul(at.stage, aBytes + bBytes));
+  Value own = tile.isShared() ? d.add(a, d.mul(mine, tile.blocks * 64 * 128)) : a;
+  auto describe = [&](const OperandMap &map, Value at) { return describeTile(d, at, map.byColumns ? depth * 128 : 16); };
+  Value left = describe(mapA, own), right = describe(mapB, d.add(a, aBytes));
+  auto numbers = [](const ProductOperand &o) { return o.format ? o.format : o.type; };
+  Wgmma product{tile.columns, numbers(p.lhs), numbers(p.rhs), mapB.byColumns, mapA.byColumns};
+  // Where lines lie side by side, a product's 16 of the depth are so many lines of 128 bytes.
+  auto along = [](const OperandMap &map, unsigned kk) { return kk * (map.byColumns ? 16 * 128 : 32); };
+  fenceProducts(d);
+  for (unsigned kk = 0; kk < 4; ++kk)
+    for (unsigned i = 0; i < tile.blocks; ++i)
+      sums[i] = multiplyShared(d, product, sums[i], moveTile(d, left, along(mapA, kk) + i * 64 * 128),
+                               moveTile(d, right, along(mapB, kk)));
+  commitProducts(d);
+}
+
+/// A stage's own sums, under way.
+Values HopperGemm::startStage(Position at) {
+  SmallVector<Values> sums(1);
+  multiplyStage(at, sums);
+  return sums[0];
+}
+
+/// Adds a stage's sums when they are done, but for so many stages that were started after it.
+void HopperGemm::addStage(Values &sums, const Values &started, unsigned pending, Value stage) {
+  Values done = waitProducts(d, pending, started);
+  release(stage);
+  for (auto [sum, more] : llvm::zip(sums, done))
+    sum = d.addF(sum, more);
+}
+
+void HopperGemm::release(Value stage) {
+  d.when(d.equal(lane, 0), [&] { arrive(d, emptyBarrier(stage)); });
+}
+
+/// Sums of the whole depth from a position on. The instruction keeps sums of floats of 8 bits with some 14 digits, so those of a stage begin anew and
+/// are added up in f32 (as in DeepSeek-V3, 2024). Of `together` stages the next one's products are under way while one is added up; none are from
+/// there to the next ones, as ptxas would have them wait for one another.
+Values HopperGemm::addStages(Position from, unsigned together) {
+  auto add = [&](ValueRange now, unsigned count) {
+    Position pos{now[0], now[1]};
+    Values sums(now.drop_front(2)), started = startStage(pos);
+    for (unsigned i = 1; i < count; ++i) {
+      Value stage = pos.stage;
+      pos = next(pos);
+      Values later = startStage(pos);
+      addStage(sums, started, 1, stage);
+      started = later;
+    }
+    addStage(sums, started, 0, pos.stage);
+    pos = next(pos);
+    Values yields = {pos.stage, pos.phase};
+    yields.append(sums);
+    return yields;
+  };
+  Values now = {from.stage, from.phase};
+  now.append(tile.columns / 2, d.zero(p.sumType()));
+  if (together > 1)
+    now = d.loop(d.i32(0), d.div(depthTiles, together), d.i32(1), now, [&](Value, ValueRange carried) { return add(carried, together); });
+  Value rest = together > 1 ? d.rem(depthTiles, together) : depthTiles;
+  now = d.loop(d.i32(0), rest, d.i32(1), now, [&](Value, ValueRange carried) { return add(carried, 1); });
+  return Values(ArrayRef<Value>(now).drop_front(2));
+}
+
+/// `counted` stages were filled before this tile. Gives where the last stage was, which is not free yet, and sums (finish).
+Values HopperGemm::multiplyTile(Value counted) {
   Position pos{d.rem(counted, tile.stages), d.bitAnd(d.div(counted, tile.stages), 1)};
+  if (p.multipliesFloat8())
+    return addStages(pos, 3 * tile.columns / 2 <= mostSums ? stagesTogether : 1);
   SmallVector<Values> sums(tile.blocks, Values(tile.columns / 2, d.zero(p.sumType())));
   // The first stage stands before the loop, so that in it there always is an older one to release.
   multiplyStage(pos, sums);
@@ -221,6 +270,15 @@ Values HopperGemm::multiplyTile(const Tile &t, Value counted) {
   });
 }
 
+/// The sums of what multiplyTile gave, whose last stage is free then.
+SmallVector<Values> HopperGemm::finish(Values multiplied) {
+  if (p.multipliesFloat8())
+    return split(multiplied, tile.blocks);
+  SmallVector<Values> sums = split(waitProducts(d, 0, ArrayRef<Value>(multiplied).drop_front(3)), tile.blocks);
+  release(multiplied[2]);
+  return sums;
+}
+
 void HopperGemm::consume() {
   setRegisters(d, consumerRegisters, true);
   frame.awaitPrevious(); // the epilogue reads and writes
@@ -230,19 +288,21 @@ void HopperGemm::consume() {
   if (turns)
     d.when(d.equal(mine, 1), [&] { arriveNamed(d, d.i32(1), 256); });
   Value start = turns ? d.add(first, d.mul(mine, step)) : first, stride = turns ? d.mul(step, 2) : step;
+  if (!turns && p.multipliesFloat8()) { // the second one is behind, so that their epilogues do not meet
+    constexpr int64_t behind = 3;
+    Value ahead = d.minU(d.i32(behind), d.sub(depthTiles, d.i32(1)));
+    d.when(d.both(d.equal(mine, 1), d.less(first, total)), [&] { waitFor(d, fullBarrier(ahead), d.i32(0)); });
+  }
   // Stages that were filled before this tile: the other's tiles count too.
   Values counted = {turns ? d.mul(mine, depthTiles) : d.i32(0)};
   d.loop(start, total, stride, counted, [&](Value t, ValueRange outer) {
     Tile at = tileAt(t);
     if (turns)
       d.barrier(myTurn, 256);
-    Values out = multiplyTile(at, outer[0]);
+    Values multiplied = multiplyTile(outer[0]);
     if (turns)
       arriveNamed(d, othersTurn, 256);
-    ArrayRef<Value> rest = ArrayRef<Value>(out).drop_front(3);
-    SmallVector<Values> sums = split(waitProducts(d, 0, rest), tile.blocks);
-    release(out[2]);
-    storeTile(at, sums);
+    storeTile(at, finish(multiplied));
     return Values{d.add(outer[0], turns ? d.mul(depthTiles, 2) : depthTiles)};
   });
 }

@@ -18,6 +18,13 @@ namespace lathe::cuda {
 /// A consumer multiplies (64 * blocks) x columns; where both share a tile, it has twice the rows.
 struct HopperTile : schedule::ProductTile {
   explicit HopperTile(const schedule::ProductTile &t, bool inParts = false) : ProductTile(t), inParts(inParts) {}
+  /// Where threads have sums more than once, two blocks are too many: consumers share them.
+  static HopperTile ofFewSums(const schedule::ProductTile &t) {
+    HopperTile tile(t);
+    if (t.blocks == 2)
+      tile.blocks = 1, tile.sharers = 2;
+    return tile;
+  }
   bool inParts; ///< of the depth
   bool isShared() const { return sharers > 1; }
   std::string entry() const { return std::string(name) + (inParts ? "_parts" : ""); }
@@ -59,8 +66,12 @@ private:
   void loadStage(const Tile &t, Value k, Position at, Operand what);
   Position loadAhead();
   void consume();
-  Values multiplyTile(const Tile &t, Value counted);
+  Values multiplyTile(Value counted);
+  Values addStages(Position from, unsigned together);
+  llvm::SmallVector<Values> finish(Values multiplied);
   void multiplyStage(Position at, llvm::SmallVector<Values> &sums);
+  Values startStage(Position at);
+  void addStage(Values &sums, const Values &started, unsigned pending, Value stage);
   void release(Value stage);
   void storeTile(const Tile &t, llvm::ArrayRef<Values> sums);
 

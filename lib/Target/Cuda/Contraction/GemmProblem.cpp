@@ -1,6 +1,7 @@
 //===- GemmProblem.cpp - What tiled contractions share ---------------------===//
 
 #include "Gemm.h"
+#include "lathe/Lower/Float8.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -19,12 +20,13 @@ void GemmProblem::countAxes() {
 }
 
 /// Sums of f32 are of any floats up to that; of f64 of such alone; of i32 of bytes.
-static bool isSummedAs(Type operand, Type sum) {
+static bool isSummedAs(const ProductOperand &operand, Type sum) {
   if (sum.isInteger(32))
-    return operand.isInteger(8);
+    return isa_and_nonnull<IntegerType>(operand.format);
+  Type number = operand.format ? operand.format : operand.type;
   if (sum.isF64())
-    return operand.isF64();
-  return sum.isF32() && isa<FloatType>(operand) && operand.getIntOrFloatBitWidth() <= 32;
+    return number.isF64();
+  return sum.isF32() && isa<FloatType>(number) && number.getIntOrFloatBitWidth() <= 32;
 }
 
 static std::optional<GemmProblem> ofContract(const lower::BodyInfo &info, kernel::ContractOp op) {
@@ -65,14 +67,23 @@ static Bordered borderedLoad(Value v) {
   return ofBytes ? Bordered{load, choice.getFalseValue()} : Bordered();
 }
 
-static ProductOperand operandOf(const lower::BodyInfo &info, Value v) {
-  bool isUnsigned = v.getDefiningOp<arith::ExtUIOp>() != nullptr;
-  v = withoutExtension(v);
+/// What a factor is made of, and what that is where it is a byte.
+static std::pair<Value, Type> elementOf(Value factor) {
+  if (Operation *float8 = lower::float8Of(factor))
+    return {float8->getOperand(0), float8->getResult(0).getType()};
+  bool isUnsigned = factor.getDefiningOp<arith::ExtUIOp>() != nullptr;
+  Value v = withoutExtension(factor);
+  auto sign = isUnsigned ? IntegerType::Unsigned : IntegerType::Signless;
+  return {v, v.getType().isInteger(8) ? IntegerType::get(v.getContext(), 8, sign) : Type()};
+}
+
+static ProductOperand operandOf(const lower::BodyInfo &info, Value factor) {
+  auto [v, format] = elementOf(factor);
   auto [load, fill] = borderedLoad(v);
   std::optional<int64_t> border = fill ? fillOf(fill) : std::nullopt;
   if (load && load.getIndices().empty() && (!load.getPredicate() || border))
-    return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate(), isUnsigned, border.value_or(0)};
-  return {{}, {}, v, v.getType(), {}, isUnsigned};
+    return {load.getRef(), info.exprOf(load), {}, v.getType(), load.getPredicate(), format, border.value_or(0)};
+  return {{}, {}, v, v.getType(), {}, format};
 }
 
 /// A sum of products of two values that vary along different axes: a convolution. (The product of two halves is exact in f32,
@@ -87,9 +98,12 @@ static std::optional<GemmProblem> ofSum(const lower::BodyInfo &info, kernel::Red
   // Tiles of many small products would be mostly empty.
   auto isFew = [&](ArrayRef<unsigned> axes) { return shape.extent(axes).constant().value_or(fewestLines) < fewestLines; };
   bool many = !shape.extent(shape.batchAxes).isOne();
-  if (!shape.rows || !shape.columns || (many && (isFew(shape.rowAxes) || isFew(shape.columnAxes))))
+  GemmProblem p{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
+  // A line of bytes and a matrix that lie in memory are a product of few lines; other sums of that kind are rows.
+  bool isLine = !shape.rows != !shape.columns && p.multipliesBytes() && p.lhs.isDirect() && p.rhs.isDirect();
+  if ((!isLine && (!shape.rows || !shape.columns)) || (many && (isFew(shape.rowAxes) || isFew(shape.columnAxes))))
     return std::nullopt;
-  return GemmProblem{shape, operandOf(info, left), operandOf(info, right), sum.getResult(), {}, {}, {}, {}, {}};
+  return p;
 }
 
 /// Columns are what neighbouring threads store: an image's pixels.
@@ -124,7 +138,7 @@ std::optional<GemmProblem> cuda::gemmProblem(const lower::BodyInfo &info) {
     return std::nullopt;
   auto contract = dyn_cast<kernel::ContractOp>(sum);
   std::optional<GemmProblem> p = contract ? ofContract(info, contract) : ofSum(info, cast<kernel::ReduceOp>(sum));
-  if (!p || !isSummedAs(p->lhs.type, p->sumType()) || !isSummedAs(p->rhs.type, p->sumType()))
+  if (!p || !isSummedAs(p->lhs, p->sumType()) || !isSummedAs(p->rhs, p->sumType()))
     return std::nullopt;
   for (kernel::StoreOp s : stores)
     if (info.domainOf(s) != (p->shape.batch | p->shape.rows | p->shape.columns))

@@ -8,20 +8,25 @@ using namespace lathe;
 using namespace lathe::cuda;
 using shape::Expr;
 
-static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value fragments, unsigned stages) {
+Type cuda::fragmentType(const GemmProblem &p, unsigned sm) {
+  bool widens = p.multipliesFloat8() && !schedule::gpuOf(sm).gpu.multiplies("f8", 32);
+  return widens ? Float16Type::get(p.lhs.type.getContext()) : p.lhs.type;
+}
+
+static TileSource sourceOf(const GemmProblem &p, const GemmTile &t, bool left, Value fragments, unsigned stages, Type fragment) {
   const ProductOperand &o = left ? p.lhs : p.rhs;
   return {o.ref, o.offset,  left ? p.shape.rowAxes : p.shape.columnAxes, p.shape.depthAxes,
-          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", fragments, o.value, o.predicate, o.isUnsigned, o.fill, stages, p.sumType()};
+          left ? p.m : p.n, p.k, left ? t.m : t.n, t.k, left ? "a" : "b", fragments, o.value, o.predicate, o.format, o.fill, stages, p.sumType(), fragment};
 }
 
 /// Where the right operand's tiles begin, behind the left one's.
-static Value behind(DeviceBuilder &d, const GemmProblem &p, const GemmTile &t, Value fragments, unsigned stages) {
-  return fragments ? d.add(fragments, stages * TileSource::fragmentBytes(t.m, t.k, p.lhs.type.getIntOrFloatBitWidth() / 8)) : fragments;
+static Value behind(DeviceBuilder &d, const GemmTile &t, Value fragments, unsigned stages, Type fragment) {
+  return fragments ? d.add(fragments, stages * TileSource::fragmentBytes(t.m, t.k, fragment.getIntOrFloatBitWidth() / 8)) : fragments;
 }
 
 TiledGemm::TiledGemm(const GemmProblem &p, KernelFrame &frame, const GemmTile &tile, unsigned stages, Value fragments)
-    : EntryEmitter(frame), p(p), a(frame, sourceOf(p, tile, true, fragments, stages)),
-      b(frame, sourceOf(p, tile, false, behind(d, p, tile, fragments, stages), stages)), tile(tile), stages(stages) {}
+    : EntryEmitter(frame), p(p), fragment(fragmentType(p, frame.sm)), a(frame, sourceOf(p, tile, true, fragments, stages, fragment)),
+      b(frame, sourceOf(p, tile, false, behind(d, tile, fragments, stages, fragment), stages, fragment)), tile(tile), stages(stages) {}
 
 void TiledGemm::locate(bool inParts) {
   Value tilesM = d.ceilDiv(frame.size(p.m), tile.m), tilesN = d.ceilDiv(frame.size(p.n), tile.n);

@@ -19,6 +19,10 @@ struct GemmTile {
   unsigned m, n, k;
 };
 
+/// What tensor cores multiply by warps (mma.sync): the operands' type, but for floats of 8 bits where there is no product of them. Those are f16
+/// in shared memory, which holds all of their numbers.
+Type fragmentType(const GemmProblem &p, unsigned sm);
+
 class TiledGemm : public EntryEmitter {
 public:
   /// `fragments`: where in shared memory (i32) tiles for matrix loads begin, the left operand's first; without it they are of the sum's type.
@@ -38,6 +42,7 @@ protected:
 
   const GemmProblem &p;
   Value m0, n0; ///< the tile's first row and column (i64)
+  Type fragment;
   TileLoader a, b;
 
 private:

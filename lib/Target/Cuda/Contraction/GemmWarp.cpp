@@ -9,6 +9,8 @@
 #include "FragmentEpilogue.h"
 #include "GemmTiles.h"
 #include "MatrixProduct.h"
+#include "../HopperOps.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -47,7 +49,7 @@ private:
       : TiledGemm(p, frame, tile, tile.stagesOn(frame.sm), shared), tile(tile), shared(shared) {}
   Values multiply(ArrayRef<Value> sums);
   Values product(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
-    return p.multipliesBytes() ? productOfBytes(sums, x, y) : multiplyHalves(d, schedule::gpuOf(frame.sm), p.lhs.type, sums, x, y);
+    return fragment.isInteger(8) ? productOfBytes(sums, x, y) : multiplyHalves(d, schedule::gpuOf(frame.sm), fragment, sums, x, y);
   }
   Values productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y);
   void sumGroups(Values sums);
@@ -59,16 +61,17 @@ private:
 
 } // namespace
 
-/// 16x8 sums and the product of 16x32 and 32x8 bytes: one instruction, or before 8.0 four of 8 rows and half of the depth.
+/// 16x8 sums and the product of 16x32 and 32x8 bytes: one instruction, or of integers before 8.0 four of 8 rows and half of the depth.
 Values WarpGemm::productOfBytes(ArrayRef<Value> sums, ArrayRef<Value> x, ArrayRef<Value> y) {
-  auto type = [](const ProductOperand &o) { return o.isUnsigned ? ".u8" : ".s8"; };
-  std::string types = std::string(".row.col.s32") + type(p.lhs) + type(p.rhs) + ".s32 ";
-  if (schedule::gpuOf(frame.sm).gpu.multiplies("i8", 32)) {
+  llvm::StringRef sum = p.multipliesIntegers() ? "s32" : "f32";
+  std::string types = llvm::formatv(".row.col.{0}.{1}.{2}.{0} ", sum, nameOfNumbers(p.lhs.format), nameOfNumbers(p.rhs.format));
+  if (p.multipliesFloat8() || schedule::gpuOf(frame.sm).gpu.multiplies("i8", 32)) {
     Values args(x);
     args.append(y.begin(), y.end());
     args.append(sums.begin(), sums.end());
     std::string text = "mma.sync.aligned.m16n8k32" + types + "{$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-    return d.ptx(text, "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r", args, llvm::SmallVector<Type>(4, d.i32Type()), false);
+    llvm::StringRef constraints = p.multipliesIntegers() ? "=r,=r,=r,=r,r,r,r,r,r,r,r,r,r,r" : "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f";
+    return d.ptx(text, constraints, args, llvm::SmallVector<Type>(4, p.sumType()), false);
   }
   Values now(sums);
   for (unsigned part = 0; part < 4; ++part) {
@@ -175,7 +178,7 @@ static bool isMade(const schedule::ProductTile &t, bool pipelined, unsigned sm, 
 
 llvm::Expected<GemmLaunch> cuda::addWarpGemm(Generator &g, const GemmProblem &p, const lower::Divisibility &known) {
   std::vector<TileLaunch> launches;
-  unsigned first = g.entries.size(), bytes = p.lhs.type.getIntOrFloatBitWidth() / 8;
+  unsigned first = g.entries.size(), bytes = fragmentType(p, g.sm).getIntOrFloatBitWidth() / 8;
   std::optional<bool> pipelined;
   for (const schedule::ProductTile *of : ProductChoice(g).tilesOf(schedule::ProductUnit::Warps)) {
     schedule::ProductTile sized = ofElements(*of, bytes);

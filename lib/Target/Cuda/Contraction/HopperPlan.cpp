@@ -180,7 +180,7 @@ llvm::Expected<bool> cuda::generateHopperGemm(Generator &g) {
   std::vector<HopperTile> tiles;
   for (const schedule::ProductTile *t : ProductChoice(g).tilesOf(schedule::ProductUnit::Groups))
     if (!bulk->b.byColumns || t->columns % linesOfChunk == 0)
-      tiles.emplace_back(*t);
+      tiles.push_back(bulk->p.multipliesFloat8() ? HopperTile::ofFewSums(*t) : HopperTile(*t));
   if (tiles.empty()) // a schedule leaves no tile that chunks make up
     return false;
   BulkLaunch launch = planBulk(g, *bulk, tiles);

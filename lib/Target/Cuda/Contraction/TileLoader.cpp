@@ -2,6 +2,7 @@
 
 #include "TileLoader.h"
 #include "ContractionShape.h"
+#include "../Float8.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -39,7 +40,8 @@ TileLoader::TileLoader(KernelFrame &frame, const TileSource &source)
     depthStep = stepAlong(frame.info, source.offset, source.depthAxes);
     depthPart = partOf(frame.info, source);
   }
-  bytes = element.getIntOrFloatBitWidth() / 8;
+  stored = source.fragments && source.fragment ? source.fragment : element;
+  bytes = stored.getIntOrFloatBitWidth() / 8;
   // A window's row is too short a run to go along.
   auto isLong = [](const Expr &length) { return length.constant().value_or(shortRun) >= shortRun; };
   std::optional<Expr> deep = source.value ? std::nullopt : run(source.depthAxes);
@@ -135,7 +137,7 @@ Value TileLoader::addressAt(Slot &slot, lower::BodyEmitter &point, Value depth) 
 
 /// Bytes for matrix loads move as words.
 Type TileLoader::accessType() {
-  bool words = source.fragments && bytes == 1 && width % 4 == 0;
+  bool words = source.fragments && bytes == 1 && stored == element && width % 4 == 0;
   return words ? d.vector(width / 4, d.i32Type()) : d.vector(width, element);
 }
 
@@ -156,7 +158,7 @@ Value TileLoader::loadAt(Slot &slot, Value depth) {
     return point.emit(source.value);
   Type type = accessType();
   Value pointer = addressAt(slot, point, depth);
-  unsigned alignment = bytes * width;
+  unsigned alignment = element.getIntOrFloatBitWidth() / 8 * width;
   if (!source.predicate)
     return d.load(type, pointer, alignment);
   return d.loadIf(point.emit(source.predicate), type, pointer, alignment, fillOf(type));
@@ -189,8 +191,8 @@ Values TileLoader::load(Value k0) {
     Value inside = d.less(depth, depths);
     depth = d.minU(depth, d.sub(depths, d.i64(alongDepth ? width : 1)));
     Value v = loadAt(slot, depth);
-    if (!source.fragments)
-      v = d.convert(v, number, source.isUnsigned);
+    if (Type as = source.fragments ? stored : number; as != element)
+      v = asNumbers(d, v, as, source.format);
     // Past the last tile a prefetch is never used; within it a rest needs zeros.
     out.push_back(whole ? v : d.select(inside, v, d.zero(v.getType())));
   }
@@ -206,7 +208,7 @@ void TileLoader::put(ArrayRef<Value> values) {
   for (auto [slot, v] : llvm::zip(slots, values)) {
     Value at = place(slot.line, slot.depth);
     if (source.fragments) {
-      d.store(v, d.at(shared, at, element), bytes * width);
+      d.store(v, d.at(shared, at, stored), bytes * width);
       continue;
     }
     if (!alongDepth) {

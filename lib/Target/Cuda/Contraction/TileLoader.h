@@ -11,7 +11,7 @@ namespace lathe::cuda {
 /// are rows or columns of a product, `depth` is what a product sums over. Lines past the end repeat the last one, depths past
 /// the end are 0.
 /// In shared memory they are of the sum's type, [depth][line], for plain threads, or, where `fragments` says the address (i32, 16 bytes
-/// aligned), of the operand's own type (halves or bytes) with neighbours as in the operand, for matrix loads.
+/// aligned), of the operand's own type (halves or bytes) or another one with neighbours as in the operand, for matrix loads.
 struct TileSource {
   Value ref; ///< of the body
   shape::Expr offset;
@@ -22,10 +22,11 @@ struct TileSource {
   Value fragments = {};
   Value value = {};     ///< of the body; null: the elements of `ref` at `offset`
   Value predicate = {}; ///< of the body: elements are `fill` where it does not hold
-  bool isUnsigned = false; ///< of bytes
+  Type format = {};        ///< of bytes, what they are
   int64_t fill = 0;        ///< of bytes; floats are 0
   unsigned stages = 1; ///< tiles that lie in shared memory side by side
   mlir::Type number = {}; ///< of plain threads; null: f32
+  mlir::Type fragment = {}; ///< for matrix loads; null: the operand's own
   /// Shared memory of a tile for matrix loads, whichever way it lies.
   static unsigned fragmentBytes(unsigned tileLines, unsigned tileDepth, unsigned bytes) {
     unsigned padding = 16 / bytes;
@@ -46,7 +47,7 @@ public:
   void put(llvm::ArrayRef<Value> values);
   /// Whether tiles go to shared memory by themselves, in pieces of 16 bytes: cp.async.
   bool isAsynchronous() const {
-    return source.fragments && width * bytes == 16 && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
+    return source.fragments && width * bytes == 16 && stored == element && !source.value && schedule::gpuOf(frame.sm).gpu.asyncCopies;
   }
   /// Starts the thread's part of the tile from depth k0 (i64) on; what lies past the end becomes 0.
   void copy(Value k0);
@@ -86,9 +87,10 @@ private:
   KernelFrame &frame;
   DeviceBuilder &d;
   TileSource source;
-  Type element;
-  Type number; ///< in shared memory, for plain threads
-  unsigned bytes; ///< of an element
+  Type element; ///< of the operand
+  Type number;  ///< in shared memory, for plain threads
+  Type stored;  ///< in shared memory, for matrix loads
+  unsigned bytes; ///< of an element in shared memory, for matrix loads, else of the operand's
   unsigned numberBytes() const { return number.getIntOrFloatBitWidth() / 8; }
   Value buffer, first, shared;
   Value border;  ///< a piece of what lies outside, where that is not 0

@@ -4,6 +4,7 @@ References are computed in float64."""
 import numpy as np
 import byte_cases
 import coded_cases
+import float8_cases
 import ordered_cases
 import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
@@ -525,5 +526,6 @@ GROUPS = {"shared_rows": SHARED_ROWS,
 GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
 GROUPS.update(coded_cases.GROUPS)
+GROUPS.update(float8_cases.GROUPS)
 GROUPS.update(transform_cases.GROUPS)
 SPEED += ordered_cases.SPEED
