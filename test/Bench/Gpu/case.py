@@ -30,7 +30,7 @@ class Spec(NamedTuple):
 
     def empty(self):
         """Of these sizes without values, for the export."""
-        return torch.zeros(1, dtype=self.kind).expand(self.shape)
+        return torch.zeros((), dtype=self.kind).expand(self.shape)
 
 
 class Later(NamedTuple):
