@@ -54,6 +54,19 @@ static void timesWeights(Node &n, Value x, Value w, Value bias) {
   n.out(n.g.cast(y, n.element(x)));
 }
 
+/// An operand has as many elements as attributes say, in whatever shape.
+static void requireCount(Node &n, Value v, int64_t count, llvm::StringRef what) {
+  n.requireEqual(n.simplify(shape::product(n.dims(v))), Expr(count), what.str() + ", " + describe(v.getType()));
+}
+
+/// Sizes of a matrix by attributes, and of its blocks, whose product is a number.
+static void requireMatrix(int64_t rows, int64_t columns, int64_t block) {
+  constexpr int64_t most = int64_t(1) << 31, mostElements = int64_t(1) << 40;
+  bool sizes = llvm::all_of(std::array{rows, columns, block}, [](int64_t size) { return size >= 1 && size <= most; });
+  if (!sizes || columns + block > mostElements / rows)
+    failWrong("{0} x {1} weights in blocks of {2}", rows, columns, block);
+}
+
 namespace {
 /// A matrix of few bits in blocks along its columns.
 struct BlockedMatrix {
@@ -74,8 +87,9 @@ static Value zeroPoints(Node &n, const BlockedMatrix &m, Value given, const Dims
   Type f32 = n.g.b.getF32Type();
   if (!given)
     return n.g.splat(double(1 << (m.bits - 1)), like, f32);
+  int64_t bytes = (m.blocks * m.bits + 7) / 8;
+  requireCount(n, given, m.rows * (n.isInteger(given) ? bytes : m.blocks), "zero points");
   if (n.isInteger(given)) { // packed along the blocks, each row filled up to bytes
-    int64_t bytes = (m.blocks * m.bits + 7) / 8;
     Dims packed{Expr(m.rows), Expr(bytes)}, wide{Expr(m.rows), Expr(bytes * (8 / m.bits))};
     given = n.g.slice(n.reshape(unpacked(n, n.reshape(given, packed), m.bits), wide), 1, Expr(0), Expr(m.blocks));
   }
@@ -88,11 +102,14 @@ void matMulNBits(Node &n) {
   BlockedMatrix m{n.integer("bits", 4), n.requiredInteger("block_size"), n.requiredInteger("N"), n.requiredInteger("K"), 0, n.maybe(4)};
   if (m.bits != 2 && m.bits != 4 && m.bits != 8)
     failUnsupported("weights of {0} bits", m.bits);
-  if (m.block < 1 || m.rows < 1 || m.columns < 1 || m.block * m.bits % 8)
+  requireMatrix(m.rows, m.columns, m.block);
+  if (m.block * m.bits % 8)
     failWrong("{0} x {1} weights in blocks of {2}", m.rows, m.columns, m.block);
   n.requireFloat(x);
   Type f32 = n.g.b.getF32Type();
   m.blocks = (m.columns + m.block - 1) / m.block;
+  requireCount(n, packed, m.rows * m.blocks * (m.block * m.bits / 8), "bytes of weights");
+  requireCount(n, n.in(2), m.rows * m.blocks, "scales");
   Expr rows(m.rows), columns(m.columns), filled(m.blocks * m.block);
   Value w = n.g.cast(n.reshape(unpacked(n, packed, m.bits), {rows, Expr(m.blocks), Expr(m.block)}), f32);
   auto matrix = [&](Value v) { return n.g.slice(n.reshape(v, {rows, filled}), 1, Expr(0), columns); };
@@ -134,14 +151,15 @@ void matMulBnb4(Node &n) {
   int64_t kind = n.requiredInteger("quant_type");
   if (kind != 0 && kind != 1)
     failWrong("attribute 'quant_type' is {0}, expected 0 or 1", kind);
-  if (block < 1 || k < 1 || rows < 1 || k > (int64_t(1) << 31) || rows > (int64_t(1) << 31))
-    failWrong("{0} x {1} weights in blocks of {2}", rows, k, block);
+  requireMatrix(rows, k, block);
   if (!n.flag("transB", true))
     failUnsupported("weights [K, N]");
   n.requireFloat(x);
   n.requireInteger(packed);
   Type f32 = n.g.b.getF32Type(), i64 = n.g.b.getI64Type();
   int64_t count = rows * k, blocks = (count + block - 1) / block;
+  requireCount(n, packed, (count + 1) / 2, "bytes of weights");
+  requireCount(n, n.in(2), blocks, "scales");
   Expr pairs(n.simplify(shape::product(n.dims(packed))));
   packed = n.reshape(packed, {pairs, Expr(1)});
   Value codes = n.g.concat({n.g.binary<ir::ShrOp>(packed, 4.0), n.g.binary<ir::AndOp>(packed, 15.0)}, 1);
