@@ -27,7 +27,7 @@ def model_of(factors, images, is_open):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-for target in ("baseline", "avx2", "avx512"):
+for target in ("baseline", "baseline+avx2", "baseline+avx2+avx512"):
     for factors in ((1, 2), (2, 1, 4), (1, 8, 4, 2), (16, 2), (1, 32), (1, 3)):
         for width in (21, 96) if 3 in factors else (32, 96, 160, 288):
             for kind in (np.float32, np.uint8, np.int64):

@@ -30,7 +30,7 @@ cases = {
     "edge_1": pad("edge", 1, 2), "wrap_20": pad("wrap", 20, 33), "constant_3": pad("constant", 3, 17),
 }
 lengths = (1, 2, 3, 7, 8, 15, 16, 17, 18, 31, 32, 33, 34, 35, 40, 41, 69, 70, 71, 100, 139, 140, 141)
-for target in ("baseline", "avx2", "avx512"):
+for target in ("baseline", "baseline+avx2", "baseline+avx2+avx512"):
     for name, (nodes, constants, expected) in cases.items():
         uses = ("x", "z") if name.startswith("concat") else ("x",)
         for kind in (np.float32, np.int8, np.float64):
