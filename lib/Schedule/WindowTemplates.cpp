@@ -229,10 +229,11 @@ static std::optional<std::array<int64_t, 2>> fewerResults(const WindowedSum &sum
   for (const std::array<int64_t, 2> &results : tilesOf(sum.window)) {
     if (ArrayRef<int64_t>(results) == packed || !servesBoth(packed, results))
       continue;
+    Expr cost = sum.cost(results, machine);
     int64_t mine = INT64_MAX;
     for (const Point &p : points)
-      if (std::optional<int64_t> cost = sum.cost(results, machine).evaluate(p); cost && *cost > 0)
-        mine = std::min(mine, *cost);
+      if (std::optional<int64_t> cycles = cost.evaluate(p); cycles && *cycles > 0)
+        mine = std::min(mine, *cycles);
     if (mine != INT64_MAX && isLess(mine, results))
       least = mine, best = results;
   }
