@@ -40,6 +40,16 @@ static std::optional<std::pair<std::string, int64_t>> parseSize(StringRef text) 
   return std::make_pair(name.str(), number);
 }
 
+/// By the name in the table, or as artifacts and targets are written, without the underscore: sm_90, sm90.
+static const Machine *machineCalled(StringRef name) {
+  for (const Machine &m : machines()) {
+    auto [family, number] = m.name.split('_');
+    if (m.name == name || (!number.empty() && name == (family + number).str()))
+      return &m;
+  }
+  return nullptr;
+}
+
 /// The message for the user, or the entry.
 static std::string parseLine(StringRef line, MLIRContext *context, TuningEntry &entry) {
   auto [kernel, rest1] = line.split(' ');
@@ -50,9 +60,11 @@ static std::string parseLine(StringRef line, MLIRContext *context, TuningEntry &
     return "expected KERNEL MACHINE SIZES SCHEDULE";
   if (kernel.size() != 16 || !llvm::all_of(kernel, [](char c) { return llvm::isDigit(c) || (c >= 'a' && c <= 'f'); }))
     return llvm::formatv("'{0}' is no kernel's hash: 16 hexadecimal digits", kernel);
-  if (llvm::none_of(machines(), [name = machine](const Machine &m) { return m.name == name; }))
-    return llvm::formatv("unknown machine '{0}'", machine);
-  entry = {kernel.str(), machine.str(), {}, {}};
+  const Machine *known = machineCalled(machine);
+  if (!known)
+    return llvm::formatv("unknown machine '{0}', expected one of {1}", machine,
+                         llvm::join(llvm::map_range(machines(), [](const Machine &m) { return m.name; }), ", "));
+  entry = {kernel.str(), known->name.str(), {}, {}};
   SmallVector<StringRef> parts;
   if (sizes != "*")
     sizes.split(parts, ',');
@@ -89,7 +101,7 @@ llvm::Expected<Tuning> Tuning::parse(StringRef text, StringRef file, MLIRContext
     TuningEntry entry;
     if (std::string why = parseLine(line, context, entry); !why.empty())
       return userError("{0}:{1}: {2}", file, number, why);
-    std::string key = line.split('#').first.str();
+    std::string key = entry.kernel + " " + entry.machine + line.split(' ').second.ltrim().split(' ').second.split('#').first.str();
     if (!last.empty() && key <= last)
       return userError("{0}:{1}: {2}", file, number, key == last ? "the entry is there twice" : "lines are not sorted");
     last = key;

@@ -1,6 +1,6 @@
 """Models with open sizes against the same models with fixed ones, on a CPU, one thread: what it costs that sizes are not known.
 
-usage: open_sizes.py LATHE [NAME|FAMILY|MODEL.onnx=INPUTS.npz ...] [--seconds 0.5] [--processes 4]
+usage: open_sizes.py LATHE [NAME|FAMILY|MODEL.onnx=INPUTS.npz ...] [--target x86_64:avx2] [--seconds 0.5] [--processes 4]
 NAME and FAMILY are those of Operators/, with every size of every input open, or as they are; a MODEL has open what its file leaves open, and is fixed
 to the sizes of its inputs (by their names, or in0, in1, ...). Both forms run in one process on the same memory and take turns; times are the
 thread's processor time. Where the pages of a process lie in the caches alone makes some percent of difference, so several processes measure,
@@ -47,12 +47,12 @@ def forms(folder, name):
     return {n: np.asarray(a, order='C') for n, a in case.inputs.items()}, made
 
 
-def compiled(lathe, folder, models):
+def compiled(lathe, target, folder, models):
     """The artifacts of both forms, or what went wrong."""
     out = []
     for i, (model, flags) in enumerate(models):
         out.append(os.path.join(folder, f'{i}.so'))
-        done = subprocess.run([lathe, 'compile', model, '-o', out[-1], *flags], capture_output=True, text=True)
+        done = subprocess.run([lathe, 'compile', model, '-o', out[-1], '--target', target, *flags], capture_output=True, text=True)
         if done.returncode:
             return f'{"fixed" if i else "open"} form is not compiled: {done.stderr.strip()[:200]}'
     return out
@@ -75,11 +75,11 @@ def turns_of(paths, inputs, seconds, first):
     return wrong, turns
 
 
-def measure(lathe, name, seconds, processes):
+def measure(lathe, target, name, seconds, processes):
     """What is wrong, the ratio, those of the processes, and the median seconds of both forms."""
     with tempfile.TemporaryDirectory() as folder:
         inputs, models = forms(folder, name)
-        paths = compiled(lathe, folder, models)
+        paths = compiled(lathe, target, folder, models)
         if isinstance(paths, str):
             return paths, None, [], ()
         spawned = multiprocessing.get_context('spawn')
@@ -94,6 +94,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument('lathe')
     parser.add_argument('names', nargs='*')
+    parser.add_argument('--target', default='x86_64')
     parser.add_argument('--seconds', type=float, default=0.5)
     parser.add_argument('--processes', type=int, default=4)
     a = parser.parse_args()
@@ -101,7 +102,7 @@ def main():
     ratios, faults = {}, 0
     for name in chosen:
         shown = os.path.basename(name.split('=')[-1]).removesuffix('.npz')
-        wrong, ratio, each, times = measure(a.lathe, name, a.seconds, a.processes)
+        wrong, ratio, each, times = measure(a.lathe, a.target, name, a.seconds, a.processes)
         faults += bool(wrong)
         if ratio is None:
             print(f'{shown:24s} {wrong}', flush=True)
