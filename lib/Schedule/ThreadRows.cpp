@@ -182,7 +182,8 @@ static ThreadRows alongRow(const ThreadRows &s, int64_t length, const Expr &rows
     return row;
   }
   unsigned each = isWide(s) || s.lane < 0 ? 1 : t.narrowAccesses;
-  ThreadRows row = ofWarp ? byLanes(s, powerUpTo(length / s.width / each, 32)) : byBlock(s, threads);
+  unsigned lanes = endsInRows && isWide(s) && length <= int64_t(s.width) * t.fewEnding * t.fewAccesses ? t.fewEnding : 32;
+  ThreadRows row = ofWarp ? byLanes(s, powerUpTo(length / s.width / each, lanes)) : byBlock(s, threads);
   if (ofWarp && endsInRows)
     row.threads = t.endingThreads;
   row.persistent = length > 0 && chunks(row.unit) <= most;

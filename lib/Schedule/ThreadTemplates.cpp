@@ -63,11 +63,11 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
   const Expr length = extentOf(info, section.axes.reduced);
   unsigned width = widthOf(info, section, divisibilityOf(info, when));
   int64_t beyond = 0; // longer than the rows of the ways so far
-  auto add = [&](int64_t beyond, int64_t most, ThreadsAttr schedule) {
-    Predicate p = when;
+  auto add = [&](Predicate p, int64_t beyond, int64_t most, ThreadsAttr schedule) {
     p.add(Expr(beyond), Relation::Less, length).add(length, Relation::LessEqual, Expr(most));
     out.push_back({p, schedule, Expr::unknown()});
   };
+  std::optional<int64_t> kept = mostKept(info, section, divisibilityOf(info, when), machine);
   // A row is one axis: all that is computed along it has its length.
   if (llvm::popcount(section.axes.reduced) == 1) {
     bool wide = width >= t.wideAccess;
@@ -76,19 +76,24 @@ static void proposeOpenRows(const BodyInfo &info, const RowSection &section, Pre
       int64_t most = int64_t(unit) * chunks * width;
       if (wide)
         out.push_back({Predicate(when).add(length, Relation::Equal, Expr(most)), schedule, Expr::unknown()});
-      add(beyond, most, schedule);
+      add(when, beyond, most, schedule);
       beyond = most;
     }
     if (auto [unit, chunks] = t.longOpenRow; width == 4 && !endsInRows(info, section)) {
       int64_t most = int64_t(unit) * chunks * width;
-      add(most / 2, most, threads(info, unit, chunks));
+      const Expr rows = extentOf(info, section.axes.rows);
+      Predicate many = when;
+      if (kept.value_or(0) >= most && !rows.constant())
+        many.add(Expr(t.manyLongRows), Relation::LessEqual, rows);
+      if (kept.value_or(0) < most || rows.constant().value_or(t.manyLongRows) >= t.manyLongRows)
+        add(many, most / 2, most, threads(info, unit, chunks));
     }
   } else {
-    add(0, t.warpElements, threads(info, 32, 0));
+    add(when, 0, t.warpElements, threads(info, 32, 0));
     beyond = t.warpElements;
   }
-  if (std::optional<int64_t> most = mostKept(info, section, divisibilityOf(info, when), machine); most.value_or(0) > beyond)
-    add(0, *most, threads(info, -1, -1, 1));
+  if (kept.value_or(0) > beyond)
+    add(when, 0, *kept, threads(info, -1, -1, 1));
 }
 
 /// Rows of open length that lie side by side and are kept: the more threads have one, the longer it may be.

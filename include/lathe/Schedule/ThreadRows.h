@@ -63,9 +63,12 @@ struct RowTuning {
   /// Persistent rows of open length: threads and accesses of each.
   std::vector<std::pair<unsigned, unsigned>> openRows = {{2, 1},  {8, 1},   {8, 2},   {32, 1},  {32, 2},
                                                          {32, 4}, {128, 2}, {128, 4}, {256, 4}, {256, 8}};
-  /// Of those that end in a value each: a warp's sum needs no barrier.
-  std::vector<std::pair<unsigned, unsigned>> openEndingRows = {{2, 1},  {8, 1},  {8, 2},   {32, 1},  {32, 2},
+  /// Of those that end in a value each: a warp's sum needs no barrier, and short rows are summed by few threads, each with several accesses on the way at
+  /// once, so that the threads have less to put together (131,072 rows of 128 floats on an H200: 0.8 of the time).
+  std::vector<std::pair<unsigned, unsigned>> openEndingRows = {{2, 1},  {8, 1},  {8, 2},   {8, 4},   {32, 2},
                                                                {32, 4}, {32, 8}, {128, 4}, {256, 4}, {256, 8}};
+  unsigned fewEnding = 8; ///< threads of such a row,
+  unsigned fewAccesses = 4; ///< which have at most so many accesses each
   /// Of those whose length allows of no wide access.
   std::vector<std::pair<unsigned, unsigned>> openNarrowRows = {{2, 4}, {4, 4}, {8, 4}, {8, 8}, {32, 8}, {32, 32}, {256, 8}, {256, 32}};
   unsigned wideAccess = 4;     ///< elements of an access that is not narrow
@@ -73,6 +76,7 @@ struct RowTuning {
   /// Long rows of 32 bits that stay in registers though shared memory would hold them, too: from half of their room on registers are faster (softmax of 20,480 to 32,768
   /// columns on an H200: 0.92 to 0.95 of the time), below they are not.
   std::pair<unsigned, unsigned> longOpenRow = {512, 16};
+  int64_t manyLongRows = 33; ///< so many of them: of fewer, each is kept by several blocks, which takes 0.86 of the time for four of them
   unsigned keptThreads = 512;       ///< per block of those that keep rows in shared memory,
   unsigned keptBlockBytes = 65536;  ///< which may take so much of it,
   unsigned keptAheadBytes = 32;     ///< and whose threads read so many bytes before they look at the first, in no fewer than

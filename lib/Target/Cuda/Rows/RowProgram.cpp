@@ -113,8 +113,9 @@ Value cuda::sharersOf(KernelFrame &frame) {
 }
 
 /// Elements of a row that are worth a block of their own, and so many times as many are worth waiting for other blocks: one block alone goes through
-/// fewer in less than what two launches and the waits take.
-constexpr int64_t leastShare = 8192, leastSharers = 8;
+/// fewer in less than what two launches and the waits take. Where it does so once, with wide accesses, it goes through twice as many (65,536 of
+/// 4 bytes on an H200: 2.2 us, together 3.5).
+constexpr int64_t leastShare = 8192, leastSharers = 8, leastWideSharers = 16;
 /// Blocks of a multiprocessor that wait for one another with all others. Every GPU has room for their threads and registers.
 constexpr unsigned sharedPerProcessor = 2;
 
@@ -143,7 +144,9 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, const
   Expr length = extentOf(info, section.axes.reduced), groups = blocksFor(info, section, s);
   constexpr int64_t mostGroups = 256; // more than half of the multiprocessors that devices have
   int64_t each = std::max<int64_t>(1, leastShare / sharedValues(s));
-  if (length.constant().value_or(INT64_MAX) < leastSharers * each || groups.constant().value_or(0) > mostGroups)
+  bool once = s.layout == schedule::ThreadRows::Block && s.width >= schedule::rowTuning.wideAccess && schedule::endsInRows(info, section);
+  int64_t least = each * (once ? leastWideSharers : leastSharers);
+  if (length.constant().value_or(INT64_MAX) < least || groups.constant().value_or(0) > mostGroups)
     return std::nullopt;
   PlanFunction &plan = g.plan;
   DeviceBuilder &h = plan.d;
@@ -153,7 +156,7 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, const
   Value sharers = h.minU(h.div(resident, h.minU(some, resident)), h.ceilDiv(size, each));
   Value useful = h.both(h.less(h.mul(rows, 2), h.add(processors, 1)), h.less(plan.constant(0), rows));
   useful = h.both(useful, h.less(plan.constant(1), sharers));
-  useful = h.both(useful, h.less(plan.constant(leastSharers * each - 1), size));
+  useful = h.both(useful, h.less(plan.constant(least - 1), size));
   int64_t reductions = llvm::count_if(info.ops, [](Operation *op) { return isa<kernel::ReduceOp>(op); });
   Value grid = h.mul(rows, sharers), scratch = h.add(h.mul(grid, 8 * sharedValues(s) * reductions), sharedHeadBytes);
   SharedLaunch launch{useful, {}, plan.constant(g.entries.size()), sharers, grid, scratch};
@@ -167,6 +170,26 @@ static llvm::Expected<std::optional<SharedLaunch>> addShared(Generator &g, const
   return launch;
 }
 
+/// The other launch where the condition holds.
+static void preferWhere(Generator &g, Value holds, const SharedLaunch &other, SharedLaunch &launch) {
+  for (Value SharedLaunch::*word : {&SharedLaunch::useful, &SharedLaunch::rows, &SharedLaunch::sharers, &SharedLaunch::grid, &SharedLaunch::scratch})
+    launch.*word = g.plan.d.select(holds, other.*word, launch.*word);
+}
+
+/// Open sizes that are multiples of wide accesses have a form with those.
+static llvm::Error addWide(Generator &g, const lower::RowSection &section, const schedule::ThreadRows &narrow, SharedLaunch &launch) {
+  lower::Divisibility wide(g.info);
+  schedule::assumeWide(g.info, narrow.lane, wide);
+  std::optional<schedule::ThreadRows> s = schedule::shareRows(g.info, section, wide);
+  if (wide.conditions().empty() || !s || s->width == narrow.width)
+    return llvm::Error::success();
+  llvm::Expected<std::optional<SharedLaunch>> launched = addShared(g, section, wide, *s, "rows_together_wide");
+  if (!launched || !*launched)
+    return launched.takeError();
+  preferWhere(g, g.plan.holds(wide), **launched, launch);
+  return llvm::Error::success();
+}
+
 /// An open number of rows side by side may be small: then a warp takes fewer of them, and more of their length.
 static llvm::Error addFewColumns(Generator &g, const lower::RowSection &section, const lower::Divisibility &known, SharedLaunch &launch) {
   constexpr unsigned columns = 4, most = 8; // up to twice as many rows: a warp that takes all would be idle for the most part
@@ -178,9 +201,7 @@ static llvm::Error addFewColumns(Generator &g, const lower::RowSection &section,
   if (!few || !*few)
     return few.takeError();
   DeviceBuilder &h = g.plan.d;
-  Value isFew = h.less(g.plan.size(rows), g.plan.constant(int64_t(most) * s->width + 1));
-  for (Value SharedLaunch::*word : {&SharedLaunch::useful, &SharedLaunch::rows, &SharedLaunch::sharers, &SharedLaunch::grid, &SharedLaunch::scratch})
-    launch.*word = h.select(isFew, (**few).*word, launch.*word);
+  preferWhere(g, h.less(g.plan.size(rows), g.plan.constant(int64_t(most) * s->width + 1)), **few, launch);
   return llvm::Error::success();
 }
 
@@ -193,6 +214,8 @@ static llvm::Expected<std::optional<SharedLaunch>> addSharedWays(Generator &g) {
   llvm::Expected<std::optional<SharedLaunch>> launch = addShared(g, sections[0], known, *s, "rows_together");
   if (!launch || !*launch)
     return launch;
+  if (llvm::Error e = addWide(g, sections[0], *s, **launch))
+    return std::move(e);
   if (llvm::Error e = addFewColumns(g, sections[0], known, **launch))
     return std::move(e);
   (*launch)->begin = g.plan.constant(g.entries.size());

@@ -9,7 +9,7 @@ import ordered_cases
 import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
-                       column_sum, kept_columns, projection, group_norm, gelu_add, embedding_sum, weighted_rows)
+                       column_sum, row_sum, kept_columns, projection, group_norm, gelu_add, embedding_sum, weighted_rows)
 
 
 def transpose(a, b):
@@ -498,7 +498,8 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
                 lambda: permuted(2, 300, 24, "i32", fixed=True), lambda: permuted(1, 520, 7, "i64", fixed=True)]
 # Rows too few for a device, which blocks share; the last ones run along the columns, few of them and more.
 SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)] + [
-               lambda c=c: column_sum(17000, c, open=True) for c in (1, 3, 8, 9, 40)]
+               lambda c=c: column_sum(17000, c, open=True) for c in (1, 3, 8, 9, 40)] + [
+               lambda: softmax(1, 65604)] + [lambda c=c: row_sum(2, c) for c in (65536, 65541, 131072, 131076)] + [lambda: row_sum(33, 100), lambda: row_sum(70, 128)]
 GROUPS = {"shared_rows": SHARED_ROWS,
           "permutations": PERMUTATIONS,
           "few_queries": FEW_QUERIES,

@@ -105,6 +105,12 @@ def column_sum(n, c, open=False):
                 [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
 
 
+def row_sum(n, c):
+    x = rng(f"row_sum {n} {c}").standard_normal((n, c)).astype(np.float32)
+    body = load("x", "i0", "C*n + c") + '    %s = kernel.reduce add %x over ["c"] : f32\n' + store("s", "o0", "n")
+    return Case("row_sum", "reduction", [("n", "N"), ("c", "C")], body, {"N": n, "C": c}, [("f32", x)], [("f32", x.astype(np.float64).sum(1))], 1e-4, 1e-3)
+
+
 def kept_columns(z, l, c, t="f32", fixed=False):
     """Softmax and its largest value along the middle axis."""
     x = rng(f"kept_columns {z} {l} {c}").standard_normal((z, l, c)).astype(np.float32) * 3
