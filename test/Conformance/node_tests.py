@@ -1,12 +1,13 @@
 """Runs ONNX's node tests through `lathe compile` and `lathe run`.
 
-usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--target T | --compile-only ARGUMENTS]
+usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--open] [--target T | --compile-only ARGUMENTS]
 
 The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
 where it carries them, or made by its generator. With --part N a fixed one of N runs. With --compile-only they are compiled with these
 arguments (--target cuda:sm90 --emit ptx), and not run. A test may pass, or
 be refused (exit code 2, a line for each node that says what is not supported); it must not give another result, crash, or fail without a
-word, unless exclusions.txt says why. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
+word, unless exclusions.txt says why. With --open every dimension of every input is a symbol of its own, and outputs' shapes are not said; then a run
+may also decline sizes, with a reason, before it computes. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
 """
 import argparse
 import collections
@@ -79,12 +80,31 @@ def call(command):
     return done.returncode, (done.stderr.strip() or done.stdout.strip())
 
 
-def run(lathe, folder, target, cache, compile_only):
+def opened(path, scratch):
+    """The model with sizes that only a run knows."""
+    import onnx
+    model = onnx.load(path)
+    fixed = {i.name for i in model.graph.initializer}
+    for number, value in enumerate(model.graph.input):
+        dims = value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") and value.name not in fixed else []
+        for axis, dim in enumerate(dims):
+            dim.Clear()
+            dim.dim_param = f"s{number}_{axis}"
+    for value in model.graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+    out = os.path.join(scratch, "open.onnx")
+    onnx.save(model, out)
+    return out
+
+
+def run(lathe, folder, target, cache, compile_only, open_sizes):
     """(verdict, message)"""
     with tempfile.TemporaryDirectory() as scratch:
         artifact = os.path.join(scratch, "t.so")
+        model = opened(folder / "model.onnx", scratch) if open_sizes else str(folder / "model.onnx")
         how = compile_only if compile_only is not None else ["--target", target, "--cache-dir", cache]  # the same kernels come again and again
-        code, said = call([lathe, "compile", str(folder / "model.onnx"), "-o", artifact, *how])
+        code, said = call([lathe, "compile", model, "-o", artifact, *how])
         if code == 2 and said and all(line.startswith("unsupported:") for line in said.splitlines()):
             return "refused", said
         if code:
@@ -93,6 +113,8 @@ def run(lathe, folder, target, cache, compile_only):
             return "pass", ""
         for data in sorted(folder.glob("test_data_set_*")):
             code, said = call([lathe, "run", artifact, "--test-data", str(data)])
+            if open_sizes and code == 1 and "error: " in said:
+                return "declined", said
             if code:
                 return "wrong" if code > 0 and said else "crash", f"{data.name}: exit {code}: {said}"
     return "pass", ""
@@ -102,6 +124,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--compile-only")
+    parser.add_argument("--open", action="store_true")
     parser.add_argument("--target", default="host")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
@@ -120,11 +143,12 @@ def main():
         how = None if options.compile_only is None else shlex.split(options.compile_only)
         cache = os.path.join(scratch, "cache")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, options.target, cache, how), names)):
+            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, options.target, cache, how, options.open), names)):
                 count[verdict] += 1
-                if verdict in ("wrong", "crash") or (options.only and verdict != "pass"):
+                if verdict in ("wrong", "crash", "declined") or (options.only and verdict != "pass"):
                     print(f"{verdict}: {name}: {said}")
-    print(f"{len(names)} tests: {count['pass']} pass, {count['refused']} refused, {count['wrong']} wrong, {count['crash']} crash")
+    declined = f", {count['declined']} declined" if options.open else ""
+    print(f"{len(names)} tests: {count['pass']} pass, {count['refused']} refused{declined}, {count['wrong']} wrong, {count['crash']} crash")
     return 1 if count["wrong"] or count["crash"] or not count["pass"] else 0
 
 

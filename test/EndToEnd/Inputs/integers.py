@@ -72,6 +72,13 @@ def matrices():
         check('MatMulInteger', [node('MatMulInteger', 'a,b,az,bz')], dict(a=integers(a, 2, m, k)), constants, {'a': (0, 1)})
         constants.update(sa=np.float32(0.02), sb=scales(n), bz=np.full(n, zero, b), sy=np.float32(0.9), zy=integers(a))
         check('QLinearMatMul', [node('QLinearMatMul', 'a,sa,az,b,sb,bz,sy,zy')], dict(a=integers(a, m, k)), constants, {'a': (0,)})
+    for m, k, n in ((12, 40, 12), (7, 33, 20)):  # a scale and a zero point for each row, which ONNX Runtime does not take
+        a, b, sa, az = integers(u8, m, k), integers(i8, k, n), scales(m), integers(u8, m)
+        sb, sy, zy = scales(n), np.float32(0.9), np.uint8(100)
+        sums = ((a.astype(np.int32) - az[:, None]) @ b.astype(np.int32)).astype(np.float32)
+        want = np.clip(np.rint(sums * (sa[:, None] * sb / sy)) + zy, 0, 255).astype(u8)
+        check('rows', [node('QLinearMatMul', 'a,sa,az,b,sb,bz,sy,zy')], dict(a=a, sa=sa, az=az), dict(b=b, sb=sb, bz=np.zeros(n, i8), sy=sy, zy=zy),
+              {'a': (0, 1), 'sa': (0,), 'az': (0,)}, want=want, atol=1)
     check('two activations', [node('MatMulInteger', 'a,b,az,bz')],
           dict(a=integers(u8, 3, 17, 37), b=integers(u8, 3, 37, 40), az=integers(u8), bz=integers(u8)), {}, {'a': (1,), 'b': (2,)})
     dynamic = [node('DynamicQuantizeLinear', 'x', 'q,s,z'), node('MatMulInteger', 'q,w,z,wz', 'i'), node('Cast', 'i', 'c', to=1),

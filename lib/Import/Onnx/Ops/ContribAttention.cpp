@@ -194,8 +194,7 @@ void qAttention(Node &n) {
   Dims dims = n.dims(sum);
   Type element = n.element(bias);
   Value factors[] = {perChannel(n, n.g.cast(n.in(3), element), sum, 2), perChannel(n, n.g.cast(n.in(4), element), sum, 2)};
-  if (!n.g.broadcastAll(factors))
-    failWrong("the scales do not fit each other");
+  fitTogether(n, factors, sum);
   Value all = n.g.mul(n.g.cast(sum, element), n.broadcastTo(n.g.mul(factors[0], factors[1]), dims));
   attendTogether(n, n.g.add(all, n.broadcastTo(bias, dims)), n.maybe(5), n.maybe(8), {});
 }

@@ -108,8 +108,7 @@ static void scaledProduct(Node &n, const DynamicBytes &a, Value b, Value bScale,
   Dims dims = n.dims(sum);
   int64_t last = std::max<int64_t>(0, n.rank(sum) - 1);
   Value factors[] = {perChannel(n, n.g.cast(a.scale, f32), sum, last), perChannel(n, n.g.cast(bScale, f32), sum, last)};
-  if (!n.g.broadcastAll(factors))
-    failWrong("the scales do not fit each other");
+  fitTogether(n, factors, sum);
   Value y = n.g.mul(n.g.cast(sum, f32), n.broadcastTo(n.g.mul(factors[0], factors[1]), dims));
   n.out(bias ? n.g.add(y, n.broadcastTo(n.g.cast(bias, f32), dims)) : y);
 }

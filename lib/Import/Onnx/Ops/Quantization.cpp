@@ -46,6 +46,15 @@ static Value spreadTo(Node &n, Value v, Value x) {
   return n.g.slice(r, axis, Expr(0), dims[axis]);
 }
 
+/// The zero point as x's dimensions; beside one scale for all it is one number, whatever its rank.
+static Value spreadZero(Node &n, Value zero, Value scale, Value x) {
+  if (n.rank(scale) == 0 && n.rank(zero) == 1) {
+    n.requireEqual(n.dim(zero, 0), Expr(1), "the elements of the zero point beside a single scale");
+    zero = n.reshape(zero, {});
+  }
+  return spreadTo(n, zero, x);
+}
+
 static bool isNarrowFloat(Type t) {
   const ir::NarrowType *narrow = ir::narrowType(t);
   return narrow && !narrow->isInteger();
@@ -91,7 +100,7 @@ void quantizeLinear(Node &n) {
     failUnsupported("quantisation to {0}", to);
   Type f32 = n.g.b.getF32Type();
   Value wide = n.g.cast(x, f32);
-  Value zeros = zero ? spreadTo(n, zero, x) : Value();
+  Value zeros = zero ? spreadZero(n, zero, scale, x) : Value();
   n.out(quantize(n, wide, spreadTo(n, n.g.cast(scale, f32), x), zeros, to));
 }
 
@@ -103,7 +112,7 @@ void dequantizeLinear(Node &n) {
   Value y = n.g.cast(x, f32);
   if (n.has(2)) {
     n.requireSameElement({x, n.in(2)});
-    y = n.g.sub(y, n.g.cast(spreadTo(n, n.in(2), x), f32));
+    y = n.g.sub(y, n.g.cast(spreadZero(n, n.in(2), scale, x), f32));
   }
   y = n.g.mul(y, n.g.cast(spreadTo(n, scale, x), f32)); // the scale, where it was narrow, is f32 by now
   Type to = n.integer("output_dtype", 0) ? n.elementOfOnnx(n.integer("output_dtype", 0)) : n.element(scale);
@@ -164,13 +173,19 @@ Value perChannel(Node &n, Value v, Value y, int64_t axis) {
   return n.reshape(v, dims);
 }
 
-/// A sum of products to its quantised type: one factor for both scales and the result's, as ONNX Runtime rounds.
-static Value requantized(Node &n, Value sum, int64_t axis) {
+void fitTogether(Node &n, llvm::MutableArrayRef<Value> scales, Value y) {
+  if (!n.g.broadcastAll(scales))
+    for (Value &scale : scales)
+      scale = n.broadcastTo(scale, n.dims(y));
+}
+
+/// A sum of products to its quantised type: one factor for both scales and the result's, as ONNX Runtime rounds. A vector of the first operand's
+/// scales lies along `rows`, others along `axis`.
+static Value requantized(Node &n, Value sum, int64_t rows, int64_t axis) {
   Type f32 = n.g.b.getF32Type();
-  auto scale = [&](unsigned input) { return perChannel(n, n.g.cast(n.in(input), f32), sum, axis); };
-  Value factors[] = {scale(1), scale(4), scale(6)};
-  if (!n.g.broadcastAll(factors))
-    failWrong("the scales do not fit each other");
+  auto scale = [&](unsigned input, int64_t along) { return perChannel(n, n.g.cast(n.in(input), f32), sum, along); };
+  Value factors[] = {scale(1, rows), scale(4, axis), scale(6, axis)};
+  fitTogether(n, factors, sum);
   Value factor = n.broadcastTo(n.g.div(n.g.mul(factors[0], factors[1]), factors[2]), n.dims(sum));
   Value zero = n.broadcastTo(perChannel(n, n.in(7), sum, axis), n.dims(sum));
   return rounded(n, n.g.mul(n.g.cast(sum, f32), factor), zero, n.element(n.in(7)));
@@ -183,7 +198,8 @@ void qLinearMatMul(Node &n) {
   for (unsigned i : {1, 4, 6})
     n.requireFloat(n.in(i));
   Value sum = matrixProduct(n, centered(n, n.in(0), n.in(2), i32, true), centered(n, n.in(3), n.in(5), i32, false));
-  n.out(requantized(n, sum, std::max<int64_t>(0, n.rank(sum) - 1)));
+  int64_t columns = n.rank(n.in(3)) > 1, rank = n.rank(sum);
+  n.out(requantized(n, sum, std::max<int64_t>(0, rank - 1 - columns), std::max<int64_t>(0, rank - 1)));
 }
 
 static Value convolveIntegers(Node &n, Value x, Value xZero, Value weights, Value wZero) {
@@ -226,7 +242,7 @@ static Value quantisedConvolution(Node &n, Value x) {
     dims[0] = n.dim(n.in(8), 0);
     y = n.g.add(y, n.broadcastTo(n.reshape(n.g.cast(n.in(8), n.element(y)), dims), n.dims(y)));
   }
-  return requantized(n, y, 1);
+  return requantized(n, y, 1, 1);
 }
 
 void qLinearConv(Node &n) { n.out(quantisedConvolution(n, n.in(0))); }

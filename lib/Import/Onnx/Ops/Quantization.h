@@ -17,6 +17,8 @@ struct DynamicBytes {
 DynamicBytes dynamicBytes(Node &n, Value x);
 /// A vector per channel as [1, .., C, 1, ..] of y's rank, or a number as ones.
 Value perChannel(Node &n, Value v, Value y, int64_t axis);
+/// Scales of y's operands and of y itself of one shape: as small as they are, or as y where only a run knows which of them are numbers.
+void fitTogether(Node &n, llvm::MutableArrayRef<Value> scales, Value y);
 
 } // namespace lathe::onnx
 

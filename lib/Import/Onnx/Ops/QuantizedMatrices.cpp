@@ -25,8 +25,7 @@ void qGemm(Node &n) {
     sum = n.g.add(sum, n.broadcastTo(n.g.cast(c, i32), n.dims(sum)));
   auto scale = [&](unsigned input) { return perChannel(n, n.g.cast(n.in(input), f32), sum, 1); };
   Value factors[] = {scale(1), scale(4)};
-  if (!n.g.broadcastAll(factors))
-    failWrong("the scales do not fit each other");
+  fitTogether(n, factors, sum);
   Value factor = n.g.mul(factors[0], factors[1]);
   if (double alpha = n.real("alpha", 1); alpha != 1)
     factor = n.g.binary<ir::MulOp>(factor, alpha);
