@@ -152,12 +152,15 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
         when.add(Expr(v / 2 * width), Relation::Less, row);
       candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows, v)});
     }
-  // With as many registers, rows of this length, whole, gain as much.
+  // With as many registers, rows of this length, whole, gain as much: by what they do not load again, or by the loop that is not there.
   constexpr int64_t longest = 16;
   if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && machine.registers >= 32 &&
-      !wide && work.passes > 1)
+      !wide && (work.passes > 1 || work.weight <= lightestSum))
     candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)),
                           RowsAttr::get(context, longest, -1, -1), costOf(work, Expr(longest), width, true)});
+  if (!row.constant() && !s.laneIsParallel && work.passes == 1 && work.weight <= lightestSum)
+    candidates.push_back({Predicate().add(Expr(longLightSum * width), Relation::LessEqual, row), RowsAttr::get(context, -1, lightSumUnroll, -1),
+                          Expr::floordiv(costOf(work, vectors, width, false) * Expr(15), Expr(16))});
   candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
 }
 

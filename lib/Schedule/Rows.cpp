@@ -409,11 +409,12 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
     s.width = widthFor(info, *s.lane, s.width, machine);
   s.unroll = work.weight <= 48 ? 4 : work.weight <= 120 ? 2 : 1;
   // Down the columns of a matrix each row is another page: what is read of it should be worth that.
-  constexpr unsigned lightest = 4;
-  if (s.laneIsParallel && work.reduces && s.unroll == 4 && work.inSums <= lightest)
-    s.unroll = 8;
+  if (s.laneIsParallel && work.reduces && s.unroll == 4 && work.inSums <= lightestSum)
+    s.unroll = lightSumUnroll;
   s.maskedRest = masksRest(info, *s.lane, machine);
   std::optional<int64_t> extent = info.extents[*s.lane].constant();
+  if (!s.laneIsParallel && work.reduces && work.weight <= lightestSum && extent.value_or(0) >= longLightSum * s.width)
+    s.unroll = lightSumUnroll;
   if (extent)
     s.unroll = std::clamp<int64_t>(*extent / s.width, 1, s.unroll);
   // An exponential has a dozen constants. Among sixteen registers one vector finds place beside them; of two, values are stored away in each

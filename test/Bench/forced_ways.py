@@ -1,12 +1,14 @@
 """Kernels of open sizes: the way that the compiler's plan chooses for a shape against each way forced by a tuning file.
 
-usage: forced_ways.py LATHE [sum|softmax|layernorm|product ...] [--machine avx512] [--numbers 17,20,22] [--columns 128,512,...] [--turns 31]
+usage: forced_ways.py LATHE [sum|softmax|layernorm|product ...] [--machine avx512] [--numbers 17,20,22] [--columns 128,512,...] [--turns 32] [--processes 4] [--ways]
 A model of one operator with every size open is compiled as it is and once for each way (#schedule.rows, .tiles; on an NVIDIA GPU, for which
 PyTorch must be there, #schedule.threads, .products). Rows are of each of the COLUMNS, 2^N numbers in all; products are squares of 64 to 4096,
-and such with one size of 16 or 64; their sizes are expected to be 64, 256 or 4096. For each shape all artifacts take turns in this process on
-the same memory, on a CPU in one thread. `chosen/best` is the median of the ratios of a turn's time of the chosen way to the time of the way
-that is fastest in the median. The last lines have what is above 1.05."""
+and such with one size of 16 or 64; their sizes are expected to be 64, 256 or 4096. For each shape all artifacts take turns in one process on
+the same memory, on a CPU in one thread; equal code differs by some percent with the places of a process's pages, so several processes measure. `chosen/best` is the median of the ratios of a turn's time of the chosen way to the time of the way
+that is fastest in the median. --ways prints the time of each. The last lines have what is above 1.05."""
 import argparse
+import concurrent.futures
+import multiprocessing
 import os
 import re
 import statistics
@@ -114,15 +116,24 @@ def compile_ways(lathe, folder, operator, machine, device):
     return out
 
 
-def compare(device, operator, artifacts, shapes, turns):
-    """Median microseconds of each way, the best one, and the median ratio of the chosen to it."""
-    made = device(operator, artifacts, shapes)
+def turns_of(device, operator, artifacts, shapes, turns, first):
+    """The seconds of a call by way, for each turn; the way number `first` is opened first."""
+    names = list(artifacts)
+    names = names[first % len(names):] + names[:first % len(names)]
+    made = device(operator, {n: artifacts[n] for n in names}, shapes)
     count = max(1, int(1e-3 / max(made.spent('chosen', 2), 1e-6)))
-    times, names = [], list(made.ways)
-    for turn in range(turns):
-        times.append({way: made.spent(way, count) for way in names[turn % len(names):] + names[:turn % len(names)]})
-    medians = {way: statistics.median(t[way] for t in times) * 1e6 for way in names}
-    best = min((w for w in names if w != 'chosen'), key=medians.get)
+    return [{way: made.spent(way, count) for way in names[turn % len(names):] + names[:turn % len(names)]} for turn in range(turns)]
+
+
+def compare(device, operator, artifacts, shapes, turns, processes):
+    """Median microseconds of each way, the best one, and the median ratio of the chosen to it."""
+    spawned = multiprocessing.get_context('spawn')
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawned, max_tasks_per_child=1) as pool:
+        told = [pool.submit(turns_of, device, operator, artifacts, shapes, -(-turns // processes), i * len(artifacts) // processes).result()
+                for i in range(processes)]
+    times = sum(told, [])
+    medians = {way: statistics.median(t[way] for t in times) * 1e6 for way in artifacts}
+    best = min((w for w in artifacts if w != 'chosen'), key=medians.get)
     return medians, best, statistics.median(t['chosen'] / t[best] for t in times)
 
 
@@ -133,7 +144,9 @@ def main():
     parser.add_argument('--numbers', default='17,20,22')
     parser.add_argument('--columns', default=','.join(str(2 ** n) for n in range(7, 19)))
     parser.add_argument('--machine', default='avx512')
-    parser.add_argument('--turns', type=int, default=31)
+    parser.add_argument('--turns', type=int, default=32)
+    parser.add_argument('--processes', type=int, default=4)
+    parser.add_argument('--ways', action='store_true')
     a = parser.parse_args()
     device, slow = Gpu if a.machine.startswith('sm') else Cpu, []
     sizes = [list(map(int, v.split(','))) for v in (a.numbers, a.columns)]
@@ -141,11 +154,13 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             artifacts = compile_ways(a.lathe, folder, operator, a.machine, device)
             for inputs in shapes(operator, *sizes):
-                medians, best, ratio = compare(device, operator, artifacts, inputs, a.turns)
+                medians, best, ratio = compare(device, operator, artifacts, inputs, a.turns, a.processes)
                 name = f'{operator} ' + 'x'.join(map(str, inputs[0] + inputs[-1][1:] * (len(inputs) > 1)))
                 worst = max(medians, key=medians.get)
                 print(f'{name:24s} chosen {medians["chosen"]:9.1f} us  best {medians[best]:9.1f} us ({best})  worst {medians[worst]:9.1f} us ({worst})  '
                       f'chosen/best {ratio:.3f}', flush=True)
+                if a.ways:
+                    print('  ', ', '.join(f'{way} {medians[way]:.1f}' for way in sorted(medians, key=medians.get)), flush=True)
                 if ratio > BOUND:
                     slow.append(f'{name} {ratio:.3f}')
     print(f'above {BOUND}:', ', '.join(slow) or 'none')

@@ -27,7 +27,7 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 // CHECK-LABEL: @turned
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 2", #schedule.plain>, #schedule.case<"n = 3", #schedule.plain>, #schedule.case<"n = 4", #schedule.plain>, #schedule.case<"n = 5", #schedule.rows<unroll = 1>>,
 // CHECK-SAME: #schedule.case<"n = 8", #schedule.rows<unroll = 1>>, #schedule.case<"m = 2", #schedule.plain>, #schedule.case<"m = 3"
-// CHECK-SAME: #schedule.case<"m = 8", #schedule.rows<unroll = 1>>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
+// CHECK-SAME: #schedule.case<"m = 8", #schedule.rows<unroll = 1>>, #schedule.case<"n = 1", #schedule.plain>, #schedule.case<"m = 1", #schedule.plain>, #schedule.case<#schedule.rows<>>]
 // Of rows that are repeated, and nothing else, those of one element, too: they are whole vectors.
 // CHECK-LABEL: @twice
 // CHECK-SAME: schedule.cases = [#schedule.case<"n = 1", #schedule.plain>, #schedule.case<"n = 2", #schedule.plain>

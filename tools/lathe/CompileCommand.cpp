@@ -189,8 +189,8 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--cuda-path", o.toolkit, "CUDA toolkit with ptxas and libdevice");
   command
       ->add_option("--max-schedules", o.maxSchedules,
-                   "Ways that one kernel may run in, by its sizes, on CPUs (default 16)")
-      ->check(CLI::Range(1, 16));
+                   "Ways that one kernel may run in, by its sizes, on CPUs (default 20)")
+      ->check(CLI::Range(1, 32));
   command->add_option("--convolutions", flags->convolutions,
                       "On CPUs: fast, by fewer products where that pays (the default), or direct: all of them");
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");

@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 16; ///< of one kernel
+  unsigned mostSchedules = 20; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 

@@ -26,7 +26,7 @@ struct CpuOptions {
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
   CpuStage stage = CpuStage::Object;
   CodeCache *cache = nullptr; ///< objects that were made before; may be null
-  unsigned mostSchedules = 16; ///< of one kernel
+  unsigned mostSchedules = 20; ///< of one kernel
   const schedule::Tuning *tuning = nullptr;
   /// Told of each job that is done, of how many, from several threads.
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;

@@ -16,12 +16,14 @@
 // CHECK: scf.for %{{.*}} to %[[LONG]] step %c512_i64
 // CHECK-COUNT-32: llvm.load
 // CHECK-NOT: llvm.load
-// CHECK: scf.for %{{.*}} = %[[LONG]] to %[[FROM]] step %c64_i64
+// CHECK: scf.for %{{.*}} = %[[LONG]] to %[[FROM]] step %c128_i64
 // CHECK-NOT: prefetch
 // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[END]] step
-// CHECK-COUNT-4: "llvm.intr.prefetch"
+// CHECK-COUNT-8: "llvm.intr.prefetch"
 // CHECK-NOT: prefetch
-// CHECK-LABEL: @lathe_k1_norms_avx512
+// CHECK-LABEL: func.func private @lathe_k0_sums_avx512.way1.body(
+// CHECK-LABEL: func.func private @lathe_k1_norms_avx512.body(
+// CHECK-NOT: prefetch
 !x = tensor<?x?xf32, #lathe.dims<"m", "n">>
 !y = tensor<?xf32, #lathe.dims<"m">>
 lathe.symbol "m" range [1, -1]
