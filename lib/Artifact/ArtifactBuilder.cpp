@@ -1,25 +1,33 @@
 //===- ArtifactBuilder.cpp - Collecting an artifact's parts ----------------===//
 #include "lathe/Artifact/ArtifactBuilder.h"
 #include "State.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace lathe;
 using namespace lathe::artifact;
 
+/// Bytes of a mapped file are read from the disk, or at least mapped in, when they are touched: here, by the thread that makes the piece.
+static void touch(ArrayRef<char> bytes) {
+  constexpr size_t pageBytes = 4096;
+  for (size_t i = 0; i < bytes.size(); i += pageBytes)
+    (void)*static_cast<const volatile char *>(&bytes[i]);
+}
+
 ByteSource ByteSource::borrow(ArrayRef<char> bytes) {
-  return {bytes.size(), [bytes](function_ref<void(ArrayRef<char>)> write) {
-            write(bytes);
-            return Error::success();
+  return {bytes.size(), divideCeil(bytes.size(), pieceBytes), [bytes](uint64_t piece, SmallVectorImpl<char> &) {
+            ArrayRef<char> rest = bytes.drop_front(piece * pieceBytes), mine = rest.take_front(pieceBytes);
+            touch(mine);
+            return mine;
           }};
 }
 
 ByteSource ByteSource::own(std::string bytes) {
   auto held = std::make_shared<std::string>(std::move(bytes));
-  return {held->size(), [held](function_ref<void(ArrayRef<char>)> write) {
-            write(ArrayRef<char>(held->data(), held->size()));
-            return Error::success();
-          }};
+  ByteSource borrowed = borrow(ArrayRef<char>(held->data(), held->size()));
+  auto make = [held, make = std::move(borrowed.make)](uint64_t piece, SmallVectorImpl<char> &scratch) { return make(piece, scratch); };
+  return {borrowed.size, borrowed.pieces, std::move(make)};
 }
 
 //===----------------------------------------------------------------------===//

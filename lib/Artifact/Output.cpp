@@ -1,18 +1,26 @@
 //===- Output.cpp - Files and the constants that stream into them ----------===//
 #include "Output.h"
+#include "PieceReader.h"
 #include "lathe/Support/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
+#include <cstdio>
+#include <fcntl.h>
 
 using namespace llvm;
 using namespace lathe::artifact;
+
+static Error cannotWrite(StringRef path, std::error_code error) {
+  return lathe::userError("cannot write '{0}': {1}", path, error.message());
+}
 
 Expected<std::unique_ptr<OutputFile>> OutputFile::create(StringRef path, unsigned mode) {
   SmallString<256> temporary;
   int fd;
   if (std::error_code error = sys::fs::createUniqueFile(path + ".tmp-%%%%%%%%", fd, temporary, sys::fs::OF_None, mode))
-    return lathe::userError("cannot write '{0}': {1}", path, error.message());
+    return cannotWrite(path, error);
   auto file = std::make_unique<OutputFile>();
   file->path = path.str();
   file->temporary = temporary.str().str();
@@ -28,6 +36,37 @@ OutputFile::~OutputFile() {
   sys::fs::remove(temporary);
 }
 
+Expected<bool> OutputFile::holdsTwice(uint64_t a, uint64_t b, uint64_t bytes) {
+  stream->flush();
+  if (stream->has_error())
+    return false; // which commit reports
+  constexpr uint64_t most = 1 << 18;
+  SmallVector<char, 0> one(std::min(bytes, most)), other(one.size());
+  for (uint64_t at = 0; at < bytes; at += most) {
+    size_t size = std::min(bytes - at, most);
+    for (auto [place, into] : {std::pair(a, &one), std::pair(b, &other)}) {
+      Expected<size_t> read = sys::fs::readNativeFileSlice(fd, MutableArrayRef<char>(*into).take_front(size), place + at);
+      if (!read)
+        return cannotWrite(path, errorToErrorCode(read.takeError()));
+      if (*read != size)
+        return cannotWrite(path, std::make_error_code(std::errc::io_error));
+    }
+    if (std::memcmp(one.data(), other.data(), size) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// As rename: whoever opens `path` finds the old file or the new one. But a file system may write out at once what takes the place of another
+/// file by that (ext4 does), and a compiler's user would wait for the disk; it does not where names change places.
+static std::error_code takePlace(StringRef temporary, StringRef path) {
+  sys::fs::file_status old;
+  if (sys::fs::status(path, old, /*follow=*/false) || old.type() != sys::fs::file_type::regular_file ||
+      renameat2(AT_FDCWD, temporary.str().c_str(), AT_FDCWD, path.str().c_str(), RENAME_EXCHANGE) != 0)
+    return sys::fs::rename(temporary, path); // nothing is there yet, or it is not known here
+  return sys::fs::remove(temporary);
+}
+
 Error OutputFile::commit(uint64_t bytes) {
   stream->flush();
   std::error_code error = stream->error();
@@ -39,9 +78,9 @@ Error OutputFile::commit(uint64_t bytes) {
     error = stream->error();
   stream->clear_error();
   if (!error)
-    error = sys::fs::rename(temporary, path);
+    error = takePlace(temporary, path);
   if (error)
-    return lathe::userError("cannot write '{0}': {1}", path, error.message());
+    return cannotWrite(path, error);
   temporary.clear();
   return Error::success();
 }
@@ -50,67 +89,53 @@ namespace {
 /// Streams constants, and takes one back when its contents were there already.
 class DataWriter {
 public:
-  DataWriter(raw_fd_ostream &out, uint64_t start) : out(out), start(start) {}
+  DataWriter(OutputFile &file, uint64_t start) : file(file), out(*file.stream), start(start) {}
 
-  Expected<uint64_t> add(const ByteSource &source) {
+  /// Where the constant lies.
+  Expected<uint64_t> add(const ByteSource &source, PieceReader &reader) {
     uint64_t offset = alignTo(end, LATHE_DATA_ALIGN), written = 0;
     out.seek(start + offset);
-    std::vector<uint64_t> digests;
-    pending.clear(); // its memory stays
-    if (Error error = source.stream([&](ArrayRef<char> bytes) {
-          written += bytes.size();
-          out.write(bytes.data(), bytes.size());
-          hash(digests, bytes);
-        }))
-      return error;
+    SmallString<64> beginning;
+    for (uint64_t i = 0; i < source.pieces; ++i) {
+      ArrayRef<char> bytes = reader.next();
+      written += bytes.size();
+      out.write(bytes.data(), bytes.size());
+      beginning += toStringRef(bytes.take_front(comparedFirst - beginning.size()));
+    }
     if (written != source.size)
       return createStringError(inconvertibleErrorCode(), "a constant of %llu bytes gave %llu", (unsigned long long)source.size,
                                (unsigned long long)written);
-    hashBlock(pending, digests);
-    auto [it, isNew] = known.try_emplace({written, std::move(digests)}, offset);
-    if (isNew)
-      end = offset + written;
-    return it->second;
+    std::vector<uint64_t> &alike = known[{written, xxh3_64bits(beginning.str())}];
+    for (uint64_t other : alike) {
+      Expected<bool> same = file.holdsTwice(start + other, start + offset, written);
+      if (!same)
+        return same.takeError();
+      if (*same)
+        return other;
+    }
+    alike.push_back(offset);
+    end = offset + written;
+    return offset;
   }
   uint64_t size() const { return end; }
 
 private:
-  static constexpr size_t blockBytes = 1 << 20;
+  /// Bytes that tell almost all constants of one size apart; others are compared as a whole.
+  static constexpr size_t comparedFirst = 1 << 16;
 
-  static void hashBlock(StringRef block, std::vector<uint64_t> &digests) {
-    auto digest = xxh3_128bits(ArrayRef<uint8_t>(block.bytes_begin(), block.size()));
-    digests.push_back(digest.low64);
-    digests.push_back(digest.high64);
-  }
-  /// Hashes in blocks of one size, whatever pieces the bytes come in.
-  void hash(std::vector<uint64_t> &digests, ArrayRef<char> bytes) {
-    while (!bytes.empty()) {
-      if (pending.empty() && bytes.size() >= blockBytes) {
-        hashBlock(StringRef(bytes.data(), blockBytes), digests);
-        bytes = bytes.drop_front(blockBytes);
-        continue;
-      }
-      size_t take = std::min(bytes.size(), blockBytes - pending.size());
-      pending.append(bytes.data(), take);
-      bytes = bytes.drop_front(take);
-      if (pending.size() == blockBytes) {
-        hashBlock(pending, digests);
-        pending.clear();
-      }
-    }
-  }
-
+  OutputFile &file;
   raw_fd_ostream &out;
   uint64_t start, end = 0;
-  std::string pending; ///< of the block that a constant's last piece ended in
-  std::map<std::pair<uint64_t, std::vector<uint64_t>>, uint64_t> known;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<uint64_t>> known; ///< offsets, by size and hash of the first bytes
 };
 } // namespace
 
-Error lathe::artifact::streamConstants(const ArtifactBuilder::State &state, raw_fd_ostream &out, uint64_t start, ConstantLayout &layout) {
+Error lathe::artifact::streamConstants(const ArtifactBuilder::State &state, OutputFile &out, uint64_t start, unsigned threads,
+                                       ConstantLayout &layout) {
   DataWriter writer(out, start);
+  PieceReader reader(state.constants, threads);
   for (const ByteSource &constant : state.constants) {
-    Expected<uint64_t> offset = writer.add(constant);
+    Expected<uint64_t> offset = writer.add(constant, reader);
     if (!offset)
       return offset.takeError();
     layout.offsets.push_back(*offset);

@@ -14,6 +14,8 @@ public:
   ~OutputFile();
   /// Shortens the file to `bytes`, closes it and gives it its name.
   llvm::Error commit(uint64_t bytes);
+  /// Whether `bytes` that were written from `a` on and from `b` on are equal.
+  llvm::Expected<bool> holdsTwice(uint64_t a, uint64_t b, uint64_t bytes);
 
   std::unique_ptr<llvm::raw_fd_ostream> stream;
 
@@ -23,7 +25,7 @@ private:
 };
 
 /// Writes all constants from byte `start` of the file on, equal ones once, and says where they lie (relative to `start`).
-llvm::Error streamConstants(const ArtifactBuilder::State &state, llvm::raw_fd_ostream &out, uint64_t start, ConstantLayout &layout);
+llvm::Error streamConstants(const ArtifactBuilder::State &state, OutputFile &out, uint64_t start, unsigned threads, ConstantLayout &layout);
 
 } // namespace lathe::artifact
 

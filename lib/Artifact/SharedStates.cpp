@@ -27,22 +27,20 @@ static bool fits(const TensorInfo &a, const TensorInfo &b) {
          all_of(zip(a.dims, b.dims), [&](const auto &pair) { return sameSize(std::get<0>(pair), std::get<1>(pair)); });
 }
 
-static Expected<std::string> bytesOf(const ByteSource &source) {
+static std::string bytesOf(const ByteSource &source) {
   std::string out;
   out.reserve(source.size);
-  if (Error error = source.stream([&](ArrayRef<char> bytes) { out.append(bytes.data(), bytes.size()); }))
-    return error;
+  SmallVector<char, 0> scratch;
+  for (uint64_t i = 0; i < source.pieces; ++i)
+    out += toStringRef(source.make(i, scratch));
   return out;
 }
 
 /// Whether both hold the same at first.
-static Expected<bool> beginAlike(const std::vector<ByteSource> &constants, const StateInfo &a, const StateInfo &b) {
+static bool beginAlike(const std::vector<ByteSource> &constants, const StateInfo &a, const StateInfo &b) {
   if (!a.initial || !b.initial)
     return a.initial == b.initial;
-  Expected<std::string> one = bytesOf(constants[*a.initial]), other = bytesOf(constants[*b.initial]);
-  if (!one || !other)
-    return joinErrors(one ? Error::success() : one.takeError(), other ? Error::success() : other.takeError());
-  return *one == *other;
+  return bytesOf(constants[*a.initial]) == bytesOf(constants[*b.initial]);
 }
 
 unsigned ArtifactBuilder::stateNamed(StringRef name) const {
@@ -63,10 +61,7 @@ Expected<unsigned> ArtifactBuilder::addState(StateInfo info) {
         "state '{0}' is {1} in entry point '{2}' and {3} in '{4}': entry points share the states of one name, which "
         "must have one type and one size",
         info.tensor.name, textOf(known->tensor), first.name, textOf(info.tensor), state->entry().name);
-  Expected<bool> alike = beginAlike(state->constants, *known, info);
-  if (!alike)
-    return alike.takeError();
-  if (!*alike)
+  if (!beginAlike(state->constants, *known, info))
     return userError(
         "state '{0}' holds other values at first in entry point '{1}' than in '{2}', and entry points share the states "
         "of one name",

@@ -52,8 +52,7 @@ Error ArtifactBuilder::write(StringRef path, const Options &options) {
       return made.takeError();
     data = std::move(*made);
   }
-  if (Error error = data ? streamConstants(*state, *data->stream, 0, layout)
-                         : streamConstants(*state, *(*out)->stream, segment->fileOffset, layout))
+  if (Error error = streamConstants(*state, data ? *data : **out, data ? 0 : segment->fileOffset, options.threads, layout))
     return error;
 
   layout.delta = segment->address - segment->blobAddress;

@@ -54,7 +54,7 @@ Error ArtifactBuilder::writeObject(StringRef path, const Options &options) {
     return blob.takeError();
   uint64_t tables = alignTo(image->size(), LATHE_DATA_ALIGN);
   layout.delta = alignTo(blob->size(), LATHE_DATA_ALIGN);
-  if (Error error = streamConstants(*state, *(*out)->stream, tables + layout.delta, layout))
+  if (Error error = streamConstants(*state, **out, tables + layout.delta, options.threads, layout))
     return error;
   if (!(blob = writeTables(*state, layout, functions)))
     return blob.takeError();

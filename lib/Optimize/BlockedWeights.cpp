@@ -80,11 +80,17 @@ static std::optional<std::vector<float>> shown(Value part, ArrayRef<Operation *>
   for (Operation *view : llvm::reverse(views))
     if (!(t = evaluate(view, {&*t})))
       return std::nullopt;
+  if (!transposed)
+    return std::vector<float>(t->floats.begin(), t->floats.end());
   int64_t rows = t->shape()[0], columns = t->shape()[1];
   std::vector<float> r(rows * columns);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j)
-      r[transposed ? j * rows + i : i * columns + j] = float(t->floats[i * columns + j]);
+  // In squares, of which the caches hold both sides.
+  constexpr int64_t side = 32;
+  for (int64_t top = 0; top < rows; top += side)
+    for (int64_t left = 0; left < columns; left += side)
+      for (int64_t j = left; j < std::min(columns, left + side); ++j)
+        for (int64_t i = top; i < std::min(rows, top + side); ++i)
+          r[j * rows + i] = float(t->floats[i * columns + j]);
   return r;
 }
 

@@ -282,6 +282,7 @@ Error pipeline::writeArtifact(ArrayRef<ModuleOp> modules, const CompileOptions &
   artifact::ArtifactBuilder::Options write;
   write.prefix = options.prefix;
   write.externalData = options.externalWeights;
+  write.threads = options.threads;
   auto link = [&] {
     return options.emit == EmitStage::Object ? builder.writeObject(options.output, write)
                                              : builder.write(options.output, write);

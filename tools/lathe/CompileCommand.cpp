@@ -194,7 +194,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--convolutions", flags->convolutions,
                       "On CPUs: fast, by fewer products where that pays (the default), or direct: all of them");
   command->add_option("--tuning", o.tuning, "Measured schedules for CPUs that take the place of the compiler's");
-  command->add_option("--jobs", o.threads, "Threads of code generation")->check(CLI::Range(1, 64));
+  command->add_option("--jobs", o.threads, "Threads that generate code and pack constants")->check(CLI::Range(1, 64));
   CLI::Option *cache = command->add_option("--cache-dir", o.cacheFolder,
                                            "Keep the code of kernels in this folder, and take it from there");
   command->add_option("--cache-size", o.cacheBytes, "Of that folder: 500MB, 2GiB (default 1 GiB); 0 for no bound")

@@ -10,7 +10,7 @@
 
 #include "lathe/Artifact/Format.h"
 #include "lathe/Shape/Expr.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <map>
 #include <memory>
@@ -51,12 +51,14 @@ struct StateInfo {
   std::optional<ConstantId> initial;
 };
 
-/// Bytes that are produced when they are written, so that a large model is never held twice. `stream` hands out the
-/// bytes in order, in pieces of any size, `size` bytes in all. It is called by ArtifactBuilder::write; of states also
-/// when they are added.
+/// Bytes that are produced when they are written, so that a large model is never held twice: in pieces, `size` bytes in
+/// all. ArtifactBuilder::write asks for them; of states they are also asked for when they are added.
 struct ByteSource {
-  uint64_t size = 0;
-  std::function<llvm::Error(llvm::function_ref<void(llvm::ArrayRef<char>)>)> stream;
+  uint64_t size = 0, pieces = 0;
+  /// A piece, made in `scratch` or lying elsewhere. Several threads ask at once, for different ones.
+  std::function<llvm::ArrayRef<char>(uint64_t piece, llvm::SmallVectorImpl<char> &scratch)> make;
+  /// What a piece should have about: enough that handing it over costs nothing, and few enough to stay in a core's cache.
+  static constexpr uint64_t pieceBytes = 1 << 18;
   /// Of bytes that stay where they are until the artifact is written.
   static ByteSource borrow(llvm::ArrayRef<char> bytes);
   static ByteSource own(std::string bytes);
@@ -194,6 +196,7 @@ public:
   struct Options {
     std::string prefix = "lathe"; ///< of the ABI's names: PREFIX_create, PREFIX_run, ...
     bool externalData = false;    ///< constants go to a file beside the artifact, named OUT.data
+    unsigned threads = 1;         ///< that make pieces of constants, the one that writes among them
   };
   /// Writes the shared object: a temporary beside it first, then renamed. A failure leaves nothing behind.
   llvm::Error write(llvm::StringRef path, const Options &options);

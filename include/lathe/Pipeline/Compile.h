@@ -42,7 +42,7 @@ struct CompileOptions {
   bool directConvolutions = false; ///< on CPUs with all of their products
   unsigned maxSchedules = 20;    ///< of one kernel for CPUs
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
-  unsigned threads = 2;          ///< of code generation
+  unsigned threads = 2;          ///< of code generation, and of packing constants
   unsigned effort = 2;           ///< of code generation for CPUs, 0 to 3
   std::string cacheFolder;       ///< of machine code made before; empty: none
   uint64_t cacheBytes = 1 << 30; ///< what was not used for longest goes beyond this; 0: no bound

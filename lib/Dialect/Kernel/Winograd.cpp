@@ -22,20 +22,21 @@ double Winograd::scale(int64_t place) const {
   return distances;
 }
 
-/// The filter's polynomial at each place, divided by the product of the place's distances to the others.
-void Winograd::transformFilter(const double *taps, double *out, int64_t stride) const {
-  if (isPlain()) {
+/// The filter's polynomial at each place, divided by the product of the place's distances to the others: from taps[k * stride], k < 3, to
+/// out[place * stride]. T: a number, or several.
+template <typename T> static void transformAlong(const Winograd &w, const T *taps, T *out, int64_t stride) {
+  if (w.isPlain()) {
     *out = *taps;
     return;
   }
   double even = 1; // of 0, to all others
-  for (double p : pairs())
+  for (double p : w.pairs())
     even *= -p * p;
   out[0] = taps[0] / even;
   int64_t place = 1;
-  for (double p : pairs()) {
+  for (double p : w.pairs()) {
     double distances = 2 * p * p;
-    for (double q : pairs())
+    for (double q : w.pairs())
       distances *= q == p ? 1 : p * p - q * q;
     for (double at : {p, -p})
       out[stride * place++] = (taps[0] + at * (taps[stride] + at * taps[2 * stride])) / distances;
@@ -43,14 +44,19 @@ void Winograd::transformFilter(const double *taps, double *out, int64_t stride) 
   out[stride * place] = taps[2 * stride];
 }
 
-void kernel::transformFilter(Winograd high, Winograd wide, const double *taps, double *out) {
+template <typename T> static void transform(const Winograd &high, const Winograd &wide, const T *taps, T *out) {
   constexpr int64_t most = 6;
-  int64_t across = wide.isPlain() ? 1 : winogradTaps, down = high.isPlain() ? 1 : winogradTaps;
-  double rows[winogradTaps * most], columns[most * most];
+  int64_t across = wide.isPlain() ? 1 : kernel::winogradTaps, down = high.isPlain() ? 1 : kernel::winogradTaps;
+  T rows[kernel::winogradTaps * most];
   for (int64_t u = 0; u < down; ++u)
-    wide.transformFilter(taps + u * across, rows + u * wide.places(), 1);
+    transformAlong(wide, taps + u * across, rows + u * wide.places(), 1);
   for (int64_t v = 0; v < wide.places(); ++v)
-    high.transformFilter(rows + v, columns + v, wide.places());
-  for (int64_t i = 0; i < high.places() * wide.places(); ++i)
-    out[i] = columns[i];
+    transformAlong(high, rows + v, out + v, wide.places());
+}
+
+void kernel::transformFilter(Winograd high, Winograd wide, const double *taps, double *out) { transform(high, wide, taps, out); }
+
+void kernel::transformFilters(Winograd high, Winograd wide, const double (*taps)[winogradLanes], double (*out)[winogradLanes]) {
+  using Lanes = double __attribute__((vector_size(winogradLanes * sizeof(double)), aligned(sizeof(double)), may_alias));
+  transform(high, wide, reinterpret_cast<const Lanes *>(taps), reinterpret_cast<Lanes *>(out));
 }

@@ -159,6 +159,13 @@ Value GraphBuilder::reshape(Value x, ArrayRef<Expr> dims) {
   RankedTensorType type = tensorType(dims, elementOf(x));
   if (type == x.getType())
     return x;
+  Expr has = shape::product(dimsOf(x)), wants = shape::product(dims);
+  if (!facts.provablyEqual(has, wants) && (facts.provablyLess(has, wants) || facts.provablyLess(wants, has))) {
+    if (misfit.empty())
+      misfit = llvm::formatv("{0} elements do not have the sizes [{1}]", facts.simplify(has).str(),
+                             llvm::join(llvm::map_range(dims, [&](const Expr &d) { return facts.simplify(d).str(); }), ", "));
+    return b.create<ReshapeOp>(loc, type, x);
+  }
   if (auto c = x.getDefiningOp<ConstantOp>(); c && type.hasStaticShape())
     if (auto dense = dyn_cast<DenseElementsAttr>(c.getValue()))
       return b.create<ConstantOp>(loc, dense.reshape(type));

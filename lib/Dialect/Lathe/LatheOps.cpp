@@ -80,6 +80,15 @@ LogicalResult BitcastOp::verify() {
   return success();
 }
 
+LogicalResult ReshapeOp::verify() {
+  if (elementOf(getX()) != elementOf(getResult()))
+    return emitOpError("cannot change the element type");
+  shape::Expr has = shape::product(dimsOf(getX())), wants = shape::product(dimsOf(getResult()));
+  if (std::optional<int64_t> difference = (has - wants).constant(); difference && *difference != 0)
+    return emitOpError("operand of ") << has.str() << " elements, result of " << wants.str();
+  return success();
+}
+
 LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> sorted(getPerm());
   llvm::sort(sorted);

@@ -238,8 +238,11 @@ llvm::Error Importer::translate(const Node &node, StringRef op, bool inPlace) {
         if (llvm::Error e = requireBound(node, g.facts.simplify(*size.expr), "argument '" + input.name + "'"))
           return e;
       }
+  g.misfit.clear();
   if (llvm::Error e = runHandler(c, entry))
     return e;
+  if (!g.misfit.empty())
+    return c.wrong("sizes do not fit: {0}", g.misfit);
   for (mlir::RankedTensorType type : c.resultTypes)
     for (const Expr &size : ir::dimsOf(type))
       if (llvm::Error e = requireBound(node, size, "a result's size"))

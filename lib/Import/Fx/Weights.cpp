@@ -220,11 +220,11 @@ static mlir::ElementsAttr makeAttribute(mlir::RankedTensorType type, StringRef n
       values.push_back(c != 0);
     return mlir::DenseElementsAttr::get(type, values);
   }
-  size_t alignment = (element.getIntOrFloatBitWidth() + 7) / 8;
   if (data.empty())
     return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
   if (data.size() <= smallBytes)
     return mlir::DenseElementsAttr::getFromRawBuffer(type, data);
+  size_t width = (element.getIntOrFloatBitWidth() + 7) / 8, alignment = reinterpret_cast<uintptr_t>(data.data()) % width ? 1 : width;
   mlir::AsmResourceBlob blob(data, alignment, [owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
   return mlir::DenseResourceElementsAttr::get(type, name, std::move(blob));
 }
@@ -266,8 +266,7 @@ llvm::Expected<mlir::ElementsAttr> Weights::value(const InputSpec &spec, const T
                      storage->data.size(), member);
   llvm::ArrayRef<char> data = layout.count > 0 ? storage->data.drop_front(layout.offset * bytes) : llvm::ArrayRef<char>();
   std::shared_ptr<const void> owner = storage->owner;
-  bool aligned = reinterpret_cast<uintptr_t>(data.data()) % bytes == 0;
-  if (layout.contiguous && aligned) {
+  if (layout.contiguous) {
     data = data.take_front(layout.count * bytes);
   } else {
     if (uint64_t(layout.count) > stored && uint64_t(layout.count) > maxExpandedBytes / bytes)

@@ -236,6 +236,8 @@ std::vector<Value> GraphImporter::runHandler(const NodeProto &node, Scope &scope
     throw;
   }
   current = outer;
+  if (!n.g.misfit.empty())
+    failWrong("sizes do not fit: {0}", n.g.misfit);
   for (unsigned i = 0; i < n.numOutputs(); ++i) {
     if (n.wants(i) && (i >= n.results().size() || !n.results()[i]))
       failUnsupported("its result {0} ('{1}')", i, node.output(i));

@@ -6,7 +6,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
@@ -42,25 +41,25 @@ static std::string parseText(StringRef bytes, ModelProto &model) {
   return errors.text.empty() ? "not a model" : errors.text;
 }
 
-static std::string parseBinary(StringRef bytes, ModelProto &model) {
-  pbio::CodedInputStream stream(reinterpret_cast<const uint8_t *>(bytes.data()), int(bytes.size()));
-  stream.SetTotalBytesLimit(INT32_MAX);
-  stream.SetRecursionLimit(kMaxNesting);
-  if (model.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage())
+ModelFile::ModelFile() : parser(kMaxNesting) {}
+
+std::string ModelFile::parseBinary() {
+  if (parser.parse(bytes->getBuffer(), *proto))
     return "";
   return llvm::formatv("not an ONNX model (the protobuf message is damaged, cut off, or nested too deeply; "
                        "the file has {0} bytes)",
-                       bytes.size())
+                       bytes->getBufferSize())
       .str();
 }
 
-llvm::Expected<std::shared_ptr<ModelFile>> ModelFile::parse(StringRef bytes, StringRef name, bool isText) {
-  if (bytes.size() > size_t(INT32_MAX))
+llvm::Expected<std::shared_ptr<ModelFile>> ModelFile::parse(std::unique_ptr<llvm::MemoryBuffer> bytes, StringRef name, bool isText) {
+  if (bytes->getBufferSize() > size_t(INT32_MAX))
     return userError("{0}: {1} bytes; a model message is at most 2 GiB, larger weights belong in external data files", name,
-                     bytes.size());
+                     bytes->getBufferSize());
   auto file = std::make_shared<ModelFile>();
   file->fileName = name.str();
-  std::string problem = isText ? parseText(bytes, *file->proto) : parseBinary(bytes, *file->proto);
+  file->bytes = std::move(bytes);
+  std::string problem = isText ? parseText(file->bytes->getBuffer(), *file->proto) : file->parseBinary();
   if (!problem.empty())
     return userError("{0}: {1}", name, problem);
   if (!file->proto->has_graph())
@@ -76,7 +75,7 @@ llvm::Expected<std::shared_ptr<ModelFile>> ModelFile::open(StringRef path) {
   if (!buffer)
     return userError("{0}: {1}", path, buffer.getError().message());
   StringRef extension = llvm::sys::path::extension(path);
-  auto file = parse((*buffer)->getBuffer(), name, extension == ".textproto" || extension == ".pbtxt");
+  auto file = parse(std::move(*buffer), name, extension == ".textproto" || extension == ".pbtxt");
   if (!file)
     return file.takeError();
   llvm::SmallString<256> folder;
@@ -85,6 +84,12 @@ llvm::Expected<std::shared_ptr<ModelFile>> ModelFile::open(StringRef path) {
     return userError("{0}: {1}", path, e.message());
   (*file)->folder = std::string(folder);
   return file;
+}
+
+Bytes ModelFile::raw(const TensorProto &tensor) const {
+  if (const llvm::ArrayRef<char> *place = parser.placeOf(tensor))
+    return {*place, bytes};
+  return {llvm::ArrayRef<char>(tensor.raw_data().data(), tensor.raw_data().size()), proto};
 }
 
 namespace {

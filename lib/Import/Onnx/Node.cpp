@@ -311,6 +311,16 @@ void Node::requireEqual(const Expr &a, const Expr &b, StringRef what) {
     failWrong("{0}: sizes {1} and {2} differ", what, simplify(a).str(), simplify(b).str());
 }
 
+Value Node::reshape(Value v, ArrayRef<Expr> dims) {
+  Expr has = simplify(shape::product(this->dims(v))), wants = simplify(shape::product(dims));
+  std::string what = llvm::formatv("{0} as {1}", describe(v.getType()), describe(ir::tensorType(dims, element(v)))).str();
+  if (!g.facts.provablyEqual(has, wants) && (g.facts.provablyLess(has, wants) || g.facts.provablyLess(wants, has)))
+    failWrong("sizes do not fit: {0} has {1} elements, {2} has {3}", describe(v.getType()), has.str(),
+              describe(ir::tensorType(dims, element(v))), wants.str());
+  requireEqual(has, wants, what);
+  return g.reshape(v, dims);
+}
+
 Expr Node::exactQuotient(const Expr &a, const Expr &b, StringRef what) {
   Expr x = simplify(a), y = simplify(b);
   if (y.isZero())

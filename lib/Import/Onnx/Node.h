@@ -121,7 +121,8 @@ public:
   Expr exactQuotient(const Expr &a, const Expr &b, llvm::StringRef what);
   /// The size with everything known applied.
   Expr simplify(const Expr &e) const { return g.facts.simplify(e); }
-  Value reshape(Value v, llvm::ArrayRef<Expr> dims) { return g.reshape(v, dims); }
+  /// The same elements under other sizes, which are as many: proven, or a relation of the model, or a Failure.
+  Value reshape(Value v, llvm::ArrayRef<Expr> dims);
 
   /// Half-precision values as f32, others as they are: what compositions compute in.
   Value wide(Value v) { return element(v).isF16() || element(v).isBF16() ? g.cast(v, g.b.getF32Type()) : v; }

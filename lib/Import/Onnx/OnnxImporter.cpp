@@ -118,7 +118,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> lathe::importOnnx(StringRef path, const Im
 
 llvm::Expected<OwningOpRef<ModuleOp>> lathe::importOnnxBytes(StringRef bytes, StringRef name, bool isText,
                                                              const ImportOptions &options, MLIRContext &context) {
-  auto file = ModelFile::parse(bytes, name, isText);
+  auto file = ModelFile::parse(llvm::MemoryBuffer::getMemBufferCopy(bytes, name), name, isText);
   if (!file)
     return file.takeError();
   return importFile(**file, options, context);

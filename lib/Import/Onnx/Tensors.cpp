@@ -130,8 +130,8 @@ static std::vector<char> typedData(const TensorProto &t) {
 static Bytes bytesOf(const TensorProto &t, ModelFile &file) {
   if (t.data_location() == TensorProto::EXTERNAL)
     return file.external(t);
-  if (t.has_raw_data())
-    return {llvm::ArrayRef<char>(t.raw_data().data(), t.raw_data().size()), file.owner()};
+  if (file.hasRaw(t))
+    return file.raw(t);
   auto copy = std::make_shared<std::vector<char>>(typedData(t));
   return {llvm::ArrayRef<char>(copy->data(), copy->size()), copy};
 }
@@ -182,9 +182,8 @@ ElementsAttr onnx::tensorValue(const TensorProto &t, ModelFile &file, MLIRContex
     return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   if (count < kInlineElements)
     return DenseElementsAttr::getFromRawBuffer(type, bytes.data);
-  std::string name = resourceName(t.name());
-  if (!aligned(bytes.data.data(), width))
-    return DenseResourceElementsAttr::get(type, name, HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes.data, 64));
-  AsmResourceBlob blob(bytes.data, width, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
-  return DenseResourceElementsAttr::get(type, name, std::move(blob));
+  // Where the format has put them, which is at any address: elements of constants are read byte by byte (ir::rawBytes).
+  size_t alignment = aligned(bytes.data.data(), width) ? width : 1;
+  AsmResourceBlob blob(bytes.data, alignment, [owner = bytes.owner](void *, size_t, size_t) {}, /*dataIsMutable=*/false);
+  return DenseResourceElementsAttr::get(type, resourceName(t.name()), std::move(blob));
 }

@@ -171,7 +171,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm
 
 llvm::Expected<std::string> cuda::ptxOf(llvm::Module &module, unsigned sm) { return toPtx(module, sm); }
 
-/// All that a cubin depends on beside the compiler: the device code, the machine, and the toolkit.
+/// All that a cubin depends on beside the compiler: the device code, as it is generated, the machine, and the toolkit. Code that was made
+/// before is not lowered again.
 static std::string keyOf(ModuleOp device, unsigned number, StringRef toolkit) {
   std::string text, sm = std::to_string(number);
   llvm::raw_string_ostream os(text);
@@ -220,6 +221,17 @@ static std::vector<unsigned> architecturesOf(const CudaOptions &options) {
   return sms;
 }
 
+/// In front of what threads of their own can do: forms of one MLIR context.
+static llvm::Error lowerInto(DeviceJob &job, ModuleOp device) {
+  if (llvm::Error e = lowerToLlvmDialect(device, &schedule::gpuOf(job.sm)))
+    return e;
+  auto module = toPlainLlvm(device, *job.context);
+  if (!module)
+    return module.takeError();
+  job.module = std::move(*module);
+  return llvm::Error::success();
+}
+
 llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate generate, llvm::function_ref<std::string()> form) {
   size_t number = out.launches.size();
   out.launches.emplace_back();
@@ -228,8 +240,6 @@ llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate genera
     auto code = generate(sm, plan);
     if (!code)
       return withForm(code.takeError(), form);
-    if (llvm::Error e = lowerToLlvmDialect(*code->device, &schedule::gpuOf(sm)))
-      return withForm(std::move(e), form);
     if (!host)
       host = ModuleOp::create(UnknownLoc::get(context));
     for (Operation &op : llvm::make_early_inc_range(*code->host->getBody()))
@@ -237,10 +247,9 @@ llvm::Error Collector::add(MLIRContext *context, StringRef name, Generate genera
     DeviceJob job{(name + " sm_" + llvm::Twine(sm)).str(), form(), sm, "", std::make_unique<llvm::LLVMContext>(), {}, {}, {}};
     if (cached)
       job.key = keyOf(*code->device, sm, toolkit);
-    auto module = toPlainLlvm(*code->device, *job.context);
-    if (!module)
-      return withForm(module.takeError(), form);
-    job.module = std::move(*module);
+    if (!cached || !takeCached(job, *options.cache))
+      if (llvm::Error e = lowerInto(job, *code->device))
+        return withForm(std::move(e), form);
     out.launches.back().push_back({sm, unsigned(jobs.size()), code->entries, plan});
     jobs.add(std::move(job));
   }

@@ -11,7 +11,7 @@ using namespace lathe::cuda;
 using llvm::StringRef;
 
 /// PTX and cubin as one entry of the cache: the length of the one, then both.
-static bool takeCached(DeviceJob &job, CodeCache &cache) {
+bool cuda::takeCached(DeviceJob &job, CodeCache &cache) {
   std::optional<std::string> code = cache.find(job.key);
   if (!code)
     return false;
@@ -25,7 +25,7 @@ static bool takeCached(DeviceJob &job, CodeCache &cache) {
 }
 
 static llvm::Error makeCode(DeviceJob &job, const CudaOptions &options, const Toolchain &toolchain) {
-  if (!job.key.empty() && takeCached(job, *options.cache))
+  if (!job.module) // its code was there
     return llvm::Error::success();
   if (llvm::Error e = optimiseForDevice(*job.module, job.sm, toolchain.libdevice))
     return e;

@@ -21,10 +21,13 @@ struct DeviceJob {
   unsigned sm;
   std::string key;                            ///< of the cache; empty: none
   std::unique_ptr<llvm::LLVMContext> context; ///< of its own: LLVM's passes run beside others
-  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::Module> module;       ///< null: its code is there
   std::string ptx, cubin;
   size_t number = 0; ///< in the order in which jobs came
 };
+
+/// The code from the cache, where it is there.
+bool takeCached(DeviceJob &job, CodeCache &cache);
 
 /// LLVM's and ptxas's part of the work, on threads of their own while kernels that come later are generated.
 class DeviceJobs {

@@ -47,12 +47,14 @@ public:
   llvm::ArrayRef<double> pairs() const;
   /// What the product at a place is multiplied with: the place's distances to those that the filter has beside.
   double scale(int64_t place) const;
-  /// From taps[k * stride], k < 3, to out[place * stride].
-  void transformFilter(const double *taps, double *out, int64_t stride) const;
 };
 
 /// The filters of a tile of high x wide results: from taps, those along the width fastest, to places.
 void transformFilter(Winograd high, Winograd wide, const double *taps, double *out);
+
+/// Of so many filters side by side, which are transformed like each of them.
+constexpr int64_t winogradLanes = 8;
+void transformFilters(Winograd high, Winograd wide, const double (*taps)[winogradLanes], double (*out)[winogradLanes]);
 
 } // namespace lathe::kernel
 

@@ -49,7 +49,8 @@ std::optional<ConstantTensor> readConstant(mlir::ElementsAttr attr);
 /// `name` is the hint for the resource that holds a large constant.
 mlir::ElementsAttr writeConstant(const ConstantTensor &tensor, llvm::StringRef name);
 
-/// The raw little-endian bytes of a constant of at least 8-bit elements; nothing for splats and bools.
+/// The raw little-endian bytes of a constant of at least 8-bit elements; nothing for splats and bools. They may lie at any address (in the
+/// middle of a model file), and so elements are read with memcpy.
 std::optional<llvm::ArrayRef<char>> rawBytes(mlir::ElementsAttr attr);
 /// A constant of the bytes that `fill` writes, little-endian, in its own place.
 mlir::ElementsAttr constantFilled(mlir::RankedTensorType type, llvm::StringRef name,

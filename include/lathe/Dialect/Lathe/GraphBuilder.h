@@ -21,6 +21,10 @@ public:
   mlir::Location loc;
   const shape::Facts &facts;
 
+  /// What is wrong with the first reshape that cannot be, since the sizes hold another number of elements: of an importer's the
+  /// model is to blame, where its sizes do not fit together.
+  std::string misfit;
+
   // Constants.
   mlir::Value scalar(double value, mlir::Type element); ///< rank 0
   mlir::Value splat(double value, llvm::ArrayRef<shape::Expr> dims, mlir::Type element);

@@ -256,9 +256,11 @@ def Lathe_BitcastOp : Lathe_Elementwise<"bitcast", []> {
 
 def Lathe_ReshapeOp : Lathe_Op<"reshape", [Pure]> {
   let summary = "The same elements in row-major order under other dimensions";
+  let description = [{ There are as many, and of the same type. Open sizes that differ by a constant are found out here; others are the builder's to know. }];
   let arguments = (ins AnyRankedTensor:$x);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
   let hasFolder = 1;
 }
 def Lathe_TransposeOp : Lathe_Op<"transpose", [Pure]> {

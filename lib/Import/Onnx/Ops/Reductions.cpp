@@ -39,8 +39,9 @@ static Reduction reductionOf(Node &n) {
   return r;
 }
 
-/// The result, where the kept axes are known only when the model runs with ones at their places.
-static void finish(Node &n, const Reduction &r, Value y) { n.out(r.kept.empty() ? y : n.reshape(y, r.kept)); }
+/// The result, where the kept axes are known only when the model runs with ones at their places: as many elements as there are, which does not
+/// follow from the sizes.
+static void finish(Node &n, const Reduction &r, Value y) { n.out(r.kept.empty() ? y : n.g.reshape(y, r.kept)); }
 
 static Value reduce(Node &n, const Reduction &r, ReduceKind kind, Value x) { return n.g.reduce(kind, x, r.axes, r.keep); }
 
