@@ -235,6 +235,10 @@ static ConstantTensor castTensor(CastOp op, const ConstantTensor &x) {
   ConstantTensor out(typeOf(op.getResult()));
   Type from = x.type.getElementType(), to = out.type.getElementType();
   bool isUnsigned = isUnsignedElement(from);
+  if (from.isUnsignedInteger(8) && to.isF32()) { // codes of weights, of which there are many
+    std::copy(x.ints.begin(), x.ints.end(), out.floats.begin());
+    return out;
+  }
   for (int64_t i = 0, n = out.size(); i < n; ++i) {
     if (x.isFloat() && out.isFloat())
       out.floats[i] = roundTo(x.floats[i], to);

@@ -61,16 +61,32 @@ static Result transpose(TransposeOp op, const ConstantTensor &x) {
   return out;
 }
 
+/// `count` elements that lie side by side.
+static void copyRun(const ConstantTensor &x, int64_t from, ConstantTensor &out, int64_t to, int64_t count) {
+  if (x.isFloat())
+    std::copy_n(x.floats.begin() + from, count, out.floats.begin() + to);
+  else
+    std::copy_n(x.ints.begin() + from, count, out.ints.begin() + to);
+}
+
+/// Row by row: of the last dimension one element is repeated, or all are copied.
 static Result broadcast(BroadcastOp op, const ConstantTensor &x) {
   ConstantTensor out(typeOf(op.getResult()));
   SmallVector<int64_t> strides = stridesOf(x.shape());
   for (auto [stride, size] : llvm::zip(strides, x.shape()))
     stride = size == 1 ? 0 : stride;
-  forEach(out.shape(), [&](int64_t i, ArrayRef<int64_t> at) {
-    int64_t from = 0, lead = at.size() - strides.size();
-    for (size_t d = 0; d < strides.size(); ++d)
+  int64_t row = out.shape().empty() ? 1 : out.shape().back();
+  bool repeats = strides.empty() || strides.back() == 0;
+  forEach(out.shape().empty() ? out.shape() : out.shape().drop_back(), [&](int64_t i, ArrayRef<int64_t> at) {
+    int64_t from = 0, lead = int64_t(out.shape().size()) - int64_t(strides.size());
+    for (int64_t d = 0; d + 1 < int64_t(strides.size()); ++d)
       from += at[d + lead] * strides[d];
-    out.copyFrom(x, from, i);
+    if (!repeats)
+      copyRun(x, from, out, i * row, row);
+    else if (x.isFloat())
+      std::fill_n(out.floats.begin() + i * row, row, x.floats[from]);
+    else
+      std::fill_n(out.ints.begin() + i * row, row, x.ints[from]);
   });
   return out;
 }
@@ -97,17 +113,14 @@ static Result slice(SliceOp op, const ConstantTensor &x) {
 
 static Result concat(ConcatOp op, Inputs in) {
   ConstantTensor out(typeOf(op.getResult()));
-  int64_t axis = op.getAxis(), offset = 0;
-  SmallVector<int64_t> strides = stridesOf(out.shape());
+  int64_t axis = op.getAxis(), offset = 0, inner = stridesOf(out.shape())[axis], row = out.shape()[axis] * inner;
+  int64_t outer = row ? out.size() / row : 0;
   for (const ConstantTensor *x : in) {
-    if (offset + x->shape()[axis] > out.shape()[axis])
+    int64_t mine = x->shape()[axis] * inner;
+    if (offset + x->shape()[axis] > out.shape()[axis] || x->size() != outer * mine)
       return std::nullopt;
-    forEach(x->shape(), [&](int64_t i, ArrayRef<int64_t> at) {
-      int64_t to = offset * strides[axis];
-      for (size_t d = 0; d < at.size(); ++d)
-        to += at[d] * strides[d];
-      out.copyFrom(*x, i, to);
-    });
+    for (int64_t i = 0; i < outer; ++i)
+      copyRun(*x, i * mine, out, i * row + offset * inner, mine);
     offset += x->shape()[axis];
   }
   return offset == out.shape()[axis] ? Result(std::move(out)) : std::nullopt;
