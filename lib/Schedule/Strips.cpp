@@ -1,7 +1,7 @@
 //===- Strips.cpp - Neighbours along a line whose windows overlap ----------===//
 
 #include "lathe/Schedule/Strips.h"
-#include "lathe/Dialect/Lathe/Lathe.h"
+#include "lathe/Lower/DetachKernel.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -57,11 +57,6 @@ static std::optional<int64_t> stepAlong(const BodyInfo &info, const Expr &offset
   return linear ? linear->coefficient.constant() : std::nullopt;
 }
 
-static Expr elementsOf(const BodyInfo &info, unsigned operand) {
-  kernel::GenericOp kernel = info.kernel;
-  return shape::product(ir::dimsOf(kernel.getInputs()[operand]));
-}
-
 StripReads::StripReads(const BodyInfo &info, const Strip &strip, const Divisibility &known, int lane, unsigned width)
     : info(info), strip(strip), known(known), lane(lane), width(width) {
   for (Operation *op : info.ops)
@@ -96,7 +91,7 @@ void StripReads::add(kernel::LoadOp load) {
   if (info.axesOf(base) >> lane & 1 && lane >= 0 && width > 1) {
     // Lanes lie side by side, and where all of them begin at a multiple of their number.
     bool whole = stepAlong(info, offset, lane) == 1 && known.divisorOf(offset, width, info.axes[lane]) == width &&
-                 known.divisorOf(elementsOf(info, operand), width) == width;
+                 known.divisorOf(elementsOf(info.kernel, operand), width) == width;
     if (!whole || llvm::any_of(d.steps, [&](int64_t s) { return s % width != 0; }) || d.apart % width)
       return;
   }
@@ -134,7 +129,7 @@ std::vector<StripPiece> StripReads::piecesOf(const StripRun &run) const {
   }
   kernel::GenericOp kernel = info.kernel;
   unsigned bits = cast<kernel::RefType>(kernel.getBody().getArgument(run.operand).getType()).getElementType().getIntOrFloatBitWidth();
-  int64_t widest = known.divisorOf(elementsOf(info, run.operand), known.divisorOf(run.base, std::max(1u, 128 / bits)));
+  int64_t widest = known.divisorOf(elementsOf(info.kernel, run.operand), known.divisorOf(run.base, std::max(1u, 128 / bits)));
   for (auto it = run.places.begin(); it != run.places.end();) {
     // Those within one access of full width; of these a narrower one may hold all.
     int64_t begin = llvm::divideFloorSigned(*it, widest) * widest, first = *it, last = first;
@@ -182,6 +177,11 @@ static bool slidesAlong(const BodyInfo &info, unsigned place, unsigned taps) {
   });
 }
 
+/// Whether all accesses go on by a number from one place to the next.
+static bool hasSteps(const BodyInfo &info, unsigned axis) {
+  return llvm::all_of(info.ops, [&](Operation *op) { return !isa<kernel::LoadOp>(op) || stepAlong(info, info.exprOf(op), axis); });
+}
+
 static int64_t countOf(const BodyInfo &info, AxisSet axes) { return extentOf(info, axes).constant().value_or(INT64_MAX); }
 
 /// A strip of so many points along the axis, with what may be written out of the window; none where that is too much.
@@ -194,7 +194,8 @@ static Strip stripAlong(const BodyInfo &info, const RowSection &section, unsigne
   if (countOf(info, strip.written) * each > mostWritten)
     return {};
   for (unsigned a = info.axes.size(); a-- > 0;)
-    if (AxisSet more = strip.written | AxisSet(1) << a; contains(section.axes.reduced, a) && countOf(info, more) * each <= usuallyWritten)
+    if (AxisSet more = strip.written | AxisSet(1) << a;
+        contains(section.axes.reduced, a) && hasSteps(info, a) && countOf(info, more) * each <= usuallyWritten)
       strip.written = more;
   return strip;
 }
@@ -210,33 +211,60 @@ static int64_t costOf(const BodyInfo &info, const RowSection &section, const Str
   return trips * (cost + operations) + ofThread + ofPoint * strip.points * width;
 }
 
+/// Whether an operand is read more than once at a point, so that neighbours may find the same.
+static bool readsOften(const BodyInfo &info) {
+  llvm::DenseSet<Value> read;
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return isa<kernel::ReduceOp>(op) || (load && !read.insert(load.getRef()).second);
+  });
+}
+
+namespace {
+/// Strips along one axis, and what they are expected to take.
+struct Strips {
+  const BodyInfo &info;
+  const RowSection &section;
+  const Divisibility &known;
+  unsigned axis;
+  int lane; ///< beside the strip's axis, or -1
+  unsigned width;
+
+  bool fits(unsigned points) const {
+    std::optional<int64_t> extent = info.extents[axis].constant();
+    return points * width <= mostValues && points * info.ops.size() <= mostOps && (extent ? points <= *extent : llvm::isPowerOf2_32(points));
+  }
+  /// Instructions of all threads, of no fewer than fill a device.
+  double costOfAll(const Strip &strip, const StripReads &reads) const {
+    constexpr double device = stripThreadsOfDevice;
+    std::optional<int64_t> extent = info.extents[axis].constant(), others = extentOf(info, section.axes.rows & ~(AxisSet(1) << axis)).constant();
+    double along = extent ? double(llvm::divideCeil(*extent, strip.points)) : device / strip.points;
+    return double(costOf(info, section, strip, reads, width)) * std::max(along * double(others.value_or(stripThreadsOfDevice)) / width, device);
+  }
+};
+} // namespace
+
 Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, const Divisibility &known, int lane, unsigned width, int64_t asked) {
-  if (!isWindowed(info, section))
-    return {};
   Strip best;
   double least = 0;
+  if (!readsOften(info) || !isWindowed(info, section))
+    return best;
   for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
-    bool isLane = int(axis) == lane;
     if (!contains(section.axes.rows, axis))
       continue;
-    unsigned lanes = isLane ? 1 : width;
-    std::optional<int64_t> extent = info.extents[axis].constant();
-    Strip two = stripAlong(info, section, axis, 2, lanes);
-    if (!two || !StripReads(info, two, known, isLane ? -1 : lane, lanes).readAgain())
-      continue;
-    for (unsigned points = section.axes.reduced ? 1 : 2; points <= mostPoints; ++points) {
-      bool fits = points * lanes <= mostValues && points * info.ops.size() <= mostOps && (extent ? points <= *extent : llvm::isPowerOf2_32(points));
-      if (asked > 0 ? points != asked : !fits)
-        continue;
-      Strip strip = stripAlong(info, section, axis, points, lanes);
+    bool isLane = int(axis) == lane;
+    Strips strips{info, section, known, axis, isLane ? -1 : lane, isLane ? 1 : width};
+    bool overlaps = false;
+    for (unsigned points = mostPoints; points >= (section.axes.reduced ? 1 : 2); --points) {
+      Strip strip = stripAlong(info, section, axis, points, strips.width);
       if (!strip)
         continue;
-      StripReads reads(info, strip, known, isLane ? -1 : lane, lanes);
-      Expr others = extentOf(info, section.axes.rows & ~(AxisSet(1) << axis));
-      double strips = extent ? double(llvm::divideCeil(*extent, points)) : 1.0 / points * stripThreadsOfDevice;
-      double threads = strips * double(others.constant().value_or(stripThreadsOfDevice)) / lanes;
-      double cost = double(costOf(info, section, strip, reads, lanes)) * std::max(threads, double(stripThreadsOfDevice));
-      if (!best || cost < least)
+      StripReads reads(info, strip, known, strips.lane, strips.width);
+      overlaps |= reads.readAgain() != 0;
+      if (asked > 0 ? points != asked : !strips.fits(points))
+        continue;
+      double cost = strips.costOfAll(strip, reads);
+      if (overlaps && (points == 1 || reads.readAgain()) && (!best || cost < least))
         best = strip, least = cost;
     }
   }
@@ -248,7 +276,10 @@ Predicate schedule::needsOfStrip(const BodyInfo &info, const StripReads &reads) 
   std::set<unsigned> operands;
   for (const StripRun &run : reads.all())
     if (operands.insert(run.operand).second) {
-      Expr count = elementsOf(info, run.operand);
+      Expr count = elementsOf(info.kernel, run.operand);
+      bool counts = !count.isUnknown() && llvm::all_of(count.symbols(), [&](const std::string &s) { return llvm::is_contained(info.sizes, s); });
+      if (!counts) // nothing that code could ask for
+        needs.add(Expr(0), Relation::Less, Expr(0));
       needs.add(Expr(0), Relation::Less, count).add(count, Relation::LessEqual, Expr(INT32_MAX));
     }
   return needs;

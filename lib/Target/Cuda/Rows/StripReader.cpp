@@ -1,6 +1,7 @@
 //===- StripReader.cpp - What the points of a strip read, once -------------===//
 
 #include "StripReader.h"
+#include "lathe/Lower/DetachKernel.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -21,7 +22,7 @@ Value StripReader::fetch(unsigned number, const schedule::StripPiece &piece) {
   Value place = d.narrow(d.add(scopes.back().origin.emitExpr(run.base), piece.first));
   if (piece.width > 1)
     place = d.b.create<arith::ShRSIOp>(d.loc, place, d.i32(llvm::Log2_32(piece.width)));
-  Value count = d.div(frame.size(shape::product(ir::dimsOf(kernel.getInputs()[run.operand]))), piece.width);
+  Value count = d.div(frame.size(lower::elementsOf(kernel, run.operand)), piece.width);
   place = d.minU(place, d.sub(d.narrow(count), d.i32(1)));
   Value v = d.load(type, d.at(frame.refs[run.operand], d.wide(place), type), std::min(16u, bytes));
   scopes.back().pieces[{number, piece.first}] = v;
