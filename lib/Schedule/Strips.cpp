@@ -249,7 +249,8 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
   double least = 0;
   if (!readsOften(info) || !isWindowed(info, section))
     return best;
-  for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
+  // Of two axes along which strips take as long the inner one is taken.
+  for (unsigned axis = info.axes.size(); axis-- > 0;) {
     if (!contains(section.axes.rows, axis))
       continue;
     bool isLane = int(axis) == lane;

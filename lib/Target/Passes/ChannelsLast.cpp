@@ -290,7 +290,8 @@ bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
     return true;
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
-  if (kernel.getKernelClass() == kernel::KernelClass::Attention)
+  using kernel::KernelClass;
+  if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction, KernelClass::Contraction}, kernel.getKernelClass()))
     return false;
   if (!suitsBytes(mine))
     return false;

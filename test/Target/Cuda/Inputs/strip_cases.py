@@ -108,7 +108,7 @@ def stencil(n, w, t="f32", strip=4):
 
 
 # Every length of a strip, lines that end anywhere in one.
-LINES = [lambda s=s, w=w, last=last: window(2, 3 if not last else 4, 5, w, last=last, strip=s, t=t)
+LINES = [lambda s=s, w=w, last=last, t=t: window(2, 3 if not last else 4, 5, w, last=last, strip=s, t=t)
          for s, w, last, t in [(1, 7, 0, "f32"), (2, 7, 0, "f32"), (2, 8, 1, "f32"), (3, 9, 0, "bf16"), (4, 12, 0, "f32"), (4, 13, 1, "f32"), (5, 11, 0, "f16"),
                                (7, 14, 0, "bf16"), (8, 16, 0, "bf16"), (8, 17, 0, "f32"), (8, 16, 0, "f64"), (8, 15, 1, "f64"), (8, 1, 0, "f32")]]
 # Steps, dilations, windows of other sides, borders of one side or none.
