@@ -264,12 +264,6 @@ static Value toMemory(OpBuilder &b, Location loc, Value v) {
   return b.create<arith::ExtUIOp>(loc, type, v);
 }
 
-/// One of two values, in each lane where any of the three varies.
-Value BodyEmitter::chosen(Value condition, Value x, Value y) {
-  bool lanes = llvm::any_of(ValueRange{condition, x, y}, [](Value v) { return isa<VectorType>(v.getType()); });
-  return context->b.create<arith::SelectOp>(context->loc, condition, lanes ? splat(x) : x, lanes ? splat(y) : y);
-}
-
 Value BodyEmitter::emitLoad(kernel::LoadOp op) {
   Context &c = *context;
   bool boolean = op.getType().isInteger(1);
@@ -278,8 +272,8 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
     fill = toMemory(c.b, c.loc, fill);
   Type memory = boolean ? c.b.getI8Type() : op.getType();
   Value predicate = op.getPredicate() ? values.lookup(op.getPredicate()) : Value();
-  if (Value together = c.hooks.loadTogether(op))
-    return predicate && fill ? chosen(predicate, together, fill) : together;
+  if (Value together = c.hooks.loadTogether(op, predicate, fill))
+    return together;
   if (predicate && !fill) // no value is wanted where the predicate is false: any will do
     fill = c.b.create<arith::ConstantOp>(c.loc, c.b.getZeroAttr(memory));
   Value v;

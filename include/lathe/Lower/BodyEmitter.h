@@ -91,7 +91,6 @@ private:
   mlir::Value decided(mlir::Operation *op) const;
   llvm::SmallVector<mlir::Value> valuesOf(mlir::ValueRange bodyValues) const;
   mlir::Value emitLoad(kernel::LoadOp op);
-  mlir::Value chosen(mlir::Value condition, mlir::Value x, mlir::Value y);
   mlir::Value emitLoadAt(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitGather(kernel::LoadOp op, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);
   mlir::Value emitRun(kernel::LoadOp op, bool rises, mlir::Type memoryType, mlir::Value fill, mlir::Value mask);

@@ -19,7 +19,7 @@ StripEmitter::StripEmitter(KernelFrame &frame, const schedule::ThreadRows &sched
     : EntryEmitter(frame), s(schedule), axes(axes), roots(roots), reader(frame, schedule), none(frame.info.axes.size(), 0) {
   if (s.lane >= 0)
     hooks.setLane(info.axes[s.lane], s.width);
-  hooks.readTogetherBy([this](kernel::LoadOp load) { return reader.read(load); });
+  hooks.readTogetherBy([this](kernel::LoadOp load, Value predicate, Value fill) { return reader.read(load, predicate, fill); });
 }
 
 void StripEmitter::emit() {

@@ -2,6 +2,7 @@
 
 #include "StripReader.h"
 #include "lathe/Lower/DetachKernel.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -24,12 +25,33 @@ Value StripReader::fetch(unsigned number, const schedule::StripPiece &piece) {
     place = d.b.create<arith::ShRSIOp>(d.loc, place, d.i32(llvm::Log2_32(piece.width)));
   Value count = d.div(frame.size(lower::elementsOf(kernel, run.operand)), piece.width);
   place = d.minU(place, d.sub(d.narrow(count), d.i32(1)));
-  Value v = d.load(type, d.at(frame.refs[run.operand], d.wide(place), type), std::min(16u, bytes));
+  Value pointer = d.at(frame.refs[run.operand], d.wide(place), type);
+  // LLVM moves a choice behind a conversion, unless it is one of words from the start.
+  bool words = s.width > 1 && bytes > 4 && element.getIntOrFloatBitWidth() < 32;
+  Value v = d.bitcast(d.load(words ? d.vector(bytes / 4, d.i32Type()) : type, pointer, std::min(16u, bytes)), type);
   scopes.back().pieces[{number, piece.first}] = v;
   return v;
 }
 
-Value StripReader::read(kernel::LoadOp load) {
+/// Lanes of 16 bits or fewer are chosen as words, as they come from memory: half as many instructions, or fewer, than once they are converted.
+Value StripReader::chosen(Value predicate, Value v, Value fill) {
+  DeviceBuilder &d = frame.d;
+  auto vector = dyn_cast<VectorType>(v.getType());
+  unsigned bits = vector ? vector.getNumElements() * vector.getElementTypeBitWidth() : 0;
+  bool zero = matchPattern(fill, m_AnyZeroFloat()) || matchPattern(fill, m_Zero());
+  if (zero && !isa<VectorType>(predicate.getType()) && bits % 32 == 0 && bits && vector.getElementTypeBitWidth() < 32) {
+    Type words = d.vector(bits / 32, d.i32Type());
+    return d.bitcast(d.select(predicate, d.bitcast(v, words), d.zero(words)), vector);
+  }
+  auto lanes = [&](Value x) {
+    Value some[] = {predicate, v, fill};
+    auto it = llvm::find_if(some, [](Value y) { return isa<VectorType>(y.getType()); });
+    return it == std::end(some) || isa<VectorType>(x.getType()) ? x : d.splat(x, cast<VectorType>(it->getType()).getNumElements());
+  };
+  return d.select(predicate, lanes(v), lanes(fill));
+}
+
+Value StripReader::read(kernel::LoadOp load, Value predicate, Value fill) {
   std::optional<unsigned> run = reads.runOf(load);
   if (!run || scopes.empty())
     return {};
@@ -39,7 +61,8 @@ Value StripReader::read(kernel::LoadOp load) {
     if (lanes ? place != piece.first : place < piece.first || place >= piece.first + int64_t(piece.width))
       continue;
     Value v = fetch(*run, piece);
-    return lanes || piece.width == 1 ? v : frame.d.extract(v, place - piece.first);
+    v = lanes || piece.width == 1 ? v : frame.d.extract(v, place - piece.first);
+    return predicate && fill ? chosen(predicate, v, fill) : v;
   }
   return {};
 }

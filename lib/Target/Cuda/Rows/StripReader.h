@@ -24,8 +24,8 @@ public:
     places.assign(taps.begin(), taps.end());
   }
   lower::BodyEmitter &origin() { return scopes.back().origin; }
-  /// The element, or the vector of lanes, that the load reads there; null: it is read as any other.
-  Value read(kernel::LoadOp load);
+  /// The element, or the vector of lanes, that the load reads there, or `fill` where the predicate does not hold; null: it is read as any other.
+  Value read(kernel::LoadOp load, Value predicate, Value fill);
 
 private:
   struct Scope {
@@ -33,6 +33,7 @@ private:
     std::map<std::pair<unsigned, int64_t>, Value> pieces; ///< by run and first place
   };
   Value fetch(unsigned run, const schedule::StripPiece &piece);
+  Value chosen(Value predicate, Value v, Value fill);
 
   KernelFrame &frame;
   schedule::ThreadRows s;
