@@ -262,10 +262,12 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
         continue;
       StripReads reads(info, strip, known, strips.lane, strips.width);
       overlaps |= reads.readAgain() != 0;
+      if (!overlaps) // nor do fewer points
+        break;
       if (asked > 0 ? points != asked : !strips.fits(points))
         continue;
       double cost = strips.costOfAll(strip, reads);
-      if (overlaps && (points == 1 || reads.readAgain()) && (!best || cost < least))
+      if ((points == 1 || reads.readAgain()) && (!best || cost < least))
         best = strip, least = cost;
     }
   }

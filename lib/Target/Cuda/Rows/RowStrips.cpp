@@ -227,16 +227,18 @@ void StripEmitter::store(ArrayRef<Operation *> stores) {
 bool StripEmitter::storeTogether(kernel::StoreOp store, ArrayRef<Value> values) {
   std::optional<Expr::Linear> linear = info.exprOf(store).linearIn(info.axes[s.strip.axis]);
   Type element = store.getValue().getType();
-  bool plain = s.width == 1 && !within[0] && !store.getPredicate() && store.getIndices().empty() && !element.isInteger(1);
+  bool plain = s.width == 1 && !store.getPredicate() && store.getIndices().empty() && !element.isInteger(1);
   if (!plain || !linear || !linear->coefficient.isOne() || info.domainOf(store) != axes.rows)
     return false;
   auto [offset, first] = schedule::splitConstant(offsetInStrip(info, store, s.strip));
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
   int64_t widest = frame.known.divisorOf(offset, std::max(1u, 16 / bytes));
+  if (within[0]) // a line that ends in the strip ends between accesses
+    widest = frame.known.divisorOf(info.extents[s.strip.axis], widest);
   Value start = reader.origin().emitExpr(offset), ref = frame.refs[cast<BlockArgument>(store.getRef()).getArgNumber()];
   for (size_t at = 0; at < values.size();) {
     int64_t width = widest;
-    while (width > 1 && ((first + int64_t(at)) % width || at + width > values.size()))
+    while (width > 1 && ((first + int64_t(at)) % width || at % width || at + width > values.size()))
       width /= 2;
     Value v = values[at];
     if (width > 1) {
@@ -244,7 +246,8 @@ bool StripEmitter::storeTogether(kernel::StoreOp store, ArrayRef<Value> values) 
       for (int64_t i = 0; i < width; ++i)
         v = d.insert(v, values[at + i], i);
     }
-    d.store(v, d.at(ref, d.add(start, first + int64_t(at)), element), bytes * width);
+    auto put = [&] { d.store(v, d.at(ref, d.add(start, first + int64_t(at)), element), bytes * width); };
+    within[at] ? d.when(within[at], put) : put();
     at += width;
   }
   return true;

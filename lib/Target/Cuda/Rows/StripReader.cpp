@@ -26,11 +26,23 @@ Value StripReader::fetch(unsigned number, const schedule::StripPiece &piece) {
   Value count = d.div(frame.size(lower::elementsOf(kernel, run.operand)), piece.width);
   place = d.minU(place, d.sub(d.narrow(count), d.i32(1)));
   Value pointer = d.at(frame.refs[run.operand], d.wide(place), type);
-  // LLVM moves a choice behind a conversion, unless it is one of words from the start.
-  bool words = s.width > 1 && bytes > 4 && element.getIntOrFloatBitWidth() < 32;
-  Value v = d.bitcast(d.load(words ? d.vector(bytes / 4, d.i32Type()) : type, pointer, std::min(16u, bytes)), type);
+  // LLVM takes accesses of a few halves apart, and moves a choice behind a conversion, unless they are words from the start.
+  bool words = bytes > 4 && element.getIntOrFloatBitWidth() < 32;
+  Value v = d.load(words ? d.vector(bytes / 4, d.i32Type()) : type, pointer, std::min(16u, bytes));
   scopes.back().pieces[{number, piece.first}] = v;
   return v;
+}
+
+/// An element of an access, which may be one of words.
+static Value elementOf(DeviceBuilder &d, Value access, Type element, int64_t i) {
+  if (!isa<VectorType>(access.getType()))
+    return access;
+  unsigned bits = element.getIntOrFloatBitWidth(), each = getElementTypeOrSelf(access.getType()).getIntOrFloatBitWidth() / bits;
+  Value word = d.extract(access, i / each);
+  if (each == 1)
+    return word;
+  Value low = i % each ? d.shr(word, i % each * bits) : word;
+  return d.bitcast(d.b.create<arith::TruncIOp>(d.loc, d.b.getIntegerType(bits), low), element);
 }
 
 /// Lanes of 16 bits or fewer are chosen as words, as they come from memory: half as many instructions, or fewer, than once they are converted.
@@ -61,7 +73,8 @@ Value StripReader::read(kernel::LoadOp load, Value predicate, Value fill) {
     if (lanes ? place != piece.first : place < piece.first || place >= piece.first + int64_t(piece.width))
       continue;
     Value v = fetch(*run, piece);
-    v = lanes || piece.width == 1 ? v : frame.d.extract(v, place - piece.first);
+    Type element = load.getType();
+    v = lanes ? frame.d.bitcast(v, frame.d.vector(piece.width, element)) : elementOf(frame.d, v, element, place - piece.first);
     return predicate && fill ? chosen(predicate, v, fill) : v;
   }
   return {};
