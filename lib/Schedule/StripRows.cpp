@@ -45,20 +45,23 @@ std::optional<ThreadRows> schedule::stripRows(const BodyInfo &info, const RowSec
   return row;
 }
 
-void schedule::proposeStrips(const BodyInfo &info, const RowSection &section, const Predicate &when, std::vector<Candidate> &out) {
+bool schedule::proposeStrips(const BodyInfo &info, const RowSection &section, const Predicate &when, std::vector<Candidate> &out) {
   Divisibility known = divisibilityOf(info, when);
   ThreadRows s = layLanes(info, section, known);
-  int64_t best = chooseStrip(info, section, known, s.lane, s.width, -1).points;
+  Strip best = chooseStrip(info, section, known, s.lane, s.width, -1);
   const Expr rows = extentOf(info, section.axes.rows);
-  for (int64_t points = best; points; points = points > 1 && section.axes.reduced ? 1 : 0) {
+  // Single points along their own line have no wide accesses: under no condition they do as well.
+  bool alone = best && best.points > 1 && int(best.axis) == s.lane && !when.always();
+  for (int64_t points = best.points; points; points = points > 1 && section.axes.reduced && !alone ? 1 : 0) {
     std::optional<Predicate> needs = needsOfStrips(info, section, when, points);
     if (!needs || needs->always()) // sizes are known: the general way is of strips
-      return;
+      return false;
     Predicate p = when;
     for (const Comparison &c : needs->all())
       p.add(c.left, c.relation, c.right);
     if (points > 1)
-      p.add(Expr(points * s.width * stripThreadsOfDevice), Relation::LessEqual, rows);
+      p.add(Expr(points * lanesBeside(best, s).second * stripThreadsOfDevice), Relation::LessEqual, rows);
     out.push_back({p, ThreadsAttr::get(info.kernel->getContext(), -1, -1, -1, points), Expr::unknown()});
   }
+  return alone;
 }

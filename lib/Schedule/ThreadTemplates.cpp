@@ -125,8 +125,8 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
     conditions.push_back(comparisonsOf(wide));
   conditions.push_back({});
   for (const Predicate &when : conditions) {
-    if (sections.size() == 1 && machine)
-      proposeStrips(info, sections[0], when, candidates);
+    if (sections.size() == 1 && machine && proposeStrips(info, sections[0], when, candidates))
+      continue;
     if (sections.size() == 1 && isOpenRow(info, sections[0]))
       proposeOpenRows(info, sections[0], when, machine, candidates);
     if (sections.size() == 1)

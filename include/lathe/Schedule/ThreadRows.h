@@ -138,8 +138,9 @@ std::optional<ThreadRows> stripRows(const lower::BodyInfo &info, const lower::Ro
 /// What has to hold of open sizes for strips of so many points; nothing where there are no such strips.
 std::optional<Predicate> needsOfStrips(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, int64_t asked);
 
-/// Windows of open sizes: strips where there are enough of them to fill a device, else single points whose windows are written out.
-void proposeStrips(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, std::vector<Candidate> &out);
+/// Windows of open sizes: strips where there are enough of them to fill a device, else single points whose windows are written out. True where all other
+/// sizes of the condition are served as well without it.
+bool proposeStrips(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, std::vector<Candidate> &out);
 
 /// Whether a loop's rows are one axis, along which all that lies side by side begins at a multiple of the full width: then
 /// the extent need not be one.
