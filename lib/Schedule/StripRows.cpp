@@ -16,11 +16,9 @@ static std::pair<int, unsigned> lanesBeside(const Strip &strip, const ThreadRows
 std::optional<Predicate> schedule::needsOfStrips(const BodyInfo &info, const RowSection &section, const Predicate &when, int64_t asked) {
   Divisibility known = divisibilityOf(info, when);
   ThreadRows s = layLanes(info, section, known);
-  Strip strip = chooseStrip(info, section, known, s.lane, s.width, asked);
-  if (!strip)
+  if (!chooseStrip(info, section, known, s.lane, s.width, asked))
     return std::nullopt;
-  auto [lane, width] = lanesBeside(strip, s);
-  return needsOfStrip(info, StripReads(info, strip, known, lane, width)).unknown();
+  return needsOfStrip(info).unknown();
 }
 
 /// Whether the condition says all that is needed.

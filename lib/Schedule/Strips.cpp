@@ -274,16 +274,20 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
   return best;
 }
 
-Predicate schedule::needsOfStrip(const BodyInfo &info, const StripReads &reads) {
+Predicate schedule::needsOfStrip(const BodyInfo &info) {
+  kernel::GenericOp kernel = info.kernel;
   Predicate needs;
-  std::set<unsigned> operands;
-  for (const StripRun &run : reads.all())
-    if (operands.insert(run.operand).second) {
-      Expr count = elementsOf(info.kernel, run.operand);
-      bool counts = !count.isUnknown() && llvm::all_of(count.symbols(), [&](const std::string &s) { return llvm::is_contained(info.sizes, s); });
-      if (!counts) // nothing that code could ask for
-        needs.add(Expr(0), Relation::Less, Expr(0));
-      needs.add(Expr(0), Relation::Less, count).add(count, Relation::LessEqual, Expr(INT32_MAX));
-    }
+  std::set<unsigned> seen;
+  for (Operation *op : info.ops) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    unsigned operand = load && load.getIndices().empty() ? cast<BlockArgument>(load.getRef()).getArgNumber() : kernel.getInputs().size();
+    if (operand >= kernel.getInputs().size() || !seen.insert(operand).second)
+      continue;
+    Expr count = elementsOf(kernel, operand);
+    bool counts = !count.isUnknown() && llvm::all_of(count.symbols(), [&](const std::string &s) { return llvm::is_contained(info.sizes, s); });
+    if (!counts) // nothing that code could ask for
+      needs.add(Expr(0), Relation::Less, Expr(0));
+    needs.add(Expr(0), Relation::Less, count).add(count, Relation::LessEqual, Expr(INT32_MAX));
+  }
   return needs;
 }

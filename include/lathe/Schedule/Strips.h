@@ -87,8 +87,8 @@ shape::Expr stripsAlong(const lower::BodyInfo &info, const Strip &strip);
 /// The strip that takes the least time, or the one of so many points; none where windows do not overlap, or rows are no such windows.
 Strip chooseStrip(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known, int lane, unsigned width,
                   int64_t asked);
-/// What has to hold of sizes: no operand is empty, and places in it fit into 32 bits.
-Predicate needsOfStrip(const lower::BodyInfo &info, const StripReads &reads);
+/// What has to hold of sizes, whatever the strip: no operand that is read at known places is empty, and these fit into 32 bits.
+Predicate needsOfStrip(const lower::BodyInfo &info);
 
 } // namespace lathe::schedule
 
