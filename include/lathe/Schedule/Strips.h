@@ -77,6 +77,8 @@ private:
 
 /// The offset of an access where the axis of strips stands for a strip's number, and axes that are written out are 0.
 shape::Expr offsetInStrip(const lower::BodyInfo &info, mlir::Operation *access, const Strip &strip);
+/// How far an access goes from one place along the axis to the next; nothing where that is no number.
+std::optional<int64_t> stepAlong(const lower::BodyInfo &info, const shape::Expr &offset, unsigned axis);
 /// An expression without its constant, and the constant.
 std::pair<shape::Expr, int64_t> splitConstant(const shape::Expr &e);
 /// All places along the axes that are written out, the last axis fastest: a number for each axis of the kernel.
