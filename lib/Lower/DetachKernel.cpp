@@ -91,6 +91,14 @@ static Type shapeless(Type t) {
   return RankedTensorType::get({ShapedType::kDynamic}, cast<RankedTensorType>(t).getElementType());
 }
 
+/// Whether all that is reduced is as short as a window.
+static bool isWindow(kernel::GenericOp kernel, kernel::ReduceOp reduce) {
+  return llvm::all_of(reduce.getAxes().getAsValueRange<StringAttr>(), [&](StringRef axis) {
+    std::optional<Expr> extent = kernel.getExtent(axis);
+    return extent && extent->constant().value_or(longestWindow + 1) <= longestWindow;
+  });
+}
+
 /// Whether an element may be read at several points, or a place that is outside of an operand may be asked for: code for that counts elements.
 static bool countsElements(kernel::GenericOp kernel) {
   if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
@@ -98,7 +106,8 @@ static bool countsElements(kernel::GenericOp kernel) {
   llvm::DenseSet<Value> read;
   for (Operation &op : kernel.getBody().front()) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (isa<kernel::ReduceOp>(op) || (load && (load.getPredicate() || !read.insert(load.getRef()).second)))
+    auto reduce = dyn_cast<kernel::ReduceOp>(op);
+    if ((reduce && isWindow(kernel, reduce)) || (load && (load.getPredicate() || !read.insert(load.getRef()).second)))
       return true;
   }
   return false;

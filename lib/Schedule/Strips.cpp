@@ -9,8 +9,8 @@ using namespace lathe::schedule;
 using namespace lathe::lower;
 using shape::Expr;
 
-/// Places along an axis of a window that may be written out, and products of all lanes and points that may.
-constexpr int64_t mostTaps = 64, mostWritten = 1024, usuallyWritten = 512;
+/// Products of all lanes and points that may be written out.
+constexpr int64_t mostWritten = 1024, usuallyWritten = 512;
 constexpr unsigned mostPoints = 8, mostValues = 32;
 constexpr size_t mostOps = 2048; ///< of a body, for all points
 
@@ -24,7 +24,7 @@ static bool isWindowed(const BodyInfo &info, const RowSection &section) {
       return false;
   }
   for (unsigned axis = 0; axis < info.axes.size(); ++axis)
-    if (contains(section.axes.reduced, axis) && info.extents[axis].constant().value_or(mostTaps + 1) > mostTaps)
+    if (contains(section.axes.reduced, axis) && info.extents[axis].constant().value_or(longestWindow + 1) > longestWindow)
       return false;
   return section.axes.rows != 0;
 }
