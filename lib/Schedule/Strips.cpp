@@ -120,8 +120,8 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
   for (unsigned axis = info.axes.size(); axis-- > 0;) {
     if (!contains(section.axes.rows, axis))
       continue;
-    bool isLane = int(axis) == lane;
-    Strips strips{info, section, known, axis, isLane ? -1 : lane, isLane ? 1 : width};
+    bool alone = int(axis) == lane || !contains(section.axes.rows, lane);
+    Strips strips{info, section, known, axis, alone ? -1 : lane, alone ? 1 : width};
     bool overlaps = false;
     for (unsigned points = mostPoints; points >= (section.axes.reduced ? 1 : 2); --points) {
       Strip strip = stripAlong(info, section, axis, points, strips.width);
