@@ -272,6 +272,8 @@ Value BodyEmitter::emitLoad(kernel::LoadOp op) {
     fill = toMemory(c.b, c.loc, fill);
   Type memory = boolean ? c.b.getI8Type() : op.getType();
   Value predicate = op.getPredicate() ? values.lookup(op.getPredicate()) : Value();
+  if (Value together = c.hooks.loadTogether(op, predicate, fill))
+    return together;
   if (predicate && !fill) // no value is wanted where the predicate is false: any will do
     fill = c.b.create<arith::ConstantOp>(c.loc, c.b.getZeroAttr(memory));
   Value v;

@@ -1,6 +1,7 @@
 //===- DetachKernel.cpp - A kernel on its own, in canonical form -----------===//
 
 #include "lathe/Lower/DetachKernel.h"
+#include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -13,6 +14,8 @@ using shape::Expr;
 /// The attributes of a body's ops that hold one expression, and those that hold a list of them.
 static constexpr StringRef exprKeys[] = {"offset", "lhsOffset", "rhsOffset", "qOffset", "kOffset", "vOffset", "expr"};
 static constexpr StringRef exprListKey = "slides";
+/// The attribute of a detached kernel that says how many elements its inputs have.
+static constexpr StringRef elementsKey = "elements";
 
 static std::string numbered(StringRef prefix, size_t i) {
   std::string digits = std::to_string(i);
@@ -46,6 +49,8 @@ public:
   void renameKernel(kernel::GenericOp kernel) {
     kernel.setAxisNamesAttr(each(kernel.getAxisNames(), [&](StringAttr a) { return name(a); }));
     kernel.setAxisExtentsAttr(each(kernel.getAxisExtents(), [&](StringAttr a) { return expr(a); }));
+    if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
+      kernel->setAttr(elementsKey, each(counts, [&](StringAttr a) { return expr(a); }));
     kernel.getBody().walk([&](Operation *op) { rename(op); });
   }
   void rename(Operation *op) {
@@ -84,6 +89,44 @@ private:
 
 static Type shapeless(Type t) {
   return RankedTensorType::get({ShapedType::kDynamic}, cast<RankedTensorType>(t).getElementType());
+}
+
+/// Whether all that is reduced is as short as a window.
+static bool isWindow(kernel::GenericOp kernel, kernel::ReduceOp reduce) {
+  return llvm::all_of(reduce.getAxes().getAsValueRange<StringAttr>(), [&](StringRef axis) {
+    std::optional<Expr> extent = kernel.getExtent(axis);
+    return extent && extent->constant().value_or(longestWindow + 1) <= longestWindow;
+  });
+}
+
+/// Whether an element may be read at several points, or a place that is outside of an operand may be asked for: code for that counts elements.
+static bool countsElements(kernel::GenericOp kernel) {
+  if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
+    return false;
+  llvm::DenseSet<Value> read;
+  for (Operation &op : kernel.getBody().front()) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    auto reduce = dyn_cast<kernel::ReduceOp>(op);
+    if ((reduce && isWindow(kernel, reduce)) || (load && (load.getPredicate() || !read.insert(load.getRef()).second)))
+      return true;
+  }
+  return false;
+}
+
+/// How many elements operands have is part of what such a kernel is; other shapes are not.
+static void keepCounts(kernel::GenericOp original, kernel::GenericOp detached) {
+  SmallVector<Attribute> counts;
+  for (Value v : original.getInputs())
+    counts.push_back(StringAttr::get(original.getContext(), shape::product(ir::dimsOf(v)).str()));
+  detached->setAttr(elementsKey, ArrayAttr::get(original.getContext(), counts));
+}
+
+Expr lower::elementsOf(kernel::GenericOp kernel, unsigned input) {
+  if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
+    return Expr::parsed(cast<StringAttr>(counts[input]).getValue());
+  Expr count = shape::product(ir::dimsOf(kernel.getInputs()[input]));
+  std::optional<int64_t> known = count.constant();
+  return known && *known < 0 ? Expr::unknown() : count; // of a shape that was dropped
 }
 
 static std::string textOf(ModuleOp module) {
@@ -165,6 +208,8 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   for (NamedAttribute a : llvm::to_vector(d.kernel->getDiscardableAttrs())) // how it runs is no part of what it is
     if (a.getName().strref().starts_with("schedule."))
       d.kernel->removeAttr(a.getName());
+  if (countsElements(original))
+    keepCounts(original, d.kernel);
   d.kernel->setLoc(loc);
   for (Value v : d.kernel->getResults())
     v.setType(shapeless(v.getType()));

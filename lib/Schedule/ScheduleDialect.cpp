@@ -94,15 +94,15 @@ Attribute WinogradAttr::parse(AsmParser &parser, Type) {
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second);
 }
 
-void ThreadsAttr::print(AsmPrinter &p) const { printFields(p, {{"row", getRow()}, {"persist", getPersist()}, {"keep", getKeep()}}); }
+void ThreadsAttr::print(AsmPrinter &p) const { printFields(p, {{"row", getRow()}, {"persist", getPersist()}, {"keep", getKeep()}, {"strip", getStrip()}}); }
 
 Attribute ThreadsAttr::parse(AsmParser &parser, Type) {
-  Field fields[] = {{"row", -1}, {"persist", -1}, {"keep", -1}};
+  Field fields[] = {{"row", -1}, {"persist", -1}, {"keep", -1}, {"strip", -1}};
   auto loc = parser.getCurrentLocation();
   if (parseFields(parser, fields))
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), fields[0].second, fields[1].second,
-                    fields[2].second);
+                    fields[2].second, fields[3].second);
 }
 
 void ProductsAttr::print(AsmPrinter &p) const { printFields(p, {{"rows", getRows()}, {"columns", getColumns()}, {"parts", getParts()}}); }
@@ -148,7 +148,7 @@ Attribute CaseAttr::parse(AsmParser &parser, Type) {
 //===----------------------------------------------------------------------===//
 
 constexpr int64_t mostVectors = 16, mostUnrolled = 8, mostJammed = 8, highestTile = 24, mostPanels = 64, mostThreads = 512, mostAccesses = 32,
-                  mostQueries = 128, fewestKeys = 16, mostKeys = 512;
+                  mostQueries = 128, fewestKeys = 16, mostKeys = 512, mostOfStrip = 8;
 
 LogicalResult RowsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t persist, int64_t unroll,
                                int64_t jam) {
@@ -183,13 +183,15 @@ LogicalResult WinogradAttr::verify(llvm::function_ref<InFlightDiagnostic()> erro
   return success();
 }
 
-LogicalResult ThreadsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t row, int64_t persist, int64_t keep) {
+LogicalResult ThreadsAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, int64_t row, int64_t persist, int64_t keep, int64_t strip) {
   if (row == 0 || row > mostThreads || (row > 0 && !llvm::isPowerOf2_64(row)))
     return error() << "row: expected a power of two up to " << mostThreads;
   if (persist > mostAccesses)
     return error() << "persist: at most " << mostAccesses << " accesses of a thread stay in registers";
   if (keep > 1 || (keep > 0 && persist > 0))
     return error() << "keep: expected 0 or 1, and 1 for rows that do not stay in registers";
+  if (strip > mostOfStrip || (strip > 0 && (row > 0 || persist > 0 || keep > 0)))
+    return error() << "strip: expected 0 to " << mostOfStrip << ", and 0 for rows that threads share";
   return success();
 }
 

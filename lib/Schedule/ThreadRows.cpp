@@ -306,6 +306,11 @@ static llvm::Expected<ThreadRows> layAsAsked(const BodyInfo &info, const RowSect
                                              const Machine *machine) {
   RowAxes axes = section.axes;
   ThreadRows s = layLanes(info, section, divisibilityOf(info, when));
+  if (asked.getStrip() != 0 && asked.getRow() < 0 && asked.getPersist() < 0 && asked.getKeep() < 0)
+    if (std::optional<ThreadRows> strips = stripRows(info, section, s, when, asked.getStrip(), machine))
+      return *strips;
+  if (asked.getStrip() > 0)
+    return userError("a thread takes neighbours along a line only where windows overlap, of operands that are not empty and of which places fit into 32 bits");
   if (!reduces(section))
     return s;
   const Expr all = extentOf(info, axes.reduced);

@@ -14,7 +14,7 @@ using namespace lathe::lower;
 using shape::Expr;
 
 static ThreadsAttr threads(const BodyInfo &info, int64_t row = -1, int64_t persist = -1, int64_t keep = -1) {
-  return ThreadsAttr::get(info.kernel->getContext(), row, persist, keep);
+  return ThreadsAttr::get(info.kernel->getContext(), row, persist, keep, /*strip=*/-1);
 }
 
 /// Multiples as comparisons.
@@ -130,6 +130,8 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
     conditions.push_back(comparisonsOf(wide));
   conditions.push_back({});
   for (const Predicate &when : conditions) {
+    if (sections.size() == 1 && machine && proposeStrips(info, sections[0], when, candidates))
+      continue;
     if (sections.size() == 1 && isOpenRow(info, sections[0]))
       proposeOpenRows(info, sections[0], when, machine, candidates);
     if (sections.size() == 1)
@@ -143,6 +145,8 @@ void schedule::proposeThreads(const BodyInfo &info, const Machine *machine, std:
 Predicate schedule::needsOfThreads(const BodyInfo &info, ThreadsAttr asked, const Machine &machine) {
   std::vector<RowSection> sections = rowSections(info);
   bool registers = asked.getPersist() > 0 && asked.getRow() > 0;
+  if (asked.getStrip() > 0 && sections.size() == 1)
+    return needsOfStrips(info, sections[0], {}, asked.getStrip()).value_or(Predicate());
   if ((!registers && asked.getKeep() <= 0) || sections.size() != 1 || extentOf(info, sections[0].axes.reduced).constant() ||
       (registers && !isOpenRow(info, sections[0])))
     return {};

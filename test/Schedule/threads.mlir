@@ -97,6 +97,41 @@ func.func @planes(%x: !p) -> !p {
   return %0 : !p
 }
 
+// Windows that overlap: strips where there are many results, else points alone, of operands that are not empty and whose places fit into 32 bits.
+// CHECK: @window {{.*}} {schedule.cases = [#schedule.case<"mod(n, 4) = 0 and 0 < m*n and m*n <= 2147483647 and 524288 <= m*n", #schedule.threads<strip = 8>>,
+// CHECK-SAME: #schedule.case<"0 < m*n and m*n <= 2147483647 and 524288 <= m*n", #schedule.threads<strip = 8>>,
+// CHECK-SAME: #schedule.case<"0 < m*n and m*n <= 2147483647", #schedule.threads<strip = 1>>, #schedule.case<#schedule.threads<>>]}
+func.func @window(%x: !x) -> !x {
+  %0 = kernel.generic reduction @window axes(i0 = "m", i1 = "n", i2 = "3") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.index "i1 + i2 - 1"
+    %2 = kernel.index "n"
+    %3 = arith.constant 0 : i64
+    %4 = arith.cmpi sge, %1, %3 : i64
+    %5 = arith.cmpi slt, %1, %2 : i64
+    %6 = arith.andi %4, %5 : i1
+    %7 = arith.constant 0.0 : f32
+    %8 = kernel.load %a["i0*n + i1 + i2 - 1"] if %6 else %7 : <f32> else f32 -> f32
+    %9 = kernel.reduce add %8 over ["i2"] : f32
+    kernel.store %9, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
+// No neighbours to share with.
+// CHECK: @apart {{.*}} {schedule.cases = [#schedule.case<
+// CHECK-NOT: strip
+// CHECK: func.func @f
+func.func @apart(%x: !x) -> !x {
+  %0 = kernel.generic reduction @apart axes(i0 = "m", i1 = "floordiv(n, 2)", i2 = "2") ins(%x : !x) outs(!x) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["i0*n + 2*i1 + i2"] : <f32> -> f32
+    %2 = kernel.reduce max %1 over ["i2"] : f32
+    kernel.store %2, %out["i0*n + i1"] : f32, <f32>
+  }
+  return %0 : !x
+}
+
 // A warp a row, two accesses of four elements a thread; else a warp walks the row, however few and long rows are.
 // ENTRIES: rows_by_lanes
 // ENTRIES-NEXT: rows_by_lanes_1

@@ -22,6 +22,11 @@ struct DetachedKernel {
 };
 DetachedKernel detachKernel(kernel::GenericOp kernel);
 
+/// A longer axis is no window's.
+constexpr int64_t longestWindow = 64;
+/// How many elements an input has, also of a detached kernel that depends on it; the unknown expression of others.
+shape::Expr elementsOf(kernel::GenericOp kernel, unsigned input);
+
 /// The kernels of the modules' functions in program order, one module's after the other's.
 std::vector<kernel::GenericOp> kernelsOf(llvm::ArrayRef<mlir::ModuleOp> modules);
 

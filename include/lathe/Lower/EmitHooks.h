@@ -24,6 +24,9 @@ public:
   /// Lanes that the mask excludes hold `fill`, or anything when it is null.
   virtual mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value fill);
   virtual void store(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value value);
+  /// What a load reads at the point that is being emitted, where it was read already or is read together with what other points want. Where the
+  /// predicate (or null) does not hold it is `fill`, or anything when that is null. Null: it is read as any other.
+  virtual mlir::Value loadTogether(mlir::Operation *load, mlir::Value predicate, mlir::Value fill) { return {}; }
   /// `offsets`: a vector of i64 element offsets, one per lane.
   virtual mlir::Value gather(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value fill);
   virtual void scatter(mlir::OpBuilder &b, mlir::Location loc, const Access &a, mlir::Value offsets, mlir::Value value);

@@ -94,11 +94,12 @@ def Schedule_ThreadsAttr : Schedule_Attr<"Threads", "threads"> {
       - `row`: threads that share a row: a power of two, up to 32 of a warp, more of a block. Where it is derived, several blocks share rows
         that are too few for the processors;
       - `persist`: accesses of each of them that stay in registers from pass to pass, 0: each pass walks the row in memory;
-      - `keep`: 1: what several passes read each thread keeps in shared memory, of several blocks where the machine has clusters; 0: not.
+      - `keep`: 1: what several passes read each thread keeps in shared memory, of several blocks where the machine has clusters; 0: not;
+      - `strip`: neighbours along a line that a thread computes together, so that windows which overlap are read once (Strips.h); 0: none.
     How wide accesses are follows from what the condition says of sizes: `"mod(n, 8) = 0"`.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$row, DefaultValuedParameter<"int64_t", "-1">:$persist,
-                        DefaultValuedParameter<"int64_t", "-1">:$keep);
+                        DefaultValuedParameter<"int64_t", "-1">:$keep, DefaultValuedParameter<"int64_t", "-1">:$strip);
   let genVerifyDecl = 1;
 }
 

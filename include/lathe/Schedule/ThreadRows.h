@@ -11,6 +11,7 @@
 #include "lathe/Lower/Divisibility.h"
 #include "lathe/Lower/RowLevels.h"
 #include "lathe/Schedule/Choose.h"
+#include "lathe/Schedule/Strips.h"
 
 namespace lathe::schedule {
 
@@ -36,6 +37,7 @@ struct ThreadRows {
   bool together = false;   ///< several blocks share what else a block takes, and wait for one another
   bool rest = false;       ///< of a loop along one axis: what is left behind the last wide access takes a thread an element
   bool narrow = false;     ///< rows are at most `mostNarrowRows`: their numbers are integers of 32 bits, whose divisions have no long form
+  Strip strip;             ///< neighbours along a line that a thread computes together
   unsigned points = 1;     ///< of a loop: rows of a thread, as far apart as a block has threads, whose reads are in flight together
   unsigned rowsPerBlock() const { return threads / unit; }
   /// Elements of a row for which so many blocks have room.
@@ -50,6 +52,7 @@ struct RowTuning {
   unsigned warpElements = 1024;   ///< rows up to this long take a warp, longer ones a block
   unsigned threads = 256;         ///< per block of independent rows
   unsigned endingThreads = 512;   ///< per block of rows that leave a value each
+  unsigned stripThreads = 128;    ///< per block of strips, which keep many values in registers
   unsigned blockThreads = 256;    ///< per block that shares a row
   unsigned persistentChunks = 8;  ///< accesses per thread that may stay in registers, or of narrow ones
   unsigned persistentValues = 32; ///< as many as have so many values
@@ -131,6 +134,17 @@ Predicate needsOfThreads(const lower::BodyInfo &info, ThreadsAttr asked, const M
 /// that lie side by side a warp takes no more.
 std::optional<ThreadRows> shareRows(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known,
                                     unsigned columns = 32);
+
+/// Rows as strips, laid from `s` on; nothing where windows do not overlap, or where that is not proven to be right. `asked`: points of a strip, or
+/// negative for as many as take the least time.
+std::optional<ThreadRows> stripRows(const lower::BodyInfo &info, const lower::RowSection &section, const ThreadRows &s, const Predicate &when,
+                                    int64_t asked, const Machine *machine);
+/// What has to hold of open sizes for strips of so many points; nothing where there are no such strips.
+std::optional<Predicate> needsOfStrips(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, int64_t asked);
+
+/// Windows of open sizes: strips where there are enough of them to fill a device, else single points whose windows are written out. True where all other
+/// sizes of the condition are served as well without it.
+bool proposeStrips(const lower::BodyInfo &info, const lower::RowSection &section, const Predicate &when, std::vector<Candidate> &out);
 
 /// Whether a loop's rows are one axis, along which all that lies side by side begins at a multiple of the full width: then
 /// the extent need not be one.

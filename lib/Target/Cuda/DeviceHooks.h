@@ -30,6 +30,11 @@ public:
     laneWidth = width;
     zeroAxes.assign(zeros.begin(), zeros.end());
   }
+  using ReadTogether = std::function<mlir::Value(kernel::LoadOp load, mlir::Value predicate, mlir::Value fill)>;
+  mlir::Value loadTogether(mlir::Operation *load, mlir::Value predicate, mlir::Value fill) override {
+    return together ? together(llvm::cast<kernel::LoadOp>(load), predicate, fill) : mlir::Value();
+  }
+  void readTogetherBy(ReadTogether read) { together = std::move(read); }
   /// What is known of sizes from here on.
   void assume(const lower::Divisibility &sizes) { known = sizes; }
 
@@ -38,6 +43,7 @@ private:
   int64_t divisorOf(const shape::Expr &e, int64_t limit) const;
   const lower::BodyInfo &info;
   lower::Divisibility known;
+  ReadTogether together;
   std::string laneAxis;
   std::vector<unsigned> zeroAxes;
   unsigned laneWidth = 1;

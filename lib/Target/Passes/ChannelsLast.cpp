@@ -58,6 +58,7 @@ public:
 private:
   void collect();
   bool collectAccesses(kernel::GenericOp kernel, unsigned argument, Value buffer, const Planes &planes);
+  bool agreesWithProducts(Value buffer) const;
   bool accepts(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsDense(kernel::GenericOp kernel, KernelAccesses &accesses);
   bool acceptsGrouped(KernelAccesses &accesses);
@@ -100,6 +101,31 @@ bool Layouts::collectAccesses(kernel::GenericOp kernel, unsigned argument, Value
   return true;
 }
 
+/// The axes of a constant factor, which a convolution or another product takes for channels; all where it does not say.
+static AxisSet channelsOfProduct(const BodyInfo &info, const std::optional<Filter> &filter) {
+  if (filter)
+    return filter->columns | filter->shared | filter->reduced;
+  kernel::GenericOp kernel = info.kernel;
+  for (Operation *op : info.ops)
+    if (auto product = dyn_cast<kernel::ContractOp>(op))
+      for (auto [factor, offset] : {std::pair(product.getLhs(), product.getLhsExpr()), std::pair(product.getRhs(), product.getRhsExpr())}) {
+        unsigned number = cast<BlockArgument>(factor).getArgNumber();
+        if (number < kernel.getInputs().size() && kernel.getInputs()[number].getDefiningOp<ir::ConstantOp>())
+          return info.axesOf(offset);
+      }
+  return ~AxisSet(0);
+}
+
+/// Whether products take for channels what the places say: an image that has its channels last already looks like planes of its lines.
+bool Layouts::agreesWithProducts(Value buffer) const {
+  return llvm::all_of(kernels, [&](auto &entry) {
+    auto list = entry.second.of.find(buffer);
+    AxisSet channels = channelsOfProduct(*entry.second.info, entry.second.filter);
+    return list == entry.second.of.end() ||
+           llvm::all_of(list->second, [&](const Access &a) { return (entry.second.info->axesOf(a.place.channel) & channels) != 0; });
+  });
+}
+
 /// Candidates: results of kernels that kernels alone read.
 void Layouts::collect() {
   for (auto kernel : func.getOps<kernel::GenericOp>()) {
@@ -118,7 +144,7 @@ void Layouts::collect() {
         auto reader = dyn_cast<kernel::GenericOp>(use.getOwner());
         understood = understood && reader && collectAccesses(reader, use.getOperandNumber(), result, *planes);
       }
-      if (understood)
+      if (understood && agreesWithProducts(result))
         last[result] = *planes;
     }
 }
@@ -144,8 +170,14 @@ AxisSet Layouts::pixelAxes(const KernelAccesses &mine) const {
   return pixels;
 }
 
-/// Loops, reductions, depthwise convolutions: one axis has the channels of all images, and no image of the same size stays
-/// behind with another order.
+/// Whether the reduction needs the order of planes: one along the channels alone is of a row that then lies side by side.
+static bool needsPlanes(const BodyInfo &info, kernel::ReduceOp reduce, unsigned lane) {
+  AxisSet reduced = info.axesOf(reduce.getAxes());
+  return reduced >> lane & 1 && reduced != AxisSet(1) << lane;
+}
+
+/// Loops, reductions, depthwise convolutions, what follows a product: one axis has the channels of all images, and no image of the same
+/// size stays behind with another order.
 bool Layouts::sharesLane(KernelAccesses &mine) {
   const BodyInfo &info = *mine.info;
   std::optional<unsigned> lane;
@@ -162,7 +194,7 @@ bool Layouts::sharesLane(KernelAccesses &mine) {
   if (!lane)
     return true;
   for (Operation *op : info.ops) {
-    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && info.axesOf(reduce.getAxes()) >> *lane & 1)
+    if (auto reduce = dyn_cast<kernel::ReduceOp>(op); reduce && needsPlanes(info, reduce, *lane))
       return false;
     if (!isa<kernel::LoadOp, kernel::StoreOp>(op) || (mine.filter && op == mine.filter->load))
       continue;
@@ -258,7 +290,8 @@ bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
     return true;
   if (llvm::none_of(mine.of, [&](auto &entry) { return isLast(entry.first); }))
     return true;
-  if (kernel.getKernelClass() != kernel::KernelClass::Loop && kernel.getKernelClass() != kernel::KernelClass::Reduction)
+  using kernel::KernelClass;
+  if (!llvm::is_contained({KernelClass::Loop, KernelClass::Reduction, KernelClass::Contraction}, kernel.getKernelClass()))
     return false;
   if (!suitsBytes(mine))
     return false;
@@ -276,9 +309,12 @@ bool Layouts::accepts(kernel::GenericOp kernel, KernelAccesses &mine) {
 /// Channels go behind pixels, among the axes of the result and among those that are summed over.
 static void reorderAxes(kernel::GenericOp kernel, const BodyInfo &info, AxisSet channels) {
   AxisSet reduced = 0;
-  for (Operation *op : info.ops)
+  for (Operation *op : info.ops) {
     if (auto r = dyn_cast<kernel::ReduceOp>(op))
       reduced |= info.axesOf(r.getAxes());
+    if (auto product = dyn_cast<kernel::ContractOp>(op))
+      reduced |= info.axesOf(product.getAxes());
+  }
   SmallVector<Attribute> names, extents;
   for (bool inside : {false, true})
     for (bool channel : {false, true})

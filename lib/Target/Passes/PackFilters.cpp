@@ -460,14 +460,14 @@ void Packer::packRows(Filter f, const Strides &k, int64_t columns, int64_t step)
   f.load.setOffset((placeIn(f.columns) * Expr(k.count) + placeIn(f.reduced)).str());
 }
 
-/// [channel][taps..] to [taps..][channel], where image and results have their channels together. Larger windows gain more from
+/// [channel][taps..] to [taps..][channel], where image and results have their channels together. On a CPU larger windows gain more from
 /// an image that was packed with its border than packing costs.
 bool Packer::packDepthwise(Filter f) {
   constexpr int64_t mostTaps = 40;
   const Expr &offset = info.exprOf(f.load);
   std::optional<Strides> taps = Strides::of(info, f.reduced, offset), channels = Strides::of(info, f.shared, offset);
   if (!taps || !channels || llvm::popcount(f.shared) != 1 || !taps->single() || channels->strides[0] == 1 ||
-      taps->count > mostTaps)
+      (panel && taps->count > mostTaps))
     return false;
   unsigned channel = llvm::countr_zero(f.shared);
   auto together = [&](Operation *op) {

@@ -5,6 +5,7 @@
 #include "../Combine.h"
 #include "../Launch/GridBarrier.h"
 #include "lathe/Lower/RowLevels.h"
+#include "RowStrips.h"
 #include "RowsTogether.h"
 
 using namespace mlir;
@@ -267,13 +268,14 @@ void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *
 }
 
 void RowEmitter::storeAt(kernel::StoreOp store, Value v, const BodyEmitter &point, Value ok) {
-  Value condition = rowOk;
+  storeOnce(d, info, axes.rows, store, v, point, rowOk && ok ? d.both(rowOk, ok) : rowOk ? rowOk : ok);
+}
+
+void cuda::storeOnce(DeviceBuilder &d, const lower::BodyInfo &info, AxisSet rows, kernel::StoreOp store, Value v, const BodyEmitter &point, Value ok) {
+  Value condition = ok;
   auto require = [&](Value c) { condition = condition ? d.both(condition, c) : c; };
-  if (ok)
-    require(ok);
-  // A store at fewer axes than the rows have happens once.
   for (unsigned i = 0; i < info.axes.size(); ++i)
-    if (lower::contains(axes.rows & ~info.domainOf(store), i))
+    if (lower::contains(rows & ~info.domainOf(store), i))
       require(d.equal(point.axisValue(info.axes[i]), 0));
   auto put = [&] {
     BodyEmitter inside = point;

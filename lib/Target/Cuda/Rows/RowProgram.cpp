@@ -2,6 +2,7 @@
 
 #include "RowProgram.h"
 #include "RowEmitter.h"
+#include "RowStrips.h"
 #include "RowsTogether.h"
 #include "lathe/Lower/ExpandMath.h"
 #include "lathe/Schedule/ThreadRows.h"
@@ -15,6 +16,8 @@ using shape::Expr;
 
 static Expr blocksFor(const lower::BodyInfo &info, const lower::RowSection &section, const schedule::ThreadRows &s) {
   Expr rows = extentOf(info, section.axes.rows);
+  if (s.strip)
+    rows = extentOf(info, section.axes.rows & ~(AxisSet(1) << s.strip.axis)) * stripsAlong(info, s.strip);
   if (lower::contains(section.axes.rows, s.lane))
     rows = Expr::floordiv(rows, s.width);
   if (s.rest)
@@ -51,7 +54,7 @@ static llvm::Expected<std::vector<RowOption>> optionsOf(const lower::BodyInfo &i
   for (const schedule::Candidate &way : waysOf(info, machine)) {
     auto asked = dyn_cast<schedule::ThreadsAttr>(way.schedule);
     if (!asked)
-      asked = schedule::ThreadsAttr::get(info.kernel->getContext(), -1, -1, -1);
+      asked = schedule::ThreadsAttr::get(info.kernel->getContext(), -1, -1, -1, -1);
     RowOption option{{}, way.when, schedule::divisibilityOf(info, way.when), asked};
     for (const lower::RowSection &section : sections) {
       llvm::Expected<schedule::ThreadRows> rows = schedule::layRows(info, section, way.when, asked, sections.size() == 1 ? machine : nullptr);
@@ -62,6 +65,15 @@ static llvm::Expected<std::vector<RowOption>> optionsOf(const lower::BodyInfo &i
     out.push_back(std::move(option));
   }
   return out;
+}
+
+/// Returns what the emitter says, nothing when all went well.
+static std::string emitSection(KernelFrame &frame, const schedule::ThreadRows &s, const lower::RowSection &section) {
+  auto emit = [](auto &&emitter) {
+    emitter.emit();
+    return emitter.error();
+  };
+  return s.strip ? emit(StripEmitter(frame, s, section.axes, section.roots)) : emit(RowEmitter(frame, s, section.axes, section.roots));
 }
 
 /// Several sections take turns in the grid's second dimension.
@@ -81,10 +93,9 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<lower::RowSe
   std::string error;
   for (unsigned i = 0; i < sections.size(); ++i) {
     auto body = [&] {
-      RowEmitter rows(frame, schedules[i], sections[i].axes, sections[i].roots);
-      rows.emit();
+      std::string why = emitSection(frame, schedules[i], sections[i]);
       if (error.empty())
-        error = rows.error();
+        error = why;
     };
     if (sections.size() == 1) {
       body();
@@ -99,7 +110,7 @@ static llvm::Error emitEntry(Generator &g, StringRef name, ArrayRef<lower::RowSe
 
 static std::string nameOf(const Generator &g, const RowOption &option) {
   static const char *names[] = {"rows_by_lanes", "rows_by_block", "rows_by_columns"};
-  std::string name = option.schedules[0].kept ? "rows_kept" : names[option.schedules[0].layout];
+  std::string name = option.schedules[0].kept ? "rows_kept" : option.schedules[0].strip ? "row_strips" : names[option.schedules[0].layout];
   return llvm::is_contained(g.entries, name) ? name + "_" + std::to_string(g.entries.size()) : name;
 }
 
@@ -355,7 +366,7 @@ static std::vector<RowOption> partOptions(const lower::BodyInfo &info, ArrayRef<
   }
   for (RowOption &option : *all) {
     schedule::ThreadRows &s = option.schedules[0];
-    if (option.schedule.getRow() > 0) // for rows of some lengths alone
+    if (option.schedule.getRow() > 0 || option.schedule.getStrip() > 0) // for rows of some lengths, or sizes, alone
       continue;
     if (s.layout == schedule::ThreadRows::Block)
       s.unit = partThreads;
@@ -394,9 +405,7 @@ std::string cuda::emitPart(KernelFrame &outer, const lower::BodyInfo &info, cons
     auto emit = [&] {
       KernelFrame own(frame, info, refs, (name + "_" + Twine(i)).str(), firstBlock);
       own.known = options[i].known;
-      RowEmitter rows(own, options[i].schedules[0], sections[0].axes, sections[0].roots);
-      rows.emit();
-      error += rows.error();
+      error += emitSection(own, options[i].schedules[0], sections[0]);
     };
     if (i + 1 == options.size())
       return emit();

@@ -32,6 +32,7 @@ class Case:
         self.attributes = ""         # of the kernel
         self.processors = None       # of the machine that plans are told of
         self.launches = None         # the entry points that they call, where that is to be looked at
+        self.dims = {}               # of inputs whose type says open sizes: their names
         self.constants = ()          # inputs that are weights of the model (their values still come in their buffers)
 
     def with_constants(self, *inputs):
@@ -60,19 +61,25 @@ class Case:
     def tensor(self, t):
         return f"tensor<{dims_of(t[1].shape)}{t[0]}>"
 
+    def input(self, i):
+        names = ", ".join(f'"{name}"' for name in self.dims.get(i, ()))
+        sizes = "".join(f"{name if name.isdigit() else '?'}x" for name in self.dims.get(i, ()))
+        return f"tensor<{sizes}{self.inputs[i][0]}, #lathe.dims<{names}>>" if names else self.tensor(self.inputs[i])
+
     def mlir(self):
-        args = ", ".join(f"%arg{i}: {self.tensor(t)}" for i, t in enumerate(self.inputs) if i not in self.constants)
+        args = ", ".join(f"%arg{i}: {self.input(i)}" for i in range(len(self.inputs)) if i not in self.constants)
         zero = lambda t: "0" if t.startswith("i") else "0.0"
         made = "".join(f"  %arg{i} = lathe.constant dense<{zero(self.inputs[i][0])}> : {self.tensor(self.inputs[i])}\n" for i in self.constants)
         ins = ", ".join(f"%arg{i}" for i in range(len(self.inputs)))
-        types = ", ".join(self.tensor(t) for t in self.inputs)
+        types = ", ".join(self.input(i) for i in range(len(self.inputs)))
         outs = ", ".join(self.tensor(t) for t in self.expected)
         refs = ", ".join(f"%i{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.inputs))
         refs += (", " if refs else "") + ", ".join(f"%o{i}: !kernel.ref<{t[0]}>" for i, t in enumerate(self.expected))
         axes = ", ".join(f'{n} = "{e}"' for n, e in self.axes)
         res = "%r" if len(self.expected) == 1 else f"%r:{len(self.expected)}"
         head = f"ins({ins} : {types}) " if self.inputs else ""
-        return (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
+        symbols = "".join(f'lathe.symbol "{name}" range [0, -1]\n' for name in sorted(set().union(*self.dims.values())) if not name.isdigit())
+        return symbols + (f"func.func @f({args}) {{\n{made}  {res} = kernel.generic {self.cls} @{self.name} axes({axes})\n"
                 f"      {head}outs({outs}) {self.attributes}{{\n  ^bb0({refs}):\n{self.body}\n  }}\n  return\n}}\n")
 
 

@@ -6,6 +6,7 @@ import byte_cases
 import coded_cases
 import float8_cases
 import ordered_cases
+import strip_cases
 import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
@@ -528,5 +529,6 @@ GROUPS.update(ordered_cases.GROUPS)
 GROUPS.update(byte_cases.GROUPS)
 GROUPS.update(coded_cases.GROUPS)
 GROUPS.update(float8_cases.GROUPS)
+GROUPS.update(strip_cases.GROUPS)
 GROUPS.update(transform_cases.GROUPS)
 SPEED += ordered_cases.SPEED
