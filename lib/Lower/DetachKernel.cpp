@@ -113,13 +113,18 @@ static bool countsElements(kernel::GenericOp kernel) {
   return false;
 }
 
-/// How many elements operands have is part of what such a kernel is; other shapes are not.
-static void keepCounts(kernel::GenericOp original, kernel::GenericOp detached) {
+/// How many elements operands have is part of what such a kernel is; other shapes are not. Where it is said already, in sizes that were written for
+/// others, it stays.
+static void keepCounts(kernel::GenericOp original, kernel::GenericOp kernel) {
+  if (!countsElements(kernel) || kernel->hasAttr(elementsKey))
+    return;
   SmallVector<Attribute> counts;
   for (Value v : original.getInputs())
-    counts.push_back(StringAttr::get(original.getContext(), shape::product(ir::dimsOf(v)).str()));
-  detached->setAttr(elementsKey, ArrayAttr::get(original.getContext(), counts));
+    counts.push_back(StringAttr::get(kernel.getContext(), shape::product(ir::dimsOf(v)).str()));
+  kernel->setAttr(elementsKey, ArrayAttr::get(kernel.getContext(), counts));
 }
+
+void lower::keepElements(kernel::GenericOp kernel) { keepCounts(kernel, kernel); }
 
 Expr lower::elementsOf(kernel::GenericOp kernel, unsigned input) {
   if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
@@ -208,8 +213,7 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
   for (NamedAttribute a : llvm::to_vector(d.kernel->getDiscardableAttrs())) // how it runs is no part of what it is
     if (a.getName().strref().starts_with("schedule."))
       d.kernel->removeAttr(a.getName());
-  if (countsElements(original))
-    keepCounts(original, d.kernel);
+  keepCounts(original, d.kernel);
   d.kernel->setLoc(loc);
   for (Value v : d.kernel->getResults())
     v.setType(shapeless(v.getType()));
@@ -243,6 +247,8 @@ void lower::rewriteExprs(kernel::GenericOp kernel, llvm::function_ref<Expr(const
     return ArrayAttr::get(a.getContext(), out);
   };
   kernel.setAxisExtentsAttr(rewriteAll(kernel.getAxisExtents()));
+  if (auto counts = kernel->getAttrOfType<ArrayAttr>(elementsKey))
+    kernel->setAttr(elementsKey, rewriteAll(counts));
   kernel.getBody().walk([&](Operation *op) {
     for (StringRef key : exprKeys)
       if (auto a = op->getAttrOfType<StringAttr>(key))

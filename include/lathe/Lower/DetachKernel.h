@@ -27,6 +27,9 @@ constexpr int64_t longestWindow = 64;
 /// How many elements an input has, also of a detached kernel that depends on it; the unknown expression of others.
 shape::Expr elementsOf(kernel::GenericOp kernel, unsigned input);
 
+/// Says it at the kernel itself, so that it follows when its sizes are rewritten.
+void keepElements(kernel::GenericOp kernel);
+
 /// The kernels of the modules' functions in program order, one module's after the other's.
 std::vector<kernel::GenericOp> kernelsOf(llvm::ArrayRef<mlir::ModuleOp> modules);
 

@@ -122,6 +122,7 @@ struct ShareSizesPass : target::impl::ShareSizesBase<ShareSizesPass> {
         for (Member &m : family.members) {
           for (auto &[term, size] : m.terms)
             size = sizes.sizeOf(term, Expr::parsed(term), std::max<int64_t>(0, facts.bounds(Expr::parsed(term)).min.value_or(0)));
+          lower::keepElements(m.kernel);
           writeSizes(m.kernel, m.terms);
         }
   }
