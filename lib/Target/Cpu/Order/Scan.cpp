@@ -48,7 +48,8 @@ private:
   void wideLoop(const BodyEmitter &row, Value from, Value to);
   void columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask);
   void fewColumns(const BodyEmitter &row, Value from, Value to);
-  void overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors);
+  void columnsTogether(const BodyEmitter &row, Value from, Value to, unsigned vectors);
+  bool endsUnderMask() const { return masked && f.isa.maskedBytes; }
   Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
   Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
   Value shifted(Value x, unsigned by);
@@ -218,12 +219,12 @@ void ScanEmitter::emitRow(BodyEmitter &row) {
 // Lanes across rows
 //===----------------------------------------------------------------------===//
 
-/// Vectors of `width` rows from each of `bases` on, along the whole axis.
+/// Vectors of `width` rows from each of `bases` on, along the whole axis; the last one under the mask, if there is one.
 void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask) {
   unsigned count = bases.size();
   Points columns(count, row);
   for (unsigned i = 0; i < count; ++i)
-    columns[i].bindLane(info.axes[*s.lane], bases[i], width, mask);
+    columns[i].bindLane(info.axes[*s.lane], bases[i], width, i + 1 == count ? mask : Value());
   v.loop(v.i(0), size, 1, Values(count, identity(width)), [&](Value i, Values carried) {
     Value at = op.getReverse() ? v.sub(v.sub(size, i), 1) : i;
     for (unsigned c = 0; c < count; ++c) {
@@ -238,22 +239,28 @@ void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsi
 }
 
 /// No more rows than `vectors` vectors have, and one vector at least: together, the last vector over the last rows. Those that the one before
-/// it has gone through already come to the same results again.
-void ScanEmitter::overlappingColumns(const BodyEmitter &row, Value from, Value to, unsigned vectors) {
-  Values bases;
-  for (unsigned i = 0; i + 1 < vectors; ++i)
-    bases.push_back(v.add(from, int64_t(i * s.width)));
-  bases.push_back(v.sub(to, int64_t(s.width)));
+/// it has gone through already come to the same results again. Where masks have registers, it takes what is left under one.
+void ScanEmitter::columnsTogether(const BodyEmitter &row, Value from, Value to, unsigned vectors) {
+  Value count = v.sub(to, from);
+  auto together = [&] {
+    Values bases;
+    for (unsigned i = 0; i + 1 < vectors; ++i)
+      bases.push_back(v.add(from, int64_t(i * s.width)));
+    int64_t before = int64_t(vectors - 1) * s.width;
+    bases.push_back(endsUnderMask() ? v.add(from, before) : v.sub(to, int64_t(s.width)));
+    columnLoop(row, bases, s.width, endsUnderMask() ? v.firstLanes(v.sub(count, before)) : Value());
+  };
   if (vectors == vectorsTogether)
-    return columnLoop(row, bases, s.width, {});
+    return together();
   v.ifThen(
-      v.less(v.i(vectors * s.width), v.sub(to, from)), [&] { overlappingColumns(row, from, to, vectors + 1); },
-      [&] { columnLoop(row, bases, s.width, {}); });
+      v.less(v.i(vectors * s.width), count), [&] { columnsTogether(row, from, to, vectors + 1); }, together);
 }
 
 /// No more rows than vectorsTogether vectors have.
 void ScanEmitter::fewColumns(const BodyEmitter &row, Value from, Value to) {
   Value count = v.sub(to, from), whole = v.add(from, v.roundDown(count, s.width));
+  if (endsUnderMask())
+    return columnsTogether(row, from, to, 1);
   auto oneByOne = [&] {
     v.loop(from, whole, s.width, [&](Value base) { columnLoop(row, base, s.width, {}); });
     if (masked)
@@ -261,16 +268,15 @@ void ScanEmitter::fewColumns(const BodyEmitter &row, Value from, Value to) {
     else
       v.loop(whole, to, 1, [&](Value base) { columnLoop(row, base, 1, {}); });
   };
-  if ((masked && f.isa.maskedBytes) || f.kernel->hasAttr("in_place")) {
+  if (f.kernel->hasAttr("in_place")) { // no result twice
     Values bases;
     for (unsigned i = 0; i < vectorsTogether; ++i)
       bases.push_back(v.add(from, int64_t(i * s.width)));
     return v.ifThen(
         v.equal(count, v.i(s.width * vectorsTogether)), [&] { columnLoop(row, bases, s.width, {}); }, oneByOne);
   }
-  // Where a mask is a vector, or there is none.
   v.ifThen(
-      v.less(count, v.i(s.width)), oneByOne, [&] { overlappingColumns(row, from, to, 1); });
+      v.less(count, v.i(s.width)), oneByOne, [&] { columnsTogether(row, from, to, 1); });
 }
 
 /// One vector of rows, `points` steps along the axis: its running value is in a register for so long.

@@ -163,6 +163,8 @@ private:
   /// Whether the access is a plain one, or one under a predicate, to elements side by side along the lane, and the point says all that its
   /// address needs.
   bool isRunAt(mlir::Operation *access, const lower::BodyEmitter &point, bool predicated = false) const;
+  void requestResultsOf(Points &row);
+  void request(mlir::Value place, bool writes);
   void requestResults(lower::BodyEmitter &point, mlir::Value when = {});
   mlir::Value rowOf(lower::BodyEmitter point, kernel::StoreOp store);
   /// Ops between the goals and what is bound: what a pass computes. Not beyond reductions that are available.
