@@ -511,6 +511,18 @@ static bool mentions(Block &body, const Expr &axis) {
          });
 }
 
+/// An element goes behind as many as the mask has in front of it.
+void BodyBuilder::storeCompact(ir::CompactOp op, Value out) {
+  const Dims read = domain.reads.find(op)->second[0], dims = ir::dimsOf(op.getResult());
+  Value mask = emit(op.getMask(), read), v = emit(op.getX(), read);
+  Value counted = b.create<arith::ExtUIOp>(op.getLoc(), b.getI64Type(), mask);
+  Value place = b.create<kernel::ScanOp>(op.getLoc(), counted.getType(), kernel::Combiner::Add, counted, read[0].str(), /*exclusive=*/true, /*reverse=*/false);
+  Value inside = all(mask, b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, place, index(dims[0])));
+  SmallVector<Value> operands;
+  Expr offset = ofOneOp(clamped(place, dims[0]), operands);
+  b.create<kernel::StoreOp>(op.getLoc(), v, out, b.getStringAttr(offset.str()), operands, inside);
+}
+
 void BodyBuilder::storeUpdates(ir::ScatterOp op, Value out) {
   const Dims at = domain.reads.find(op)->second[1], dims = ir::dimsOf(op.getData());
   Dims places;

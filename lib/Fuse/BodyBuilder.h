@@ -30,6 +30,7 @@ public:
   mlir::Value index(const shape::Expr &e);
   /// Behind the store of a scatter's data: that of its updates.
   void storeUpdates(ir::ScatterOp op, mlir::Value out);
+  void storeCompact(ir::CompactOp op, mlir::Value out);
 
 private:
   mlir::Value compute(mlir::Value v, const Dims &indices, mlir::Value predicate);

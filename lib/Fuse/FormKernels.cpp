@@ -191,6 +191,8 @@ kernel::KernelClass Former::classify(Group &group, bool reduces) {
     return kernel::KernelClass::Transform;
   if (group.kind == GroupKind::Ordered)
     return isa<ir::ScanOp>(group.members.front()) ? kernel::KernelClass::Scan : kernel::KernelClass::Sort;
+  if (isa<ir::CompactOp>(group.members.front()))
+    return kernel::KernelClass::Scan;
   if (group.kind == GroupKind::Scatter)
     return kernel::KernelClass::Scatter;
   return reduces ? kernel::KernelClass::Reduction : kernel::KernelClass::Loop;
@@ -274,14 +276,19 @@ LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
   BodyBuilder builder(group, inner, running, inMemory, refOf);
   SmallVector<Type> results;
   for (const Stored &s : stored) {
-    Value v = builder.emit(s.value, group.domain.known.lookup(s.value));
+    results.push_back(s.storage.getType());
+    auto compact = s.value.getDefiningOp<ir::CompactOp>();
+    Value v = compact ? Value() : builder.emit(s.value, group.domain.known.lookup(s.value));
     Type element = ir::elementOf(s.storage);
     BlockArgument out = scratch->addArgument(kernel::RefType::get(b.getContext(), ir::signless(element)), s.value.getLoc());
+    if (compact) {
+      builder.storeCompact(compact, out);
+      continue;
+    }
     Expr offset = group.domain.facts.simplify(flatten(ir::dimsOf(s.storage), group.domain.known.lookup(s.storage)));
     inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, b.getStringAttr(offset.str()), ValueRange(), Value());
     if (auto scatter = s.value.getDefiningOp<ir::ScatterOp>(); scatter && group.kind == GroupKind::Scatter)
       builder.storeUpdates(scatter, out);
-    results.push_back(s.storage.getType());
   }
   if (Operation *op = builder.misplaced())
     return op->emitError("a kernel asks for '") << nodeName(op) << "' at a place where it does not compute it";

@@ -182,6 +182,8 @@ void Grouper::place(Operation *op) {
     return startTransform(t);
   if (auto s = dyn_cast<ir::ScatterOp>(op))
     return startScatter(s);
+  if (auto c = dyn_cast<ir::CompactOp>(op))
+    return startCompact(c);
   if (isUnpackedProduct(op))
     return startRow(op);
   std::set<unsigned> from = producers(op);
@@ -371,6 +373,18 @@ void Grouper::startScatter(ir::ScatterOp op) {
   d.known[op.getResult()] = data;
   d.reads[op] = {data, updates};
   start(op, {GroupKind::Scatter, std::move(d), {op}, producers(op), {}});
+}
+
+/// An axis for the list; where in the result an element lies, a scan along it says.
+void Grouper::startCompact(ir::CompactOp op) {
+  Group g{GroupKind::Scatter, Domain(facts), {op}, producers(op), {}};
+  Dims read{g.domain.addAxis(ir::dimsOf(op.getX())[0], /*evenOfOne=*/true)};
+  for (Value list : op->getOperands()) {
+    g.domain.known[list] = read;
+    checkReads(g, list, read);
+  }
+  g.domain.reads[op] = {read};
+  start(op, std::move(g));
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,7 @@ private:
   void startOrdered(mlir::Operation *op);
   void startTransform(ir::FftOp op);
   void startScatter(ir::ScatterOp op);
+  void startCompact(ir::CompactOp op);
   /// The copy that was put before the first operand whose memory no stride describes, or whose reads are not proven to stay
   /// inside of it; null when all are readable.
   mlir::Operation *copyUnreadable(Group &g, mlir::Operation *op);

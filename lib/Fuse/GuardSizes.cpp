@@ -378,6 +378,7 @@ static void needsOf(Operation *op, Needs &n) {
       .Case([&](ir::ScatterOp o) { needScatter(o, n); })
       .Case([&](ir::ReduceOp o) { needReduce(o, n); })
       .Case([&](ir::ScanOp o) { n.equal(ir::dimsOf(o.getX()), resultDims(o)); })
+      .Case([&](ir::CompactOp o) { n.equal(ir::dimsOf(o.getX()), ir::dimsOf(o.getMask())); })
       .Case([&](ir::SortOp o) { needSort(o, n); })
       .Case([&](ir::FftOp o) { needFft(o, n); })
       .Case([&](ir::ContractOp o) { needContract(o, n); })

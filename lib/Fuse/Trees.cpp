@@ -17,7 +17,7 @@ bool fuse::isHeavy(Operation *op) {
              ir::AtanhOp, ir::ErfOp, ir::PowOp, ir::DivOp, ir::ModOp, ir::SqrtOp, ir::RsqrtOp, ir::Atan2Op, ir::GatherNdOp>(op);
 }
 
-bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::SortOp, ir::FftOp, ir::ScatterOp>(op); }
+bool fuse::hasOwnLoop(Operation *op) { return isa_and_nonnull<ir::ReduceOp, ir::ConvOp, ir::ScanOp, ir::CompactOp, ir::SortOp, ir::FftOp, ir::ScatterOp>(op); }
 
 bool fuse::isHeavyRoot(Operation *op) { return isa_and_nonnull<ir::ContractOp, ir::AttentionOp>(op); }
 

@@ -254,12 +254,13 @@ static void describeOutput(LatheContext *context, uint32_t i, const LatheTensor 
   tensor->strides = NULL;
   tensor->byte_offset = 0;
   tensor->dtype = (DLDataType){want->dtype.code, want->dtype.bits, want->dtype.lanes};
-  tensor->device = (DLDevice){kDLCPU, 0};
+  tensor->device = context->bindings[context->numInputs + i].staysOnDevice ? context->device : (DLDevice){kDLCPU, 0};
 }
 
 static LatheStatus provideOutput(LatheContext *context, uint32_t i, const LatheTensor *want, const int64_t *sizes,
                                  DLTensor *tensor) {
   LatheBinding *binding = &context->bindings[context->numInputs + i];
+  binding->staysOnDevice = tensor->device.device_type == kDLCUDA && context->device.device_type == kDLCUDA;
   if (want->flags & LATHE_TENSOR_DYNAMIC) {
     binding->data = NULL;
     return LATHE_OK;
@@ -268,6 +269,8 @@ static LatheStatus provideOutput(LatheContext *context, uint32_t i, const LatheT
   uint64_t bytes;
   if (!countBytes(tensor->shape, tensor->ndim, tensor->dtype, &bytes))
     return latheFail(context, LATHE_INVALID, "output '%s' has more elements than memory can hold", latheName(context, want->name));
+  if (binding->staysOnDevice) /* the backend has memory for it */
+    return LATHE_OK;
   LatheStatus status = latheProvide(context, context->numInputs + i, bytes);
   tensor->data = bytes ? binding->data : NULL;
   return status;
@@ -284,6 +287,7 @@ LatheStatus lathePrepareOutputs(LatheContext *context, const LathePlan *plan, DL
     if (outputs[i]->data) {
       status = checkOutput(context, &wanted[i], plan->sizes, outputs[i]);
       context->bindings[context->numInputs + i].data = (char *)outputs[i]->data + outputs[i]->byte_offset;
+      context->bindings[context->numInputs + i].staysOnDevice = false;
     } else {
       status = provideOutput(context, i, &wanted[i], plan->sizes, outputs[i]);
     }

@@ -59,6 +59,7 @@ typedef struct {
   char *data;
   void *owned;          /* memory for copies of inputs and for outputs that the library provides */
   uint64_t ownedBytes;
+  bool staysOnDevice;   /* an output that the library provides in memory of the device */
 } LatheBinding;
 
 /* Where a state lies. */

@@ -70,16 +70,23 @@ def describe(tensor):
     return Tensor(tensor.data_ptr(), 2, 0, tensor.ndim, DType(*CODES[tensor.dtype], 1), shape, None, 0)
 
 
+class Held:
+    """What a tensor of the library holds, for torch.as_tensor: bytes in memory of the device."""
+
+    def __init__(self, tensor, count):
+        self.__cuda_array_interface__ = {'shape': (count,), 'typestr': '|u1', 'data': (tensor.data, True), 'version': 3}
+
+
 def held(tensor):
-    """A copy of what a tensor of the library holds, which is in the host's memory."""
+    """A copy of it."""
     shape = [tensor.shape[i] for i in range(tensor.ndim)]
     kind = {code: kind for kind, code in CODES.items()}[tensor.dtype.code, tensor.dtype.bits]
-    count = math.prod(shape)
-    return torch.frombuffer(bytearray(ctypes.string_at(tensor.data, count * kind.itemsize)), dtype=kind).reshape(shape).cuda() if count else torch.empty(shape, dtype=kind, device='cuda')
+    count = math.prod(shape) * kind.itemsize
+    return torch.as_tensor(Held(tensor, count), device='cuda').clone().view(kind).reshape(shape) if count else torch.empty(shape, dtype=kind, device='cuda')
 
 
 class Compiled:
-    """An artifact with inputs and room for outputs like `want` on the device; outputs whose size the data decides lie in the library's memory."""
+    """An artifact with inputs and room for outputs like `want` on the device; outputs whose size the data decides lie in the library's memory there."""
 
     def __init__(self, path, inputs, want, profile=None):
         options = Options(size=ctypes.sizeof(Options), device=(ctypes.c_int32 * 2)(2, 0))

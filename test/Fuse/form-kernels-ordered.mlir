@@ -84,4 +84,28 @@ func.func @outer(%x: !x) -> !o {
   %6 = lathe.transpose %5 [0, 2, 1] : !vt -> !o
   return %6 : !o
 }
+
+// What chooses elements, and what they are, is computed inside; each goes behind as many as are chosen in front of it.
+// CHECK-LABEL: func.func @chosen
+// CHECK: kernel.generic scan @compact axes(i0 = "c")
+// CHECK: %[[X:.*]] = kernel.load %{{.*}}["i0"]
+// CHECK: %[[P:.*]] = arith.cmpf ogt, %[[X]]
+// CHECK: %[[E:.*]] = math.exp %[[X]]
+// CHECK: %[[ONE:.*]] = arith.extui %[[P]] : i1 to i64
+// CHECK: %[[S:.*]] = kernel.scan add %[[ONE]] along "i0" {exclusive} : i64
+// CHECK: %[[LOW:.*]] = arith.cmpi slt, %[[S]], %{{.*}} : i64
+// CHECK: %[[Q:.*]] = arith.andi %[[P]], %[[LOW]]
+// CHECK: kernel.store %[[E]], %{{.*}}["$0"] indirect(%{{.*}}) if %[[Q]]
+// What follows reads it from memory.
+// CHECK: kernel.generic loop @neg{{.*}} axes(i0 = "k")
+// CHECK-SAME: compact -> neg: 
+func.func @chosen(%x: tensor<?xf32, #lathe.dims<"c">>) -> tensor<?xf32, #lathe.dims<"k">> {
+  %0 = lathe.constant dense<1.0> : tensor<f32>
+  %1 = lathe.broadcast %0 : tensor<f32> -> tensor<?xf32, #lathe.dims<"c">>
+  %2 = lathe.compare gt %x, %1 : tensor<?xf32, #lathe.dims<"c">>, tensor<?xf32, #lathe.dims<"c">> -> tensor<?xi1, #lathe.dims<"c">>
+  %3 = lathe.exp %x : tensor<?xf32, #lathe.dims<"c">>
+  %4 = lathe.compact %3 where %2 : tensor<?xf32, #lathe.dims<"c">>, tensor<?xi1, #lathe.dims<"c">> -> tensor<?xf32, #lathe.dims<"k">>
+  %5 = lathe.neg %4 : tensor<?xf32, #lathe.dims<"k">>
+  return %5 : tensor<?xf32, #lathe.dims<"k">>
+}
 }

@@ -177,3 +177,17 @@ func.func @indices(%x: tensor<30xf32>, %y: tensor<10x20xf64>) -> (tensor<10x20xf
   %1 = lathe.add %y, %sum : tensor<10x20xf64>
   return %0, %1 : tensor<10x20xf32>, tensor<10x20xf64>
 }
+
+// -----
+
+// The elements where the mask is true; not where they are more or fewer than the result has.
+// CHECK-LABEL: func @compact
+// CHECK: dense<[3.000000e+00, 5.000000e+00]> : tensor<2xf32>
+// CHECK: lathe.compact
+func.func @compact() -> (tensor<2xf32>, tensor<3xf32>) {
+  %x = lathe.constant dense<[3.0, 4.0, 5.0]> : tensor<3xf32>
+  %m = lathe.constant dense<[true, false, true]> : tensor<3xi1>
+  %0 = lathe.compact %x where %m : tensor<3xf32>, tensor<3xi1> -> tensor<2xf32>
+  %1 = lathe.compact %x where %m : tensor<3xf32>, tensor<3xi1> -> tensor<3xf32>
+  return %0, %1 : tensor<2xf32>, tensor<3xf32>
+}

@@ -27,7 +27,7 @@ Error LoadedModel::resolve(const std::string &path, const std::string &prefix) {
     return function != nullptr;
   };
   if (find("create", create) && find("destroy", destroy) && find("run", runFn) && find("signature", getSignature) &&
-      find("output_shapes", shapesFn) && find("last_error", lastError))
+      find("last_error", lastError))
     return Error::success();
   return userError("'{0}' has no functions named {1}_create, {1}_run, ...: give --prefix as when it was compiled", path,
                    prefix);
@@ -72,7 +72,7 @@ Expected<LoadedModel> LoadedModel::open(const std::string &path, const std::stri
 LoadedModel::LoadedModel(LoadedModel &&other)
     : library(std::exchange(other.library, nullptr)), first(std::exchange(other.first, nullptr)),
       context(other.context), create(other.create), destroy(other.destroy), runFn(other.runFn),
-      getSignature(other.getSignature), shapesFn(other.shapesFn), lastError(other.lastError) {}
+      getSignature(other.getSignature), lastError(other.lastError) {}
 
 LoadedModel::~LoadedModel() {
   if (first)
@@ -87,18 +87,3 @@ Error LoadedModel::run(ArrayRef<DLTensor *> inputs, ArrayRef<DLTensor *> outputs
   return Error::success();
 }
 
-Expected<std::vector<std::vector<int64_t>>> LoadedModel::outputShapes(ArrayRef<DLTensor *> inputs) {
-  size_t rank = 0;
-  for (const LatheTensorInfo &info : outputs())
-    rank += info.ndim;
-  std::vector<int64_t> dims(rank);
-  if (LatheStatus status = shapesFn(context, inputs.data(), inputs.size(), dims.data(), dims.size()))
-    return failure(status);
-  std::vector<std::vector<int64_t>> shapes;
-  auto next = dims.begin();
-  for (const LatheTensorInfo &info : outputs()) {
-    shapes.emplace_back(next, next + info.ndim);
-    next += info.ndim;
-  }
-  return shapes;
-}

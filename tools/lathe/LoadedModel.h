@@ -20,9 +20,7 @@ public:
   llvm::ArrayRef<LatheTensorInfo> inputs() const { return {signature().inputs, signature().numInputs}; }
   llvm::ArrayRef<LatheTensorInfo> outputs() const { return {signature().outputs, signature().numOutputs}; }
 
-  /// The outputs' shapes for these inputs; an error where one is known only after a run.
-  llvm::Expected<std::vector<std::vector<int64_t>>> outputShapes(llvm::ArrayRef<DLTensor *> inputs);
-  /// Outputs without data become the library's, valid until the next run.
+  /// Outputs without data become the library's, valid until the next run, on the device where they say so.
   llvm::Error run(llvm::ArrayRef<DLTensor *> inputs, llvm::ArrayRef<DLTensor *> outputs);
 
 private:
@@ -38,7 +36,6 @@ private:
   decltype(&lathe_destroy) destroy = nullptr;
   decltype(&lathe_run) runFn = nullptr;
   decltype(&lathe_signature) getSignature = nullptr;
-  decltype(&lathe_output_shapes) shapesFn = nullptr;
   decltype(&lathe_last_error) lastError = nullptr;
 };
 

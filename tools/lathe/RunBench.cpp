@@ -19,11 +19,11 @@ static double peakMegabytes() {
 
 Error lathe::tool::bench(LoadedModel &model, ArrayRef<DLTensor *> inputs, ArrayRef<DLTensor *> outputs, const BenchOptions &options) {
   using Clock = std::chrono::steady_clock;
+  SmallVector<DLTensor *> provided; // by the library, in memory that it keeps
+  copy_if(outputs, std::back_inserter(provided), [](DLTensor *output) { return !output->data; });
   auto once = [&]() -> Error {
-    // The library provides outputs on the host, in memory that it keeps.
-    for (DLTensor *output : outputs)
-      if (output->device.device_type != kDLCUDA)
-        output->data = nullptr;
+    for (DLTensor *output : provided)
+      output->data = nullptr;
     return model.run(inputs, outputs);
   };
   for (unsigned i = 0; i < std::max(options.warmup, 1u); ++i)

@@ -99,7 +99,6 @@ namespace {
 /// The tensors of a run: where the caller of the model would have them.
 struct RunTensors {
   std::vector<HostTensor> hostInputs, hostOutputs;
-  std::vector<std::vector<int64_t>> outputShapes;
   std::unique_ptr<CudaTensors> cuda;
   std::vector<DLTensor> inputs, outputs;
 };
@@ -112,29 +111,21 @@ static std::vector<DLTensor *> pointersTo(std::vector<DLTensor> &tensors) {
   return pointers;
 }
 
-/// Moves inputs and outputs to the device, so that a benchmark times no copies. Outputs whose shapes are not known before a
-/// run stay the library's.
+/// Moves inputs and outputs to the device, so that a benchmark times no copies. The library provides the outputs there: their shapes may
+/// not be known before a run.
 static Error placeOnDevice(LoadedModel &model, int deviceId, RunTensors &tensors) {
   Expected<std::unique_ptr<CudaTensors>> cuda = CudaTensors::open(deviceId);
   if (!cuda)
     return cuda.takeError();
   tensors.cuda = std::move(*cuda);
-  Expected<std::vector<std::vector<int64_t>>> shapes = model.outputShapes(pointersTo(tensors.inputs));
-  if (!shapes)
-    return shapes.takeError();
-  tensors.outputShapes = std::move(*shapes);
   for (auto [host, view] : zip(tensors.hostInputs, tensors.inputs)) {
     Expected<DLTensor> made = tensors.cuda->upload(host);
     if (!made)
       return made.takeError();
     view = *made;
   }
-  for (auto [info, shape, output] : zip(model.outputs(), tensors.outputShapes, tensors.outputs)) {
-    Expected<DLTensor> made = tensors.cuda->make(info.dtype, shape);
-    if (!made)
-      return made.takeError();
-    output = *made;
-  }
+  for (DLTensor &output : tensors.outputs)
+    output.device = {kDLCUDA, deviceId};
   return Error::success();
 }
 

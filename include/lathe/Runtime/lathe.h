@@ -89,7 +89,8 @@ LATHE_API const LatheSignature *lathe_signature(LatheContext *context);
 
 /* Runs the model. Each output is either the caller's (data set; dtype, shape and contiguity are checked), or, with data ==
  * NULL on entry, the library's: data, shape, dtype, ndim and device are filled in and stay valid until the next run or
- * lathe_destroy. A model's outputs of no elements have data == NULL too. */
+ * lathe_destroy. It lies on the context's device where that is a GPU and the tensor's device type on entry says so (kDLCUDA), else in
+ * the host's memory. A model's outputs of no elements have data == NULL too. */
 LATHE_API LatheStatus lathe_run(LatheContext *context, DLTensor *const *inputs, size_t numInputs, DLTensor *const *outputs,
                                 size_t numOutputs);
 

@@ -352,5 +352,5 @@ bool ir::isCostly(Operation *op) {
                                           "cast", "bitcast", "compare", "select"};
   if (isa<ElementwiseInterface>(op))
     return !cheap.contains(op->getName().stripDialect());
-  return isa<ReduceOp, ScanOp, SortOp, ContractOp, GatherOp, GatherNdOp, ScatterOp>(op);
+  return isa<ReduceOp, ScanOp, CompactOp, SortOp, ContractOp, GatherOp, GatherNdOp, ScatterOp>(op);
 }

@@ -96,6 +96,16 @@ std::optional<ConstantTensor> ir::evaluateScan(ScanOp op, const ConstantTensor &
   return out;
 }
 
+std::optional<ConstantTensor> ir::evaluateCompact(CompactOp op, const ConstantTensor &x, const ConstantTensor &mask) {
+  ConstantTensor out(typeOf(op.getResult()));
+  if (llvm::count(mask.ints, 0) != mask.size() - out.size())
+    return std::nullopt;
+  for (int64_t i = 0, to = 0; i < mask.size(); ++i)
+    if (mask.ints[i])
+      out.copyFrom(x, i, to++);
+  return out;
+}
+
 std::optional<ConstantTensor> ir::evaluateSort(SortOp op, const ConstantTensor &x) {
   ConstantTensor out(typeOf(op.getResult()));
   if (out.shape()[op.getAxis()] > x.shape()[op.getAxis()])

@@ -358,6 +358,7 @@ std::optional<ConstantTensor> ir::evaluateStructured(Operation *op, Inputs in) {
       .Case([&](GatherNdOp o) { return gatherNd(o, *in[0], *in[1]); })
       .Case([&](ReduceOp o) { return reduce(o, *in[0]); })
       .Case([&](ScanOp o) { return evaluateScan(o, *in[0]); })
+      .Case([&](CompactOp o) { return evaluateCompact(o, *in[0], *in[1]); })
       .Case([&](SortOp o) { return evaluateSort(o, *in[0]); })
       .Case([&](ContractOp o) { return contract(o, *in[0], *in[1]); })
       .Case([&](ScatterOp o) { return scatter(o, in); })
@@ -378,7 +379,7 @@ bool ir::canEvaluate(Operation *op) {
   if (auto s = dyn_cast<SizeOp>(op))
     return constantsOf(s.getExprs()).has_value();
   return isa<IotaOp, ReshapeOp, TransposeOp, BroadcastOp, SliceOp, ConcatOp, PadOp, GatherOp, GatherNdOp, ReduceOp, ScanOp,
-             SortOp, ContractOp, ScatterOp>(op);
+             CompactOp, SortOp, ContractOp, ScatterOp>(op);
 }
 
 std::optional<ConstantTensor> ir::evaluate(Operation *op, Inputs in) {

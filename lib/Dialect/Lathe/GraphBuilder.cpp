@@ -255,6 +255,10 @@ Value GraphBuilder::scan(ScanKind kind, Value x, int64_t axis, bool exclusive, b
   return b.createOrFold<ScanOp>(loc, x.getType(), kind, x, axis, exclusive, reverse);
 }
 
+Value GraphBuilder::compact(Value x, Value mask, const Expr &count) {
+  return b.createOrFold<CompactOp>(loc, tensorType({count}, elementOf(x)), x, mask);
+}
+
 Value GraphBuilder::sort(Value x, int64_t axis, bool descending, const Expr &count) {
   Dims dims = dimsOf(x);
   dims[axis] = count;

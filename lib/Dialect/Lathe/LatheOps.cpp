@@ -183,6 +183,16 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 
+LogicalResult CompactOp::verify() {
+  if (rankOf(getX()) != 1 || rankOf(getMask()) != 1 || rankOf(getResult()) != 1)
+    return emitOpError("lists expected");
+  if (!elementOf(getMask()).isInteger(1))
+    return emitOpError("mask type ") << getMask().getType() << " has other elements than i1";
+  if (elementOf(getX()) != elementOf(getResult()))
+    return emitOpError("result type ") << getResult().getType() << " does not fit";
+  return success();
+}
+
 LogicalResult SortOp::verify() {
   int64_t axis = getAxis(), rank = rankOf(getX());
   if (axis < 0 || axis >= rank)

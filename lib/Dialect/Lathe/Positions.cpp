@@ -7,23 +7,15 @@ using namespace lathe::ir;
 using mlir::Value;
 using shape::Expr;
 
-/// Each true element stores its position behind as many as are true before it. No two go to one place: as sums, which need no order, each is added to
-/// zero. Those that are false go past the end, where nothing is stored.
-static Value storedPositions(GraphBuilder &g, Value mask, const Expr &count, const Expr &size) {
-  mlir::Type i64 = g.b.getI64Type();
-  Dims dims = dimsOf(mask);
-  Value upTo = g.scan(ScanKind::Sum, g.cast(mask, i64), 0);
-  Value place = g.select(mask, g.binary<SubOp>(upTo, 1.0), g.broadcastTo(g.size(count), dims));
-  Value zeros = g.splat(0, {size}, i64);
-  return g.b.create<ScatterOp>(g.loc, zeros.getType(), ScatterKind::Add, zeros, g.iota(dims, 0, i64), mlir::ValueRange{place},
-                               g.b.getDenseI64ArrayAttr({-1}));
-}
-
 Value ir::positionsOfTrue(GraphBuilder &g, Value mask, const Expr &count, const Expr &size, bool onHost) {
   if (!onHost)
-    return storedPositions(g, mask, count, size);
+    return g.compact(g.iota(dimsOf(mask), 0, g.b.getI64Type()), mask, size);
   mlir::Type type = tensorType({size}, g.b.getI64Type());
   return g.b.create<CallOp>(g.loc, type, "compact", mlir::ValueRange{mask}, exprArray(g.b, {dimsOf(mask)[0], count})).getResult(0);
+}
+
+Value ir::elementsWhereTrue(GraphBuilder &g, Value x, Value mask, const Expr &count, const Expr &size, bool onHost) {
+  return onHost ? g.gather(x, positionsOfTrue(g, mask, count, size, onHost), 0) : g.compact(x, mask, size);
 }
 
 /// Along each dimension, of positions in row-major order.
@@ -46,7 +38,7 @@ Value ir::coordinatesOfTrue(GraphBuilder &g, Value mask, const Expr &count, cons
   Dims dims = dimsOf(mask);
   Expr rank(int64_t(dims.size()));
   if (!onHost) {
-    Value positions = storedPositions(g, g.reshape(mask, {g.facts.simplify(shape::product(dims))}), count, size);
+    Value positions = positionsOfTrue(g, g.reshape(mask, {g.facts.simplify(shape::product(dims))}), count, size, onHost);
     return dims.size() == 1 ? g.reshape(positions, {rank, size}) : separated(g, positions, dims);
   }
   Dims sizes{rank, count};

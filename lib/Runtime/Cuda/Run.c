@@ -41,17 +41,33 @@ static LatheStatus stagingFor(LatheContext *context, uint32_t i, uint64_t bytes)
 /* Wide accesses need addresses that are a multiple of 16. */
 static bool usable(const DLTensor *tensor, const char *data) { return onDevice(tensor) && (uintptr_t)data % 16 == 0; }
 
+/* An output that the library provides here lies in the context's own memory. */
+static LatheStatus provideHere(LatheContext *context, uint32_t i, DLTensor *tensor) {
+  uint64_t bytes;
+  if (!bytesOf(context, tensor, &bytes))
+    return latheFail(context, LATHE_INVALID, "a tensor has more elements than memory can hold");
+  LatheStatus status = stagingFor(context, i, bytes);
+  context->bindings[i].data = (char *)(uintptr_t)latheCuda(context)->staging[i].memory;
+  tensor->data = bytes ? context->bindings[i].data : NULL;
+  return status;
+}
+
 /* The device address of each tensor; host inputs are on their way. */
 static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor *const *inputs, DLTensor *const *outputs) {
   LatheCuda *cuda = latheCuda(context);
   CUdeviceptr *addresses = ((LatheCudaPlan *)plan->device)->addresses;
   for (uint32_t i = 0; i < latheCudaTensors(context); ++i) {
-    const DLTensor *tensor = i < context->numInputs ? inputs[i] : outputs[i - context->numInputs];
-    const char *data = context->bindings[i].data;
+    DLTensor *tensor = i < context->numInputs ? inputs[i] : outputs[i - context->numInputs];
     if (i >= context->numInputs && latheCudaIsDynamicOutput(context, i - context->numInputs)) {
       addresses[i] = cuda->staging[i].memory; /* steps see to it */
       continue;
     }
+    if (context->bindings[i].staysOnDevice) {
+      LatheStatus status = provideHere(context, i, tensor);
+      if (status)
+        return status;
+    }
+    const char *data = context->bindings[i].data;
     if (usable(tensor, data)) {
       addresses[i] = (CUdeviceptr)(uintptr_t)data;
       continue;
@@ -80,10 +96,15 @@ static LatheStatus bindTensors(LatheContext *context, LathePlan *plan, DLTensor 
   return LATHE_OK;
 }
 
-/* An output whose size the run decided, in memory of the host. */
+/* An output whose size the run decided: where it is, or in memory of the host. */
 static LatheStatus fetchDynamic(LatheContext *context, uint32_t output) {
   LatheCuda *cuda = latheCuda(context);
   const LatheCudaStaging *staging = &cuda->staging[context->numInputs + output];
+  LatheBinding *binding = &context->bindings[context->numInputs + output];
+  if (binding->staysOnDevice) {
+    binding->data = staging->used ? (char *)(uintptr_t)staging->memory : NULL;
+    return LATHE_OK;
+  }
   LatheStatus status = latheProvide(context, context->numInputs + output, staging->used);
   if (!status && staging->used)
     status = latheCudaCheck(context, &cuda->driver,

@@ -94,3 +94,19 @@ func.func @graph(%x: tensor<3x9xf32>) {
   %0 = lathe.sort %x axis 1 : tensor<3x9xf32> -> tensor<3x4xf32>
   return
 }
+
+// -----
+
+func.func @graph(%x: tensor<9xf32>, %m: tensor<9xi8>) {
+  // expected-error @+1 {{has other elements than i1}}
+  %0 = lathe.compact %x where %m : tensor<9xf32>, tensor<9xi8> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @graph(%x: tensor<9xf32>, %m: tensor<9xi1>) {
+  // expected-error @+1 {{does not fit}}
+  %0 = lathe.compact %x where %m : tensor<9xf32>, tensor<9xi1> -> tensor<4xi32>
+  return
+}

@@ -34,6 +34,8 @@ void scanRow(ScanKind kind, ConstantTensor &x, const Row &row, bool exclusive, b
 /// The indices along the row in the order of its elements, as lathe.sort has it.
 std::vector<int64_t> orderOfRow(const ConstantTensor &x, const Row &row, bool descending, bool isUnsigned);
 std::optional<ConstantTensor> evaluateScan(ScanOp op, const ConstantTensor &x);
+/// Nothing where the mask is not as often true as the result has elements.
+std::optional<ConstantTensor> evaluateCompact(CompactOp op, const ConstantTensor &x, const ConstantTensor &mask);
 std::optional<ConstantTensor> evaluateSort(SortOp op, const ConstantTensor &x);
 
 } // namespace lathe::ir

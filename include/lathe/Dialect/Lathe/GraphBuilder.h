@@ -69,6 +69,8 @@ public:
 
   // Orders along an axis.
   mlir::Value scan(ScanKind kind, mlir::Value x, int64_t axis, bool exclusive = false, bool reverse = false);
+  /// The `count` elements of a list at which a mask is true.
+  mlir::Value compact(mlir::Value x, mlir::Value mask, const shape::Expr &count);
   /// The indices of the first `count` elements of the order (see lathe.sort).
   mlir::Value sort(mlir::Value x, int64_t axis, bool descending, const shape::Expr &count);
   mlir::Value takeAlong(mlir::Value x, mlir::Value indices, int64_t axis); ///< numpy.take_along_axis

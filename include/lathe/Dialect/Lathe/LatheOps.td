@@ -360,6 +360,17 @@ def Lathe_ScanOp : Lathe_Op<"scan", [Pure, AllTypesMatch<["x", "result"]>]> {
   let assemblyFormat = "$kind $x `axis` $axis attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
+def Lathe_CompactOp : Lathe_Op<"compact", [Pure]> {
+  let summary = "The elements of a list at which a mask is true, one behind the other";
+  let description = [{
+    `lathe.compact %x where %mask : tensor<9xf32>, tensor<9xi1> -> tensor<?xf32, #lathe.dims<"k">>`. The result has as many elements
+    as the mask has true ones, which was read before; elements behind its end are dropped, those that the mask has too few for have no value.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$mask);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `where` $mask attr-dict `:` type($x) `,` type($mask) `->` type($result)";
+  let hasVerifier = 1;
+}
 def Lathe_SortOp : Lathe_Op<"sort", [Pure]> {
   let summary = "Where the smallest elements along a dimension stand, in their order";
   let description = [{

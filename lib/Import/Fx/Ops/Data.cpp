@@ -105,13 +105,22 @@ static llvm::Error nonzeroStatic(OpContext &c) {
   return c.give(columns.size() == 1 ? columns[0] : c.g.concat(columns, 1));
 }
 
+llvm::Expected<Value> fx::elementsOfTrue(OpContext &c, Value x, Value mask, const Expr &count) {
+  x = flat(c, x);
+  mask = flat(c, mask);
+  if (count.isZero() && c.g.facts.provablyEqual(dimsOf(mask)[0], Expr(0))) // there is no element
+    return x;
+  LATHE_TRY(own, c.bindSizeAgain(count, countTrue(c, mask)));
+  return c.g.reshape(elementsWhereTrue(c.g, x, mask, own, own, c.hostPositions), {count});
+}
+
 static llvm::Error maskedSelect(OpContext &c) {
   Value both[] = {c.tensor("self"), asMask(c, c.tensor("mask"))};
   if (llvm::Error e = c.broadcast(both))
     return e;
   LATHE_TRY(count, countOf(c));
-  LATHE_TRY(places, coordinatesOfTrue(c, flat(c, both[1]), count));
-  return c.give(c.g.gather(flat(c, both[0]), places[0], 0));
+  LATHE_TRY(taken, elementsOfTrue(c, both[0], both[1], count));
+  return c.give(taken);
 }
 
 /// The true places take the source's elements in their order.

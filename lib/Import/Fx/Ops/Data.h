@@ -11,6 +11,9 @@ llvm::Expected<SmallVector<Value>> coordinatesOfTrue(OpContext &c, Value mask, c
 /// Likewise, where the file has none.
 SmallVector<Value> coordinatesOfTrue(OpContext &c, Value mask);
 
+/// The elements of x where a mask of its dims is true, in row-major order.
+llvm::Expected<Value> elementsOfTrue(OpContext &c, Value x, Value mask, const Expr &count);
+
 /// x with the source's elements, in their order, where the mask of its dims is true.
 Value scatterMasked(OpContext &c, Value x, Value mask, Value source);
 

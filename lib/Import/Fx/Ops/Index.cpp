@@ -118,6 +118,23 @@ static std::optional<Expr> countOfPicked(OpContext &c, llvm::ArrayRef<Value> giv
   return place < dims.size() ? std::optional(dims[place]) : std::nullopt;
 }
 
+/// Whether one mask is all that picks, and of every dimension of x.
+static bool isMaskOfAll(llvm::ArrayRef<Value> given, Value x) {
+  return !given.empty() && given[0] && !isIndex(given[0]) && elementOf(given[0]).isInteger(1) && typeOf(x).getRank() > 0 &&
+         typeOf(given[0]).getRank() == typeOf(x).getRank() && llvm::none_of(given.drop_front(), [](Value v) { return bool(v); });
+}
+
+static llvm::Error pickByMask(OpContext &c, Value x, Value mask) {
+  std::optional<Expr> count = countOfPicked(c, mask);
+  if (!count)
+    return c.cannot("an index of {0}: the file has no symbol for how many it picks", mask.getType());
+  for (auto [size, wanted] : llvm::zip(dimsOf(mask), dimsOf(x)))
+    if (llvm::Error e = c.needEqual(size, wanted))
+      return e;
+  LATHE_TRY(taken, elementsOfTrue(c, x, mask, *count));
+  return c.give(taken);
+}
+
 /// A mask stands for the coordinates of its true elements, one list for each of its dimensions.
 static llvm::Expected<SmallVector<Value>> withoutMasks(OpContext &c, llvm::ArrayRef<Value> given) {
   SmallVector<Value> result;
@@ -147,6 +164,8 @@ static llvm::Error index(OpContext &c) {
   int64_t rank = typeOf(x).getRank();
   if (int64_t(given.size()) > rank)
     return c.wrong("{0} indices for rank {1}", given.size(), rank);
+  if (isMaskOfAll(given, x))
+    return pickByMask(c, x, given[0]);
   LATHE_TRY(positions, withoutMasks(c, given));
   given = positions;
   if (int64_t(given.size()) > rank)

@@ -62,7 +62,12 @@ void compress(Node &n) {
     condition = n.g.slice(condition, 0, Expr(0), size);
   else if (!n.g.facts.provablyLessEqual(length, size))
     n.require(length, "le", size, "the condition is no longer than the axis");
-  n.out(n.g.gather(x, positionsOf(n, condition), axis));
+  if (n.rank(x) > 1 || !n.g.facts.provablyEqual(n.dim(condition, 0), n.dim(x, 0))) {
+    n.out(n.g.gather(x, positionsOf(n, condition), axis));
+    return;
+  }
+  Expr count = countTrue(n, condition);
+  n.out(ir::elementsWhereTrue(n.g, x, condition, count, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 //===- RowEmitter.cpp - The body of a row program --------------------------===//
 
 #include "RowEmitter.h"
+#include "AtExtremum.h"
 #include "Cluster.h"
 #include "../Combine.h"
 #include "../Launch/GridBarrier.h"
@@ -156,6 +157,8 @@ void RowEmitter::emitPass(const lower::RowPass &pass) {
     loopedPass(pass, partials);
   for (auto [r, partial] : llvm::zip(reduces, partials[0])) {
     Value v = finish(r, partial);
+    if (!s.kept && !s.persistent)
+      found[r] = {partial, v, pass.inner, back};
     base.bindValue(r.getResult(), v);
     for (auto &[set, points] : chunks)
       for (Chunk &c : points)
@@ -218,7 +221,7 @@ void RowEmitter::persistentPass(const lower::RowPass &pass, std::vector<Values> 
 Values RowEmitter::walk(const lower::RowPass &pass, Value from, Value step, Values sums, unsigned ahead) {
   Value end = chunksOf(pass.inner);
   auto visit = [&](Value chunk, Values &now) {
-    BodyEmitter point = pointAt(pass.inner, chunk);
+    BodyEmitter point = pointAt(pass.inner, back ? d.sub(d.sub(end, d.i64(1)), chunk) : chunk);
     Value *accumulator = now.data();
     for (Operation *root : pass.roots)
       emitRoot(root, point, Value(), isa<kernel::ReduceOp>(root) ? accumulator++ : nullptr);
@@ -241,9 +244,56 @@ Values RowEmitter::walk(const lower::RowPass &pass, Value from, Value step, Valu
   });
 }
 
+/// Whether the row's extremum, or what is no number, is among the thread's elements.
+Value RowEmitter::hasExtremum(const Found &extremum) {
+  Value own = extremum.own, all = extremum.all;
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(all.getType()));
+  auto vector = dyn_cast<VectorType>(own.getType());
+  Value any;
+  for (int64_t i = 0; i < (vector ? vector.getNumElements() : 1); ++i) {
+    Value x = vector ? d.extract(own, i) : own, y = isa<VectorType>(all.getType()) ? d.extract(all, i) : all;
+    Value same = isFloat ? Value(d.b.create<arith::CmpFOp>(d.loc, arith::CmpFPredicate::UEQ, x, y)) : d.equal(x, y);
+    any = any ? Value(d.b.create<arith::OrIOp>(d.loc, any, same)) : same;
+  }
+  return any;
+}
+
+/// Of what stands at the row's extremum only those threads go through their elements again that have it; all elements of others are the
+/// same value, which counts once for all of them. Null where everybody has to; `turned`: the direction in which they went.
+Value RowEmitter::comesAgain(const lower::RowPass &pass, Values &sums, bool &turned) {
+  if (pass.roots.size() != sums.size()) // there are stores
+    return {};
+  Value comes, some = d.less(inUnit, chunksOf(pass.inner));
+  Values idle;
+  for (auto [root, sum] : llvm::zip(pass.roots, sums)) {
+    auto reduce = dyn_cast<kernel::ReduceOp>(root);
+    std::optional<AtExtremum> at = reduce ? atExtremum(info, reduce) : std::nullopt;
+    auto first = at ? found.find(at->extremum) : found.end();
+    if (first == found.end() || first->second.inner != pass.inner || (comes && first->second.back != turned))
+      return {};
+    turned = first->second.back;
+    Value has = hasExtremum(first->second), other = BodyEmitter(base).emit(at->other);
+    if (auto vector = dyn_cast<VectorType>(sum.getType()); vector && !isa<VectorType>(other.getType()))
+      other = d.splat(other, vector.getNumElements());
+    comes = comes ? Value(d.b.create<arith::OrIOp>(d.loc, comes, has)) : has;
+    idle.push_back(d.select(some, other, sum));
+  }
+  for (auto [sum, other] : llvm::zip(sums, idle))
+    sum = d.select(comes, sum, other);
+  return comes;
+}
+
 void RowEmitter::loopedPass(const lower::RowPass &pass, std::vector<Values> &partials) {
   unsigned ahead = s.together ? 8 : s.layout == schedule::ThreadRows::Block ? 4 : 1;
-  partials[0] = walk(pass, inUnit, unit, partials[0], ahead);
+  Value from = inUnit;
+  bool turned = false;
+  if (Value comes = found.empty() ? Value() : comesAgain(pass, partials[0], turned)) {
+    from = d.select(comes, from, chunksOf(pass.inner));
+    back = turned;
+  } else if (!found.empty()) {
+    back = s.together && !back; // what a row that caches do not hold ends with is what they have of it
+  }
+  partials[0] = walk(pass, from, unit, partials[0], ahead);
 }
 
 void RowEmitter::emitRoot(Operation *root, BodyEmitter &point, Value ok, Value *accumulator) {

@@ -27,6 +27,12 @@ private:
     lower::BodyEmitter point;
     Value ok; ///< null: in range
   };
+  /// A reduction that is done, of the points of some axes: what the thread's elements come to, and all.
+  struct Found {
+    Value own, all;
+    AxisSet inner;
+    bool back; ///< the pass began at the end
+  };
 
   void emitLoop();
   void emitRest();
@@ -41,6 +47,8 @@ private:
   void visitKept(const lower::RowPass &pass, const llvm::SmallPtrSetImpl<mlir::Operation *> &needed, llvm::MutableArrayRef<Chunk> points, Value slot,
                  Values &sums);
   Value placeOf(unsigned load, Value slot);
+  Value hasExtremum(const Found &extremum);
+  Value comesAgain(const lower::RowPass &pass, Values &sums, bool &turned);
   void loopedPass(const lower::RowPass &pass, std::vector<Values> &partials);
   lower::BodyEmitter pointAt(AxisSet inner, Value chunk);
   void emitRoot(mlir::Operation *root, lower::BodyEmitter &point, Value ok, Value *accumulator);
@@ -78,6 +86,8 @@ private:
   int64_t waits = 0;            ///< for other blocks, so far
   Value place;                  ///< in shared memory, of blocks that share rows
   std::map<AxisSet, std::vector<Chunk>> chunks; ///< persistent points, by their axes
+  llvm::DenseMap<mlir::Operation *, Found> found; ///< where each pass goes through memory
+  bool back = false; ///< this pass begins at the end
   unsigned sharedSlots = 0, clusterWords = 0;
   Value keptBase, keptSlots;             ///< shared memory for what rows keep; i32: of how many accesses
   llvm::SmallVector<kernel::LoadOp> kept; ///< what that is

@@ -10,7 +10,7 @@ import strip_cases
 import transform_cases
 from case import TYPES, Case, constant, from_bf16, load, rng, store, to_bf16
 from row_cases import (softmax, open_rows, open_loop, open_concat, open_line, same_in_all_columns, layer_norm,
-                       column_sum, row_sum, kept_columns, projection, group_norm, gelu_add, embedding_sum, weighted_rows)
+                       column_sum, place_of_extremum, row_sum, kept_columns, projection, group_norm, gelu_add, embedding_sum, weighted_rows)
 
 
 def transpose(a, b):
@@ -501,7 +501,12 @@ PERMUTATIONS = [lambda: permuted(1, 64, 64), lambda: permuted(2, 37, 150), lambd
 SHARED_ROWS = [lambda: softmax(1, 65601), lambda: layer_norm(1, 65600), lambda: column_sum(16500, 3), lambda: column_sum(3000, 64)] + [
                lambda c=c: column_sum(17000, c, open=True) for c in (1, 3, 8, 9, 40)] + [
                lambda: softmax(1, 65604)] + [lambda c=c: row_sum(2, c) for c in (65536, 65541, 131072, 131076)] + [lambda: row_sum(33, 100), lambda: row_sum(70, 128)]
+# Rows that blocks share, that a block goes through, and columns; several elements that are the extremum, and numbers that are none.
+PLACES = [lambda: place_of_extremum(1, 65600, open=False), lambda: place_of_extremum(1, 65601, "min", ties=True), lambda: place_of_extremum(200, 5000, ties=True, nans=(5007, 9000)),
+          lambda: place_of_extremum(1, 66000, "max", "bf16", nans=(40000, 65000)), lambda: place_of_extremum(2, 70000, "max", "i64"), lambda: place_of_extremum(3000, 64, "max", along="n", ties=True, open=False),
+          lambda: place_of_extremum(700, 40, "min", "bf16", along="n", ties=True), lambda: place_of_extremum(17000, 3, "max", "i64", along="n"), lambda: place_of_extremum(3, 100, ties=True)]
 GROUPS = {"shared_rows": SHARED_ROWS,
+          "places": PLACES,
           "permutations": PERMUTATIONS,
           "few_queries": FEW_QUERIES,
           "speed": SPEED,

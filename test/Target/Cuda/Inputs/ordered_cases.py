@@ -76,6 +76,28 @@ def scan(rows, n, kind="add", t="f32", columns=0, exclusive=False, reverse=False
     return Case("scan", "scan", axes, body, sizes, [(t, x)], [(t, want)], 1e-4, 1e-3 if n < 10000 else 2e-2)
 
 
+def compact(n, t="f32", share=0.3, open_size=True):
+    """The numbers above a bound, in order, and where they stand; or the latter alone."""
+    r = rng(f"compact{n}")
+    x = r.random(n).astype(np.float32)
+    kept = np.flatnonzero(x < np.float32(share))
+    size = "N" if open_size else str(n)
+    body = (load("x", "i0", "i") + constant("bound", np.float32(share), "f32") + f'''    %p = arith.cmpf olt, %x, %bound : f32
+    %v = kernel.index "i"
+    %one = arith.extui %p : i1 to i64
+    %s = kernel.scan add %one along "i" {{exclusive}} : i64
+    %k = kernel.index "K"
+    %zero = arith.constant 0 : i64
+    %last = kernel.index "K - 1"
+    %low = arith.cmpi slt, %s, %k : i64
+    %q = arith.andi %p, %low : i1
+    %most = arith.minsi %s, %last : i64
+    %at = arith.maxsi %most, %zero : i64
+''' + f'    kernel.store {"%x" if t == "f32" else "%v"}, %o0["$0"] indirect(%at) if %q : {t}, !kernel.ref<{t}>\n')
+    want = x[kept] if t == "f32" else kept
+    return Case("compact", "scan", [("i", size)], body, {"K": len(kept)} | ({"N": n} if open_size else {}), [("f32", x)], [(t, want)], 0, 0)
+
+
 def sort(rows, n, k, t="f32", descending=False, ties=False, alike=0, fixed=False):
     """The first k of each row and where they stand; with `alike` the best ones belong to the first k of so many threads."""
     C, K = (n, k) if fixed else ("C", "K")
@@ -113,6 +135,9 @@ ORDERED = [lambda: scan(3, 1000), lambda: scan(9, 70, reverse=True), lambda: sca
            # The best ones of long rows; the last two have more good ones than a block has room for.
            lambda: sort(2, 8192, 1), lambda: sort(1, 20000, 50, descending=True, ties=True), lambda: sort(1, 9001, 512, "i64"), lambda: sort(3, 1100, 128),
            lambda: sort(1, 9900, 500, alike=1024), lambda: sort(1, 8000, 120, "i64", descending=True, alike=256)]
+# Chosen elements: some, all and none of lists that one block has, and that blocks share.
+COMPACT = [lambda: compact(50), lambda: compact(3001, "i64"), lambda: compact(4096, share=2.0, open_size=False), lambda: compact(700, share=-1.0),
+           lambda: compact(20000), lambda: compact(40960, "i64", open_size=False), lambda: compact(30011, "i64", 0.9), lambda: compact(16384, share=0.01), lambda: compact(0)]
 # Rows that a block sorts digit by digit: its shapes, of which the largest fit one GPU, and words that share digits.
 SORTED_ROWS = [lambda: sort(2, 513, 513), lambda: sort(3, 700, 130, ties=True, descending=True), lambda: sort(2, 1024, 1024, "i64"),
                lambda: sort(2, 1025, 1025, descending=True), lambda: sort(1, 2049, 2049), lambda: sort(1, 4100, 4100, "i64", ties=True),
@@ -159,5 +184,5 @@ SPEED = [lambda: scan(4096, 16384).timed(bytes=8.0 * 4096 * 16384, torch=lambda 
           lambda: sort(8, 50257, 50, descending=True).timed(torch=lambda torch, x: lambda: torch.topk(x[0], 50)),
           lambda: sort(1024, 2048, 2048).timed(torch=lambda torch, x: lambda: torch.sort(x[0])),
           lambda: sort(1, 1 << 18, 1 << 18).timed(torch=lambda torch, x: lambda: torch.sort(x[0]))]
-GROUPS = {"scatters": SCATTERS, "scatter_runs": SCATTER_RUNS, "sorted_warps": SORTED_WARPS, "sorted_stretches": SORTED_STRETCHES, "sorted_together": SORTED_TOGETHER,
+GROUPS = {"compact": COMPACT, "scatters": SCATTERS, "scatter_runs": SCATTER_RUNS, "sorted_warps": SORTED_WARPS, "sorted_stretches": SORTED_STRETCHES, "sorted_together": SORTED_TOGETHER,
           "sorted_rows": SORTED_ROWS, "ordered": ORDERED}

@@ -105,6 +105,32 @@ def column_sum(n, c, open=False):
                 [("f32", x.astype(np.float64).sum(0))], 1e-4, 1e-4)
 
 
+def place_of_extremum(n, c, kind="max", t="f32", along="c", ties=False, nans=(), open=True):
+    """The first place of a row's, or a column's, largest or smallest element; of a number that is none where there is one."""
+    x = rng(f"place {n} {c}").standard_normal((n, c)).astype(np.float32)
+    if t == "i64" or ties:
+        x = np.trunc(x * 3)
+    x = from_bf16(to_bf16(x)) if t == "bf16" else x.astype(np.int64) if t == "i64" else x
+    for i in nans:
+        x.flat[i] = np.nan
+    N, C = ("N", "C") if open else (str(n), str(c))
+    size, other = (C, "n") if along == "c" else (N, "c")
+    body = load("x" if t != "bf16" else "x0", "i0", f"{C}*n + c", t) + ("    %x = arith.extf %x0 : bf16 to f32\n" if t == "bf16" else "")
+    w = "i64" if t == "i64" else "f32"
+    body += f'    %m = kernel.reduce {kind} %x over ["{along}"] : {w}\n'
+    if t == "i64":
+        body += "    %p = arith.cmpi eq, %x, %m : i64\n"
+    else:
+        narrow = "    %m0 = arith.truncf %m : f32 to bf16\n    %e = arith.cmpf oeq, %x0, %m0 : bf16\n" if t == "bf16" else "    %e = arith.cmpf oeq, %x, %m : f32\n"
+        body += narrow + "    %u = arith.cmpf une, %x, %x : f32\n    %p = arith.ori %e, %u : i1\n"
+    body += (f'    %at = kernel.index "{along}"\n    %end = kernel.index "{size}"\n    %k = arith.select %p, %at, %end : i64\n'
+             f'    %first = kernel.reduce min %k over ["{along}"] : i64\n' + store("first", "o0", other, "i64"))
+    axis = 1 if along == "c" else 0
+    want = (np.argmax if kind == "max" else np.argmin)(x, axis)
+    axes = [("n", N), ("c", C)] if along == "c" else [("c", C), ("n", N)]
+    return Case("place", "reduction", axes, body, {"N": n, "C": c} if open else {}, [(t, x)], [("i64", want)], 0, 0)
+
+
 def row_sum(n, c):
     x = rng(f"row_sum {n} {c}").standard_normal((n, c)).astype(np.float32)
     body = load("x", "i0", "C*n + c") + '    %s = kernel.reduce add %x over ["c"] : f32\n' + store("s", "o0", "n")
