@@ -3,6 +3,7 @@
 #include "Emulator.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
+#include <vector>
 
 using namespace lathe::emulator;
 using llvm::StringRef;
@@ -13,10 +14,19 @@ namespace {
 enum class Element { BFloat, Half, TFloat, Signed, Unsigned, E4M3, E5M2 };
 } // namespace
 
+/// By a table: without instructions for it a conversion is a call.
 static float halfToFloat(uint16_t h) {
-  _Float16 f;
-  memcpy(&f, &h, 2);
-  return float(f);
+  static const std::vector<float> numbers = [] {
+    std::vector<float> all(1 << 16);
+    for (unsigned bits = 0; bits < all.size(); ++bits) {
+      uint16_t code = uint16_t(bits);
+      _Float16 f;
+      memcpy(&f, &code, 2);
+      all[bits] = float(f);
+    }
+    return all;
+  }();
+  return numbers[h];
 }
 
 static bool isInteger(Element e) { return e == Element::Signed || e == Element::Unsigned; }
@@ -52,23 +62,35 @@ static std::pair<Element, Element> elementsIn(StringRef text) {
   return {element(types), element(types.drop_front(3))};
 }
 
-/// A sum (its bits) and one more product.
-static uint64_t multiplyAdd(Element e, float x, float y, uint64_t sum) {
-  return isInteger(e) ? uint32_t(sum) + uint32_t(int32_t(x) * int32_t(y)) : fromFloat(asFloat(sum) + x * y);
-}
-
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// Element (line, k) of a tile that a descriptor speaks of, in the 128-byte swizzle.
-static float tileElement(uint64_t descriptor, Element e, bool byColumns, unsigned line, unsigned k) {
+/// Elements (line, 0 .. depth) of a tile that a descriptor speaks of, in the 128-byte swizzle.
+static void readLine(uint64_t descriptor, Element e, bool byColumns, unsigned line, unsigned depth, float *out) {
   uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4, stride = (descriptor >> 32 & 0x3fff) << 4;
-  uint64_t at = byColumns ? start + line / 64 * leading + k / 8 * stride + k % 8 * 128 + line % 64 * 2
-                          : start + line / 8 * stride + line % 8 * 128 + k * bytesOf(e);
-  at ^= (at >> 7 & 7) << 4;
   // A descriptor holds the low 18 bits of an address; the rest is the same for all of a block's shared memory.
-  return readElement(e, reinterpret_cast<const char *>((emulatedSharedBase & ~uint64_t(0x3ffff)) + at));
+  uint64_t base = emulatedSharedBase & ~uint64_t(0x3ffff);
+  for (unsigned k = 0; k < depth; ++k) {
+    uint64_t at = byColumns ? start + line / 64 * leading + k / 8 * stride + k % 8 * 128 + line % 64 * 2
+                            : start + line / 8 * stride + line % 8 * 128 + k * bytesOf(e);
+    at ^= (at >> 7 & 7) << 4;
+    out[k] = readElement(e, reinterpret_cast<const char *>(base + at));
+  }
+}
+
+/// A sum (its bits) and the products of two lines, one after the other.
+static uint64_t multiplyLines(bool integers, const float *x, const float *y, unsigned depth, uint64_t sum) {
+  if (!integers) {
+    float f = asFloat(sum);
+    for (unsigned k = 0; k < depth; ++k)
+      f += x[k] * y[k];
+    return fromFloat(f);
+  }
+  uint32_t all = uint32_t(sum);
+  for (unsigned k = 0; k < depth; ++k)
+    all += uint32_t(int32_t(x[k]) * int32_t(y[k]));
+  return all;
 }
 
 static Semantics wgmma(StringRef text) {
@@ -102,15 +124,15 @@ static Semantics wgmma(StringRef text) {
         }
     } else {
       for (unsigned h = 0; h < 2; ++h)
-        for (unsigned k = 0; k < depth; ++k)
-          left[h][k] = tileElement(operands[0], e, leftTurned, 16 * warp + lane / 4 + 8 * h, k);
+        readLine(operands[0], e, leftTurned, 16 * warp + lane / 4 + 8 * h, depth, left[h]);
     }
-    for (unsigned i = 0; i < sums; ++i) {
-      unsigned column = i / 4 * 8 + lane % 4 * 2 + i % 2, h = i / 2 % 2;
-      uint64_t sum = accumulate ? a[i] : 0;
-      for (unsigned k = 0; k < depth; ++k)
-        sum = multiplyAdd(e, left[h][k], tileElement(right, rightElement, byColumns, column, k), sum);
-      r[i] = sum;
+    for (unsigned c = 0; c < sums / 2; ++c) { // a column, and its sums for two lines
+      float line[32];
+      readLine(right, rightElement, byColumns, c / 2 * 8 + lane % 4 * 2 + c % 2, depth, line);
+      for (unsigned h = 0; h < 2; ++h) {
+        unsigned i = c / 2 * 4 + 2 * h + c % 2;
+        r[i] = multiplyLines(isInteger(e), left[h], line, depth, accumulate ? a[i] : 0);
+      }
     }
   };
 }
@@ -147,12 +169,14 @@ static Semantics multiplyMatrices(Element e, unsigned depth) {
       uint16_t bits = uint16_t(all[line * 4 + k % 8 / 2][reg] >> (16 * (k % 2)));
       return readElement(e, reinterpret_cast<const char *>(&bits));
     };
-    for (unsigned i = 0; i < 4; ++i) {
-      float sum = asFloat(a[sums + i]);
-      for (unsigned k = 0; k < depth; ++k)
-        sum += element(lane / 4, i / 2 + k / 8 * 2, k) * element(lane % 4 * 2 + i % 2, left + k / 8, k);
-      r[i] = fromFloat(sum);
-    }
+    float lines[2][16], columns[2][16];
+    for (unsigned h = 0; h < 2; ++h)
+      for (unsigned k = 0; k < depth; ++k) {
+        lines[h][k] = element(lane / 4, h + k / 8 * 2, k);
+        columns[h][k] = element(lane % 4 * 2 + h, left + k / 8, k);
+      }
+    for (unsigned i = 0; i < 4; ++i)
+      r[i] = multiplyLines(/*integers=*/false, lines[i / 2], columns[i % 2], depth, a[sums + i]);
   };
 }
 
@@ -168,11 +192,15 @@ static Semantics multiplyBytes(StringRef text) {
       char byte = char(all[line * 4 + k % 16 / 4][word] >> (8 * (k % 4)));
       return readElement(e, &byte);
     };
-    for (unsigned i = 0; i < 2 * rows; ++i) {
-      r[i] = a[sums + i];
-      for (unsigned k = 0; k < 16 * halves; ++k)
-        r[i] = multiplyAdd(left, element(left, lane / 4, i / 2 + k / 16 * rows, k), element(right, lane % 4 * 2 + i % 2, ofLeft + k / 16, k), r[i]);
+    float lines[2][32], columns[2][32];
+    for (unsigned k = 0; k < 16 * halves; ++k) {
+      for (unsigned h = 0; h < rows; ++h)
+        lines[h][k] = element(left, lane / 4, h + k / 16 * rows, k);
+      for (unsigned c = 0; c < 2; ++c)
+        columns[c][k] = element(right, lane % 4 * 2 + c, ofLeft + k / 16, k);
     }
+    for (unsigned i = 0; i < 2 * rows; ++i)
+      r[i] = multiplyLines(isInteger(left), lines[i / 2], columns[i % 2], 16 * halves, a[sums + i]);
   };
 }
 

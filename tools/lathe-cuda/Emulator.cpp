@@ -235,7 +235,7 @@ static void replaceCall(CallBase *call, const Semantics &instruction) {
   call->eraseFromParent();
 }
 
-/// Drops the code of all other sizes and of all other launches.
+/// Drops functions that were inlined.
 static void keepEntries(Module &module, const std::set<std::string> &entries) {
   for (Function &f : llvm::make_early_inc_range(module))
     if (!f.isDeclaration() && f.use_empty() && !entries.count(f.getName().str()))

@@ -4,6 +4,8 @@
 #include "Emulator.h"
 #include "lathe/Artifact/Format.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include <set>
 
 using namespace lathe;
 
@@ -40,6 +42,16 @@ static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *>
     map.steps[i] = words[LATHE_CUDA_MAP_STEPS + i];
   }
   return map;
+}
+
+/// The forms of a kernel that these launches do not run are not compiled for nothing.
+static void keepEntries(mlir::ModuleOp device, llvm::ArrayRef<emulator::Launch> launches) {
+  std::set<std::string> called;
+  for (const emulator::Launch &launch : launches)
+    called.insert(launch.entry);
+  for (auto f : llvm::make_early_inc_range(device.getOps<mlir::LLVM::LLVMFuncOp>()))
+    if (f->hasAttr(mlir::NVVM::NVVMDialect::getKernelFuncAttrName()) && !called.count(f.getName().str()))
+      f.erase();
 }
 
 llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
@@ -80,6 +92,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launches.push_back(launch);
     launches.back().maps = launches[0].maps; // as the runtime hands them on: behind what the launch looks at
   }
+  keepEntries(*code.device, launches);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
   if (!module)
