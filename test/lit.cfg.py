@@ -24,6 +24,7 @@ config.environment["PATH"] = os.pathsep.join(
 toolkits = [os.environ.get("CUDA_HOME"), "/usr/local/cuda"] + glob.glob(os.path.join(venv, "lib/python3*/site-packages/nvidia/cu*"))
 toolkit = next((t for t in toolkits if t and os.path.exists(os.path.join(t, "bin", "ptxas"))), "/usr/local/cuda")
 config.environment["CUDA_HOME"] = toolkit
+config.environment["OPENBLAS_NUM_THREADS"] = "1"  # the cores are busy with other tests, which numpy's threads would wait for
 ptxas = os.path.join(toolkit, "bin", "ptxas")
 if os.path.exists(ptxas):
     config.available_features.add("ptxas")

@@ -428,7 +428,7 @@ std::string Grouper::tryJoin(unsigned id, Operation *op) {
   if (groups[id].kind == GroupKind::Attention)
     return "attention takes no epilogue";
   if (groups[id].kind == GroupKind::Scatter)
-    return "a scatter's updates are complete at its end";
+    return isa<ir::CompactOp>(groups[id].members.front()) ? "where an element goes is known at its end" : "a scatter's updates are complete at its end";
   if (groups[id].weight + trees.weightOf(op) > largestKernel)
     return "the kernel is large enough";
   if (std::string why = checkEquality(groups[id], op); !why.empty())

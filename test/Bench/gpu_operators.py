@@ -74,7 +74,7 @@ class Held:
     """What a tensor of the library holds, for torch.as_tensor: bytes in memory of the device."""
 
     def __init__(self, tensor, count):
-        self.__cuda_array_interface__ = {'shape': (count,), 'typestr': '|u1', 'data': (tensor.data, True), 'version': 3}
+        self.__cuda_array_interface__ = {'shape': (count,), 'typestr': '|u1', 'data': (tensor.data, False), 'version': 3}
 
 
 def held(tensor):
