@@ -86,4 +86,3 @@ Error LoadedModel::run(ArrayRef<DLTensor *> inputs, ArrayRef<DLTensor *> outputs
     return failure(status);
   return Error::success();
 }
-

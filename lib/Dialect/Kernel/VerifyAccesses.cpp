@@ -25,6 +25,7 @@ public:
   LogicalResult run();
 
 private:
+  bool storesChosen(StoreOp store);
   LogicalResult checkCoverage(unsigned result);
   std::optional<ElementRange> blockOfStore(StoreOp store);
   LogicalResult checkBounds(Operation *op);
@@ -63,16 +64,6 @@ std::optional<ElementRange> Verifier::blockOfStore(StoreOp store) {
   return repeats ? std::nullopt : block;
 }
 
-/// The conditions that all have to hold for one to be true.
-static void conditionsOf(Value predicate, SmallVectorImpl<Value> &out) {
-  if (auto both = predicate.getDefiningOp<arith::AndIOp>()) {
-    conditionsOf(both.getLhs(), out);
-    conditionsOf(both.getRhs(), out);
-  } else {
-    out.push_back(predicate);
-  }
-}
-
 /// What a clamp is of.
 static Value unclamped(Value v) {
   while (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(v.getDefiningOp()))
@@ -81,20 +72,21 @@ static Value unclamped(Value v) {
 }
 
 /// Whether a store makes a list of chosen elements: under a predicate, through how often it has held at the points in front.
-static bool storesChosen(StoreOp store, GenericOp kernel) {
+bool Verifier::storesChosen(StoreOp store) {
   if (store.getIndices().size() != 1 || !store.getPredicate() || store.getOffset() != "$0" || kernel.getNumAxes() != 1)
     return false;
   auto scan = unclamped(store.getIndices()[0]).getDefiningOp<ScanOp>();
   auto counted = scan ? scan.getValue().getDefiningOp<arith::ExtUIOp>() : arith::ExtUIOp();
-  SmallVector<Value> conditions;
-  conditionsOf(store.getPredicate(), conditions);
-  return counted && scan.getKind() == Combiner::Add && scan.getExclusive() && !scan.getReverse() && llvm::is_contained(conditions, counted.getIn());
+  if (!counted || scan.getKind() != Combiner::Add || !scan.getExclusive() || scan.getReverse())
+    return false;
+  std::vector<Conjunct> given = reader.conjunctsOf(store.getPredicate());
+  return llvm::all_of(reader.conjunctsOf(counted.getIn()), [&](const Conjunct &c) { return isImplied(c, given, facts); });
 }
 
 LogicalResult Verifier::checkCoverage(unsigned result) {
   BlockArgument out = kernel.getOutputRef(result);
   if (out.hasOneUse())
-    if (auto store = dyn_cast<StoreOp>(*out.getUsers().begin()); store && storesChosen(store, kernel))
+    if (auto store = dyn_cast<StoreOp>(*out.getUsers().begin()); store && storesChosen(store))
       return success();
   Expr size = facts.simplify(shape::product(ir::dimsOf(kernel.getOutputs()[result]))), end(0);
   if (size.isZero())

@@ -104,7 +104,35 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A list of chosen elements counts those in front of each; one that counts others leaves elements out.
+// A list of chosen elements counts those in front of each, of two conditions as of one.
+!k = tensor<?xf32, #lathe.dims<"k">>
+module {
+lathe.symbol "k" range [0, -1]
+func.func @main(%x: tensor<9xf32>, %m: tensor<9xi1>, %o: tensor<9xi1>) -> !k {
+  %0 = kernel.generic scan @both axes(i = "9") ins(%x, %m, %o : tensor<9xf32>, tensor<9xi1>, tensor<9xi1>) outs(!k) {
+  ^bb0(%in: !kernel.ref<f32>, %mask: !kernel.ref<i1>, %other: !kernel.ref<i1>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %in["i"] : !kernel.ref<f32> -> f32
+    %a = kernel.load %mask["i"] : !kernel.ref<i1> -> i1
+    %b = kernel.load %other["i"] : !kernel.ref<i1> -> i1
+    %p = arith.andi %a, %b : i1
+    %one = arith.extui %p : i1 to i64
+    %s = kernel.scan add %one along "i" {exclusive} : i64
+    %k = kernel.index "k"
+    %low = arith.cmpi slt, %s, %k : i64
+    %q = arith.andi %p, %low : i1
+    %last = kernel.index "k - 1"
+    %zero = arith.constant 0 : i64
+    %most = arith.minsi %s, %last : i64
+    %at = arith.maxsi %most, %zero : i64
+    kernel.store %1, %out["$0"] indirect(%at) if %q : f32, !kernel.ref<f32>
+  }
+  return %0 : !k
+}
+}
+
+// -----
+
+// One that counts others leaves elements out.
 !k = tensor<?xf32, #lathe.dims<"k">>
 module {
 lathe.symbol "k" range [0, -1]

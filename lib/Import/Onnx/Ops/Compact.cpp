@@ -30,10 +30,13 @@ static Expr countTrue(Node &n, Value list) {
   return countOf(n, n.g.reduce(ReduceKind::Sum, n.g.cast(list, n.g.b.getI64Type()), {0}, false));
 }
 
+/// Whether a function of the runtime lists them.
+static bool onHost(Node &n) { return n.importer.session().sizes.importOptions().hostPositions; }
+
 /// The positions of the true elements of a list.
 static Value positionsOf(Node &n, Value mask) {
   Expr count = countTrue(n, mask);
-  return ir::positionsOfTrue(n.g, mask, count, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions);
+  return ir::positionsOfTrue(n.g, mask, count, n.simplify(count), onHost(n));
 }
 
 static Value flat(Node &n, Value x) { return n.reshape(x, {n.simplify(shape::product(n.dims(x)))}); }
@@ -45,7 +48,7 @@ void nonZero(Node &n) {
     n.out(n.g.splat(0, {rank, size}, n.g.b.getI64Type()));
     return;
   }
-  n.out(ir::coordinatesOfTrue(n.g, mask, count, size, n.importer.session().sizes.importOptions().hostPositions));
+  n.out(ir::coordinatesOfTrue(n.g, mask, count, size, onHost(n)));
 }
 
 void compress(Node &n) {
@@ -67,7 +70,7 @@ void compress(Node &n) {
     return;
   }
   Expr count = countTrue(n, condition);
-  n.out(ir::elementsWhereTrue(n.g, x, condition, count, n.simplify(count), n.importer.session().sizes.importOptions().hostPositions));
+  n.out(ir::elementsWhereTrue(n.g, x, condition, count, n.simplify(count), onHost(n)));
 }
 
 namespace {
