@@ -6,16 +6,17 @@
 !t = tensor<?x?xf32, #lathe.dims<"k", "m">>
 !w = tensor<?x?xf32, #lathe.dims<"k", "n">>
 !y = tensor<?x?xf32, #lathe.dims<"m", "n">>
-!xs = tensor<300x768xf32>
-!ws = tensor<768x768xf32>
-!ys = tensor<300x768xf32>
-!xo = tensor<?x768xf32, #lathe.dims<"m", "768">>
-!yo = tensor<?x768xf32, #lathe.dims<"m", "768">>
+!xs = tensor<300x1024xf32>
+!ws = tensor<1024x1024xf32>
+!ys = tensor<300x1024xf32>
+!xo = tensor<?x1024xf32, #lathe.dims<"m", "1024">>
+!yo = tensor<?x1024xf32, #lathe.dims<"m", "1024">>
 !xf = tensor<?x100xf32, #lathe.dims<"m", "100">>
+!yg = tensor<?x768xf32, #lathe.dims<"m", "768">>
 !wf = tensor<100x768xf32>
 
 // Sixteen registers: all rows are copied once where many panels read them, and few are too many for the caches.
-// CHECK: @open {{.*}}#schedule.case<"24 <= m and 256 <= k and 8 <= floordiv(n + 31, 32) and k*m <= 2097152", #schedule.tiles<narrow = 16, rows = 2>>{{.*}}#schedule.case<#schedule.tiles<narrow = 16>>]
+// CHECK: @open {{.*}}#schedule.case<"24 <= m and 1024 <= k and 8 <= floordiv(n + 31, 32) and k*m <= 2097152", #schedule.tiles<narrow = 16, rows = 2>>{{.*}}#schedule.case<#schedule.tiles<narrow = 16>>]
 // AVX512: @open
 // AVX512-NOT: rows =
 // AVX512: return
@@ -29,12 +30,12 @@ func.func @open(%x: !x, %w: !w) -> !y {
 }
 
 // Known depths and columns leave the number of rows to ask about.
-// CHECK: @rows {{.*}}#schedule.case<"24 <= m and 768*m <= 2097152", #schedule.tiles<narrow = 32, rows = 2>>, #schedule.case<#schedule.tiles<narrow = 32>>]
+// CHECK: @rows {{.*}}#schedule.case<"24 <= m and 1024*m <= 2097152", #schedule.tiles<narrow = 32, rows = 2>>, #schedule.case<#schedule.tiles<narrow = 32>>]
 func.func @rows(%x: !xo, %w: !ws) -> !yo {
-  %0 = kernel.generic contraction @rows axes(i = "m", j = "768", l = "768") ins(%x, %w : !xo, !ws) outs(!yo) {
+  %0 = kernel.generic contraction @rows axes(i = "m", j = "1024", l = "1024") ins(%x, %w : !xo, !ws) outs(!yo) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
-    %1 = kernel.contract %a["768*i + l"], %b["768*l + j"] over ["l"] : (<f32>, <f32>) -> f32
-    kernel.store %1, %out["768*i + j"] : f32, <f32>
+    %1 = kernel.contract %a["1024*i + l"], %b["1024*l + j"] over ["l"] : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["1024*i + j"] : f32, <f32>
   }
   return %0 : !yo
 }
@@ -42,10 +43,10 @@ func.func @rows(%x: !xo, %w: !ws) -> !yo {
 // Known sizes ask for nothing.
 // CHECK: @known {{.*}}schedule.cases = [#schedule.case<#schedule.tiles<narrow = 32, rows = 2>>]
 func.func @known(%x: !xs, %w: !ws) -> !ys {
-  %0 = kernel.generic contraction @known axes(i = "300", j = "768", l = "768") ins(%x, %w : !xs, !ws) outs(!ys) {
+  %0 = kernel.generic contraction @known axes(i = "300", j = "1024", l = "1024") ins(%x, %w : !xs, !ws) outs(!ys) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
-    %1 = kernel.contract %a["768*i + l"], %b["768*l + j"] over ["l"] : (<f32>, <f32>) -> f32
-    kernel.store %1, %out["768*i + j"] : f32, <f32>
+    %1 = kernel.contract %a["1024*i + l"], %b["1024*l + j"] over ["l"] : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["1024*i + j"] : f32, <f32>
   }
   return %0 : !ys
 }
@@ -54,13 +55,13 @@ func.func @known(%x: !xs, %w: !ws) -> !ys {
 // CHECK: @short
 // CHECK-NOT: rows =
 // CHECK: return
-func.func @short(%x: !xf, %w: !wf) -> !yo {
-  %0 = kernel.generic contraction @short axes(i = "m", j = "768", l = "100") ins(%x, %w : !xf, !wf) outs(!yo) {
+func.func @short(%x: !xf, %w: !wf) -> !yg {
+  %0 = kernel.generic contraction @short axes(i = "m", j = "768", l = "100") ins(%x, %w : !xf, !wf) outs(!yg) {
   ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.contract %a["100*i + l"], %b["768*l + j"] over ["l"] : (<f32>, <f32>) -> f32
     kernel.store %1, %out["768*i + j"] : f32, <f32>
   }
-  return %0 : !yo
+  return %0 : !yg
 }
 
 // Rows that lie side by side: those of some tiles are copied together, or few are read part by part.
