@@ -85,19 +85,9 @@ static std::vector<int64_t> valuesOf(const SizeHints &h) {
   return values;
 }
 
-/// Each size the first of its values that is at least so large, or the last.
-static Point allAtLeast(int64_t size, ArrayRef<std::string> sizes, ArrayRef<std::vector<int64_t>> values) {
-  Point p;
-  for (auto [name, own] : llvm::zip(sizes, values)) {
-    auto above = llvm::lower_bound(own, size);
-    p[name] = above == own.end() ? own.back() : *above;
-  }
-  return p;
-}
-
 std::vector<Point> schedule::pointsOf(ArrayRef<std::string> sizes, ArrayRef<SizeHints> hints) {
   constexpr size_t most = 64;
-  constexpr int64_t usual = 128, large = 1024; // what the others are while one varies; what all are together
+  constexpr int64_t usual = 128; // what the others are while one varies
   std::vector<std::vector<int64_t>> values;
   size_t all = 1;
   for (const SizeHints &h : hints) {
@@ -117,16 +107,21 @@ std::vector<Point> schedule::pointsOf(ArrayRef<std::string> sizes, ArrayRef<Size
     }
     return points;
   }
-  points[0] = allAtLeast(usual, sizes, values);
+  for (auto [size, own] : llvm::zip(sizes, values)) {
+    auto above = llvm::lower_bound(own, usual);
+    points[0][size] = above == own.end() ? own.back() : *above;
+  }
   for (auto [size, own] : llvm::zip(sizes, values))
     for (int64_t v : own)
       if (Point p = points[0]; p[size] != v) {
         p[size] = v;
         points.push_back(p);
       }
-  // The least of all together, as in a decoder's step: one row of one sequence. And large ones together, which no point above has.
-  points.push_back(allAtLeast(0, sizes, values));
-  points.push_back(allAtLeast(large, sizes, values));
+  // The least of all together, as in a decoder's step: one row of one sequence.
+  Point least;
+  for (auto [size, own] : llvm::zip(sizes, values))
+    least[size] = own.front();
+  points.push_back(least);
   return points;
 }
 

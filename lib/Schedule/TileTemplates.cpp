@@ -140,7 +140,8 @@ static FirstOperand firstOperandOf(const BodyInfo &info, kernel::ContractOp op, 
                  lower::strideAlong(info, reduced, lhs)};
   o.plain = x == sum && (!op.getPackedAttr() || y == sum);
   o.shared = !(info.axesOf(lhs) & (roles.batch | roles.others));
-  o.parts = op.getPackedAttr() || lower::strideAlong(info, reduced, op.getRhsExpr());
+  o.packed = bool(op.getPackedAttr());
+  o.parts = o.packed || lower::strideAlong(info, reduced, op.getRhsExpr());
   o.bytes = sum.getIntOrFloatBitWidth() / 8;
   return o;
 }
@@ -168,7 +169,7 @@ static void proposeWithRows(const BodyInfo &info, kernel::ContractOp op, const C
 
 /// Points vary one size while the others are small. Which rows are worth copying shows where all are what matrices usually have.
 static void addUsualPoint(std::vector<Point> &points) {
-  constexpr int64_t usual = 512;
+  constexpr int64_t usual = 1024; // rows of so many elements lie a page apart
   Point all;
   for (const Point &p : points)
     for (auto &[size, value] : p) {

@@ -11,6 +11,9 @@
 !ys = tensor<300x1024xf32>
 !xo = tensor<?x1024xf32, #lathe.dims<"m", "1024">>
 !yo = tensor<?x1024xf32, #lathe.dims<"m", "1024">>
+!xp = tensor<?x256xf32, #lathe.dims<"m", "256">>
+!wp = tensor<768x256xf32>
+!yp = tensor<?x768xf32, #lathe.dims<"m", "768">>
 !xf = tensor<?x100xf32, #lathe.dims<"m", "100">>
 !yg = tensor<?x768xf32, #lathe.dims<"m", "768">>
 !wf = tensor<100x768xf32>
@@ -49,6 +52,17 @@ func.func @known(%x: !xs, %w: !ws) -> !ys {
     kernel.store %1, %out["1024*i + j"] : f32, <f32>
   }
   return %0 : !ys
+}
+
+// Constant panels: from fewer points of the sum on.
+// CHECK: @constant {{.*}}#schedule.case<"24 <= m and 256*m <= 2097152", #schedule.tiles<narrow = 32, rows = 2>>, #schedule.case<#schedule.tiles<narrow = 32>>]
+func.func @constant(%x: !xp, %w: !wp) -> !yp {
+  %0 = kernel.generic contraction @constant axes(i = "m", j = "768", l = "256") ins(%x, %w : !xp, !wp) outs(!yp) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.contract %a["256*i + l"], %b["256*j + l"] over ["l"] packed {n_panel = 32 : i64} : (<f32>, <f32>) -> f32
+    kernel.store %1, %out["768*i + j"] : f32, <f32>
+  }
+  return %0 : !yp
 }
 
 // A short sum reads them where they lie.

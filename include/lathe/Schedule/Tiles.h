@@ -27,6 +27,7 @@ struct FirstOperand {
   std::optional<shape::Expr> row, point; ///< elements from one to the next, where that is one number
   bool plain = false;  ///< elements, and those of panels, are of the sum's type
   bool shared = false; ///< by all batch points
+  bool packed = false; ///< the second operand's panels were packed when the program was compiled
   bool parts = false;  ///< the second operand's panels can be read, or packed, for some points of the sum
   int64_t bytes = 4;   ///< of an element
 };

@@ -211,6 +211,7 @@ RowAccess ContractionEmitter::rowAccess() const {
   schedule::FirstOperand o{shape.rows.extent(), points.constant() ? points : Expr(manyPoints), panelCount(), shape.rows.strideOf(shape.lhs), reduced};
   o.plain = shape.lhsType == shape.accumulator && panelType == shape.accumulator;
   o.shared = llvm::none_of(shape.batch.axes, [&](unsigned a) { return shape.lhs.mentions(shape.batch.info->axes[a]); });
+  o.packed = bool(shape.packed);
   o.parts = !shape.rhsValue && !lines && (shape.packed || shape.reduced.strideOf(shape.rhs));
   o.bytes = shape.accumulatorBytes;
   for (auto &[way, when] : schedule::rowAccesses(o, f.isa)) {
