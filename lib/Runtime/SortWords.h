@@ -50,7 +50,7 @@ static const WORD *NAME(Near)(WORD *words, WORD *room, int64_t n, int keyBytes) 
 /* From `from` to `to`, which is it or the room beside it: words are spread by the digit `byte` until what has the same digits so far
  * stays in a cache. */
 static void NAME(Spread)(WORD *from, WORD *room, WORD *to, int64_t n, int byte) {
-  if (byte < 0 || n * (int64_t)sizeof(WORD) <= LATHE_SORT_NEAR) {
+  if (byte < 0 || isNear(n, sizeof(WORD))) {
     const WORD *sorted = byte < 0 ? from : NAME(Near)(from, room, n, byte + 1);
     if (sorted != to)
       memcpy(to, sorted, (size_t)n * sizeof(WORD));
@@ -76,7 +76,7 @@ static void NAME(Spread)(WORD *from, WORD *room, WORD *to, int64_t n, int byte) 
 }
 
 static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n, int keyBytes) {
-  if (n * (int64_t)sizeof(WORD) <= LATHE_SORT_NEAR)
+  if (isNear(n, sizeof(WORD)))
     return NAME(Near)(words, room, n, keyBytes);
   uint64_t first = NAME(Key)(&words[0]), differing = 0;
   for (int64_t i = 1; i < n; ++i)

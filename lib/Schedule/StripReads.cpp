@@ -61,11 +61,26 @@ StripReads::StripReads(const BodyInfo &info, const Strip &strip, const Divisibil
   }
 }
 
+/// Whether the places that indices name are the same wherever one is along these axes.
+static bool indexedAlike(const BodyInfo &info, kernel::LoadOp load, AxisSet axes) {
+  return llvm::none_of(load.getIndices(), [&](Value index) { return info.axesOf(index) & axes; });
+}
+
+bool schedule::gathersAlong(const BodyInfo &info, unsigned axis) {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    auto load = dyn_cast<kernel::LoadOp>(op);
+    return load && !load.getIndices().empty() && !load.getType().isInteger(1) && indexedAlike(info, load, AxisSet(1) << axis) &&
+           stepAlong(info, info.exprOf(op), axis) == 1;
+  });
+}
+
 void StripReads::add(kernel::LoadOp load) {
   kernel::GenericOp kernel = info.kernel;
   const Expr &offset = info.exprOf(load);
   unsigned operand = cast<BlockArgument>(load.getRef()).getArgNumber();
-  if (!load.getIndices().empty() || load.getType().isInteger(1) || offset.isUnknown() || operand >= kernel.getInputs().size())
+  if (!load.getIndices().empty() && ((lane >= 0 && width > 1) || !indexedAlike(info, load, strip.written | AxisSet(1) << strip.axis)))
+    return;
+  if (load.getType().isInteger(1) || offset.isUnknown() || operand >= kernel.getInputs().size())
     return;
   Distances d{0, 0, 0, std::vector<int64_t>(info.axes.size())};
   for (unsigned axis = 0; axis < info.axes.size(); ++axis) {
@@ -85,9 +100,9 @@ void StripReads::add(kernel::LoadOp load) {
     if (!whole || llvm::any_of(d.steps, [&](int64_t s) { return s % width != 0; }) || d.apart % width)
       return;
   }
-  auto same = llvm::find_if(runs, [&](const StripRun &r) { return r.operand == operand && r.base == base; });
+  auto same = llvm::find_if(runs, [&](const StripRun &r) { return r.operand == operand && r.base == base && llvm::equal(r.indices, load.getIndices()); });
   if (same == runs.end())
-    same = runs.insert(same, StripRun{operand, base, {}, {}, false});
+    same = runs.insert(same, StripRun{operand, base, SmallVector<Value>(load.getIndices()), {}, {}, false});
   same->guarded |= bool(load.getPredicate());
   d.run = same - runs.begin();
   loads.try_emplace(load, d);

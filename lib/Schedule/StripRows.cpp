@@ -8,17 +8,17 @@ using namespace lathe::schedule;
 using namespace lathe::lower;
 using shape::Expr;
 
-/// The strip's own axis has no lanes: its elements are put together from what all points read. Nor have places of a window.
-static std::pair<int, unsigned> lanesBeside(const RowSection &section, const Strip &strip, const ThreadRows &s) {
-  return s.lane == int(strip.axis) || !contains(section.axes.rows, s.lane) ? std::pair(-1, 1u) : std::pair(s.lane, s.width);
+/// The strip's own axis has no lanes: its elements are put together from what all points read. Nor have places of a window, nor strips of elements at computed
+/// places, which are another one in each lane.
+static std::pair<int, unsigned> lanesBeside(const BodyInfo &info, const RowSection &section, const Strip &strip, const ThreadRows &s) {
+  return s.lane == int(strip.axis) || !contains(section.axes.rows, s.lane) || gathersAlong(info, strip.axis) ? std::pair(-1, 1u) : std::pair(s.lane, s.width);
 }
 
 std::optional<Predicate> schedule::needsOfStrips(const BodyInfo &info, const RowSection &section, const Predicate &when, int64_t asked) {
   Divisibility known = divisibilityOf(info, when);
   ThreadRows s = layLanes(info, section, known);
-  if (!chooseStrip(info, section, known, s.lane, s.width, asked))
-    return std::nullopt;
-  return needsOfStrip(info).unknown();
+  Strip strip = chooseStrip(info, section, known, s.lane, s.width, asked);
+  return strip ? needsOfStrip(info, strip.axis).unknown() : std::nullopt;
 }
 
 /// Whether the condition says all that is needed.
@@ -37,7 +37,7 @@ std::optional<ThreadRows> schedule::stripRows(const BodyInfo &info, const RowSec
     return std::nullopt;
   ThreadRows row;
   row.strip = chooseStrip(info, section, divisibilityOf(info, when), s.lane, s.width, asked);
-  std::tie(row.lane, row.width) = lanesBeside(section, row.strip, s);
+  std::tie(row.lane, row.width) = lanesBeside(info, section, row.strip, s);
   // What shares a launch has its number of threads.
   row.threads = machine ? rowTuning.stripThreads : rowTuning.threads;
   return row;
@@ -58,7 +58,7 @@ bool schedule::proposeStrips(const BodyInfo &info, const RowSection &section, co
     for (const Comparison &c : needs->all())
       p.add(c.left, c.relation, c.right);
     if (points > 1)
-      p.add(Expr(points * lanesBeside(section, best, s).second * stripThreadsOfDevice), Relation::LessEqual, rows);
+      p.add(Expr(points * lanesBeside(info, section, best, s).second * stripThreadsOfDevice), Relation::LessEqual, rows);
     out.push_back({p, ThreadsAttr::get(info.kernel->getContext(), -1, -1, -1, points), Expr::unknown()});
   }
   return alone;

@@ -75,6 +75,9 @@ static int64_t costOf(const BodyInfo &info, const RowSection &section, const Str
   for (const StripRun &run : reads.all())
     for (const StripPiece &piece : reads.piecesOf(run))
       cost += ofAccess + (run.guarded ? 2 : 1) * piece.width;
+  for (Operation *op : info.ops)
+    if (auto load = dyn_cast<kernel::LoadOp>(op); load && !load.getIndices().empty() && !reads.runOf(load))
+      cost += operations * ofAccess;
   return trips * (cost + operations) + ofThread + ofPoint * strip.points * width;
 }
 
@@ -120,7 +123,7 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
   for (unsigned axis = info.axes.size(); axis-- > 0;) {
     if (!contains(section.axes.rows, axis))
       continue;
-    bool alone = int(axis) == lane || !contains(section.axes.rows, lane);
+    bool gathers = int(axis) != lane && gathersAlong(info, axis), alone = gathers || int(axis) == lane || !contains(section.axes.rows, lane);
     Strips strips{info, section, known, axis, alone ? -1 : lane, alone ? 1 : width};
     bool overlaps = false;
     for (unsigned points = mostPoints; points >= (section.axes.reduced ? 1 : 2); --points) {
@@ -128,26 +131,26 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
       if (!strip)
         continue;
       StripReads reads(info, strip, known, strips.lane, strips.width);
-      overlaps |= reads.readAgain() != 0;
+      overlaps |= gathers || reads.readAgain() != 0;
       if (!overlaps) // nor do fewer points
         break;
       if (asked > 0 ? points != asked : !strips.fits(points))
         continue;
       double cost = strips.costOfAll(strip, reads);
-      if ((points == 1 || reads.readAgain()) && (!best || cost < least))
+      if ((points == 1 || gathers || reads.readAgain()) && (!best || cost < least))
         best = strip, least = cost;
     }
   }
   return best;
 }
 
-Predicate schedule::needsOfStrip(const BodyInfo &info) {
+Predicate schedule::needsOfStrip(const BodyInfo &info, unsigned axis) {
   kernel::GenericOp kernel = info.kernel;
   Predicate needs;
   std::set<unsigned> seen;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    unsigned operand = load && load.getIndices().empty() ? cast<BlockArgument>(load.getRef()).getArgNumber() : kernel.getInputs().size();
+    unsigned operand = load && (load.getIndices().empty() || gathersAlong(info, axis)) ? cast<BlockArgument>(load.getRef()).getArgNumber() : kernel.getInputs().size();
     if (operand >= kernel.getInputs().size() || !seen.insert(operand).second)
       continue;
     Expr count = elementsOf(kernel, operand);

@@ -310,7 +310,7 @@ static llvm::Expected<ThreadRows> layAsAsked(const BodyInfo &info, const RowSect
     if (std::optional<ThreadRows> strips = stripRows(info, section, s, when, asked.getStrip(), machine))
       return *strips;
   if (asked.getStrip() > 0)
-    return userError("a thread takes neighbours along a line only where windows overlap, of operands that are not empty and of which places fit into 32 bits");
+    return userError("a thread takes neighbours along a line only where windows overlap or computed places have elements side by side, of operands that are not empty and of which places fit into 32 bits");
   if (!reduces(section))
     return s;
   const Expr all = extentOf(info, axes.reduced);

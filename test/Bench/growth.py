@@ -169,12 +169,19 @@ MACHINE = {
 
 
 def least(run, seconds):
-    count, best, end = 0, float('inf'), time.monotonic() + seconds
-    while time.monotonic() < end or count < 3:
+    """Seconds of a call, the least of samples of some milliseconds: a thread's clock may tick by that."""
+    def sample(count):
         start = time.thread_time()
-        run()
-        best, count = min(best, time.thread_time() - start), count + 1
-    return best
+        for _ in range(count):
+            run()
+        return time.thread_time() - start
+    count = 1
+    while sample(count) < 2e-3:
+        count *= 2
+    taken, end = [], time.monotonic() + seconds
+    while time.monotonic() < end or len(taken) < 3:
+        taken.append(sample(count) / count)
+    return min(taken)
 
 
 def workspace(compiled):

@@ -95,7 +95,7 @@ def Schedule_ThreadsAttr : Schedule_Attr<"Threads", "threads"> {
         that are too few for the processors;
       - `persist`: accesses of each of them that stay in registers from pass to pass, 0: each pass walks the row in memory;
       - `keep`: 1: what several passes read each thread keeps in shared memory, of several blocks where the machine has clusters; 0: not;
-      - `strip`: neighbours along a line that a thread computes together, so that windows which overlap are read once (Strips.h); 0: none.
+      - `strip`: neighbours along a line that a thread computes together, so that windows which overlap, and elements side by side at computed places, are read once (Strips.h); 0: none.
     How wide accesses are follows from what the condition says of sizes: `"mod(n, 8) = 0"`.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "-1">:$row, DefaultValuedParameter<"int64_t", "-1">:$persist,

@@ -31,6 +31,7 @@ struct Strip {
 struct StripRun {
   unsigned operand = 0;
   shape::Expr base;
+  llvm::SmallVector<mlir::Value> indices; ///< computed ones in `base`, the same at all points
   std::set<int64_t> places;
   std::vector<std::set<int64_t>> ofPoint; ///< those of each point; one set where points read the same
   bool guarded = false; ///< some load is of a predicate: its element may lie outside
@@ -89,8 +90,10 @@ shape::Expr stripsAlong(const lower::BodyInfo &info, const Strip &strip);
 /// The strip that takes the least time, or the one of so many points; none where windows do not overlap, or rows are no such windows.
 Strip chooseStrip(const lower::BodyInfo &info, const lower::RowSection &section, const lower::Divisibility &known, int lane, unsigned width,
                   int64_t asked);
-/// What has to hold of sizes, whatever the strip: no operand that is read at known places is empty, and these fit into 32 bits.
-Predicate needsOfStrip(const lower::BodyInfo &info);
+/// Whether points along the axis find elements side by side at a place that is computed, in the same way for all of them.
+bool gathersAlong(const lower::BodyInfo &info, unsigned axis);
+/// What has to hold of sizes for strips along the axis: no operand that is read at known distances is empty, and these fit into 32 bits.
+Predicate needsOfStrip(const lower::BodyInfo &info, unsigned axis);
 
 } // namespace lathe::schedule
 

@@ -121,7 +121,7 @@ KernelPlan SortEmitter::plan() const {
     plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
   // What is not wanted is dropped before the rest is sorted, which takes as much again.
   const Expr &size = info.extents[axis], &count = info.extents[rankAxis];
-  Expr sorted = Expr::min(size, count + Expr::floordiv(count, 64) + Expr(128));
+  Expr sorted = Expr::min(size, count + Expr::min(Expr::floordiv(count, 64), Expr(4096)) + Expr(128));
   plan.scratchBytes = roomFor(size, wordBytes) * Expr(rows) + roomFor(sorted, wordBytes);
   plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
   return plan;

@@ -20,7 +20,11 @@ Value StripReader::fetch(unsigned number, const schedule::StripPiece &piece) {
   Type type = d.vector(piece.width, element);
   unsigned bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8) * piece.width;
   // Places are counted in accesses, in 32 bits: those in front of the operand are large numbers.
-  Value place = d.narrow(d.add(scopes.back().origin.emitExpr(run.base), piece.first));
+  lower::BodyEmitter &origin = scopes.back().origin;
+  SmallVector<Value> indices;
+  for (Value index : run.indices)
+    indices.push_back(origin.emit(index));
+  Value place = d.narrow(d.add(origin.emitExpr(run.base, indices), piece.first));
   if (piece.width > 1)
     place = d.b.create<arith::ShRSIOp>(d.loc, place, d.i32(llvm::Log2_32(piece.width)));
   Value count = d.div(frame.size(lower::elementsOf(kernel, run.operand)), piece.width);

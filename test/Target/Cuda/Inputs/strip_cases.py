@@ -107,6 +107,41 @@ def stencil(n, w, t="f32", strip=4):
     return case.launching("row_strips")
 
 
+def sampled(n, c, pixels, count, t="f32", strip=None, open=False):
+    """Between two neighbouring pixels, at places from a table, some of them outside: channels of a pixel lie side by side, those of a result apart."""
+    name = f"sampled {n} {c} {pixels} {count} {t}"
+    x, part = _drawn(name, (n, pixels, c), t), rng(name + " part").random((n, count)).astype(np.float32)
+    places = rng(name + " places").integers(-2, pixels + 2, (n, count))
+    sizes = {"N": n, "C": c, "P": pixels, "X": count} if open else {}
+    N, C, P, X = (s if open else str(v) for s, v in (("N", n), ("C", c), ("P", pixels), ("X", count)))
+    body = load("p", "i1", f"{X}*n + x", "i64") + load("w", "i2", f"{X}*n + x", "f32")
+    body += f'    %one = arith.constant 1 : i64\n    %next = arith.addi %p, %one : i64\n    %bound = kernel.index "{P}"\n    %none = arith.constant 0 : i64\n    %zero = arith.constant 0.0 : {t}\n'
+    for v, at in (("a", "p"), ("b", "next")):
+        body += f"    %{v}l = arith.cmpi sge, %{at}, %none : i64\n    %{v}h = arith.cmpi slt, %{at}, %bound : i64\n    %{v}in = arith.andi %{v}l, %{v}h : i1\n"
+        body += f'    %{v} = kernel.load %i0["{P}*{C}*n + {C}*$0 + c"] indirect(%{at}) if %{v}in else %zero : !kernel.ref<{t}> else {t} -> {t}\n' + _extended(v, t)
+    a, b = _widened("a", t), _widened("b", t)
+    wide = "f64" if t == "f64" else "f32"
+    weight = "w"
+    if t == "f64":
+        body, weight = body + "    %w8 = arith.extf %w : f32 to f64\n", "w8"
+    body += f"    %d = arith.subf %{b}, %{a} : {wide}\n    %m = arith.mulf %d, %{weight} : {wide}\n    %r = arith.addf %{a}, %m : {wide}\n"
+    result = "r"
+    if t not in ("f32", "f64"):
+        body, result = body + f"    %rounded = arith.truncf %r : {wide} to {t}\n", "rounded"
+    body += store(result, "o0", f"{C}*{X}*n + {X}*c + x", t)
+    taken = lambda at: np.where(((at >= 0) & (at < pixels))[..., None], np.take_along_axis(x.astype(np.float64), np.clip(at, 0, pixels - 1)[..., None], 1), 0)
+    want = taken(places) + (taken(places + 1) - taken(places)) * part[..., None]
+    tol = 1e-2 if t in ("bf16", "f16") else 3e-5
+    case = Case("sampled", "loop", [("n", N), ("c", C), ("x", X)], body, sizes, [(t, x), ("i64", places), ("f32", part)], [(t, np.ascontiguousarray(want.transpose(0, 2, 1)))], tol, tol)
+    if strip:
+        fits = " and ".join(f"0 < {count} and {count} <= 2147483647" for count in (f"{N}*{P}*{C}", f"{N}*{X}"))
+        taken = f"#schedule.threads<strip = {strip}>>"
+        case.attributes = f'attributes {{schedule.cases = [#schedule.case<"{fits}", {taken}, #schedule.case<#schedule.threads<strip = 0>>]}} ' if open else f"attributes {{schedule.cases = [#schedule.case<{taken}]}} "
+    if open:
+        case.dims = {0: [N, P, C], 1: [N, X], 2: [N, X]}
+    return case if open and not strip else case.launching("row_strips")
+
+
 # Every length of a strip, lines that end anywhere in one.
 LINES = [lambda s=s, w=w, last=last, t=t: window(2, 3 if not last else 4, 5, w, last=last, strip=s, t=t)
          for s, w, last, t in [(1, 7, 0, "f32"), (2, 7, 0, "f32"), (2, 8, 1, "f32"), (3, 9, 0, "bf16"), (4, 12, 0, "f32"), (4, 13, 1, "f32"), (5, 11, 0, "f16"),
@@ -132,4 +167,8 @@ CHOSEN = [lambda: window(1, 8, 7, 7, kind="depthwise", last=True, t="bf16", k=(7
 # Windows whose places lie side by side beside results that do not: no lanes.
 STENCILS = [lambda: window(2, 2, 9, 8, k=(4, 8), pads=((0, 0), (0, 0)), strip=2), lambda: stencil(3, 16), lambda: stencil(2, 17, strip=8), lambda: stencil(2, 9, "f64", 2), lambda: stencil(1, 8, strip=8)]
 
-GROUPS = {"strips": LINES + SHAPES, "strips_depthwise": DEPTHWISE, "strips_open": OPEN + CHOSEN, "stencils": STENCILS}
+# Elements side by side at places that are computed: whole accesses, pieces, single ones.
+SAMPLED = [lambda a=a: sampled(*a) for a in [(2, 16, 9, 40, "f32", 8), (1, 8, 5, 33, "bf16"), (2, 12, 7, 9, "f16"), (1, 5, 6, 10, "f32", 4), (1, 8, 1, 12, "f64"), (1, 9, 6, 10, "f32", 3), (1, 2, 6, 10, "f32", 8)]]
+SAMPLED += [lambda a=a: sampled(*a, open=True) for a in [(2, 16, 9, 40, "f32", 8), (1, 7, 5, 12, "bf16", 4), (1, 3, 6, 10)]]
+
+GROUPS = {"sampled": SAMPLED, "strips": LINES + SHAPES, "strips_depthwise": DEPTHWISE, "strips_open": OPEN + CHOSEN, "stencils": STENCILS}
