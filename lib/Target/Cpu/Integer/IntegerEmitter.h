@@ -12,7 +12,8 @@ namespace lathe::cpu {
 /// Panels of columns, their corrections and tiles; how rows come into words is for who derives from it.
 class IntegerEmitter {
 public:
-  IntegerEmitter(KernelFunction &f, const IntegerShape &shape);
+  /// `tileRows`: of the largest tile, where it is not IntegerTile's.
+  IntegerEmitter(KernelFunction &f, const IntegerShape &shape, unsigned tileRows = 0);
   const std::string &error() const { return body.error(); }
 
 protected:
