@@ -123,3 +123,24 @@ func.func @signs(%x: tensor<?x64xi8>, %y: tensor<3x64xi8>, %w: tensor<64x64xui8>
   }
   return
 }
+
+// A convolution whose channels lie side by side: rows of a tile are a window's step apart in the packed image, 24 words of a line of taps are
+// two steps of twelve.
+// AVX512-LABEL: image_avx512amx.body:
+// AVX512: ldtilecfg
+// AVX512: tdpbusd
+// AVX512: tilerelease
+func.func @image(%x: tensor<1x10x22x32xui8>, %w: tensor<64x32x3x3xi8>) {
+  %0 = kernel.generic reduction @image axes(i = "8", j = "20", o = "64", p = "3", q = "3", c = "32")
+      ins(%x, %w : tensor<1x10x22x32xui8>, tensor<64x32x3x3xi8>) outs(tensor<1x8x20x64xi32>) {
+  ^bb0(%a: !kernel.ref<i8>, %b: !kernel.ref<i8>, %r: !kernel.ref<i32>):
+    %1 = kernel.load %a["704*i + 704*p + 32*j + 32*q + c"] : !kernel.ref<i8> -> i8
+    %2 = kernel.load %b["288*o + 9*c + 3*p + q"] {packed} : !kernel.ref<i8> -> i8
+    %3 = arith.extui %1 : i8 to i32
+    %4 = arith.extsi %2 : i8 to i32
+    %5 = arith.muli %3, %4 : i32
+    %6 = kernel.reduce add %5 over ["p", "q", "c"] {slides = ["i + p", "j + q"]} : i32
+    kernel.store %6, %r["1280*i + 64*j + o"] : i32, !kernel.ref<i32>
+  }
+  return
+}

@@ -121,10 +121,14 @@ def pairs(variant):
                 check(f'{variant} pairs {signed} {m}x{k}x{n}', kernel, [a, packed], [m], a.astype(np.int32) @ b.astype(np.int32))
 
 
-def convolutions(variant, last, signed):
+IMAGES = (5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2), (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)
+# Channels that fill steps of the matrix unit, alone or in a line of taps; lines of a part of a tile, of two tiles, of several.
+FULL_IMAGES = (37, 33, 6, 11, 3, 1, 1), (64, 48, 9, 7, 3, 1, 1), (32, 40, 13, 70, 3, 2, 1), (64, 16, 8, 30, 3, 1, 2), (128, 9, 20, 5, 2, 2, 1)
+
+
+def convolutions(variant, last, signed, cases=IMAGES):
     """[image][channel][y][x], or `last`, [image][y][x][channel], with a border of 7."""
-    for c, o, h, w, kernel_size, stride, dilation in ((5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2),
-                                                      (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)):
+    for c, o, h, w, kernel_size, stride, dilation in cases:
         pad = dilation * (kernel_size // 2)
         oh, ow = ((s + 2 * pad - dilation * (kernel_size - 1) - 1) // stride + 1 for s in (h, w))
         y, x, taps = f'{stride}*i + {dilation}*p - {pad}', f'{stride}*j + {dilation}*q - {pad}', kernel_size**2
@@ -213,6 +217,8 @@ for variant in byte_variants():
     strided_and_batched(variant)
     if variant == 'avx512amx':
         tiles(variant)
+        for signed in (False, True):
+            convolutions(variant, True, signed, FULL_IMAGES)
         continue
     pairs(variant)
     for last, signed in ((False, False), (True, False), (True, True)):

@@ -1,6 +1,7 @@
 //===- IntegerConvolution.cpp - CPU code for convolutions of bytes ---------===//
 
 #include "IntegerEmitter.h"
+#include "MatrixUnit.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +24,12 @@ namespace {
 /// at a fixed distance from where the window starts, which a table holds, and neighbouring places of a line at another.
 class ImageEmitter : IntegerEmitter {
 public:
-  ImageEmitter(KernelFunction &f, const IntegerShape &shape);
+  /// For the matrix unit with the words of its steps and the operands' signs; `shape` is unshifted then.
+  struct Steps {
+    int64_t words;
+    bool rowsSigned;
+  };
+  ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps = {});
   void emit();
   KernelPlan plan() const;
   using IntegerEmitter::error;
@@ -39,8 +45,12 @@ private:
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
   Expr lineWords() const { return spanOf(x(), width()) * (together ? channelWords() : Expr(1)); }
-  /// A vector past the last line's end is not the next plane's. With the channels together a plane has all of them.
-  Expr planeWords() const { return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)); }
+  /// A vector past the last line's end is not the next plane's, nor are the rows that a tile has beyond the last group of places. With the
+  /// channels together a plane has all of them.
+  Expr planeWords() const {
+    Expr beyond = steps ? channelWords() * Expr(MatrixUnit::tilesOfGroup * x().stride) : Expr(0);
+    return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)) + beyond;
+  }
   Expr imageWords() const;
   void forOuterTaps(const BodyEmitter &point, llvm::function_ref<void(const BodyEmitter &, Value)> body);
   void fillTable();
@@ -48,7 +58,9 @@ private:
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
 
-  bool channelsLieTogether() const;
+  void emitUnitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
+  /// The tallest group of places of a line, halved.
+  Value tileHeight() { return v.ceilDiv(v.ceilDiv(rowLength, v.max(epilogue.rowGroups().tilesOf(v, rowLength), v.i(1))), MatrixUnit::tilesOfGroup); }
   void packTogether(const BodyEmitter &line, Value outer, Value number);
   void findBorders();
   bool isRunOfBytes(kernel::LoadOp load) const;
@@ -56,6 +68,8 @@ private:
   std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
   void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
 
+  std::optional<Steps> steps;
+  std::optional<MatrixUnit> unit; ///< where there are steps
   bool together; ///< channels, in the image and in scratch
   SmallVector<Value> borders; ///< predicates of what is read of the image
   bool intervals = true;      ///< each holds between any two places at which it does
@@ -84,19 +98,35 @@ Expr ImageEmitter::imageWords() const {
 }
 
 /// All that is read for each channel has them side by side.
-bool ImageEmitter::channelsLieTogether() const {
-  const std::string &channel = f.info.axes[shape.channels()];
+static bool channelsLieTogether(const lower::BodyInfo &info, const IntegerShape &shape) {
+  const std::string &channel = info.axes[shape.channels()];
   bool any = false;
   for (Operation *op : lower::opsBelow(shape.rows)) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !(f.info.domainOf(op) >> shape.channels() & 1))
+    if (!load || !(info.domainOf(op) >> shape.channels() & 1))
       continue;
-    std::optional<Expr::Linear> along = f.info.exprOf(op).linearIn(channel);
+    std::optional<Expr::Linear> along = info.exprOf(op).linearIn(channel);
     if (!load.getIndices().empty() || !along || !along->coefficient.isOne())
       return false;
     any = true;
   }
   return any;
+}
+
+/// Words that divide what lies side by side under a window, a line of its taps or the channels of one, so that steps end with it. Short
+/// steps, and lines of a few places, leave most of a tile empty.
+std::optional<int64_t> lathe::cpu::stepOfImage(const lower::BodyInfo &info, const IntegerShape &shape) {
+  constexpr int64_t fewestWords = 8, fewestPlaces = 4;
+  const Slide &x = shape.slides.back();
+  std::optional<int64_t> channels = info.extents[shape.channels()].constant(), taps = x.tap ? info.extents[*x.tap].constant() : 1;
+  std::optional<int64_t> width = info.extents[*x.row].constant();
+  if (!channels || !taps || !channelsLieTogether(info, shape) || (width && *width < fewestPlaces))
+    return std::nullopt;
+  int64_t run = (*channels + quad - 1) / quad * (x.dilation == 1 ? *taps : 1);
+  for (int64_t step = MatrixUnit::words; step >= fewestWords; --step)
+    if (run % step == 0)
+      return step;
+  return std::nullopt;
 }
 
 /// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
@@ -182,9 +212,12 @@ void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Va
   });
 }
 
-ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape), together(channelsLieTogether()) {
+ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps)
+    : IntegerEmitter(f, shape, steps ? MatrixUnit::groupRows : 0), steps(steps), together(channelsLieTogether(f.info, shape)) {
   findBorders();
-  if (std::optional<int64_t> known = width().constant())
+  if (steps)
+    unit.emplace(v);
+  else if (std::optional<int64_t> known = width().constant())
     tiles.allowHeightsOf(epilogue.rowGroups(), *known);
   lineLength = body.emitExpr(lineWords());
   planeLength = body.emitExpr(planeWords());
@@ -203,7 +236,7 @@ KernelPlan ImageEmitter::plan() const {
   for (unsigned a : shape.product.rows.axes)
     outer = outer * (a == x().row || (y() && a == y()->row) ? Expr(1) : f.info.extents[a]);
   plan.items = outer * blocks() * Expr::min(width(), Expr(1)) * panels();
-  plan.cost = Expr(panelColumns / 2) * shape.words() * linesPerBlock() * width();
+  plan.cost = Expr(panelColumns / (steps ? 8 : 2)) * shape.words() * linesPerBlock() * width();
   plan.scratchBytes = Expr(quad) * (imageWords() + Expr(int64_t(v.lanes) + 16) + Expr(2) * shape.words() + panelWords());
   plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsPerPacking)));
   return plan;
@@ -329,6 +362,8 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
 void ImageEmitter::emit() {
   const AxisGroup &rows = shape.product.rows;
   fillTable();
+  if (unit)
+    unit->configure(tileHeight(), v.i(steps->words));
   AxisGroup outer(f.info, {rows.axes.begin(), rows.axes.end() - (y() ? 2 : 1)});
   Value count = v.max(body.emitExpr(blocks()), v.i(1)), height = body.emitExpr(this->height());
   Value low = v.div(height, count), highBlocks = v.sub(height, v.mul(low, count)), images = v.max(body.emitExpr(outer.extent()), v.i(1));
@@ -347,8 +382,10 @@ void ImageEmitter::emit() {
     packImage(point, firstLine, lines);
     Value firstRow = v.mul(v.add(v.mul(image, height), firstLine), rowLength);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(base, batch, panel, firstRow, lines); });
+           [&](Value panel) { steps ? emitUnitPanel(base, batch, panel, firstRow, lines) : emitPanel(base, batch, panel, firstRow, lines); });
   });
+  if (unit)
+    unit->release();
 }
 
 void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines) {
@@ -374,8 +411,36 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
   });
 }
 
-llvm::Expected<bool> lathe::cpu::emitIntegerConvolution(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan) {
-  ImageEmitter emitter(f, shape);
+/// A group is a part of a line: a tile's rows lie a window's step apart in the image.
+void ImageEmitter::emitUnitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines) {
+  ColumnPanel panel = panelAt(point, batch, panelIndex, room);
+  Value firstColumn = v.mul(panelIndex, panelColumns), rowStep = v.mul(placeStep, x().stride), height = tileHeight();
+  Value count = v.div(words, steps->words), perLine = epilogue.rowGroups().tilesOf(v, rowLength), groupCount = v.mul(perLine, lines);
+  forWidth(panelIndex, [&](unsigned width) {
+    v.loop(v.i(0), lines, 1, [&](Value line) {
+      Value lineAt = word(f.scratch, v.mul(v.mul(line, y() ? y()->stride : 1), lineLength));
+      epilogue.rowGroups().each(v, rowLength, [&](const RowGroups::Part &group) {
+        Value row = v.add(v.add(firstRow, v.mul(line, rowLength)), group.first), number = v.add(v.mul(line, perLine), group.number);
+        auto rows = [&](unsigned tile, Value step) {
+          Value offset = v.b.create<LLVM::LoadOp>(v.loc, v.b.getI64Type(), v.at(table, v.mul(step, steps->words), v.b.getI64Type()), 8);
+          return word(lineAt, v.add(offset, v.mul(v.add(group.first, v.mul(height, tile)), rowStep)));
+        };
+        auto columns = [&](Value step) {
+          requestStep(panel, number, groupCount, step, count);
+          return word(panel.words, v.mul(step, steps->words * panelColumns));
+        };
+        epilogue.request(point, row, group.count, firstColumn, width);
+        unit->multiply({steps->rowsSigned, true, v.mul(rowStep, quad), rows, columns}, count, width, epilogue.buffer(), height);
+        epilogue.emit(point, row, group.count, firstColumn, width);
+      });
+    });
+  });
+}
+
+llvm::Expected<bool> lathe::cpu::emitIntegerConvolution(KernelFunction &f, const IntegerShape &given, KernelPlan &plan) {
+  std::optional<int64_t> words = f.isa.multipliesByteTiles() ? stepOfImage(f.info, given) : std::nullopt;
+  IntegerShape shape = words ? given.unshifted() : given;
+  ImageEmitter emitter(f, shape, words ? std::optional(ImageEmitter::Steps{*words, given.rowsSigned}) : std::nullopt);
   emitter.emit();
   plan = emitter.plan();
   if (!emitter.error().empty())

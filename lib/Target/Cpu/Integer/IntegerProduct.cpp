@@ -17,6 +17,9 @@ constexpr int64_t blockBytes = 192 << 10;
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 192, otherwise = 96;
 /// Words of the panel that a single tile requests from memory ahead of their use.
 constexpr int64_t prefetchWords = 32;
+/// The same for the matrix unit, in bytes: to the second-level cache.
+constexpr int64_t unitBytesAhead = 16 << 10;
+constexpr int64_t cacheLine = 64;
 /// Panels that a thread takes at least: each thread packs its own rows.
 constexpr int64_t panelsPerPacking = 4;
 
@@ -86,6 +89,17 @@ Request IntegerEmitter::requestOf(const ColumnPanel &panel, Value tile, Value co
   Value single = v.less(count, v.i(2)), step = v.select(single, v.i(bytes), v.ceilDiv(v.i(bytes), v.max(v.mul(count, passes), v.i(1))));
   Value stretch = v.mul(words, step), next = v.add(v.mul(outside.emitExpr(shape.panelRows()), bytes), v.mul(v.mul(tile, passes), stretch));
   return {v.at(panel.words, v.select(single, v.i(prefetchWords * bytes), next), v.b.getI8Type()), step, v.select(single, v.i(perPass), stretch)};
+}
+
+void IntegerEmitter::requestStep(const ColumnPanel &panel, Value tile, Value count, Value step, Value steps) {
+  if (!shape.product.packed)
+    return;
+  Type i8 = v.b.getI8Type();
+  BodyEmitter outside = body;
+  Value single = v.less(count, v.i(2)), perStep = v.ceilDiv(v.i(MatrixUnit::words * quad * panelColumns), v.max(count, v.i(1)));
+  Value ahead = v.select(single, v.i(unitBytesAhead), v.mul(outside.emitExpr(shape.panelRows()), quad * panelColumns));
+  Value start = v.at(panel.words, v.add(ahead, v.mul(v.add(v.mul(tile, steps), step), perStep)), i8);
+  v.loop(v.i(0), perStep, cacheLine, [&](Value line) { v.prefetch(start, line, i8, /*level=*/2); });
 }
 
 void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
@@ -216,7 +230,7 @@ void MatrixEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panel
 
 bool lathe::cpu::mayMultiplyByteTiles(const lower::BodyInfo &info) {
   std::optional<IntegerShape> shape = IntegerShape::of(info);
-  return shape && UnitEmitter::serves(*shape);
+  return shape && (shape->isConvolution() ? stepOfImage(info, *shape).has_value() : UnitEmitter::serves(*shape));
 }
 
 static llvm::Expected<bool> outcome(const std::string &error) {
@@ -227,7 +241,7 @@ static llvm::Expected<bool> outcome(const std::string &error) {
 
 static llvm::Expected<bool> emitMatrices(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan) {
   bool served = f.isa.multipliesByteTiles() && UnitEmitter::serves(shape), known = shape.product.rows.extent().constant().has_value();
-  IntegerShape unshifted = UnitEmitter::unshifted(shape);
+  IntegerShape unshifted = shape.unshifted();
   std::optional<UnitEmitter> unit;
   std::optional<MatrixEmitter> dots;
   if (served)

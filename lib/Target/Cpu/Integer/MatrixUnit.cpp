@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatrixUnit.h"
+#include "IntegerProduct.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -43,7 +44,29 @@ void MatrixUnit::configure(Value height, Value depth) {
 
 void MatrixUnit::release() { call("tilerelease", {}); }
 
-void MatrixUnit::multiply(unsigned sums, unsigned first, unsigned second, bool firstSigned, bool secondSigned) {
-  std::string name = std::string("tdpb") + (firstSigned ? "s" : "u") + (secondSigned ? "s" : "u") + "d";
-  call(name, {number(sums), number(first), number(second)});
+/// Four products for four loads.
+void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns, Value to, Value height) {
+  static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};
+  unsigned across = columns > words ? 2 : 1;
+  Type i8 = v.b.getI8Type();
+  Value pitch = v.i(quad * panelColumns); // of sums as of a panel's words
+  auto eachSum = [&](function_ref<void(unsigned, unsigned)> body) {
+    for (unsigned r = 0; r < tilesOfGroup; ++r)
+      for (unsigned c = 0; c < across; ++c)
+        body(r, c);
+  };
+  std::string product = std::string("tdpb") + (factors.firstSigned ? "s" : "u") + (factors.secondSigned ? "s" : "u") + "d";
+  eachSum([&](unsigned r, unsigned c) { zero(sums[r][c]); });
+  v.loop(v.i(0), steps, 1, [&](Value step) {
+    Value panel = factors.second(step);
+    for (unsigned c = 0; c < across; ++c)
+      load(seconds[c], v.at(panel, v.i(c * rowBytes), i8), pitch);
+    for (unsigned r = 0; r < tilesOfGroup; ++r)
+      load(firsts[r], factors.first(r, step), factors.firstPitch);
+    eachSum([&](unsigned r, unsigned c) { call(product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
+  });
+  eachSum([&](unsigned r, unsigned c) {
+    Value row = v.mul(v.mul(height, r), quad * panelColumns);
+    store(sums[r][c], v.at(to, v.add(row, c * rowBytes), i8), pitch);
+  });
 }

@@ -17,8 +17,9 @@ class MatrixUnit {
 public:
   /// Rows of a register, and words of 32 bits in one.
   static constexpr int64_t rows = 16, words = 16, rowBytes = 64;
-  /// Of sums, a block of two by two; of the first factor; of the second one.
-  static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};
+  /// Of rows, that are multiplied together.
+  static constexpr unsigned tilesOfGroup = 2;
+  static constexpr int64_t groupRows = tilesOfGroup * rows;
 
   /// Reserves the configuration, on the stack, where the builder stands: at the function's entry.
   explicit MatrixUnit(VectorBuilder &v);
@@ -26,14 +27,21 @@ public:
   void configure(mlir::Value height, mlir::Value depth);
   /// The thread is left without a configuration, as the system and other code expect it.
   void release();
-  void zero(unsigned tile) { call("tilezero", {number(tile)}); }
-  /// Rows lie `pitch` bytes apart.
-  void load(unsigned tile, mlir::Value from, int64_t pitch) { call("tileloadd64", {number(tile), from, v.i(pitch)}); }
-  void store(unsigned tile, mlir::Value to, int64_t pitch) { call("tilestored64", {number(tile), to, v.i(pitch)}); }
-  /// sums += first * second, whose bytes are signed or not.
-  void multiply(unsigned sums, unsigned first, unsigned second, bool firstSigned, bool secondSigned);
+
+  struct Factors {
+    bool firstSigned, secondSigned;
+    mlir::Value firstPitch; ///< bytes from row to row of the first factor
+    /// Where a step's words of the first row of a tile of rows lie, and those of a panel of columns. The latter is asked once a step.
+    llvm::function_ref<mlir::Value(unsigned tile, mlir::Value step)> first;
+    llvm::function_ref<mlir::Value(mlir::Value step)> second;
+  };
+  /// The products of a group, two tiles of `height` rows, with so many columns of a panel, stored as sums[row][panelColumns].
+  void multiply(const Factors &factors, mlir::Value steps, unsigned columns, mlir::Value sums, mlir::Value height);
 
 private:
+  void zero(unsigned tile) { call("tilezero", {number(tile)}); }
+  void load(unsigned tile, mlir::Value from, mlir::Value pitch) { call("tileloadd64", {number(tile), from, pitch}); }
+  void store(unsigned tile, mlir::Value to, mlir::Value pitch) { call("tilestored64", {number(tile), to, pitch}); }
   mlir::Value number(unsigned tile);
   void call(llvm::StringRef instruction, llvm::ArrayRef<mlir::Value> operands);
 

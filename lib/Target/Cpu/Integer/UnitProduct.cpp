@@ -14,12 +14,6 @@ constexpr int64_t blockBytes = 512 << 10;
 constexpr int64_t fewestBlockRows = 64, mostBlockRows = 256, otherwise = 128;
 /// Panels that a thread takes at least: packing its rows takes about as long as one.
 constexpr int64_t panelsPerPacking = 8;
-/// Bytes that a single group of rows requests of a panel ahead of their use.
-constexpr int64_t bytesAhead = 16 << 10;
-constexpr int64_t cacheLine = 64;
-/// From a word of a panel to the next one, and from a row of sums to the next one.
-constexpr int64_t wordPitch = quad * panelColumns, sumPitch = 4 * panelColumns;
-constexpr int64_t tileColumns = MatrixUnit::rowBytes / quad;
 
 static int64_t rowsOfBlock(const IntegerShape &shape) {
   std::optional<int64_t> depth = shape.product.reduced.extent().constant(), rows = shape.product.rows.extent().constant();
@@ -32,11 +26,11 @@ static int64_t rowsOfBlock(const IntegerShape &shape) {
 
 bool UnitEmitter::serves(const IntegerShape &shape) {
   std::optional<int64_t> rows = shape.product.rows.extent().constant();
-  return !shape.isConvolution() && !shape.product.rows.empty() && !(rows && *rows < fewestRows);
+  return !shape.product.rows.empty() && !(rows && *rows < fewestRows);
 }
 
 UnitEmitter::UnitEmitter(KernelFunction &f, const IntegerShape &shape, bool rowsSigned, bool columnsSigned)
-    : IntegerEmitter(f, shape, UnitRows::mostRows), rowsSigned(rowsSigned), columnsSigned(columnsSigned), unit(v), packed(v),
+    : IntegerEmitter(f, shape, MatrixUnit::groupRows), rowsSigned(rowsSigned), columnsSigned(columnsSigned), unit(v), packed(v),
       blockRows(rowsOfBlock(shape)) {
   packed.place(f.scratch, words);
   line = word(f.scratch, body.emitExpr(packedWords()));
@@ -74,7 +68,7 @@ void UnitEmitter::emit() {
 void UnitEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value first, Value count) {
   ColumnPanel panel = panelAt(point, batch, panelIndex, room);
   Value firstColumn = v.mul(panelIndex, panelColumns), groups = packed.groups();
-  Value groupRows = v.mul(packed.height(), UnitRows::tilesOfGroup);
+  Value groupRows = v.mul(packed.height(), MatrixUnit::tilesOfGroup);
   forWidth(panelIndex, [&](unsigned width) {
     v.loop(v.i(0), groups, 1, [&](Value group) {
       Value before = v.mul(group, groupRows), row = v.add(first, before), here = v.min(groupRows, v.sub(count, before));
@@ -87,42 +81,11 @@ void UnitEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIn
 
 /// The sums of a group of rows with a panel of columns, into the epilogue's buffer.
 void UnitEmitter::multiply(const ColumnPanel &panel, Value group, Value groups, unsigned width) {
-  unsigned across = width > tileColumns ? 2 : 1;
-  auto eachSum = [&](function_ref<void(unsigned, unsigned)> body) {
-    for (unsigned r = 0; r < UnitRows::tilesOfGroup; ++r)
-      for (unsigned c = 0; c < across; ++c)
-        body(r, c);
+  Value firstTile = v.mul(group, MatrixUnit::tilesOfGroup);
+  auto rows = [&](unsigned tile, Value step) { return packed.tileAt(v.add(firstTile, tile), step); };
+  auto columns = [&](Value step) {
+    requestStep(panel, group, groups, step, packed.steps());
+    return word(panel.words, v.mul(packed.firstWord(step), panelColumns));
   };
-  eachSum([&](unsigned r, unsigned c) { unit.zero(MatrixUnit::sums[r][c]); });
-  Value firstTile = v.mul(group, UnitRows::tilesOfGroup);
-  v.loop(v.i(0), packed.steps(), 1, [&](Value step) {
-    request(panel, group, groups, step);
-    Value columns = word(panel.words, v.mul(packed.firstWord(step), panelColumns));
-    for (unsigned c = 0; c < across; ++c)
-      unit.load(MatrixUnit::seconds[c], word(columns, v.i(c * tileColumns)), wordPitch);
-    for (unsigned r = 0; r < UnitRows::tilesOfGroup; ++r)
-      unit.load(MatrixUnit::firsts[r], packed.tileAt(v.add(firstTile, r), step), MatrixUnit::rowBytes);
-    eachSum([&](unsigned r, unsigned c) {
-      unit.multiply(MatrixUnit::sums[r][c], MatrixUnit::firsts[r], MatrixUnit::seconds[c], rowsSigned, columnsSigned);
-    });
-  });
-  eachSum([&](unsigned r, unsigned c) {
-    unit.store(MatrixUnit::sums[r][c], word(epilogue.bufferAt(v.mul(packed.height(), r)), v.i(c * tileColumns)), sumPitch);
-  });
-}
-
-/// Panels follow one another in memory: the groups of this one request the next one, each a part of it. A single group reads each word once, and
-/// requests what it reads soon.
-void UnitEmitter::request(const ColumnPanel &panel, Value group, Value groups, Value step) {
-  if (!shape.product.packed)
-    return;
-  Type i8 = v.b.getI8Type();
-  constexpr int64_t lines = MatrixUnit::words * wordPitch / cacheLine;
-  BodyEmitter outside = body;
-  Value single = v.less(groups, v.i(2)), perStep = v.ceilDiv(v.i(lines), v.max(groups, v.i(1)));
-  Value next = v.mul(outside.emitExpr(shape.panelRows()), wordPitch);
-  Value part = v.add(v.mul(v.select(single, v.i(0), group), packed.steps()), step);
-  Value from = v.add(v.select(single, v.i(bytesAhead), next), v.mul(v.mul(part, perStep), cacheLine));
-  Value start = v.at(panel.words, from, i8);
-  v.loop(v.i(0), v.mul(perStep, cacheLine), cacheLine, [&](Value at) { v.prefetch(start, at, i8, /*level=*/2); });
+  unit.multiply({rowsSigned, columnsSigned, v.i(MatrixUnit::rowBytes), rows, columns}, packed.steps(), width, epilogue.buffer(), packed.height());
 }

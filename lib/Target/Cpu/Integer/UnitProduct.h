@@ -15,12 +15,6 @@ public:
   static constexpr int64_t fewestRows = 4;
   /// Whether calls of the kernel may have so many.
   static bool serves(const IntegerShape &shape);
-  /// Operands as they lie in memory: signs are the instruction's matter, nothing is shifted.
-  static IntegerShape unshifted(IntegerShape shape) {
-    shape.rowsSigned = false;
-    shape.columnsSigned = true;
-    return shape;
-  }
   UnitEmitter(KernelFunction &f, const IntegerShape &unshifted, bool rowsSigned, bool columnsSigned);
   void emit();
   KernelPlan plan() const;
@@ -32,7 +26,6 @@ private:
   shape::Expr rowWords() const { return packedWords() + shape::Expr(UnitRows::roomFor(blockRows, v.lanes)); }
   void emitPanel(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value first, mlir::Value count);
   void multiply(const ColumnPanel &panel, mlir::Value group, mlir::Value groups, unsigned width);
-  void request(const ColumnPanel &panel, mlir::Value group, mlir::Value groups, mlir::Value step);
 
   bool rowsSigned, columnsSigned;
   MatrixUnit unit;

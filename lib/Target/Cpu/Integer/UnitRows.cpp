@@ -13,7 +13,7 @@ using shape::Expr;
 constexpr int64_t tileWords = MatrixUnit::rows * MatrixUnit::words;
 
 Expr UnitRows::size(const Expr &wordsOfRow, int64_t rows) {
-  int64_t tiles = tilesOfGroup * ((rows + mostRows - 1) / mostRows);
+  int64_t tiles = MatrixUnit::tilesOfGroup * ((rows + MatrixUnit::groupRows - 1) / MatrixUnit::groupRows);
   return Expr::ceildiv(wordsOfRow, Expr(MatrixUnit::words)) * Expr(tiles * tileWords);
 }
 
@@ -31,7 +31,7 @@ Value UnitRows::tileAt(Value tile, Value step) const {
 
 void UnitRows::pack(WordPacker &packer, const BodyEmitter &point, Value first, Value rows, Value room, int64_t most) {
   count = rows;
-  Value tiles = v.mul(v.ceilDiv(count, mostRows), tilesOfGroup);
+  Value tiles = v.mul(v.ceilDiv(count, MatrixUnit::groupRows), MatrixUnit::tilesOfGroup);
   tileHeight = v.max(v.ceilDiv(count, v.max(tiles, v.i(1))), v.i(1));
   if (packer.rowsAreRuns())
     return copyRuns(packer, point, first);

@@ -13,7 +13,6 @@ namespace lathe::cpu {
 /// panels of columns are not read past their end, and need no filling.
 class UnitRows {
 public:
-  static constexpr int64_t tilesOfGroup = 2, mostRows = tilesOfGroup * MatrixUnit::rows;
   explicit UnitRows(VectorBuilder &v) : v(v) {}
   /// Words of scratch for a block of so many rows.
   static shape::Expr size(const shape::Expr &wordsOfRow, int64_t rows);
@@ -30,7 +29,7 @@ public:
   mlir::Value depth() const { return v.max(v.min(words, v.i(MatrixUnit::words)), v.i(1)); }
   /// Rows of a tile, of the block that was packed.
   mlir::Value height() const { return tileHeight; }
-  mlir::Value groups() const { return v.ceilDiv(count, v.mul(tileHeight, tilesOfGroup)); }
+  mlir::Value groups() const { return v.ceilDiv(count, v.mul(tileHeight, MatrixUnit::tilesOfGroup)); }
   mlir::Value tileAt(mlir::Value tile, mlir::Value step) const;
   /// The first word of the sum that a step multiplies.
   mlir::Value firstWord(mlir::Value step) const { return v.min(v.mul(step, MatrixUnit::words), lastStart); }
