@@ -188,7 +188,7 @@ typedef enum {
   LATHE_LEVEL_AVX2_VNNI = 0x101,  /* AVX_VNNI */
   LATHE_LEVEL_AVX512_VNNI = 0x202, /* AVX512_VNNI */
   LATHE_LEVEL_AVX512_BF16 = 0x602, /* and AVX512_BF16 */
-  LATHE_LEVEL_AVX512_AMX = 0xe02   /* and AMX_TILE, AMX_INT8, which the system has to permit (latheMayUseTiles) */
+  LATHE_LEVEL_AVX512_AMX = 0xe02   /* and AMX_TILE, AMX_INT8, AMX_BF16, which the system has to permit (latheMayUseTiles) */
 } LatheLevel;
 
 typedef struct {

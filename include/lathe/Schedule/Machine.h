@@ -75,8 +75,9 @@ struct Machine {
   /// Four products of bytes, or two of bf16, and their sum in one instruction.
   bool dotsBytes() const { return features.contains("vnni"); }
   bool dotsHalves() const { return features.contains("+avx512bf16"); }
-  /// Products of matrices of bytes in tile registers.
+  /// Products of matrices of bytes, or of bf16, in tile registers.
   bool multipliesByteTiles() const { return features.contains("+amx-int8"); }
+  bool multipliesHalfTiles() const { return features.contains("+amx-bf16"); }
   /// Products of unsigned bytes and signed ones, of which neighbours are added in 16 bits, saturating.
   bool addsBytePairs() const { return features.contains("+ssse3"); }
   bool isGpu() const { return gpu.capability != 0; }

@@ -27,7 +27,7 @@ static uint64_t savedState(void) {
 uint32_t latheMachineLevel(void) {
   enum { Fma = 1 << 12, OsXsave = 1 << 27, Avx = 1 << 28, F16c = 1 << 29 };
   enum { Avx2 = 1 << 5, Avx512F = 1 << 16, Avx512DQ = 1 << 17, Avx512BW = 1 << 30, Avx512Vnni = 1 << 11, AvxVnni = 1 << 4, Avx512Bf16 = 1 << 5 };
-  enum { AmxTile = 1 << 24, AmxInt8 = 1 << 25, TileState = 3 << 17 };
+  enum { AmxBf16 = 1 << 22, AmxTile = 1 << 24, AmxInt8 = 1 << 25, Amx = AmxBf16 | AmxTile | AmxInt8, TileState = 3 << 17 };
   const uint32_t avx512VL = 1u << 31;
   uint32_t a, b, c, d;
   const uint32_t level1 = Fma | OsXsave | Avx | F16c;
@@ -39,7 +39,7 @@ uint32_t latheMachineLevel(void) {
   const uint32_t level2 = Avx512F | Avx512DQ | Avx512BW | avx512VL;
   uint32_t wide = c & Avx512Vnni ? LATHE_LEVEL_AVX512_VNNI & ~0xffu : 0;
   const int has512 = (saved & 0xe6) == 0xe6 && (b & level2) == level2;
-  const int hasTiles = (saved & TileState) == TileState && (d & AmxTile) && (d & AmxInt8);
+  const int hasTiles = (saved & TileState) == TileState && (d & Amx) == Amx;
   uint32_t narrow = 0;
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d))
     a = 0;

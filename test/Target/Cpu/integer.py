@@ -201,11 +201,11 @@ def tiles(variant):
             body = product(f'm + mm*k' if transposed else f'{k}*m + k', f'{n}*k + n', signs, 'k', 'packed')
             body += f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
             kernel = Kernel(f'reduction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
-            for m in (0, 3, 4, 16, 17, 32, 33, 65, 130, 300):
+            for m in (0, 11, 12, 16, 17, 32, 33, 65, 130, 300):
                 a, b = integers((m, k), signs[0]), integers((k, n), True)
                 laid = np.ascontiguousarray(a.T) if transposed else a
                 check(f'{variant} tiles {m}x{k}x{n} transposed {transposed}', kernel, [laid, words(b, k)], [m], a.astype(np.int32) @ b.astype(np.int32))
-    for m, signs in ((4, (True, False)), (31, (False, False)), (96, (True, True))):
+    for m, signs in ((12, (True, False)), (31, (False, False)), (96, (True, True))):
         body = product('70*m + k', '40*k + n', signs, 'k', '') + 'kernel.store %c, %out0["40*m + n"] : i32, !kernel.ref<i32>\n'
         kernel = Kernel(f'reduction @x axes(m = "{m}", n = "40", k = "70") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
         a, b = integers((m, 70), signs[0]), integers((70, 40), signs[1])

@@ -44,6 +44,16 @@ MULTIPLY(tdpbssd, int8_t, int8_t)
 MULTIPLY(tdpbsud, int8_t, uint8_t)
 MULTIPLY(tdpbusd, uint8_t, int8_t)
 MULTIPLY(tdpbuud, uint8_t, uint8_t)
+static float widened(const uint8_t *half) { uint32_t bits = (uint32_t)half[1] << 24 | (uint32_t)half[0] << 16; float x; memcpy(&x, &bits, 4); return x; }
+void unit_tdpbf16ps(uint8_t sum, uint8_t a, uint8_t b) {
+  configured(sum), configured(a), configured(b);
+  if (cfg.rows[sum] != cfg.rows[a] || cfg.bytes[sum] != cfg.bytes[b] || cfg.bytes[a] != 4 * cfg.rows[b]) REFUSE("sizes that do not fit");
+  for (int m = 0; m < cfg.rows[a]; ++m)
+    for (int k = 0; k < cfg.rows[b]; ++k)
+      for (int n = 0; n < cfg.bytes[b] / 4; ++n)
+        for (int i = 0; i < 4; i += 2)
+          ((float *)tile[sum][m])[n] += widened(&tile[a][m][4 * k + i]) * widened(&tile[b][k][4 * n + i]);
+}
 '''
 
 DOTS = '''
@@ -63,6 +73,22 @@ define internal <16 x i32> @unit_vpdpbusd(<16 x i32> %s, <16 x i32> %u, <16 x i3
 '''
 
 
+ROUND = '''
+define internal <32 x bfloat> @unit_cvtne2ps2bf16(<16 x float> %high, <16 x float> %low) alwaysinline {
+  %x = shufflevector <16 x float> %low, <16 x float> %high, <32 x i32> <''' + ', '.join(f'i32 {i}' for i in range(32)) + '''>
+  %bits = bitcast <32 x float> %x to <32 x i32>
+  %even = lshr <32 x i32> %bits, splat (i32 16)
+  %odd = and <32 x i32> %even, splat (i32 1)
+  %half = add <32 x i32> %odd, splat (i32 32767)
+  %up = add <32 x i32> %bits, %half
+  %top = lshr <32 x i32> %up, splat (i32 16)
+  %short = trunc <32 x i32> %top to <32 x i16>
+  %r = bitcast <32 x i16> %short to <32 x bfloat>
+  ret <32 x bfloat> %r
+}
+'''
+
+
 def has_unit():
     return ' amx_int8 ' in open('/proc/cpuinfo').read()
 
@@ -73,7 +99,8 @@ def emulated(ir):
     ir = ir.replace('@llvm.x86.avx512.vpdpbusd.512', '@unit_vpdpbusd')
     ir = re.sub(r'@llvm\.x86\.(ldtilecfg|tile\w+|tdpb\w+)\(', r'@unit_\1(', ir).replace(' immarg', '')
     ir = re.sub(r'"(target-cpu|target-features|prefer-vector-width|min-legal-vector-width)"="[^"]*"', '', ir)
-    return ir + (DOTS if '@unit_vpdpbusd' in ir else '')
+    ir = re.sub(r'^declare .*@llvm\.x86\.avx512bf16\..*$', '', ir, flags=re.M).replace('@llvm.x86.avx512bf16.cvtne2ps2bf16.512', '@unit_cvtne2ps2bf16')
+    return ir + (DOTS if '@unit_vpdpbusd' in ir else '') + (ROUND if '@unit_cvtne2ps2bf16' in ir else '')
 
 
 def objects(sources, folder):

@@ -1,7 +1,7 @@
 //===- IntegerConvolution.cpp - CPU code for convolutions of bytes ---------===//
 
 #include "IntegerEmitter.h"
-#include "MatrixUnit.h"
+#include "../MatrixUnit.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -113,20 +113,17 @@ static bool channelsLieTogether(const lower::BodyInfo &info, const IntegerShape 
   return any;
 }
 
-/// Words that divide what lies side by side under a window, a line of its taps or the channels of one, so that steps end with it. Short
-/// steps, and lines of a few places, leave most of a tile empty.
+/// Steps end with what lies side by side under a window, a line of its taps or the channels of one. Lines of a few places leave most of a
+/// tile empty.
 std::optional<int64_t> lathe::cpu::stepOfImage(const lower::BodyInfo &info, const IntegerShape &shape) {
-  constexpr int64_t fewestWords = 8, fewestPlaces = 4;
+  constexpr int64_t fewestPlaces = 4;
   const Slide &x = shape.slides.back();
   std::optional<int64_t> channels = info.extents[shape.channels()].constant(), taps = x.tap ? info.extents[*x.tap].constant() : 1;
   std::optional<int64_t> width = info.extents[*x.row].constant();
   if (!channels || !taps || !channelsLieTogether(info, shape) || (width && *width < fewestPlaces))
     return std::nullopt;
   int64_t run = (*channels + quad - 1) / quad * (x.dilation == 1 ? *taps : 1);
-  for (int64_t step = MatrixUnit::words; step >= fewestWords; --step)
-    if (run % step == 0)
-      return step;
-  return std::nullopt;
+  return MatrixUnit::stepOf(run);
 }
 
 /// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
@@ -430,7 +427,7 @@ void ImageEmitter::emitUnitPanel(const BodyEmitter &point, Value batch, Value pa
           return word(panel.words, v.mul(step, steps->words * panelColumns));
         };
         epilogue.request(point, row, group.count, firstColumn, width);
-        unit->multiply({steps->rowsSigned, true, v.mul(rowStep, quad), rows, columns}, count, width, epilogue.buffer(), height);
+        unit->multiply({MatrixUnit::ofBytes(steps->rowsSigned, true), v.mul(rowStep, quad), rows, columns}, count, width, epilogue.buffer(), height);
         epilogue.emit(point, row, group.count, firstColumn, width);
       });
     });

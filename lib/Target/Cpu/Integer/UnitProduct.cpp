@@ -87,5 +87,5 @@ void UnitEmitter::multiply(const ColumnPanel &panel, Value group, Value groups, 
     requestStep(panel, group, groups, step, packed.steps());
     return word(panel.words, v.mul(packed.firstWord(step), panelColumns));
   };
-  unit.multiply({rowsSigned, columnsSigned, v.i(MatrixUnit::rowBytes), rows, columns}, packed.steps(), width, epilogue.buffer(), packed.height());
+  unit.multiply({MatrixUnit::ofBytes(rowsSigned, columnsSigned), v.i(MatrixUnit::rowBytes), rows, columns}, packed.steps(), width, epilogue.buffer(), packed.height());
 }

@@ -3,7 +3,7 @@
 #define LATHE_TARGET_CPU_UNITROWS_H
 
 #include "IntegerRows.h"
-#include "MatrixUnit.h"
+#include "../MatrixUnit.h"
 
 namespace lathe::cpu {
 

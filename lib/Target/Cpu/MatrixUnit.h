@@ -1,15 +1,16 @@
-//===- MatrixUnit.h - Products of tiles of bytes (AMX) ----------------------===//
+//===- MatrixUnit.h - Products of tiles of bytes, or of bf16 (AMX) ----------===//
 //
 // Eight registers of up to 16 rows of 64 bytes: sums are 16 x 16 words of 32 bits; the first factor has a row of sums in each of its rows, as
-// words of four points of the sum; the second one has a word of the sum in each of its rows, for 16 columns, which is how panels of
-// columns are packed anyway. Signs are those of the instruction. How high and how wide the registers are is a configuration
+// words of four points of the sum (of bf16: two); the second one has a word of the sum in each of its rows, for 16 columns, which is how panels
+// of columns are packed anyway. Signs are those of the instruction. How high and how wide the registers are is a configuration
 // that a thread loads, and that makes all of them zero.
 //
 //===----------------------------------------------------------------------===//
 #ifndef LATHE_TARGET_CPU_MATRIXUNIT_H
 #define LATHE_TARGET_CPU_MATRIXUNIT_H
 
-#include "../VectorBuilder.h"
+#include "VectorBuilder.h"
+#include <optional>
 
 namespace lathe::cpu {
 
@@ -28,8 +29,21 @@ public:
   /// The thread is left without a configuration, as the system and other code expect it.
   void release();
 
+  /// Instructions: of bytes that are signed or not, of bf16.
+  static std::string ofBytes(bool firstSigned, bool secondSigned) {
+    return std::string("tdpb") + (firstSigned ? "s" : "u") + (secondSigned ? "s" : "u") + "d";
+  }
+  static std::string ofHalves() { return "tdpbf16ps"; }
+  /// Words of steps that go up in a run of so many; none where steps would be short, and leave most of a tile empty.
+  static std::optional<int64_t> stepOf(int64_t run) {
+    for (int64_t step = words; step >= words / 2; --step)
+      if (run && run % step == 0)
+        return step;
+    return std::nullopt;
+  }
+
   struct Factors {
-    bool firstSigned, secondSigned;
+    std::string product;
     mlir::Value firstPitch; ///< bytes from row to row of the first factor
     /// Where a step's words of the first row of a tile of rows lie, and those of a panel of columns. The latter is asked once a step.
     llvm::function_ref<mlir::Value(unsigned tile, mlir::Value step)> first;

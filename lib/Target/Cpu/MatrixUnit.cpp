@@ -1,4 +1,4 @@
-//===- MatrixUnit.cpp - Products of tiles of bytes (AMX) --------------------===//
+//===- MatrixUnit.cpp - Products of tiles of bytes, or of bf16 (AMX) --------===//
 //
 // Tile registers are named in the instructions: the code generator allocates none of them. The configuration is that of palette 1 (Intel 64
 // and IA-32 Architectures Software Developer's Manual, volume 1, "Programming with Intel AMX").
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatrixUnit.h"
-#include "IntegerProduct.h"
+#include "Contraction/Contraction.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -49,13 +49,12 @@ void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns,
   static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};
   unsigned across = columns > words ? 2 : 1;
   Type i8 = v.b.getI8Type();
-  Value pitch = v.i(quad * panelColumns); // of sums as of a panel's words
+  Value pitch = v.i(rowBytes / words * panelColumns); // of sums as of a panel's words
   auto eachSum = [&](function_ref<void(unsigned, unsigned)> body) {
     for (unsigned r = 0; r < tilesOfGroup; ++r)
       for (unsigned c = 0; c < across; ++c)
         body(r, c);
   };
-  std::string product = std::string("tdpb") + (factors.firstSigned ? "s" : "u") + (factors.secondSigned ? "s" : "u") + "d";
   eachSum([&](unsigned r, unsigned c) { zero(sums[r][c]); });
   v.loop(v.i(0), steps, 1, [&](Value step) {
     Value panel = factors.second(step);
@@ -63,10 +62,10 @@ void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns,
       load(seconds[c], v.at(panel, v.i(c * rowBytes), i8), pitch);
     for (unsigned r = 0; r < tilesOfGroup; ++r)
       load(firsts[r], factors.first(r, step), factors.firstPitch);
-    eachSum([&](unsigned r, unsigned c) { call(product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
+    eachSum([&](unsigned r, unsigned c) { call(factors.product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
   });
   eachSum([&](unsigned r, unsigned c) {
-    Value row = v.mul(v.mul(height, r), quad * panelColumns);
+    Value row = v.mul(v.mul(height, r), rowBytes / words * panelColumns);
     store(sums[r][c], v.at(to, v.add(row, c * rowBytes), i8), pitch);
   });
 }
