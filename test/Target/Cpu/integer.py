@@ -125,6 +125,8 @@ IMAGES = (5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 
 # Channels that fill steps of the matrix unit, alone or in a line of taps; lines of a part of a tile, of two tiles, of several.
 FULL_IMAGES = (37, 33, 6, 11, 3, 1, 1), (64, 48, 9, 7, 3, 1, 1), (32, 40, 13, 70, 3, 2, 1), (64, 16, 8, 30, 3, 1, 2), (128, 9, 20, 5, 2, 2, 1)
 
+FULL_PLANES = (64, 33, 9, 21, 3, 1, 1), (128, 8, 13, 40, 3, 2, 1), (64, 40, 8, 30, 3, 1, 2), (64, 17, 20, 5, 2, 2, 1)
+
 
 def convolutions(variant, last, signed, cases=IMAGES):
     """[image][channel][y][x], or `last`, [image][y][x][channel], with a border of 7."""
@@ -219,6 +221,7 @@ for variant in byte_variants():
         tiles(variant)
         for signed in (False, True):
             convolutions(variant, True, signed, FULL_IMAGES)
+            convolutions(variant, False, signed, FULL_PLANES)
         continue
     pairs(variant)
     for last, signed in ((False, False), (True, False), (True, True)):

@@ -45,10 +45,11 @@ private:
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
   Expr lineWords() const { return spanOf(x(), width()) * (together ? channelWords() : Expr(1)); }
-  /// A vector past the last line's end is not the next plane's, nor are the rows that a tile has beyond the last group of places. With the
-  /// channels together a plane has all of them.
+  /// A vector past the last line's end is not the next plane's, nor are the rows that a tile has beyond the last group of places, and places that
+  /// are packed together. With the channels together a plane has all of them.
   Expr planeWords() const {
-    Expr beyond = steps ? channelWords() * Expr(MatrixUnit::tilesOfGroup * x().stride) : Expr(0);
+    int64_t most = std::max<int64_t>(MatrixUnit::tilesOfGroup * x().stride, lieTogether ? 0 : v.lanes);
+    Expr beyond = steps ? channelWords() * Expr(most) : Expr(0);
     return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)) + beyond;
   }
   Expr imageWords() const;
@@ -66,16 +67,19 @@ private:
   bool isRunOfBytes(kernel::LoadOp load) const;
   /// The places of a line of which all is read that is read anywhere: [first, second).
   std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
+  void transposeSquare(Value to);
   void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
 
   std::optional<Steps> steps;
   std::optional<MatrixUnit> unit; ///< where there are steps
-  bool together; ///< channels, in the image and in scratch
+  bool lieTogether; ///< channels, in the image
+  bool together;    ///< and in scratch
   SmallVector<Value> borders; ///< predicates of what is read of the image
   bool intervals = true;      ///< each holds between any two places at which it does
   SmallVector<kernel::LoadOp> runs; ///< bytes side by side along lines
   bool shifts = false; ///< a vector of bytes is a word of the machine, and all that is read has the one border
-  Value table, room, lineLength, planeLength, rowLength;
+  Value square; ///< words of as many channels as lanes at a vector of places
+  Value table, room, places, lineLength, planeLength, rowLength;
   Value placeStep, channelStep, outerStep; ///< from a place, four channels and an outer tap to the next one, in words
 };
 } // namespace
@@ -113,14 +117,16 @@ static bool channelsLieTogether(const lower::BodyInfo &info, const IntegerShape 
   return any;
 }
 
-/// Steps end with what lies side by side under a window, a line of its taps or the channels of one. Lines of a few places leave most of a
-/// tile empty.
+/// Steps end with what lies side by side under a window, a line of its taps or the channels of one. Planes of channels are transposed while they are
+/// packed, whole registers of them. Lines of a few places leave most of a tile empty.
 std::optional<int64_t> lathe::cpu::stepOfImage(const lower::BodyInfo &info, const IntegerShape &shape) {
   constexpr int64_t fewestPlaces = 4;
   const Slide &x = shape.slides.back();
   std::optional<int64_t> channels = info.extents[shape.channels()].constant(), taps = x.tap ? info.extents[*x.tap].constant() : 1;
   std::optional<int64_t> width = info.extents[*x.row].constant();
-  if (!channels || !taps || !channelsLieTogether(info, shape) || (width && *width < fewestPlaces))
+  if (!channels || !taps || (width && *width < fewestPlaces))
+    return std::nullopt;
+  if (!channelsLieTogether(info, shape) && *channels % MatrixUnit::rowBytes)
     return std::nullopt;
   int64_t run = (*channels + quad - 1) / quad * (x.dilation == 1 ? *taps : 1);
   return MatrixUnit::stepOf(run);
@@ -195,28 +201,49 @@ std::pair<Value, Value> ImageEmitter::insideOf(const BodyEmitter &line, const st
     return v.b.create<scf::WhileOp>(v.loc, TypeRange{v.b.getI64Type()}, ValueRange{from}, more, next).getResult(0);
   };
   if (borders.empty())
-    return {v.i(0), lineLength};
-  Value first = walk(v.i(0), lineLength, 1);
-  return {first, walk(lineLength, first, -1)};
+    return {v.i(0), places};
+  Value first = walk(v.i(0), places, 1);
+  return {first, walk(places, first, -1)};
 }
 
 /// The words of all channels at the places of a vector. `from`: bytes are loaded from there on, where all are, and shifted into place.
 void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from) {
   Value perTap = body.emitExpr(channelWords());
+  if (together)
+    return v.loop(v.i(0), perTap, v.lanes, [&](Value first) {
+      v.loop(v.i(0), v.i(v.lanes), 1, [&](Value c) {
+        Value quads = packer.imageWords(at, v.mul(v.add(first, c), quad), lane, place, mask, from, runs);
+        v.b.create<LLVM::StoreOp>(v.loc, quads, word(square, v.mul(c, v.lanes)), 64);
+      });
+      transposeSquare(v.add(v.mul(to, perTap), v.add(first, v.mul(plane, planeLength))));
+    });
   v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
     Value quads = packer.imageWords(at, v.mul(c, quad), lane, place, mask, from, runs);
     v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(v.mul(v.add(plane, c), planeLength), to)), 4);
   });
 }
 
+/// The words of as many channels as lanes at a vector of places, place by place.
+void ImageEmitter::transposeSquare(Value to) {
+  VectorBuilder::Values lines;
+  for (unsigned c = 0; c < v.lanes; ++c)
+    lines.push_back(v.b.create<LLVM::LoadOp>(v.loc, v.vec, word(square, v.i(c * v.lanes)), 64));
+  for (auto [place, words] : llvm::enumerate(v.transpose(lines)))
+    v.b.create<LLVM::StoreOp>(v.loc, words, word(f.scratch, v.add(to, v.mul(placeStep, place))), 4);
+}
+
 ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps)
-    : IntegerEmitter(f, shape, steps ? MatrixUnit::groupRows : 0), steps(steps), together(channelsLieTogether(f.info, shape)) {
+    : IntegerEmitter(f, shape, steps ? MatrixUnit::groupRows : 0), steps(steps), lieTogether(channelsLieTogether(f.info, shape)),
+      together(lieTogether || steps) {
   findBorders();
+  if (steps && !lieTogether)
+    square = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), v.intVec, v.i(v.lanes), 64);
   if (steps)
     unit.emplace(v);
   else if (std::optional<int64_t> known = width().constant())
     tiles.allowHeightsOf(epilogue.rowGroups(), *known);
   lineLength = body.emitExpr(lineWords());
+  places = body.emitExpr(spanOf(x(), width()));
   planeLength = body.emitExpr(planeWords());
   rowLength = v.max(body.emitExpr(width()), v.i(1));
   Value perTap = body.emitExpr(channelWords());
@@ -329,14 +356,14 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
       if (y())
         bindPlace(at, *y(), v.add(top, line));
       bindPlace(at, x(), v.i(0));
-      if (together)
+      if (lieTogether)
         return packTogether(at, number, line);
       const std::string &lane = laneOf(f.info, x());
-      Value plane = v.mul(number, perTap);
+      Value plane = together ? number : v.mul(number, perTap);
       auto [first, end] = intervals ? insideOf(at, lane) : std::pair<Value, Value>();
-      v.loop(v.i(0), lineLength, v.lanes, [&, first = first, end = end](Value place) {
-        Value to = v.add(v.mul(line, lineLength), place);
-        auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(lineLength, place)), from); };
+      v.loop(v.i(0), places, v.lanes, [&, first = first, end = end](Value place) {
+        Value to = v.add(v.mul(line, places), place);
+        auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(places, place)), from); };
         if (!intervals)
           return masked({});
         BodyEmitter inside = at; // no lane is outside of the image or of the line
