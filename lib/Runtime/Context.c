@@ -98,8 +98,21 @@ static LatheStatus chooseVariantsOf(LatheContext *context, const LatheProgram *p
   return LATHE_OK;
 }
 
+/* The level without tile registers where the system refuses them. It is asked only if there is code that wants them. */
+static uint32_t permittedLevel(LatheContext *context, uint32_t level) {
+  const uint32_t tiles = LATHE_LEVEL_AVX512_AMX & ~LATHE_LEVEL_AVX512_BF16;
+  uint32_t wanted = 0;
+  for (uint32_t k = 0; k < context->meta->kernels.count; ++k) {
+    const LatheVariant *variants = LATHE_ARRAY(context, LatheVariant, context->kernels[k].variants);
+    for (uint32_t v = 0; v < context->kernels[k].variants.count; ++v)
+      wanted |= runsAt(variants[v].level, level) ? variants[v].level & tiles : 0;
+  }
+  return wanted && latheMayUseTiles() ? level : level & ~tiles;
+}
+
 static LatheStatus chooseVariants(LatheContext *context, uint32_t level) {
   uint32_t numKernels = context->meta->kernels.count;
+  level = permittedLevel(context, level);
   context->variants = calloc(numKernels + 1, sizeof(LatheVariant));
   if (!context->variants)
     return latheOutOfMemory(context, sizeof(LatheVariant) * numKernels, "the kernels' table");

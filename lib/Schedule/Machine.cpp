@@ -43,6 +43,10 @@ static const Machine table[] = {
      "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,"
      "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+evex512,+avx512vnni,+avx512bf16", 64, 32, true, true, true, true, "avx512",
      {48 << 10, 1 << 20, 2, 8}},
+    {"avx512amx", "x86_64", "x86_64-unknown-linux-gnu", "x86-64",
+     "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,"
+     "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd,+evex512,+avx512vnni,+avx512bf16,+amx-tile,+amx-int8,+amx-bf16", 64, 32, true, true, true, true,
+     "avx512", {48 << 10, 2 << 20, 2, 8}},
     {"neon", "aarch64", "aarch64-unknown-linux-gnu", "generic",
      "+neon,+fp-armv8", 16, 32, true, false, false, true, "", {64 << 10, 1 << 20, 2, 8}},
     {"rvv", "riscv64", "riscv64-unknown-linux-gnu", "generic-rv64",

@@ -283,6 +283,32 @@ TEST(Artifact, aMissingCpuFeatureIsNamed) {
   opened.destroy(context);
 }
 
+/// Whoever has no tile registers, or may not use them, runs what comes next, or is told.
+TEST(Artifact, tilesRunOnlyWherePermitted) {
+  TestFolder folder;
+  for (bool alone : {true, false}) {
+    ArtifactBuilder builder(Machine::X86_64, "test");
+    builder.addObject(compileIR(kernels));
+    std::vector<VariantInfo> variants{{LATHE_LEVEL_AVX512_AMX, "add", "add_plan"}};
+    if (!alone)
+      variants.push_back({LATHE_LEVEL_BASELINE, "empty", "empty_plan"});
+    KernelId kernel = builder.addKernel({"k", "loop", {}, {}, variants});
+    builder.program(1).kernel(kernel, {}, {});
+    std::string file = folder.file(alone ? "alone.so" : "a.so");
+    ASSERT_FALSE(bool(builder.write(file)));
+    Opened opened(file);
+    LatheOptions options = {};
+    options.size = sizeof options;
+    options.maxLevel = 1 + LATHE_LEVEL_AVX512; // nothing beside the level, on any machine
+    LatheContext *context = nullptr;
+    EXPECT_EQ(opened.create(&options, &context), alone ? LATHE_UNSUPPORTED : LATHE_OK);
+    if (alone)
+      EXPECT_STREQ(opened.lastError(context),
+                   "kernel 'k' needs AVX-512 with AMX, and a system that permits it, which this processor does not have");
+    opened.destroy(context);
+  }
+}
+
 TEST(Artifact, whatCannotBeBoundIsReported) {
   TestFolder folder;
   ArtifactBuilder builder(Machine::X86_64, "test");

@@ -78,6 +78,8 @@ static StringRef levelName(uint32_t level, uint32_t machine) {
     return "avx512vnni";
   case LATHE_LEVEL_AVX512_BF16:
     return "avx512bf16";
+  case LATHE_LEVEL_AVX512_AMX:
+    return "avx512amx";
   }
   const artifact::ElfMachine *elf = artifact::findElfMachine(machine);
   return elf && level == 0 ? elf->baseline : level < std::size(names) ? names[level] : "unknown";

@@ -184,10 +184,11 @@ typedef enum {
   LATHE_LEVEL_BASELINE = 0, /* x86-64: SSE2; aarch64: NEON */
   LATHE_LEVEL_AVX2 = 1,     /* AVX2, FMA, F16C */
   LATHE_LEVEL_AVX512 = 2,   /* AVX512 F, BW, DQ, VL, and the level below */
-  /* A level in the low byte, and above it what a kernel of that level needs beside: dot products of bytes, or of bf16. */
+  /* A level in the low byte, and above it what a kernel of that level needs beside: dot products of bytes, or of bf16, products of tiles. */
   LATHE_LEVEL_AVX2_VNNI = 0x101,  /* AVX_VNNI */
   LATHE_LEVEL_AVX512_VNNI = 0x202, /* AVX512_VNNI */
-  LATHE_LEVEL_AVX512_BF16 = 0x602  /* and AVX512_BF16 */
+  LATHE_LEVEL_AVX512_BF16 = 0x602, /* and AVX512_BF16 */
+  LATHE_LEVEL_AVX512_AMX = 0xe02   /* and AMX_TILE, AMX_INT8, AMX_BF16, which the system has to permit (latheMayUseTiles) */
 } LatheLevel;
 
 typedef struct {

@@ -57,7 +57,7 @@ struct GpuLimits {
 
 /// A row of the table in Machine.cpp.
 struct Machine {
-  llvm::StringRef name;     ///< "baseline", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "neon", "sm_75", ...
+  llvm::StringRef name;     ///< "baseline", "avx2", "avx2vnni", "avx512", "avx512vnni", "avx512bf16", "avx512amx", "neon", "sm_75", ...
   llvm::StringRef arch;     ///< "x86_64", "aarch64", "cuda"
   llvm::StringRef triple;
   llvm::StringRef cpu;      ///< LLVM's target-cpu
@@ -75,6 +75,9 @@ struct Machine {
   /// Four products of bytes, or two of bf16, and their sum in one instruction.
   bool dotsBytes() const { return features.contains("vnni"); }
   bool dotsHalves() const { return features.contains("+avx512bf16"); }
+  /// Products of matrices of bytes, or of bf16, in tile registers.
+  bool multipliesByteTiles() const { return features.contains("+amx-int8"); }
+  bool multipliesHalfTiles() const { return features.contains("+amx-bf16"); }
   /// Products of unsigned bytes and signed ones, of which neighbours are added in 16 bits, saturating.
   bool addsBytePairs() const { return features.contains("+ssse3"); }
   bool isGpu() const { return gpu.capability != 0; }

@@ -39,6 +39,7 @@ public:
         .Case("avx512", LATHE_LEVEL_AVX512)
         .Case("avx512vnni", LATHE_LEVEL_AVX512_VNNI)
         .Case("avx512bf16", LATHE_LEVEL_AVX512_BF16)
+        .Case("avx512amx", LATHE_LEVEL_AVX512_AMX)
         .Default(LATHE_LEVEL_BASELINE);
   }
 

@@ -44,14 +44,19 @@ static llvm::Expected<std::vector<const Isa *>> isasOf(const CpuOptions &options
   return isas;
 }
 
-/// A kernel of products of bytes, or of bf16, is also made for the variants that have them and their sum in one instruction.
+/// A kernel of products of bytes, or of bf16, is also made for the variants that have them and their sum in one instruction, and for that
+/// which multiplies tiles of them where it would.
 static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, ArrayRef<const Isa *> asked) {
   std::vector<const Isa *> isas(asked.begin(), asked.end());
   lower::BodyInfo info(kernel.kernel);
-  bool bytes = sumsProductsOfBytes(info), halves = HalfPairs::mayFit(info);
-  for (const Isa *isa : asked)
-    if (const Isa *refined = refinementOf(*isa, [&](const Isa &r) { return (bytes && r.dotsBytes()) || (halves && r.dotsHalves()); }))
-      isas.push_back(refined);
+  bool bytes = sumsProductsOfBytes(info), halves = HalfPairs::mayFit(info), byteTiles = bytes && mayMultiplyByteTiles(info);
+  bool halfTiles = halves && HalfPairs::mayFitTiles(info);
+  for (const Isa *isa : asked) {
+    if (const Isa *dots = refinementOf(*isa, [&](const Isa &r) { return (bytes && r.dotsBytes()) || (halves && r.dotsHalves()); }))
+      isas.push_back(dots);
+    if (const Isa *unit = refinementOf(*isa, [&](const Isa &r) { return (byteTiles && r.multipliesByteTiles()) || (halfTiles && r.multipliesHalfTiles()); }))
+      isas.push_back(unit);
+  }
   return isas;
 }
 

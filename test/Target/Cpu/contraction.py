@@ -231,6 +231,25 @@ def vectors(variant):
     check(f'{variant} nothing to add', kernel, [normal(0), normal(0, 37)], [0, 37], np.zeros(37))
 
 
+def rounded(x):
+    """To the nearest bf16, ties to even."""
+    bits = x.view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+
+
+def tiles_of_halves(variant):
+    """Rows that are rounded and weights of bf16 in tile registers: tiles of all heights, steps of sixteen words and of fewer, an odd number of points,
+    panels that are not full; one tile, which is no matter of them."""
+    for k, n in ((64, 64), (131, 40), (96, 16), (47, 33)):
+        body = contract(f'{k}*m + k', f'{n}*k + n', 'k', True, ('f32', 'bf16', 'f32')).replace(' : (', ' {may_round} : (') + store('%c', f'{n}*m + n')
+        kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['f32', 'bf16'], ['f32'], variant)
+        for m in (3, 14, 15, 25, 37, 100):
+            a, b = normal(m, k), bfloat(normal(k, n))
+            left = a if m < 13 else rounded(a)
+            check(f'{variant} {m}x{k}x{n}', kernel, [a, pack(b)], [m], left.astype(float) @ (b.astype(np.uint32) << 16).view(np.float32), chunk=2, tolerance=2e-5)
+
+
+tiles_of_halves('avx512amx')
 for v in variants():
     for test in (heights_and_panels, permuted_store, channels_first, batches, transposed_rows, rows_for_all_panels, shared_rows, several_contracted_axes, panels_together, row_accesses, element_types, vectors):
         test(v)

@@ -15,12 +15,22 @@
 // CHECK-NEXT: vdpbf16ps {{.*}}%zmm
 // CHECK: .size
 
+// The same in tiles where there is a unit for them.
+// CHECK-LABEL: product_avx512amx.body:
+// CHECK-NOT: vdpbf16ps
+// CHECK: ldtilecfg
+// CHECK: vcvtne2ps2bf16
+// CHECK: tdpbf16ps %tmm6, %tmm4, %tmm0
+// CHECK: tdpbf16ps %tmm7, %tmm5, %tmm3
+// CHECK: tilerelease
+
 // A single tile reads each weight once, which is what takes the time: as f32.
 // CHECK-LABEL: few_avx512bf16.body:
 // CHECK-NOT: vdpbf16ps
 // CHECK: .size
 
 // SINGLE-NOT: avx512bf16
+// SINGLE-NOT: avx512amx
 // AVX2-NOT: bf16.body
 func.func @main(%x: tensor<64x64xf32>, %z: tensor<4x64xf32>) {
   %w = lathe.constant dense<1.5> : tensor<64x64xf32>

@@ -121,10 +121,16 @@ def pairs(variant):
                 check(f'{variant} pairs {signed} {m}x{k}x{n}', kernel, [a, packed], [m], a.astype(np.int32) @ b.astype(np.int32))
 
 
-def convolutions(variant, last, signed):
+IMAGES = (5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2), (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)
+# Channels that fill steps of the matrix unit, alone or in a line of taps; lines of a part of a tile, of two tiles, of several.
+FULL_IMAGES = (37, 33, 6, 11, 3, 1, 1), (64, 48, 9, 7, 3, 1, 1), (32, 40, 13, 70, 3, 2, 1), (64, 16, 8, 30, 3, 1, 2), (128, 9, 20, 5, 2, 2, 1)
+
+FULL_PLANES = (64, 33, 9, 21, 3, 1, 1), (128, 8, 13, 40, 3, 2, 1), (64, 40, 8, 30, 3, 1, 2), (64, 17, 20, 5, 2, 2, 1)
+
+
+def convolutions(variant, last, signed, cases=IMAGES):
     """[image][channel][y][x], or `last`, [image][y][x][channel], with a border of 7."""
-    for c, o, h, w, kernel_size, stride, dilation in ((5, 33, 9, 21, 3, 1, 1), (4, 8, 13, 40, 3, 2, 1), (3, 40, 8, 30, 3, 1, 2),
-                                                      (16, 16, 7, 7, 1, 1, 1), (9, 17, 20, 5, 2, 2, 1), (37, 33, 6, 11, 3, 1, 1)):
+    for c, o, h, w, kernel_size, stride, dilation in cases:
         pad = dilation * (kernel_size // 2)
         oh, ow = ((s + 2 * pad - dilation * (kernel_size - 1) - 1) // stride + 1 for s in (h, w))
         y, x, taps = f'{stride}*i + {dilation}*p - {pad}', f'{stride}*j + {dilation}*q - {pad}', kernel_size**2
@@ -188,9 +194,35 @@ def groups(variant):
     check(f'{variant} groups of a product', kernel, [a, np.concatenate([words(x, k) for x in b])], [], a.astype(np.int32) @ b.astype(np.int32))
 
 
+def tiles(variant):
+    """Heights of two by two tiles of 16 rows and columns, alone and after whole ones; sums that end within a step of 16 words, which begins
+    earlier then, or are shorter than one; rows in memory, and ones that are evaluated; a known number of rows."""
+    for i, (k, n) in enumerate(((3, 16), (60, 17), (64, 32), (68, 48), (129, 33), (200, 5))):
+        for transposed in (False, True):
+            signs = bool(i % 2), True
+            body = product(f'm + mm*k' if transposed else f'{k}*m + k', f'{n}*k + n', signs, 'k', 'packed')
+            body += f'kernel.store %c, %out0["{n}*m + n"] : i32, !kernel.ref<i32>\n'
+            kernel = Kernel(f'reduction @x axes(m = "mm", n = "{n}", k = "{k}") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+            for m in (0, 11, 12, 16, 17, 32, 33, 65, 130, 300):
+                a, b = integers((m, k), signs[0]), integers((k, n), True)
+                laid = np.ascontiguousarray(a.T) if transposed else a
+                check(f'{variant} tiles {m}x{k}x{n} transposed {transposed}', kernel, [laid, words(b, k)], [m], a.astype(np.int32) @ b.astype(np.int32))
+    for m, signs in ((12, (True, False)), (31, (False, False)), (96, (True, True))):
+        body = product('70*m + k', '40*k + n', signs, 'k', '') + 'kernel.store %c, %out0["40*m + n"] : i32, !kernel.ref<i32>\n'
+        kernel = Kernel(f'reduction @x axes(m = "{m}", n = "40", k = "70") {{ {body} }}', ['i8', 'i8'], ['i32'], variant)
+        a, b = integers((m, 70), signs[0]), integers((70, 40), signs[1])
+        check(f'{variant} tiles {m} rows {signs}', kernel, [a, b], [], a.astype(np.int32) @ b.astype(np.int32))
+
+
 for variant in byte_variants():
     matrices(variant)
     strided_and_batched(variant)
+    if variant == 'avx512amx':
+        tiles(variant)
+        for signed in (False, True):
+            convolutions(variant, True, signed, FULL_IMAGES)
+            convolutions(variant, False, signed, FULL_PLANES)
+        continue
     pairs(variant)
     for last, signed in ((False, False), (True, False), (True, True)):
         convolutions(variant, last, signed)

@@ -1,6 +1,7 @@
 """Compiles kernel.generic text with lathe-kernel, links it and calls it: for comparing with numpy."""
 import ctypes, os, subprocess, tempfile
 import numpy as np
+import matrix_unit
 from levels import variants
 
 DTYPES = {'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'i64': np.int64, 'i32': np.int32, 'i16': np.int16,
@@ -11,10 +12,10 @@ _cache = {}
 
 
 def byte_variants():
-    """The same, and those with dot products of bytes."""
+    """The same, and those with dot products of bytes; avx512amx on every machine (matrix_unit.py)."""
     flags = open('/proc/cpuinfo').read()
     extra = {'avx2': ('avx_vnni', 'avx2vnni'), 'avx512': ('avx512_vnni', 'avx512vnni')}
-    return variants() + [name for of, (flag, name) in extra.items() if of in variants() and f' {flag} ' in flags]
+    return variants() + [name for of, (flag, name) in extra.items() if of in variants() and f' {flag} ' in flags] + ['avx512amx']
 
 
 def module(text_of_kernel, ins, outs, attributes=''):
@@ -31,20 +32,28 @@ def module(text_of_kernel, ins, outs, attributes=''):
                       [f'%out{i}: !kernel.ref<{t}>' for i, t in enumerate(outs)]) + f'):\n{body}\nreturn\n}}\n')
 
 
+def compiled(sources, variant, d):
+    """Objects of modules of one kernel each, all made in one process, and the names of the functions (work, plan) of each."""
+    if variant == 'avx512amx' and not matrix_unit.has_unit():
+        return matrix_unit.objects(sources, d)
+    path = os.path.join(d, 'k')
+    whole = ''.join(source.replace('func.func @f(', f'func.func @f{i}(', 1) for i, source in enumerate(sources))
+    r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}'], input=whole, text=True, capture_output=True)
+    if r.returncode:
+        raise SystemExit(f'{whole if len(sources) == 1 else f"one of {len(sources)} kernels"}\n{r.stderr}')
+    # A kernel may also have been made for variants that come on top of this one.
+    made = [names for of, *names in map(str.split, r.stdout.splitlines()) if of == variant]
+    assert len(made) == len(sources)
+    return [os.path.join(d, f) for f in sorted(os.listdir(d)) if f.endswith('.o')], made
+
+
 def build(sources, variant):
-    """Compiles modules of one kernel each, all in one process, and gives the functions (work, plan) of each."""
+    """Compiles modules of one kernel each, and gives the functions (work, plan) of each."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, 'k')
-        whole = ''.join(source.replace('func.func @f(', f'func.func @f{i}(', 1) for i, source in enumerate(sources))
-        r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}'], input=whole, text=True, capture_output=True)
-        if r.returncode:
-            raise SystemExit(f'{whole if len(sources) == 1 else f"one of {len(sources)} kernels"}\n{r.stderr}')
-        # A kernel may also have been made for variants that come on top of this one.
-        made = [names for of, *names in map(str.split, r.stdout.splitlines()) if of == variant]
-        assert len(made) == len(sources)
+        objects, made = compiled(sources, variant, d)
         # The kernels are hidden: other names for them are not.
         exports = [f'--defsym={of}{i}={name}' for i, names in enumerate(made) for of, name in zip(('fn', 'plan'), names)]
-        objects = [os.path.join(d, f) for f in sorted(os.listdir(d)) if f.endswith('.o')]
         subprocess.run(['ld.lld-19', '-shared', '--no-undefined', *objects, *exports, '-o', path + '.so', '-lc',
                         '-L/usr/lib/x86_64-linux-gnu', '-L/lib/x86_64-linux-gnu'], check=True)
         lib = ctypes.CDLL(path + '.so')

@@ -95,6 +95,9 @@ private:
   void emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width);
   void widenPanel(Value panel, Value to);
   /// The tile's rows as pairs, behind the panels.
+  void multiplyTiles(Value panel, unsigned width);
+  /// Rows of a tile register: half of the tallest tile's.
+  Value unitRows() { return v.max(v.ceilDiv(high, MatrixUnit::tilesOfGroup), v.i(1)); }
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
 
   KernelFunction &f;
@@ -106,6 +109,7 @@ private:
   ContractionTile tiles;
   std::optional<ContractionTile> wideTiles; ///< for a packed panel of a half type that was converted
   std::optional<HalfPairs> pairs;           ///< and of bf16 that is multiplied as such
+  std::optional<MatrixUnit> unit;           ///< in tile registers
   ContractionEpilogue epilogue;
   const WindowLines *lines = nullptr;
   std::optional<BodyEmitter> lineBody;
@@ -133,8 +137,11 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   access = rowAccess();
   std::optional<int64_t> known = shape.rows.extent().constant();
   bool several = !known || *known > int64_t(tiles.maxRows());
-  if (several && HalfPairs::fit(shape, f.isa))
+  if (several && HalfPairs::fit(shape, f.isa)) {
     pairs.emplace(v, shape);
+    if (pairs->step())
+      unit.emplace(v);
+  }
   rows = body.emitExpr(shape.rows.extent());
   columns = body.emitExpr(shape.columns.extent());
   depth = body.emitExpr(shape.reduced.extent());
@@ -325,7 +332,7 @@ KernelPlan ContractionEmitter::plan() const {
   if (!shape.packed || wideTiles)
     plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
   if (pairs)
-    plan.scratchBytes = plan.scratchBytes + Expr(tiles.maxRows() * pairs->pitch() * int64_t(shape.accumulatorBytes));
+    plan.scratchBytes = plan.scratchBytes + Expr((tiles.maxRows() + 1) * pairs->pitch() * int64_t(shape.accumulatorBytes)); // two tiles of the unit
   if (sumsInParts())
     plan.scratchBytes = (panelScratch() + tileCount() * group * Expr(int64_t(tiles.maxRows()) * panelColumns)) * int64_t(shape.accumulatorBytes);
   if (packsTiles())
@@ -347,10 +354,14 @@ void ContractionEmitter::emit() {
     Value several = v.less(v.add(firstGroup, 1), lastGroup), start = v.mul(firstGroup, perGroup);
     packRows(v.select(several, v.i(0), v.sub(f.begin, start)), v.select(several, rowTiles, v.sub(f.end, start)));
   }
+  if (unit)
+    unit->configure(unitRows(), v.i(*pairs->step()));
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
     emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
   });
+  if (unit)
+    unit->release();
 }
 
 void ContractionEmitter::emitGroup(Value group, Value tileFrom, Value tileTo) {
@@ -405,7 +416,7 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   int64_t last = known ? *known % panelColumns : 1; // 0: a whole panel
   bool whole = narrow >= panelColumns || narrow < v.lanes || last == 0 || last > int64_t(narrow);
   bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
-  bool takes = direct && epilogue.canTakeSums() && !part;
+  bool takes = direct && epilogue.canTakeSums() && !part && !(unit && &kernels != &tiles);
   auto each = [&](Value from, Value to, unsigned width, bool all) {
     eachTile(tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
@@ -466,9 +477,21 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
   });
   if (part)
     return emitPart(point, tile, panel, p, firstColumn, width);
-  kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
+  if (paired && unit)
+    multiplyTiles(panel, width);
+  else
+    kernels.emit(point, panel, paired ? v.i(0) : tile.row, tile.count, paired ? v.i(pairs->words()) : depth, epilogue.buffer(), width);
   if (!takes)
     epilogue.emit(point, tile.row, tile.count, firstColumn, width);
+}
+
+/// The rows that were rounded, with a panel of words. Rows past the tile's are those of a tile before.
+void ContractionEmitter::multiplyTiles(Value panel, unsigned width) {
+  int64_t step = *pairs->step(), pitch = pairs->pitch();
+  auto rows = [&](unsigned tile, Value number) { return v.at(pairedRows(), v.add(v.mul(v.mul(unitRows(), tile), pitch), v.mul(number, step))); };
+  auto columns = [&](Value number) { return v.at(panel, v.mul(number, step * panelColumns)); };
+  unit->multiply({MatrixUnit::ofHalves(), v.i(pitch * int64_t(shape.accumulatorBytes)), rows, columns}, v.i(pairs->words() / step), width,
+                 epilogue.buffer(), unitRows());
 }
 
 void ContractionEmitter::emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width) {

@@ -14,6 +14,16 @@ bool HalfPairs::mayFit(const lower::BodyInfo &info) {
   return llvm::any_of(info.ops, [](Operation *op) { return isa<kernel::ContractOp>(op) && op->hasAttr(kernel::mayRoundName); });
 }
 
+bool HalfPairs::mayFitTiles(const lower::BodyInfo &info) {
+  return llvm::any_of(info.ops, [&](Operation *op) {
+    auto product = dyn_cast<kernel::ContractOp>(op);
+    if (!product || !op->hasAttr(kernel::mayRoundName))
+      return false;
+    std::optional<int64_t> depth = AxisGroup::of(info, info.axesOf(product.getAxes())).extent().constant();
+    return depth && MatrixUnit::stepOf((*depth + 1) / 2).has_value();
+  });
+}
+
 bool HalfPairs::fit(const ContractionShape &shape, const Isa &isa) {
   std::optional<Expr> along = shape.reduced.strideOf(shape.lhs);
   return isa.dotsHalves() && shape.mayRound && shape.packed && shape.rhsType.isBF16() && shape.lhsType.isF32() && shape.accumulator.isF32() &&

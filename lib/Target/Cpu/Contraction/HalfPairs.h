@@ -10,7 +10,7 @@
 #define LATHE_TARGET_CPU_HALFPAIRS_H
 
 #include "Contraction.h"
-#include "../VectorBuilder.h"
+#include "../MatrixUnit.h"
 #include "lathe/Lower/BodyEmitter.h"
 
 namespace lathe::cpu {
@@ -20,6 +20,8 @@ public:
   HalfPairs(VectorBuilder &v, const ContractionShape &shape) : v(v), shape(shape) {}
   /// Whether some machine's instruction may serve the kernel.
   static bool mayFit(const lower::BodyInfo &info);
+  /// The same of the matrix unit.
+  static bool mayFitTiles(const lower::BodyInfo &info);
   /// Whether the machine multiplies the operands so.
   static bool fit(const ContractionShape &shape, const Isa &isa);
 
@@ -31,6 +33,8 @@ public:
   void packPanel(mlir::Value from, mlir::Value to);
   /// `count` rows of `lhs` from `row` on, at a batch point.
   void packRows(const lower::BodyEmitter &point, mlir::Value lhs, mlir::Value row, mlir::Value count, mlir::Value to);
+  /// Words that the matrix unit multiplies in a step; none where it does not.
+  std::optional<int64_t> step() const { return v.target.multipliesHalfTiles() ? MatrixUnit::stepOf(words()) : std::nullopt; }
   /// sum + the products of the words' pairs.
   static mlir::Value dot(VectorBuilder &v, mlir::Value rows, mlir::Value columns, mlir::Value sum);
 

@@ -1,6 +1,7 @@
 //===- IntegerConvolution.cpp - CPU code for convolutions of bytes ---------===//
 
 #include "IntegerEmitter.h"
+#include "../MatrixUnit.h"
 #include "lathe/Lower/BodySlices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +24,12 @@ namespace {
 /// at a fixed distance from where the window starts, which a table holds, and neighbouring places of a line at another.
 class ImageEmitter : IntegerEmitter {
 public:
-  ImageEmitter(KernelFunction &f, const IntegerShape &shape);
+  /// For the matrix unit with the words of its steps and the operands' signs; `shape` is unshifted then.
+  struct Steps {
+    int64_t words;
+    bool rowsSigned;
+  };
+  ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps = {});
   void emit();
   KernelPlan plan() const;
   using IntegerEmitter::error;
@@ -39,8 +45,13 @@ private:
   Expr blocks() const;
   Expr linesPerBlock() const { return Expr::ceildiv(height(), Expr::max(blocks(), Expr(1))); }
   Expr lineWords() const { return spanOf(x(), width()) * (together ? channelWords() : Expr(1)); }
-  /// A vector past the last line's end is not the next plane's. With the channels together a plane has all of them.
-  Expr planeWords() const { return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)); }
+  /// A vector past the last line's end is not the next plane's, nor are the rows that a tile has beyond the last group of places, and places that
+  /// are packed together. With the channels together a plane has all of them.
+  Expr planeWords() const {
+    int64_t most = std::max<int64_t>(MatrixUnit::tilesOfGroup * x().stride, lieTogether ? 0 : v.lanes);
+    Expr beyond = steps ? channelWords() * Expr(most) : Expr(0);
+    return lineWords() * (y() ? spanOf(*y(), linesPerBlock()) : Expr(1)) + Expr(int64_t(v.lanes)) + beyond;
+  }
   Expr imageWords() const;
   void forOuterTaps(const BodyEmitter &point, llvm::function_ref<void(const BodyEmitter &, Value)> body);
   void fillTable();
@@ -48,20 +59,27 @@ private:
   void packImage(const BodyEmitter &point, Value firstLine, Value lines);
   void emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
 
-  bool channelsLieTogether() const;
+  void emitUnitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines);
+  /// The tallest group of places of a line, halved.
+  Value tileHeight() { return v.ceilDiv(v.ceilDiv(rowLength, v.max(epilogue.rowGroups().tilesOf(v, rowLength), v.i(1))), MatrixUnit::tilesOfGroup); }
   void packTogether(const BodyEmitter &line, Value outer, Value number);
   void findBorders();
   bool isRunOfBytes(kernel::LoadOp load) const;
   /// The places of a line of which all is read that is read anywhere: [first, second).
   std::pair<Value, Value> insideOf(const BodyEmitter &line, const std::string &lane);
+  void transposeSquare(Value to);
   void packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from = {});
 
-  bool together; ///< channels, in the image and in scratch
+  std::optional<Steps> steps;
+  std::optional<MatrixUnit> unit; ///< where there are steps
+  bool lieTogether; ///< channels, in the image
+  bool together;    ///< and in scratch
   SmallVector<Value> borders; ///< predicates of what is read of the image
   bool intervals = true;      ///< each holds between any two places at which it does
   SmallVector<kernel::LoadOp> runs; ///< bytes side by side along lines
   bool shifts = false; ///< a vector of bytes is a word of the machine, and all that is read has the one border
-  Value table, room, lineLength, planeLength, rowLength;
+  Value square; ///< words of as many channels as lanes at a vector of places
+  Value table, room, places, lineLength, planeLength, rowLength;
   Value placeStep, channelStep, outerStep; ///< from a place, four channels and an outer tap to the next one, in words
 };
 } // namespace
@@ -84,19 +102,34 @@ Expr ImageEmitter::imageWords() const {
 }
 
 /// All that is read for each channel has them side by side.
-bool ImageEmitter::channelsLieTogether() const {
-  const std::string &channel = f.info.axes[shape.channels()];
+static bool channelsLieTogether(const lower::BodyInfo &info, const IntegerShape &shape) {
+  const std::string &channel = info.axes[shape.channels()];
   bool any = false;
   for (Operation *op : lower::opsBelow(shape.rows)) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    if (!load || !(f.info.domainOf(op) >> shape.channels() & 1))
+    if (!load || !(info.domainOf(op) >> shape.channels() & 1))
       continue;
-    std::optional<Expr::Linear> along = f.info.exprOf(op).linearIn(channel);
+    std::optional<Expr::Linear> along = info.exprOf(op).linearIn(channel);
     if (!load.getIndices().empty() || !along || !along->coefficient.isOne())
       return false;
     any = true;
   }
   return any;
+}
+
+/// Steps end with what lies side by side under a window, a line of its taps or the channels of one. Planes of channels are transposed while they are
+/// packed, whole registers of them. Lines of a few places leave most of a tile empty.
+std::optional<int64_t> lathe::cpu::stepOfImage(const lower::BodyInfo &info, const IntegerShape &shape) {
+  constexpr int64_t fewestPlaces = 4;
+  const Slide &x = shape.slides.back();
+  std::optional<int64_t> channels = info.extents[shape.channels()].constant(), taps = x.tap ? info.extents[*x.tap].constant() : 1;
+  std::optional<int64_t> width = info.extents[*x.row].constant();
+  if (!channels || !taps || (width && *width < fewestPlaces))
+    return std::nullopt;
+  if (!channelsLieTogether(info, shape) && *channels % MatrixUnit::rowBytes)
+    return std::nullopt;
+  int64_t run = (*channels + quad - 1) / quad * (x.dilation == 1 ? *taps : 1);
+  return MatrixUnit::stepOf(run);
 }
 
 /// True for comparisons of indices and what holds where all of some do: on a line they hold along an interval.
@@ -168,25 +201,49 @@ std::pair<Value, Value> ImageEmitter::insideOf(const BodyEmitter &line, const st
     return v.b.create<scf::WhileOp>(v.loc, TypeRange{v.b.getI64Type()}, ValueRange{from}, more, next).getResult(0);
   };
   if (borders.empty())
-    return {v.i(0), lineLength};
-  Value first = walk(v.i(0), lineLength, 1);
-  return {first, walk(lineLength, first, -1)};
+    return {v.i(0), places};
+  Value first = walk(v.i(0), places, 1);
+  return {first, walk(places, first, -1)};
 }
 
 /// The words of all channels at the places of a vector. `from`: bytes are loaded from there on, where all are, and shifted into place.
 void ImageEmitter::packVector(const BodyEmitter &at, const std::string &lane, Value place, Value plane, Value to, Value mask, Value from) {
   Value perTap = body.emitExpr(channelWords());
+  if (together)
+    return v.loop(v.i(0), perTap, v.lanes, [&](Value first) {
+      v.loop(v.i(0), v.i(v.lanes), 1, [&](Value c) {
+        Value quads = packer.imageWords(at, v.mul(v.add(first, c), quad), lane, place, mask, from, runs);
+        v.b.create<LLVM::StoreOp>(v.loc, quads, word(square, v.mul(c, v.lanes)), 64);
+      });
+      transposeSquare(v.add(v.mul(to, perTap), v.add(first, v.mul(plane, planeLength))));
+    });
   v.loop(v.i(0), perTap, 1, [&](Value c) { // innermost: where the image ends is the same for all channels
     Value quads = packer.imageWords(at, v.mul(c, quad), lane, place, mask, from, runs);
     v.b.create<LLVM::StoreOp>(v.loc, quads, word(f.scratch, v.add(v.mul(v.add(plane, c), planeLength), to)), 4);
   });
 }
 
-ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape) : IntegerEmitter(f, shape), together(channelsLieTogether()) {
+/// The words of as many channels as lanes at a vector of places, place by place.
+void ImageEmitter::transposeSquare(Value to) {
+  VectorBuilder::Values lines;
+  for (unsigned c = 0; c < v.lanes; ++c)
+    lines.push_back(v.b.create<LLVM::LoadOp>(v.loc, v.vec, word(square, v.i(c * v.lanes)), 64));
+  for (auto [place, words] : llvm::enumerate(v.transpose(lines)))
+    v.b.create<LLVM::StoreOp>(v.loc, words, word(f.scratch, v.add(to, v.mul(placeStep, place))), 4);
+}
+
+ImageEmitter::ImageEmitter(KernelFunction &f, const IntegerShape &shape, std::optional<Steps> steps)
+    : IntegerEmitter(f, shape, steps ? MatrixUnit::groupRows : 0), steps(steps), lieTogether(channelsLieTogether(f.info, shape)),
+      together(lieTogether || steps) {
   findBorders();
-  if (std::optional<int64_t> known = width().constant())
+  if (steps && !lieTogether)
+    square = v.b.create<LLVM::AllocaOp>(v.loc, LLVM::LLVMPointerType::get(v.b.getContext()), v.intVec, v.i(v.lanes), 64);
+  if (steps)
+    unit.emplace(v);
+  else if (std::optional<int64_t> known = width().constant())
     tiles.allowHeightsOf(epilogue.rowGroups(), *known);
   lineLength = body.emitExpr(lineWords());
+  places = body.emitExpr(spanOf(x(), width()));
   planeLength = body.emitExpr(planeWords());
   rowLength = v.max(body.emitExpr(width()), v.i(1));
   Value perTap = body.emitExpr(channelWords());
@@ -203,7 +260,7 @@ KernelPlan ImageEmitter::plan() const {
   for (unsigned a : shape.product.rows.axes)
     outer = outer * (a == x().row || (y() && a == y()->row) ? Expr(1) : f.info.extents[a]);
   plan.items = outer * blocks() * Expr::min(width(), Expr(1)) * panels();
-  plan.cost = Expr(panelColumns / 2) * shape.words() * linesPerBlock() * width();
+  plan.cost = Expr(panelColumns / (steps ? 8 : 2)) * shape.words() * linesPerBlock() * width();
   plan.scratchBytes = Expr(quad) * (imageWords() + Expr(int64_t(v.lanes) + 16) + Expr(2) * shape.words() + panelWords());
   plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsPerPacking)));
   return plan;
@@ -299,14 +356,14 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
       if (y())
         bindPlace(at, *y(), v.add(top, line));
       bindPlace(at, x(), v.i(0));
-      if (together)
+      if (lieTogether)
         return packTogether(at, number, line);
       const std::string &lane = laneOf(f.info, x());
-      Value plane = v.mul(number, perTap);
+      Value plane = together ? number : v.mul(number, perTap);
       auto [first, end] = intervals ? insideOf(at, lane) : std::pair<Value, Value>();
-      v.loop(v.i(0), lineLength, v.lanes, [&, first = first, end = end](Value place) {
-        Value to = v.add(v.mul(line, lineLength), place);
-        auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(lineLength, place)), from); };
+      v.loop(v.i(0), places, v.lanes, [&, first = first, end = end](Value place) {
+        Value to = v.add(v.mul(line, places), place);
+        auto masked = [&](Value from) { packVector(at, lane, place, plane, to, v.firstLanes(v.sub(places, place)), from); };
         if (!intervals)
           return masked({});
         BodyEmitter inside = at; // no lane is outside of the image or of the line
@@ -329,6 +386,8 @@ void ImageEmitter::packImage(const BodyEmitter &point, Value firstLine, Value li
 void ImageEmitter::emit() {
   const AxisGroup &rows = shape.product.rows;
   fillTable();
+  if (unit)
+    unit->configure(tileHeight(), v.i(steps->words));
   AxisGroup outer(f.info, {rows.axes.begin(), rows.axes.end() - (y() ? 2 : 1)});
   Value count = v.max(body.emitExpr(blocks()), v.i(1)), height = body.emitExpr(this->height());
   Value low = v.div(height, count), highBlocks = v.sub(height, v.mul(low, count)), images = v.max(body.emitExpr(outer.extent()), v.i(1));
@@ -347,8 +406,10 @@ void ImageEmitter::emit() {
     packImage(point, firstLine, lines);
     Value firstRow = v.mul(v.add(v.mul(image, height), firstLine), rowLength);
     v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(base, batch, panel, firstRow, lines); });
+           [&](Value panel) { steps ? emitUnitPanel(base, batch, panel, firstRow, lines) : emitPanel(base, batch, panel, firstRow, lines); });
   });
+  if (unit)
+    unit->release();
 }
 
 void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines) {
@@ -374,8 +435,36 @@ void ImageEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panelI
   });
 }
 
-llvm::Expected<bool> lathe::cpu::emitIntegerConvolution(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan) {
-  ImageEmitter emitter(f, shape);
+/// A group is a part of a line: a tile's rows lie a window's step apart in the image.
+void ImageEmitter::emitUnitPanel(const BodyEmitter &point, Value batch, Value panelIndex, Value firstRow, Value lines) {
+  ColumnPanel panel = panelAt(point, batch, panelIndex, room);
+  Value firstColumn = v.mul(panelIndex, panelColumns), rowStep = v.mul(placeStep, x().stride), height = tileHeight();
+  Value count = v.div(words, steps->words), perLine = epilogue.rowGroups().tilesOf(v, rowLength), groupCount = v.mul(perLine, lines);
+  forWidth(panelIndex, [&](unsigned width) {
+    v.loop(v.i(0), lines, 1, [&](Value line) {
+      Value lineAt = word(f.scratch, v.mul(v.mul(line, y() ? y()->stride : 1), lineLength));
+      epilogue.rowGroups().each(v, rowLength, [&](const RowGroups::Part &group) {
+        Value row = v.add(v.add(firstRow, v.mul(line, rowLength)), group.first), number = v.add(v.mul(line, perLine), group.number);
+        auto rows = [&](unsigned tile, Value step) {
+          Value offset = v.b.create<LLVM::LoadOp>(v.loc, v.b.getI64Type(), v.at(table, v.mul(step, steps->words), v.b.getI64Type()), 8);
+          return word(lineAt, v.add(offset, v.mul(v.add(group.first, v.mul(height, tile)), rowStep)));
+        };
+        auto columns = [&](Value step) {
+          requestStep(panel, number, groupCount, step, count);
+          return word(panel.words, v.mul(step, steps->words * panelColumns));
+        };
+        epilogue.request(point, row, group.count, firstColumn, width);
+        unit->multiply({MatrixUnit::ofBytes(steps->rowsSigned, true), v.mul(rowStep, quad), rows, columns}, count, width, epilogue.buffer(), height);
+        epilogue.emit(point, row, group.count, firstColumn, width);
+      });
+    });
+  });
+}
+
+llvm::Expected<bool> lathe::cpu::emitIntegerConvolution(KernelFunction &f, const IntegerShape &given, KernelPlan &plan) {
+  std::optional<int64_t> words = f.isa.multipliesByteTiles() ? stepOfImage(f.info, given) : std::nullopt;
+  IntegerShape shape = words ? given.unshifted() : given;
+  ImageEmitter emitter(f, shape, words ? std::optional(ImageEmitter::Steps{*words, given.rowsSigned}) : std::nullopt);
   emitter.emit();
   plan = emitter.plan();
   if (!emitter.error().empty())

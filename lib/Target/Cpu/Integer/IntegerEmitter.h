@@ -12,7 +12,8 @@ namespace lathe::cpu {
 /// Panels of columns, their corrections and tiles; how rows come into words is for who derives from it.
 class IntegerEmitter {
 public:
-  IntegerEmitter(KernelFunction &f, const IntegerShape &shape);
+  /// `tileRows`: of the largest tile, where it is not IntegerTile's.
+  IntegerEmitter(KernelFunction &f, const IntegerShape &shape, unsigned tileRows = 0);
   const std::string &error() const { return body.error(); }
 
 protected:
@@ -26,6 +27,8 @@ protected:
   ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value room);
   /// What a tile, one of so many, requests of the panel behind.
   Request requestOf(const ColumnPanel &panel, mlir::Value tile, mlir::Value tiles, unsigned width);
+  /// The same for the matrix unit, at a step of its product.
+  void requestStep(const ColumnPanel &panel, mlir::Value tile, mlir::Value tiles, mlir::Value step, mlir::Value steps);
   mlir::Value columnStart() { return shape.rowsSigned ? starts : mlir::Value(); }
   /// Calls body(width) with the number of columns of this panel that are worth computing.
   void forWidth(mlir::Value panelIndex, llvm::function_ref<void(unsigned)> body);
@@ -40,6 +43,8 @@ protected:
   mlir::Value words, panelCount, starts;
 };
 
+/// Words that the matrix unit multiplies in a step of a convolution, which lie side by side in the image; none where it does not take it.
+std::optional<int64_t> stepOfImage(const lower::BodyInfo &info, const IntegerShape &shape);
 llvm::Expected<bool> emitIntegerConvolution(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan);
 
 } // namespace lathe::cpu

@@ -1,6 +1,6 @@
 //===- IntegerProduct.cpp - CPU code for products of bytes -----------------===//
 
-#include "IntegerEmitter.h"
+#include "UnitProduct.h"
 #include "lathe/Lower/CollapseAxes.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -17,6 +17,9 @@ constexpr int64_t blockBytes = 192 << 10;
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 192, otherwise = 96;
 /// Words of the panel that a single tile requests from memory ahead of their use.
 constexpr int64_t prefetchWords = 32;
+/// The same for the matrix unit, in bytes: to the second-level cache.
+constexpr int64_t unitBytesAhead = 16 << 10;
+constexpr int64_t cacheLine = 64;
 /// Panels that a thread takes at least: each thread packs its own rows.
 constexpr int64_t panelsPerPacking = 4;
 
@@ -24,10 +27,10 @@ constexpr int64_t panelsPerPacking = 4;
 // Panels
 //===----------------------------------------------------------------------===//
 
-IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape)
+IntegerEmitter::IntegerEmitter(KernelFunction &f, const IntegerShape &shape, unsigned tileRows)
     : f(f), shape(shape), v(f.b, f.loc, f.isa, shape.product.accumulator), body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       tiles(v, schedule::byteForm(f.isa, shape.pairs.has_value()), !shape.isConvolution()),
-      epilogue(v, shape.product, f.info, body, tiles.maxRows(), /*grouped=*/true), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
+      epilogue(v, shape.product, f.info, body, tileRows ? tileRows : tiles.maxRows(), /*grouped=*/true), packer(v, shape, f.info, rowsRef(), refOf(shape.product.rhsRef)) {
   words = body.emitExpr(shape.words());
   panelCount = v.max(body.emitExpr(panels()), v.i(1));
 }
@@ -88,6 +91,17 @@ Request IntegerEmitter::requestOf(const ColumnPanel &panel, Value tile, Value co
   return {v.at(panel.words, v.select(single, v.i(prefetchWords * bytes), next), v.b.getI8Type()), step, v.select(single, v.i(perPass), stretch)};
 }
 
+void IntegerEmitter::requestStep(const ColumnPanel &panel, Value tile, Value count, Value step, Value steps) {
+  if (!shape.product.packed)
+    return;
+  Type i8 = v.b.getI8Type();
+  BodyEmitter outside = body;
+  Value single = v.less(count, v.i(2)), perStep = v.ceilDiv(v.i(MatrixUnit::words * quad * panelColumns), v.max(count, v.i(1)));
+  Value ahead = v.select(single, v.i(unitBytesAhead), v.mul(outside.emitExpr(shape.panelRows()), quad * panelColumns));
+  Value start = v.at(panel.words, v.add(ahead, v.mul(v.add(v.mul(tile, steps), step), perStep)), i8);
+  v.loop(v.i(0), perStep, cacheLine, [&](Value line) { v.prefetch(start, line, i8, /*level=*/2); });
+}
+
 void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
   std::optional<int64_t> columns = shape.product.columns.extent().constant();
   unsigned rest = columns ? *columns % panelColumns : 0, last = v.lanes;
@@ -111,6 +125,11 @@ public:
   MatrixEmitter(KernelFunction &f, const IntegerShape &shape);
   void emit();
   KernelPlan plan() const;
+  /// Calls have at most so many rows.
+  void expectRows(int64_t most) {
+    for (int64_t rows = 1; rows <= most; ++rows)
+      tiles.allowHeightsOf(epilogue.rowGroups(), rows);
+  }
   using IntegerEmitter::error;
 
 private:
@@ -209,6 +228,41 @@ void MatrixEmitter::emitPanel(const BodyEmitter &point, Value batch, Value panel
   });
 }
 
+bool lathe::cpu::mayMultiplyByteTiles(const lower::BodyInfo &info) {
+  std::optional<IntegerShape> shape = IntegerShape::of(info);
+  return shape && (shape->isConvolution() ? stepOfImage(info, *shape).has_value() : UnitEmitter::serves(*shape));
+}
+
+static llvm::Expected<bool> outcome(const std::string &error) {
+  if (!error.empty())
+    return llvm::createStringError(error);
+  return true;
+}
+
+static llvm::Expected<bool> emitMatrices(KernelFunction &f, const IntegerShape &shape, KernelPlan &plan) {
+  bool served = f.isa.multipliesByteTiles() && UnitEmitter::serves(shape), known = shape.product.rows.extent().constant().has_value();
+  IntegerShape unshifted = shape.unshifted();
+  std::optional<UnitEmitter> unit;
+  std::optional<MatrixEmitter> dots;
+  if (served)
+    unit.emplace(f, unshifted, shape.rowsSigned, shape.columnsSigned);
+  if (!served || !known)
+    dots.emplace(f, shape);
+  if (!unit || !dots) {
+    unit ? unit->emit() : dots->emit();
+    plan = unit ? unit->plan() : dots->plan();
+    return outcome(unit ? unit->error() : dots->error());
+  }
+  // A call decides. Few rows are one block in both ways, with the same items.
+  dots->expectRows(UnitEmitter::fewestRows - 1);
+  VectorBuilder v(f.b, f.loc, f.isa, shape.product.accumulator);
+  Value few = v.less(f.emitExpr(shape.product.rows.extent()), v.i(UnitEmitter::fewestRows));
+  v.ifThen(few, [&] { dots->emit(); }, [&] { unit->emit(); });
+  plan = unit->plan();
+  plan.scratchBytes = Expr::max(plan.scratchBytes, dots->plan().scratchBytes);
+  return outcome(unit->error() + dots->error());
+}
+
 llvm::Expected<bool> lathe::cpu::emitIntegerProduct(KernelFunction &f, KernelPlan &plan) {
   std::optional<IntegerShape> shape = IntegerShape::of(f.info);
   if (!shape)
@@ -231,10 +285,5 @@ llvm::Expected<bool> lathe::cpu::emitIntegerProduct(KernelFunction &f, KernelPla
   shape = IntegerShape::of(info);
   if (!shape)
     return false;
-  MatrixEmitter emitter(merged, *shape);
-  emitter.emit();
-  plan = emitter.plan();
-  if (!emitter.error().empty())
-    return llvm::createStringError(emitter.error());
-  return true;
+  return emitMatrices(merged, *shape, plan);
 }

@@ -42,10 +42,19 @@ struct IntegerShape {
   /// Words of a panel and of the list behind it.
   shape::Expr panelRows() const { return words() + shape::Expr(pairs.value_or(0)); }
   static std::optional<IntegerShape> of(const lower::BodyInfo &info);
+  /// With operands as they lie in memory, none shifted: signs are a matter of the matrix unit's instructions.
+  IntegerShape unshifted() const {
+    IntegerShape s = *this;
+    s.rowsSigned = false;
+    s.columnsSigned = true;
+    return s;
+  }
 };
 
 /// Whether the kernel's sum is one of products of bytes.
 bool sumsProductsOfBytes(const lower::BodyInfo &info);
+/// Whether it is one that the matrix unit multiplies, where a machine has it: of calls with enough rows.
+bool mayMultiplyByteTiles(const lower::BodyInfo &info);
 
 } // namespace lathe::cpu
 

@@ -3,7 +3,6 @@
 #include "IntegerRows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include <functional>
 
 using namespace mlir;
 using namespace lathe;
@@ -67,7 +66,6 @@ void WordPacker::forWords(const BodyEmitter &point, function_ref<void(const Body
   nest(0, point, v.i(0));
 }
 
-/// Rows that lie in memory as the sum goes along them.
 bool WordPacker::rowsAreRuns() const {
   auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
   const AxisGroup &reduced = shape.product.reduced;
@@ -85,23 +83,29 @@ void WordPacker::rows(const BodyEmitter &point, Value first, Value count, const 
     evaluateRows(point, first, count, to, room, pitch);
 }
 
-/// A vector of words of as many rows as it has lanes, transposed in registers.
-void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, const TiledWords &to) {
-  auto load = shape.rows.getDefiningOp<kernel::LoadOp>();
-  const Expr &offset = info.exprOf(load);
+WordPacker::Runs WordPacker::runs(const BodyEmitter &point) {
+  const Expr &offset = info.exprOf(shape.rows.getDefiningOp<kernel::LoadOp>());
   bool flat = shape.product.rows.strideOf(offset).has_value();
-  int64_t bytes = quad * v.lanes;
   BodyEmitter origin = point;
   shape.product.reduced.bind(v, origin, v.i(0), /*flat=*/true);
-  Value depth = origin.emitExpr(shape.product.reduced.extent()), whole = v.roundDown(depth, bytes), last = v.sub(count, 1);
+  Value length = origin.emitExpr(shape.product.reduced.extent());
+  return {rowsRef, length, [this, &offset, flat, origin](Value row) {
+            BodyEmitter at = origin;
+            shape.product.rows.bind(v, at, row, flat);
+            return at.emitExpr(offset);
+          }};
+}
+
+/// A vector of words of as many rows as it has lanes, transposed in registers.
+void WordPacker::copyRuns(const BodyEmitter &point, Value first, Value count, const TiledWords &to) {
+  int64_t bytes = quad * v.lanes;
+  Runs runs = this->runs(point);
+  Value depth = runs.length, whole = v.roundDown(depth, bytes), last = v.sub(count, 1);
   auto vectorOfBytes = VectorType::get(bytes, v.b.getI8Type());
   auto vectorOfRows = [&](const TiledWords::Part &tile, Value row) {
     Values starts;
-    for (unsigned l = 0; l < v.lanes; ++l) {
-      BodyEmitter at = origin;
-      shape.product.rows.bind(v, at, v.add(first, v.min(v.add(v.add(tile.first, row), l), last)), flat);
-      starts.push_back(at.emitExpr(offset));
-    }
+    for (unsigned l = 0; l < v.lanes; ++l)
+      starts.push_back(runs.startOf(v.add(first, v.min(v.add(v.add(tile.first, row), l), last))));
     auto block = [&](Value k) {
       Values rows;
       for (Value start : starts) {
@@ -172,40 +176,44 @@ void WordPacker::storeLines(const TiledWords &to, Value count, Value room, int64
   });
 }
 
-/// Whatever the first factor is, with the innermost rows in the lanes.
+/// Word `word` of a run of the sum, of one row or with the innermost rows in the lanes.
+Value WordPacker::rowWord(const BodyEmitter &at, Value word, Value extent, bool lanes, Value laneFrom, Value mask) {
+  Values bytes;
+  for (int64_t j = 0; j < quad; ++j) {
+    BodyEmitter here = at;
+    Value k = v.add(v.mul(word, quad), j);
+    here.bindAxis(lastAxis(), v.min(k, v.sub(extent, 1)));
+    if (lanes)
+      here.bindLane(info.axes[shape.product.rows.carrier()], laneFrom, v.lanes, mask);
+    Value byte = lanes ? here.emitLanes(shape.rows) : here.emit(shape.rows);
+    if (shape.rowsSigned)
+      byte = withOtherSign(v, byte);
+    Value none = v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(byte.getType()));
+    bytes.push_back(v.select(v.less(k, extent), byte, none));
+  }
+  return join(bytes, false);
+}
+
 void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count, const TiledWords &to, Value room, int64_t pitch) {
+  if (!shape.product.rows.empty())
+    return evaluate(point, first, count, to.wordsOfRow(), lines, room, pitch, [&](Value last) { storeLines(to, count, room, pitch, last); });
+  BodyEmitter outside = point;
+  Value extent = outside.emitExpr(info.extents[shape.channels()]);
+  forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
+    to.store(rowWord(at, word, extent, false, {}, {}), {v.i(0), v.i(0), v.i(1)}, index, v.i(0));
+  });
+}
+
+/// Whatever the first factor is.
+void WordPacker::evaluate(const BodyEmitter &point, Value first, Value count, Value words, int64_t lines, Value room, int64_t pitch,
+                          function_ref<void(Value)> take) {
   const AxisGroup &rows = shape.product.rows;
   BodyEmitter outside = point;
   Value extent = outside.emitExpr(info.extents[shape.channels()]);
-  Value zero = v.b.create<arith::ConstantOp>(v.loc, v.b.getI8IntegerAttr(0));
-  auto wordAt = [&](const BodyEmitter &at, Value word, bool lanes, Value laneFrom, Value mask) {
-    Values bytes;
-    for (int64_t j = 0; j < quad; ++j) {
-      BodyEmitter here = at;
-      Value k = v.add(v.mul(word, quad), j);
-      here.bindAxis(lastAxis(), v.min(k, v.sub(extent, 1)));
-      if (lanes)
-        here.bindLane(info.axes[rows.carrier()], laneFrom, v.lanes, mask);
-      Value byte = lanes ? here.emitLanes(shape.rows) : here.emit(shape.rows);
-      if (shape.rowsSigned)
-        byte = withOtherSign(v, byte);
-      Value none = zero;
-      if (isa<VectorType>(byte.getType()))
-        none = v.b.create<arith::ConstantOp>(v.loc, v.b.getZeroAttr(byte.getType()));
-      bytes.push_back(v.select(v.less(k, extent), byte, none));
-    }
-    return join(bytes, false);
-  };
-  if (rows.empty()) {
-    forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
-      to.store(wordAt(at, word, false, {}, {}), {v.i(0), v.i(0), v.i(1)}, index, v.i(0));
-    });
-    return;
-  }
   unsigned carrier = rows.carrier();
   Value length = v.max(outside.emitExpr(info.extents[carrier]), v.i(1)), end = v.add(first, count);
   AxisGroup outer(info, {rows.axes.begin(), llvm::find(rows.axes, carrier)});
-  Value last = v.sub(to.wordsOfRow(), 1);
+  Value last = v.sub(words, 1);
   forWords(point, [&](const BodyEmitter &at, Value index, Value word) {
     Value line = v.at(room, v.mul(v.sub(index, v.roundDown(index, lines)), pitch), v.b.getI32Type());
     v.loop(v.div(first, length), v.ceilDiv(end, length), 1, [&](Value run) {
@@ -214,7 +222,9 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
       for (unsigned a : rows.axes)
         here.bindAxis(info.axes[a], v.i(0)); // those of one point behind the carrier
       outer.bind(v, here, run, /*flat=*/false);
-      auto vector = [&](Value x, Value mask) { store(wordAt(here, word, true, x, mask), line, v.sub(v.add(start, x), first)); };
+      auto vector = [&](Value x, Value mask) {
+        store(rowWord(here, word, extent, true, x, mask), line, v.sub(v.add(start, x), first));
+      };
       auto partly = [&](Value x) { vector(x, v.firstLanes(v.sub(until, x))); };
       if (v.target.maskedBytes)
         return v.loop(from, until, v.lanes, partly);
@@ -223,7 +233,7 @@ void WordPacker::evaluateRows(const BodyEmitter &point, Value first, Value count
       v.ifThen(v.less(wholeEnd, until), [&] { partly(wholeEnd); });
     });
     Value full = v.less(v.i(lines - 2), v.sub(index, v.roundDown(index, lines)));
-    v.ifThen(v.b.create<arith::OrIOp>(v.loc, full, v.less(last, v.add(index, 1))), [&] { storeLines(to, count, room, pitch, index); });
+    v.ifThen(v.b.create<arith::OrIOp>(v.loc, full, v.less(last, v.add(index, 1))), [&] { take(index); });
   });
 }
 

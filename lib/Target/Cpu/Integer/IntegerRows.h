@@ -4,6 +4,7 @@
 
 #include "IntegerProduct.h"
 #include "TiledWords.h"
+#include <functional>
 
 namespace lathe::cpu {
 
@@ -19,6 +20,18 @@ public:
 
   /// Words of rows that are evaluated before they are stored in tiles.
   static constexpr int64_t lines = 8;
+  /// Whether rows lie in memory as the sum goes along them.
+  bool rowsAreRuns() const;
+  /// Of such rows: where they lie, how many bytes each has, and the first one of a row.
+  struct Runs {
+    mlir::Value memory, length;
+    std::function<mlir::Value(mlir::Value)> startOf;
+  };
+  Runs runs(const lower::BodyEmitter &point);
+  /// Words of rows, line by line with the rows in the lanes; whenever there are `count` lines, and behind the last word, take(last) has them,
+  /// up to that word.
+  void evaluate(const lower::BodyEmitter &point, mlir::Value first, mlir::Value rows, mlir::Value words, int64_t count, mlir::Value room,
+                int64_t pitch, llvm::function_ref<void(mlir::Value)> take);
   /// Rows first .. first + count - 1. `room`: for so many lines of `pitch` words, a vector more than there are rows.
   void rows(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to, mlir::Value room, int64_t pitch);
   /// A panel of columns that are not packed.
@@ -33,7 +46,7 @@ private:
   using Values = VectorBuilder::Values;
   mlir::Value join(mlir::ArrayRef<mlir::Value> bytes, bool flip);
   const std::string &lastAxis() const { return info.axes[shape.channels()]; }
-  bool rowsAreRuns() const;
+  mlir::Value rowWord(const lower::BodyEmitter &at, mlir::Value word, mlir::Value extent, bool lanes, mlir::Value laneFrom, mlir::Value mask);
   void copyRuns(const lower::BodyEmitter &point, mlir::Value first, mlir::Value count, const TiledWords &to);
   void runsTail(mlir::ArrayRef<mlir::Value> starts, mlir::Value whole, mlir::Value depth,
                 llvm::function_ref<void(mlir::Value, mlir::Value, unsigned)> put);

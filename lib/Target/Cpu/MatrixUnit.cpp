@@ -1,0 +1,71 @@
+//===- MatrixUnit.cpp - Products of tiles of bytes, or of bf16 (AMX) --------===//
+//
+// Tile registers are named in the instructions: the code generator allocates none of them. The configuration is that of palette 1 (Intel 64
+// and IA-32 Architectures Software Developer's Manual, volume 1, "Programming with Intel AMX").
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatrixUnit.h"
+#include "Contraction/Contraction.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace lathe::cpu;
+
+constexpr int64_t configurationBytes = 64;
+
+MatrixUnit::MatrixUnit(VectorBuilder &v) : v(v) {
+  auto pointer = LLVM::LLVMPointerType::get(v.b.getContext());
+  configuration = v.b.create<LLVM::AllocaOp>(v.loc, pointer, v.b.getI64Type(), v.i(configurationBytes / 8), 64);
+}
+
+Value MatrixUnit::number(unsigned tile) { return v.b.create<LLVM::ConstantOp>(v.loc, v.b.getI8Type(), v.b.getI8IntegerAttr(tile)); }
+
+void MatrixUnit::call(StringRef instruction, ArrayRef<Value> operands) {
+  v.b.create<LLVM::CallIntrinsicOp>(v.loc, Type(), v.b.getStringAttr("llvm.x86." + instruction.str()), operands);
+}
+
+/// Bytes: the palette, the row to start at, 14 that are reserved, bytes of a row as 16 bits for each of 16 registers, rows as 8 bits for each.
+void MatrixUnit::configure(Value height, Value depth) {
+  auto put = [&](int64_t at, Value bits) {
+    v.b.create<LLVM::StoreOp>(v.loc, bits, v.at(configuration, v.i(at / 8), v.b.getI64Type()), 8);
+  };
+  constexpr int64_t whole = rowBytes << 16 | rowBytes;
+  put(0, v.i(1));
+  put(8, v.i(0));
+  put(16, v.i(whole << 32 | whole));                              // sums
+  put(24, v.add(v.mul(depth, 4 << 16 | 4), v.i(whole << 32)));    // factors
+  put(32, v.i(0));
+  put(40, v.i(0));
+  put(48, v.add(v.mul(height, 0x010101010101), v.mul(depth, 0x0101LL << 48)));
+  put(56, v.i(0));
+  call("ldtilecfg", {configuration});
+}
+
+void MatrixUnit::release() { call("tilerelease", {}); }
+
+/// Four products for four loads.
+void MatrixUnit::multiply(const Factors &factors, Value steps, unsigned columns, Value to, Value height) {
+  static constexpr unsigned sums[2][2] = {{0, 1}, {2, 3}}, firsts[2] = {4, 5}, seconds[2] = {6, 7};
+  unsigned across = columns > words ? 2 : 1;
+  Type i8 = v.b.getI8Type();
+  Value pitch = v.i(rowBytes / words * panelColumns); // of sums as of a panel's words
+  auto eachSum = [&](function_ref<void(unsigned, unsigned)> body) {
+    for (unsigned r = 0; r < tilesOfGroup; ++r)
+      for (unsigned c = 0; c < across; ++c)
+        body(r, c);
+  };
+  eachSum([&](unsigned r, unsigned c) { zero(sums[r][c]); });
+  v.loop(v.i(0), steps, 1, [&](Value step) {
+    Value panel = factors.second(step);
+    for (unsigned c = 0; c < across; ++c)
+      load(seconds[c], v.at(panel, v.i(c * rowBytes), i8), pitch);
+    for (unsigned r = 0; r < tilesOfGroup; ++r)
+      load(firsts[r], factors.first(r, step), factors.firstPitch);
+    eachSum([&](unsigned r, unsigned c) { call(factors.product, {number(sums[r][c]), number(firsts[r]), number(seconds[c])}); });
+  });
+  eachSum([&](unsigned r, unsigned c) {
+    Value row = v.mul(v.mul(height, r), rowBytes / words * panelColumns);
+    store(sums[r][c], v.at(to, v.add(row, c * rowBytes), i8), pitch);
+  });
+}
