@@ -30,6 +30,7 @@ static cl::opt<bool> dependentLaunch("dependent-launch", cl::init(true));
 static cl::opt<bool> together("together", cl::desc("the kernels that are one launch together"));
 static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcessors),
                                    cl::desc("multiprocessors, for plan and run"));
+static cl::opt<bool> called("called", cl::init(true), cl::desc("with --seen: what the plan calls, though its name is known"));
 static cl::opt<std::string> seenFile("seen", cl::desc("for cubin: a file with names of entry points. Those are left out unless the plan "
                                                       "for the given sizes calls them; the kernel's others are added"));
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
@@ -80,13 +81,17 @@ static llvm::Error assembleNew(cuda::DeviceCode &code, const std::vector<int64_t
   auto plan = emulator::planOf(code, values, processors);
   if (!plan)
     return plan.takeError();
-  std::set<std::string> wanted = emulator::calledBy(code, *plan), seen;
+  std::set<std::string> wanted, seen;
+  if (called)
+    wanted = emulator::calledBy(code, *plan);
   if (auto file = llvm::MemoryBuffer::getFile(seenFile))
     for (llvm::StringRef rest = (*file)->getBuffer(); !rest.empty(); rest = rest.split('\n').second)
       seen.insert(rest.split('\n').first.str());
   for (const std::string &entry : code.entries)
     if (seen.insert(entry).second)
       wanted.insert(entry);
+  if (wanted.empty())
+    return llvm::Error::success();
   emulator::keepEntries(*code.device, wanted);
   llvm::LLVMContext context;
   auto module = cuda::deviceLlvm(*code.device, sm, context, options);

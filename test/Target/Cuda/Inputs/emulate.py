@@ -1,7 +1,7 @@
 """Runs the cases of a group (see cases.py) on the emulator for both architectures and compares with numpy.
 
-With --assemble it only has ptxas take them: what each case calls, and each entry point of a kernel's others once, in the first case of the group
-that has one of that name. With --assemble-all all of each.
+With --assemble it only has ptxas take them: what each case calls, for one of the architectures in turn, and for each architecture every entry point
+of a kernel's once, in the first case of the group that has one of that name. With --assemble-all all of each.
 
 Usage: emulate.py [--assemble | --assemble-all] GROUP [SM ...]"""
 import os
@@ -37,19 +37,21 @@ def launches(case, args):
     return [entries[words[0]]] + [entries[w[0]] for w in following if w[1]]
 
 
-def assemble(case, source, sm, seen):
-    """`seen`: a file that the group's cases share."""
-    args = [f"--seen={seen}"] + [f"--size={k}={v}" for k, v in case.sizes.items()] if seen else []
+def assemble(case, source, sm, folder, called):
+    """`folder`: of names that the group's cases share."""
+    args = []
+    if HOW == "--assemble":
+        args = [f"--seen={folder}/{sm}", f"--called={called}".lower()] + [f"--size={k}={v}" for k, v in case.sizes.items()]
     done = subprocess.run(["lathe-cuda", source, "--emit=cubin", f"--sm={sm}", "-o", source + ".cubin", *args], capture_output=True, text=True)
     return done.stderr.strip()[:600] if done.returncode else None
 
 
-def run(case, sm, folder, names):
+def run(case, sm, folder, names, called):
     source = os.path.join(folder, "kernel.mlir")
     with open(source, "w") as f:
         f.write(case.mlir())
     if HOW:
-        return assemble(case, source, sm, os.path.join(names, str(sm)) if HOW == "--assemble" else None)
+        return assemble(case, source, sm, names, called)
     files = []
     for i, t in enumerate(case.inputs + case.expected):
         files.append(os.path.join(folder, f"{i}.bin"))
@@ -75,11 +77,11 @@ def main():
     sms = [int(a) for a in sys.argv[2:]] or [75, 90]
     bad = 0
     with tempfile.TemporaryDirectory() as names:
-        for make in cases.GROUPS[sys.argv[1]]:
+        for i, make in enumerate(cases.GROUPS[sys.argv[1]]):
             case = make()
             for sm in sms:
                 with tempfile.TemporaryDirectory() as folder:
-                    error = run(case, sm, folder, names)
+                    error = run(case, sm, folder, names, sm == sms[i % len(sms)])
                 shapes = " ".join("x".join(map(str, t[1].shape)) for t in case.inputs)
                 print(f"{'FAIL' if error else 'ok'} {case.name} sm_{sm} {shapes} {error or ''}")
                 bad += bool(error)
