@@ -37,11 +37,16 @@ def launches(case, args):
     return [entries[words[0]]] + [entries[w[0]] for w in following if w[1]]
 
 
+def told(case):
+    """What plans are made for."""
+    return [f"--size={k}={v}" for k, v in case.sizes.items()] + ([f"--processors={case.processors}"] if case.processors else [])
+
+
 def assemble(case, source, sm, folder, called):
     """`folder`: of names that the group's cases share."""
     args = []
     if HOW == "--assemble":
-        args = [f"--seen={folder}/{sm}", f"--called={called}".lower()] + [f"--size={k}={v}" for k, v in case.sizes.items()]
+        args = [f"--seen={folder}/{sm}", f"--called={called}".lower(), *told(case)]
     done = subprocess.run(["lathe-cuda", source, "--emit=cubin", f"--sm={sm}", "-o", source + ".cubin", *args], capture_output=True, text=True)
     return done.stderr.strip()[:600] if done.returncode else None
 
@@ -57,8 +62,7 @@ def run(case, sm, folder, names, called):
         files.append(os.path.join(folder, f"{i}.bin"))
         fill = i < len(case.inputs)
         write(files[-1], t if fill else (t[0], np.full_like(np.asarray(t[1], np.float32), 77)))
-    args = ["lathe-cuda", source, f"--sm={sm}"] + [f"--size={k}={v}" for k, v in case.sizes.items()]
-    args += [f"--processors={case.processors}"] if case.processors else []
+    args = ["lathe-cuda", source, f"--sm={sm}", *told(case)]
     if case.launches and launches(case, args) != case.launches:
         return f"calls {launches(case, args)}, not {case.launches}"
     done = subprocess.run(args + ["--emit=run"] + [f"--buffer={f}" for f in files], capture_output=True, text=True)
