@@ -2,7 +2,7 @@
 
 What such a list finds are faults of kernels, which are the same ones at every effort; that LLVM optimises them takes most of its time. So the runs of a
 test take turns: with --turn K/N it is for each Nth model, from the Kth on (the first is 0), that LLVM does what users get, and the others are
-compiled at -O 0. Runs of all turns have each model at both efforts."""
+compiled at -O 0. Runs of all turns have each model at both efforts. Where there is one run, a list whose kinds come round by N needs places that do not."""
 import pathlib
 import sys
 

@@ -32,7 +32,7 @@ def check(name, nodes, dims, shapes, constants, target="x86_64:baseline"):
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
                               [numpy_helper.from_array(a, n) for n, a in constants.items() if any(n in node.input for node in nodes)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), f"{folder}/m.onnx")
-    flags = turns.effort(models, (0, 3)) + (["--target", target] if ":" in target else turns.target(models))
+    flags = turns.effort(models + models // 6, (0, 3)) + (["--target", target] if ":" in target else turns.target(models))
     models += 1
     subprocess.run(["lathe", "compile", f"{folder}/m.onnx", *flags, "-o", f"{folder}/m.so"], check=True)
     session = onnxruntime.InferenceSession(f"{folder}/m.onnx", providers=["CPUExecutionProvider"])

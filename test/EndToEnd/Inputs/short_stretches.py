@@ -43,7 +43,7 @@ for target in turns.variants():
                 graph = helper.make_graph(nodes, name, inputs, [onnx.ValueInfoProto(name="y")], constants)
                 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), folder + "/m.onnx")
                 path = f"{folder}/{name}.{np.dtype(kind)}.{length}.{target}.so"
-                flags = turns.effort(models, (0, 3)) + (turns.target(0) if models % 12 == 0 else ["--target", "x86_64:" + target])
+                flags = turns.effort(models + models // 6, (0, 3)) + (turns.target(0) if models % 12 == 0 else ["--target", "x86_64:" + target])
                 models += 1
                 subprocess.run(["lathe", "compile", folder + "/m.onnx", "-o", path, *flags], check=True)
                 model = Model(path)
