@@ -86,6 +86,7 @@ struct Block {
   /// Lets every thread go as far as it can, once; false when none could.
   bool round();
   bool isDone() const;
+  bool canGoOn() const; ///< whether a round would come further
   void run();
 
 private:
@@ -105,7 +106,8 @@ struct Launch {
 /// The arrays in shared memory, of which each block has its own.
 using SharedArrays = std::vector<std::pair<char *, size_t>>;
 
-/// Blocks that run by turns, the next ones in x from the first one's place on. What they have in shared memory is kept while others run.
+/// Blocks that run by turns, the next ones in x from the first one's place on. What they have in shared memory is kept while others run:
+/// it is exchanged when another one's turn has come.
 struct Company {
   std::vector<std::unique_ptr<Block>> blocks;
   Company(const Launch &launch, const SharedArrays &arrays, unsigned first, unsigned y, unsigned z, unsigned count);
@@ -117,7 +119,9 @@ struct Company {
 
 private:
   bool runOnce(Block &b);
+  char *keptOf(const Block &b) { return kept[b.index[0] - blocks[0]->index[0]].data(); }
   const SharedArrays &arrays;
+  Block *present = nullptr; ///< whose contents shared memory has
   std::vector<std::vector<char>> kept;
   unsigned arrived = 0, phase = 0;
 };
