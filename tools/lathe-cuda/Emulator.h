@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <csetjmp>
 #include <cstdint>
 #include <functional>
@@ -135,7 +136,8 @@ Semantics tensorCoreInstructionFor(const std::string &text);
 /// Conversions from and to floats of 8 bits.
 Semantics float8InstructionFor(const std::string &text);
 enum class Float8 { E4M3, E5M2 };
-float fromFloat8(uint8_t code, Float8 format);
+/// By their codes.
+const std::array<float, 256> &numbersOf(Float8 format);
 
 /// Rewrites the module for this CPU and runs its entry points one after the other.
 llvm::Error emulate(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
