@@ -2,7 +2,7 @@
 multipliers, transposed; one to three dimensions, strides, dilations, uneven borders, images before and behind other
 convolutions, filters known and not.
 
-Usage: convolutions.py [--target T] [--symbolic] [--threads N] [--only N]"""
+Usage: convolutions.py [--target T] [--symbolic] [--threads N] [--only N] [--turn K/N]"""
 import argparse
 import itertools
 import subprocess
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import numpy as np
 from text_model import TextModel
+from turns import add_option, effort
 from verdict import verdict
 
 F32 = np.float32
@@ -152,12 +153,12 @@ def build(symbolic):
     return m.all
 
 
-def check(model, target, threads, folder):
+def check(model, target, flags, threads, folder):
     source, library, given = (f"{folder}/{n}" for n in ("m.textproto", "m.so", "in.npz"))
     with open(source, "w") as f:
         f.write(model.text())
     np.savez(given, **{n: a for n, (a, _) in model.feeds.items()})
-    command = ["lathe", "compile", source, "-o", library] + (["--target", target] if target else [])
+    command = ["lathe", "compile", source, "-o", library] + (["--target", target] if target else []) + flags
     for step in (command, ["lathe", "run", library, "--inputs", given, "--output-dir", folder, "--threads", str(threads)]):
         done = subprocess.run(step, capture_output=True, text=True)
         if done.returncode:
@@ -176,13 +177,14 @@ def main():
     parser.add_argument("--symbolic", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--only", type=int)
+    add_option(parser)
     a = parser.parse_args()
     good, faults = 0, []
     with tempfile.TemporaryDirectory() as folder:
         for i, model in enumerate(build(a.symbolic)):
             if a.only is not None and i != a.only:
                 continue
-            fault = check(model, a.target, a.threads, folder)
+            fault = check(model, a.target, effort(i, a.turn), a.threads, folder)
             faults += [f"{i}: {fault}"] if fault else []
             good += not fault
     return verdict(good, "results", faults, "numpy")

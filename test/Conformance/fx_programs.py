@@ -1,6 +1,6 @@
 """Compiles exported programs and compares what they compute with what PyTorch computed (fx_make.py).
 
-usage: fx_programs.py FAMILY... [--lathe PATH] [--levels N,..]     prints what differs; exit code 1 when something does
+usage: fx_programs.py FAMILY... [--lathe PATH] [--levels N,..] [--turn K/N]     prints what differs; exit code 1 when something does
        fx_programs.py FAMILY... --in-turn       compiled for and run at one level each, the next for each program
        fx_programs.py FAMILY... --emulate       the kernels as they are generated for GPUs, in the emulator, against what they mean
        fx_programs.py FAMILY... --device cuda:0 --target cuda:sm90      on a GPU (fx_devices.py: many in one process)"""
@@ -15,12 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+import turns
 from verdict import verdict
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "Target/Cpu"))
-from kernels import variants
-
-LEVELS = variants()
+LEVELS = turns.variants()
 TYPES = {"bool": np.bool_, "bfloat16": np.float32}  # numpy has no bfloat16; each is a float32
 
 
@@ -72,8 +70,8 @@ def faults_of(case, place, options, folder):
     archive, artifact, data = (folder / name for name in ("case.pt2", "case.so", "data.npz"))
     write_archive(case, archive)
     target = f"x86_64:{LEVELS[place % len(LEVELS)]}" if options.in_turn else options.target
-    lathe, target = options.lathe, ["--target", target] if target else []
-    code, text = call(lathe, "compile", archive, "-o", artifact, "-O", "1", *target, *case["flags"])
+    lathe, target = options.lathe, ["--target", target] if target else turns.target(place)
+    code, text = call(lathe, "compile", archive, "-o", artifact, *turns.effort(place, options.turn), *target, *case["flags"])
     if code:
         yield f"{case['name']}: lathe compile exits with {code}: {text}"
         return
@@ -86,7 +84,7 @@ def faults_of(case, place, options, folder):
         tolerance = case["tolerance"]
         refused = case["runs"][i].get("refused") and not steps
         compare = [] if refused else ["--expect", data, "--rtol", tolerance, "--atol", tolerance]
-        for level in options.levels.split(","):
+        for level in dict.fromkeys(min(level, len(LEVELS)) for level in map(int, options.levels.split(","))):
             code, text = call(lathe, "run", artifact, "--inputs", data, *compare, "--device", options.device, "--max-level", level, *steps)
             if code != 1 or "do not satisfy" not in text if refused else code:
                 yield f"{case['name']}, run {i}, level {level}: {text}"
@@ -101,6 +99,7 @@ def main():
     parser.add_argument("--target", help="as lathe compile's")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--emulate", action="store_true")
+    turns.add_option(parser, (0, 3))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
 

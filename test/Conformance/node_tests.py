@@ -4,7 +4,7 @@ usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--
 
 The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
 where it carries them, or made by its generator. With --part N a fixed one of N runs. With --compile-only they are compiled with these
-arguments (--target cuda:sm90 --emit ptx), and not run. A test may pass, or
+arguments (--target cuda:sm90 --emit ptx), and not run; with several --compile-only each of them with one of these. A test may pass, or
 be refused (exit code 2, a line for each node that says what is not supported); it must not give another result, crash, or fail without a
 word, unless exclusions.txt says why. With --open every dimension of every input is a symbol of its own, and outputs' shapes are not said; then a run
 may also decline sizes, with a reason, before it computes. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
@@ -68,8 +68,9 @@ def exclusions():
     return [tuple(part.strip() for part in line.split(":", 1)) for line in lines if line.strip() and line[0] != "#"]
 
 
-def chosen(name, part):
-    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % part == 0
+def drawn(name, count):
+    """Always the same of so many numbers; of tests whose names stand side by side often not the same."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % count
 
 
 def call(command):
@@ -123,7 +124,7 @@ def run(lathe, folder, target, cache, compile_only, open_sizes):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--part", type=int, default=1)
-    parser.add_argument("--compile-only")
+    parser.add_argument("--compile-only", action="append")
     parser.add_argument("--open", action="store_true")
     parser.add_argument("--target", default="host")
     parser.add_argument("--only", default="")
@@ -138,12 +139,12 @@ def main():
         names = sorted(p.parent.name for p in tests.glob("*/model.onnx") if options.only in p.parent.name)
         excluded = exclusions()
         names = [n for n in names if not any(n.startswith(prefix) for prefix, _ in excluded)]
-        names = [n for n in names if chosen(n, options.part)]
+        names = [n for n in names if drawn(n, options.part) == 0]
         count = collections.Counter()
-        how = None if options.compile_only is None else shlex.split(options.compile_only)
+        ways = [shlex.split(way) for way in options.compile_only or []] or [None]
         cache = os.path.join(scratch, "cache")
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, options.target, cache, how, options.open), names)):
+            for name, (verdict, said) in zip(names, pool.map(lambda n: run(options.lathe, tests / n, options.target, cache, ways[drawn(n, len(ways))], options.open), names)):
                 count[verdict] += 1
                 if verdict in ("wrong", "crash", "declined") or (options.only and verdict != "pass"):
                     print(f"{verdict}: {name}: {said}")

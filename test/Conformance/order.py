@@ -1,12 +1,13 @@
 """Scans, sorts and selections against numpy: types, axes, ties, NaN, infinities, sizes around vectors and blocks, open sizes.
 
-Usage: order.py [--target T] [--symbolic] [--only N]"""
+Usage: order.py [--target T] [--symbolic] [--only N] [--turn K/N]"""
 import argparse
 import subprocess
 import sys
 import tempfile
 import numpy as np
 from text_model import BF16, NAMES, TextModel, as_kind, loaded, stored
+from turns import add_option, effort
 from verdict import verdict
 
 FLOATS = [np.float32, np.float64, np.float16, BF16]
@@ -164,12 +165,12 @@ def agrees(got, kind, want, steps):
     return bool(np.all(np.abs(got - want) <= bound))
 
 
-def check(model, target, folder):
+def check(model, target, flags, folder):
     source, library, given = (f"{folder}/{n}" for n in ("m.textproto", "m.so", "in.npz"))
     with open(source, "w") as f:
         f.write(model.text())
     np.savez(given, **{n: stored(a, kind) for n, (a, kind) in model.feeds.items()})
-    command = ["lathe", "compile", source, "-o", library] + (["--target", target] if target else [])
+    command = ["lathe", "compile", source, "-o", library] + (["--target", target] if target else []) + flags
     for step in (command, ["lathe", "run", library, "--inputs", given, "--output-dir", folder]):
         done = subprocess.run(step, capture_output=True, text=True)
         if done.returncode:
@@ -187,13 +188,14 @@ def main():
     parser.add_argument("--target")
     parser.add_argument("--symbolic", action="store_true")
     parser.add_argument("--only", type=int)
+    add_option(parser)
     a = parser.parse_args()
     good, faults = 0, []
     with tempfile.TemporaryDirectory() as folder:
         for i, model in enumerate(build(a.symbolic)):
             if a.only is not None and i != a.only:
                 continue
-            found = [f"{i}: {fault}" for fault in check(model, a.target, folder)]
+            found = [f"{i}: {fault}" for fault in check(model, a.target, effort(i, a.turn), folder)]
             faults += found
             good += max(0, len(model.outputs) - len(found))
     return verdict(good, "results", faults, "numpy")

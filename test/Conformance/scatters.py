@@ -12,6 +12,7 @@ import numpy as np
 
 from dtypes import call, same
 from text_model import BF16, NAMES, TextModel, as_kind, loaded, stored
+import turns
 from verdict import verdict
 
 COMBINE = {"none": lambda a, b: b, "add": lambda a, b: a + b, "mul": lambda a, b: a * b, "max": np.maximum, "min": np.minimum}
@@ -128,13 +129,13 @@ def run(folder, options, threads):
     return code, said, out
 
 
-def compare(kind, options):
+def compare(kind, place, options):
     model = Cases(kind, options.symbolic, options.folded).all()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "model.textproto").write_text(model.text())
         np.savez(folder / "in.npz", **{name: stored(v, k) for name, (v, k) in model.feeds.items()})
-        code, said = call([options.lathe, "compile", str(folder / "model.textproto"), "-o", str(folder / "m.so"), "--target", options.target])
+        code, said = call([options.lathe, "compile", str(folder / "model.textproto"), "-o", str(folder / "m.so"), "--target", options.target, *turns.effort(place, options.turn)])
         if code:
             return 0, [f"{NAMES[kind]}: compile: {said}"]
         results = []
@@ -162,10 +163,11 @@ def main():
     parser.add_argument("--folded", action="store_true", help="operands are constants, so that the compiler computes the results")
     parser.add_argument("--target", default="host")
     parser.add_argument("--lathe", default="lathe")
+    turns.add_option(parser)
     options = parser.parse_args()
     good, bad = 0, []
-    for kind in KINDS:
-        more, wrong = compare(kind, options)
+    for place, kind in enumerate(KINDS):
+        more, wrong = compare(kind, place, options)
         good += more
         bad += wrong
     return verdict(good, "results", bad, "numpy")

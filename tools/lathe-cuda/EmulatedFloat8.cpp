@@ -3,7 +3,6 @@
 #include "Emulator.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringRef.h"
-#include <array>
 #include <cmath>
 
 using namespace lathe::emulator;
@@ -14,7 +13,7 @@ static const llvm::fltSemantics &semanticsOf(Float8 format) {
   return format == Float8::E4M3 ? APFloat::Float8E4M3FN() : APFloat::Float8E5M2();
 }
 
-static std::array<float, 256> numbersOf(Float8 format) {
+static std::array<float, 256> makeNumbers(Float8 format) {
   std::array<float, 256> out;
   for (unsigned code = 0; code < 256; ++code) {
     APFloat v(semanticsOf(format), llvm::APInt(8, code));
@@ -25,9 +24,9 @@ static std::array<float, 256> numbersOf(Float8 format) {
   return out;
 }
 
-float lathe::emulator::fromFloat8(uint8_t code, Float8 format) {
-  static const std::array<float, 256> e4m3 = numbersOf(Float8::E4M3), e5m2 = numbersOf(Float8::E5M2);
-  return (format == Float8::E4M3 ? e4m3 : e5m2)[code];
+const std::array<float, 256> &lathe::emulator::numbersOf(Float8 format) {
+  static const std::array<float, 256> e4m3 = makeNumbers(Float8::E4M3), e5m2 = makeNumbers(Float8::E5M2);
+  return format == Float8::E4M3 ? e4m3 : e5m2;
 }
 
 /// cvt.rn.satfinite: what lies beyond the largest number becomes that, NaN one NaN.
@@ -52,7 +51,7 @@ Semantics lathe::emulator::float8InstructionFor(const std::string &text) {
   Float8 format = name.contains(".e5m2x2") ? Float8::E5M2 : Float8::E4M3;
   if (name.starts_with("cvt.rn.f16x2.e"))
     return [format](const uint64_t *a, uint64_t *r) {
-      *r = toHalf(fromFloat8(uint8_t(a[0]), format)) | toHalf(fromFloat8(uint8_t(a[0] >> 8), format)) << 16;
+      *r = toHalf(numbersOf(format)[uint8_t(a[0])]) | toHalf(numbersOf(format)[uint8_t(a[0] >> 8)]) << 16;
     };
   if (name.starts_with("cvt.rn.satfinite.e")) // the first number's code is the upper one
     return [format](const uint64_t *a, uint64_t *r) { *r = uint64_t(toFloat8(asFloat(a[0]), format)) << 8 | toFloat8(asFloat(a[1]), format); };

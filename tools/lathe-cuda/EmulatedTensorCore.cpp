@@ -15,7 +15,7 @@ enum class Element { BFloat, Half, TFloat, Signed, Unsigned, E4M3, E5M2 };
 } // namespace
 
 /// By a table: without instructions for it a conversion is a call.
-static float halfToFloat(uint16_t h) {
+static const float *halves() {
   static const std::vector<float> numbers = [] {
     std::vector<float> all(1 << 16);
     for (unsigned bits = 0; bits < all.size(); ++bits) {
@@ -26,23 +26,47 @@ static float halfToFloat(uint16_t h) {
     }
     return all;
   }();
-  return numbers[h];
+  return numbers.data();
 }
 
 static bool isInteger(Element e) { return e == Element::Signed || e == Element::Unsigned; }
 static bool isFloat8(Element e) { return e == Element::E4M3 || e == Element::E5M2; }
 static unsigned bytesOf(Element e) { return e == Element::TFloat ? 4 : isInteger(e) || isFloat8(e) ? 1 : 2; }
 
+/// An element's bits, as its type has them.
+template <typename Bits> static Bits bitsAt(const char *at) {
+  Bits bits;
+  memcpy(&bits, at, sizeof bits);
+  return bits;
+}
+
+/// Elements from `at(0)`, `at(1)` and so on: what their type says is asked once for all of them.
+template <typename At> static void readElements(Element e, unsigned count, float *out, At at) {
+  auto each = [&](auto number) {
+    for (unsigned k = 0; k < count; ++k)
+      out[k] = number(at(k));
+  };
+  switch (e) {
+  case Element::BFloat:
+    return each([](const char *p) { return asFloat(uint32_t(bitsAt<uint16_t>(p)) << 16); });
+  case Element::Half:
+    return each([numbers = halves()](const char *p) { return numbers[bitsAt<uint16_t>(p)]; });
+  case Element::TFloat:
+    return each([](const char *p) { return asFloat(bitsAt<uint32_t>(p) & 0xffffe000u); });
+  case Element::Signed:
+    return each([](const char *p) { return float(bitsAt<int8_t>(p)); });
+  case Element::Unsigned:
+    return each([](const char *p) { return float(bitsAt<uint8_t>(p)); });
+  case Element::E4M3:
+  case Element::E5M2:
+    return each([numbers = numbersOf(e == Element::E4M3 ? Float8::E4M3 : Float8::E5M2).data()](const char *p) { return numbers[bitsAt<uint8_t>(p)]; });
+  }
+}
+
 static float readElement(Element e, const char *at) {
-  uint32_t bits = 0;
-  memcpy(&bits, at, bytesOf(e));
-  if (isFloat8(e))
-    return fromFloat8(uint8_t(bits), e == Element::E4M3 ? Float8::E4M3 : Float8::E5M2);
-  if (isInteger(e))
-    return e == Element::Signed ? int8_t(bits) : uint8_t(bits);
-  if (e == Element::Half)
-    return halfToFloat(uint16_t(bits));
-  return asFloat(e == Element::BFloat ? bits << 16 : bits & 0xffffe000u);
+  float number;
+  readElements(e, 1, &number, [&](unsigned) { return at; });
+  return number;
 }
 
 static Element elementIn(StringRef text) {
@@ -71,12 +95,12 @@ static void readLine(uint64_t descriptor, Element e, bool byColumns, unsigned li
   uint64_t start = (descriptor & 0x3fff) << 4, leading = (descriptor >> 16 & 0x3fff) << 4, stride = (descriptor >> 32 & 0x3fff) << 4;
   // A descriptor holds the low 18 bits of an address; the rest is the same for all of a block's shared memory.
   uint64_t base = emulatedSharedBase & ~uint64_t(0x3ffff);
-  for (unsigned k = 0; k < depth; ++k) {
+  unsigned bytes = bytesOf(e);
+  readElements(e, depth, out, [=](unsigned k) {
     uint64_t at = byColumns ? start + line / 64 * leading + k / 8 * stride + k % 8 * 128 + line % 64 * 2
-                            : start + line / 8 * stride + line % 8 * 128 + k * bytesOf(e);
-    at ^= (at >> 7 & 7) << 4;
-    out[k] = readElement(e, reinterpret_cast<const char *>(base + at));
-  }
+                            : start + line / 8 * stride + line % 8 * 128 + k * bytes;
+    return reinterpret_cast<const char *>(base + (at ^ (at >> 7 & 7) << 4));
+  });
 }
 
 /// A sum (its bits) and the products of two lines, one after the other.

@@ -114,10 +114,14 @@ void Block::resume(Thread &t) {
   setcontext(&entry);
 }
 
+static bool isRunnable(const Thread &t) { return !t.done && (!t.waiting || t.waiting()); }
+
+bool Block::canGoOn() const { return llvm::any_of(all, isRunnable); }
+
 bool Block::round() {
   bool progress = false;
   for (Thread &t : all) {
-    if (t.done || (t.waiting && !t.waiting()))
+    if (!isRunnable(t))
       continue;
     progress = true;
     resume(t);
@@ -361,16 +365,19 @@ Company::Company(const Launch &launch, const SharedArrays &arrays, unsigned firs
 
 bool Company::runOnce(Block &b) {
   block = &b;
-  char *own = kept[b.index[0] - blocks[0]->index[0]].data();
-  auto swap = [&] {
-    char *at = own;
-    for (auto [start, size] : arrays)
-      at = std::swap_ranges(start, start + size, at);
-  };
-  swap();
-  bool progress = b.round();
-  swap();
-  return progress;
+  if (!b.canGoOn())
+    return false;
+  if (present != &b) {
+    size_t at = 0;
+    for (auto [start, size] : arrays) {
+      if (present)
+        memcpy(keptOf(*present) + at, start, size);
+      memcpy(start, keptOf(b) + at, size);
+      at += size;
+    }
+    present = &b;
+  }
+  return b.round();
 }
 
 llvm::Error Company::run() {

@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include <array>
 #include <csetjmp>
 #include <cstdint>
 #include <functional>
@@ -86,6 +87,7 @@ struct Block {
   /// Lets every thread go as far as it can, once; false when none could.
   bool round();
   bool isDone() const;
+  bool canGoOn() const; ///< whether a round would come further
   void run();
 
 private:
@@ -105,7 +107,8 @@ struct Launch {
 /// The arrays in shared memory, of which each block has its own.
 using SharedArrays = std::vector<std::pair<char *, size_t>>;
 
-/// Blocks that run by turns, the next ones in x from the first one's place on. What they have in shared memory is kept while others run.
+/// Blocks that run by turns, the next ones in x from the first one's place on. What they have in shared memory is kept while others run:
+/// it is exchanged when another one's turn has come.
 struct Company {
   std::vector<std::unique_ptr<Block>> blocks;
   Company(const Launch &launch, const SharedArrays &arrays, unsigned first, unsigned y, unsigned z, unsigned count);
@@ -117,7 +120,9 @@ struct Company {
 
 private:
   bool runOnce(Block &b);
+  char *keptOf(const Block &b) { return kept[b.index[0] - blocks[0]->index[0]].data(); }
   const SharedArrays &arrays;
+  Block *present = nullptr; ///< whose contents shared memory has
   std::vector<std::vector<char>> kept;
   unsigned arrived = 0, phase = 0;
 };
@@ -131,7 +136,8 @@ Semantics tensorCoreInstructionFor(const std::string &text);
 /// Conversions from and to floats of 8 bits.
 Semantics float8InstructionFor(const std::string &text);
 enum class Float8 { E4M3, E5M2 };
-float fromFloat8(uint8_t code, Float8 format);
+/// By their codes.
+const std::array<float, 256> &numbersOf(Float8 format);
 
 /// Rewrites the module for this CPU and runs its entry points one after the other.
 llvm::Error emulate(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,

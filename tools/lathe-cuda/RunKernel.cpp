@@ -5,7 +5,6 @@
 #include "lathe/Artifact/Format.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include <set>
 
 using namespace lathe;
 
@@ -44,13 +43,16 @@ static emulator::TensorMap mapOf(const int64_t *words, const std::vector<char *>
   return map;
 }
 
-/// The forms of a kernel that these launches do not run are not compiled for nothing.
-static void keepEntries(mlir::ModuleOp device, llvm::ArrayRef<emulator::Launch> launches) {
-  std::set<std::string> called;
-  for (const emulator::Launch &launch : launches)
-    called.insert(launch.entry);
+std::set<std::string> emulator::calledBy(const cuda::DeviceCode &code, const std::vector<int64_t> &plan) {
+  std::set<std::string> called{code.entries.at(plan[LATHE_CUDA_ENTRY])};
+  for (int64_t i = 0; i < plan[LATHE_CUDA_FOLLOWING]; ++i)
+    called.insert(code.entries.at(plan[LATHE_CUDA_FOLLOWING0 + i * LATHE_CUDA_FOLLOWING_WORDS]));
+  return called;
+}
+
+void emulator::keepEntries(mlir::ModuleOp device, const std::set<std::string> &wanted) {
   for (auto f : llvm::make_early_inc_range(device.getOps<mlir::LLVM::LLVMFuncOp>()))
-    if (f->hasAttr(mlir::NVVM::NVVMDialect::getKernelFuncAttrName()) && !called.count(f.getName().str()))
+    if (f->hasAttr(mlir::NVVM::NVVMDialect::getKernelFuncAttrName()) && !wanted.count(f.getName().str()))
       f.erase();
 }
 
@@ -92,7 +94,7 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launches.push_back(launch);
     launches.back().maps = launches[0].maps; // as the runtime hands them on: behind what the launch looks at
   }
-  keepEntries(*code.device, launches);
+  keepEntries(*code.device, calledBy(code, p));
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
   if (!module)

@@ -3,6 +3,7 @@
 #define LATHE_TOOLS_LATHE_CUDA_RUNKERNEL_H
 
 #include "lathe/Target/CudaTarget.h"
+#include <set>
 
 namespace lathe::emulator {
 
@@ -12,6 +13,12 @@ constexpr int64_t usualProcessors = 132;
 /// The words of the launch plan (lathe/Artifact/Format.h) for these sizes.
 llvm::Expected<std::vector<int64_t>> planOf(cuda::DeviceCode &code, const std::vector<int64_t> &sizes,
                                             int64_t processors = usualProcessors);
+
+/// The entry points that a plan calls.
+std::set<std::string> calledBy(const cuda::DeviceCode &code, const std::vector<int64_t> &plan);
+
+/// Drops the others from the device module: what nothing calls is not compiled for nothing.
+void keepEntries(mlir::ModuleOp device, const std::set<std::string> &wanted);
 
 /// Plans the launch and runs the code as compute capability `sm` would: a pointer for each operand and result, in order.
 /// Uses the code up.

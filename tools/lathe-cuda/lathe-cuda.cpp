@@ -30,6 +30,9 @@ static cl::opt<bool> dependentLaunch("dependent-launch", cl::init(true));
 static cl::opt<bool> together("together", cl::desc("the kernels that are one launch together"));
 static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcessors),
                                    cl::desc("multiprocessors, for plan and run"));
+static cl::opt<bool> called("called", cl::init(true), cl::desc("with --seen: what the plan calls, though its name is known"));
+static cl::opt<std::string> seenFile("seen", cl::desc("for cubin: a file with names of entry points. Those are left out unless the plan "
+                                                      "for the given sizes calls them; the kernel's others are added"));
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
 static cl::list<std::string> buffers("buffer", cl::desc("for run: a file per operand and result, in order; read and written back"));
 
@@ -72,6 +75,44 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
   return llvm::Error::success();
 }
 
+/// A cubin of the entry points that are called, and of those whose names are new in the file.
+static llvm::Error assembleNew(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options,
+                               llvm::raw_ostream &os) {
+  auto plan = emulator::planOf(code, values, processors);
+  if (!plan)
+    return plan.takeError();
+  std::set<std::string> wanted, seen;
+  if (called)
+    wanted = emulator::calledBy(code, *plan);
+  if (auto file = llvm::MemoryBuffer::getFile(seenFile))
+    for (llvm::StringRef rest = (*file)->getBuffer(); !rest.empty(); rest = rest.split('\n').second)
+      seen.insert(rest.split('\n').first.str());
+  for (const std::string &entry : code.entries)
+    if (seen.insert(entry).second)
+      wanted.insert(entry);
+  if (wanted.empty())
+    return llvm::Error::success();
+  emulator::keepEntries(*code.device, wanted);
+  llvm::LLVMContext context;
+  auto module = cuda::deviceLlvm(*code.device, sm, context, options);
+  if (!module)
+    return module.takeError();
+  auto ptx = cuda::ptxOf(**module, sm);
+  if (!ptx)
+    return ptx.takeError();
+  auto cubin = cuda::cubinOf(*ptx, sm, options);
+  if (!cubin)
+    return cubin.takeError();
+  os << *cubin;
+  std::error_code ec;
+  llvm::raw_fd_ostream names(seenFile, ec);
+  if (ec)
+    return userError("{0}: {1}", seenFile, ec.message());
+  for (const std::string &entry : seen)
+    names << entry << '\n';
+  return llvm::Error::success();
+}
+
 namespace {
 /// What is shown: a kernel, or a group that is one launch.
 struct Work {
@@ -89,7 +130,7 @@ struct Work {
 } // namespace
 
 static llvm::Error show(Work work, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
-  if (emit == "cubin") {
+  if (emit == "cubin" && seenFile.empty()) {
     std::vector<kernel::GenericOp> kernels;
     if (work.isOne())
       kernels = {work.kernel};
@@ -107,12 +148,14 @@ static llvm::Error show(Work work, const cuda::CudaOptions &options, llvm::raw_o
   } else if (emit == "entries") {
     for (const std::string &e : code->entries)
       os << e << '\n';
-  } else if (emit == "plan" || emit == "run") {
+  } else if (emit == "plan" || emit == "run" || emit == "cubin") {
     auto values = sizeValues(work.sizes());
     if (!values)
       return values.takeError();
     if (emit == "run")
       return run(*code, *values, options);
+    if (emit == "cubin")
+      return assembleNew(*code, *values, options, os);
     auto plan = emulator::planOf(*code, *values, processors);
     if (!plan)
       return plan.takeError();

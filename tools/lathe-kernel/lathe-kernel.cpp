@@ -26,6 +26,7 @@ static llvm::cl::opt<std::string> inputFile(llvm::cl::Positional, llvm::cl::desc
 static llvm::cl::opt<std::string> outputFile("o", llvm::cl::desc("prefix of the objects"), llvm::cl::init("kernel"));
 static llvm::cl::opt<std::string> archName("arch", llvm::cl::desc("architecture"), llvm::cl::init("x86_64"));
 static llvm::cl::list<std::string> variantNames("variant", llvm::cl::desc("instruction set variants"));
+static llvm::cl::opt<unsigned> effort("effort", llvm::cl::desc("of LLVM, 0 to 3"), llvm::cl::init(cpu::CpuOptions().effort));
 static llvm::cl::opt<cpu::CpuStage> stage("emit", llvm::cl::desc("where to stop"), llvm::cl::init(cpu::CpuStage::Object),
                                           llvm::cl::values(clEnumValN(cpu::CpuStage::Mlir, "mlir", "the loop nest"),
                                                            clEnumValN(cpu::CpuStage::Llvm, "llvm", "optimised LLVM IR"),
@@ -51,6 +52,7 @@ static llvm::Error compile(mlir::ModuleOp module) {
   module.walk([&](kernel::GenericOp op) { kernels.push_back(op); });
   cpu::CpuOptions options;
   options.arch = archName;
+  options.effort = effort;
   if (!variantNames.empty())
     options.variants.assign(variantNames.begin(), variantNames.end());
   options.stage = stage;

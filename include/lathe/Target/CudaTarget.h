@@ -97,6 +97,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> deviceLlvm(mlir::ModuleOp device, 
                                                          const CudaOptions &options);
 llvm::Expected<std::unique_ptr<llvm::Module>> planLlvm(mlir::ModuleOp host, llvm::LLVMContext &context);
 llvm::Expected<std::string> ptxOf(llvm::Module &module, unsigned sm);
+/// What ptxas makes of it.
+llvm::Expected<std::string> cubinOf(llvm::StringRef ptx, unsigned sm, const CudaOptions &options);
 
 /// The dialects that generated code uses.
 void registerCudaDialects(mlir::DialectRegistry &registry);

@@ -171,6 +171,13 @@ llvm::Expected<std::unique_ptr<llvm::Module>> cuda::planLlvm(ModuleOp host, llvm
 
 llvm::Expected<std::string> cuda::ptxOf(llvm::Module &module, unsigned sm) { return toPtx(module, sm); }
 
+llvm::Expected<std::string> cuda::cubinOf(StringRef ptx, unsigned sm, const CudaOptions &options) {
+  llvm::Expected<Toolchain> toolchain = findToolchain(options.cudaPath);
+  if (!toolchain)
+    return toolchain.takeError();
+  return assemble(ptx, sm, *toolchain);
+}
+
 /// All that a cubin depends on beside the compiler: the device code, as it is generated, the machine, and the toolkit. Code that was made
 /// before is not lowered again.
 static std::string keyOf(ModuleOp device, unsigned number, StringRef toolkit) {

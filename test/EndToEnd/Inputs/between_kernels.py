@@ -1,4 +1,5 @@
 """Compiles and runs what stands in front of another node's borders or views, against ONNX Runtime.   usage: between_kernels.py FOLDER"""
+import pathlib
 import subprocess
 import sys
 
@@ -7,9 +8,12 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "Conformance"))
+import turns  # noqa: E402
+
 folder = sys.argv[1]
 rng = np.random.default_rng(5)
-wrong = total = 0
+wrong = total = models = 0
 
 
 def floats(*shape):
@@ -23,12 +27,14 @@ def even(*shape):
 
 def check(name, nodes, dims, shapes, constants, target="x86_64:baseline"):
     """`dims` of the input x in the model; `shapes` that it has in the runs."""
-    global wrong, total
+    global wrong, total, models
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
                               [numpy_helper.from_array(a, n) for n, a in constants.items() if any(n in node.input for node in nodes)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), f"{folder}/m.onnx")
-    subprocess.run(["lathe", "compile", f"{folder}/m.onnx", "--target", target, "-O", "1", "-o", f"{folder}/m.so"], check=True)
+    flags = turns.effort(models + models // 6, (0, 3)) + (["--target", target] if ":" in target else turns.target(models))
+    models += 1
+    subprocess.run(["lathe", "compile", f"{folder}/m.onnx", *flags, "-o", f"{folder}/m.so"], check=True)
     session = onnxruntime.InferenceSession(f"{folder}/m.onnx", providers=["CPUExecutionProvider"])
     for shape in shapes:
         x = abs(floats(*shape)) + 0.1

@@ -1,11 +1,15 @@
 """FOLDER TARGET: models of DFT and STFT of many lengths, compiled and run, against numpy's transforms in f64. TARGET kernels: the kernels that GPUs get,
 as the interpreter runs them."""
+import pathlib
 import subprocess
 import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "Conformance"))
+import turns  # noqa: E402
 
 folder, target = sys.argv[1:]
 random = np.random.default_rng(3)
@@ -56,7 +60,7 @@ def check(name, x, want, flags=(), dims=""):
     np.savez(f"{folder}/d.npz", x=x, y=want.astype(x.dtype))
     if target == "kernels":
         return check_kernels(name, want, tolerance, dims)
-    commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", "-O", "1", "--target", target, *flags],
+    commands = [["lathe", "compile", f"{folder}/m.onnx", "-o", f"{folder}/m.so", *turns.effort(count, (0, 3)), "--target", target, *flags],
                 ["lathe", "run", f"{folder}/m.so", "--inputs", f"{folder}/d.npz", "--expect", f"{folder}/d.npz", "--rtol", "0", "--atol", str(tolerance)]]
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True)

@@ -1,4 +1,5 @@
 """Compiles and runs models of quantised products: integers.py FOLDER"""
+import pathlib
 import subprocess
 import sys
 
@@ -9,9 +10,12 @@ from onnx import helper, numpy_helper
 
 import unsigned_bytes
 
+sys.path.append(str(pathlib.Path(__file__).parents[2] / 'Conformance'))
+import turns  # noqa: E402
+
 folder = sys.argv[1]
 rng = np.random.default_rng(0)
-wrong = 0
+wrong = count = 0
 
 
 def integers(kind, *shape):
@@ -47,12 +51,14 @@ def runtime(inputs):
 
 def check(name, nodes, inputs, constants, open_dims={}, want=None, rtol=0, atol=0):
     """`want`: what numpy says, else ONNX Runtime."""
-    global wrong
+    global wrong, count
     for opened in (open_dims, {}) if open_dims else ({},):
         save(nodes, inputs, constants, opened)
         expected = runtime(inputs) if want is None else want
         np.savez(f'{folder}/data.npz', **inputs, out0=expected)
-        subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-o', f'{folder}/model.so'], check=True)
+        flags = turns.target(count) + turns.effort(count, (0, 3))
+        count += 1
+        subprocess.run(['lathe', 'compile', f'{folder}/model.onnx', '-o', f'{folder}/model.so', *flags], check=True)
         for extra in ([], ['--max-level', '2'], ['--max-level', '1'], ['--threads', '2']):
             r = subprocess.run(['lathe', 'run', f'{folder}/model.so', '--inputs', f'{folder}/data.npz', '--expect', f'{folder}/data.npz',
                                 '--rtol', str(rtol), '--atol', str(atol)] + extra, capture_output=True, text=True)

@@ -1,4 +1,5 @@
 """FOLDER SAMPLE: rows that are put together from stretches of about a vector, and what is read backwards, sizes open and fixed, against numpy's."""
+import pathlib
 import subprocess
 import sys
 
@@ -9,10 +10,12 @@ from onnx import helper, numpy_helper
 folder, sample = sys.argv[1:]
 sys.path.append(sample)
 from model import Model  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "Conformance"))
+import turns  # noqa: E402
 
 random = np.random.default_rng(0)
 whole = lambda name, *values: numpy_helper.from_array(np.array(values, np.int64), name)
-wrong = count = 0
+wrong = count = models = 0
 rows = 5
 
 
@@ -30,7 +33,7 @@ cases = {
     "edge_1": pad("edge", 1, 2), "wrap_20": pad("wrap", 20, 33), "constant_3": pad("constant", 3, 17),
 }
 lengths = (1, 2, 3, 7, 8, 15, 16, 17, 18, 31, 32, 33, 34, 35, 40, 41, 69, 70, 71, 100, 139, 140, 141)
-for target in ("baseline", "baseline+avx2", "baseline+avx2+avx512"):
+for target in turns.variants():
     for name, (nodes, constants, expected) in cases.items():
         uses = ("x", "z") if name.startswith("concat") else ("x",)
         for kind in (np.float32, np.int8, np.float64):
@@ -40,7 +43,9 @@ for target in ("baseline", "baseline+avx2", "baseline+avx2+avx512"):
                 graph = helper.make_graph(nodes, name, inputs, [onnx.ValueInfoProto(name="y")], constants)
                 onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), folder + "/m.onnx")
                 path = f"{folder}/{name}.{np.dtype(kind)}.{length}.{target}.so"
-                subprocess.run(["lathe", "compile", folder + "/m.onnx", "-o", path, "-O", "1", "--target", "x86_64:" + target], check=True)
+                flags = turns.effort(models + models // 6, (0, 3)) + (turns.target(0) if models % 12 == 0 else ["--target", "x86_64:" + target])
+                models += 1
+                subprocess.run(["lathe", "compile", folder + "/m.onnx", "-o", path, *flags], check=True)
                 model = Model(path)
                 pairs = [(n, k) for n in lengths for k in (1, 9, 16, 30)] if len(uses) > 1 else [(n, n) for n in lengths]
                 for n, k in pairs if length is None else [(length, length)]:

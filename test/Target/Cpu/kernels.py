@@ -32,13 +32,13 @@ def module(text_of_kernel, ins, outs, attributes=''):
                       [f'%out{i}: !kernel.ref<{t}>' for i, t in enumerate(outs)]) + f'):\n{body}\nreturn\n}}\n')
 
 
-def compiled(sources, variant, d):
+def compiled(sources, variant, effort, d):
     """Objects of modules of one kernel each, all made in one process, and the names of the functions (work, plan) of each."""
     if variant == 'avx512amx' and not matrix_unit.has_unit():
         return matrix_unit.objects(sources, d)
     path = os.path.join(d, 'k')
     whole = ''.join(source.replace('func.func @f(', f'func.func @f{i}(', 1) for i, source in enumerate(sources))
-    r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}'], input=whole, text=True, capture_output=True)
+    r = subprocess.run(['lathe-kernel', '-', '-o', path, f'--variant={variant}', f'--effort={effort}'], input=whole, text=True, capture_output=True)
     if r.returncode:
         raise SystemExit(f'{whole if len(sources) == 1 else f"one of {len(sources)} kernels"}\n{r.stderr}')
     # A kernel may also have been made for variants that come on top of this one.
@@ -47,11 +47,11 @@ def compiled(sources, variant, d):
     return [os.path.join(d, f) for f in sorted(os.listdir(d)) if f.endswith('.o')], made
 
 
-def build(sources, variant):
+def build(sources, variant, effort):
     """Compiles modules of one kernel each, and gives the functions (work, plan) of each."""
     with tempfile.TemporaryDirectory() as d:
         path = os.path.join(d, 'k')
-        objects, made = compiled(sources, variant, d)
+        objects, made = compiled(sources, variant, effort, d)
         # The kernels are hidden: other names for them are not.
         exports = [f'--defsym={of}{i}={name}' for i, names in enumerate(made) for of, name in zip(('fn', 'plan'), names)]
         subprocess.run(['ld.lld-19', '-shared', '--no-undefined', *objects, *exports, '-o', path + '.so', '-lc',
@@ -68,12 +68,21 @@ class Kernel:
         self.fn, self.planfn = _cache[text, tuple(ins), tuple(outs), variant, attributes]
 
     @staticmethod
-    def prepare(kernels, variant, attributes=''):
+    def prepare(kernels, variant, attributes='', effort=2):
         """Compiles those of the kernels (text, ins, outs) that are new: many at once take much less time than one by one."""
         new = {(text, tuple(ins), tuple(outs), variant, attributes): module(text, ins, outs, attributes) for text, ins, outs in kernels}
         new = {key: source for key, source in new.items() if key not in _cache}
         if new:
-            _cache.update(zip(new, build(list(new.values()), variant)))
+            _cache.update(zip(new, build(list(new.values()), variant, effort)))
+
+    @classmethod
+    def prepare_in_turn(cls, kernels, variant):
+        """The same for many: each is optimised by LLVM, which takes most of the time, for one of the machine's variants in turn."""
+        known = variants()
+        several = list(dict.fromkeys((text, tuple(ins), tuple(outs)) for text, ins, outs in kernels))
+        for optimised in (True, False):
+            these = [k for i, k in enumerate(several) if (known[i % len(known)] == variant) == optimised]
+            cls.prepare(these, variant, effort=2 if optimised else 0)
 
     def plan(self, sizes):
         out = (ctypes.c_int64 * 17)()  # LATHE_PLAN_WORDS

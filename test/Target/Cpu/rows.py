@@ -677,7 +677,7 @@ def run_all(cases):
     chosen = [a for a in sys.argv[1:] if not a.startswith('-')]
     cases = [c for c in cases if not chosen or any(a in c[0] for a in chosen)]
     for variant in variants():
-        Kernel.prepare([(text, types(ins), types(outs)) for _, text, ins, outs, *_ in cases], variant)
+        Kernel.prepare_in_turn([(text, types(ins), types(outs)) for _, text, ins, outs, *_ in cases], variant)
         for c in cases:
             message = run(*c, variant)
             if message or '-v' in sys.argv:
