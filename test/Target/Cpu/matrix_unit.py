@@ -57,7 +57,7 @@ void unit_tdpbf16ps(uint8_t sum, uint8_t a, uint8_t b) {
 '''
 
 DOTS = '''
-define internal <16 x i32> @unit_vpdpbusd(<16 x i32> %s, <16 x i32> %u, <16 x i32> %w) alwaysinline {
+define internal <16 x i32> @unit_vpdpbusd(<16 x i32> %s, <16 x i32> %u, <16 x i32> %w) noinline {
   %ub = bitcast <16 x i32> %u to <64 x i8>
   %wb = bitcast <16 x i32> %w to <64 x i8>
   %uw = zext <64 x i8> %ub to <64 x i32>

@@ -96,6 +96,13 @@ private:
   void widenPanel(Value panel, Value to);
   /// The tile's rows as pairs, behind the panels.
   void multiplyTiles(Value panel, unsigned width);
+  /// Rows that the unit multiplies together, where it does: a panel that no first cache holds is read for each tile.
+  std::optional<unsigned> mostUnitRows() const {
+    if (!HalfPairs::fit(shape, f.isa) || !HalfPairs::step(shape, f.isa))
+      return std::nullopt;
+    int64_t most = MatrixUnit::groupRows;
+    return unsigned(asked && asked.getHeight() > 0 ? std::min<int64_t>(asked.getHeight(), most) : most);
+  }
   /// Rows of a tile register: half of the tallest tile's.
   Value unitRows() { return v.max(v.ceilDiv(high, MatrixUnit::tilesOfGroup), v.i(1)); }
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
@@ -129,7 +136,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
     : f(f), shape(shape), asked(llvm::dyn_cast_or_null<schedule::TilesAttr>(f.schedule)), v(f.b, f.loc, f.isa, shape.accumulator),
       body(f.info, f.b, f.loc, f.sizes, f.refs, f.hooks),
       panelType(shape.packed ? shape.rhsType : shape.accumulator),
-      tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, tiles.maxRows()) {
+      tiles(v, shape, panelType, refOf(shape.lhsRef)), epilogue(v, shape, f.info, body, mostUnitRows().value_or(tiles.maxRows())) {
   if (asked && asked.getHeight() > 0)
     tiles.limitRows(asked.getHeight());
   else if (f.isa.registers >= 32 && shape.columns.extent().constant().value_or(panelColumns) <= panelColumns / 2)
@@ -139,7 +146,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   bool several = !known || *known > int64_t(tiles.maxRows());
   if (several && HalfPairs::fit(shape, f.isa)) {
     pairs.emplace(v, shape);
-    if (pairs->step())
+    if (mostUnitRows())
       unit.emplace(v);
   }
   rows = body.emitExpr(shape.rows.extent());
@@ -170,9 +177,9 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
 /// Rows of a tile at most. Where half a panel is all there is, a tile's rows are what is read: eight are as many sums as multiply-adds are on their way, and
 /// fewer streams from memory than twelve (4096x4096x16 on a Zen 5: 0.87 of the time).
 Expr ContractionEmitter::mostOfTile() const {
-  int64_t most = tiles.maxRows();
+  int64_t most = unit ? *mostUnitRows() : tiles.maxRows();
   bool open = !shape.rows.extent().constant() && !shape.columns.extent().constant(), free = !asked || asked.getHeight() <= 0;
-  if (f.isa.registers < 32 || !open || !free || most <= narrowHeight)
+  if (f.isa.registers < 32 || !open || !free || unit || most <= narrowHeight)
     return Expr(most);
   Expr half = Expr::min(Expr(1), Expr::floordiv(Expr(int64_t(panelColumns / 2)), Expr::max(Expr(1), shape.columns.extent())));
   return Expr(most) - half * Expr(most - narrowHeight);
@@ -332,7 +339,7 @@ KernelPlan ContractionEmitter::plan() const {
   if (!shape.packed || wideTiles)
     plan.scratchBytes = group * panelElements(v, shape) * int64_t(shape.accumulatorBytes);
   if (pairs)
-    plan.scratchBytes = plan.scratchBytes + Expr((tiles.maxRows() + 1) * pairs->pitch() * int64_t(shape.accumulatorBytes)); // two tiles of the unit
+    plan.scratchBytes = plan.scratchBytes + Expr((mostUnitRows().value_or(tiles.maxRows()) + 1) * pairs->pitch() * int64_t(shape.accumulatorBytes)); // a row more: tiles of one height
   if (sumsInParts())
     plan.scratchBytes = (panelScratch() + tileCount() * group * Expr(int64_t(tiles.maxRows()) * panelColumns)) * int64_t(shape.accumulatorBytes);
   if (packsTiles())
@@ -355,7 +362,7 @@ void ContractionEmitter::emit() {
     packRows(v.select(several, v.i(0), v.sub(f.begin, start)), v.select(several, rowTiles, v.sub(f.end, start)));
   }
   if (unit)
-    unit->configure(unitRows(), v.i(*pairs->step()));
+    unit->configure(unitRows(), v.i(*HalfPairs::step(shape, f.isa)));
   v.loop(firstGroup, lastGroup, 1, [&](Value group) {
     Value start = v.mul(group, perGroup);
     emitGroup(group, v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), rowTiles));
@@ -487,7 +494,7 @@ void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &p
 
 /// The rows that were rounded, with a panel of words. Rows past the tile's are those of a tile before.
 void ContractionEmitter::multiplyTiles(Value panel, unsigned width) {
-  int64_t step = *pairs->step(), pitch = pairs->pitch();
+  int64_t step = *HalfPairs::step(shape, f.isa), pitch = pairs->pitch();
   auto rows = [&](unsigned tile, Value number) { return v.at(pairedRows(), v.add(v.mul(v.mul(unitRows(), tile), pitch), v.mul(number, step))); };
   auto columns = [&](Value number) { return v.at(panel, v.mul(number, step * panelColumns)); };
   unit->multiply({MatrixUnit::ofHalves(), v.i(pitch * int64_t(shape.accumulatorBytes)), rows, columns}, v.i(pairs->words() / step), width,

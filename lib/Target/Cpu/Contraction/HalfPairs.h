@@ -27,18 +27,21 @@ public:
 
   /// Words of a row, and from a row to the next one: a line more than whole lines, since rows that lie a power of two apart share few sets
   /// of a cache.
-  int64_t words() const { return (depth() + 1) / 2; }
+  int64_t words() const { return wordsOf(shape); }
   int64_t pitch() const { return (words() + 15) / 16 * 16 + 16; }
   /// The packed panel of bf16 at `from` as words.
   void packPanel(mlir::Value from, mlir::Value to);
   /// `count` rows of `lhs` from `row` on, at a batch point.
   void packRows(const lower::BodyEmitter &point, mlir::Value lhs, mlir::Value row, mlir::Value count, mlir::Value to);
   /// Words that the matrix unit multiplies in a step; none where it does not.
-  std::optional<int64_t> step() const { return v.target.multipliesHalfTiles() ? MatrixUnit::stepOf(words()) : std::nullopt; }
+  static std::optional<int64_t> step(const ContractionShape &shape, const Isa &isa) {
+    return isa.multipliesHalfTiles() ? MatrixUnit::stepOf(wordsOf(shape)) : std::nullopt;
+  }
   /// sum + the products of the words' pairs.
   static mlir::Value dot(VectorBuilder &v, mlir::Value rows, mlir::Value columns, mlir::Value sum);
 
 private:
+  static int64_t wordsOf(const ContractionShape &shape) { return (*shape.reduced.extent().constant() + 1) / 2; }
   int64_t depth() const { return *shape.reduced.extent().constant(); }
 
   VectorBuilder &v;

@@ -17,8 +17,8 @@ constexpr int64_t blockBytes = 192 << 10;
 constexpr int64_t fewestBlockRows = 48, mostBlockRows = 192, otherwise = 96;
 /// Words of the panel that a single tile requests from memory ahead of their use.
 constexpr int64_t prefetchWords = 32;
-/// The same for the matrix unit, in bytes: to the second-level cache.
-constexpr int64_t unitBytesAhead = 16 << 10;
+/// The same for the matrix unit, in bytes.
+constexpr int64_t unitBytesAhead = 4 << 10;
 constexpr int64_t cacheLine = 64;
 /// Panels that a thread takes at least: each thread packs its own rows.
 constexpr int64_t panelsPerPacking = 4;
@@ -99,7 +99,10 @@ void IntegerEmitter::requestStep(const ColumnPanel &panel, Value tile, Value cou
   Value single = v.less(count, v.i(2)), perStep = v.ceilDiv(v.i(MatrixUnit::words * quad * panelColumns), v.max(count, v.i(1)));
   Value ahead = v.select(single, v.i(unitBytesAhead), v.mul(outside.emitExpr(shape.panelRows()), quad * panelColumns));
   Value start = v.at(panel.words, v.add(ahead, v.mul(v.add(v.mul(tile, steps), step), perStep)), i8);
-  v.loop(v.i(0), perStep, cacheLine, [&](Value line) { v.prefetch(start, line, i8, /*level=*/2); });
+  auto requestTo = [&](unsigned level) {
+    return [&, level] { v.loop(v.i(0), perStep, cacheLine, [&](Value line) { v.prefetch(start, line, i8, level); }); };
+  };
+  v.ifThen(single, requestTo(1), requestTo(2)); // the first cache is full of this panel and of rows
 }
 
 void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emit) {
