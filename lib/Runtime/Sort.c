@@ -5,11 +5,11 @@
  * what is wanted is kept while the row passes by, where it is little, or what is not wanted is dropped; the rest goes through a radix sort of the key's bytes, which leaves equal keys as they came: by index. What does
  * not stay in a cache is spread by its leading digits first. */
 enum { LATHE_SORT_SHORT = 40, LATHE_SORT_DIGITS = 256, LATHE_SORT_HEAP = 64, LATHE_SORT_COLLECTED = 4, LATHE_SORT_NEAR = 256 << 10 };
-/* Fewer words than that are not spread, if they fill a second-level cache: parts of fewer words than there are digits take longer to count than to move. */
+/* Fewer words than that are not spread, whatever cache they need: parts of fewer words than there are digits take longer to count than to move. */
 enum { LATHE_SORT_PART = 512, LATHE_SORT_SPREAD = LATHE_SORT_PART * LATHE_SORT_DIGITS };
 
 static inline bool isFew(int64_t n, int64_t count) { return count <= LATHE_SORT_HEAP && count <= n / 8; }
-/* Words that are sorted without being wanted; lib/Target/Cpu/Sort.cpp makes room for them. */
+/* Words that are sorted without being wanted; lib/Target/Cpu/Order/Sort.cpp makes room for them. */
 static inline int64_t spare(int64_t count) { return (count / 64 < 4096 ? count / 64 : 4096) + 128; }
 static inline bool isNear(int64_t n, size_t wordBytes) { return n < LATHE_SORT_SPREAD || n * (int64_t)wordBytes <= LATHE_SORT_NEAR; }
 static inline bool isCollected(int64_t n, int64_t count) { return count <= n / 16; }

@@ -146,11 +146,12 @@ Strip schedule::chooseStrip(const BodyInfo &info, const RowSection &section, con
 
 Predicate schedule::needsOfStrip(const BodyInfo &info, unsigned axis) {
   kernel::GenericOp kernel = info.kernel;
+  bool gathers = gathersAlong(info, axis);
   Predicate needs;
   std::set<unsigned> seen;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);
-    unsigned operand = load && (load.getIndices().empty() || gathersAlong(info, axis)) ? cast<BlockArgument>(load.getRef()).getArgNumber() : kernel.getInputs().size();
+    unsigned operand = load && (gathers || load.getIndices().empty()) ? cast<BlockArgument>(load.getRef()).getArgNumber() : kernel.getInputs().size();
     if (operand >= kernel.getInputs().size() || !seen.insert(operand).second)
       continue;
     Expr count = elementsOf(kernel, operand);

@@ -94,7 +94,6 @@ private:
   Value scratchPanel(Value number) { return v.at(f.scratch, v.mul(number, scratchElements)); }
   void emitPart(const BodyEmitter &point, const Tile &tile, Value panel, Value p, Value firstColumn, unsigned width);
   void widenPanel(Value panel, Value to);
-  /// The tile's rows as pairs, behind the panels.
   void multiplyTiles(Value panel, unsigned width);
   /// Rows that the unit multiplies together, where it does: a panel that no first cache holds is read for each tile.
   std::optional<unsigned> mostUnitRows() const {
@@ -105,6 +104,7 @@ private:
   }
   /// Rows of a tile register: half of the tallest tile's.
   Value unitRows() { return v.max(v.ceilDiv(high, MatrixUnit::tilesOfGroup), v.i(1)); }
+  /// The tile's rows as pairs, behind the panels.
   Value pairedRows() { return v.at(f.scratch, f.emitExpr(panelScratch())); }
 
   KernelFunction &f;

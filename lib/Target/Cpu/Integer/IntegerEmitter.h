@@ -23,6 +23,13 @@ protected:
   /// Words of scratch behind the rows: a panel, and what sums start with.
   shape::Expr panelWords() const;
   mlir::Value word(mlir::Value pointer, mlir::Value at) { return v.at(pointer, at, v.b.getI32Type()); }
+  /// Items are (batch point, block of rows, panel), the last fastest; blocks have nearly equal numbers of rows. For each block of which the function has
+  /// items: pack(point, first, rows), then emit(point, batch, panel, first, rows) for each of its panels.
+  void eachBlock(const shape::Expr &blocks,
+                 llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value)> pack,
+                 llvm::function_ref<void(const lower::BodyEmitter &, mlir::Value, mlir::Value, mlir::Value, mlir::Value)> emit);
+  /// What these items are: `cycles` of a word with a panel, for a row; words of scratch in front of the panel; and panels that a thread takes at least.
+  KernelPlan planOfBlocks(const shape::Expr &blocks, int64_t cycles, const shape::Expr &rowWords, int64_t panelsTogether) const;
   /// The panel of a batch point as packed columns, and the start of its sums in scratch at `room`.
   ColumnPanel panelAt(const lower::BodyEmitter &point, mlir::Value batch, mlir::Value panelIndex, mlir::Value room);
   /// What a tile, one of so many, requests of the panel behind.

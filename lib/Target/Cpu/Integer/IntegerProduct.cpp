@@ -119,6 +119,36 @@ void IntegerEmitter::forWidth(Value panelIndex, function_ref<void(unsigned)> emi
 }
 
 //===----------------------------------------------------------------------===//
+// Blocks of rows
+//===----------------------------------------------------------------------===//
+
+KernelPlan IntegerEmitter::planOfBlocks(const Expr &blocks, int64_t cycles, const Expr &rowWords, int64_t panelsTogether) const {
+  KernelPlan plan;
+  Expr rows = shape.product.rows.extent();
+  plan.items = shape.product.batch.extent() * blocks * panels();
+  plan.cost = Expr(cycles) * shape.words() * Expr::ceildiv(rows, Expr::max(blocks, Expr(1)));
+  plan.scratchBytes = Expr(quad) * (rowWords + panelWords() + Expr(int64_t(v.lanes)));
+  plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsTogether)));
+  return plan;
+}
+
+void IntegerEmitter::eachBlock(const Expr &blocks, function_ref<void(const BodyEmitter &, Value, Value)> pack,
+                               function_ref<void(const BodyEmitter &, Value, Value, Value, Value)> emit) {
+  Value rows = body.emitExpr(shape.product.rows.extent()), count = v.max(body.emitExpr(blocks), v.i(1));
+  Value low = v.div(rows, count), highBlocks = v.sub(rows, v.mul(low, count));
+  v.loop(v.div(f.begin, panelCount), v.ceilDiv(f.end, panelCount), 1, [&](Value block) {
+    Value batch = v.div(block, count), number = v.sub(block, v.mul(batch, count)), start = v.mul(block, panelCount);
+    BodyEmitter point = body;
+    shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
+    Value first = v.add(v.mul(number, low), v.min(number, highBlocks));
+    Value mine = v.select(v.less(number, highBlocks), v.add(low, 1), low);
+    pack(point, first, mine);
+    v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
+           [&](Value panel) { emit(point, batch, panel, first, mine); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Matrices
 //===----------------------------------------------------------------------===//
 
@@ -167,31 +197,14 @@ MatrixEmitter::MatrixEmitter(KernelFunction &f, const IntegerShape &shape)
   room = word(f.scratch, body.emitExpr(rowWords()));
 }
 
-KernelPlan MatrixEmitter::plan() const {
-  KernelPlan plan;
-  Expr rows = shape.product.rows.extent();
-  plan.items = shape.product.batch.extent() * blocks() * panels();
-  plan.cost = Expr(panelColumns / 2) * shape.words() * Expr::ceildiv(rows, Expr::max(blocks(), Expr(1)));
-  plan.scratchBytes = Expr(quad) * (rowWords() + panelWords() + Expr(int64_t(v.lanes)));
-  plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsPerPacking)));
-  return plan;
-}
+KernelPlan MatrixEmitter::plan() const { return planOfBlocks(blocks(), panelColumns / 2, rowWords(), panelsPerPacking); }
 
-/// Items are (batch point, block of rows, panel), the last fastest. Blocks have nearly equal numbers of rows.
 void MatrixEmitter::emit() {
-  Value rows = body.emitExpr(shape.product.rows.extent()), count = v.max(body.emitExpr(blocks()), v.i(1));
-  Value low = v.div(rows, count), highBlocks = v.sub(rows, v.mul(low, count));
-  v.loop(v.div(f.begin, panelCount), v.ceilDiv(f.end, panelCount), 1, [&](Value group) {
-    Value batch = v.div(group, count), block = v.sub(group, v.mul(batch, count)), start = v.mul(group, panelCount);
-    BodyEmitter point = body;
-    shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
-    Value first = v.add(v.mul(block, low), v.min(block, highBlocks));
-    Value mine = v.select(v.less(block, highBlocks), v.add(low, 1), low);
-    packer.rows(point, first, mine, packed, line, stride + v.lanes);
-    emitRowStarts(mine);
-    v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(point, batch, panel, first, mine); });
-  });
+  auto pack = [&](const BodyEmitter &point, Value first, Value count) {
+    packer.rows(point, first, count, packed, line, stride + v.lanes);
+    emitRowStarts(count);
+  };
+  eachBlock(blocks(), pack, [&](const BodyEmitter &point, Value batch, Value panel, Value first, Value count) { emitPanel(point, batch, panel, first, count); });
 }
 
 /// Columns were shifted by -128: the sums start at 128 times the row's sum.

@@ -37,31 +37,14 @@ UnitEmitter::UnitEmitter(KernelFunction &f, const IntegerShape &shape, bool rows
   room = word(f.scratch, body.emitExpr(rowWords()));
 }
 
-KernelPlan UnitEmitter::plan() const {
-  KernelPlan plan;
-  Expr rows = shape.product.rows.extent();
-  plan.items = shape.product.batch.extent() * blocks() * panels();
-  plan.cost = Expr(panelColumns / 8) * shape.words() * Expr::ceildiv(rows, Expr::max(blocks(), Expr(1)));
-  plan.scratchBytes = Expr(quad) * (rowWords() + panelWords() + Expr(int64_t(v.lanes)));
-  plan.granularity = Expr::max(Expr(1), Expr::min(panels(), Expr(panelsPerPacking)));
-  return plan;
-}
+KernelPlan UnitEmitter::plan() const { return planOfBlocks(blocks(), panelColumns / 8, rowWords(), panelsPerPacking); }
 
-/// Items are (batch point, block of rows, panel), the last fastest. Blocks have nearly equal numbers of rows.
 void UnitEmitter::emit() {
-  Value rows = body.emitExpr(shape.product.rows.extent()), count = v.max(body.emitExpr(blocks()), v.i(1));
-  Value low = v.div(rows, count), highBlocks = v.sub(rows, v.mul(low, count));
-  v.loop(v.div(f.begin, panelCount), v.ceilDiv(f.end, panelCount), 1, [&](Value block) {
-    Value batch = v.div(block, count), number = v.sub(block, v.mul(batch, count)), start = v.mul(block, panelCount);
-    BodyEmitter point = body;
-    shape.product.batch.bind(v, point, batch, shape.product.batchFlat);
-    Value first = v.add(v.mul(number, low), v.min(number, highBlocks));
-    Value mine = v.select(v.less(number, highBlocks), v.add(low, 1), low);
-    packed.pack(packer, point, first, mine, line, blockRows);
+  auto pack = [&](const BodyEmitter &point, Value first, Value count) {
+    packed.pack(packer, point, first, count, line, blockRows);
     unit.configure(packed.height(), packed.depth());
-    v.loop(v.max(v.sub(f.begin, start), v.i(0)), v.min(v.sub(f.end, start), panelCount), 1,
-           [&](Value panel) { emitPanel(point, batch, panel, first, mine); });
-  });
+  };
+  eachBlock(blocks(), pack, [&](const BodyEmitter &point, Value batch, Value panel, Value first, Value count) { emitPanel(point, batch, panel, first, count); });
   unit.release();
 }
 
