@@ -2,6 +2,7 @@
 
 #include "EmitObject.h"
 #include "HalvesAsFloats.h"
+#include "LoopBases.h"
 #include "MaskInstructions.h"
 #include "lathe/Support/Diagnostics.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -109,6 +110,7 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
     useMaskInstructions(module);
   if (isa.arch == "x86_64")
     computeHalvesAsFloats(module);
+  keepLoopBases(module);
   if (options.stage == CpuStage::Llvm) {
     std::string text;
     llvm::raw_string_ostream os(text);
