@@ -84,6 +84,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::O
   tuning.SLPVectorization = false;
   tuning.LoopInterleaving = false;
   llvm::PassBuilder builder(&machine, tuning);
+  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes, llvm::OptimizationLevel level) {
+    if (level != llvm::OptimizationLevel::O0)
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepLoopBases()));
+  });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -110,7 +114,6 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
     useMaskInstructions(module);
   if (isa.arch == "x86_64")
     computeHalvesAsFloats(module);
-  keepLoopBases(module);
   if (options.stage == CpuStage::Llvm) {
     std::string text;
     llvm::raw_string_ostream os(text);
