@@ -24,23 +24,35 @@ void sigmoid(Node &);
 void softmax(Node &);
 void where(Node &);
 
-/// (bytes - zero point) * scale of three operands from `at` on; the zero point may be missing.
-static Value meant(Node &n, unsigned at) {
+/// (bytes - zero point) * scale of three operands from `at` on; the zero point may be missing. In steps of the result, whose scale is operand
+/// `step`, where what is done with it is linear: as ONNX Runtime's kernels, it divides scales, not elements. A division takes as long as all
+/// else that there is to do for an element, and sums that lie between two steps are as exact as the ratio.
+static Value meant(Node &n, unsigned at, std::optional<unsigned> step = std::nullopt) {
   Value x = n.in(at), scale = n.in(at + 1);
   n.requireInteger(x);
   n.requireFloat(scale);
   Type f32 = n.g.b.getF32Type();
-  Value wide = centered(n, x, n.maybe(at + 2), f32, false);
-  return n.g.mul(wide, n.broadcastTo(n.g.cast(scale, f32), n.dims(x)));
+  Value wide = centered(n, x, n.maybe(at + 2), f32, false), factor = n.g.cast(scale, f32);
+  if (step) {
+    n.requireFloat(n.in(*step));
+    Value scales[] = {factor, n.g.cast(n.in(*step), f32)};
+    fitTogether(n, scales, x);
+    factor = n.g.div(scales[0], scales[1]);
+  }
+  return n.g.mul(wide, n.broadcastTo(factor, n.dims(x)));
+}
+
+/// Steps of the result as bytes of the zero point `at`.
+static void inSteps(Node &n, Value steps, unsigned at, Type otherwise) {
+  Value zero = n.maybe(at);
+  n.out(rounded(n, steps, zero ? n.broadcastTo(zero, n.dims(steps)) : Value(), zero ? n.element(zero) : otherwise));
 }
 
 /// y as bytes of the scale and the zero point from `at` on.
 static void quantised(Node &n, Value y, unsigned at, Type otherwise) {
-  Value scale = n.in(at), zero = n.maybe(at + 1);
+  Value scale = n.in(at);
   n.requireFloat(scale);
-  Dims dims = n.dims(y);
-  Value steps = n.g.div(y, n.broadcastTo(n.g.cast(scale, n.element(y)), dims));
-  n.out(rounded(n, steps, zero ? n.broadcastTo(zero, dims) : Value(), zero ? n.element(zero) : otherwise));
+  inSteps(n, n.g.div(y, n.broadcastTo(n.g.cast(scale, n.element(y)), n.dims(y))), at + 1, otherwise);
 }
 
 std::vector<Value> resultsOf(Node &n, Handler handler, std::vector<Value> operands, int64_t opset) {
@@ -59,37 +71,33 @@ static Value made(Node &n, Handler handler, std::vector<Value> operands, int64_t
 static void ofOne(Node &n, Handler handler, int64_t opset = 17) {
   quantised(n, made(n, handler, {meant(n, 0)}, opset), 3, n.element(n.in(0)));
 }
-static void ofTwo(Node &n, Handler handler) {
-  quantised(n, made(n, handler, {meant(n, 0), meant(n, 3)}), 6, n.element(n.in(0)));
-}
 
-void qLinearAdd(Node &n) { ofTwo(n, binary<ir::AddOp, Accepts::Numbers>); }
-void qLinearMul(Node &n) { ofTwo(n, binary<ir::MulOp, Accepts::Numbers>); }
 void qLinearSigmoid(Node &n) { ofOne(n, sigmoid); }
 void qLinearLeakyRelu(Node &n) { ofOne(n, leakyRelu); }
-void qLinearReduceMean(Node &n) { ofOne(n, reduceMean); }
 void qLinearSoftmax(Node &n) { ofOne(n, softmax, n.requiredInteger("opset")); }
 
-void qLinearWhere(Node &n) {
-  quantised(n, made(n, where, {n.in(0), meant(n, 1), meant(n, 4)}), 7, n.element(n.in(1)));
-}
+void qLinearReduceMean(Node &n) { inSteps(n, made(n, reduceMean, {meant(n, 0, 3)}), 4, n.element(n.in(0))); }
+
+void qLinearAdd(Node &n) { inSteps(n, made(n, binary<ir::AddOp, Accepts::Numbers>, {meant(n, 0, 6), meant(n, 3, 6)}), 7, n.element(n.in(0))); }
+void qLinearMul(Node &n) { inSteps(n, made(n, binary<ir::MulOp, Accepts::Numbers>, {meant(n, 0, 6), meant(n, 3)}), 7, n.element(n.in(0))); }
+void qLinearWhere(Node &n) { inSteps(n, made(n, where, {n.in(0), meant(n, 1, 7), meant(n, 4, 7)}), 8, n.element(n.in(1))); }
 
 /// The result's scale and zero point come first, then operands with theirs.
 void qLinearConcat(Node &n) {
   std::vector<Value> parts;
   for (unsigned at = 2; at < n.numInputs(); at += 3)
-    parts.push_back(meant(n, at));
-  quantised(n, made(n, concat, parts), 0, n.element(n.in(2)));
+    parts.push_back(meant(n, at, 0));
+  inSteps(n, made(n, concat, parts), 1, n.element(n.in(2)));
 }
 
 /// Of an image whose channels may come last.
 static void pool(Node &n, Handler handler) {
-  Value x = meant(n, 0);
+  Value x = meant(n, 0, 3);
   bool last = n.flag("channels_last", false);
   if (last)
     n.requireRankAtLeast(x, 3);
   Value y = made(n, handler, {last ? channelsSecond(n, x) : x});
-  quantised(n, last ? channelsLast(n, y) : y, 3, n.element(n.in(0)));
+  inSteps(n, last ? channelsLast(n, y) : y, 4, n.element(n.in(0)));
 }
 
 void qLinearAveragePool(Node &n) { pool(n, averagePool); }
