@@ -173,6 +173,9 @@ def between():
         opened = {'a': (0, 2)}
         for op in ('QLinearAdd', 'QLinearMul'):
             check(op, [node(op, 'a,sa,za,b,sb,zb,sy,zy', **ms)], x, constants, opened, atol=1)
+        # Every other sum lies between two steps of the result.
+        halves = dict(constants, sa=np.float32(.05), sb=np.float32(.05), sy=np.float32(.1))
+        check('QLinearAdd', [node('QLinearAdd', 'a,sa,za,b,sb,zb,sy,zy', **ms)], x, halves, opened)
         for op, extra in (('QLinearSigmoid', {}), ('QLinearLeakyRelu', dict(alpha=0.2)), ('QLinearGlobalAveragePool', {}),
                           ('QLinearAveragePool', dict(kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1])),
                           ('QLinearAveragePool', dict(kernel_shape=[2, 2], count_include_pad=1, pads=[1, 1, 0, 0])),
