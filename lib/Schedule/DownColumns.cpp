@@ -1,6 +1,7 @@
 //===- DownColumns.cpp - Sums down columns, from memory ----------------------===//
 
 #include "lathe/Schedule/Rows.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 using namespace lathe;
@@ -10,7 +11,7 @@ using lower::BodyInfo;
 
 static bool has(AxisSet set, unsigned axis) { return set >> axis & 1; }
 
-/// Whether lanes read vectors where they read at all, and nothing is asked or looked up.
+/// Whether lanes read and write vectors, at places that no predicate and no other value decides.
 static bool isPlain(const BodyInfo &info, Operation *op, unsigned lane) {
   auto plain = [&](auto access) {
     std::optional<int64_t> step = stepAlong(info, access, lane);
@@ -20,7 +21,7 @@ static bool isPlain(const BodyInfo &info, Operation *op, unsigned lane) {
     return plain(load);
   if (auto store = dyn_cast<kernel::StoreOp>(op))
     return plain(store);
-  return !isa<kernel::IndexOp>(op);
+  return true;
 }
 
 /// The axis that all reductions go along, each for itself, one value a lane.
@@ -40,6 +41,14 @@ static std::optional<unsigned> commonAxis(const BodyInfo &info, unsigned lane) {
   if (llvm::popcount(along) != 1)
     return std::nullopt;
   return llvm::countr_zero(along);
+}
+
+int64_t schedule::columnsTogether(const BodyInfo &info, const RowSchedule &s) {
+  int64_t bytes = 0;
+  for (Operation *op : info.ops)
+    if (auto reduce = dyn_cast<kernel::ReduceOp>(op))
+      bytes += std::max(4u, reduce.getType().getIntOrFloatBitWidth() / 8);
+  return std::max<int64_t>(s.laneBlock, llvm::bit_floor<uint64_t>(bytesOfSums / bytes));
 }
 
 std::optional<unsigned> schedule::summedDown(const BodyInfo &info, const RowSchedule &s) {

@@ -40,9 +40,10 @@ def check(op, kind, shape, axis, reference, tolerance, is_open=False):
     x = (1 + x / 1000 if op == "ReduceProd" else x).astype(kind)
     if op in ("ReduceMax", "ReduceMin") and np.dtype(kind).kind == "f":
         x[(3,) * x.ndim] = np.nan
+    reduced = [helper.make_node(o, ["x", "axes"], [f"r{i}"], keepdims=0) for i, o in enumerate(op.split("+"))]
     constants = [helper.make_tensor("axes", onnx.TensorProto.INT64, [1], [axis])]
-    nodes = [helper.make_node(op, ["x", "axes"], ["r"], keepdims=0), helper.make_node("Neg", ["r"], ["y"])]
-    expected = -reference(x.astype(np.float64) if np.dtype(kind).kind == "f" else x.astype(np.int64), axis)
+    nodes = [*reduced, helper.make_node("Sub", ["r0", "r1"], ["y"]) if len(reduced) > 1 else helper.make_node("Neg", ["r0"], ["y"])]
+    expected = (1 if len(reduced) > 1 else -1) * reference(x.astype(np.float64) if np.dtype(kind).kind == "f" else x.astype(np.int64), axis)
     name = "_".join(map(str, (op, np.dtype(kind).name, *shape, axis, is_open)))
     for model in compiled(name, nodes, x, constants, is_open):
         y = model(x)[0]
@@ -56,11 +57,13 @@ check("ReduceSum", "f4", (2500, 1003), 0, np.sum, 1e-6)
 check("ReduceSum", "f4", (3, 1200, 701), 1, np.sum, 1e-6, is_open=True)
 check("ReduceSum", "f4", (17, 130003), 0, np.sum, 1e-6, is_open=True)
 check("ReduceMean", "f2", (4501, 1000), 0, np.mean, 1e-3)
+check("ReduceMean", "f4", (2, 1500, 1003), 1, np.mean, 1e-6, is_open=True)
 check("ReduceMax", "f4", (2500, 1003), 0, np.max, 0)
 check("ReduceMin", "f8", (1300, 1001), 0, np.min, 0, is_open=True)
 check("ReduceProd", "f4", (2500, 1003), 0, np.prod, 1e-5)
 check("ReduceSumSquare", "f8", (1300, 1001), 0, lambda x, a: np.sum(x * x, a), 1e-13)
 check("ReduceL1", "f4", (40001, 70), 0, lambda x, a: np.sum(np.abs(x), a), 1e-6)
+check("ReduceSum+ReduceMax", "f4", (2500, 9003), 0, lambda x, a: np.sum(x, a) - np.max(x, a), 1e-6)
 check("ReduceSum", "i4", (2500, 1003), 0, np.sum, 0, is_open=True)
 check("ReduceSum", "i8", (1300, 1001), 0, np.sum, 0)
 print(count, "reductions,", wrong, "wrong")

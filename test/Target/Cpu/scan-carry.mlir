@@ -31,24 +31,25 @@ func.func @long(%x: !x) -> !x {
 
 // Of an open length the call says whether it is more than one chunk.
 // OPEN-LABEL: func.func private @lathe_k1_open_avx2.body
-// OPEN: %[[long:.*]] = arith.cmpi sgt, %{{.*}}, %c32_i64
+// OPEN: %[[long:.*]] = arith.cmpi sgt, %{{.*}}, %c256_i64
 // OPEN: scf.if %[[long]]
 // OPEN: f64
-// OPEN:{{^}}    } else {
+// OPEN:{{^}}      } else {
 // OPEN-NOT: f64
 // OPEN: return
 lathe.symbol "n" range [1, 9223372036854775807]
-!c = tensor<?x20xf32, #lathe.dims<"n", "20">>
+!c = tensor<?xf32, #lathe.dims<"n">>
 func.func @open(%x: !c) -> !c {
-  %0 = kernel.generic scan @open axes(i = "n", j = "20") ins(%x : !c) outs(!c) {
+  %0 = kernel.generic scan @open axes(i = "n") ins(%x : !c) outs(!c) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
-    %1 = kernel.load %a["20*i + j"] : <f32> -> f32
+    %1 = kernel.load %a["i"] : <f32> -> f32
     %2 = kernel.scan add %1 along "i" : f32
-    kernel.store %2, %out["20*i + j"] : f32, <f32>
+    kernel.store %2, %out["i"] : f32, <f32>
   }
   return %0 : !c
 }
 
+// Down columns each lane hands on its own; of many columns, whose sums wait in scratch memory, those that go on for more than 1024 steps.
 // CHECK-LABEL: func.func private @lathe_k2_short_avx2.body
 // CHECK-NOT: f64
 // CHECK: return
@@ -74,4 +75,49 @@ func.func @product(%x: !x) -> !x {
     kernel.store %2, %out["i"] : f32, <f32>
   }
   return %0 : !x
+}
+
+// CHECK-LABEL: func.func private @lathe_k4_down_avx2.body
+// CHECK: scf.for {{.*}} -> (vector<8xf64>, vector<8xf64>)
+// CHECK: return
+!d = tensor<333x16xf32, #lathe.dims<"333", "16">>
+func.func @down(%x: !d) -> !d {
+  %0 = kernel.generic scan @down axes(i = "333", j = "16") ins(%x : !d) outs(!d) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["16*i + j"] : <f32> -> f32
+    %2 = kernel.scan add %1 along "i" : f32
+    kernel.store %2, %out["16*i + j"] : f32, <f32>
+  }
+  return %0 : !d
+}
+
+// CHECK-LABEL: func.func private @lathe_k5_wide_avx2.body
+// CHECK: llvm.store %{{.*}} : vector<8xf64>
+// CHECK: scf.for {{.*}} step %c32_i64
+// CHECK: llvm.load %{{.*}} -> vector<8xf64>
+// CHECK: arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK: return
+!w = tensor<1025x300xf32, #lathe.dims<"1025", "300">>
+func.func @wide(%x: !w) -> !w {
+  %0 = kernel.generic scan @wide axes(i = "1025", j = "300") ins(%x : !w) outs(!w) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["300*i + j"] : <f32> -> f32
+    %2 = kernel.scan add %1 along "i" : f32
+    kernel.store %2, %out["300*i + j"] : f32, <f32>
+  }
+  return %0 : !w
+}
+
+// CHECK-LABEL: func.func private @lathe_k6_fewer_avx2.body
+// CHECK-NOT: llvm.store %{{.*}} : vector<8xf64>
+// CHECK: return
+!f = tensor<1024x300xf32, #lathe.dims<"1024", "300">>
+func.func @fewer(%x: !f) -> !f {
+  %0 = kernel.generic scan @fewer axes(i = "1024", j = "300") ins(%x : !f) outs(!f) {
+  ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["300*i + j"] : <f32> -> f32
+    %2 = kernel.scan add %1 along "i" : f32
+    kernel.store %2, %out["300*i + j"] : f32, <f32>
+  }
+  return %0 : !f
 }

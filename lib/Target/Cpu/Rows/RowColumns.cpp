@@ -59,9 +59,10 @@ void RowEmitter::rowsOfItems(BodyEmitter &outer, unsigned axis, ArrayRef<Goal> s
     bindItem(v, item[0], info, schedule.itemAxes, row);
     Value first = v.mul(row, blocks), from = v.mul(v.max(v.sub(f.begin, first), v.i(0)), schedule.laneBlock);
     Value to = v.min(v.mul(v.min(v.sub(f.end, first), blocks), schedule.laneBlock), extent);
-    v.loop(from, to, schedule::columnsTogether, [&](Value part) {
+    int64_t columns = schedule::columnsTogether(info, schedule);
+    v.loop(from, to, columns, [&](Value part) {
       Points inside(item);
-      partOfColumns(inside, bound, axis, stores, part, v.min(v.add(part, schedule::columnsTogether), to));
+      partOfColumns(inside, bound, axis, stores, part, v.min(v.add(part, columns), to));
     });
   });
 }
@@ -77,7 +78,7 @@ std::vector<RowEmitter::Region> RowEmitter::regionsFor(ArrayRef<Goal> sums, unsi
   };
   for (const Goal &g : sums) {
     auto op = cast<kernel::ReduceOp>(g.op);
-    int64_t bytes = schedule::columnsTogether * std::max(4u, op.getType().getIntOrFloatBitWidth() / 8) + line;
+    int64_t bytes = schedule::columnsTogether(info, schedule) * std::max(4u, op.getType().getIntOrFloatBitWidth() / 8) + line;
     Region region{op, memory(bytes), {}};
     if (isLongSum(op, info.extents[axis].constant().value_or(2 * sumBlock)))
       region.block = memory(bytes);
