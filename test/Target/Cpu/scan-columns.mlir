@@ -7,6 +7,7 @@
 
 // Two vectors carry their sums.
 // CHECK-LABEL: func.func private @lathe_k0_down_avx512.body
+// CHECK: scf.for {{.*}} -> (vector<16xf64>, vector<16xf64>)
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>)
 // CHECK: llvm.load
 // CHECK: llvm.store
@@ -14,6 +15,7 @@
 // CHECK: llvm.intr.masked.store
 // CHECK: scf.yield
 // HALF-LABEL: func.func private @lathe_k0_down_avx2.body
+// HALF: scf.for {{.*}} -> (vector<8xf64>, vector<8xf64>)
 // HALF: scf.for {{.*}} -> (vector<8xf32>, vector<8xf32>)
 // HALF-NOT: llvm.intr.masked
 // HALF: scf.yield

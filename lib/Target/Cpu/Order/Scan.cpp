@@ -2,12 +2,13 @@
 //
 // Each element is read once and written once. Where lanes run along another axis, every lane is a row of its own and
 // carries its running value. Along the axis itself a vector is combined within itself in log2(lanes)
-// steps, which do not wait for what comes before; only the carry, one operation per vector, does.
+// steps, which do not wait for what comes before; only the carry (ScanCarry.h), one operation per vector, does.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Combine.h"
 #include "../Rows/RowSchedule.h"
+#include "ScanCarry.h"
 #include "ScanRows.h"
 #include "../VectorBuilder.h"
 #include "lathe/Artifact/Format.h"
@@ -27,6 +28,10 @@ using shape::Expr;
 constexpr unsigned rowsPerItem = 4096, fewestRows = 512, vectorsTogether = 4, stepsTogether = 4;
 /// Bytes of a step from which on steps are taken together: of shorter ones several lie in a page, whose lines are then not requested ahead.
 constexpr int64_t longRun = 2048;
+/// Steps of many rows side by side that f32 carries well enough: what is wider is read from scratch memory beside it, and where memory is what is waited
+/// for, each step reaches less far ahead (Sapphire Rapids: 500 steps of 700 rows 1.15 of the time). Some hundred steps are off by 20 to 30 units of
+/// their largest sum's last place.
+constexpr int64_t fewSteps = 1024;
 /// Rows of fewer elements share vectors: of longer ones the last vector, which ends under a mask, is one of several.
 constexpr int64_t shortRow = 96;
 
@@ -40,22 +45,28 @@ private:
   using Points = SmallVector<BodyEmitter, vectorsTogether>;
   using Values = VectorBuilder::Values;
 
+  /// What there is of each row in scratch memory.
+  enum class Running { Local, Base, HandedOn };
+  Value runningPlace(Running which, Value c);
+  Value loadRunning(Running which, Value c, unsigned width);
+  void storeRunning(Value x, Running which, Value c) { f.b.create<LLVM::StoreOp>(f.loc, x, runningPlace(which, c), 1); }
+
   Expr blocks() const;
+  void wideBeyond(int64_t most, llvm::function_ref<void()> body);
   void emitItem(Value item);
   void emitRow(BodyEmitter &row);
   void emitColumns(BodyEmitter &row, Value block);
   void wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask);
+  void stepsOfAll(const BodyEmitter &row, Value from, Value count, Value first, Value last, unsigned number, unsigned vectors);
   void wideLoop(const BodyEmitter &row, Value from, Value to);
-  void columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask);
+  void columnLoop(const BodyEmitter &row, ArrayRef<Value> firsts, unsigned width, Value mask);
   void fewColumns(const BodyEmitter &row, Value from, Value to);
   void columnsTogether(const BodyEmitter &row, Value from, Value to, unsigned vectors);
   bool endsUnderMask() const { return masked && f.isa.maskedBytes; }
-  Value step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry);
+  Value step(BodyEmitter point, Value at, unsigned width, Value mask, Value base, Value carry);
   Value scalars(const BodyEmitter &row, Value from, Value to, Value carry);
   Value shifted(Value x, unsigned by);
   void finish(BodyEmitter &point, Value result);
-  Value identity(unsigned width);
-  Value both(Value x, Value y) { return combine(f.b, f.loc, op.getKind(), x, y); }
 
   KernelFunction &f;
   const BodyInfo &info;
@@ -63,6 +74,7 @@ private:
   VectorBuilder v;
   RowSchedule s;
   unsigned axis;
+  ScanCarry carries;
   bool masked = false;
   Value size; ///< of the axis
   BodyEmitter outer;
@@ -72,7 +84,7 @@ private:
 
 ScanEmitter::ScanEmitter(KernelFunction &f, kernel::ScanOp op)
     : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), axis(*info.axisIndex(op.getAxis())),
-      outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+      carries(v, op), outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
   int best = 0;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (int score = laneScore(info, a); score > best || (score == best && score && a == axis)) {
@@ -105,7 +117,8 @@ llvm::Error ScanEmitter::run(KernelPlan &plan) {
     plan.items = blocks();
     for (unsigned a : s.itemAxes)
       plan.items = plan.items * info.extents[a];
-    plan.scratchBytes = Expr(rowsPerItem * std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + 64);
+    unsigned bytes = std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + (ScanCarry::widens(op) && info.extents[axis].constant().value_or(INT64_MAX) > fewSteps ? 4 + 8 : 0);
+    plan.scratchBytes = Expr(rowsPerItem * bytes + 64);
   }
   size = outer.emitExpr(info.extents[axis]);
   auto oneByOne = [&] { v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); }); };
@@ -119,18 +132,29 @@ llvm::Error ScanEmitter::run(KernelPlan &plan) {
   return llvm::Error::success();
 }
 
+/// What goes on for more than `most` elements hands on what is wide: the length is known, or the call has it.
+void ScanEmitter::wideBeyond(int64_t most, llvm::function_ref<void()> body) {
+  auto way = [&](bool isWide) {
+    carries.widen(isWide);
+    body();
+  };
+  std::optional<int64_t> known = info.extents[axis].constant();
+  if (!ScanCarry::widens(op) || known)
+    return way(known && *known > most);
+  v.ifThen(
+      v.less(v.i(most), size), [&] { way(true); }, [&] { way(false); });
+}
+
 void ScanEmitter::emitItem(Value item) {
   BodyEmitter row = outer;
   Value block;
   if (s.laneIsParallel)
     block = v.takeLast(item, f.emitExpr(blocks()));
   bindItem(v, row, info, s.itemAxes, item);
-  s.laneIsParallel ? emitColumns(row, block) : emitRow(row);
-}
-
-Value ScanEmitter::identity(unsigned width) {
-  Type type = op.getType();
-  return identityOf(f.b, f.loc, op.getKind(), width > 1 ? Type(VectorType::get({width}, type)) : type);
+  if (s.laneIsParallel)
+    emitColumns(row, block);
+  else
+    wideBeyond(ScanCarry::chunk * s.width, [&] { emitRow(row); });
 }
 
 void ScanEmitter::finish(BodyEmitter &point, Value result) {
@@ -152,86 +176,81 @@ Value ScanEmitter::shifted(Value x, unsigned by) {
       lanes.push_back(i + by < s.width ? i + by : s.width);
     else
       lanes.push_back(i >= by ? i - by : s.width);
-  Value fill = identity(s.width);
+  Value fill = carries.localIdentity(s.width);
   if (isa<FloatType>(op.getType()) && op.getKind() == kernel::Combiner::Add)
     fill = f.b.createOrFold<arith::NegFOp>(f.loc, fill);
   return f.b.create<vector::ShuffleOp>(f.loc, x, fill, lanes);
 }
 
-/// `width` elements from `base` on, `carry` before them; the next carry.
-Value ScanEmitter::step(BodyEmitter point, Value base, unsigned width, Value mask, Value carry) {
+/// `width` elements from `at` on, `carry` before them on top of `base`; the next carry.
+Value ScanEmitter::step(BodyEmitter point, Value at, unsigned width, Value mask, Value base, Value carry) {
   if (width == 1) {
-    point.bindAxis(info.axes[axis], base);
-    Value next = both(carry, point.emit(op.getValue()));
-    finish(point, op.getExclusive() ? carry : next);
+    point.bindAxis(info.axes[axis], at);
+    Value next = carries.both(carry, point.emit(op.getValue()));
+    finish(point, carries.onTop(base, op.getExclusive() ? carry : next));
     return next;
   }
-  point.bindLane(info.axes[axis], base, width, mask);
+  point.bindLane(info.axes[axis], at, width, mask);
   Value x = point.emitLanes(op.getValue());
   if (mask)
-    x = f.b.create<arith::SelectOp>(f.loc, mask, x, identity(width));
+    x = f.b.create<arith::SelectOp>(f.loc, mask, x, carries.localIdentity(width));
   for (unsigned by = 1; by < width; by *= 2)
-    x = both(shifted(x, by), x);
+    x = carries.both(shifted(x, by), x);
   SmallVector<int64_t> last(width, op.getReverse() ? 0 : width - 1);
   Value total = f.b.create<vector::ShuffleOp>(f.loc, x, x, last);
-  finish(point, both(carry, op.getExclusive() ? shifted(x, 1) : x));
-  return both(carry, total);
+  finish(point, carries.both(carries.onTop(base, carry), op.getExclusive() ? shifted(x, 1) : x));
+  return carries.both(carry, total);
 }
 
 /// One by one over [from, to), from the end where the scan goes there.
 Value ScanEmitter::scalars(const BodyEmitter &row, Value from, Value to, Value carry) {
-  return v.loop(from, to, 1, {carry}, [&](Value i, Values carried) {
+  return carries.loop(from, to, 1, 1, {carry}, [&](Value i, Values bases, Values carried) {
     Value at = op.getReverse() ? v.sub(v.sub(v.add(from, to), i), 1) : i;
-    return Values{step(row, at, 1, {}, carried[0])};
+    return Values{step(row, at, 1, {}, bases[0], carried[0])};
   })[0];
 }
 
 void ScanEmitter::emitRow(BodyEmitter &row) {
+  Value carry = carries.wideIdentity(1);
   if (s.width == 1) {
-    scalars(row, v.i(0), size, identity(1));
+    scalars(row, v.i(0), size, carry);
     return;
   }
   Value whole = v.roundDown(size, s.width);
-  auto splat = [&](Value x) -> Value {
-    return f.b.create<vector::SplatOp>(f.loc, VectorType::get({s.width}, x.getType()), x);
+  auto rest = [&] {
+    if (!masked)
+      return scalars(row, whole, size, carry);
+    return carries.loop(whole, size, s.width, s.width, {carry}, [&](Value at, Values bases, Values carried) {
+      return Values{step(row, at, s.width, v.firstLanes(v.sub(size, at)), bases[0], carried[0])};
+    })[0];
   };
-  auto rest = [&](Value carry) {
-    Values out{carry};
-    if (masked)
-      return v.loop(whole, size, s.width, out, [&](Value base, Values carried) {
-        return Values{step(row, base, s.width, v.firstLanes(v.sub(size, base)), carried[0])};
-      })[0];
-    Value first = f.b.create<vector::ExtractOp>(f.loc, carry, ArrayRef<int64_t>{0});
-    return splat(scalars(row, whole, size, first));
-  };
-  Value carry = identity(s.width);
   if (op.getReverse())
-    carry = rest(carry);
-  carry = v.loop(v.i(0), whole, s.width, {carry}, [&](Value i, Values carried) {
-    Value base = op.getReverse() ? v.sub(v.sub(whole, i), s.width) : i;
-    return Values{step(row, base, s.width, {}, carried[0])};
+    carry = rest();
+  carry = carries.loop(v.i(0), whole, s.width, s.width, {carry}, [&](Value i, Values bases, Values carried) {
+    Value at = op.getReverse() ? v.sub(v.sub(whole, i), s.width) : i;
+    return Values{step(row, at, s.width, {}, bases[0], carried[0])};
   })[0];
   if (!op.getReverse())
-    rest(carry);
+    rest();
 }
 
 //===----------------------------------------------------------------------===//
 // Lanes across rows
 //===----------------------------------------------------------------------===//
 
-/// Vectors of `width` rows from each of `bases` on, along the whole axis; the last one under the mask, if there is one.
-void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> bases, unsigned width, Value mask) {
-  unsigned count = bases.size();
+/// Vectors of `width` rows from each of `firsts` on, along the whole axis; the last one under the mask, if there is one.
+void ScanEmitter::columnLoop(const BodyEmitter &row, ArrayRef<Value> firsts, unsigned width, Value mask) {
+  unsigned count = firsts.size();
   Points columns(count, row);
   for (unsigned i = 0; i < count; ++i)
-    columns[i].bindLane(info.axes[*s.lane], bases[i], width, i + 1 == count ? mask : Value());
-  v.loop(v.i(0), size, 1, Values(count, identity(width)), [&](Value i, Values carried) {
+    columns[i].bindLane(info.axes[*s.lane], firsts[i], width, i + 1 == count ? mask : Value());
+  carries.loop(v.i(0), size, 1, width, Values(count, carries.wideIdentity(width)), [&](Value i, Values bases, Values carried) {
     Value at = op.getReverse() ? v.sub(v.sub(size, i), 1) : i;
     for (unsigned c = 0; c < count; ++c) {
       BodyEmitter point = columns[c];
       point.bindAxis(info.axes[axis], at);
-      Value x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()), next = both(carried[c], x);
-      finish(point, op.getExclusive() ? carried[c] : next);
+      Value x = width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()), next = carries.both(carried[c], x);
+      finish(point, carries.onTop(bases[c], op.getExclusive() ? carried[c] : next));
       carried[c] = next;
     }
     return carried;
@@ -279,32 +298,38 @@ void ScanEmitter::fewColumns(const BodyEmitter &row, Value from, Value to) {
       v.less(count, v.i(s.width)), oneByOne, [&] { columnsTogether(row, from, to, 1); });
 }
 
-/// One vector of rows, `points` steps along the axis: its running value is in a register for so long.
-void ScanEmitter::wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask) {
-  Type type = op.getType(), vector = width > 1 ? Type(VectorType::get({width}, type)) : type;
-  Value running = v.at(f.scratch, c, type), carry = f.b.create<LLVM::LoadOp>(f.loc, vector, running, 1);
-  for (BodyEmitter point : points) {
-    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
-    Value next = both(carry, width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()));
-    finish(point, op.getExclusive() ? carry : next);
-    carry = next;
-  }
-  f.b.create<LLVM::StoreOp>(f.loc, carry, running, 1);
+/// Where a row's part is: the bases behind the local values, and what is handed on behind both, which are half as wide.
+Value ScanEmitter::runningPlace(Running which, Value c) {
+  Type type = which == Running::HandedOn ? carries.wideType() : carries.localType();
+  return v.at(f.scratch, which == Running::Local ? c : v.add(c, int64_t(rowsPerItem)), type);
 }
 
-/// Many rows side by side go along the axis together, so that memory is passed through in its order; their running
-/// values lie in scratch memory.
-void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
-  Value count = v.sub(to, from), whole = v.roundDown(count, s.width);
-  v.loop(v.i(0), count, s.width,
-         [&](Value c) { f.b.create<LLVM::StoreOp>(f.loc, identity(s.width), v.at(f.scratch, c, op.getType()), 1); });
-  auto steps = [&](Value first, unsigned number, unsigned vectors) {
+Value ScanEmitter::loadRunning(Running which, Value c, unsigned width) {
+  Type type = which == Running::HandedOn ? carries.wideType() : carries.localType();
+  return f.b.create<LLVM::LoadOp>(f.loc, width > 1 ? Type(VectorType::get({width}, type)) : type, runningPlace(which, c), 1);
+}
+
+/// One vector of rows, `points` steps along the axis: its running value is in a register for so long.
+void ScanEmitter::wideSteps(ArrayRef<BodyEmitter> points, Value from, Value c, unsigned width, Value mask) {
+  Value carry = loadRunning(Running::Local, c, width), base = carries.isWide() ? loadRunning(Running::Base, c, width) : Value();
+  for (BodyEmitter point : points) {
+    point.bindLane(info.axes[*s.lane], v.add(from, c), width, mask);
+    Value next = carries.both(carry, width > 1 ? point.emitLanes(op.getValue()) : point.emit(op.getValue()));
+    finish(point, carries.onTop(base, op.getExclusive() ? carry : next));
+    carry = next;
+  }
+  storeRunning(carry, Running::Local, c);
+}
+
+/// Steps [first, last) of `count` rows, `number` of them at a time, and so many vectors of rows a trip.
+void ScanEmitter::stepsOfAll(const BodyEmitter &row, Value from, Value count, Value first, Value last, unsigned number, unsigned vectors) {
+  Value whole = v.roundDown(count, s.width), together = v.roundDown(count, vectors * s.width);
+  v.loop(first, last, number, [&](Value begin) {
     Points points(number, row);
     for (auto [k, point] : llvm::enumerate(points)) {
-      Value i = v.add(first, int64_t(k));
+      Value i = v.add(begin, int64_t(k));
       point.bindAxis(info.axes[axis], op.getReverse() ? v.sub(v.sub(size, i), 1) : i);
     }
-    Value together = v.roundDown(count, vectors * s.width);
     v.loop(v.i(0), together, vectors * s.width, [&](Value c) {
       for (unsigned k = 0; k < vectors; ++k)
         wideSteps(points, from, v.add(c, int64_t(k * s.width)), s.width, {});
@@ -314,11 +339,35 @@ void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
       v.loop(whole, count, s.width, [&](Value c) { wideSteps(points, from, c, s.width, v.firstLanes(v.sub(count, c))); });
     else
       v.loop(whole, count, 1, [&](Value c) { wideSteps(points, from, c, 1, {}); });
-  };
+  });
+}
+
+/// Many rows side by side go along the axis together, so that memory is passed through in its order; their running
+/// values lie in scratch memory, and are handed on there after each chunk of steps.
+void ScanEmitter::wideLoop(const BodyEmitter &row, Value from, Value to) {
+  Value count = v.sub(to, from);
   Value isLong = v.less(v.i(longRun / std::max(1u, op.getType().getIntOrFloatBitWidth() / 8)), count);
-  Value fours = v.select(isLong, v.roundDown(size, stepsTogether), v.i(0));
-  v.loop(v.i(0), fours, stepsTogether, [&](Value i) { steps(i, stepsTogether, 1); });
-  v.loop(fours, size, 1, [&](Value i) { steps(i, 1, vectorsTogether); });
+  auto steps = [&](Value first, Value last) {
+    Value fours = v.select(isLong, v.add(first, v.roundDown(v.sub(last, first), stepsTogether)), first);
+    stepsOfAll(row, from, count, first, fours, stepsTogether, 1);
+    stepsOfAll(row, from, count, fours, last, 1, vectorsTogether);
+  };
+  if (!carries.isWide()) {
+    v.loop(v.i(0), count, s.width, [&](Value c) { storeRunning(carries.localIdentity(s.width), Running::Local, c); });
+    return steps(v.i(0), size);
+  }
+  auto handOn = [&](Value c, Value handedOn) {
+    storeRunning(handedOn, Running::HandedOn, c);
+    storeRunning(carries.baseOf(handedOn, s.width), Running::Base, c);
+    storeRunning(carries.localIdentity(s.width), Running::Local, c);
+  };
+  v.loop(v.i(0), count, s.width, [&](Value c) { handOn(c, carries.wideIdentity(s.width)); });
+  v.loop(v.i(0), size, ScanCarry::chunk, [&](Value first) {
+    steps(first, v.min(v.add(first, ScanCarry::chunk), size));
+    v.loop(v.i(0), count, s.width, [&](Value c) {
+      handOn(c, carries.combined(loadRunning(Running::HandedOn, c, s.width), loadRunning(Running::Local, c, s.width)));
+    });
+  });
 }
 
 void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
@@ -328,7 +377,8 @@ void ScanEmitter::emitColumns(BodyEmitter &row, Value block) {
   share = v.mul(v.ceilDiv(share, int64_t(s.width)), int64_t(s.width));
   Value from = v.min(v.mul(block, share), extent), to = v.min(v.add(from, share), extent), count = v.sub(to, from);
   v.ifThen(
-      v.less(v.i(s.width * vectorsTogether), count), [&] { wideLoop(row, from, to); }, [&] { fewColumns(row, from, to); });
+      v.less(v.i(s.width * vectorsTogether), count), [&] { wideBeyond(fewSteps, [&] { wideLoop(row, from, to); }); },
+      [&] { wideBeyond(ScanCarry::chunk, [&] { fewColumns(row, from, to); }); });
 }
 
 llvm::Error lathe::cpu::emitScan(KernelFunction &f, KernelPlan &plan) {

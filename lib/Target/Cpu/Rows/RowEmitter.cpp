@@ -45,7 +45,7 @@ llvm::Error RowEmitter::run() {
   llvm::erase_if(scalars, [](const Goal &g) { return isa<kernel::StoreOp>(g.op); });
   if (!scalars.empty() && !isOneRow()) // whose passes share what they keep
     scope(points, 0, scalars);
-  itemLoop(points[0], stores);
+  itemsOrRows(points[0], stores);
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
   return llvm::Error::success();
@@ -205,13 +205,12 @@ void RowEmitter::emitLeaf(Points &points, const Goal &goal) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Half types accumulate in f32.
-static Type accumulatorType(Type element) {
+Type RowEmitter::accumulatorType(Type element) {
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   return half ? Float32Type::get(element.getContext()) : element;
 }
 
-static Type vectorOf(unsigned width, Type element) { return width > 1 ? VectorType::get({width}, element) : element; }
+Type RowEmitter::vectorOf(unsigned width, Type element) { return width > 1 ? VectorType::get({width}, element) : element; }
 
 void RowEmitter::start(Points &points, kernel::ReduceOp op) {
   Accumulator acc;

@@ -35,6 +35,8 @@ public:
   shape::Expr scratchBytes() const { return scratch; }
 
 private:
+  /// Terms of a block of a long sum, and the fewest for which a block is worth its addition.
+  static constexpr int64_t sumBlock = 128, shortSum = 32;
   /// The running value of a reduction: one part per vector in flight, plus a scalar for rows' ends without masks.
   struct Accumulator {
     llvm::SmallVector<mlir::Value> parts;
@@ -67,6 +69,9 @@ private:
   Outdated hideOutdated(lower::AxisSet bound, unsigned axis);
   void emitLeaf(Points &points, const Goal &goal);
   void accumulate(Points &points, kernel::ReduceOp op);
+  /// Half types accumulate in f32.
+  static mlir::Type accumulatorType(mlir::Type element);
+  static mlir::Type vectorOf(unsigned width, mlir::Type element);
   void start(Points &points, kernel::ReduceOp op);
   void finish(Points &points, kernel::ReduceOp op);
   std::optional<unsigned> nextAxis(lower::AxisSet remaining) const;
@@ -81,6 +86,11 @@ private:
   /// Vectors of a trip along the lanes: fewer where this pass computes exponentials and no other function. What an earlier pass has kept
   /// is not computed.
   unsigned vectorsPerTrip(const Group &group) const;
+  /// Of so many terms, a sum of which no loop carries what was before.
+  bool isLongSum(kernel::ReduceOp sum, int64_t terms) const { return addsFloats(sum) && terms >= 2 * sumBlock; }
+  bool addsFloats(kernel::ReduceOp sum) const {
+    return sum.getKind() == kernel::Combiner::Add && mlir::isa<mlir::FloatType>(sum.getType()) && !reducesLane(sum);
+  }
   std::vector<mlir::Operation *> sumsInBlocks(const Group &group) const;
   void blockOfSums(llvm::ArrayRef<mlir::Operation *> sums, llvm::function_ref<void()> body);
   mlir::Value roundedEnd(mlir::Value from, mlir::Value to, int64_t step);
@@ -102,6 +112,24 @@ private:
   mlir::Value wholeVectors(Points &inside, lower::AxisSet bound, const Group &group, mlir::Value begin, mlir::Value at, mlir::Value end,
                            unsigned count, unsigned width);
   void edgedLoop(Points &outer, lower::AxisSet bound, const Group &group, llvm::ArrayRef<EdgeCompare> edges, mlir::Value from, mlir::Value to);
+
+  // RowColumns.cpp: sums down columns, several rows at a time.
+  struct Region {
+    kernel::ReduceOp op;
+    mlir::Value total, block; ///< scratch memory for the columns of a part; the second one for sums in blocks
+  };
+  using Lanes = llvm::function_ref<void(Points &points, mlir::Value column)>;
+  void itemsOrRows(lower::BodyEmitter &outer, llvm::ArrayRef<Goal> stores);
+  mlir::Value goesByRows(lower::BodyEmitter &outer);
+  void rowsOfItems(lower::BodyEmitter &outer, unsigned axis, llvm::ArrayRef<Goal> stores);
+  void partOfColumns(Points &item, lower::AxisSet bound, unsigned axis, llvm::ArrayRef<Goal> stores, mlir::Value from, mlir::Value to);
+  std::vector<Region> regionsFor(llvm::ArrayRef<Goal> sums, unsigned axis);
+  void someRows(Points &item, lower::AxisSet bound, const Group &rows, llvm::ArrayRef<Region> regions, mlir::Value from, mlir::Value to,
+                mlir::Value first, mlir::Value last);
+  void acrossColumns(Points &item, mlir::Value from, mlir::Value to, unsigned vectors, Lanes body);
+  void eachVector(mlir::Value from, mlir::Value to, llvm::function_ref<void(mlir::Value)> body);
+  void loadSums(Points &points, const Region &region, mlir::Value memory, mlir::Value column);
+  void storeSums(const Region &region, mlir::Value memory, mlir::Value column);
 
   // RowCopies.cpp: stretches that are copied as they are.
   kernel::LoadOp copied(const Points &outer, const Group &group) const;

@@ -16,9 +16,6 @@ using lower::AxisSet;
 using lower::BodyEmitter;
 using shape::Expr;
 
-/// Terms of a block of a long sum, and the fewest for which a block is worth its addition.
-static constexpr int64_t sumBlock = 128, shortSum = 32;
-
 //===----------------------------------------------------------------------===//
 // Building blocks
 //===----------------------------------------------------------------------===//
@@ -220,14 +217,14 @@ std::vector<Operation *> RowEmitter::sumsInBlocks(const Group &group) const {
   for (const Goal &g : group.goals) {
     auto sum = dyn_cast<kernel::ReduceOp>(g.op);
     auto running = accumulators.find(g.op);
-    if (!sum || running == accumulators.end() || sum.getKind() != kernel::Combiner::Add || !isa<FloatType>(sum.getType()) || reducesLane(sum))
+    if (!sum || running == accumulators.end() || !addsFloats(sum))
       continue;
     bool longInside = llvm::any_of(llvm::seq<unsigned>(0, info.axes.size()), [&](unsigned a) {
       return has(g.remaining, a) && info.extents[a].constant().value_or(sumBlock) >= shortSum;
     });
     // A loop around this one carries the sum along.
     bool carried = isa<BlockArgument>(running->second.parts[0]);
-    if (!longInside && (carried ? trips.value_or(sumBlock) >= shortSum : trips.value_or(2 * sumBlock) >= 2 * sumBlock))
+    if (!longInside && (carried ? trips.value_or(sumBlock) >= shortSum : isLongSum(sum, trips.value_or(2 * sumBlock))))
       sums.push_back(g.op);
   }
   return sums;
