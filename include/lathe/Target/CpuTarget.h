@@ -24,6 +24,7 @@ struct CpuOptions {
   std::vector<std::string> variants = {"baseline", "avx2", "avx512"};  ///< aarch64: "neon"
   unsigned threads = 2;
   unsigned effort = 2; ///< of LLVM, 0 to 3: less takes less time to compile, and the code more to run
+  bool isSpare = false; ///< code of a variant that hardly any machine runs, made in little time; compileCpuKernels sets it
   CpuStage stage = CpuStage::Object;
   CodeCache *cache = nullptr; ///< objects that were made before; may be null
   unsigned mostSchedules = 20; ///< of one kernel

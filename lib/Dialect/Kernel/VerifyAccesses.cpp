@@ -3,6 +3,7 @@
 #include "Definedness.h"
 #include "lathe/Dialect/Lathe/Lathe.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 
 namespace lathe::kernel {
 #define GEN_PASS_DEF_VERIFYACCESSES
@@ -182,9 +183,9 @@ struct VerifyAccessesPass : kernel::impl::VerifyAccessesBase<VerifyAccessesPass>
   void runOnOperation() override {
     for (auto f : getOperation().getOps<func::FuncOp>()) {
       shape::Facts facts = ir::factsWhileRunning(getOperation(), f.getName());
-      for (auto k : f.getOps<GenericOp>())
-        if (failed(verifyAccesses(k, facts)))
-          return signalPassFailure();
+      SmallVector<GenericOp> kernels(f.getOps<GenericOp>());
+      if (failed(failableParallelForEach(&getContext(), kernels, [&](GenericOp k) { return verifyAccesses(k, facts); })))
+        return signalPassFailure();
       for (auto r : f.getOps<ir::ReshapeOp>())
         if (failed(verifyReshape(r, facts)))
           return signalPassFailure();

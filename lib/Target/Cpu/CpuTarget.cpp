@@ -25,6 +25,7 @@ namespace {
 struct Job {
   std::string label, name; ///< for people, and of its functions
   const Isa *isa;
+  CpuOptions options; ///< of this variant
   std::string key; ///< of the cache; empty: none
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
@@ -42,6 +43,15 @@ static llvm::Expected<std::vector<const Isa *>> isasOf(const CpuOptions &options
     isas.push_back(isa);
   }
   return isas;
+}
+
+/// Code for machines from before AVX2 beside code for others: hardly any run it, and so it is each kernel's general way, and takes LLVM little time.
+static CpuOptions optionsFor(const Isa &isa, ArrayRef<const Isa *> asked, const CpuOptions &options) {
+  CpuOptions mine = options;
+  mine.isSpare = !isa.fma && llvm::any_of(asked, [](const Isa *other) { return other->fma; });
+  if (mine.isSpare)
+    mine.mostSchedules = 1;
+  return mine;
 }
 
 /// A kernel of products of bytes, or of bf16, is also made for the variants that have them and their sum in one instruction, and for that
@@ -77,7 +87,7 @@ static std::string symbolOf(StringRef kernel, StringRef variant) {
 
 /// All that an object depends on beside the compiler: what was built, with the choice of schedules in it, and for what.
 static std::string keyOf(ModuleOp module, const Isa &isa, const CpuOptions &options) {
-  std::string text, effort = std::to_string(options.effort);
+  std::string text, effort = std::to_string(options.effort) + (options.isSpare ? " spare" : "");
   llvm::raw_string_ostream os(text);
   module.print(os);
   return CodeCache::keyOf({"cpu", isa.triple, isa.name, isa.features, effort, text});
@@ -110,7 +120,8 @@ static void describe(CompiledVariant &v, const schedule::Choice &choice, const B
 }
 
 /// MLIR's part of the work, on the calling thread. With stage Mlir, `text` gets the module before lowering.
-static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, CompiledVariant &variant, const CpuOptions &options) {
+static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, CompiledVariant &variant) {
+  const CpuOptions &options = job.options;
   schedule::Choice choice = kernel.choose(*job.isa, {options.mostSchedules, options.tuning});
   std::vector<KernelCase> cases;
   for (const schedule::Candidate &c : choice.cases)
@@ -141,7 +152,8 @@ static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, Compiled
   return llvm::Error::success();
 }
 
-static void generate(Job &job, const CpuOptions &options, const std::atomic<unsigned> &total) {
+static void generate(Job &job, const std::atomic<unsigned> &total) {
+  const CpuOptions &options = job.options;
   auto start = std::chrono::steady_clock::now();
   llvm::Expected<std::string> code = emitCode(*job.module, *job.isa, options);
   if (code)
@@ -182,16 +194,17 @@ llvm::Expected<CompiledKernels> cpu::compileCpuKernels(ArrayRef<kernel::GenericO
         job->label = labelOf(kernel.getName(), known.size() - 1, isa->name);
         job->name = options.stage == CpuStage::Object ? symbolOf(it->first, isa->name) : job->label;
         job->isa = isa;
+        job->options = optionsFor(*isa, *isas, options);
         job->form = it->first;
         compiled.variants.push_back({isa->name.str(), job->name, job->name + "_plan", {}, {}, {}});
-        if (llvm::Error e = prepare(*job, scheduled, compiled.variants.back(), options)) {
+        if (llvm::Error e = prepare(*job, scheduled, compiled.variants.back())) {
           errors = llvm::joinErrors(std::move(errors), withForm(std::move(e), [&] { return detached.text; }));
           break;
         }
         if (!job->module)
           --total;
         else
-          pool.async([job = job.get(), &options, &total] { generate(*job, options, total); });
+          pool.async([job = job.get(), &total] { generate(*job, total); });
         jobs.push_back(std::move(job));
       }
       result.kernels.push_back(target::inOwnNames(compiled, scheduled));

@@ -2,14 +2,12 @@
 
 #include "EmitObject.h"
 #include "HalvesAsFloats.h"
-#include "LoopBases.h"
 #include "MaskInstructions.h"
+#include "OptimizeModule.h"
 #include "lathe/Support/Diagnostics.h"
-#include "llvm/Analysis/LoopAnalysisManager.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -36,19 +34,10 @@ static void initializeTargets() {
   });
 }
 
-namespace {
-struct Effort {
-  llvm::OptimizationLevel passes;
-  llvm::CodeGenOptLevel code;
-};
-} // namespace
-
-static Effort effortOf(unsigned level) {
-  using Passes = llvm::OptimizationLevel;
-  using Code = llvm::CodeGenOptLevel;
-  const Effort efforts[] = {
-      {Passes::O0, Code::None}, {Passes::O1, Code::Less}, {Passes::O2, Code::Aggressive}, {Passes::O3, Code::Aggressive}};
-  return efforts[std::min(level, 3u)];
+static llvm::CodeGenOptLevel codeLevelOf(unsigned effort) {
+  using Level = llvm::CodeGenOptLevel;
+  const Level levels[] = {Level::None, Level::Less, Level::Aggressive, Level::Aggressive};
+  return levels[std::min(effort, 3u)];
 }
 
 /// Products and sums become one operation where their flags allow it (lathe/Lower/FusedMultiplyAdd.h); no other fast-math.
@@ -69,47 +58,22 @@ static llvm::Expected<std::unique_ptr<llvm::TargetMachine>> makeMachine(const Is
   return std::move(machine);
 }
 
-/// Loops that copy or fill stay loops: what a row's vectors leave over is a trip or two, beside which a call takes long.
-static llvm::TargetLibraryInfoImpl libraryOf(const llvm::Module &module) {
-  llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
-  for (llvm::LibFunc f : {llvm::LibFunc_memcpy, llvm::LibFunc_memmove, llvm::LibFunc_memset, llvm::LibFunc_memset_pattern16})
-    library.setUnavailable(f);
-  return library;
-}
-
-/// The kernels are vectorised and unrolled as they should be: LLVM's vectorisers stay off.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine, llvm::OptimizationLevel level) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager &passes, llvm::OptimizationLevel level) {
-    if (level != llvm::OptimizationLevel::O0)
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepLoopBases()));
-  });
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(libraryOf(module)); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  bool isPlain = level == llvm::OptimizationLevel::O0;
-  (isPlain ? builder.buildO0DefaultPipeline(level) : builder.buildPerModuleDefaultPipeline(level)).run(module, modules);
-}
+namespace {
+/// Spare code does without the search for the cheapest addresses of loops, a third of the time that machine code takes.
+struct NoAddressSearch : llvm::OptPassGate {
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override { return pass != "Loop Strength Reduction"; }
+  bool isEnabled() const override { return true; }
+};
+} // namespace
 
 llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, const CpuOptions &options) {
-  Effort effort = effortOf(options.effort);
-  auto machine = makeMachine(isa, effort.code);
+  auto machine = makeMachine(isa, codeLevelOf(options.effort));
   if (!machine)
     return machine.takeError();
   module.setTargetTriple(isa.triple);
   module.setDataLayout((*machine)->createDataLayout());
-  optimize(module, **machine, effort.passes);
+  if (llvm::Error e = optimizeModule(module, **machine, options.effort, options.isSpare))
+    return std::move(e);
   if (isa.arch == "x86_64" && isa.maskedMemory && !isa.maskedBytes)
     useMaskInstructions(module);
   if (isa.arch == "x86_64")
@@ -126,6 +90,9 @@ llvm::Expected<std::string> cpu::emitCode(llvm::Module &module, const Isa &isa, 
   auto type = options.stage == CpuStage::Asm ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   if ((*machine)->addPassesToEmitFile(passes, os, nullptr, type))
     return bug("LLVM cannot emit code for {0}", isa.triple);
+  NoAddressSearch noSearch; // lives as long as its context asks it: no pass runs behind these
+  if (options.isSpare)
+    module.getContext().setOptPassGate(noSearch);
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

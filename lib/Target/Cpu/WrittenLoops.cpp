@@ -13,6 +13,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/DialectConversion.h"
 
 using namespace mlir;
@@ -26,6 +27,18 @@ void cpu::keepAsWritten(Operation *loop) { loop->setAttr(asWritten, UnitAttr::ge
 static LLVM::LoopAnnotationAttr noUnrolling(MLIRContext *context) {
   auto unroll = LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
   return LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+}
+
+/// Loops around other loops that run as often as a call says are too long to be written out several times, which LLVM finds by adding up what all of
+/// their instructions cost, once for each loop around them, and twice over: a twentieth of its time.
+static void keepOuterLoops(Operation *top) {
+  top->walk([](scf::ForOp loop) {
+    bool isKnown = llvm::all_of(ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+                                [](Value v) { return matchPattern(v, m_Constant()); });
+    bool isInnermost = !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (!isKnown && !isInnermost)
+      cpu::keepAsWritten(loop);
+  });
 }
 
 namespace {
@@ -65,6 +78,7 @@ struct LoopsToBranches : PassWrapper<LoopsToBranches, OperationPass<>> {
   void getDependentDialects(DialectRegistry &registry) const override { registry.insert<cf::ControlFlowDialect, LLVM::LLVMDialect>(); }
 
   void runOnOperation() override {
+    keepOuterLoops(getOperation());
     RewritePatternSet patterns(&getContext());
     populateSCFToControlFlowConversionPatterns(patterns);
     patterns.add<WrittenLoop>(&getContext(), /*benefit=*/2);
