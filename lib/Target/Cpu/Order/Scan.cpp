@@ -117,7 +117,8 @@ llvm::Error ScanEmitter::run(KernelPlan &plan) {
     plan.items = blocks();
     for (unsigned a : s.itemAxes)
       plan.items = plan.items * info.extents[a];
-    unsigned bytes = std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + (ScanCarry::widens(op) && info.extents[axis].constant().value_or(INT64_MAX) > fewSteps ? 4 + 8 : 0);
+    bool handsOn = ScanCarry::widens(op) && info.extents[axis].constant().value_or(INT64_MAX) > fewSteps;
+    unsigned bytes = std::max(1u, op.getType().getIntOrFloatBitWidth() / 8) + (handsOn ? 4 + 8 : 0); // a base in f32, what is handed on in f64
     plan.scratchBytes = Expr(rowsPerItem * bytes + 64);
   }
   size = outer.emitExpr(info.extents[axis]);

@@ -72,7 +72,8 @@ std::vector<RowEmitter::Region> RowEmitter::regionsFor(ArrayRef<Goal> sums, unsi
   constexpr int64_t line = 64;
   std::vector<Region> regions;
   auto memory = [&](int64_t bytes) -> Value {
-    Value place = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, ValueRange{BodyEmitter(info, b, loc, f.sizes, f.refs, f.hooks).emitExpr(scratch)});
+    Value from = BodyEmitter(info, b, loc, f.sizes, f.refs, f.hooks).emitExpr(scratch);
+    Value place = b.create<LLVM::GEPOp>(loc, f.scratch.getType(), b.getI8Type(), f.scratch, from);
     scratch = scratch + Expr(bytes);
     return place;
   };
