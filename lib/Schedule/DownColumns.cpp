@@ -58,8 +58,12 @@ std::optional<unsigned> schedule::summedDown(const BodyInfo &info, const RowSche
   std::optional<unsigned> axis = commonAxis(info, *s.lane);
   if (!axis || info.extents[*axis].constant().value_or(INT64_MAX) <= rowsTogether)
     return std::nullopt;
+  AxisSet ofItems = AxisSet(1) << *s.lane;
+  for (unsigned a : s.itemAxes)
+    ofItems |= AxisSet(1) << a;
+  // A result may also have axes that the sum has not, and stand behind it many times.
   for (Operation *op : info.ops)
-    if (!isPlain(info, op, *s.lane) || (isa<kernel::StoreOp>(op) && has(info.domainOf(op), *axis)))
+    if (!isPlain(info, op, *s.lane) || (isa<kernel::StoreOp>(op) && (info.domainOf(op) & ~ofItems)))
       return std::nullopt;
   return axis;
 }

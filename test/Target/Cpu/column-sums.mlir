@@ -82,3 +82,19 @@ func.func @variance(%x: tensor<4096x1024xf32, #lathe.dims<"4096", "1024">>) -> t
   }
   return %0 : tensor<1024xf32, #lathe.dims<"1024">>
 }
+
+// What is stored at places that the sum does not have stands behind it many times.
+// CHECK-LABEL: func.func private @lathe_k4_spread_avx2.body
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @spread(%x: tensor<4096x1024xf32, #lathe.dims<"4096", "1024">>, %y: tensor<3x1024xf32, #lathe.dims<"3", "1024">>) -> tensor<3x1024xf32, #lathe.dims<"3", "1024">> {
+  %0 = kernel.generic reduction @spread axes(j = "1024", k = "3", i = "4096") ins(%x, %y : tensor<4096x1024xf32, #lathe.dims<"4096", "1024">>, tensor<3x1024xf32, #lathe.dims<"3", "1024">>) outs(tensor<3x1024xf32, #lathe.dims<"3", "1024">>) {
+  ^bb0(%a: !kernel.ref<f32>, %b: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %1 = kernel.load %a["1024*i + j"] : <f32> -> f32
+    %2 = kernel.reduce add %1 over ["i"] : f32
+    %3 = kernel.load %b["1024*k + j"] : <f32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    kernel.store %4, %out["1024*k + j"] : f32, <f32>
+  }
+  return %0 : tensor<3x1024xf32, #lathe.dims<"3", "1024">>
+}
