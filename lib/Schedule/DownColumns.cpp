@@ -43,11 +43,13 @@ static std::optional<unsigned> commonAxis(const BodyInfo &info, unsigned lane) {
   return llvm::countr_zero(along);
 }
 
+int64_t schedule::bytesOfSum(kernel::ReduceOp op) { return std::max(4u, op.getType().getIntOrFloatBitWidth() / 8); }
+
 int64_t schedule::columnsTogether(const BodyInfo &info, const RowSchedule &s) {
   int64_t bytes = 0;
   for (Operation *op : info.ops)
     if (auto reduce = dyn_cast<kernel::ReduceOp>(op))
-      bytes += std::max(4u, reduce.getType().getIntOrFloatBitWidth() / 8);
+      bytes += bytesOfSum(reduce);
   return std::max<int64_t>(s.laneBlock, llvm::bit_floor<uint64_t>(bytesOfSums / bytes));
 }
 
@@ -58,9 +60,7 @@ std::optional<unsigned> schedule::summedDown(const BodyInfo &info, const RowSche
   std::optional<unsigned> axis = commonAxis(info, *s.lane);
   if (!axis || info.extents[*axis].constant().value_or(INT64_MAX) <= rowsTogether)
     return std::nullopt;
-  AxisSet ofItems = AxisSet(1) << *s.lane;
-  for (unsigned a : s.itemAxes)
-    ofItems |= AxisSet(1) << a;
+  AxisSet ofItems = s.itemSet() | AxisSet(1) << *s.lane;
   // A result may also have axes that the sum has not, and stand behind it many times.
   for (Operation *op : info.ops)
     if (!isPlain(info, op, *s.lane) || (isa<kernel::StoreOp>(op) && (info.domainOf(op) & ~ofItems)))

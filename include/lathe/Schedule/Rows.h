@@ -33,6 +33,12 @@ constexpr int64_t lightSumUnroll = 8, longLightSum = 32;
 struct RowSchedule {
   /// Axes that the parallel items run over (without the lane axis), outermost first.
   std::vector<unsigned> itemAxes;
+  lower::AxisSet itemSet() const {
+    lower::AxisSet set = 0;
+    for (unsigned a : itemAxes)
+      set |= lower::AxisSet(1) << a;
+    return set;
+  }
   /// The axis that vector lanes run along; nothing: scalar code.
   std::optional<unsigned> lane;
   /// The lane axis is free of reductions: items also split it, into blocks of this many elements (0: not split).
@@ -74,6 +80,8 @@ std::optional<Interleaving> interleavingOf(const lower::BodyInfo &info, const Ma
 constexpr int64_t rowsTogether = 8, bytesOfSums = 16 << 10, leastBytesOfRows = 4 << 20, fewestBlocksOfRows = 2;
 /// The axis that such sums go along, if the kernel has nothing else to do.
 std::optional<unsigned> summedDown(const lower::BodyInfo &info, const RowSchedule &schedule);
+/// Bytes of a sum that waits: halves add up in f32.
+int64_t bytesOfSum(kernel::ReduceOp op);
 /// Columns whose sums wait together.
 int64_t columnsTogether(const lower::BodyInfo &info, const RowSchedule &schedule);
 /// Axes that every store has and no reduction loses: each of their points is a piece of work on its own.

@@ -37,7 +37,7 @@ static constexpr llvm::StringLiteral simplification =
     "deadargelim,globalopt,globaldce";
 
 /// Branches that become selects. Loops of an unknown number of trips stay as they are written: emitters write out what is worth it. LLVM's unrolling
-/// of the rest made a fifth of the code's time, and no kernel of nine models and eighty operators faster.
+/// of the rest took up to a quarter of a compilation, and made none of nine models faster (docs/Rationale/Schedules.md).
 static constexpr llvm::StringLiteral finish =
     "function<eager-inv>(loop(loop-rotate,loop-deletion),"
     "simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;hoist-common-insts;sink-common-insts>,"

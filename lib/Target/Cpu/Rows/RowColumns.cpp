@@ -51,9 +51,6 @@ void RowEmitter::itemsOrRows(BodyEmitter &outer, ArrayRef<Goal> stores) {
 void RowEmitter::rowsOfItems(BodyEmitter &outer, unsigned axis, ArrayRef<Goal> stores) {
   VectorBuilder v(b, loc, f.isa, b.getF32Type());
   Value blocks = v.max(outer.emitExpr(laneBlocks(info, schedule)), v.i(1)), extent = outer.emitExpr(info.extents[*schedule.lane]);
-  AxisSet bound = 0;
-  for (unsigned a : schedule.itemAxes)
-    bound |= AxisSet(1) << a;
   v.loop(v.div(f.begin, blocks), v.ceilDiv(f.end, blocks), 1, [&](Value row) {
     Points item{outer};
     bindItem(v, item[0], info, schedule.itemAxes, row);
@@ -62,7 +59,7 @@ void RowEmitter::rowsOfItems(BodyEmitter &outer, unsigned axis, ArrayRef<Goal> s
     int64_t columns = schedule::columnsTogether(info, schedule);
     v.loop(from, to, columns, [&](Value part) {
       Points inside(item);
-      partOfColumns(inside, bound, axis, stores, part, v.min(v.add(part, columns), to));
+      partOfColumns(inside, schedule.itemSet(), axis, stores, part, v.min(v.add(part, columns), to));
     });
   });
 }
@@ -79,7 +76,7 @@ std::vector<RowEmitter::Region> RowEmitter::regionsFor(ArrayRef<Goal> sums, unsi
   };
   for (const Goal &g : sums) {
     auto op = cast<kernel::ReduceOp>(g.op);
-    int64_t bytes = schedule::columnsTogether(info, schedule) * std::max(4u, op.getType().getIntOrFloatBitWidth() / 8) + line;
+    int64_t bytes = schedule::columnsTogether(info, schedule) * schedule::bytesOfSum(op) + line;
     Region region{op, memory(bytes), {}};
     if (isLongSum(op, info.extents[axis].constant().value_or(2 * sumBlock)))
       region.block = memory(bytes);

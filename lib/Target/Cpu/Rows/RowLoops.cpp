@@ -100,11 +100,9 @@ SmallVector<Value> RowEmitter::firstItem(BodyEmitter &outer, ArrayRef<Value> ext
 /// for item in [begin, end): the indices count along, without divisions.
 void RowEmitter::itemLoop(BodyEmitter &outer, std::vector<Goal> goals) {
   SmallVector<Value> extents;
-  AxisSet bound = 0;
-  for (unsigned a : schedule.itemAxes) {
+  AxisSet bound = schedule.itemSet();
+  for (unsigned a : schedule.itemAxes)
     extents.push_back(outer.emitExpr(jammedExtent(info, schedule, a)));
-    bound |= AxisSet(1) << a;
-  }
   if (schedule.laneBlock)
     extents.push_back(outer.emitExpr(laneBlocks(info, schedule)));
   Points points{outer};
