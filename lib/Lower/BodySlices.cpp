@@ -46,6 +46,16 @@ kernel::ReduceOp lathe::lower::onlySum(const BodyInfo &info) {
   return sum && sum.getKind() == kernel::Combiner::Add && storesFollow(sum, info) ? sum : kernel::ReduceOp();
 }
 
+arith::MulIOp lathe::lower::productOfBytes(const BodyInfo &info) {
+  kernel::ReduceOp sum = onlySum(info);
+  auto mul = sum && sum.getType().isInteger(32) ? sum.getValue().getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+  auto isWidened = [](Value v) {
+    Operation *op = v.getDefiningOp();
+    return isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) && op->getOperand(0).getType().isInteger(8);
+  };
+  return mul && isWidened(mul.getLhs()) && isWidened(mul.getRhs()) ? mul : arith::MulIOp();
+}
+
 kernel::LoadOp lathe::lower::plainLoad(Value v) {
   auto load = v.getDefiningOp<kernel::LoadOp>();
   return load && !load.getPredicate() && load.getIndices().empty() ? load : kernel::LoadOp();

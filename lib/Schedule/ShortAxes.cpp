@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Choose.h"
 #include "lathe/Schedule/Rows.h"
 
@@ -49,8 +50,10 @@ static bool repeats(const BodyInfo &info) {
   });
 }
 
-/// Windows and pieces are found along lanes by other ways.
+/// Windows and pieces are found along lanes by other ways, and products of bytes are no row programs.
 static bool isPlain(const BodyInfo &info) {
+  if (lower::productOfBytes(info))
+    return false;
   unsigned weight = 0;
   for (Operation *op : info.ops) {
     auto load = dyn_cast<kernel::LoadOp>(op);

@@ -88,3 +88,24 @@ func.func @f(%x: !x, %b: !b, %h: !h) -> (!s, !y, !r, !x, !x, !s, !x) {
   }
   return %0, %1, %2, %3, %4, %5, %6 : !s, !y, !r, !x, !x, !s, !x
 }
+
+// A product of bytes is no row program: it has one way.
+// CHECK-LABEL: func.func @bytes
+// CHECK: @product
+// CHECK-SAME: schedule.cases = [#schedule.case<#schedule.rows<>>]
+!u = tensor<?x?xi8, #lathe.dims<"m", "p">>
+!w = tensor<?x?xi8, #lathe.dims<"p", "n">>
+!i = tensor<?x?xi32, #lathe.dims<"m", "n">>
+func.func @bytes(%a: !u, %b: !w) -> !i {
+  %0 = kernel.generic reduction @product axes(i = "m", j = "n", k = "p") ins(%a, %b : !u, !w) outs(!i) {
+  ^bb0(%x: !kernel.ref<i8>, %y: !kernel.ref<i8>, %out: !kernel.ref<i32>):
+    %0 = kernel.load %x["p*i + k"] : <i8> -> i8
+    %1 = kernel.load %y["n*k + j"] : <i8> -> i8
+    %2 = arith.extui %0 : i8 to i32
+    %3 = arith.extsi %1 : i8 to i32
+    %4 = arith.muli %2, %3 : i32
+    %5 = kernel.reduce add %4 over ["k"] : i32
+    kernel.store %5, %out["n*i + j"] : i32, <i32>
+  }
+  return %0 : !i
+}

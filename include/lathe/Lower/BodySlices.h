@@ -24,6 +24,9 @@ bool storesFollow(kernel::ReduceOp sum, const BodyInfo &info);
 /// The one reduction of a kernel, where it is a sum that all stores follow; null otherwise.
 kernel::ReduceOp onlySum(const BodyInfo &info);
 
+/// What the one sum of a kernel adds up, where that is products of bytes that were widened to 32 bits; null otherwise.
+mlir::arith::MulIOp productOfBytes(const BodyInfo &info);
+
 /// The load that a value is, without predicate and computed indices; null for anything else.
 kernel::LoadOp plainLoad(mlir::Value v);
 

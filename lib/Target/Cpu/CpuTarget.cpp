@@ -5,6 +5,7 @@
 #include "EmitObject.h"
 #include "Contraction/HalfPairs.h"
 #include "Integer/IntegerProduct.h"
+#include "lathe/Lower/BodySlices.h"
 #include "lathe/Schedule/Tuning.h"
 #include "lathe/Support/CodeCache.h"
 #include "lathe/Support/Diagnostics.h"
@@ -59,7 +60,7 @@ static CpuOptions optionsFor(const Isa &isa, ArrayRef<const Isa *> asked, const 
 static std::vector<const Isa *> isasFor(const lower::DetachedKernel &kernel, ArrayRef<const Isa *> asked) {
   std::vector<const Isa *> isas(asked.begin(), asked.end());
   lower::BodyInfo info(kernel.kernel);
-  bool bytes = sumsProductsOfBytes(info), halves = HalfPairs::mayFit(info), byteTiles = bytes && mayMultiplyByteTiles(info);
+  bool bytes = bool(lower::productOfBytes(info)), halves = HalfPairs::mayFit(info), byteTiles = bytes && mayMultiplyByteTiles(info);
   bool halfTiles = halves && HalfPairs::mayFitTiles(info);
   for (const Isa *isa : asked) {
     if (const Isa *dots = refinementOf(*isa, [&](const Isa &r) { return (bytes && r.dotsBytes()) || (halves && r.dotsHalves()); }))

@@ -51,9 +51,7 @@ struct IntegerShape {
   }
 };
 
-/// Whether the kernel's sum is one of products of bytes.
-bool sumsProductsOfBytes(const lower::BodyInfo &info);
-/// Whether it is one that the matrix unit multiplies, where a machine has it: of calls with enough rows.
+/// Whether the kernel's sum is one of products of bytes that the matrix unit multiplies, where a machine has it: of calls with enough rows.
 bool mayMultiplyByteTiles(const lower::BodyInfo &info);
 
 } // namespace lathe::cpu

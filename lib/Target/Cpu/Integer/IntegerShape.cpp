@@ -17,11 +17,9 @@ struct Widened {
   Value byte;
   bool isSigned;
 
-  static std::optional<Widened> of(Value v) {
+  static Widened of(Value v) {
     Operation *op = v.getDefiningOp();
-    if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) || !op->getOperand(0).getType().isInteger(8))
-      return std::nullopt;
-    return Widened{op->getOperand(0), isa<arith::ExtSIOp>(op)};
+    return {op->getOperand(0), isa<arith::ExtSIOp>(op)};
   }
 };
 
@@ -32,15 +30,9 @@ struct Product {
 } // namespace
 
 static std::optional<Product> productIn(const BodyInfo &info) {
-  kernel::ReduceOp sum = lower::onlySum(info);
-  auto mul = sum && sum.getType().isInteger(32) ? sum.getValue().getDefiningOp<arith::MulIOp>() : arith::MulIOp();
-  if (!mul)
-    return std::nullopt;
-  std::optional<Widened> x = Widened::of(mul.getLhs()), y = Widened::of(mul.getRhs());
-  return x && y ? std::optional(Product{sum, {*x, *y}}) : std::nullopt;
+  arith::MulIOp mul = lower::productOfBytes(info);
+  return mul ? std::optional(Product{lower::onlySum(info), {Widened::of(mul.getLhs()), Widened::of(mul.getRhs())}}) : std::nullopt;
 }
-
-bool lathe::cpu::sumsProductsOfBytes(const BodyInfo &info) { return productIn(info).has_value(); }
 
 /// The group's accesses behind the sum step through it at one stride.
 static bool isFlat(const AxisGroup &group, const BodyInfo &info, const llvm::DenseSet<Operation *> &before) {
