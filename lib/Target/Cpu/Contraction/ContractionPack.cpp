@@ -175,7 +175,8 @@ void lathe::cpu::emitWindowLoops(VectorBuilder &v, const ContractionShape &shape
   unsigned axis = order.axes[from];
   lower::BodyEmitter outer = point;
   Value step = outer.emitExpr(order.strides[from]), extent = outer.emitExpr(info.extents[axis]);
-  v.loop(v.i(0), extent, 1, [&](Value x) {
+  bool isPart = order.begin && from == order.taps;
+  v.loop(isPart ? order.begin : v.i(0), isPart ? order.end : extent, 1, [&](Value x) {
     lower::BodyEmitter at = outer;
     at.bindAxis(info.axes[axis], x);
     emitWindowLoops(v, shape, order, at, from + 1, to, v.add(k, v.mul(x, step)), inside);

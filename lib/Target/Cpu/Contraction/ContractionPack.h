@@ -20,11 +20,13 @@ void emitComputePanel(VectorBuilder &v, const ContractionShape &shape, const low
                       mlir::Value columns, mlir::Value panel);
 
 /// The reduced axes in the order of loops: the first `taps` are those that index values (predicates at borders) depend on, so that masks are
-/// computed outside the loops over the others. `strides`: of each, in rows of the panel.
+/// computed outside the loops over the others. `strides`: of each, in rows of the panel. `begin` and `end`: those points of the first axis behind the
+/// taps that are walked; all of them where they are not said.
 struct WindowOrder {
   llvm::SmallVector<unsigned> axes;
   llvm::SmallVector<shape::Expr> strides;
   size_t taps = 0;
+  mlir::Value begin, end;
 };
 WindowOrder windowOrder(const ContractionShape &shape);
 /// Loops over the reduced axes order.axes[from .. to); what is inside gets a point where they are bound, and the panel's row, counted from `k` on

@@ -14,6 +14,8 @@ using shape::Expr;
 /// Of a window in three dimensions.
 constexpr size_t mostCorners = 8;
 constexpr int64_t fewestPerCorner = 6;
+/// Channels that are packed together, at least and at most.
+constexpr int64_t fewestChannels = 4, mostChannels = 32;
 
 namespace {
 /// Vectors of a panel's columns: as many from column `q` of the panel on, the first of them at `place` of its line.
@@ -25,12 +27,14 @@ struct Run {
 class WindowPacker {
 public:
   WindowPacker(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const BodyEmitter &base, const BodyEmitter &line,
-               Value panel)
-      : v(v), shape(shape), lines(lines), base(base), line(line), panel(panel), lane(lines.columns.axes.back()),
+               Value panel, int64_t cacheBytes)
+      : v(v), shape(shape), lines(lines), base(base), line(line), panel(panel), cacheBytes(cacheBytes), lane(lines.columns.axes.back()),
         order(windowOrder(shape)), interior(lines.info, lines.value, lane, allAxes(lines.info)) {}
   void emit(Value first, Value columns);
 
 private:
+  void eachVector(Value first, Value columns);
+  int64_t channelsTogether() const;
   void onLines(Value column, Value q, unsigned count, Value columns, llvm::function_ref<void()> otherwise);
   void acrossTwo(const BodyEmitter &here, Value length, Value number, Value place, Value q, Value left);
   void acrossLines(Value column, Value q, Value columns);
@@ -48,14 +52,39 @@ private:
   const WindowLines &lines;
   const BodyEmitter &base, &line;
   Value panel;
+  int64_t cacheBytes;
   unsigned lane;
   WindowOrder order;
   Interior interior;
 };
 } // namespace
 
-/// All of them where they lie on one line, else one after the other; one that crosses lines gathers.
+/// A window reads a plane for each channel, which are as many pages. Some channels are packed for all taps and columns before the next ones: their rows of
+/// the panel take half of the first-level cache, where each line is put together, and what they read stays there from tap to tap.
+int64_t WindowPacker::channelsTogether() const {
+  int64_t taps = 1;
+  for (size_t t = 0; t < order.taps; ++t)
+    taps *= std::max<int64_t>(1, shape.reduced.info->extents[order.axes[t]].constant().value_or(3));
+  int64_t rowBytes = panelColumns * shape.accumulatorBytes;
+  return std::clamp(cacheBytes / 2 / (taps * rowBytes), fewestChannels, mostChannels);
+}
+
 void WindowPacker::emit(Value first, Value columns) {
+  const lower::BodyInfo &info = *shape.reduced.info;
+  int64_t together = channelsTogether();
+  if (order.taps == 0 || order.taps == order.axes.size() || info.extents[order.axes[order.taps]].constant().value_or(INT64_MAX) <= together)
+    return eachVector(first, columns);
+  BodyEmitter point = line;
+  Value channels = point.emitExpr(info.extents[order.axes[order.taps]]);
+  v.loop(v.i(0), channels, together, [&](Value channel) {
+    order.begin = channel;
+    order.end = v.min(v.add(channel, together), channels);
+    eachVector(first, columns);
+  });
+}
+
+/// All of them where they lie on one line, else one after the other; one that crosses lines gathers.
+void WindowPacker::eachVector(Value first, Value columns) {
   unsigned all = panelColumns / v.lanes;
   onLines(first, v.i(0), all, columns, [&] {
     v.loop(v.i(0), v.i(panelColumns), v.lanes, [&](Value q) {
@@ -183,6 +212,7 @@ void WindowPacker::load(const BodyEmitter &tap, const Run &run, Value k) {
 }
 
 void lathe::cpu::emitWindowPanel(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const BodyEmitter &base,
-                                 const BodyEmitter &line, Value first, Value columns, Value panel) {
-  WindowPacker(v, shape, lines, base, line, panel).emit(first, columns);
+                                 const BodyEmitter &line, Value first, Value columns, Value panel,
+                                 int64_t cacheBytes) {
+  WindowPacker(v, shape, lines, base, line, panel, cacheBytes).emit(first, columns);
 }

@@ -19,9 +19,10 @@ struct WindowLines {
   mlir::Value value;
 };
 
-/// As emitComputePanel. `base` has the joined column axis, `line` the axes of `lines`; the batch is bound in both.
+/// As emitComputePanel. `base` has the joined column axis, `line` the axes of `lines`; the batch is bound in both. `cacheBytes`: of the first-level cache.
 void emitWindowPanel(VectorBuilder &v, const ContractionShape &shape, const WindowLines &lines, const lower::BodyEmitter &base,
-                     const lower::BodyEmitter &line, mlir::Value first, mlir::Value columns, mlir::Value panel);
+                     const lower::BodyEmitter &line, mlir::Value first, mlir::Value columns, mlir::Value panel,
+                     int64_t cacheBytes);
 
 } // namespace lathe::cpu
 
