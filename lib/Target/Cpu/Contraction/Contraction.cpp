@@ -33,8 +33,6 @@ constexpr int64_t narrowHeight = 8;
 /// Panels that are put together at most where more would be held, the part of the third-level cache that they may take, and the part of it up to which
 /// rows need none of this.
 constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
-/// The largest second-level cache.
-constexpr int64_t mostNear = 4 << 20;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 /// Of rows that are read part by part: bytes of a part, what stays in the first-level cache, beside a panel's, or near it; its points, beside which a
@@ -64,7 +62,6 @@ private:
   Expr mostOfTile() const;
   Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
   Expr panelsTogether() const;
-  Value isNear();
   Expr panelPitch() const;
   Expr panelScratch() const;
   void emitGroup(Value group, Value tileFrom, Value tileTo);
@@ -162,8 +159,6 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   together = f.emitExpr(panelsTogether());
   groups = v.max(v.ceilDiv(panels, together), v.i(1));
   scratchElements = body.emitExpr(panelPitch());
-  if (Value near = isNear())
-    tiles.setNear(near);
   if (known) {
     tiles.allowHeightsOf(*known);
     tiles.setReaders(*tileCount().constant(), *tileCount().constant());
@@ -188,15 +183,6 @@ Expr ContractionEmitter::mostOfTile() const {
     return Expr(most);
   Expr half = Expr::min(Expr(1), Expr::floordiv(Expr(int64_t(panelColumns / 2)), Expr::max(Expr(1), shape.columns.extent())));
   return Expr(most) - half * Expr(most - narrowHeight);
-}
-
-/// Does the second-level cache hold the packed operand? Nothing where the first one does, or no cache is that large.
-Value ContractionEmitter::isNear() {
-  Expr bytes = shape.reduced.extent() * panelCount() * (panelColumns * int64_t(panelType.getIntOrFloatBitWidth()) / 8);
-  std::optional<int64_t> known = bytes.constant();
-  if (!shape.packed || f.run.empty() || (known && (*known <= f.isa.costs.firstCache || *known > mostNear)))
-    return {};
-  return v.less(body.emitExpr(bytes), v.add(f.run[LATHE_FACT_CACHE], 1));
 }
 
 /// Panels that tiles pass by together. Where the rows do not stay in the second-level cache while one panel after the other passes

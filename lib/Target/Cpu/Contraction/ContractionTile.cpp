@@ -67,24 +67,8 @@ void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value ro
   b.create<scf::YieldOp>(v.loc);
 }
 
-/// A single row reads panel after panel as they lie, which processors look ahead of by themselves. With requests on top products of 1x1280x1280 with
-/// weights in the third-level cache take 1.37 times as long, a token of LLaMA from memory 1.12 to 1.19 times (Zen 5), with AVX2 1.18 times (Zen 3). In
-/// shorter loads too few of them are in flight. From the second-level cache requests save a tenth: 1x256x256
-/// 0.90 of the time, 1x256x320 0.96, 1x512x2048 1.05 (Zen 3, 512 KB).
-static bool looksAhead(const Isa &target, unsigned rows) { return rows == 1 && target.vectorBytes >= 32; }
-
 void ContractionTile::emitRows(const lower::BodyEmitter &base, Value panel, Value row, unsigned rows, Value depth,
                                Value tile, unsigned width) {
-  if (Value asked = near; asked && prefetched && looksAhead(v.target, rows)) {
-    near = {};
-    auto emitHere = [&](bool requests) {
-      requestsNear = requests;
-      emitRows(base, panel, row, rows, depth, tile, width);
-    };
-    v.ifThen(asked, [&] { emitHere(true); }, [&] { emitHere(false); });
-    requestsNear = false, near = asked;
-    return;
-  }
   unsigned vectors = vectorsFor(rows, width), all = width / v.lanes;
   unsigned sets = 1;
   while (rows * vectors * sets < sumsInFlight && sets < unroll)
@@ -136,13 +120,17 @@ bool ContractionTile::mayHave(int64_t elements) const {
   return !depth || !columns || *depth * *columns >= elements;
 }
 
+/// A single row reads panel after panel as they lie, which processors look ahead of by themselves. With requests on top products of 1x1280x1280 with
+/// weights in the third-level cache take 1.37 times as long, a token of LLaMA from memory 1.12 to 1.19 times (Zen 5), with AVX2 1.18 times (Zen 3). In
+/// shorter loads too few of them are in flight. From the second-level cache they take 1.03 times as long in a step of an LSTM (Sapphire Rapids, 1 MB), and
+/// 0.90 (Zen 3, 256 KB of 512).
+static bool looksAhead(const Isa &target, unsigned rows) { return rows == 1 && target.vectorBytes >= 32; }
+
 /// Are a panel's rows requested a little ahead of their use? With sixteen registers a tile has so few rows that loads take two thirds of their slots, and
 /// requests on top 3 to 7 % of the time: what many tiles read waits once.
 bool ContractionTile::requestsRows(unsigned rows) const {
-  if (!prefetched)
+  if (!prefetched || looksAhead(v.target, rows))
     return false;
-  if (looksAhead(v.target, rows))
-    return requestsNear;
   if (v.target.registers >= 32)
     return true;
   return readers ? *readers < manyReaders : rows <= maxRows() / 2;

@@ -31,8 +31,6 @@ public:
   void allowHeightsOf(int64_t count);
   /// So many tiles read each panel one after the other, in some calls no more than the second number.
   void setReaders(int64_t most, int64_t least);
-  /// i1: does the second-level cache keep the packed operand from call to call? A single row requests what it reads there.
-  void setNear(mlir::Value isNear) { near = isNear; }
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
   /// Calls of emit() from here on find the first operand at `memory`.
@@ -83,8 +81,6 @@ private:
   int64_t tilePitch = 0;
   bool pairs = false;
   bool prefetched; ///< the panel comes from memory, not from scratch
-  mlir::Value near;
-  bool requestsNear = false; ///< what is emitted is for where that holds
   std::optional<int64_t> readers;
   unsigned requestingTiles = 4; ///< that request a part of the next panel each
   Taker takeSums;
