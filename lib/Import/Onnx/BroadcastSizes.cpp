@@ -108,6 +108,11 @@ void SizeModel::requireUpTo(const Expr &size, const Expr &most) {
   requireOnce(Expr::max(Expr(0), Expr::max(size - most, Expr::min(Expr(1), most) - size)), size.str() + " is 1 to " + most.str());
 }
 
+void SizeModel::requireRoom(const Expr &room, const Expr &stride) {
+  if (!known.provablyLessEqual(Expr(0), room))
+    requireOnce(Expr::min(Expr::max(Expr(0), Expr(0) - room), distance(room, Expr(0) - stride)), room.str() + " >= 0, so that the window of a pool fits");
+}
+
 Expr SizeModel::broadcastSize(const std::string &name, const Expr &a, const Expr &b) {
   for (auto [part, whole] : {std::pair(a, b), std::pair(b, a)})
     if (broadcastsTo(part, whole))

@@ -373,6 +373,8 @@ Value Node::spread(Value v, ArrayRef<Expr> dims) {
   return v;
 }
 
+void Node::requireRoom(const Expr &room, const Expr &stride) { importer.session().sizes.requireRoom(room, stride); }
+
 Value Node::stretch(Value v, int64_t axis, const Expr &to) {
   Expr size = simplify(dim(v, axis));
   SizeModel &sizes = importer.session().sizes;

@@ -110,6 +110,8 @@ public:
   Dims commonDims(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b, llvm::ArrayRef<Value> blame);
   /// The value with its dimensions repeated that may be 1 in a run and are not among the result's, `dims`.
   Value spread(Value v, llvm::ArrayRef<Expr> dims);
+  /// A run checks that `room` elements beside a window are none or more, or a whole stride less (SizeModel::requireRoom).
+  void requireRoom(const shape::Expr &room, const shape::Expr &stride);
   /// An axis that may be shorter than `to` in a run, with the last place again behind the others. Null where it is as long, or one place known to be
   /// meant for all.
   Value stretch(Value v, int64_t axis, const Expr &to);

@@ -72,6 +72,8 @@ public:
   void requireBroadcasts(const shape::Expr &a, const shape::Expr &whole);
   /// That it is at least 1 and no more than `most`, unless that is 0.
   void requireUpTo(const shape::Expr &size, const shape::Expr &most);
+  /// That so many elements beside a window are not less than none, or a whole stride less, where no place is left for any rounding.
+  void requireRoom(const shape::Expr &room, const shape::Expr &stride);
   /// Whether it is the size of an input's dimension.
   bool isNamed(const std::string &symbol) const { return seen.count(symbol) != 0; }
   /// Whether an input has a dimension without a name.

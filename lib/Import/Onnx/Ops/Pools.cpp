@@ -24,8 +24,27 @@ struct Pool {
   Value x;
   Windows w;
   int64_t places = 1;
+  bool overhangs = false; ///< a window reaches beyond the padding, without ceil_mode
 };
 } // namespace
+
+/// ONNX's formula rounds the number of steps down, its shape inference and ONNX Runtime toward zero: a window that is larger than what there is by less than
+/// a stride has one place, and is cut off. It is so here, too. Of open sizes, which that would make formulas of two parts, such a run is refused.
+static void roundTowardZero(Node &n, Pool &p) {
+  if (n.text("auto_pad", "NOTSET") != "NOTSET" || n.flag("ceil_mode", false))
+    return;
+  for (size_t i = 0; i < p.w.kernel.size(); ++i) {
+    Expr stride(p.w.strides[i]), reach((p.w.kernel[i] - 1) * p.w.dilations[i] + 1);
+    Expr room = n.simplify(n.dims(p.x)[i + 2] + p.w.low[i] + p.w.high[i] - reach);
+    std::optional<int64_t> known = room.constant();
+    if (!known)
+      n.requireRoom(room, stride);
+    else if (*known < 0 && *known > -p.w.strides[i]) {
+      p.w.out[i] = Expr(1);
+      p.overhangs = true;
+    }
+  }
+}
 
 static Pool poolOf(Node &n) {
   Pool p;
@@ -43,6 +62,7 @@ static Pool poolOf(Node &n) {
   }
   Dims dims = n.dims(p.x);
   p.w = windowsOf(n, Dims(dims.begin() + 2, dims.end()), kernel);
+  roundTowardZero(n, p);
   return p;
 }
 
@@ -178,7 +198,7 @@ void averagePool(Node &n) {
     sizes[i] = n.simplify(sizes[i] + p.w.low[i] + p.w.high[i]);
     dims[i].low = Expr(0);
   }
-  if ((countsPads || !padded) && !n.flag("ceil_mode", false))
+  if ((countsPads || (!padded && !p.overhangs)) && !n.flag("ceil_mode", false))
     return n.out(n.g.cast(n.g.div(sum, n.g.splatLike(double(p.places), sum)), n.element(p.x)));
   Value covered = ir::coveredPlaces(n.g, sizes, dims, n.element(x));
   n.out(n.g.cast(n.g.div(sum, n.g.broadcastTo(covered, n.dims(sum))), n.element(p.x)));
