@@ -73,9 +73,9 @@ static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count) {
   for (int64_t i = 0; i < n; ++i) {
     WORD w = words[i];
     uint64_t key = NAME(Key)(&w);
-    bool inside = key >= low && key <= high;
+    bool inside = (key >= low) & (key <= high);
     words[kept] = w;
-    kept += key < low || (inside && room > 0);
+    kept += (key < low) | (inside & (room > 0)); /* no branch: either is as likely */
     room -= inside;
   }
   return kept;
