@@ -11,7 +11,7 @@ enum { LATHE_SORT_DIGIT = 12, LATHE_SORT_LEADING = 11, LATHE_SORT_FINE = 13, LAT
 #define LATHE_OWN_FRAME __attribute__((noinline))
 
 static inline bool isFew(int64_t n, int64_t count) { return count <= LATHE_SORT_HEAP && count <= n / 8; }
-/* Words that are sorted without being wanted; lib/Target/Cpu/Order/Sort.cpp makes room for them. */
+/* Words that are sorted without being wanted; lib/Target/Cpu/Order/Sort.cpp makes room for them, which takes the words that are offered together, too. */
 static inline int64_t spare(int64_t count) { return (count / 64 < 4096 ? count / 64 : 4096) + 64; }
 static inline bool isNear(int64_t n, size_t wordBytes) { return n * (int64_t)wordBytes <= LATHE_SORT_NEAR; }
 static inline bool isCollected(int64_t n, int64_t count) { return count <= n / 16; }
