@@ -168,7 +168,7 @@ const char *lathe_host_non_max_suppression(void *const *buffers, const int64_t *
     for (int64_t i = 0; i < boxes; ++i)
       if (score[i] > threshold)
         words[candidates++] = (uint64_t)fallingKey(score[i]) << 32 | (uint64_t)i;
-    const uint64_t *sorted = lathe_sort_words(words, words + boxes, candidates, candidates, 4);
+    const uint64_t *sorted = lathe_sort_words(words, words + boxes, candidates, candidates);
     for (int64_t i = 0; i < candidates && chosen < limit; ++i) {
       int64_t number = (int64_t)(sorted[i] & 0xffffffff);
       Box one = boxAt(box, number, sizes[3] != 0);

@@ -291,22 +291,21 @@ const char *lathe_host_lapack_complex_eig(void *const *buffers, const int64_t *s
 
 /*===-- Sort.c --------------------------------------------------------------===*/
 /* Called by kernels: the first `count` of `n` words in order, at the start of `words` or of `room`, which has n words or, where that is less,
- * count + count / 64 + 128. A word is
- * a key of `keyBytes` bytes and below it, in 32 bits, its index; they come by index. */
-const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count, int64_t keyBytes);
+ * count + count / 64 + 64; it may begin behind as many of the words. A word is a key and below it, in 32 bits, its index; they come by index. */
+const uint64_t *lathe_sort_words(uint64_t *words, uint64_t *room, int64_t n, int64_t count);
 typedef struct {
   uint64_t key, index;
 } LatheWideWord;
-const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count, int64_t keyBytes);
+const LatheWideWord *lathe_sort_wide_words(LatheWideWord *words, LatheWideWord *room, int64_t n, int64_t count);
 /* The same for a small part of `size` words, which are not all written down. begin: takes the first `n` words, as many as are wanted or more,
  * or says 0 where so many are sorted otherwise. offer: words whose keys come before that of words[0] may be among those that are wanted.
  * end: the words in order. */
 int64_t lathe_select_begin(uint64_t *words, int64_t n, int64_t size, int64_t count);
 void lathe_select_offer(uint64_t *words, int64_t size, int64_t count, const uint64_t *more, int64_t n);
-const uint64_t *lathe_select_end(uint64_t *words, uint64_t *room, int64_t size, int64_t count, int64_t keyBytes);
+const uint64_t *lathe_select_end(uint64_t *words, uint64_t *room, int64_t size, int64_t count);
 int64_t lathe_select_wide_begin(LatheWideWord *words, int64_t n, int64_t size, int64_t count);
 void lathe_select_wide_offer(LatheWideWord *words, int64_t size, int64_t count, const LatheWideWord *more, int64_t n);
-const LatheWideWord *lathe_select_wide_end(LatheWideWord *words, LatheWideWord *room, int64_t size, int64_t count, int64_t keyBytes);
+const LatheWideWord *lathe_select_wide_end(LatheWideWord *words, LatheWideWord *room, int64_t size, int64_t count);
 
 /*===-- Execute.c -----------------------------------------------------------===*/
 LatheStatus latheExecute(LatheContext *context, LathePlan *plan);

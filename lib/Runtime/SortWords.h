@@ -1,91 +1,8 @@
-/*===- SortWords.h - Sorting words of one kind --------------------------------===*\
+/*===- SortWords.h - The first of words of one kind ---------------------------===*\
 |*
-|* Included by Sort.c for each kind: WORD, and NAME(x), which puts the kind's name in front. NAME(Less) and NAME(Digit) exist.
+|* Included by Sort.c for each kind, behind SortRadix.h.
 |*
 \*===----------------------------------------------------------------------===*/
-
-static void NAME(Insertion)(WORD *words, int64_t n) {
-  for (int64_t i = 1; i < n; ++i) {
-    WORD w = words[i];
-    int64_t j = i;
-    for (; j > 0 && NAME(Less)(&w, &words[j - 1]); --j)
-      words[j] = words[j - 1];
-    words[j] = w;
-  }
-}
-
-/* By the digits from the last to the first; those that are the same everywhere are passed over. */
-static const WORD *NAME(Radix)(WORD *words, WORD *room, int64_t n, int keyBytes) {
-  int64_t counts[8][LATHE_SORT_DIGITS];
-  memset(counts, 0, (size_t)keyBytes * sizeof counts[0]);
-  for (int64_t i = 0; i < n; ++i)
-    for (int b = 0; b < keyBytes; ++b)
-      ++counts[b][NAME(Digit)(&words[i], b)];
-  for (int b = 0; b < keyBytes; ++b) {
-    int64_t *starts = counts[b], next = 0;
-    if (starts[NAME(Digit)(&words[0], b)] == n)
-      continue;
-    for (int d = 0; d < LATHE_SORT_DIGITS; ++d) {
-      int64_t c = starts[d];
-      starts[d] = next;
-      next += c;
-    }
-    for (int64_t i = 0; i < n; ++i)
-      room[starts[NAME(Digit)(&words[i], b)]++] = words[i];
-    WORD *other = words;
-    words = room;
-    room = other;
-  }
-  return words;
-}
-
-/* What stays in a core's cache: by insertion, or by all digits. */
-static const WORD *NAME(Near)(WORD *words, WORD *room, int64_t n, int keyBytes) {
-  if (n > LATHE_SORT_SHORT)
-    return NAME(Radix)(words, room, n, keyBytes);
-  NAME(Insertion)(words, n);
-  return words;
-}
-
-/* From `from` to `to`, which is it or the room beside it: words are spread by the digit `byte` until what has the same digits so far
- * stays in a cache. */
-static void NAME(Spread)(WORD *from, WORD *room, WORD *to, int64_t n, int byte) {
-  if (byte < 0 || isNear(n, sizeof(WORD))) {
-    const WORD *sorted = byte < 0 ? from : NAME(Near)(from, room, n, byte + 1);
-    if (sorted != to)
-      memcpy(to, sorted, (size_t)n * sizeof(WORD));
-    return;
-  }
-  int64_t ends[LATHE_SORT_DIGITS] = {0}, next = 0;
-  for (int64_t i = 0; i < n; ++i)
-    ++ends[NAME(Digit)(&from[i], byte)];
-  if (ends[NAME(Digit)(&from[0], byte)] == n) {
-    NAME(Spread)(from, room, to, n, byte - 1);
-    return;
-  }
-  for (int d = 0; d < LATHE_SORT_DIGITS; ++d) {
-    int64_t c = ends[d];
-    ends[d] = next;
-    next += c;
-  }
-  for (int64_t i = 0; i < n; ++i)
-    room[ends[NAME(Digit)(&from[i], byte)]++] = from[i];
-  for (int64_t d = 0, start = 0; d < LATHE_SORT_DIGITS; start = ends[d++])
-    if (ends[d] > start)
-      NAME(Spread)(room + start, from + start, to + start, ends[d] - start, byte - 1);
-}
-
-static const WORD *NAME(All)(WORD *words, WORD *room, int64_t n, int keyBytes) {
-  if (isNear(n, sizeof(WORD)))
-    return NAME(Near)(words, room, n, keyBytes);
-  uint64_t first = NAME(Key)(&words[0]), differing = 0;
-  for (int64_t i = 1; i < n; ++i)
-    differing |= NAME(Key)(&words[i]) ^ first;
-  while (keyBytes > 0 && !(differing >> 8 * (keyBytes - 1)))
-    --keyBytes;
-  NAME(Spread)(words, room, words, n, keyBytes - 1);
-  return words;
-}
 
 /* Puts the word at its place below `at` in a heap with the largest on top. */
 static void NAME(SiftDown)(WORD *heap, int64_t at, int64_t n, WORD w) {
@@ -122,7 +39,7 @@ static void NAME(SortHeap)(WORD *heap, int64_t count) {
 /* Among words whose keys are from `low` to `high`: the range of keys, a 256th of it or a single one, in which the count-th is. Returns how many
  * come before the range; *within is how many are in it. */
 static int64_t NAME(Refine)(const WORD *words, int64_t n, int64_t count, uint64_t *low, uint64_t *high, int64_t *within) {
-  int64_t counts[LATHE_SORT_DIGITS] = {0}, below = 0;
+  int64_t counts[256] = {0}, below = 0;
   uint64_t first = *low, span = *high - first;
   int bits = 64 - (span ? __builtin_clzll(span) : 64), shift = bits > 8 ? bits - 8 : 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -156,16 +73,16 @@ static int64_t NAME(DropLast)(WORD *words, int64_t n, int64_t count) {
   for (int64_t i = 0; i < n; ++i) {
     WORD w = words[i];
     uint64_t key = NAME(Key)(&w);
-    bool inside = key >= low && key <= high;
+    bool inside = (key >= low) & (key <= high);
     words[kept] = w;
-    kept += key < low || (inside && room > 0);
+    kept += (key < low) | (inside & (room > 0)); /* no branch: either is as likely */
     room -= inside;
   }
   return kept;
 }
 
 /* The first `count` of the `n` words in order: at the start of `words` or of `room`. */
-static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count, int keyBytes) {
+static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count) {
   if (count <= 0)
     return words;
   if (isFew(n, count)) {
@@ -176,7 +93,7 @@ static const WORD *NAME(Sort)(WORD *words, WORD *room, int64_t n, int64_t count,
   }
   if (count + spare(count) < n)
     n = NAME(DropLast)(words, n, count);
-  return NAME(All)(words, room, n, keyBytes);
+  return NAME(All)(words, room, n);
 }
 
 /*===-- Words that pass by --------------------------------------------------===*\
@@ -238,10 +155,10 @@ static void NAME(Take)(WORD *words, int64_t size, int64_t count, const WORD *mor
     NAME(Collect)(words, count, more, n);
 }
 
-static const WORD *NAME(End)(WORD *words, WORD *room, int64_t size, int64_t count, int keyBytes) {
+static const WORD *NAME(End)(WORD *words, WORD *room, int64_t size, int64_t count) {
   if (!isFew(size, count)) {
     int64_t held = NAME(DropLast)(words + 2, NAME(Collected)(words), count);
-    return NAME(All)(words + 2, room, held, keyBytes);
+    return NAME(All)(words + 2, room, held);
   }
   NAME(SortHeap)(words, count);
   return words;

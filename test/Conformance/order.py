@@ -158,7 +158,8 @@ def agrees(got, kind, want, steps):
         return np.array_equal(got, want)
     got, want = got.astype(np.float64), np.asarray(want, np.float64)
     if not steps:
-        return np.array_equal(got, want, equal_nan=True)
+        signs = np.isnan(want) | (np.signbit(got) == np.signbit(want))  # -0 and 0 tie, and each stays what it is
+        return np.array_equal(got, want, equal_nan=True) and bool(np.all(signs))
     epsilon = {np.float32: 2**-24, np.float64: 2**-53, np.float16: 2**-11, BF16: 2**-8}[kind]
     sums = 2**-24 if kind in (np.float16, BF16) else epsilon  # they add in f32
     bound = (sums * steps * 4 + 2 * epsilon) * (1 + np.abs(want)) + sums * steps * 4 * np.sqrt(steps)

@@ -30,10 +30,10 @@ Value ir::orderOfRows(GraphBuilder &g, Value rows) {
   return g.b.create<CallOp>(g.loc, types, "order_rows", mlir::ValueRange{comparable(g, rows)}, exprArray(g.b, dims)).getResult(0);
 }
 
-Value ir::startsOfRows(GraphBuilder &g, Value rows, Value order) {
+Value ir::startsOfRows(GraphBuilder &g, Value rows) {
   Dims list{dimsOf(rows)[0]};
   Value place = g.iota(list, 0, g.b.getI64Type()), zero = g.splatLike(0, place);
-  Value ordered = g.gather(rows, order, 0), previous = g.gather(ordered, g.binary<MaxOp>(g.binary<SubOp>(place, 1.0), zero), 0);
-  Value differs = g.compare(CompareKind::NE, ordered, previous);
+  Value previous = g.gather(rows, g.binary<MaxOp>(g.binary<SubOp>(place, 1.0), zero), 0);
+  Value differs = g.compare(CompareKind::NE, rows, previous);
   return g.binary<OrOp>(g.reduce(ReduceKind::Or, differs, {1}, false), g.compare(CompareKind::EQ, place, zero));
 }

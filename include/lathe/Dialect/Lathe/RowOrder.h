@@ -9,8 +9,8 @@ namespace lathe::ir {
 /// The indices of rows [E, K] in their lexicographic order, equal rows in the order of their indices. NaNs are equal and come last.
 mlir::Value orderOfRows(GraphBuilder &g, mlir::Value rows);
 
-/// Where rows [E, K] differ from the one before them in an order; the first one does. A NaN differs from itself.
-mlir::Value startsOfRows(GraphBuilder &g, mlir::Value rows, mlir::Value order);
+/// Where rows [E, K] differ from the one before them; the first one does. A NaN differs from itself.
+mlir::Value startsOfRows(GraphBuilder &g, mlir::Value rows);
 
 } // namespace lathe::ir
 

@@ -226,6 +226,7 @@ static llvm::Error repeatEach(OpContext &c) {
 namespace {
 struct Groups {
   Value order;   ///< of the elements, equal ones side by side; null: as they are
+  Value ordered; ///< the elements so
   Value firsts;  ///< where in the order each group begins
   Value numbers; ///< of each element's group, in the order
 };
@@ -237,8 +238,9 @@ static llvm::Expected<Groups> groupsOf(OpContext &c, Value list, bool sorts, con
   Expr size = dimsOf(list)[0];
   if (sorts) {
     groups.order = c.g.sort(list, 0, false, size);
-    list = c.g.gather(list, groups.order, 0);
+    list = c.g.takeAlong(list, groups.order, 0);
   }
+  groups.ordered = list;
   Value place = c.g.iota({size}, 0, i64), zero = c.g.splatLike(0, place);
   Value before = c.g.gather(list, c.g.binary<MaxOp>(c.g.binary<SubOp>(place, 1), zero), 0);
   Value begins = c.g.binary<OrOp>(c.g.compare(CompareKind::NE, list, before), c.g.compare(CompareKind::EQ, place, zero));
@@ -255,8 +257,7 @@ template <bool sorts> static llvm::Error unique(OpContext &c) {
   LATHE_TRY(count, countOf(c));
   Expr size = dimsOf(list)[0];
   LATHE_TRY(groups, groupsOf(c, list, sorts, count));
-  Value ordered = sorts ? c.g.gather(list, groups.order, 0) : list;
-  (void)c.give(c.g.gather(ordered, groups.firsts, 0));
+  (void)c.give(c.g.gather(groups.ordered, groups.firsts, 0));
   Value back = sorts ? c.g.sort(groups.order, 0, false, size) : Value(); // of a permutation: its inverse
   (void)c.give(c.g.reshape(back ? c.g.gather(groups.numbers, back, 0) : groups.numbers, dimsOf(x)));
   Value ends = c.g.slice(c.g.concat({groups.firsts, c.g.sizes({size})}, 0), 0, Expr(1), count);
@@ -280,7 +281,7 @@ template <bool sorts> static llvm::Error uniqueSlices(OpContext &c) {
   if (elementOf(rows).isInteger(1))
     rows = c.g.cast(rows, c.g.b.getI64Type());
   Value order = sorts ? orderOfRows(c.g, rows) : c.g.iota({size}, 0, c.g.b.getI64Type());
-  Value begins = startsOfRows(c.g, rows, order);
+  Value begins = startsOfRows(c.g, c.g.gather(rows, order, 0));
   LATHE_TRY(count, countOf(c, axis));
   if (llvm::Error e = c.bindSize(count, countTrue(c, begins)))
     return e;

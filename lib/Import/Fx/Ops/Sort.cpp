@@ -54,8 +54,11 @@ static llvm::Error topk(OpContext &c) {
   return giveTaken(c, x, c.g.sort(x, axis, c.flag("largest"), count), axis);
 }
 
-/// The place of the element of rank `rank`, counted from the smallest.
+/// The place of the element of rank `rank`, counted from the smallest: from the end that fewer elements lie before, where it is known.
 static Value placeOf(OpContext &c, Value x, int64_t axis, const Expr &rank) {
+  Expr fromLargest = c.g.facts.simplify(dimsOf(x)[axis] - Expr(1) - rank);
+  if (c.g.facts.provablyLess(fromLargest, rank))
+    return c.g.slice(c.g.sort(x, axis, true, c.g.facts.simplify(fromLargest + Expr(1))), axis, fromLargest, Expr(1));
   return c.g.slice(c.g.sort(x, axis, false, c.g.facts.simplify(rank + Expr(1))), axis, rank, Expr(1));
 }
 

@@ -96,8 +96,16 @@ static Distinct distinct(Node &n, Value x, std::optional<int64_t> along, bool so
   Dims dims = n.dims(rows);
   Expr size = dims[0], width = n.simplify(shape::product(llvm::ArrayRef<Expr>(dims).drop_front()));
   rows = n.reshape(rows, {size, width});
-  Value order = width.isOne() ? orderOf(n, n.reshape(rows, {size}), 0, false, size) : ir::orderOfRows(n.g, rows);
-  Value starts = ir::startsOfRows(n.g, rows, order), positions = positionsOf(n, starts), firsts = n.g.gather(order, positions, 0);
+  Value order, ordered;
+  if (width.isOne()) {
+    Value list = n.reshape(rows, {size});
+    order = orderOf(n, list, 0, false, size);
+    ordered = n.reshape(n.g.takeAlong(list, order, 0), {size, width});
+  } else {
+    order = ir::orderOfRows(n.g, rows);
+    ordered = n.g.gather(rows, order, 0);
+  }
+  Value starts = ir::startsOfRows(n.g, ordered), positions = positionsOf(n, starts), firsts = n.g.gather(order, positions, 0);
   Expr count = n.dim(positions, 0);
   auto inverse = [&](Value permutation) { return n.g.sort(permutation, 0, false, n.dim(permutation, 0)); };
   Value again; // of groups that are wanted in the order of their first elements
@@ -108,7 +116,7 @@ static Distinct distinct(Node &n, Value x, std::optional<int64_t> along, bool so
   Value place = n.g.gather(group, inverse(order), 0);
   Value ends = n.g.slice(n.g.concat({positions, n.g.sizes({size})}, 0), 0, Expr(1), count);
   // Groups of single elements, in order, are read in that order: they need not be looked up one by one.
-  Value found = !along && sorted ? n.g.gather(n.reshape(n.g.gather(rows, order, 0), {size}), positions, 0) : n.g.gather(elements, arranged(firsts), axis);
+  Value found = !along && sorted ? n.g.gather(n.reshape(ordered, {size}), positions, 0) : n.g.gather(elements, arranged(firsts), axis);
   return {found, arranged(firsts), again ? n.g.gather(inverse(again), place, 0) : place,
           arranged(n.g.sub(ends, positions))};
 }

@@ -2,13 +2,14 @@
 //
 // A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
 // of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
-// indices. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
+// indices; those that are the keys themselves are taken from the words. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
 // kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together. The
 // first one of a row, or the first few of rows side by side, stay in registers, where it is known that no more are wanted.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FirstKeys.h"
+#include "SortedKeys.h"
 #include "../Rows/RowSchedule.h"
 #include "../VectorBuilder.h"
 #include "lathe/Lower/SortKey.h"
@@ -56,6 +57,10 @@ private:
   Value paired(Value key);
   void emitSelected(const BodyEmitter &row);
   void emitStores(BodyEmitter &point, Value index);
+  /// Loads of the keys give what the number in the word says.
+  void bindKeys(BodyEmitter &point, Value index, Value number);
+  Expr sortedWords() const;
+  Expr roomBegins(int64_t rows) const;
   void emitAt(BodyEmitter point, Value place, Value index);
   Value keyAt(const BodyEmitter &row, Value base, unsigned width);
   void writeWords(Value key, Value index, Value to, Value at, unsigned width);
@@ -82,6 +87,7 @@ private:
   std::optional<unsigned> lane;  ///< the row axis along which neighbours lie, where the sorted one is not contiguous
   int64_t longestGathered = 0;   ///< of rows that do not lie side by side, and yet have a lane each; 0: none has
   Value size, count, words, room, stride; ///< stride: bytes of a row's words
+  SmallVector<kernel::LoadOp> keyLoads;   ///< that read the keys in their order
   BodyEmitter outer;
 };
 } // namespace
@@ -93,7 +99,7 @@ static Expr roomFor(const Expr &words, unsigned wordBytes) {
 SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
     : f(f), info(f.info), op(op), v(f.b, f.loc, f.isa, f.b.getF32Type()), b(f.b), axis(*info.axisIndex(op.getAxis())),
       rankAxis(*info.axisIndex(op.getRankAxis())), wordBytes(lower::sortKeyBytes(op) > 4 ? 16 : 8),
-      outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
+      keyLoads(loadsOfKeys(info, op)), outer(info, f.b, f.loc, f.sizes, f.refs, f.hooks) {
   // Every key is read, and few of them are results: where keys lie side by side decides.
   int best = 0;
   for (unsigned a = 0; laneScore(info, axis) <= 0 && a < info.axes.size(); ++a)
@@ -112,6 +118,19 @@ SortEmitter::SortEmitter(KernelFunction &f, kernel::SortOp op)
   longestGathered = longest;
 }
 
+/// What is not wanted is dropped before the rest is sorted: `spare` of Sort.c says how many more are.
+Expr SortEmitter::sortedWords() const {
+  const Expr &count = info.extents[rankAxis];
+  return Expr::min(info.extents[axis], count + Expr::min(Expr::floordiv(count, 64), Expr(4096)) + Expr(64));
+}
+
+/// Bytes before the room in which they are sorted, which takes as much again. Of a single row it may lie where words have been that were
+/// dropped; those that are collected are a quarter of the row, and end before it.
+Expr SortEmitter::roomBegins(int64_t rows) const {
+  const Expr &size = info.extents[axis];
+  return rows > 1 ? roomFor(size, wordBytes) * Expr(rows) : roomFor(Expr::max(size - sortedWords(), sortedWords()), wordBytes);
+}
+
 KernelPlan SortEmitter::plan() const {
   KernelPlan plan;
   for (unsigned a : rowAxes)
@@ -119,10 +138,7 @@ KernelPlan SortEmitter::plan() const {
   int64_t together = lane ? v.lanes : 1, rows = longestGathered ? 1 : together; // rows: of which the words are written down
   if (lane)
     plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
-  // What is not wanted is dropped before the rest is sorted, which takes as much again.
-  const Expr &size = info.extents[axis], &count = info.extents[rankAxis];
-  Expr sorted = Expr::min(size, count + Expr::min(Expr::floordiv(count, 64), Expr(4096)) + Expr(128));
-  plan.scratchBytes = roomFor(size, wordBytes) * Expr(rows) + roomFor(sorted, wordBytes);
+  plan.scratchBytes = roomBegins(rows) + roomFor(sortedWords(), wordBytes);
   plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
   return plan;
 }
@@ -143,10 +159,10 @@ void SortEmitter::declareFunctions() {
     b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
   };
   std::string kind = wordBytes == 8 ? "" : "wide_";
-  declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64, i64}, {pointer});
+  declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64}, {pointer});
   declare("lathe_select_" + kind + "begin", {pointer, i64, i64, i64}, {i64});
   declare("lathe_select_" + kind + "offer", {pointer, i64, i64, pointer, i64}, {});
-  declare("lathe_select_" + kind + "end", {pointer, pointer, i64, i64, i64}, {pointer});
+  declare("lathe_select_" + kind + "end", {pointer, pointer, i64, i64}, {pointer});
 }
 
 llvm::Error SortEmitter::run() {
@@ -155,7 +171,7 @@ llvm::Error SortEmitter::run() {
   words = f.scratch;
   declareFunctions();
   stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
-  room = v.at(words, v.mul(stride, lane && !longestGathered ? v.lanes : 1), b.getI8Type());
+  room = v.at(words, outer.emitExpr(roomBegins(lane && !longestGathered ? v.lanes : 1)), b.getI8Type());
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
@@ -385,7 +401,7 @@ void SortEmitter::writeAll(const BodyEmitter &row, Value from) {
 }
 
 Value SortEmitter::sorted(Value words) {
-  return call("sort_words", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
+  return call("sort_words", words.getType(), {words, room, size, count});
 }
 
 /// Keys from `base` on, which are kept where one comes before the last of those that are; a later one that is equal
@@ -421,35 +437,63 @@ Value SortEmitter::selected(const BodyEmitter &row, Value from) {
   Value blocks = v.add(from, v.mul(v.div(v.sub(size, from), step), step));
   v.loop(from, blocks, step, [&](Value base) { offer(row, base, keysTogether, v.lanes); });
   along(axis, blocks, size, [&](Value base, unsigned width) { offer(row, base, 1, width); });
-  return call("select_end", words.getType(), {words, room, size, count, v.i(lower::sortKeyBytes(op))});
+  return call("select_end", words.getType(), {words, room, size, count});
 }
 
 void SortEmitter::emitResults(const BodyEmitter &row, Value order, Value base, unsigned width) {
   Type i64 = b.getI64Type(), type = lanes(width, i64);
-  Value index;
-  if (wordBytes == 8) {
-    Value mask = v.i(0xffffffff);
-    if (width > 1)
-      mask = b.create<vector::SplatOp>(f.loc, type, mask);
-    Value word = b.create<LLVM::LoadOp>(f.loc, type, v.at(order, base, i64), 8);
-    index = b.create<arith::AndIOp>(f.loc, word, mask);
-  } else {
+  auto splat = [&](int64_t number) {
+    return width > 1 ? b.create<vector::SplatOp>(f.loc, type, v.i(number)).getResult() : v.i(number);
+  };
+  auto load = [&](Type type, Value at) { return b.create<LLVM::LoadOp>(f.loc, type, v.at(order, at, i64), 8).getResult(); };
+  auto halves = [&](int64_t half) { // of wide words, which lie one behind the other
+    Value all = width > 1 ? b.create<arith::ConstantOp>(f.loc, b.getZeroAttr(type)).getResult() : Value();
     for (unsigned l = 0; l < width; ++l) {
-      Value one = b.create<LLVM::LoadOp>(f.loc, i64, v.at(order, v.add(v.mul(v.add(base, int64_t(l)), 2), 1), i64), 8);
-      if (width == 1)
-        index = one;
-      else
-        index = b.create<vector::InsertOp>(
-            f.loc, one, index ? index : b.create<arith::ConstantOp>(f.loc, b.getZeroAttr(type)).getResult(),
-            int64_t(l));
+      Value one = load(i64, v.add(v.mul(v.add(base, int64_t(l)), 2), half));
+      all = width > 1 ? b.create<vector::InsertOp>(f.loc, one, all, int64_t(l)).getResult() : one;
     }
+    return all;
+  };
+  Value number, index;
+  if (wordBytes == 8) {
+    Value word = load(type, base);
+    number = b.create<arith::ShRUIOp>(f.loc, word, splat(32));
+    index = b.create<arith::AndIOp>(f.loc, word, splat(0xffffffff));
+  } else {
+    number = keyLoads.empty() ? Value() : halves(0);
+    index = halves(1);
   }
   BodyEmitter point = row;
-  if (width > 1) {
+  if (width > 1)
     point.bindLane(info.axes[rankAxis], base, width);
-    return emitStores(point, index);
+  else
+    point.bindAxis(info.axes[rankAxis], base);
+  if (!keyLoads.empty())
+    bindKeys(point, index, number);
+  emitStores(point, index);
+}
+
+/// A zero and a NaN have one number, whichever of them it is: where there are any, they are loaded. They come in the order of their places.
+void SortEmitter::bindKeys(BodyEmitter &point, Value index, Value number) {
+  Type narrow = b.getIntegerType(op.getKey().getType().getIntOrFloatBitWidth());
+  if (auto vector = dyn_cast<VectorType>(number.getType()))
+    narrow = vector.clone(narrow);
+  if (narrow != number.getType())
+    number = b.create<arith::TruncIOp>(f.loc, narrow, number);
+  lower::KeyOfNumber known = lower::keyOfNumber(b, f.loc, op, number);
+  Value key = known.key, unsure = known.unsure;
+  if (unsure) {
+    if (isa<VectorType>(unsure.getType()))
+      unsure = b.create<vector::ReductionOp>(f.loc, vector::CombiningKind::OR, unsure);
+    auto loaded = [&] {
+      BodyEmitter there = point;
+      there.bindValue(op.getResult(), index);
+      return VectorBuilder::Values{there.emitLanes(keyLoads.front())};
+    };
+    key = v.ifValues(unsure, loaded, [&] { return VectorBuilder::Values{key}; })[0];
   }
-  emitAt(row, base, index);
+  for (kernel::LoadOp load : keyLoads)
+    point.bindValue(load, key);
 }
 
 void SortEmitter::emitAt(BodyEmitter point, Value place, Value index) {
