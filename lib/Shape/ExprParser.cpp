@@ -11,6 +11,7 @@
 
 #include "lathe/Shape/Expr.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace lathe::shape {
 
@@ -208,7 +209,28 @@ private:
 };
 } // namespace
 
-llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text, /*sizes=*/false).run(); }
+/// What a thread read last. The intermediate forms hold expressions as text, and each pass, each verifier and each analysis reads them again: some ten
+/// times each. Forgotten where there are many, so that no model fills the memory with them.
+static llvm::StringMap<Expr> &readBefore() {
+  static constexpr unsigned most = 1 << 14;
+  static thread_local llvm::StringMap<Expr> known;
+  if (known.size() >= most)
+    known.clear();
+  return known;
+}
+
+llvm::Expected<Expr> Expr::parse(llvm::StringRef text) {
+  static constexpr size_t longest = 512;
+  if (text.size() > longest)
+    return Parser(text, /*sizes=*/false).run();
+  llvm::StringMap<Expr> &known = readBefore();
+  if (auto it = known.find(text); it != known.end())
+    return it->second;
+  llvm::Expected<Expr> e = Parser(text, /*sizes=*/false).run();
+  if (e)
+    known.try_emplace(text, *e);
+  return e;
+}
 
 Expr Expr::parsed(llvm::StringRef text) {
   llvm::Expected<Expr> e = parse(text);
