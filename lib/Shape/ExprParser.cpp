@@ -209,26 +209,37 @@ private:
 };
 } // namespace
 
+namespace {
 /// What a thread read last. The intermediate forms hold expressions as text, and each pass, each verifier and each analysis reads them again: some ten
 /// times each. Forgotten where there are many, so that no model fills the memory with them.
-static llvm::StringMap<Expr> &readBefore() {
-  static constexpr unsigned most = 1 << 14;
-  static thread_local llvm::StringMap<Expr> known;
-  if (known.size() >= most)
-    known.clear();
-  return known;
-}
+class ReadBefore {
+public:
+  const Expr *find(llvm::StringRef text) const {
+    auto it = known.find(text);
+    return it == known.end() ? nullptr : &it->second;
+  }
+  void keep(llvm::StringRef text, const Expr &e) {
+    constexpr size_t most = 1 << 22; // bytes
+    if ((bytes += text.size()) > most) {
+      known.clear();
+      bytes = text.size();
+    }
+    known.try_emplace(text, e);
+  }
+
+private:
+  llvm::StringMap<Expr> known;
+  size_t bytes = 0;
+};
+} // namespace
 
 llvm::Expected<Expr> Expr::parse(llvm::StringRef text) {
-  static constexpr size_t longest = 512;
-  if (text.size() > longest)
-    return Parser(text, /*sizes=*/false).run();
-  llvm::StringMap<Expr> &known = readBefore();
-  if (auto it = known.find(text); it != known.end())
-    return it->second;
+  static thread_local ReadBefore before;
+  if (const Expr *known = before.find(text))
+    return *known;
   llvm::Expected<Expr> e = Parser(text, /*sizes=*/false).run();
   if (e)
-    known.try_emplace(text, *e);
+    before.keep(text, *e);
   return e;
 }
 
