@@ -1,7 +1,7 @@
 //===- NoPolly.cpp - The polyhedral optimiser is left out ------------------===//
 //
-// LLVM's static libraries, as the distribution builds them, name Polly as an extension of the pass builder. The portable
-// build links without it; this is the extension that registers nothing.
+// LLVM's static libraries, as the distribution builds them, name Polly as an extension of the pass builder. Programs that
+// hold LLVM link without it; this is the extension that registers nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "llvm/Passes/PassPlugin.h"

@@ -38,6 +38,7 @@ if shutil.which("qemu-riscv64") and os.path.exists(os.path.join(riscv, "lib", "c
     config.available_features.add("qemu-riscv64")
 config.substitutions.append(("%riscv", riscv))
 config.substitutions.append(("%python", python))
+config.substitutions.append(("%node_tests", os.path.join(config.test_exec_root, "onnx-node-tests")))  # of ONNX, which several tests run
 # Code for the machine's best variant alone, which is the one that a run takes.
 sys.path.insert(0, os.path.join(config.test_source_root, "Target", "Cpu"))
 from levels import variants

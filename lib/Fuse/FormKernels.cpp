@@ -11,6 +11,7 @@
 #include "lathe/Fuse/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Threading.h"
 
 namespace lathe::fuse {
 #define GEN_PASS_DEF_FORMKERNELS
@@ -29,6 +30,17 @@ struct Stored {
   Value value, storage;
 };
 
+/// A kernel while it is made.
+struct Draft {
+  Group &group;
+  unsigned place; ///< in the program's order
+  std::vector<Stored> stored;
+  std::unique_ptr<Block> body;
+  SmallVector<Value> read; ///< whose buffers are its operands
+  Operation *misplaced = nullptr;
+  unsigned guardedLoads = 0;
+};
+
 class Former {
 public:
   Former(func::FuncOp func, const shape::Facts &facts, llvm::StringMap<unsigned> &names, bool packsImages, bool extendsRows)
@@ -45,7 +57,9 @@ private:
   void emitHostOp(Operation *op, OpBuilder &b);
   bool usedOutside(Value v, unsigned group);
   std::vector<Stored> storedOf(Group &group, unsigned id);
-  LogicalResult emitKernel(Group &group, unsigned id, OpBuilder &b);
+  std::vector<Draft> draftKernels();
+  void fill(Draft &draft) const;
+  LogicalResult emitKernel(Draft &draft, OpBuilder &b);
   kernel::KernelClass classify(Group &group, bool reduces);
   Value finalValue(Value v, OpBuilder &b);
 
@@ -57,6 +71,8 @@ private:
   std::unique_ptr<Grouper> grouper;
   /// Buffers: arguments, constants and kernels' results; the key is the value whose layout it has.
   llvm::DenseMap<Value, Value> buffers;
+  /// From which place of the program on a value has one.
+  llvm::DenseMap<Value, unsigned> inMemoryFrom;
   llvm::StringMap<unsigned> &names;
   bool packsImages, extendsRows;
 };
@@ -253,50 +269,80 @@ static std::string baseName(Group &group, const llvm::MapVector<Attribute, std::
   return name;
 }
 
-LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
-  std::vector<Stored> stored = storedOf(group, id);
-  if (stored.empty())
-    return success(); // dead
-  // The body is built first; operands are found while it is.
-  SmallVector<Value> operands;
+/// What each kernel stores, in the program's order.
+std::vector<Draft> Former::draftKernels() {
+  std::vector<Draft> drafts;
+  for (auto [v, buffer] : buffers)
+    inMemoryFrom[v] = 0;
+  for (auto [place, id] : llvm::enumerate(grouper->order())) {
+    Group &group = grouper->groups[id];
+    Draft draft{group, unsigned(place), {}, std::make_unique<Block>(), {}};
+    if (group.kind == GroupKind::Host)
+      for (Value r : group.members.front()->getResults())
+        inMemoryFrom[r] = place + 1;
+    else
+      draft.stored = storedOf(group, id);
+    for (const Stored &s : draft.stored)
+      inMemoryFrom[s.storage] = place + 1;
+    drafts.push_back(std::move(draft));
+  }
+  return drafts;
+}
+
+/// The body, and with it what it reads. It depends on the graph and on which values have a buffer: bodies are written in all threads.
+void Former::fill(Draft &draft) const {
+  MLIRContext *context = body.getParentOp()->getContext();
+  Group &group = draft.group;
+  Block *block = draft.body.get();
   llvm::DenseMap<Value, Value> refs;
-  auto scratch = std::make_unique<Block>();
-  OpBuilder inner(b.getContext());
-  inner.setInsertionPointToEnd(scratch.get());
-  auto inMemory = [&](Value v) { return buffers.count(v) != 0; };
+  OpBuilder inner(context);
+  inner.setInsertionPointToEnd(block);
+  auto inMemory = [&](Value v) {
+    auto it = inMemoryFrom.find(v);
+    return it != inMemoryFrom.end() && it->second <= draft.place;
+  };
   auto refOf = [&](Value v) -> Value {
     Value &ref = refs[v];
     if (!ref) {
-      operands.push_back(buffers.lookup(v));
-      ref = scratch->insertArgument(operands.size() - 1,
-                                    kernel::RefType::get(b.getContext(), ir::signless(ir::elementOf(v))), v.getLoc());
+      draft.read.push_back(v);
+      ref = block->insertArgument(draft.read.size() - 1, kernel::RefType::get(context, ir::signless(ir::elementOf(v))), v.getLoc());
     }
     return ref;
   };
   BodyBuilder builder(group, inner, running, inMemory, refOf);
-  SmallVector<Type> results;
-  for (const Stored &s : stored) {
-    results.push_back(s.storage.getType());
+  for (const Stored &s : draft.stored) {
     auto compact = s.value.getDefiningOp<ir::CompactOp>();
     Value v = compact ? Value() : builder.emit(s.value, group.domain.known.lookup(s.value));
     Type element = ir::elementOf(s.storage);
-    BlockArgument out = scratch->addArgument(kernel::RefType::get(b.getContext(), ir::signless(element)), s.value.getLoc());
+    BlockArgument out = block->addArgument(kernel::RefType::get(context, ir::signless(element)), s.value.getLoc());
     if (compact) {
       builder.storeCompact(compact, out);
       continue;
     }
     Expr offset = group.domain.facts.simplify(flatten(ir::dimsOf(s.storage), group.domain.known.lookup(s.storage)));
-    inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, b.getStringAttr(offset.str()), ValueRange(), Value());
+    inner.create<kernel::StoreOp>(s.value.getLoc(), v, out, inner.getStringAttr(offset.str()), ValueRange(), Value());
     if (auto scatter = s.value.getDefiningOp<ir::ScatterOp>(); scatter && group.kind == GroupKind::Scatter)
       builder.storeUpdates(scatter, out);
   }
-  if (Operation *op = builder.misplaced())
+  draft.misplaced = builder.misplaced();
+  draft.guardedLoads = builder.guardedLoads();
+}
+
+LogicalResult Former::emitKernel(Draft &draft, OpBuilder &b) {
+  Group &group = draft.group;
+  if (Operation *op = draft.misplaced)
     return op->emitError("a kernel asks for '") << nodeName(op) << "' at a place where it does not compute it";
-  if (unsigned n = builder.guardedLoads())
+  if (unsigned n = draft.guardedLoads)
     group.unfused.push_back(nodeName(group.members.back()) + ": the bounds of " + std::to_string(n) +
                             " reads are not proven, they are checked in the kernel");
+  SmallVector<Value> operands;
+  for (Value v : draft.read)
+    operands.push_back(buffers.lookup(v));
+  SmallVector<Type> results;
+  for (const Stored &s : draft.stored)
+    results.push_back(s.storage.getType());
   bool reduces = false;
-  scratch->walk([&](kernel::ReduceOp) { reduces = true; });
+  draft.body->walk([&](kernel::ReduceOp) { reduces = true; });
   std::set<std::string> reduced = group.domain.reducedAxes();
   SmallVector<Attribute> axisNames, axisExtents;
   for (bool inside : {false, true}) // reduced axes last, else in the domain's order
@@ -319,8 +365,8 @@ LogicalResult Former::emitKernel(Group &group, unsigned id, OpBuilder &b) {
       group.members.front()->getLoc(), results, classify(group, reduces), name, b.getArrayAttr(axisNames),
       b.getArrayAttr(axisExtents), operands, b.getArrayAttr(nodeNames),
       unfused.empty() ? ArrayAttr() : b.getArrayAttr(unfused), DictionaryAttr());
-  op.getBody().push_back(scratch.release());
-  for (auto [s, r] : llvm::zip(stored, op.getOutputs()))
+  op.getBody().push_back(draft.body.release());
+  for (auto [s, r] : llvm::zip(draft.stored, op.getOutputs()))
     buffers[s.storage] = r;
   return success();
 }
@@ -353,10 +399,12 @@ LogicalResult Former::run() {
   for (auto c : body.getOps<ir::ConstantOp>())
     if (!Trees::isSplat(c.getResult()))
       buffers[c.getResult()] = c.getResult();
-  for (unsigned id : grouper->order())
-    if (Group &g = grouper->groups[id]; g.kind == GroupKind::Host)
-      emitHostOp(g.members.front(), b);
-    else if (failed(emitKernel(g, id, b)))
+  std::vector<Draft> drafts = draftKernels();
+  parallelForEach(func.getContext(), drafts, [&](Draft &d) { fill(d); });
+  for (Draft &d : drafts)
+    if (d.group.kind == GroupKind::Host)
+      emitHostOp(d.group.members.front(), b);
+    else if (!d.stored.empty() && failed(emitKernel(d, b))) // else dead
       return failure();
   SmallVector<Value> outputs;
   for (Value v : ret->getOperands())

@@ -179,18 +179,20 @@ static std::vector<std::string> orderOf(kernel::GenericOp kernel, ArrayRef<std::
     std::vector<std::string> next = left;
     if (first != exprs.end())
       llvm::erase_if(next, [&](const std::string &s) { return !first->mentions(s); });
-    auto chosen = next.begin();
-    if (next.size() > 1)
-      chosen = std::min_element(next.begin(), next.end(),
-                                [&](const std::string &x, const std::string &y) { return roleOf(x) < roleOf(y); });
-    ordered.push_back(*chosen);
-    llvm::erase(left, *chosen);
+    std::string chosen = next.front();
+    if (next.size() > 1) {
+      std::vector<std::string> roles;
+      llvm::transform(next, std::back_inserter(roles), roleOf);
+      chosen = next[std::min_element(roles.begin(), roles.end()) - roles.begin()];
+    }
+    ordered.push_back(chosen);
+    llvm::erase(left, chosen);
   }
   ordered.insert(ordered.end(), left.begin(), left.end());
   return ordered;
 }
 
-DetachedKernel lower::detachKernel(kernel::GenericOp original) {
+DetachedKernel lower::detachText(kernel::GenericOp original) {
   DetachedKernel d;
   Location loc = UnknownLoc::get(original.getContext());
   d.module = ModuleOp::create(loc);
@@ -222,6 +224,11 @@ DetachedKernel lower::detachKernel(kernel::GenericOp original) {
     v.setLoc(loc);
   d.sizes = d.kernel.getSizeSymbols();
   d.text = textOf(*d.module);
+  return d;
+}
+
+DetachedKernel lower::detachKernel(kernel::GenericOp original) {
+  DetachedKernel d = detachText(original);
   d.ordered = orderOf(d.kernel, d.sizes);
   d.canonical = d.text;
   if (d.ordered != d.sizes) {

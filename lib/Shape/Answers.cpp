@@ -28,6 +28,7 @@ public:
       addSymbol(symbol->text);
   }
   std::string text;
+  std::set<std::string> known; ///< the symbols
 
 private:
   /// The symbol's range, its extent where it is an axis, and what these speak of.
@@ -44,7 +45,6 @@ private:
   }
 
   const Facts::State &state;
-  std::set<std::string> known;
 };
 
 class Answers {
@@ -90,6 +90,7 @@ std::string Facts::State::relationsKey() const {
   }
   std::lock_guard<std::mutex> lock(cacheMutex);
   relations = key;
+  inRelations = std::move(words.known);
   return key;
 }
 

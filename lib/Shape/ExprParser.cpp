@@ -11,6 +11,7 @@
 
 #include "lathe/Shape/Expr.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace lathe::shape {
 
@@ -208,7 +209,39 @@ private:
 };
 } // namespace
 
-llvm::Expected<Expr> Expr::parse(llvm::StringRef text) { return Parser(text, /*sizes=*/false).run(); }
+namespace {
+/// What a thread read last. The intermediate forms hold expressions as text, and each pass, each verifier and each analysis reads them again: some ten
+/// times each. Forgotten where there are many, so that no model fills the memory with them.
+class ReadBefore {
+public:
+  const Expr *find(llvm::StringRef text) const {
+    auto it = known.find(text);
+    return it == known.end() ? nullptr : &it->second;
+  }
+  void keep(llvm::StringRef text, const Expr &e) {
+    constexpr size_t most = 1 << 22; // bytes
+    if ((bytes += text.size()) > most) {
+      known.clear();
+      bytes = text.size();
+    }
+    known.try_emplace(text, e);
+  }
+
+private:
+  llvm::StringMap<Expr> known;
+  size_t bytes = 0;
+};
+} // namespace
+
+llvm::Expected<Expr> Expr::parse(llvm::StringRef text) {
+  static thread_local ReadBefore before;
+  if (const Expr *known = before.find(text))
+    return *known;
+  llvm::Expected<Expr> e = Parser(text, /*sizes=*/false).run();
+  if (e)
+    before.keep(text, *e);
+  return e;
+}
 
 Expr Expr::parsed(llvm::StringRef text) {
   llvm::Expected<Expr> e = parse(text);

@@ -148,6 +148,13 @@ void Facts::State::changedBy(const std::string &symbol, const Range &range) {
   forgetRelations();
 }
 
+void Facts::State::changedBy(const std::string &axis) {
+  cache.clear();
+  proofs.clear();
+  if (!relations || inRelations.count(axis))
+    forgetRelations();
+}
+
 void Facts::setRange(llvm::StringRef symbol, Range range) {
   std::string name = symbol.str();
   state->changedBy(name, range);
@@ -165,7 +172,7 @@ void Facts::setLate(llvm::StringRef symbol) { state->late.try_emplace(symbol.str
 
 void Facts::setAxis(llvm::StringRef axis, const Expr &extent) {
   Expr simplified = simplify(extent);
-  state->changed(); // behind the question, whose answers are those of before
+  state->changedBy(axis.str()); // behind the question, whose answers are those of before
   state->axes.insert_or_assign(axis.str(), simplified);
 }
 

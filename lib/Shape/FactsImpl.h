@@ -55,11 +55,18 @@ struct Facts::State {
   mutable std::unordered_map<Expr, bool, HashOfExpr> proofs; ///< of e >= 0
   mutable std::shared_ptr<const SampledRelations> sampled;   ///< of nonNegative
   mutable std::optional<std::string> relations;              ///< what relationsKey() gives
+  mutable std::set<std::string> inRelations;                 ///< the symbols that it depends on
 
   State() = default;
+  /// What is known of the relations goes along: a kernel's facts are a model's, and its axes.
   State(const State &o)
       : ranges(o.ranges), axes(o.axes), substitutions(o.substitutions), rewrites(o.rewrites), nonNegative(o.nonNegative),
-        derived(o.derived), late(o.late) {}
+        derived(o.derived), late(o.late) {
+    std::lock_guard<std::mutex> lock(o.cacheMutex);
+    sampled = o.sampled;
+    relations = o.relations;
+    inRelations = o.inRelations;
+  }
   void changed() {
     cache.clear();
     proofs.clear();
@@ -72,6 +79,8 @@ struct Facts::State {
   }
   /// Equal where the relations are, and all that is known of the symbols in them.
   std::string relationsKey() const;
+  /// The same where the symbol gets an extent, of which most relations do not speak.
+  void changedBy(const std::string &axis);
   /// The same where a symbol gets a range: within the old one, only what speaks of the symbol is asked anew.
   void changedBy(const std::string &symbol, const Range &range);
 };

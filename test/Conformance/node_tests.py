@@ -1,10 +1,10 @@
 """Runs ONNX's node tests through `lathe compile` and `lathe run`.
 
-usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--open] [--target T | --compile-only ARGUMENTS]
+usage: node_tests.py [--part N] [--only SUBSTRING] [--jobs N] [--lathe PATH] [--open] [--kept FOLDER] [--target T | --compile-only ARGUMENTS]
 
 The tests are those of the environment variable LATHE_ONNX_NODE_TESTS (a folder with a folder per test), of the onnx package
-where it carries them, or made by its generator. With --part N a fixed one of N runs. With --compile-only they are compiled with these
-arguments (--target cuda:sm90 --emit ptx), and not run; with several --compile-only each of them with one of these. A test may pass, or
+where it carries them, or made by its generator, once where a folder to keep them in is given. With --part N a fixed one of N runs. With --compile-only they are
+compiled with these arguments (--target cuda:sm90 --emit ptx), and not run; with several --compile-only each of them with one of these. A test may pass, or
 be refused (exit code 2, a line for each node that says what is not supported); it must not give another result, crash, or fail without a
 word, unless exclusions.txt says why. With --open every dimension of every input is a symbol of its own, and outputs' shapes are not said; then a run
 may also decline sizes, with a reason, before it computes. Prints what went wrong; exit code 1 when something did, 77 when there are no tests.
@@ -12,6 +12,7 @@ may also decline sizes, with a reason, before it computes. Prints what went wron
 import argparse
 import collections
 import concurrent.futures
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -47,7 +48,21 @@ def generate(folder):
     return folder
 
 
-def package_tests(scratch):
+def generated(kept, version):
+    """As generate, once for each version of the package: the folder `kept` has them from then on. Whoever comes meanwhile waits."""
+    kept.mkdir(parents=True, exist_ok=True)
+    done = kept / version
+    with open(kept / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            with tempfile.TemporaryDirectory(dir=kept) as half:
+                if not generate(pathlib.Path(half) / "tests"):
+                    return None
+                (pathlib.Path(half) / "tests").rename(done)
+    return done
+
+
+def package_tests(scratch, kept=None):
     """The folder with the tests, or None."""
     given = os.environ.get("LATHE_ONNX_NODE_TESTS")
     if given:
@@ -59,7 +74,7 @@ def package_tests(scratch):
     carried = pathlib.Path(onnx.__file__).parent / "backend/test/data/node"
     if any(carried.glob("*/model.onnx")):
         return carried
-    return generate(pathlib.Path(scratch)) or None
+    return generated(pathlib.Path(kept), onnx.__version__) if kept else generate(pathlib.Path(scratch) / "tests")
 
 
 def exclusions():
@@ -126,13 +141,14 @@ def main():
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--compile-only", action="append")
     parser.add_argument("--open", action="store_true")
+    parser.add_argument("--kept")
     parser.add_argument("--target", default="host")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--lathe", default="lathe")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        tests = package_tests(scratch)
+        tests = package_tests(scratch, options.kept)
         if not tests:
             print("skipped: no ONNX node tests here (set LATHE_ONNX_NODE_TESTS, or install onnx with its test generator)")
             return 77

@@ -4,6 +4,9 @@ bfloat16, which numpy has not, is the class BF16: arrays of it are float32 with 
 import numpy as np
 
 
+ESCAPED = np.array([f"\\{byte:03o}" for byte in range(256)], "S4")  # bytes in text
+
+
 class BF16:
     """Stands for the type where a numpy type is expected."""
 
@@ -65,7 +68,7 @@ class TextModel:
         return name
 
     def constant(self, name, array, kind):
-        data = "".join(f"\\{byte:03o}" for byte in stored(array, kind).tobytes())
+        data = ESCAPED[np.ravel(stored(array, kind)).view(np.uint8)].tobytes().decode()
         dims = " ".join(f"dims: {d}" for d in array.shape)
         self.lines.append(f'  initializer {{ name: "{name}" {dims} data_type: {NUMBERS[kind]} raw_data: "{data}" }}\n')
         return name

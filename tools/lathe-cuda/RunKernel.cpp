@@ -58,7 +58,7 @@ void emulator::keepEntries(mlir::ModuleOp device, const std::set<std::string> &w
 
 llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::vector<int64_t> &sizes,
                                 const std::vector<char *> &buffers, const cuda::CudaOptions &options,
-                                int64_t processors) {
+                                int64_t processors, std::optional<Beside> beside) {
   auto plan = planOf(code, sizes, processors);
   if (!plan)
     return plan.takeError();
@@ -68,7 +68,8 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
   launch.entry = code.entries.at(p[LATHE_CUDA_ENTRY]);
   for (unsigned i = 0; i < 3; ++i)
     launch.grid[i] = p[LATHE_CUDA_GRID + i];
-  if (!launch.grid[0] || !launch.grid[1] || !launch.grid[2])
+  bool isEmpty = !launch.grid[0] || !launch.grid[1] || !launch.grid[2];
+  if (isEmpty && !beside)
     return llvm::Error::success();
   if (p[LATHE_CUDA_PERSISTENT]) // a small machine, so that blocks take several tiles
     launch.grid[0] = std::min(launch.grid[0], 3u * unsigned(p[LATHE_CUDA_PERSISTENT]));
@@ -94,10 +95,15 @@ llvm::Error emulator::runKernel(cuda::DeviceCode &code, unsigned sm, const std::
     launches.push_back(launch);
     launches.back().maps = launches[0].maps; // as the runtime hands them on: behind what the launch looks at
   }
-  keepEntries(*code.device, calledBy(code, p));
+  std::set<std::string> wanted = calledBy(code, p);
+  if (beside)
+    wanted.merge(beside->entries(p));
+  keepEntries(*code.device, wanted);
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = cuda::deviceLlvm(*code.device, sm, *context, options);
   if (!module)
     return module.takeError();
-  return emulate(std::move(*module), std::move(context), launches);
+  if (llvm::Error e = beside ? beside->take(**module) : llvm::Error::success())
+    return e;
+  return isEmpty ? llvm::Error::success() : emulate(std::move(*module), std::move(context), launches);
 }

@@ -16,6 +16,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 using namespace lathe;
 namespace cl = llvm::cl;
@@ -31,7 +32,7 @@ static cl::opt<bool> together("together", cl::desc("the kernels that are one lau
 static cl::opt<int64_t> processors("processors", cl::init(emulator::usualProcessors),
                                    cl::desc("multiprocessors, for plan and run"));
 static cl::opt<bool> called("called", cl::init(true), cl::desc("with --seen: what the plan calls, though its name is known"));
-static cl::opt<std::string> seenFile("seen", cl::desc("for cubin: a file with names of entry points. Those are left out unless the plan "
+static cl::opt<std::string> seenFile("seen", cl::desc("for cubin, and for run, which makes the cubin then, too: a file with names of entry points. Those are left out unless the plan "
                                                       "for the given sizes calls them; the kernel's others are added"));
 static cl::list<std::string> sizes("size", cl::desc("NAME=VALUE, for plan and run"));
 static cl::list<std::string> buffers("buffer", cl::desc("for run: a file per operand and result, in order; read and written back"));
@@ -54,7 +55,60 @@ static llvm::Expected<std::vector<int64_t>> sizeValues(const std::vector<std::st
   return out;
 }
 
-static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options) {
+namespace {
+/// Makes a cubin of the entry points that are called, and of those whose names are new in a file, which has them from then on.
+class Assembler {
+public:
+  Assembler(const cuda::DeviceCode &code, const cuda::CudaOptions &options, llvm::raw_ostream &os) : entries(code.entries), code(code), options(options), os(os) {
+    if (auto file = llvm::MemoryBuffer::getFile(seenFile))
+      for (llvm::StringRef rest = (*file)->getBuffer(); !rest.empty(); rest = rest.split('\n').second)
+        seen.insert(rest.split('\n').first.str());
+  }
+
+  const std::set<std::string> &choose(const std::vector<int64_t> &plan) {
+    if (called)
+      wanted = emulator::calledBy(code, plan);
+    for (const std::string &entry : entries)
+      if (seen.insert(entry).second)
+        wanted.insert(entry);
+    return wanted;
+  }
+
+  /// Of a module that may have others, too.
+  llvm::Error assemble(const llvm::Module &all) const {
+    if (wanted.empty())
+      return llvm::Error::success();
+    llvm::ValueToValueMapTy values;
+    std::unique_ptr<llvm::Module> module = llvm::CloneModule(all, values);
+    for (const std::string &entry : entries)
+      if (llvm::Function *f = module->getFunction(entry); f && !wanted.count(entry))
+        f->eraseFromParent();
+    auto ptx = cuda::ptxOf(*module, sm);
+    if (!ptx)
+      return ptx.takeError();
+    auto cubin = cuda::cubinOf(*ptx, sm, options);
+    if (!cubin)
+      return cubin.takeError();
+    os << *cubin;
+    std::error_code ec;
+    llvm::raw_fd_ostream names(seenFile, ec);
+    if (ec)
+      return userError("{0}: {1}", seenFile, ec.message());
+    for (const std::string &entry : seen)
+      names << entry << '\n';
+    return llvm::Error::success();
+  }
+
+private:
+  std::vector<std::string> entries;
+  const cuda::DeviceCode &code;
+  const cuda::CudaOptions &options;
+  llvm::raw_ostream &os;
+  std::set<std::string> wanted, seen;
+};
+} // namespace
+
+static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options, llvm::raw_ostream &os) {
   std::vector<std::vector<char>> data;
   for (const std::string &file : buffers) {
     auto bytes = llvm::MemoryBuffer::getFile(file);
@@ -65,7 +119,11 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
   std::vector<char *> pointers;
   for (std::vector<char> &d : data)
     pointers.push_back(d.data());
-  if (llvm::Error e = emulator::runKernel(code, sm, values, pointers, options, processors))
+  Assembler assembler(code, options, os);
+  auto choose = [&](const std::vector<int64_t> &plan) { return assembler.choose(plan); };
+  auto assemble = [&](const llvm::Module &module) { return assembler.assemble(module); };
+  auto beside = seenFile.empty() ? std::nullopt : std::optional(emulator::Beside{choose, assemble});
+  if (llvm::Error e = emulator::runKernel(code, sm, values, pointers, options, processors, beside))
     return e;
   for (unsigned i = 0; i < data.size(); ++i) {
     std::error_code ec;
@@ -75,42 +133,19 @@ static llvm::Error run(cuda::DeviceCode &code, const std::vector<int64_t> &value
   return llvm::Error::success();
 }
 
-/// A cubin of the entry points that are called, and of those whose names are new in the file.
 static llvm::Error assembleNew(cuda::DeviceCode &code, const std::vector<int64_t> &values, const cuda::CudaOptions &options,
                                llvm::raw_ostream &os) {
   auto plan = emulator::planOf(code, values, processors);
   if (!plan)
     return plan.takeError();
-  std::set<std::string> wanted, seen;
-  if (called)
-    wanted = emulator::calledBy(code, *plan);
-  if (auto file = llvm::MemoryBuffer::getFile(seenFile))
-    for (llvm::StringRef rest = (*file)->getBuffer(); !rest.empty(); rest = rest.split('\n').second)
-      seen.insert(rest.split('\n').first.str());
-  for (const std::string &entry : code.entries)
-    if (seen.insert(entry).second)
-      wanted.insert(entry);
+  Assembler assembler(code, options, os);
+  const std::set<std::string> &wanted = assembler.choose(*plan);
   if (wanted.empty())
     return llvm::Error::success();
   emulator::keepEntries(*code.device, wanted);
   llvm::LLVMContext context;
   auto module = cuda::deviceLlvm(*code.device, sm, context, options);
-  if (!module)
-    return module.takeError();
-  auto ptx = cuda::ptxOf(**module, sm);
-  if (!ptx)
-    return ptx.takeError();
-  auto cubin = cuda::cubinOf(*ptx, sm, options);
-  if (!cubin)
-    return cubin.takeError();
-  os << *cubin;
-  std::error_code ec;
-  llvm::raw_fd_ostream names(seenFile, ec);
-  if (ec)
-    return userError("{0}: {1}", seenFile, ec.message());
-  for (const std::string &entry : seen)
-    names << entry << '\n';
-  return llvm::Error::success();
+  return module ? assembler.assemble(**module) : module.takeError();
 }
 
 namespace {
@@ -153,7 +188,7 @@ static llvm::Error show(Work work, const cuda::CudaOptions &options, llvm::raw_o
     if (!values)
       return values.takeError();
     if (emit == "run")
-      return run(*code, *values, options);
+      return run(*code, *values, options, os);
     if (emit == "cubin")
       return assembleNew(*code, *values, options, os);
     auto plan = emulator::planOf(*code, *values, processors);

@@ -21,6 +21,8 @@ struct DetachedKernel {
   std::string canonical;
 };
 DetachedKernel detachKernel(kernel::GenericOp kernel);
+/// The same without the order and the canonical text, which take as long again: for who compares texts alone.
+DetachedKernel detachText(kernel::GenericOp kernel);
 
 /// A longer axis is no window's.
 constexpr int64_t longestWindow = 64;

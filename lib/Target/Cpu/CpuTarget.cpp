@@ -146,6 +146,7 @@ static llvm::Error prepare(Job &job, schedule::ScheduledKernel &kernel, Compiled
   if (llvm::Error e = lowerToLLVMDialect(*module, *job.isa))
     return e;
   job.context = std::make_unique<llvm::LLVMContext>();
+  job.context->setDiscardValueNames(options.stage == CpuStage::Object); // names of values, which LLVM's passes make for whoever reads them
   auto ir = toLLVMIR(*module, *job.isa, *job.context);
   if (!ir)
     return ir.takeError();

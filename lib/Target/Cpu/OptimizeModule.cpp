@@ -25,7 +25,7 @@ using llvm::OptimizationLevel;
 /// From the functions as they come to loops that are written out, with what is computed twice computed once.
 static constexpr llvm::StringLiteral simplification =
     "function<eager-inv>(simplifycfg,sroa,early-cse),"
-    "ipsccp,globalopt," // sizes that a body is called with
+    "ipsccp<no-func-spec>,globalopt," // sizes that a body is called with
     "function<eager-inv>(" COMBINE BRANCHES "no-op-function),"
     "require<globals-aa>,function(invalidate<aa>),"
     "cgscc(function-attrs<skip-non-recursive-function-attrs>,function<eager-inv>("

@@ -275,7 +275,7 @@ llvm::Error Collector::addGroup(const LaunchGroup &group, Generate generate) {
         return std::move(e);
     return code;
   };
-  return add(first.getContext(), group.name, verified, [&] { return lower::detachKernel(first).text; });
+  return add(first.getContext(), group.name, verified, [&] { return lower::detachText(first).text; });
 }
 
 /// What a cubin depends on beside the kernel's text: whether operands are constant, and may be read ahead of time.

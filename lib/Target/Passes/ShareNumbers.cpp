@@ -98,7 +98,7 @@ static std::vector<Site> sitesOf(GenericOp kernel) {
 
 /// Equal for kernels that differ in the numbers of their sites alone.
 static std::string textWithoutNumbers(GenericOp kernel) {
-  lower::DetachedKernel copy = lower::detachKernel(kernel);
+  lower::DetachedKernel copy = lower::detachText(kernel);
   for (const Site &s : sitesOf(copy.kernel))
     if (s.isOffset())
       s.setOffset(Expr(0));

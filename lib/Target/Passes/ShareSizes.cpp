@@ -104,12 +104,12 @@ struct ShareSizesPass : target::impl::ShareSizesBase<ShareSizesPass> {
     getOperation().walk([&](GenericOp kernel) {
       if (llvm::any_of(kernel->getDiscardableAttrs(), [](NamedAttribute a) { return a.getName().strref().starts_with("schedule."); }))
         return; // its conditions speak of the sizes
-      lower::DetachedKernel own = lower::detachKernel(kernel);
+      lower::DetachedKernel own = lower::detachText(kernel);
       std::string text = own.text;
       Terms terms = termsOf(kernel);
       if (!terms.empty()) {
         writeSizes(own.kernel, termsOf(own.kernel));
-        text = lower::detachKernel(own.kernel).text;
+        text = lower::detachText(own.kernel).text;
       }
       Family &family = families[StringAttr::get(&getContext(), text)];
       family.members.push_back({kernel, std::move(terms)});

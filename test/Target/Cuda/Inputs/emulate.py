@@ -1,9 +1,10 @@
-"""Runs the cases of a group (see cases.py) on the emulator for both architectures and compares with numpy.
+"""Runs the cases of a group (see cases.py) on the emulator for these architectures (75 and 90) and compares with numpy.
 
-With --assemble it only has ptxas take them: what each case calls, for one of the architectures in turn, and for each architecture every entry point
-of a kernel's once, in the first case of the group that has one of that name. With --assemble-all all of each.
+With --assemble it also has ptxas take them, for architectures of its own: what each case calls, for one of the architectures in turn, and for each
+architecture every entry point of a kernel's once, in the first case of the group that has one of that name. With --assemble-all all of each.
 
-Usage: emulate.py [--assemble | --assemble-all] GROUP [SM ...]"""
+Usage: emulate.py GROUP [SM ...] [--assemble [SM ...] | --assemble-all [SM ...]]"""
+import argparse
 import os
 import subprocess
 import sys
@@ -12,9 +13,6 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases
-
-
-HOW = sys.argv.pop(1) if sys.argv[1].startswith("--assemble") else None
 
 
 def write(path, t):
@@ -42,32 +40,22 @@ def told(case):
     return [f"--size={k}={v}" for k, v in case.sizes.items()] + ([f"--processors={case.processors}"] if case.processors else [])
 
 
-def assemble(case, source, sm, folder, called):
-    """`folder`: of names that the group's cases share."""
-    args = []
-    if HOW == "--assemble":
-        args = [f"--seen={folder}/{sm}", f"--called={called}".lower(), *told(case)]
-    done = subprocess.run(["lathe-cuda", source, "--emit=cubin", f"--sm={sm}", "-o", source + ".cubin", *args], capture_output=True, text=True)
+def failure(command):
+    done = subprocess.run(command, capture_output=True, text=True)
     return done.stderr.strip()[:600] if done.returncode else None
 
 
-def run(case, sm, folder, names, called):
-    source = os.path.join(folder, "kernel.mlir")
-    with open(source, "w") as f:
-        f.write(case.mlir())
-    if HOW:
-        return assemble(case, source, sm, names, called)
+def run(case, command, folder, assembling):
+    """On the emulator, against what is expected; `assembling`: arguments with which ptxas takes the code, too."""
     files = []
     for i, t in enumerate(case.inputs + case.expected):
         files.append(os.path.join(folder, f"{i}.bin"))
         fill = i < len(case.inputs)
         write(files[-1], t if fill else (t[0], np.full_like(np.asarray(t[1], np.float32), 77)))
-    args = ["lathe-cuda", source, f"--sm={sm}", *told(case)]
-    if case.launches and launches(case, args) != case.launches:
-        return f"calls {launches(case, args)}, not {case.launches}"
-    done = subprocess.run(args + ["--emit=run"] + [f"--buffer={f}" for f in files], capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr.strip()[:600]
+    if case.launches and launches(case, command) != case.launches:
+        return f"calls {launches(case, command)}, not {case.launches}"
+    if fault := failure(command + ["--emit=run", *assembling] + [f"--buffer={f}" for f in files]):
+        return fault
     for i, t in enumerate(case.expected):
         got = read(files[len(case.inputs) + i], t).astype(np.float64)
         want = np.asarray(t[1], np.float64)
@@ -77,15 +65,43 @@ def run(case, sm, folder, names, called):
     return None
 
 
+def check(case, sm, options, number, names):
+    """`names`: a folder for the names of entry points that ptxas has taken, which the group's cases share."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "kernel.mlir")
+        with open(source, "w") as f:
+            f.write(case.mlir())
+        command, cubin = ["lathe-cuda", source, f"--sm={sm}"], ["-o", source + ".cubin"]
+        if sm in options.assemble_all and (fault := failure(command + ["--emit=cubin", *cubin])):
+            return fault
+        command += told(case)
+        assembling = []
+        if sm in options.assemble:
+            called = sm == options.assemble[number % len(options.assemble)]
+            assembling = [f"--seen={names}/{sm}", f"--called={called}".lower(), *cubin]
+        if sm in options.sms:
+            return run(case, command, folder, assembling)
+        return failure(command + ["--emit=cubin", *assembling]) if assembling else None
+
+
 def main():
-    sms = [int(a) for a in sys.argv[2:]] or [75, 90]
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("group")
+    parser.add_argument("sms", nargs="*", type=int, metavar="SM")
+    parser.add_argument("--assemble", nargs="*", type=int, metavar="SM")
+    parser.add_argument("--assemble-all", nargs="*", type=int, metavar="SM")
+    options = parser.parse_args()
+    usual = [75, 90]
+    options.sms = options.sms or usual
+    for key in ("assemble", "assemble_all"):  # none; the usual ones; these
+        asked = getattr(options, key)
+        setattr(options, key, [] if asked is None else asked or usual)
     bad = 0
     with tempfile.TemporaryDirectory() as names:
-        for i, make in enumerate(cases.GROUPS[sys.argv[1]]):
+        for i, make in enumerate(cases.GROUPS[options.group]):
             case = make()
-            for sm in sms:
-                with tempfile.TemporaryDirectory() as folder:
-                    error = run(case, sm, folder, names, sm == sms[i % len(sms)])
+            for sm in sorted({*options.sms, *options.assemble, *options.assemble_all}):
+                error = check(case, sm, options, i, names)
                 shapes = " ".join("x".join(map(str, t[1].shape)) for t in case.inputs)
                 print(f"{'FAIL' if error else 'ok'} {case.name} sm_{sm} {shapes} {error or ''}")
                 bad += bool(error)
