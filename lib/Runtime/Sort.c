@@ -42,6 +42,12 @@ static int digitsInCache(int64_t n) {
   return bits < LATHE_SORT_LEADING ? bits : LATHE_SORT_LEADING;
 }
 
+/* Bits of each further digit: a table of more entries than two for each word takes longer than the words. */
+static int mostOfDigit(int64_t n) {
+  int bits = bitsOf((uint64_t)n) + 1;
+  return bits < LATHE_SORT_DIGIT ? bits : LATHE_SORT_DIGIT;
+}
+
 /* How many bits below the digit tell words with the same digit apart, as far as their number says. */
 static int bitsToTellApart(const uint32_t *counts, Digit digit, int64_t n) {
   uint64_t squares = 0;

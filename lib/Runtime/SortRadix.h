@@ -47,8 +47,8 @@ static LATHE_OWN_FRAME WORD *NAME(LeadingBits)(WORD *words, WORD *room, int64_t 
   uint32_t leading[1 << LATHE_SORT_LEADING], counts[1 << LATHE_SORT_DIGIT];
   Digit first = leadingDigit(range, digitsInCache(n));
   NAME(Count)(words, n, first, leading);
-  int below = bitsToTellApart(leading, first, n), passes = (below + LATHE_SORT_DIGIT - 1) / LATHE_SORT_DIGIT;
-  if (passes * LATHE_SORT_DIGIT >= first.shift)
+  int most = mostOfDigit(n), below = bitsToTellApart(leading, first, n), passes = (below + most - 1) / most;
+  if (passes * most >= first.shift)
     below = first.shift;
   *rest = first.shift - below;
   for (int shift = *rest; passes > 0; --passes) {
