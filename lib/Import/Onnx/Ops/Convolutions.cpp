@@ -61,7 +61,7 @@ Windows windowsOf(Node &n, const Dims &spatial, llvm::ArrayRef<int64_t> kernel) 
       w.out.push_back(n.simplify(count));
       continue;
     }
-    Expr room = n.simplify(size + w.low[i] + w.high[i] - reach);
+    Expr room = w.room.emplace_back(n.simplify(size + w.low[i] + w.high[i] - reach));
     Expr steps = ceil ? Expr::ceildiv(room, stride) : Expr::floordiv(room, stride);
     // Rounded up, there is one place for a window that is larger than what there is by less than a stride; rounded down there is none, and
     // the result is empty. A number of places below zero is none.

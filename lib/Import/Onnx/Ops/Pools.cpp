@@ -33,12 +33,10 @@ struct Pool {
 static void roundTowardZero(Node &n, Pool &p) {
   if (n.text("auto_pad", "NOTSET") != "NOTSET" || n.flag("ceil_mode", false))
     return;
-  for (size_t i = 0; i < p.w.kernel.size(); ++i) {
-    Expr stride(p.w.strides[i]), reach((p.w.kernel[i] - 1) * p.w.dilations[i] + 1);
-    Expr room = n.simplify(n.dims(p.x)[i + 2] + p.w.low[i] + p.w.high[i] - reach);
+  for (auto [i, room] : llvm::enumerate(p.w.room)) {
     std::optional<int64_t> known = room.constant();
     if (!known)
-      n.requireRoom(room, stride);
+      n.requireRoom(room, Expr(p.w.strides[i]));
     else if (*known < 0 && *known > -p.w.strides[i]) {
       p.w.out[i] = Expr(1);
       p.overhangs = true;

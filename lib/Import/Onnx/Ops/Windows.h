@@ -6,10 +6,10 @@
 
 namespace lathe::onnx {
 
-/// Per spatial dimension.
+/// Per spatial dimension. `room`: the padded elements beside one window; for auto_pad SAME_UPPER and SAME_LOWER, which make it, there is none.
 struct Windows {
   llvm::SmallVector<int64_t> kernel, strides, dilations;
-  Dims low, high, out;
+  Dims low, high, out, room;
 };
 
 /// From strides, dilations, pads, auto_pad and ceil_mode.
