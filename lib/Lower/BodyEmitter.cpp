@@ -54,6 +54,7 @@ void BodyEmitter::bindLane(StringRef axis, Value base, unsigned lanes, Value lan
   laneAxis = context->info.axisIndex(axis).value_or(-1);
   width = lanes;
   mask = laneMask;
+  lanesLeft = {};
   laneIndices = {};
 }
 
@@ -424,10 +425,31 @@ void BodyEmitter::emitStoreOf(kernel::StoreOp store, Value value) {
     active = {};
   Access access{store, a.pointer, value.getType(), active ? (perLane ? splat(active) : active) : Value()};
   if (!perLane || (a.vector && !a.offsets)) {
+    if (lanesLeft && access.mask && active == mask && isa<VectorType>(access.type))
+      return storeLeft(access, value);
     c.hooks.store(c.b, c.loc, access, value);
     return;
   }
   c.hooks.scatter(c.b, c.loc, access, a.offsets ? a.offsets : splat(constantI64(c.b, c.loc, 0)), value);
+}
+
+/// All lanes, some under the mask, or none.
+void BodyEmitter::storeLeft(const Access &access, Value value) {
+  Context &c = *context;
+  auto exceeds = [&](int64_t lanes) { return c.b.create<arith::CmpIOp>(c.loc, arith::CmpIPredicate::sgt, lanesLeft, constantI64(c.b, c.loc, lanes)); };
+  auto store = [&](const Access &a) {
+    c.hooks.store(c.b, c.loc, a, value);
+    c.b.create<scf::YieldOp>(c.loc);
+  };
+  OpBuilder::InsertionGuard guard(c.b);
+  auto all = c.b.create<scf::IfOp>(c.loc, TypeRange{}, exceeds(width - 1), /*addThenBlock=*/true, /*addElseBlock=*/true);
+  c.b.setInsertionPointToStart(all.thenBlock());
+  store({access.op, access.pointer, access.type, Value()});
+  c.b.setInsertionPointToStart(all.elseBlock());
+  auto some = c.b.create<scf::IfOp>(c.loc, TypeRange{}, exceeds(0), /*addThenBlock=*/true, /*addElseBlock=*/false);
+  c.b.create<scf::YieldOp>(c.loc);
+  c.b.setInsertionPointToStart(some.thenBlock());
+  store(access);
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,7 @@ std::vector<SizeHints> schedule::hintsOf(kernel::GenericOp kernel) {
 /// The sizes that one symbol is tried with, ascending.
 static std::vector<int64_t> valuesOf(const SizeHints &h) {
   constexpr int64_t largest = 1 << 18, everyUpTo = 8; // short rows have ways of their own for each length
+  constexpr int64_t quartersFrom = 16, quartersTo = 64; // and those of a few vectors for few of them
   std::vector<int64_t> values = h.expected;
   if (values.empty()) {
     for (int64_t v = std::max<int64_t>(h.min, 1); v <= std::min(everyUpTo, h.max.value_or(everyUpTo)); ++v)
@@ -74,6 +75,10 @@ static std::vector<int64_t> valuesOf(const SizeHints &h) {
     for (int64_t power = 1; power <= largest; power *= 2)
       for (int64_t v : {power, power / 2 * 3})
         if (v >= std::max<int64_t>(h.min, 1) && v <= h.max.value_or(largest))
+          values.push_back(v);
+    for (int64_t power = quartersFrom; power <= quartersTo; power *= 2)
+      for (int64_t v : {power / 4 * 5, power / 4 * 7})
+        if (v >= h.min && v <= h.max.value_or(largest))
           values.push_back(v);
     if (h.max && (values.empty() || *h.max <= largest))
       values.push_back(*h.max);

@@ -32,6 +32,8 @@ struct RowWork {
 
 /// Cycles to begin and end a loop over a row, with a vector's lanes combined at its end.
 constexpr int64_t passCycles = 8;
+/// Of these: to find out that no vector is left over.
+constexpr int64_t passEndCycles = 4;
 /// Instructions that ask whether lanes read elements side by side.
 constexpr unsigned runWeight = 8;
 
@@ -78,9 +80,9 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine 
 }
 
 /// Masks take a sixteenth more, where they have registers. Where a mask is a vector (AVX2), a store with one takes a dozen cycles.
-static Expr masked(const Expr &cost, const Machine &machine, const Expr &rows, int64_t vectors) {
+static Expr masked(const Expr &cost, const Machine &machine, const Expr &rows) {
   constexpr int64_t maskedStore = 12;
-  return machine.maskedBytes ? Expr::floordiv(cost * Expr(17), Expr(16)) : cost + rows * Expr(maskedStore * vectors);
+  return machine.maskedBytes ? Expr::floordiv(cost * Expr(17), Expr(16)) : cost + rows * Expr(maskedStore);
 }
 
 static Expr half(const Expr &e) { return Expr::floordiv(e + Expr(1), Expr(2)); }
@@ -142,25 +144,33 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   });
   constexpr unsigned heaviest = 120;
   if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
-    for (int64_t v = 1; v <= (wide ? 4 : 8); v *= 2) {
-      if (v > 2) // whole vectors alone have no masks
+    for (int64_t v : {1, 2, 3, 4, 6, 8}) { // the last one may be empty
+      if (wide && v > 4)
+        break;
+      int64_t before = v > 4 ? v - 2 : v - 1;
+      if (v > 2 && (llvm::isPowerOf2_64(v) || !machine.maskedBytes)) // whole vectors alone have no masks
         candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1),
                               costOf(work, Expr(v), width, true)});
       Predicate when;
       when.add(row, Relation::LessEqual, Expr(v * width));
-      if (v > 1)
-        when.add(Expr(v / 2 * width), Relation::Less, row);
-      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows, v)});
+      if (before)
+        when.add(Expr(before * width), Relation::Less, row);
+      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows)});
     }
-  // With as many registers, rows of this length, whole, gain as much: by what they do not load again, or by the loop that is not there.
+  // Rows of this length, whole, gain as much: with so many registers by what they do not load again, otherwise by loops whose ends are known.
   constexpr int64_t longest = 16;
-  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && machine.registers >= 32 &&
-      !wide && (work.passes > 1 || work.weight <= lightestSum))
+  bool inRegisters = machine.registers >= 32;
+  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && !wide &&
+      (work.passes > 1 || (inRegisters && work.weight <= lightestSum)))
     candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)),
-                          RowsAttr::get(context, longest, -1, -1), costOf(work, Expr(longest), width, true)});
+                          inRegisters ? RowsAttr::get(context, longest, -1, -1) : looped, costOf(work, Expr(longest), width, true)});
   if (!row.constant() && !s.laneIsParallel && work.passes == 1 && work.weight <= lightestSum)
     candidates.push_back({Predicate().add(Expr(longLightSum * width), Relation::LessEqual, row), RowsAttr::get(context, -1, lightSumUnroll, -1),
                           Expr::floordiv(costOf(work, vectors, width, false) * Expr(15), Expr(16))});
+  // Rows that are a whole number of trips end with these.
+  if (!row.constant() && !s.laneIsParallel && s.unroll > 1)
+    candidates.push_back({Predicate().add(Expr::mod(row, Expr(width * s.unroll)), Relation::Equal, Expr(0)), looped,
+                          costOf(work, vectors, width, false) - work.rows * Expr(passEndCycles * int64_t(work.passes))});
   candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
 }
 

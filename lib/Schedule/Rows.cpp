@@ -424,6 +424,7 @@ llvm::Expected<RowSchedule> schedule::scheduleRows(const BodyInfo &info, const M
   s.exponentialUnroll = machine.registers < 32 && !behindSums ? 1 : s.unroll;
   if (asked && asked.getUnroll() > 0)
     s.unroll = s.exponentialUnroll = asked.getUnroll();
+  s.wholeTrips = !extent && !s.laneIsParallel && facts.provablyDivides(Expr(int64_t(s.width) * s.unroll), info.extents[*s.lane]);
   int64_t jam = asked ? asked.getJam() : -1;
   if (interleaving)
     interleave(*interleaving, work.reduces, s);

@@ -6,8 +6,8 @@
 lathe.symbol "m" range [1, -1]
 lathe.symbol "n" range [1, -1]
 func.func @f(%x: !x) -> (!y, !y) {
-  // CHECK: @sums {{.*}}#schedule.case<"n = 256", #schedule.rows<persist = 16>>, #schedule.case<"512 <= n", #schedule.rows<unroll = 8>>, #schedule.case<#schedule.rows<>>]
-  // AVX2: @sums {{.*}}#schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n", #schedule.rows<unroll = 8>>, #schedule.case<#schedule.rows<>>]
+  // CHECK: @sums {{.*}}#schedule.case<"n = 256", #schedule.rows<persist = 16>>, #schedule.case<"512 <= n", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
+  // AVX2: @sums {{.*}}#schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 32) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
   %0 = kernel.generic reduction @sums axes(i = "m", j = "n") ins(%x : !x) outs(!y) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.load %a["n*i + j"] : <f32> -> f32
@@ -15,7 +15,7 @@ func.func @f(%x: !x) -> (!y, !y) {
     kernel.store %2, %out["i"] : f32, <f32>
   }
   // With an exponential in it, it has enough to do.
-  // CHECK: @exps {{.*}}#schedule.case<"n = 128", #schedule.rows<persist = 8>>, #schedule.case<#schedule.rows<>>]
+  // CHECK: @exps {{.*}}#schedule.case<"n = 128", #schedule.rows<persist = 8>>, #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
   %3 = kernel.generic reduction @exps axes(i = "m", j = "n") ins(%x : !x) outs(!y) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.load %a["n*i + j"] : <f32> -> f32

@@ -14,8 +14,6 @@
 // CODE-LABEL: func.func private @lathe_k0_scores_avx512.way2.body(
 // CODE: llvm.intr.fma
 // CODE-NOT: llvm.store
-// CODE: %[[SUM:.*]] = arith.addf
-// CODE-NOT: llvm.load
 // CODE: %[[SCALED:.*]] = arith.mulf %{{.*}}, %{{.*}} {lathe.rounded} : vector<16xf32>
 // CODE: llvm.getelementptr inbounds %arg2[
 // CODE-NEXT: llvm.store %[[SCALED]],

@@ -38,6 +38,9 @@ public:
   /// The axis takes base + 0 .. base + width - 1. Where the mask (vector of i1; i1 for width 1) is false nothing is read or
   /// written. With width 1 values are scalars.
   void bindLane(llvm::StringRef axis, mlir::Value base, unsigned width, mlir::Value mask = {});
+  /// The mask has the first `left` lanes (i64, also negative, or more than there are). Stores ask for it, and leave the mask out where all are there:
+  /// for machines on which a masked store takes longer than that, also of nothing.
+  void setLanesLeft(mlir::Value left) { lanesLeft = left; }
   /// The value (of the body) is this one from here on: a scalar, or a vector of lanes where it varies along the lane axis.
   /// Of a condition that is bound to a constant, selections compute the chosen side alone.
   void bindValue(mlir::Value bodyValue, mlir::Value emitted);
@@ -104,6 +107,7 @@ private:
   Address addressOf(mlir::Operation *op, mlir::Value ref, mlir::ValueRange indices);
   std::pair<shape::Expr, shape::Expr> splitByLanes(const shape::Expr &e, mlir::ValueRange indices) const;
   mlir::Value exprWith(const shape::Expr &e, mlir::ValueRange indices);
+  void storeLeft(const Access &access, mlir::Value value);
   mlir::Value andMask(mlir::Value predicate);
   mlir::Type laneType(mlir::Type element) const;
   mlir::Value laneSteps();
@@ -113,6 +117,7 @@ private:
   int laneAxis = -1;
   unsigned width = 1;
   mlir::Value mask;
+  mlir::Value lanesLeft; ///< of the mask; null: it is not asked for
   mlir::Value laneIndices; // set while an expression is emitted as a vector of i64
   llvm::DenseMap<mlir::Value, mlir::Value> values;
 };

@@ -49,6 +49,7 @@ struct RowSchedule {
   unsigned width = 1;      ///< lanes
   unsigned unroll = 1;     ///< vectors per trip of the main loop
   unsigned exponentialUnroll = 1; ///< the same of loops in which exponentials are the only functions
+  bool wholeTrips = false; ///< rows of open length are a whole number of trips of the main loop
   bool maskedRest = false; ///< the rest of a row runs under a mask, not as scalar code
   /// Vertical reductions: an item works on this many neighbours along this axis at once, so that what is loaded along the
   /// lanes serves all of them. Divides the axis's extent.

@@ -68,7 +68,7 @@ private:
   Value packedPanel(Value panelIndex);
   void packPanel(const BodyEmitter &point, Value batch, Value firstColumn, Value to);
   void emitTiles(ContractionTile &kernels, const BodyEmitter &point, Value tileFrom, Value tileTo, Value firstPanel, Value count);
-  void eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body);
+  void eachTile(ContractionTile &kernels, Value from, Value to, llvm::function_ref<void(const Tile &)> body);
   /// `takes`: the epilogue takes sums as they leave their registers.
   void emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p, unsigned width, bool takes);
   /// Of a group. One alone needs no loop: without columns there are no items.
@@ -425,7 +425,7 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   bool direct = asked && asked.getDirect() >= 0 ? asked.getDirect() == 1 : known && epilogue.takesSums(shape.reduced.extent().constant());
   bool takes = direct && epilogue.canTakeSums() && !part && !(unit && &kernels != &tiles);
   auto each = [&](Value from, Value to, unsigned width, bool all) {
-    eachTile(tileFrom, tileTo, [&](const Tile &tile) {
+    eachTile(kernels, tileFrom, tileTo, [&](const Tile &tile) {
       if (packsTiles()) {
         Value number = v.sub(tile.index, tileFrom), place = v.sub(number, v.roundDown(number, tilesPerBlock()));
         v.ifThen(v.equal(place, v.i(0)), [&] { packTiles(point, tile.index, tileTo); });
@@ -460,9 +460,18 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
 }
 
 /// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
-/// in place.
-void ContractionEmitter::eachTile(Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
-  v.loop(from, to, 1, [&](Value index) { body(tileAt(index)); });
+/// in place. Of an open number of rows the highest tiles have a loop of their own, in which no panel asks for the height, nor where each row lies.
+void ContractionEmitter::eachTile(ContractionTile &kernels, Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
+  auto asTheyCome = [&](Value index) { body(tileAt(index)); };
+  unsigned most = kernels.maxRows();
+  if (shape.rows.extent().constant() || part || pairs || most < 2)
+    return v.loop(from, to, 1, asTheyCome);
+  Value ofMost = v.select(v.less(high, v.i(most)), v.i(0), highTiles);
+  kernels.setWhich(ContractionTile::Which::Highest);
+  v.loop(from, v.min(to, ofMost), 1, [&](Value index) { body({index, v.mul(index, most), v.i(most)}); });
+  kernels.setWhich(ContractionTile::Which::Lower);
+  v.loop(v.max(from, ofMost), to, 1, asTheyCome);
+  kernels.setWhich(ContractionTile::Which::Allowed);
 }
 
 ContractionEmitter::Tile ContractionEmitter::tileAt(Value index) {

@@ -24,6 +24,8 @@ constexpr int64_t fewestRequested = 1 << 16;
 constexpr int64_t fewestStreamed = 1 << 19;
 /// Of 4 bytes; narrower ones are requested twice.
 constexpr unsigned elementsPerLine = 16;
+/// Rows at one open distance that share a register: the second and the third lie once and twice as far behind it as an index register says.
+constexpr unsigned rowsPerBase = 3;
 /// Sums in flight that hide the latency of a multiply-add.
 constexpr unsigned sumsInFlight = 8;
 
@@ -47,12 +49,19 @@ unsigned ContractionTile::vectorsFor(unsigned rows, unsigned width) const {
   return all;
 }
 
+SmallVector<int64_t> ContractionTile::heightsToEmit() const {
+  if (which == Which::Highest)
+    return {int64_t(maxRows())};
+  SmallVector<int64_t> result(heights.begin(), heights.end());
+  for (unsigned r = 1; heights.empty() && r <= maxRows() - (which == Which::Lower); ++r)
+    result.push_back(r);
+  return result;
+}
+
 void ContractionTile::emit(const lower::BodyEmitter &base, Value panel, Value row, Value rows, Value depth, Value tile,
                            unsigned width) {
   OpBuilder &b = v.b;
-  SmallVector<int64_t> cases(heights.begin(), heights.end());
-  for (unsigned r = 1; heights.empty() && r <= maxRows(); ++r)
-    cases.push_back(r);
+  SmallVector<int64_t> cases = heightsToEmit();
   if (cases.size() == 1)
     return emitRows(base, panel, row, cases[0], depth, tile, width);
   Value index = b.create<arith::IndexCastOp>(v.loc, b.getIndexType(), rows);
@@ -227,8 +236,14 @@ SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter poi
       add(start, *known * int64_t(r));
       continue;
     }
-    add(r ? v.add(start, v.mul(step, r)) : start, 0);
-    result.back().start = v.apart(result.back().start);
+    if (r % rowsPerBase == 0) {
+      add(r ? v.add(start, v.mul(step, r)) : start, 0);
+      result.back().start = v.apart(result.back().start);
+    } else {
+      Row of = result[r - r % rowsPerBase];
+      of.steps = v.mul(step, r % rowsPerBase);
+      result.push_back(of);
+    }
   }
   return result;
 }
@@ -255,6 +270,8 @@ Values ContractionTile::innerLoop(lower::BodyEmitter &point, Value row, Value pa
     int64_t fixed = step ? *step * int64_t(u) : 0;
     for (unsigned r = 0; r < rows; ++r) {
       Value base = v.at(starts[r].start, moved, shape.lhsType);
+      if (starts[r].steps)
+        base = v.at(base, starts[r].steps, shape.lhsType);
       Value element = v.loadScalar(base, v.i(starts[r].displacement + fixed), shape.lhsType);
       Value spread = v.splat(element);
       for (unsigned q = 0; q < vectors; ++q) {

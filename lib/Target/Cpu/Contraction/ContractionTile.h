@@ -33,6 +33,9 @@ public:
   void setReaders(int64_t most, int64_t least);
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
+  /// Calls of emit() from here on are for tiles of maxRows() only, or for lower ones only; nothing: for those that are allowed.
+  enum class Which { Allowed, Highest, Lower };
+  void setWhich(Which tiles) { which = tiles; }
   /// Calls of emit() from here on find the first operand at `memory`.
   void setRows(mlir::Value memory) { lhs = memory; }
   /// The next calls of emit() add to the sums that lie at `memory` as they do in a tile.
@@ -58,6 +61,7 @@ private:
   struct Row {
     mlir::Value start;
     int64_t displacement;
+    mlir::Value steps; ///< and so many elements more; null: none
   };
   bool mayHave(int64_t elements) const;
   bool requestsRows(unsigned rows) const;
@@ -74,7 +78,9 @@ private:
   const ContractionShape &shape;
   mlir::Type panelType;
   mlir::Value lhs;
+  llvm::SmallVector<int64_t> heightsToEmit() const;
   std::set<unsigned> heights; ///< empty: all
+  Which which = Which::Allowed;
   unsigned rowLimit = 12;
   std::optional<int64_t> packedRow;
   mlir::Value tileOfRows;

@@ -351,15 +351,16 @@ void RowEmitter::rowOf(Points &outer, AxisSet bound, const Group &group) {
   int64_t width = schedule.width, vectors = vectorsPerTrip(group), trip = width * vectors;
   // A block is a whole number of trips, so a static extent tells what is left in either case.
   std::optional<int64_t> extent = info.extents[axis].constant();
+  bool leavesNothing = extent ? *extent % trip == 0 : schedule.wholeTrips && width * schedule.unroll % trip == 0;
   if (!extent || *extent >= trip) {
-    Value end = extent && *extent % trip == 0 ? to : roundedEnd(from, to, trip);
+    Value end = leavesNothing ? to : roundedEnd(from, to, trip);
     Value asked = requestedFrom(outer[0], from, end);
     longTrips(outer, bound, group, from, asked, vectors);
     if (llvm::SaveAndRestore<bool> ask(asking, true); asked != end)
       laneTrips(outer, bound, group, asked, end, vectors, width, {});
     from = end;
   }
-  int64_t left = extent ? *extent % trip : trip - 1;
+  int64_t left = leavesNothing ? 0 : extent ? *extent % trip : trip - 1;
   bool masked = schedule.maskedRest && left % width;
   // What walks down columns does so once for each trip: the rest in as few as there are ones in its number of vectors. Elsewhere vector by
   // vector, where a mask is a vector as well; where it has registers of its own, single vectors take no longer with one, and two at a time
@@ -400,9 +401,11 @@ void RowEmitter::addOpenRow(BodyEmitter &outer, Points &persistent) {
   Value length = outer.emitExpr(info.extents[*schedule.lane]);
   for (int64_t i = 0; i < schedule.persistVectors; ++i) {
     Value base = i64(i * schedule.width);
-    Value mask = i < schedule.fullVectors ? Value() : laneMask(b.create<arith::SubIOp>(loc, length, base));
+    Value left = i < schedule.fullVectors ? Value() : b.create<arith::SubIOp>(loc, length, base).getResult();
     persistent.push_back(outer);
-    persistent.back().bindLane(info.axes[*schedule.lane], base, schedule.width, mask);
+    persistent.back().bindLane(info.axes[*schedule.lane], base, schedule.width, left ? laneMask(left) : Value());
+    if (!f.isa.maskedBytes)
+      persistent.back().setLanesLeft(left);
   }
 }
 
