@@ -24,6 +24,7 @@ struct Packer {
     return point.emitExpr(shape.rhs);
   }
   Value lastColumn() { return v.max(v.sub(columns, 1), v.i(0)); }
+  void requestRow(Value k);
   void copyRows();
   void transposeRows();
   bool columnsAreRuns() const;
@@ -37,11 +38,24 @@ Expr lathe::cpu::panelElements(const VectorBuilder &v, const ContractionShape &s
   return (shape.reduced.extent() + v.lanes) * panelColumns; // a transposed block may write past the last row
 }
 
+/// Requests a row some rows ahead: a panel's part of each row is a few lines, and of long rows each lies in another page, where processors do not look
+/// ahead by themselves.
+void Packer::requestRow(Value k) {
+  constexpr int64_t rowsAhead = 16, bytesOfLine = 64;
+  if (!depthFlat)
+    return;
+  int64_t elements = bytesOfLine * 8 / std::max(8u, shape.rhsType.getIntOrFloatBitWidth());
+  Value row = v.at(rhs, offsetAt(v.add(k, rowsAhead), first), shape.rhsType);
+  for (int64_t at = 0; at < panelColumns; at += elements)
+    v.prefetch(row, v.i(at), shape.rhsType, 2);
+}
+
 /// Columns lie side by side: rows of the panel are copied.
 void Packer::copyRows() {
   auto copy = [&](bool partial) {
     v.loop(v.i(0), depth, 1, [&](Value k) {
       Value from = offsetAt(k, first);
+      requestRow(k);
       for (unsigned q = 0; q < panelColumns; q += v.lanes) {
         Value mask = partial ? v.firstLanes(v.sub(v.sub(columns, first), q)) : Value();
         Value row = v.loadConverted(v.at(rhs, from, shape.rhsType), v.i(q), shape.rhsType, mask);

@@ -203,10 +203,10 @@ Values ContractionTile::sumOver(size_t level, lower::BodyEmitter point, Value ro
 /// more loaded elements than there are registers.
 SmallVector<ContractionTile::Row> ContractionTile::rowsAt(lower::BodyEmitter point, Value row, unsigned count) const {
   SmallVector<Row> result;
-  auto add = [&](Value start, int64_t displacement) { result.push_back({v.at(lhs, start, shape.lhsType), displacement}); };
+  auto add = [&](Value start, int64_t displacement) { result.push_back({v.at(lhs, start, shape.lhsType), displacement, {}}); };
   if (tileOfRows) {
     for (unsigned r = 0; r < count; ++r)
-      result.push_back({tileOfRows, int64_t(r)});
+      result.push_back({tileOfRows, int64_t(r), {}});
     return result;
   }
   if (packedRow) {
