@@ -1,4 +1,5 @@
-// Of an open number of rows, shared out among tiles, the highest tiles have a loop in which nobody asks for a height; lower ones choose among theirs.
+// Of an open number of rows, shared out among tiles, lower tiles come first, and choose among their heights; the highest ones have a loop in which nobody
+// asks for a height.
 // Rows at one open distance share a register, three of them: the second and the third lie once and twice as far behind it.
 // RUN: lathe-kernel %s --variant avx2 --emit=mlir | FileCheck %s
 
@@ -7,16 +8,18 @@
 !y = tensor<?x?xf32, #lathe.dims<"m", "n">>
 
 // CHECK-LABEL: func.func private @lathe_k0_product_avx2.body
-// The tile's first row is six times its number.
-// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c6_i64
+// CHECK: scf.index_switch
+// CHECK: case 5 {
+// CHECK-NOT: case 6 {
+// The tile's first row is six times its number, less the rows that lower tiles lack.
+// CHECK: %[[SIX:.*]] = arith.muli %{{.*}}, %c6_i64
+// CHECK: arith.subi %[[SIX]],
 // CHECK-NOT: scf.index_switch
 // CHECK: %[[FIRST:.*]] = llvm.call_intrinsic "llvm.launder.invariant.group"
 // CHECK: %[[FOURTH:.*]] = llvm.call_intrinsic "llvm.launder.invariant.group"
 // CHECK-NOT: llvm.launder
 // CHECK: llvm.intr.fma
-// CHECK: scf.index_switch
-// CHECK: case 5 {
-// CHECK-NOT: case 6 {
+// CHECK-NOT: scf.index_switch
 // CHECK: return
 func.func @product(%x: !x, %w: !w) -> !y {
   %0 = kernel.generic contraction @product axes(i0 = "m", i1 = "n", i2 = "k") ins(%x, %w : !x, !w) outs(!y) attributes {schedule.cases = [

@@ -122,7 +122,7 @@ private:
   std::optional<BodyEmitter> lineBody;
   RowAccess access = RowAccess::InPlace;
   Value rows, columns, depth, panels, rowTiles, together, groups, scratchElements;
-  Value high, highTiles; ///< rows of the first tiles, and how many these are; the rest have one row less
+  Value high, lowTiles; ///< rows of the last tiles; the first ones, of this number, have one row less
   /// Some points of the sum, whose tiles add to those of the part before; the last one's are results.
   struct Part {
     Value first, count, isLast;
@@ -155,7 +155,7 @@ ContractionEmitter::ContractionEmitter(KernelFunction &f, const ContractionShape
   panels = v.ceilDiv(columns, panelColumns);
   rowTiles = v.ceilDiv(rows, body.emitExpr(mostOfTile()));
   high = v.ceilDiv(rows, v.max(rowTiles, v.i(1)));
-  highTiles = v.sub(rows, v.mul(rowTiles, v.sub(high, 1)));
+  lowTiles = v.sub(v.mul(rowTiles, high), rows);
   together = f.emitExpr(panelsTogether());
   groups = v.max(v.ceilDiv(panels, together), v.i(1));
   scratchElements = body.emitExpr(panelPitch());
@@ -459,24 +459,25 @@ void ContractionEmitter::emitTiles(ContractionTile &kernels, const BodyEmitter &
   v.ifThen(isLast, [&] { v.ifThen(atMost(v.lanes), [&] { each(lastPanel, count, v.lanes, false); }, wideOrLast); });
 }
 
-/// The rows are split exactly: the first tiles have one row more than the rest. No row is computed twice, so an epilogue may update
+/// The rows are split exactly: the last tiles have one row more than the first ones. No row is computed twice, so an epilogue may update
 /// in place. Of an open number of rows the highest tiles have a loop of their own, in which no panel asks for the height, nor where each row lies.
+/// The others come before them: they are few, and request what all of them read.
 void ContractionEmitter::eachTile(ContractionTile &kernels, Value from, Value to, llvm::function_ref<void(const Tile &)> body) {
   auto asTheyCome = [&](Value index) { body(tileAt(index)); };
   unsigned most = kernels.maxRows();
   if (shape.rows.extent().constant() || part || pairs || most < 2)
     return v.loop(from, to, 1, asTheyCome);
-  Value ofMost = v.select(v.less(high, v.i(most)), v.i(0), highTiles);
-  kernels.setWhich(ContractionTile::Which::Highest);
-  v.loop(from, v.min(to, ofMost), 1, [&](Value index) { body({index, v.mul(index, most), v.i(most)}); });
+  Value firstHighest = v.select(v.less(high, v.i(most)), rowTiles, lowTiles);
   kernels.setWhich(ContractionTile::Which::Lower);
-  v.loop(v.max(from, ofMost), to, 1, asTheyCome);
+  v.loop(from, v.min(to, firstHighest), 1, asTheyCome);
+  kernels.setWhich(ContractionTile::Which::Highest);
+  v.loop(v.max(from, firstHighest), to, 1, [&](Value index) { body({index, v.sub(v.mul(index, most), lowTiles), v.i(most)}); });
   kernels.setWhich(ContractionTile::Which::Allowed);
 }
 
 ContractionEmitter::Tile ContractionEmitter::tileAt(Value index) {
-  Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.min(index, highTiles));
-  return {index, row, v.select(v.less(index, highTiles), high, low)};
+  Value low = v.sub(high, 1), row = v.add(v.mul(index, low), v.max(v.sub(index, lowTiles), v.i(0)));
+  return {index, row, v.select(v.less(index, lowTiles), low, high)};
 }
 
 void ContractionEmitter::emitTile(ContractionTile &kernels, const BodyEmitter &point, const Tile &tile, Value firstPanel, Value p,

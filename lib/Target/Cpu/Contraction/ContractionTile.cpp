@@ -136,13 +136,13 @@ bool ContractionTile::mayHave(int64_t elements) const {
 static bool looksAhead(const Isa &target, unsigned rows) { return rows == 1 && target.vectorBytes >= 32; }
 
 /// Are a panel's rows requested a little ahead of their use? With sixteen registers a tile has so few rows that loads take two thirds of their slots, and
-/// requests on top 3 to 7 % of the time: what many tiles read waits once.
+/// requests on top 3 to 7 % of the time: what many tiles read waits once, or where there are lower tiles, which come first, is requested by these.
 bool ContractionTile::requestsRows(unsigned rows) const {
   if (!prefetched || looksAhead(v.target, rows))
     return false;
   if (v.target.registers >= 32)
     return true;
-  return readers ? *readers < manyReaders : rows <= maxRows() / 2;
+  return readers ? *readers < manyReaders : which == Which::Lower || rows <= maxRows() / 2;
 }
 
 /// A single tile reads one panel after the other, as they lie, and requests its rows as it goes.
