@@ -72,14 +72,18 @@ static std::vector<int64_t> valuesOf(const SizeHints &h) {
   if (values.empty()) {
     for (int64_t v = std::max<int64_t>(h.min, 1); v <= std::min(everyUpTo, h.max.value_or(everyUpTo)); ++v)
       values.push_back(v);
-    for (int64_t power = 1; power <= largest; power *= 2)
-      for (int64_t v : {power, power / 2 * 3})
-        if (v >= std::max<int64_t>(h.min, 1) && v <= h.max.value_or(largest))
-          values.push_back(v);
-    for (int64_t power = quartersFrom; power <= quartersTo; power *= 2)
-      for (int64_t v : {power / 4 * 5, power / 4 * 7})
-        if (v >= h.min && v <= h.max.value_or(largest))
-          values.push_back(v);
+    auto add = [&](int64_t v) {
+      if (v >= std::max<int64_t>(h.min, 1) && v <= h.max.value_or(largest))
+        values.push_back(v);
+    };
+    for (int64_t power = 1; power <= largest; power *= 2) {
+      add(power);
+      add(power / 2 * 3);
+      if (power >= quartersFrom && power <= quartersTo) {
+        add(power / 4 * 5);
+        add(power / 4 * 7);
+      }
+    }
     if (h.max && (values.empty() || *h.max <= largest))
       values.push_back(*h.max);
     if (values.empty())

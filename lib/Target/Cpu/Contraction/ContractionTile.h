@@ -33,7 +33,7 @@ public:
   void setReaders(int64_t most, int64_t least);
   /// The same where they are split into groups first.
   void allowHeightsOf(const RowGroups &groups, int64_t count) { groups.addHeights(heights, count); }
-  /// Calls of emit() from here on are for tiles of maxRows() only, or for lower ones only; nothing: for those that are allowed.
+  /// Calls of emit() from here on are for tiles of maxRows() only, for lower ones only, or for those that are allowed.
   enum class Which { Allowed, Highest, Lower };
   void setWhich(Which tiles) { which = tiles; }
   /// Calls of emit() from here on find the first operand at `memory`.
@@ -63,6 +63,7 @@ private:
     int64_t displacement;
     mlir::Value steps; ///< and so many elements more; null: none
   };
+  llvm::SmallVector<int64_t> heightsToEmit() const;
   bool mayHave(int64_t elements) const;
   bool requestsRows(unsigned rows) const;
   unsigned vectorsFor(unsigned rows, unsigned width) const;
@@ -78,7 +79,6 @@ private:
   const ContractionShape &shape;
   mlir::Type panelType;
   mlir::Value lhs;
-  llvm::SmallVector<int64_t> heightsToEmit() const;
   std::set<unsigned> heights; ///< empty: all
   Which which = Which::Allowed;
   unsigned rowLimit = 12;
