@@ -164,14 +164,19 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
       (work.passes > 1 || (inRegisters && work.weight <= lightestSum)))
     candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)),
                           inRegisters ? RowsAttr::get(context, longest, -1, -1) : looped, costOf(work, Expr(longest), width, true)});
+  // Rows that are a whole number of trips end with these. Eight sums side by side are for such alone: of others the ends take more than they gain
+  // (Zen 5: 1,000 rows of 1,000 columns 1.07 of the time, of whole trips 1.00).
+  auto proposeWhole = [&](Predicate when, RowsAttr way, int64_t unroll, const Expr &cost) {
+    when.add(Expr::mod(row, Expr(width * unroll)), Relation::Equal, Expr(0));
+    candidates.push_back({when, way, cost - work.rows * Expr(passEndCycles * int64_t(work.passes))});
+  };
+  Expr cost = costOf(work, vectors, width, s.persist != 0);
   if (!row.constant() && !s.laneIsParallel && work.passes == 1 && work.weight <= lightestSum)
-    candidates.push_back({Predicate().add(Expr(longLightSum * width), Relation::LessEqual, row), RowsAttr::get(context, -1, lightSumUnroll, -1),
-                          Expr::floordiv(costOf(work, vectors, width, false) * Expr(15), Expr(16))});
-  // Rows that are a whole number of trips end with these.
+    proposeWhole(Predicate().add(Expr(longLightSum * width), Relation::LessEqual, row), RowsAttr::get(context, -1, lightSumUnroll, -1), lightSumUnroll,
+                 Expr::floordiv(cost * Expr(15), Expr(16)));
   if (!row.constant() && !s.laneIsParallel && s.unroll > 1)
-    candidates.push_back({Predicate().add(Expr::mod(row, Expr(width * s.unroll)), Relation::Equal, Expr(0)), looped,
-                          costOf(work, vectors, width, false) - work.rows * Expr(passEndCycles * int64_t(work.passes))});
-  candidates.push_back({{}, looped, costOf(work, vectors, width, s.persist != 0)});
+    proposeWhole({}, looped, s.unroll, cost);
+  candidates.push_back({{}, looped, cost});
 }
 
 /// Neighbours along an axis of open length share what does not depend on it, the places and predicates of windows, where a call has whole

@@ -1,4 +1,4 @@
-// A sum of loads alone waits for its additions: rows of 32 vectors and more have eight vectors a trip. Among 32 registers a row of sixteen needs no loop.
+// A sum of loads alone waits for its additions: rows of 32 vectors and more have eight vectors a trip, where these are all of it. Among 32 registers a row of sixteen needs no loop.
 // RUN: lathe-opt %s --lathe-schedule=machine=avx512 | FileCheck %s
 // RUN: lathe-opt %s --lathe-schedule=machine=avx2 | FileCheck %s --check-prefix=AVX2
 !x = tensor<?x?xf32, #lathe.dims<"m", "n">>
@@ -6,8 +6,8 @@
 lathe.symbol "m" range [1, -1]
 lathe.symbol "n" range [1, -1]
 func.func @f(%x: !x) -> (!y, !y) {
-  // CHECK: @sums {{.*}}#schedule.case<"n = 256", #schedule.rows<persist = 16>>, #schedule.case<"512 <= n", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
-  // AVX2: @sums {{.*}}#schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 32) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
+  // CHECK: @sums {{.*}}#schedule.case<"n = 256", #schedule.rows<persist = 16>>, #schedule.case<"512 <= n and mod(n, 128) = 0", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
+  // AVX2: @sums {{.*}}#schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n and mod(n, 64) = 0", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 32) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
   %0 = kernel.generic reduction @sums axes(i = "m", j = "n") ins(%x : !x) outs(!y) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.load %a["n*i + j"] : <f32> -> f32

@@ -10,7 +10,7 @@
 // CHECK: %[[FAR:[0-9]+]] = arith.cmpi ugt, %[[BYTES]], %arg5 : i64
 // CHECK: %[[NEAR:[0-9]+]] = arith.cmpi ugt, %arg6, %[[TWICE]] : i64
 // CHECK: %[[ASK:[0-9]+]] = arith.andi %[[FAR]], %[[NEAR]] : i1
-// CHECK: %[[FROM:[0-9]+]] = arith.select %[[ASK]], %c0_i64{{[_0-9]*}}, %[[END:[0-9]+]] : i64
+// CHECK: %[[FROM:[0-9]+]] = arith.select %[[ASK]], %c0_i64{{[_0-9]*}}, %[[END:arg[0-9]+]] : i64
 // CHECK: %[[BEYOND:[0-9]+]] = arith.cmpi ugt, %{{[0-9]+}}, %arg5 : i64
 // CHECK: %[[LONG:[0-9]+]] = arith.select %[[BEYOND]], %{{[0-9]+}}, %c0_i64{{[_0-9]*}} : i64
 // CHECK: scf.for %{{.*}} to %[[LONG]] step %c512_i64
