@@ -33,8 +33,8 @@ constexpr int64_t narrowHeight = 8;
 /// Panels that are put together at most where more would be held, the part of the third-level cache that they may take, and the part of it up to which
 /// rows need none of this.
 constexpr int64_t mostTogether = 16, partOfShared = 8, partForRows = 4;
-/// Points of a sum that takes no longer than storing it.
-constexpr int64_t mostStreamedPoints = 64;
+/// Points of a sum that takes no longer than storing it, and second-level caches that its results are more than.
+constexpr int64_t mostStreamedPoints = 64, streamedCaches = 4;
 /// Items that each thread has at least, where panels are put together.
 constexpr int64_t itemsPerThread = 4;
 /// Of rows that are read part by part: bytes of a part, what stays in the first-level cache, beside a panel's, or near it; its points, beside which a
@@ -64,7 +64,7 @@ private:
   Expr mostOfTile() const;
   Expr panelCount() const { return Expr::ceildiv(shape.columns.extent(), panelColumns); }
   Expr panelsTogether() const;
-  Expr streamedPanels(const Expr &shared) const;
+  Expr streamedPanels(const Expr &cache) const;
   Expr panelPitch() const;
   Expr panelScratch() const;
   void emitGroup(Value group, Value tileFrom, Value tileTo);
@@ -212,19 +212,20 @@ Expr ContractionEmitter::panelsTogether() const {
   // Rows of which the third-level cache holds several times as many come in time, too.
   Expr shared = fact(LATHE_FACT_SHARED), far = Expr::min(Expr(1), Expr::floordiv(rowBytes, Expr::max(Expr(1), Expr::floordiv(shared, Expr(partForRows)))));
   Expr held = Expr::max(Expr::floordiv(half * (pairs ? 4 : 1), panelBytes), far * atMost(Expr::floordiv(shared, panelBytes * partOfShared)));
-  Expr passes = pairs ? all : Expr::max(near, stay ? streamedPanels(shared) : Expr::max(streamedPanels(shared), Expr(1) + all * Expr::floordiv(rowBytes, half)));
+  Expr streamed = Expr::max(near, streamedPanels(fact(LATHE_FACT_CACHE)));
+  Expr passes = pairs ? all : stay ? streamed : Expr::max(streamed, Expr(1) + all * Expr::floordiv(rowBytes, half));
   Expr balanced = Expr::floordiv(shape.batch.extent() * all * tileCount(), threads * itemsPerThread);
   if (parts)
     return Expr::max(Expr(1), Expr::min(Expr::min(Expr(mostPartPanels), all), balanced));
   return Expr::max(Expr(1), Expr::min(Expr::min(held, balanced), Expr::min(all, passes)));
 }
 
-/// Of a short sum whose results no cache holds, storing them is what takes time: all panels, so that rows are written from end to end (Zen 5, sums of
-/// 16, 4096x4096: 0.81 of the time of stretches of 12 panels).
-Expr ContractionEmitter::streamedPanels(const Expr &shared) const {
+/// Of a short sum whose results are many times what a core's cache holds, storing them is what takes time: all panels, so that rows are written from end
+/// to end (Zen 5, sums of 16, 4096x4096: 0.81 of the time of stretches of 12 panels).
+Expr ContractionEmitter::streamedPanels(const Expr &cache) const {
   Expr results = shape.batch.extent() * shape.rows.extent() * shape.columns.extent() * int64_t(shape.accumulatorBytes);
   auto atMostOne = [](const Expr &e) { return Expr::min(Expr(1), e); };
-  return panelCount() * atMostOne(Expr::floordiv(results, Expr::max(Expr(1), shared))) *
+  return panelCount() * atMostOne(Expr::floordiv(results, Expr::max(Expr(1), cache * streamedCaches))) *
          atMostOne(Expr::floordiv(Expr(mostStreamedPoints), Expr::max(Expr(1), shape.reduced.extent())));
 }
 
