@@ -52,14 +52,29 @@ private:
 
 } // namespace
 
-/// The constant vector of N elements that is added to every row; null when the addition is anything else.
+/// The constant vector of N elements that is added to every row, or one number that is added to all of them; null when the addition is anything else.
 static ConstantOp rowBias(Value other, int64_t columns) {
   if (auto spread = other.getDefiningOp<BroadcastOp>())
     other = spread.getX();
   auto c = other.getDefiningOp<ConstantOp>();
   auto type = c ? typeOf(other) : RankedTensorType();
   bool isRow = c && type.getRank() > 0 && type.getNumElements() == columns && type.getShape().back() == columns;
-  return isRow ? c : ConstantOp();
+  return isRow || (c && isa<SplatElementsAttr>(c.getValue())) ? c : ConstantOp();
+}
+
+/// A bias as a vector, whatever its rank was; null where it cannot be read.
+static ConstantOp asVector(OpBuilder &b, ConstantOp bias, int64_t columns) {
+  auto type = typeOf(bias.getResult());
+  auto vector = RankedTensorType::get({columns}, type.getElementType());
+  if (type == vector)
+    return bias;
+  if (auto splat = dyn_cast<SplatElementsAttr>(bias.getValue()))
+    return b.create<ConstantOp>(bias.getLoc(), DenseElementsAttr::get(vector, splat.getSplatValue<Attribute>()));
+  std::optional<ConstantTensor> t = readConstant(bias.getValue());
+  if (!t)
+    return {};
+  t->type = vector;
+  return b.create<ConstantOp>(bias.getLoc(), writeConstant(*t, "bias"));
 }
 
 std::optional<Projection> Merger::projectionOf(ContractOp op) {
@@ -125,34 +140,24 @@ ElementsAttr Merger::joined(MutableArrayRef<ConstantOp> parts, int64_t axis) {
 }
 
 void Merger::merge(MutableArrayRef<Projection> group) {
-  SmallVector<ConstantOp> weights, biases;
+  SmallVector<ConstantOp> weights;
   SmallVector<Location> locations;
   for (Projection &p : group) {
     weights.push_back(p.weights);
     locations.push_back(p.op.getLoc());
-    if (p.bias) {
-      biases.push_back(p.bias);
+    if (p.bias)
       locations.push_back(p.biased.getLoc());
-    }
   }
   Projection &first = group.front();
   ElementsAttr all = joined(weights, 1 - first.contracted);
   ElementsAttr allBiases;
-  if (!biases.empty()) {
-    SmallVector<ConstantOp> rows; // as vectors, whatever their rank was
+  if (first.bias) { // or none has one
+    SmallVector<ConstantOp> rows;
     OpBuilder b(first.op);
-    for (ConstantOp c : biases) {
-      auto type = typeOf(c.getResult());
-      if (type.getRank() == 1) {
-        rows.push_back(c);
-        continue;
-      }
-      std::optional<ConstantTensor> t = readConstant(c.getValue());
-      if (!t)
-        return;
-      t->type = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-      rows.push_back(b.create<ConstantOp>(c.getLoc(), writeConstant(*t, "bias")));
-    }
+    for (Projection &p : group)
+      rows.push_back(asVector(b, p.bias, p.columns()));
+    if (!llvm::all_of(rows, [](ConstantOp c) { return bool(c); }))
+      return;
     allBiases = joined(rows, 0);
     if (!allBiases)
       return;

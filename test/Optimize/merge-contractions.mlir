@@ -45,3 +45,25 @@ func.func @rows(%x: tensor<4x2xf32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<4x
   %5 = lathe.tanh %2 : tensor<4x1xf32>
   return %3, %4, %5 : tensor<4xf32>, tensor<8xf32>, tensor<4x1xf32>
 }
+
+// -----
+
+// A bias of one number may have been spread to the whole result already.
+// CHECK-LABEL: func @splats
+// CHECK-DAG: %[[B:.*]] = lathe.constant dense<[1.000000e+01, 2.000000e+01, 2.000000e+01]> : tensor<3xf32>
+// CHECK: %[[R:.*]] = lathe.contract
+// CHECK-NOT: lathe.contract
+// CHECK: lathe.broadcast %[[B]]
+func.func @splats(%x: tensor<4x2xf32>) -> (tensor<1x4xf32>, tensor<2x4xf32>) {
+  %w1 = lathe.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %w2 = lathe.constant dense<[[5.0, 6.0], [7.0, 8.0]]> : tensor<2x2xf32>
+  %b1 = lathe.constant dense<10.0> : tensor<4x1xf32>
+  %b2 = lathe.constant dense<20.0> : tensor<4x2xf32>
+  %0 = lathe.contract %x, %w1 batch [] x [] over [1] x [0] : tensor<4x2xf32>, tensor<2x1xf32> -> tensor<4x1xf32>
+  %1 = lathe.contract %x, %w2 batch [] x [] over [1] x [0] : tensor<4x2xf32>, tensor<2x2xf32> -> tensor<4x2xf32>
+  %2 = lathe.add %0, %b1 : tensor<4x1xf32>
+  %3 = lathe.add %b2, %1 : tensor<4x2xf32>
+  %4 = lathe.transpose %2 [1, 0] : tensor<4x1xf32> -> tensor<1x4xf32>
+  %5 = lathe.transpose %3 [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  return %4, %5 : tensor<1x4xf32>, tensor<2x4xf32>
+}
