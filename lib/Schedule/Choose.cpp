@@ -324,6 +324,8 @@ Choice schedule::choose(kernel::GenericOp kernel, ArrayRef<SizeHints> hints, con
     proposeAttention(BodyInfo(kernel), machine, candidates, choice);
   if (c == KernelClass::Reduction)
     proposeWinograd(BodyInfo(kernel), machine, candidates, choice);
+  if (c == KernelClass::Sort || c == KernelClass::Scan)
+    proposeContiguous(BodyInfo(kernel), candidates);
   // A contraction that tiles do not multiply runs as a sum of products.
   if ((isRowClass(c) || c == KernelClass::Contraction) && candidates.empty())
     if (RowForm form(kernel); form.info) {

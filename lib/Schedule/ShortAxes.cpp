@@ -97,3 +97,40 @@ void schedule::proposeSingles(const BodyInfo &info, std::vector<Candidate> &cand
     for (const std::string &size : sizesOfRows(info))
       propose(info, size, 1, candidates);
 }
+
+/// The axis that a kernel's operation goes along one after the other.
+static std::optional<StringRef> orderedAxis(Operation *op) {
+  if (auto sort = dyn_cast<kernel::SortOp>(op))
+    return sort.getAxis();
+  if (auto scan = dyn_cast<kernel::ScanOp>(op))
+    return scan.getAxis();
+  return std::nullopt;
+}
+
+/// The sizes that alone tell how far apart the axis's elements lie.
+static std::set<std::string> sizesBetween(const BodyInfo &info, StringRef axis) {
+  std::set<std::string> sizes;
+  for (Operation *op : info.ops) {
+    std::optional<Expr::Linear> linear = isa<kernel::LoadOp>(op) ? info.exprOf(op).linearIn(axis.str()) : std::nullopt;
+    if (std::optional<std::string> size = linear ? sizeIn(linear->coefficient) : std::nullopt)
+      sizes.insert(*size);
+  }
+  return sizes;
+}
+
+void schedule::proposeContiguous(const BodyInfo &info, std::vector<Candidate> &candidates) {
+  auto plain = PlainAttr::get(info.kernel->getContext());
+  for (Operation *op : info.ops) {
+    std::optional<StringRef> along = orderedAxis(op);
+    std::set<std::string> sizes = along ? sizesBetween(info, *along) : std::set<std::string>();
+    if (sizes.empty())
+      continue;
+    Expr points(1); // that are read
+    auto sort = dyn_cast<kernel::SortOp>(op);
+    for (auto [axis, extent] : llvm::zip_equal(info.axes, info.extents))
+      points = sort && axis == sort.getRankAxis() ? points : points * extent;
+    for (const std::string &size : sizes)
+      candidates.push_back({Predicate().add(Expr::symbol(size), Relation::Equal, Expr(1)), plain, Expr(0)});
+    candidates.push_back({{}, plain, points});
+  }
+}

@@ -131,6 +131,8 @@ def build(symbolic):
         m.tops(kind, (50, 37), 0, [1, 2, 4, 5, 50])
         m.tops(kind, (20, 45), 0, [1, 3, 20])
         m.tops(kind, (4, 37), 0, [1, 3, 4])
+        m.tops(kind, (5, 70, 1), 1, [1, 5, 70])  # as many sequences side by side as turn out: one
+        m.scans(kind, (5, 70, 1), 1)
     m.tops(np.float16, (3, 1030), 1, [1], False)
     m.tops(np.float32, (2, 60000), 1, [1, 50, 2000, 3751, 59000])
     for kind in (np.float32, np.int64):  # few are kept in a heap, more are collected: up to 64, an eighth and a sixteenth of a row

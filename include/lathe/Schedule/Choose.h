@@ -76,6 +76,8 @@ void proposeBroadcasts(const lower::BodyInfo &info, std::vector<Candidate> &cand
 void proposeShortAxes(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 /// Rows of open length that turn out as one element: lanes run along another axis. Behind the ways in which nothing is repeated, where all is one row.
 void proposeSingles(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
+/// A way for sequences, which are sorted or scanned, that lie side by side in a number of them that turns out as one: it is read from end to end.
+void proposeContiguous(const lower::BodyInfo &info, std::vector<Candidate> &candidates);
 /// A way for rows that are copied as they are and are long.
 void proposeCopies(const lower::BodyInfo &info, const Machine &machine, std::vector<Candidate> &candidates);
 /// Ways for whole numbers of neighbours along an axis of open length, which share work.

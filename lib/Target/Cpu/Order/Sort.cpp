@@ -154,9 +154,11 @@ Value SortEmitter::call(StringRef name, Type result, ValueRange arguments) {
 void SortEmitter::declareFunctions() {
   OpBuilder::InsertionGuard guard(b);
   Type pointer = words.getType(), i64 = b.getI64Type();
-  b.setInsertionPointToStart(b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>().getBody());
+  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  b.setInsertionPointToStart(module.getBody());
   auto declare = [&](StringRef name, TypeRange arguments, TypeRange results) {
-    b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
+    if (!module.lookupSymbol(name)) // another way to run may have declared it
+      b.create<func::FuncOp>(f.loc, name, b.getFunctionType(arguments, results)).setPrivate();
   };
   std::string kind = wordBytes == 8 ? "" : "wide_";
   declare("lathe_sort_" + kind + "words", {pointer, pointer, i64, i64}, {pointer});
