@@ -60,6 +60,7 @@ private:
   /// Loads of the keys give what the number in the word says.
   void bindKeys(BodyEmitter &point, Value index, Value number);
   Expr sortedWords() const;
+  kernel::StoreOp indicesOfAll() const;
   Expr roomBegins(int64_t rows) const;
   void emitAt(BodyEmitter point, Value place, Value index);
   Value keyAt(const BodyEmitter &row, Value base, unsigned width);
@@ -124,6 +125,19 @@ Expr SortEmitter::sortedWords() const {
   return Expr::min(info.extents[axis], count + Expr::min(Expr::floordiv(count, 64), Expr(4096)) + Expr(64));
 }
 
+/// Where all of a row is wanted and its indices are a result, words are written to their places: they are as wide, and each is read before its index takes its
+/// place. A row then needs the room beside them alone.
+kernel::StoreOp SortEmitter::indicesOfAll() const {
+  kernel::SortOp sort = op;
+  if (lane || wordBytes != 8 || info.extents[axis] != info.extents[rankAxis] || f.kernel->hasAttr("in_place"))
+    return {};
+  for (Operation *o : info.ops)
+    if (auto store = dyn_cast<kernel::StoreOp>(o); store && store.getValue() == sort.getResult() && store.getIndices().empty())
+      if (schedule::stepAlong(info, store, rankAxis) == 1 && schedule::stepAlong(info, store, axis) == 0)
+        return store;
+  return {};
+}
+
 /// Bytes before the room in which they are sorted, which takes as much again. Of a single row it may lie where words have been that were
 /// dropped; those that are collected are a quarter of the row, and end before it.
 Expr SortEmitter::roomBegins(int64_t rows) const {
@@ -138,7 +152,7 @@ KernelPlan SortEmitter::plan() const {
   int64_t together = lane ? v.lanes : 1, rows = longestGathered ? 1 : together; // rows: of which the words are written down
   if (lane)
     plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
-  plan.scratchBytes = roomBegins(rows) + roomFor(sortedWords(), wordBytes);
+  plan.scratchBytes = indicesOfAll() ? roomFor(info.extents[axis], wordBytes) : roomBegins(rows) + roomFor(sortedWords(), wordBytes);
   plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
   return plan;
 }
@@ -173,7 +187,7 @@ llvm::Error SortEmitter::run() {
   words = f.scratch;
   declareFunctions();
   stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
-  room = v.at(words, outer.emitExpr(roomBegins(lane && !longestGathered ? v.lanes : 1)), b.getI8Type());
+  room = indicesOfAll() ? f.scratch : v.at(words, outer.emitExpr(roomBegins(lane && !longestGathered ? v.lanes : 1)), b.getI8Type());
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
@@ -270,6 +284,11 @@ void SortEmitter::emitFirstOfColumns(const BodyEmitter &side, unsigned count) {
 }
 
 void SortEmitter::emitRow(const BodyEmitter &row) {
+  if (kernel::StoreOp store = indicesOfAll()) {
+    BodyEmitter first = row;
+    first.bindAxis(info.axes[rankAxis], v.i(0));
+    words = first.addressOf(store);
+  }
   if (laneScore(info, axis) <= 0 && info.extents[rankAxis].constant().value_or(INT64_MAX) > mostSelected) {
     writeAll(row, v.i(0));
     return emitOrdered(row, sorted(words));
