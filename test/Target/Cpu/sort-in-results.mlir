@@ -7,7 +7,7 @@
 !h = tensor<500xi64>
 func.func @f(%x: !x, %d: !d) -> (!i, !h, !i) {
   // CHECK-LABEL: func.func private @{{[a-z0-9_]*}}all_avx2.body(
-  // CHECK: %[[ROW:[0-9]+]] = llvm.getelementptr %arg1[
+  // CHECK: %[[ROW:[0-9]+]] = llvm.getelementptr inbounds %arg1[
   // CHECK: call @lathe_sort_words(%[[ROW]], %arg7,
   // CHECK-LABEL: @{{[a-z0-9_]*}}all_avx2_plan(
   // CHECK: llvm.store %c8000_i64
