@@ -2,7 +2,7 @@
 //
 // A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
 // of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
-// indices; those that are the keys themselves are taken from the words. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
+// indices; those that are the keys themselves are taken from the words, which lie where the indices of all will be. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
 // kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together. The
 // first one of a row, or the first few of rows side by side, stay in registers, where it is known that no more are wanted.
 //
