@@ -761,6 +761,11 @@ def assertions():
     yield from fx_assertions.assertions()
 
 
+def quantiles():
+    import fx_quantiles
+    yield from fx_quantiles.quantiles()
+
+
 FAMILIES = {"samples": samples, "overloads": overloads, "signals": signals, "matrices": matrices, "views": views, "strided": strided,
             "functions": functions, "images": images, "data": data, "losses": losses, "regions": regions, "states": states, "recurrences": recurrences, "complexes": complexes, "gradients": gradients,
-            "found": found, "halves": halves, "assertions": assertions}
+            "found": found, "halves": halves, "assertions": assertions, "quantiles": quantiles}

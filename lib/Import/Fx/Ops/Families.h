@@ -53,6 +53,7 @@ llvm::ArrayRef<OpEntry> specialOps();
 llvm::ArrayRef<OpEntry> polynomialOps();
 llvm::ArrayRef<OpEntry> productOps();
 llvm::ArrayRef<OpEntry> quantileOps();
+llvm::ArrayRef<OpEntry> sampleQuantileOps();
 llvm::ArrayRef<OpEntry> integralOps();
 llvm::ArrayRef<OpEntry> marginOps();
 llvm::ArrayRef<OpEntry> bitOps();

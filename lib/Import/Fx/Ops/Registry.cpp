@@ -12,7 +12,7 @@ static constexpr llvm::ArrayRef<OpEntry> (*families[])() = {
     unaryOps,  functionOps,  activationOps, binaryOps,  compareOps, convertOps, reduceOps, scanOps,  sortOps,      shapeOps,
     sliceOps,  splitOps,      diagonalOps, stridedOps, joinOps,    stackOps,  indexOps, dataOps, scatterOps,   createOps,
     matmulOps, normOps, numberOps,       attentionOps, convOps,   poolOps, adaptivePoolOps, blockOps,    padOps,    resizeOps, recurrentOps, assertOps, lossOps, searchOps, randomOps, bagOps, quantizeOps, backwardOps,
-    complexOps, fourierOps, specialOps, polynomialOps, productOps, quantileOps, integralOps, marginOps, bitOps, segmentOps, linalgOps, matrixNormOps, histogramOps, detectionOps};
+    complexOps, fourierOps, specialOps, polynomialOps, productOps, quantileOps, sampleQuantileOps, integralOps, marginOps, bitOps, segmentOps, linalgOps, matrixNormOps, histogramOps, detectionOps};
 
 /// Operators that torch has under several names, overload by overload.
 static constexpr std::pair<const char *, const char *> otherNames[] = {
