@@ -67,7 +67,7 @@ std::vector<SizeHints> schedule::hintsOf(kernel::GenericOp kernel) {
 /// The sizes that one symbol is tried with, ascending.
 static std::vector<int64_t> valuesOf(const SizeHints &h) {
   constexpr int64_t largest = 1 << 18, everyUpTo = 8; // short rows have ways of their own for each length
-  constexpr int64_t quartersFrom = 16, quartersTo = 64; // and those of a few vectors for few of them
+  constexpr int64_t quartersFrom = 16, quartersTo = 64, eighthsFrom = 32; // and those of a few vectors for few of them
   std::vector<int64_t> values = h.expected;
   if (values.empty()) {
     for (int64_t v = std::max<int64_t>(h.min, 1); v <= std::min(everyUpTo, h.max.value_or(everyUpTo)); ++v)
@@ -83,6 +83,8 @@ static std::vector<int64_t> valuesOf(const SizeHints &h) {
         add(power / 4 * 5);
         add(power / 4 * 7);
       }
+      for (int64_t odd = 9; power >= eighthsFrom && power <= quartersTo && odd < 16; odd += 2)
+        add(power / 8 * odd);
     }
     if (h.max && (values.empty() || *h.max <= largest))
       values.push_back(*h.max);

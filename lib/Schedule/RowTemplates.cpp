@@ -25,6 +25,7 @@ struct RowWork {
   unsigned weight = 0;  ///< instructions per vector of the lane axis, in all passes
   unsigned again = 0;   ///< loads that later passes repeat
   unsigned gathers = 0; ///< accesses of which every lane moves on its own
+  bool stores = false;  ///< results along the lane axis
   int64_t bytes = 0;    ///< moved per point of the lane axis
   Expr rows = Expr(1);  ///< points of all other axes
 };
@@ -40,7 +41,6 @@ constexpr unsigned runWeight = 8;
 static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine &machine) {
   RowWork w;
   unsigned loads = 0;
-  bool stores = false;
   AxisSet lane = AxisSet(1) << *s.lane;
   for (Operation *op : info.ops) {
     bool along = info.domainOf(op) & lane;
@@ -52,7 +52,7 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine 
       continue;
     w.weight += weightOf(op);
     loads += isa<kernel::LoadOp>(op);
-    stores |= isa<kernel::StoreOp>(op);
+    w.stores |= isa<kernel::StoreOp>(op);
     if (!isa<kernel::LoadOp, kernel::StoreOp>(op))
       continue;
     w.bytes += std::max(1u, accessedType(op).getIntOrFloatBitWidth() / 8);
@@ -71,7 +71,7 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine 
     else
       w.gathers += indirect || !step || *step < 0 || *step > 1;
   }
-  w.passes = std::max(1u, w.passes + stores);
+  w.passes = std::max(1u, w.passes + w.stores);
   w.again = (w.passes - 1) * loads;
   for (unsigned a = 0; a < info.axes.size(); ++a)
     if (a != *s.lane)
@@ -80,9 +80,9 @@ static RowWork workOf(const BodyInfo &info, const RowSchedule &s, const Machine 
 }
 
 /// Masks take a sixteenth more, where they have registers. Where a mask is a vector (AVX2), a store with one takes a dozen cycles.
-static Expr masked(const Expr &cost, const Machine &machine, const Expr &rows) {
+static Expr masked(const Expr &cost, const Machine &machine, const RowWork &w) {
   constexpr int64_t maskedStore = 12;
-  return machine.maskedBytes ? Expr::floordiv(cost * Expr(17), Expr(16)) : cost + rows * Expr(maskedStore);
+  return machine.maskedBytes || !w.stores ? Expr::floordiv(cost * Expr(17), Expr(16)) : cost + w.rows * Expr(maskedStore);
 }
 
 static Expr half(const Expr &e) { return Expr::floordiv(e + Expr(1), Expr(2)); }
@@ -144,10 +144,10 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
   });
   constexpr unsigned heaviest = 120;
   if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
-    for (int64_t v : {1, 2, 3, 4, 6, 8}) { // the last one may be empty
+    for (int64_t v = 1; v <= 8; ++v) {
       if (wide && v > 4)
         break;
-      int64_t before = v > 4 ? v - 2 : v - 1;
+      int64_t before = v - 1;
       if (v > 2 && (llvm::isPowerOf2_64(v) || !machine.maskedBytes)) // whole vectors alone have no masks
         candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1),
                               costOf(work, Expr(v), width, true)});
@@ -155,7 +155,7 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
       when.add(row, Relation::LessEqual, Expr(v * width));
       if (before)
         when.add(Expr(before * width), Relation::Less, row);
-      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work.rows)});
+      candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work)});
     }
   // Rows of this length, whole, gain as much: with so many registers by what they do not load again, otherwise by loops whose ends are known.
   constexpr int64_t longest = 16;

@@ -7,7 +7,7 @@ lathe.symbol "m" range [1, -1]
 lathe.symbol "n" range [1, -1]
 func.func @f(%x: !x) -> (!y, !y) {
   // CHECK: @sums {{.*}}#schedule.case<"n = 256", #schedule.rows<persist = 16>>, #schedule.case<"512 <= n and mod(n, 128) = 0", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
-  // AVX2: @sums {{.*}}#schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n and mod(n, 64) = 0", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 32) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
+  // AVX2: @sums {{.*}}#schedule.case<"n <= 56 and 48 < n", #schedule.rows<persist = 7>>, #schedule.case<"n = 64", #schedule.rows<persist = 8>>, {{.*}}#schedule.case<"256 <= n and mod(n, 64) = 0", #schedule.rows<unroll = 8>>, #schedule.case<"mod(n, 32) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]
   %0 = kernel.generic reduction @sums axes(i = "m", j = "n") ins(%x : !x) outs(!y) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):
     %1 = kernel.load %a["n*i + j"] : <f32> -> f32

@@ -26,8 +26,9 @@ lathe.symbol "h" range [1, 4096] hints [120, 1000]
 // CHECK: @softmax {{.*}} attributes {schedule.cases = [{{.*}}#schedule.case<"n <= 16", #schedule.rows<persist = 1>>, #schedule.case<"n <= 32 and 16 < n", #schedule.rows<persist = 2>>,
 // CHECK-SAME: #schedule.case<"n <= 48 and 32 < n", #schedule.rows<persist = 3>>,
 // CHECK-SAME: #schedule.case<"n = 64", #schedule.rows<persist = 4>>, #schedule.case<"n <= 64 and 48 < n", #schedule.rows<persist = 4>>,
-// CHECK-SAME: #schedule.case<"n <= 96 and 64 < n", #schedule.rows<persist = 6>>,
-// CHECK-SAME: #schedule.case<"n = 128", #schedule.rows<persist = 8>>, #schedule.case<"n <= 128 and 96 < n", #schedule.rows<persist = 8>>,
+// CHECK-SAME: #schedule.case<"n <= 80 and 64 < n", #schedule.rows<persist = 5>>, #schedule.case<"n <= 96 and 80 < n", #schedule.rows<persist = 6>>,
+// CHECK-SAME: #schedule.case<"n <= 112 and 96 < n", #schedule.rows<persist = 7>>,
+// CHECK-SAME: #schedule.case<"n = 128", #schedule.rows<persist = 8>>, #schedule.case<"n <= 128 and 112 < n", #schedule.rows<persist = 8>>,
 // CHECK-SAME: #schedule.case<"n = 256", #schedule.rows<persist = 16>>,
 // Longer ones are whole trips of the loop, or leave something over.
 // CHECK-SAME: #schedule.case<"mod(n, 64) = 0", #schedule.rows<>>, #schedule.case<#schedule.rows<>>]}
@@ -63,7 +64,7 @@ func.func @softmax(%x: !x) -> !x {
 }
 
 // Of the sizes that are expected, 120 alone fits: what serves no other is not made.
-// CHECK: @hinted {{.*}} attributes {schedule.cases = [#schedule.case<"h <= 128 and 96 < h", #schedule.rows<persist = 8>>, #schedule.case<#schedule.rows<>>]}
+// CHECK: @hinted {{.*}} attributes {schedule.cases = [#schedule.case<"h <= 128 and 112 < h", #schedule.rows<persist = 8>>, #schedule.case<#schedule.rows<>>]}
 func.func @hinted(%x: !h) -> !h {
   %0 = kernel.generic reduction @hinted axes(i0 = "m", i1 = "h") ins(%x : !h) outs(!h) {
   ^bb0(%a: !kernel.ref<f32>, %out: !kernel.ref<f32>):

@@ -40,7 +40,7 @@ struct CompileOptions {
   std::string precision;         ///< of contractions: f32, tf32 (GPUs), bf16, f16; empty: the model's
   std::string toolkit;           ///< folder of a device's tools; empty: found
   bool directConvolutions = false; ///< on CPUs with all of their products
-  unsigned maxSchedules = 20;    ///< of one kernel for CPUs
+  unsigned maxSchedules = 24;    ///< of one kernel for CPUs
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
   unsigned threads = 2;          ///< of code generation, and of packing constants
   unsigned effort = 2;           ///< of code generation for CPUs, 0 to 3

@@ -39,7 +39,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 20; ///< of one kernel
+  unsigned mostSchedules = 24; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 

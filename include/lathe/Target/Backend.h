@@ -52,7 +52,7 @@ struct CodeOptions {
   std::string hostArch;          ///< of the artifact's host code
   unsigned threads = 2;          ///< of code generation
   unsigned effort = 2;           ///< of LLVM, 0 to 3
-  unsigned mostSchedules = 20;   ///< of one kernel
+  unsigned mostSchedules = 24;   ///< of one kernel
   bool directConvolutions = false; ///< with all of their products
   std::string precision;         ///< of contractions, where the device multiplies in several; empty: the model's
   std::string toolkit;           ///< folder of a vendor's tools; empty: found

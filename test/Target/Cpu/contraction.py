@@ -175,6 +175,16 @@ def panels_together(variant):
         for forced in ('panels = 3', 'panels = 64', 'height = 3, panels = 2'):
             kernel = Kernel(text, ['f32'] * 2, ['f32'], variant, f'attributes {{schedule.cases = [#schedule.case<#schedule.tiles<{forced}>>]}} ')
             check(f'{variant} {layout} {forced}', kernel, inputs, [2, m], want, chunk=5)
+    body = contract('24*m + k', '1300*k + n', 'k', False) + store('%c', '1300*m + n')
+    kernel, items = Kernel(f'contraction @x axes(m = "mm", n = "1300", k = "24") {{ {body} }}', ['f32'] * 2, ['f32'], variant), []
+    a, b = normal(m, 24), normal(24, 1300)
+    for facts in ([1, 1 << 20, 16 << 20], [1, 1 << 14, 16 << 20]):  # results that are four second-level caches are written from end to end
+        kernels.FACTS[:] = facts
+        items.append(kernel.plan([m])[0])
+        check(f'{variant} streamed results {facts}', kernel, [a, b], [m], a.astype(float) @ b, chunk=5)
+    if items[1] >= items[0]:
+        wrong += 1
+        print(f'{variant} streamed results: items {items}')
     kernels.FACTS[:] = [1, 1 << 20, 16 << 20]
     body = contract('k*1 + 4001*m', f'{n}*k + n', 'k', True, ('f32', 'bf16', 'f32')) + store('%c', f'{n}*m + n')
     kernel = Kernel(f'contraction @x axes(m = "mm", n = "{n}", k = "4001") {{ {body} }}', ['f32', 'bf16'], ['f32'], variant)
