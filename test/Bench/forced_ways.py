@@ -22,7 +22,7 @@ import onnx
 from onnx import helper
 
 BOUND = 1.05
-ROWS = [f'rows<unroll = {n}>' for n in (1, 2, 4, 8)] + [f'rows<persist = {n}>' for n in (1, 2, 3, 4, 6, 8, 16)]
+ROWS = [f'rows<unroll = {n}>' for n in (1, 2, 4, 8)] + [f'rows<persist = {n}>' for n in (*range(1, 9), 16)]
 THREADS = [f'threads<row = {r}, persist = {p}>' for r, p in
            ((8, 4), (32, 0), (32, 1), (32, 4), (32, 8), (128, 0), (128, 4), (256, 0), (256, 4), (256, 8), (512, 0), (512, 16))]
 WAYS = {
