@@ -14,7 +14,6 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-static Value flat(OpContext &c, Value x) { return c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}); }
 static Value asMask(OpContext &c, Value x) { return c.g.cast(x, c.g.b.getI1Type()); }
 
 /// Before each element of a list of booleans, how many are true; with it, or without.
@@ -23,7 +22,7 @@ static Value countUpTo(OpContext &c, Value mask, bool exclusive) {
 }
 
 static Value countTrue(OpContext &c, Value mask) {
-  return c.g.reduce(ReduceKind::Sum, c.g.cast(flat(c, mask), c.g.b.getI64Type()), {0}, false);
+  return c.g.reduce(ReduceKind::Sum, c.g.cast(flattened(c, mask), c.g.b.getI64Type()), {0}, false);
 }
 
 /// The places of the true elements of a list.
@@ -89,7 +88,7 @@ static llvm::Error nonzeroColumns(OpContext &c) {
 
 /// As many as asked for; what is missing is a value.
 static llvm::Error nonzeroStatic(OpContext &c) {
-  Value x = c.tensor("self"), mask = flat(c, asMask(c, x));
+  Value x = c.tensor("self"), mask = flattened(c, asMask(c, x));
   Expr size = c.size("size");
   Dims dims = dimsOf(x);
   Type i64 = c.g.b.getI64Type();
@@ -99,15 +98,15 @@ static llvm::Error nonzeroStatic(OpContext &c) {
   Value to = c.g.select(mask, countUpTo(c, mask, true), end); // beyond the end: nowhere
   SmallVector<Value> columns;
   for (int64_t d = 0; d < int64_t(dims.size()); ++d) {
-    Value at = flat(c, c.g.iota(dims, d, i64));
+    Value at = flattened(c, c.g.iota(dims, d, i64));
     columns.push_back(c.g.unsqueeze(scatterAlong(c.g, ScatterKind::Set, fill, to, at, 0), {1}));
   }
   return c.give(columns.size() == 1 ? columns[0] : c.g.concat(columns, 1));
 }
 
 llvm::Expected<Value> fx::elementsOfTrue(OpContext &c, Value x, Value mask, const Expr &count) {
-  x = flat(c, x);
-  mask = flat(c, mask);
+  x = flattened(c, x);
+  mask = flattened(c, mask);
   if (count.isZero() && c.g.facts.provablyEqual(dimsOf(mask)[0], Expr(0))) // there is no element
     return x;
   LATHE_TRY(own, c.bindSizeAgain(count, countTrue(c, mask)));
@@ -125,7 +124,7 @@ static llvm::Error maskedSelect(OpContext &c) {
 
 /// The true places take the source's elements in their order.
 Value fx::scatterMasked(OpContext &c, Value x, Value mask, Value source) {
-  Value taken = flat(c, mask), list = flat(c, source);
+  Value taken = flattened(c, mask), list = flattened(c, source);
   if (dimsOf(list)[0].isZero()) // there is nothing to take
     return x;
   if (!c.g.facts.provablyPositive(dimsOf(list)[0])) // likewise, and a gather needs one
@@ -207,7 +206,7 @@ static llvm::Error repeatPlaces(OpContext &c) {
 static llvm::Error repeatEach(OpContext &c) {
   Value x = c.tensor("self"), repeats = c.tensor("repeats");
   if (!c.has("dim"))
-    x = flat(c, x);
+    x = flattened(c, x);
   LATHE_TRY(axis, c.has("dim") ? c.axis("dim", x) : llvm::Expected<int64_t>(0));
   if (typeOf(x).getRank() == 0)
     return c.wrong("the input has rank 0");
@@ -253,7 +252,7 @@ static llvm::Expected<Groups> groupsOf(OpContext &c, Value list, bool sorts, con
 
 /// The distinct elements; which one each element is; how often each occurs.
 template <bool sorts> static llvm::Error unique(OpContext &c) {
-  Value x = c.tensor("self"), list = flat(c, x);
+  Value x = c.tensor("self"), list = flattened(c, x);
   LATHE_TRY(count, countOf(c));
   Expr size = dimsOf(list)[0];
   LATHE_TRY(groups, groupsOf(c, list, sorts, count));

@@ -143,7 +143,7 @@ static llvm::Error diagEmbed(OpContext &c) {
 
 static llvm::Error embedFlat(OpContext &c, int64_t offset) {
   Value x = c.tensor("self");
-  LATHE_TRY(r, embed(c, c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}), offset, 0, 1));
+  LATHE_TRY(r, embed(c, flattened(c, x), offset, 0, 1));
   return c.give(r);
 }
 

@@ -85,6 +85,14 @@ inline bool isIndex(Value v) {
 /// torch takes a scalar for a tensor of one element in many places.
 inline Value atLeastOneDim(OpContext &c, Value v) { return ir::typeOf(v).getRank() == 0 ? c.g.unsqueeze(v, {0}) : v; }
 
+/// All elements, in one dimension.
+inline Value flattened(OpContext &c, Value x) { return c.g.reshape(x, {c.g.facts.simplify(shape::product(ir::dimsOf(x)))}); }
+
+inline Value isNan(OpContext &c, Value x) { return c.g.compare(ir::CompareKind::NE, x, x); }
+
+/// Relies on the axis being long enough for `count`, and on its elements having numbers of 32 bits, as those that are sorted have.
+llvm::Error needElements(OpContext &c, const Expr &count, const Expr &size);
+
 /// Concatenates what is not empty.
 inline Value joinParts(OpContext &c, llvm::ArrayRef<Value> parts, int64_t axis) {
   SmallVector<Value> kept;

@@ -13,7 +13,6 @@ using special::logGamma;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 static bool isFloat(Value v) { return llvm::isa<mlir::FloatType>(elementOf(v)); }
-static Value isNan(OpContext &c, Value x) { return c.g.compare(CompareKind::NE, x, x); }
 static Value is(OpContext &c, CompareKind kind, Value x, double y) { return c.g.compare(kind, x, c.g.splatLike(y, x)); }
 
 using Unary = Value (*)(OpContext &, Value);

@@ -266,7 +266,7 @@ static llvm::Error cosineSimilarity(OpContext &c) {
 static llvm::Error distance(OpContext &c) {
   LATHE_TRY(xy, c.pair(c.operand("self"), c.operand("other"), wideType(c)));
   Value d = c.g.unary<AbsOp>(c.g.sub(xy.first, xy.second));
-  Value flat = c.g.reshape(d, {c.g.facts.simplify(shape::product(dimsOf(d)))});
+  Value flat = flattened(c, d);
   return c.give(c.g.cast(normOf(c, flat, c.real("p")), c.resultElement()));
 }
 

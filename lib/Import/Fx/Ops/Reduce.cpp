@@ -154,7 +154,7 @@ template <ReduceKind kind> static llvm::Error argExtremum(OpContext &c) {
   Value x = c.tensor("self");
   bool whole = !c.has("dim");
   if (whole) // of the flattened tensor
-    x = c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))});
+    x = flattened(c, x);
   LATHE_TRY(axis, c.axisOf(whole ? 0 : c.integer("dim"), typeOf(x).getRank()));
   if (typeOf(x).getRank() == 0)
     return c.give(c.g.scalar(0, c.resultElement()));

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Condition.h"
 #include "Families.h"
 
 using namespace lathe;
@@ -29,7 +28,7 @@ struct Samples {
 static llvm::Expected<Samples> samplesOf(OpContext &c) {
   Value x = atLeastOneDim(c, c.tensor("self"));
   if (!c.has("dim"))
-    return Samples{c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}), 0};
+    return Samples{flattened(c, x), 0};
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
   return Samples{x, axis};
 }
@@ -52,8 +51,8 @@ static Value placesOf(OpContext &c, const Samples &s, Value q, const Expr &count
   if (ignoresNaN) // of nothing but NaNs the first
     return c.g.binary<MaxOp>(places, 0.0);
   // A row with a NaN has no other quantile: its last element is one.
-  Value isNaN = c.g.cast(c.g.compare(CompareKind::NE, s.x, s.x), c.g.b.getI64Type());
-  Value any = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, isNaN, {s.axis}, true), dims);
+  Value nans = c.g.cast(isNan(c, s.x), c.g.b.getI64Type());
+  Value any = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, nans, {s.axis}, true), dims);
   return c.g.select(c.g.compare(CompareKind::NE, any, c.g.splatLike(0, any)), last, places);
 }
 
@@ -78,7 +77,7 @@ static llvm::Expected<Value> interpolated(OpContext &c, const Samples &s, Value 
 static llvm::Expected<Value> fractionsOf(OpContext &c, Type element) {
   Operand q = c.operand("q");
   if (q.tensor) {
-    Value all = c.g.reshape(q.tensor, {c.g.facts.simplify(shape::product(dimsOf(q.tensor)))});
+    Value all = flattened(c, q.tensor);
     Value least = c.g.reduce(ReduceKind::Min, all, {0}, false), most = c.g.reduce(ReduceKind::Max, all, {0}, false);
     Value inside = c.g.binary<AndOp>(c.g.compare(CompareKind::GE, least, c.g.splatLike(0, least)), c.g.compare(CompareKind::LE, most, c.g.splatLike(1, most)));
     c.assertTrue(inside, "quantiles are from 0 to 1");
@@ -93,9 +92,7 @@ static llvm::Expected<Value> fractionsOf(OpContext &c, Type element) {
 template <bool ignoresNaN> static llvm::Error sampleQuantile(OpContext &c) {
   LATHE_TRY(s, samplesOf(c));
   Expr size = dimsOf(s.x)[s.axis];
-  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, Expr(1), size)))
-    return e;
-  if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, size, Expr(int64_t(1) << 32))))
+  if (llvm::Error e = needElements(c, Expr(1), size))
     return e;
   LATHE_TRY(q, fractionsOf(c, elementOf(s.x)));
   Expr count = dimsOf(q)[0];

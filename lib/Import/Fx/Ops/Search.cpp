@@ -138,7 +138,7 @@ static llvm::Error take(OpContext &c) {
   Value x = c.tensor("self"), index = c.tensor("index");
   if (!isIndex(index))
     return c.wrong("an index of {0}", index.getType());
-  return c.give(c.g.gather(c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}), index, 0));
+  return c.give(c.g.gather(flattened(c, x), index, 0));
 }
 
 static llvm::Error takeAlongDim(OpContext &c) {
@@ -147,8 +147,8 @@ static llvm::Error takeAlongDim(OpContext &c) {
     return c.wrong("an index of {0}", index.getType());
   index = c.g.cast(index, c.g.b.getI64Type());
   if (!c.has("dim"))
-    return c.give(c.g.gather(c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}),
-                             c.g.reshape(index, {c.g.facts.simplify(shape::product(dimsOf(index)))}), 0));
+    return c.give(c.g.gather(flattened(c, x),
+                             flattened(c, index), 0));
   LATHE_TRY(axis, c.axis("dim", x));
   if (typeOf(x).getRank() == 0 || typeOf(index).getRank() != typeOf(x).getRank())
     return c.wrong("an index of {0} into {1}", index.getType(), x.getType());

@@ -78,7 +78,7 @@ static llvm::Error flatten(OpContext &c) {
 /// A number becomes a vector, too.
 static llvm::Error ravel(OpContext &c) {
   Value x = c.tensor("self");
-  return c.give(c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))}));
+  return c.give(flattened(c, x));
 }
 
 static llvm::Error unflatten(OpContext &c) {
@@ -253,7 +253,7 @@ static llvm::Error repeatInterleave(OpContext &c) {
   Value x = c.tensor("self");
   Expr count = c.size("repeats");
   if (!c.has("dim"))
-    x = c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))});
+    x = flattened(c, x);
   LATHE_TRY(axis, c.has("dim") ? c.axis("dim", x) : llvm::Expected<int64_t>(0));
   if (typeOf(x).getRank() == 0 || !c.g.facts.provablyLessEqual(Expr(0), count))
     return c.wrong("the input has rank 0, or the count {0} may be negative", count.str());

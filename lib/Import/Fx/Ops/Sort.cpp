@@ -8,8 +8,7 @@ using namespace lathe;
 using namespace lathe::fx;
 using namespace lathe::ir;
 
-/// Relies on the axis being long enough, and on its elements having numbers of 32 bits.
-static llvm::Error needElements(OpContext &c, const Expr &count, const Expr &size) {
+llvm::Error fx::needElements(OpContext &c, const Expr &count, const Expr &size) {
   if (llvm::Error e = c.need(Condition::compare(Condition::Kind::LessEqual, count, size)))
     return e;
   return c.need(Condition::compare(Condition::Kind::LessEqual, size, Expr(int64_t(1) << 32)));
@@ -89,7 +88,7 @@ using Place = llvm::Expected<Value> (*)(OpContext &, Value, int64_t);
 
 /// Of all elements.
 template <Place place> static llvm::Error medianOfAll(OpContext &c) {
-  Value x = c.g.reshape(c.tensor("self"), {c.g.facts.simplify(shape::product(dimsOf(c.tensor("self"))))});
+  Value x = flattened(c, c.tensor("self"));
   LATHE_TRY(at, place(c, x, 0));
   return c.give(asResult(c, c.g.takeAlong(x, at, 0), 0));
 }

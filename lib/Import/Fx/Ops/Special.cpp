@@ -27,7 +27,6 @@ static Value exponential(OpContext &c, Value x) { return c.g.unary<ExpOp>(x); }
 static Value logarithm(OpContext &c, Value x) { return c.g.unary<LogOp>(x); }
 static Value root(OpContext &c, Value x) { return c.g.unary<SqrtOp>(x); }
 static Value square(OpContext &c, Value x) { return c.g.mul(x, x); }
-static Value isNan(OpContext &c, Value x) { return c.g.compare(CompareKind::NE, x, x); }
 
 /// Clenshaw's sum of a Chebyshev series at t.
 static Value series(OpContext &c, Table table, Value t) {

@@ -18,7 +18,7 @@ static llvm::Expected<Value> memoryOf(OpContext &c, llvm::StringRef name) {
   if (!starts || isContiguous(*meta, c.g.facts) != std::optional<bool>(true))
     return c.cannot("the operand is itself a view of memory in another order");
   Value x = c.tensor(name);
-  return c.g.reshape(x, {c.g.facts.simplify(shape::product(dimsOf(x)))});
+  return flattened(c, x);
 }
 
 namespace {

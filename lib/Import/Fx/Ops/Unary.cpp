@@ -63,11 +63,11 @@ static llvm::Error logicalNot(OpContext &c) {
   return c.give(c.g.unary<NotOp>(c.g.cast(c.tensor("self"), c.g.b.getI1Type())));
 }
 
-static llvm::Error isNan(OpContext &c) {
+static llvm::Error notANumber(OpContext &c) {
   Value x = c.tensor("self");
   if (!llvm::isa<mlir::FloatType>(elementOf(x)))
     return c.give(c.g.splat(0, dimsOf(x), c.g.b.getI1Type()));
-  return c.give(c.g.compare(CompareKind::NE, x, x));
+  return c.give(isNan(c, x));
 }
 
 static llvm::Error isInf(OpContext &c) {
@@ -143,7 +143,7 @@ llvm::ArrayRef<OpEntry> fx::unaryOps() {
       {"square.default", "self:T", square},
       {"bitwise_not.default", "self:T", unary<NotOp>},
       {"logical_not.default", "self:T", logicalNot},
-      {"isnan.default", "self:T", isNan},
+      {"isnan.default", "self:T", notANumber},
       {"isinf.default", "self:T", isInf},
       {"isfinite.default", "self:T", isFinite},
       {"nan_to_num.default", "self:T nan:F? posinf:F? neginf:F?", nanToNum},
