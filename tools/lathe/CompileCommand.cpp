@@ -189,7 +189,7 @@ void lathe::tool::addCompileCommand(CLI::App &app, Action &action) {
   command->add_option("--cuda-path", o.toolkit, "CUDA toolkit with ptxas and libdevice");
   command
       ->add_option("--max-schedules", o.maxSchedules,
-                   "Ways that one kernel may run in, by its sizes, on CPUs (default 24)")
+                   "Ways that one kernel may run in, by its sizes, on CPUs (default " + std::to_string(schedule::usualSchedules) + ")")
       ->check(CLI::Range(1, 32));
   command->add_option("--convolutions", flags->convolutions,
                       "On CPUs: fast, by fewer products where that pays (the default), or direct: all of them");

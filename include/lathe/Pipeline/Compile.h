@@ -3,6 +3,7 @@
 #define LATHE_PIPELINE_COMPILE_H
 
 #include "lathe/Import/Options.h"
+#include "lathe/Schedule/Limits.h"
 #include "lathe/Target/TargetSpec.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -40,7 +41,7 @@ struct CompileOptions {
   std::string precision;         ///< of contractions: f32, tf32 (GPUs), bf16, f16; empty: the model's
   std::string toolkit;           ///< folder of a device's tools; empty: found
   bool directConvolutions = false; ///< on CPUs with all of their products
-  unsigned maxSchedules = 24;    ///< of one kernel for CPUs
+  unsigned maxSchedules = schedule::usualSchedules; ///< of one kernel for CPUs
   std::string tuning;            ///< file of measured schedules for CPUs; empty: none
   unsigned threads = 2;          ///< of code generation, and of packing constants
   unsigned effort = 2;           ///< of code generation for CPUs, 0 to 3

@@ -9,6 +9,7 @@
 
 #include "lathe/Lower/BodyInfo.h"
 #include "lathe/Schedule/Hints.h"
+#include "lathe/Schedule/Limits.h"
 #include "lathe/Schedule/Machine.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 
@@ -39,7 +40,7 @@ struct Choice {
 };
 
 struct ChooseOptions {
-  unsigned mostSchedules = 24; ///< of one kernel
+  unsigned mostSchedules = usualSchedules; ///< of one kernel
   const Tuning *tuning = nullptr;
 };
 

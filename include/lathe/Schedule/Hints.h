@@ -21,7 +21,7 @@ std::vector<SizeHints> hintsOf(kernel::GenericOp kernel);
 using Point = std::map<std::string, int64_t>;
 
 /// The points that ways to run a kernel are compared at: the expected sizes, each with each; where none are given, powers of two and
-/// halves between them in the size's range. Where that makes too many, one size varies at a time, and the least of all come together.
+/// halves between them, of some vectors quarters and eighths too, in the size's range. Where that makes too many, one size varies at a time, and the least of all come together.
 std::vector<Point> pointsOf(llvm::ArrayRef<std::string> sizes, llvm::ArrayRef<SizeHints> hints);
 
 /// A text that equal hints share.

@@ -2,6 +2,7 @@
 #ifndef LATHE_SCHEDULE_PASSES_H
 #define LATHE_SCHEDULE_PASSES_H
 
+#include "lathe/Schedule/Limits.h"
 #include "lathe/Schedule/ScheduleDialect.h"
 #include "mlir/Pass/Pass.h"
 

@@ -22,7 +22,7 @@ def Schedule : Pass<"lathe-schedule"> {
     ```
   }];
   let options = [Option<"machine", "machine", "std::string", "\"avx512\"", "A row of the table of machines">,
-                 Option<"most", "most", "unsigned", "24", "Schedules of one kernel">];
+                 Option<"most", "most", "unsigned", "::lathe::schedule::usualSchedules", "Schedules of one kernel">];
   let dependentDialects = ["::lathe::schedule::ScheduleDialect"];
 }
 

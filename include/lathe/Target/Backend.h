@@ -10,6 +10,7 @@
 
 #include "lathe/Artifact/Format.h"
 #include "lathe/Dialect/Kernel/Kernel.h"
+#include "lathe/Schedule/Limits.h"
 #include "lathe/Target/TargetSpec.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -52,7 +53,7 @@ struct CodeOptions {
   std::string hostArch;          ///< of the artifact's host code
   unsigned threads = 2;          ///< of code generation
   unsigned effort = 2;           ///< of LLVM, 0 to 3
-  unsigned mostSchedules = 24;   ///< of one kernel
+  unsigned mostSchedules = schedule::usualSchedules; ///< of one kernel
   bool directConvolutions = false; ///< with all of their products
   std::string precision;         ///< of contractions, where the device multiplies in several; empty: the model's
   std::string toolkit;           ///< folder of a vendor's tools; empty: found

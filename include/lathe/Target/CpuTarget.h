@@ -27,7 +27,7 @@ struct CpuOptions {
   bool isSpare = false; ///< code of a variant that hardly any machine runs, made in little time; compileCpuKernels sets it
   CpuStage stage = CpuStage::Object;
   CodeCache *cache = nullptr; ///< objects that were made before; may be null
-  unsigned mostSchedules = 24; ///< of one kernel
+  unsigned mostSchedules = schedule::usualSchedules; ///< of one kernel
   const schedule::Tuning *tuning = nullptr;
   /// Told of each job that is done, of how many, from several threads.
   std::function<void(llvm::StringRef kernel, double seconds, unsigned total)> finished;
