@@ -143,24 +143,24 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
     return isa<kernel::LoadOp, kernel::StoreOp>(op) && accessedType(op).getIntOrFloatBitWidth() > 32;
   });
   constexpr unsigned heaviest = 120;
-  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest)
+  bool isOpen = !row.constant() && !s.laneIsParallel;
+  if (isOpen && s.maskedRest && work.weight <= heaviest)
     for (int64_t v = 1; v <= 8; ++v) {
       if (wide && v > 4)
         break;
-      int64_t before = v - 1;
       if (v > 2 && (llvm::isPowerOf2_64(v) || !machine.maskedBytes)) // whole vectors alone have no masks
         candidates.push_back({Predicate().add(row, Relation::Equal, Expr(v * width)), RowsAttr::get(context, v, -1, -1),
                               costOf(work, Expr(v), width, true)});
       Predicate when;
       when.add(row, Relation::LessEqual, Expr(v * width));
-      if (before)
-        when.add(Expr(before * width), Relation::Less, row);
+      if (v > 1)
+        when.add(Expr((v - 1) * width), Relation::Less, row);
       candidates.push_back({when, RowsAttr::get(context, v, -1, -1), masked(costOf(work, Expr(v), width, true), machine, work)});
     }
   // Rows of this length, whole, gain as much: with so many registers by what they do not load again, otherwise by loops whose ends are known.
   constexpr int64_t longest = 16;
   bool inRegisters = machine.registers >= 32;
-  if (!row.constant() && !s.laneIsParallel && s.maskedRest && work.weight <= heaviest && !wide &&
+  if (isOpen && s.maskedRest && work.weight <= heaviest && !wide &&
       (work.passes > 1 || (inRegisters && work.weight <= lightestSum)))
     candidates.push_back({Predicate().add(row, Relation::Equal, Expr(longest * width)),
                           inRegisters ? RowsAttr::get(context, longest, -1, -1) : looped, costOf(work, Expr(longest), width, true)});
@@ -171,10 +171,10 @@ void schedule::proposeRows(const BodyInfo &info, const Machine &machine, std::ve
     candidates.push_back({when, way, cost - work.rows * Expr(passEndCycles * int64_t(work.passes))});
   };
   Expr cost = costOf(work, vectors, width, s.persist != 0);
-  if (!row.constant() && !s.laneIsParallel && work.passes == 1 && work.weight <= lightestSum)
+  if (isOpen && work.passes == 1 && work.weight <= lightestSum)
     proposeWhole(Predicate().add(Expr(longLightSum * width), Relation::LessEqual, row), RowsAttr::get(context, -1, lightSumUnroll, -1), lightSumUnroll,
                  Expr::floordiv(cost * Expr(15), Expr(16)));
-  if (!row.constant() && !s.laneIsParallel && s.unroll > 1)
+  if (isOpen && s.unroll > 1)
     proposeWhole({}, looped, s.unroll, cost);
   candidates.push_back({{}, looped, cost});
 }

@@ -2,7 +2,8 @@
 //
 // A row's keys become words, an unsigned number with the index in its last bits, so that no two are equal. A function
 // of the runtime (lib/Runtime/Sort.c) brings the first of them into order; then the results are computed at their
-// indices; those that are the keys themselves are taken from the words, which lie where the indices of all will be. Where few are wanted, the words are not written down: a vector of keys is compared with the last of those
+// indices; those that are the keys themselves are taken from the words. Where all of a row is wanted, words lie where its
+// indices will be. Where few are wanted, they are not written down: a vector of keys is compared with the last of those
 // kept, and mostly passed over. Where neighbouring rows lie side by side, a vector of rows is written down together. The
 // first one of a row, or the first few of rows side by side, stay in registers, where it is known that no more are wanted.
 //
@@ -142,6 +143,8 @@ kernel::StoreOp SortEmitter::indicesOfAll() const {
 /// dropped; those that are collected are a quarter of the row, and end before it.
 Expr SortEmitter::roomBegins(int64_t rows) const {
   const Expr &size = info.extents[axis];
+  if (indicesOfAll()) // the words lie there
+    return Expr(0);
   return rows > 1 ? roomFor(size, wordBytes) * Expr(rows) : roomFor(Expr::max(size - sortedWords(), sortedWords()), wordBytes);
 }
 
@@ -152,7 +155,7 @@ KernelPlan SortEmitter::plan() const {
   int64_t together = lane ? v.lanes : 1, rows = longestGathered ? 1 : together; // rows: of which the words are written down
   if (lane)
     plan.items = plan.items * Expr::ceildiv(info.extents[*lane], Expr(together));
-  plan.scratchBytes = indicesOfAll() ? roomFor(info.extents[axis], wordBytes) : roomBegins(rows) + roomFor(sortedWords(), wordBytes);
+  plan.scratchBytes = roomBegins(rows) + roomFor(sortedWords(), wordBytes);
   plan.cost = (info.extents[axis] * Expr(16) + info.extents[rankAxis] * Expr(32)) * Expr(together);
   return plan;
 }
@@ -187,7 +190,8 @@ llvm::Error SortEmitter::run() {
   words = f.scratch;
   declareFunctions();
   stride = outer.emitExpr(roomFor(info.extents[axis], wordBytes));
-  room = indicesOfAll() ? f.scratch : v.at(words, outer.emitExpr(roomBegins(lane && !longestGathered ? v.lanes : 1)), b.getI8Type());
+  Expr before = roomBegins(lane && !longestGathered ? v.lanes : 1);
+  room = before.isZero() ? words : v.at(words, outer.emitExpr(before), b.getI8Type());
   v.loop(f.begin, f.end, 1, [&](Value item) { emitItem(item); });
   if (!outer.error().empty())
     return bug("kernel '{0}': {1}", f.kernel.getName(), outer.error());
