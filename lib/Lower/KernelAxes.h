@@ -22,6 +22,11 @@ struct Indexing {
 struct KernelAxes {
   explicit KernelAxes(kernel::GenericOp kernel);
   void writeBack();
+  /// The one of this name, which there is.
+  Axis &axis(const std::string &name) {
+    return *llvm::find_if(axes, [&](const Axis &a) { return a.name == name; });
+  }
+  const Axis &axis(const std::string &name) const { return const_cast<KernelAxes *>(this)->axis(name); }
 
   kernel::GenericOp kernel;
   std::vector<Axis> axes;

@@ -12,6 +12,7 @@
 #include "lathe/Lower/LaneRuns.h"
 #include "lathe/Lower/Passes.h"
 #include "lathe/Shape/Facts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
 
@@ -163,15 +164,49 @@ void lower::arrangeAxes(kernel::GenericOp kernel) {
   splitAxes(kernel);
 }
 
-void lower::splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before) {
+/// Accesses only where this holds as well; a load that was everywhere is zero elsewhere.
+static void accessWhere(kernel::LoadOp load, kernel::StoreOp store, Value holds) {
+  OpBuilder b(load ? load.getOperation() : store.getOperation());
+  Value before = load ? load.getPredicate() : store.getPredicate();
+  if (before)
+    holds = b.create<arith::AndIOp>(holds.getLoc(), before, holds);
+  else if (load)
+    load.getFillMutable().assign(b.create<arith::ConstantOp>(holds.getLoc(), b.getZeroAttr(load.getType())));
+  (load ? load.getPredicateMutable() : store.getPredicateMutable()).assign(holds);
+}
+
+/// What mentions the axis is read and written only where it is below its extent, and what a window's taps reach from there only as far as they do from
+/// the last place.
+static void keepInside(const lower::KernelAxes &k, const lower::Residues &r, const Expr &extent) {
+  kernel::GenericOp kernel = k.kernel;
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  auto below = [&](const Expr &at, const Expr &end) {
+    auto index = [&](const Expr &e) { return b.create<kernel::IndexOp>(kernel.getLoc(), b.getI64Type(), e.str(), ValueRange()); };
+    return b.create<arith::CmpIOp>(kernel.getLoc(), arith::CmpIPredicate::slt, index(at), index(end)).getResult();
+  };
+  Expr at = Expr::symbol(r.axis), apart(r.parts), reach = apart * (k.axis(r.taps).extent - Expr(1));
+  Value ofPlace = below(at, extent), ofWindow = below(at + apart * Expr::symbol(r.taps), extent + reach);
+  for (const lower::Indexing &i : k.exprs) {
+    auto load = dyn_cast<kernel::LoadOp>(i.op);
+    auto store = dyn_cast<kernel::StoreOp>(i.op);
+    if ((load || store) && i.expr.mentions(r.axis))
+      accessWhere(load, store, i.expr.mentions(r.taps) ? ofWindow : ofPlace);
+  }
+}
+
+void lower::splitResidues(kernel::GenericOp kernel, const Residues &r, const std::string &before) {
+  KernelAxes given(kernel);
+  Expr extent = given.axis(r.axis).extent, parts(r.parts);
+  std::optional<Expr> even = Expr::divideExactly(extent, parts);
+  if (!even)
+    keepInside(given, r, extent);
   KernelAxes k(kernel);
-  auto place = [&](const std::string &name) { return llvm::find_if(k.axes, [&](const Axis &a) { return a.name == name; }); };
   unsigned number = k.axes.size();
-  Expr quotient = Expr::symbol(axis), residue = freshName(k.axes, number);
-  place(axis)->extent = *Expr::divideExactly(place(axis)->extent, Expr(parts));
-  k.axes.insert(place(before), {residue.str(), Expr(parts)});
+  Expr quotient = Expr::symbol(r.axis), residue = freshName(k.axes, number);
+  k.axis(r.axis).extent = even ? *even : Expr::ceildiv(extent, parts);
+  k.axes.insert(k.axes.begin() + (&k.axis(before) - k.axes.data()), {residue.str(), parts});
   for (Indexing &i : k.exprs)
-    i.expr = i.expr.substitute({{axis, Expr(parts) * quotient + residue}});
+    i.expr = i.expr.substitute({{r.axis, parts * quotient + residue}});
   k.writeBack();
 }
 

@@ -89,17 +89,16 @@ func.func @line(%x: tensor<1x64x40x40xf32>) -> tensor<1x64x40x40xf32> {
   return %1 : tensor<1x64x40x40xf32>
 }
 
-// Neither strides nor dilations that do not divide the image nor windows of five taps, nor one result.
+// Neither strides nor windows of five taps, nor one result.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: winograd
-func.func @others(%x: tensor<1x64x40x40xf32>, %small: tensor<1x64x3x3xf32>) -> (tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>) {
+func.func @others(%x: tensor<1x64x40x40xf32>, %small: tensor<1x64x3x3xf32>) -> (tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>) {
   %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
   %v = lathe.constant dense_resource<v> : tensor<64x64x5x5xf32>
   %1 = lathe.conv %x, %w strides [2, 2] dilations [1, 1] pads ["1", "1", "1", "1"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x20x20xf32>
-  %2 = lathe.conv %x, %w strides [1, 1] dilations [3, 3] pads ["3", "3", "3", "3"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x40x40xf32>
   %3 = lathe.conv %x, %v strides [1, 1] dilations [1, 1] pads ["2", "2", "2", "2"] groups 1 : tensor<1x64x40x40xf32>, tensor<64x64x5x5xf32> -> tensor<1x64x40x40xf32>
   %4 = lathe.conv %small, %w strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x3x3xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x1x1xf32>
-  return %1, %2, %3, %4 : tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>
+  return %1, %3, %4 : tensor<1x64x20x20xf32>, tensor<1x64x40x40xf32>, tensor<1x64x1x1xf32>
 }
 
 // Every fourth line is a line of an image of its own, over which the window slides by one: the residues of lines are an axis in front of them. Between
@@ -124,6 +123,36 @@ func.func @between(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   %2 = lathe.conv %1, %w strides [1, 1] dilations [4, 4] pads ["4", "4", "4", "4"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x56x56xf32>
   %3 = lathe.conv %2, %u strides [1, 1] dilations [1, 1] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32> -> tensor<1x64x56x56xf32>
   return %3 : tensor<1x64x56x56xf32>
+}
+
+// A third of 40 lines are 14, 13 and 13: the last lines of the shorter ones are neither read nor written. The image is read as far as by the last window,
+// here 5 + 40 - 1 + 2 * 3 lines.
+// CHECK-LABEL: func.func @uneven
+// CHECK: kernel.pack %{{.*}}winograd = array<i64: 4, 1>} : tensor<64x64x3x3xf32>
+// CHECK: kernel.generic reduction @conv{{.*}} axes({{.*}}[[R:i[0-9]+]] = "3", i1 = "14"
+// CHECK: %[[AT:.*]] = kernel.index "3*i1 + [[R]]"
+// CHECK: %[[LINES:.*]] = kernel.index "40"
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[AT]], %[[LINES]]
+// CHECK: %[[READ:.*]] = kernel.index "3*i1 + 3*i4 + [[R]]"
+// CHECK: %[[LAST:.*]] = kernel.index "46"
+// CHECK: %[[REACHED:.*]] = arith.cmpi slt, %[[READ]], %[[LAST]]
+// CHECK: kernel.load %{{.*}} if %[[REACHED]] else
+// CHECK: kernel.store {{.*}} if %[[INSIDE]]
+func.func @uneven(%x: tensor<1x64x46x40xf32>) -> tensor<1x64x40x34xf32> {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [3, 3] pads ["0", "0", "0", "0"] groups 1 : tensor<1x64x46x40xf32>, tensor<64x64x3x3xf32> -> tensor<1x64x40x34xf32>
+  return %1 : tensor<1x64x40x34xf32>
+}
+
+!dilated = tensor<1x64x?x?xf32, #lathe.dims<"1", "64", "h", "w">>
+// Of open lines no more needs to be known; windows begin and end inside of the image where the border is no wider than the dilation.
+// CHECK-LABEL: func.func @dilated_open
+// CHECK: kernel.generic reduction @conv{{.*}} axes({{.*}}[[R:i[0-9]+]] = "2", i1 = "floordiv(h + 1, 2)"
+// CHECK: kernel.load %{{.*}}winograd = array<i64: 4, 1>
+func.func @dilated_open(%x: !dilated) -> !dilated {
+  %w = lathe.constant dense_resource<w> : tensor<64x64x3x3xf32>
+  %1 = lathe.conv %x, %w strides [1, 1] dilations [2, 2] pads ["2", "2", "2", "2"] groups 1 : !dilated, tensor<64x64x3x3xf32> -> !dilated
+  return %1 : !dilated
 }
 
 // Windows that lie outside of the image as a whole, as those of the first residue do here.

@@ -13,9 +13,16 @@ void splitAxes(kernel::GenericOp kernel);
 /// Axes as row programs step along them: those that are one merged, also where they ask which operand is read, and quotients and remainders split.
 void arrangeAxes(kernel::GenericOp kernel);
 
-/// axis = parts * quotient + residue: the axis is the quotient from here on, the residues are an axis of their own in front of `before`. The axis's
-/// extent is a multiple of `parts`.
-void splitResidues(kernel::GenericOp kernel, const std::string &axis, int64_t parts, const std::string &before);
+/// axis = parts * quotient + residue.
+struct Residues {
+  std::string axis;
+  int64_t parts;
+  std::string taps; ///< the axis of a window's taps that lie so many places apart
+};
+
+/// The axis is the quotient from here on, the residues are an axis of their own in front of `before`. Where the extent is no multiple of `parts`, the last
+/// residues are shorter: accesses ask whether they are inside.
+void splitResidues(kernel::GenericOp kernel, const Residues &residues, const std::string &before);
 
 } // namespace lathe::lower
 

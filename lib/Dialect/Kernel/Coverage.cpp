@@ -55,3 +55,35 @@ std::optional<kernel::ElementRange> kernel::blockOf(const Expr &offset, ArrayRef
     return std::nullopt;
   return ElementRange{rest, *size};
 }
+
+/// Of c, which says that parts * quotient + residue < extent, and an offset that steps along these two axes as along one: the offset and the axes with that
+/// one, under the residue's name, in their place. False where that is not proven.
+static bool joinResidues(Expr &offset, std::vector<kernel::Extent> &axes, const Conjunct &c, const shape::Facts &facts) {
+  for (Extent &residue : axes) {
+    std::optional<Expr::Linear> one = c.notNegative.linearIn(residue.axis), step = offset.linearIn(residue.axis);
+    if (!one || !step || one->coefficient != Expr(-1))
+      continue;
+    auto quotient = llvm::find_if(axes, [&](const Extent &q) {
+      std::optional<Expr::Linear> parts = one->rest.linearIn(q.axis), strides = offset.linearIn(q.axis);
+      if (&q == &residue || !parts || !strides || parts->coefficient != Expr(-1) * residue.size || strides->coefficient != residue.size * step->coefficient)
+        return false;
+      Expr extent = parts->rest + Expr(1);
+      bool free = llvm::none_of(axes, [&](const Extent &a) { return extent.mentions(a.axis); });
+      return free && facts.provablyEqual(q.size, Expr::ceildiv(extent, residue.size));
+    });
+    if (quotient == axes.end())
+      continue;
+    offset = offset.substitute({{quotient->axis, Expr(0)}});
+    residue.size = one->rest.substitute({{quotient->axis, Expr(0)}}) + Expr(1);
+    axes.erase(quotient);
+    return true;
+  }
+  return false;
+}
+
+std::optional<kernel::ElementRange> kernel::blockOf(Expr offset, std::vector<Extent> axes, ArrayRef<Conjunct> given, const shape::Facts &facts) {
+  for (const Conjunct &c : given)
+    if (c.value || !joinResidues(offset, axes, c, facts))
+      return std::nullopt;
+  return blockOf(offset, axes, facts);
+}

@@ -53,8 +53,8 @@ std::optional<ir::Dims> Verifier::dimsOf(Value ref) {
 
 /// The block that a store writes once; nothing where it may write an element again, or none.
 std::optional<ElementRange> Verifier::blockOfStore(StoreOp store) {
-  std::optional<ElementRange> block = blockOf(facts.simplify(store.getOffsetExpr()), axes, facts);
-  if (!block || store.getPredicate())
+  std::optional<ElementRange> block = blockOf(facts.simplify(store.getOffsetExpr()), axes, reader.conjunctsOf(store.getPredicate()), facts);
+  if (!block)
     return std::nullopt;
   auto value = axesOf.find(store.getValue());
   Expr offset = store.getOffsetExpr();

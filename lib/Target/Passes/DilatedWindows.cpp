@@ -13,8 +13,8 @@ using lower::AxisSet;
 using lower::BodyInfo;
 using shape::Expr;
 
-/// How many places lie between two taps, if all that the image is made of depends on the two through place + between * tap; 1 elsewhere.
-static int64_t dilationAlong(const BodyInfo &info, const Filter &f, unsigned place) {
+/// The places between two taps, if there are any, and all that the image is made of depends on the two through place + between * tap.
+static std::optional<lower::Residues> dilationAlong(const BodyInfo &info, const Filter &f, unsigned place) {
   llvm::DenseSet<Operation *> ops = lower::opsBelow(f.image);
   const std::string &at = info.axes[place];
   for (unsigned tap = 0; tap < info.axes.size(); ++tap) {
@@ -25,16 +25,17 @@ static int64_t dilationAlong(const BodyInfo &info, const Filter &f, unsigned pla
       if (!isa<kernel::LoadOp, kernel::IndexOp>(op) || !info.exprOf(op).mentions(info.axes[tap]))
         return true;
       std::optional<Expr::Linear> byTap = info.exprOf(op).linearIn(info.axes[tap]), byPlace = info.exprOf(op).linearIn(at);
-      std::optional<int64_t> steps = byTap ? byTap->coefficient.constant() : std::nullopt, step = byPlace ? byPlace->coefficient.constant() : std::nullopt;
-      if (!steps || !step || !*step || *steps % *step || (between && *between != *steps / *step))
+      std::optional<Expr> apart = byTap && byPlace ? Expr::divideExactly(byTap->coefficient, byPlace->coefficient) : std::nullopt;
+      std::optional<int64_t> steps = apart ? apart->constant() : std::nullopt;
+      if (!steps || (between && *between != *steps))
         return false;
-      between = *steps / *step;
+      between = steps;
       return true;
     });
     if (all && between && *between > 1)
-      return *between;
+      return lower::Residues{at, *between, info.axes[tap]};
   }
-  return 1;
+  return std::nullopt;
 }
 
 /// Channels lie together in the image and in all results.
@@ -68,11 +69,10 @@ bool target::splitDilatedWindow(kernel::GenericOp kernel) {
   std::string front = info.axes[lines];
   bool any = false;
   for (unsigned place : {lines, pixels}) {
-    int64_t between = dilationAlong(info, *f, place);
-    std::optional<int64_t> extent = info.extents[place].constant();
-    if (between < 2 || !extent || *extent % between || (place == pixels && !channelsTogether(info, *f)))
+    std::optional<lower::Residues> residues = dilationAlong(info, *f, place);
+    if (!residues || (place == pixels && !channelsTogether(info, *f)))
       continue;
-    lower::splitResidues(kernel, info.axes[place], between, front);
+    lower::splitResidues(kernel, *residues, front);
     any = true;
   }
   return any;

@@ -11,8 +11,8 @@
 
 namespace lathe::target {
 
-/// Splits lines, and pixels where channels lie together, into residues of a dilation that divides their number. Nothing is changed where there is
-/// none.
+/// Splits lines, and pixels where channels lie together, into residues of a dilation, the last of which may be shorter. Nothing is changed where there
+/// is none.
 bool splitDilatedWindow(kernel::GenericOp kernel);
 
 } // namespace lathe::target

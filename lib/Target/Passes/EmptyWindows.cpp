@@ -3,6 +3,7 @@
 #include "EmptyWindows.h"
 #include "lathe/Dialect/Lathe/ConstantTensor.h"
 #include "lathe/Lower/BodySlices.h"
+#include "lathe/Shape/Facts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cstring>
 
@@ -36,12 +37,12 @@ static bool leavesAlong(const BodyInfo &info, arith::CmpIOp compare, const Slidi
   if (!tap || tap->coefficient != linear->coefficient)
     return true; // nobody knows
   Expr reach = info.extents[*dim.taps] - Expr(1), last = info.extents[dim.place] - Expr(1);
-  std::optional<int64_t> inside;
+  std::optional<Expr> inside;
   if (compare.getPredicate() == arith::CmpIPredicate::sge)
-    inside = (reach * Expr(*apart) + atWorst(info, tap->rest, true) - lower::indexOf(compare.getRhs())).constant(); // at least 0
+    inside = reach * Expr(*apart) + atWorst(info, tap->rest, true) - lower::indexOf(compare.getRhs()); // at least 0
   else if (compare.getPredicate() == arith::CmpIPredicate::slt)
-    inside = (lower::indexOf(compare.getRhs()) - Expr(1) - last * Expr(*apart) - atWorst(info, tap->rest, false)).constant();
-  return !inside || *inside < 0;
+    inside = lower::indexOf(compare.getRhs()) - Expr(1) - last * Expr(*apart) - atWorst(info, tap->rest, false);
+  return !inside || !shape::Facts().provablyLessEqual(Expr(0), *inside);
 }
 
 bool target::leavesImage(const BodyInfo &info, const Filter &f, const SlidingWindow &window) {

@@ -418,7 +418,7 @@ bool Packer::isTiled() {
   std::optional<Strides> k = Strides::of(info, f->reduced, offset), n = Strides::of(info, f->columns, offset);
   std::optional<int64_t> step = n ? n->single() : std::nullopt;
   std::optional<Tiled> tiled = k && step && n->count >= fewestChannels ? inTiles(*f, *k, n->count, *step) : std::nullopt;
-  return tiled && !tiled->way.both;
+  return tiled.has_value();
 }
 
 /// For tiles of results: panels [columns / panel][place][k][panel], with k without the windows' taps.

@@ -104,6 +104,55 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// An axis as residues, the last of which are shorter: as many points as it had.
+func.func @main(%x: tensor<40x4xf32>) -> tensor<40x4xf32> {
+  %0 = kernel.generic loop @residues axes(r = "3", i = "14", c = "4") ins(%x : tensor<40x4xf32>) outs(tensor<40x4xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %at = kernel.index "3*i + r"
+    %end = kernel.index "40"
+    %p = arith.cmpi slt, %at, %end : i64
+    %1 = kernel.load %in["12*i + 4*r + c"] if %p : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["12*i + 4*r + c"] if %p : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<40x4xf32>
+}
+
+// -----
+
+!lines = tensor<?x4xf32, #lathe.dims<"h", "4">>
+module {
+lathe.symbol "h" range [0, -1]
+func.func @main(%x: !lines) -> !lines {
+  %0 = kernel.generic loop @open axes(r = "3", i = "floordiv(h + 2, 3)", c = "4") ins(%x : !lines) outs(!lines) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %at = kernel.index "3*i + r"
+    %end = kernel.index "h"
+    %p = arith.cmpi slt, %at, %end : i64
+    %1 = kernel.load %in["12*i + 4*r + c"] if %p : !kernel.ref<f32> -> f32
+    kernel.store %1, %out["12*i + 4*r + c"] if %p : f32, !kernel.ref<f32>
+  }
+  return %0 : !lines
+}
+}
+
+// -----
+
+// The last line is left out.
+func.func @main(%x: tensor<40x4xf32>) -> tensor<40x4xf32> {
+  %0 = kernel.generic loop @short axes(r = "3", i = "14", c = "4") ins(%x : tensor<40x4xf32>) outs(tensor<40x4xf32>) {
+  ^bb0(%in: !kernel.ref<f32>, %out: !kernel.ref<f32>):
+    %at = kernel.index "3*i + r"
+    %end = kernel.index "39"
+    %p = arith.cmpi slt, %at, %end : i64
+    %1 = kernel.load %in["12*i + 4*r + c"] if %p : !kernel.ref<f32> -> f32
+    // expected-error @below {{K6: 'short': not proven}}
+    kernel.store %1, %out["12*i + 4*r + c"] if %p : f32, !kernel.ref<f32>
+  }
+  return %0 : tensor<40x4xf32>
+}
+
+// -----
+
 // A list of chosen elements counts those in front of each, of two conditions as of one.
 !k = tensor<?xf32, #lathe.dims<"k">>
 module {

@@ -103,7 +103,8 @@ def Kernel_GenericOp : Kernel_Op<"generic", [IsolatedFromAbove, SingleBlock, NoT
           then one through indices.
     Those of memory are proven with the module's sizes by the pass `lathe-verify-accesses` (lathe/Dialect/Kernel/Legality.h):
       K6. the stores of a result write each of its elements once: each writes a block, where its offset, a number in a mixed
-          radix of its axes, names each element once, and the blocks partition the result. Stores through indices come on top.
+          radix of its axes, names each element once, and the blocks partition the result. A predicate may say that an axis which was
+          split into residues is inside, parts * quotient + residue < extent. Stores through indices come on top.
           A list of chosen elements in class `scan` has one store alone: under a predicate, through how often it has held before;
       K7. every load, store and operand of a product stays inside of its buffer at all points at which its predicate holds;
       K8. what is computed from a load under a predicate without a fill is used only where the predicate holds.

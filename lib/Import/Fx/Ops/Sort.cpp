@@ -121,6 +121,18 @@ static llvm::Expected<Value> middleNumber(OpContext &c, Value x, int64_t axis) {
   return c.g.takeAlong(order, middle, axis);
 }
 
+/// Where, in sorted elements, the run of equal ones begins that each is of. Places of an order have 32 bits (needElements).
+static Value beginsOfRuns(OpContext &c, Value sorted, Value at, int64_t axis, const Expr &rest) {
+  auto &b = c.g.b;
+  Value next = c.g.slice(sorted, axis, Expr(1), rest), before = c.g.slice(sorted, axis, Expr(0), rest);
+  Value begins = c.g.compare(CompareKind::NE, next, before);
+  SmallVector<Expr> low(typeOf(sorted).getRank(), Expr(0)), high = low;
+  low[axis] = Expr(1);
+  begins = b.create<PadOp>(c.g.loc, tensorType(dimsOf(sorted), elementOf(begins)), begins, c.g.scalar(0, elementOf(begins)), exprArray(b, low),
+                           exprArray(b, high));
+  return c.g.scan(ScanKind::Max, c.g.select(begins, at, c.g.splatLike(0, at)), axis);
+}
+
 /// The smallest of the values that occur most often, and where it stands last: in the order, how far each run of equal elements has come.
 static llvm::Error mode(OpContext &c) {
   LATHE_TRY(axis, c.axis("dim", c.tensor("self")));
@@ -128,19 +140,11 @@ static llvm::Error mode(OpContext &c) {
   Expr size = dimsOf(x)[axis], rest = c.g.facts.simplify(size - Expr(1));
   if (llvm::Error e = needElements(c, Expr(1), size))
     return e;
-  Type i64 = c.g.b.getI64Type();
-  Value order = c.g.sort(x, axis, false, size), sorted = c.g.takeAlong(x, order, axis), at = c.g.iota(dimsOf(x), axis, i64);
-  Value start = c.g.splatLike(0, at);
-  if (!rest.isZero()) {
-    Value next = c.g.slice(sorted, axis, Expr(1), rest), before = c.g.slice(sorted, axis, Expr(0), rest);
-    Value begins = c.g.cast(c.g.compare(CompareKind::NE, next, before), i64);
-    begins = c.g.concat({c.g.slice(start, axis, Expr(0), Expr(1)), begins}, axis);
-    start = c.g.scan(ScanKind::Max, c.g.mul(begins, at), axis);
-  }
-  Value length = c.g.sub(at, start), most = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, length, {axis}, true), dimsOf(x));
-  Value none = c.g.broadcastTo(c.g.size(size), dimsOf(x));
+  Value order = c.g.sort(x, axis, false, size), at = c.g.iota(dimsOf(x), axis, c.g.b.getIntegerType(32, /*isSigned=*/false));
+  Value length = rest.isZero() ? at : c.g.sub(at, beginsOfRuns(c, c.g.takeAlong(x, order, axis), at, axis, rest));
+  Value most = c.g.broadcastTo(c.g.reduce(ReduceKind::Max, length, {axis}, true), dimsOf(x)), none = c.g.splatLike(UINT32_MAX, at);
   Value place = c.g.reduce(ReduceKind::Min, c.g.select(c.g.compare(CompareKind::EQ, length, most), at, none), {axis}, true);
-  return giveTaken(c, x, c.g.takeAlong(order, place, axis), axis);
+  return giveTaken(c, x, c.g.takeAlong(order, c.g.cast(place, c.g.b.getI64Type()), axis), axis);
 }
 
 /// All choices of r elements, in the order of their places.
